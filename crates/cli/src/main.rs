@@ -1,0 +1,2 @@
+//! The `ferric` program.
+fn main() {}

@@ -1,0 +1,1 @@
+//! Message links under one contract: framed TCP, Unix socket, SCTP and memory.

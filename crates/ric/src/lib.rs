@@ -1,0 +1,3 @@
+//! The near-RT RIC that ferric ships.
+
+#![forbid(unsafe_code)]

@@ -1,0 +1,1 @@
+//! Examples, each a screen long.
