@@ -1,0 +1,115 @@
+//! Reading `#[per(…)]`.
+
+use proc_macro2::TokenStream;
+use quote::quote;
+use syn::{Attribute, Expr, ExprRange, LitInt, RangeLimits, Type};
+
+/// Everything that `#[per(…)]` can say; where each makes sense is told at the derive.
+#[derive(Default)]
+pub struct Attributes {
+    pub extensible: bool,
+    pub choice: bool,
+    pub addition: bool,
+    pub mandatory: bool,
+    pub group: Option<u32>,
+    pub since: Option<u8>,
+    pub until: Option<u8>,
+    pub range: Option<ExprRange>,
+    pub size: Option<ExprRange>,
+    pub default: Option<Expr>,
+}
+
+pub fn of(attributes: &[Attribute]) -> syn::Result<Attributes> {
+    let mut out = Attributes::default();
+    for attribute in attributes.iter().filter(|a| a.path().is_ident("per")) {
+        attribute.parse_nested_meta(|meta| {
+            let name = meta.path.get_ident().map(ToString::to_string).unwrap_or_default();
+            match name.as_str() {
+                "extensible" => out.extensible = true,
+                "choice" => out.choice = true,
+                "addition" => out.addition = true,
+                "mandatory" => out.mandatory = true,
+                "group" => {
+                    out.group = Some(meta.value()?.parse::<LitInt>()?.base10_parse()?);
+                    out.addition = true;
+                }
+                "since" => out.since = Some(meta.value()?.parse::<LitInt>()?.base10_parse()?),
+                "until" => out.until = Some(meta.value()?.parse::<LitInt>()?.base10_parse()?),
+                "range" => out.range = Some(meta.value()?.parse()?),
+                "size" => out.size = Some(meta.value()?.parse()?),
+                "default" => out.default = Some(meta.value()?.parse()?),
+                _ => {
+                    return Err(meta.error(
+                        "known are extensible, choice, addition, mandatory, group, since, until, range, size, default",
+                    ));
+                }
+            }
+            Ok(())
+        })?;
+    }
+    Ok(out)
+}
+
+impl Attributes {
+    /// Whether the component or variant is there, as an expression of the revision; `None` where always.
+    pub fn gate(&self, revision: &TokenStream) -> Option<TokenStream> {
+        match (self.since, self.until) {
+            (None, None) => None,
+            (Some(since), None) => Some(quote!(#revision >= #since)),
+            (None, Some(until)) => Some(quote!(#revision <= #until)),
+            (Some(since), Some(until)) => Some(quote!((#since..=#until).contains(&#revision))),
+        }
+    }
+
+    fn bounds(range: &ExprRange) -> syn::Result<(TokenStream, Option<TokenStream>)> {
+        let lo = range.start.as_ref().map_or(quote!(0), |lo| quote!(#lo));
+        match (&range.end, &range.limits) {
+            (Some(hi), RangeLimits::Closed(_)) => Ok((lo, Some(quote!(#hi)))),
+            (None, _) => Ok((lo, None)),
+            _ => Err(syn::Error::new_spanned(range, "write both bounds as lo..=hi, or lo.. for no upper bound")),
+        }
+    }
+
+    fn size_tokens(&self) -> syn::Result<Option<TokenStream>> {
+        let Some(size) = &self.size else {
+            return Ok(None);
+        };
+        let (lo, hi) = Self::bounds(size)?;
+        let hi = hi.unwrap_or(quote!(usize::MAX));
+        let extensible = self.extensible;
+        Ok(Some(quote!(::per::Size { lo: #lo, hi: #hi, extensible: #extensible })))
+    }
+
+    /// An expression that reads a `ty` under this field's constraint.
+    pub fn read(&self, ty: &Type, before: &TokenStream) -> syn::Result<TokenStream> {
+        if let Some(range) = &self.range {
+            let (lo, hi) = Self::bounds(range)?;
+            let (hi, extensible) = (hi.unwrap_or(quote!(i64::MAX)), self.extensible);
+            return Ok(quote!(::per::decode_integer::<S, #ty>(reader, #lo, #hi, #extensible)));
+        }
+        if let Some(size) = self.size_tokens()? {
+            return Ok(quote!(<#ty as ::per::DecodeSized<'per, S>>::decode_sized(
+                reader, const { #size }, #before
+            )));
+        }
+        Ok(quote!(<#ty as ::per::Decode<'per, S>>::decode_after(reader, #before)))
+    }
+
+    /// An expression that writes `value`, a reference, under this field's constraint.
+    pub fn write(&self, value: &TokenStream) -> syn::Result<TokenStream> {
+        if let Some(range) = &self.range {
+            let (lo, hi) = Self::bounds(range)?;
+            let (hi, extensible) = (hi.unwrap_or(quote!(i64::MAX)), self.extensible);
+            return Ok(quote!(::per::encode_integer(writer, i64::from(*#value), #lo, #hi, #extensible)));
+        }
+        if let Some(size) = self.size_tokens()? {
+            return Ok(quote!(::per::EncodeSized::encode_sized(#value, writer, const { #size })));
+        }
+        Ok(quote!(::per::Encode::encode(#value, writer)))
+    }
+
+    /// An expression for the hint of `value`, a reference.
+    pub fn hint(&self, value: &TokenStream) -> TokenStream {
+        if self.range.is_some() { quote!(0) } else { quote!(::per::Encode::size_hint(#value)) }
+    }
+}

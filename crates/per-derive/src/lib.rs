@@ -1,0 +1,176 @@
+//! The derive of `ferric-per`: see [`Per`](macro@Per) for what it takes.
+
+#![forbid(unsafe_code)]
+
+mod attributes;
+mod choice;
+mod enumerated;
+mod newtype;
+mod sequence;
+
+use proc_macro2::TokenStream;
+use quote::quote;
+use syn::{Data, DeriveInput, Fields};
+
+/// Derives `Decode`, `Encode`, `IntoOwned` and `Describe` (crate `per`) for an ASN.1 type written as plain Rust.
+///
+/// | Rust | ASN.1 |
+/// |---|---|
+/// | struct with named fields | SEQUENCE; an `Option` field is OPTIONAL |
+/// | struct with one unnamed field | a type of its own around that one, with `range` or `size` |
+/// | enum without payloads | ENUMERATED |
+/// | enum with payloads | CHOICE; a variant without payload is NULL |
+///
+/// On the type: `#[per(extensible)]` for the extension marker. On a newtype `#[per(range = 0..=255)]` or
+/// `#[per(size = 1..=16)]`, each with `, extensible`, and `#[per(range = 0..)]` for a semi-constrained INTEGER.
+///
+/// On fields: `range` and `size` as above; `default = value`; `addition` for what follows the extension marker, in
+/// order; `group = 1` for additions in double brackets; `since = 2` and `until = 1` for revisions that have the
+/// component in the root (its type is then an `Option`), with `mandatory` where it is not OPTIONAL in them.
+///
+/// On variants: `addition`; `since` and `until`. A fieldless enum that is a CHOICE of NULLs says `#[per(choice)]`.
+#[proc_macro_derive(Per, attributes(per))]
+pub fn derive_per(input: proc_macro::TokenStream) -> proc_macro::TokenStream {
+    let input = syn::parse_macro_input!(input as DeriveInput);
+    expand(&input).unwrap_or_else(syn::Error::into_compile_error).into()
+}
+
+fn expand(input: &DeriveInput) -> syn::Result<TokenStream> {
+    let attributes = attributes::of(&input.attrs)?;
+    match &input.data {
+        Data::Struct(data) => match &data.fields {
+            Fields::Named(fields) => sequence::expand(input, &attributes, fields),
+            Fields::Unnamed(fields) if fields.unnamed.len() == 1 => newtype::expand(input, &attributes, fields),
+            _ => Err(syn::Error::new_spanned(&input.ident, "a sequence has named fields, a newtype one unnamed field")),
+        },
+        Data::Enum(data) => {
+            if attributes.choice || data.variants.iter().any(|v| !v.fields.is_empty()) {
+                choice::expand(input, &attributes, data)
+            } else {
+                enumerated::expand(input, &attributes, data)
+            }
+        }
+        Data::Union(_) => Err(syn::Error::new_spanned(&input.ident, "ASN.1 has no unions")),
+    }
+}
+
+/// The pieces of an `impl` for a type with at most one lifetime and no other parameters.
+struct Impl<'i> {
+    name: &'i syn::Ident,
+    /// The type with the decoded input's lifetime, with an anonymous one, and with `'static`.
+    decoded: TokenStream,
+    any: TokenStream,
+    owned: TokenStream,
+}
+
+impl<'i> Impl<'i> {
+    fn of(input: &'i DeriveInput) -> syn::Result<Self> {
+        let name = &input.ident;
+        let generics = &input.generics;
+        if generics.type_params().next().is_some() || generics.const_params().next().is_some() {
+            return Err(syn::Error::new_spanned(generics, "only a lifetime can be a parameter"));
+        }
+        match generics.lifetimes().count() {
+            0 => Ok(Impl { name, decoded: quote!(#name), any: quote!(#name), owned: quote!(#name) }),
+            1 => Ok(Impl { name, decoded: quote!(#name<'per>), any: quote!(#name<'_>), owned: quote!(#name<'static>) }),
+            _ => Err(syn::Error::new_spanned(generics, "at most one lifetime, that of the input")),
+        }
+    }
+
+    /// The lifetime of the declared type becomes `'per` in field types.
+    fn rename(input: &DeriveInput, ty: &syn::Type) -> syn::Type {
+        struct Rename<'l>(&'l syn::Lifetime);
+        fn walk(tokens: TokenStream, from: &syn::Lifetime) -> TokenStream {
+            let mut out = Vec::new();
+            let mut tokens = tokens.into_iter().peekable();
+            while let Some(token) = tokens.next() {
+                match token {
+                    proc_macro2::TokenTree::Group(group) => {
+                        let inner = walk(group.stream(), from);
+                        out.push(proc_macro2::Group::new(group.delimiter(), inner).into());
+                    }
+                    proc_macro2::TokenTree::Punct(ref punct) if punct.as_char() == '\'' => {
+                        out.push(token);
+                        if let Some(proc_macro2::TokenTree::Ident(ident)) = tokens.peek()
+                            && *ident == from.ident
+                        {
+                            tokens.next();
+                            out.push(proc_macro2::Ident::new("per", proc_macro2::Span::call_site()).into());
+                        }
+                    }
+                    _ => out.push(token),
+                }
+            }
+            out.into_iter().collect()
+        }
+        let Some(lifetime) = input.generics.lifetimes().next() else {
+            return ty.clone();
+        };
+        let rename = Rename(&lifetime.lifetime);
+        syn::parse2(walk(quote!(#ty), rename.0)).unwrap_or_else(|_| ty.clone())
+    }
+
+    fn decode(&self, body: &TokenStream) -> TokenStream {
+        let decoded = &self.decoded;
+        quote! {
+            #[automatically_derived]
+            impl<'per, S: ::per::Store<'per>> ::per::Decode<'per, S> for #decoded {
+                #[inline]
+                fn decode_after(
+                    reader: &mut ::per::Reader<'per, S>,
+                    before: ::core::option::Option<&Self>,
+                ) -> ::core::result::Result<Self, ::per::Error> {
+                    #body
+                }
+            }
+        }
+    }
+
+    fn encode(&self, body: &TokenStream, hint: &TokenStream) -> TokenStream {
+        let any = &self.any;
+        quote! {
+            #[automatically_derived]
+            impl ::per::Encode for #any {
+                #[inline]
+                fn encode(&self, writer: &mut ::per::Writer<'_>) -> ::core::result::Result<(), ::per::Error> {
+                    #body
+                }
+                #[inline]
+                fn size_hint(&self) -> usize {
+                    #hint
+                }
+            }
+        }
+    }
+
+    fn into_owned(&self, body: &TokenStream) -> TokenStream {
+        let (any, owned) = (&self.any, &self.owned);
+        quote! {
+            #[automatically_derived]
+            impl ::per::IntoOwned for #any {
+                type Owned = #owned;
+                fn into_owned(self) -> #owned {
+                    #body
+                }
+            }
+        }
+    }
+
+    fn describe(&self, body: &TokenStream) -> TokenStream {
+        let any = &self.any;
+        quote! {
+            #[automatically_derived]
+            impl ::per::Describe for #any {
+                fn describe(&self, visitor: &mut dyn ::per::Visitor) {
+                    #body
+                }
+            }
+        }
+    }
+}
+
+/// A Rust identifier without the mark of a raw one.
+fn plain(ident: &syn::Ident) -> String {
+    let name = ident.to_string();
+    name.strip_prefix("r#").unwrap_or(&name).to_owned()
+}

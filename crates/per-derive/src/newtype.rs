@@ -1,0 +1,32 @@
+//! Newtypes: a value with a constraint and a name.
+
+use proc_macro2::TokenStream;
+use quote::quote;
+use syn::{DeriveInput, FieldsUnnamed};
+
+use crate::attributes::Attributes;
+use crate::{Impl, plain};
+
+pub fn expand(input: &DeriveInput, attributes: &Attributes, fields: &FieldsUnnamed) -> syn::Result<TokenStream> {
+    let out = Impl::of(input)?;
+    let ty = Impl::rename(input, &fields.unnamed[0].ty);
+    let name = plain(out.name);
+    let read = attributes.read(&ty, &quote!(before))?;
+    let write = attributes.write(&quote!(&self.0))?;
+    let hint = attributes.hint(&quote!(&self.0));
+    let decode = out.decode(&quote! {
+        let before = before.map(|b| &b.0);
+        let _ = before;
+        match #read {
+            Ok(value) => Ok(Self(value)),
+            Err(error) => Err(error.within(#name)),
+        }
+    });
+    let encode = out.encode(&quote!(#write.map_err(|error| error.within(#name))), &hint);
+    let into_owned = out.into_owned(&{
+        let ident = out.name;
+        quote!(#ident(::per::IntoOwned::into_owned(self.0)))
+    });
+    let describe = out.describe(&quote!(::per::Describe::describe(&self.0, visitor);));
+    Ok(quote!(#decode #encode #into_owned #describe))
+}

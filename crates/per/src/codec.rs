@@ -1,0 +1,320 @@
+//! What a type with a codec can do, and the codecs of Rust's own types.
+
+use crate::{Describe, Error, ErrorKind, Heap, Reader, Store, Visitor, Writer};
+
+/// A type that can be read; lists and gathered fragments go to an `S`.
+pub trait Decode<'a, S: Store<'a>>: Sized {
+    /// Reads a value. `before` is the value that stood at the same place in the previous item of a list, if any:
+    /// [`crate::Memo`] uses it to read what is repeated only once.
+    ///
+    /// # Errors
+    /// Whatever is wrong with the encoding.
+    fn decode_after(reader: &mut Reader<'a, S>, before: Option<&Self>) -> Result<Self, Error>;
+
+    /// Reads a value.
+    ///
+    /// # Errors
+    /// Whatever is wrong with the encoding.
+    #[inline]
+    fn decode(reader: &mut Reader<'a, S>) -> Result<Self, Error> {
+        Self::decode_after(reader, None)
+    }
+}
+
+/// A type that can be written.
+pub trait Encode {
+    /// Appends the value.
+    ///
+    /// # Errors
+    /// A value outside its constraints, or one that the writer's revision cannot carry.
+    fn encode(&self, writer: &mut Writer<'_>) -> Result<(), Error>;
+
+    /// Octets that the encoding will take at least: lets the writer leave the right room for a length.
+    #[inline]
+    fn size_hint(&self) -> usize {
+        0
+    }
+}
+
+/// A type whose values have a length that a field constrains: strings and lists.
+pub trait DecodeSized<'a, S: Store<'a>>: Sized {
+    /// Reads a value of constrained size.
+    ///
+    /// # Errors
+    /// Whatever is wrong with the encoding.
+    fn decode_sized(reader: &mut Reader<'a, S>, size: Size, before: Option<&Self>) -> Result<Self, Error>;
+}
+
+/// The writing side of [`DecodeSized`].
+pub trait EncodeSized {
+    /// Appends a value of constrained size.
+    ///
+    /// # Errors
+    /// A value outside its constraints, or one that the writer's revision cannot carry.
+    fn encode_sized(&self, writer: &mut Writer<'_>, size: Size) -> Result<(), Error>;
+}
+
+/// A type that can be kept longer than the bytes it was read from.
+pub trait IntoOwned {
+    /// The same type, borrowing nothing.
+    type Owned: 'static;
+    /// Copies what is borrowed.
+    fn into_owned(self) -> Self::Owned;
+}
+
+/// A SIZE constraint.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Size {
+    /// The least length.
+    pub lo: usize,
+    /// The greatest length; from 65536 on it does not shape the encoding.
+    pub hi: usize,
+    /// Whether lengths outside are allowed, behind an extension bit.
+    pub extensible: bool,
+}
+
+impl Size {
+    /// No constraint.
+    pub const ANY: Size = Size { lo: 0, hi: usize::MAX, extensible: false };
+
+    /// Whether there is just one length, which is then not written.
+    #[inline]
+    pub(crate) fn is_fixed(self) -> bool {
+        self.lo == self.hi && self.hi < 65536
+    }
+}
+
+/// Reads all of `bytes` as one value, lists on the heap.
+///
+/// # Errors
+/// Whatever is wrong with the encoding, octets that follow it included.
+pub fn decode<'a, T: Decode<'a, Heap<'a>>>(bytes: &'a [u8], revision: u8) -> Result<T, Error> {
+    let mut reader = Reader::new(bytes, revision);
+    let value = T::decode(&mut reader)?;
+    reader.finish()?;
+    Ok(value)
+}
+
+/// Appends one value to `out`. After an error `out` is as it was.
+///
+/// # Errors
+/// A value outside its constraints, or one that `revision` cannot carry.
+pub fn encode<T: Encode + ?Sized>(value: &T, revision: u8, out: &mut Vec<u8>) -> Result<(), Error> {
+    let start = out.len();
+    let mut writer = Writer::new(out, revision);
+    let result = value.encode(&mut writer);
+    if result.is_err() {
+        out.truncate(start);
+    } else if out.len() == start {
+        out.push(0); // X.691 11.1: no encoding is shorter than one octet
+    }
+    result
+}
+
+macro_rules! whole_number {
+    ($($t:ty: $lo:expr, $hi:expr;)*) => {$(
+        /// INTEGER over the type's whole range.
+        impl<'a, S: Store<'a>> Decode<'a, S> for $t {
+            #[inline]
+            fn decode_after(reader: &mut Reader<'a, S>, _: Option<&Self>) -> Result<Self, Error> {
+                Ok(reader.constrained($lo, $hi)? as $t)
+            }
+        }
+        impl Encode for $t {
+            #[inline]
+            fn encode(&self, writer: &mut Writer<'_>) -> Result<(), Error> {
+                writer.constrained(i64::from(*self), $lo, $hi)
+            }
+        }
+        owned_as_is!($t);
+        impl Describe for $t {
+            fn describe(&self, visitor: &mut dyn Visitor) {
+                visitor.integer(i64::from(*self));
+            }
+        }
+    )*};
+}
+
+macro_rules! owned_as_is {
+    ($t:ty) => {
+        impl IntoOwned for $t {
+            type Owned = $t;
+            #[inline]
+            fn into_owned(self) -> $t {
+                self
+            }
+        }
+    };
+}
+
+whole_number! {
+    u8: 0, 255;
+    u16: 0, 65535;
+    u32: 0, 4_294_967_295;
+}
+
+/// INTEGER without a constraint.
+impl<'a, S: Store<'a>> Decode<'a, S> for i64 {
+    fn decode_after(reader: &mut Reader<'a, S>, _: Option<&Self>) -> Result<Self, Error> {
+        reader.unconstrained()
+    }
+}
+
+impl Encode for i64 {
+    fn encode(&self, writer: &mut Writer<'_>) -> Result<(), Error> {
+        writer.unconstrained(*self);
+        Ok(())
+    }
+}
+
+owned_as_is!(i64);
+
+impl Describe for i64 {
+    fn describe(&self, visitor: &mut dyn Visitor) {
+        visitor.integer(*self);
+    }
+}
+
+/// BOOLEAN.
+impl<'a, S: Store<'a>> Decode<'a, S> for bool {
+    fn decode_after(reader: &mut Reader<'a, S>, _: Option<&Self>) -> Result<Self, Error> {
+        reader.bit()
+    }
+}
+
+impl Encode for bool {
+    fn encode(&self, writer: &mut Writer<'_>) -> Result<(), Error> {
+        writer.bit(*self);
+        Ok(())
+    }
+}
+
+owned_as_is!(bool);
+
+impl Describe for bool {
+    fn describe(&self, visitor: &mut dyn Visitor) {
+        visitor.boolean(*self);
+    }
+}
+
+/// OCTET STRING of one length, kept in place.
+impl<'a, S: Store<'a>, const N: usize> Decode<'a, S> for [u8; N] {
+    fn decode_after(reader: &mut Reader<'a, S>, _: Option<&Self>) -> Result<Self, Error> {
+        let mut octets = [0; N];
+        if N <= 2 {
+            // X.691 17.6: not aligned
+            for octet in &mut octets {
+                *octet = reader.bits(8)? as u8;
+            }
+        } else {
+            octets.copy_from_slice(reader.octets(N)?);
+        }
+        Ok(octets)
+    }
+}
+
+impl<const N: usize> Encode for [u8; N] {
+    fn encode(&self, writer: &mut Writer<'_>) -> Result<(), Error> {
+        if N <= 2 {
+            for octet in self {
+                writer.bits(u64::from(*octet), 8);
+            }
+        } else {
+            writer.octets(self);
+        }
+        Ok(())
+    }
+}
+
+impl<const N: usize> IntoOwned for [u8; N] {
+    type Owned = [u8; N];
+    fn into_owned(self) -> [u8; N] {
+        self
+    }
+}
+
+impl<const N: usize> Describe for [u8; N] {
+    fn describe(&self, visitor: &mut dyn Visitor) {
+        visitor.octets(&mut core::iter::once(&self[..]));
+    }
+}
+
+/// A place for a value where it would make its holder large.
+impl<'a, S: Store<'a>, T: Decode<'a, S>> Decode<'a, S> for Box<T> {
+    fn decode_after(reader: &mut Reader<'a, S>, before: Option<&Self>) -> Result<Self, Error> {
+        T::decode_after(reader, before.map(|b| &**b)).map(Box::new)
+    }
+}
+
+impl<T: Encode> Encode for Box<T> {
+    fn encode(&self, writer: &mut Writer<'_>) -> Result<(), Error> {
+        (**self).encode(writer)
+    }
+    fn size_hint(&self) -> usize {
+        (**self).size_hint()
+    }
+}
+
+impl<T: IntoOwned> IntoOwned for Box<T> {
+    type Owned = Box<T::Owned>;
+    fn into_owned(self) -> Self::Owned {
+        Box::new((*self).into_owned())
+    }
+}
+
+impl<T: Describe> Describe for Box<T> {
+    fn describe(&self, visitor: &mut dyn Visitor) {
+        (**self).describe(visitor);
+    }
+}
+
+impl<T: IntoOwned> IntoOwned for Option<T> {
+    type Owned = Option<T::Owned>;
+    fn into_owned(self) -> Self::Owned {
+        self.map(T::into_owned)
+    }
+}
+
+impl<T: Describe> Describe for Option<T> {
+    fn describe(&self, visitor: &mut dyn Visitor) {
+        match self {
+            Some(value) => value.describe(visitor),
+            None => visitor.null(),
+        }
+    }
+}
+
+/// Used by derived codecs: an integer with a range of its own, extensible or not (X.691 13).
+#[doc(hidden)]
+#[inline]
+pub fn decode_integer<'a, S: Store<'a>, T: TryFrom<i64>>(
+    reader: &mut Reader<'a, S>,
+    lo: i64,
+    hi: i64,
+    extensible: bool,
+) -> Result<T, Error> {
+    let at = reader.position();
+    let value = if extensible && reader.bit()? {
+        reader.unconstrained()?
+    } else if hi == i64::MAX {
+        reader.semi_constrained(lo)?
+    } else {
+        reader.constrained(lo, hi)?
+    };
+    T::try_from(value).map_err(|_| Error::new(ErrorKind::OutOfRange, at))
+}
+
+/// The writing side of [`decode_integer`].
+#[doc(hidden)]
+#[inline]
+pub fn encode_integer(writer: &mut Writer<'_>, value: i64, lo: i64, hi: i64, extensible: bool) -> Result<(), Error> {
+    if extensible {
+        let outside = value < lo || value > hi;
+        writer.bit(outside);
+        if outside {
+            writer.unconstrained(value);
+            return Ok(());
+        }
+    }
+    if hi == i64::MAX { writer.semi_constrained(value, lo) } else { writer.constrained(value, lo, hi) }
+}

@@ -1,0 +1,337 @@
+//! Lists (SEQUENCE OF), where their items live, and how repeated ones are read once.
+
+use core::cell::OnceCell;
+use core::fmt;
+use core::ops::Deref;
+
+use crate::reader::Length;
+use crate::{
+    Decode, DecodeSized, Describe, Encode, EncodeSized, Error, ErrorKind, IntoOwned, Reader, Size, Visitor, Writer,
+};
+
+/// Where decoded lists and gathered fragments are kept.
+///
+/// [`Heap`] is the ready one. A service model that reads thousands of items a second brings an arena.
+pub trait Store<'a>: Copy {
+    /// Builds a list of about `count` items; `next` is called with the item before, until it returns `None`.
+    ///
+    /// # Errors
+    /// Those of `next`.
+    fn list<T>(
+        self,
+        count: usize,
+        next: impl FnMut(Option<&T>) -> Result<Option<T>, Error>,
+    ) -> Result<List<'a, T>, Error>;
+
+    /// Keeps octets that came in fragments, or `None` where this store has no place for them.
+    fn keep(self, octets: Vec<u8>) -> Option<&'a [u8]>;
+}
+
+/// Lists in a `Vec` each; fragments in a [`Gather`], if there is one.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Heap<'a> {
+    gather: Option<&'a Gather>,
+}
+
+impl<'a> Heap<'a> {
+    /// A store that can gather open types of 16384 octets or more.
+    #[must_use]
+    pub fn gathering(gather: &'a Gather) -> Self {
+        Heap { gather: Some(gather) }
+    }
+}
+
+impl<'a> Store<'a> for Heap<'a> {
+    #[inline]
+    fn list<T>(
+        self,
+        count: usize,
+        mut next: impl FnMut(Option<&T>) -> Result<Option<T>, Error>,
+    ) -> Result<List<'a, T>, Error> {
+        // A count is only a promise: most lists are short, and longer ones may grow as their items arrive.
+        let mut items = Vec::with_capacity(count.min(64));
+        while let Some(item) = next(items.last())? {
+            items.push(item);
+        }
+        Ok(List::Owned(items))
+    }
+
+    fn keep(self, octets: Vec<u8>) -> Option<&'a [u8]> {
+        self.gather.map(|gather| gather.keep(octets))
+    }
+}
+
+/// Octets that came in fragments, put together; lives as long as the values that borrow from them.
+#[derive(Debug, Default)]
+pub struct Gather {
+    first: OnceCell<Box<Gathered>>,
+}
+
+#[derive(Debug)]
+struct Gathered {
+    octets: Vec<u8>,
+    next: OnceCell<Box<Gathered>>,
+}
+
+impl Gather {
+    /// A place without octets; takes no memory until it is needed.
+    #[must_use]
+    pub const fn new() -> Self {
+        Gather { first: OnceCell::new() }
+    }
+
+    /// Keeps `octets`.
+    pub fn keep(&self, octets: Vec<u8>) -> &[u8] {
+        let mut place = &self.first;
+        while let Some(node) = place.get() {
+            place = &node.next;
+        }
+        &place.get_or_init(|| Box::new(Gathered { octets, next: OnceCell::new() })).octets
+    }
+}
+
+/// A SEQUENCE OF: a slice of items, borrowed from an arena or owned.
+#[derive(Clone)]
+pub enum List<'a, T> {
+    /// Items that live elsewhere.
+    Borrowed(&'a [T]),
+    /// Items of its own.
+    Owned(Vec<T>),
+}
+
+impl<T> Deref for List<'_, T> {
+    type Target = [T];
+    #[inline]
+    fn deref(&self) -> &[T] {
+        match self {
+            List::Borrowed(items) => items,
+            List::Owned(items) => items,
+        }
+    }
+}
+
+impl<T> Default for List<'_, T> {
+    fn default() -> Self {
+        List::Borrowed(&[])
+    }
+}
+
+impl<T> From<Vec<T>> for List<'_, T> {
+    fn from(items: Vec<T>) -> Self {
+        List::Owned(items)
+    }
+}
+
+impl<'a, T> From<&'a [T]> for List<'a, T> {
+    fn from(items: &'a [T]) -> Self {
+        List::Borrowed(items)
+    }
+}
+
+impl<T> FromIterator<T> for List<'_, T> {
+    fn from_iter<I: IntoIterator<Item = T>>(items: I) -> Self {
+        List::Owned(items.into_iter().collect())
+    }
+}
+
+impl<'s, T> IntoIterator for &'s List<'_, T> {
+    type Item = &'s T;
+    type IntoIter = core::slice::Iter<'s, T>;
+    fn into_iter(self) -> Self::IntoIter {
+        self.iter()
+    }
+}
+
+impl<T: PartialEq> PartialEq for List<'_, T> {
+    fn eq(&self, other: &Self) -> bool {
+        **self == **other
+    }
+}
+
+impl<T: Eq> Eq for List<'_, T> {}
+
+impl<T: fmt::Debug> fmt::Debug for List<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.iter()).finish()
+    }
+}
+
+impl<T: IntoOwned + Clone> IntoOwned for List<'_, T> {
+    type Owned = List<'static, T::Owned>;
+    fn into_owned(self) -> List<'static, T::Owned> {
+        match self {
+            List::Borrowed(items) => items.iter().cloned().map(T::into_owned).collect(),
+            List::Owned(items) => items.into_iter().map(T::into_owned).collect(),
+        }
+    }
+}
+
+impl<'a, S: Store<'a>, T: Decode<'a, S>> DecodeSized<'a, S> for List<'a, T> {
+    #[inline]
+    fn decode_sized(reader: &mut Reader<'a, S>, size: Size, _: Option<&Self>) -> Result<Self, Error> {
+        let bounds = reader.effective_size(size)?;
+        let at = reader.position();
+        let mut length = if bounds.is_fixed() { Length::Whole(bounds.lo) } else { reader.sized_length(bounds)? };
+        let mut total = 0usize;
+        let mut left = take(reader, length, &mut total)?;
+        let list = reader.store().list(left, |before: Option<&T>| {
+            // X.691 11.9.3.8: a count above 16383 comes in fragments.
+            while left == 0 {
+                if let Length::Whole(_) = length {
+                    return Ok(None);
+                }
+                length = reader.length()?;
+                left = take(reader, length, &mut total)?;
+            }
+            left -= 1;
+            T::decode_after(reader, before).map(Some)
+        })?;
+        if total < bounds.lo || total > bounds.hi {
+            return Err(Error::new(ErrorKind::BadLength, at));
+        }
+        Ok(list)
+    }
+}
+
+/// Counts the items that a length determinant announces.
+fn take<'a, S: Store<'a>>(reader: &mut Reader<'a, S>, length: Length, total: &mut usize) -> Result<usize, Error> {
+    let (Length::Whole(count) | Length::Fragment(count)) = length;
+    reader.take_items(count)?;
+    *total += count;
+    Ok(count)
+}
+
+impl<'a, S: Store<'a>, T: Decode<'a, S>> Decode<'a, S> for List<'a, T> {
+    fn decode_after(reader: &mut Reader<'a, S>, before: Option<&Self>) -> Result<Self, Error> {
+        Self::decode_sized(reader, Size::ANY, before)
+    }
+}
+
+impl<T: Encode> EncodeSized for List<'_, T> {
+    #[inline]
+    fn encode_sized(&self, writer: &mut Writer<'_>, size: Size) -> Result<(), Error> {
+        let bounds = writer.effective_size(self.len(), size)?;
+        let mut items = &self[..];
+        if bounds.hi < 65536 {
+            if !bounds.is_fixed() {
+                writer.bounded_length(items.len(), bounds)?;
+            }
+        } else {
+            while items.len() >= 16384 {
+                let sixteens = (items.len() / 16384).min(4);
+                let (now, later) = items.split_at(sixteens * 16384);
+                writer.fragment_length(sixteens);
+                now.iter().try_for_each(|item| item.encode(writer))?;
+                items = later;
+            }
+            writer.short_length(items.len());
+        }
+        items.iter().try_for_each(|item| item.encode(writer))
+    }
+}
+
+impl<T: Encode> Encode for List<'_, T> {
+    fn encode(&self, writer: &mut Writer<'_>) -> Result<(), Error> {
+        self.encode_sized(writer, Size::ANY)
+    }
+
+    #[inline]
+    fn size_hint(&self) -> usize {
+        self.iter().map(T::size_hint).sum()
+    }
+}
+
+impl<T: Describe> Describe for List<'_, T> {
+    fn describe(&self, visitor: &mut dyn Visitor) {
+        visitor.begin_list();
+        for item in self {
+            item.describe(visitor);
+        }
+        visitor.end_list();
+    }
+}
+
+/// A value that remembers the bits it was read from, so that the same bits in the next item of a list are not read
+/// again: the value before is taken instead. KPM repeats a list of measurement names for every UE.
+#[derive(Clone, Debug)]
+pub struct Memo<'a, T> {
+    value: T,
+    /// Where the bits lie: the octets they touch, the first one's offset, and how many there are.
+    octets: &'a [u8],
+    offset: usize,
+    bits: usize,
+}
+
+impl<T> Deref for Memo<'_, T> {
+    type Target = T;
+    #[inline]
+    fn deref(&self) -> &T {
+        &self.value
+    }
+}
+
+impl<T> From<T> for Memo<'_, T> {
+    fn from(value: T) -> Self {
+        Memo { value, octets: &[], offset: 0, bits: 0 }
+    }
+}
+
+impl<T: PartialEq> PartialEq for Memo<'_, T> {
+    fn eq(&self, other: &Self) -> bool {
+        self.value == other.value
+    }
+}
+
+impl<T> Memo<'_, T> {
+    /// Whether the reader stands before the very same bits, at the same place within an octet.
+    fn repeats<'a, S: Store<'a>>(&self, reader: &Reader<'a, S>) -> bool {
+        let at = reader.position();
+        if self.bits == 0 || self.bits > reader.remaining() || at & 7 != self.offset {
+            return false;
+        }
+        let start = at >> 3;
+        let Some(there) = reader.bytes().get(start..start + self.octets.len()) else {
+            return false;
+        };
+        let (first, last) = (0xFFu8 >> self.offset, 0xFFu8 << ((8 - (self.offset + self.bits) % 8) % 8));
+        match (self.octets, there) {
+            ([a], [b]) => (a ^ b) & first & last == 0,
+            ([a, am @ .., az], [b, bm @ .., bz]) => (a ^ b) & first == 0 && (az ^ bz) & last == 0 && am == bm,
+            _ => false,
+        }
+    }
+}
+
+impl<'a, S: Store<'a>, T: DecodeSized<'a, S> + Clone> DecodeSized<'a, S> for Memo<'a, T> {
+    #[inline]
+    fn decode_sized(reader: &mut Reader<'a, S>, size: Size, before: Option<&Self>) -> Result<Self, Error> {
+        if let Some(before) = before.filter(|b| b.repeats(reader)) {
+            reader.advance(before.bits);
+            return Ok(before.clone());
+        }
+        let start = reader.position();
+        let value = T::decode_sized(reader, size, None)?;
+        let end = reader.position();
+        let octets = &reader.bytes()[start >> 3..end.div_ceil(8)];
+        Ok(Memo { value, octets, offset: start & 7, bits: end - start })
+    }
+}
+
+impl<T: EncodeSized> EncodeSized for Memo<'_, T> {
+    fn encode_sized(&self, writer: &mut Writer<'_>, size: Size) -> Result<(), Error> {
+        self.value.encode_sized(writer, size)
+    }
+}
+
+impl<T: IntoOwned> IntoOwned for Memo<'_, T> {
+    type Owned = Memo<'static, T::Owned>;
+    fn into_owned(self) -> Self::Owned {
+        Memo::from(self.value.into_owned())
+    }
+}
+
+impl<T: Describe> Describe for Memo<'_, T> {
+    fn describe(&self, visitor: &mut dyn Visitor) {
+        self.value.describe(visitor);
+    }
+}

@@ -1,0 +1,430 @@
+//! Reading bits, numbers, lengths and open types from a borrowed slice.
+
+use crate::{Error, ErrorKind, Heap, Size, Store};
+
+/// List items that one PDU may hold before it is refused. Bounds what a few hostile octets can make us allocate.
+pub const MAX_ITEMS: u32 = 1 << 18;
+
+/// Open types inside each other before a PDU is refused.
+pub const MAX_DEPTH: u8 = 32;
+
+/// A cursor over one aligned-PER encoding.
+///
+/// Positions are absolute: a reader of an open type inside the input shares the input's slice,
+/// so every error tells a bit offset from the start of the PDU.
+#[derive(Clone, Debug)]
+pub struct Reader<'a, S = Heap<'a>> {
+    bytes: &'a [u8],
+    /// The first bit of this value.
+    start: usize,
+    /// The next bit.
+    pos: usize,
+    /// One past the last bit that belongs to this value.
+    end: usize,
+    revision: u8,
+    depth: u8,
+    items_left: u32,
+    store: S,
+}
+
+/// A length determinant (X.691 11.9).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Length {
+    /// All of the value follows.
+    Whole(usize),
+    /// That many octets, bits or items follow, then another length determinant.
+    Fragment(usize),
+}
+
+impl<'a> Reader<'a, Heap<'a>> {
+    /// A reader whose lists go to the heap, for wire formats of `revision`.
+    #[must_use]
+    pub fn new(bytes: &'a [u8], revision: u8) -> Self {
+        Reader::with_store(bytes, revision, Heap::default())
+    }
+}
+
+impl<'a, S: Store<'a>> Reader<'a, S> {
+    /// A reader whose lists and gathered fragments go to `store`.
+    #[must_use]
+    pub fn with_store(bytes: &'a [u8], revision: u8, store: S) -> Self {
+        Reader { bytes, start: 0, pos: 0, end: bytes.len() * 8, revision, depth: 0, items_left: MAX_ITEMS, store }
+    }
+
+    /// Which revision of the wire format is read; the meaning of the number is the message crate's.
+    #[must_use]
+    pub fn revision(&self) -> u8 {
+        self.revision
+    }
+
+    /// Bits read so far, from the start of the outermost input.
+    #[must_use]
+    pub fn position(&self) -> usize {
+        self.pos
+    }
+
+    /// Bits that are left of this value.
+    #[must_use]
+    pub fn remaining(&self) -> usize {
+        self.end - self.pos
+    }
+
+    pub(crate) fn store(&self) -> S {
+        self.store
+    }
+
+    pub(crate) fn bytes(&self) -> &'a [u8] {
+        self.bytes
+    }
+
+    /// An error at the present position.
+    #[cold]
+    #[must_use]
+    pub fn error(&self, kind: ErrorKind) -> Error {
+        Error::new(kind, self.pos)
+    }
+
+    /// One bit.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Truncated`], as for every method that reads.
+    #[inline]
+    pub fn bit(&mut self) -> Result<bool, Error> {
+        if self.pos >= self.end {
+            return Err(self.error(ErrorKind::Truncated));
+        }
+        let bit = self.bytes[self.pos >> 3] >> (7 - (self.pos & 7)) & 1;
+        self.pos += 1;
+        Ok(bit == 1)
+    }
+
+    /// `count` bits, the first one most significant. At most 64.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Truncated`].
+    #[inline]
+    pub fn bits(&mut self, count: u32) -> Result<u64, Error> {
+        debug_assert!(count <= 64);
+        if count == 0 {
+            return Ok(0);
+        }
+        if count as usize > self.end - self.pos {
+            return Err(self.error(ErrorKind::Truncated));
+        }
+        let (byte, shift) = (self.pos >> 3, (self.pos & 7) as u32);
+        self.pos += count as usize;
+        if let Some(eight) = self.bytes.get(byte..byte + 8) {
+            let word =
+                u64::from_be_bytes([eight[0], eight[1], eight[2], eight[3], eight[4], eight[5], eight[6], eight[7]]);
+            let mut value = word << shift >> (64 - count);
+            if shift + count > 64 {
+                let over = shift + count - 64;
+                value |= u64::from(self.bytes[byte + 8]) >> (8 - over);
+            }
+            return Ok(value);
+        }
+        let mut word = 0u128;
+        for (i, octet) in self.bytes[byte..].iter().take(9).enumerate() {
+            word |= u128::from(*octet) << (120 - 8 * i);
+        }
+        #[allow(clippy::cast_possible_truncation)] // count <= 64 bits are left after the shift
+        Ok((word << shift >> (128 - count)) as u64)
+    }
+
+    /// Skips to the next octet boundary. Padding bits are not looked at.
+    #[inline]
+    pub fn align(&mut self) {
+        self.pos = self.end.min((self.pos + 7) & !7);
+    }
+
+    /// `count` whole octets from the next octet boundary, borrowed.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Truncated`].
+    #[inline]
+    pub fn octets(&mut self, count: usize) -> Result<&'a [u8], Error> {
+        self.align();
+        if count > (self.end - self.pos) >> 3 {
+            return Err(self.error(ErrorKind::Truncated));
+        }
+        let start = self.pos >> 3;
+        self.pos += count * 8;
+        Ok(&self.bytes[start..start + count])
+    }
+
+    /// A whole number in `lo..=hi` (X.691 11.5).
+    ///
+    /// # Errors
+    /// [`ErrorKind::OutOfRange`] where the bits allow more than the constraint.
+    #[inline]
+    pub fn constrained(&mut self, lo: i64, hi: i64) -> Result<i64, Error> {
+        let range = hi.wrapping_sub(lo) as u64;
+        let at = self.pos;
+        let offset = match range {
+            0 => 0,
+            1..=0xFE => self.bits(64 - range.leading_zeros())?,
+            0xFF => {
+                self.align();
+                self.bits(8)?
+            }
+            0x100..=0xFFFF => {
+                self.align();
+                self.bits(16)?
+            }
+            _ => {
+                // X.691 11.5.7.4: the count of octets, itself constrained, then the octets.
+                let most = i64::from(8 - range.leading_zeros() / 8);
+                let count = self.constrained(1, most)? as u32;
+                self.align();
+                self.bits(count * 8)?
+            }
+        };
+        if offset > range {
+            return Err(Error::new(ErrorKind::OutOfRange, at));
+        }
+        Ok(lo.wrapping_add(offset as i64))
+    }
+
+    /// A whole number of at least `lo` (X.691 11.7).
+    ///
+    /// # Errors
+    /// [`ErrorKind::OutOfRange`] above `i64::MAX`.
+    pub fn semi_constrained(&mut self, lo: i64) -> Result<i64, Error> {
+        let at = self.pos;
+        let content = self.number_octets()?;
+        let mut value = 0u64;
+        for octet in content {
+            if value >> 56 != 0 {
+                return Err(Error::new(ErrorKind::OutOfRange, at));
+            }
+            value = value << 8 | u64::from(*octet);
+        }
+        i64::try_from(value).ok().and_then(|v| v.checked_add(lo)).ok_or(Error::new(ErrorKind::OutOfRange, at))
+    }
+
+    /// Any whole number (X.691 11.8).
+    ///
+    /// # Errors
+    /// [`ErrorKind::OutOfRange`] outside `i64`.
+    pub fn unconstrained(&mut self) -> Result<i64, Error> {
+        let at = self.pos;
+        let content = self.number_octets()?;
+        let (first, rest) = content.split_first().ok_or(Error::new(ErrorKind::BadLength, at))?;
+        let mut value = i64::from(*first as i8);
+        for octet in rest {
+            if value << 8 >> 8 != value {
+                return Err(Error::new(ErrorKind::OutOfRange, at));
+            }
+            value = value << 8 | i64::from(*octet);
+        }
+        Ok(value)
+    }
+
+    fn number_octets(&mut self) -> Result<&'a [u8], Error> {
+        match self.length()? {
+            Length::Whole(n) => self.octets(n),
+            Length::Fragment(_) => Err(self.error(ErrorKind::OutOfRange)),
+        }
+    }
+
+    /// A normally small number (X.691 11.6): an extension addition's index.
+    ///
+    /// # Errors
+    /// [`ErrorKind::OutOfRange`] above `u32::MAX`.
+    pub fn normally_small(&mut self) -> Result<u32, Error> {
+        if !self.bit()? {
+            return Ok(self.bits(6)? as u32);
+        }
+        let value = self.semi_constrained(0)?;
+        u32::try_from(value).map_err(|_| self.error(ErrorKind::OutOfRange))
+    }
+
+    /// The number of bits in an extension bitmap (X.691 11.9.3.4).
+    fn normally_small_length(&mut self) -> Result<usize, Error> {
+        if !self.bit()? {
+            return Ok(self.bits(6)? as usize + 1);
+        }
+        match self.length()? {
+            Length::Whole(n) if n > 0 => Ok(n),
+            _ => Err(self.error(ErrorKind::BadLength)),
+        }
+    }
+
+    /// A general length determinant (X.691 11.9.3.5 to 11.9.3.8).
+    #[inline]
+    pub(crate) fn length(&mut self) -> Result<Length, Error> {
+        self.align();
+        let first = self.bits(8)? as usize;
+        match first >> 6 {
+            0 | 1 => Ok(Length::Whole(first)),
+            2 => Ok(Length::Whole((first & 0x3F) << 8 | self.bits(8)? as usize)),
+            _ => match first & 0x3F {
+                n @ 1..=4 => Ok(Length::Fragment(n * 16384)),
+                _ => Err(Error::new(ErrorKind::BadLength, self.pos - 8)),
+            },
+        }
+    }
+
+    /// The length of a value of constrained size (X.691 11.9.4.1), without its extension bit.
+    #[inline]
+    pub(crate) fn sized_length(&mut self, size: Size) -> Result<Length, Error> {
+        if size.hi >= 65536 {
+            return self.length();
+        }
+        Ok(Length::Whole(self.constrained(size.lo as i64, size.hi as i64)? as usize))
+    }
+
+    /// Whether an extensible size constraint is left (X.691 20.4 and its like for strings): then any length may follow.
+    #[inline]
+    pub(crate) fn effective_size(&mut self, size: Size) -> Result<Size, Error> {
+        if size.extensible && self.bit()? { Ok(Size::ANY) } else { Ok(size) }
+    }
+
+    /// Reads the value inside an open type (X.691 11.2) with `read`, which must leave nothing but padding.
+    ///
+    /// # Errors
+    /// Those of `read`; [`ErrorKind::TrailingOctets`]; [`ErrorKind::Fragmented`] from 16384 octets on where the store
+    /// cannot keep gathered octets.
+    #[inline]
+    pub fn open_type<T>(&mut self, read: impl FnOnce(&mut Self) -> Result<T, Error>) -> Result<T, Error> {
+        let mut inner = self.open_type_reader()?;
+        let value = read(&mut inner)?;
+        inner.finish()?;
+        self.items_left = inner.items_left;
+        Ok(value)
+    }
+
+    /// A reader of just the octets in an open type, which this reader then stands behind.
+    ///
+    /// # Errors
+    /// As [`Reader::open_type`].
+    #[inline]
+    pub fn open_type_reader(&mut self) -> Result<Self, Error> {
+        if self.depth >= MAX_DEPTH {
+            return Err(self.error(ErrorKind::TooDeep));
+        }
+        let at = self.pos;
+        match self.length()? {
+            Length::Whole(n) => {
+                if n > (self.end - self.pos) >> 3 {
+                    return Err(self.error(ErrorKind::Truncated));
+                }
+                let (start, end) = (self.pos, self.pos + n * 8);
+                let inner = Reader { start, end, depth: self.depth + 1, ..self.clone() };
+                self.pos += n * 8;
+                Ok(inner)
+            }
+            Length::Fragment(n) => {
+                let gathered = self.gather(n)?;
+                let bytes = self.store.keep(gathered).ok_or(Error::new(ErrorKind::Fragmented, at))?;
+                let end = bytes.len() * 8;
+                Ok(Reader { bytes, start: 0, pos: 0, end, depth: self.depth + 1, ..self.clone() })
+            }
+        }
+    }
+
+    /// The octets of a fragmented value whose first fragment has `first` octets.
+    fn gather(&mut self, first: usize) -> Result<Vec<u8>, Error> {
+        let mut gathered = self.octets(first)?.to_vec();
+        loop {
+            match self.length()? {
+                Length::Whole(n) => {
+                    gathered.extend_from_slice(self.octets(n)?);
+                    return Ok(gathered);
+                }
+                Length::Fragment(n) => gathered.extend_from_slice(self.octets(n)?),
+            }
+        }
+    }
+
+    /// Passes over an open type without looking inside.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Truncated`], [`ErrorKind::BadLength`].
+    pub fn skip_open_type(&mut self) -> Result<(), Error> {
+        loop {
+            match self.length()? {
+                Length::Whole(n) => return self.octets(n).map(drop),
+                Length::Fragment(n) => drop(self.octets(n)?),
+            }
+        }
+    }
+
+    /// Reads an extension bitmap; its additions follow as open types (X.691 19.7 to 19.9).
+    ///
+    /// # Errors
+    /// [`ErrorKind::Truncated`], [`ErrorKind::BadLength`].
+    pub fn additions(&mut self) -> Result<Additions, Error> {
+        let count = self.normally_small_length()?;
+        if count > self.remaining() {
+            return Err(self.error(ErrorKind::Truncated));
+        }
+        let known = count.min(64) as u32;
+        let bitmap = self.bits(known)? << (64 - known);
+        // Nobody defines more than 64 additions; later ones are passed over like any unknown ones.
+        let mut more = 0;
+        for _ in known as usize..count {
+            more += usize::from(self.bit()?);
+        }
+        Ok(Additions { bitmap, more })
+    }
+
+    /// Passes over the additions that nobody took.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Truncated`], [`ErrorKind::BadLength`].
+    pub fn skip_additions(&mut self, additions: Additions) -> Result<(), Error> {
+        for _ in 0..additions.bitmap.count_ones() as usize + additions.more {
+            self.skip_open_type()?;
+        }
+        Ok(())
+    }
+
+    /// Counts list items against the PDU's budget.
+    pub(crate) fn take_items(&mut self, count: usize) -> Result<(), Error> {
+        match u32::try_from(count).ok().and_then(|n| self.items_left.checked_sub(n)) {
+            Some(left) => {
+                self.items_left = left;
+                Ok(())
+            }
+            None => Err(self.error(ErrorKind::TooManyItems)),
+        }
+    }
+
+    /// Checks that only padding is left.
+    ///
+    /// # Errors
+    /// [`ErrorKind::TrailingOctets`].
+    pub fn finish(&self) -> Result<(), Error> {
+        // X.691 11.1: an encoding of no bits becomes one zero octet.
+        let left = self.end - self.pos;
+        if left >= 8 && !(left == 8 && self.pos == self.start) {
+            return Err(self.error(ErrorKind::TrailingOctets));
+        }
+        Ok(())
+    }
+
+    /// Passes over bits that were compared already.
+    pub(crate) fn advance(&mut self, bits: usize) {
+        debug_assert!(bits <= self.remaining());
+        self.pos += bits;
+    }
+}
+
+/// The extension additions that a sequence brought, not yet read.
+#[derive(Clone, Copy, Debug)]
+pub struct Additions {
+    /// The bitmap, first addition in the most significant bit; taken ones are shifted out.
+    bitmap: u64,
+    more: usize,
+}
+
+impl Additions {
+    /// Whether the next addition in order of definition is there.
+    #[inline]
+    pub fn take(&mut self) -> bool {
+        let there = self.bitmap >> 63 == 1;
+        self.bitmap <<= 1;
+        there
+    }
+}

@@ -1,0 +1,276 @@
+//! Writing bits, numbers, lengths and open types to the end of the caller's buffer.
+
+use crate::{Error, ErrorKind, Size};
+
+/// Appends one aligned-PER encoding to a buffer that the caller keeps and reuses.
+///
+/// After an error the buffer ends in a partial encoding; the caller truncates it to where it was.
+#[derive(Debug)]
+pub struct Writer<'b> {
+    out: &'b mut Vec<u8>,
+    /// Bits of the last octet that are not used yet: 0 to 7.
+    free: u32,
+    start: usize,
+    revision: u8,
+}
+
+impl<'b> Writer<'b> {
+    /// A writer behind what `out` holds already, for wire formats of `revision`.
+    #[must_use]
+    pub fn new(out: &'b mut Vec<u8>, revision: u8) -> Self {
+        let start = out.len();
+        Writer { out, free: 0, start, revision }
+    }
+
+    /// Which revision of the wire format is written; the meaning of the number is the message crate's.
+    #[must_use]
+    pub fn revision(&self) -> u8 {
+        self.revision
+    }
+
+    /// An error at the present position.
+    #[cold]
+    #[must_use]
+    pub fn error(&self, kind: ErrorKind) -> Error {
+        Error::new(kind, (self.out.len() - self.start) * 8 - self.free as usize)
+    }
+
+    /// One bit.
+    #[inline]
+    pub fn bit(&mut self, bit: bool) {
+        self.bits(u64::from(bit), 1);
+    }
+
+    /// The `count` least significant bits of `value`, most significant first. At most 64.
+    #[inline]
+    pub fn bits(&mut self, value: u64, count: u32) {
+        debug_assert!(count <= 64 && (count == 64 || value >> count == 0));
+        let mut left = count;
+        if self.free > 0 && left > 0 {
+            let take = left.min(self.free);
+            let part = (value >> (left - take)) as u8 & (0xFF >> (8 - take));
+            if let Some(last) = self.out.last_mut() {
+                *last |= part << (self.free - take);
+            }
+            self.free -= take;
+            left -= take;
+        }
+        while left >= 8 {
+            left -= 8;
+            self.out.push((value >> left) as u8);
+        }
+        if left > 0 {
+            self.out.push((value << (8 - left)) as u8);
+            self.free = 8 - left;
+        }
+    }
+
+    /// Zero bits up to the next octet boundary.
+    #[inline]
+    pub fn align(&mut self) {
+        self.free = 0;
+    }
+
+    /// Whole octets from the next octet boundary.
+    #[inline]
+    pub fn octets(&mut self, octets: &[u8]) {
+        self.align();
+        self.out.extend_from_slice(octets);
+    }
+
+    /// A whole number in `lo..=hi` (X.691 11.5).
+    ///
+    /// # Errors
+    /// [`ErrorKind::OutOfRange`].
+    #[inline]
+    pub fn constrained(&mut self, value: i64, lo: i64, hi: i64) -> Result<(), Error> {
+        if value < lo || value > hi {
+            return Err(self.error(ErrorKind::OutOfRange));
+        }
+        let range = hi.wrapping_sub(lo) as u64;
+        let offset = value.wrapping_sub(lo) as u64;
+        match range {
+            0 => {}
+            1..=0xFE => self.bits(offset, 64 - range.leading_zeros()),
+            0xFF => {
+                self.align();
+                self.bits(offset, 8);
+            }
+            0x100..=0xFFFF => {
+                self.align();
+                self.bits(offset, 16);
+            }
+            _ => {
+                let most = i64::from(8 - range.leading_zeros() / 8);
+                let count = octets_of(offset);
+                self.constrained(i64::from(count), 1, most)?;
+                self.align();
+                self.bits(offset, count * 8);
+            }
+        }
+        Ok(())
+    }
+
+    /// A whole number of at least `lo` (X.691 11.7).
+    ///
+    /// # Errors
+    /// [`ErrorKind::OutOfRange`] below `lo`.
+    pub fn semi_constrained(&mut self, value: i64, lo: i64) -> Result<(), Error> {
+        if value < lo {
+            return Err(self.error(ErrorKind::OutOfRange));
+        }
+        let offset = value.wrapping_sub(lo) as u64;
+        let count = octets_of(offset);
+        self.align();
+        self.bits(u64::from(count), 8);
+        self.bits(offset, count * 8);
+        Ok(())
+    }
+
+    /// Any whole number (X.691 11.8), in the fewest octets of two's complement.
+    pub fn unconstrained(&mut self, value: i64) {
+        let magnitude = if value < 0 { !value } else { value };
+        let count = (64 - (magnitude as u64).leading_zeros()) / 8 + 1;
+        self.align();
+        self.bits(u64::from(count), 8);
+        let mask = if count == 8 { u64::MAX } else { (1 << (count * 8)) - 1 };
+        self.bits(value as u64 & mask, count * 8);
+    }
+
+    /// A normally small number (X.691 11.6): an extension addition's index.
+    pub fn normally_small(&mut self, value: u32) {
+        if value < 64 {
+            self.bits(u64::from(value), 7);
+        } else {
+            self.bit(true);
+            let count = octets_of(u64::from(value));
+            self.align();
+            self.bits(u64::from(count), 8);
+            self.bits(u64::from(value), count * 8);
+        }
+    }
+
+    /// An extension bitmap: `present` has the first addition in bit `count - 1` (X.691 19.7, 19.8). At most 64.
+    pub fn additions(&mut self, present: u64, count: u32) {
+        debug_assert!((1..=64).contains(&count));
+        self.bits(u64::from(count - 1), 7);
+        self.bits(present, count);
+    }
+
+    /// A general length below 16384 (X.691 11.9.3.6, 11.9.3.7).
+    #[inline]
+    pub(crate) fn short_length(&mut self, length: usize) {
+        debug_assert!(length < 16384);
+        self.align();
+        if length < 128 {
+            self.bits(length as u64, 8);
+        } else {
+            self.bits(0x8000 | length as u64, 16);
+        }
+    }
+
+    /// A fragment's length: `sixteens` times 16384, 1 to 4 (X.691 11.9.3.8).
+    pub(crate) fn fragment_length(&mut self, sixteens: usize) {
+        debug_assert!((1..=4).contains(&sixteens));
+        self.align();
+        self.bits(0xC0 | sixteens as u64, 8);
+    }
+
+    /// The extension bit of a size constraint, where there is one, and which bounds then hold for `length`.
+    ///
+    /// # Errors
+    /// [`ErrorKind::BadLength`] outside a constraint that cannot be extended.
+    #[inline]
+    pub(crate) fn effective_size(&mut self, length: usize, size: Size) -> Result<Size, Error> {
+        let fits = size.lo <= length && length <= size.hi;
+        if size.extensible {
+            self.bit(!fits);
+        } else if !fits {
+            return Err(self.error(ErrorKind::BadLength));
+        }
+        Ok(if fits { size } else { Size::ANY })
+    }
+
+    /// A length in constrained bounds below 64K (X.691 11.9.4.1).
+    #[inline]
+    pub(crate) fn bounded_length(&mut self, length: usize, size: Size) -> Result<(), Error> {
+        debug_assert!(size.hi < 65536);
+        self.constrained(length as i64, size.lo as i64, size.hi as i64)
+    }
+
+    /// Octets behind a general length, in fragments where there are 16384 or more.
+    pub(crate) fn octets_with_length(&mut self, mut octets: &[u8]) {
+        while octets.len() >= 16384 {
+            let sixteens = (octets.len() / 16384).min(4);
+            let (now, later) = octets.split_at(sixteens * 16384);
+            self.fragment_length(sixteens);
+            self.octets(now);
+            octets = later;
+        }
+        self.short_length(octets.len());
+        self.octets(octets);
+    }
+
+    /// Writes an open type (X.691 11.2): `write` appends the value, whose length is put before it afterwards.
+    ///
+    /// `hint` is how many octets the value will take at least. Where it falls in the same class as the true
+    /// length (below 128, below 16384) nothing is moved to make room.
+    ///
+    /// # Errors
+    /// Those of `write`.
+    #[inline]
+    pub fn open_type(&mut self, hint: usize, write: impl FnOnce(&mut Self) -> Result<(), Error>) -> Result<(), Error> {
+        let open = self.begin_open_type(hint);
+        write(self)?;
+        self.end_open_type(open);
+        Ok(())
+    }
+
+    /// Begins an open type whose end comes later, by [`Writer::end_open_type`].
+    #[inline]
+    #[must_use]
+    pub fn begin_open_type(&mut self, hint: usize) -> OpenType {
+        self.align();
+        let reserved: &[u8] = if hint < 128 { &[0] } else { &[0, 0] };
+        let at = self.out.len();
+        self.out.extend_from_slice(reserved);
+        OpenType { at, reserved: reserved.len() }
+    }
+
+    /// Ends what [`Writer::begin_open_type`] began: its length is now known.
+    #[inline]
+    pub fn end_open_type(&mut self, open: OpenType) {
+        self.align();
+        let OpenType { at, reserved } = open;
+        if self.out.len() == at + reserved {
+            self.out.push(0); // X.691 11.1: no value is shorter than one octet
+        }
+        let length = self.out.len() - at - reserved;
+        match (length, reserved) {
+            (0..128, 1) => self.out[at] = length as u8,
+            (128..16384, 2) => self.out[at..at + 2].copy_from_slice(&(0x8000 | length as u16).to_be_bytes()),
+            _ => self.move_open_type(at, reserved, length),
+        }
+    }
+
+    /// The room kept for the length was the wrong one, or the value must be cut into fragments.
+    #[cold]
+    fn move_open_type(&mut self, at: usize, reserved: usize, length: usize) {
+        let content = self.out.split_off(at + reserved);
+        debug_assert_eq!(content.len(), length);
+        self.out.truncate(at);
+        self.octets_with_length(&content);
+    }
+}
+
+/// An open type that was begun and whose length is not known yet.
+#[derive(Debug)]
+pub struct OpenType {
+    at: usize,
+    reserved: usize,
+}
+
+/// Octets of a non-negative number in the shortest form, at least one.
+fn octets_of(value: u64) -> u32 {
+    (64 - value.leading_zeros()).div_ceil(8).max(1)
+}
