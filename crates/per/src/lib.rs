@@ -84,5 +84,5 @@ pub use list::{Gather, Heap, List, Memo, Store};
 pub use per_derive::Per;
 pub use reader::{Additions, MAX_DEPTH, MAX_ITEMS, Reader};
 pub use real::Real;
-pub use string::{BitString, Chunks, Octets, PrintableString};
+pub use string::{BitString, Bits, Chunks, Octets, PrintableString};
 pub use writer::{OpenType, Writer};

@@ -169,6 +169,21 @@ impl<T: IntoOwned + Clone> IntoOwned for List<'_, T> {
 impl<'a, S: Store<'a>, T: Decode<'a, S>> DecodeSized<'a, S> for List<'a, T> {
     #[inline]
     fn decode_sized(reader: &mut Reader<'a, S>, size: Size, _: Option<&Self>) -> Result<Self, Error> {
+        Self::decode_items(reader, size, T::decode_after)
+    }
+}
+
+impl<'a, T> List<'a, T> {
+    /// Reads a list whose items stand in something that `item` takes off: a protocol IE container, say.
+    ///
+    /// # Errors
+    /// Those of `item`; a length outside `size`.
+    #[inline]
+    pub fn decode_items<S: Store<'a>>(
+        reader: &mut Reader<'a, S>,
+        size: Size,
+        mut item: impl FnMut(&mut Reader<'a, S>, Option<&T>) -> Result<T, Error>,
+    ) -> Result<Self, Error> {
         let bounds = reader.effective_size(size)?;
         let at = reader.position();
         let mut length = if bounds.is_fixed() { Length::Whole(bounds.lo) } else { reader.sized_length(bounds)? };
@@ -184,12 +199,42 @@ impl<'a, S: Store<'a>, T: Decode<'a, S>> DecodeSized<'a, S> for List<'a, T> {
                 left = take(reader, length, &mut total)?;
             }
             left -= 1;
-            T::decode_after(reader, before).map(Some)
+            item(reader, before).map(Some)
         })?;
         if total < bounds.lo || total > bounds.hi {
             return Err(Error::new(ErrorKind::BadLength, at));
         }
         Ok(list)
+    }
+
+    /// The writing side of [`List::decode_items`].
+    ///
+    /// # Errors
+    /// Those of `item`; a length outside `size`.
+    #[inline]
+    pub fn encode_items(
+        &self,
+        writer: &mut Writer<'_>,
+        size: Size,
+        mut item: impl FnMut(&T, &mut Writer<'_>) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        let bounds = writer.effective_size(self.len(), size)?;
+        let mut items = &self[..];
+        if bounds.hi < 65536 {
+            if !bounds.is_fixed() {
+                writer.bounded_length(items.len(), bounds)?;
+            }
+        } else {
+            while items.len() >= 16384 {
+                let sixteens = (items.len() / 16384).min(4);
+                let (now, later) = items.split_at(sixteens * 16384);
+                writer.fragment_length(sixteens);
+                now.iter().try_for_each(|i| item(i, writer))?;
+                items = later;
+            }
+            writer.short_length(items.len());
+        }
+        items.iter().try_for_each(|i| item(i, writer))
     }
 }
 
@@ -210,23 +255,7 @@ impl<'a, S: Store<'a>, T: Decode<'a, S>> Decode<'a, S> for List<'a, T> {
 impl<T: Encode> EncodeSized for List<'_, T> {
     #[inline]
     fn encode_sized(&self, writer: &mut Writer<'_>, size: Size) -> Result<(), Error> {
-        let bounds = writer.effective_size(self.len(), size)?;
-        let mut items = &self[..];
-        if bounds.hi < 65536 {
-            if !bounds.is_fixed() {
-                writer.bounded_length(items.len(), bounds)?;
-            }
-        } else {
-            while items.len() >= 16384 {
-                let sixteens = (items.len() / 16384).min(4);
-                let (now, later) = items.split_at(sixteens * 16384);
-                writer.fragment_length(sixteens);
-                now.iter().try_for_each(|item| item.encode(writer))?;
-                items = later;
-            }
-            writer.short_length(items.len());
-        }
-        items.iter().try_for_each(|item| item.encode(writer))
+        self.encode_items(writer, size, T::encode)
     }
 }
 

@@ -489,6 +489,62 @@ impl Encode for BitString<'_> {
     }
 }
 
+/// A BIT STRING of at most 64 bits that is a number or a name: copied, compared and hashed as one.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Bits {
+    /// The bits, the last one least significant.
+    pub value: u64,
+    /// How many count: at most 64.
+    pub count: u8,
+}
+
+impl Bits {
+    /// The `count` least significant bits of `value`.
+    #[must_use]
+    pub const fn new(value: u64, count: u8) -> Self {
+        Bits { value, count }
+    }
+}
+
+impl fmt::Debug for Bits {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:#x}/{}", self.value, self.count)
+    }
+}
+
+impl IntoOwned for Bits {
+    type Owned = Bits;
+    fn into_owned(self) -> Bits {
+        self
+    }
+}
+
+impl Describe for Bits {
+    fn describe(&self, visitor: &mut dyn Visitor) {
+        BitString::new(self.value, self.count).describe(visitor);
+    }
+}
+
+impl<'a, S: Store<'a>> DecodeSized<'a, S> for Bits {
+    #[inline]
+    fn decode_sized(reader: &mut Reader<'a, S>, size: Size, _: Option<&Self>) -> Result<Self, Error> {
+        let at = reader.position();
+        match BitString::decode_sized(reader, size, None)? {
+            BitString::Short { value, count } => Ok(Bits { value, count }),
+            BitString::Long { .. } => Err(Error::new(ErrorKind::BadLength, at)),
+        }
+    }
+}
+
+impl EncodeSized for Bits {
+    fn encode_sized(&self, writer: &mut Writer<'_>, size: Size) -> Result<(), Error> {
+        if self.count > 64 || self.count < 64 && self.value >> self.count != 0 {
+            return Err(writer.error(ErrorKind::OutOfRange));
+        }
+        BitString::new(self.value, self.count).encode_sized(writer, size)
+    }
+}
+
 /// A PrintableString: letters, digits, space and `'()+,-./:=?`.
 ///
 /// Real peers put other ASCII characters into such strings (an underscore, mostly); what is read may hold any ASCII,
