@@ -1,1 +1,67 @@
-//! Message links under one contract: framed TCP, Unix socket, SCTP and memory.
+//! Message links under one contract: framed TCP, Unix socket, kernel SCTP and memory.
+//!
+//! A [`Link`] carries opaque PDUs between two peers, whole and in order, and never blocks. It owns no thread, no timer and
+//! no event loop: the caller waits for readiness (with [`Poll`] or anything else that understands file descriptors) and
+//! then calls [`Link::receive`] and [`Link::flush`].
+//!
+//! # The contract
+//!
+//! - **Connect.** [`Link::connect`] starts a connection. While [`Link::state`] is [`State::Connecting`], wait until the link
+//!   is writable and call [`Link::flush`] (or [`Link::finish_connect`]). PDUs may be sent meanwhile: they wait in the outbox.
+//! - **Receive.** When the link is readable, [`Link::receive`] hands every whole PDU to a closure, borrowed from the read
+//!   buffer. It reads until nothing is left or the caller's budget is spent, so that one busy peer cannot starve the others.
+//! - **Send.** [`Link::send`] puts one PDU into the outbox; [`Link::flush`] writes what has gathered in as few system calls as
+//!   possible. Call it once after each round of sends. While [`Link::wants_write`] is true, wait for writability too.
+//! - **Bounds.** The outbox is bounded in octets. When it is full, the oldest [`Class::Report`] PDUs make room, whole ones,
+//!   counted by [`Link::dropped_reports`]. [`Class::Keep`] PDUs are never dropped: when they alone fill the bound, `send`
+//!   fails with [`Error::OutboxFull`] and the caller disconnects the peer. Incoming PDUs are bounded by
+//!   [`Config::max_pdu_octets`], and memory for them grows with the octets that arrived, never with what a peer announced.
+//! - **Close.** What a peer sent before it closed is delivered first; then `receive` fails with [`Error::Closed`].
+//!   After any error from `receive` the link is of no more use and is dropped.
+//!
+//! # On the wire
+//!
+//! TCP and Unix stream sockets carry a 4-octet big-endian length before each PDU. SCTP and memory keep message boundaries
+//! themselves. The stream of a PDU ([`StreamId`]) is carried by SCTP and memory only; on the other links every PDU arrives
+//! on stream 0.
+//!
+//! # Example
+//!
+//! ```
+//! use ferric_link::{Class, Config, Link, Listener, Scratch, StreamId};
+//!
+//! let config = Config::default();
+//! let mut listener = Listener::bind(&"memory:example".parse()?, &config)?;
+//! let mut client = Link::connect(listener.local_address(), &config)?;
+//! let mut server = listener.accept()?.expect("memory connects at once");
+//!
+//! client.send(StreamId(0), &[b"header ", b"payload"], Class::Keep)?;
+//! client.flush()?;
+//! let mut received = Vec::new();
+//! server.receive(&mut Scratch::new(), 64 * 1024, &mut |_stream, pdu: &[u8]| received.push(pdu.to_vec()))?;
+//! assert_eq!(received, [b"header payload"]);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod address;
+mod config;
+mod error;
+mod frame;
+mod link;
+mod listener;
+mod memory;
+mod outbox;
+mod poll;
+mod resolve;
+mod scratch;
+mod sctp;
+mod stream;
+
+pub use address::{Address, AddressError, DEFAULT_PORT};
+pub use config::{Config, Ppid};
+pub use error::{Error, Family};
+pub use link::{Class, Flushed, Link, PathEvent, Received, Sent, State, StreamId};
+pub use listener::Listener;
+pub use outbox::PDU_OVERHEAD_OCTETS;
+pub use poll::{Event, Events, Interest, Poll, Waker};
+pub use scratch::Scratch;

@@ -1,0 +1,162 @@
+//! What can go wrong, by whose fault.
+
+use std::fmt;
+use std::io;
+
+use crate::Address;
+
+/// Why an operation on a link or a listener failed.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Error {
+    /// The peer closed the link in an orderly way; everything it sent before was delivered.
+    Closed,
+    /// The peer closed the link in the middle of a PDU.
+    ClosedMidPdu {
+        /// Octets of the unfinished PDU that had arrived, framing included.
+        received_octets: usize,
+    },
+    /// The link broke: reset, aborted, timed out or unreachable.
+    Lost(io::Error),
+    /// The peer announced a PDU of no octets, which no E2AP PDU is.
+    EmptyPdu,
+    /// The peer announced, or is sending, a PDU longer than [`Config::max_pdu_octets`](crate::Config::max_pdu_octets).
+    PduTooLong {
+        /// Octets announced; for SCTP, which announces nothing, those that had arrived.
+        announced_octets: u64,
+        /// The limit.
+        limit_octets: usize,
+    },
+    /// PDUs that must not be dropped fill the outbox: the peer does not read. Disconnect it.
+    OutboxFull {
+        /// The outbox's bound.
+        limit_octets: usize,
+    },
+    /// The caller tried to send a PDU of no octets.
+    SendEmpty,
+    /// The caller tried to send a PDU longer than [`Config::max_pdu_octets`](crate::Config::max_pdu_octets).
+    SendTooLong {
+        /// Octets of the PDU.
+        octets: usize,
+        /// The limit.
+        limit_octets: usize,
+    },
+    /// A connection could not be made.
+    Connect {
+        /// Where to.
+        address: Address,
+        /// Why not.
+        source: io::Error,
+    },
+    /// A listener could not be bound.
+    Bind {
+        /// Where.
+        address: Address,
+        /// Why not.
+        source: io::Error,
+    },
+    /// A connection was closed right after it was accepted, since the process or the system is out of resources.
+    TurnedAway(io::Error),
+    /// This host's kernel has no SCTP.
+    SctpUnsupported,
+    /// A system call failed in a way that says nothing about the peer.
+    Io {
+        /// What was being done.
+        operation: &'static str,
+        /// Why it failed.
+        source: io::Error,
+    },
+}
+
+/// Whose fault an [`Error`] is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Family {
+    /// The peer closed, broke the framing or does not read.
+    Peer,
+    /// The caller asked for what a link does not do.
+    Misuse,
+    /// The host or the network failed.
+    Environment,
+}
+
+impl Error {
+    /// Whose fault it is.
+    pub fn family(&self) -> Family {
+        match self {
+            Error::Closed
+            | Error::ClosedMidPdu { .. }
+            | Error::Lost(_)
+            | Error::EmptyPdu
+            | Error::PduTooLong { .. }
+            | Error::OutboxFull { .. } => Family::Peer,
+            Error::SendEmpty | Error::SendTooLong { .. } => Family::Misuse,
+            Error::Connect { .. }
+            | Error::Bind { .. }
+            | Error::TurnedAway(_)
+            | Error::SctpUnsupported
+            | Error::Io { .. } => Family::Environment,
+        }
+    }
+
+    /// Sorts a failed read or write: what says that the connection is gone is [`Error::Lost`].
+    pub(crate) fn from_transfer(operation: &'static str, errno: rustix::io::Errno) -> Error {
+        use rustix::io::Errno;
+        match errno {
+            Errno::CONNRESET
+            | Errno::CONNABORTED
+            | Errno::CONNREFUSED
+            | Errno::PIPE
+            | Errno::NOTCONN
+            | Errno::SHUTDOWN
+            | Errno::TIMEDOUT
+            | Errno::HOSTUNREACH
+            | Errno::NETUNREACH
+            | Errno::NETDOWN
+            | Errno::NETRESET => Error::Lost(errno.into()),
+            _ => Error::Io { operation, source: errno.into() },
+        }
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Error::Closed => f.write_str("the peer closed the link"),
+            Error::ClosedMidPdu { received_octets } => {
+                write!(f, "the peer closed the link {received_octets} octets into a PDU")
+            }
+            Error::Lost(source) => write!(f, "the link broke: {source}"),
+            Error::EmptyPdu => f.write_str("the peer announced a PDU of 0 octets"),
+            Error::PduTooLong { announced_octets, limit_octets } => {
+                write!(f, "the peer announced a PDU of {announced_octets} octets; the limit is {limit_octets}")
+            }
+            Error::OutboxFull { limit_octets } => {
+                write!(f, "the peer does not read: {limit_octets} octets that must not be dropped are waiting")
+            }
+            Error::SendEmpty => f.write_str("a PDU to send has 0 octets"),
+            Error::SendTooLong { octets, limit_octets } => {
+                write!(f, "a PDU to send has {octets} octets; the limit is {limit_octets}")
+            }
+            Error::Connect { address, source } => write!(f, "cannot connect to {address}: {source}"),
+            Error::Bind { address, source } => write!(f, "cannot listen on {address}: {source}"),
+            Error::TurnedAway(source) => write!(f, "turned a connection away: {source}"),
+            Error::SctpUnsupported => {
+                f.write_str("this host's kernel has no SCTP: load its module (`modprobe sctp`) or use a tcp:// address")
+            }
+            Error::Io { operation, source } => write!(f, "{operation} failed: {source}"),
+        }
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Error::Lost(source)
+            | Error::TurnedAway(source)
+            | Error::Connect { source, .. }
+            | Error::Bind { source, .. }
+            | Error::Io { source, .. } => Some(source),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,182 @@
+//! Framing on stream sockets: a 4-octet big-endian length, then the PDU.
+
+use crate::Error;
+use crate::scratch::Spares;
+
+/// Octets of the length before each PDU.
+pub(crate) const HEADER_OCTETS: usize = 4;
+
+/// Cuts what arrives into PDUs.
+///
+/// Whole PDUs are handed out from the chunk they arrived in. Only an unfinished one is copied, each of its octets once, into a
+/// buffer that at most doubles what has arrived, whatever length the peer announced.
+pub(crate) struct Deframer {
+    /// The unfinished PDU, with its header; empty and without memory between PDUs.
+    carry: Carry,
+    limit_octets: usize,
+}
+
+impl Deframer {
+    pub(crate) fn new(limit_octets: usize) -> Self {
+        Deframer { carry: Carry::default(), limit_octets }
+    }
+
+    /// Octets of an unfinished PDU that have arrived.
+    pub(crate) fn unfinished_octets(&self) -> usize {
+        self.carry.bytes.len()
+    }
+
+    /// Takes the next octets of the stream and gives each PDU that they complete to `sink`; returns how many there were.
+    pub(crate) fn push(
+        &mut self,
+        mut chunk: &[u8],
+        spares: &mut Spares,
+        sink: &mut impl FnMut(&[u8]),
+    ) -> Result<usize, Error> {
+        let mut pdus = 0;
+        if !self.carry.bytes.is_empty() {
+            self.carry.take_up_to(HEADER_OCTETS, &mut chunk);
+            let Some(total) = self.announced(&self.carry.bytes)? else { return Ok(0) };
+            self.carry.take_up_to(total, &mut chunk);
+            if self.carry.bytes.len() < total {
+                return Ok(0);
+            }
+            sink(&self.carry.bytes[HEADER_OCTETS..]);
+            pdus += 1;
+            self.carry.release(spares);
+        }
+        while let Some(total) = self.announced(chunk)? {
+            let Some((frame, rest)) = chunk.split_at_checked(total) else { break };
+            sink(&frame[HEADER_OCTETS..]);
+            pdus += 1;
+            chunk = rest;
+        }
+        if !chunk.is_empty() {
+            self.carry.bytes = spares.take();
+            self.carry.bytes.extend_from_slice(chunk);
+        }
+        Ok(pdus)
+    }
+
+    /// Octets of the frame that begins here, header included, once its header is here.
+    fn announced(&self, bytes: &[u8]) -> Result<Option<usize>, Error> {
+        let Some(header) = bytes.first_chunk::<HEADER_OCTETS>() else { return Ok(None) };
+        let announced = u32::from_be_bytes(*header);
+        match usize::try_from(announced) {
+            Ok(0) => Err(Error::EmptyPdu),
+            Ok(octets) if octets <= self.limit_octets => Ok(Some(HEADER_OCTETS + octets)),
+            _ => Err(Error::PduTooLong { announced_octets: announced.into(), limit_octets: self.limit_octets }),
+        }
+    }
+}
+
+/// The octets of a PDU that has not arrived whole.
+#[derive(Default)]
+pub(crate) struct Carry {
+    pub(crate) bytes: Vec<u8>,
+}
+
+impl Carry {
+    /// Moves octets from the front of `chunk` until `total` are here or the chunk is empty.
+    fn take_up_to(&mut self, total: usize, chunk: &mut &[u8]) {
+        let missing = total.saturating_sub(self.bytes.len());
+        let (taken, rest) = chunk.split_at(missing.min(chunk.len()));
+        self.append(taken, total);
+        *chunk = rest;
+    }
+
+    /// Appends, growing to at most twice what is here and at most `total` (or what is needed now).
+    pub(crate) fn append(&mut self, bytes: &[u8], total: usize) {
+        let needed = self.bytes.len() + bytes.len();
+        if needed > self.bytes.capacity() {
+            let target = (2 * self.bytes.len()).min(total).max(needed);
+            self.bytes.reserve_exact(target - self.bytes.len());
+        }
+        self.bytes.extend_from_slice(bytes);
+    }
+
+    /// Forgets the octets and gives the memory back.
+    pub(crate) fn release(&mut self, spares: &mut Spares) {
+        spares.give(std::mem::take(&mut self.bytes));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn framed(pdus: &[Vec<u8>]) -> Vec<u8> {
+        let mut stream = Vec::new();
+        for pdu in pdus {
+            stream.extend_from_slice(&u32::try_from(pdu.len()).unwrap().to_be_bytes());
+            stream.extend_from_slice(pdu);
+        }
+        stream
+    }
+
+    #[test]
+    fn any_cut_of_the_stream_gives_the_same_pdus() {
+        let pdus: Vec<Vec<u8>> = (1..40_usize).map(|i| vec![u8::try_from(i).unwrap(); i * i % 97 + 1]).collect();
+        let stream = framed(&pdus);
+        for step in 1..stream.len() {
+            let mut deframer = Deframer::new(100);
+            let mut spares = Spares::none();
+            let mut got = Vec::new();
+            let mut count = 0;
+            for chunk in stream.chunks(step) {
+                count += deframer.push(chunk, &mut spares, &mut |pdu| got.push(pdu.to_vec())).unwrap();
+            }
+            assert_eq!(got, pdus, "in steps of {step}");
+            assert_eq!(count, pdus.len());
+            assert_eq!(deframer.unfinished_octets(), 0);
+            assert_eq!(deframer.carry.bytes.capacity(), 0, "an idle deframer holds no memory");
+        }
+    }
+
+    #[test]
+    fn memory_follows_what_arrived_not_what_was_announced() {
+        let limit = 1 << 20;
+        let mut deframer = Deframer::new(limit);
+        let mut spares = Spares::none();
+        deframer.push(&(1_u32 << 20).to_be_bytes(), &mut spares, &mut |_| unreachable!()).unwrap();
+        for arrived in 1..5000 {
+            deframer.push(&[7], &mut spares, &mut |_| unreachable!()).unwrap();
+            assert!(deframer.carry.bytes.capacity() <= 2 * (arrived + HEADER_OCTETS) + 8);
+        }
+    }
+
+    #[test]
+    fn a_frame_never_takes_more_than_itself() {
+        let mut deframer = Deframer::new(1 << 20);
+        let mut spares = Spares::none();
+        let stream = framed(&[vec![1; 3000]]);
+        for chunk in stream[..3000].chunks(700) {
+            deframer.push(chunk, &mut spares, &mut |_| unreachable!()).unwrap();
+        }
+        assert!(deframer.carry.bytes.capacity() <= stream.len());
+    }
+
+    #[test]
+    fn bad_lengths_are_refused_as_soon_as_they_are_read() {
+        for (header, split) in [(0_u32, 0), (0, 2), (101, 0), (101, 3), (u32::MAX, 0), (u32::MAX, 1)] {
+            let mut deframer = Deframer::new(100);
+            let mut spares = Spares::none();
+            let mut stream = framed(&[vec![9; 100]]);
+            stream.extend_from_slice(&header.to_be_bytes());
+            let (first, second) = stream.split_at(104 + split);
+            let mut pdus = 0;
+            let mut result = deframer.push(first, &mut spares, &mut |_| pdus += 1);
+            if result.is_ok() {
+                result = deframer.push(second, &mut spares, &mut |_| pdus += 1);
+            }
+            assert_eq!(pdus, 1, "what came before is delivered");
+            match result.unwrap_err() {
+                Error::EmptyPdu => assert_eq!(header, 0),
+                Error::PduTooLong { announced_octets, limit_octets: 100 } => {
+                    assert_eq!(announced_octets, header.into())
+                }
+                other => panic!("{other}"),
+            }
+        }
+    }
+}

@@ -1,0 +1,317 @@
+//! The link: one contract over every transport.
+
+use std::collections::VecDeque;
+use std::io;
+use std::net::IpAddr;
+use std::os::fd::{AsFd, BorrowedFd};
+
+use crate::memory::MemoryLink;
+use crate::outbox::Outbox;
+use crate::resolve::resolve;
+use crate::sctp::{self, SctpLink};
+use crate::stream::StreamLink;
+use crate::{Address, Config, Error, Scratch};
+
+/// A stream within a link. Order holds within a stream; links other than SCTP keep it across streams too.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct StreamId(pub u16);
+
+/// What becomes of a PDU when the peer reads too slowly.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Class {
+    /// Never dropped: requests, responses, errors.
+    Keep,
+    /// The oldest are dropped, whole and counted, to make room: reports.
+    Report,
+}
+
+/// Where a link stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum State {
+    /// Wait until it is writable, then call [`Link::flush`] or [`Link::finish_connect`].
+    Connecting,
+    /// PDUs flow.
+    Established,
+    /// Connecting or receiving failed, or the peer closed.
+    Closed,
+}
+
+/// What [`Link::receive`] did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Received {
+    /// PDUs given to the sink.
+    pub pdus: usize,
+    /// Octets read, with framing and unfinished PDUs.
+    pub octets: usize,
+    /// The budget was spent; there may be more to read.
+    pub more: bool,
+}
+
+/// What [`Link::send`] did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sent {
+    /// The PDU is in the outbox. False for a report that finds no room even when every other report is dropped.
+    pub queued: bool,
+    /// Reports dropped by this call, the given one included if it was not queued.
+    pub dropped_reports: u32,
+}
+
+/// What [`Link::flush`] did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Flushed {
+    /// Octets handed to the kernel.
+    pub octets: usize,
+    /// Something still waits: call again when the link is writable.
+    pub waiting: bool,
+}
+
+/// A change of the paths beneath an SCTP association, for logs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum PathEvent {
+    /// An address of the peer can be reached (again).
+    Reachable(IpAddr),
+    /// An address of the peer can't be reached; others may serve.
+    Unreachable(IpAddr),
+    /// An address of the peer has become the one that is sent to.
+    Primary(IpAddr),
+    /// The peer's end restarted within the association: what it knew is gone.
+    Restarted,
+    /// The peer is shutting the association down.
+    ShuttingDown,
+}
+
+/// Path events kept for [`Link::poll_path_event`]; beyond these the oldest go.
+const PATH_EVENTS: usize = 16;
+
+/// One end of a link. See the [crate's documentation](crate) for the contract.
+pub struct Link {
+    transport: Transport,
+    state: State,
+    peer: Address,
+    max_pdu_octets: usize,
+    path_events: VecDeque<PathEvent>,
+}
+
+pub(crate) enum Transport {
+    Stream(StreamLink),
+    Sctp(SctpLink),
+    Memory(MemoryLink),
+}
+
+impl Link {
+    /// Begins to connect. Host names are looked up with the system's resolver, which may block; nothing else does.
+    ///
+    /// A TCP host with several addresses is tried at one after the other; the addresses of an SCTP peer make one
+    /// association.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Connect`] if it fails at once, as it does for Unix and memory; otherwise
+    /// [`finish_connect`](Self::finish_connect) tells. [`Error::SctpUnsupported`] on a host without SCTP.
+    pub fn connect(address: &Address, config: &Config) -> Result<Link, Error> {
+        let (transport, state) = open(address, config).map_err(|source| match source {
+            source if sctp::is_unsupported(address, &source) => Error::SctpUnsupported,
+            source => Error::Connect { address: address.clone(), source },
+        })?;
+        Ok(Link {
+            transport,
+            state,
+            peer: address.clone(),
+            max_pdu_octets: config.max_pdu_octets,
+            path_events: VecDeque::new(),
+        })
+    }
+
+    pub(crate) fn accepted(transport: Transport, peer: Address, config: &Config) -> Link {
+        Link {
+            transport,
+            state: State::Established,
+            peer,
+            max_pdu_octets: config.max_pdu_octets,
+            path_events: VecDeque::new(),
+        }
+    }
+
+    /// Where it stands.
+    pub fn state(&self) -> State {
+        self.state
+    }
+
+    /// The address that was connected to, or that the connection came from. Unix and memory peers have none: an accepted
+    /// link then has the listener's.
+    pub fn peer(&self) -> &Address {
+        &self.peer
+    }
+
+    /// Looks whether a connection that was begun stands by now. [`flush`](Self::flush) and [`receive`](Self::receive) do so too.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Connect`] when no address of the peer takes the connection; [`Error::Closed`] for a closed link.
+    pub fn finish_connect(&mut self) -> Result<State, Error> {
+        let finished = match (self.state, &mut self.transport) {
+            (State::Established, _) => return Ok(State::Established),
+            (State::Closed, _) => return Err(Error::Closed),
+            (State::Connecting, Transport::Stream(link)) => link.finish_connect(),
+            (State::Connecting, Transport::Sctp(link)) => link.finish_connect(),
+            (State::Connecting, Transport::Memory(_)) => unreachable!("memory connects at once"),
+        };
+        match finished {
+            Ok(true) => self.state = State::Established,
+            Ok(false) => {}
+            Err(source) => {
+                self.state = State::Closed;
+                return Err(Error::Connect { address: self.peer.clone(), source });
+            }
+        }
+        Ok(self.state)
+    }
+
+    /// Reads until nothing is left or about `budget_octets` are read, and gives each whole PDU to `sink`, in order.
+    ///
+    /// PDUs are borrowed from `scratch`. When [`Received::more`] is set, come back without waiting for readiness, after others
+    /// had their turn (readiness is level-triggered: waiting does no harm).
+    ///
+    /// # Errors
+    ///
+    /// After any error the link is closed; what came before it was given to `sink`. [`Error::Closed`] is the orderly end;
+    /// [`Error::ClosedMidPdu`], [`Error::EmptyPdu`] and [`Error::PduTooLong`] are the peer's faults, [`Error::Lost`] is the
+    /// network's.
+    pub fn receive(
+        &mut self,
+        scratch: &mut Scratch,
+        budget_octets: usize,
+        sink: &mut impl FnMut(StreamId, &[u8]),
+    ) -> Result<Received, Error> {
+        if self.finish_connect()? == State::Connecting {
+            return Ok(Received::default());
+        }
+        let result = match &mut self.transport {
+            Transport::Stream(link) => link.receive(scratch, budget_octets, sink),
+            Transport::Memory(link) => link.receive(scratch, budget_octets, sink),
+            Transport::Sctp(link) => link.receive(scratch, budget_octets, sink, &mut |event| {
+                if self.path_events.len() == PATH_EVENTS {
+                    self.path_events.pop_front();
+                }
+                self.path_events.push_back(event);
+            }),
+        };
+        if result.is_err() {
+            self.state = State::Closed;
+        }
+        result
+    }
+
+    /// Puts one PDU, given in parts, into the outbox. Writes nothing yet: see [`flush`](Self::flush).
+    ///
+    /// # Errors
+    ///
+    /// [`Error::OutboxFull`]: PDUs of [`Class::Keep`] fill the outbox; disconnect the peer. [`Error::SendEmpty`] and
+    /// [`Error::SendTooLong`] are the caller's misuse and change nothing. [`Error::Closed`] or [`Error::Lost`]: the link is
+    /// gone.
+    pub fn send(&mut self, stream: StreamId, parts: &[&[u8]], class: Class) -> Result<Sent, Error> {
+        if self.state == State::Closed {
+            return Err(Error::Closed);
+        }
+        let octets: usize = parts.iter().map(|part| part.len()).sum();
+        if octets == 0 {
+            return Err(Error::SendEmpty);
+        }
+        if octets > self.max_pdu_octets {
+            return Err(Error::SendTooLong { octets, limit_octets: self.max_pdu_octets });
+        }
+        match &mut self.transport {
+            Transport::Stream(link) => link.outbox.push(stream, parts, class),
+            Transport::Sctp(link) => link.outbox.push(stream, parts, class),
+            Transport::Memory(link) => link.send(stream, parts, class),
+        }
+    }
+
+    /// Writes as much of the outbox as the kernel takes now, in few system calls.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Lost`] when the connection is gone, [`Error::Connect`] when it never came to be. What the peer sent before
+    /// can still be [received](Self::receive).
+    pub fn flush(&mut self) -> Result<Flushed, Error> {
+        if self.finish_connect()? == State::Connecting {
+            return Ok(Flushed { octets: 0, waiting: true });
+        }
+        match &mut self.transport {
+            Transport::Stream(link) => link.flush(),
+            Transport::Sctp(link) => link.flush(),
+            Transport::Memory(link) => link.flush(),
+        }
+    }
+
+    /// Whether to wait for writability: it is connecting, or something waits to be written.
+    pub fn wants_write(&self) -> bool {
+        match self.state {
+            State::Connecting => true,
+            State::Established => self.outbox().is_some_and(|outbox| !outbox.is_empty()),
+            State::Closed => false,
+        }
+    }
+
+    /// What waits to be written, as it counts against [`Config::outbox_octets`].
+    pub fn queued_octets(&self) -> usize {
+        match &self.transport {
+            Transport::Memory(link) => link.queued_octets(),
+            _ => self.outbox().map_or(0, Outbox::queued_octets),
+        }
+    }
+
+    /// Reports dropped since the link began.
+    pub fn dropped_reports(&self) -> u64 {
+        match &self.transport {
+            Transport::Memory(link) => link.dropped_reports(),
+            _ => self.outbox().map_or(0, Outbox::dropped_reports),
+        }
+    }
+
+    /// The next change of the paths beneath an SCTP association that receiving came upon; always `None` on other links.
+    pub fn poll_path_event(&mut self) -> Option<PathEvent> {
+        self.path_events.pop_front()
+    }
+
+    /// Writes what the kernel takes at once and closes in an orderly way. Dropping a link closes it too, unwritten.
+    pub fn close(mut self) {
+        // A connection that is gone is closed already.
+        let _ = self.flush();
+        if let Transport::Stream(link) = &self.transport {
+            link.shut_down();
+        }
+    }
+
+    /// The outbox of a link that writes to a socket.
+    fn outbox(&self) -> Option<&Outbox> {
+        match &self.transport {
+            Transport::Stream(link) => Some(&link.outbox),
+            Transport::Sctp(link) => Some(&link.outbox),
+            Transport::Memory(_) => None,
+        }
+    }
+}
+
+fn open(address: &Address, config: &Config) -> io::Result<(Transport, State)> {
+    Ok(match address {
+        Address::Tcp { host, port } => {
+            let link = StreamLink::connect_tcp(resolve(host, *port)?, config)?;
+            (Transport::Stream(link), State::Connecting)
+        }
+        Address::Unix(path) => (Transport::Stream(StreamLink::connect_unix(path, config)?), State::Established),
+        Address::Sctp { hosts, port } => (Transport::Sctp(SctpLink::connect(hosts, *port, config)?), State::Connecting),
+        Address::Memory(name) => (Transport::Memory(MemoryLink::connect(name, config)?), State::Established),
+    })
+}
+
+impl AsFd for Link {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        match &self.transport {
+            Transport::Stream(link) => link.as_fd(),
+            Transport::Sctp(link) => link.as_fd(),
+            Transport::Memory(link) => link.as_fd(),
+        }
+    }
+}

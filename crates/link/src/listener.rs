@@ -1,0 +1,178 @@
+//! Listeners: where links come from.
+
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::path::PathBuf;
+
+use rustix::io::Errno;
+use rustix::net::SocketFlags;
+use socket2::SockRef;
+
+use crate::link::Transport;
+use crate::memory::MemoryListener;
+use crate::resolve::resolve;
+use crate::stream::{self, StreamLink};
+use crate::{Address, Config, Error, Link, sctp};
+
+/// Connections that broke before they were accepted, passed over by one call.
+const PASSED_OVER: usize = 64;
+
+/// Accepts links. Dropping it stops listening; a Unix socket's file is removed.
+pub struct Listener {
+    kind: Kind,
+    local: Address,
+    config: Config,
+    /// A file descriptor kept aside, so that a connection can still be turned away when the process has no other left.
+    reserve: Option<OwnedFd>,
+}
+
+enum Kind {
+    Tcp(OwnedFd),
+    Unix(OwnedFd, PathBuf),
+    Sctp(OwnedFd),
+    Memory(MemoryListener),
+}
+
+impl Listener {
+    /// Listens on an address. Host names are looked up with the system's resolver, which may block.
+    ///
+    /// Port 0 lets the system choose: see [`local_address`](Self::local_address). `tcp://[::]` and `sctp://[::]` take IPv4
+    /// too. A Unix socket file that nobody listens on any more is replaced.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Bind`] says what failed; [`Error::SctpUnsupported`] what to do about it.
+    pub fn bind(address: &Address, config: &Config) -> Result<Self, Error> {
+        let failed = |source| match source {
+            source if sctp::is_unsupported(address, &source) => Error::SctpUnsupported,
+            source => Error::Bind { address: address.clone(), source },
+        };
+        let (kind, local) = open(address, config).map_err(failed)?;
+        let reserve = new_reserve().map_err(failed)?;
+        Ok(Listener { kind, local, config: config.clone(), reserve: Some(reserve) })
+    }
+
+    /// Accepts the next link; `None` when none waits.
+    ///
+    /// # Errors
+    ///
+    /// None ends the listener: call again when it is readable. Connections that broke while they waited are passed over
+    /// silently. When the process or the system has no file descriptor or memory left, the connection is closed at once and
+    /// reported as [`Error::TurnedAway`], so that the listener does not stay readable for ever. [`Error::Io`] reports anything
+    /// else.
+    pub fn accept(&mut self) -> Result<Option<Link>, Error> {
+        let socket = match &mut self.kind {
+            Kind::Memory(listener) => {
+                let link = listener.accept();
+                return Ok(link.map(|link| Link::accepted(Transport::Memory(link), self.local.clone(), &self.config)));
+            }
+            Kind::Tcp(socket) | Kind::Unix(socket, _) | Kind::Sctp(socket) => socket,
+        };
+        let Some(socket) = accept_socket(socket, &mut self.reserve)? else { return Ok(None) };
+        let failed = |source| Error::Io { operation: "accept", source };
+        let (transport, peer) = match &self.kind {
+            Kind::Tcp(_) => {
+                let peer = SockRef::from(&socket).peer_addr().ok().and_then(|peer| peer.as_socket());
+                let link = StreamLink::accepted(socket, &self.config, true).map_err(failed)?;
+                (Transport::Stream(link), peer.as_ref().map(stream::tcp_address))
+            }
+            Kind::Sctp(_) => {
+                let link = sctp::SctpLink::accepted(socket, &self.config).map_err(failed)?;
+                let peer = link.peer_address();
+                (Transport::Sctp(link), peer)
+            }
+            Kind::Unix(..) | Kind::Memory(_) => {
+                let link = StreamLink::accepted(socket, &self.config, false).map_err(failed)?;
+                (Transport::Stream(link), None)
+            }
+        };
+        // A peer without an address of its own (Unix), or gone already, goes by ours.
+        let peer = peer.unwrap_or_else(|| self.local.clone());
+        Ok(Some(Link::accepted(transport, peer, &self.config)))
+    }
+
+    /// Where it listens, with the port that the system chose if 0 was asked for.
+    pub fn local_address(&self) -> &Address {
+        &self.local
+    }
+}
+
+fn open(address: &Address, config: &Config) -> io::Result<(Kind, Address)> {
+    Ok(match address {
+        Address::Tcp { host, port } => {
+            let socket = stream::listen_tcp(&resolve(host, *port)?, config)?;
+            let local = SockRef::from(&socket).local_addr()?.as_socket();
+            let local = local.as_ref().map_or_else(|| address.clone(), stream::tcp_address);
+            (Kind::Tcp(socket), local)
+        }
+        Address::Unix(path) => (Kind::Unix(stream::listen_unix(path, config)?, path.clone()), address.clone()),
+        Address::Sctp { hosts, port } => {
+            let (socket, port) = sctp::listen(hosts, *port, config)?;
+            (Kind::Sctp(socket), Address::Sctp { hosts: hosts.clone(), port })
+        }
+        Address::Memory(name) => (Kind::Memory(MemoryListener::bind(name, config)?), address.clone()),
+    })
+}
+
+fn new_reserve() -> io::Result<OwnedFd> {
+    Ok(rustix::event::eventfd(0, rustix::event::EventfdFlags::CLOEXEC)?)
+}
+
+fn accept_socket(listener: &OwnedFd, reserve: &mut Option<OwnedFd>) -> Result<Option<OwnedFd>, Error> {
+    for _ in 0..PASSED_OVER {
+        let errno = match rustix::net::accept_with(listener, SocketFlags::CLOEXEC | SocketFlags::NONBLOCK) {
+            Ok(socket) => {
+                // Taken up again as soon as there is room.
+                if reserve.is_none() {
+                    *reserve = new_reserve().ok();
+                }
+                return Ok(Some(socket));
+            }
+            Err(errno) => errno,
+        };
+        match errno {
+            Errno::AGAIN => return Ok(None),
+            // accept(2): errors of the new connection, to be treated like "try again".
+            Errno::INTR
+            | Errno::CONNABORTED
+            | Errno::CONNRESET
+            | Errno::PROTO
+            | Errno::NOPROTOOPT
+            | Errno::NETDOWN
+            | Errno::HOSTDOWN
+            | Errno::NONET
+            | Errno::HOSTUNREACH
+            | Errno::OPNOTSUPP
+            | Errno::NETUNREACH
+            | Errno::PERM
+            | Errno::TIMEDOUT => {}
+            Errno::MFILE | Errno::NFILE | Errno::NOBUFS | Errno::NOMEM => {
+                drop(reserve.take());
+                drop(rustix::net::accept_with(listener, SocketFlags::CLOEXEC | SocketFlags::NONBLOCK));
+                *reserve = new_reserve().ok();
+                return Err(Error::TurnedAway(errno.into()));
+            }
+            _ => return Err(Error::Io { operation: "accept", source: errno.into() }),
+        }
+    }
+    // Level-triggered readiness brings the caller back for the rest.
+    Ok(None)
+}
+
+impl AsFd for Listener {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        match &self.kind {
+            Kind::Tcp(socket) | Kind::Unix(socket, _) | Kind::Sctp(socket) => socket.as_fd(),
+            Kind::Memory(listener) => listener.as_fd(),
+        }
+    }
+}
+
+impl Drop for Listener {
+    fn drop(&mut self) {
+        if let Kind::Unix(_, path) = &self.kind {
+            // Gone already is as good.
+            let _ = std::fs::remove_file(path);
+        }
+    }
+}

@@ -1,0 +1,225 @@
+//! A small level-triggered wrapper of epoll, and a way for other threads to wake it.
+
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::Arc;
+use std::time::Duration;
+
+use rustix::event::epoll::{self, EventData, EventFlags};
+use rustix::event::{EventfdFlags, Timespec, eventfd};
+use rustix::io::Errno;
+
+/// What to be told about a file descriptor. Errors and hang-ups are always told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Interest {
+    /// It can be read.
+    pub read: bool,
+    /// It can be written.
+    pub write: bool,
+}
+
+impl Interest {
+    /// Reading only: a link with nothing to write, or a listener.
+    pub const READ: Interest = Interest { read: true, write: false };
+    /// Both: a link that [`wants_write`](crate::Link::wants_write).
+    pub const READ_WRITE: Interest = Interest { read: true, write: true };
+
+    fn flags(self) -> EventFlags {
+        let mut flags = EventFlags::empty();
+        flags.set(EventFlags::IN, self.read);
+        flags.set(EventFlags::OUT, self.write);
+        flags
+    }
+}
+
+/// One file descriptor's readiness.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Event {
+    /// What it was added with.
+    pub token: u64,
+    /// Read or accept; also set when it failed, since reading tells why.
+    pub readable: bool,
+    /// Write; also set when it failed, since that ends a connect.
+    pub writable: bool,
+}
+
+/// Room for what [`Poll::wait`] reports.
+pub struct Events {
+    ready: Vec<epoll::Event>,
+}
+
+impl Events {
+    /// Room for so many events per wait; more than these are reported by the next.
+    ///
+    /// # Panics
+    ///
+    /// If `capacity` is 0.
+    pub fn with_capacity(capacity: usize) -> Self {
+        assert!(capacity > 0, "a wait without room for events would never end");
+        Events { ready: Vec::with_capacity(capacity) }
+    }
+
+    /// What the last wait reported.
+    pub fn iter(&self) -> impl Iterator<Item = Event> + '_ {
+        self.ready.iter().map(|event| {
+            let (flags, data) = (event.flags, event.data);
+            let failed = flags.intersects(EventFlags::ERR | EventFlags::HUP);
+            Event {
+                token: data.u64(),
+                readable: failed || flags.contains(EventFlags::IN),
+                writable: failed || flags.contains(EventFlags::OUT),
+            }
+        })
+    }
+}
+
+/// Waits for the readiness of many file descriptors, level-triggered: what is still ready is reported again.
+pub struct Poll {
+    epoll: OwnedFd,
+}
+
+impl Poll {
+    /// Makes one that waits for nothing yet.
+    pub fn new() -> io::Result<Self> {
+        Ok(Poll { epoll: epoll::create(epoll::CreateFlags::CLOEXEC)? })
+    }
+
+    /// Begins to watch a link, a listener or another source.
+    pub fn add(&self, source: &impl AsFd, token: u64, interest: Interest) -> io::Result<()> {
+        Ok(epoll::add(&self.epoll, source, EventData::new_u64(token), interest.flags())?)
+    }
+
+    /// Changes the token or the interest of a watched source.
+    pub fn modify(&self, source: &impl AsFd, token: u64, interest: Interest) -> io::Result<()> {
+        Ok(epoll::modify(&self.epoll, source, EventData::new_u64(token), interest.flags())?)
+    }
+
+    /// Stops watching. Dropping a source does the same.
+    pub fn remove(&self, source: &impl AsFd) -> io::Result<()> {
+        Ok(epoll::delete(&self.epoll, source)?)
+    }
+
+    /// Waits until something is ready or `timeout` has passed (`None`: forever), to the nanosecond as far as the system's
+    /// timers allow. A signal may end the wait early, without events.
+    pub fn wait(&self, events: &mut Events, timeout: Option<Duration>) -> io::Result<()> {
+        let timeout = timeout.map(|timeout| Timespec {
+            tv_sec: timeout.as_secs().try_into().unwrap_or(i64::MAX),
+            tv_nsec: timeout.subsec_nanos().into(),
+        });
+        events.ready.clear();
+        let room = rustix::buffer::spare_capacity(&mut events.ready);
+        match epoll::wait(&self.epoll, room, timeout.as_ref()) {
+            Ok(_) | Err(Errno::INTR) => Ok(()),
+            Err(errno) => Err(errno.into()),
+        }
+    }
+}
+
+impl AsFd for Poll {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.epoll.as_fd()
+    }
+}
+
+/// Wakes a [`Poll`] from any thread. Clones wake the same one.
+#[derive(Clone)]
+pub struct Waker {
+    eventfd: Arc<OwnedFd>,
+}
+
+impl Waker {
+    /// Makes a waker whose rings `poll` reports with `token`. One or many rings between two waits are one event; there is
+    /// nothing to acknowledge.
+    pub fn new(poll: &Poll, token: u64) -> io::Result<Self> {
+        let eventfd = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
+        // Edge-triggered, so that the counter never needs to be read back.
+        epoll::add(&poll.epoll, &eventfd, EventData::new_u64(token), EventFlags::IN | EventFlags::ET)?;
+        Ok(Waker { eventfd: Arc::new(eventfd) })
+    }
+
+    /// Ends the current wait, or else the next, at once.
+    pub fn wake(&self) {
+        ring(&self.eventfd);
+    }
+}
+
+/// Makes an eventfd readable.
+pub(crate) fn ring(eventfd: &OwnedFd) {
+    match rustix::io::write(eventfd, &1_u64.to_ne_bytes()) {
+        // A counter at its maximum is readable already.
+        Ok(_) | Err(Errno::AGAIN) => {}
+        Err(errno) => panic!("writing to our own eventfd cannot fail otherwise: {errno}"),
+    }
+}
+
+/// Makes an eventfd no longer readable.
+pub(crate) fn silence(eventfd: &OwnedFd) {
+    match rustix::io::read(eventfd, &mut [0_u8; 8]) {
+        Ok(_) | Err(Errno::AGAIN) => {}
+        Err(errno) => panic!("reading our own eventfd cannot fail otherwise: {errno}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Instant;
+
+    fn tokens(poll: &Poll, timeout: Option<Duration>) -> Vec<u64> {
+        let mut events = Events::with_capacity(4);
+        poll.wait(&mut events, timeout).unwrap();
+        events.iter().map(|event| event.token).collect()
+    }
+
+    #[test]
+    fn a_ring_from_another_thread_ends_the_wait_once() {
+        let poll = Poll::new().unwrap();
+        let waker = Waker::new(&poll, u64::MAX).unwrap();
+        let thread = std::thread::spawn({
+            let waker = waker.clone();
+            move || {
+                waker.wake();
+                waker.wake();
+            }
+        });
+        thread.join().unwrap();
+        assert_eq!(tokens(&poll, None), [u64::MAX]);
+        assert_eq!(tokens(&poll, Some(Duration::ZERO)), []);
+        waker.wake();
+        assert_eq!(tokens(&poll, None), [u64::MAX]);
+    }
+
+    #[test]
+    fn a_timeout_below_a_millisecond_is_neither_zero_nor_rounded_up() {
+        let poll = Poll::new().unwrap();
+        let shortest = (0..50)
+            .map(|_| {
+                let begun = Instant::now();
+                assert_eq!(tokens(&poll, Some(Duration::from_micros(200))), []);
+                begun.elapsed()
+            })
+            .min()
+            .unwrap();
+        assert!(shortest >= Duration::from_micros(200), "{shortest:?}");
+        assert!(shortest < Duration::from_micros(900), "{shortest:?}");
+    }
+
+    #[test]
+    fn readiness_is_level_triggered_and_follows_the_interest() {
+        let poll = Poll::new().unwrap();
+        let source = eventfd(0, EventfdFlags::NONBLOCK).unwrap();
+        poll.add(&source, 1, Interest::READ).unwrap();
+        assert_eq!(tokens(&poll, Some(Duration::ZERO)), []);
+        ring(&source);
+        assert_eq!(tokens(&poll, None), [1]);
+        assert_eq!(tokens(&poll, None), [1]);
+        silence(&source);
+        assert_eq!(tokens(&poll, Some(Duration::ZERO)), []);
+        poll.modify(&source, 2, Interest::READ_WRITE).unwrap();
+        let mut events = Events::with_capacity(1);
+        poll.wait(&mut events, None).unwrap();
+        assert_eq!(events.iter().collect::<Vec<_>>(), [Event { token: 2, readable: false, writable: true }]);
+        poll.remove(&source).unwrap();
+        assert_eq!(tokens(&poll, Some(Duration::ZERO)), []);
+    }
+}

@@ -1,0 +1,48 @@
+//! From host names to socket addresses, and back.
+
+use std::io;
+use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
+
+/// All socket addresses of a host. A name is looked up with the system's resolver, which may block.
+pub(crate) fn resolve(host: &str, port: u16) -> io::Result<Vec<SocketAddr>> {
+    let addresses: Vec<SocketAddr> = (host, port).to_socket_addrs()?.collect();
+    if addresses.is_empty() {
+        return Err(io::Error::new(io::ErrorKind::NotFound, "the name has no address"));
+    }
+    Ok(addresses)
+}
+
+/// The same address as an IPv6 socket takes it.
+pub(crate) fn mapped(address: SocketAddr) -> SocketAddr {
+    match address {
+        SocketAddr::V4(v4) => SocketAddr::new(IpAddr::V6(v4.ip().to_ipv6_mapped()), v4.port()),
+        SocketAddr::V6(_) => address,
+    }
+}
+
+/// The host of a socket address as an [`Address`](crate::Address) spells it; IPv4 seen through an IPv6 socket is IPv4.
+pub(crate) fn host_of(address: &SocketAddr) -> String {
+    match address.ip().to_canonical() {
+        IpAddr::V6(ip) => match address {
+            SocketAddr::V6(v6) if v6.scope_id() != 0 => format!("{ip}%{}", v6.scope_id()),
+            _ => ip.to_string(),
+        },
+        IpAddr::V4(ip) => ip.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ipv4_survives_the_way_through_an_ipv6_socket() {
+        let v4: SocketAddr = "192.0.2.1:5".parse().unwrap();
+        assert!(mapped(v4).is_ipv6());
+        assert_eq!(host_of(&mapped(v4)), "192.0.2.1");
+        let v6: SocketAddr = "[2001:db8::1]:5".parse().unwrap();
+        assert_eq!(mapped(v6), v6);
+        assert_eq!(host_of(&v6), "2001:db8::1");
+        assert_eq!(host_of(&"[fe80::1%3]:5".parse().unwrap()), "fe80::1%3");
+    }
+}
