@@ -1,0 +1,16 @@
+//! The contract of every link, on the links that need nothing from the host. `tests/sctp.rs` runs the same on SCTP.
+
+mod suite;
+
+use suite::Kind;
+
+macro_rules! on_every_kind {
+    ($($name:ident),* $(,)?) => {
+        mod tcp { $(#[test] fn $name() { super::suite::$name(super::Kind::Tcp); })* }
+        mod tcp_ipv6 { $(#[test] fn $name() { super::suite::$name(super::Kind::TcpIpv6); })* }
+        mod unix { $(#[test] fn $name() { super::suite::$name(super::Kind::Unix); })* }
+        mod memory { $(#[test] fn $name() { super::suite::$name(super::Kind::Memory); })* }
+    };
+}
+
+suite::for_every_test!(on_every_kind);

@@ -1,0 +1,536 @@
+//! One suite for every kind of link.
+
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+use ferric_link::{
+    Address, Class, Config, Error, Events, Family, Interest, Link, Listener, Poll, Received, Scratch, Sent, State,
+    StreamId,
+};
+
+/// Longer than anything here takes; a test that waits for it has failed.
+const PATIENCE: Duration = Duration::from_secs(10);
+const BUDGET: usize = 1 << 20;
+const STREAM: StreamId = StreamId(0);
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[allow(dead_code, reason = "each test binary runs some of the kinds")]
+pub enum Kind {
+    Tcp,
+    TcpIpv6,
+    Unix,
+    Memory,
+    Sctp,
+    SctpIpv6,
+    SctpMultihomed,
+}
+
+impl Kind {
+    /// An address that is free to listen on.
+    fn address(self) -> Address {
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        let name = format!("ferric-link-{}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
+        match self {
+            Kind::Tcp => "tcp://127.0.0.1:0".parse().unwrap(),
+            Kind::TcpIpv6 => "tcp://[::1]:0".parse().unwrap(),
+            Kind::Unix => Address::Unix(std::env::temp_dir().join(name)),
+            Kind::Memory => Address::Memory(name),
+            Kind::Sctp => "sctp://127.0.0.1:0".parse().unwrap(),
+            Kind::SctpIpv6 => "sctp://[::1]:0".parse().unwrap(),
+            Kind::SctpMultihomed => "sctp://127.0.0.1,127.0.0.2:0".parse().unwrap(),
+        }
+    }
+
+    fn is_sctp(self) -> bool {
+        matches!(self, Kind::Sctp | Kind::SctpIpv6 | Kind::SctpMultihomed)
+    }
+}
+
+/// Kernel buffers that a slow reader fills soon.
+fn small_buffers() -> Config {
+    Config { send_buffer_octets: Some(16 * 1024), receive_buffer_octets: Some(16 * 1024), ..Config::default() }
+}
+
+/// A link with what came out of it.
+struct End {
+    link: Link,
+    scratch: Scratch,
+    got: Vec<(StreamId, Vec<u8>)>,
+    ended: Option<Error>,
+}
+
+impl End {
+    fn new(link: Link) -> End {
+        End { link, scratch: Scratch::new(), got: Vec::new(), ended: None }
+    }
+
+    fn receive(&mut self, budget_octets: usize) -> Option<Received> {
+        let got = &mut self.got;
+        let result = self
+            .link
+            .receive(&mut self.scratch, budget_octets, &mut |stream, pdu: &[u8]| got.push((stream, pdu.to_vec())));
+        result.map_err(|error| self.ended = Some(error)).ok()
+    }
+
+    fn send(&mut self, pdu: &[u8]) {
+        let sent = self.link.send(STREAM, &[pdu], Class::Keep).unwrap();
+        assert_eq!(sent, Sent { queued: true, dropped_reports: 0 });
+    }
+
+    fn pdus(&self) -> Vec<&[u8]> {
+        self.got.iter().map(|(_, pdu)| pdu.as_slice()).collect()
+    }
+}
+
+fn wait_readable(source: &impl std::os::fd::AsFd) {
+    let poll = Poll::new().unwrap();
+    poll.add(source, 1, Interest::READ).unwrap();
+    let mut events = Events::with_capacity(1);
+    poll.wait(&mut events, Some(PATIENCE)).unwrap();
+    assert!(events.iter().next().is_some_and(|event| event.readable), "nothing to read");
+}
+
+/// Receives and flushes, as readiness tells, until `done`.
+fn run(ends: &mut [&mut End], mut done: impl FnMut(&mut [&mut End]) -> bool) {
+    let poll = Poll::new().unwrap();
+    let mut events = Events::with_capacity(ends.len());
+    let wanted = |end: &End| Interest { read: end.ended.is_none(), write: end.link.wants_write() };
+    for (token, end) in (0..).zip(ends.iter_mut()) {
+        poll.add(&end.link, token, wanted(end)).unwrap();
+    }
+    while !done(ends) {
+        for (token, end) in (0..).zip(ends.iter_mut()) {
+            poll.modify(&end.link, token, wanted(end)).unwrap();
+        }
+        poll.wait(&mut events, Some(PATIENCE)).unwrap();
+        assert!(events.iter().next().is_some(), "nothing happens any more");
+        for event in events.iter() {
+            let end = &mut ends[usize::try_from(event.token).unwrap()];
+            if event.readable && end.ended.is_none() {
+                end.receive(BUDGET);
+            }
+            if event.writable && end.ended.is_none() && end.link.wants_write() {
+                match end.link.flush() {
+                    Ok(flushed) => assert_eq!(flushed.waiting, end.link.wants_write()),
+                    Err(error) => end.ended = Some(error),
+                }
+            }
+        }
+    }
+}
+
+fn accept(listener: &mut Listener) -> Link {
+    wait_readable(listener);
+    listener.accept().unwrap().expect("a readable listener has a link")
+}
+
+fn connected(kind: Kind, config: &Config) -> (End, End) {
+    connected_unlike(kind, config, config)
+}
+
+/// A client and a server, each with its configuration.
+fn connected_unlike(kind: Kind, client_config: &Config, server_config: &Config) -> (End, End) {
+    let mut listener = Listener::bind(&kind.address(), server_config).unwrap();
+    let client = Link::connect(listener.local_address(), client_config).unwrap();
+    let server = End::new(accept(&mut listener));
+    let mut client = End::new(client);
+    run(&mut [&mut client], |ends| ends[0].link.state() != State::Connecting);
+    assert_eq!(client.link.state(), State::Established, "{:?}", client.ended);
+    (client, server)
+}
+
+fn numbered(number: u32, octets: usize) -> Vec<u8> {
+    let mut pdu: Vec<u8> = (0..octets).map(|i| (i ^ (i >> 8)).to_le_bytes()[0] ^ number.to_le_bytes()[0]).collect();
+    let head = octets.min(4);
+    pdu[..head].copy_from_slice(&number.to_be_bytes()[..head]);
+    pdu
+}
+
+fn number_of(pdu: &[u8]) -> u32 {
+    u32::from_be_bytes(*pdu.first_chunk().unwrap())
+}
+
+macro_rules! for_every_test {
+    ($with:ident) => {
+        $with!(
+            both_ends_know_each_other,
+            a_fresh_link_is_quiet,
+            pdus_of_every_size_arrive_whole_and_in_order_both_ways,
+            many_small_pdus_arrive_in_order,
+            the_longest_pdu_passes,
+            pdus_sent_while_connecting_arrive,
+            streams_are_told_apart_where_there_are_streams,
+            the_budget_ends_a_round,
+            what_came_before_the_close_is_delivered,
+            a_vanished_peer_is_noticed,
+            a_slow_reader_loses_its_oldest_reports_only,
+            pdus_to_keep_fill_the_outbox_and_none_is_lost,
+            a_pdu_beyond_the_receivers_limit_ends_the_link,
+            misuse_is_told_and_changes_nothing,
+            nobody_listens,
+            an_address_is_taken_once,
+            one_listener_serves_many_links,
+            a_dropped_listener_leaves_its_links_alone,
+        );
+    };
+}
+pub(crate) use for_every_test;
+
+pub fn both_ends_know_each_other(kind: Kind) {
+    let mut listener = Listener::bind(&kind.address(), &Config::default()).unwrap();
+    assert!(listener.accept().unwrap().is_none(), "nobody has connected");
+    let address = listener.local_address().clone();
+    assert_eq!(address.to_string().parse(), Ok(address.clone()));
+    let client = Link::connect(&address, &Config::default()).unwrap();
+    let server = accept(&mut listener);
+    assert!(listener.accept().unwrap().is_none());
+    assert_eq!(client.peer(), &address);
+    assert_eq!(server.state(), State::Established);
+    match (&address, server.peer()) {
+        (Address::Tcp { host, port }, Address::Tcp { host: peer_host, port: peer_port }) => {
+            assert_eq!(host, peer_host);
+            assert!(*port != 0 && *peer_port != 0 && port != peer_port);
+        }
+        (Address::Sctp { hosts, port }, Address::Sctp { hosts: peer_hosts, port: peer_port }) => {
+            // The client offers all addresses of its host, among them the loopback's.
+            assert!(peer_hosts.contains(&hosts[0]), "{peer_hosts:?}");
+            assert!(*port != 0 && *peer_port != 0 && port != peer_port);
+        }
+        (ours, peer) => assert_eq!(ours, peer),
+    }
+}
+
+pub fn a_fresh_link_is_quiet(kind: Kind) {
+    let (mut client, mut server) = connected(kind, &Config::default());
+    for end in [&mut client, &mut server] {
+        assert!(!end.link.wants_write());
+        assert_eq!((end.link.queued_octets(), end.link.dropped_reports()), (0, 0));
+        let flushed = end.link.flush().unwrap();
+        assert_eq!((flushed.octets, flushed.waiting), (0, false));
+        assert_eq!(end.receive(BUDGET), Some(Received::default()));
+        assert!(end.link.poll_path_event().is_none() || kind.is_sctp());
+    }
+}
+
+pub fn pdus_of_every_size_arrive_whole_and_in_order_both_ways(kind: Kind) {
+    let (mut client, mut server) = connected(kind, &Config::default());
+    let sizes = [
+        1, 2, 3, 4, 5, 100, 1499, 4096, 8191, 8192, 8193, 16384, 65535, 65536, 65537, 100_000, 131_067, 131_068,
+        131_072, 131_073, 200_000, 7,
+    ];
+    let pdus: Vec<Vec<u8>> = (0..).zip(sizes).map(|(number, octets)| numbered(number, octets)).collect();
+    for pdu in &pdus {
+        let (head, tail) = pdu.split_at(pdu.len() / 3);
+        client.link.send(STREAM, &[head, &[], tail], Class::Report).unwrap();
+        server.send(pdu);
+    }
+    client.link.flush().unwrap();
+    server.link.flush().unwrap();
+    run(&mut [&mut client, &mut server], |ends| {
+        ends.iter().all(|end| end.got.len() == pdus.len() || end.ended.is_some())
+    });
+    for end in [client, server] {
+        assert!(end.ended.is_none(), "{:?}", end.ended);
+        assert!(end.pdus() == pdus, "PDUs differ");
+        assert_eq!((end.link.queued_octets(), end.link.dropped_reports()), (0, 0));
+    }
+}
+
+pub fn many_small_pdus_arrive_in_order(kind: Kind) {
+    let (mut client, mut server) = connected(kind, &Config::default());
+    let count = 20_000;
+    for round in 0..count / 100 {
+        for number in round * 100..(round + 1) * 100 {
+            client.send(&numbered(number, 4 + number as usize % 50));
+        }
+        client.link.flush().unwrap();
+        let enough = (round as usize + 1) * 50;
+        run(&mut [&mut client, &mut server], |ends| ends[1].got.len() >= enough);
+    }
+    run(&mut [&mut client, &mut server], |ends| ends[1].got.len() >= count as usize);
+    for (number, pdu) in (0..count).zip(server.pdus()) {
+        assert_eq!(pdu, numbered(number, 4 + number as usize % 50));
+    }
+    assert_eq!(server.got.len(), count as usize);
+}
+
+pub fn the_longest_pdu_passes(kind: Kind) {
+    let config = Config::default();
+    let (mut client, mut server) = connected(kind, &config);
+    let longest = numbered(1, config.max_pdu_octets);
+    client.send(&longest);
+    client.send(&[1]);
+    client.link.flush().unwrap();
+    run(&mut [&mut client, &mut server], |ends| ends[1].got.len() == 2 || ends[1].ended.is_some());
+    assert!(server.pdus() == [longest.as_slice(), &[1]], "{:?}", server.ended);
+}
+
+pub fn pdus_sent_while_connecting_arrive(kind: Kind) {
+    let mut listener = Listener::bind(&kind.address(), &Config::default()).unwrap();
+    let mut client = End::new(Link::connect(listener.local_address(), &Config::default()).unwrap());
+    client.send(b"early");
+    client.link.flush().unwrap();
+    let mut server = End::new(accept(&mut listener));
+    run(&mut [&mut client, &mut server], |ends| !ends[1].got.is_empty());
+    assert_eq!(server.pdus(), [b"early"]);
+}
+
+pub fn streams_are_told_apart_where_there_are_streams(kind: Kind) {
+    let few = Config { sctp_streams: 2, ..Config::default() };
+    let (mut client, mut server) = connected_unlike(kind, &Config::default(), &few);
+    let sent: Vec<StreamId> = (0..6).map(StreamId).collect();
+    for stream in &sent {
+        client.link.send(*stream, &[&stream.0.to_be_bytes()], Class::Keep).unwrap();
+    }
+    client.link.flush().unwrap();
+    run(&mut [&mut client, &mut server], |ends| ends[1].got.len() == sent.len());
+    server.got.sort_by(|a, b| a.1.cmp(&b.1));
+    let got: Vec<StreamId> = server.got.iter().map(|(stream, _)| *stream).collect();
+    let expected: Vec<StreamId> = match kind {
+        Kind::Memory => sent,
+        // The server agreed to two.
+        kind if kind.is_sctp() => sent.iter().map(|stream| StreamId(stream.0 % 2)).collect(),
+        _ => vec![StreamId(0); sent.len()],
+    };
+    assert_eq!(got, expected);
+}
+
+pub fn the_budget_ends_a_round(kind: Kind) {
+    let (mut client, mut server) = connected(kind, &Config::default());
+    for number in 0..100 {
+        client.send(&numbered(number, 1000));
+    }
+    client.link.flush().unwrap();
+    let mut rounds_with_more = 0;
+    while server.got.len() < 100 {
+        wait_readable(&server.link);
+        let before = server.got.len();
+        let received = server.receive(3000).unwrap();
+        assert!(received.octets < 3000 + 8192 * 2, "{received:?}");
+        assert_eq!(received.pdus, server.got.len() - before);
+        rounds_with_more += usize::from(received.more);
+    }
+    assert!(rounds_with_more > 5, "{rounds_with_more}");
+    assert!((0..100).zip(server.pdus()).all(|(number, pdu)| pdu == numbered(number, 1000)));
+}
+
+pub fn what_came_before_the_close_is_delivered(kind: Kind) {
+    let (mut client, mut server) = connected(kind, &Config::default());
+    for number in 0..100 {
+        client.send(&numbered(number, 300));
+    }
+    client.link.flush().unwrap();
+    run(&mut [&mut client], |ends| !ends[0].link.wants_write());
+    client.send(b"goodbye");
+    client.link.close();
+    run(&mut [&mut server], |ends| ends[0].ended.is_some());
+    assert!(matches!(server.ended, Some(Error::Closed)), "{:?}", server.ended);
+    assert_eq!(server.got.len(), 101);
+    assert_eq!(server.pdus()[100], b"goodbye");
+    assert_eq!(server.link.state(), State::Closed);
+    // It stays closed.
+    assert!(matches!(server.link.receive(&mut server.scratch, 1, &mut |_, _| ()), Err(Error::Closed)));
+    assert!(matches!(server.link.send(STREAM, &[b"x"], Class::Keep), Err(Error::Closed)));
+    assert!(!server.link.wants_write());
+}
+
+pub fn a_vanished_peer_is_noticed(kind: Kind) {
+    let (mut client, mut server) = connected(kind, &Config::default());
+    server.send(b"last words");
+    server.link.flush().unwrap();
+    client.send(b"unread");
+    client.link.flush().unwrap();
+    wait_readable(&server.link);
+    drop(server);
+    // Writing fails sooner or later, and never kills the process by a signal.
+    let mut failed_send = None;
+    let poll = Poll::new().unwrap();
+    poll.add(&client.link, 0, Interest::READ).unwrap();
+    for _ in 0..1000 {
+        if let Err(error) = client.link.send(STREAM, &[b"more"], Class::Report).and_then(|_| client.link.flush()) {
+            failed_send = Some(error);
+            break;
+        }
+        poll.wait(&mut Events::with_capacity(1), Some(Duration::from_millis(1))).unwrap();
+    }
+    let error = failed_send.expect("writing to nobody fails");
+    assert!(matches!(error, Error::Lost(_)), "{error:?}");
+    assert_eq!(error.family(), Family::Peer);
+    run(&mut [&mut client], |ends| ends[0].ended.is_some());
+    assert!(matches!(client.ended, Some(Error::Closed | Error::Lost(_))), "{:?}", client.ended);
+    assert_eq!(client.pdus(), [b"last words"]);
+}
+
+pub fn a_slow_reader_loses_its_oldest_reports_only(kind: Kind) {
+    let config = Config { outbox_octets: 64 * 1024, ..small_buffers() };
+    let (mut client, mut server) = connected(kind, &config);
+    let mut kept = Vec::new();
+    let mut number = 0;
+    let mut seen_dropped = 0;
+    // Keeps stay few enough to fit, however many reports come.
+    while client.link.dropped_reports() < 2000 {
+        let keep = number % 100 == 99 && kept.len() < 25;
+        let class = if keep { Class::Keep } else { Class::Report };
+        let sent = client.link.send(STREAM, &[&numbered(number, 1000)], class).unwrap();
+        assert!(sent.queued);
+        seen_dropped += u64::from(sent.dropped_reports);
+        if keep {
+            kept.push(number);
+        }
+        number += 1;
+        if number % 7 == 0 {
+            client.link.flush().unwrap();
+        }
+        assert!(client.link.queued_octets() <= config.outbox_octets);
+    }
+    assert_eq!(seen_dropped, client.link.dropped_reports());
+    let expected = usize::try_from(u64::from(number) - client.link.dropped_reports()).unwrap();
+    client.link.flush().unwrap();
+    run(&mut [&mut client, &mut server], |ends| ends[1].got.len() >= expected);
+    let numbers: Vec<u32> = server.pdus().into_iter().map(number_of).collect();
+    assert!(numbers.is_sorted_by(|a, b| a < b), "order holds");
+    assert!(server.pdus().into_iter().all(|pdu| pdu == numbered(number_of(pdu), 1000)));
+    assert!(kept.iter().all(|kept| numbers.binary_search(kept).is_ok()), "nothing to keep was lost");
+    assert!(kept.len() >= 20);
+    let newest: Vec<u32> = (number - 20..number).collect();
+    assert!(numbers.ends_with(&newest), "the newest reports survive");
+    assert_eq!(numbers.len(), expected);
+}
+
+pub fn pdus_to_keep_fill_the_outbox_and_none_is_lost(kind: Kind) {
+    let config = Config { outbox_octets: 64 * 1024, ..small_buffers() };
+    let (mut client, mut server) = connected(kind, &config);
+    let mut count = 0;
+    let error = loop {
+        match client.link.send(STREAM, &[&numbered(count, 700)], Class::Keep) {
+            Ok(_) => count += 1,
+            Err(error) => break error,
+        }
+        client.link.flush().unwrap();
+        assert!(count < 100_000);
+    };
+    assert!(matches!(error, Error::OutboxFull { limit_octets: 65536 }), "{error:?}");
+    assert_eq!(error.family(), Family::Peer);
+    // A report finds no room and is dropped itself.
+    let sent = client.link.send(STREAM, &[&[0; 700]], Class::Report).unwrap();
+    assert_eq!(sent, Sent { queued: false, dropped_reports: 1 });
+    assert_eq!(client.link.dropped_reports(), 1);
+    run(&mut [&mut client, &mut server], |ends| ends[1].got.len() >= count as usize);
+    assert!((0..count).zip(server.pdus()).all(|(number, pdu)| pdu == numbered(number, 700)));
+    // With room again, sending goes on.
+    run(&mut [&mut client], |ends| !ends[0].link.wants_write());
+    client.send(b"again");
+    client.link.flush().unwrap();
+    run(&mut [&mut client, &mut server], |ends| ends[1].got.len() > count as usize);
+}
+
+pub fn a_pdu_beyond_the_receivers_limit_ends_the_link(kind: Kind) {
+    let strict = Config { max_pdu_octets: 10_000, ..Config::default() };
+    let (mut client, mut server) = connected_unlike(kind, &Config::default(), &strict);
+    client.send(&[1; 10_000]);
+    client.send(&[2; 10_001]);
+    client.send(&[3; 1]);
+    client.link.flush().unwrap();
+    run(&mut [&mut client, &mut server], |ends| ends[1].ended.is_some());
+    match server.ended {
+        Some(Error::PduTooLong { announced_octets: 10_001, limit_octets: 10_000 }) => {}
+        other => panic!("{other:?}"),
+    }
+    assert_eq!(server.pdus(), [vec![1; 10_000]]);
+    assert_eq!(server.link.state(), State::Closed);
+}
+
+pub fn misuse_is_told_and_changes_nothing(kind: Kind) {
+    let config = Config { max_pdu_octets: 1000, ..Config::default() };
+    let (mut client, mut server) = connected(kind, &config);
+    let error = client.link.send(STREAM, &[&[], &[]], Class::Keep).unwrap_err();
+    assert!(matches!(error, Error::SendEmpty), "{error:?}");
+    let error = client.link.send(STREAM, &[&[0; 600], &[0; 401]], Class::Report).unwrap_err();
+    assert!(matches!(error, Error::SendTooLong { octets: 1001, limit_octets: 1000 }), "{error:?}");
+    assert_eq!(error.family(), Family::Misuse);
+    assert_eq!(client.link.queued_octets(), 0);
+    client.send(&[5; 1000]);
+    client.link.flush().unwrap();
+    run(&mut [&mut server], |ends| !ends[0].got.is_empty());
+    assert_eq!(server.pdus(), [[5; 1000]]);
+}
+
+pub fn nobody_listens(kind: Kind) {
+    let listener = Listener::bind(&kind.address(), &Config::default()).unwrap();
+    let address = listener.local_address().clone();
+    drop(listener);
+    let error = match Link::connect(&address, &Config::default()) {
+        Err(error) => error,
+        Ok(link) => {
+            let mut end = End::new(link);
+            assert!(end.link.wants_write());
+            run(&mut [&mut end], |ends| ends[0].ended.is_some());
+            assert_eq!(end.link.state(), State::Closed);
+            end.ended.unwrap()
+        }
+    };
+    match &error {
+        Error::Connect { address: told, source } => {
+            assert_eq!(told, &address);
+            let expected = [std::io::ErrorKind::ConnectionRefused, std::io::ErrorKind::NotFound];
+            assert!(expected.contains(&source.kind()), "{source:?}");
+        }
+        other => panic!("{other:?}"),
+    }
+    assert_eq!(error.family(), Family::Environment);
+    assert!(error.to_string().contains(&address.to_string()), "{error}");
+}
+
+pub fn an_address_is_taken_once(kind: Kind) {
+    let first = Listener::bind(&kind.address(), &Config::default()).unwrap();
+    let address = first.local_address().clone();
+    match Listener::bind(&address, &Config::default()) {
+        Err(Error::Bind { address: told, source }) => {
+            assert_eq!(told, address);
+            assert_eq!(source.kind(), std::io::ErrorKind::AddrInUse);
+        }
+        Err(other) => panic!("{other:?}"),
+        Ok(_) => panic!("{address} was taken twice"),
+    }
+    // The failed attempt has not disturbed the first.
+    drop(Link::connect(&address, &Config::default()).unwrap());
+    drop(first);
+    Listener::bind(&address, &Config::default()).unwrap();
+}
+
+pub fn one_listener_serves_many_links(kind: Kind) {
+    let mut listener = Listener::bind(&kind.address(), &Config::default()).unwrap();
+    let address = listener.local_address().clone();
+    let mut clients: Vec<End> =
+        (0..20).map(|_| End::new(Link::connect(&address, &Config::default()).unwrap())).collect();
+    let mut servers: Vec<End> = (0..20).map(|_| End::new(accept(&mut listener))).collect();
+    for (number, client) in (0..).zip(&mut clients) {
+        client.send(&numbered(number, 4));
+    }
+    let mut all: Vec<&mut End> = clients.iter_mut().collect();
+    run(&mut all, |ends| ends.iter_mut().all(|end| end.link.flush().is_ok_and(|flushed| !flushed.waiting)));
+    // Each server answers with what it got: the answers find their way.
+    for server in &mut servers {
+        run(&mut [server], |ends| !ends[0].got.is_empty());
+        let echo = server.got[0].1.clone();
+        server.send(&echo);
+        server.link.flush().unwrap();
+    }
+    for (number, client) in (0..).zip(&mut clients) {
+        run(&mut [client], |ends| !ends[0].got.is_empty());
+        assert_eq!(client.pdus(), [numbered(number, 4)]);
+    }
+}
+
+pub fn a_dropped_listener_leaves_its_links_alone(kind: Kind) {
+    let mut listener = Listener::bind(&kind.address(), &Config::default()).unwrap();
+    let mut client = End::new(Link::connect(listener.local_address(), &Config::default()).unwrap());
+    let mut server = End::new(accept(&mut listener));
+    drop(listener);
+    client.send(b"still here");
+    run(&mut [&mut client, &mut server], |ends| {
+        ends[0].link.flush().unwrap();
+        !ends[1].got.is_empty()
+    });
+    assert_eq!(server.pdus(), [b"still here"]);
+}
