@@ -51,6 +51,17 @@ pub fn of(attributes: &[Attribute]) -> syn::Result<Attributes> {
 }
 
 impl Attributes {
+    /// Refuses an ENUMERATED or a CHOICE that has no encoding.
+    pub fn check_variants(&self, ident: &syn::Ident, root: usize, additions: usize) -> syn::Result<()> {
+        if root == 0 {
+            return Err(syn::Error::new_spanned(ident, "nothing stands before the extension marker"));
+        }
+        if additions > 0 && !self.extensible {
+            return Err(syn::Error::new_spanned(ident, "additions need #[per(extensible)] on the type"));
+        }
+        Ok(())
+    }
+
     /// Whether the component or variant is there, as an expression of the revision; `None` where always.
     pub fn gate(&self, revision: &TokenStream) -> Option<TokenStream> {
         match (self.since, self.until) {
@@ -77,15 +88,19 @@ impl Attributes {
         let (lo, hi) = Self::bounds(size)?;
         let hi = hi.unwrap_or(quote!(usize::MAX));
         let extensible = self.extensible;
-        Ok(Some(quote!(::per::Size { lo: #lo, hi: #hi, extensible: #extensible })))
+        Ok(Some(quote!({
+            assert!(#lo <= #hi, "the lower bound is above the upper one");
+            ::per::Size { lo: #lo, hi: #hi, extensible: #extensible }
+        })))
     }
 
     /// An expression that reads a `ty` under this field's constraint.
     pub fn read(&self, ty: &Type, before: &TokenStream) -> syn::Result<TokenStream> {
         if let Some(range) = &self.range {
             let (lo, hi) = Self::bounds(range)?;
-            let (hi, extensible) = (hi.unwrap_or(quote!(i64::MAX)), self.extensible);
-            return Ok(quote!(::per::decode_integer::<S, #ty>(reader, #lo, #hi, #extensible)));
+            let extensible = self.extensible;
+            let (check, hi) = upper(&lo, hi.as_ref());
+            return Ok(quote!({ #check ::per::decode_integer::<S, #ty>(reader, #lo, #hi, #extensible) }));
         }
         if let Some(size) = self.size_tokens()? {
             return Ok(quote!(<#ty as ::per::DecodeSized<'per, S>>::decode_sized(
@@ -99,7 +114,7 @@ impl Attributes {
     pub fn write(&self, value: &TokenStream) -> syn::Result<TokenStream> {
         if let Some(range) = &self.range {
             let (lo, hi) = Self::bounds(range)?;
-            let (hi, extensible) = (hi.unwrap_or(quote!(i64::MAX)), self.extensible);
+            let (extensible, (_, hi)) = (self.extensible, upper(&lo, hi.as_ref()));
             return Ok(quote!(::per::encode_integer(writer, i64::from(*#value), #lo, #hi, #extensible)));
         }
         if let Some(size) = self.size_tokens()? {
@@ -112,4 +127,18 @@ impl Attributes {
     pub fn hint(&self, value: &TokenStream) -> TokenStream {
         if self.range.is_some() { quote!(0) } else { quote!(::per::Encode::size_hint(#value)) }
     }
+}
+
+/// A check of bounds when the program is built, and the upper one as an `Option`.
+fn upper(lo: &TokenStream, hi: Option<&TokenStream>) -> (TokenStream, TokenStream) {
+    let Some(hi) = hi else {
+        return (quote!(), quote!(None));
+    };
+    let check = quote! {
+        const {
+            let (lo, hi): (i64, i64) = (#lo, #hi);
+            assert!(lo <= hi, "the lower bound is above the upper one");
+        }
+    };
+    (check, quote!(Some(#hi)))
 }

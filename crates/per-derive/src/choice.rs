@@ -5,7 +5,7 @@ use quote::quote;
 use syn::{DataEnum, DeriveInput, Fields, Type};
 
 use crate::attributes::{self, Attributes};
-use crate::{Impl, plain};
+use crate::{Impl, count, pick, plain};
 
 struct Alternative<'a> {
     ident: &'a syn::Ident,
@@ -43,7 +43,6 @@ impl Alternative<'_> {
 pub fn expand(input: &DeriveInput, attributes: &Attributes, data: &DataEnum) -> syn::Result<TokenStream> {
     let out = Impl::of(input)?;
     let name = plain(out.name);
-    let extensible = attributes.extensible;
     let revision = quote!(revision);
 
     let mut root = Vec::new();
@@ -63,72 +62,64 @@ pub fn expand(input: &DeriveInput, attributes: &Attributes, data: &DataEnum) -> 
         let alternative = Alternative { ident: &variant.ident, ty, own };
         if alternative.own.addition { additions.push(alternative) } else { root.push(alternative) }
     }
+    attributes.check_variants(&input.ident, root.len(), additions.len())?;
 
-    let gates: Vec<_> = root.iter().map(|a| a.own.gate(&revision)).collect();
-    let gated = gates.iter().any(Option::is_some);
-    let ones: Vec<_> = gates.iter().map(|g| g.as_ref().map_or(quote!(1i64), |g| quote!(i64::from(#g)))).collect();
-    let root_count = quote!((0i64 #(+ #ones)*));
-
+    let gates = |all: &[Alternative<'_>]| all.iter().map(|a| a.own.gate(&revision)).collect::<Vec<_>>();
+    let (root_gates, addition_gates) = (gates(&root), gates(&additions));
+    let root_count = count(&root_gates, &quote!(i64));
     let reads = root.iter().map(|a| a.read(&name)).collect::<syn::Result<Vec<_>>>()?;
-    let pick = if gated {
-        let steps = reads.iter().zip(&gates).map(|(read, gate)| {
-            let gate = gate.clone().unwrap_or(quote!(true));
-            quote!(if #gate { if index == 0 { return #read; } index -= 1; })
-        });
-        quote!(let mut index = index; #(#steps)* let _ = index;)
-    } else {
-        let arms = reads.iter().enumerate().map(|(i, read)| {
-            let i = i as i64;
-            quote!(#i => return #read,)
-        });
-        quote!(match index { #(#arms)* _ => {} })
-    };
-    let addition_arms = additions
-        .iter()
-        .enumerate()
-        .map(|(i, a)| {
-            let (i, read) = (i as u32, a.read(&name)?);
-            Ok(quote!(#i => reader.open_type(|reader| { let _ = &reader; #read }),))
-        })
-        .collect::<syn::Result<Vec<_>>>()?;
-    let decode_extension = extensible.then(|| {
+    let root_pick = pick(&root_gates, &reads);
+    let reads = additions.iter().map(|a| {
+        let read = a.read(&name)?;
+        Ok(quote!(reader.open_type(|reader| { let _ = &reader; #read })))
+    });
+    let addition_pick = pick(&addition_gates, &reads.collect::<syn::Result<Vec<_>>>()?);
+    let decode_extension = attributes.extensible.then(|| {
         quote! {
             if reader.bit()? {
-                return match reader.normally_small()? {
-                    #(#addition_arms)*
-                    _ => Err(reader.error(::per::ErrorKind::UnknownExtension).within(#name)),
-                };
+                let at = reader.position();
+                let index = reader.normally_small()?;
+                #addition_pick
+                return Err(::per::Error { kind: ::per::ErrorKind::UnknownExtension, bit: at, at: #name });
             }
         }
     });
     let decode = out.decode(&quote! {
         let _ = before;
-        #decode_extension
         let revision = reader.revision();
         let _ = revision;
+        #decode_extension
         let at = reader.position();
         let index = reader.constrained(0, #root_count - 1).map_err(|error| error.within(#name))?;
-        #pick
+        #root_pick
         Err(::per::Error { kind: ::per::ErrorKind::UnknownIndex, bit: at, at: #name })
     });
 
+    let check = |gate: &Option<TokenStream>| {
+        gate.as_ref().map(
+            |gate| quote!(if !(#gate) { return Err(writer.error(::per::ErrorKind::NotInRevision).within(#name)); }),
+        )
+    };
     let mut encode_arms = Vec::new();
     for (i, alternative) in root.iter().enumerate() {
         let (pattern, write) = (alternative.pattern(), alternative.write(&name)?);
-        let before = &ones[..i];
-        let check = gates[i].as_ref().map(
-            |gate| quote!(if !(#gate) { return Err(writer.error(::per::ErrorKind::NotInRevision).within(#name)); }),
-        );
-        let mark = extensible.then(|| quote!(writer.bit(false);));
+        let (index, check) = (count(&root_gates[..i], &quote!(i64)), check(&root_gates[i]));
+        let mark = attributes.extensible.then(|| quote!(writer.bit(false);));
         encode_arms.push(quote! {
-            #pattern => { #check #mark writer.constrained(0i64 #(+ #before)*, 0, #root_count - 1)?; #write }
+            #pattern => { #check #mark writer.constrained(#index, 0, #root_count - 1)?; #write }
         });
     }
     for (i, alternative) in additions.iter().enumerate() {
-        let (i, pattern, write) = (i as u32, alternative.pattern(), alternative.write(&name)?);
+        let (pattern, write) = (alternative.pattern(), alternative.write(&name)?);
+        let (index, check) = (count(&addition_gates[..i], &quote!(u32)), check(&addition_gates[i]));
         let hint = alternative.ty.as_ref().map_or(quote!(0), |_| alternative.own.hint(&quote!(value)));
         encode_arms.push(quote! {
-            #pattern => { writer.bit(true); writer.normally_small(#i); writer.open_type(#hint, |writer| { let _ = &writer; #write }) }
+            #pattern => {
+                #check
+                writer.bit(true);
+                writer.normally_small(#index);
+                writer.open_type(#hint, |writer| { let _ = &writer; #write })
+            }
         });
     }
     let all = || root.iter().chain(&additions);

@@ -5,93 +5,69 @@ use quote::quote;
 use syn::{DataEnum, DeriveInput};
 
 use crate::attributes::{self, Attributes};
-use crate::{Impl, plain};
+use crate::{Impl, count, pick, plain};
 
 pub fn expand(input: &DeriveInput, attributes: &Attributes, data: &DataEnum) -> syn::Result<TokenStream> {
     let out = Impl::of(input)?;
     let name = plain(out.name);
-    let extensible = attributes.extensible;
     let revision = quote!(revision);
 
-    let mut root = Vec::new();
-    let mut additions = Vec::new();
+    let (mut root, mut root_gates) = (Vec::new(), Vec::new());
+    let (mut additions, mut addition_gates) = (Vec::new(), Vec::new());
     for variant in &data.variants {
         let own = attributes::of(&variant.attrs)?;
-        if own.addition {
-            additions.push(&variant.ident);
-        } else {
-            root.push((&variant.ident, own.gate(&revision)));
-        }
+        let (idents, gates) =
+            if own.addition { (&mut additions, &mut addition_gates) } else { (&mut root, &mut root_gates) };
+        idents.push(&variant.ident);
+        gates.push(own.gate(&revision));
     }
-    let gated = root.iter().any(|(_, gate)| gate.is_some());
+    attributes.check_variants(&input.ident, root.len(), additions.len())?;
 
-    // A revision that drops a value moves the ones behind it up: indices are counted over what is there.
-    let count = root.iter().map(|(_, gate)| gate.as_ref().map_or(quote!(1i64), |g| quote!(i64::from(#g))));
-    let root_count = quote!((0 #(+ #count)*));
-    let from_index = if gated {
-        let steps = root.iter().map(|(ident, gate)| {
-            let gate = gate.clone().unwrap_or(quote!(true));
-            quote!(if #gate { if index == 0 { return Ok(Self::#ident); } index -= 1; })
-        });
-        quote!(let mut index = index; #(#steps)*)
-    } else {
-        let arms = root.iter().enumerate().map(|(i, (ident, _))| {
-            let i = i as i64;
-            quote!(#i => return Ok(Self::#ident),)
-        });
-        quote!(match index { #(#arms)* _ => {} })
-    };
-    let addition_arms = additions.iter().enumerate().map(|(i, ident)| {
-        let i = i as u32;
-        quote!(#i => Ok(Self::#ident),)
-    });
-    let decode_extension = extensible.then(|| {
+    let values = |idents: &[&syn::Ident]| idents.iter().map(|i| quote!(Ok(Self::#i))).collect::<Vec<_>>();
+    let root_count = count(&root_gates, &quote!(i64));
+    let root_pick = pick(&root_gates, &values(&root));
+    let addition_pick = pick(&addition_gates, &values(&additions));
+    let decode_extension = attributes.extensible.then(|| {
         quote! {
             if reader.bit()? {
-                return match reader.normally_small()? {
-                    #(#addition_arms)*
-                    _ => Err(reader.error(::per::ErrorKind::UnknownExtension).within(#name)),
-                };
+                let at = reader.position();
+                let index = reader.normally_small()?;
+                #addition_pick
+                return Err(::per::Error { kind: ::per::ErrorKind::UnknownExtension, bit: at, at: #name });
             }
         }
     });
     let decode = out.decode(&quote! {
         let _ = before;
-        #decode_extension
         let revision = reader.revision();
         let _ = revision;
-        let last = #root_count - 1;
+        #decode_extension
         let at = reader.position();
-        let index = reader.constrained(0, last).map_err(|error| error.within(#name))?;
-        #from_index
-        let _ = index;
+        let index = reader.constrained(0, #root_count - 1).map_err(|error| error.within(#name))?;
+        #root_pick
         Err(::per::Error { kind: ::per::ErrorKind::UnknownIndex, bit: at, at: #name })
     });
 
-    let mut before: Vec<TokenStream> = Vec::new();
-    let mut encode_arms = Vec::new();
-    for (ident, gate) in &root {
-        let index = quote!((0i64 #(+ #before)*));
-        let check = gate.as_ref().map(
+    let check = |gate: &Option<TokenStream>| {
+        gate.as_ref().map(
             |gate| quote!(if !(#gate) { return Err(writer.error(::per::ErrorKind::NotInRevision).within(#name)); }),
-        );
-        let mark = extensible.then(|| quote!(writer.bit(false);));
-        encode_arms.push(quote! {
-            Self::#ident => { #check #mark writer.constrained(#index, 0, #root_count - 1) }
-        });
-        before.push(gate.as_ref().map_or(quote!(1), |g| quote!(i64::from(#g))));
+        )
+    };
+    let mut arms = Vec::new();
+    for (i, ident) in root.iter().enumerate() {
+        let (index, check) = (count(&root_gates[..i], &quote!(i64)), check(&root_gates[i]));
+        let mark = attributes.extensible.then(|| quote!(writer.bit(false);));
+        arms.push(quote!(Self::#ident => { #check #mark writer.constrained(#index, 0, #root_count - 1) }));
     }
     for (i, ident) in additions.iter().enumerate() {
-        let i = i as u32;
-        encode_arms.push(quote! {
-            Self::#ident => { writer.bit(true); writer.normally_small(#i); Ok(()) }
-        });
+        let (index, check) = (count(&addition_gates[..i], &quote!(u32)), check(&addition_gates[i]));
+        arms.push(quote!(Self::#ident => { #check writer.bit(true); writer.normally_small(#index); Ok(()) }));
     }
     let encode = out.encode(
         &quote! {
             let revision = writer.revision();
             let _ = revision;
-            match self { #(#encode_arms)* }
+            match self { #(#arms)* }
         },
         &quote!(0),
     );

@@ -26,9 +26,14 @@ use syn::{Data, DeriveInput, Fields};
 ///
 /// On fields: `range` and `size` as above; `default = value`; `addition` for what follows the extension marker, in
 /// order; `group = 1` for additions in double brackets; `since = 2` and `until = 1` for revisions that have the
-/// component in the root (its type is then an `Option`), with `mandatory` where it is not OPTIONAL in them.
+/// component (its type is then an `Option`, or it has a default), with `mandatory` where it is not OPTIONAL in them.
+/// What the revision lacks is not looked for when reading, and is an error when writing.
 ///
-/// On variants: `addition`; `since` and `until`. A fieldless enum that is a CHOICE of NULLs says `#[per(choice)]`.
+/// On variants: `addition`; `since` and `until`; `range` and `size` for the payload. A fieldless enum that is a CHOICE
+/// of NULLs says `#[per(choice)]`. The alternatives stand in the order of their tags, which under automatic tagging is
+/// the order of the ASN.1 text.
+///
+/// At most 64 additions. A default is left out by the writer; a reader takes it where it was written all the same.
 #[proc_macro_derive(Per, attributes(per))]
 pub fn derive_per(input: proc_macro::TokenStream) -> proc_macro::TokenStream {
     let input = syn::parse_macro_input!(input as DeriveInput);
@@ -173,4 +178,26 @@ impl<'i> Impl<'i> {
 fn plain(ident: &syn::Ident) -> String {
     let name = ident.to_string();
     name.strip_prefix("r#").unwrap_or(&name).to_owned()
+}
+
+/// Code that returns the result which stands at `index` among those that the revision has, and falls through where
+/// there is none. A revision that lacks one moves the ones behind it up.
+fn pick(gates: &[Option<TokenStream>], results: &[TokenStream]) -> TokenStream {
+    if gates.iter().any(Option::is_some) {
+        let steps = results.iter().zip(gates).map(|(result, gate)| {
+            let step = quote!(if index == 0 { return #result; } index -= 1;);
+            gate.as_ref().map_or(step.clone(), |gate| quote!(if #gate { #step }))
+        });
+        quote!(let mut index = index; #(#steps)* let _ = index;)
+    } else {
+        let places = (0..results.len()).map(proc_macro2::Literal::usize_unsuffixed);
+        quote!(match index { #(#places => return #results,)* _ => {} })
+    }
+}
+
+/// How many of `gates` the revision has: the index of what stands behind them. Without gates, a literal.
+fn count(gates: &[Option<TokenStream>], ty: &TokenStream) -> TokenStream {
+    let always = proc_macro2::Literal::usize_unsuffixed(gates.iter().filter(|gate| gate.is_none()).count());
+    let sometimes = gates.iter().flatten();
+    quote!((#always #(+ #ty::from(#sometimes))*))
 }

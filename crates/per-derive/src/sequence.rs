@@ -5,7 +5,7 @@ use quote::{format_ident, quote};
 use syn::{DeriveInput, FieldsNamed, GenericArgument, PathArguments, Type};
 
 use crate::attributes::{self, Attributes};
-use crate::{Impl, plain};
+use crate::{Impl, count, plain};
 
 struct Component<'a> {
     ident: &'a Ident,
@@ -14,7 +14,10 @@ struct Component<'a> {
     is_option: bool,
     own: Attributes,
     at: String,
+    /// The locals that say whether the component is there, and hold it: named after it, so that no field's name can
+    /// hide another local.
     present: Ident,
+    local: Ident,
 }
 
 impl Component<'_> {
@@ -90,8 +93,12 @@ pub fn expand(input: &DeriveInput, attributes: &Attributes, fields: &FieldsNamed
             Some(inner) => (inner, true),
             None => (&field.ty, false),
         };
-        if !is_option && (own.since.is_some() || own.until.is_some() || own.addition && own.default.is_none()) {
+        let absent = own.since.is_some() || own.until.is_some() || own.addition;
+        if absent && !is_option && own.default.is_none() {
             return Err(syn::Error::new_spanned(field, "a component that can be absent from the wire is an Option"));
+        }
+        if is_option && own.default.is_some() {
+            return Err(syn::Error::new_spanned(field, "a component with a default is always there: no Option"));
         }
         let component = Component {
             ident,
@@ -99,6 +106,7 @@ pub fn expand(input: &DeriveInput, attributes: &Attributes, fields: &FieldsNamed
             is_option,
             at: format!("{name}.{}", plain(ident)),
             present: format_ident!("has_{}", plain(ident)),
+            local: format_ident!("field_{}", plain(ident)),
             own,
         };
         if !component.own.addition {
@@ -106,12 +114,20 @@ pub fn expand(input: &DeriveInput, attributes: &Attributes, fields: &FieldsNamed
             continue;
         }
         match (additions.last_mut(), component.own.group) {
-            (Some(group), Some(number)) if group[0].own.group == Some(number) => group.push(component),
+            (Some(group), Some(number)) if group[0].own.group == Some(number) => {
+                if (component.own.since, component.own.until) != (group[0].own.since, group[0].own.until) {
+                    return Err(syn::Error::new_spanned(field, "a group is in a revision as a whole"));
+                }
+                group.push(component);
+            }
             _ => additions.push(vec![component]),
         }
     }
     if !additions.is_empty() && !attributes.extensible {
         return Err(syn::Error::new_spanned(&input.ident, "additions need #[per(extensible)] on the type"));
+    }
+    if additions.len() > 64 {
+        return Err(syn::Error::new_spanned(&input.ident, "more than 64 additions"));
     }
 
     let decode = decode(&out, attributes, &root, &additions, &revision)?;
@@ -144,7 +160,7 @@ fn decode(
 ) -> syn::Result<TokenStream> {
     let extension_bit = attributes.extensible.then(|| quote!(let extended = reader.bit()?;));
     let with_bit: Vec<_> = root.iter().filter(|c| c.has_bit()).collect();
-    let preamble = if root.iter().any(|c| c.own.gate(revision).is_some()) {
+    let preamble = if !one_preamble(root, &with_bit, revision) {
         // a bit for each component that this revision has
         let bits = with_bit.iter().map(|c| {
             let present = &c.present;
@@ -166,7 +182,7 @@ fn decode(
     };
     let mut reads = Vec::new();
     for c in root {
-        let (ident, present) = (c.ident, &c.present);
+        let (local, present) = (&c.local, &c.present);
         let value = match (c.has_bit(), c.own.gate(revision)) {
             (true, _) => c.read_if(&quote!(#present))?,
             (false, Some(gate)) => c.read_if(&gate)?,
@@ -176,20 +192,20 @@ fn decode(
             }
             (false, None) => c.read()?,
         };
-        reads.push(quote!(let #ident = #value;));
+        reads.push(quote!(let #local = #value;));
     }
     let mut more = Vec::new();
     for group in additions {
-        more.push(decode_addition(group)?);
+        more.push(decode_addition(group, revision)?);
     }
     let extension = attributes.extensible.then(|| {
-        let idents: Vec<_> = additions.iter().flatten().map(|c| c.ident).collect();
+        let locals = additions.iter().flatten().map(|c| &c.local);
         let absent = additions.iter().flatten().map(|c| match &c.own.default {
             Some(default) => quote!(#default),
             None => quote!(None),
         });
         quote! {
-            #(let mut #idents = #absent;)*
+            #(let mut #locals = #absent;)*
             if extended {
                 let mut additions = reader.additions()?;
                 #(#more)*
@@ -197,7 +213,10 @@ fn decode(
             }
         }
     });
-    let idents = root.iter().chain(additions.iter().flatten()).map(|c| c.ident);
+    let fields = root.iter().chain(additions.iter().flatten()).map(|c| {
+        let (ident, local) = (c.ident, &c.local);
+        quote!(#ident: #local)
+    });
     Ok(out.decode(&quote! {
         let _ = before;
         let revision = reader.revision();
@@ -206,41 +225,47 @@ fn decode(
         #preamble
         #(#reads)*
         #extension
-        Ok(Self { #(#idents),* })
+        Ok(Self { #(#fields),* })
     }))
 }
 
-fn decode_addition(group: &[Component<'_>]) -> syn::Result<TokenStream> {
+/// Whether the preamble has the same bits in every revision, and can be read and written as one number.
+fn one_preamble(root: &[Component<'_>], with_bit: &[&Component<'_>], revision: &TokenStream) -> bool {
+    with_bit.len() <= 64 && root.iter().all(|c| c.own.gate(revision).is_none())
+}
+
+fn decode_addition(group: &[Component<'_>], revision: &TokenStream) -> syn::Result<TokenStream> {
     let first = &group[0];
+    let gate = first.own.gate(revision).map(|gate| quote!(#gate &&));
     if first.own.group.is_none() {
-        let (ident, read) = (first.ident, first.read()?);
+        let (local, read) = (&first.local, first.read()?);
         let value = if first.own.default.is_some() { quote!(value) } else { quote!(Some(value)) };
         return Ok(quote! {
-            if additions.take() {
+            if #gate additions.take() {
                 let value = reader.open_type(|reader| Ok(#read))?;
-                #ident = #value;
+                #local = #value;
             }
         });
     }
     let presents = group.iter().filter(|c| c.has_bit()).map(|c| &c.present);
-    let idents: Vec<_> = group.iter().map(|c| c.ident).collect();
+    let locals: Vec<_> = group.iter().map(|c| &c.local).collect();
     let mut reads = Vec::new();
     for c in group {
-        let (ident, present) = (c.ident, &c.present);
+        let (local, present) = (&c.local, &c.present);
         let value = if c.has_bit() {
             c.read_if(&quote!(#present))?
         } else {
             let read = c.read()?;
             quote!(Some(#read))
         };
-        reads.push(quote!(let #ident = #value;));
+        reads.push(quote!(let #local = #value;));
     }
     Ok(quote! {
-        if additions.take() {
-            (#(#idents),*) = reader.open_type(|reader| {
+        if #gate additions.take() {
+            (#(#locals,)*) = reader.open_type(|reader| {
                 #(let #presents = reader.bit()?;)*
                 #(#reads)*
-                Ok((#(#idents),*))
+                Ok((#(#locals,)*))
             })?;
         }
     })
@@ -253,39 +278,54 @@ fn encode(
     additions: &[Vec<Component<'_>>],
     revision: &TokenStream,
 ) -> syn::Result<TokenStream> {
-    let groups_there = additions.iter().map(|group| {
+    let gates: Vec<_> = additions.iter().map(|group| group[0].own.gate(revision)).collect();
+    let marks = additions.iter().zip(&gates).map(|(group, gate)| {
         let there = group.iter().map(Component::is_there);
-        quote!((#(#there)||*))
+        let mark = quote!(additions = additions << 1 | u64::from(#(#there)||*););
+        gate.as_ref().map_or(mark.clone(), |gate| quote!(if #gate { #mark }))
     });
-    let count = additions.len() as u32;
+    let count = count(&gates, &quote!(u32));
     let extension_bit = if additions.is_empty() {
         attributes.extensible.then(|| quote!(writer.bit(false);))
     } else {
         Some(quote! {
             let mut additions = 0u64;
-            #(additions = additions << 1 | u64::from(#groups_there);)*
+            #(#marks)*
             writer.bit(additions != 0);
         })
     };
-    let checks = root.iter().filter_map(|c| {
-        let (ident, at) = (c.ident, &c.at);
+    let checks = root.iter().chain(additions.iter().flatten()).filter_map(|c| {
+        let (ident, at, there) = (c.ident, &c.at, c.is_there());
         let gate = c.own.gate(revision);
-        let missing = (c.is_option && c.own.mandatory).then(|| {
+        let missing = (c.is_option && c.own.mandatory && !c.own.addition).then(|| {
             let gate = gate.clone().unwrap_or(quote!(true));
             quote!(if #gate && self.#ident.is_none() { return Err(writer.error(::per::ErrorKind::Missing).within(#at)); })
         });
         let foreign = gate.map(|gate| {
-            quote!(if !(#gate) && self.#ident.is_some() { return Err(writer.error(::per::ErrorKind::NotInRevision).within(#at)); })
+            quote!(if !(#gate) && #there { return Err(writer.error(::per::ErrorKind::NotInRevision).within(#at)); })
         });
         (missing.is_some() || foreign.is_some()).then(|| quote!(#missing #foreign))
     });
-    let bits = root.iter().filter(|c| c.has_bit()).map(|c| {
-        let there = c.is_there();
-        match c.own.gate(revision) {
-            Some(gate) => quote!(if #gate { writer.bit(#there); }),
-            None => quote!(writer.bit(#there);),
-        }
-    });
+    let with_bit: Vec<_> = root.iter().filter(|c| c.has_bit()).collect();
+    let preamble = if with_bit.is_empty() {
+        quote!()
+    } else if one_preamble(root, &with_bit, revision) {
+        let count = with_bit.len() as u32;
+        let bits = with_bit.iter().enumerate().map(|(i, c)| {
+            let (there, shift) = (c.is_there(), count - 1 - i as u32);
+            quote!(u64::from(#there) << #shift)
+        });
+        quote!(writer.bits(#(#bits)|*, #count);)
+    } else {
+        let bits = with_bit.iter().map(|c| {
+            let there = c.is_there();
+            match c.own.gate(revision) {
+                Some(gate) => quote!(if #gate { writer.bit(#there); }),
+                None => quote!(writer.bit(#there);),
+            }
+        });
+        quote!(#(#bits)*)
+    };
     let writes = root.iter().map(Component::write).collect::<syn::Result<Vec<_>>>()?;
     let mut more = Vec::new();
     for group in additions {
@@ -321,7 +361,7 @@ fn encode(
             let _ = revision;
             #(#checks)*
             #extension_bit
-            #(#bits)*
+            #preamble
             #(#writes)*
             #extension
             Ok(())

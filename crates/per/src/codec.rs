@@ -200,6 +200,7 @@ impl Describe for bool {
 /// OCTET STRING of one length, kept in place.
 impl<'a, S: Store<'a>, const N: usize> Decode<'a, S> for [u8; N] {
     fn decode_after(reader: &mut Reader<'a, S>, _: Option<&Self>) -> Result<Self, Error> {
+        const { assert!(N < 65536, "longer strings have a length determinant: use Octets") }
         let mut octets = [0; N];
         if N <= 2 {
             // X.691 17.6: not aligned
@@ -242,7 +243,7 @@ impl<const N: usize> Describe for [u8; N] {
 /// A place for a value where it would make its holder large.
 impl<'a, S: Store<'a>, T: Decode<'a, S>> Decode<'a, S> for Box<T> {
     fn decode_after(reader: &mut Reader<'a, S>, before: Option<&Self>) -> Result<Self, Error> {
-        T::decode_after(reader, before.map(|b| &**b)).map(Box::new)
+        reader.deeper(|reader| T::decode_after(reader, before.map(|b| &**b))).map(Box::new)
     }
 }
 
@@ -284,22 +285,23 @@ impl<T: Describe> Describe for Option<T> {
     }
 }
 
-/// Used by derived codecs: an integer with a range of its own, extensible or not (X.691 13).
+/// Used by derived codecs: an integer with a range of its own, extensible or not, `hi` being `None` where there is no
+/// upper bound (X.691 13).
 #[doc(hidden)]
 #[inline]
 pub fn decode_integer<'a, S: Store<'a>, T: TryFrom<i64>>(
     reader: &mut Reader<'a, S>,
     lo: i64,
-    hi: i64,
+    hi: Option<i64>,
     extensible: bool,
 ) -> Result<T, Error> {
     let at = reader.position();
     let value = if extensible && reader.bit()? {
         reader.unconstrained()?
-    } else if hi == i64::MAX {
-        reader.semi_constrained(lo)?
-    } else {
+    } else if let Some(hi) = hi {
         reader.constrained(lo, hi)?
+    } else {
+        reader.semi_constrained(lo)?
     };
     T::try_from(value).map_err(|_| Error::new(ErrorKind::OutOfRange, at))
 }
@@ -307,14 +309,23 @@ pub fn decode_integer<'a, S: Store<'a>, T: TryFrom<i64>>(
 /// The writing side of [`decode_integer`].
 #[doc(hidden)]
 #[inline]
-pub fn encode_integer(writer: &mut Writer<'_>, value: i64, lo: i64, hi: i64, extensible: bool) -> Result<(), Error> {
+pub fn encode_integer(
+    writer: &mut Writer<'_>,
+    value: i64,
+    lo: i64,
+    hi: Option<i64>,
+    extensible: bool,
+) -> Result<(), Error> {
     if extensible {
-        let outside = value < lo || value > hi;
+        let outside = value < lo || hi.is_some_and(|hi| value > hi);
         writer.bit(outside);
         if outside {
             writer.unconstrained(value);
             return Ok(());
         }
     }
-    if hi == i64::MAX { writer.semi_constrained(value, lo) } else { writer.constrained(value, lo, hi) }
+    match hi {
+        Some(hi) => writer.constrained(value, lo, hi),
+        None => writer.semi_constrained(value, lo),
+    }
 }

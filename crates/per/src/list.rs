@@ -2,6 +2,7 @@
 
 use core::cell::OnceCell;
 use core::fmt;
+use core::hash::{Hash, Hasher};
 use core::ops::Deref;
 
 use crate::reader::Length;
@@ -71,6 +72,16 @@ pub struct Gather {
 struct Gathered {
     octets: Vec<u8>,
     next: OnceCell<Box<Gathered>>,
+}
+
+impl Drop for Gather {
+    fn drop(&mut self) {
+        // one after the other: a long chain would take a stack frame for each link
+        let mut place = self.first.take();
+        while let Some(mut node) = place {
+            place = node.next.take();
+        }
+    }
 }
 
 impl Gather {
@@ -150,6 +161,12 @@ impl<T: PartialEq> PartialEq for List<'_, T> {
 
 impl<T: Eq> Eq for List<'_, T> {}
 
+impl<T: Hash> Hash for List<'_, T> {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        (**self).hash(state);
+    }
+}
+
 impl<T: fmt::Debug> fmt::Debug for List<'_, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_list().entries(self.iter()).finish()
@@ -187,21 +204,24 @@ impl<'a, T> List<'a, T> {
         let bounds = reader.effective_size(size)?;
         let at = reader.position();
         let mut length = if bounds.is_fixed() { Length::Whole(bounds.lo) } else { reader.sized_length(bounds)? };
-        let mut total = 0usize;
-        let mut left = take(reader, length, &mut total)?;
-        let list = reader.store().list(left, |before: Option<&T>| {
-            // X.691 11.9.3.8: a count above 16383 comes in fragments.
-            while left == 0 {
-                if let Length::Whole(_) = length {
-                    return Ok(None);
+        let mut total = 0;
+        let mut left = announced(reader, length, bounds, &mut total)?;
+        let store = reader.store();
+        let list = reader.deeper(|reader| {
+            store.list(left, |before: Option<&T>| {
+                // X.691 11.9.3.8: a count above 16383 comes in fragments.
+                while left == 0 {
+                    if let Length::Whole(_) = length {
+                        return Ok(None);
+                    }
+                    length = reader.length()?;
+                    left = announced(reader, length, bounds, &mut total)?;
                 }
-                length = reader.length()?;
-                left = take(reader, length, &mut total)?;
-            }
-            left -= 1;
-            item(reader, before).map(Some)
+                left -= 1;
+                item(reader, before).map(Some)
+            })
         })?;
-        if total < bounds.lo || total > bounds.hi {
+        if total < bounds.lo {
             return Err(Error::new(ErrorKind::BadLength, at));
         }
         Ok(list)
@@ -239,10 +259,19 @@ impl<'a, T> List<'a, T> {
 }
 
 /// Counts the items that a length determinant announces.
-fn take<'a, S: Store<'a>>(reader: &mut Reader<'a, S>, length: Length, total: &mut usize) -> Result<usize, Error> {
+#[inline]
+fn announced<'a, S: Store<'a>>(
+    reader: &mut Reader<'a, S>,
+    length: Length,
+    bounds: Size,
+    total: &mut usize,
+) -> Result<usize, Error> {
     let (Length::Whole(count) | Length::Fragment(count)) = length;
-    reader.take_items(count)?;
     *total += count;
+    if *total > bounds.hi {
+        return Err(reader.error(ErrorKind::BadLength));
+    }
+    reader.take_items(count)?;
     Ok(count)
 }
 
@@ -282,13 +311,15 @@ impl<T: Describe> Describe for List<'_, T> {
 
 /// A value that remembers the bits it was read from, so that the same bits in the next item of a list are not read
 /// again: the value before is taken instead. KPM repeats a list of measurement names for every UE.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Memo<'a, T> {
     value: T,
     /// Where the bits lie: the octets they touch, the first one's offset, and how many there are.
     octets: &'a [u8],
     offset: usize,
     bits: usize,
+    /// List items inside, which count against the budget of a PDU each time.
+    items: u32,
 }
 
 impl<T> Deref for Memo<'_, T> {
@@ -301,13 +332,19 @@ impl<T> Deref for Memo<'_, T> {
 
 impl<T> From<T> for Memo<'_, T> {
     fn from(value: T) -> Self {
-        Memo { value, octets: &[], offset: 0, bits: 0 }
+        Memo { value, octets: &[], offset: 0, bits: 0, items: 0 }
     }
 }
 
 impl<T: PartialEq> PartialEq for Memo<'_, T> {
     fn eq(&self, other: &Self) -> bool {
         self.value == other.value
+    }
+}
+
+impl<T: fmt::Debug> fmt::Debug for Memo<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.value.fmt(f)
     }
 }
 
@@ -335,20 +372,33 @@ impl<'a, S: Store<'a>, T: DecodeSized<'a, S> + Clone> DecodeSized<'a, S> for Mem
     #[inline]
     fn decode_sized(reader: &mut Reader<'a, S>, size: Size, before: Option<&Self>) -> Result<Self, Error> {
         if let Some(before) = before.filter(|b| b.repeats(reader)) {
+            reader.take_items(before.items as usize)?;
             reader.advance(before.bits);
             return Ok(before.clone());
         }
-        let start = reader.position();
+        let (start, items_left) = (reader.position(), reader.items_left());
         let value = T::decode_sized(reader, size, None)?;
         let end = reader.position();
         let octets = &reader.bytes()[start >> 3..end.div_ceil(8)];
-        Ok(Memo { value, octets, offset: start & 7, bits: end - start })
+        let items = items_left - reader.items_left();
+        Ok(Memo { value, octets, offset: start & 7, bits: end - start, items })
     }
 }
 
 impl<T: EncodeSized> EncodeSized for Memo<'_, T> {
     fn encode_sized(&self, writer: &mut Writer<'_>, size: Size) -> Result<(), Error> {
         self.value.encode_sized(writer, size)
+    }
+}
+
+impl<T: Encode> Encode for Memo<'_, T> {
+    fn encode(&self, writer: &mut Writer<'_>) -> Result<(), Error> {
+        self.value.encode(writer)
+    }
+
+    #[inline]
+    fn size_hint(&self) -> usize {
+        self.value.size_hint()
     }
 }
 

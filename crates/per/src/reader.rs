@@ -5,7 +5,8 @@ use crate::{Error, ErrorKind, Heap, Size, Store};
 /// List items that one PDU may hold before it is refused. Bounds what a few hostile octets can make us allocate.
 pub const MAX_ITEMS: u32 = 1 << 18;
 
-/// Open types inside each other before a PDU is refused.
+/// Open types, lists and boxes inside each other before a PDU is refused. A type can hold itself through these only,
+/// so this bounds the stack that hostile octets can make a decoder use.
 pub const MAX_DEPTH: u8 = 32;
 
 /// A cursor over one aligned-PER encoding.
@@ -112,23 +113,33 @@ impl<'a, S: Store<'a>> Reader<'a, S> {
             return Err(self.error(ErrorKind::Truncated));
         }
         let (byte, shift) = (self.pos >> 3, (self.pos & 7) as u32);
+        let value = match self.bytes.get(byte..).and_then(|rest| rest.first_chunk()) {
+            Some(eight) if shift + count <= 64 => u64::from_be_bytes(*eight) << shift >> (64 - count),
+            _ => self.bits_at_edge(byte, shift, count),
+        };
         self.pos += count as usize;
-        if let Some(eight) = self.bytes.get(byte..byte + 8) {
-            let word =
-                u64::from_be_bytes([eight[0], eight[1], eight[2], eight[3], eight[4], eight[5], eight[6], eight[7]]);
-            let mut value = word << shift >> (64 - count);
-            if shift + count > 64 {
-                let over = shift + count - 64;
-                value |= u64::from(self.bytes[byte + 8]) >> (8 - over);
-            }
-            return Ok(value);
-        }
+        Ok(value)
+    }
+
+    /// Bits that lie in nine octets, or near the end of the input.
+    fn bits_at_edge(&self, byte: usize, shift: u32, count: u32) -> u64 {
         let mut word = 0u128;
         for (i, octet) in self.bytes[byte..].iter().take(9).enumerate() {
             word |= u128::from(*octet) << (120 - 8 * i);
         }
-        #[allow(clippy::cast_possible_truncation)] // count <= 64 bits are left after the shift
-        Ok((word << shift >> (128 - count)) as u64)
+        (word << shift >> (128 - count)) as u64
+    }
+
+    /// One octet from the next octet boundary.
+    #[inline]
+    fn octet(&mut self) -> Result<u8, Error> {
+        self.align();
+        if self.pos >= self.end {
+            return Err(self.error(ErrorKind::Truncated));
+        }
+        let octet = self.bytes[self.pos >> 3];
+        self.pos += 8;
+        Ok(octet)
     }
 
     /// Skips to the next octet boundary. Padding bits are not looked at.
@@ -158,31 +169,36 @@ impl<'a, S: Store<'a>> Reader<'a, S> {
     /// [`ErrorKind::OutOfRange`] where the bits allow more than the constraint.
     #[inline]
     pub fn constrained(&mut self, lo: i64, hi: i64) -> Result<i64, Error> {
+        debug_assert!(lo <= hi);
         let range = hi.wrapping_sub(lo) as u64;
         let at = self.pos;
         let offset = match range {
-            0 => 0,
+            0 => return Ok(lo),
             1..=0xFE => self.bits(64 - range.leading_zeros())?,
-            0xFF => {
-                self.align();
-                self.bits(8)?
-            }
+            0xFF => return Ok(lo.wrapping_add(i64::from(self.octet()?))),
             0x100..=0xFFFF => {
-                self.align();
-                self.bits(16)?
+                let octets = self.octets(2)?;
+                u64::from(u16::from_be_bytes([octets[0], octets[1]]))
             }
-            _ => {
-                // X.691 11.5.7.4: the count of octets, itself constrained, then the octets.
-                let most = i64::from(8 - range.leading_zeros() / 8);
-                let count = self.constrained(1, most)? as u32;
-                self.align();
-                self.bits(count * 8)?
-            }
+            _ => self.wide_offset(range)?,
         };
         if offset > range {
             return Err(Error::new(ErrorKind::OutOfRange, at));
         }
         Ok(lo.wrapping_add(offset as i64))
+    }
+
+    /// Where there are more than 64K numbers (X.691 11.5.7.4, 13.2.6): the count of octets, in the bits that the
+    /// greatest count needs, then the octets.
+    fn wide_offset(&mut self, range: u64) -> Result<u64, Error> {
+        let at = self.pos;
+        let most = 8 - range.leading_zeros() / 8;
+        let count = self.bits(32 - (most - 1).leading_zeros())? as u32 + 1;
+        if count > most {
+            return Err(Error::new(ErrorKind::OutOfRange, at));
+        }
+        self.align();
+        self.bits(count * 8)
     }
 
     /// A whole number of at least `lo` (X.691 11.7).
@@ -191,15 +207,14 @@ impl<'a, S: Store<'a>> Reader<'a, S> {
     /// [`ErrorKind::OutOfRange`] above `i64::MAX`.
     pub fn semi_constrained(&mut self, lo: i64) -> Result<i64, Error> {
         let at = self.pos;
-        let content = self.number_octets()?;
-        let mut value = 0u64;
-        for octet in content {
-            if value >> 56 != 0 {
+        let mut offset = 0u64;
+        for octet in self.number_octets()? {
+            if offset >> 56 != 0 {
                 return Err(Error::new(ErrorKind::OutOfRange, at));
             }
-            value = value << 8 | u64::from(*octet);
+            offset = offset << 8 | u64::from(*octet);
         }
-        i64::try_from(value).ok().and_then(|v| v.checked_add(lo)).ok_or(Error::new(ErrorKind::OutOfRange, at))
+        lo.checked_add_unsigned(offset).ok_or(Error::new(ErrorKind::OutOfRange, at))
     }
 
     /// Any whole number (X.691 11.8).
@@ -209,9 +224,8 @@ impl<'a, S: Store<'a>> Reader<'a, S> {
     pub fn unconstrained(&mut self) -> Result<i64, Error> {
         let at = self.pos;
         let content = self.number_octets()?;
-        let (first, rest) = content.split_first().ok_or(Error::new(ErrorKind::BadLength, at))?;
-        let mut value = i64::from(*first as i8);
-        for octet in rest {
+        let mut value = i64::from(content[0] as i8);
+        for octet in &content[1..] {
             if value << 8 >> 8 != value {
                 return Err(Error::new(ErrorKind::OutOfRange, at));
             }
@@ -220,10 +234,13 @@ impl<'a, S: Store<'a>> Reader<'a, S> {
         Ok(value)
     }
 
+    /// The octets of a number, at least one.
     fn number_octets(&mut self) -> Result<&'a [u8], Error> {
+        let at = self.pos;
         match self.length()? {
+            Length::Whole(0) => Err(Error::new(ErrorKind::BadLength, at)),
             Length::Whole(n) => self.octets(n),
-            Length::Fragment(_) => Err(self.error(ErrorKind::OutOfRange)),
+            Length::Fragment(_) => Err(Error::new(ErrorKind::OutOfRange, at)),
         }
     }
 
@@ -235,8 +252,9 @@ impl<'a, S: Store<'a>> Reader<'a, S> {
         if !self.bit()? {
             return Ok(self.bits(6)? as u32);
         }
+        let at = self.pos;
         let value = self.semi_constrained(0)?;
-        u32::try_from(value).map_err(|_| self.error(ErrorKind::OutOfRange))
+        u32::try_from(value).map_err(|_| Error::new(ErrorKind::OutOfRange, at))
     }
 
     /// The number of bits in an extension bitmap (X.691 11.9.3.4).
@@ -244,24 +262,25 @@ impl<'a, S: Store<'a>> Reader<'a, S> {
         if !self.bit()? {
             return Ok(self.bits(6)? as usize + 1);
         }
+        let at = self.pos;
         match self.length()? {
             Length::Whole(n) if n > 0 => Ok(n),
-            _ => Err(self.error(ErrorKind::BadLength)),
+            _ => Err(Error::new(ErrorKind::BadLength, at)),
         }
     }
 
     /// A general length determinant (X.691 11.9.3.5 to 11.9.3.8).
     #[inline]
     pub(crate) fn length(&mut self) -> Result<Length, Error> {
-        self.align();
-        let first = self.bits(8)? as usize;
-        match first >> 6 {
-            0 | 1 => Ok(Length::Whole(first)),
-            2 => Ok(Length::Whole((first & 0x3F) << 8 | self.bits(8)? as usize)),
-            _ => match first & 0x3F {
-                n @ 1..=4 => Ok(Length::Fragment(n * 16384)),
-                _ => Err(Error::new(ErrorKind::BadLength, self.pos - 8)),
-            },
+        let first = self.octet()?;
+        if first < 0x80 { Ok(Length::Whole(usize::from(first))) } else { self.long_length(first) }
+    }
+
+    fn long_length(&mut self, first: u8) -> Result<Length, Error> {
+        match first {
+            ..=0xBF => Ok(Length::Whole(usize::from(first & 0x3F) << 8 | usize::from(self.octet()?))),
+            0xC1..=0xC4 => Ok(Length::Fragment(usize::from(first & 0x3F) * 16384)),
+            _ => Err(Error::new(ErrorKind::BadLength, self.pos - 8)),
         }
     }
 
@@ -284,20 +303,38 @@ impl<'a, S: Store<'a>> Reader<'a, S> {
     ///
     /// # Errors
     /// Those of `read`; [`ErrorKind::TrailingOctets`]; [`ErrorKind::Fragmented`] from 16384 octets on where the store
-    /// cannot keep gathered octets.
+    /// cannot keep gathered octets. An error inside gathered octets tells the bit where the open type begins.
     #[inline]
     pub fn open_type<T>(&mut self, read: impl FnOnce(&mut Self) -> Result<T, Error>) -> Result<T, Error> {
+        let at = self.pos;
         let mut inner = self.open_type_reader()?;
-        let value = read(&mut inner)?;
-        inner.finish()?;
-        self.items_left = inner.items_left;
-        Ok(value)
+        let gathered = !core::ptr::eq(inner.bytes, self.bytes);
+        let value = read(&mut inner);
+        let end = self.end_open_type(inner);
+        match (value, end) {
+            (Ok(value), Ok(())) => Ok(value),
+            (Err(error), _) | (_, Err(error)) if gathered => Err(Error { bit: at, ..error }),
+            (Err(error), _) | (_, Err(error)) => Err(error),
+        }
     }
 
-    /// A reader of just the octets in an open type, which this reader then stands behind.
+    /// Ends what [`Reader::open_type_reader`] began: checks that `inner` has left nothing but padding, and counts the
+    /// list items that it read against this reader's budget.
     ///
     /// # Errors
-    /// As [`Reader::open_type`].
+    /// [`ErrorKind::TrailingOctets`].
+    #[inline]
+    pub fn end_open_type(&mut self, inner: Self) -> Result<(), Error> {
+        self.items_left = self.items_left.min(inner.items_left);
+        inner.finish()
+    }
+
+    /// A reader of just the octets in an open type, which this reader then stands behind. Hand it back to
+    /// [`Reader::end_open_type`].
+    ///
+    /// # Errors
+    /// As [`Reader::open_type`]; [`ErrorKind::TooDeep`]. Where the octets had to be gathered from fragments, the inner
+    /// reader counts its bits from the start of the gathered octets.
     #[inline]
     pub fn open_type_reader(&mut self) -> Result<Self, Error> {
         if self.depth >= MAX_DEPTH {
@@ -380,7 +417,25 @@ impl<'a, S: Store<'a>> Reader<'a, S> {
         Ok(())
     }
 
+    /// Reads with `read` what may hold values of its own kind, one level deeper.
+    #[inline]
+    pub(crate) fn deeper<T>(&mut self, read: impl FnOnce(&mut Self) -> Result<T, Error>) -> Result<T, Error> {
+        if self.depth >= MAX_DEPTH {
+            return Err(self.error(ErrorKind::TooDeep));
+        }
+        self.depth += 1;
+        let result = read(self);
+        self.depth -= 1;
+        result
+    }
+
+    /// List items that may still be read.
+    pub(crate) fn items_left(&self) -> u32 {
+        self.items_left
+    }
+
     /// Counts list items against the PDU's budget.
+    #[inline]
     pub(crate) fn take_items(&mut self, count: usize) -> Result<(), Error> {
         match u32::try_from(count).ok().and_then(|n| self.items_left.checked_sub(n)) {
             Some(left) => {
@@ -391,7 +446,13 @@ impl<'a, S: Store<'a>> Reader<'a, S> {
         }
     }
 
-    /// Checks that only padding is left.
+    /// All octets of this value, read or not. For a value that begins at an octet boundary, as open types do.
+    #[must_use]
+    pub fn whole(&self) -> &'a [u8] {
+        &self.bytes[self.start >> 3..self.end >> 3]
+    }
+
+    /// Checks that only padding is left: fewer than eight bits, or the one octet that stands for a value of no bits.
     ///
     /// # Errors
     /// [`ErrorKind::TrailingOctets`].
@@ -405,6 +466,7 @@ impl<'a, S: Store<'a>> Reader<'a, S> {
     }
 
     /// Passes over bits that were compared already.
+    #[inline]
     pub(crate) fn advance(&mut self, bits: usize) {
         debug_assert!(bits <= self.remaining());
         self.pos += bits;

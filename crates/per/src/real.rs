@@ -34,14 +34,15 @@ impl From<f64> for Real<'_> {
     }
 }
 
+/// Two values are equal where they are the same `f64`, zeros with their sign; all that are not a number are equal.
 impl PartialEq for Real<'_> {
     fn eq(&self, other: &Self) -> bool {
-        match (self, other) {
-            (Real::Wire(a), Real::Wire(b)) => a == b,
-            _ => self.value().to_bits() == other.value().to_bits(),
-        }
+        let (a, b) = (self.value(), other.value());
+        a.to_bits() == b.to_bits() || a.is_nan() && b.is_nan()
     }
 }
+
+impl Eq for Real<'_> {}
 
 impl fmt::Debug for Real<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -145,7 +146,7 @@ fn value_of(octets: &[u8]) -> Option<f64> {
         0x42 if rest.is_empty() => Some(f64::NAN),
         0x43 if rest.is_empty() => Some(-0.0),
         // X.690 8.5.8: the number forms of ISO 6093, in characters
-        0x01..=0x03 => decimal_value(rest),
+        0x01..=0x03 => decimal_value(first, rest),
         _ => None,
     }
 }
@@ -228,10 +229,20 @@ fn power_of_two(exponent: i64) -> f64 {
     }
 }
 
-fn decimal_value(characters: &[u8]) -> Option<f64> {
-    let text = core::str::from_utf8(characters).ok()?;
-    // X.690 8.5.8 wants no spaces at the end; ISO 6093 allows them before, and a comma for the point.
-    text.trim_start_matches(' ').replace(',', ".").parse().ok().filter(|v: &f64| v.is_finite())
+/// NR1 is a whole number, NR2 has a decimal mark, NR3 an exponent too. ISO 6093 allows spaces before the number, and a
+/// comma for the point.
+fn decimal_value(form: u8, characters: &[u8]) -> Option<f64> {
+    let text = core::str::from_utf8(characters).ok()?.trim_start_matches(' ');
+    let known = |c: char| match c {
+        '0'..='9' | '+' | '-' => true,
+        '.' | ',' => form >= 2,
+        'E' | 'e' => form == 3,
+        _ => false,
+    };
+    if !text.chars().all(known) {
+        return None;
+    }
+    if text.contains(',') { text.replace(',', ".").parse().ok() } else { text.parse().ok() }
 }
 
 #[cfg(test)]
@@ -280,7 +291,40 @@ mod tests {
         assert_eq!(value_of(&[0xA0, 0x01, 0x03]), Some(48.0), "3 * 16");
         assert_eq!(value_of(&[0x84, 0x00, 0x03]), Some(6.0), "scaled by 2");
         assert_eq!(value_of(&[0x83, 0x01, 0x01, 0x03]), Some(6.0), "exponent with a length of its own");
+        assert_eq!(value_of(&[0x83, 0x03, 0xFF, 0xFF, 0xFF, 0x03]), Some(1.5), "three octets of exponent");
+        assert_eq!(value_of(&[0xCC, 0x00, 0x03]), Some(-24.0), "scaled by 8");
+    }
+
+    #[test]
+    fn decimal_forms() {
+        assert_eq!(value_of(b"\x01  -12"), Some(-12.0));
+        assert_eq!(value_of(b"\x021,5"), Some(1.5));
+        assert_eq!(value_of(b"\x02.5"), Some(0.5));
         assert_eq!(value_of(b"\x031.25E1"), Some(12.5));
+        assert_eq!(value_of(b"\x031.E+400"), Some(f64::INFINITY));
+        for bad in [&b"\x01"[..], b"\x011.5", b"\x021.5E1", b"\x03 ", b"\x031E", b"\x03nan", b"\x03inf", b"\x0412"] {
+            assert_eq!(value_of(bad), None, "{bad:02x?}");
+        }
+    }
+
+    #[test]
+    fn extreme_exponents() {
+        let eight = |first: u8| [0x83, 8, first, 0, 0, 0, 0, 0, 0, 0, 1];
+        assert_eq!(value_of(&eight(0x7F)), Some(f64::INFINITY));
+        assert_eq!(value_of(&eight(0x80)), Some(0.0));
+        // 2^-1075 is half of the least subnormal: even wins; a little more rounds up
+        assert_eq!(value_of(&[0x81, 0xFB, 0xCD, 0x01]), Some(0.0));
+        assert_eq!(value_of(&[0x81, 0xFB, 0xCC, 0x03]), Some(f64::from_bits(1)));
+        assert_eq!(value_of(&[0x81, 0x03, 0xFF, 0x01]), Some(2f64.powi(1023)));
+        assert_eq!(value_of(&[0x81, 0x04, 0x00, 0x01]), Some(f64::INFINITY));
+    }
+
+    #[test]
+    fn equality_is_of_values() {
+        let wire = |octets: &'static [u8]| Real::Wire(Cow::Borrowed(octets));
+        assert_eq!(wire(&[0x80, 0xFF, 0x01]), wire(&[0xA0, 0xFF, 0x08]), "one half in base 2 and 16");
+        assert_eq!(wire(&[0x42]), Real::Value(-f64::NAN));
+        assert_ne!(Real::Value(0.0), Real::Value(-0.0));
     }
 
     #[test]

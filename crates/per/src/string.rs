@@ -536,6 +536,18 @@ impl<'a, S: Store<'a>> DecodeSized<'a, S> for Bits {
     }
 }
 
+impl<'a, S: Store<'a>> Decode<'a, S> for Bits {
+    fn decode_after(reader: &mut Reader<'a, S>, before: Option<&Self>) -> Result<Self, Error> {
+        Self::decode_sized(reader, Size::ANY, before)
+    }
+}
+
+impl Encode for Bits {
+    fn encode(&self, writer: &mut Writer<'_>) -> Result<(), Error> {
+        self.encode_sized(writer, Size::ANY)
+    }
+}
+
 impl EncodeSized for Bits {
     fn encode_sized(&self, writer: &mut Writer<'_>, size: Size) -> Result<(), Error> {
         if self.count > 64 || self.count < 64 && self.value >> self.count != 0 {

@@ -44,25 +44,39 @@ impl<'b> Writer<'b> {
     /// The `count` least significant bits of `value`, most significant first. At most 64.
     #[inline]
     pub fn bits(&mut self, value: u64, count: u32) {
-        debug_assert!(count <= 64 && (count == 64 || value >> count == 0));
-        let mut left = count;
-        if self.free > 0 && left > 0 {
-            let take = left.min(self.free);
-            let part = (value >> (left - take)) as u8 & (0xFF >> (8 - take));
+        debug_assert!(count <= 64);
+        if count == 0 {
+            return;
+        }
+        let value = value & u64::MAX >> (64 - count);
+        if count <= self.free {
             if let Some(last) = self.out.last_mut() {
-                *last |= part << (self.free - take);
+                *last |= (value << (self.free - count)) as u8;
             }
-            self.free -= take;
-            left -= take;
+            self.free -= count;
+            return;
         }
-        while left >= 8 {
-            left -= 8;
-            self.out.push((value >> left) as u8);
+        if self.free > 0
+            && let Some(last) = self.out.last_mut()
+        {
+            *last |= (value >> (count - self.free)) as u8;
         }
-        if left > 0 {
-            self.out.push((value << (8 - left)) as u8);
-            self.free = 8 - left;
+        // what the last octet did not take: 1 to 64 bits
+        let left = count - self.free;
+        let octets = (value << (64 - left)).to_be_bytes();
+        if left <= 8 {
+            self.out.push(octets[0]);
+        } else {
+            self.out.extend_from_slice(&octets[..left.div_ceil(8) as usize]);
         }
+        self.free = left.wrapping_neg() & 7;
+    }
+
+    /// One octet at the next octet boundary.
+    #[inline]
+    fn octet(&mut self, octet: u8) {
+        self.align();
+        self.out.push(octet);
     }
 
     /// Zero bits up to the next octet boundary.
@@ -92,23 +106,20 @@ impl<'b> Writer<'b> {
         match range {
             0 => {}
             1..=0xFE => self.bits(offset, 64 - range.leading_zeros()),
-            0xFF => {
-                self.align();
-                self.bits(offset, 8);
-            }
-            0x100..=0xFFFF => {
-                self.align();
-                self.bits(offset, 16);
-            }
-            _ => {
-                let most = i64::from(8 - range.leading_zeros() / 8);
-                let count = octets_of(offset);
-                self.constrained(i64::from(count), 1, most)?;
-                self.align();
-                self.bits(offset, count * 8);
-            }
+            0xFF => self.octet(offset as u8),
+            0x100..=0xFFFF => self.octets(&(offset as u16).to_be_bytes()),
+            _ => self.wide_offset(offset, range),
         }
         Ok(())
+    }
+
+    /// Where there are more than 64K numbers (X.691 11.5.7.4, 13.2.6): the count of octets, in the bits that the
+    /// greatest count needs, then the octets.
+    fn wide_offset(&mut self, offset: u64, range: u64) {
+        let most = 8 - range.leading_zeros() / 8;
+        let count = octets_of(offset);
+        self.bits(u64::from(count - 1), 32 - (most - 1).leading_zeros());
+        self.octets(&offset.to_be_bytes()[8 - count as usize..]);
     }
 
     /// A whole number of at least `lo` (X.691 11.7).
@@ -119,11 +130,7 @@ impl<'b> Writer<'b> {
         if value < lo {
             return Err(self.error(ErrorKind::OutOfRange));
         }
-        let offset = value.wrapping_sub(lo) as u64;
-        let count = octets_of(offset);
-        self.align();
-        self.bits(u64::from(count), 8);
-        self.bits(offset, count * 8);
+        self.number(value.wrapping_sub(lo) as u64, octets_of(value.wrapping_sub(lo) as u64));
         Ok(())
     }
 
@@ -131,10 +138,13 @@ impl<'b> Writer<'b> {
     pub fn unconstrained(&mut self, value: i64) {
         let magnitude = if value < 0 { !value } else { value };
         let count = (64 - (magnitude as u64).leading_zeros()) / 8 + 1;
-        self.align();
-        self.bits(u64::from(count), 8);
-        let mask = if count == 8 { u64::MAX } else { (1 << (count * 8)) - 1 };
-        self.bits(value as u64 & mask, count * 8);
+        self.number(value as u64, count);
+    }
+
+    /// The count of octets, and the `count` least significant octets of `value`.
+    fn number(&mut self, value: u64, count: u32) {
+        self.octet(count as u8);
+        self.octets(&value.to_be_bytes()[8 - count as usize..]);
     }
 
     /// A normally small number (X.691 11.6): an extension addition's index.
@@ -143,10 +153,7 @@ impl<'b> Writer<'b> {
             self.bits(u64::from(value), 7);
         } else {
             self.bit(true);
-            let count = octets_of(u64::from(value));
-            self.align();
-            self.bits(u64::from(count), 8);
-            self.bits(u64::from(value), count * 8);
+            self.number(u64::from(value), octets_of(u64::from(value)));
         }
     }
 
@@ -161,19 +168,17 @@ impl<'b> Writer<'b> {
     #[inline]
     pub(crate) fn short_length(&mut self, length: usize) {
         debug_assert!(length < 16384);
-        self.align();
         if length < 128 {
-            self.bits(length as u64, 8);
+            self.octet(length as u8);
         } else {
-            self.bits(0x8000 | length as u64, 16);
+            self.octets(&(0x8000 | length as u16).to_be_bytes());
         }
     }
 
     /// A fragment's length: `sixteens` times 16384, 1 to 4 (X.691 11.9.3.8).
     pub(crate) fn fragment_length(&mut self, sixteens: usize) {
         debug_assert!((1..=4).contains(&sixteens));
-        self.align();
-        self.bits(0xC0 | sixteens as u64, 8);
+        self.octet(0xC0 | sixteens as u8);
     }
 
     /// The extension bit of a size constraint, where there is one, and which bounds then hold for `length`.
@@ -199,6 +204,7 @@ impl<'b> Writer<'b> {
     }
 
     /// Octets behind a general length, in fragments where there are 16384 or more.
+    #[inline]
     pub(crate) fn octets_with_length(&mut self, mut octets: &[u8]) {
         while octets.len() >= 16384 {
             let sixteens = (octets.len() / 16384).min(4);
@@ -231,10 +237,10 @@ impl<'b> Writer<'b> {
     #[must_use]
     pub fn begin_open_type(&mut self, hint: usize) -> OpenType {
         self.align();
-        let reserved: &[u8] = if hint < 128 { &[0] } else { &[0, 0] };
+        let reserved = if hint < 128 { 1 } else { 2 };
         let at = self.out.len();
-        self.out.extend_from_slice(reserved);
-        OpenType { at, reserved: reserved.len() }
+        self.out.extend_from_slice(&[0, 0][..reserved]);
+        OpenType { at, reserved }
     }
 
     /// Ends what [`Writer::begin_open_type`] began: its length is now known.
@@ -253,15 +259,43 @@ impl<'b> Writer<'b> {
         }
     }
 
-    /// The room kept for the length was the wrong one, or the value must be cut into fragments.
+    /// The room kept for the length was the wrong one, or the value must be cut into fragments: the octets move within
+    /// the buffer.
     #[cold]
     fn move_open_type(&mut self, at: usize, reserved: usize, length: usize) {
-        let content = self.out.split_off(at + reserved);
-        debug_assert_eq!(content.len(), length);
-        self.out.truncate(at);
-        self.octets_with_length(&content);
+        let (whole, rest) = (length / FRAGMENT, length % FRAGMENT);
+        let (sixteens, last) = (rest / 16384, rest % 16384);
+        let fragments = whole + usize::from(sixteens > 0);
+        let last_header = if last < 128 { 1 } else { 2 };
+        let end = at + length + fragments + last_header;
+        let from = at + reserved;
+        if end > self.out.len() {
+            self.out.resize(end, 0);
+        }
+        // From the last piece to the first, since all but the first stay or move up. Then the lengths, whose places
+        // are free only now.
+        let last_from = from + length - last;
+        self.out.copy_within(last_from..last_from + last, end - last);
+        for i in (0..fragments).rev() {
+            let piece = i * FRAGMENT..length.min((i + 1) * FRAGMENT) - if i < whole { 0 } else { last };
+            self.out.copy_within(from + piece.start..from + piece.end, at + i + 1 + piece.start);
+        }
+        self.out.truncate(end);
+        for i in 0..fragments {
+            let sixteens = if i < whole { 4 } else { sixteens };
+            self.out[at + i + i * FRAGMENT] = 0xC0 | sixteens as u8;
+        }
+        let header = end - last - last_header;
+        if last < 128 {
+            self.out[header] = last as u8;
+        } else {
+            self.out[header..header + 2].copy_from_slice(&(0x8000 | last as u16).to_be_bytes());
+        }
     }
 }
+
+/// The octets of the largest fragment (X.691 11.9.3.8).
+const FRAGMENT: usize = 65536;
 
 /// An open type that was begun and whose length is not known yet.
 #[derive(Debug)]
