@@ -23,10 +23,12 @@ pub struct Config {
     /// Bound of what waits to be written, in octets; each PDU counts its own octets, framing and
     /// [`PDU_OVERHEAD_OCTETS`](crate::PDU_OVERHEAD_OCTETS) for book-keeping. Default: 4 MiB.
     pub outbox_octets: usize,
-    /// Kernel send buffer (`SO_SNDBUF`); the kernel doubles and caps it. `None` leaves the system's default. Default: `None`.
+    /// Kernel send buffer (`SO_SNDBUF`); the kernel doubles it and caps it at `net.core.wmem_max`. `None` leaves the system's
+    /// default, except that SCTP asks for `max_pdu_octets`: its kernel takes no message longer than the send buffer, and what
+    /// is longer fails with [`Error::SendTooLong`](crate::Error::SendTooLong). Default: `None`.
     pub send_buffer_octets: Option<usize>,
-    /// Kernel receive buffer (`SO_RCVBUF`); the kernel doubles and caps it. `None` leaves the system's default.
-    /// Default: `None`.
+    /// Kernel receive buffer (`SO_RCVBUF`); the kernel doubles it and caps it at `net.core.rmem_max`. `None` leaves the
+    /// system's default, except that SCTP asks for twice `max_pdu_octets`. Default: `None`.
     pub receive_buffer_octets: Option<usize>,
     /// Connections that may wait to be accepted. Default: 1024.
     pub listen_backlog: u16,

@@ -89,7 +89,7 @@ pub struct Link {
     transport: Transport,
     state: State,
     peer: Address,
-    max_pdu_octets: usize,
+    longest_send_octets: usize,
     path_events: VecDeque<PathEvent>,
 }
 
@@ -114,23 +114,19 @@ impl Link {
             source if sctp::is_unsupported(address, &source) => Error::SctpUnsupported,
             source => Error::Connect { address: address.clone(), source },
         })?;
-        Ok(Link {
-            transport,
-            state,
-            peer: address.clone(),
-            max_pdu_octets: config.max_pdu_octets,
-            path_events: VecDeque::new(),
-        })
+        Ok(Link::new(transport, state, address.clone(), config))
     }
 
     pub(crate) fn accepted(transport: Transport, peer: Address, config: &Config) -> Link {
-        Link {
-            transport,
-            state: State::Established,
-            peer,
-            max_pdu_octets: config.max_pdu_octets,
-            path_events: VecDeque::new(),
-        }
+        Link::new(transport, State::Established, peer, config)
+    }
+
+    fn new(transport: Transport, state: State, peer: Address, config: &Config) -> Link {
+        let longest_send_octets = match &transport {
+            Transport::Sctp(link) => link.longest_message_octets().min(config.max_pdu_octets),
+            _ => config.max_pdu_octets,
+        };
+        Link { transport, state, peer, longest_send_octets, path_events: VecDeque::new() }
     }
 
     /// Where it stands.
@@ -218,8 +214,8 @@ impl Link {
         if octets == 0 {
             return Err(Error::SendEmpty);
         }
-        if octets > self.max_pdu_octets {
-            return Err(Error::SendTooLong { octets, limit_octets: self.max_pdu_octets });
+        if octets > self.longest_send_octets {
+            return Err(Error::SendTooLong { octets, limit_octets: self.longest_send_octets });
         }
         match &mut self.transport {
             Transport::Stream(link) => link.outbox.push(stream, parts, class),

@@ -69,11 +69,11 @@ pub(crate) fn listen(hosts: &[String], port: u16, config: &Config) -> io::Result
     socket.set_reuse_address(true)?;
     // The first address may choose the port; the others follow it.
     let others = addresses.split_off(1);
-    set_option(&socket, SCTP_SOCKOPT_BINDX_ADD, &pack_addresses(&addresses))?;
+    set_option(&socket, libc::IPPROTO_SCTP, SCTP_SOCKOPT_BINDX_ADD, &pack_addresses(&addresses))?;
     let port = socket.local_addr()?.as_socket().map_or(port, |local| local.port());
     if !others.is_empty() {
         let others: Vec<_> = others.into_iter().map(|other| SocketAddr::new(other.ip(), port)).collect();
-        set_option(&socket, SCTP_SOCKOPT_BINDX_ADD, &pack_addresses(&others))?;
+        set_option(&socket, libc::IPPROTO_SCTP, SCTP_SOCKOPT_BINDX_ADD, &pack_addresses(&others))?;
     }
     socket.listen(config.listen_backlog.into())?;
     Ok((socket.into(), port))
@@ -101,16 +101,40 @@ fn new_socket(hosts: &[String], port: u16, config: &Config) -> io::Result<(Socke
     if addresses.is_empty() {
         return Err(io::ErrorKind::AddrNotAvailable.into());
     }
-    crate::stream::set_buffers(&socket, config)?;
-    set_option(&socket, SCTP_NODELAY, &1_i32.to_ne_bytes())?;
-    set_option(&socket, SCTP_RECVRCVINFO, &1_i32.to_ne_bytes())?;
+    set_buffers(&socket, config)?;
+    set_option(&socket, libc::IPPROTO_SCTP, SCTP_NODELAY, &1_i32.to_ne_bytes())?;
+    set_option(&socket, libc::IPPROTO_SCTP, SCTP_RECVRCVINFO, &1_i32.to_ne_bytes())?;
     // struct sctp_initmsg: outgoing streams, incoming streams, attempts and time-out (0: the system's).
     let [low, high] = config.sctp_streams.max(1).to_ne_bytes();
-    set_option(&socket, SCTP_INITMSG, &[low, high, low, high, 0, 0, 0, 0])?;
+    set_option(&socket, libc::IPPROTO_SCTP, SCTP_INITMSG, &[low, high, low, high, 0, 0, 0, 0])?;
     // struct sctp_event_subscribe: an octet for each of data, association, address, send failure, peer error, shutdown,
     // partial delivery.
-    set_option(&socket, SCTP_EVENTS, &[0, 1, 1, 0, 0, 1, 1])?;
+    set_option(&socket, libc::IPPROTO_SCTP, SCTP_EVENTS, &[0, 1, 1, 0, 0, 1, 1])?;
     Ok((socket, addresses))
+}
+
+/// Gives the kernel's buffers room for whole PDUs: it takes no message longer than the send buffer, and drops packets that the
+/// receive buffer can't hold, to be sent again a second later.
+fn set_buffers(socket: &Socket, config: &Config) -> io::Result<()> {
+    let send_octets = config.send_buffer_octets.unwrap_or(config.max_pdu_octets);
+    socket.set_send_buffer_size(send_octets)?;
+    if socket.send_buffer_size()? < send_octets {
+        force_buffer(socket, libc::SO_SNDBUFFORCE, send_octets);
+    }
+    let receive_octets = config.receive_buffer_octets.unwrap_or(2 * config.max_pdu_octets);
+    socket.set_recv_buffer_size(receive_octets)?;
+    if socket.recv_buffer_size()? < receive_octets {
+        force_buffer(socket, libc::SO_RCVBUFFORCE, receive_octets);
+    }
+    Ok(())
+}
+
+/// Goes beyond the system's bound (net.core.wmem_max, rmem_max), as the privileged may.
+fn force_buffer(socket: &Socket, option: i32, octets: usize) {
+    if let Ok(octets) = i32::try_from(octets) {
+        // Without the privilege it stays at the bound, and `SctpLink::longest_message_octets` tells.
+        let _ = set_option(socket, libc::SOL_SOCKET, option, &octets.to_ne_bytes());
+    }
 }
 
 impl SctpLink {
@@ -128,7 +152,7 @@ impl SctpLink {
     /// Begins to set up one association with all the hosts' addresses.
     pub(crate) fn connect(hosts: &[String], port: u16, config: &Config) -> io::Result<Self> {
         let (socket, addresses) = new_socket(hosts, port, config)?;
-        match set_option(&socket, SCTP_SOCKOPT_CONNECTX, &pack_addresses(&addresses)) {
+        match set_option(&socket, libc::IPPROTO_SCTP, SCTP_SOCKOPT_CONNECTX, &pack_addresses(&addresses)) {
             Err(error) if error.raw_os_error() != Some(libc::EINPROGRESS) => Err(error),
             _ => Ok(SctpLink::new(socket.into(), config)),
         }
@@ -153,6 +177,11 @@ impl SctpLink {
             Err(Errno::NOTCONN) => Ok(false),
             Err(errno) => Err(errno.into()),
         }
+    }
+
+    /// The longest message that the kernel takes: what its send buffer holds.
+    pub(crate) fn longest_message_octets(&self) -> usize {
+        SockRef::from(&self.socket).send_buffer_size().unwrap_or_default()
     }
 
     fn agreed_streams(&self) -> io::Result<u16> {
@@ -355,11 +384,10 @@ fn unpack_address(packed: &[u8]) -> Option<(SocketAddr, usize)> {
     (packed.len() >= octets).then(|| (SocketAddr::new(ip, port), octets))
 }
 
-fn set_option(socket: &Socket, option: i32, value: &[u8]) -> io::Result<()> {
+fn set_option(socket: &Socket, level: i32, option: i32, value: &[u8]) -> io::Result<()> {
     let octets = value.len().try_into().expect("options are short");
     // SAFETY: the kernel reads `octets` octets at `value`, which is borrowed for the call.
-    let result =
-        unsafe { libc::setsockopt(socket.as_raw_fd(), libc::IPPROTO_SCTP, option, value.as_ptr().cast(), octets) };
+    let result = unsafe { libc::setsockopt(socket.as_raw_fd(), level, option, value.as_ptr().cast(), octets) };
     // connectx returns the association's id, which is positive.
     if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }

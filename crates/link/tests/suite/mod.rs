@@ -244,7 +244,7 @@ pub fn many_small_pdus_arrive_in_order(kind: Kind) {
             client.send(&numbered(number, 4 + number as usize % 50));
         }
         client.link.flush().unwrap();
-        let enough = (round as usize + 1) * 50;
+        let enough = (round as usize * 100).saturating_sub(200);
         run(&mut [&mut client, &mut server], |ends| ends[1].got.len() >= enough);
     }
     run(&mut [&mut client, &mut server], |ends| ends[1].got.len() >= count as usize);
@@ -257,8 +257,13 @@ pub fn many_small_pdus_arrive_in_order(kind: Kind) {
 pub fn the_longest_pdu_passes(kind: Kind) {
     let config = Config::default();
     let (mut client, mut server) = connected(kind, &config);
-    let longest = numbered(1, config.max_pdu_octets);
-    client.send(&longest);
+    let mut longest = numbered(1, config.max_pdu_octets);
+    if let Err(Error::SendTooLong { limit_octets, .. }) = client.link.send(STREAM, &[&longest], Class::Keep) {
+        // Without privileges, SCTP messages are bounded by what the system lets its send buffer be.
+        assert!(kind.is_sctp() && limit_octets >= 200_000, "{limit_octets}");
+        longest.truncate(limit_octets);
+        client.send(&longest);
+    }
     client.send(&[1]);
     client.link.flush().unwrap();
     run(&mut [&mut client, &mut server], |ends| ends[1].got.len() == 2 || ends[1].ended.is_some());
