@@ -89,8 +89,9 @@ impl Attributes {
         let hi = hi.unwrap_or(quote!(usize::MAX));
         let extensible = self.extensible;
         Ok(Some(quote!({
-            assert!(#lo <= #hi, "the lower bound is above the upper one");
-            ::per::Size { lo: #lo, hi: #hi, extensible: #extensible }
+            let size = ::per::Size { lo: #lo, hi: #hi, extensible: #extensible };
+            assert!(size.lo <= size.hi, "the lower bound is above the upper one");
+            size
         })))
     }
 

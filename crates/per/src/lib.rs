@@ -66,23 +66,27 @@
 
 extern crate self as per;
 
+mod bits;
 mod codec;
 mod describe;
 mod error;
 mod list;
+mod octets;
 mod reader;
 mod real;
-mod string;
+mod text;
 mod writer;
 
+pub use bits::{BitString, Bits};
 pub use codec::{
     Decode, DecodeSized, Encode, EncodeSized, IntoOwned, Size, decode, decode_integer, encode, encode_integer,
 };
 pub use describe::{Describe, Visitor};
 pub use error::{Error, ErrorKind};
 pub use list::{Gather, Heap, List, Memo, Store};
+pub use octets::{Chunks, Octets};
 pub use per_derive::Per;
 pub use reader::{Additions, MAX_DEPTH, MAX_ITEMS, Reader};
 pub use real::Real;
-pub use string::{BitString, Bits, Chunks, Octets, PrintableString};
+pub use text::PrintableString;
 pub use writer::{OpenType, Writer};
