@@ -1,0 +1,289 @@
+//! Actions of a subscription, and what becomes of them (E2AP v03.01 9.1.1, 9.2.10 to 9.2.13).
+
+use per::{Octets, Per};
+
+use super::{Cause, RanFunctionId, RicActionId, RicRequestId};
+use crate::items::{Items, item};
+
+/// RIC Action Type (E2AP v03.01 9.2.11).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Per)]
+#[per(extensible)]
+pub enum RicActionType {
+    /// Tell, and go on.
+    Report,
+    /// Tell, and wait for a control.
+    Insert,
+    /// Do it alone.
+    Policy,
+}
+
+/// RIC Indication Type (E2AP v03.01 9.2.15).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Per)]
+#[per(extensible)]
+pub enum RicIndicationType {
+    /// A report.
+    Report,
+    /// An insert: the node waits.
+    Insert,
+}
+
+/// RIC Control Ack Request (E2AP v03.01 9.2.18).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Per)]
+#[per(extensible)]
+pub enum RicControlAckRequest {
+    /// No acknowledgement.
+    NoAck,
+    /// An acknowledgement.
+    Ack,
+    /// Only a refusal is to be told; v1.
+    #[per(until = 1)]
+    NAck,
+}
+
+/// RIC Control Status, which v1 puts into every acknowledgement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Per)]
+#[per(extensible)]
+pub enum RicControlStatus {
+    /// Done.
+    Success,
+    /// Refused.
+    Rejected,
+    /// Tried in vain.
+    Failed,
+}
+
+/// What the node does after an action.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Per)]
+#[per(extensible)]
+pub enum RicSubsequentActionType {
+    /// Go on.
+    Continue,
+    /// Wait.
+    Wait,
+}
+
+/// How long the node waits for a control (E2AP v03.01 9.2.12).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Per)]
+#[per(extensible)]
+#[allow(missing_docs)] // the names are the durations
+pub enum RicTimeToWait {
+    #[per(until = 1)]
+    Zero,
+    W1ms,
+    W2ms,
+    W5ms,
+    W10ms,
+    W20ms,
+    W30ms,
+    W40ms,
+    W50ms,
+    W100ms,
+    W200ms,
+    W500ms,
+    W1s,
+    W2s,
+    W5s,
+    W10s,
+    W20s,
+    W60s,
+}
+
+/// How long to wait before the next attempt (E2AP v03.01 9.2.5).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Per)]
+#[per(extensible)]
+#[allow(missing_docs)] // the names are the durations
+pub enum TimeToWait {
+    V1s,
+    V2s,
+    V5s,
+    V10s,
+    V20s,
+    V60s,
+}
+
+impl TimeToWait {
+    /// The duration in seconds.
+    #[must_use]
+    pub const fn seconds(self) -> u32 {
+        match self {
+            TimeToWait::V1s => 1,
+            TimeToWait::V2s => 2,
+            TimeToWait::V5s => 5,
+            TimeToWait::V10s => 10,
+            TimeToWait::V20s => 20,
+            TimeToWait::V60s => 60,
+        }
+    }
+}
+
+/// RIC Subsequent Action (E2AP v03.01 9.2.12).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Per)]
+#[per(extensible)]
+pub struct RicSubsequentAction {
+    /// What.
+    pub kind: RicSubsequentActionType,
+    /// For how long.
+    pub time_to_wait: RicTimeToWait,
+}
+
+/// RIC Action Execution Order: lower ones first; from v3 on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Per)]
+#[per(range = 0..=255, extensible)]
+pub struct RicActionExecutionOrder(pub u32);
+
+/// RIC Subscription Time: an NTP time stamp (RFC 5905); from v3 on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Per)]
+pub struct RicSubscriptionTime(pub [u8; 8]);
+
+/// What to subscribe to.
+#[derive(Clone, Debug, PartialEq, Eq, Per)]
+#[per(extensible)]
+pub struct RicSubscriptionDetails<'a> {
+    /// The service model's event trigger definition.
+    pub event_trigger_definition: Octets<'a>,
+    /// One to 16 actions.
+    pub actions: Items<'a, RicActionToBeSetup<'a>>,
+}
+
+/// An action to be set up.
+#[derive(Clone, Debug, PartialEq, Eq, Per)]
+#[per(extensible)]
+pub struct RicActionToBeSetup<'a> {
+    /// Its name.
+    pub id: RicActionId,
+    /// Report, insert or policy.
+    pub kind: RicActionType,
+    /// The service model's action definition.
+    pub definition: Option<Octets<'a>>,
+    /// What the node does afterwards.
+    pub subsequent_action: Option<RicSubsequentAction>,
+    /// From v3 on.
+    #[per(addition)]
+    pub execution_order: Option<RicActionExecutionOrder>,
+}
+item!(RicActionToBeSetup<'a>: 19 Ignore 1..=16);
+
+/// An action that is set up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Per)]
+#[per(extensible)]
+pub struct RicActionAdmitted {
+    /// Its name.
+    pub id: RicActionId,
+}
+item!(RicActionAdmitted: 14 Ignore 1..=16);
+
+/// A subscription that the node wants to lose.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Per)]
+#[per(extensible)]
+pub struct RicSubscriptionWithCause {
+    /// The subscription.
+    pub request_id: RicRequestId,
+    /// The function it is with.
+    pub ran_function_id: RanFunctionId,
+    /// Why.
+    pub cause: Cause,
+}
+item!(RicSubscriptionWithCause: 61 Ignore 1..=1024);
+
+/// An action to be changed.
+#[derive(Clone, Debug, PartialEq, Eq, Per)]
+#[per(extensible)]
+pub struct RicActionToBeModified<'a> {
+    /// Its name.
+    pub id: RicActionId,
+    /// The new action definition.
+    pub definition: Option<Octets<'a>>,
+    /// The new order.
+    pub execution_order: Option<RicActionExecutionOrder>,
+    /// What the node does afterwards.
+    pub subsequent_action: Option<RicSubsequentAction>,
+}
+item!(RicActionToBeModified<'a>: 68 Ignore 0..=16);
+
+/// An action to be added to a subscription.
+#[derive(Clone, Debug, PartialEq, Eq, Per)]
+#[per(extensible)]
+pub struct RicActionToBeAdded<'a> {
+    /// Its name.
+    pub id: RicActionId,
+    /// Report, insert or policy.
+    pub kind: RicActionType,
+    /// The service model's action definition.
+    pub definition: Octets<'a>,
+    /// Its order.
+    pub execution_order: RicActionExecutionOrder,
+    /// What the node does afterwards.
+    pub subsequent_action: Option<RicSubsequentAction>,
+}
+item!(RicActionToBeAdded<'a>: 70 Ignore 0..=16);
+
+/// An action that the node wants changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Per)]
+#[per(extensible)]
+pub struct RicActionRequiredToBeModified {
+    /// Its name.
+    pub id: RicActionId,
+    /// How long the node needs for it.
+    pub time_to_wait: RicTimeToWait,
+}
+item!(RicActionRequiredToBeModified: 84 Ignore 0..=16);
+
+macro_rules! named_actions {
+    ($($(#[$doc:meta])* $name:ident: $id:literal;)*) => {$(
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Per)]
+        #[per(extensible)]
+        pub struct $name {
+            /// Its name.
+            pub id: RicActionId,
+        }
+        item!($name: $id Ignore 0..=16);
+    )*};
+}
+
+named_actions! {
+    /// An action to be removed from a subscription.
+    RicActionToBeRemoved: 66;
+    /// An action that was removed.
+    RicActionRemoved: 72;
+    /// An action that was changed.
+    RicActionModified: 76;
+    /// An action that was added.
+    RicActionAdded: 80;
+    /// A change that the RIC agrees to.
+    RicActionConfirmedForModification: 88;
+    /// A removal that the RIC agrees to.
+    RicActionConfirmedForRemoval: 92;
+}
+
+macro_rules! refused_actions {
+    ($($(#[$doc:meta])* $name:ident: $id:literal;)*) => {$(
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Per)]
+        #[per(extensible)]
+        pub struct $name {
+            /// Its name.
+            pub id: RicActionId,
+            /// Why.
+            pub cause: Cause,
+        }
+        item!($name: $id Ignore 0..=16);
+    )*};
+}
+
+refused_actions! {
+    /// An action that is not set up.
+    RicActionNotAdmitted: 16;
+    /// An action that could not be removed.
+    RicActionFailedToBeRemoved: 74;
+    /// An action that could not be changed.
+    RicActionFailedToBeModified: 78;
+    /// An action that could not be added.
+    RicActionFailedToBeAdded: 82;
+    /// An action that the node wants removed.
+    RicActionRequiredToBeRemoved: 86;
+    /// A change that the RIC refuses.
+    RicActionRefusedToBeModified: 90;
+    /// A removal that the RIC refuses.
+    RicActionRefusedToBeRemoved: 94;
+}

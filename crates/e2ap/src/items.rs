@@ -1,0 +1,153 @@
+//! Lists whose items each stand in a protocol IE container of their own.
+
+use core::fmt;
+use core::ops::Deref;
+
+use per::{Decode, Describe, Encode, Error, ErrorKind, IntoOwned, List, Reader, Size, Store, Visitor, Writer};
+
+use crate::{Criticality, ProtocolIeId};
+
+/// A type that E2AP wraps in a container when it is in a list.
+pub trait Item {
+    /// The container's IE id.
+    const ID: ProtocolIeId;
+    /// The container's criticality.
+    const CRITICALITY: Criticality;
+    /// How many the list may hold.
+    const MAX: usize;
+    /// How many the list must hold, by revision: v1 allows some lists to be empty.
+    fn min(revision: u8) -> usize;
+}
+
+/// Declares an [`Item`]: id, criticality, size of the list.
+macro_rules! item {
+    ($name:ident $(<$lt:lifetime>)?: $id:literal $criticality:ident $min:literal..=$max:literal $(, from $v1:literal in v1)?) => {
+        impl $(<$lt>)? crate::items::Item for $name $(<$lt>)? {
+            const ID: crate::ProtocolIeId = crate::ProtocolIeId($id);
+            const CRITICALITY: crate::Criticality = crate::Criticality::$criticality;
+            const MAX: usize = $max;
+            #[allow(unused_variables)]
+            fn min(revision: u8) -> usize {
+                $(if revision < crate::Version::V2_03.revision() { return $v1; })?
+                $min
+            }
+        }
+    };
+}
+pub(crate) use item;
+
+/// A list of items, each in its container.
+///
+/// Peers write other criticalities into the containers than E2AP's tables have (FlexRIC: reject for RAN functions).
+/// Nothing depends on them, since the items of a list are mandatory; they are kept, so that what was read encodes to
+/// the same bytes again.
+#[derive(Clone)]
+pub struct Items<'a, T> {
+    list: List<'a, T>,
+    /// What the containers said, where it was not the table's.
+    criticality: Option<Criticality>,
+}
+
+impl<T> Default for Items<'_, T> {
+    fn default() -> Self {
+        Items::from(List::default())
+    }
+}
+
+impl<'a, T> From<List<'a, T>> for Items<'a, T> {
+    fn from(list: List<'a, T>) -> Self {
+        Items { list, criticality: None }
+    }
+}
+
+impl<T: PartialEq> PartialEq for Items<'_, T> {
+    fn eq(&self, other: &Self) -> bool {
+        self.list == other.list
+    }
+}
+
+impl<T: Eq> Eq for Items<'_, T> {}
+
+impl<T: fmt::Debug> fmt::Debug for Items<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.list.fmt(f)
+    }
+}
+
+impl<T> Deref for Items<'_, T> {
+    type Target = [T];
+    fn deref(&self) -> &[T] {
+        &self.list
+    }
+}
+
+impl<T> From<Vec<T>> for Items<'_, T> {
+    fn from(items: Vec<T>) -> Self {
+        Items::from(List::from(items))
+    }
+}
+
+impl<T> FromIterator<T> for Items<'_, T> {
+    fn from_iter<I: IntoIterator<Item = T>>(items: I) -> Self {
+        Items::from(items.into_iter().collect::<List<'_, T>>())
+    }
+}
+
+impl<'s, T> IntoIterator for &'s Items<'_, T> {
+    type Item = &'s T;
+    type IntoIter = core::slice::Iter<'s, T>;
+    fn into_iter(self) -> Self::IntoIter {
+        self.iter()
+    }
+}
+
+fn size<T: Item>(revision: u8) -> Size {
+    Size { lo: T::min(revision), hi: T::MAX, extensible: false }
+}
+
+impl<'a, S: Store<'a>, T: Item + Decode<'a, S>> Decode<'a, S> for Items<'a, T> {
+    fn decode_after(reader: &mut Reader<'a, S>, _: Option<&Self>) -> Result<Self, Error> {
+        let size = size::<T>(reader.revision());
+        let mut kept = None;
+        let list = List::decode_items(reader, size, |reader, before| {
+            let at = reader.position();
+            let id = ProtocolIeId::decode(reader)?;
+            let criticality = Criticality::decode(reader)?;
+            kept = (criticality != T::CRITICALITY).then_some(criticality);
+            if id != T::ID {
+                return Err(Error::new(ErrorKind::UnknownIndex, at));
+            }
+            reader.open_type(|reader| T::decode_after(reader, before))
+        })?;
+        Ok(Items { list, criticality: kept })
+    }
+}
+
+impl<T: Item + Encode> Encode for Items<'_, T> {
+    fn encode(&self, writer: &mut Writer<'_>) -> Result<(), Error> {
+        let size = size::<T>(writer.revision());
+        let criticality = self.criticality.unwrap_or(T::CRITICALITY);
+        self.list.encode_items(writer, size, |item, writer| {
+            T::ID.encode(writer)?;
+            criticality.encode(writer)?;
+            writer.open_type(item.size_hint(), |writer| item.encode(writer))
+        })
+    }
+
+    fn size_hint(&self) -> usize {
+        self.iter().map(|item| item.size_hint() + 4).sum()
+    }
+}
+
+impl<T: IntoOwned + Clone> IntoOwned for Items<'_, T> {
+    type Owned = Items<'static, T::Owned>;
+    fn into_owned(self) -> Self::Owned {
+        Items { list: self.list.into_owned(), criticality: self.criticality }
+    }
+}
+
+impl<T: Describe> Describe for Items<'_, T> {
+    fn describe(&self, visitor: &mut dyn Visitor) {
+        self.list.describe(visitor);
+    }
+}

@@ -1,0 +1,280 @@
+//! The containers that messages are made of, and the tables that say which IEs each version puts into them.
+
+use per::{Decode, Encode, ErrorKind, Reader, Writer};
+
+use crate::{Criticality, Error, IeFault, Kind, Marks, ProcedureCode, ProtocolIeId, UnknownIe};
+
+/// Whether a version has an IE in a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Presence {
+    /// Not in this version: unknown there.
+    Absent,
+    /// It may be there.
+    Optional,
+    /// It must be there.
+    Mandatory,
+}
+
+/// One row of a message's wire table.
+#[derive(Clone, Copy, Debug)]
+pub struct IeRow {
+    /// The IE's name here.
+    pub name: &'static str,
+    /// Its id.
+    pub id: ProtocolIeId,
+    /// Its criticality.
+    pub criticality: Criticality,
+    /// Its presence in v01.00, v01.01, v02.03 and v03.01.
+    pub presence: [Presence; 4],
+}
+
+/// A message: a container of IEs, laid out by its table.
+pub trait Message<'a>: Sized {
+    /// Which message of its procedure.
+    const KIND: Kind;
+    /// Its procedure.
+    const PROCEDURE: ProcedureCode;
+    /// Its wire table: a row an IE, a column a version.
+    const TABLE: &'static [IeRow];
+    /// Reads the IEs.
+    #[doc(hidden)]
+    fn decode_ies(container: &mut Container<'_, 'a>) -> Result<Self, Error>;
+    /// Writes the IEs.
+    #[doc(hidden)]
+    fn encode_ies(&self, writer: &mut Writer<'_>, marks: &Marks) -> Result<(), per::Error>;
+    /// Octets that the IEs take at least.
+    #[doc(hidden)]
+    fn size_hint(&self) -> usize;
+}
+
+/// A walk over the IEs of a message.
+#[doc(hidden)]
+#[derive(Debug)]
+pub struct Container<'r, 'a> {
+    reader: &'r mut Reader<'a>,
+    unknown: &'r mut Vec<UnknownIe<'a>>,
+    marks: &'r mut Marks,
+    left: u16,
+    kind: Kind,
+    procedure_code: ProcedureCode,
+}
+
+impl<'r, 'a> Container<'r, 'a> {
+    pub(crate) fn open(
+        reader: &'r mut Reader<'a>,
+        unknown: &'r mut Vec<UnknownIe<'a>>,
+        marks: &'r mut Marks,
+        kind: Kind,
+        procedure_code: ProcedureCode,
+    ) -> Result<Self, Error> {
+        let mut container = Container { reader, unknown, marks, left: 0, kind, procedure_code };
+        container.left = u16::decode(container.reader).map_err(|source| container.broken(source))?;
+        Ok(container)
+    }
+
+    #[cold]
+    fn broken(&self, source: per::Error) -> Error {
+        Error::Container { kind: self.kind, procedure_code: self.procedure_code, source }
+    }
+
+    #[cold]
+    fn fault(&self, name: &'static str, ie: ProtocolIeId, criticality: Criticality, fault: IeFault) -> Error {
+        Error::Ie { kind: self.kind, procedure_code: self.procedure_code, ie, name, criticality, fault }
+    }
+
+    pub fn revision(&self) -> usize {
+        usize::from(self.reader.revision())
+    }
+
+    /// The next IE's id and criticality.
+    #[inline]
+    pub fn next(&mut self) -> Result<Option<(u16, Criticality)>, Error> {
+        if self.left == 0 {
+            return Ok(None);
+        }
+        self.left -= 1;
+        let mut head = || {
+            let id = ProtocolIeId::decode(self.reader)?;
+            Ok((id.0, Criticality::decode(self.reader)?))
+        };
+        head().map(Some).map_err(|source| self.broken(source))
+    }
+
+    /// Reads the value of a known IE into `place`.
+    #[inline]
+    pub fn value<T: Decode<'a, per::Heap<'a>>>(
+        &mut self,
+        row: &IeRow,
+        criticality: Criticality,
+        place: &mut Option<T>,
+    ) -> Result<(), Error> {
+        let bit = self.reader.position();
+        if place.is_some() {
+            return Err(self.fault(row.name, row.id, row.criticality, IeFault::Duplicate { bit }));
+        }
+        if criticality != row.criticality {
+            self.marks.ies.push((row.id, criticality));
+        }
+        let mut inner = self.reader.open_type_reader().map_err(|source| self.broken(source))?;
+        match T::decode(&mut inner).and_then(|value| inner.finish().map(|()| value)) {
+            Ok(value) => *place = Some(value),
+            // E2AP v03.01 10.3.4: what is not comprehended and may be ignored does not spoil the message.
+            Err(_) if row.criticality != Criticality::Reject && row.presence[self.revision()] == Presence::Optional => {
+                self.unknown.push(UnknownIe { id: row.id, criticality: row.criticality, value: inner.whole() });
+            }
+            Err(source) => {
+                return Err(self.fault(row.name, row.id, row.criticality, IeFault::Malformed(source)));
+            }
+        }
+        Ok(())
+    }
+
+    /// An IE that the message does not have in this version: its own criticality tells what to do.
+    #[cold]
+    pub fn unknown(&mut self, id: u16, criticality: Criticality) -> Result<(), Error> {
+        let (id, bit) = (ProtocolIeId(id), self.reader.position());
+        let inner = self.reader.open_type_reader().map_err(|source| self.broken(source))?;
+        if criticality == Criticality::Reject {
+            return Err(self.fault("", id, criticality, IeFault::Unknown { bit }));
+        }
+        self.unknown.push(UnknownIe { id, criticality, value: inner.whole() });
+        Ok(())
+    }
+
+    /// A mandatory IE that did not come.
+    #[cold]
+    pub fn missing(&self, row: &IeRow) -> Error {
+        self.fault(row.name, row.id, row.criticality, IeFault::Missing)
+    }
+}
+
+/// Writes one IE, where its version has it.
+#[inline]
+#[doc(hidden)]
+pub fn encode_ie<T: Encode>(
+    writer: &mut Writer<'_>,
+    marks: &Marks,
+    row: &IeRow,
+    value: Option<&T>,
+) -> Result<(), per::Error> {
+    match (row.presence[usize::from(writer.revision())], value) {
+        (Presence::Absent | Presence::Optional, None) => Ok(()),
+        (Presence::Mandatory, None) => Err(writer.error(ErrorKind::Missing).within(row.name)),
+        (Presence::Absent, Some(_)) => Err(writer.error(ErrorKind::NotInRevision).within(row.name)),
+        (_, Some(value)) => {
+            row.id.encode(writer)?;
+            marks.of(row).encode(writer)?;
+            writer.open_type(value.size_hint(), |writer| value.encode(writer)).map_err(|error| error.within(row.name))
+        }
+    }
+}
+
+/// Declares messages by their wire tables.
+///
+/// `must` is for IEs that every version has as mandatory, `may` for all others (they become an `Option`). The four
+/// columns are v01.00, v01.01, v02.03 and v03.01: `M`andatory, `O`ptional, or `_` where the version does not have it.
+macro_rules! messages {
+    ($(
+        $(#[$doc:meta])*
+        $name:ident $(<$lt:lifetime>)? = $kind:ident $procedure:ident {
+            $( $(#[$field_doc:meta])* $must:ident $field:ident: $ty:ty = $id:literal $criticality:ident [$p0:tt $p1:tt $p2:tt $p3:tt], )*
+        }
+    )*) => {$(
+        $(#[$doc])*
+        #[derive(Clone, Debug, PartialEq)]
+        pub struct $name $(<$lt>)? {
+            $( $(#[$field_doc])* pub $field: messages!(@type $must $ty), )*
+        }
+
+        messages!(@message $name $(<$lt>)?, $kind, $procedure, { $( $must $field: $ty = $id $criticality [$p0 $p1 $p2 $p3], )* });
+
+        impl $(<$lt>)? per::IntoOwned for $name $(<$lt>)? {
+            type Owned = messages!(@owned $name $(<$lt>)?);
+            fn into_owned(self) -> messages!(@owned $name $(<$lt>)?) {
+                $name { $( $field: per::IntoOwned::into_owned(self.$field), )* }
+            }
+        }
+
+        impl $(<$lt>)? per::Describe for $name $(<$lt>)? {
+            fn describe(&self, visitor: &mut dyn per::Visitor) {
+                visitor.begin_record();
+                $( if let Some(value) = messages!(@option $must self.$field) {
+                    visitor.field(stringify!($field));
+                    per::Describe::describe(value, visitor);
+                } )*
+                visitor.end_record();
+            }
+        }
+    )*};
+
+    (@message $name:ident, $($rest:tt)*) => { messages!(@impl ['ie] $name, $($rest)*); };
+    (@message $name:ident <$lt:lifetime>, $($rest:tt)*) => { messages!(@impl [$lt] $name<$lt>, $($rest)*); };
+
+    (@impl [$lt:lifetime] $name:ty, $kind:ident, $procedure:ident, {
+        $( $must:ident $field:ident: $ty:ty = $id:literal $criticality:ident [$p0:tt $p1:tt $p2:tt $p3:tt], )*
+    }) => {
+        impl<$lt> $crate::message::Message<$lt> for $name {
+            const KIND: $crate::Kind = $crate::Kind::$kind;
+            const PROCEDURE: $crate::ProcedureCode = $crate::ProcedureCode::$procedure;
+            const TABLE: &'static [$crate::message::IeRow] = &[
+                $( $crate::message::IeRow {
+                    name: stringify!($field),
+                    id: $crate::ProtocolIeId($id),
+                    criticality: $crate::Criticality::$criticality,
+                    presence: [messages!(@presence $p0), messages!(@presence $p1), messages!(@presence $p2), messages!(@presence $p3)],
+                }, )*
+            ];
+
+            fn decode_ies(container: &mut $crate::message::Container<'_, $lt>) -> Result<Self, $crate::Error> {
+                // each IE's row in the table, under the name of its field
+                messages!(@rows $($field)*);
+                let revision = container.revision();
+                $( let mut $field: Option<$ty> = None; )*
+                while let Some((id, criticality)) = container.next()? {
+                    match id {
+                        $( $id if Self::TABLE[Row::$field as usize].presence[revision] != $crate::message::Presence::Absent => {
+                            container.value(&Self::TABLE[Row::$field as usize], criticality, &mut $field)?;
+                        } )*
+                        _ => container.unknown(id, criticality)?,
+                    }
+                }
+                $( if $field.is_none() && Self::TABLE[Row::$field as usize].presence[revision] == $crate::message::Presence::Mandatory {
+                    return Err(container.missing(&Self::TABLE[Row::$field as usize]));
+                } )*
+                Ok(Self { $( $field: messages!(@unwrap $must $field, container.missing(&Self::TABLE[Row::$field as usize])), )* })
+            }
+
+            fn encode_ies(&self, writer: &mut per::Writer<'_>, marks: &$crate::Marks) -> Result<(), per::Error> {
+                messages!(@rows $($field)*);
+                let count = 0u16 $( + u16::from(messages!(@option $must self.$field).is_some()) )*;
+                per::Encode::encode(&count, writer)?;
+                $( $crate::message::encode_ie(writer, marks, &Self::TABLE[Row::$field as usize], messages!(@option $must self.$field))?; )*
+                Ok(())
+            }
+
+            fn size_hint(&self) -> usize {
+                3 $( + messages!(@option $must self.$field).map_or(0, |value| per::Encode::size_hint(value) + 5) )*
+            }
+        }
+    };
+
+    (@rows $($field:ident)*) => {
+        #[allow(non_camel_case_types)]
+        enum Row {
+            $($field,)*
+        }
+    };
+
+    (@type must $ty:ty) => { $ty };
+    (@type may $ty:ty) => { Option<$ty> };
+    (@option must $value:expr) => { Some(&$value) };
+    (@option may $value:expr) => { $value.as_ref() };
+    (@unwrap must $value:expr, $missing:expr) => { match $value { Some(value) => value, None => return Err($missing) } };
+    (@unwrap may $value:expr, $missing:expr) => { $value };
+    (@owned $name:ident <$lt:lifetime>) => { $name<'static> };
+    (@owned $name:ident) => { $name };
+    (@presence M) => { $crate::message::Presence::Mandatory };
+    (@presence O) => { $crate::message::Presence::Optional };
+    (@presence _) => { $crate::message::Presence::Absent };
+}
+pub(crate) use messages;

@@ -1,0 +1,54 @@
+//! RIC Control (E2AP v03.01 8.2.6).
+
+use per::Octets;
+
+use crate::message::messages;
+use crate::{Cause, CriticalityDiagnostics, RanFunctionId, RicControlAckRequest, RicControlStatus, RicRequestId};
+
+messages! {
+    /// RIC CONTROL REQUEST (E2AP v03.01 9.1.1.8).
+    RicControlRequest<'a> = Initiating RIC_CONTROL {
+        /// Names this control.
+        must request_id: RicRequestId = 29 Reject [M M M M],
+        /// The function that is to act.
+        must ran_function_id: RanFunctionId = 5 Reject [M M M M],
+        /// The process that waits for this.
+        may call_process_id: Octets<'a> = 20 Reject [O O O O],
+        /// The service model's header.
+        must header: Octets<'a> = 22 Reject [M M M M],
+        /// The service model's message.
+        must message: Octets<'a> = 23 Reject [M M M M],
+        /// Whether to answer.
+        may ack_request: RicControlAckRequest = 21 Reject [O O O O],
+    }
+
+    /// RIC CONTROL ACKNOWLEDGE (E2AP v03.01 9.1.1.9).
+    RicControlAcknowledge<'a> = Successful RIC_CONTROL {
+        /// That of the request.
+        must request_id: RicRequestId = 29 Reject [M M M M],
+        /// That of the request.
+        must ran_function_id: RanFunctionId = 5 Reject [M M M M],
+        /// That of the request.
+        may call_process_id: Octets<'a> = 20 Reject [O O O O],
+        /// What v1 says of it.
+        may status: RicControlStatus = 24 Reject [M M _ _],
+        /// The service model's outcome.
+        may outcome: Octets<'a> = 32 Reject [O O O O],
+    }
+
+    /// RIC CONTROL FAILURE (E2AP v03.01 9.1.1.10).
+    RicControlFailure<'a> = Unsuccessful RIC_CONTROL {
+        /// That of the request.
+        must request_id: RicRequestId = 29 Reject [M M M M],
+        /// That of the request.
+        must ran_function_id: RanFunctionId = 5 Reject [M M M M],
+        /// That of the request.
+        may call_process_id: Octets<'a> = 20 Reject [O O O O],
+        /// Why.
+        must cause: Cause = 1 Ignore [M M M M],
+        /// The service model's outcome.
+        may outcome: Octets<'a> = 32 Reject [O O O O],
+        /// What was wrong.
+        may criticality_diagnostics: CriticalityDiagnostics<'a> = 2 Ignore [_ _ _ O],
+    }
+}

@@ -1,0 +1,28 @@
+//! RIC Indication (E2AP v03.01 8.2.5): what a subscription brings.
+
+use per::Octets;
+
+use crate::message::messages;
+use crate::{RanFunctionId, RicActionId, RicIndicationSn, RicIndicationType, RicRequestId};
+
+messages! {
+    /// RIC INDICATION (E2AP v03.01 9.1.1.7).
+    RicIndication<'a> = Initiating RIC_INDICATION {
+        /// The subscription.
+        must request_id: RicRequestId = 29 Reject [M M M M],
+        /// The function it is with.
+        must ran_function_id: RanFunctionId = 5 Reject [M M M M],
+        /// The action that made it.
+        must action_id: RicActionId = 15 Reject [M M M M],
+        /// Its number.
+        may sn: RicIndicationSn = 27 Reject [O O O O],
+        /// Report or insert.
+        must kind: RicIndicationType = 28 Reject [M M M M],
+        /// The service model's header.
+        must header: Octets<'a> = 25 Reject [M M M M],
+        /// The service model's message.
+        must message: Octets<'a> = 26 Reject [M M M M],
+        /// The process that waits for a control.
+        may call_process_id: Octets<'a> = 20 Reject [O O O O],
+    }
+}

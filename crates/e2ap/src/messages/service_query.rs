@@ -1,0 +1,15 @@
+//! RIC Service Query (E2AP v03.01 8.3.5): the RIC asks a node to tell its functions again.
+
+use crate::items::Items;
+use crate::message::messages;
+use crate::{RanFunctionIdItem, TransactionId};
+
+messages! {
+    /// RIC SERVICE QUERY (E2AP v03.01 9.1.2.10).
+    RicServiceQuery<'a> = Initiating RIC_SERVICE_QUERY {
+        /// Pairs the update with this.
+        may transaction_id: TransactionId = 49 Reject [_ _ M M],
+        /// What the RIC believes.
+        may ran_functions_accepted: Items<'a, RanFunctionIdItem> = 9 Reject [O O O O],
+    }
+}

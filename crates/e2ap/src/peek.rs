@@ -1,0 +1,205 @@
+//! Reading only what routing needs.
+//!
+//! [`indication`] is the fast path: it reads an indication's ids and finds its payload, without building anything.
+//! What it accepts the full decoder accepts too, with the same values, in every version (they share this message's
+//! wire format); whatever is out of the ordinary it leaves to the full decoder: fragments (from 16384 octets on),
+//! unknown or repeated IEs, extensions, a missing IE. It does not look at criticalities and padding bits.
+//!
+//! [`outline`] is the other end: the little that can be told even of a PDU that the full decoder refused, so that the
+//! answer can name the request it answers.
+
+use crate::{
+    Criticality, Kind, ProcedureCode, RanFunctionId, RicActionId, RicIndicationSn, RicIndicationType, RicRequestId,
+    TransactionId,
+};
+
+/// What [`indication`] finds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Indication<'a> {
+    /// The subscription.
+    pub request_id: RicRequestId,
+    /// The function it is with.
+    pub ran_function_id: RanFunctionId,
+    /// The action that made it.
+    pub action_id: RicActionId,
+    /// Its number.
+    pub sn: Option<RicIndicationSn>,
+    /// Report or insert.
+    pub kind: RicIndicationType,
+    /// The service model's header.
+    pub header: &'a [u8],
+    /// The service model's message.
+    pub message: &'a [u8],
+    /// The process that waits for a control.
+    pub call_process_id: Option<&'a [u8]>,
+}
+
+/// A position in a PDU whose parts are all octet-aligned.
+#[derive(Clone, Copy)]
+struct Cursor<'a>(&'a [u8]);
+
+impl<'a> Cursor<'a> {
+    #[inline]
+    fn octet(&mut self) -> Option<u8> {
+        let (&first, rest) = self.0.split_first()?;
+        self.0 = rest;
+        Some(first)
+    }
+
+    #[inline]
+    fn pair(&mut self) -> Option<u16> {
+        let (pair, rest) = self.0.split_first_chunk::<2>()?;
+        self.0 = rest;
+        Some(u16::from_be_bytes(*pair))
+    }
+
+    /// A value behind its length, not in fragments.
+    #[inline]
+    fn sized(&mut self) -> Option<&'a [u8]> {
+        let first = self.octet()?;
+        let length = match first {
+            0..0x80 => usize::from(first),
+            0x80..0xC0 => usize::from(first & 0x3F) << 8 | usize::from(self.octet()?),
+            _ => return None,
+        };
+        let (value, rest) = self.0.split_at_checked(length)?;
+        self.0 = rest;
+        Some(value)
+    }
+}
+
+/// Reads an indication's ids and finds its payload, or leaves the PDU to [`crate::decode`] by `None`.
+#[inline]
+#[must_use]
+pub fn indication(pdu: &[u8]) -> Option<Indication<'_>> {
+    let mut cursor = Cursor(pdu);
+    // initiating message without extension, whatever the padding
+    if cursor.octet()? >> 5 != 0 || cursor.octet()? != ProcedureCode::RIC_INDICATION.0 {
+        return None;
+    }
+    if cursor.octet()? >> 6 > 2 {
+        return None;
+    }
+    let mut ies = Cursor(cursor.sized()?);
+    if !cursor.0.is_empty() || ies.octet()? & 0x80 != 0 {
+        return None;
+    }
+    let (mut request_id, mut ran_function_id, mut action_id, mut sn) = (None, None, None, None);
+    let (mut kind, mut header, mut message, mut call_process_id) = (None, None, None, None);
+    for _ in 0..ies.pair()? {
+        let id = ies.pair()?;
+        if ies.octet()? >> 6 > 2 {
+            return None;
+        }
+        let value = ies.sized()?;
+        match (id, value) {
+            (29, &[flags, r1, r0, i1, i0]) if flags & 0x80 == 0 && request_id.is_none() => {
+                request_id = Some(RicRequestId {
+                    requestor: u16::from_be_bytes([r1, r0]),
+                    instance: u16::from_be_bytes([i1, i0]),
+                });
+            }
+            (5, &[f1, f0]) if f1 < 16 && ran_function_id.is_none() => {
+                ran_function_id = Some(RanFunctionId(u16::from_be_bytes([f1, f0])));
+            }
+            (15, &[action]) if action_id.is_none() => action_id = Some(RicActionId(action)),
+            (27, &[s1, s0]) if sn.is_none() => sn = Some(RicIndicationSn(u16::from_be_bytes([s1, s0]))),
+            (28, &[bits]) if bits & 0x80 == 0 && kind.is_none() => {
+                kind = Some(if bits & 0x40 == 0 { RicIndicationType::Report } else { RicIndicationType::Insert });
+            }
+            (25, _) if header.is_none() => header = Some(octet_string(value)?),
+            (26, _) if message.is_none() => message = Some(octet_string(value)?),
+            (20, _) if call_process_id.is_none() => call_process_id = Some(octet_string(value)?),
+            _ => return None,
+        }
+    }
+    if !ies.0.is_empty() {
+        return None;
+    }
+    Some(Indication {
+        request_id: request_id?,
+        ran_function_id: ran_function_id?,
+        action_id: action_id?,
+        sn,
+        kind: kind?,
+        header: header?,
+        message: message?,
+        call_process_id,
+    })
+}
+
+/// An OCTET STRING that fills its open type.
+#[inline]
+fn octet_string(value: &[u8]) -> Option<&[u8]> {
+    let mut cursor = Cursor(value);
+    let octets = cursor.sized()?;
+    cursor.0.is_empty().then_some(octets)
+}
+
+/// What [`outline`] finds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Outline {
+    /// Which message of its procedure.
+    pub kind: Kind,
+    /// Its procedure, known or not.
+    pub procedure_code: ProcedureCode,
+    /// The procedure's criticality.
+    pub criticality: Criticality,
+    /// TransactionID, where one was found.
+    pub transaction_id: Option<TransactionId>,
+    /// RIC Request ID, where one was found.
+    pub request_id: Option<RicRequestId>,
+    /// RAN Function ID, where one was found.
+    pub ran_function_id: Option<RanFunctionId>,
+}
+
+/// Tells what can be told of any PDU, however broken it is behind its first octets.
+#[must_use]
+pub fn outline(pdu: &[u8]) -> Option<Outline> {
+    let mut cursor = Cursor(pdu);
+    let kind = match cursor.octet()? >> 5 {
+        0 => Kind::Initiating,
+        1 => Kind::Successful,
+        2 => Kind::Unsuccessful,
+        _ => return None,
+    };
+    let procedure_code = ProcedureCode(cursor.octet()?);
+    let criticality = match cursor.octet()? >> 6 {
+        0 => Criticality::Reject,
+        1 => Criticality::Ignore,
+        2 => Criticality::Notify,
+        _ => return None,
+    };
+    let mut outline =
+        Outline { kind, procedure_code, criticality, transaction_id: None, request_id: None, ran_function_id: None };
+    // Where the walk ends, for whatever reason, what was found so far is the answer.
+    let _ = ids(cursor, &mut outline);
+    Some(outline)
+}
+
+fn ids(mut cursor: Cursor<'_>, outline: &mut Outline) -> Option<()> {
+    // The ids come first: the first fragment of a fragmented message, or what there is of a truncated one, will do.
+    match cursor.octet()? {
+        0..0x80 | 0xC0.. => {}
+        _ => drop(cursor.octet()?),
+    }
+    cursor.octet()?;
+    for _ in 0..cursor.pair()? {
+        let id = cursor.pair()?;
+        cursor.octet()?;
+        match (id, cursor.sized()?) {
+            (49, &[flags, transaction]) if flags & 0x80 == 0 => {
+                outline.transaction_id = Some(TransactionId(transaction.into()));
+            }
+            (29, &[_, r1, r0, i1, i0, ..]) => {
+                outline.request_id = Some(RicRequestId {
+                    requestor: u16::from_be_bytes([r1, r0]),
+                    instance: u16::from_be_bytes([i1, i0]),
+                });
+            }
+            (5, &[f1, f0]) if f1 < 16 => outline.ran_function_id = Some(RanFunctionId(u16::from_be_bytes([f1, f0]))),
+            _ => {}
+        }
+    }
+    Some(())
+}
