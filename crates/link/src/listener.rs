@@ -147,10 +147,13 @@ fn accept_socket(listener: &OwnedFd, reserve: &mut Option<OwnedFd>) -> Result<Op
             | Errno::PERM
             | Errno::TIMEDOUT => {}
             Errno::MFILE | Errno::NFILE | Errno::NOBUFS | Errno::NOMEM => {
+                // The kernel says so even when nobody waits: free the reserve, and see.
                 drop(reserve.take());
-                drop(rustix::net::accept_with(listener, SocketFlags::CLOEXEC | SocketFlags::NONBLOCK));
+                let turned_away = rustix::net::accept_with(listener, SocketFlags::CLOEXEC | SocketFlags::NONBLOCK);
+                let nobody = matches!(turned_away, Err(Errno::AGAIN));
+                drop(turned_away);
                 *reserve = new_reserve().ok();
-                return Err(Error::TurnedAway(errno.into()));
+                return if nobody { Ok(None) } else { Err(Error::TurnedAway(errno.into())) };
             }
             _ => return Err(Error::Io { operation: "accept", source: errno.into() }),
         }

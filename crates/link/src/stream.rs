@@ -4,6 +4,7 @@ use std::io;
 use std::io::IoSlice;
 use std::net::SocketAddr;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 
 use rustix::io::Errno;
@@ -76,7 +77,13 @@ impl StreamLink {
         let is_ipv6 = socket.domain()? == Domain::IPV6;
         while let Some(address) = self.untried.pop() {
             let address = if is_ipv6 { mapped(address) } else { address };
-            match socket.connect(&address.into()) {
+            let address = SockAddr::from(address);
+            let connected = match socket.connect(&address) {
+                // Linux: the first call after a failed attempt only acknowledges that failure.
+                Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => socket.connect(&address),
+                other => other,
+            };
+            match connected {
                 Ok(()) => return Ok(()),
                 Err(error) if error.raw_os_error() == Some(libc::EINPROGRESS) => return Ok(()),
                 Err(error) => why = error,
@@ -235,7 +242,9 @@ pub(crate) fn listen_unix(path: &Path, config: &Config) -> io::Result<OwnedFd> {
     let socket = new_socket()?;
     set_buffers(&socket, config)?;
     if let Err(error) = socket.bind(&address) {
+        // A file that is no socket refuses connections too.
         let is_stale = error.kind() == io::ErrorKind::AddrInUse
+            && std::fs::symlink_metadata(path)?.file_type().is_socket()
             && matches!(new_socket()?.connect(&address), Err(e) if e.kind() == io::ErrorKind::ConnectionRefused);
         if !is_stale {
             return Err(error);
@@ -250,4 +259,36 @@ pub(crate) fn listen_unix(path: &Path, config: &Config) -> io::Result<OwnedFd> {
 /// The URL of a TCP socket's own or its peer's address.
 pub(crate) fn tcp_address(address: &SocketAddr) -> Address {
     Address::Tcp { host: crate::resolve::host_of(address), port: address.port() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::net::TcpListener;
+    use std::time::{Duration, Instant};
+
+    /// Connects to the addresses of which only the last is listened on, or none.
+    fn connect(hosts: &[&str], listened: bool) -> io::Result<StreamLink> {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let listener = listened.then_some(listener);
+        let addresses = hosts.iter().map(|host| SocketAddr::new(host.parse().unwrap(), port)).collect();
+        let mut link = StreamLink::connect_tcp(addresses, &Config::default())?;
+        let descriptor = format!("{:?}", link.as_fd());
+        let begun = Instant::now();
+        while !link.finish_connect()? {
+            assert!(begun.elapsed() < Duration::from_secs(10));
+        }
+        assert_eq!(format!("{:?}", link.as_fd()), descriptor, "what the caller polls stays the same");
+        listener.expect("connected").accept().unwrap();
+        Ok(link)
+    }
+
+    #[test]
+    fn the_next_address_is_tried_when_one_refuses() {
+        connect(&["::1", "127.0.0.2", "127.0.0.1"], true).unwrap();
+        connect(&["127.0.0.2", "127.0.0.1"], true).unwrap();
+        let error = connect(&["::1", "127.0.0.1"], false).err().unwrap();
+        assert_eq!(error.kind(), io::ErrorKind::ConnectionRefused);
+    }
 }

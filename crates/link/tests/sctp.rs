@@ -4,7 +4,11 @@
 
 mod suite;
 
-use ferric_link::{Address, Config, Error, Listener};
+use std::time::Duration;
+
+use ferric_link::{
+    Address, Class, Config, Error, Events, Interest, Link, Listener, PathEvent, Poll, Ppid, Scratch, State, StreamId,
+};
 use suite::Kind;
 
 /// Whether SCTP can be tested here. The runner promises it: then its lack is a failure.
@@ -40,3 +44,125 @@ macro_rules! on_every_kind {
 }
 
 suite::for_every_test!(on_every_kind);
+
+fn wait_readable(source: &impl std::os::fd::AsFd) {
+    let poll = Poll::new().unwrap();
+    poll.add(source, 0, Interest::READ).unwrap();
+    let mut events = Events::with_capacity(1);
+    poll.wait(&mut events, Some(Duration::from_secs(10))).unwrap();
+    assert!(events.iter().next().is_some(), "nothing arrives");
+}
+
+fn connected(address: &str) -> (Listener, Link, Link) {
+    let mut listener = Listener::bind(&address.parse().unwrap(), &Config::default()).unwrap();
+    let mut client = Link::connect(listener.local_address(), &Config::default()).unwrap();
+    wait_readable(&listener);
+    let server = listener.accept().unwrap().unwrap();
+    while client.finish_connect().unwrap() == State::Connecting {
+        std::thread::yield_now();
+    }
+    (listener, client, server)
+}
+
+/// Receives one message as a program that knows nothing of this crate would; returns its octets, its stream, and its payload
+/// protocol identifier as it was on the wire.
+#[allow(unsafe_code, reason = "SCTP's control messages have no safe binding")]
+fn receive_raw(socket: &socket2::Socket) -> (Vec<u8>, u16, [u8; 4]) {
+    use std::os::fd::AsRawFd;
+    let mut bytes = vec![0_u8; 1000];
+    let mut control = [0_u64; 16];
+    let mut vector = libc::iovec { iov_base: bytes.as_mut_ptr().cast(), iov_len: bytes.len() };
+    // SAFETY: `msghdr` is plain data, for which zero is a value.
+    let mut header: libc::msghdr = unsafe { std::mem::zeroed() };
+    header.msg_iov = &raw mut vector;
+    header.msg_iovlen = 1;
+    header.msg_control = control.as_mut_ptr().cast();
+    header.msg_controllen = size_of_val(&control) as _;
+    // SAFETY: the header points to one vector, the vector to `bytes` and the header to `control`, all alive and writable.
+    let octets = unsafe { libc::recvmsg(socket.as_raw_fd(), &raw mut header, 0) };
+    bytes.truncate(usize::try_from(octets).expect("a message"));
+    // struct cmsghdr: length (8 octets), level, type; then struct sctp_rcvinfo: stream, number, flags, padding, identifier.
+    let control: Vec<u8> = control.iter().flat_map(|word| word.to_ne_bytes()).collect();
+    let word = |at: usize| *control[at..].first_chunk::<4>().unwrap();
+    assert_eq!((i32::from_ne_bytes(word(8)), i32::from_ne_bytes(word(12))), (libc::IPPROTO_SCTP, 3));
+    (bytes, u16::from_ne_bytes([control[16], control[17]]), word(24))
+}
+
+#[test]
+fn stream_and_payload_protocol_are_on_the_wire_as_e2_wants_them() {
+    if !has_sctp() {
+        return;
+    }
+    for (ppid, wire) in [(Ppid::E2_CP, [0, 0, 0, 70]), (Ppid::E2_UP, [0, 0, 0, 71]), (Ppid::E2_DU, [0, 0, 0, 72])] {
+        let protocol = Some(socket2::Protocol::SCTP);
+        let plain = socket2::Socket::new(socket2::Domain::IPV4, socket2::Type::STREAM, protocol).unwrap();
+        set_receive_info(&plain);
+        plain.bind(&"127.0.0.1:0".parse::<std::net::SocketAddr>().unwrap().into()).unwrap();
+        plain.listen(1).unwrap();
+        let port = plain.local_addr().unwrap().as_socket().unwrap().port();
+        let address = Address::Sctp { hosts: vec!["127.0.0.1".into()], port };
+        let config = Config { sctp_ppid: ppid, ..Config::default() };
+        let mut link = Link::connect(&address, &config).unwrap();
+        let (peer, _) = plain.accept().unwrap();
+        while link.finish_connect().unwrap() == State::Connecting {
+            std::thread::yield_now();
+        }
+        link.send(StreamId(3), &[b"set", b"up"], Class::Keep).unwrap();
+        link.flush().unwrap();
+        assert_eq!(receive_raw(&peer), (b"setup".to_vec(), 3, wire));
+        // Any identifier is accepted: a plain send has 0.
+        peer.send(b"answer").unwrap();
+        wait_readable(&link);
+        let mut got = Vec::new();
+        while got.is_empty() {
+            link.receive(&mut Scratch::new(), 1000, &mut |_, pdu: &[u8]| got.extend_from_slice(pdu)).unwrap();
+        }
+        assert_eq!(got, b"answer");
+    }
+}
+
+#[allow(unsafe_code, reason = "SCTP's options have no safe binding")]
+fn set_receive_info(socket: &socket2::Socket) {
+    use std::os::fd::AsRawFd;
+    let on = 1_i32;
+    // SAFETY: the kernel reads the four octets of `on`.
+    let result = unsafe { libc::setsockopt(socket.as_raw_fd(), libc::IPPROTO_SCTP, 32, (&raw const on).cast(), 4) };
+    assert_eq!(result, 0, "SCTP_RECVRCVINFO");
+}
+
+#[test]
+fn every_address_of_a_listener_is_in_the_association() {
+    if !has_sctp() {
+        return;
+    }
+    let (listener, client, _server) = connected("sctp://127.0.0.1,127.0.0.2:0");
+    let Address::Sctp { port, .. } = listener.local_address() else { unreachable!() };
+    assert_eq!(client.peer(), listener.local_address());
+    // Columns LPORT and RPORT, then the local addresses, `<->`, and the remote ones.
+    let associations = std::fs::read_to_string("/proc/net/sctp/assocs").unwrap();
+    let ours = associations.lines().find(|line| {
+        let (local, _) = line.split_once("<->").unwrap_or_default();
+        local.split_whitespace().nth(12) == Some(&port.to_string())
+    });
+    let (_, remote) = ours.and_then(|line| line.split_once("<->")).unwrap_or_else(|| panic!("{associations}"));
+    assert!(remote.contains("127.0.0.1") && remote.contains("127.0.0.2"), "{remote}");
+}
+
+#[test]
+fn a_peer_that_shuts_down_is_told_as_a_path_event() {
+    if !has_sctp() {
+        return;
+    }
+    let (_listener, client, mut server) = connected("sctp://127.0.0.1:0");
+    client.close();
+    let mut scratch = Scratch::new();
+    let error = loop {
+        wait_readable(&server);
+        if let Err(error) = server.receive(&mut scratch, 1 << 16, &mut |_, _| ()) {
+            break error;
+        }
+    };
+    assert!(matches!(error, Error::Closed), "{error:?}");
+    let events: Vec<_> = std::iter::from_fn(|| server.poll_path_event()).collect();
+    assert!(events.contains(&PathEvent::ShuttingDown), "{events:?}");
+}
