@@ -1,3 +1,16 @@
 //! E2 service models: what stands in the octet strings that E2AP carries.
+//!
+//! Each model is a module and a Cargo feature: [`kpm`] (measurements) and [`hw`] (a ping of ours). What models share is
+//! in [`common`]. Types are plain Rust, borrowed from the bytes they were read from; `into_owned` makes them free of
+//! those. Lists live in an [`Arena`] that is used again for every message.
+//!
+//! Who wants the raw octets takes them from the E2AP message: nothing here stands in between.
 
 #![forbid(unsafe_code)]
+
+mod arena;
+pub mod common;
+#[cfg(feature = "kpm")]
+pub mod kpm;
+
+pub use arena::{Arena, KEEP_OCTETS};

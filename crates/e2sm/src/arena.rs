@@ -1,0 +1,77 @@
+//! Where decoded lists live: one block of memory, used again for every message.
+
+use bumpalo::Bump;
+use bumpalo::collections::Vec as BumpVec;
+use per::{Error, List, Store};
+
+/// Memory that [`Arena::reset`] keeps for the next message. What a single huge message took beyond it is given back.
+pub const KEEP_OCTETS: usize = 4 << 20;
+
+/// Room that a list's announced length may take before any item has arrived.
+const PROMISE_OCTETS: usize = 16 << 10;
+
+/// Memory for the lists of one message.
+///
+/// The values of a message borrow from the arena; once they are gone, `reset` makes room for the next. After the
+/// first few messages nothing is allocated any more.
+///
+/// ```
+/// # use e2sm::Arena;
+/// # #[cfg(feature = "kpm")]
+/// # fn main() -> Result<(), per::Error> {
+/// use e2sm::kpm::{IndicationMessage, Revision};
+/// # let messages: [&[u8]; 0] = [];
+///
+/// let mut arena = Arena::new();
+/// for bytes in messages {
+///     arena.reset();
+///     let message = IndicationMessage::decode(bytes, Revision::V3_00, &arena)?;
+///     // ... look at `message`
+/// }
+/// # Ok(())
+/// # }
+/// # #[cfg(not(feature = "kpm"))]
+/// # fn main() {}
+/// ```
+#[derive(Debug, Default)]
+pub struct Arena {
+    bump: Bump,
+}
+
+impl Arena {
+    /// An arena that has no memory yet.
+    #[must_use]
+    pub fn new() -> Self {
+        Arena::default()
+    }
+
+    /// Makes the room of the last message free for the next.
+    pub fn reset(&mut self) {
+        if self.bump.allocated_bytes() > KEEP_OCTETS {
+            self.bump = Bump::new();
+        } else {
+            self.bump.reset();
+        }
+    }
+}
+
+/// Nothing that is decoded into an arena owns memory elsewhere: the arena forgets its values without dropping them.
+impl<'a> Store<'a> for &'a Arena {
+    #[inline]
+    fn list<T>(
+        self,
+        count: usize,
+        mut next: impl FnMut(Option<&T>) -> Result<Option<T>, Error>,
+    ) -> Result<List<'a, T>, Error> {
+        let promised = count.min(PROMISE_OCTETS / size_of::<T>().max(1));
+        let mut items = BumpVec::with_capacity_in(promised, &self.bump);
+        while let Some(item) = next(items.last())? {
+            items.push(item);
+        }
+        Ok(List::Borrowed(items.into_bump_slice()))
+    }
+
+    fn keep(self, octets: Vec<u8>) -> Option<&'a [u8]> {
+        Some(self.bump.alloc_slice_copy(&octets))
+    }
+}

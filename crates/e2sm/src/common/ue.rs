@@ -1,0 +1,237 @@
+//! UEs, their slices and QoS classes.
+
+use per::{List, Per};
+
+use super::{CellRnti, GlobalEnbId, GlobalGnbId, GlobalNgEnbId, GlobalNgRanNodeId, Guami, Gummei};
+
+/// AMF-UE-NGAP-ID, 0 to 2^40 - 1 (TS 38.413).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Per)]
+#[per(range = 0..=1_099_511_627_775)]
+pub struct AmfUeNgapId(pub i64);
+
+/// GNB-CU-UE-F1AP-ID (TS 38.473).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Per)]
+pub struct GnbCuUeF1apId(pub u32);
+
+/// GNB-CU-CP-UE-E1AP-ID (TS 37.483).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Per)]
+pub struct GnbCuCpUeE1apId(pub u32);
+
+/// NG-RANnodeUEXnAPID (TS 38.423).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Per)]
+pub struct NgRanNodeUeXnapId(pub u32);
+
+/// NGENB-CU-UE-W1AP-ID (TS 37.473).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Per)]
+pub struct NgEnbCuUeW1apId(pub u32);
+
+/// MME-UE-S1AP-ID (TS 36.413).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Per)]
+pub struct MmeUeS1apId(pub u32);
+
+/// ENB-UE-X2AP-ID (TS 36.423).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Per)]
+#[per(range = 0..=4095)]
+pub struct EnbUeX2apId(pub u16);
+
+/// ENB-UE-X2AP-ID-Extension (TS 36.423).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Per)]
+#[per(range = 0..=4095, extensible)]
+pub struct EnbUeX2apIdExtension(pub u16);
+
+/// RANUEID: the UE's name that all parts of a RAN node agree on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Per)]
+pub struct RanUeId(pub [u8; 8]);
+
+/// UEID: a UE, by the names that the kind of node has for it.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Per)]
+#[per(extensible)]
+pub enum UeId<'a> {
+    /// In a gNB, or its CU-CP.
+    Gnb(UeIdGnb<'a>),
+    /// In a gNB-DU.
+    GnbDu(UeIdGnbDu),
+    /// In a gNB-CU-UP.
+    GnbCuUp(UeIdGnbCuUp),
+    /// In an ng-eNB, or its CU.
+    NgEnb(UeIdNgEnb),
+    /// In an ng-eNB-DU.
+    NgEnbDu(UeIdNgEnbDu),
+    /// In an en-gNB.
+    EnGnb(UeIdEnGnb<'a>),
+    /// In an eNB.
+    Enb(UeIdEnb),
+}
+
+/// UEID-GNB.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Per)]
+#[per(extensible)]
+pub struct UeIdGnb<'a> {
+    /// The UE at its AMF.
+    pub amf_ue_ngap_id: AmfUeNgapId,
+    /// The AMF.
+    pub guami: Guami,
+    /// The UE on F1, where CU and DU are apart; more than one with NR-DC only.
+    #[per(size = 1..=4)]
+    pub gnb_cu_ue_f1ap_id_list: Option<List<'a, GnbCuUeF1apIdItem>>,
+    /// The UE on E1, where CP and UP are apart.
+    #[per(size = 1..=65535)]
+    pub gnb_cu_cp_ue_e1ap_id_list: Option<List<'a, GnbCuCpUeE1apIdItem>>,
+    /// The UE within the node.
+    pub ran_ueid: Option<RanUeId>,
+    /// The UE at the master node, under dual connectivity.
+    pub m_ng_ran_ue_xnap_id: Option<NgRanNodeUeXnapId>,
+    /// No longer used.
+    pub global_gnb_id: Option<GlobalGnbId>,
+    /// The master node, told by the secondary one under dual connectivity.
+    #[per(addition)]
+    pub global_ng_ran_node_id: Option<GlobalNgRanNodeId>,
+    /// The UE in its cell (E2SM v05.00).
+    #[per(addition)]
+    pub cell_rnti: Option<CellRnti>,
+}
+
+/// UEID-GNB-CU-CP-F1AP-ID-Item.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Per)]
+#[per(extensible)]
+pub struct GnbCuUeF1apIdItem {
+    /// The UE on one F1.
+    pub gnb_cu_ue_f1ap_id: GnbCuUeF1apId,
+}
+
+/// UEID-GNB-CU-CP-E1AP-ID-Item.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Per)]
+#[per(extensible)]
+pub struct GnbCuCpUeE1apIdItem {
+    /// The UE on one E1.
+    pub gnb_cu_cp_ue_e1ap_id: GnbCuCpUeE1apId,
+}
+
+/// UEID-GNB-DU.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Per)]
+#[per(extensible)]
+pub struct UeIdGnbDu {
+    /// The UE on F1.
+    pub gnb_cu_ue_f1ap_id: GnbCuUeF1apId,
+    /// The UE within the node.
+    pub ran_ueid: Option<RanUeId>,
+    /// The UE in its cell (E2SM v05.00).
+    #[per(addition)]
+    pub cell_rnti: Option<CellRnti>,
+}
+
+/// UEID-GNB-CU-UP.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Per)]
+#[per(extensible)]
+pub struct UeIdGnbCuUp {
+    /// The UE on E1.
+    pub gnb_cu_cp_ue_e1ap_id: GnbCuCpUeE1apId,
+    /// The UE within the node.
+    pub ran_ueid: Option<RanUeId>,
+}
+
+/// UEID-NG-ENB.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Per)]
+#[per(extensible)]
+pub struct UeIdNgEnb {
+    /// The UE at its AMF.
+    pub amf_ue_ngap_id: AmfUeNgapId,
+    /// The AMF.
+    pub guami: Guami,
+    /// The UE on W1, where CU and DU are apart.
+    pub ng_enb_cu_ue_w1ap_id: Option<NgEnbCuUeW1apId>,
+    /// The UE at the master node, under dual connectivity.
+    pub m_ng_ran_ue_xnap_id: Option<NgRanNodeUeXnapId>,
+    /// No longer used.
+    pub global_ng_enb_id: Option<GlobalNgEnbId>,
+    /// The master node, told by the secondary one under dual connectivity.
+    #[per(addition)]
+    pub global_ng_ran_node_id: Option<GlobalNgRanNodeId>,
+    /// The UE in its cell (E2SM v05.00).
+    #[per(addition)]
+    pub cell_rnti: Option<CellRnti>,
+}
+
+/// UEID-NG-ENB-DU.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Per)]
+#[per(extensible)]
+pub struct UeIdNgEnbDu {
+    /// The UE on W1.
+    pub ng_enb_cu_ue_w1ap_id: NgEnbCuUeW1apId,
+    /// The UE in its cell (E2SM v05.00).
+    #[per(addition)]
+    pub cell_rnti: Option<CellRnti>,
+}
+
+/// UEID-EN-GNB.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Per)]
+#[per(extensible)]
+pub struct UeIdEnGnb<'a> {
+    /// The UE at the master eNB.
+    pub m_enb_ue_x2ap_id: EnbUeX2apId,
+    /// More bits of it.
+    pub m_enb_ue_x2ap_id_extension: Option<EnbUeX2apIdExtension>,
+    /// The master eNB.
+    pub global_enb_id: GlobalEnbId,
+    /// The UE on F1, where CU and DU are apart.
+    pub gnb_cu_ue_f1ap_id: Option<GnbCuUeF1apId>,
+    /// The UE on E1, where CP and UP are apart.
+    #[per(size = 1..=65535)]
+    pub gnb_cu_cp_ue_e1ap_id_list: Option<List<'a, GnbCuCpUeE1apIdItem>>,
+    /// The UE within the node.
+    pub ran_ueid: Option<RanUeId>,
+    /// The UE in its cell (E2SM v05.00).
+    #[per(addition)]
+    pub cell_rnti: Option<CellRnti>,
+}
+
+/// UEID-ENB.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Per)]
+#[per(extensible)]
+pub struct UeIdEnb {
+    /// The UE at its MME.
+    pub mme_ue_s1ap_id: MmeUeS1apId,
+    /// The MME.
+    pub gummei: Gummei,
+    /// The UE at the master eNB, under dual connectivity.
+    pub m_enb_ue_x2ap_id: Option<EnbUeX2apId>,
+    /// More bits of it.
+    pub m_enb_ue_x2ap_id_extension: Option<EnbUeX2apIdExtension>,
+    /// The master eNB, told by the secondary one under dual connectivity.
+    pub global_enb_id: Option<GlobalEnbId>,
+    /// The UE in its cell (E2SM v05.00).
+    #[per(addition)]
+    pub cell_rnti: Option<CellRnti>,
+}
+
+/// A slice/service type (TS 23.501 5.15.2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Per)]
+pub struct Sst(pub [u8; 1]);
+
+/// A slice differentiator (TS 23.501 5.15.2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Per)]
+pub struct Sd(pub [u8; 3]);
+
+/// S-NSSAI: a network slice.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Per)]
+#[per(extensible)]
+pub struct SNssai {
+    /// Its type.
+    pub sst: Sst,
+    /// Which of the slices of that type.
+    pub sd: Option<Sd>,
+}
+
+/// A 5G QoS identifier (TS 23.501 5.7.2.1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Per)]
+#[per(range = 0..=255, extensible)]
+pub struct FiveQi(pub u8);
+
+/// A QoS flow's identifier.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Per)]
+#[per(range = 0..=63, extensible)]
+pub struct QosFlowIdentifier(pub u8);
+
+/// A QoS class identifier (TS 23.203).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Per)]
+pub struct Qci(pub u8);
