@@ -145,7 +145,7 @@ pub fn expand(input: &DeriveInput, attributes: &Attributes, data: &DataEnum) -> 
             None => quote!(#pattern => #ident::#variant,),
         }
     });
-    let into_owned = out.into_owned(&quote!(match self { #(#owned_arms)* }));
+    let into_owned = out.owning(&quote!(match self { #(#owned_arms)* }));
     let describe_arms = all().map(|a| {
         let (pattern, field) = (a.pattern(), plain(a.ident));
         let value =

@@ -72,7 +72,7 @@ pub fn expand(input: &DeriveInput, attributes: &Attributes, data: &DataEnum) -> 
         &quote!(0),
     );
 
-    let into_owned = out.into_owned(&quote!(self));
+    let into_owned = out.owning(&quote!(self));
     let symbols = data.variants.iter().map(|variant| {
         let ident = &variant.ident;
         let symbol = plain(ident);

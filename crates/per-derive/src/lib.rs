@@ -148,7 +148,7 @@ impl<'i> Impl<'i> {
         }
     }
 
-    fn into_owned(&self, body: &TokenStream) -> TokenStream {
+    fn owning(&self, body: &TokenStream) -> TokenStream {
         let (any, owned) = (&self.any, &self.owned);
         quote! {
             #[automatically_derived]

@@ -23,7 +23,7 @@ pub fn expand(input: &DeriveInput, attributes: &Attributes, fields: &FieldsUnnam
         }
     });
     let encode = out.encode(&quote!(#write.map_err(|error| error.within(#name))), &hint);
-    let into_owned = out.into_owned(&{
+    let into_owned = out.owning(&{
         let ident = out.name;
         quote!(#ident(::per::IntoOwned::into_owned(self.0)))
     });

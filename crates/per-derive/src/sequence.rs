@@ -138,7 +138,7 @@ pub fn expand(input: &DeriveInput, attributes: &Attributes, fields: &FieldsNamed
         let field = c.ident;
         quote!(#field: ::per::IntoOwned::into_owned(self.#field))
     });
-    let into_owned = out.into_owned(&quote!(#ident { #(#owned),* }));
+    let into_owned = out.owning(&quote!(#ident { #(#owned),* }));
     let told = all().map(|c| {
         let (field, told) = (c.ident, plain(c.ident));
         if c.is_option {
