@@ -150,13 +150,13 @@ fn whole<'a, S: Store<'a>>(reader: &mut Reader<'a, S>, count: usize, aligned: bo
         return Ok(BitString::Short { value: reader.bits(count as u32)?, count: count as u8 });
     }
     let octets = reader.octets(count / 8)?;
-    if count % 8 == 0 {
+    if count.is_multiple_of(8) {
         return Ok(BitString::Long { octets: octets.into(), count });
     }
     // the last bits share their octet with what follows
     let mut octets = octets.to_vec();
     odd_bits(reader, count, &mut octets)?;
-    Ok(BitString::Long { octets: octets.into(), count })
+    Ok(BitString::Long { octets: Octets::kept(octets, reader.store()), count })
 }
 
 /// The bits behind the whole octets among `count` bits, as one more octet.
@@ -182,7 +182,7 @@ fn fragments<'a, S: Store<'a>>(reader: &mut Reader<'a, S>, first: usize) -> Resu
         odd_bits(reader, bits, &mut octets)?;
         count += bits;
         if last {
-            return Ok(BitString::Long { octets: octets.into(), count });
+            return Ok(BitString::Long { octets: Octets::kept(octets, reader.store()), count });
         }
     }
 }

@@ -24,8 +24,11 @@ pub trait Store<'a>: Copy {
         next: impl FnMut(Option<&T>) -> Result<Option<T>, Error>,
     ) -> Result<List<'a, T>, Error>;
 
-    /// Keeps octets that came in fragments, or `None` where this store has no place for them.
-    fn keep(self, octets: Vec<u8>) -> Option<&'a [u8]>;
+    /// Keeps octets that had to be put together, or gives them back where this store has no place for them.
+    ///
+    /// # Errors
+    /// The octets.
+    fn keep(self, octets: Vec<u8>) -> Result<&'a [u8], Vec<u8>>;
 }
 
 /// Lists in a `Vec` each; fragments in a [`Gather`], if there is one.
@@ -57,8 +60,11 @@ impl<'a> Store<'a> for Heap<'a> {
         Ok(List::Owned(items))
     }
 
-    fn keep(self, octets: Vec<u8>) -> Option<&'a [u8]> {
-        self.gather.map(|gather| gather.keep(octets))
+    fn keep(self, octets: Vec<u8>) -> Result<&'a [u8], Vec<u8>> {
+        match self.gather {
+            Some(gather) => Ok(gather.keep(octets)),
+            None => Err(octets),
+        }
     }
 }
 

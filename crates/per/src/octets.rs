@@ -72,6 +72,14 @@ impl<'a> Octets<'a> {
         }
     }
 
+    /// Octets that had to be put together. A store that forgets its values without dropping them keeps these too.
+    pub(crate) fn kept<S: Store<'a>>(octets: Vec<u8>, store: S) -> Self {
+        match store.keep(octets) {
+            Ok(octets) => Octets::from(octets),
+            Err(octets) => Octets::from(octets),
+        }
+    }
+
     /// The borrowed slice with its own lifetime, where the string is one.
     #[must_use]
     pub fn borrowed(&self) -> Option<&'a [u8]> {
@@ -222,7 +230,7 @@ fn whole<'a, S: Store<'a>>(reader: &mut Reader<'a, S>, count: usize, is_bit_fiel
     if is_bit_field && reader.position() & 7 != 0 {
         // across octets, hence not a slice of the input
         let octets = (0..count).map(|_| reader.bits(8).map(|octet| octet as u8)).collect::<Result<Vec<_>, _>>()?;
-        return Ok(octets.into());
+        return Ok(Octets::kept(octets, reader.store()));
     }
     Ok(Octets(Repr::Slice(reader.octets(count)?)))
 }

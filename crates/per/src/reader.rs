@@ -353,7 +353,7 @@ impl<'a, S: Store<'a>> Reader<'a, S> {
             }
             Length::Fragment(n) => {
                 let gathered = self.gather(n)?;
-                let bytes = self.store.keep(gathered).ok_or(Error::new(ErrorKind::Fragmented, at))?;
+                let bytes = self.store.keep(gathered).map_err(|_| Error::new(ErrorKind::Fragmented, at))?;
                 let end = bytes.len() * 8;
                 Ok(Reader { bytes, start: 0, pos: 0, end, depth: self.depth + 1, ..self.clone() })
             }

@@ -99,7 +99,7 @@ fn binary(value: f64) -> ([u8; 12], usize) {
     let mut out = [0; 12];
     let special = match value {
         v if v == 0.0 && v.is_sign_positive() => return (out, 0),
-        v if v == 0.0 => Some(0x43),
+        0.0 => Some(0x43),
         v if v == f64::INFINITY => Some(0x40),
         v if v == f64::NEG_INFINITY => Some(0x41),
         v if v.is_nan() => Some(0x42),

@@ -96,7 +96,10 @@ impl<'a, S: Store<'a>> DecodeSized<'a, S> for PrintableString<'a> {
         let bad = Error::new(ErrorKind::BadCharacter, at);
         let text = match octets.borrowed() {
             Some(octets) => Cow::Borrowed(ascii(octets).ok_or(bad)?),
-            None => Cow::Owned(ascii(&octets.to_cow()).ok_or(bad)?.to_owned()),
+            None => match reader.store().keep(octets.to_cow().into_owned()) {
+                Ok(octets) => Cow::Borrowed(ascii(octets).ok_or(bad)?),
+                Err(octets) => Cow::Owned(ascii(&octets).ok_or(bad)?.to_owned()),
+            },
         };
         Ok(PrintableString(text))
     }
