@@ -71,7 +71,7 @@ impl<'a> Store<'a> for &'a Arena {
         Ok(List::Borrowed(items.into_bump_slice()))
     }
 
-    fn keep(self, octets: Vec<u8>) -> Option<&'a [u8]> {
-        Some(self.bump.alloc_slice_copy(&octets))
+    fn keep(self, octets: Vec<u8>) -> Result<&'a [u8], Vec<u8>> {
+        Ok(self.bump.alloc_slice_copy(&octets))
     }
 }

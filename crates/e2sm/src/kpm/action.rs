@@ -21,6 +21,8 @@ pub struct ActionDefinition<'a> {
 super::message!(ActionDefinition, lists);
 
 /// The formats of an action definition.
+// one value a message, and boxes would take memory that an arena cannot give back
+#[allow(clippy::large_enum_variant)]
 #[derive(Clone, Debug, PartialEq, Per)]
 #[per(extensible)]
 pub enum ActionDefinitionFormats<'a> {
