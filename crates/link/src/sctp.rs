@@ -36,6 +36,7 @@ const SCTP_RESTART: u16 = 2;
 const SCTP_ADDR_AVAILABLE: i32 = 0;
 const SCTP_ADDR_UNREACHABLE: i32 = 1;
 const SCTP_ADDR_MADE_PRIM: i32 = 4;
+const SCTP_ADDR_CONFIRMED: i32 = 5;
 
 /// Octets of a `struct cmsghdr` up to its data.
 const CONTROL_HEADER_OCTETS: usize = size_of::<usize>() + 8;
@@ -210,8 +211,10 @@ impl SctpLink {
     ) -> Result<Received, Error> {
         let (buffer, spares) = scratch.parts();
         let mut received = Received::default();
+        // Notifications are not what the caller asked for, but spend its budget.
+        let mut spent_octets = 0;
         loop {
-            let room = (budget_octets - received.octets).div_ceil(SLOT_OCTETS).clamp(1, BATCH);
+            let room = (budget_octets - spent_octets).div_ceil(SLOT_OCTETS).clamp(1, BATCH);
             let mut slots = [Slot::default(); BATCH];
             let count = match receive_batch(self.socket.as_fd(), buffer, &mut slots[..room]) {
                 Ok(count) => count,
@@ -221,6 +224,7 @@ impl SctpLink {
             };
             for (slot, bytes) in slots[..count].iter().zip(buffer.chunks(SLOT_OCTETS)) {
                 let bytes = &bytes[..slot.octets];
+                spent_octets += bytes.len();
                 if slot.flags & MSG_NOTIFICATION != 0 {
                     match Notification::parse(bytes) {
                         Some(Notification::Path(event)) => on_path_event(event),
@@ -263,7 +267,7 @@ impl SctpLink {
             if count < room {
                 return Ok(received);
             }
-            if received.octets >= budget_octets {
+            if spent_octets >= budget_octets {
                 received.more = true;
                 return Ok(received);
             }
@@ -325,7 +329,7 @@ impl Notification {
                 let (address, _) = unpack_address(bytes.get(8..136)?)?;
                 let ip = address.ip().to_canonical();
                 match word(136)? {
-                    SCTP_ADDR_AVAILABLE => PathEvent::Reachable(ip),
+                    SCTP_ADDR_AVAILABLE | SCTP_ADDR_CONFIRMED => PathEvent::Reachable(ip),
                     SCTP_ADDR_UNREACHABLE => PathEvent::Unreachable(ip),
                     SCTP_ADDR_MADE_PRIM => PathEvent::Primary(ip),
                     _ => return None,

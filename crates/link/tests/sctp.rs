@@ -131,13 +131,20 @@ fn set_receive_info(socket: &socket2::Socket) {
 }
 
 #[test]
-fn every_address_of_a_listener_is_in_the_association() {
+fn every_address_of_a_listener_is_in_the_association_and_its_paths_are_told() {
     if !has_sctp() {
         return;
     }
-    let (listener, client, _server) = connected("sctp://127.0.0.1,127.0.0.2:0");
-    let Address::Sctp { port, .. } = listener.local_address() else { unreachable!() };
-    assert_eq!(client.peer(), listener.local_address());
+    let mut listener = Listener::bind(&"sctp://127.0.0.1,127.0.0.2:0".parse().unwrap(), &Config::default()).unwrap();
+    let Address::Sctp { port, .. } = *listener.local_address() else { unreachable!() };
+    // The client knows one address; the listener tells it of the other.
+    let first = Address::Sctp { hosts: vec!["127.0.0.1".into()], port };
+    let mut client = Link::connect(&first, &Config::default()).unwrap();
+    wait_readable(&listener);
+    let _server = listener.accept().unwrap().unwrap();
+    while client.finish_connect().unwrap() == State::Connecting {
+        std::thread::yield_now();
+    }
     // Columns LPORT and RPORT, then the local addresses, `<->`, and the remote ones.
     let associations = std::fs::read_to_string("/proc/net/sctp/assocs").unwrap();
     let ours = associations.lines().find(|line| {
@@ -146,6 +153,14 @@ fn every_address_of_a_listener_is_in_the_association() {
     });
     let (_, remote) = ours.and_then(|line| line.split_once("<->")).unwrap_or_else(|| panic!("{associations}"));
     assert!(remote.contains("127.0.0.1") && remote.contains("127.0.0.2"), "{remote}");
+    // The kernel tries the second path by itself, within some seconds, and tells when it works.
+    let second_path = PathEvent::Reachable("127.0.0.2".parse().unwrap());
+    let mut events = Vec::new();
+    while !events.contains(&second_path) {
+        wait_readable(&client);
+        client.receive(&mut Scratch::new(), 1 << 16, &mut |_, _| ()).unwrap();
+        events.extend(std::iter::from_fn(|| client.poll_path_event()));
+    }
 }
 
 #[test]
