@@ -120,6 +120,9 @@ impl Error {
     }
 
     /// Bits from the start of the PDU to what is wrong, where there is such a place.
+    ///
+    /// A message of 16384 octets or more comes in fragments: then they are counted from the start of its octets, put
+    /// together.
     #[must_use]
     pub fn bit(&self) -> Option<usize> {
         match self {

@@ -116,16 +116,27 @@ impl<'r, 'a> Container<'r, 'a> {
             self.marks.ies.push((row.id, criticality));
         }
         let mut inner = self.reader.open_type_reader().map_err(|source| self.broken(source))?;
-        match T::decode(&mut inner).and_then(|value| inner.finish().map(|()| value)) {
-            Ok(value) => *place = Some(value),
-            // E2AP v03.01 10.3.4: what is not comprehended and may be ignored does not spoil the message.
-            Err(_) if row.criticality != Criticality::Reject && row.presence[self.revision()] == Presence::Optional => {
-                self.unknown.push(UnknownIe { id: row.id, criticality: row.criticality, value: inner.whole() });
+        let (start, octets) = (inner.position(), inner.whole());
+        match T::decode(&mut inner).and_then(|value| self.reader.end_open_type(inner).map(|()| value)) {
+            Ok(value) => {
+                *place = Some(value);
+                Ok(())
             }
             Err(source) => {
-                return Err(self.fault(row.name, row.id, row.criticality, IeFault::Malformed(source)));
+                // octets put together from fragments have no place of their own in the PDU: the IE's is told
+                let bit = if start < bit { bit } else { source.bit };
+                self.malformed(row, octets, per::Error { bit, ..source })
             }
         }
+    }
+
+    /// E2AP v03.01 10.3.4: what is not comprehended and may be ignored does not spoil the message.
+    #[cold]
+    fn malformed(&mut self, row: &IeRow, value: &'a [u8], source: per::Error) -> Result<(), Error> {
+        if row.criticality == Criticality::Reject || row.presence[self.revision()] != Presence::Optional {
+            return Err(self.fault(row.name, row.id, row.criticality, IeFault::Malformed(source)));
+        }
+        self.unknown.push(UnknownIe { id: row.id, criticality: row.criticality, value });
         Ok(())
     }
 

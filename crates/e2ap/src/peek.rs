@@ -3,10 +3,13 @@
 //! [`indication`] is the fast path: it reads an indication's ids and finds its payload, without building anything.
 //! What it accepts the full decoder accepts too, with the same values, in every version (they share this message's
 //! wire format); whatever is out of the ordinary it leaves to the full decoder: fragments (from 16384 octets on),
-//! unknown or repeated IEs, extensions, a missing IE. It does not look at criticalities and padding bits.
+//! unknown or repeated IEs, extensions, a missing IE, octets behind a value. IEs may come in any order. Like the full
+//! decoder it takes any criticality (but not the value that is none) and does not look at padding bits; unlike it, it
+//! does not remember which criticalities were written.
 //!
 //! [`outline`] is the other end: the little that can be told even of a PDU that the full decoder refused, so that the
-//! answer can name the request it answers.
+//! answer can name the request it answers. It reads as far as IEs can be told apart and no further than the first
+//! fragment: E2AP puts the ids first.
 
 use crate::{
     Criticality, Kind, ProcedureCode, RanFunctionId, RicActionId, RicIndicationSn, RicIndicationType, RicRequestId,
@@ -178,11 +181,13 @@ pub fn outline(pdu: &[u8]) -> Option<Outline> {
 }
 
 fn ids(mut cursor: Cursor<'_>, outline: &mut Outline) -> Option<()> {
-    // The ids come first: the first fragment of a fragmented message, or what there is of a truncated one, will do.
-    match cursor.octet()? {
-        0..0x80 | 0xC0.. => {}
-        _ => drop(cursor.octet()?),
-    }
+    // the whole message or its first fragment, or what there is of it
+    let length = match cursor.octet()? {
+        first @ 0..0x80 => usize::from(first),
+        first @ 0x80..0xC0 => usize::from(first & 0x3F) << 8 | usize::from(cursor.octet()?),
+        first => usize::from(first & 0x3F) * 16384,
+    };
+    let mut cursor = Cursor(&cursor.0[..length.min(cursor.0.len())]);
     cursor.octet()?;
     for _ in 0..cursor.pair()? {
         let id = cursor.pair()?;
@@ -190,6 +195,10 @@ fn ids(mut cursor: Cursor<'_>, outline: &mut Outline) -> Option<()> {
         match (id, cursor.sized()?) {
             (49, &[flags, transaction]) if flags & 0x80 == 0 => {
                 outline.transaction_id = Some(TransactionId(transaction.into()));
+            }
+            // beyond 255 (9.2.33 is extensible): any whole number, of which those that fit are ours
+            (49, &[flags, count, ref number @ ..]) if flags & 0x80 != 0 && usize::from(count) == number.len() => {
+                outline.transaction_id = extended(number).map(TransactionId);
             }
             (29, &[_, r1, r0, i1, i0, ..]) => {
                 outline.request_id = Some(RicRequestId {
@@ -202,4 +211,13 @@ fn ids(mut cursor: Cursor<'_>, outline: &mut Outline) -> Option<()> {
         }
     }
     Some(())
+}
+
+/// A number in two's complement that is not negative and has at most 32 bits.
+fn extended(number: &[u8]) -> Option<u32> {
+    let (&first, _) = number.split_first()?;
+    if first & 0x80 != 0 {
+        return None;
+    }
+    number.iter().try_fold(0u32, |value, &octet| Some(value.checked_mul(256)? | u32::from(octet)))
 }

@@ -158,7 +158,7 @@ pub struct RicActionToBeSetup<'a> {
     /// What the node does afterwards.
     pub subsequent_action: Option<RicSubsequentAction>,
     /// From v3 on.
-    #[per(addition)]
+    #[per(addition, since = 3)]
     pub execution_order: Option<RicActionExecutionOrder>,
 }
 item!(RicActionToBeSetup<'a>: 19 Ignore 1..=16);

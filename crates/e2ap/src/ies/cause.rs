@@ -97,22 +97,22 @@ pub enum CauseRicRequest {
     /// Nothing finer is known.
     Unspecified,
     /// From v3 on.
-    #[per(addition)]
+    #[per(addition, since = 3)]
     RicSubscriptionEndTimeExpired,
     /// From v3 on.
-    #[per(addition)]
+    #[per(addition, since = 3)]
     RicSubscriptionEndTimeInvalid,
     /// The request id is in use; from v3 on.
-    #[per(addition)]
+    #[per(addition, since = 3)]
     DuplicateRicRequestId,
     /// From v3 on.
-    #[per(addition)]
+    #[per(addition, since = 3)]
     EventTriggerNotSupported,
     /// From v3 on.
-    #[per(addition)]
+    #[per(addition, since = 3)]
     RequestedInformationUnavailable,
     /// From v3 on.
-    #[per(addition)]
+    #[per(addition, since = 3)]
     InvalidInformationRequest,
 }
 

@@ -49,6 +49,6 @@ messages! {
         /// The service model's outcome.
         may outcome: Octets<'a> = 32 Reject [O O O O],
         /// What was wrong.
-        may criticality_diagnostics: CriticalityDiagnostics<'a> = 2 Ignore [_ _ _ O],
+        may criticality_diagnostics: CriticalityDiagnostics<'a> = 2 Ignore [_ _ O O],
     }
 }
