@@ -39,12 +39,12 @@ pub(crate) use item;
 /// A list of items, each in its container.
 ///
 /// Peers write other criticalities into the containers than E2AP's tables have (FlexRIC: reject for RAN functions).
-/// Nothing depends on them, since the items of a list are mandatory; they are kept, so that what was read encodes to
-/// the same bytes again.
+/// Nothing depends on them, since the items of a list are mandatory; what a list's last container said is kept for all
+/// of them, so that what such a peer wrote encodes to the same bytes again.
 #[derive(Clone)]
 pub struct Items<'a, T> {
     list: List<'a, T>,
-    /// What the containers said, where it was not the table's.
+    /// What the last container said, where it was not the table's.
     criticality: Option<Criticality>,
 }
 

@@ -19,14 +19,14 @@ pub struct RanFunctionItem<'a> {
 }
 item!(RanFunctionItem<'a>: 8 Ignore 1..=256, from 0 in v1);
 
-/// v01.00 and v01.01: the OID, where there is one, is an extension addition.
+/// v01.00, and v01.01, whose OID, where there is one, is an extension addition.
 #[derive(Per)]
 #[per(extensible)]
 struct RanFunctionItemV1<'a> {
     id: RanFunctionId,
     definition: Octets<'a>,
     revision: RanFunctionRevision,
-    #[per(addition, size = 1..=1000, extensible)]
+    #[per(addition, since = 1, size = 1..=1000, extensible)]
     oid: Option<PrintableString<'a>>,
 }
 
@@ -59,7 +59,6 @@ impl Encode for RanFunctionItem<'_> {
     fn encode(&self, writer: &mut Writer<'_>) -> Result<(), Error> {
         let RanFunctionItem { id, definition, revision, oid } = self.clone();
         match (writer.revision(), oid) {
-            (0, Some(_)) => Err(writer.error(ErrorKind::NotInRevision).within("RanFunctionItem.oid")),
             (..=V1_01, oid) => RanFunctionItemV1 { id, definition, revision, oid }.encode(writer),
             (_, Some(oid)) => RanFunctionItemV2 { id, definition, revision, oid }.encode(writer),
             (_, None) => Err(writer.error(ErrorKind::Missing).within("RanFunctionItem.oid")),
