@@ -1,3 +1,71 @@
 //! E2 procedures as machines that own no socket, no clock and no thread.
+//!
+//! | machine | is |
+//! |---|---|
+//! | [`Agent`] | an E2 node's side of one association |
+//! | [`Controller`] | a near-RT RIC's side of all its nodes, with the RAN database and the subscriptions |
+//! | [`XappHost`] | a RIC's side of the RIC-xApp protocol, an ordinary user of the controller |
+//! | [`XappClient`] | an xApp's side of it |
+//!
+//! All are driven alike. Something happens: an association opens or closes, a PDU comes, time passes, somebody
+//! commands. The caller says so, with the present [`Time`], and then drains what the machine wants: bytes to be sent
+//! (`poll_transmit`), news (`poll_event`), associations to be closed (`poll_close`), and when to come back
+//! (`poll_timeout`). Nothing else happens in between, so that every procedure, timer and race is tested in virtual time.
+//!
+//! An indication is never queued: [`Controller::handle_pdu`] gives it back at once, borrowed.
+//!
+//! Bytes from a peer never cause a panic, nor harm to another peer: what is wrong is answered as E2AP says, told as a
+//! [`Notice`], and bounded.
 
 #![forbid(unsafe_code)]
+
+mod agent;
+mod controller;
+mod notice;
+mod outbox;
+mod time;
+mod timers;
+pub mod xapp;
+
+pub use agent::{Agent, AgentConfig, AgentEvent, AgentMisuse, ControlRequest, Function, SubscriptionRequest};
+pub use controller::{
+    Action, Consumer, ControlOutcome, Controller, ControllerConfig, Event, Indication, LostReason, Misuse, Node,
+    NodeId, RanFunction, Routed, SubscribeError, SubscriptionEnd, SubscriptionId, SubscriptionSpec, Ticket,
+};
+pub use notice::Notice;
+pub use time::Time;
+pub use xapp::{XappClient, XappHost};
+
+/// Names an association, as its owner does; never used twice.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct AssocId(pub u64);
+
+/// Why a caller ends an association, or why a machine wants it ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CloseReason {
+    /// The peer closed it, or the transport failed.
+    Transport,
+    /// No E2 Setup in time.
+    SetupTimeout,
+    /// Too much that could not be understood.
+    Misbehaved,
+    /// The node came back on another association.
+    TakenOver,
+    /// What it is to be sent does not fit its bound.
+    Overflow,
+    /// We end.
+    Local,
+}
+
+impl core::fmt::Display for CloseReason {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.write_str(match self {
+            CloseReason::Transport => "the connection ended",
+            CloseReason::SetupTimeout => "no setup in time",
+            CloseReason::Misbehaved => "too many messages that cannot be understood",
+            CloseReason::TakenOver => "the node came back on another association",
+            CloseReason::Overflow => "the peer does not read what it must be told",
+            CloseReason::Local => "closed here",
+        })
+    }
+}

@@ -1,0 +1,167 @@
+//! RIC Control (E2AP v03.01 8.2.6).
+
+use e2ap::{
+    Cause, ProcedureCode, RanFunctionId, RicControlAckRequest, RicControlAcknowledge, RicControlFailure,
+    RicControlRequest,
+};
+use per::Octets;
+
+use super::requests::Request;
+use super::{Consumer, Controller, Deadline, Event, Misuse, NodeId, SubscriptionEnd, Ticket};
+use crate::{Notice, Time};
+
+/// A control that waits for its answer.
+#[derive(Debug)]
+pub(super) struct Control {
+    pub node: NodeId,
+    pub function: RanFunctionId,
+    pub consumer: Consumer,
+    pub ticket: Ticket,
+    /// Whether an answer was asked for; where not, its absence is good news.
+    pub ack: bool,
+}
+
+/// What became of a control.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ControlOutcome {
+    /// The node acknowledges, with the service model's outcome.
+    Acknowledged(Option<Box<[u8]>>),
+    /// No acknowledgement was asked for, and no failure came.
+    Sent,
+    /// The node could not or would not.
+    Failed {
+        /// Why.
+        cause: Cause,
+        /// The service model's outcome.
+        outcome: Option<Box<[u8]>>,
+    },
+    /// No answer in time.
+    TimedOut,
+    /// The node is gone, or reset.
+    NodeLost,
+}
+
+impl Controller {
+    /// Asks a node's function to do something. What becomes of it is told by [`Event::Controlled`].
+    ///
+    /// # Errors
+    /// Where the command makes no sense; then nothing was sent.
+    #[allow(clippy::too_many_arguments)] // what the message has
+    pub fn control(
+        &mut self,
+        now: Time,
+        consumer: Consumer,
+        ticket: Ticket,
+        node: NodeId,
+        function: RanFunctionId,
+        header: &[u8],
+        message: &[u8],
+        call_process_id: Option<&[u8]>,
+        ack: bool,
+    ) -> Result<(), Misuse> {
+        self.check_function(node, function)?;
+        self.hold(consumer)?;
+        let control = Control { node, function, consumer, ticket, ack };
+        let Some(place) = self.requests.add(now, Request::Control(control)) else {
+            self.let_go(consumer);
+            return Err(Misuse::NoRequestId);
+        };
+        let request = RicControlRequest {
+            request_id: self.requests.id(place),
+            ran_function_id: function,
+            call_process_id: call_process_id.map(Octets::from),
+            header: header.into(),
+            message: message.into(),
+            ack_request: Some(if ack { RicControlAckRequest::Ack } else { RicControlAckRequest::NoAck }),
+        };
+        self.send(node, &request.into());
+        self.set_deadline(now + self.config.control_timeout, place);
+        Ok(())
+    }
+
+    pub(super) fn set_deadline(&mut self, at: Time, place: u32) {
+        if let Some(use_of) = self.requests.use_of(place) {
+            self.timers.set(at, Deadline::Request(place, use_of));
+        }
+    }
+
+    pub(super) fn control_acknowledge(&mut self, now: Time, node: NodeId, ack: &RicControlAcknowledge<'_>) {
+        let outcome = ack.outcome.as_ref().map(|o| o.to_cow().into());
+        // v1 says in an acknowledgement what later versions say by a failure.
+        let refused = ack.status.is_some_and(|status| status != e2ap::RicControlStatus::Success);
+        let outcome = if refused {
+            let cause = Cause::RicRequest(e2ap::CauseRicRequest::ControlFailedToExecute);
+            ControlOutcome::Failed { cause, outcome }
+        } else {
+            ControlOutcome::Acknowledged(outcome)
+        };
+        self.control_answer(now, node, ack.request_id, ack.ran_function_id, "RicControlAcknowledge", outcome);
+    }
+
+    pub(super) fn control_failure(&mut self, now: Time, node: NodeId, failure: &RicControlFailure<'_>) {
+        let outcome = ControlOutcome::Failed {
+            cause: failure.cause,
+            outcome: failure.outcome.as_ref().map(|o| o.to_cow().into()),
+        };
+        self.control_answer(now, node, failure.request_id, failure.ran_function_id, "RicControlFailure", outcome);
+    }
+
+    fn control_answer(
+        &mut self,
+        now: Time,
+        node: NodeId,
+        id: e2ap::RicRequestId,
+        function: RanFunctionId,
+        message: &'static str,
+        outcome: ControlOutcome,
+    ) {
+        let place = self.requests.place(id);
+        let known = place.and_then(|p| self.requests.get(p));
+        match (place, known) {
+            (Some(place), Some(Request::Control(c))) if c.node == node && c.function == function => {
+                self.finish_control(now, place, outcome);
+            }
+            // Its time-out has passed: told already.
+            (Some(place), None) if self.requests.rests(place) => {}
+            _ => self.unknown_request(now, node, id, message),
+        }
+    }
+
+    fn finish_control(&mut self, now: Time, place: u32, outcome: ControlOutcome) {
+        if let Some(Request::Control(control)) = self.free(now, place) {
+            let Control { consumer, ticket, .. } = control;
+            self.events.push_back(Event::Controlled { consumer, ticket, outcome });
+        }
+    }
+
+    pub(super) fn control_timeout(&mut self, now: Time, place: u32) {
+        let Some(Request::Control(control)) = self.requests.get(place) else { return };
+        if !control.ack {
+            return self.finish_control(now, place, ControlOutcome::Sent);
+        }
+        if let Some(assoc) = self.nodes.get(&control.node).map(|n| n.assoc) {
+            let request_id = Some(self.requests.id(place));
+            self.notice(assoc, Notice::TimedOut { procedure_code: ProcedureCode::RIC_CONTROL, request_id });
+        }
+        self.finish_control(now, place, ControlOutcome::TimedOut);
+    }
+
+    /// The control's node is gone or has reset: it is out of the table already.
+    pub(super) fn control_gone(&mut self, control: &Control, _: SubscriptionEnd) {
+        let Control { consumer, ticket, .. } = *control;
+        self.events.push_back(Event::Controlled { consumer, ticket, outcome: ControlOutcome::NodeLost });
+    }
+
+    /// The peer says that it could not do with a request.
+    pub(super) fn request_failed(&mut self, now: Time, node: NodeId, place: u32, cause: Cause) {
+        match self.requests.get(place) {
+            Some(Request::Control(control)) if control.node == node => {
+                self.finish_control(now, place, ControlOutcome::Failed { cause, outcome: None });
+            }
+            Some(Request::Subscription(subscription)) if subscription.node == node => {
+                self.subscription_refused(now, place, cause, Vec::new());
+            }
+            _ => {}
+        }
+    }
+}

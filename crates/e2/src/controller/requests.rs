@@ -1,0 +1,136 @@
+//! Request ids: given out once per controller, so that an indication can go to an xApp as it came.
+//!
+//! A dense table: an id's place is `(requestor - first) * 65536 + instance`. A freed id rests before it is used again,
+//! so that what a slow node still sends for the old request does not reach the new one.
+
+use core::time::Duration;
+use std::collections::{HashMap, HashSet, VecDeque};
+
+use e2ap::RicRequestId;
+
+use super::NodeId;
+use super::control::Control;
+use super::subscription::Subscription;
+use crate::Time;
+
+#[derive(Debug)]
+pub(super) enum Request {
+    Subscription(Subscription),
+    Control(Control),
+}
+
+impl Request {
+    fn node(&self) -> NodeId {
+        match self {
+            Request::Subscription(subscription) => subscription.node,
+            Request::Control(control) => control.node,
+        }
+    }
+}
+
+#[derive(Debug, Default)]
+struct Slot {
+    request: Option<Box<Request>>,
+    /// Counts the uses of this place, so that a deadline knows whether it is still meant.
+    use_of: u32,
+}
+
+#[derive(Debug)]
+pub(super) struct Requests {
+    first_requestor: u16,
+    max: u32,
+    rest: Duration,
+    slots: Vec<Slot>,
+    /// Freed places and since when, oldest first.
+    resting: VecDeque<(Time, u32)>,
+    of_node: HashMap<NodeId, HashSet<u32>>,
+}
+
+impl Requests {
+    pub fn new(first_requestor: u16, max: u32, rest: Duration) -> Self {
+        let room = (u32::from(u16::MAX - first_requestor) + 1).saturating_mul(65536);
+        Requests {
+            first_requestor,
+            max: max.min(room),
+            rest,
+            slots: Vec::new(),
+            resting: VecDeque::new(),
+            of_node: HashMap::new(),
+        }
+    }
+
+    #[inline]
+    pub fn place(&self, id: RicRequestId) -> Option<u32> {
+        let block = id.requestor.checked_sub(self.first_requestor)?;
+        Some(u32::from(block) << 16 | u32::from(id.instance))
+    }
+
+    pub fn id(&self, place: u32) -> RicRequestId {
+        // `max` keeps the sum within 16 bits
+        RicRequestId { requestor: self.first_requestor + (place >> 16) as u16, instance: place as u16 }
+    }
+
+    #[inline]
+    pub fn get(&self, place: u32) -> Option<&Request> {
+        self.slots.get(place as usize)?.request.as_deref()
+    }
+
+    pub fn get_mut(&mut self, place: u32) -> Option<&mut Request> {
+        self.slots.get_mut(place as usize)?.request.as_deref_mut()
+    }
+
+    /// Whether the place was used before and is empty: late messages about it are no fault of the node.
+    pub fn rests(&self, place: u32) -> bool {
+        self.slots.get(place as usize).is_some_and(|slot| slot.request.is_none())
+    }
+
+    pub fn use_of(&self, place: u32) -> Option<u32> {
+        self.slots.get(place as usize).filter(|slot| slot.request.is_some()).map(|slot| slot.use_of)
+    }
+
+    /// Gives out an id, or `None` where all are in use or at rest.
+    pub fn add(&mut self, now: Time, request: Request) -> Option<u32> {
+        let place = match self.resting.front() {
+            Some((since, place)) if now - *since >= self.rest => {
+                let place = *place;
+                self.resting.pop_front();
+                place
+            }
+            _ if self.slots.len() < self.max as usize => {
+                self.slots.push(Slot::default());
+                self.slots.len() as u32 - 1
+            }
+            _ => return None,
+        };
+        self.of_node.entry(request.node()).or_default().insert(place);
+        let slot = &mut self.slots[place as usize];
+        slot.request = Some(Box::new(request));
+        slot.use_of = slot.use_of.wrapping_add(1);
+        Some(place)
+    }
+
+    pub fn free(&mut self, now: Time, place: u32) -> Option<Request> {
+        let request = *self.slots.get_mut(place as usize)?.request.take()?;
+        self.resting.push_back((now, place));
+        let node = request.node();
+        if let Some(places) = self.of_node.get_mut(&node) {
+            places.remove(&place);
+            if places.is_empty() {
+                self.of_node.remove(&node);
+            }
+        }
+        Some(request)
+    }
+
+    /// The places of a node's requests, lowest first.
+    pub fn of_node(&self, node: NodeId) -> Vec<u32> {
+        let mut places: Vec<u32> = self.of_node.get(&node).into_iter().flatten().copied().collect();
+        places.sort_unstable();
+        places
+    }
+
+    /// All places in use, lowest first.
+    pub fn places(&self) -> Vec<u32> {
+        (0..self.slots.len() as u32).filter(|place| self.get(*place).is_some()).collect()
+    }
+}

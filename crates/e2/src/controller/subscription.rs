@@ -1,0 +1,413 @@
+//! RIC Subscription, Subscription Delete and Delete Required (E2AP v03.01 8.2.1 to 8.2.3).
+//!
+//! Consumers whose REPORT subscriptions to a function have byte-equal triggers and actions share one towards the node.
+//!
+//! ```text
+//!             response                  last consumer leaves
+//! Requested ------------> Active ------------------------------> Deleting --> (gone)
+//!     |  failure, time-out   |  node lost, reset, delete required    response, failure, time-out
+//!     +----> (gone)          +----> (gone)
+//! ```
+//!
+//! What a consumer left while the request was under way is deleted once the response is there. After a time-out the
+//! node may still have it, so a deletion is sent then, too.
+
+use e2ap::{
+    Cause, ProcedureCode, RanFunctionId, RicActionId, RicActionToBeSetup, RicActionType, RicRequestId,
+    RicSubscriptionDeleteRequest, RicSubscriptionDeleteRequired, RicSubscriptionDetails, RicSubscriptionFailure,
+    RicSubscriptionRequest, RicSubscriptionResponse, RicSubsequentAction,
+};
+use per::Octets;
+
+use super::requests::Request;
+use super::{Consumer, Controller, Event, Misuse, NodeId, SubscriptionId, Ticket};
+use crate::{Notice, Time};
+
+/// What to subscribe to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SubscriptionSpec {
+    /// The service model's event trigger definition.
+    pub event_trigger: Vec<u8>,
+    /// One to 16 actions with different ids.
+    pub actions: Vec<Action>,
+}
+
+/// An action of a subscription.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Action {
+    /// Its name within the subscription.
+    pub id: RicActionId,
+    /// Report, insert or policy.
+    pub kind: RicActionType,
+    /// The service model's action definition.
+    pub definition: Option<Vec<u8>>,
+    /// What the node does afterwards.
+    pub subsequent: Option<RicSubsequentAction>,
+}
+
+/// Why a subscription does not stand.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SubscribeError {
+    /// The node refuses.
+    Refused {
+        /// Why.
+        cause: Cause,
+        /// Why, action by action, where the node tells (v1).
+        actions: Vec<(RicActionId, Cause)>,
+    },
+    /// The node did not answer.
+    TimedOut,
+    /// The node is gone, or reset.
+    NodeLost,
+}
+
+/// Why a subscription stands no more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SubscriptionEnd {
+    /// Its consumer left it.
+    Deleted,
+    /// The node is gone.
+    NodeLost,
+    /// The node reset.
+    Reset,
+    /// The node wants it no more.
+    ByNode(Cause),
+}
+
+#[derive(Debug, PartialEq, Eq)]
+enum State {
+    Requested,
+    Active,
+    Deleting,
+}
+
+/// A subscription towards a node.
+#[derive(Debug)]
+pub(super) struct Subscription {
+    pub node: NodeId,
+    pub function: RanFunctionId,
+    spec: SubscriptionSpec,
+    state: State,
+    /// Who takes its indications.
+    consumers: Vec<Consumer>,
+    /// Who waits for the response.
+    waiting: Vec<(Consumer, Ticket)>,
+    admitted: Vec<RicActionId>,
+    not_admitted: Vec<(RicActionId, Cause)>,
+}
+
+impl Subscription {
+    pub fn consumers(&self) -> &[Consumer] {
+        &self.consumers
+    }
+
+    /// Everybody whose quota it counts against.
+    pub fn holders(&self) -> impl Iterator<Item = Consumer> + use<'_> {
+        self.consumers.iter().copied().chain(self.waiting.iter().map(|(consumer, _)| *consumer))
+    }
+
+    /// Whether an indication of `node`'s `function` is for somebody.
+    #[inline]
+    pub fn takes(&self, node: NodeId, function: RanFunctionId) -> bool {
+        self.state == State::Active && self.node == node && self.function == function
+    }
+
+    /// Whether another consumer may share it: reports only (an insert has one answerer, a policy one master).
+    fn serves(&self, node: NodeId, function: RanFunctionId, spec: &SubscriptionSpec) -> bool {
+        self.state != State::Deleting
+            && self.node == node
+            && self.function == function
+            && self.spec == *spec
+            && spec.actions.iter().all(|action| action.kind == RicActionType::Report)
+    }
+}
+
+impl Controller {
+    /// Subscribes to a node's function. What becomes of it is told by [`Event::Subscribed`] or
+    /// [`Event::SubscriptionFailed`].
+    ///
+    /// # Errors
+    /// Where the command makes no sense; then nothing was sent.
+    pub fn subscribe(
+        &mut self,
+        now: Time,
+        consumer: Consumer,
+        ticket: Ticket,
+        node: NodeId,
+        function: RanFunctionId,
+        spec: SubscriptionSpec,
+    ) -> Result<(), Misuse> {
+        self.check_function(node, function)?;
+        let ids = || spec.actions.iter().map(|action| action.id);
+        let twice = ids().enumerate().any(|(i, id)| ids().take(i).any(|other| other == id));
+        if twice || !(1..=16).contains(&spec.actions.len()) {
+            return Err(Misuse::BadActions);
+        }
+        self.hold(consumer)?;
+        for place in self.requests.of_node(node) {
+            let Some(Request::Subscription(other)) = self.requests.get_mut(place) else { continue };
+            if !other.serves(node, function, &spec) || other.holders().any(|c| c == consumer) {
+                continue;
+            }
+            if other.state == State::Requested {
+                other.waiting.push((consumer, ticket));
+            } else {
+                other.consumers.push(consumer);
+                let (admitted, not_admitted) = (other.admitted.clone(), other.not_admitted.clone());
+                let subscription = SubscriptionId(place);
+                self.events.push_back(Event::Subscribed { consumer, ticket, subscription, admitted, not_admitted });
+            }
+            return Ok(());
+        }
+        let subscription = Subscription {
+            node,
+            function,
+            spec,
+            state: State::Requested,
+            consumers: Vec::new(),
+            waiting: vec![(consumer, ticket)],
+            admitted: Vec::new(),
+            not_admitted: Vec::new(),
+        };
+        let Some(place) = self.requests.add(now, Request::Subscription(subscription)) else {
+            self.let_go(consumer);
+            return Err(Misuse::NoRequestId);
+        };
+        self.send_request(place);
+        self.set_deadline(now + self.config.subscription_timeout, place);
+        Ok(())
+    }
+
+    fn send_request(&mut self, place: u32) {
+        let request_id = self.requests.id(place);
+        let Some(Request::Subscription(subscription)) = self.requests.get(place) else { return };
+        let actions = subscription.spec.actions.iter().map(|action| RicActionToBeSetup {
+            id: action.id,
+            kind: action.kind,
+            definition: action.definition.as_deref().map(Octets::from),
+            subsequent_action: action.subsequent,
+            execution_order: None,
+        });
+        let request = RicSubscriptionRequest {
+            request_id,
+            ran_function_id: subscription.function,
+            details: RicSubscriptionDetails {
+                event_trigger_definition: subscription.spec.event_trigger.as_slice().into(),
+                actions: actions.collect(),
+            },
+            start_time: None,
+            end_time: None,
+        };
+        if let Some(node) = self.nodes.get(&subscription.node) {
+            self.outbox.push(node.assoc, node.version, &request.into());
+        }
+    }
+
+    /// Leaves a subscription. Its last consumer's leaving deletes it.
+    ///
+    /// # Errors
+    /// Where it is not this consumer's.
+    pub fn unsubscribe(&mut self, now: Time, consumer: Consumer, id: SubscriptionId) -> Result<(), Misuse> {
+        let Some(Request::Subscription(subscription)) = self.requests.get_mut(id.0) else {
+            return Err(Misuse::UnknownSubscription);
+        };
+        let at = subscription.consumers.iter().position(|c| *c == consumer).ok_or(Misuse::UnknownSubscription)?;
+        subscription.consumers.remove(at);
+        let last = subscription.consumers.is_empty();
+        self.let_go(consumer);
+        if last {
+            self.send_delete(now, id.0);
+        }
+        let end = SubscriptionEnd::Deleted;
+        self.events.push_back(Event::SubscriptionEnded { consumer, subscription: id, end });
+        Ok(())
+    }
+
+    /// A consumer is gone: leaves all that it has, without telling it.
+    pub fn drop_consumer(&mut self, now: Time, consumer: Consumer) {
+        for place in self.requests.places() {
+            match self.requests.get_mut(place) {
+                Some(Request::Subscription(s)) if s.holders().any(|c| c == consumer) => {
+                    s.consumers.retain(|c| *c != consumer);
+                    s.waiting.retain(|(c, _)| *c != consumer);
+                    let orphan = s.state == State::Active && s.consumers.is_empty();
+                    if orphan {
+                        self.send_delete(now, place);
+                    }
+                }
+                // The node may still act on it; its answer finds nobody.
+                Some(Request::Control(c)) if c.consumer == consumer => drop(self.requests.free(now, place)),
+                _ => {}
+            }
+        }
+        self.held.remove(&consumer);
+        self.events.retain(|event| event.consumer() != Some(consumer));
+    }
+
+    /// Asks the node to delete a subscription that nobody wants.
+    fn send_delete(&mut self, now: Time, place: u32) {
+        let request_id = self.requests.id(place);
+        let Some(Request::Subscription(subscription)) = self.requests.get_mut(place) else { return };
+        subscription.state = State::Deleting;
+        let (node, ran_function_id) = (subscription.node, subscription.function);
+        self.send(node, &RicSubscriptionDeleteRequest { request_id, ran_function_id }.into());
+        self.set_deadline(now + self.config.delete_timeout, place);
+    }
+
+    /// Whether the place is a subscription of this node that runs, in whatever state.
+    pub(super) fn subscription_of(&self, node: NodeId, place: u32) -> bool {
+        matches!(self.requests.get(place), Some(Request::Subscription(s)) if s.node == node)
+    }
+
+    /// The place of a running subscription of this node; what cannot be placed is answered.
+    fn find(&mut self, now: Time, node: NodeId, id: RicRequestId, message: &'static str) -> Option<u32> {
+        match self.requests.place(id) {
+            Some(place) if self.subscription_of(node, place) => Some(place),
+            Some(place) if self.requests.rests(place) => None, // its time-out has passed
+            _ => {
+                self.unknown_request(now, node, id, message);
+                None
+            }
+        }
+    }
+
+    pub(super) fn subscription_response(&mut self, now: Time, node: NodeId, response: &RicSubscriptionResponse<'_>) {
+        let Some(place) = self.find(now, node, response.request_id, "RicSubscriptionResponse") else { return };
+        let Some(Request::Subscription(subscription)) = self.requests.get_mut(place) else { return };
+        if subscription.state != State::Requested {
+            return; // said twice, or late: the deletion is under way
+        }
+        let known = |id: &RicActionId| subscription.spec.actions.iter().any(|action| action.id == *id);
+        subscription.admitted = response.actions_admitted.iter().map(|a| a.id).filter(known).collect();
+        subscription.not_admitted = response
+            .actions_not_admitted
+            .iter()
+            .flat_map(|items| items.iter())
+            .map(|item| (item.id, item.cause))
+            .filter(|(id, _)| known(id))
+            .collect();
+        subscription.state = State::Active;
+        let waiting = std::mem::take(&mut subscription.waiting);
+        subscription.consumers.extend(waiting.iter().map(|(consumer, _)| *consumer));
+        let orphan = subscription.consumers.is_empty();
+        for (consumer, ticket) in waiting {
+            self.events.push_back(Event::Subscribed {
+                consumer,
+                ticket,
+                subscription: SubscriptionId(place),
+                admitted: subscription.admitted.clone(),
+                not_admitted: subscription.not_admitted.clone(),
+            });
+        }
+        if orphan {
+            self.send_delete(now, place);
+        }
+    }
+
+    pub(super) fn subscription_failure(&mut self, now: Time, node: NodeId, failure: &RicSubscriptionFailure<'_>) {
+        let Some(place) = self.find(now, node, failure.request_id, "RicSubscriptionFailure") else { return };
+        let actions: Vec<_> =
+            failure.actions_not_admitted.iter().flat_map(|items| items.iter()).map(|a| (a.id, a.cause)).collect();
+        let cause = failure.cause.or(actions.first().map(|(_, cause)| *cause));
+        let cause = cause.unwrap_or(Cause::RicRequest(e2ap::CauseRicRequest::Unspecified));
+        self.subscription_refused(now, place, cause, actions);
+    }
+
+    /// The node does not want it: where it was being set up it fails, else the refusal is out of place.
+    pub(super) fn subscription_refused(
+        &mut self,
+        now: Time,
+        place: u32,
+        cause: Cause,
+        actions: Vec<(RicActionId, Cause)>,
+    ) {
+        if !matches!(self.requests.get(place), Some(Request::Subscription(s)) if s.state == State::Requested) {
+            return;
+        }
+        if let Some(Request::Subscription(subscription)) = self.free(now, place) {
+            for (consumer, ticket) in subscription.waiting {
+                let error = SubscribeError::Refused { cause, actions: actions.clone() };
+                self.events.push_back(Event::SubscriptionFailed { consumer, ticket, error });
+            }
+        }
+    }
+
+    /// The deletion was answered: well or not, the node does not have it.
+    pub(super) fn delete_response(&mut self, now: Time, node: NodeId, id: RicRequestId, message: &'static str) {
+        let Some(place) = self.find(now, node, id, message) else { return };
+        match self.requests.get(place) {
+            Some(Request::Subscription(s)) if s.state == State::Deleting => drop(self.free(now, place)),
+            _ => self.unknown_request(now, node, id, message), // not asked for
+        }
+    }
+
+    /// The node wants to lose subscriptions: it is asked to delete them (E2AP v03.01 8.2.3.2).
+    pub(super) fn delete_required(&mut self, now: Time, node: NodeId, required: &RicSubscriptionDeleteRequired<'_>) {
+        for item in &required.subscriptions {
+            let Some(place) = self.find(now, node, item.request_id, "RicSubscriptionDeleteRequired") else { continue };
+            let Some(Request::Subscription(subscription)) = self.requests.get_mut(place) else { continue };
+            if subscription.state != State::Active {
+                continue;
+            }
+            let consumers = std::mem::take(&mut subscription.consumers);
+            for consumer in consumers {
+                self.let_go(consumer);
+                let end = SubscriptionEnd::ByNode(item.cause);
+                self.events.push_back(Event::SubscriptionEnded { consumer, subscription: SubscriptionId(place), end });
+            }
+            self.send_delete(now, place);
+        }
+    }
+
+    pub(super) fn subscription_timeout(&mut self, now: Time, place: u32) {
+        let request_id = Some(self.requests.id(place));
+        let Some(Request::Subscription(subscription)) = self.requests.get_mut(place) else { return };
+        let assoc = self.nodes.get(&subscription.node).map(|n| n.assoc);
+        let procedure_code = match subscription.state {
+            State::Active => return,
+            State::Requested => {
+                let waiting = std::mem::take(&mut subscription.waiting);
+                for (consumer, ticket) in waiting {
+                    self.let_go(consumer);
+                    let error = SubscribeError::TimedOut;
+                    self.events.push_back(Event::SubscriptionFailed { consumer, ticket, error });
+                }
+                self.send_delete(now, place);
+                ProcedureCode::RIC_SUBSCRIPTION
+            }
+            State::Deleting => {
+                self.free(now, place);
+                ProcedureCode::RIC_SUBSCRIPTION_DELETE
+            }
+        };
+        if let Some(assoc) = assoc {
+            self.notice(assoc, Notice::TimedOut { procedure_code, request_id });
+        }
+    }
+
+    /// The subscription's node is gone or has reset: it is out of the table already.
+    pub(super) fn subscription_gone(&mut self, place: u32, subscription: &Subscription, end: SubscriptionEnd) {
+        for (consumer, ticket) in &subscription.waiting {
+            let (consumer, ticket, error) = (*consumer, *ticket, SubscribeError::NodeLost);
+            self.events.push_back(Event::SubscriptionFailed { consumer, ticket, error });
+        }
+        for consumer in &subscription.consumers {
+            let (consumer, subscription) = (*consumer, SubscriptionId(place));
+            self.events.push_back(Event::SubscriptionEnded { consumer, subscription, end });
+        }
+    }
+}
+
+impl Event {
+    /// Whom the news is for, where it is one consumer's.
+    #[must_use]
+    pub fn consumer(&self) -> Option<Consumer> {
+        match self {
+            Event::Subscribed { consumer, .. }
+            | Event::SubscriptionFailed { consumer, .. }
+            | Event::SubscriptionEnded { consumer, .. }
+            | Event::Controlled { consumer, .. } => Some(*consumer),
+            Event::NodeUp(_) | Event::NodeLost { .. } | Event::Notice { .. } => None,
+        }
+    }
+}

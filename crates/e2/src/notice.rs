@@ -1,0 +1,148 @@
+//! What an operator wants to read in the log.
+
+use core::fmt;
+
+use e2ap::{Cause, GlobalE2NodeId, ProcedureCode, RanFunctionId, RicRequestId};
+
+/// Something that went wrong or is odd, and what was done about it.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Notice {
+    /// A PDU that cannot be read. It was answered by an error indication or a failure.
+    Malformed(e2ap::Error),
+    /// IEs that are not known were ignored.
+    UnknownIes {
+        /// The procedure they were in.
+        procedure_code: ProcedureCode,
+        /// How many.
+        count: usize,
+    },
+    /// A message that does not fit the state of the association. It was answered by an error indication.
+    NotInState {
+        /// The message.
+        message: &'static str,
+    },
+    /// A procedure that this implementation does not support. It was answered by an error indication.
+    NotSupported {
+        /// The message.
+        message: &'static str,
+    },
+    /// A message about a request that we do not know. It was answered by an error indication.
+    UnknownRequest {
+        /// The message.
+        message: &'static str,
+        /// The request.
+        request_id: RicRequestId,
+    },
+    /// Messages of a kind that was answered too often lately. They are dropped.
+    AnswersWithheld {
+        /// How many until now.
+        count: u64,
+    },
+    /// The peer says that something was wrong.
+    ErrorIndication {
+        /// What.
+        cause: Option<Cause>,
+        /// About which procedure.
+        procedure_code: Option<ProcedureCode>,
+        /// About which request.
+        request_id: Option<RicRequestId>,
+    },
+    /// The peer resets.
+    Reset {
+        /// Why.
+        cause: Cause,
+    },
+    /// A node sets up again on its association. What it had is forgotten.
+    RepeatedSetup {
+        /// The node as it was.
+        was: GlobalE2NodeId,
+        /// The node as it is.
+        is: GlobalE2NodeId,
+    },
+    /// A node came back on another association. The older one is closed.
+    TakenOver {
+        /// The node.
+        node: GlobalE2NodeId,
+    },
+    /// A setup was refused.
+    SetupRefused {
+        /// Why.
+        cause: Cause,
+    },
+    /// A RAN function that the peer did not take.
+    FunctionRejected {
+        /// Which one.
+        ran_function_id: RanFunctionId,
+        /// Why.
+        cause: Cause,
+    },
+    /// An answer that did not come in time.
+    TimedOut {
+        /// Of what.
+        procedure_code: ProcedureCode,
+        /// Of which request.
+        request_id: Option<RicRequestId>,
+    },
+    /// An xApp said something that the protocol does not allow.
+    XappMisuse {
+        /// What.
+        what: &'static str,
+    },
+}
+
+impl fmt::Display for Notice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Notice::Malformed(error) => write!(f, "{error}; answered with {}", error.cause()),
+            Notice::UnknownIes { procedure_code, count } => {
+                write!(f, "{count} unknown IEs in {procedure_code:?} ignored")
+            }
+            Notice::NotInState { message } => {
+                write!(f, "{message} does not fit the state; answered with an error indication")
+            }
+            Notice::NotSupported { message } => {
+                write!(f, "{message} is not supported here; answered with an error indication")
+            }
+            Notice::UnknownRequest { message, request_id } => write!(
+                f,
+                "{message} for request {}/{}, which is unknown; answered with an error indication",
+                request_id.requestor, request_id.instance
+            ),
+            Notice::AnswersWithheld { count } => {
+                write!(f, "{count} messages that would need an error indication were dropped: too many of them")
+            }
+            Notice::ErrorIndication { cause, procedure_code, request_id } => {
+                f.write_str("the peer sent an error indication")?;
+                if let Some(cause) = cause {
+                    write!(f, ": {cause}")?;
+                }
+                if let Some(code) = procedure_code {
+                    write!(f, ", about {code:?}")?;
+                }
+                if let Some(id) = request_id {
+                    write!(f, ", request {}/{}", id.requestor, id.instance)?;
+                }
+                Ok(())
+            }
+            Notice::Reset { cause } => write!(f, "the peer resets ({cause}): all subscriptions are gone"),
+            Notice::RepeatedSetup { was, is } if was == is => {
+                write!(f, "{is} sets up again: its subscriptions are gone")
+            }
+            Notice::RepeatedSetup { was, is } => write!(f, "{was} sets up again as {is}: its subscriptions are gone"),
+            Notice::TakenOver { node } => write!(f, "{node} came back on another association; the older one is closed"),
+            Notice::SetupRefused { cause } => write!(f, "setup refused: {cause}"),
+            Notice::FunctionRejected { ran_function_id, cause } => {
+                write!(f, "RAN function {} was rejected: {cause}", ran_function_id.0)
+            }
+            Notice::TimedOut { procedure_code, request_id } => {
+                write!(f, "no answer in time to {procedure_code:?}")?;
+                if let Some(id) = request_id {
+                    write!(f, ", request {}/{}", id.requestor, id.instance)?;
+                }
+                Ok(())
+            }
+            Notice::XappMisuse { what } => write!(f, "refused: {what}"),
+        }
+    }
+}

@@ -1,0 +1,152 @@
+//! An xApp's side of the RIC-xApp protocol.
+
+use e2ap::{Cause, GlobalRicId, RanFunctionId, RicActionId};
+
+use super::Envelope;
+use super::protocol::{
+    ControlResult, Message, NodeInfo, PROTOCOL_VERSION, ProtocolError, RefusalCode, SubscribeFailure,
+};
+use crate::{NodeId, SubscriptionEnd, SubscriptionId, SubscriptionSpec, Ticket};
+
+/// News from a RIC.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ClientEvent<'a> {
+    /// The RIC has taken the hello.
+    Welcome(GlobalRicId),
+    /// A node is there.
+    NodeUp(NodeInfo),
+    /// A node is gone, and every subscription with it.
+    NodeLost(NodeId),
+    /// A subscription stands.
+    Subscribed {
+        /// Of which command.
+        ticket: Ticket,
+        /// Its name from now on.
+        subscription: SubscriptionId,
+        /// Actions that are set up.
+        admitted: Vec<RicActionId>,
+        /// Actions that are not, and why.
+        not_admitted: Vec<(RicActionId, Cause)>,
+    },
+    /// A subscription does not stand.
+    SubscribeFailed {
+        /// Of which command.
+        ticket: Ticket,
+        /// Why.
+        failure: SubscribeFailure,
+    },
+    /// A subscription stands no more.
+    SubscriptionEnded {
+        /// Which one.
+        subscription: SubscriptionId,
+        /// Why.
+        end: SubscriptionEnd,
+    },
+    /// An indication: the node's very bytes.
+    Indication(Envelope<'a>),
+    /// What became of a control.
+    Controlled {
+        /// Of which command.
+        ticket: Ticket,
+        /// What became of it.
+        result: ControlResult,
+    },
+    /// Reports were lost because we read too slowly: all of this session's until now.
+    Dropped(u64),
+    /// The RIC refuses what was said; after `Version` and `Protocol` it closes.
+    Refused(RefusalCode),
+}
+
+/// An xApp's side of one association.
+#[derive(Debug, Default)]
+pub struct XappClient {
+    next_ticket: u32,
+}
+
+impl XappClient {
+    /// A client that has said nothing yet.
+    #[must_use]
+    pub fn new() -> Self {
+        XappClient::default()
+    }
+
+    /// The first message of an association.
+    pub fn hello(&self, name: &str, out: &mut Vec<u8>) {
+        let mut end = name.len().min(64);
+        while !name.is_char_boundary(end) {
+            end -= 1;
+        }
+        let name = name[..end].to_owned();
+        Message::Hello { lowest: PROTOCOL_VERSION, highest: PROTOCOL_VERSION, name }.encode(out);
+    }
+
+    /// Asks for a subscription; the ticket comes back with what becomes of it.
+    pub fn subscribe(
+        &mut self,
+        node: NodeId,
+        function: RanFunctionId,
+        spec: SubscriptionSpec,
+        out: &mut Vec<u8>,
+    ) -> Ticket {
+        let ticket = self.ticket();
+        Message::Subscribe { ticket, node, function, spec }.encode(out);
+        ticket
+    }
+
+    /// Leaves a subscription.
+    pub fn unsubscribe(&mut self, subscription: SubscriptionId, out: &mut Vec<u8>) {
+        Message::Unsubscribe { subscription }.encode(out);
+    }
+
+    /// Asks a function to do something; the ticket comes back with what becomes of it.
+    #[allow(clippy::too_many_arguments)] // what the message has
+    pub fn control(
+        &mut self,
+        node: NodeId,
+        function: RanFunctionId,
+        header: &[u8],
+        message: &[u8],
+        call_process_id: Option<&[u8]>,
+        ack: bool,
+        out: &mut Vec<u8>,
+    ) -> Ticket {
+        let ticket = self.ticket();
+        let (header, message) = (header.to_vec(), message.to_vec());
+        let call_process_id = call_process_id.map(<[u8]>::to_vec);
+        Message::Control { ticket, node, function, ack, call_process_id, header, message }.encode(out);
+        ticket
+    }
+
+    fn ticket(&mut self) -> Ticket {
+        self.next_ticket = self.next_ticket.wrapping_add(1);
+        Ticket(self.next_ticket)
+    }
+
+    /// Reads what the RIC says.
+    ///
+    /// # Errors
+    /// Where it is no message, or one that only xApps send: the association is of no more use.
+    #[inline]
+    pub fn handle_pdu<'a>(&mut self, pdu: &'a [u8]) -> Result<ClientEvent<'a>, ProtocolError> {
+        Ok(match Message::decode(pdu)? {
+            Message::Envelope(envelope) => ClientEvent::Indication(envelope),
+            Message::Welcome { ric_id, .. } => ClientEvent::Welcome(ric_id),
+            Message::NodeUp(node) => ClientEvent::NodeUp(node),
+            Message::NodeLost(node) => ClientEvent::NodeLost(node),
+            Message::Subscribed { ticket, subscription, admitted, not_admitted } => {
+                ClientEvent::Subscribed { ticket, subscription, admitted, not_admitted }
+            }
+            Message::SubscribeFailed { ticket, failure } => ClientEvent::SubscribeFailed { ticket, failure },
+            Message::SubscriptionEnded { subscription, end } => ClientEvent::SubscriptionEnded { subscription, end },
+            Message::Controlled { ticket, result } => ClientEvent::Controlled { ticket, result },
+            Message::Dropped { reports } => ClientEvent::Dropped(reports),
+            Message::Refused(code) => ClientEvent::Refused(code),
+            Message::Hello { .. }
+            | Message::Subscribe { .. }
+            | Message::Unsubscribe { .. }
+            | Message::Control { .. } => {
+                return Err(ProtocolError::NotThisProtocol);
+            }
+        })
+    }
+}

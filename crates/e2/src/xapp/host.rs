@@ -1,0 +1,245 @@
+//! A RIC's side of the RIC-xApp protocol.
+
+use std::collections::{HashMap, VecDeque};
+
+use crate::outbox::Outbox;
+use crate::xapp::protocol::{
+    ControlResult, FunctionInfo, Message, NodeInfo, PROTOCOL_VERSION, RefusalCode, SubscribeFailure,
+};
+use crate::{
+    AssocId, CloseReason, Consumer, ControlOutcome, Controller, Event, Misuse, Node, Notice, SubscribeError, Time,
+};
+
+/// The sessions of all xApps: turns what they say into commands of a [`Controller`], and its news into what they are
+/// told. Their indications do not come through here: the event loop puts each node's PDU into an
+/// [`Envelope`](super::Envelope) itself.
+#[derive(Debug, Default)]
+pub struct XappHost {
+    sessions: HashMap<AssocId, Session>,
+    by_consumer: HashMap<Consumer, AssocId>,
+    next_consumer: u32,
+    outbox: Outbox,
+    closes: VecDeque<(AssocId, CloseReason)>,
+    notices: VecDeque<(AssocId, Notice)>,
+    scratch: Vec<u8>,
+}
+
+#[derive(Debug)]
+enum Session {
+    /// No hello yet.
+    Greeting,
+    Open(Consumer),
+}
+
+/// Consumers below this are the caller's own: iApps.
+const FIRST_XAPP: u32 = 1 << 16;
+
+impl XappHost {
+    /// A host without sessions.
+    #[must_use]
+    pub fn new() -> Self {
+        XappHost { next_consumer: FIRST_XAPP, ..Default::default() }
+    }
+
+    /// Whose association a consumer is, if it is an xApp's.
+    #[inline]
+    #[must_use]
+    pub fn assoc(&self, consumer: Consumer) -> Option<AssocId> {
+        self.by_consumer.get(&consumer).copied()
+    }
+
+    /// How many xApps have said hello.
+    #[must_use]
+    pub fn sessions(&self) -> usize {
+        self.by_consumer.len()
+    }
+
+    /// An xApp's association is there.
+    pub fn handle_open(&mut self, assoc: AssocId) {
+        self.sessions.insert(assoc, Session::Greeting);
+    }
+
+    /// An xApp's association is gone: so is all that it asked for.
+    pub fn handle_close(&mut self, now: Time, assoc: AssocId, controller: &mut Controller) {
+        if let Some(Session::Open(consumer)) = self.sessions.remove(&assoc) {
+            self.by_consumer.remove(&consumer);
+            controller.drop_consumer(now, consumer);
+        }
+    }
+
+    /// An xApp says something.
+    pub fn handle_pdu(&mut self, now: Time, assoc: AssocId, pdu: &[u8], controller: &mut Controller) {
+        let session = match self.sessions.get(&assoc) {
+            None => return, // turned away, and not gone yet
+            Some(Session::Greeting) => None,
+            Some(Session::Open(consumer)) => Some(*consumer),
+        };
+        let message = match (Message::decode(pdu), session) {
+            (Ok(Message::Hello { lowest, highest, .. }), None) => {
+                return self.hello(now, assoc, lowest, highest, controller);
+            }
+            (Ok(message), Some(_)) => message,
+            (Ok(_), None) => return self.turn_away(now, assoc, RefusalCode::Protocol, "no hello first", controller),
+            (Err(_), _) => {
+                return self.turn_away(now, assoc, RefusalCode::Protocol, "not a message of the protocol", controller);
+            }
+        };
+        let Some(consumer) = session else { return };
+        match message {
+            Message::Subscribe { ticket, node, function, spec } => {
+                if let Err(misuse) = controller.subscribe(now, consumer, ticket, node, function, spec) {
+                    let failure = SubscribeFailure::Misuse(code(misuse));
+                    self.send(assoc, &Message::SubscribeFailed { ticket, failure });
+                }
+            }
+            Message::Unsubscribe { subscription } => {
+                if let Err(misuse) = controller.unsubscribe(now, consumer, subscription) {
+                    let what = "an xApp may only leave a subscription of its own";
+                    self.notices.push_back((assoc, Notice::XappMisuse { what }));
+                    self.send(assoc, &Message::Refused(code(misuse)));
+                }
+            }
+            Message::Control { ticket, node, function, ack, call_process_id, header, message } => {
+                let call = call_process_id.as_deref();
+                let result = controller.control(now, consumer, ticket, node, function, &header, &message, call, ack);
+                if let Err(misuse) = result {
+                    let result = ControlResult::Misuse(code(misuse));
+                    self.send(assoc, &Message::Controlled { ticket, result });
+                }
+            }
+            _ => self.turn_away(now, assoc, RefusalCode::Protocol, "only a RIC says this", controller),
+        }
+    }
+
+    fn hello(&mut self, now: Time, assoc: AssocId, lowest: u16, highest: u16, controller: &mut Controller) {
+        if !(lowest..=highest).contains(&PROTOCOL_VERSION) {
+            return self.turn_away(now, assoc, RefusalCode::Version, "no version in common", controller);
+        }
+        let consumer = Consumer(self.next_consumer);
+        self.next_consumer += 1;
+        self.sessions.insert(assoc, Session::Open(consumer));
+        self.by_consumer.insert(consumer, assoc);
+        self.send(assoc, &Message::Welcome { version: PROTOCOL_VERSION, ric_id: controller.ric_id() });
+        let mut nodes: Vec<_> = controller.nodes().collect();
+        nodes.sort_unstable_by_key(|node| node.id);
+        for node in nodes {
+            self.send(assoc, &Message::NodeUp(info(node)));
+        }
+    }
+
+    fn turn_away(
+        &mut self,
+        now: Time,
+        assoc: AssocId,
+        code: RefusalCode,
+        what: &'static str,
+        controller: &mut Controller,
+    ) {
+        self.notices.push_back((assoc, Notice::XappMisuse { what }));
+        self.send(assoc, &Message::Refused(code));
+        self.handle_close(now, assoc, controller);
+        self.closes.push_back((assoc, CloseReason::Misbehaved));
+    }
+
+    /// The controller has news: whom it concerns is told. Returns the news where it is not an xApp's alone.
+    pub fn handle_event(&mut self, event: Event, controller: &Controller) -> Option<Event> {
+        let Some(consumer) = event.consumer() else {
+            self.tell_all(&event, controller);
+            return Some(event);
+        };
+        let Some(assoc) = self.assoc(consumer) else { return Some(event) };
+        let message = match event {
+            Event::Subscribed { ticket, subscription, admitted, not_admitted, .. } => {
+                Message::Subscribed { ticket, subscription, admitted, not_admitted }
+            }
+            Event::SubscriptionFailed { ticket, error, .. } => {
+                let failure = match error {
+                    SubscribeError::Refused { cause, .. } => SubscribeFailure::Refused(cause),
+                    SubscribeError::TimedOut => SubscribeFailure::TimedOut,
+                    SubscribeError::NodeLost => SubscribeFailure::NodeLost,
+                };
+                Message::SubscribeFailed { ticket, failure }
+            }
+            Event::SubscriptionEnded { subscription, end, .. } => Message::SubscriptionEnded { subscription, end },
+            Event::Controlled { ticket, outcome, .. } => {
+                let result = match outcome {
+                    ControlOutcome::Acknowledged(outcome) => ControlResult::Acknowledged(outcome.map(Vec::from)),
+                    ControlOutcome::Sent => ControlResult::Sent,
+                    ControlOutcome::Failed { cause, outcome } => ControlResult::Failed(cause, outcome.map(Vec::from)),
+                    ControlOutcome::TimedOut => ControlResult::TimedOut,
+                    ControlOutcome::NodeLost => ControlResult::NodeLost,
+                };
+                Message::Controlled { ticket, result }
+            }
+            other => return Some(other),
+        };
+        self.send(assoc, &message);
+        None
+    }
+
+    fn tell_all(&mut self, event: &Event, controller: &Controller) {
+        let message = match event {
+            Event::NodeUp(id) => match controller.node(*id) {
+                Some(node) => Message::NodeUp(info(node)),
+                None => return, // gone again already: its loss follows
+            },
+            Event::NodeLost { node, .. } => Message::NodeLost(*node),
+            _ => return,
+        };
+        self.scratch.clear();
+        message.encode(&mut self.scratch);
+        for assoc in self.by_consumer.values() {
+            self.outbox.push_bytes(*assoc, &self.scratch);
+        }
+    }
+
+    fn send(&mut self, assoc: AssocId, message: &Message<'_>) {
+        self.scratch.clear();
+        message.encode(&mut self.scratch);
+        self.outbox.push_bytes(assoc, &self.scratch);
+    }
+
+    /// Appends the next message to be sent to `out`, and tells where to. None of them may be dropped.
+    pub fn poll_transmit(&mut self, out: &mut Vec<u8>) -> Option<AssocId> {
+        self.outbox.pop(out)
+    }
+
+    /// The next association to be closed once what is to be sent is sent. It is forgotten here already.
+    pub fn poll_close(&mut self) -> Option<(AssocId, CloseReason)> {
+        self.closes.pop_front()
+    }
+
+    /// The next line for the log.
+    pub fn poll_notice(&mut self) -> Option<(AssocId, Notice)> {
+        self.notices.pop_front()
+    }
+}
+
+fn info(node: &Node) -> NodeInfo {
+    NodeInfo {
+        id: node.id,
+        global_id: node.global_id,
+        version: node.version,
+        functions: node
+            .functions
+            .iter()
+            .map(|function| FunctionInfo {
+                id: function.id,
+                revision: function.revision,
+                oid: function.oid.to_string(),
+                definition: function.definition.to_vec(),
+            })
+            .collect(),
+    }
+}
+
+fn code(misuse: Misuse) -> RefusalCode {
+    match misuse {
+        Misuse::UnknownNode => RefusalCode::UnknownNode,
+        Misuse::UnknownFunction => RefusalCode::UnknownFunction,
+        Misuse::UnknownSubscription => RefusalCode::UnknownSubscription,
+        Misuse::BadActions => RefusalCode::BadActions,
+        Misuse::TooManyRequests => RefusalCode::TooManyRequests,
+        Misuse::NoRequestId => RefusalCode::NoRequestId,
+    }
+}

@@ -1,0 +1,12 @@
+//! The RIC-xApp protocol: what an xApp and a near-RT RIC say to each other. `docs/xapp-protocol.md` is its description.
+
+mod client;
+mod host;
+mod protocol;
+
+pub use client::{ClientEvent, XappClient};
+pub use host::XappHost;
+pub use protocol::{
+    ControlResult, ENVELOPE_OCTETS, Envelope, FunctionInfo, Message, NodeInfo, PROTOCOL_VERSION, ProtocolError,
+    RefusalCode, SubscribeFailure,
+};
