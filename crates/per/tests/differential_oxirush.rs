@@ -84,10 +84,7 @@ fn other_whole_numbers() {
         let (lo, hi) = (random.integer(-70_000, 0), random.integer(1, 70_000));
         let ours = encode_with(phase, |w| per::encode_integer(w, value, lo, Some(hi), true)).unwrap();
         assert_eq!(ours, theirs(phase, |w| w.signed_extensible(value, lo, hi).unwrap()));
-        assert_eq!(
-            we_read(phase, &ours, |r| per::decode_integer::<_, i64>(r, lo, Some(hi), true).unwrap()),
-            value
-        );
+        assert_eq!(we_read(phase, &ours, |r| per::decode_integer::<_, i64>(r, lo, Some(hi), true).unwrap()), value);
 
         let small = random.integer(0, i64::from(u32::MAX)) as u32;
         let ours = encode_with(phase, |w| {
@@ -102,7 +99,8 @@ fn other_whole_numbers() {
 
 /// A size constraint, and a length that it allows.
 fn size_and_length(random: &mut Random) -> (Size, usize) {
-    let bounds = [0, 1, 2, 3, 4, 15, 16, 17, 63, 64, 65, 127, 128, 255, 256, 257, 300, 16383, 16384, 65535, 65536, 70000];
+    let bounds =
+        [0, 1, 2, 3, 4, 15, 16, 17, 63, 64, 65, 127, 128, 255, 256, 257, 300, 16383, 16384, 65535, 65536, 70000];
     let (a, b) = (bounds[random.below(bounds.len())], bounds[random.below(bounds.len())]);
     let unbounded = random.below(4) == 0;
     let (lo, hi) = match random.below(3) {
