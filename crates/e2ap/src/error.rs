@@ -56,12 +56,12 @@ pub enum IeFault {
     Missing,
     /// It is unknown, and its criticality is reject (E2AP v03.01 10.3.4.2).
     Unknown {
-        /// Where it stands, in bits.
+        /// Where it begins, in bits.
         bit: usize,
     },
     /// It is there twice (E2AP v03.01 10.3.6).
     Duplicate {
-        /// Where the second one stands, in bits.
+        /// Where the second one begins, in bits.
         bit: usize,
     },
 }
@@ -71,7 +71,9 @@ impl Error {
     #[must_use]
     pub fn cause(&self) -> Cause {
         Cause::Protocol(match self {
-            Error::Header(_) | Error::Container { .. } | Error::Ie { fault: IeFault::Malformed(_), .. } => {
+            Error::Header(_) | Error::Container { .. } => CauseProtocol::TransferSyntaxError,
+            // E2AP v03.01 10.2, 10.3.1: a value from behind an extension marker could be read, but is not comprehended
+            Error::Ie { fault: IeFault::Malformed(source), .. } if source.kind != per::ErrorKind::UnknownExtension => {
                 CauseProtocol::TransferSyntaxError
             }
             Error::Ie { fault: IeFault::Duplicate { .. }, .. } => {

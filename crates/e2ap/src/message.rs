@@ -55,6 +55,8 @@ pub struct Container<'r, 'a> {
     unknown: &'r mut Vec<UnknownIe<'a>>,
     marks: &'r mut Marks,
     left: u16,
+    /// Where the present IE begins, in bits.
+    head: usize,
     kind: Kind,
     procedure_code: ProcedureCode,
 }
@@ -67,7 +69,7 @@ impl<'r, 'a> Container<'r, 'a> {
         kind: Kind,
         procedure_code: ProcedureCode,
     ) -> Result<Self, Error> {
-        let mut container = Container { reader, unknown, marks, left: 0, kind, procedure_code };
+        let mut container = Container { reader, unknown, marks, left: 0, head: 0, kind, procedure_code };
         container.left = u16::decode(container.reader).map_err(|source| container.broken(source))?;
         Ok(container)
     }
@@ -93,6 +95,7 @@ impl<'r, 'a> Container<'r, 'a> {
             return Ok(None);
         }
         self.left -= 1;
+        self.head = self.reader.position();
         let mut head = || {
             let id = ProtocolIeId::decode(self.reader)?;
             Ok((id.0, Criticality::decode(self.reader)?))
@@ -108,9 +111,8 @@ impl<'r, 'a> Container<'r, 'a> {
         criticality: Criticality,
         place: &mut Option<T>,
     ) -> Result<(), Error> {
-        let bit = self.reader.position();
         if place.is_some() {
-            return Err(self.fault(row.name, row.id, row.criticality, IeFault::Duplicate { bit }));
+            return Err(self.fault(row.name, row.id, row.criticality, IeFault::Duplicate { bit: self.head }));
         }
         if criticality != row.criticality {
             self.marks.ies.push((row.id, criticality));
@@ -124,7 +126,7 @@ impl<'r, 'a> Container<'r, 'a> {
             }
             Err(source) => {
                 // octets put together from fragments have no place of their own in the PDU: the IE's is told
-                let bit = if start < bit { bit } else { source.bit };
+                let bit = if start < self.head { self.head } else { source.bit };
                 self.malformed(row, octets, per::Error { bit, ..source })
             }
         }
@@ -143,10 +145,10 @@ impl<'r, 'a> Container<'r, 'a> {
     /// An IE that the message does not have in this version: its own criticality tells what to do.
     #[cold]
     pub fn unknown(&mut self, id: u16, criticality: Criticality) -> Result<(), Error> {
-        let (id, bit) = (ProtocolIeId(id), self.reader.position());
+        let id = ProtocolIeId(id);
         let inner = self.reader.open_type_reader().map_err(|source| self.broken(source))?;
         if criticality == Criticality::Reject {
-            return Err(self.fault("", id, criticality, IeFault::Unknown { bit }));
+            return Err(self.fault("", id, criticality, IeFault::Unknown { bit: self.head }));
         }
         self.unknown.push(UnknownIe { id, criticality, value: inner.whole() });
         Ok(())

@@ -1,0 +1,373 @@
+//! What is wrong with a PDU, or only unknown, and what becomes of it (E2AP v03.01 10).
+
+mod common;
+
+use common::encoded;
+use e2ap::*;
+use per::{ErrorKind, Gather, Octets};
+
+use Criticality::{Ignore, Notify, Reject};
+use Version::{V1_01, V2_03, V3_01};
+
+type Ie<'a> = (u16, Criticality, &'a [u8]);
+
+/// Octets behind their length.
+fn sized(octets: &[u8]) -> Vec<u8> {
+    let mut out = Vec::new();
+    per::encode(&Octets::from(octets), 0, &mut out).unwrap();
+    out
+}
+
+/// A PDU of `kind` (0 to 2), made by hand; `extended` is what stands behind the IEs where that bit is set.
+fn pdu_extended(kind: u8, code: u8, criticality: Criticality, ies: &[Ie<'_>], extended: Option<&[u8]>) -> Vec<u8> {
+    let mut message = vec![if extended.is_some() { 0x80 } else { 0 }];
+    message.extend((ies.len() as u16).to_be_bytes());
+    for (id, criticality, value) in ies {
+        message.extend(id.to_be_bytes());
+        message.push((*criticality as u8) << 6);
+        message.extend(sized(value));
+    }
+    message.extend(extended.unwrap_or_default());
+    let mut out = vec![kind << 5, code, (criticality as u8) << 6];
+    out.extend(sized(&message));
+    out
+}
+
+fn pdu(kind: u8, code: u8, ies: &[Ie<'_>]) -> Vec<u8> {
+    pdu_extended(kind, code, Reject, ies, None)
+}
+
+/// RESET REQUEST, whose IEs are these two.
+const RESET: u8 = 3;
+const TRANSACTION: Ie<'_> = (49, Reject, &[0, 7]);
+const CAUSE: Ie<'_> = (1, Ignore, &[0x54]);
+/// The same cause before v2.
+const CAUSE_V1: Ie<'_> = (1, Ignore, &[0x44]);
+
+fn reset() -> Pdu<'static> {
+    ResetRequest { transaction_id: Some(TransactionId(7)), cause: Cause::Misc(CauseMisc::OmIntervention) }.into()
+}
+
+#[track_caller]
+fn error(octets: &[u8], version: Version) -> Error {
+    decode(octets, version, &Gather::new()).unwrap_err()
+}
+
+/// The one IE that the diagnostics of `error` name.
+#[track_caller]
+fn blamed(error: &Error) -> CriticalityDiagnosticsIe {
+    let diagnostics = error.diagnostics().unwrap();
+    let [ie] = diagnostics.ies.as_deref().unwrap() else { panic!("{diagnostics:?}") };
+    *ie
+}
+
+#[test]
+fn unknown_ies_are_kept_where_they_may_be_ignored() {
+    let octets = pdu(0, RESET, &[(777, Notify, &[1, 2]), TRANSACTION, (65535, Ignore, &[]), CAUSE]);
+    let gather = Gather::new();
+    let decoded = decode(&octets, V2_03, &gather).unwrap();
+    assert_eq!(decoded.pdu, reset());
+    assert_eq!(
+        decoded.unknown,
+        [
+            UnknownIe { id: ProtocolIeId(777), criticality: Notify, value: &[1, 2] },
+            UnknownIe { id: ProtocolIeId(65535), criticality: Ignore, value: &[] },
+        ]
+    );
+    let mut again = Vec::new();
+    decoded.encode(V2_03, &mut again).unwrap();
+    assert_eq!(again, pdu(0, RESET, &[TRANSACTION, CAUSE]), "what is not understood is not passed on");
+}
+
+#[test]
+fn an_unknown_ie_that_must_not_be_ignored_refuses_the_message() {
+    let octets = pdu(0, RESET, &[TRANSACTION, (777, Reject, &[1]), CAUSE]);
+    let error = error(&octets, V2_03);
+    assert_eq!(error.message(), Some((Kind::Initiating, ProcedureCode::RESET)));
+    assert_eq!(error.cause(), Cause::Protocol(CauseProtocol::AbstractSyntaxErrorReject));
+    assert_eq!(
+        error.diagnostics(),
+        Some(CriticalityDiagnostics {
+            procedure_code: Some(ProcedureCode::RESET),
+            triggering_message: Some(TriggeringMessage::InitiatingMessage),
+            procedure_criticality: None,
+            ric_request_id: None,
+            ies: Some(
+                vec![CriticalityDiagnosticsIe {
+                    criticality: Reject,
+                    ie_id: ProtocolIeId(777),
+                    type_of_error: TypeOfError::NotUnderstood,
+                }]
+                .into()
+            ),
+        })
+    );
+    // 4 octets of header, 3 of container, 6 of the IE before
+    assert_eq!(error.bit(), Some(13 * 8));
+    assert_eq!(
+        error.to_string(),
+        "IE 777 in the initiating message of Reset (3) at bit 104 is unknown and must not be ignored"
+    );
+}
+
+#[test]
+fn an_ie_of_another_version_is_unknown() {
+    let error = error(&pdu(0, RESET, &[TRANSACTION, CAUSE]), V1_01);
+    assert!(matches!(error, Error::Ie { ie: ProtocolIeId(49), name: "", fault: IeFault::Unknown { .. }, .. }));
+    // where its sender lets it be ignored it is kept
+    let octets = pdu(0, RESET, &[(49, Ignore, &[0, 7]), CAUSE_V1]);
+    let gather = Gather::new();
+    let decoded = decode(&octets, V1_01, &gather).unwrap();
+    assert_eq!(decoded.unknown.len(), 1);
+    assert!(matches!(decoded.pdu, Pdu::ResetRequest(ResetRequest { transaction_id: None, .. })));
+}
+
+#[test]
+fn unknown_procedures_are_told_with_their_criticality() {
+    let causes = [
+        (Reject, CauseProtocol::AbstractSyntaxErrorReject),
+        (Ignore, CauseProtocol::AbstractSyntaxErrorIgnoreAndNotify),
+        (Notify, CauseProtocol::AbstractSyntaxErrorIgnoreAndNotify),
+    ];
+    for (criticality, cause) in causes {
+        let error = error(&pdu_extended(0, 200, criticality, &[], None), V3_01);
+        let procedure_code = ProcedureCode(200);
+        assert_eq!(error, Error::UnknownProcedure { kind: Kind::Initiating, procedure_code, criticality });
+        assert_eq!(error.cause(), Cause::Protocol(cause));
+        let diagnostics = error.diagnostics().unwrap();
+        assert_eq!(diagnostics.procedure_code, Some(procedure_code));
+        assert_eq!(diagnostics.procedure_criticality, Some(criticality));
+        assert_eq!(diagnostics.ies, None);
+        assert_eq!(error.bit(), Some(8));
+        assert_eq!(error.to_string(), "this version has no initiating message of procedure 200");
+    }
+    // a procedure that has no such message
+    let error = error(&pdu(1, ProcedureCode::RIC_INDICATION.0, &[]), V3_01);
+    assert_eq!(error.to_string(), "this version has no successful outcome of RIC Indication (5)");
+    assert_eq!(error.diagnostics().unwrap().triggering_message, Some(TriggeringMessage::SuccessfulOutcome));
+}
+
+#[test]
+fn what_is_not_even_a_pdu_has_no_diagnostics() {
+    let good = pdu(0, RESET, &[TRANSACTION, CAUSE]);
+    let with = |at: usize, octet: u8| {
+        let mut octets = good.clone();
+        octets[at] = octet;
+        octets
+    };
+    let longer = [&good[..], &[0]].concat();
+    let cases = [
+        (&good[..0], ErrorKind::Truncated, 0),
+        (&good[..good.len() - 1], ErrorKind::Truncated, 32),
+        (&with(0, 0x80), ErrorKind::UnknownExtension, 1),
+        (&with(0, 0x60), ErrorKind::UnknownIndex, 3),
+        (&with(2, 0xC0), ErrorKind::OutOfRange, 16),
+        (&longer, ErrorKind::TrailingOctets, good.len() * 8),
+    ];
+    for (octets, kind, bit) in cases {
+        let error = error(octets, V2_03);
+        let Error::Header(source) = error else { panic!("{error}") };
+        assert_eq!(source.kind, kind, "{octets:02x?}");
+        assert_eq!(error.cause(), Cause::Protocol(CauseProtocol::TransferSyntaxError));
+        assert_eq!((error.message(), error.diagnostics()), (None, None));
+        assert_eq!(error.bit(), Some(bit), "{error}");
+        assert!(error.to_string().starts_with("not an E2AP PDU: "));
+    }
+}
+
+#[test]
+fn an_ie_twice_makes_a_falsely_constructed_message() {
+    let error = error(&pdu(0, RESET, &[TRANSACTION, CAUSE, CAUSE]), V2_03);
+    assert_eq!(error.cause(), Cause::Protocol(CauseProtocol::AbstractSyntaxErrorFalselyConstructedMessage));
+    let blamed = blamed(&error);
+    assert_eq!((blamed.ie_id, blamed.criticality), (ProtocolIeId(1), Ignore));
+    assert_eq!(blamed.type_of_error, TypeOfError::NotUnderstood);
+    assert_eq!(error.bit(), Some((7 + 6 + 5) * 8));
+    assert_eq!(
+        error.to_string(),
+        "IE 1 (cause) in the initiating message of Reset (3) stands there twice, again at bit 144"
+    );
+}
+
+#[test]
+fn a_mandatory_ie_that_is_missing_is_named() {
+    let error = error(&pdu(0, RESET, &[TRANSACTION]), V2_03);
+    let blamed = blamed(&error);
+    assert_eq!((blamed.ie_id, blamed.type_of_error), (ProtocolIeId(1), TypeOfError::Missing));
+    assert_eq!(error.cause(), Cause::Protocol(CauseProtocol::AbstractSyntaxErrorIgnoreAndNotify));
+    assert_eq!(error.bit(), None);
+    assert_eq!(error.to_string(), "IE 1 (cause) in the initiating message of Reset (3) is missing");
+    // an IE whose criticality is reject, missing in one version only
+    let error = self::error(&pdu(0, RESET, &[CAUSE]), V2_03);
+    assert_eq!(error.cause(), Cause::Protocol(CauseProtocol::AbstractSyntaxErrorReject));
+    assert!(decode(&pdu(0, RESET, &[CAUSE_V1]), V1_01, &Gather::new()).is_ok());
+}
+
+/// E2 SETUP FAILURE: its TimeToWait and diagnostics may be ignored.
+fn setup_failure<'a>(more: &[Ie<'a>]) -> Vec<u8> {
+    pdu(2, ProcedureCode::E2_SETUP.0, &[&[TRANSACTION, CAUSE], more].concat())
+}
+
+#[test]
+fn a_malformed_ie_spoils_the_message_unless_it_may_be_ignored() {
+    // two octets where one bit of extension and three of value would do
+    let octets = setup_failure(&[(31, Ignore, &[0x10, 0]), (2, Ignore, &[0])]);
+    let gather = Gather::new();
+    let decoded = decode(&octets, V2_03, &gather).unwrap();
+    let Pdu::E2SetupFailure(failure) = &decoded.pdu else { panic!("{:?}", decoded.pdu) };
+    assert_eq!(failure.time_to_wait, None);
+    assert_eq!(failure.criticality_diagnostics, Some(CriticalityDiagnostics::default()));
+    let kept = UnknownIe { id: ProtocolIeId(31), criticality: Ignore, value: &[0x10, 0] };
+    assert_eq!(decoded.unknown, [kept]);
+
+    // what the sender marks it with does not count: the tables do (10.3.2)
+    let octets = setup_failure(&[(31, Reject, &[0x10, 0])]);
+    let decoded = decode(&octets, V2_03, &gather).unwrap();
+    assert_eq!(decoded.unknown, [kept]);
+
+    // mandatory, may be ignored
+    let error = self::error(&pdu(0, RESET, &[TRANSACTION, (1, Ignore, &[0x54, 0])]), V2_03);
+    let Error::Ie { fault: IeFault::Malformed(source), name: "cause", .. } = error else { panic!("{error}") };
+    assert_eq!(source.kind, ErrorKind::TrailingOctets);
+    assert_eq!(error.cause(), Cause::Protocol(CauseProtocol::TransferSyntaxError));
+    assert_eq!(blamed(&error).type_of_error, TypeOfError::NotUnderstood);
+    assert_eq!(error.bit(), Some(source.bit));
+
+    // optional, must not be ignored: RIC Service Query's list, which must hold one function
+    let error = self::error(&pdu(0, ProcedureCode::RIC_SERVICE_QUERY.0, &[TRANSACTION, (9, Reject, &[])]), V2_03);
+    assert!(matches!(error, Error::Ie { name: "ran_functions_accepted", fault: IeFault::Malformed(_), .. }));
+    let text = error.to_string();
+    assert!(
+        text.contains("(ran_functions_accepted) in the initiating message of RIC Service Query (6) cannot be read")
+    );
+}
+
+#[test]
+fn values_from_behind_an_extension_marker_are_not_comprehended() {
+    // an enumeration: TimeToWait's first addition
+    let octets = setup_failure(&[(31, Ignore, &[0x80])]);
+    let gather = Gather::new();
+    let decoded = decode(&octets, V2_03, &gather).unwrap();
+    assert_eq!(decoded.unknown, [UnknownIe { id: ProtocolIeId(31), criticality: Ignore, value: &[0x80] }]);
+
+    // a choice: Cause's first addition, an open type
+    let error = self::error(&pdu(0, RESET, &[TRANSACTION, (1, Ignore, &[0x80, 1, 0])]), V2_03);
+    let Error::Ie { fault: IeFault::Malformed(source), .. } = error else { panic!("{error}") };
+    assert_eq!((source.kind, source.at), (ErrorKind::UnknownExtension, "Cause"));
+    assert_eq!(error.cause(), Cause::Protocol(CauseProtocol::AbstractSyntaxErrorIgnoreAndNotify));
+
+    // where it must be understood: RIC Indication Type
+    let header = [];
+    let mut octets = encoded(&common::indication(&header, &header), V2_03);
+    let kind = octets.windows(5).position(|w| w == [0, 28, 0, 1, 0]).unwrap();
+    octets[kind + 4] = 0x80;
+    let error = self::error(&octets, V2_03);
+    assert_eq!(error.cause(), Cause::Protocol(CauseProtocol::AbstractSyntaxErrorReject));
+
+    // a sequence's additions are passed over: RIC Request ID with one
+    let octets = pdu(0, 9, &[(29, Reject, &[0x80, 0, 1, 0, 2, 1, 1, 0]), (5, Reject, &[0, 3])]);
+    let decoded = decode(&octets, V2_03, &gather).unwrap();
+    let request_id = RicRequestId { requestor: 1, instance: 2 };
+    assert_eq!(decoded.pdu, RicSubscriptionDeleteRequest { request_id, ran_function_id: RanFunctionId(3) }.into());
+}
+
+#[test]
+fn a_message_with_additions_is_read_without_them() {
+    // a bitmap of two bits, both set, and two open types
+    let additions = [0b0000_0011, 0b1000_0000, 1, 0, 2, 5, 5];
+    let octets = pdu_extended(0, RESET, Reject, &[TRANSACTION, CAUSE], Some(&additions));
+    assert_eq!(decode(&octets, V2_03, &Gather::new()).unwrap().pdu, reset());
+    let octets = pdu_extended(0, RESET, Reject, &[TRANSACTION, CAUSE], Some(&additions[..5]));
+    let error = error(&octets, V2_03);
+    assert!(matches!(error, Error::Container { source, .. } if source.kind == ErrorKind::Truncated), "{error}");
+}
+
+#[test]
+fn ies_may_come_in_any_order() {
+    let decoded_in = |ies: &[Ie<'_>]| {
+        let octets = pdu(0, RESET, ies);
+        let gather = Gather::new();
+        let decoded = decode(&octets, V2_03, &gather).unwrap();
+        let mut again = Vec::new();
+        decoded.encode(V2_03, &mut again).unwrap();
+        (decoded.pdu.into_owned(), again)
+    };
+    let ordered = decoded_in(&[TRANSACTION, CAUSE]);
+    assert_eq!(ordered, (reset(), pdu(0, RESET, &[TRANSACTION, CAUSE])));
+    assert_eq!(decoded_in(&[CAUSE, TRANSACTION]), ordered);
+}
+
+#[test]
+fn foreign_criticalities_are_kept_and_change_nothing() {
+    let ies = [(49, Ignore, &[0, 7][..]), (1, Notify, &[0x54])];
+    let octets = pdu_extended(0, RESET, Notify, &ies, None);
+    let gather = Gather::new();
+    let decoded = decode(&octets, V2_03, &gather).unwrap();
+    assert_eq!(decoded.pdu, reset());
+    let (mut as_read, mut as_usual) = (Vec::new(), Vec::new());
+    decoded.encode(V2_03, &mut as_read).unwrap();
+    decoded.pdu.encode(V2_03, &mut as_usual).unwrap();
+    assert_eq!(as_read, octets);
+    assert_eq!(as_usual, pdu(0, RESET, &[TRANSACTION, CAUSE]));
+}
+
+#[test]
+fn a_container_that_cannot_be_walked_over_is_told() {
+    // an IE more announced than there is, a criticality that is none, an octet behind the last IE
+    let good = pdu(0, RESET, &[TRANSACTION, CAUSE]);
+    let (mut more, mut none, mut longer) = (good.clone(), good.clone(), good.clone());
+    more[6] = 3;
+    none[9] = 0xC0;
+    longer[3] += 1;
+    longer.push(0);
+    let cases = [
+        (more, ErrorKind::Truncated, good.len()),
+        (none, ErrorKind::OutOfRange, 9),
+        (longer, ErrorKind::TrailingOctets, good.len()),
+    ];
+    for (octets, kind, at) in cases {
+        let error = error(&octets, V2_03);
+        let Error::Container { source, .. } = error else { panic!("{error}") };
+        assert_eq!((source.kind, error.bit()), (kind, Some(at * 8)));
+        assert_eq!(error.cause(), Cause::Protocol(CauseProtocol::TransferSyntaxError));
+        let diagnostics = error.diagnostics().unwrap();
+        assert_eq!(diagnostics.procedure_code, Some(ProcedureCode::RESET));
+        assert_eq!(diagnostics.ies, None);
+        assert!(error.to_string().starts_with("the IEs of the initiating message of Reset (3) cannot be read: "));
+    }
+}
+
+#[test]
+fn faults_inside_fragments_tell_a_place_in_the_message() {
+    let payload = common::by_rule(20_000);
+    let octets = encoded(&common::indication(&[], &payload), V2_03);
+    let gather = Gather::new();
+    assert!(decode(&octets, V2_03, &gather).is_ok());
+    // the payload's open type and its OCTET STRING are fragmented too: break the string's first fragment header
+    let payload_at = octets.windows(4).position(|w| w == [0xC1, 3, 10, 17]).unwrap();
+    let mut broken = octets.clone();
+    broken[payload_at] = 0xC9;
+    let error = error(&broken, V2_03);
+    let Error::Ie { name: "message", fault: IeFault::Malformed(source), .. } = error else { panic!("{error}") };
+    assert_eq!(source.kind, ErrorKind::BadLength);
+    // the IE begins four octets before, the message behind a header of three and one fragment header
+    assert_eq!(error.bit(), Some((payload_at - 4 - 4) * 8));
+    for cut in [5, 100, 16_384, 16_500, octets.len() - 1] {
+        assert!(decode(&octets[..cut], V2_03, &Gather::new()).is_err());
+    }
+}
+
+#[test]
+fn diagnostics_can_be_sent() {
+    let octets = pdu(0, RESET, &[TRANSACTION, (777, Reject, &[1])]);
+    let error = error(&octets, V2_03);
+    let indication = ErrorIndication {
+        transaction_id: peek::outline(&octets).unwrap().transaction_id,
+        request_id: None,
+        ran_function_id: None,
+        cause: Some(error.cause()),
+        criticality_diagnostics: error.diagnostics(),
+    };
+    let octets = encoded(&indication, V2_03);
+    assert_eq!(decode(&octets, V2_03, &Gather::new()).unwrap().pdu, indication.into());
+}
