@@ -1,0 +1,73 @@
+//! An indication is peeked, decoded and encoded without an allocation, counted by the allocator.
+#![allow(unsafe_code, reason = "an allocator that counts")]
+
+mod common;
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+
+use e2ap::{Pdu, Version, decode, peek};
+use per::Gather;
+
+struct Counting;
+
+thread_local! {
+    static ALLOCATIONS: Cell<usize> = const { Cell::new(0) };
+}
+
+// SAFETY: every call goes to the system's allocator as it came; counting touches one thread-local number that needs no
+// initialisation and no destructor, and allocates nothing. `realloc` is left to its default, which calls `alloc`.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        ALLOCATIONS.set(ALLOCATIONS.get() + 1);
+        // SAFETY: the caller's promise is passed on.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        // SAFETY: the caller's promise is passed on.
+        unsafe { System.dealloc(pointer, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+fn allocations(work: impl FnOnce()) -> usize {
+    let before = ALLOCATIONS.get();
+    work();
+    ALLOCATIONS.get() - before
+}
+
+#[test]
+fn an_indication_costs_none() {
+    let (header, payload) = (common::by_rule(20), common::by_rule(16_300));
+    for size in [0, 100, 1500, 16_300] {
+        let message = common::indication(&header, &payload[..size]);
+        for version in Version::ALL {
+            let mut out = Vec::new();
+            let first = allocations(|| e2ap::encode(&message, version, &mut out).unwrap());
+            assert!(first > 0, "the count would tell");
+            let octets = out.clone();
+            out.clear();
+            assert_eq!(allocations(|| e2ap::encode(&message, version, &mut out).unwrap()), 0, "encode {size}");
+            assert_eq!(out, octets);
+
+            assert_eq!(allocations(|| assert!(peek::indication(&octets).is_some())), 0, "peek {size}");
+            let gather = Gather::new();
+            let count = allocations(|| {
+                let decoded = decode(&octets, version, &gather).unwrap();
+                assert!(matches!(decoded.pdu, Pdu::RicIndication(read) if read == message));
+            });
+            assert_eq!(count, 0, "decode {size}");
+        }
+    }
+}
+
+#[test]
+fn refusing_a_message_costs_none() {
+    let octets = common::vector("v02.03/reset_request");
+    let gather = Gather::new();
+    assert_eq!(allocations(|| assert!(decode(&octets, Version::V1_01, &gather).is_err())), 0);
+    assert_eq!(allocations(|| assert!(peek::outline(&octets).is_some())), 0);
+}
