@@ -1,6 +1,6 @@
 //! Lists (SEQUENCE OF), where their items live, and how repeated ones are read once.
 
-use core::cell::OnceCell;
+use core::cell::{Cell, OnceCell};
 use core::fmt;
 use core::hash::{Hash, Hasher};
 use core::ops::Deref;
@@ -68,42 +68,35 @@ impl<'a> Store<'a> for Heap<'a> {
     }
 }
 
-/// Octets that came in fragments, put together; lives as long as the values that borrow from them.
-#[derive(Debug, Default)]
-pub struct Gather {
-    first: OnceCell<Box<Gathered>>,
-}
-
+/// Octets that had to be put together; lives as long as the values that borrow from them.
 #[derive(Debug)]
-struct Gathered {
-    octets: Vec<u8>,
-    next: OnceCell<Box<Gathered>>,
+pub struct Gather {
+    count: Cell<usize>,
+    /// Each bucket has twice the places of the one before, and none moves when the next is added.
+    buckets: [OnceCell<Box<[OnceCell<Vec<u8>>]>>; usize::BITS as usize],
 }
 
-impl Drop for Gather {
-    fn drop(&mut self) {
-        // one after the other: a long chain would take a stack frame for each link
-        let mut place = self.first.take();
-        while let Some(mut node) = place {
-            place = node.next.take();
-        }
+impl Default for Gather {
+    fn default() -> Self {
+        Self::new()
     }
 }
 
 impl Gather {
-    /// A place without octets; takes no memory until it is needed.
+    /// A place without octets; allocates nothing until it is needed.
     #[must_use]
     pub const fn new() -> Self {
-        Gather { first: OnceCell::new() }
+        Gather { count: Cell::new(0), buckets: [const { OnceCell::new() }; usize::BITS as usize] }
     }
 
     /// Keeps `octets`.
     pub fn keep(&self, octets: Vec<u8>) -> &[u8] {
-        let mut place = &self.first;
-        while let Some(node) = place.get() {
-            place = &node.next;
-        }
-        &place.get_or_init(|| Box::new(Gathered { octets, next: OnceCell::new() })).octets
+        let number = self.count.get() + 1;
+        self.count.set(number);
+        let bucket = number.ilog2();
+        let places =
+            self.buckets[bucket as usize].get_or_init(|| (0..1usize << bucket).map(|_| OnceCell::new()).collect());
+        places[number - (1 << bucket)].get_or_init(|| octets)
     }
 }
 

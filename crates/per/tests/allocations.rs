@@ -1,0 +1,112 @@
+//! Encoding into a buffer that is used again allocates nothing, nor does reading what borrows.
+
+#![allow(missing_docs)]
+
+mod common;
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+
+use common::types::{self, Deep, Deeper};
+use per::{BitString, List, Octets, PrintableString, Real, Writer, decode, encode};
+
+struct Counting;
+
+thread_local! {
+    static COUNT: Cell<usize> = const { Cell::new(0) };
+}
+
+// SAFETY: every call goes to the system's allocator unchanged; counting touches no memory that it manages (the cell is
+// in thread-local storage without a destructor, and needs no allocation).
+#[allow(unsafe_code)]
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        COUNT.with(|count| count.set(count.get() + 1));
+        // SAFETY: the caller keeps the contract, which is the same.
+        unsafe { System.alloc(layout) }
+    }
+    unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
+        // SAFETY: as above; the memory came from there.
+        unsafe { System.dealloc(memory, layout) }
+    }
+    unsafe fn realloc(&self, memory: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        COUNT.with(|count| count.set(count.get() + 1));
+        // SAFETY: as above; the memory came from there.
+        unsafe { System.realloc(memory, layout, size) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+fn allocations(run: impl FnOnce()) -> usize {
+    let before = COUNT.with(Cell::get);
+    run();
+    COUNT.with(Cell::get) - before
+}
+
+#[test]
+fn encoding_into_a_used_buffer() {
+    let (mut out, octets) = (Vec::with_capacity(70_000), vec![7; 65_000]);
+    assert_eq!(allocations(|| drop(Vec::<u8>::with_capacity(9))), 1, "the count counts");
+    for count in [0, 1, 125, 126, 127, 128, 1000, 16379, 16383, 16384, 65_000] {
+        let value = Deep::B(Deeper::B(Octets::from(&octets[..count])));
+        let made = allocations(|| {
+            out.clear();
+            encode(&value, 0, &mut out).unwrap();
+        });
+        assert_eq!(made, 0, "{count} octets in open types");
+        for hint in [0, 200] {
+            let made = allocations(|| {
+                out.clear();
+                let mut writer = Writer::new(&mut out, 0);
+                let open = writer.begin_open_type(hint);
+                writer.octets(&octets[..count]);
+                writer.end_open_type(open);
+            });
+            assert_eq!(made, 0, "{count} octets with the hint {hint}");
+        }
+    }
+    let bits = [
+        types::AnyBits(BitString::new(5, 3)),
+        types::AnyBits(BitString::Long { octets: octets[..50].into(), count: 399 }),
+    ];
+    let reals = [Real::Value(0.1), Real::Value(-1e300)];
+    let names = [types::TextName(PrintableString::literal("cell_1"))];
+    let extended = types::Extended {
+        a: 1,
+        b: Some(true),
+        c: Some(1),
+        d: Some(Octets::from(&octets[..200])),
+        e: Some(1),
+        f: Some(false),
+        g: 4,
+        h: Some(true),
+    };
+    let made = allocations(|| {
+        out.clear();
+        encode(&List::from(&bits[..]), 0, &mut out).unwrap();
+        encode(&List::from(&reals[..]), 0, &mut out).unwrap();
+        encode(&List::from(&names[..]), 0, &mut out).unwrap();
+        encode(&extended, 0, &mut out).unwrap();
+    });
+    assert_eq!(made, 0);
+}
+
+#[test]
+fn reading_what_borrows() {
+    let octets = vec![7; 40_000];
+    let mut bytes = Vec::new();
+    for count in [0, 1, 1000, 40_000] {
+        bytes.clear();
+        encode(&types::AnyOctets(Octets::from(&octets[..count])), 0, &mut bytes).unwrap();
+        let made = allocations(|| assert_eq!(decode::<types::AnyOctets<'_>>(&bytes, 0).unwrap().0.len(), count));
+        assert_eq!(made, 0, "{count} octets");
+    }
+    bytes.clear();
+    encode(&types::TextName(PrintableString::literal("cell_1")), 0, &mut bytes).unwrap();
+    assert_eq!(allocations(|| assert_eq!(&*decode::<types::TextName<'_>>(&bytes, 0).unwrap().0, "cell_1")), 0);
+    bytes.clear();
+    encode(&Real::Value(0.1), 0, &mut bytes).unwrap();
+    assert_eq!(allocations(|| assert_eq!(decode::<Real<'_>>(&bytes, 0), Ok(Real::Value(0.1)))), 0);
+}
