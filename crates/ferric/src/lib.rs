@@ -1,3 +1,31 @@
-//! An SDK for software-defined radio access networks: agents, controllers, internal and external apps.
+//! An SDK for software-defined radio access networks.
+//!
+//! | to write | use | example |
+//! |---|---|---|
+//! | a base station's agent | [`agent`] | `examples/src/bin/ran_function.rs` |
+//! | a controller, with internal apps | [`server`] | `examples/src/bin/iapp.rs` |
+//! | an external app | [`xapp`] | `examples/src/bin/xapp.rs` |
+//!
+//! Each is a Cargo feature: nobody pays for what they do not use. All three drive a machine of crate `e2` over links
+//! of crate `link`; what a service model puts into E2AP's octet strings is crate `e2sm`'s affair, and ready RAN
+//! functions are crate `functions`'.
 
 #![forbid(unsafe_code)]
+
+#[cfg(feature = "agent")]
+pub mod agent;
+mod clock;
+mod error;
+#[cfg(any(feature = "agent", feature = "server"))]
+mod peers;
+#[cfg(feature = "server")]
+pub mod server;
+mod stop;
+#[cfg(feature = "xapp")]
+pub mod xapp;
+
+pub use e2;
+pub use e2ap;
+pub use error::Error;
+pub use link;
+pub use stop::Stop;

@@ -1,0 +1,28 @@
+//! The one place that reads the clock.
+
+use std::time::{Duration, Instant};
+
+use e2::Time;
+
+/// Counts from when it was made.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Clock(Instant);
+
+impl Clock {
+    pub fn new() -> Self {
+        Clock(Instant::now())
+    }
+
+    pub fn now(self) -> Time {
+        // 584 years
+        Time::from_nanos(u64::try_from(self.0.elapsed().as_nanos()).unwrap_or(u64::MAX))
+    }
+}
+
+/// How long to wait until the earlier of a machine's deadline and the caller's patience; `None` is for ever.
+pub(crate) fn wait(now: Time, deadline: Option<Time>, patience: Option<Duration>) -> Option<Duration> {
+    match (deadline.map(|at| at - now), patience) {
+        (Some(a), Some(b)) => Some(a.min(b)),
+        (a, b) => a.or(b),
+    }
+}

@@ -1,0 +1,494 @@
+//! A controller: E2 nodes on one side, internal and external apps on the other.
+//!
+//! ```no_run
+//! use ferric::server::{Server, ServerConfig};
+//!
+//! let mut server = Server::bind(ServerConfig {
+//!     e2: vec!["tcp://127.0.0.1:36421".parse()?],
+//!     xapp: Some("tcp://127.0.0.1:36423".parse()?),
+//!     ..ServerConfig::default()
+//! })?;
+//! server.run()?; // until its `Stop` says so
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! One loop, one thread. An indication goes from the read buffer of its node's link straight into the outboxes of the
+//! apps that take it, in the loop that read it; each link is written once a turn.
+
+mod iapp;
+
+use std::time::Duration;
+
+use e2::{
+    AssocId, CloseReason, Consumer, Controller, ControllerConfig, Event, Indication, Node, Notice, Routed, Time,
+    XappHost,
+};
+use e2ap::RicIndicationType;
+use link::{Address, Class, Events, Link, Listener, Poll, Scratch};
+use tracing::{debug, error, info, warn};
+
+use crate::clock::{self, Clock};
+use crate::peers::{self, Peers};
+use crate::stop::STOP_TOKEN;
+use crate::{Error, Stop};
+
+pub use iapp::{Iapp, IappEvent, Ric};
+
+/// What a server listens on and how it behaves.
+#[derive(Clone, Debug)]
+pub struct ServerConfig {
+    /// Where E2 nodes connect. Default: `tcp://127.0.0.1:36421`.
+    pub e2: Vec<Address>,
+    /// Where xApps connect; without it there is no host for them. Default: `tcp://127.0.0.1:36423`.
+    pub xapp: Option<Address>,
+    /// The controller's identity and patience.
+    pub controller: ControllerConfig,
+    /// The links' bounds.
+    pub link: link::Config,
+    /// Connections of either kind at a time; more are closed at once. Default: 8192.
+    pub max_connections: usize,
+}
+
+impl Default for ServerConfig {
+    fn default() -> Self {
+        ServerConfig {
+            e2: vec![Address::Tcp { host: "127.0.0.1".into(), port: link::DEFAULT_PORT }],
+            xapp: Some(Address::Tcp { host: "127.0.0.1".into(), port: DEFAULT_XAPP_PORT }),
+            controller: ControllerConfig::default(),
+            link: link::Config::default(),
+            max_connections: 8192,
+        }
+    }
+}
+
+/// The port on which xApps are awaited.
+pub const DEFAULT_XAPP_PORT: u16 = 36423;
+
+const KIND_LISTENER: u64 = 1;
+const KIND_NODE: u64 = 2;
+const KIND_XAPP: u64 = 3;
+
+/// Octets read from one link before the others have their turn.
+const BUDGET_OCTETS: usize = 256 * 1024;
+/// Connections accepted in one turn.
+const ACCEPT_BATCH: usize = 64;
+
+/// What the server did until now.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counters {
+    /// Indications that came and were of a subscription that stands.
+    pub indications: u64,
+    /// Times that an indication was handed to an app.
+    pub deliveries: u64,
+    /// Reports that xApps lost by reading too slowly.
+    pub dropped_reports: u64,
+}
+
+/// A controller with its event loop.
+pub struct Server {
+    poll: Poll,
+    events: Events,
+    ready: Vec<link::Event>,
+    scratch: Scratch,
+    clock: Clock,
+    stop: Stop,
+    config: ServerConfig,
+    listeners: Vec<(Listener, u64)>,
+    nodes: Peers,
+    xapps: Peers,
+    controller: Controller,
+    host: XappHost,
+    iapps: Vec<Box<dyn Iapp>>,
+    tickets: u32,
+    counters: Counters,
+    out: Vec<u8>,
+    lost: Vec<(AssocId, link::Error)>,
+}
+
+impl Server {
+    /// Listens on all addresses.
+    ///
+    /// # Errors
+    /// Where one of them cannot be had, or the system refuses an epoll.
+    pub fn bind(config: ServerConfig) -> Result<Self, Error> {
+        let poll = Poll::new().map_err(Error::epoll)?;
+        let stop = Stop::new(&poll).map_err(Error::epoll)?;
+        let mut listeners = Vec::new();
+        for address in &config.e2 {
+            listeners.push((Listener::bind(address, &config.link)?, KIND_NODE));
+        }
+        if let Some(address) = &config.xapp {
+            listeners.push((Listener::bind(address, &config.link)?, KIND_XAPP));
+        }
+        for (place, (listener, _)) in listeners.iter().enumerate() {
+            poll.add(listener, peers::token(KIND_LISTENER, place), link::Interest::READ).map_err(Error::epoll)?;
+        }
+        Ok(Server {
+            poll,
+            events: Events::with_capacity(256),
+            ready: Vec::new(),
+            scratch: Scratch::new(),
+            clock: Clock::new(),
+            stop,
+            listeners,
+            nodes: Peers::new(KIND_NODE),
+            xapps: Peers::new(KIND_XAPP),
+            controller: Controller::new(config.controller.clone()),
+            host: XappHost::new(),
+            iapps: Vec::new(),
+            tickets: 0,
+            counters: Counters::default(),
+            out: Vec::new(),
+            lost: Vec::new(),
+            config,
+        })
+    }
+
+    /// Adds an internal app. It is told of what happens from now on.
+    pub fn add_iapp(&mut self, iapp: Box<dyn Iapp>) {
+        self.iapps.push(iapp);
+    }
+
+    /// Where E2 nodes can connect, with the real port where port 0 was asked for.
+    pub fn e2_addresses(&self) -> impl Iterator<Item = &Address> {
+        self.addresses(KIND_NODE)
+    }
+
+    /// Where xApps can connect, with the real port where port 0 was asked for.
+    #[must_use]
+    pub fn xapp_address(&self) -> Option<&Address> {
+        self.addresses(KIND_XAPP).next()
+    }
+
+    fn addresses(&self, kind: u64) -> impl Iterator<Item = &Address> {
+        self.listeners.iter().filter(move |(_, k)| *k == kind).map(|(listener, _)| listener.local_address())
+    }
+
+    /// What ends [`Server::run`].
+    #[must_use]
+    pub fn stop(&self) -> Stop {
+        self.stop.clone()
+    }
+
+    /// The machine within, to look at.
+    #[must_use]
+    pub fn controller(&self) -> &Controller {
+        &self.controller
+    }
+
+    /// What it did until now.
+    #[must_use]
+    pub fn counters(&self) -> Counters {
+        self.counters
+    }
+
+    /// Serves until [`Stop::stop`] is called.
+    ///
+    /// # Errors
+    /// Where the system refuses to wait for events. What a peer does never ends the loop.
+    pub fn run(&mut self) -> Result<(), Error> {
+        while !self.stop.is_stopped() {
+            self.turn(None)?;
+        }
+        Ok(())
+    }
+
+    /// Waits at most `patience` (`None`: until something happens), then does what there is to do.
+    ///
+    /// # Errors
+    /// As [`Server::run`].
+    pub fn turn(&mut self, patience: Option<Duration>) -> Result<(), Error> {
+        let timeout = clock::wait(self.clock.now(), self.controller.poll_timeout(), patience);
+        self.poll.wait(&mut self.events, timeout).map_err(Error::epoll)?;
+        self.ready.clear();
+        self.ready.extend(self.events.iter());
+        let now = self.clock.now();
+        for at in 0..self.ready.len() {
+            let event = self.ready[at];
+            let assoc = AssocId(event.token);
+            match peers::kind(event.token) {
+                _ if event.token == STOP_TOKEN => return Ok(()),
+                KIND_LISTENER => self.accept(now, peers::place(event.token)),
+                KIND_NODE => {
+                    if event.readable {
+                        self.receive_from_node(now, assoc);
+                    }
+                    if event.writable {
+                        self.nodes.touch(assoc);
+                    }
+                }
+                _ => {
+                    if event.readable {
+                        self.receive_from_xapp(now, assoc);
+                    }
+                    if event.writable {
+                        self.xapps.touch(assoc);
+                    }
+                }
+            }
+        }
+        self.controller.handle_timeout(now);
+        self.settle(now);
+        Ok(())
+    }
+
+    fn accept(&mut self, now: Time, at: usize) {
+        for _ in 0..ACCEPT_BATCH {
+            let Some((listener, kind)) = self.listeners.get_mut(at) else { return };
+            let kind = *kind;
+            match listener.accept() {
+                Ok(Some(link)) => self.welcome(now, kind, link),
+                Ok(None) => return,
+                Err(error) => {
+                    warn!(address = %listener.local_address(), %error, "a connection could not be accepted");
+                    return;
+                }
+            }
+        }
+    }
+
+    fn welcome(&mut self, now: Time, kind: u64, link: Link) {
+        let peer = link.peer().clone();
+        if self.nodes.len() + self.xapps.len() >= self.config.max_connections {
+            warn!(%peer, limit = self.config.max_connections, "closed at once: too many connections; raise max_connections");
+            return;
+        }
+        let peers = if kind == KIND_NODE { &mut self.nodes } else { &mut self.xapps };
+        match peers.insert(&self.poll, link) {
+            Ok(assoc) if kind == KIND_NODE => {
+                debug!(%peer, "a node connects");
+                self.controller.handle_open(now, assoc);
+            }
+            Ok(assoc) => {
+                debug!(%peer, "an xApp connects");
+                self.host.handle_open(assoc);
+            }
+            Err(error) => warn!(%peer, %error, "closed at once: cannot wait for it"),
+        }
+    }
+
+    /// The hot path: from a node's read buffer to the outboxes of the apps.
+    fn receive_from_node(&mut self, now: Time, assoc: AssocId) {
+        let Server { nodes, xapps, controller, host, iapps, tickets, counters, scratch, lost, .. } = self;
+        let Some(peer) = nodes.get_mut(assoc) else { return };
+        let received = peer.link.receive(scratch, BUDGET_OCTETS, &mut |_stream, pdu| {
+            let Routed::Indication(indication) = controller.handle_pdu(now, assoc, pdu) else { return };
+            counters.indications += 1;
+            let mut at = 0;
+            while let Some(consumer) = controller.consumers(indication.subscription).get(at).copied() {
+                at += 1;
+                counters.deliveries += 1;
+                match host.assoc(consumer) {
+                    Some(xapp) => {
+                        if let Err(error) = forward(xapps, xapp, &indication) {
+                            lost.push((xapp, error));
+                        }
+                    }
+                    None => {
+                        if let Some(iapp) = iapps.get_mut(consumer.0 as usize) {
+                            iapp.on_indication(&indication, &mut Ric { controller, tickets, now, consumer });
+                        }
+                    }
+                }
+            }
+        });
+        if let Err(error) = received {
+            self.lose_node(now, assoc, &error);
+        }
+    }
+
+    fn receive_from_xapp(&mut self, now: Time, assoc: AssocId) {
+        let Server { xapps, controller, host, scratch, .. } = self;
+        let Some(peer) = xapps.get_mut(assoc) else { return };
+        let received = peer.link.receive(scratch, BUDGET_OCTETS, &mut |_stream, pdu| {
+            host.handle_pdu(now, assoc, pdu, controller);
+        });
+        if let Err(error) = received {
+            self.lose_xapp(now, assoc, &error);
+        }
+    }
+
+    /// Does what the machines want until they want nothing more, then writes.
+    fn settle(&mut self, now: Time) {
+        loop {
+            self.tell(now);
+            self.send_queued();
+            self.warn_slow_xapps();
+            let (nodes, xapps, lost) = (&mut self.nodes, &mut self.xapps, &mut self.lost);
+            nodes.flush(&self.poll, |assoc, error| lost.push((assoc, error)));
+            xapps.flush(&self.poll, |assoc, error| lost.push((assoc, error)));
+            self.close_wanted();
+            if self.lost.is_empty() {
+                return;
+            }
+            for (assoc, error) in std::mem::take(&mut self.lost) {
+                match peers::kind(assoc.0) {
+                    KIND_NODE => self.lose_node(now, assoc, &error),
+                    _ => self.lose_xapp(now, assoc, &error),
+                }
+            }
+        }
+    }
+
+    /// Hands the controller's news to whom it concerns.
+    fn tell(&mut self, now: Time) {
+        while let Some(event) = self.controller.poll_event() {
+            let Some(event) = self.host.handle_event(event, &self.controller) else { continue };
+            log(&event, &self.controller);
+            let only = event.consumer();
+            if self.iapps.is_empty() {
+                continue;
+            }
+            // the apps get the controller to themselves
+            let node = match event {
+                Event::NodeUp(id) => self.controller.node(id).cloned(),
+                _ => None,
+            };
+            let Some(event) = IappEvent::of(&event, node.as_ref()) else { continue };
+            for (at, iapp) in self.iapps.iter_mut().enumerate() {
+                let consumer = Consumer(at as u32); // a program has few of them
+                if only.is_none_or(|only| only == consumer) {
+                    let (controller, tickets) = (&mut self.controller, &mut self.tickets);
+                    iapp.on_event(&event, &mut Ric { controller, tickets, now, consumer });
+                }
+            }
+        }
+        while let Some((assoc, notice)) = self.host.poll_notice() {
+            let peer = self.xapps.get_mut(assoc).map(|p| p.link.peer().to_string());
+            warn!(xapp = peer, "{notice}");
+        }
+    }
+
+    fn send_queued(&mut self) {
+        self.out.clear();
+        while let Some(assoc) = self.controller.poll_transmit(&mut self.out) {
+            if let Err(error) = self.nodes.send(assoc, &[&self.out], Class::Keep) {
+                self.lost.push((assoc, error));
+            }
+            self.out.clear();
+        }
+        while let Some(assoc) = self.host.poll_transmit(&mut self.out) {
+            if let Err(error) = self.xapps.send(assoc, &[&self.out], Class::Keep) {
+                self.lost.push((assoc, error));
+            }
+            self.out.clear();
+        }
+    }
+
+    /// An xApp that lost reports is told how many, once there is room again.
+    fn warn_slow_xapps(&mut self) {
+        let half = self.config.link.outbox_octets / 2;
+        let mut at = 0;
+        while let Some(assoc) = self.xapps.dirty(at) {
+            at += 1;
+            let Some(peer) = self.xapps.get_mut(assoc) else { continue };
+            let reports = peer.link.dropped_reports();
+            if reports == peer.told_dropped || peer.link.queued_octets() > half {
+                continue;
+            }
+            self.counters.dropped_reports += reports - peer.told_dropped;
+            peer.told_dropped = reports;
+            warn!(xapp = %peer.link.peer(), reports, "reads too slowly: that many reports were dropped until now");
+            self.out.clear();
+            e2::xapp::Message::Dropped { reports }.encode(&mut self.out);
+            if let Err(error) = self.xapps.send(assoc, &[&self.out], Class::Keep) {
+                self.lost.push((assoc, error));
+            }
+            self.out.clear();
+        }
+    }
+
+    fn close_wanted(&mut self) {
+        while let Some((assoc, reason)) = self.controller.poll_close() {
+            if let Some(link) = self.nodes.remove(&self.poll, assoc) {
+                info!(peer = %link.peer(), %reason, "closed");
+                link.close();
+            }
+        }
+        while let Some((assoc, reason)) = self.host.poll_close() {
+            if let Some(link) = self.xapps.remove(&self.poll, assoc) {
+                info!(xapp = %link.peer(), %reason, "closed");
+                link.close();
+            }
+        }
+    }
+
+    fn lose_node(&mut self, now: Time, assoc: AssocId, error: &link::Error) {
+        let Some(link) = self.nodes.remove(&self.poll, assoc) else { return };
+        report_loss("node", &link, error);
+        let reason = reason(error);
+        self.controller.handle_close(now, assoc, reason);
+    }
+
+    fn lose_xapp(&mut self, now: Time, assoc: AssocId, error: &link::Error) {
+        let Some(link) = self.xapps.remove(&self.poll, assoc) else { return };
+        report_loss("xApp", &link, error);
+        self.host.handle_close(now, assoc, &mut self.controller);
+    }
+}
+
+/// Puts a node's very bytes into an xApp's outbox.
+#[inline]
+fn forward(xapps: &mut Peers, xapp: AssocId, indication: &Indication<'_>) -> Result<(), link::Error> {
+    let Indication { node, subscription, pdu, .. } = *indication;
+    let envelope = e2::xapp::Envelope { node, subscription, pdu };
+    let class = match indication.kind {
+        RicIndicationType::Report => Class::Report,
+        RicIndicationType::Insert => Class::Keep, // a procedure of the node waits for its answer
+    };
+    xapps.send(xapp, &[&envelope.head(), pdu], class)
+}
+
+fn reason(error: &link::Error) -> CloseReason {
+    match error {
+        link::Error::OutboxFull { .. } => CloseReason::Overflow,
+        link::Error::PduTooLong { .. } | link::Error::EmptyPdu => CloseReason::Misbehaved,
+        _ => CloseReason::Transport,
+    }
+}
+
+fn report_loss(what: &'static str, link: &Link, error: &link::Error) {
+    let peer = link.peer();
+    match error {
+        link::Error::Closed => debug!(%peer, "{what} disconnects"),
+        link::Error::OutboxFull { .. } => {
+            warn!(%peer, %error, "{what} disconnected: it does not read what it must be told");
+        }
+        _ => warn!(%peer, %error, "{what} disconnected"),
+    }
+}
+
+/// One line for each piece of news that an operator wants to see.
+fn log(event: &Event, controller: &Controller) {
+    match event {
+        Event::NodeUp(id) => {
+            if let Some(Node { global_id, version, functions, .. }) = controller.node(*id) {
+                let functions: Vec<u16> = functions.iter().map(|f| f.id.0).collect();
+                info!(node = %global_id, e2ap = %version, ?functions, "node is up");
+            }
+        }
+        Event::NodeLost { global_id, reason, .. } => match reason {
+            e2::LostReason::Closed(reason) => warn!(node = %global_id, %reason, "node is lost"),
+            e2::LostReason::SetupAgain => warn!(node = %global_id, "node is lost: it sets up again"),
+        },
+        Event::Notice { assoc, notice } => {
+            let node = controller.nodes().find(|node| node.assoc == *assoc).map(|node| node.global_id.to_string());
+            match notice {
+                Notice::UnknownIes { .. } => debug!(node, "{notice}"),
+                _ => warn!(node, "{notice}"),
+            }
+        }
+        Event::Subscribed { .. }
+        | Event::SubscriptionFailed { .. }
+        | Event::SubscriptionEnded { .. }
+        | Event::Controlled { .. } => {}
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            error!("the server ends by a fault of its own; please report it");
+        }
+    }
+}

@@ -1,0 +1,382 @@
+//! An external app: nodes come and go, indications come as the node's very bytes.
+//!
+//! ```no_run
+//! use ferric::xapp::{Xapp, XappEvent};
+//!
+//! let mut xapp = Xapp::connect(&"tcp://127.0.0.1:36423".parse()?, "hello", Default::default())?;
+//! loop {
+//!     xapp.turn(None, |event, _ric| match event {
+//!         XappEvent::NodeUp(node) => println!("{} offers {} functions", node.global_id, node.functions.len()),
+//!         XappEvent::Indication(indication) => println!("{} octets", indication.pdu.len()),
+//!         other => println!("{other:?}"),
+//!     })?;
+//! }
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+use e2::xapp::{ClientEvent, ControlResult, NodeInfo, SubscribeFailure};
+use e2::{NodeId, SubscriptionEnd, SubscriptionId, SubscriptionSpec, Ticket, XappClient};
+use e2ap::{Cause, GlobalRicId, RanFunctionId, RicActionId, RicIndication, Version, peek};
+use link::{Address, Class, Events, Interest, Link, Poll, Scratch, StreamId};
+use per::Gather;
+
+use crate::stop::STOP_TOKEN;
+use crate::{Error, Stop};
+
+/// How an xApp behaves.
+#[derive(Clone, Debug)]
+pub struct XappConfig {
+    /// The RIC must welcome it within this. Default: 5 s.
+    pub connect_timeout: Duration,
+    /// The link's bounds.
+    pub link: link::Config,
+}
+
+impl Default for XappConfig {
+    fn default() -> Self {
+        XappConfig { connect_timeout: Duration::from_secs(5), link: link::Config::default() }
+    }
+}
+
+/// What an xApp is told.
+#[derive(Clone, Debug, PartialEq)]
+pub enum XappEvent<'a> {
+    /// A node is there.
+    NodeUp(&'a NodeInfo),
+    /// A node is gone, and every subscription with it.
+    NodeLost(&'a NodeInfo),
+    /// A subscription stands.
+    Subscribed {
+        /// Of which command.
+        ticket: Ticket,
+        /// Its name from now on.
+        subscription: SubscriptionId,
+        /// Actions that are set up.
+        admitted: Vec<RicActionId>,
+        /// Actions that are not, and why.
+        not_admitted: Vec<(RicActionId, Cause)>,
+    },
+    /// A subscription does not stand.
+    SubscribeFailed {
+        /// Of which command.
+        ticket: Ticket,
+        /// Why.
+        failure: SubscribeFailure,
+    },
+    /// A subscription stands no more.
+    SubscriptionEnded {
+        /// Which one.
+        subscription: SubscriptionId,
+        /// Why.
+        end: SubscriptionEnd,
+    },
+    /// An indication.
+    Indication(Indication<'a>),
+    /// What became of a control.
+    Controlled {
+        /// Of which command.
+        ticket: Ticket,
+        /// What became of it.
+        result: ControlResult,
+    },
+    /// Reports were lost because the xApp reads too slowly: all of them until now.
+    Dropped(u64),
+}
+
+/// An indication: the node's very bytes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Indication<'a> {
+    /// From which node.
+    pub node: NodeId,
+    /// Of which subscription.
+    pub subscription: SubscriptionId,
+    /// The version that it is written in.
+    pub version: Version,
+    /// The E2AP PDU.
+    pub pdu: &'a [u8],
+}
+
+impl<'a> Indication<'a> {
+    /// Ids and payload without decoding; `None` where the payload came in fragments (from 16384 octets on).
+    #[must_use]
+    pub fn peek(&self) -> Option<peek::Indication<'a>> {
+        peek::indication(self.pdu)
+    }
+
+    /// The whole message; `gather` takes a payload that came in fragments.
+    ///
+    /// # Errors
+    /// Where it is no indication: the RIC forwards nothing else.
+    pub fn decode(&self, gather: &'a Gather) -> Result<RicIndication<'a>, e2ap::Error> {
+        match e2ap::decode(self.pdu, self.version, gather)?.pdu {
+            e2ap::Pdu::RicIndication(indication) => Ok(indication),
+            other => Err(e2ap::Error::UnknownProcedure {
+                kind: other.kind(),
+                procedure_code: other.procedure_code(),
+                criticality: e2ap::Criticality::Reject,
+            }),
+        }
+    }
+}
+
+/// What an xApp can ask for.
+#[derive(Debug)]
+pub struct Commands<'a> {
+    client: &'a mut XappClient,
+    /// Messages, each behind its end within `bytes`.
+    ends: &'a mut Vec<usize>,
+    bytes: &'a mut Vec<u8>,
+}
+
+impl Commands<'_> {
+    /// Subscribes to a node's function; the ticket comes back with what becomes of it.
+    pub fn subscribe(&mut self, node: NodeId, function: RanFunctionId, spec: SubscriptionSpec) -> Ticket {
+        let ticket = self.client.subscribe(node, function, spec, self.bytes);
+        self.ends.push(self.bytes.len());
+        ticket
+    }
+
+    /// Leaves a subscription.
+    pub fn unsubscribe(&mut self, subscription: SubscriptionId) {
+        self.client.unsubscribe(subscription, self.bytes);
+        self.ends.push(self.bytes.len());
+    }
+
+    /// Asks a function to do something and to acknowledge it; the ticket comes back with what becomes of it.
+    pub fn control(&mut self, node: NodeId, function: RanFunctionId, header: &[u8], message: &[u8]) -> Ticket {
+        let ticket = self.client.control(node, function, header, message, None, true, self.bytes);
+        self.ends.push(self.bytes.len());
+        ticket
+    }
+}
+
+/// An xApp's session with a RIC.
+pub struct Xapp {
+    poll: Poll,
+    events: Events,
+    scratch: Scratch,
+    link: Link,
+    writable_wanted: bool,
+    stop: Stop,
+    client: XappClient,
+    ric_id: GlobalRicId,
+    nodes: BTreeMap<NodeId, NodeInfo>,
+    /// News that came with the welcome, before anybody asked.
+    early: Vec<NodeId>,
+    ends: Vec<usize>,
+    bytes: Vec<u8>,
+}
+
+const LINK_TOKEN: u64 = 1;
+const BUDGET_OCTETS: usize = 256 * 1024;
+
+impl Xapp {
+    /// Connects to a RIC and says hello; `name` is for the RIC's log.
+    ///
+    /// # Errors
+    /// Where nobody is there, or nobody that speaks the protocol, or there is no welcome in time.
+    pub fn connect(address: &Address, name: &str, config: XappConfig) -> Result<Self, Error> {
+        let deadline = Instant::now() + config.connect_timeout;
+        let poll = Poll::new().map_err(Error::epoll)?;
+        let stop = Stop::new(&poll).map_err(Error::epoll)?;
+        let link = Link::connect(address, &config.link)?;
+        poll.add(&link, LINK_TOKEN, Interest::READ_WRITE).map_err(Error::epoll)?;
+        let client = XappClient::new();
+        let mut xapp = Xapp {
+            poll,
+            events: Events::with_capacity(4),
+            scratch: Scratch::new(),
+            link,
+            writable_wanted: true,
+            stop,
+            client,
+            ric_id: GlobalRicId::new(e2ap::PlmnIdentity([0; 3]), 0),
+            nodes: BTreeMap::new(),
+            early: Vec::new(),
+            ends: Vec::new(),
+            bytes: Vec::new(),
+        };
+        xapp.client.hello(name, &mut xapp.bytes);
+        xapp.ends.push(xapp.bytes.len());
+        let mut welcome = None;
+        while welcome.is_none() {
+            let patience = deadline.saturating_duration_since(Instant::now());
+            if patience.is_zero() {
+                return Err(Error::NoAnswer);
+            }
+            let mut early = Vec::new();
+            xapp.exchange(Some(patience), |event, _| match event {
+                Raw::Welcome(ric_id) => welcome = Some(ric_id),
+                Raw::News(XappEvent::NodeUp(node)) => early.push(node.id),
+                Raw::News(_) => {}
+            })?;
+            xapp.early.append(&mut early);
+        }
+        if let Some(ric_id) = welcome {
+            xapp.ric_id = ric_id;
+        }
+        Ok(xapp)
+    }
+
+    /// Who the RIC is.
+    #[must_use]
+    pub fn ric_id(&self) -> GlobalRicId {
+        self.ric_id
+    }
+
+    /// The nodes that are there.
+    pub fn nodes(&self) -> impl Iterator<Item = &NodeInfo> {
+        self.nodes.values()
+    }
+
+    /// What makes [`Xapp::turn`] return early; see [`Stop::is_stopped`].
+    #[must_use]
+    pub fn stop(&self) -> Stop {
+        self.stop.clone()
+    }
+
+    /// What the xApp asks for outside of its handler. It is sent in the next turn.
+    pub fn commands(&mut self) -> Commands<'_> {
+        Commands { client: &mut self.client, ends: &mut self.ends, bytes: &mut self.bytes }
+    }
+
+    /// Waits at most `patience` (`None`: until something comes), then hands all that came to `handle`, in order.
+    ///
+    /// # Errors
+    /// Where the RIC is lost, or turns the xApp away: the session is over.
+    pub fn turn(
+        &mut self,
+        patience: Option<Duration>,
+        mut handle: impl FnMut(XappEvent<'_>, &mut Commands<'_>),
+    ) -> Result<(), Error> {
+        let early = std::mem::take(&mut self.early);
+        let patience = if early.is_empty() { patience } else { Some(Duration::ZERO) };
+        for node in early.iter().filter_map(|id| self.nodes.get(id)) {
+            let Xapp { client, ends, bytes, .. } = self;
+            handle(XappEvent::NodeUp(node), &mut Commands { client, ends, bytes });
+        }
+        self.exchange(patience, |event, commands| {
+            if let Raw::News(event) = event {
+                handle(event, commands);
+            }
+        })
+    }
+
+    fn exchange(
+        &mut self,
+        patience: Option<Duration>,
+        mut handle: impl FnMut(Raw<'_>, &mut Commands<'_>),
+    ) -> Result<(), Error> {
+        self.write()?;
+        self.poll.wait(&mut self.events, patience).map_err(Error::epoll)?;
+        let (mut readable, mut writable) = (false, false);
+        for event in self.events.iter().filter(|e| e.token != STOP_TOKEN) {
+            readable |= event.readable;
+            writable |= event.writable;
+        }
+        if readable {
+            self.read(&mut handle)?;
+        }
+        if writable || !self.ends.is_empty() {
+            self.write()?;
+        }
+        Ok(())
+    }
+
+    fn read(&mut self, handle: &mut impl FnMut(Raw<'_>, &mut Commands<'_>)) -> Result<(), Error> {
+        let Xapp { link, scratch, client, nodes, ends, bytes, .. } = self;
+        let mut failed = None;
+        let received = link.receive(scratch, BUDGET_OCTETS, &mut |_stream, pdu| {
+            if failed.is_some() {
+                return;
+            }
+            let event = match client.handle_pdu(pdu) {
+                Ok(event) => event,
+                Err(error) => {
+                    failed = Some(Error::Protocol(error));
+                    return;
+                }
+            };
+            let news = match event {
+                ClientEvent::Welcome(ric_id) => {
+                    return handle(Raw::Welcome(ric_id), &mut Commands { client, ends, bytes });
+                }
+                ClientEvent::Refused(code) if fatal(code) => {
+                    failed = Some(Error::Refused(code));
+                    return;
+                }
+                ClientEvent::Refused(code) => {
+                    tracing::warn!(?code, "the RIC refuses a command");
+                    return;
+                }
+                ClientEvent::NodeUp(node) => {
+                    let id = node.id;
+                    nodes.insert(id, node);
+                    XappEvent::NodeUp(&nodes[&id])
+                }
+                ClientEvent::NodeLost(id) => {
+                    if let Some(node) = nodes.remove(&id) {
+                        let commands = &mut Commands { client, ends, bytes };
+                        handle(Raw::News(XappEvent::NodeLost(&node)), commands);
+                    }
+                    return;
+                }
+                ClientEvent::Indication(envelope) => {
+                    // a node that speaks a newer version than its setup told shares this message's wire format
+                    let version = nodes.get(&envelope.node).map_or(Version::V2_03, |node| node.version);
+                    XappEvent::Indication(Indication {
+                        node: envelope.node,
+                        subscription: envelope.subscription,
+                        version,
+                        pdu: envelope.pdu,
+                    })
+                }
+                ClientEvent::Subscribed { ticket, subscription, admitted, not_admitted } => {
+                    XappEvent::Subscribed { ticket, subscription, admitted, not_admitted }
+                }
+                ClientEvent::SubscribeFailed { ticket, failure } => XappEvent::SubscribeFailed { ticket, failure },
+                ClientEvent::SubscriptionEnded { subscription, end } => {
+                    XappEvent::SubscriptionEnded { subscription, end }
+                }
+                ClientEvent::Controlled { ticket, result } => XappEvent::Controlled { ticket, result },
+                ClientEvent::Dropped(reports) => XappEvent::Dropped(reports),
+            };
+            handle(Raw::News(news), &mut Commands { client, ends, bytes });
+        });
+        match failed {
+            Some(error) => Err(error),
+            None => Ok(received.map(drop)?),
+        }
+    }
+
+    /// Sends what was asked for, and writes.
+    fn write(&mut self) -> Result<(), Error> {
+        let mut start = 0;
+        for end in self.ends.drain(..) {
+            self.link.send(StreamId(0), &[&self.bytes[start..end]], Class::Keep)?;
+            start = end;
+        }
+        self.bytes.clear();
+        self.link.flush()?;
+        let wanted = self.link.wants_write();
+        if wanted != self.writable_wanted {
+            self.writable_wanted = wanted;
+            let interest = if wanted { Interest::READ_WRITE } else { Interest::READ };
+            self.poll.modify(&self.link, LINK_TOKEN, interest).map_err(Error::epoll)?;
+        }
+        Ok(())
+    }
+}
+
+/// What came, the welcome included.
+enum Raw<'a> {
+    Welcome(GlobalRicId),
+    News(XappEvent<'a>),
+}
+
+fn fatal(code: e2::xapp::RefusalCode) -> bool {
+    matches!(code, e2::xapp::RefusalCode::Version | e2::xapp::RefusalCode::Protocol)
+}
