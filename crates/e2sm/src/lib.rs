@@ -10,7 +10,12 @@
 
 mod arena;
 pub mod common;
+mod error;
+#[cfg(feature = "hw")]
+pub mod hw;
 #[cfg(feature = "kpm")]
 pub mod kpm;
+pub mod registry;
 
 pub use arena::{Arena, KEEP_OCTETS};
+pub use error::Error;

@@ -1,23 +1,24 @@
 //! Messages that others recorded or made: read from a `shared/vectors` folder beside the workspace, where there is one.
 
+mod support;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use e2sm::Arena;
-use e2sm::kpm::{IndicationMessage, IndicationMessageFormats, MeasurementRecordItem, Revision};
+use e2sm::kpm::{
+    ActionDefinition, ActionDefinitionFormats, Detection, EventTriggerDefinition, IndicationHeader, IndicationMessage,
+    OID_V2, RanFunctionDefinition, Reason, Revision, Value,
+};
+use support::{hex, json};
 
 fn shared() -> Option<PathBuf> {
-    let found =
-        Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().map(|dir| dir.join("../shared/vectors")).find(|d| d.is_dir());
+    let mut above = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors();
+    let found = above.find_map(|dir| Some(dir.parent()?.join("shared/vectors")).filter(|folder| folder.is_dir()));
     if found.is_none() {
         println!("no shared/vectors folder: only the project's own vectors are tested");
     }
     found
-}
-
-fn hex(text: &str) -> Vec<u8> {
-    let digits: String = text.split_whitespace().collect();
-    (0..digits.len()).step_by(2).map(|i| u8::from_str_radix(&digits[i..i + 2], 16).unwrap()).collect()
 }
 
 #[test]
@@ -28,16 +29,139 @@ fn indications_of_32_ues() {
         let bytes = hex(&fs::read_to_string(shared.join("e2sm").join(file)).unwrap());
         arena.reset();
         let message = IndicationMessage::decode(&bytes, Revision::V3_00, &arena).unwrap();
-        let IndicationMessageFormats::Format3(format3) = &message.formats else { panic!("format 3") };
-        assert_eq!(format3.ue_meas_report_list.len(), 32);
-        for report in &format3.ue_meas_report_list {
-            assert_eq!(report.meas_report.meas_info_list.as_ref().unwrap().len(), 8);
-            let [data] = &report.meas_report.meas_data[..] else { panic!("one record") };
-            assert_eq!(data.meas_record.len(), 8);
-            assert_eq!(reals, data.meas_record.iter().any(|item| matches!(item, MeasurementRecordItem::Real(_))));
-        }
+        let rows: Vec<_> = message.rows(None).collect();
+        assert_eq!(rows.len(), 32 * 8);
+        assert!(rows.iter().all(|row| row.ue.is_some() && row.measurement.is_some() && row.label.is_some()));
+        assert_eq!(reals, rows.iter().any(|row| matches!(row.value, Value::Real(_))));
         let mut again = Vec::new();
         message.encode(Revision::V3_00, &mut again).unwrap();
         assert_eq!(again, bytes, "{file}");
+    }
+}
+
+/// Pieces from the tests of other projects, under every module and type that an independent decoder found to fit.
+#[test]
+fn public_pieces() {
+    let Some(shared) = shared() else { return };
+    let mut seen = 0;
+    for line in fs::read_to_string(shared.join("e2sm/public.jsonl")).unwrap().lines() {
+        let piece: serde_json::Value = serde_json::from_str(line).unwrap();
+        let bytes = hex(piece["hex"].as_str().unwrap());
+        for fits in piece["types"].as_array().unwrap() {
+            let (module, name) = (fits[0].as_str().unwrap(), fits[1].as_str().unwrap());
+            if !module.starts_with("kpm-") || module == "kpm-v01.00" {
+                continue;
+            }
+            let value = e2sm::registry::decode(&format!("{module}:{name}"), &bytes)
+                .unwrap_or_else(|error| panic!("{module} {name} {}: {error}", piece["from"]));
+            let mut again = Vec::new();
+            value.encode(&mut again).unwrap();
+            assert_eq!(again, bytes, "{module} {name} {}", json(&*value));
+            seen += 1;
+        }
+    }
+    assert!(seen >= 14, "{seen} pieces");
+}
+
+/// FlexRIC's messages carry KPM in octet strings. E2AP is not known here, so they are found by what precedes them.
+struct Recorded {
+    definition: Vec<u8>,
+    triggers: Vec<Vec<u8>>,
+    actions: Vec<Vec<u8>>,
+    indications: Vec<(Vec<u8>, Vec<u8>)>,
+}
+
+/// The octets behind a length determinant, and what follows them.
+fn prefixed(bytes: &[u8]) -> (&[u8], &[u8]) {
+    match bytes {
+        [high, low, rest @ ..] if *high >= 0x80 => rest.split_at(usize::from(*high & 0x3F) << 8 | usize::from(*low)),
+        [len, rest @ ..] => rest.split_at(usize::from(*len)),
+        [] => panic!("a length is missing"),
+    }
+}
+
+/// The value of the protocol IE with that id and criticality.
+fn ie(pdu: &[u8], id: u8, criticality: u8) -> &[u8] {
+    let mark = [0x00, id, criticality];
+    let found = pdu.windows(3).position(|w| w == mark).unwrap_or_else(|| panic!("no IE {id}"));
+    prefixed(&pdu[found + 3..]).0
+}
+
+fn recorded(shared: &Path) -> Recorded {
+    let file: serde_json::Value =
+        serde_json::from_str(&fs::read_to_string(shared.join("flexric-e2ap-v2.json")).unwrap()).unwrap();
+    let samples = |procedure: &str, function: Option<u64>| -> Vec<Vec<u8>> {
+        let kinds = file["vectors"].as_array().unwrap().iter().filter(|kind| {
+            kind["procedure"] == procedure
+                && kind["pdu"] == "initiatingMessage"
+                && kind["ran_function_id"].as_u64() == function
+        });
+        kinds.flat_map(|kind| kind["samples"].as_array().unwrap()).map(|s| hex(s["hex"].as_str().unwrap())).collect()
+    };
+    let setup = &samples("E2setup", None)[0];
+    // RANfunction-Item of function 2: the id, then the definition
+    let item = setup.windows(4).position(|w| w == [0x00, 0x00, 0x02, 0x81]).unwrap();
+    let mut found = Recorded {
+        definition: prefixed(&setup[item + 3..]).0.to_vec(),
+        triggers: Vec::new(),
+        actions: Vec::new(),
+        indications: Vec::new(),
+    };
+    for pdu in samples("RICsubscription", Some(2)) {
+        // RICsubscriptionDetails: a preamble octet, the trigger, one action of id and type with its definition
+        let (trigger, rest) = prefixed(&ie(&pdu, 30, 0x00)[1..]);
+        let to_be_setup = rest.windows(3).position(|w| w == [0x00, 0x13, 0x00]).unwrap();
+        let (action, _) = prefixed(&rest[to_be_setup + 3..]);
+        found.triggers.push(trigger.to_vec());
+        found.actions.push(prefixed(&action[3..]).0.to_vec());
+    }
+    for pdu in samples("RICindication", Some(2)) {
+        let header = prefixed(ie(&pdu, 25, 0x00)).0.to_vec();
+        found.indications.push((header, prefixed(ie(&pdu, 26, 0x00)).0.to_vec()));
+    }
+    found
+}
+
+#[test]
+fn flexrics_node() {
+    let Some(shared) = shared() else { return };
+    let recorded = recorded(&shared);
+
+    let detection = Detection::of_function(OID_V2, 2, &recorded.definition).unwrap();
+    assert_eq!((detection.revision, detection.reason), (Revision::V2_03, Reason::FunctionRevision));
+    let revision = detection.revision;
+    let definition = RanFunctionDefinition::decode_owned(&recorded.definition, revision).unwrap();
+    let formats: Vec<_> =
+        definition.ric_report_style_list.iter().flatten().map(|style| style.ric_action_format_type.0).collect();
+    assert_eq!(formats, [4, 1]);
+
+    assert!(!recorded.triggers.is_empty() && !recorded.indications.is_empty());
+    for bytes in &recorded.triggers {
+        let trigger = EventTriggerDefinition::decode(bytes, revision).unwrap();
+        let mut again = Vec::new();
+        trigger.encode(revision, &mut again).unwrap();
+        assert_eq!(&again, bytes);
+    }
+    let mut with_conditions = 0;
+    for bytes in &recorded.actions {
+        let action = ActionDefinition::decode_owned(bytes, revision).unwrap();
+        with_conditions += usize::from(matches!(action.formats, ActionDefinitionFormats::Format4(_)));
+        let mut again = Vec::new();
+        action.encode(revision, &mut again).unwrap();
+        assert_eq!(&again, bytes);
+    }
+    assert!(with_conditions > 0);
+    for (header, message) in &recorded.indications {
+        assert_eq!(detection.with_header(header), detection);
+        let read = IndicationHeader::decode(header, revision).unwrap();
+        let mut again = Vec::new();
+        read.encode(revision, &mut again).unwrap();
+        assert_eq!(&again, header);
+        let arena = Arena::new();
+        let read = IndicationMessage::decode(message, revision, &arena).unwrap();
+        assert!(read.rows(None).count() > 0);
+        again.clear();
+        read.encode(revision, &mut again).unwrap();
+        assert_eq!(&again, message);
     }
 }

@@ -1,5 +1,6 @@
-//! What the service models share (E2SM v05.00, whose extension additions older revisions pass over): identities of
-//! UEs, cells and nodes, slices and QoS classes.
+//! What the service models share: identities of UEs, cells and nodes, slices and QoS classes.
+//!
+//! Wire revisions are numbered so that from 3 on these types are those of E2SM v05.00; below, they lack its additions.
 //!
 //! ```
 //! use e2sm::common::{Cgi, NrCgi, PlmnIdentity};

@@ -87,7 +87,7 @@ pub struct UeIdGnb<'a> {
     #[per(addition)]
     pub global_ng_ran_node_id: Option<GlobalNgRanNodeId>,
     /// The UE in its cell (E2SM v05.00).
-    #[per(addition)]
+    #[per(addition, since = 3)]
     pub cell_rnti: Option<CellRnti>,
 }
 
@@ -116,7 +116,7 @@ pub struct UeIdGnbDu {
     /// The UE within the node.
     pub ran_ueid: Option<RanUeId>,
     /// The UE in its cell (E2SM v05.00).
-    #[per(addition)]
+    #[per(addition, since = 3)]
     pub cell_rnti: Option<CellRnti>,
 }
 
@@ -148,7 +148,7 @@ pub struct UeIdNgEnb {
     #[per(addition)]
     pub global_ng_ran_node_id: Option<GlobalNgRanNodeId>,
     /// The UE in its cell (E2SM v05.00).
-    #[per(addition)]
+    #[per(addition, since = 3)]
     pub cell_rnti: Option<CellRnti>,
 }
 
@@ -159,7 +159,7 @@ pub struct UeIdNgEnbDu {
     /// The UE on W1.
     pub ng_enb_cu_ue_w1ap_id: NgEnbCuUeW1apId,
     /// The UE in its cell (E2SM v05.00).
-    #[per(addition)]
+    #[per(addition, since = 3)]
     pub cell_rnti: Option<CellRnti>,
 }
 
@@ -181,7 +181,7 @@ pub struct UeIdEnGnb<'a> {
     /// The UE within the node.
     pub ran_ueid: Option<RanUeId>,
     /// The UE in its cell (E2SM v05.00).
-    #[per(addition)]
+    #[per(addition, since = 3)]
     pub cell_rnti: Option<CellRnti>,
 }
 
@@ -200,7 +200,7 @@ pub struct UeIdEnb {
     /// The master eNB, told by the secondary one under dual connectivity.
     pub global_enb_id: Option<GlobalEnbId>,
     /// The UE in its cell (E2SM v05.00).
-    #[per(addition)]
+    #[per(addition, since = 3)]
     pub cell_rnti: Option<CellRnti>,
 }
 

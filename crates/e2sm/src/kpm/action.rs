@@ -52,7 +52,7 @@ pub struct ActionDefinitionFormat1<'a> {
     /// Which cell; without it the node as a whole.
     pub cell_global_id: Option<Cgi>,
     /// The bins of distributions (v02.03).
-    #[per(addition, size = 1..=65535)]
+    #[per(addition, since = 1, size = 1..=65535)]
     pub dist_meas_bin_range_info: Option<List<'a, DistMeasurementBinRangeItem<'a>>>,
 }
 
@@ -89,7 +89,7 @@ pub struct MeasurementCondItem<'a> {
     #[per(size = 1..=32768)]
     pub matching_cond: List<'a, MatchingCondItem<'a>>,
     /// The bins of a distribution (v02.03).
-    #[per(addition)]
+    #[per(addition, since = 1)]
     pub bin_range_def: Option<BinRangeDefinition<'a>>,
 }
 
@@ -111,7 +111,7 @@ pub struct MatchingUeCondPerSubItem<'a> {
     /// The condition.
     pub test_cond_info: TestCondInfo<'a>,
     /// It is an alternative to the next one, not a further demand (v02.03).
-    #[per(addition)]
+    #[per(addition, since = 1)]
     pub logical_or: Option<LogicalOr>,
 }
 

@@ -100,19 +100,19 @@ pub enum TestCondType {
     /// Its reference signals' received quality.
     Rsrq(True),
     /// Its reference signals' received power, uplink (v02.03).
-    #[per(addition)]
+    #[per(addition, since = 1)]
     UlRsrp(True),
     /// Its channel quality indicator (v02.03).
-    #[per(addition)]
+    #[per(addition, since = 1)]
     Cqi(True),
     /// A 5QI that it uses (v02.03).
-    #[per(addition)]
+    #[per(addition, since = 1)]
     FiveQi(True),
     /// A QCI that it uses (v02.03).
-    #[per(addition)]
+    #[per(addition, since = 1)]
     Qci(True),
     /// A slice that it uses (v02.03).
-    #[per(addition)]
+    #[per(addition, since = 1)]
     SNssai(True),
 }
 
@@ -149,7 +149,7 @@ pub enum TestCondValue<'a> {
     /// Text.
     ValuePrtS(PrintableString<'a>),
     /// A real number (v02.03).
-    #[per(addition)]
+    #[per(addition, since = 1)]
     ValueReal(Real<'a>),
 }
 

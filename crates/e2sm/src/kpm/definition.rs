@@ -61,6 +61,6 @@ pub struct MeasurementInfoActionItem<'a> {
     /// A number to use in place of the name.
     pub meas_id: Option<MeasurementTypeId>,
     /// The bins of a distribution (v02.03).
-    #[per(addition)]
+    #[per(addition, since = 1)]
     pub bin_range_def: Option<BinRangeDefinition<'a>>,
 }

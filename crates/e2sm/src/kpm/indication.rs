@@ -182,7 +182,7 @@ pub struct MeasurementCondUeidItem<'a> {
     #[per(size = 1..=65535)]
     pub matching_ueid_list: Option<List<'a, MatchingUeidItem<'a>>>,
     /// The same for each granularity period (v02.03).
-    #[per(addition, size = 1..=65535)]
+    #[per(addition, since = 1, size = 1..=65535)]
     pub matching_ueid_per_gp: Option<List<'a, MatchingUeidPerGpItem<'a>>>,
 }
 

@@ -61,19 +61,19 @@ pub struct MeasurementLabel {
     /// The mean value.
     pub avg: Option<True>,
     /// An SSB (v02.03).
-    #[per(addition, range = 1..=65535, extensible)]
+    #[per(addition, since = 1, range = 1..=65535, extensible)]
     pub ssb_index: Option<u16>,
     /// A mode of beamforming without a grid of beams (v02.03).
-    #[per(addition, range = 1..=65535, extensible)]
+    #[per(addition, since = 1, range = 1..=65535, extensible)]
     pub non_gob_bfmode_index: Option<u16>,
     /// A MIMO mode (v02.03).
-    #[per(addition, range = 1..=2, extensible)]
+    #[per(addition, since = 1, range = 1..=2, extensible)]
     pub mimo_mode_index: Option<u8>,
     /// A cell's share (v04.00).
-    #[per(addition)]
+    #[per(addition, since = 3)]
     pub cell_global_id: Option<Cgi>,
     /// A beam's share (v04.00).
-    #[per(addition)]
+    #[per(addition, since = 3)]
     pub beam_id: Option<BeamId>,
 }
 

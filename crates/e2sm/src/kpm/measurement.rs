@@ -58,7 +58,7 @@ pub struct MeasurementInfoItem<'a> {
     /// Its subcounters.
     pub label_info_list: LabelInfoList<'a>,
     /// Values that are reported at all (v04.00).
-    #[per(addition, size = 1..=32768)]
+    #[per(addition, since = 3, size = 1..=32768)]
     pub match_cond_report_list: Option<List<'a, MatchCondReportItem<'a>>>,
 }
 
@@ -84,7 +84,7 @@ pub enum MeasurementRecordItem<'a> {
     /// There is none.
     NoValue,
     /// It does not meet the condition for reporting it (v04.00).
-    #[per(addition)]
+    #[per(addition, since = 3)]
     NotSatisfied,
 }
 

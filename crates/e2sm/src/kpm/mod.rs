@@ -24,9 +24,13 @@
 mod action;
 mod conditions;
 mod definition;
+pub mod dictionary;
 mod indication;
 mod label;
 mod measurement;
+mod report;
+mod revision;
+mod subscribe;
 mod trigger;
 
 pub use action::{
@@ -51,40 +55,10 @@ pub use measurement::{
     MeasurementDataItem, MeasurementInfoItem, MeasurementRecordItem, MeasurementType, MeasurementTypeId,
     MeasurementTypeName,
 };
+pub use report::{Row, Rows, Value};
+pub use revision::{Detection, OID_V1, OID_V2, OID_V3, Reason, Revision};
+pub use subscribe::{EveryUe, Plan, Scope, Wish, WishedMeasurement};
 pub use trigger::{EventTriggerDefinition, EventTriggerDefinitionFormat1, EventTriggerDefinitionFormats};
-
-/// A revision of E2SM-KPM's wire format.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Revision {
-    /// v02.01: conditions are a bare choice, their expression and value mandatory.
-    V2_01,
-    /// v02.03: conditions may be joined by OR.
-    V2_03,
-    /// v03.00: time stamps have 8 octets.
-    V3_00,
-    /// v04.00: v03.00 with extension additions.
-    V4_00,
-}
-
-impl Revision {
-    /// All of them, oldest first.
-    pub const ALL: [Revision; 4] = [Revision::V2_01, Revision::V2_03, Revision::V3_00, Revision::V4_00];
-
-    /// The number that [`per`]'s readers and writers know this revision by.
-    #[must_use]
-    pub const fn wire(self) -> u8 {
-        self as u8
-    }
-
-    /// Octets of a time stamp.
-    #[must_use]
-    pub const fn time_stamp_octets(self) -> usize {
-        match self {
-            Revision::V2_01 | Revision::V2_03 => 4,
-            Revision::V3_00 | Revision::V4_00 => 8,
-        }
-    }
-}
 
 /// Gives a message its reading and writing functions.
 macro_rules! message {

@@ -1,0 +1,67 @@
+//! What can go wrong besides a single encoding.
+
+use core::fmt;
+
+/// An error of this crate. Reading and writing one message gives the more precise [`per::Error`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Error {
+    /// The bytes of a peer, or a value of ours, do not fit the type.
+    Codec(per::Error),
+    /// The peer's object identifier is not one of this service model.
+    UnknownOid,
+    /// The peer speaks E2SM-KPM v01.00, which is not supported.
+    KpmV1,
+    /// The peer's RAN function definition fits no revision that its object identifier allows; how the likeliest one
+    /// failed.
+    NoRevisionFits(per::Error),
+    /// The peer offers no report style for that scope.
+    NoStyle,
+    /// The peer does not offer a measurement.
+    NotOffered {
+        /// The measurement.
+        wanted: String,
+        /// Those on offer that are spelled most like it, the likest first.
+        nearest: Vec<String>,
+    },
+    /// Misuse: the text is not a revision such as `3.00`.
+    NotARevision,
+    /// Misuse: the registry has no such type.
+    UnknownType,
+    /// Misuse: a wish without measurements, without UEs, or with a period of zero.
+    EmptyWish,
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Error::Codec(error) => error.fmt(f),
+            Error::UnknownOid => f.write_str("the object identifier is not one of E2SM-KPM's"),
+            Error::KpmV1 => f.write_str("E2SM-KPM v01.00 is not supported; v02.01, v02.03, v03.00 and v04.00 are"),
+            Error::NoRevisionFits(error) => {
+                write!(f, "the RAN function definition fits no revision of E2SM-KPM: {error}")
+            }
+            Error::NoStyle => f.write_str("the node offers no report style for that scope"),
+            Error::NotOffered { wanted, nearest } => {
+                write!(f, "the node does not offer {wanted}")?;
+                for (i, name) in nearest.iter().enumerate() {
+                    write!(f, "{}{name}", if i == 0 { "; nearest are " } else { ", " })?;
+                }
+                Ok(())
+            }
+            Error::NotARevision => f.write_str("not a revision of E2SM-KPM; 2.01, 2.03, 3.00 and 4.00 are"),
+            Error::UnknownType => f.write_str("no such type; e2sm::registry::types lists them"),
+            Error::EmptyWish => {
+                f.write_str("a wish needs a measurement, a UE where it names UEs, and periods above zero")
+            }
+        }
+    }
+}
+
+impl std::error::Error for Error {}
+
+impl From<per::Error> for Error {
+    fn from(error: per::Error) -> Self {
+        Error::Codec(error)
+    }
+}

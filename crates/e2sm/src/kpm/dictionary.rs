@@ -1,0 +1,236 @@
+//! What common measurements mean: unit, scope and kind of number, by name.
+//!
+//! Names and units are those of TS 28.552 where it has the measurement, otherwise those of E2SM-KPM (clause 7.9) or of
+//! the base stations that offer it. A node may offer names that are not here, and none of these: what counts is its
+//! RAN function definition.
+//!
+//! ```
+//! use e2sm::kpm::dictionary::{self, Scope};
+//!
+//! let throughput = dictionary::find("DRB.UEThpDl").unwrap();
+//! assert_eq!((throughput.unit, throughput.scope), ("kbit/s", Scope::CellAndUe));
+//! assert!(dictionary::find("DRB.Unheard").is_none());
+//! ```
+
+/// What a measurement means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// Its name.
+    pub name: &'static str,
+    /// Its unit; empty for a count.
+    pub unit: &'static str,
+    /// Of what it is measured.
+    pub scope: Scope,
+    /// The kind of its values.
+    pub kind: Kind,
+}
+
+/// Of what a measurement is taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scope {
+    /// A cell, or the node.
+    Cell,
+    /// A UE.
+    Ue,
+    /// Either.
+    CellAndUe,
+}
+
+/// The kind of a measurement's values. Nodes are free to send whole numbers for real ones.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Whole numbers.
+    Integer,
+    /// Real numbers.
+    Real,
+}
+
+/// The entry of that name, in logarithmic time.
+#[must_use]
+pub fn find(name: &str) -> Option<&'static Entry> {
+    ENTRIES.binary_search_by(|entry| entry.name.cmp(name)).ok().map(|i| &ENTRIES[i])
+}
+
+/// All entries, by name.
+#[must_use]
+pub fn entries() -> &'static [Entry] {
+    ENTRIES
+}
+
+const fn entry(name: &'static str, unit: &'static str, scope: Scope, kind: Kind) -> Entry {
+    Entry { name, unit, scope, kind }
+}
+
+use Kind::{Integer, Real};
+use Scope::{Cell, CellAndUe, Ue};
+
+const ENTRIES: &[Entry] = &[
+    entry("CARR.AverageLayersDl", "layers", Cell, Real),
+    entry("CARR.AverageLayersUl", "layers", Cell, Real),
+    entry("CARR.MaxTxPwr", "dBm", Cell, Real),
+    entry("CARR.MeanTxPwr", "dBm", Cell, Real),
+    entry("CARR.PDSCHMCSDist", "", CellAndUe, Integer),
+    entry("CARR.PUSCHMCSDist", "", CellAndUe, Integer),
+    entry("CARR.WBCQIDist", "", CellAndUe, Integer),
+    entry("CQI", "", Ue, Integer),
+    entry("DRB.AirIfDelayDist", "", Cell, Integer),
+    entry("DRB.AirIfDelayDl", "0.1 ms", CellAndUe, Real),
+    entry("DRB.AirIfDelayUl", "0.1 ms", CellAndUe, Real),
+    entry("DRB.DelayDlNgranUeDist", "", Cell, Integer),
+    entry("DRB.DelayUlNgranUeDist", "", Cell, Integer),
+    entry("DRB.EstabAtt", "", Cell, Integer),
+    entry("DRB.EstabSucc", "", Cell, Integer),
+    entry("DRB.F1UpacketLossRateDl", "1e-6", CellAndUe, Integer),
+    entry("DRB.F1UpacketLossRateUl", "1e-6", CellAndUe, Integer),
+    entry("DRB.F1uPdcpSduVolumeDL", "kbit", Cell, Integer),
+    entry("DRB.F1uPdcpSduVolumeUL", "kbit", Cell, Integer),
+    entry("DRB.GtpF1DelayDlDist", "", Cell, Integer),
+    entry("DRB.InitialEstabAtt", "", Cell, Integer),
+    entry("DRB.InitialEstabSucc", "", Cell, Integer),
+    entry("DRB.MaxActiveUeDl", "UEs", Cell, Integer),
+    entry("DRB.MaxActiveUeUl", "UEs", Cell, Integer),
+    entry("DRB.MeanActiveUeDl", "UEs", Cell, Real),
+    entry("DRB.MeanActiveUeUl", "UEs", Cell, Real),
+    entry("DRB.PacketLossRateULDist", "", Ue, Integer),
+    entry("DRB.PacketLossRateUl", "1e-6", CellAndUe, Integer),
+    entry("DRB.PacketLossRateUu", "1e-6", CellAndUe, Integer),
+    entry("DRB.PacketSuccessRateUlgNBUu", "%", CellAndUe, Integer),
+    entry("DRB.PdcpF1DelayDl", "0.1 ms", CellAndUe, Real),
+    entry("DRB.PdcpPacketDropRateDl", "1e-6", CellAndUe, Integer),
+    entry("DRB.PdcpReordDelayUl", "0.1 ms", CellAndUe, Real),
+    entry("DRB.PdcpSduDelayDl", "0.1 ms", CellAndUe, Real),
+    entry("DRB.PdcpSduDelayDlDist", "", Cell, Integer),
+    entry("DRB.PdcpSduVolumeDL", "kbit", CellAndUe, Integer),
+    entry("DRB.PdcpSduVolumeUL", "kbit", CellAndUe, Integer),
+    entry("DRB.PdcpSduVolumeX2DL", "kbit", Cell, Integer),
+    entry("DRB.PdcpSduVolumeX2UL", "kbit", Cell, Integer),
+    entry("DRB.PdcpSduVolumeXnDL", "kbit", Cell, Integer),
+    entry("DRB.PdcpSduVolumeXnUL", "kbit", Cell, Integer),
+    entry("DRB.PerDataVolumeDLDist", "", Ue, Integer),
+    entry("DRB.PerDataVolumeULDist", "", Ue, Integer),
+    entry("DRB.RelActNbr", "", Cell, Integer),
+    entry("DRB.ResumeAtt", "", Cell, Integer),
+    entry("DRB.ResumeSucc", "", Cell, Integer),
+    entry("DRB.RlcDelayUl", "0.1 ms", CellAndUe, Real),
+    entry("DRB.RlcPacketDropRateDLDist", "", Ue, Integer),
+    entry("DRB.RlcPacketDropRateDl", "1e-6", CellAndUe, Integer),
+    entry("DRB.RlcSduDelayDl", "0.1 ms", CellAndUe, Real),
+    entry("DRB.RlcSduDelayDlDist", "", Cell, Integer),
+    entry("DRB.RlcSduLatencyDl", "0.1 ms", CellAndUe, Real),
+    entry("DRB.RlcSduLatencyDlDist", "", Cell, Integer),
+    entry("DRB.RlcSduTransmittedVolumeDL", "kbit", CellAndUe, Integer),
+    entry("DRB.RlcSduTransmittedVolumeUL", "kbit", CellAndUe, Integer),
+    entry("DRB.SessionTime", "s", Cell, Integer),
+    entry("DRB.UEThpDl", "kbit/s", CellAndUe, Real),
+    entry("DRB.UEThpDlDist", "", Cell, Integer),
+    entry("DRB.UEThpUl", "kbit/s", CellAndUe, Real),
+    entry("DRB.UEThpUlDist", "", Cell, Integer),
+    entry("DRB.UEUnresVolDl", "%", Cell, Real),
+    entry("DRB.UEUnresVolUl", "%", Cell, Real),
+    entry("HO.IntraSys.ToWrongCell", "", Cell, Integer),
+    entry("HO.IntraSys.TooEarly", "", Cell, Integer),
+    entry("HO.IntraSys.TooLate", "", Cell, Integer),
+    entry("L1M.ATADist", "", Cell, Integer),
+    entry("L1M.DL-SS-RSRP", "dBm", Ue, Real),
+    entry("L1M.DL-SS-SINR", "dB", Ue, Real),
+    entry("L1M.PHR1", "", Cell, Integer),
+    entry("L1M.SS-RSRP", "", Cell, Integer),
+    entry("L1M.UL-SRS-RSRP", "dBm", Ue, Real),
+    entry("MM.HoExeInterFail", "", Cell, Integer),
+    entry("MM.HoExeInterReq", "", Cell, Integer),
+    entry("MM.HoExeInterSucc", "", Cell, Integer),
+    entry("MM.HoExeIntraReq", "", Cell, Integer),
+    entry("MM.HoExeIntraSucc", "", Cell, Integer),
+    entry("MM.HoPrepInterFail", "", Cell, Integer),
+    entry("MM.HoPrepInterReq", "", Cell, Integer),
+    entry("MM.HoPrepInterSucc", "", Cell, Integer),
+    entry("MM.HoPrepIntraReq", "", Cell, Integer),
+    entry("MM.HoPrepIntraSucc", "", Cell, Integer),
+    entry("MM.HoResAlloInterFail", "", Cell, Integer),
+    entry("MM.HoResAlloInterReq", "", Cell, Integer),
+    entry("MM.HoResAlloInterSucc", "", Cell, Integer),
+    entry("MR.NRScSSRSRQ", "", Cell, Integer),
+    entry("MR.NRScSSSINR", "", Cell, Integer),
+    entry("PAG.DiscardedNbr", "", Cell, Integer),
+    entry("PAG.ReceivedNbr", "", Cell, Integer),
+    entry("PEE.AvgPower", "W", Cell, Real),
+    entry("PEE.AvgTemperature", "°C", Cell, Real),
+    entry("PEE.Energy", "kWh", Cell, Real),
+    entry("PEE.MaxPower", "W", Cell, Real),
+    entry("PEE.MinPower", "W", Cell, Real),
+    entry("QosFlow.PdcpPduVolumeDL", "kbit", CellAndUe, Integer),
+    entry("QosFlow.PdcpPduVolumeUL", "kbit", CellAndUe, Integer),
+    entry("RACH.AccessDelayDist", "", Cell, Integer),
+    entry("RACH.PreambleA", "", Cell, Integer),
+    entry("RACH.PreambleACell", "", Cell, Integer),
+    entry("RACH.PreambleB", "", Cell, Integer),
+    entry("RACH.PreambleBCell", "", Cell, Integer),
+    entry("RACH.PreambleDed", "", Cell, Integer),
+    entry("RACH.PreambleDedCell", "", Cell, Integer),
+    entry("RACH.PreambleDist", "", Cell, Integer),
+    entry("RRC.ConnEstabAtt", "", Cell, Integer),
+    entry("RRC.ConnEstabFailCause.NetworkReject", "", Cell, Integer),
+    entry("RRC.ConnEstabSucc", "", Cell, Integer),
+    entry("RRC.ConnMax", "UEs", Cell, Integer),
+    entry("RRC.ConnMean", "UEs", Cell, Real),
+    entry("RRC.InactiveConnMax", "UEs", Cell, Integer),
+    entry("RRC.InactiveConnMean", "UEs", Cell, Real),
+    entry("RRC.ReEstabAtt", "", Cell, Integer),
+    entry("RRC.ReEstabFallbackToSetupAtt", "", Cell, Integer),
+    entry("RRC.ReEstabSuccWithUeContext", "", Cell, Integer),
+    entry("RRC.ReEstabSuccWithoutUeContext", "", Cell, Integer),
+    entry("RRC.ResumeAtt", "", Cell, Integer),
+    entry("RRC.ResumeSucc", "", Cell, Integer),
+    entry("RRU.MaxLayerDlMimo", "layers", Cell, Real),
+    entry("RRU.MaxLayerUlMimo", "layers", Cell, Real),
+    entry("RRU.MaxPrbUsedDl", "PRBs", Cell, Integer),
+    entry("RRU.MaxPrbUsedUl", "PRBs", Cell, Integer),
+    entry("RRU.PrbAvailDl", "PRBs", Cell, Integer),
+    entry("RRU.PrbAvailUl", "PRBs", Cell, Integer),
+    entry("RRU.PrbTotDl", "%", CellAndUe, Integer),
+    entry("RRU.PrbTotDlDist", "", Cell, Integer),
+    entry("RRU.PrbTotDlMimo", "%", Cell, Real),
+    entry("RRU.PrbTotSdmDl", "%", Cell, Real),
+    entry("RRU.PrbTotSdmUl", "%", Cell, Real),
+    entry("RRU.PrbTotUl", "%", CellAndUe, Integer),
+    entry("RRU.PrbTotUlDist", "", Cell, Integer),
+    entry("RRU.PrbTotUlMimo", "%", Cell, Real),
+    entry("RRU.PrbUsedDl", "PRBs", CellAndUe, Integer),
+    entry("RRU.PrbUsedUl", "PRBs", CellAndUe, Integer),
+    entry("RSRP", "dBm", Ue, Real),
+    entry("RSRQ", "dB", Ue, Real),
+    entry("SINR", "dB", Ue, Real),
+    entry("SM.PDUSessionSetupFail", "", Cell, Integer),
+    entry("SM.PDUSessionSetupReq", "", Cell, Integer),
+    entry("SM.PDUSessionSetupSucc", "", Cell, Integer),
+    entry("TB.ErrNbrUlInitial", "", CellAndUe, Integer),
+    entry("TB.ErrTotNbrDl", "", CellAndUe, Integer),
+    entry("TB.ErrTotNbrUl", "", CellAndUe, Integer),
+    entry("TB.IntialErrNbrDl", "", CellAndUe, Integer),
+    entry("TB.ResidualErrNbrDl", "", CellAndUe, Integer),
+    entry("TB.ResidualErrNbrUl", "", CellAndUe, Integer),
+    entry("TB.TotNbrDl", "", CellAndUe, Integer),
+    entry("TB.TotNbrDlInitial", "", CellAndUe, Integer),
+    entry("TB.TotNbrUl", "", CellAndUe, Integer),
+    entry("TB.TotNbrUlInit", "", CellAndUe, Integer),
+    entry("UECNTX.ConnEstabAtt", "", Cell, Integer),
+    entry("UECNTX.ConnEstabSucc", "", Cell, Integer),
+    entry("UECNTX.RelReq", "", Cell, Integer),
+    entry("VR.VCpuUsageMean", "%", Cell, Real),
+    entry("VR.VDiskUsageMean", "%", Cell, Real),
+    entry("VR.VMemoryUsageMean", "%", Cell, Real),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_entry_is_found() {
+        assert!(ENTRIES.is_sorted_by(|a, b| a.name < b.name));
+        for entry in ENTRIES {
+            assert_eq!(find(entry.name), Some(entry));
+            assert!((1..=150).contains(&entry.name.len()), "a MeasurementTypeName");
+        }
+    }
+}

@@ -1,0 +1,348 @@
+//! What a report says, value by value.
+
+use super::{
+    ActionDefinition, ActionDefinitionFormats, IndicationMessage, IndicationMessageFormat1, IndicationMessageFormats,
+    LabelInfoItem, MeasurementCondUeidItem, MeasurementDataItem, MeasurementInfoItem, MeasurementLabel,
+    MeasurementRecordItem, MeasurementType, StartEndInd, UeMeasurementReportItem,
+};
+use crate::common::UeId;
+
+/// One value of a report, with all that says what it is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Row<'m> {
+    /// The UE, in a report on several; a report on one UE leaves it to the action definition.
+    pub ue: Option<&'m UeId<'m>>,
+    /// The measurement. `None` where neither the message nor the action definition names it.
+    pub measurement: Option<&'m MeasurementType<'m>>,
+    /// Its subcounter. `None` as above, and in a report on groups of UEs.
+    pub label: Option<&'m MeasurementLabel>,
+    /// Where labels are a range (startEndInd), which of its values this is; otherwise 0. `label` is the range's first.
+    pub in_range: u32,
+    /// The group of UEs and its conditions, in a report on such groups.
+    pub group: Option<&'m MeasurementCondUeidItem<'m>>,
+    /// The value.
+    pub value: Value,
+    /// The node says that the record is not reliable.
+    pub incomplete: bool,
+    /// Which of the report's records, one for each granularity period, the first being 0.
+    pub record: usize,
+}
+
+/// A value.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Value {
+    /// A whole number.
+    Integer(u32),
+    /// A real number.
+    Real(f64),
+    /// There is none.
+    NoValue,
+    /// It does not meet the condition for reporting it.
+    NotSatisfied,
+}
+
+impl Value {
+    /// The number, if there is one.
+    #[must_use]
+    pub fn number(self) -> Option<f64> {
+        match self {
+            Value::Integer(value) => Some(f64::from(value)),
+            Value::Real(value) => Some(value),
+            Value::NoValue | Value::NotSatisfied => None,
+        }
+    }
+}
+
+impl From<&MeasurementRecordItem<'_>> for Value {
+    fn from(item: &MeasurementRecordItem<'_>) -> Self {
+        match item {
+            MeasurementRecordItem::Integer(value) => Value::Integer(*value),
+            MeasurementRecordItem::Real(value) => Value::Real(value.value()),
+            MeasurementRecordItem::NoValue => Value::NoValue,
+            MeasurementRecordItem::NotSatisfied => Value::NotSatisfied,
+        }
+    }
+}
+
+impl<'a> IndicationMessage<'a> {
+    /// The report's values, one by one. `action` is the subscription's action definition: it names the values of
+    /// nodes that do not.
+    pub fn rows<'m>(&'m self, action: Option<&'m ActionDefinition<'m>>) -> Rows<'m> {
+        let asked = action.map_or(&[][..], asked);
+        let empty = Rows { reports: [].iter(), current: None, asked };
+        match &self.formats {
+            IndicationMessageFormats::Format1(report) => {
+                Rows { current: Some(Report::of(None, report, asked)), ..empty }
+            }
+            IndicationMessageFormats::Format2(report) => {
+                let columns = Columns::Groups(&report.meas_cond_ueid_list);
+                Rows { current: Some(Report::new(None, &report.meas_data, columns)), ..empty }
+            }
+            IndicationMessageFormats::Format3(report) => Rows { reports: report.ue_meas_report_list.iter(), ..empty },
+        }
+    }
+}
+
+/// The measurements of an action definition; those with conditions always come with their report.
+fn asked<'m>(action: &'m ActionDefinition<'m>) -> &'m [MeasurementInfoItem<'m>] {
+    match &action.formats {
+        ActionDefinitionFormats::Format1(format1) => &format1.meas_info_list,
+        ActionDefinitionFormats::Format2(format2) => &format2.subscript_info.meas_info_list,
+        ActionDefinitionFormats::Format3(_) => &[],
+        ActionDefinitionFormats::Format4(format4) => &format4.subscription_info.meas_info_list,
+        ActionDefinitionFormats::Format5(format5) => &format5.subscription_info.meas_info_list,
+    }
+}
+
+/// The values of a report: see [`IndicationMessage::rows`].
+#[derive(Clone, Debug)]
+pub struct Rows<'m> {
+    reports: core::slice::Iter<'m, UeMeasurementReportItem<'m>>,
+    current: Option<Report<'m>>,
+    asked: &'m [MeasurementInfoItem<'m>],
+}
+
+impl<'m> Iterator for Rows<'m> {
+    type Item = Row<'m>;
+
+    fn next(&mut self) -> Option<Row<'m>> {
+        loop {
+            if let Some(row) = self.current.as_mut().and_then(Report::next) {
+                return Some(row);
+            }
+            let item = self.reports.next()?;
+            self.current = Some(Report::of(Some(&item.ue_id), &item.meas_report, self.asked));
+        }
+    }
+}
+
+/// What the values of a record are, in order.
+#[derive(Clone, Copy, Debug)]
+enum Columns<'m> {
+    Measurements(&'m [MeasurementInfoItem<'m>]),
+    Groups(&'m [MeasurementCondUeidItem<'m>]),
+}
+
+/// The values on one UE, or on the node.
+#[derive(Clone, Debug)]
+struct Report<'m> {
+    ue: Option<&'m UeId<'m>>,
+    columns: Columns<'m>,
+    data: &'m [MeasurementDataItem<'m>],
+    record: usize,
+    value: usize,
+    column: Column,
+}
+
+/// Where among the columns.
+#[derive(Clone, Copy, Debug, Default)]
+struct Column {
+    measurement: usize,
+    label: usize,
+    in_range: u32,
+}
+
+impl<'m> Report<'m> {
+    fn new(ue: Option<&'m UeId<'m>>, data: &'m [MeasurementDataItem<'m>], columns: Columns<'m>) -> Self {
+        Report { ue, columns, data, record: 0, value: 0, column: Column::default() }
+    }
+
+    fn of(
+        ue: Option<&'m UeId<'m>>,
+        report: &'m IndicationMessageFormat1<'m>,
+        asked: &'m [MeasurementInfoItem<'m>],
+    ) -> Self {
+        let named = report.meas_info_list.as_ref().map_or(asked, |list| &list[..]);
+        Report::new(ue, &report.meas_data, Columns::Measurements(named))
+    }
+
+    fn next(&mut self) -> Option<Row<'m>> {
+        let (data, item) = loop {
+            let data = self.data.get(self.record)?;
+            match data.meas_record.get(self.value) {
+                Some(item) => break (data, item),
+                None => {
+                    (self.record, self.value, self.column) = (self.record + 1, 0, Column::default());
+                }
+            }
+        };
+        let mut row = Row {
+            ue: self.ue,
+            measurement: None,
+            label: None,
+            in_range: 0,
+            group: None,
+            value: Value::from(item),
+            incomplete: data.incomplete_flag.is_some(),
+            record: self.record,
+        };
+        match self.columns {
+            Columns::Measurements(list) => {
+                if let Some(info) = list.get(self.column.measurement) {
+                    row.measurement = Some(&info.meas_type);
+                    row.label = info.label_info_list.get(self.column.label).map(|item| &item.meas_label);
+                    row.in_range = self.column.in_range;
+                    self.column.advance(&info.label_info_list);
+                }
+            }
+            Columns::Groups(list) => {
+                row.group = list.get(self.value);
+                row.measurement = row.group.map(|group| &group.meas_type);
+            }
+        }
+        self.value += 1;
+        Some(row)
+    }
+}
+
+impl Column {
+    /// To the next value: within a range of labels, to the next label, to the next measurement.
+    fn advance(&mut self, labels: &[LabelInfoItem]) {
+        let (taken, width) = match labels.get(self.label..) {
+            Some([first, last, ..]) if is_range(&first.meas_label, &last.meas_label) => {
+                (2, width(&first.meas_label, &last.meas_label))
+            }
+            _ => (1, 1),
+        };
+        self.in_range += 1;
+        if self.in_range < width {
+            return;
+        }
+        self.in_range = 0;
+        self.label += taken;
+        if self.label >= labels.len() {
+            (self.measurement, self.label) = (self.measurement + 1, 0);
+        }
+    }
+}
+
+fn is_range(first: &MeasurementLabel, last: &MeasurementLabel) -> bool {
+    first.start_end_ind == Some(StartEndInd::Start) && last.start_end_ind == Some(StartEndInd::End)
+}
+
+/// Values from one bin to another, over all dimensions.
+fn width(first: &MeasurementLabel, last: &MeasurementLabel) -> u32 {
+    let span = |first: Option<u16>, last: Option<u16>| match (first, last) {
+        (Some(first), Some(last)) => u32::from(last.saturating_sub(first)) + 1,
+        _ => 1,
+    };
+    span(first.dist_bin_x, last.dist_bin_x)
+        .saturating_mul(span(first.dist_bin_y, last.dist_bin_y))
+        .saturating_mul(span(first.dist_bin_z, last.dist_bin_z))
+}
+
+#[cfg(test)]
+mod tests {
+    use per::{List, Memo};
+
+    use super::*;
+    use crate::common::{GnbCuUeF1apId, RicStyleType, True, UeIdGnbDu};
+    use crate::kpm::{
+        ActionDefinitionFormat1, GranularityPeriod, IndicationMessageFormat3, LabelInfoList, MeasurementTypeId,
+    };
+
+    fn info(id: u32, labels: LabelInfoList<'static>) -> MeasurementInfoItem<'static> {
+        MeasurementInfoItem {
+            meas_type: MeasurementType::MeasId(MeasurementTypeId(id)),
+            label_info_list: labels,
+            match_cond_report_list: None,
+        }
+    }
+
+    fn bin(x: u16, start_end_ind: Option<StartEndInd>) -> LabelInfoItem {
+        LabelInfoItem {
+            meas_label: MeasurementLabel { dist_bin_x: Some(x), start_end_ind, ..MeasurementLabel::default() },
+        }
+    }
+
+    fn record(values: core::ops::Range<u32>, incomplete: bool) -> MeasurementDataItem<'static> {
+        MeasurementDataItem {
+            meas_record: values.map(MeasurementRecordItem::Integer).collect(),
+            incomplete_flag: incomplete.then_some(True),
+        }
+    }
+
+    fn ids(rows: Rows<'_>) -> Vec<(u32, Option<u16>, u32, usize)> {
+        rows.map(|row| {
+            let id = match row.measurement {
+                Some(MeasurementType::MeasId(id)) => id.0,
+                _ => 0,
+            };
+            (id, row.label.and_then(|label| label.dist_bin_x), row.in_range, row.record)
+        })
+        .collect()
+    }
+
+    #[test]
+    fn values_follow_labels_and_ranges() {
+        let labels = List::from(vec![
+            bin(1, None),
+            bin(3, Some(StartEndInd::Start)),
+            bin(5, Some(StartEndInd::End)),
+            bin(9, None),
+        ]);
+        let list = vec![info(7, LabelInfoList(labels)), info(8, LabelInfoList::NO_LABEL)];
+        let message = IndicationMessage {
+            formats: IndicationMessageFormats::Format1(IndicationMessageFormat1 {
+                meas_data: List::from(vec![record(0..7, false), record(7..10, true)]),
+                meas_info_list: Some(Memo::from(List::from(list))),
+                granul_period: None,
+            }),
+        };
+        let expected = [
+            (7, Some(1), 0, 0),
+            (7, Some(3), 0, 0),
+            (7, Some(3), 1, 0),
+            (7, Some(3), 2, 0),
+            (7, Some(9), 0, 0),
+            (8, None, 0, 0),
+            (0, None, 0, 0),
+            (7, Some(1), 0, 1),
+            (7, Some(3), 0, 1),
+            (7, Some(3), 1, 1),
+        ];
+        assert_eq!(ids(message.rows(None)), expected);
+        let incomplete: Vec<_> = message.rows(None).map(|row| row.incomplete).collect();
+        assert_eq!(incomplete, [[false; 7].as_slice(), &[true; 3]].concat());
+        assert!(message.rows(None).enumerate().all(|(i, row)| row.value.number() == Some(i as f64)));
+    }
+
+    #[test]
+    fn the_action_names_what_the_report_does_not() {
+        let action = ActionDefinition {
+            ric_style_type: RicStyleType(1),
+            formats: ActionDefinitionFormats::Format1(ActionDefinitionFormat1 {
+                meas_info_list: List::from(vec![info(1, LabelInfoList::NO_LABEL), info(2, LabelInfoList::NO_LABEL)]),
+                granul_period: GranularityPeriod(100),
+                cell_global_id: None,
+                dist_meas_bin_range_info: None,
+            }),
+        };
+        let report = |ue| UeMeasurementReportItem {
+            ue_id: UeId::GnbDu(UeIdGnbDu { gnb_cu_ue_f1ap_id: GnbCuUeF1apId(ue), ran_ueid: None, cell_rnti: None }),
+            meas_report: IndicationMessageFormat1 {
+                meas_data: List::from(vec![record(0..2, false)]),
+                meas_info_list: None,
+                granul_period: None,
+            },
+        };
+        let message = IndicationMessage {
+            formats: IndicationMessageFormats::Format3(IndicationMessageFormat3 {
+                ue_meas_report_list: List::from(vec![report(4), report(5)]),
+            }),
+        };
+        assert_eq!(
+            ids(message.rows(Some(&action))),
+            [(1, None, 0, 0), (2, None, 0, 0), (1, None, 0, 0), (2, None, 0, 0)]
+        );
+        assert_eq!(ids(message.rows(None)), [(0, None, 0, 0); 4]);
+        let ues: Vec<_> = message
+            .rows(None)
+            .filter_map(|row| match row.ue {
+                Some(UeId::GnbDu(ue)) => Some(ue.gnb_cu_ue_f1ap_id.0),
+                _ => None,
+            })
+            .collect();
+        assert_eq!(ues, [4, 4, 5, 5]);
+    }
+}

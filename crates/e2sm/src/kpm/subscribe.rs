@@ -1,0 +1,272 @@
+//! From a wish to a subscription: which of a node's report styles to use, and the definitions that go with it.
+//!
+//! ```
+//! use e2sm::kpm::{EveryUe, Scope, Wish, WishedMeasurement};
+//!
+//! let wish = Wish {
+//!     measurements: &[WishedMeasurement::named("DRB.UEThpDl"), WishedMeasurement::named("DRB.UEThpUl")],
+//!     granularity_period_ms: 100,
+//!     reporting_period_ms: 1000,
+//!     scope: Scope::EveryUe(EveryUe::default()),
+//! };
+//! # let definition = e2sm::kpm::RanFunctionDefinition {
+//! #     ran_function_name: e2sm::common::RanFunctionName {
+//! #         short_name: per::PrintableString::literal("ORAN-E2SM-KPM"),
+//! #         e2sm_oid: per::PrintableString::literal("1.3.6.1.4.1.53148.1.2.2.2"),
+//! #         description: per::PrintableString::literal("KPM monitor"),
+//! #         instance: None,
+//! #     },
+//! #     ric_event_trigger_style_list: None,
+//! #     ric_report_style_list: None,
+//! # };
+//! match wish.plan(&definition, e2sm::kpm::Revision::V3_00) {
+//!     Ok(plan) => println!("subscribe to {:?} with {:?}", plan.trigger, plan.action),
+//!     Err(error) => println!("{error}"),
+//! }
+//! ```
+
+use per::{List, Octets};
+
+use super::{
+    ActionDefinition, ActionDefinitionFormat1, ActionDefinitionFormat2, ActionDefinitionFormat3,
+    ActionDefinitionFormat4, ActionDefinitionFormat5, ActionDefinitionFormats, EventTriggerDefinition,
+    GranularityPeriod, LabelInfoItem, LabelInfoList, MatchingCondItem, MatchingUeCondPerSubItem,
+    MatchingUeidPerSubItem, MeasurementCondItem, MeasurementInfoItem, MeasurementType, MeasurementTypeName,
+    RanFunctionDefinition, Revision, RicReportStyleItem, TestCondExpression, TestCondInfo, TestCondType, TestCondValue,
+};
+use crate::Error;
+use crate::common::{Cgi, SNssai, True, UeId};
+
+/// Names that an error suggests.
+const SUGGESTIONS: usize = 3;
+
+/// What somebody wants to know about a node.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Wish<'w> {
+    /// The measurements.
+    pub measurements: &'w [WishedMeasurement<'w>],
+    /// Milliseconds that one record sums up.
+    pub granularity_period_ms: u32,
+    /// Milliseconds from report to report; a multiple of the above.
+    pub reporting_period_ms: u32,
+    /// About whom.
+    pub scope: Scope<'w>,
+}
+
+/// A measurement that is wanted.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct WishedMeasurement<'w> {
+    /// Its name, as the node spells it.
+    pub name: &'w str,
+    /// The subcounters wanted; none for the measurement as a whole.
+    pub labels: &'w [LabelInfoItem],
+}
+
+impl<'w> WishedMeasurement<'w> {
+    /// A measurement as a whole.
+    #[must_use]
+    pub const fn named(name: &'w str) -> Self {
+        WishedMeasurement { name, labels: &[] }
+    }
+}
+
+/// About whom to report.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Scope<'w> {
+    /// The node as a whole (report style 1).
+    Node,
+    /// One cell (report style 1).
+    Cell(Cgi),
+    /// These UEs, each by itself (report style 2 for one, 5 for several).
+    Ues(&'w [UeId<'w>]),
+    /// Every UE by itself (report style 4).
+    EveryUe(EveryUe),
+    /// Every UE that meets conditions, by itself (report style 4).
+    MatchingUes(&'w [MatchingUeCondPerSubItem<'w>]),
+    /// The UEs that meet conditions, together (report style 3).
+    Group(&'w [MatchingCondItem<'w>]),
+}
+
+/// The condition that stands for "every UE": report style 4 demands one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum EveryUe {
+    /// An uplink RSRP below 1000 (v02.01 has the downlink's only), which no UE fails. srsRAN's xApps do the same.
+    #[default]
+    AnySignal,
+    /// A slice that all UEs are in. OAI's base stations know no other test than for a slice.
+    InSlice(SNssai),
+}
+
+/// What to subscribe to.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Plan<'w> {
+    /// When to report.
+    pub trigger: EventTriggerDefinition,
+    /// What to report, report style included.
+    pub action: ActionDefinition<'w>,
+}
+
+impl<'w> Wish<'w> {
+    /// Chooses the report style and makes the definitions.
+    ///
+    /// # Errors
+    /// [`Error::EmptyWish`], [`Error::NoStyle`], and [`Error::NotOffered`] with the names that come nearest.
+    pub fn plan(&self, definition: &RanFunctionDefinition<'_>, revision: Revision) -> Result<Plan<'w>, Error> {
+        let nobody = match self.scope {
+            Scope::Ues(ues) => ues.is_empty(),
+            Scope::MatchingUes(conditions) => conditions.is_empty(),
+            Scope::Group(conditions) => conditions.is_empty(),
+            Scope::Node | Scope::Cell(_) | Scope::EveryUe(_) => false,
+        };
+        if nobody || self.measurements.is_empty() || self.granularity_period_ms == 0 || self.reporting_period_ms == 0 {
+            return Err(Error::EmptyWish);
+        }
+        let style = self.style(definition)?;
+        Ok(Plan {
+            trigger: EventTriggerDefinition::every(self.reporting_period_ms),
+            action: ActionDefinition { ric_style_type: style.ric_report_style_type, formats: self.formats(revision)? },
+        })
+    }
+
+    /// The number of the action definition's format; a report style is known by it (KPM 7.4.1), whatever its own
+    /// number.
+    fn action_format(&self) -> i64 {
+        match self.scope {
+            Scope::Node | Scope::Cell(_) => 1,
+            Scope::Ues([_]) => 2,
+            Scope::Group(_) => 3,
+            Scope::EveryUe(_) | Scope::MatchingUes(_) => 4,
+            Scope::Ues(_) => 5,
+        }
+    }
+
+    /// The first report style with the right format that offers all measurements.
+    fn style<'d>(&self, definition: &'d RanFunctionDefinition<'_>) -> Result<&'d RicReportStyleItem<'d>, Error> {
+        let styles = definition.ric_report_style_list.iter().flatten();
+        let format = self.action_format();
+        let fitting = || styles.clone().filter(|style| style.ric_action_format_type.0 == format);
+        let offers = |style: &RicReportStyleItem<'_>, wanted: &WishedMeasurement<'_>| {
+            style.meas_info_action_list.iter().any(|item| *item.meas_name == *wanted.name)
+        };
+        if let Some(style) = fitting().find(|style| self.measurements.iter().all(|wanted| offers(style, wanted))) {
+            return Ok(style);
+        }
+        let first = fitting().next().ok_or(Error::NoStyle)?;
+        // what `first` lacks is named, even where another style has it: no style has all
+        let wanted = self.measurements.iter().find(|wanted| !offers(first, wanted)).map_or("", |wanted| wanted.name);
+        let offered = fitting().flat_map(|style| &style.meas_info_action_list).map(|item| &*item.meas_name);
+        Err(Error::NotOffered { wanted: wanted.to_owned(), nearest: nearest(wanted, offered) })
+    }
+
+    fn formats(&self, revision: Revision) -> Result<ActionDefinitionFormats<'w>, Error> {
+        Ok(match self.scope {
+            Scope::Node => ActionDefinitionFormats::Format1(self.format1(None)?),
+            Scope::Cell(cell) => ActionDefinitionFormats::Format1(self.format1(Some(cell))?),
+            Scope::Ues([ue]) => ActionDefinitionFormats::Format2(ActionDefinitionFormat2 {
+                ue_id: ue.clone(),
+                subscript_info: self.format1(None)?,
+            }),
+            Scope::Ues(ues) => ActionDefinitionFormats::Format5(ActionDefinitionFormat5 {
+                matching_ueid_list: ues.iter().map(|ue| MatchingUeidPerSubItem { ue_id: ue.clone() }).collect(),
+                subscription_info: self.format1(None)?,
+            }),
+            Scope::EveryUe(how) => ActionDefinitionFormats::Format4(ActionDefinitionFormat4 {
+                matching_ue_cond_list: List::from(vec![MatchingUeCondPerSubItem {
+                    test_cond_info: how.condition(revision),
+                    logical_or: None,
+                }]),
+                subscription_info: self.format1(None)?,
+            }),
+            Scope::MatchingUes(conditions) => ActionDefinitionFormats::Format4(ActionDefinitionFormat4 {
+                matching_ue_cond_list: List::from(conditions),
+                subscription_info: self.format1(None)?,
+            }),
+            Scope::Group(conditions) => ActionDefinitionFormats::Format3(ActionDefinitionFormat3 {
+                meas_cond_list: self
+                    .measurements
+                    .iter()
+                    .map(|wanted| {
+                        Ok(MeasurementCondItem {
+                            meas_type: wanted.meas_type()?,
+                            matching_cond: List::from(conditions),
+                            bin_range_def: None,
+                        })
+                    })
+                    .collect::<Result<_, Error>>()?,
+                granul_period: GranularityPeriod(self.granularity_period_ms),
+                cell_global_id: None,
+            }),
+        })
+    }
+
+    fn format1(&self, cell_global_id: Option<Cgi>) -> Result<ActionDefinitionFormat1<'w>, Error> {
+        let info = |wanted: &WishedMeasurement<'w>| {
+            Ok(MeasurementInfoItem {
+                meas_type: wanted.meas_type()?,
+                label_info_list: match wanted.labels {
+                    [] => LabelInfoList::NO_LABEL,
+                    labels => LabelInfoList(List::from(labels)),
+                },
+                match_cond_report_list: None,
+            })
+        };
+        Ok(ActionDefinitionFormat1 {
+            meas_info_list: self.measurements.iter().map(info).collect::<Result<_, Error>>()?,
+            granul_period: GranularityPeriod(self.granularity_period_ms),
+            cell_global_id,
+            dist_meas_bin_range_info: None,
+        })
+    }
+}
+
+impl<'w> WishedMeasurement<'w> {
+    fn meas_type(&self) -> Result<MeasurementType<'w>, Error> {
+        Ok(MeasurementType::MeasName(MeasurementTypeName::try_from(self.name)?))
+    }
+}
+
+impl EveryUe {
+    fn condition(self, revision: Revision) -> TestCondInfo<'static> {
+        match self {
+            EveryUe::AnySignal => TestCondInfo {
+                test_type: match revision {
+                    Revision::V2_01 => TestCondType::Rsrp(True),
+                    _ => TestCondType::UlRsrp(True),
+                },
+                test_expr: Some(TestCondExpression::LessThan),
+                test_value: Some(TestCondValue::ValueInt(1000)),
+            },
+            EveryUe::InSlice(slice) => {
+                let octets: Vec<u8> = slice.sst.0.into_iter().chain(slice.sd.into_iter().flat_map(|sd| sd.0)).collect();
+                TestCondInfo {
+                    test_type: TestCondType::SNssai(True),
+                    test_expr: Some(TestCondExpression::Equal),
+                    test_value: Some(TestCondValue::ValueOctS(Octets::from(octets))),
+                }
+            }
+        }
+    }
+}
+
+/// The offered names that are spelled most like `wanted`, the likest first.
+fn nearest<'d>(wanted: &str, offered: impl Iterator<Item = &'d str>) -> Vec<String> {
+    let mut ranked: Vec<(usize, &str)> = offered.map(|name| (distance(wanted, name), name)).collect();
+    ranked.sort_unstable();
+    ranked.dedup();
+    ranked.into_iter().take(SUGGESTIONS).map(|(_, name)| name.to_owned()).collect()
+}
+
+/// Letters to change, add or drop, upper and lower case being the same.
+fn distance(a: &str, b: &str) -> usize {
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, x) in a.bytes().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, y) in b.bytes().enumerate() {
+            let changed = diagonal + usize::from(!x.eq_ignore_ascii_case(&y));
+            diagonal = row[j + 1];
+            row[j + 1] = changed.min(diagonal + 1).min(row[j] + 1);
+        }
+    }
+    row[b.len()]
+}

@@ -1,0 +1,103 @@
+//! The project's vectors: bytes and meaning by an independent encoder, read and written.
+
+mod support;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+use support::{hex, json};
+
+fn folder(name: &str) -> Vec<(String, Vec<u8>, Value)> {
+    let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../vectors").join(name);
+    let mut files: Vec<PathBuf> = fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path()).collect();
+    files.retain(|path| path.extension().is_some_and(|e| e == "hex"));
+    files.sort();
+    files
+        .into_iter()
+        .map(|path| {
+            let bytes = hex(&fs::read_to_string(&path).unwrap());
+            let about = fs::read_to_string(path.with_extension("json")).unwrap();
+            (path.file_stem().unwrap().to_string_lossy().into_owned(), bytes, serde_json::from_str(&about).unwrap())
+        })
+        .collect()
+}
+
+/// Letters and digits in lower case: how ASN.1 and Rust spell the same name alike.
+fn plain(name: &str) -> String {
+    name.chars().filter(char::is_ascii_alphanumeric).map(|c| c.to_ascii_lowercase()).collect()
+}
+
+/// Whether `ours` is the Rust name for what ASN.1 calls `theirs`: Rust drops what the holder's name says already.
+fn same_name(ours: &str, theirs: &str) -> bool {
+    const DIFFERENT: [(&str, &str); 2] = [("gnb_cu_ue_f1ap_id_list", "gNB-CU-UE-F1AP-ID-List"), ("ue_id", "ueID")];
+    DIFFERENT.contains(&(ours, theirs))
+        || plain(theirs).ends_with(&plain(ours))
+        || plain(theirs).starts_with(&plain(ours))
+}
+
+/// Compares our account of a value with the oracle's, in JSON Encoding Rules (X.697).
+fn compare(ours: &Value, theirs: &Value, at: &str) {
+    match (ours, theirs) {
+        // in v02.01 MatchingCondItem is the choice itself
+        (Value::Object(a), Value::Object(b)) if a.contains_key("choice") && !b.contains_key("matchingCondChoice") => {
+            assert_eq!(a.len(), 1, "{at}");
+            compare(&a["choice"], theirs, at);
+        }
+        (Value::Object(a), Value::Object(b)) => {
+            assert_eq!(a.len(), b.len(), "{at}: {:?} and {:?}", a.keys(), b.keys());
+            for (name, value) in a {
+                // the spelling that fits best: among `qCI`, `qCImax` and `qCImin`, `qci` is the first
+                let same = b.iter().filter(|(theirs, _)| same_name(name, theirs));
+                let Some((theirs_name, theirs)) = same.min_by_key(|(theirs, _)| theirs.len()) else {
+                    panic!("{at}: {name} is not among {:?}", b.keys());
+                };
+                compare(value, theirs, &format!("{at}.{theirs_name}"));
+            }
+        }
+        (Value::Array(a), Value::Array(b)) => {
+            assert_eq!(a.len(), b.len(), "{at}");
+            for (i, (a, b)) in a.iter().zip(b).enumerate() {
+                compare(a, b, &format!("{at}[{i}]"));
+            }
+        }
+        // a BIT STRING of one size is just its digits in X.697
+        (Value::Object(bits), Value::String(digits)) if bits.contains_key("length") => {
+            assert_eq!(bits["value"].as_str().map(str::to_lowercase), Some(digits.to_lowercase()), "{at}");
+        }
+        (Value::Number(a), Value::Number(b)) => assert_eq!(a.as_f64(), b.as_f64(), "{at}"),
+        // digits and symbols differ in case
+        (Value::String(a), Value::String(b)) => assert!(a.eq_ignore_ascii_case(b), "{at}: {a} and {b}"),
+        (a, b) => assert_eq!(a, b, "{at}"),
+    }
+}
+
+#[test]
+fn kpm() {
+    let vectors = folder("kpm");
+    assert!(vectors.len() >= 80, "{} vectors", vectors.len());
+    for (name, bytes, about) in vectors {
+        let revision = about["revision"].as_str().unwrap();
+        let of_type = about["type"].as_str().unwrap();
+        let value = e2sm::registry::decode(&format!("kpm-v0{revision}:{of_type}"), &bytes)
+            .unwrap_or_else(|error| panic!("{name}: {error}"));
+        compare(&json(&*value), &about["value"], &name);
+        let mut again = Vec::new();
+        value.encode(&mut again).unwrap();
+        assert_eq!(again, bytes, "{name}");
+    }
+}
+
+#[test]
+fn hw() {
+    let vectors = folder("hw");
+    assert!(!vectors.is_empty());
+    for (name, bytes, about) in vectors {
+        let value = e2sm::registry::decode(&format!("hw:{}", about["type"].as_str().unwrap()), &bytes)
+            .unwrap_or_else(|error| panic!("{name}: {error}"));
+        assert_eq!(json(&*value), about["value"], "{name}");
+        let mut again = Vec::new();
+        value.encode(&mut again).unwrap();
+        assert_eq!(again, bytes, "{name}");
+    }
+}
