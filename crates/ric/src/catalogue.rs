@@ -1,0 +1,77 @@
+//! Says in the log what each node offers, in the words of the service models that we know.
+
+use e2sm::Arena;
+use e2sm::kpm::{Detection, RanFunctionDefinition};
+use ferric::e2::{Indication, RanFunction};
+use ferric::server::{Iapp, IappEvent, Ric};
+use tracing::{info, warn};
+
+use crate::NodeConfig;
+
+/// An internal app that only reads RAN function definitions.
+#[derive(Debug, Default)]
+pub struct Catalogue {
+    nodes: Vec<NodeConfig>,
+}
+
+impl Catalogue {
+    /// A catalogue that knows some things beforehand.
+    #[must_use]
+    pub fn new(nodes: Vec<NodeConfig>) -> Self {
+        Catalogue { nodes }
+    }
+
+    fn say(&self, node: &str, function: &RanFunction) {
+        let (id, oid) = (function.id.0, &*function.oid);
+        if oid == e2sm::hw::OID {
+            return info!(node, function = id, "offers the ping");
+        }
+        let configured = self.nodes.iter().find(|n| n.id == node).and_then(|n| n.kpm);
+        let detected = match configured {
+            Some(revision) => Ok(Detection::configured(revision)),
+            None => Detection::of_function(oid, function.revision.0, &function.definition),
+        };
+        match detected {
+            Ok(detection) => {
+                let arena = Arena::new();
+                match RanFunctionDefinition::decode(&function.definition, detection.revision, &arena) {
+                    Ok(definition) => say_kpm(node, id, &detection, &definition),
+                    Err(error) => warn!(node, function = id, %detection, %error, "the KPM definition cannot be read"),
+                }
+            }
+            Err(e2sm::Error::UnknownOid) => {
+                info!(node, function = id, oid, "offers a model that is passed on as it is")
+            }
+            Err(error) => {
+                warn!(node, function = id, oid, %error, "the definition cannot be read; configure `kpm` for this node")
+            }
+        }
+    }
+}
+
+fn say_kpm(node: &str, function: u16, detection: &Detection, definition: &RanFunctionDefinition<'_>) {
+    let name = definition.ran_function_name.short_name.as_str();
+    info!(node, function, name, "offers {detection}");
+    for style in definition.ric_report_style_list.iter().flat_map(|styles| styles.iter()) {
+        let names: Vec<&str> = style.meas_info_action_list.iter().map(|item| item.meas_name.0.as_str()).collect();
+        let style = style.ric_report_style_type.0;
+        info!(node, function, style, "reports {}", names.join(" "));
+    }
+}
+
+impl Iapp for Catalogue {
+    fn name(&self) -> &'static str {
+        "catalogue"
+    }
+
+    fn on_event(&mut self, event: &IappEvent<'_>, _: &mut Ric<'_>) {
+        if let IappEvent::NodeUp(node) = event {
+            let name = node.global_id.to_string();
+            for function in &node.functions {
+                self.say(&name, function);
+            }
+        }
+    }
+
+    fn on_indication(&mut self, _: &Indication<'_>, _: &mut Ric<'_>) {}
+}

@@ -1,0 +1,277 @@
+//! The configuration file: TOML, every key optional, an unknown one an error that names the nearest known one.
+//!
+//! ```toml
+//! e2 = ["tcp://0.0.0.0:36421", "sctp://[::]:36421"]
+//! xapp = "tcp://127.0.0.1:36423"
+//! plmn = "00101"
+//! ric_id = 1
+//! e2ap = "2.03"                 # only where peers are to speak another version than their setup tells
+//! max_nodes = 4096
+//! max_connections = 8192
+//! max_pdu_octets = 1048576
+//! outbox_octets = 4194304
+//! setup_timeout_ms = 10000
+//! subscription_timeout_ms = 5000
+//! delete_timeout_ms = 5000
+//! control_timeout_ms = 5000
+//!
+//! [[node]]
+//! id = "gnb-00101-e00"          # as the log writes it
+//! kpm = "2.01"                  # the revision of its KPM function, where what it registers misleads
+//! ```
+
+use std::fmt;
+use std::time::Duration;
+
+use e2sm::kpm::Revision;
+use ferric::e2ap::{GlobalRicId, PlmnIdentity};
+use ferric::server::ServerConfig;
+use serde::Deserialize;
+
+/// A RIC's configuration.
+#[derive(Clone, Debug, Default)]
+pub struct RicConfig {
+    /// What it listens on, its identity, patience and bounds.
+    pub server: ServerConfig,
+    /// What is known about single nodes.
+    pub nodes: Vec<NodeConfig>,
+}
+
+/// What is known about one node beforehand.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NodeConfig {
+    /// Its identity, as the log writes it: `gnb-00101-e00`.
+    pub id: String,
+    /// The revision of its KPM function, whatever it registers.
+    pub kpm: Option<Revision>,
+}
+
+/// A configuration file that cannot be used, and where.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ConfigError {
+    /// Not TOML, or a value of the wrong type.
+    Syntax(String),
+    /// A key that means nothing.
+    UnknownKey {
+        /// The key.
+        key: String,
+        /// The known one that comes nearest.
+        nearest: Option<&'static str>,
+    },
+    /// A value that means nothing.
+    BadValue {
+        /// Of which key.
+        key: &'static str,
+        /// What is wrong with it.
+        why: String,
+    },
+}
+
+impl fmt::Display for ConfigError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ConfigError::Syntax(why) => f.write_str(why.trim_end()),
+            ConfigError::UnknownKey { key, nearest: Some(nearest) } => {
+                write!(f, "unknown key `{key}`; did you mean `{nearest}`?")
+            }
+            ConfigError::UnknownKey { key, nearest: None } => {
+                write!(f, "unknown key `{key}`; known are {}", KEYS.join(", "))
+            }
+            ConfigError::BadValue { key, why } => write!(f, "{key}: {why}"),
+        }
+    }
+}
+
+impl std::error::Error for ConfigError {}
+
+/// The keys of the file; [`File`] has a field for each.
+const KEYS: &[&str] = &[
+    "e2",
+    "xapp",
+    "plmn",
+    "ric_id",
+    "e2ap",
+    "max_nodes",
+    "max_connections",
+    "max_pdu_octets",
+    "outbox_octets",
+    "setup_timeout_ms",
+    "subscription_timeout_ms",
+    "delete_timeout_ms",
+    "control_timeout_ms",
+    "node",
+];
+/// The keys of a `[[node]]`.
+const NODE_KEYS: &[&str] = &["id", "kpm"];
+
+#[derive(Deserialize)]
+struct File {
+    e2: Option<Vec<String>>,
+    xapp: Option<String>,
+    plmn: Option<String>,
+    ric_id: Option<u32>,
+    e2ap: Option<String>,
+    max_nodes: Option<usize>,
+    max_connections: Option<usize>,
+    max_pdu_octets: Option<usize>,
+    outbox_octets: Option<usize>,
+    setup_timeout_ms: Option<u64>,
+    subscription_timeout_ms: Option<u64>,
+    delete_timeout_ms: Option<u64>,
+    control_timeout_ms: Option<u64>,
+    #[serde(default)]
+    node: Vec<FileNode>,
+}
+
+#[derive(Deserialize)]
+struct FileNode {
+    id: String,
+    kpm: Option<String>,
+}
+
+impl RicConfig {
+    /// Reads a configuration file's text. What it does not say stays as [`RicConfig::default`] has it.
+    ///
+    /// # Errors
+    /// The first thing that is wrong.
+    pub fn from_toml(text: &str) -> Result<Self, ConfigError> {
+        let table: toml::Table = text.parse().map_err(|e: toml::de::Error| ConfigError::Syntax(e.to_string()))?;
+        check_keys(&table, KEYS)?;
+        if let Some(nodes) = table.get("node").and_then(toml::Value::as_array) {
+            for node in nodes.iter().filter_map(toml::Value::as_table) {
+                check_keys(node, NODE_KEYS)?;
+            }
+        }
+        let file: File = toml::from_str(text).map_err(|e| ConfigError::Syntax(e.to_string()))?;
+        file.apply()
+    }
+}
+
+fn check_keys(table: &toml::Table, known: &'static [&'static str]) -> Result<(), ConfigError> {
+    match table.keys().find(|key| !known.contains(&key.as_str())) {
+        None => Ok(()),
+        Some(key) => {
+            let near = known.iter().map(|k| (strsim::damerau_levenshtein(key, k), *k)).min();
+            let nearest = near.filter(|(distance, _)| *distance <= 3).map(|(_, k)| k);
+            Err(ConfigError::UnknownKey { key: key.clone(), nearest })
+        }
+    }
+}
+
+/// Reads a value, naming its key where it is none.
+fn value<T: std::str::FromStr<Err: fmt::Display>>(key: &'static str, text: &str) -> Result<T, ConfigError> {
+    text.parse().map_err(|why: T::Err| ConfigError::BadValue { key, why: why.to_string() })
+}
+
+fn bounded(key: &'static str, value: usize, lo: usize, hi: usize) -> Result<usize, ConfigError> {
+    if (lo..=hi).contains(&value) {
+        return Ok(value);
+    }
+    Err(ConfigError::BadValue { key, why: format!("{value} is not between {lo} and {hi}") })
+}
+
+impl File {
+    fn apply(self) -> Result<RicConfig, ConfigError> {
+        let mut config = RicConfig::default();
+        let server = &mut config.server;
+        if let Some(urls) = &self.e2 {
+            server.e2 = urls.iter().map(|url| value("e2", url)).collect::<Result<_, _>>()?;
+        }
+        if let Some(url) = &self.xapp {
+            server.xapp = Some(value("xapp", url)?);
+        }
+        if self.plmn.is_some() || self.ric_id.is_some() {
+            let plmn = self.plmn.as_deref().map_or(Ok(PlmnIdentity::from_codes(1, 1, 2)), plmn)?;
+            let ric_id = self.ric_id.unwrap_or(1);
+            bounded("ric_id", ric_id as usize, 0, 0xF_FFFF)?;
+            server.controller.ric_id = GlobalRicId::new(plmn, ric_id);
+        }
+        if let Some(version) = &self.e2ap {
+            server.controller.version = Some(value("e2ap", version)?);
+        }
+        if let Some(count) = self.max_nodes {
+            server.controller.max_nodes = bounded("max_nodes", count, 1, 1 << 20)?;
+        }
+        if let Some(count) = self.max_connections {
+            server.max_connections = bounded("max_connections", count, 1, 1 << 20)?;
+        }
+        if let Some(octets) = self.max_pdu_octets {
+            server.link.max_pdu_octets = bounded("max_pdu_octets", octets, 1024, 1 << 30)?;
+        }
+        if let Some(octets) = self.outbox_octets {
+            server.link.outbox_octets = bounded("outbox_octets", octets, 4096, 1 << 30)?;
+        }
+        let timeouts = [
+            ("setup_timeout_ms", self.setup_timeout_ms, &mut server.controller.setup_timeout),
+            ("subscription_timeout_ms", self.subscription_timeout_ms, &mut server.controller.subscription_timeout),
+            ("delete_timeout_ms", self.delete_timeout_ms, &mut server.controller.delete_timeout),
+            ("control_timeout_ms", self.control_timeout_ms, &mut server.controller.control_timeout),
+        ];
+        for (key, ms, place) in timeouts {
+            if let Some(ms) = ms {
+                bounded(key, usize::try_from(ms).unwrap_or(usize::MAX), 1, 3_600_000)?;
+                *place = Duration::from_millis(ms);
+            }
+        }
+        for node in self.node {
+            let kpm = node.kpm.as_deref().map(|kpm| value("kpm", kpm)).transpose()?;
+            config.nodes.push(NodeConfig { id: node.id, kpm });
+        }
+        Ok(config)
+    }
+}
+
+/// Five or six digits: mobile country code, mobile network code.
+fn plmn(text: &str) -> Result<PlmnIdentity, ConfigError> {
+    let digits = matches!(text.len(), 5 | 6) && text.bytes().all(|b| b.is_ascii_digit());
+    let number = |part: &str| part.parse::<u16>().ok();
+    match (digits, text.get(..3).and_then(number), text.get(3..).and_then(number)) {
+        (true, Some(mcc), Some(mnc)) => Ok(PlmnIdentity::from_codes(mcc, mnc, (text.len() - 3) as u8)),
+        _ => Err(ConfigError::BadValue { key: "plmn", why: format!("`{text}` is not five or six digits") }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn everything() {
+        let config = RicConfig::from_toml(
+            r#"
+            e2 = ["tcp://127.0.0.1:1", "unix:/run/e2"]
+            xapp = "tcp://[::1]:2"
+            plmn = "310410"
+            ric_id = 0xABCDE
+            e2ap = "3.01"
+            max_nodes = 2
+            max_pdu_octets = 2048
+            control_timeout_ms = 10
+            [[node]]
+            id = "gnb-00101-e00"
+            kpm = "2.01"
+            "#,
+        )
+        .unwrap();
+        assert_eq!(config.server.e2.len(), 2);
+        assert_eq!(config.server.xapp.unwrap().to_string(), "tcp://[::1]:2");
+        assert_eq!(config.server.controller.ric_id.to_string(), "ric-310410-abcde");
+        assert_eq!(config.server.controller.max_nodes, 2);
+        assert_eq!(config.server.controller.control_timeout, Duration::from_millis(10));
+        assert_eq!(config.server.link.max_pdu_octets, 2048);
+        assert_eq!(config.nodes, [NodeConfig { id: "gnb-00101-e00".into(), kpm: Some(Revision::V2_01) }]);
+    }
+
+    #[test]
+    fn mistakes() {
+        let says = |text: &str| RicConfig::from_toml(text).unwrap_err().to_string();
+        assert_eq!(says("xap = 1"), "unknown key `xap`; did you mean `xapp`?");
+        assert!(says("quantum = 1").contains("known are e2, xapp"));
+        assert_eq!(says("[[node]]\nid = \"x\"\nkmp = \"2.01\""), "unknown key `kmp`; did you mean `kpm`?");
+        assert!(says("xapp = \"http://x\"").starts_with("xapp: "));
+        assert!(says("max_pdu_octets = 1").starts_with("max_pdu_octets: 1 is not between"));
+        assert!(says("plmn = \"12\"").starts_with("plmn: `12` is not"));
+        assert!(says("e2 = 7").contains("line 1"), "{}", says("e2 = 7"));
+        assert!(says("e2 = [").contains("line 1"));
+    }
+}
