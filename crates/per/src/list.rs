@@ -73,8 +73,10 @@ impl<'a> Store<'a> for Heap<'a> {
 pub struct Gather {
     count: Cell<usize>,
     /// Each bucket has twice the places of the one before, and none moves when the next is added.
-    buckets: [OnceCell<Box<[OnceCell<Vec<u8>>]>>; usize::BITS as usize],
+    buckets: [OnceCell<Bucket>; usize::BITS as usize],
 }
+
+type Bucket = Box<[OnceCell<Vec<u8>>]>;
 
 impl Default for Gather {
     fn default() -> Self {

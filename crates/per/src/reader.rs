@@ -190,6 +190,7 @@ impl<'a, S: Store<'a>> Reader<'a, S> {
 
     /// Where there are more than 64K numbers (X.691 11.5.7.4, 13.2.6): the count of octets, in the bits that the
     /// greatest count needs, then the octets.
+    #[inline]
     fn wide_offset(&mut self, range: u64) -> Result<u64, Error> {
         let at = self.pos;
         let most = 8 - range.leading_zeros() / 8;
@@ -197,8 +198,12 @@ impl<'a, S: Store<'a>> Reader<'a, S> {
         if count > most {
             return Err(Error::new(ErrorKind::OutOfRange, at));
         }
-        self.align();
-        self.bits(count * 8)
+        let start = self.pos.div_ceil(8);
+        let octets = self.octets(count as usize)?;
+        Ok(match self.bytes.get(start..).and_then(|rest| rest.first_chunk()) {
+            Some(eight) => u64::from_be_bytes(*eight) >> (64 - count * 8),
+            None => octets.iter().fold(0, |number, octet| number << 8 | u64::from(*octet)),
+        })
     }
 
     /// A whole number of at least `lo` (X.691 11.7).
@@ -307,15 +312,49 @@ impl<'a, S: Store<'a>> Reader<'a, S> {
     #[inline]
     pub fn open_type<T>(&mut self, read: impl FnOnce(&mut Self) -> Result<T, Error>) -> Result<T, Error> {
         let at = self.pos;
-        let mut inner = self.open_type_reader()?;
-        let gathered = !core::ptr::eq(inner.bytes, self.bytes);
-        let value = read(&mut inner);
-        let end = self.end_open_type(inner);
-        match (value, end) {
-            (Ok(value), Ok(())) => Ok(value),
-            (Err(error), _) | (_, Err(error)) if gathered => Err(Error { bit: at, ..error }),
-            (Err(error), _) | (_, Err(error)) => Err(error),
+        match self.length()? {
+            Length::Whole(count) => {
+                let outer = (self.start, self.end);
+                self.enter(count)?;
+                let result = read(self).and_then(|value| self.finish().map(|()| value));
+                self.pos = self.end;
+                (self.start, self.end) = outer;
+                self.depth -= 1;
+                result
+            }
+            Length::Fragment(first) => {
+                let mut inner = self.gathered(first, at)?;
+                let result = read(&mut inner);
+                let end = self.end_open_type(inner);
+                result.and_then(|value| end.map(|()| value)).map_err(|error| Error { bit: at, ..error })
+            }
         }
+    }
+
+    /// Makes the next `count` octets all that there is to read.
+    #[inline]
+    fn enter(&mut self, count: usize) -> Result<(), Error> {
+        if self.depth >= MAX_DEPTH {
+            return Err(self.error(ErrorKind::TooDeep));
+        }
+        if count > (self.end - self.pos) >> 3 {
+            return Err(self.error(ErrorKind::Truncated));
+        }
+        self.start = self.pos;
+        self.end = self.pos + count * 8;
+        self.depth += 1;
+        Ok(())
+    }
+
+    /// A reader of an open type in fragments, the first of which has `first` octets; it begins at the bit `at`.
+    #[cold]
+    fn gathered(&mut self, first: usize, at: usize) -> Result<Self, Error> {
+        if self.depth >= MAX_DEPTH {
+            return Err(self.error(ErrorKind::TooDeep));
+        }
+        let gathered = self.gather(first)?;
+        let bytes = self.store.keep(gathered).map_err(|_| Error::new(ErrorKind::Fragmented, at))?;
+        Ok(Reader { bytes, start: 0, pos: 0, end: bytes.len() * 8, depth: self.depth + 1, ..self.clone() })
     }
 
     /// Ends what [`Reader::open_type_reader`] began: checks that `inner` has left nothing but padding, and counts the
@@ -337,26 +376,15 @@ impl<'a, S: Store<'a>> Reader<'a, S> {
     /// reader counts its bits from the start of the gathered octets.
     #[inline]
     pub fn open_type_reader(&mut self) -> Result<Self, Error> {
-        if self.depth >= MAX_DEPTH {
-            return Err(self.error(ErrorKind::TooDeep));
-        }
         let at = self.pos;
         match self.length()? {
-            Length::Whole(n) => {
-                if n > (self.end - self.pos) >> 3 {
-                    return Err(self.error(ErrorKind::Truncated));
-                }
-                let (start, end) = (self.pos, self.pos + n * 8);
-                let inner = Reader { start, end, depth: self.depth + 1, ..self.clone() };
-                self.pos += n * 8;
+            Length::Whole(count) => {
+                let mut inner = self.clone();
+                inner.enter(count)?;
+                self.pos = inner.end;
                 Ok(inner)
             }
-            Length::Fragment(n) => {
-                let gathered = self.gather(n)?;
-                let bytes = self.store.keep(gathered).map_err(|_| Error::new(ErrorKind::Fragmented, at))?;
-                let end = bytes.len() * 8;
-                Ok(Reader { bytes, start: 0, pos: 0, end, depth: self.depth + 1, ..self.clone() })
-            }
+            Length::Fragment(first) => self.gathered(first, at),
         }
     }
 

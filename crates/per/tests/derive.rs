@@ -1,6 +1,6 @@
 //! What the derive makes of revisions, defaults, additions and groups; and names of fields that could clash.
 
-#![allow(missing_docs)]
+#![allow(missing_docs, clippy::unusual_byte_groupings)] // bits are grouped by field
 
 use per::{Error, ErrorKind, List, Octets, Per, decode};
 

@@ -173,7 +173,7 @@ fn bit_strings() {
         let (size, count) = size_and_length(&mut random);
         let phase = phase(&mut random);
         let mut octets = random.octets(count.div_ceil(8));
-        if let Some(last) = octets.last_mut().filter(|_| count % 8 != 0) {
+        if let Some(last) = octets.last_mut().filter(|_| !count.is_multiple_of(8)) {
             *last &= 0xFF << (8 - count % 8);
         }
         let value = if count <= 64 && random.chance() {
@@ -290,7 +290,7 @@ fn nest(writer: &mut Writer<'_>, depth: u32, octets: &[u8]) {
         Octets::from(octets).encode(writer).unwrap();
         return;
     }
-    let written = writer.open_type(if depth % 2 == 0 { 0 } else { 1000 }, |writer| {
+    let written = writer.open_type(if depth.is_multiple_of(2) { 0 } else { 1000 }, |writer| {
         nest(writer, depth - 1, octets);
         Ok(())
     });

@@ -282,7 +282,7 @@ fn numbers_names_and_lists() {
 
 /// Makes the bits behind `count` zero.
 fn clear_unused(octets: &mut [u8], count: usize) {
-    if let Some(last) = octets.last_mut().filter(|_| count % 8 != 0) {
+    if let Some(last) = octets.last_mut().filter(|_| !count.is_multiple_of(8)) {
         *last &= 0xFF << (8 - count % 8);
     }
 }

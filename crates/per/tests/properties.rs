@@ -28,7 +28,7 @@ fn bits(random: &mut Random, count: usize) -> BitString<'static> {
         BitString::new(if count == 0 { 0 } else { value >> (64 - count) }, count as u8)
     } else {
         let mut octets = random.octets(count.div_ceil(8));
-        if let Some(last) = octets.last_mut().filter(|_| count % 8 != 0) {
+        if let Some(last) = octets.last_mut().filter(|_| !count.is_multiple_of(8)) {
             *last &= 0xFF << (8 - count % 8);
         }
         BitString::Long { octets: octets.into(), count }
