@@ -1,0 +1,166 @@
+//! Wishes against nodes that offer different report styles.
+
+use e2sm::Error;
+use e2sm::common::{
+    Cgi, GnbCuUeF1apId, NrCgi, PlmnIdentity, RanFunctionName, RicFormatType, RicStyleName, RicStyleType, SNssai, Sd,
+    Sst, True, UeId, UeIdGnbDu,
+};
+use e2sm::kpm::{
+    ActionDefinition, ActionDefinitionFormats, EventTriggerDefinition, EveryUe, LabelInfoItem, LabelInfoList,
+    MatchingCondItem, MatchingCondItemChoice, MeasurementInfoActionItem, MeasurementLabel, MeasurementType,
+    MeasurementTypeName, RanFunctionDefinition, Revision, RicReportStyleItem, Scope, TestCondExpression, TestCondInfo,
+    TestCondType, TestCondValue, Wish, WishedMeasurement,
+};
+use per::{Bits, List, PrintableString};
+
+/// A node whose report styles have these numbers, action formats and measurements.
+fn node(styles: &[(i64, i64, &[&'static str])]) -> RanFunctionDefinition<'static> {
+    let style = |&(number, format, names): &(i64, i64, &[&'static str])| RicReportStyleItem {
+        ric_report_style_type: RicStyleType(number),
+        ric_report_style_name: RicStyleName(PrintableString::literal("style")),
+        ric_action_format_type: RicFormatType(format),
+        meas_info_action_list: names
+            .iter()
+            .map(|name| MeasurementInfoActionItem {
+                meas_name: MeasurementTypeName::try_from(*name).unwrap(),
+                meas_id: None,
+                bin_range_def: None,
+            })
+            .collect(),
+        ric_indication_header_format_type: RicFormatType(1),
+        ric_indication_message_format_type: RicFormatType(if format == 3 { 2 } else { 1 }),
+    };
+    RanFunctionDefinition {
+        ran_function_name: RanFunctionName {
+            short_name: PrintableString::literal("ORAN-E2SM-KPM"),
+            e2sm_oid: PrintableString::literal("1.3.6.1.4.1.53148.1.2.2.2"),
+            description: PrintableString::literal("KPM monitor"),
+            instance: None,
+        },
+        ric_event_trigger_style_list: None,
+        ric_report_style_list: Some(styles.iter().map(style).collect()),
+    }
+}
+
+const THROUGHPUT: &[WishedMeasurement<'static>] =
+    &[WishedMeasurement::named("DRB.UEThpDl"), WishedMeasurement::named("DRB.UEThpUl")];
+
+fn wish(scope: Scope<'_>) -> Wish<'_> {
+    Wish { measurements: THROUGHPUT, granularity_period_ms: 100, reporting_period_ms: 1000, scope }
+}
+
+fn ue(id: u32) -> UeId<'static> {
+    UeId::GnbDu(UeIdGnbDu { gnb_cu_ue_f1ap_id: GnbCuUeF1apId(id), ran_ueid: None, cell_rnti: None })
+}
+
+/// What the plan says must survive the wire.
+fn over_the_wire(action: &ActionDefinition<'_>, revision: Revision) {
+    let mut bytes = Vec::new();
+    action.encode(revision, &mut bytes).unwrap();
+    assert_eq!(ActionDefinition::decode_owned(&bytes, revision).unwrap(), *action);
+}
+
+#[test]
+fn each_scope_has_its_style() {
+    let names: &[&str] = &["DRB.UEThpDl", "DRB.UEThpUl"];
+    // the numbers of styles are the node's own affair
+    let node = node(&[(11, 1, names), (12, 2, names), (13, 3, names), (14, 4, names), (15, 5, names)]);
+    let cell = Cgi::NrCgi(NrCgi {
+        plmn_identity: PlmnIdentity::from_codes(1, 1, 2),
+        nr_cell_identity: Bits::new(0x1234_5678, 36),
+    });
+    let test = TestCondInfo {
+        test_type: TestCondType::Rsrp(True),
+        test_expr: Some(TestCondExpression::LessThan),
+        test_value: Some(TestCondValue::ValueInt(30)),
+    };
+    let group = [MatchingCondItem { choice: MatchingCondItemChoice::TestCondInfo(test), logical_or: None }];
+    let ues = [ue(1), ue(2), ue(3)];
+    for revision in Revision::ALL {
+        for (scope, style) in [
+            (Scope::Node, 11),
+            (Scope::Cell(cell), 11),
+            (Scope::Ues(&ues[..1]), 12),
+            (Scope::Group(&group), 13),
+            (Scope::EveryUe(EveryUe::AnySignal), 14),
+            (Scope::Ues(&ues), 15),
+        ] {
+            let plan = wish(scope).plan(&node, revision).unwrap();
+            assert_eq!(plan.trigger, EventTriggerDefinition::every(1000));
+            assert_eq!(plan.action.ric_style_type, RicStyleType(style));
+            over_the_wire(&plan.action, revision);
+        }
+    }
+}
+
+/// FlexRIC's and OAI's nodes offer styles 4 and 1 and know tests for a slice only.
+#[test]
+fn per_ue_on_a_node_with_conditions_only() {
+    let node = node(&[(4, 4, &["DRB.UEThpUl", "DRB.UEThpDl", "RRU.PrbTotDl"]), (1, 1, &["CARR.PDSCHMCSDist"])]);
+    let slice = SNssai { sst: Sst([1]), sd: None };
+    let plan = wish(Scope::EveryUe(EveryUe::InSlice(slice))).plan(&node, Revision::V2_03).unwrap();
+    let mut bytes = Vec::new();
+    plan.action.encode(Revision::V2_03, &mut bytes).unwrap();
+    // style 4, format 4, one condition: S-NSSAI equal to an octet string of 01, as FlexRIC's xApps write it
+    let recorded_head = [0x00, 0x01, 0x04, 0x80];
+    assert_eq!(bytes[..4], recorded_head);
+    let recorded_condition = [0x38, 0x40, 0x01, 0x00, 0x04, 0x01, 0x01];
+    assert!(bytes.windows(7).any(|w| w == recorded_condition), "{bytes:02x?}");
+
+    let with_sd = SNssai { sst: Sst([1]), sd: Some(Sd([0, 0, 5])) };
+    let plan = wish(Scope::EveryUe(EveryUe::InSlice(with_sd))).plan(&node, Revision::V2_03).unwrap();
+    let ActionDefinitionFormats::Format4(format4) = &plan.action.formats else { panic!("format 4") };
+    let value = format4.matching_ue_cond_list[0].test_cond_info.test_value.as_ref();
+    assert_eq!(value, Some(&TestCondValue::ValueOctS((&[1, 0, 0, 5]).into())));
+
+    assert_eq!(wish(Scope::Ues(&[ue(1)])).plan(&node, Revision::V2_03), Err(Error::NoStyle));
+}
+
+#[test]
+fn names_that_are_not_offered() {
+    let node = node(&[(1, 1, &["DRB.UEThpUl", "RRU.PrbTotDl", "RRU.PrbTotUl", "DRB.UEThpDL"]), (2, 1, &["RSRP"])]);
+    let error = wish(Scope::Node).plan(&node, Revision::V3_00).unwrap_err();
+    let Error::NotOffered { wanted, nearest } = &error else { panic!("{error}") };
+    assert_eq!((&wanted[..], nearest.len()), ("DRB.UEThpDl", 3));
+    assert_eq!(nearest[..2], ["DRB.UEThpDL", "DRB.UEThpUl"]);
+    assert!(error.to_string().starts_with("the node does not offer DRB.UEThpDl; nearest are DRB.UEThpDL, "));
+
+    let empty = RanFunctionDefinition { ric_report_style_list: None, ..node };
+    assert_eq!(wish(Scope::Node).plan(&empty, Revision::V3_00), Err(Error::NoStyle));
+}
+
+#[test]
+fn the_style_that_offers_all_is_taken() {
+    let node = node(&[(1, 1, &["DRB.UEThpDl"]), (7, 1, &["DRB.UEThpUl", "DRB.UEThpDl"])]);
+    let plan = wish(Scope::Node).plan(&node, Revision::V3_00).unwrap();
+    assert_eq!(plan.action.ric_style_type, RicStyleType(7));
+}
+
+#[test]
+fn labels_are_passed_on() {
+    let node = node(&[(1, 1, &["CARR.PDSCHMCSDist"])]);
+    let labels = [1, 2].map(|bin| LabelInfoItem {
+        meas_label: MeasurementLabel { dist_bin_x: Some(bin), ..MeasurementLabel::default() },
+    });
+    let measurements = [WishedMeasurement { name: "CARR.PDSCHMCSDist", labels: &labels }];
+    let plan = Wish { measurements: &measurements, ..wish(Scope::Node) }.plan(&node, Revision::V3_00).unwrap();
+    let ActionDefinitionFormats::Format1(format1) = &plan.action.formats else { panic!("format 1") };
+    let [info] = &format1.meas_info_list[..] else { panic!("one measurement") };
+    assert_eq!(info.label_info_list, LabelInfoList(List::from(&labels[..])));
+    assert!(matches!(&info.meas_type, MeasurementType::MeasName(name) if **name == *"CARR.PDSCHMCSDist"));
+}
+
+#[test]
+fn empty_wishes() {
+    let node = node(&[(1, 1, &["DRB.UEThpDl"])]);
+    for empty in [
+        Wish { measurements: &[], ..wish(Scope::Node) },
+        Wish { granularity_period_ms: 0, ..wish(Scope::Node) },
+        Wish { reporting_period_ms: 0, ..wish(Scope::Node) },
+        wish(Scope::Ues(&[])),
+        wish(Scope::MatchingUes(&[])),
+        wish(Scope::Group(&[])),
+    ] {
+        assert_eq!(empty.plan(&node, Revision::V3_00), Err(Error::EmptyWish));
+    }
+}
