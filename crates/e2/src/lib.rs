@@ -20,6 +20,8 @@
 #![forbid(unsafe_code)]
 
 mod agent;
+mod answer;
+mod budget;
 mod controller;
 mod notice;
 mod outbox;
@@ -27,7 +29,9 @@ mod time;
 mod timers;
 pub mod xapp;
 
-pub use agent::{Agent, AgentConfig, AgentEvent, AgentMisuse, ControlRequest, Function, SubscriptionRequest};
+pub use agent::{
+    Agent, AgentConfig, AgentConfigError, AgentEvent, AgentMisuse, ControlRequest, Function, SubscriptionRequest,
+};
 pub use controller::{
     Action, Consumer, ControlOutcome, Controller, ControllerConfig, Event, Indication, LostReason, Misuse, Node,
     NodeId, RanFunction, Routed, SubscribeError, SubscriptionEnd, SubscriptionId, SubscriptionSpec, Ticket,

@@ -10,8 +10,16 @@ use crate::AssocId;
 #[derive(Debug, Default)]
 pub(crate) struct Outbox {
     bytes: VecDeque<u8>,
-    pdus: VecDeque<(AssocId, usize)>,
+    pdus: VecDeque<Queued>,
     scratch: Vec<u8>,
+}
+
+#[derive(Debug)]
+struct Queued {
+    assoc: AssocId,
+    octets: usize,
+    /// Whether the next one has the same bytes.
+    again: bool,
 }
 
 impl Outbox {
@@ -25,19 +33,57 @@ impl Outbox {
             panic!("a machine built a {} that E2AP v{version} cannot carry: {error}", pdu.name());
         }
         self.bytes.extend(&self.scratch);
-        self.pdus.push_back((assoc, self.scratch.len()));
+        self.pdus.push_back(Queued { assoc, octets: self.scratch.len(), again: false });
     }
 
-    /// Queues bytes that are a PDU already.
-    pub fn push_bytes(&mut self, assoc: AssocId, bytes: &[u8]) {
-        self.bytes.extend(bytes);
-        self.pdus.push_back((assoc, bytes.len()));
+    /// Queues bytes that are a PDU already, for each of `assocs`; they are kept once.
+    pub fn push_bytes(&mut self, assocs: impl IntoIterator<Item = AssocId>, bytes: &[u8]) {
+        let before = self.pdus.len();
+        let octets = bytes.len();
+        self.pdus.extend(assocs.into_iter().map(|assoc| Queued { assoc, octets, again: true }));
+        if self.pdus.len() > before
+            && let Some(last) = self.pdus.back_mut()
+        {
+            last.again = false;
+            self.bytes.extend(bytes);
+        }
     }
 
     /// Appends the oldest PDU to `out`.
     pub fn pop(&mut self, out: &mut Vec<u8>) -> Option<AssocId> {
-        let (assoc, len) = self.pdus.pop_front()?;
-        out.extend(self.bytes.drain(..len));
+        let Queued { assoc, octets, again } = self.pdus.pop_front()?;
+        if again {
+            out.extend(self.bytes.range(..octets));
+        } else {
+            out.extend(self.bytes.drain(..octets));
+        }
         Some(assoc)
+    }
+
+    /// Forgets all that is queued.
+    pub fn clear(&mut self) {
+        self.bytes.clear();
+        self.pdus.clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_same_bytes_to_many_and_to_none() {
+        let mut outbox = Outbox::default();
+        outbox.push_bytes([AssocId(1)], b"one");
+        outbox.push_bytes([], b"nobody");
+        outbox.push_bytes([AssocId(2), AssocId(3)], b"both");
+        outbox.push_bytes([AssocId(4)], b"");
+        let mut got = Vec::new();
+        let mut out = Vec::new();
+        while let Some(assoc) = outbox.pop(&mut out) {
+            got.push((assoc.0, String::from_utf8(std::mem::take(&mut out)).unwrap()));
+        }
+        assert_eq!(got, [(1, "one".into()), (2, "both".into()), (3, "both".into()), (4, String::new())]);
+        assert!(outbox.bytes.is_empty());
     }
 }

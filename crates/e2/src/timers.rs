@@ -18,7 +18,12 @@ impl<T: Ord> Default for Timers<T> {
 }
 
 impl<T: Ord> Timers<T> {
-    pub fn set(&mut self, at: Time, what: T) {
+    /// Sets a deadline. Where there are more than twice as many as are `live`, those that `is_meant` does not know any
+    /// more are dropped first, so that many short-lived things do not leave a heap of old deadlines.
+    pub fn set(&mut self, at: Time, what: T, live: usize, mut is_meant: impl FnMut(&T) -> bool) {
+        if self.heap.len() >= 2 * live + 64 {
+            self.heap.retain(|Reverse((_, what))| is_meant(what));
+        }
         self.heap.push(Reverse((at, what)));
     }
 
@@ -33,5 +38,22 @@ impl<T: Ord> Timers<T> {
             return None;
         }
         self.heap.pop().map(|Reverse((_, what))| what)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn old_deadlines_do_not_heap_up() {
+        let mut timers = Timers::default();
+        for number in 0..100_000u64 {
+            timers.set(Time::from_nanos(1_000_000 + number), number, 10, |other| number - other <= 10);
+            assert!(timers.heap.len() <= 84);
+        }
+        let left: Vec<_> = std::iter::from_fn(|| timers.pop(Time::from_nanos(u64::MAX))).collect();
+        assert!(left.is_sorted(), "earliest first");
+        assert!((99_990..100_000).all(|number| left.contains(&number)), "what is meant stays");
     }
 }

@@ -4,82 +4,35 @@
 //! its owner's affair. A request becomes an [`AgentEvent`]; its owner answers by [`Agent::admit`], [`Agent::refuse`],
 //! [`Agent::acknowledge`] or [`Agent::fail`], at once or later.
 
+mod answer;
+mod config;
 mod requests;
+mod reset;
 mod setup;
 
 use core::fmt;
 use core::time::Duration;
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 
 use e2ap::{
-    Cause, CauseProtocol, CriticalityDiagnostics, E2NodeComponentConfigAdditionItem, ErrorIndication, GlobalE2NodeId,
-    GlobalRicId, Pdu, RanFunctionId, RanFunctionRevision, RicActionId, RicRequestId, TransactionId, Version, peek,
+    CauseProtocol, ErrorIndication, GlobalE2NodeId, GlobalRicId, Kind, Pdu, RanFunctionId, RicActionId, RicRequestId,
+    TransactionId, Version,
 };
 use per::Gather;
 
+use crate::answer::{about, in_version, not_supported};
+use crate::budget::Budget;
 use crate::outbox::Outbox;
 use crate::{AssocId, CloseReason, Notice, Time};
 
+pub use config::{AgentConfig, AgentConfigError, Function};
 use requests::{Control, Subscription};
 pub use requests::{ControlRequest, SubscriptionRequest};
+use reset::PendingReset;
 use setup::State;
 
 /// The one association, as the outbox knows it.
 const ASSOC: AssocId = AssocId(0);
-
-/// A RAN function that the node offers.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Function {
-    /// Its id within the node.
-    pub id: RanFunctionId,
-    /// Counts changes of its definition.
-    pub revision: RanFunctionRevision,
-    /// The service model's object identifier.
-    pub oid: String,
-    /// The service model's RAN function definition.
-    pub definition: Vec<u8>,
-}
-
-/// What an agent is and when it loses patience.
-#[derive(Clone, Debug)]
-pub struct AgentConfig {
-    /// Who the node is.
-    pub node_id: GlobalE2NodeId,
-    /// What it offers.
-    pub functions: Vec<Function>,
-    /// Its components. From v2 on there must be one at least; where this is empty, a gNB without interfaces is told.
-    pub components: Vec<E2NodeComponentConfigAdditionItem<'static>>,
-    /// The version that it speaks. Default: v02.03.
-    pub version: Version,
-    /// The RIC must answer the setup within this. Default: 5 s.
-    pub setup_timeout: Duration,
-    /// The first pause after a failure; each next one is twice as long. Default: 1 s.
-    pub retry_first: Duration,
-    /// The longest pause. Default: 30 s.
-    pub retry_last: Duration,
-    /// Subscriptions that may stand at a time. Default: 1024.
-    pub max_subscriptions: usize,
-    /// Controls that may wait for their answer at a time. Default: 1024.
-    pub max_controls: usize,
-}
-
-impl AgentConfig {
-    /// An agent of `node_id` with the default patience.
-    #[must_use]
-    pub fn new(node_id: GlobalE2NodeId, functions: Vec<Function>) -> Self {
-        AgentConfig {
-            node_id,
-            functions,
-            components: Vec::new(),
-            version: Version::V2_03,
-            setup_timeout: Duration::from_secs(5),
-            retry_first: Duration::from_secs(1),
-            retry_last: Duration::from_secs(30),
-            max_subscriptions: 1024,
-            max_controls: 1024,
-        }
-    }
-}
 
 /// News from the machine.
 #[derive(Clone, Debug, PartialEq)]
@@ -122,8 +75,12 @@ pub enum AgentMisuse {
     UnknownRequest,
     /// The subscription does not have that action.
     UnknownAction,
-    /// Nothing was admitted, or something that was not asked for.
+    /// Nothing was admitted, or something that was not asked for, or something twice.
     BadActions,
+    /// The RIC has not taken the setup.
+    NotUp,
+    /// A reset is under way already.
+    ResetUnderWay,
 }
 
 impl fmt::Display for AgentMisuse {
@@ -131,7 +88,9 @@ impl fmt::Display for AgentMisuse {
         f.write_str(match self {
             AgentMisuse::UnknownRequest => "no such request waits for an answer",
             AgentMisuse::UnknownAction => "the subscription has no such action",
-            AgentMisuse::BadActions => "an answer admits at least one action, and only such as were asked for",
+            AgentMisuse::BadActions => "an answer admits at least one action, and names each that was asked for once",
+            AgentMisuse::NotUp => "the RIC has not taken the setup",
+            AgentMisuse::ResetUnderWay => "a reset is under way",
         })
     }
 }
@@ -144,33 +103,48 @@ pub struct Agent {
     config: AgentConfig,
     state: State,
     pause: Duration,
+    /// The RIC's time to wait: no setup before.
+    not_before: Time,
     transaction: u8,
-    subscriptions: HashMap<RicRequestId, Subscription>,
+    subscriptions: BTreeMap<RicRequestId, Subscription>,
     controls: HashMap<RicRequestId, Control>,
+    /// Octets that are kept for controls.
+    control_octets: usize,
+    reset: Option<PendingReset>,
     outbox: Outbox,
     events: VecDeque<AgentEvent>,
     close: Option<CloseReason>,
-    /// Error indications that may still be sent before the next good message: bounds a quarrel.
-    complaints_left: u32,
+    /// Complaints.
+    answers: Budget,
+    /// Lines in the log about what is only odd.
+    remarks: Budget,
 }
-
-const COMPLAINTS: u32 = 16;
 
 impl Agent {
     /// An agent that wants to connect at once.
+    ///
+    /// # Panics
+    /// Where [`AgentConfig::check`] finds something wrong.
     #[must_use]
     pub fn new(config: AgentConfig) -> Self {
+        if let Err(error) = config.check() {
+            panic!("there is no such agent: {error}");
+        }
         Agent {
             pause: config.retry_first,
             config,
             state: State::Connecting,
+            not_before: Time::default(),
             transaction: 0,
-            subscriptions: HashMap::new(),
+            subscriptions: BTreeMap::new(),
             controls: HashMap::new(),
+            control_octets: 0,
+            reset: None,
             outbox: Outbox::default(),
             events: VecDeque::from([AgentEvent::Connect]),
             close: None,
-            complaints_left: COMPLAINTS,
+            answers: Budget::new(Time::default()),
+            remarks: Budget::new(Time::default()),
         }
     }
 
@@ -194,38 +168,36 @@ impl Agent {
 
     /// A PDU came.
     pub fn handle_pdu(&mut self, now: Time, pdu: &[u8]) {
+        if let State::Connecting | State::Waiting { .. } = self.state {
+            return; // left over from an association that is gone
+        }
         let gather = Gather::new();
         let decoded = match e2ap::decode(pdu, self.config.version, &gather) {
             Ok(decoded) => decoded,
-            Err(error) => return self.answer_malformed(pdu, error),
+            Err(error) => return self.answer_malformed(now, pdu, error),
         };
-        if !decoded.unknown.is_empty() {
+        if !decoded.unknown.is_empty() && self.remarks.take(now) {
             let (procedure_code, count) = (decoded.pdu.procedure_code(), decoded.unknown.len());
             self.events.push_back(AgentEvent::Notice(Notice::UnknownIes { procedure_code, count }));
         }
         let up = self.is_up();
         match decoded.pdu {
-            Pdu::E2SetupResponse(response) => self.setup_response(now, &response),
-            Pdu::E2SetupFailure(failure) => self.setup_failure(now, &failure),
+            Pdu::E2SetupResponse(response) if self.awaits(response.transaction_id) => self.setup_response(&response),
+            Pdu::E2SetupFailure(failure) if self.awaits(failure.transaction_id) => self.setup_failure(now, &failure),
             Pdu::ErrorIndication(indication) => self.error_indication(now, &indication),
-            other if !up => self.complain(
-                Notice::NotInState { message: other.name() },
-                Some(about(&other, CauseProtocol::MessageNotCompatibleWithReceiverState)),
-            ),
-            Pdu::RicSubscriptionRequest(request) => self.subscription_request(&request),
-            Pdu::RicSubscriptionDeleteRequest(request) => self.delete_request(&request),
-            Pdu::RicControlRequest(request) => self.control_request(&request),
-            Pdu::ResetRequest(request) => self.reset_request(&request),
-            // E2AP v03.01 10.3.4.1: a procedure that is not comprehended and may be ignored is.
-            Pdu::RicServiceQuery(_) => self.complain(Notice::NotSupported { message: "RicServiceQuery" }, None),
-            other if other.kind() == e2ap::Kind::Initiating => self.complain(
-                Notice::NotSupported { message: other.name() },
-                Some(about(&other, CauseProtocol::AbstractSyntaxErrorReject)),
-            ),
-            other => self.complain(
-                Notice::NotInState { message: other.name() },
-                Some(about(&other, CauseProtocol::MessageNotCompatibleWithReceiverState)),
-            ),
+            Pdu::RicSubscriptionRequest(request) if up => self.subscription_request(&request),
+            Pdu::RicSubscriptionDeleteRequest(request) if up => self.delete_request(&request),
+            Pdu::RicControlRequest(request) if up => self.control_request(&request),
+            Pdu::ResetRequest(request) if up => self.reset_request(now, &request),
+            Pdu::ResetResponse(response) if self.reset_answered(response.transaction_id) => {}
+            other if up && other.kind() == Kind::Initiating => {
+                self.complain(now, Notice::NotSupported { message: other.name() }, not_supported(&other, pdu));
+            }
+            // E2AP v03.01 10.4
+            other => {
+                let answer = about(&other, pdu, CauseProtocol::MessageNotCompatibleWithReceiverState, None);
+                self.complain(now, Notice::NotInState { message: other.name() }, Some(answer));
+            }
         }
     }
 
@@ -248,35 +220,18 @@ impl Agent {
         self.outbox.push(ASSOC, self.config.version, pdu);
     }
 
-    fn complain(&mut self, notice: Notice, answer: Option<ErrorIndication<'_>>) {
-        if self.complaints_left == 0 {
+    /// Tells the log, and the RIC by an error indication, unless there were too many of them.
+    fn complain(&mut self, now: Time, notice: Notice, answer: Option<ErrorIndication<'_>>) {
+        if !self.answers.take(now) {
+            if let Some(count) = self.answers.withheld() {
+                self.events.push_back(AgentEvent::Notice(Notice::AnswersWithheld { count }));
+            }
             return;
         }
-        self.complaints_left -= 1;
         self.events.push_back(AgentEvent::Notice(notice));
-        if let Some(mut indication) = answer {
-            if self.config.version < Version::V2_03 {
-                indication.transaction_id = None;
-            }
-            indication.cause = indication.cause.map(|cause| cause.in_version(self.config.version));
-            self.send(&indication.into());
+        if let Some(answer) = answer {
+            self.send(&in_version(answer, self.config.version).into());
         }
-    }
-
-    /// A PDU that cannot be read: answered by the failure of its procedure where it has one that can be told, by an
-    /// error indication else.
-    fn answer_malformed(&mut self, pdu: &[u8], error: e2ap::Error) {
-        let outline = peek::outline(pdu);
-        let is_error_indication =
-            error.message().is_some_and(|(_, code)| code == e2ap::ProcedureCode::ERROR_INDICATION);
-        let answer = (!is_error_indication).then(|| ErrorIndication {
-            transaction_id: outline.and_then(|o| o.transaction_id),
-            request_id: outline.and_then(|o| o.request_id),
-            ran_function_id: outline.and_then(|o| o.ran_function_id),
-            cause: Some(error.cause()),
-            criticality_diagnostics: error.diagnostics(),
-        });
-        self.complain(Notice::Malformed(error), answer);
     }
 
     fn next_transaction(&mut self) -> Option<TransactionId> {
@@ -287,29 +242,14 @@ impl Agent {
     /// Forgets all subscriptions and controls, and says so.
     fn forget_requests(&mut self) {
         self.controls.clear();
-        let mut gone: Vec<_> = self.subscriptions.drain().map(|(id, s)| (id, s.ran_function_id)).collect();
-        gone.sort_unstable(); // the same order in every run
-        for (request_id, ran_function_id) in gone {
+        self.control_octets = 0;
+        for (request_id, Subscription { ran_function_id, .. }) in std::mem::take(&mut self.subscriptions) {
             self.events.push_back(AgentEvent::Unsubscribe { request_id, ran_function_id });
         }
     }
 }
 
-fn about(pdu: &Pdu<'_>, cause: CauseProtocol) -> ErrorIndication<'static> {
-    ErrorIndication {
-        transaction_id: None,
-        request_id: None,
-        ran_function_id: None,
-        cause: Some(Cause::Protocol(cause)),
-        criticality_diagnostics: Some(CriticalityDiagnostics {
-            procedure_code: Some(pdu.procedure_code()),
-            triggering_message: Some(pdu.kind().triggering_message()),
-            ..Default::default()
-        }),
-    }
-}
-
-/// An action's name, its kind and how many indications it made.
+/// An action's name, and how many indications it made.
 #[derive(Clone, Copy, Debug)]
 struct ActionState {
     id: RicActionId,

@@ -1,17 +1,16 @@
 //! What the RIC asks of the node's functions: subscriptions (E2AP v03.01 8.2.1, 8.2.2), indications (8.2.5), controls
-//! (8.2.6), and its reset (8.3.3).
+//! (8.2.6).
 
 use e2ap::{
-    Cause, CauseRicRequest, RanFunctionId, ResetRequest, ResetResponse, RicActionAdmitted, RicActionId,
-    RicActionNotAdmitted, RicActionType, RicControlAckRequest, RicControlAcknowledge, RicControlFailure,
-    RicControlRequest, RicControlStatus, RicIndication, RicIndicationSn, RicIndicationType, RicRequestId,
-    RicSubscriptionDeleteFailure, RicSubscriptionDeleteRequest, RicSubscriptionDeleteResponse, RicSubscriptionFailure,
-    RicSubscriptionRequest, RicSubscriptionResponse, Version,
+    Cause, CauseRicRequest, RanFunctionId, RicActionAdmitted, RicActionId, RicActionNotAdmitted, RicActionType,
+    RicControlAckRequest, RicControlAcknowledge, RicControlFailure, RicControlRequest, RicControlStatus, RicIndication,
+    RicIndicationSn, RicIndicationType, RicRequestId, RicSubscriptionDeleteFailure, RicSubscriptionDeleteRequest,
+    RicSubscriptionDeleteResponse, RicSubscriptionFailure, RicSubscriptionRequest, RicSubscriptionResponse, Version,
 };
 use per::Octets;
 
 use super::{ActionState, Agent, AgentEvent, AgentMisuse};
-use crate::{Action, Notice};
+use crate::Action;
 
 /// The RIC wants to subscribe.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -55,6 +54,16 @@ pub(super) struct Control {
     call_process_id: Option<Vec<u8>>,
     ack: RicControlAckRequest,
 }
+
+impl Control {
+    /// Octets that are kept of it.
+    fn octets(&self) -> usize {
+        self.call_process_id.as_ref().map_or(0, Vec::len)
+    }
+}
+
+/// Octets of call process ids, which E2AP does not bound, of all controls that wait for their answer.
+const MAX_CONTROL_OCTETS: usize = 1 << 20;
 
 impl Agent {
     fn offers(&self, id: RanFunctionId) -> bool {
@@ -110,7 +119,9 @@ impl Agent {
         let version = self.config.version;
         let subscription = self.subscriptions.get_mut(&id).filter(|s| s.admitted.is_empty());
         let subscription = subscription.ok_or(AgentMisuse::UnknownRequest)?;
-        if admitted.is_empty() || admitted.iter().any(|action| !subscription.asked.contains(action)) {
+        let named: Vec<_> = admitted.iter().copied().chain(not_admitted.iter().map(|(id, _)| *id)).collect();
+        let twice = named.iter().enumerate().any(|(i, id)| named[..i].contains(id));
+        if admitted.is_empty() || twice || !named.iter().all(|id| subscription.asked.contains(id)) {
             return Err(AgentMisuse::BadActions);
         }
         subscription.admitted = admitted.iter().map(|id| ActionState { id: *id, sn: 0 }).collect();
@@ -221,7 +232,9 @@ impl Agent {
             Some(CauseRicRequest::RanFunctionIdInvalid)
         } else if self.controls.contains_key(&id) {
             Some(CauseRicRequest::DuplicateRicRequestId)
-        } else if self.controls.len() >= self.config.max_controls {
+        } else if self.controls.len() >= self.config.max_controls
+            || self.control_octets + control.octets() > MAX_CONTROL_OCTETS
+        {
             Some(CauseRicRequest::FunctionResourceLimit)
         } else {
             None
@@ -229,6 +242,7 @@ impl Agent {
         if let Some(cause) = refusal {
             return self.send_control_failure(id, control, Cause::RicRequest(cause), None);
         }
+        self.control_octets += control.octets();
         self.controls.insert(id, control);
         self.events.push_back(AgentEvent::Control(ControlRequest {
             request_id: id,
@@ -239,12 +253,18 @@ impl Agent {
         }));
     }
 
+    fn take_control(&mut self, id: RicRequestId) -> Result<Control, AgentMisuse> {
+        let control = self.controls.remove(&id).ok_or(AgentMisuse::UnknownRequest)?;
+        self.control_octets -= control.octets();
+        Ok(control)
+    }
+
     /// The function did what a control wants.
     ///
     /// # Errors
     /// Where no such control waits for its answer.
     pub fn acknowledge(&mut self, id: RicRequestId, outcome: Option<&[u8]>) -> Result<(), AgentMisuse> {
-        let control = self.controls.remove(&id).ok_or(AgentMisuse::UnknownRequest)?;
+        let control = self.take_control(id)?;
         if control.ack != RicControlAckRequest::Ack {
             return Ok(());
         }
@@ -264,7 +284,7 @@ impl Agent {
     /// # Errors
     /// Where no such control waits for its answer.
     pub fn fail(&mut self, id: RicRequestId, cause: Cause, outcome: Option<&[u8]>) -> Result<(), AgentMisuse> {
-        let control = self.controls.remove(&id).ok_or(AgentMisuse::UnknownRequest)?;
+        let control = self.take_control(id)?;
         self.send_control_failure(id, control, cause, outcome);
         Ok(())
     }
@@ -282,13 +302,6 @@ impl Agent {
             criticality_diagnostics: None,
         };
         self.send(&failure.into());
-    }
-
-    pub(super) fn reset_request(&mut self, request: &ResetRequest) {
-        self.events.push_back(AgentEvent::Notice(Notice::Reset { cause: request.cause }));
-        self.forget_requests();
-        let response = ResetResponse { transaction_id: request.transaction_id, criticality_diagnostics: None };
-        self.send(&response.into());
     }
 }
 

@@ -9,16 +9,12 @@
 //!     +---- pause over ---- Waiting <------------+
 //! ```
 
-use e2ap::{
-    E2NodeComponentConfigAdditionItem, E2NodeComponentConfiguration, E2NodeComponentId, E2NodeComponentInterfaceNg,
-    E2NodeComponentInterfaceType, E2SetupFailure, E2SetupRequest, E2SetupResponse, ErrorIndication, ProcedureCode,
-    RanFunctionItem, TransactionId, Version,
-};
-use per::{Octets, PrintableString};
-
 use core::time::Duration;
 
-use super::{Agent, AgentEvent, COMPLAINTS};
+use e2ap::{E2SetupFailure, E2SetupResponse, ErrorIndication, ProcedureCode, TransactionId};
+
+use super::{Agent, AgentEvent};
+use crate::budget::Budget;
 use crate::{CloseReason, Notice, Time};
 
 #[derive(Debug)]
@@ -38,17 +34,28 @@ pub(super) enum State {
 impl Agent {
     /// The association is there: the setup begins.
     pub fn handle_open(&mut self, now: Time) {
-        self.complaints_left = COMPLAINTS;
+        self.answers = Budget::new(now);
+        self.remarks = Budget::new(now);
         self.send_setup(now);
     }
 
     /// The association is gone, or there is none to be had: tried again after a pause.
     pub fn handle_close(&mut self, now: Time, reason: CloseReason) {
-        let retry_at = now + self.pause;
-        self.pause = self.pause.saturating_mul(2).min(self.config.retry_last);
+        if let State::Waiting { .. } = self.state {
+            return; // gone already
+        }
+        let retry_at = (now + self.next_pause()).max(self.not_before);
         self.state = State::Waiting { until: retry_at };
+        self.reset = None;
+        self.outbox.clear();
         self.forget_requests();
         self.events.push_back(AgentEvent::Down { reason, retry_at });
+    }
+
+    fn next_pause(&mut self) -> Duration {
+        let pause = self.pause;
+        self.pause = pause.saturating_mul(2).min(self.config.retry_last);
+        pause
     }
 
     /// When to call [`Agent::handle_timeout`] at the latest.
@@ -58,7 +65,8 @@ impl Agent {
             State::AwaitSetup { deadline, .. } => Some(deadline),
             State::Retry { at } => Some(at),
             State::Waiting { until } => Some(until),
-            State::Connecting | State::Up => None,
+            State::Up => self.reset.map(|reset| reset.by),
+            State::Connecting => None,
         }
     }
 
@@ -76,39 +84,19 @@ impl Agent {
                 self.state = State::Connecting;
                 self.events.push_back(AgentEvent::Connect);
             }
+            State::Up => self.reset_timeout(now),
             _ => {}
         }
     }
 
     fn send_setup(&mut self, now: Time) {
         let transaction = self.next_transaction();
-        let version = self.config.version;
-        let functions = self.config.functions.iter().map(|function| RanFunctionItem {
-            id: function.id,
-            definition: function.definition.as_slice().into(),
-            revision: function.revision,
-            // v01.00 has no place for it
-            oid: PrintableString::try_from(function.oid.as_str()).ok().filter(|_| version > Version::V1_00),
-        });
-        let request = E2SetupRequest {
-            transaction_id: transaction,
-            global_e2_node_id: self.config.node_id,
-            ran_functions_added: Some(functions.collect()),
-            component_config_update_v1: None,
-            component_config_addition: (version >= Version::V2_03).then(|| match self.config.components.as_slice() {
-                [] => vec![no_interfaces()].into(),
-                components => components.to_vec().into(),
-            }),
-        };
-        self.outbox.push(super::ASSOC, version, &request.into());
+        let request = self.config.setup_request(transaction);
+        self.outbox.push(super::ASSOC, self.config.version, &request.into());
         self.state = State::AwaitSetup { transaction, deadline: now + self.config.setup_timeout };
     }
 
-    pub(super) fn setup_response(&mut self, now: Time, response: &E2SetupResponse<'_>) {
-        if !self.awaits(response.transaction_id) {
-            return self.complain(Notice::NotInState { message: "E2SetupResponse" }, None);
-        }
-        let _ = now;
+    pub(super) fn setup_response(&mut self, response: &E2SetupResponse<'_>) {
         self.state = State::Up;
         self.pause = self.config.retry_first;
         let accepted = response.ran_functions_accepted.iter().flat_map(|i| i.iter()).map(|i| i.id).collect();
@@ -120,24 +108,20 @@ impl Agent {
     }
 
     pub(super) fn setup_failure(&mut self, now: Time, failure: &E2SetupFailure<'_>) {
-        if !self.awaits(failure.transaction_id) {
-            return self.complain(Notice::NotInState { message: "E2SetupFailure" }, None);
-        }
         self.events.push_back(AgentEvent::Notice(Notice::SetupRefused { cause: failure.cause }));
-        // E2AP v03.01 8.3.1.3: not before the RIC's time to wait, where it names one.
-        let pause = match failure.time_to_wait {
-            Some(wait) => Duration::from_secs(wait.seconds().into()),
-            None => {
-                let pause = self.pause;
-                self.pause = pause.saturating_mul(2).min(self.config.retry_last);
-                pause
+        // E2AP v03.01 8.3.1.3: not before the RIC's time to wait, where it names one, on whatever association.
+        let at = match failure.time_to_wait {
+            Some(wait) => {
+                self.not_before = now + Duration::from_secs(wait.seconds().into());
+                self.not_before
             }
+            None => now + self.next_pause(),
         };
-        self.state = State::Retry { at: now + pause };
+        self.state = State::Retry { at };
     }
 
     /// Whether an answer is the one to the setup that is under way.
-    fn awaits(&self, answer: Option<TransactionId>) -> bool {
+    pub(super) fn awaits(&self, answer: Option<TransactionId>) -> bool {
         matches!(self.state, State::AwaitSetup { transaction, .. } if transaction == answer)
     }
 
@@ -145,24 +129,11 @@ impl Agent {
         let diagnostics = indication.criticality_diagnostics.as_ref();
         let procedure_code = diagnostics.and_then(|d| d.procedure_code);
         let (cause, request_id) = (indication.cause, indication.request_id);
-        self.complain(Notice::ErrorIndication { cause, procedure_code, request_id }, None);
+        self.complain(now, Notice::ErrorIndication { cause, procedure_code, request_id }, None);
         // A RIC that cannot read the setup may say so this way: no use in waiting for its answer.
-        if let State::AwaitSetup { .. } = self.state {
-            let pause = self.pause;
-            self.pause = pause.saturating_mul(2).min(self.config.retry_last);
-            self.state = State::Retry { at: now + pause };
+        let about_setup = procedure_code.is_none_or(|code| code == ProcedureCode::E2_SETUP);
+        if matches!(self.state, State::AwaitSetup { .. }) && about_setup {
+            self.state = State::Retry { at: now + self.next_pause() };
         }
-    }
-}
-
-/// From v2 on a setup names one component at least: a node without interfaces names an empty NG.
-fn no_interfaces() -> E2NodeComponentConfigAdditionItem<'static> {
-    E2NodeComponentConfigAdditionItem {
-        interface_type: E2NodeComponentInterfaceType::Ng,
-        id: E2NodeComponentId::Ng(E2NodeComponentInterfaceNg { amf_name: PrintableString::literal("none") }),
-        configuration: E2NodeComponentConfiguration {
-            request_part: Octets::default(),
-            response_part: Octets::default(),
-        },
     }
 }

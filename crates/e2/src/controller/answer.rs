@@ -3,123 +3,91 @@
 use core::time::Duration;
 
 use e2ap::{
-    Cause, CauseProtocol, CauseRicRequest, Criticality, CriticalityDiagnostics, E2SetupFailure, ErrorIndication, Kind,
-    Pdu, ProcedureCode, RicIndication, peek,
+    Cause, CauseProtocol, CauseRicRequest, CriticalityDiagnostics, E2SetupFailure, ErrorIndication, Kind, Pdu,
+    ProcedureCode, RanFunctionId, RicIndication, RicRequestId, TimeToWait, TransactionId, Version, peek,
 };
 
-use super::{Controller, Event, NodeId};
+use super::requests::Request;
+use super::{Controller, Deadline, NodeId};
+use crate::answer::{about, in_version, malformed, not_supported};
 use crate::{AssocId, CloseReason, Notice, Time};
 
-/// Error indications that an association may cause at once, and how often one more.
-const BURST: u32 = 16;
-const REFILL: Duration = Duration::from_millis(100);
-/// Bad PDUs in a row, without a good one between, after which an association that has not set up is closed.
+/// PDUs that cannot be taken after which an association that has not set up is closed.
 const PATIENCE: u32 = 4;
-
-/// Bounds what a peer that sends nonsense makes us send and log.
-#[derive(Debug)]
-pub(super) struct ErrorBudget {
-    left: u32,
-    since: Time,
-    withheld: u64,
-    before_setup: u32,
-}
-
-impl ErrorBudget {
-    pub fn new(now: Time) -> Self {
-        ErrorBudget { left: BURST, since: now, withheld: 0, before_setup: 0 }
-    }
-
-    fn take(&mut self, now: Time) -> bool {
-        while self.left < BURST && now - self.since >= REFILL {
-            self.left += 1;
-            self.since = self.since + REFILL;
-        }
-        if self.left == BURST {
-            self.since = now;
-        }
-        if self.left == 0 {
-            self.withheld += 1;
-            return false;
-        }
-        self.left -= 1;
-        true
-    }
-}
 
 impl Controller {
     /// Answers by an error indication and a line in the log, unless the peer caused too many of them.
     fn complain(&mut self, now: Time, assoc: AssocId, notice: Notice, answer: Option<ErrorIndication<'_>>) {
         let Some(state) = self.assocs.get_mut(&assoc) else { return };
-        if !state.errors.take(now) {
-            let count = state.errors.withheld;
-            if count.is_power_of_two() {
-                self.notice(assoc, Notice::AnswersWithheld { count });
-            }
-            return;
+        if !state.answers.take(now) {
+            return self.withheld(assoc);
         }
         let version = state.version;
         self.notice(assoc, notice);
-        if let Some(mut indication) = answer {
-            indication.cause = indication.cause.map(|cause| cause.in_version(version));
-            if version < e2ap::Version::V2_03 {
-                indication.transaction_id = None;
-            }
-            self.outbox.push(assoc, version, &indication.into());
+        if let Some(answer) = answer {
+            self.outbox.push(assoc, version, &in_version(answer, version).into());
         }
     }
 
-    /// A PDU that cannot be read.
-    pub(super) fn answer_malformed(&mut self, now: Time, assoc: AssocId, pdu: &[u8], error: e2ap::Error) {
-        let outline = peek::outline(pdu);
-        let Some(state) = self.assocs.get_mut(&assoc) else { return };
-        if state.node.is_none() {
-            state.errors.before_setup += 1;
-            if state.errors.before_setup >= PATIENCE {
-                self.notice(assoc, Notice::Malformed(error));
-                self.close(now, assoc, CloseReason::Misbehaved);
-                return;
-            }
+    /// An answer that was not given, for there were too many of them.
+    pub(super) fn withheld(&mut self, assoc: AssocId) {
+        if let Some(count) = self.assocs.get(&assoc).and_then(|state| state.answers.withheld()) {
+            self.notice(assoc, Notice::AnswersWithheld { count });
         }
+    }
+
+    /// Counts a PDU that could not be taken. Whether the association stands for no more of them.
+    fn out_of_patience(&mut self, assoc: AssocId) -> bool {
+        let Some(state) = self.assocs.get_mut(&assoc).filter(|state| state.node.is_none()) else { return false };
+        state.bad += 1;
+        state.bad >= PATIENCE
+    }
+
+    /// A PDU that cannot be read as one of `version`.
+    pub(super) fn answer_malformed(
+        &mut self,
+        now: Time,
+        assoc: AssocId,
+        pdu: &[u8],
+        version: Version,
+        error: e2ap::Error,
+    ) {
+        if self.out_of_patience(assoc) {
+            self.notice(assoc, Notice::Malformed(error));
+            return self.close(now, assoc, CloseReason::Misbehaved);
+        }
+        let transaction_id = peek::outline(pdu).and_then(|outline| outline.transaction_id);
         match error.message() {
             // E2AP v03.01 8.3.1.3: a setup that cannot be taken has a failure of its own.
             Some((Kind::Initiating, ProcedureCode::E2_SETUP)) => {
-                let transaction_id = outline.and_then(|o| o.transaction_id);
-                self.refuse_setup(now, assoc, transaction_id, error.cause(), None, error.diagnostics());
-                self.notice(assoc, Notice::Malformed(error));
+                self.complain(now, assoc, Notice::Malformed(error), None);
+                self.refuse_setup(now, assoc, version, transaction_id, error.cause(), None, error.diagnostics());
             }
-            // An error indication is never answered by another one.
-            Some((_, ProcedureCode::ERROR_INDICATION)) => self.complain(now, assoc, Notice::Malformed(error), None),
             _ => {
-                let answer = ErrorIndication {
-                    transaction_id: outline.and_then(|o| o.transaction_id),
-                    request_id: outline.and_then(|o| o.request_id),
-                    ran_function_id: outline.and_then(|o| o.ran_function_id),
-                    cause: Some(error.cause()),
-                    criticality_diagnostics: error.diagnostics(),
-                };
-                self.complain(now, assoc, Notice::Malformed(error), Some(answer));
+                let answer = malformed(pdu, &error);
+                self.complain(now, assoc, Notice::Malformed(error), answer);
             }
+        }
+    }
+
+    /// A message before the setup (E2AP v03.01 10.4).
+    pub(super) fn before_setup(&mut self, now: Time, assoc: AssocId, pdu: &Pdu<'_>, bytes: &[u8]) {
+        let last = self.out_of_patience(assoc);
+        self.not_in_state(now, assoc, pdu, bytes);
+        if last {
+            self.close(now, assoc, CloseReason::Misbehaved);
         }
     }
 
     /// A message that does not fit the state (E2AP v03.01 10.4).
-    pub(super) fn not_in_state(&mut self, now: Time, assoc: AssocId, pdu: &Pdu<'_>) {
-        let cause = CauseProtocol::MessageNotCompatibleWithReceiverState;
-        let answer = about(pdu, Cause::Protocol(cause), None);
+    pub(super) fn not_in_state(&mut self, now: Time, assoc: AssocId, pdu: &Pdu<'_>, bytes: &[u8]) {
+        let answer = about(pdu, bytes, CauseProtocol::MessageNotCompatibleWithReceiverState, None);
         self.complain(now, assoc, Notice::NotInState { message: pdu.name() }, Some(answer));
     }
 
     /// A procedure that is not supported: by its criticality (E2AP v03.01 10.3.4.1).
-    pub(super) fn not_supported(&mut self, now: Time, assoc: AssocId, pdu: &Pdu<'_>) {
-        let notice = Notice::NotSupported { message: pdu.name() };
-        let criticality = match pdu {
-            Pdu::RicServiceQuery(_) | Pdu::RicSubscriptionDeleteRequired(_) => Criticality::Ignore,
-            _ => Criticality::Reject,
-        };
-        let answer = (criticality == Criticality::Reject)
-            .then(|| about(pdu, Cause::Protocol(CauseProtocol::AbstractSyntaxErrorReject), Some(criticality)));
-        self.complain(now, assoc, notice, answer);
+    pub(super) fn not_supported(&mut self, now: Time, assoc: AssocId, pdu: &Pdu<'_>, bytes: &[u8]) {
+        self.complain(now, assoc, Notice::NotSupported { message: pdu.name() }, not_supported(pdu, bytes));
     }
 
     /// A message about a request that this node does not have.
@@ -127,31 +95,47 @@ impl Controller {
         &mut self,
         now: Time,
         node: NodeId,
-        request_id: e2ap::RicRequestId,
+        request_id: RicRequestId,
+        function: RanFunctionId,
         message: &'static str,
     ) {
         let Some(assoc) = self.nodes.get(&node).map(|n| n.assoc) else { return };
-        let answer = ErrorIndication {
-            transaction_id: None,
-            request_id: Some(request_id),
-            ran_function_id: None,
-            cause: Some(Cause::RicRequest(CauseRicRequest::RequestIdUnknown)),
-            criticality_diagnostics: None,
-        };
-        self.complain(now, assoc, Notice::UnknownRequest { message, request_id }, Some(answer));
+        let cause = Cause::RicRequest(CauseRicRequest::RequestIdUnknown);
+        self.complain(
+            now,
+            assoc,
+            Notice::UnknownRequest { message, request_id },
+            Some(about_request(request_id, function, cause)),
+        );
+    }
+
+    /// An answer to a request that was answered already (E2AP v03.01 10.4).
+    pub(super) fn answered_before(
+        &mut self,
+        now: Time,
+        node: NodeId,
+        request_id: RicRequestId,
+        function: RanFunctionId,
+        message: &'static str,
+    ) {
+        let Some(assoc) = self.nodes.get(&node).map(|n| n.assoc) else { return };
+        let cause = Cause::Protocol(CauseProtocol::MessageNotCompatibleWithReceiverState);
+        let answer = about_request(request_id, function, cause);
+        self.complain(now, assoc, Notice::NotInState { message }, Some(answer));
     }
 
     /// An indication of no subscription that stands.
-    pub(super) fn stray_indication(&mut self, now: Time, assoc: AssocId, node: NodeId, indication: &RicIndication<'_>) {
-        let Some(place) = self.requests.place(indication.request_id) else {
-            return self.unknown_request(now, node, indication.request_id, "RicIndication");
-        };
+    pub(super) fn stray_indication(&mut self, now: Time, node: NodeId, indication: &RicIndication<'_>) {
+        let (id, function) = (indication.request_id, indication.ran_function_id);
+        let place = self.requests.place(id);
         // Under way when its subscription ended, or ahead of its response: nobody's fault, and nobody's.
-        let late = self.requests.rests(place) || self.subscription_of(node, place);
-        if !late {
-            self.unknown_request(now, node, indication.request_id, "RicIndication");
-        } else if let Some(state) = self.assocs.get_mut(&assoc) {
-            state.errors.before_setup = 0;
+        match place.map(|place| (place, self.requests.get(place))) {
+            Some((place, None)) if self.requests.rests(place) => {
+                self.requests.heard(now, place);
+                self.strays += 1;
+            }
+            Some((_, Some(Request::Subscription(s)))) if s.node == node && !s.is_active() => self.strays += 1,
+            _ => self.unknown_request(now, node, id, function, "RicIndication"),
         }
     }
 
@@ -169,42 +153,42 @@ impl Controller {
         }
     }
 
+    #[allow(clippy::too_many_arguments)] // what the message has
     pub(super) fn refuse_setup(
         &mut self,
         now: Time,
         assoc: AssocId,
-        transaction_id: Option<e2ap::TransactionId>,
+        version: Version,
+        transaction_id: Option<TransactionId>,
         cause: Cause,
-        time_to_wait: Option<e2ap::TimeToWait>,
+        time_to_wait: Option<TimeToWait>,
         criticality_diagnostics: Option<CriticalityDiagnostics<'static>>,
     ) {
         let Some(state) = self.assocs.get_mut(&assoc) else { return };
-        let (version, allowed) = (state.version, state.errors.take(now));
-        if !allowed {
-            return;
+        if !state.answers.take(now) {
+            return self.withheld(assoc);
+        }
+        if let Some(wait) = time_to_wait {
+            // it is not to come back earlier, and has the usual time then
+            let by = now + Duration::from_secs(wait.seconds().into()) + self.config.setup_timeout;
+            state.setup_by = by;
+            self.set_timer(by, Deadline::Setup(assoc, by));
         }
         let cause = cause.in_version(version);
-        let transaction_id =
-            (version >= e2ap::Version::V2_03).then(|| transaction_id.unwrap_or(e2ap::TransactionId(0)));
+        let transaction_id = (version >= Version::V2_03).then(|| transaction_id.unwrap_or(TransactionId(0)));
         let failure =
             E2SetupFailure { transaction_id, cause, time_to_wait, criticality_diagnostics, tnl_information: None };
         self.outbox.push(assoc, version, &failure.into());
-        self.events.push_back(Event::Notice { assoc, notice: Notice::SetupRefused { cause } });
+        self.notice(assoc, Notice::SetupRefused { cause });
     }
 }
 
-/// An error indication about a message that was understood.
-fn about(pdu: &Pdu<'_>, cause: Cause, criticality: Option<Criticality>) -> ErrorIndication<'static> {
+fn about_request(id: RicRequestId, function: RanFunctionId, cause: Cause) -> ErrorIndication<'static> {
     ErrorIndication {
         transaction_id: None,
-        request_id: None,
-        ran_function_id: None,
+        request_id: Some(id),
+        ran_function_id: Some(function),
         cause: Some(cause),
-        criticality_diagnostics: Some(CriticalityDiagnostics {
-            procedure_code: Some(pdu.procedure_code()),
-            triggering_message: Some(pdu.kind().triggering_message()),
-            procedure_criticality: criticality,
-            ..Default::default()
-        }),
+        criticality_diagnostics: None,
     }
 }

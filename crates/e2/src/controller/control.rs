@@ -7,7 +7,7 @@ use e2ap::{
 use per::Octets;
 
 use super::requests::Request;
-use super::{Consumer, Controller, Deadline, Event, Misuse, NodeId, SubscriptionEnd, Ticket};
+use super::{Consumer, Controller, Event, Misuse, NodeId, SubscriptionEnd, Ticket};
 use crate::{Notice, Time};
 
 /// A control that waits for its answer.
@@ -60,12 +60,11 @@ impl Controller {
         ack: bool,
     ) -> Result<(), Misuse> {
         self.check_function(node, function)?;
-        self.hold(consumer)?;
+        let octets = header.len() + message.len() + call_process_id.map_or(0, <[u8]>::len);
+        self.check_room(consumer, octets, 0)?;
         let control = Control { node, function, consumer, ticket, ack };
-        let Some(place) = self.requests.add(now, Request::Control(control)) else {
-            self.let_go(consumer);
-            return Err(Misuse::NoRequestId);
-        };
+        let place = self.requests.add(now, Request::Control(control)).ok_or(Misuse::NoRequestId)?;
+        self.holdings.take(consumer, place, 0);
         let request = RicControlRequest {
             request_id: self.requests.id(place),
             ran_function_id: function,
@@ -77,12 +76,6 @@ impl Controller {
         self.send(node, &request.into());
         self.set_deadline(now + self.config.control_timeout, place);
         Ok(())
-    }
-
-    pub(super) fn set_deadline(&mut self, at: Time, place: u32) {
-        if let Some(use_of) = self.requests.use_of(place) {
-            self.timers.set(at, Deadline::Request(place, use_of));
-        }
     }
 
     pub(super) fn control_acknowledge(&mut self, now: Time, node: NodeId, ack: &RicControlAcknowledge<'_>) {
@@ -123,7 +116,7 @@ impl Controller {
             }
             // Its time-out has passed: told already.
             (Some(place), None) if self.requests.rests(place) => {}
-            _ => self.unknown_request(now, node, id, message),
+            _ => self.unknown_request(now, node, id, function, message),
         }
     }
 
@@ -159,7 +152,7 @@ impl Controller {
                 self.finish_control(now, place, ControlOutcome::Failed { cause, outcome: None });
             }
             Some(Request::Subscription(subscription)) if subscription.node == node => {
-                self.subscription_refused(now, place, cause, Vec::new());
+                self.subscription_rejected(now, place, cause);
             }
             _ => {}
         }

@@ -1,10 +1,11 @@
 //! Request ids: given out once per controller, so that an indication can go to an xApp as it came.
 //!
 //! A dense table: an id's place is `(requestor - first) * 65536 + instance`. A freed id rests before it is used again,
-//! so that what a slow node still sends for the old request does not reach the new one.
+//! so that what a slow node still sends for the old request does not reach the new one; while such things keep coming,
+//! it rests on.
 
 use core::time::Duration;
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::{BTreeSet, HashMap, VecDeque};
 
 use e2ap::RicRequestId;
 
@@ -31,8 +32,10 @@ impl Request {
 #[derive(Debug, Default)]
 struct Slot {
     request: Option<Box<Request>>,
-    /// Counts the uses of this place, so that a deadline knows whether it is still meant.
-    use_of: u32,
+    /// Counts the deadlines that were set for this place: only the last one is meant.
+    deadline: u32,
+    /// When something last came for the request that was here.
+    heard: Time,
 }
 
 #[derive(Debug)]
@@ -41,9 +44,10 @@ pub(super) struct Requests {
     max: u32,
     rest: Duration,
     slots: Vec<Slot>,
+    in_use: usize,
     /// Freed places and since when, oldest first.
     resting: VecDeque<(Time, u32)>,
-    of_node: HashMap<NodeId, HashSet<u32>>,
+    of_node: HashMap<NodeId, BTreeSet<u32>>,
 }
 
 impl Requests {
@@ -54,6 +58,7 @@ impl Requests {
             max: max.min(room),
             rest,
             slots: Vec::new(),
+            in_use: 0,
             resting: VecDeque::new(),
             of_node: HashMap::new(),
         }
@@ -79,38 +84,71 @@ impl Requests {
         self.slots.get_mut(place as usize)?.request.as_deref_mut()
     }
 
+    /// How many requests run.
+    pub fn in_use(&self) -> usize {
+        self.in_use
+    }
+
     /// Whether the place was used before and is empty: late messages about it are no fault of the node.
     pub fn rests(&self, place: u32) -> bool {
         self.slots.get(place as usize).is_some_and(|slot| slot.request.is_none())
     }
 
-    pub fn use_of(&self, place: u32) -> Option<u32> {
-        self.slots.get(place as usize).filter(|slot| slot.request.is_some()).map(|slot| slot.use_of)
+    /// Something came for the request that was here.
+    pub fn heard(&mut self, now: Time, place: u32) {
+        if let Some(slot) = self.slots.get_mut(place as usize) {
+            slot.heard = now;
+        }
+    }
+
+    /// Numbers a new deadline of the place. Those before it are not meant any more.
+    pub fn renew_deadline(&mut self, place: u32) -> u32 {
+        self.slots.get_mut(place as usize).map_or(0, |slot| {
+            slot.deadline = slot.deadline.wrapping_add(1);
+            slot.deadline
+        })
+    }
+
+    pub fn is_meant(&self, place: u32, deadline: u32) -> bool {
+        self.slots.get(place as usize).is_some_and(|slot| slot.request.is_some() && slot.deadline == deadline)
+    }
+
+    /// A place that has rested.
+    fn rested(&mut self, now: Time) -> Option<u32> {
+        // how many are looked at is bounded: the loop is no longer than the queue was
+        for _ in 0..self.resting.len().min(64) {
+            let (since, place) = *self.resting.front()?;
+            if now - since < self.rest {
+                return None;
+            }
+            self.resting.pop_front();
+            if now - self.slots[place as usize].heard >= self.rest {
+                return Some(place);
+            }
+            self.resting.push_back((now, place));
+        }
+        None
     }
 
     /// Gives out an id, or `None` where all are in use or at rest.
     pub fn add(&mut self, now: Time, request: Request) -> Option<u32> {
-        let place = match self.resting.front() {
-            Some((since, place)) if now - *since >= self.rest => {
-                let place = *place;
-                self.resting.pop_front();
-                place
-            }
-            _ if self.slots.len() < self.max as usize => {
+        let place = match self.rested(now) {
+            Some(place) => place,
+            None if self.slots.len() < self.max as usize => {
                 self.slots.push(Slot::default());
                 self.slots.len() as u32 - 1
             }
-            _ => return None,
+            None => return None,
         };
         self.of_node.entry(request.node()).or_default().insert(place);
-        let slot = &mut self.slots[place as usize];
-        slot.request = Some(Box::new(request));
-        slot.use_of = slot.use_of.wrapping_add(1);
+        self.slots[place as usize].request = Some(Box::new(request));
+        self.in_use += 1;
         Some(place)
     }
 
     pub fn free(&mut self, now: Time, place: u32) -> Option<Request> {
         let request = *self.slots.get_mut(place as usize)?.request.take()?;
+        self.in_use -= 1;
         self.resting.push_back((now, place));
         let node = request.node();
         if let Some(places) = self.of_node.get_mut(&node) {
@@ -124,13 +162,6 @@ impl Requests {
 
     /// The places of a node's requests, lowest first.
     pub fn of_node(&self, node: NodeId) -> Vec<u32> {
-        let mut places: Vec<u32> = self.of_node.get(&node).into_iter().flatten().copied().collect();
-        places.sort_unstable();
-        places
-    }
-
-    /// All places in use, lowest first.
-    pub fn places(&self) -> Vec<u32> {
-        (0..self.slots.len() as u32).filter(|place| self.get(*place).is_some()).collect()
+        self.of_node.get(&node).into_iter().flatten().copied().collect()
     }
 }

@@ -3,7 +3,7 @@
 use e2ap::{
     Cause, CauseMisc, CauseRicService, E2NodeComponentConfigAdditionAckItem, E2NodeComponentConfigUpdateAckItemV1,
     E2NodeComponentConfigurationAck, E2SetupRequest, E2SetupResponse, RanFunctionIdCauseItem, RanFunctionIdItem,
-    TimeToWait, UpdateOutcome,
+    TimeToWait, UpdateOutcome, Version,
 };
 use per::IntoOwned;
 
@@ -11,15 +11,19 @@ use super::{Controller, Event, LostReason, Node, NodeId, RanFunction};
 use crate::{AssocId, CloseReason, Notice, Time};
 
 impl Controller {
-    pub(super) fn setup(&mut self, now: Time, assoc: AssocId, request: E2SetupRequest<'_>) {
-        let Some(state) = self.assocs.get(&assoc) else { return };
-        let (version, was) = (state.version, state.node);
+    pub(super) fn setup(&mut self, now: Time, assoc: AssocId, version: Version, request: E2SetupRequest<'_>) {
+        let Some(state) = self.assocs.get_mut(&assoc) else { return };
+        let was = state.node;
         let key = request.global_e2_node_id;
+        // Each repetition costs every xApp two messages.
+        if was.is_some() && !state.answers.take(now) {
+            return self.withheld(assoc);
+        }
 
         let known = self.by_key.get(&key).copied();
         if was.is_none() && known.is_none() && self.nodes.len() >= self.config.max_nodes {
             let cause = Cause::Misc(CauseMisc::ControlProcessingOverload);
-            self.refuse_setup(now, assoc, request.transaction_id, cause, Some(TimeToWait::V60s), None);
+            self.refuse_setup(now, assoc, version, request.transaction_id, cause, Some(TimeToWait::V60s), None);
             return;
         }
         // The same association: the node starts anew, as itself or as another.
@@ -41,12 +45,11 @@ impl Controller {
             self.close(now, older, CloseReason::TakenOver);
         }
 
-        let id = NodeId(self.next_node);
-        self.next_node += 1;
-        let (functions, rejected) = functions(&request);
+        let id = self.next_node_id();
+        let (functions, rejected) = functions(&request, self.config.max_function_octets);
         for item in &rejected {
             let notice = Notice::FunctionRejected { ran_function_id: item.id, cause: item.cause };
-            self.notice(assoc, notice);
+            self.remark(now, assoc, notice);
         }
         let accepted: Vec<_> = functions.iter().map(|f| RanFunctionIdItem { id: f.id, revision: f.revision }).collect();
         let response = E2SetupResponse {
@@ -78,38 +81,52 @@ impl Controller {
         self.outbox.push(assoc, version, &response.into());
 
         if let Some(state) = self.assocs.get_mut(&assoc) {
-            state.node = Some(id);
+            (state.node, state.version, state.reset) = (Some(id), version, None);
         }
         self.by_key.insert(key, id);
         self.nodes.insert(id, Node { id, global_id: key, assoc, version, functions });
         self.events.push_back(Event::NodeUp(id));
+    }
+
+    fn next_node_id(&mut self) -> NodeId {
+        // ends, since there are fewer nodes than numbers
+        loop {
+            let id = NodeId(self.next_node);
+            self.next_node = self.next_node.wrapping_add(1);
+            if !self.nodes.contains_key(&id) {
+                return id;
+            }
+        }
     }
 }
 
 const TAKEN: E2NodeComponentConfigurationAck =
     E2NodeComponentConfigurationAck { outcome: UpdateOutcome::Success, failure_cause: None };
 
+/// The longest OID that xApps are told. E2AP's bound can be exceeded (E2AP v03.01 9.2.31), real ones have 30 octets.
+const MAX_OID_OCTETS: usize = crate::xapp::protocol::MAX_OID;
+
 /// The functions that are taken, by id, and those that are not.
-fn functions(request: &E2SetupRequest<'_>) -> (Vec<RanFunction>, Vec<RanFunctionIdCauseItem>) {
+fn functions(request: &E2SetupRequest<'_>, max_octets: usize) -> (Vec<RanFunction>, Vec<RanFunctionIdCauseItem>) {
     let mut taken: Vec<RanFunction> = Vec::new();
     let mut rejected = Vec::new();
+    let mut octets_left = max_octets;
     for item in request.ran_functions_added.iter().flat_map(|items| items.iter()) {
-        match taken.binary_search_by_key(&item.id, |f| f.id) {
+        let oid = item.oid.as_ref().map_or("", |oid| oid.as_str());
+        let octets = oid.len() + item.definition.len();
+        let cause = match taken.binary_search_by_key(&item.id, |f| f.id) {
             // The first one stands; two under one id are a fault of the node.
-            Ok(_) => rejected.push(RanFunctionIdCauseItem {
-                id: item.id,
-                cause: Cause::RicService(CauseRicService::ExcessiveFunctions),
-            }),
-            Err(at) => taken.insert(
-                at,
-                RanFunction {
-                    id: item.id,
-                    revision: item.revision,
-                    oid: item.oid.as_ref().map_or("", |oid| oid.as_str()).into(),
-                    definition: item.definition.to_cow().into(),
-                },
-            ),
-        }
+            Ok(_) => CauseRicService::ExcessiveFunctions,
+            Err(_) if oid.len() > MAX_OID_OCTETS => CauseRicService::RanFunctionNotSupported,
+            Err(_) if octets > octets_left => CauseRicService::RicResourceLimit,
+            Err(at) => {
+                octets_left -= octets;
+                let (id, revision, definition) = (item.id, item.revision, item.definition.to_cow().into());
+                taken.insert(at, RanFunction { id, revision, oid: oid.into(), definition });
+                continue;
+            }
+        };
+        rejected.push(RanFunctionIdCauseItem { id: item.id, cause: Cause::RicService(cause) });
     }
     (taken, rejected)
 }

@@ -12,19 +12,22 @@
 //! What a consumer left while the request was under way is deleted once the response is there. After a time-out the
 //! node may still have it, so a deletion is sent then, too.
 
+use std::sync::Arc;
+
 use e2ap::{
-    Cause, ProcedureCode, RanFunctionId, RicActionId, RicActionToBeSetup, RicActionType, RicRequestId,
+    Cause, CauseProtocol, ProcedureCode, RanFunctionId, RicActionId, RicActionToBeSetup, RicActionType, RicRequestId,
     RicSubscriptionDeleteRequest, RicSubscriptionDeleteRequired, RicSubscriptionDetails, RicSubscriptionFailure,
-    RicSubscriptionRequest, RicSubscriptionResponse, RicSubsequentAction,
+    RicSubscriptionRequest, RicSubscriptionResponse, RicSubsequentAction, RicTimeToWait, Version,
 };
 use per::Octets;
 
 use super::requests::Request;
+use super::sharing::Sharing;
 use super::{Consumer, Controller, Event, Misuse, NodeId, SubscriptionId, Ticket};
 use crate::{Notice, Time};
 
 /// What to subscribe to.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct SubscriptionSpec {
     /// The service model's event trigger definition.
     pub event_trigger: Vec<u8>,
@@ -32,8 +35,26 @@ pub struct SubscriptionSpec {
     pub actions: Vec<Action>,
 }
 
+impl SubscriptionSpec {
+    /// Octets that are kept of it.
+    fn octets(&self) -> usize {
+        let definitions = self.actions.iter().map(|action| action.definition.as_ref().map_or(0, Vec::len));
+        self.event_trigger.len() + definitions.sum::<usize>()
+    }
+
+    /// Whether `version` can carry it, and it makes sense.
+    fn is_sound(&self, version: Version) -> bool {
+        let ids = || self.actions.iter().map(|action| action.id);
+        let twice = ids().enumerate().any(|(i, id)| ids().take(i).any(|other| other == id));
+        let zero = |action: &Action| action.subsequent.is_some_and(|s| s.time_to_wait == RicTimeToWait::Zero);
+        // v2 took zero away
+        let impossible = version >= Version::V2_03 && self.actions.iter().any(zero);
+        (1..=16).contains(&self.actions.len()) && !twice && !impossible
+    }
+}
+
 /// An action of a subscription.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Action {
     /// Its name within the subscription.
     pub id: RicActionId,
@@ -86,7 +107,9 @@ enum State {
 pub(super) struct Subscription {
     pub node: NodeId,
     pub function: RanFunctionId,
-    spec: SubscriptionSpec,
+    pub spec: Arc<SubscriptionSpec>,
+    /// What counts against each holder's quota.
+    pub octets: usize,
     state: State,
     /// Who takes its indications.
     consumers: Vec<Consumer>,
@@ -112,13 +135,8 @@ impl Subscription {
         self.state == State::Active && self.node == node && self.function == function
     }
 
-    /// Whether another consumer may share it: reports only (an insert has one answerer, a policy one master).
-    fn serves(&self, node: NodeId, function: RanFunctionId, spec: &SubscriptionSpec) -> bool {
-        self.state != State::Deleting
-            && self.node == node
-            && self.function == function
-            && self.spec == *spec
-            && spec.actions.iter().all(|action| action.kind == RicActionType::Report)
+    pub fn is_active(&self) -> bool {
+        self.state == State::Active
     }
 }
 
@@ -137,18 +155,53 @@ impl Controller {
         function: RanFunctionId,
         spec: SubscriptionSpec,
     ) -> Result<(), Misuse> {
-        self.check_function(node, function)?;
-        let ids = || spec.actions.iter().map(|action| action.id);
-        let twice = ids().enumerate().any(|(i, id)| ids().take(i).any(|other| other == id));
-        if twice || !(1..=16).contains(&spec.actions.len()) {
+        let version = self.check_function(node, function)?.version;
+        if !spec.is_sound(version) {
             return Err(Misuse::BadActions);
         }
-        self.hold(consumer)?;
-        for place in self.requests.of_node(node) {
+        let octets = spec.octets();
+        self.check_room(consumer, octets, octets)?;
+        let spec = Arc::new(spec);
+        let shared = Sharing::allows(&spec);
+        if shared && self.join(consumer, ticket, node, function, &spec) {
+            return Ok(());
+        }
+        let subscription = Subscription {
+            node,
+            function,
+            spec: spec.clone(),
+            octets,
+            state: State::Requested,
+            consumers: Vec::new(),
+            waiting: vec![(consumer, ticket)],
+            admitted: Vec::new(),
+            not_admitted: Vec::new(),
+        };
+        let place = self.requests.add(now, Request::Subscription(subscription)).ok_or(Misuse::NoRequestId)?;
+        self.holdings.take(consumer, place, octets);
+        if shared {
+            self.sharing.add(node, function, &spec, place);
+        }
+        self.send_request(place);
+        self.set_deadline(now + self.config.subscription_timeout, place);
+        Ok(())
+    }
+
+    /// Lets a consumer share a subscription that is asked for or stands, if there is one that it has no part in yet.
+    fn join(
+        &mut self,
+        consumer: Consumer,
+        ticket: Ticket,
+        node: NodeId,
+        function: RanFunctionId,
+        spec: &Arc<SubscriptionSpec>,
+    ) -> bool {
+        for &place in self.sharing.find(node, function, spec) {
             let Some(Request::Subscription(other)) = self.requests.get_mut(place) else { continue };
-            if !other.serves(node, function, &spec) || other.holders().any(|c| c == consumer) {
+            if other.holders().any(|holder| holder == consumer) {
                 continue;
             }
+            self.holdings.take(consumer, place, other.octets);
             if other.state == State::Requested {
                 other.waiting.push((consumer, ticket));
             } else {
@@ -157,25 +210,9 @@ impl Controller {
                 let subscription = SubscriptionId(place);
                 self.events.push_back(Event::Subscribed { consumer, ticket, subscription, admitted, not_admitted });
             }
-            return Ok(());
+            return true;
         }
-        let subscription = Subscription {
-            node,
-            function,
-            spec,
-            state: State::Requested,
-            consumers: Vec::new(),
-            waiting: vec![(consumer, ticket)],
-            admitted: Vec::new(),
-            not_admitted: Vec::new(),
-        };
-        let Some(place) = self.requests.add(now, Request::Subscription(subscription)) else {
-            self.let_go(consumer);
-            return Err(Misuse::NoRequestId);
-        };
-        self.send_request(place);
-        self.set_deadline(now + self.config.subscription_timeout, place);
-        Ok(())
+        false
     }
 
     fn send_request(&mut self, place: u32) {
@@ -214,7 +251,7 @@ impl Controller {
         let at = subscription.consumers.iter().position(|c| *c == consumer).ok_or(Misuse::UnknownSubscription)?;
         subscription.consumers.remove(at);
         let last = subscription.consumers.is_empty();
-        self.let_go(consumer);
+        self.holdings.leave(consumer, id.0, subscription.octets);
         if last {
             self.send_delete(now, id.0);
         }
@@ -225,9 +262,9 @@ impl Controller {
 
     /// A consumer is gone: leaves all that it has, without telling it.
     pub fn drop_consumer(&mut self, now: Time, consumer: Consumer) {
-        for place in self.requests.places() {
+        for place in self.holdings.forget(consumer) {
             match self.requests.get_mut(place) {
-                Some(Request::Subscription(s)) if s.holders().any(|c| c == consumer) => {
+                Some(Request::Subscription(s)) => {
                     s.consumers.retain(|c| *c != consumer);
                     s.waiting.retain(|(c, _)| *c != consumer);
                     let orphan = s.state == State::Active && s.consumers.is_empty();
@@ -236,56 +273,67 @@ impl Controller {
                     }
                 }
                 // The node may still act on it; its answer finds nobody.
-                Some(Request::Control(c)) if c.consumer == consumer => drop(self.requests.free(now, place)),
-                _ => {}
+                Some(Request::Control(_)) => drop(self.requests.free(now, place)),
+                None => {}
             }
         }
-        self.held.remove(&consumer);
         self.events.retain(|event| event.consumer() != Some(consumer));
     }
 
-    /// Asks the node to delete a subscription that nobody wants.
+    /// Asks the node to delete a subscription that nobody has a part in any more.
     fn send_delete(&mut self, now: Time, place: u32) {
         let request_id = self.requests.id(place);
         let Some(Request::Subscription(subscription)) = self.requests.get_mut(place) else { return };
         subscription.state = State::Deleting;
+        self.sharing.remove(subscription, place);
         let (node, ran_function_id) = (subscription.node, subscription.function);
         self.send(node, &RicSubscriptionDeleteRequest { request_id, ran_function_id }.into());
         self.set_deadline(now + self.config.delete_timeout, place);
     }
 
-    /// Whether the place is a subscription of this node that runs, in whatever state.
-    pub(super) fn subscription_of(&self, node: NodeId, place: u32) -> bool {
-        matches!(self.requests.get(place), Some(Request::Subscription(s)) if s.node == node)
-    }
-
     /// The place of a running subscription of this node; what cannot be placed is answered.
-    fn find(&mut self, now: Time, node: NodeId, id: RicRequestId, message: &'static str) -> Option<u32> {
-        match self.requests.place(id) {
-            Some(place) if self.subscription_of(node, place) => Some(place),
-            Some(place) if self.requests.rests(place) => None, // its time-out has passed
+    fn find(
+        &mut self,
+        now: Time,
+        node: NodeId,
+        id: RicRequestId,
+        function: RanFunctionId,
+        message: &'static str,
+    ) -> Option<u32> {
+        let place = self.requests.place(id);
+        match place.map(|place| (place, self.requests.get(place))) {
+            Some((place, Some(Request::Subscription(s)))) if s.node == node && s.function == function => Some(place),
+            Some((place, None)) if self.requests.rests(place) => None, // its time-out has passed
             _ => {
-                self.unknown_request(now, node, id, message);
+                self.unknown_request(now, node, id, function, message);
                 None
             }
         }
     }
 
     pub(super) fn subscription_response(&mut self, now: Time, node: NodeId, response: &RicSubscriptionResponse<'_>) {
-        let Some(place) = self.find(now, node, response.request_id, "RicSubscriptionResponse") else { return };
+        let (id, function, message) = (response.request_id, response.ran_function_id, "RicSubscriptionResponse");
+        let Some(place) = self.find(now, node, id, function, message) else { return };
         let Some(Request::Subscription(subscription)) = self.requests.get_mut(place) else { return };
-        if subscription.state != State::Requested {
-            return; // said twice, or late: the deletion is under way
+        match subscription.state {
+            State::Requested => {}
+            State::Active => return self.answered_before(now, node, id, function, message),
+            State::Deleting => return, // late: the deletion is under way
         }
         let known = |id: &RicActionId| subscription.spec.actions.iter().any(|action| action.id == *id);
-        subscription.admitted = response.actions_admitted.iter().map(|a| a.id).filter(known).collect();
-        subscription.not_admitted = response
+        let admitted: Vec<_> = response.actions_admitted.iter().map(|a| a.id).filter(known).collect();
+        let not_admitted: Vec<_> = response
             .actions_not_admitted
             .iter()
             .flat_map(|items| items.iter())
             .map(|item| (item.id, item.cause))
             .filter(|(id, _)| known(id))
             .collect();
+        if admitted.is_empty() {
+            // It admits what nobody asked for, and nothing else: of no use to anybody.
+            self.answered_before(now, node, id, function, message);
+            return self.subscription_rejected(now, place, Cause::Protocol(CauseProtocol::SemanticError));
+        }
         subscription.state = State::Active;
         let waiting = std::mem::take(&mut subscription.waiting);
         subscription.consumers.extend(waiting.iter().map(|(consumer, _)| *consumer));
@@ -295,35 +343,31 @@ impl Controller {
                 consumer,
                 ticket,
                 subscription: SubscriptionId(place),
-                admitted: subscription.admitted.clone(),
-                not_admitted: subscription.not_admitted.clone(),
+                admitted: admitted.clone(),
+                not_admitted: not_admitted.clone(),
             });
         }
+        (subscription.admitted, subscription.not_admitted) = (admitted, not_admitted);
+        self.requests.renew_deadline(place);
         if orphan {
             self.send_delete(now, place);
         }
     }
 
+    /// The node does not want it.
     pub(super) fn subscription_failure(&mut self, now: Time, node: NodeId, failure: &RicSubscriptionFailure<'_>) {
-        let Some(place) = self.find(now, node, failure.request_id, "RicSubscriptionFailure") else { return };
+        let (id, function, message) = (failure.request_id, failure.ran_function_id, "RicSubscriptionFailure");
+        let Some(place) = self.find(now, node, id, function, message) else { return };
+        let Some(Request::Subscription(subscription)) = self.requests.get(place) else { return };
+        match subscription.state {
+            State::Requested => {}
+            State::Active => return self.answered_before(now, node, id, function, message),
+            State::Deleting => return, // late; the deletion will be answered, too
+        }
         let actions: Vec<_> =
             failure.actions_not_admitted.iter().flat_map(|items| items.iter()).map(|a| (a.id, a.cause)).collect();
         let cause = failure.cause.or(actions.first().map(|(_, cause)| *cause));
         let cause = cause.unwrap_or(Cause::RicRequest(e2ap::CauseRicRequest::Unspecified));
-        self.subscription_refused(now, place, cause, actions);
-    }
-
-    /// The node does not want it: where it was being set up it fails, else the refusal is out of place.
-    pub(super) fn subscription_refused(
-        &mut self,
-        now: Time,
-        place: u32,
-        cause: Cause,
-        actions: Vec<(RicActionId, Cause)>,
-    ) {
-        if !matches!(self.requests.get(place), Some(Request::Subscription(s)) if s.state == State::Requested) {
-            return;
-        }
         if let Some(Request::Subscription(subscription)) = self.free(now, place) {
             for (consumer, ticket) in subscription.waiting {
                 let error = SubscribeError::Refused { cause, actions: actions.clone() };
@@ -332,28 +376,65 @@ impl Controller {
         }
     }
 
+    /// The node says otherwise than by a failure that it could not do with our message. It may have set the subscription
+    /// up nevertheless, so that one that is asked for is deleted; a deletion is as good as answered.
+    pub(super) fn subscription_rejected(&mut self, now: Time, place: u32, cause: Cause) {
+        let Some(Request::Subscription(subscription)) = self.requests.get_mut(place) else { return };
+        match subscription.state {
+            State::Requested => {
+                let error = SubscribeError::Refused { cause, actions: Vec::new() };
+                self.fail_waiting(place, &error);
+                self.send_delete(now, place);
+            }
+            State::Active => {} // what came was about something older, or is wrong
+            State::Deleting => drop(self.free(now, place)),
+        }
+    }
+
+    fn fail_waiting(&mut self, place: u32, error: &SubscribeError) {
+        let Some(Request::Subscription(subscription)) = self.requests.get_mut(place) else { return };
+        for (consumer, ticket) in std::mem::take(&mut subscription.waiting) {
+            self.holdings.leave(consumer, place, subscription.octets);
+            self.events.push_back(Event::SubscriptionFailed { consumer, ticket, error: error.clone() });
+        }
+    }
+
     /// The deletion was answered: well or not, the node does not have it.
-    pub(super) fn delete_response(&mut self, now: Time, node: NodeId, id: RicRequestId, message: &'static str) {
-        let Some(place) = self.find(now, node, id, message) else { return };
+    pub(super) fn delete_response(
+        &mut self,
+        now: Time,
+        node: NodeId,
+        id: RicRequestId,
+        function: RanFunctionId,
+        message: &'static str,
+    ) {
+        let Some(place) = self.find(now, node, id, function, message) else { return };
         match self.requests.get(place) {
             Some(Request::Subscription(s)) if s.state == State::Deleting => drop(self.free(now, place)),
-            _ => self.unknown_request(now, node, id, message), // not asked for
+            _ => self.answered_before(now, node, id, function, message), // not asked for
         }
     }
 
     /// The node wants to lose subscriptions: it is asked to delete them (E2AP v03.01 8.2.3.2).
     pub(super) fn delete_required(&mut self, now: Time, node: NodeId, required: &RicSubscriptionDeleteRequired<'_>) {
         for item in &required.subscriptions {
-            let Some(place) = self.find(now, node, item.request_id, "RicSubscriptionDeleteRequired") else { continue };
+            let (id, function) = (item.request_id, item.ran_function_id);
+            let found = self.find(now, node, id, function, "RicSubscriptionDeleteRequired");
+            let Some(place) = found else { continue };
             let Some(Request::Subscription(subscription)) = self.requests.get_mut(place) else { continue };
-            if subscription.state != State::Active {
-                continue;
-            }
-            let consumers = std::mem::take(&mut subscription.consumers);
-            for consumer in consumers {
-                self.let_go(consumer);
-                let end = SubscriptionEnd::ByNode(item.cause);
-                self.events.push_back(Event::SubscriptionEnded { consumer, subscription: SubscriptionId(place), end });
+            match subscription.state {
+                State::Requested => {
+                    let error = SubscribeError::Refused { cause: item.cause, actions: Vec::new() };
+                    self.fail_waiting(place, &error);
+                }
+                State::Active => {
+                    for consumer in std::mem::take(&mut subscription.consumers) {
+                        self.holdings.leave(consumer, place, subscription.octets);
+                        let (subscription, end) = (SubscriptionId(place), SubscriptionEnd::ByNode(item.cause));
+                        self.events.push_back(Event::SubscriptionEnded { consumer, subscription, end });
+                    }
+                }
+                State::Deleting => continue, // asked already
             }
             self.send_delete(now, place);
         }
@@ -366,12 +447,7 @@ impl Controller {
         let procedure_code = match subscription.state {
             State::Active => return,
             State::Requested => {
-                let waiting = std::mem::take(&mut subscription.waiting);
-                for (consumer, ticket) in waiting {
-                    self.let_go(consumer);
-                    let error = SubscribeError::TimedOut;
-                    self.events.push_back(Event::SubscriptionFailed { consumer, ticket, error });
-                }
+                self.fail_waiting(place, &SubscribeError::TimedOut);
                 self.send_delete(now, place);
                 ProcedureCode::RIC_SUBSCRIPTION
             }

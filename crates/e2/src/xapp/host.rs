@@ -1,6 +1,6 @@
 //! A RIC's side of the RIC-xApp protocol.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 
 use crate::outbox::Outbox;
 use crate::xapp::protocol::{
@@ -13,10 +13,10 @@ use crate::{
 /// The sessions of all xApps: turns what they say into commands of a [`Controller`], and its news into what they are
 /// told. Their indications do not come through here: the event loop puts each node's PDU into an
 /// [`Envelope`](super::Envelope) itself.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct XappHost {
     sessions: HashMap<AssocId, Session>,
-    by_consumer: HashMap<Consumer, AssocId>,
+    by_consumer: BTreeMap<Consumer, AssocId>,
     next_consumer: u32,
     outbox: Outbox,
     closes: VecDeque<(AssocId, CloseReason)>,
@@ -28,17 +28,35 @@ pub struct XappHost {
 enum Session {
     /// No hello yet.
     Greeting,
-    Open(Consumer),
+    Open {
+        consumer: Consumer,
+        /// Commands that made no sense: told to the log at powers of two.
+        misuses: u64,
+    },
 }
 
 /// Consumers below this are the caller's own: iApps.
 const FIRST_XAPP: u32 = 1 << 16;
 
+impl Default for XappHost {
+    fn default() -> Self {
+        XappHost::new()
+    }
+}
+
 impl XappHost {
     /// A host without sessions.
     #[must_use]
     pub fn new() -> Self {
-        XappHost { next_consumer: FIRST_XAPP, ..Default::default() }
+        XappHost {
+            sessions: HashMap::new(),
+            by_consumer: BTreeMap::new(),
+            next_consumer: FIRST_XAPP,
+            outbox: Outbox::default(),
+            closes: VecDeque::new(),
+            notices: VecDeque::new(),
+            scratch: Vec::new(),
+        }
     }
 
     /// Whose association a consumer is, if it is an xApp's.
@@ -61,7 +79,7 @@ impl XappHost {
 
     /// An xApp's association is gone: so is all that it asked for.
     pub fn handle_close(&mut self, now: Time, assoc: AssocId, controller: &mut Controller) {
-        if let Some(Session::Open(consumer)) = self.sessions.remove(&assoc) {
+        if let Some(Session::Open { consumer, .. }) = self.sessions.remove(&assoc) {
             self.by_consumer.remove(&consumer);
             controller.drop_consumer(now, consumer);
         }
@@ -72,7 +90,7 @@ impl XappHost {
         let session = match self.sessions.get(&assoc) {
             None => return, // turned away, and not gone yet
             Some(Session::Greeting) => None,
-            Some(Session::Open(consumer)) => Some(*consumer),
+            Some(Session::Open { consumer, .. }) => Some(*consumer),
         };
         let message = match (Message::decode(pdu), session) {
             (Ok(Message::Hello { lowest, highest, .. }), None) => {
@@ -94,8 +112,7 @@ impl XappHost {
             }
             Message::Unsubscribe { subscription } => {
                 if let Err(misuse) = controller.unsubscribe(now, consumer, subscription) {
-                    let what = "an xApp may only leave a subscription of its own";
-                    self.notices.push_back((assoc, Notice::XappMisuse { what }));
+                    self.misused(assoc, "an xApp may only leave a subscription of its own");
                     self.send(assoc, &Message::Refused(code(misuse)));
                 }
             }
@@ -115,15 +132,32 @@ impl XappHost {
         if !(lowest..=highest).contains(&PROTOCOL_VERSION) {
             return self.turn_away(now, assoc, RefusalCode::Version, "no version in common", controller);
         }
-        let consumer = Consumer(self.next_consumer);
-        self.next_consumer += 1;
-        self.sessions.insert(assoc, Session::Open(consumer));
+        let consumer = self.next_consumer();
+        self.sessions.insert(assoc, Session::Open { consumer, misuses: 0 });
         self.by_consumer.insert(consumer, assoc);
         self.send(assoc, &Message::Welcome { version: PROTOCOL_VERSION, ric_id: controller.ric_id() });
-        let mut nodes: Vec<_> = controller.nodes().collect();
-        nodes.sort_unstable_by_key(|node| node.id);
-        for node in nodes {
+        for node in controller.nodes() {
             self.send(assoc, &Message::NodeUp(info(node)));
+        }
+    }
+
+    fn next_consumer(&mut self) -> Consumer {
+        // ends, since there are fewer sessions than numbers
+        loop {
+            let consumer = Consumer(self.next_consumer);
+            self.next_consumer = self.next_consumer.checked_add(1).unwrap_or(FIRST_XAPP);
+            if !self.by_consumer.contains_key(&consumer) {
+                return consumer;
+            }
+        }
+    }
+
+    fn misused(&mut self, assoc: AssocId, what: &'static str) {
+        if let Some(Session::Open { misuses, .. }) = self.sessions.get_mut(&assoc) {
+            *misuses += 1;
+            if misuses.is_power_of_two() {
+                self.notices.push_back((assoc, Notice::XappMisuse { what }));
+            }
         }
     }
 
@@ -188,15 +222,13 @@ impl XappHost {
         };
         self.scratch.clear();
         message.encode(&mut self.scratch);
-        for assoc in self.by_consumer.values() {
-            self.outbox.push_bytes(*assoc, &self.scratch);
-        }
+        self.outbox.push_bytes(self.by_consumer.values().copied(), &self.scratch);
     }
 
     fn send(&mut self, assoc: AssocId, message: &Message<'_>) {
         self.scratch.clear();
         message.encode(&mut self.scratch);
-        self.outbox.push_bytes(assoc, &self.scratch);
+        self.outbox.push_bytes([assoc], &self.scratch);
     }
 
     /// Appends the next message to be sent to `out`, and tells where to. None of them may be dropped.
@@ -241,5 +273,7 @@ fn code(misuse: Misuse) -> RefusalCode {
         Misuse::BadActions => RefusalCode::BadActions,
         Misuse::TooManyRequests => RefusalCode::TooManyRequests,
         Misuse::NoRequestId => RefusalCode::NoRequestId,
+        Misuse::TooLarge => RefusalCode::TooLarge,
+        Misuse::ResetUnderWay => unreachable!("no message of an xApp resets a node"),
     }
 }

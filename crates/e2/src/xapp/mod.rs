@@ -2,7 +2,7 @@
 
 mod client;
 mod host;
-mod protocol;
+pub(crate) mod protocol;
 
 pub use client::{ClientEvent, XappClient};
 pub use host::XappHost;

@@ -20,13 +20,15 @@ const MAGIC: [u8; 4] = *b"FRXA";
 /// Octets of an xApp's name.
 const MAX_NAME: usize = 64;
 /// Octets of an OID.
-const MAX_OID: usize = 1000;
+pub(crate) const MAX_OID: usize = 1000;
 /// Octets of a definition, a trigger, a header, a message.
 const MAX_BLOB: usize = 1 << 20;
 /// Functions of a node.
 const MAX_FUNCTIONS: usize = 256;
-/// Actions of a subscription.
+/// Actions of a subscription that stands.
 const MAX_ACTIONS: usize = 16;
+/// Actions that may be asked for: more than a subscription has are refused, which does not end the session.
+const MAX_ACTIONS_ASKED: usize = 256;
 
 /// Octets of an envelope before the PDU in it.
 pub const ENVELOPE_OCTETS: usize = 13;
@@ -105,6 +107,8 @@ pub enum RefusalCode {
     TooManyRequests = 7,
     /// The RIC has no more request ids.
     NoRequestId = 8,
+    /// The node's link does not carry so much.
+    TooLarge = 9,
 }
 
 /// Why a subscription was not set up.
@@ -391,6 +395,7 @@ impl<'a> Take<'a> {
             6 => RefusalCode::BadActions,
             7 => RefusalCode::TooManyRequests,
             8 => RefusalCode::NoRequestId,
+            9 => RefusalCode::TooLarge,
             _ => return Err(ProtocolError::BadField),
         })
     }
@@ -507,7 +512,7 @@ impl<'a> Message<'a> {
                 let (ticket, node, function) = (Ticket(take.u32()?), NodeId(take.u32()?), take.function()?);
                 let event_trigger = take.octets(MAX_BLOB)?.to_vec();
                 let mut actions = Vec::new();
-                for _ in 0..take.count(MAX_ACTIONS)? {
+                for _ in 0..take.count(MAX_ACTIONS_ASKED)? {
                     actions.push(Action {
                         id: RicActionId(take.u8()?),
                         kind: take.per::<RicActionType>()?,

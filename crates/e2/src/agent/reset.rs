@@ -1,0 +1,55 @@
+//! Reset (E2AP v03.01 8.3.3): either side has the other forget all requests, and forgets them itself.
+
+use e2ap::{Cause, ProcedureCode, ResetRequest, ResetResponse, TransactionId};
+
+use super::{Agent, AgentEvent, AgentMisuse};
+use crate::{Notice, Time};
+
+/// A reset of ours that waits for its answer.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct PendingReset {
+    transaction_id: Option<TransactionId>,
+    pub by: Time,
+}
+
+impl Agent {
+    pub(super) fn reset_request(&mut self, now: Time, request: &ResetRequest) {
+        if self.remarks.take(now) {
+            self.events.push_back(AgentEvent::Notice(Notice::Reset { cause: request.cause }));
+        }
+        self.forget_requests();
+        let response = ResetResponse { transaction_id: request.transaction_id, criticality_diagnostics: None };
+        self.send(&response.into());
+    }
+
+    /// Forgets all requests, and has the RIC forget them.
+    ///
+    /// # Errors
+    /// Where the RIC has not taken the setup, or a reset is under way.
+    pub fn reset(&mut self, now: Time, cause: Cause) -> Result<(), AgentMisuse> {
+        if !self.is_up() {
+            return Err(AgentMisuse::NotUp);
+        }
+        if self.reset.is_some() {
+            return Err(AgentMisuse::ResetUnderWay);
+        }
+        let transaction_id = self.next_transaction();
+        self.reset = Some(PendingReset { transaction_id, by: now + self.config.reset_timeout });
+        self.forget_requests();
+        let cause = cause.in_version(self.config.version);
+        self.send(&ResetRequest { transaction_id, cause }.into());
+        Ok(())
+    }
+
+    /// Whether a response is the one to a reset that is under way.
+    pub(super) fn reset_answered(&mut self, transaction_id: Option<TransactionId>) -> bool {
+        self.reset.take_if(|reset| reset.transaction_id == transaction_id).is_some()
+    }
+
+    pub(super) fn reset_timeout(&mut self, now: Time) {
+        if self.reset.take_if(|reset| reset.by <= now).is_some() {
+            let notice = Notice::TimedOut { procedure_code: ProcedureCode::RESET, request_id: None };
+            self.events.push_back(AgentEvent::Notice(notice));
+        }
+    }
+}

@@ -1,0 +1,66 @@
+//! How often something may be answered or told.
+
+use core::time::Duration;
+
+use crate::Time;
+
+/// So many at once.
+const BURST: u32 = 16;
+/// One more after this.
+const REFILL: Duration = Duration::from_millis(100);
+
+/// Bounds what a peer that sends nonsense makes us send and log.
+#[derive(Debug)]
+pub(crate) struct Budget {
+    left: u32,
+    since: Time,
+    withheld: u64,
+}
+
+impl Budget {
+    pub fn new(now: Time) -> Self {
+        Budget { left: BURST, since: now, withheld: 0 }
+    }
+
+    /// Whether there is one more to be had; it is taken then.
+    pub fn take(&mut self, now: Time) -> bool {
+        while self.left < BURST && now - self.since >= REFILL {
+            self.left += 1;
+            self.since = self.since + REFILL;
+        }
+        if self.left == BURST {
+            self.since = now;
+        }
+        if self.left == 0 {
+            self.withheld += 1;
+            return false;
+        }
+        self.left -= 1;
+        true
+    }
+
+    /// How many there were not, where that is worth a line in the log: at powers of two.
+    pub fn withheld(&self) -> Option<u64> {
+        self.withheld.is_power_of_two().then_some(self.withheld)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_burst_then_ten_a_second() {
+        let mut now = Time::from_nanos(1);
+        let mut budget = Budget::new(now);
+        assert_eq!((0..100).filter(|_| budget.take(now)).count(), 16);
+        assert_eq!(budget.withheld(), None, "84 are withheld");
+        now = now + Duration::from_millis(250);
+        assert_eq!((0..100).filter(|_| budget.take(now)).count(), 2);
+        now = now + Duration::from_millis(50);
+        assert_eq!((0..100).filter(|_| budget.take(now)).count(), 1, "the rest of 250 ms counts");
+        now = now + Duration::from_secs(3600);
+        assert_eq!((0..100).filter(|_| budget.take(now)).count(), 16, "never more than a burst");
+        assert!(!budget.take(Time::from_nanos(0)), "a clock that jumps back gives nothing");
+    }
+}

@@ -1,0 +1,281 @@
+//! What a controller is told, and what it tells.
+
+use core::fmt;
+use core::time::Duration;
+
+use e2ap::{
+    Cause, GlobalE2NodeId, GlobalRicId, Pdu, RanFunctionId, RanFunctionRevision, RicActionId, RicIndication,
+    RicIndicationSn, RicIndicationType, Version,
+};
+use per::Gather;
+
+use super::{ControlOutcome, SubscribeError, SubscriptionEnd};
+use crate::{AssocId, CloseReason, Notice};
+
+/// What a controller is and when it loses patience.
+#[derive(Clone, Debug)]
+pub struct ControllerConfig {
+    /// Who we are.
+    pub ric_id: GlobalRicId,
+    /// The version that a peer speaks, where it is to be another than its setup tells. Default: none.
+    pub version: Option<Version>,
+    /// The first requestor id that is given out; more are taken once its 65536 instances are used up. Default: 1021.
+    pub first_requestor: u16,
+    /// Requests that may run or rest at a time. Default: 262144.
+    pub max_requests: u32,
+    /// How long a request id rests before it is used again. Default: 10 s.
+    pub request_rest: Duration,
+    /// A new association must set up within this. Default: 10 s.
+    pub setup_timeout: Duration,
+    /// A subscription must be answered within this. Default: 5 s.
+    pub subscription_timeout: Duration,
+    /// A subscription's deletion must be answered within this. Default: 5 s.
+    pub delete_timeout: Duration,
+    /// A control must be answered within this. Default: 5 s.
+    pub control_timeout: Duration,
+    /// A reset must be answered within this. Default: 5 s.
+    pub reset_timeout: Duration,
+    /// Nodes at a time; more are told to wait. Default: 4096.
+    pub max_nodes: usize,
+    /// Octets of functions (definitions and OIDs) that are kept of one node; functions beyond are rejected. They go to
+    /// xApps in one message, so that this must be well below what their links carry. Default: 960 KiB.
+    pub max_function_octets: usize,
+    /// Subscriptions and controls that one consumer may have at a time. Default: 16384.
+    pub max_requests_per_consumer: usize,
+    /// Octets of triggers and action definitions that are kept for one consumer. Default: 16 MiB.
+    pub max_octets_per_consumer: usize,
+    /// The longest PDU that the nodes' links carry; what would be longer is refused. Default: 1 MiB.
+    pub max_pdu_octets: usize,
+}
+
+impl Default for ControllerConfig {
+    fn default() -> Self {
+        ControllerConfig {
+            ric_id: GlobalRicId::new(e2ap::PlmnIdentity::from_codes(1, 1, 2), 1),
+            version: None,
+            first_requestor: 1021,
+            max_requests: 262_144,
+            request_rest: Duration::from_secs(10),
+            setup_timeout: Duration::from_secs(10),
+            subscription_timeout: Duration::from_secs(5),
+            delete_timeout: Duration::from_secs(5),
+            control_timeout: Duration::from_secs(5),
+            reset_timeout: Duration::from_secs(5),
+            max_nodes: 4096,
+            max_function_octets: 960 * 1024,
+            max_requests_per_consumer: 16_384,
+            max_octets_per_consumer: 16 * 1024 * 1024,
+            max_pdu_octets: 1024 * 1024,
+        }
+    }
+}
+
+/// Names a node from its setup to its loss; not used again before 2^32 others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct NodeId(pub u32);
+
+/// Names a subscription towards a node; several consumers may share it. One that has ended rests as its request id does
+/// before it is used again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct SubscriptionId(pub u32);
+
+/// Who subscribes and controls: an iApp, or an xApp's session. The caller gives the numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Consumer(pub u32);
+
+/// Pairs an event with the command that asked for it. The caller gives the numbers, each consumer its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Ticket(pub u32);
+
+/// A RAN function as its node tells of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RanFunction {
+    /// Its id within the node.
+    pub id: RanFunctionId,
+    /// Counts changes of its definition.
+    pub revision: RanFunctionRevision,
+    /// The service model's object identifier; empty in v01.00, which has none.
+    pub oid: Box<str>,
+    /// The service model's RAN function definition.
+    pub definition: Box<[u8]>,
+}
+
+/// A node in the RAN database.
+#[derive(Clone, Debug)]
+pub struct Node {
+    /// Its name here.
+    pub id: NodeId,
+    /// Its key.
+    pub global_id: GlobalE2NodeId,
+    /// The association it is on.
+    pub assoc: AssocId,
+    /// The version that it speaks.
+    pub version: Version,
+    /// What it offers, by id.
+    pub functions: Vec<RanFunction>,
+}
+
+impl Node {
+    /// One of the node's functions.
+    #[must_use]
+    pub fn function(&self, id: RanFunctionId) -> Option<&RanFunction> {
+        self.functions.binary_search_by_key(&id, |f| f.id).ok().map(|at| &self.functions[at])
+    }
+}
+
+/// News from the machine.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Event {
+    /// A node has set up; [`Controller::node`] tells of it.
+    NodeUp(NodeId),
+    /// A node is gone, and every subscription with it.
+    NodeLost {
+        /// Which one.
+        node: NodeId,
+        /// Its key.
+        global_id: GlobalE2NodeId,
+        /// Why.
+        reason: LostReason,
+    },
+    /// A subscription stands.
+    Subscribed {
+        /// Whose.
+        consumer: Consumer,
+        /// Of which command.
+        ticket: Ticket,
+        /// Its name from now on.
+        subscription: SubscriptionId,
+        /// Actions that are set up.
+        admitted: Vec<RicActionId>,
+        /// Actions that are not, and why.
+        not_admitted: Vec<(RicActionId, Cause)>,
+    },
+    /// A subscription does not stand.
+    SubscriptionFailed {
+        /// Whose.
+        consumer: Consumer,
+        /// Of which command.
+        ticket: Ticket,
+        /// Why.
+        error: SubscribeError,
+    },
+    /// A subscription stands no more.
+    SubscriptionEnded {
+        /// Whose.
+        consumer: Consumer,
+        /// Which one.
+        subscription: SubscriptionId,
+        /// Why.
+        end: SubscriptionEnd,
+    },
+    /// What became of a control.
+    Controlled {
+        /// Whose.
+        consumer: Consumer,
+        /// Of which command.
+        ticket: Ticket,
+        /// What became of it.
+        outcome: ControlOutcome,
+    },
+    /// For the log.
+    Notice {
+        /// Where.
+        assoc: AssocId,
+        /// What.
+        notice: Notice,
+    },
+}
+
+/// Why a node is gone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LostReason {
+    /// Its association ended.
+    Closed(CloseReason),
+    /// It set up again, on the same association or another.
+    SetupAgain,
+}
+
+/// A command that makes no sense: the caller's fault.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Misuse {
+    /// No such node.
+    UnknownNode,
+    /// The node has no such function.
+    UnknownFunction,
+    /// No such subscription, or not this consumer's.
+    UnknownSubscription,
+    /// A subscription without actions, with more than 16, with one id twice, or with a time to wait that the node's
+    /// version does not have.
+    BadActions,
+    /// The consumer has as many requests as it may have, or as many octets in them.
+    TooManyRequests,
+    /// All request ids are in use or at rest.
+    NoRequestId,
+    /// The PDU would be longer than links carry.
+    TooLarge,
+    /// A reset of the node is under way already.
+    ResetUnderWay,
+}
+
+impl fmt::Display for Misuse {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Misuse::UnknownNode => "no such node",
+            Misuse::UnknownFunction => "the node has no such RAN function",
+            Misuse::UnknownSubscription => "no such subscription, or not yours",
+            Misuse::BadActions => "a subscription has 1 to 16 actions with different ids and possible times to wait",
+            Misuse::TooManyRequests => "too many subscriptions and controls at a time, or too much in them",
+            Misuse::NoRequestId => "all request ids are in use or at rest",
+            Misuse::TooLarge => "the PDU would be longer than links carry",
+            Misuse::ResetUnderWay => "a reset of the node is under way",
+        })
+    }
+}
+
+impl std::error::Error for Misuse {}
+
+/// What came of a PDU.
+#[derive(Clone, Debug)]
+pub enum Routed<'a> {
+    /// It was an indication of a subscription that stands: whose, tells [`Controller::consumers`].
+    Indication(Indication<'a>),
+    /// It was something else, or nothing; see the polls.
+    Done,
+}
+
+/// An indication, borrowed from the bytes that came.
+#[derive(Clone, Copy, Debug)]
+pub struct Indication<'a> {
+    /// From which node.
+    pub node: NodeId,
+    /// Of which subscription.
+    pub subscription: SubscriptionId,
+    /// From which function.
+    pub ran_function_id: RanFunctionId,
+    /// From which action.
+    pub action_id: RicActionId,
+    /// Its number.
+    pub sn: Option<RicIndicationSn>,
+    /// Report or insert.
+    pub kind: RicIndicationType,
+    /// The version it is written in.
+    pub version: Version,
+    /// The whole PDU, untouched.
+    pub pdu: &'a [u8],
+    /// Header and message, where they lie in one piece each: below 16384 octets.
+    pub payload: Option<(&'a [u8], &'a [u8])>,
+}
+
+impl<'a> Indication<'a> {
+    /// The full message; `gather` takes the payload of one that came in fragments.
+    ///
+    /// # Errors
+    /// None in an indication that the controller routed.
+    pub fn decode(&self, gather: &'a Gather) -> Result<RicIndication<'a>, e2ap::Error> {
+        match e2ap::decode(self.pdu, self.version, gather)?.pdu {
+            Pdu::RicIndication(indication) => Ok(indication),
+            // peeked or decoded before: it is one
+            other => unreachable!("routed a {} as an indication", other.name()),
+        }
+    }
+}
