@@ -56,20 +56,25 @@ impl<'b> Writer<'b> {
             self.free -= count;
             return;
         }
+        // what the last octet did not take: 1 to 64 bits
+        let left = count - self.free;
         if self.free > 0
             && let Some(last) = self.out.last_mut()
         {
-            *last |= (value >> (count - self.free)) as u8;
+            *last |= (value >> left) as u8;
         }
-        // what the last octet did not take: 1 to 64 bits
-        let left = count - self.free;
-        let octets = (value << (64 - left)).to_be_bytes();
         if left <= 8 {
-            self.out.push(octets[0]);
+            self.out.push((value << (8 - left)) as u8);
+            self.free = 8 - left;
         } else {
-            self.out.extend_from_slice(&octets[..left.div_ceil(8) as usize]);
+            self.many_bits(value << (64 - left), left);
         }
-        self.free = left.wrapping_neg() & 7;
+    }
+
+    /// The `count` most significant bits of `value`, 9 to 64, at an octet boundary.
+    fn many_bits(&mut self, value: u64, count: u32) {
+        self.out.extend_from_slice(&value.to_be_bytes()[..count.div_ceil(8) as usize]);
+        self.free = count.wrapping_neg() & 7;
     }
 
     /// One octet at the next octet boundary.
@@ -237,9 +242,15 @@ impl<'b> Writer<'b> {
     #[must_use]
     pub fn begin_open_type(&mut self, hint: usize) -> OpenType {
         self.align();
-        let reserved = if hint < 128 { 1 } else { 2 };
         let at = self.out.len();
-        self.out.extend_from_slice(&[0, 0][..reserved]);
+        // two arms, since the compiler makes a call of a length that it does not know
+        let reserved = if hint < 128 {
+            self.out.push(0);
+            1
+        } else {
+            self.out.extend_from_slice(&[0, 0]);
+            2
+        };
         OpenType { at, reserved }
     }
 

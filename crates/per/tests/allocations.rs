@@ -14,6 +14,12 @@ struct Counting;
 
 thread_local! {
     static COUNT: Cell<usize> = const { Cell::new(0) };
+    static OCTETS: Cell<usize> = const { Cell::new(0) };
+}
+
+fn count(octets: usize) {
+    COUNT.with(|count| count.set(count.get() + 1));
+    OCTETS.with(|count| count.set(count.get() + octets));
 }
 
 // SAFETY: every call goes to the system's allocator unchanged; counting touches no memory that it manages (the cell is
@@ -21,7 +27,7 @@ thread_local! {
 #[allow(unsafe_code)]
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        COUNT.with(|count| count.set(count.get() + 1));
+        count(layout.size());
         // SAFETY: the caller keeps the contract, which is the same.
         unsafe { System.alloc(layout) }
     }
@@ -30,7 +36,7 @@ unsafe impl GlobalAlloc for Counting {
         unsafe { System.dealloc(memory, layout) }
     }
     unsafe fn realloc(&self, memory: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        COUNT.with(|count| count.set(count.get() + 1));
+        count(size);
         // SAFETY: as above; the memory came from there.
         unsafe { System.realloc(memory, layout, size) }
     }
@@ -109,4 +115,24 @@ fn reading_what_borrows() {
     bytes.clear();
     encode(&Real::Value(0.1), 0, &mut bytes).unwrap();
     assert_eq!(allocations(|| assert_eq!(decode::<Real<'_>>(&bytes, 0), Ok(Real::Value(0.1)))), 0);
+}
+
+/// A count is only a promise: memory comes with the items that are there.
+#[test]
+fn memory_for_what_is_announced() {
+    let octets = |run: &dyn Fn()| {
+        let before = OCTETS.with(Cell::get);
+        run();
+        OCTETS.with(Cell::get) - before
+    };
+    let made = octets(&|| assert!(decode::<List<'_, u32>>(&[0xBF, 0xFF, 0, 1], 0).is_err()));
+    assert!(made <= 64 * size_of::<u32>(), "{made} octets for a list of 16383 that has one item");
+    let made = octets(&|| assert!(decode::<types::AnyOctets<'_>>(&[0xC4; 1000], 0).is_err()));
+    assert_eq!(made, 0, "for fragments that are not there");
+    let made = octets(&|| assert!(decode::<types::AnyBits<'_>>(&[0xC4; 1000], 0).is_err()));
+    assert_eq!(made, 0, "for fragments that are not there");
+    // items of few bits: what a list may hold at most, and what it grew through on the way there
+    let many = [&[0xC4][..], &[0; 8192]].concat().repeat(5);
+    let made = octets(&|| assert!(decode::<List<'_, bool>>(&many, 0).is_err()));
+    assert!(made <= 2 * per::MAX_ITEMS as usize, "{made} octets");
 }
