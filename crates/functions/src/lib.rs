@@ -1,3 +1,14 @@
 //! Ready RAN functions: a base station implements one small trait of getters for each.
+//!
+//! | service model | function | what the base station implements |
+//! |---|---|---|
+//! | E2SM-KPM | [`KpmFunction`](kpm::KpmFunction) | [`KpmSource`](kpm::KpmSource) |
+//! | hello world | [`HwFunction`](hw::HwFunction) | nothing |
+//!
+//! A function serves one near-RT RIC. A node with several gives each of its agents a function of its own; those share
+//! the base station's side.
 
 #![forbid(unsafe_code)]
+
+pub mod hw;
+pub mod kpm;

@@ -1,0 +1,302 @@
+//! An action that is set up: what it reports, when, and what it has collected.
+
+use std::time::Duration;
+
+use e2sm::common::UeId;
+use e2sm::kpm::{
+    ActionDefinition, ActionDefinitionFormat1, ActionDefinitionFormat3, ActionDefinitionFormats, MatchingCondItem,
+    MeasurementInfoItem, MeasurementLabel, MeasurementType,
+};
+use ferric::e2::{self, Time};
+use ferric::e2ap::{Cause, CauseProtocol, CauseRicRequest, RicActionId, RicActionType, RicRequestId};
+use per::{IntoOwned, List};
+use tracing::debug;
+
+use super::collect::Collection;
+use super::conditions::{Conditions, ValueConditions};
+use super::{KpmConfig, KpmSource, ReportStyle, Ue};
+
+/// Values of one record and UE: measurements with their labels.
+const MAX_COLUMNS: usize = 1024;
+/// Conditions of one action.
+const MAX_CONDITIONS: usize = 256;
+
+const NOT_SUPPORTED: Cause = Cause::RicRequest(CauseRicRequest::ActionNotSupported);
+const NOT_AVAILABLE: Cause = Cause::RicRequest(CauseRicRequest::RequestedInformationUnavailable);
+const TOO_MUCH: Cause = Cause::RicRequest(CauseRicRequest::FunctionResourceLimit);
+const SEMANTIC: Cause = Cause::Protocol(CauseProtocol::SemanticError);
+
+/// An action that is set up.
+pub(super) struct Action<M> {
+    request_id: RicRequestId,
+    id: RicActionId,
+    pub(super) subject: Subject,
+    /// The values of a record, in order.
+    pub(super) columns: Vec<Column>,
+    /// The same, as a report tells them; of a report on groups, what each is and its conditions.
+    pub(super) info: Info,
+    pub(super) schedule: Schedule,
+    pub(super) collection: Collection,
+    pub(super) mark: M,
+}
+
+/// About whom an action reports.
+pub(super) enum Subject {
+    Cell,
+    /// One UE, in a message of its own format.
+    Single(Ue),
+    /// Several UEs.
+    Named(Vec<Ue>),
+    /// Each UE that meets the conditions.
+    Each(Conditions),
+    /// The UEs that meet the conditions of a column, together.
+    Groups(Vec<Conditions>),
+}
+
+/// One value of a record.
+pub(super) struct Column {
+    pub offer: usize,
+    pub label: MeasurementLabel,
+    pub conditions: ValueConditions,
+}
+
+/// What the columns are.
+pub(super) enum Info {
+    Measurements(Vec<MeasurementInfoItem<'static>>),
+    Groups(Vec<(MeasurementType<'static>, List<'static, MatchingCondItem<'static>>)>),
+}
+
+/// Periods without drift: each begins where the one before ends, whenever it is looked at.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Schedule {
+    pub granularity_ms: u32,
+    /// Records of a report.
+    pub records: u32,
+    /// When the report that is being collected began.
+    pub start: Time,
+    /// Records of it that are there.
+    pub done: u32,
+}
+
+impl Schedule {
+    fn after(&self, records: u64) -> Time {
+        self.start + Duration::from_millis(u64::from(self.granularity_ms).saturating_mul(records))
+    }
+
+    /// When the record that is being collected ends.
+    pub fn due(&self) -> Time {
+        self.after(u64::from(self.done) + 1)
+    }
+
+    /// Records of the report that have ended by `now`, and of those that follow.
+    pub fn ended(&self, now: Time) -> u64 {
+        u64::try_from((now - self.start).as_millis()).unwrap_or(u64::MAX) / u64::from(self.granularity_ms)
+    }
+
+    /// The end of the last period that has ended by `now`, if one has that is not yet looked at.
+    pub fn passed_until(&self, now: Time) -> Option<Time> {
+        let ended = self.ended(now);
+        (ended > u64::from(self.done)).then(|| self.after(ended))
+    }
+
+    /// On to the report that comes `reports` later.
+    pub fn skip(&mut self, reports: u64) {
+        self.start = self.after(u64::from(self.records).saturating_mul(reports));
+        self.done = 0;
+    }
+}
+
+impl<M: Default> Action<M> {
+    /// Checks what is wanted; the first period begins now.
+    pub fn new<S: KpmSource<Mark = M>>(
+        now: Time,
+        source: &S,
+        config: &KpmConfig,
+        reporting_period_ms: u32,
+        request_id: RicRequestId,
+        wanted: &e2::Action,
+    ) -> Result<Self, Cause> {
+        let definition = match &wanted.definition {
+            _ if wanted.kind != RicActionType::Report => return Err(NOT_SUPPORTED),
+            None => return Err(SEMANTIC),
+            Some(bytes) => ActionDefinition::decode_owned(bytes, config.revision).map_err(|error| {
+                debug!(%error, "action definition");
+                Cause::Protocol(CauseProtocol::TransferSyntaxError)
+            })?,
+        };
+        let style = style(&definition, config)?;
+        let check = Check { source, style };
+        let (subject, columns, info, granularity_ms) = match definition.formats {
+            ActionDefinitionFormats::Format1(format) => {
+                let (columns, info) = check.measurements(&format)?;
+                (Subject::Cell, columns, info, format.granul_period)
+            }
+            ActionDefinitionFormats::Format2(format) => {
+                let (columns, info) = check.measurements(&format.subscript_info)?;
+                (Subject::Single(check.ue(&format.ue_id)?), columns, info, format.subscript_info.granul_period)
+            }
+            ActionDefinitionFormats::Format3(format) => {
+                let granularity = format.granul_period;
+                let (conditions, columns, info) = check.groups(format)?;
+                (Subject::Groups(conditions), columns, info, granularity)
+            }
+            ActionDefinitionFormats::Format4(format) => {
+                let (columns, info) = check.measurements(&format.subscription_info)?;
+                let wanted = &format.matching_ue_cond_list;
+                at_most(wanted.len(), MAX_CONDITIONS)?;
+                let conditions = Conditions::of_ues(source, wanted).ok_or(NOT_AVAILABLE)?;
+                (Subject::Each(conditions), columns, info, format.subscription_info.granul_period)
+            }
+            ActionDefinitionFormats::Format5(format) => {
+                let (columns, info) = check.measurements(&format.subscription_info)?;
+                at_most(format.matching_ueid_list.len(), config.max_values)?;
+                let ues = check.ues(format.matching_ueid_list.iter().map(|item| &item.ue_id))?;
+                (Subject::Named(ues), columns, info, format.subscription_info.granul_period)
+            }
+        };
+        let granularity_ms = granularity_ms.0;
+        if granularity_ms < config.min_period_ms.max(1) || !reporting_period_ms.is_multiple_of(granularity_ms) {
+            return Err(SEMANTIC);
+        }
+        let records = reporting_period_ms / granularity_ms;
+        let rows = if let Subject::Named(ues) = &subject { ues.len() } else { 1 };
+        let values = columns.len().saturating_mul(records as usize).saturating_mul(rows);
+        at_most(values, config.max_values)?;
+        let mut mark = M::default();
+        source.mark(&mut mark);
+        Ok(Action {
+            request_id,
+            id: wanted.id,
+            collection: Collection::new(columns.len(), records as usize, config.max_values),
+            subject,
+            columns,
+            info,
+            schedule: Schedule { granularity_ms, records, start: now, done: 0 },
+            mark,
+        })
+    }
+}
+
+impl<M> Action<M> {
+    pub fn request_id(&self) -> RicRequestId {
+        self.request_id
+    }
+
+    pub fn id(&self) -> RicActionId {
+        self.id
+    }
+
+    /// When it is to be looked at next.
+    pub fn due(&self) -> Time {
+        self.schedule.due()
+    }
+
+    /// The end of the last period that has ended by `now`, if one has that is not yet collected.
+    pub fn passed_until(&self, now: Time) -> Option<Time> {
+        self.schedule.passed_until(now)
+    }
+}
+
+/// The report style, which must be on offer and have its own format.
+fn style(definition: &ActionDefinition<'_>, config: &KpmConfig) -> Result<ReportStyle, Cause> {
+    let number = definition.ric_style_type.0;
+    let style = config.styles.iter().copied().find(|style| style.number() == number).ok_or(NOT_SUPPORTED)?;
+    let format = match definition.formats {
+        ActionDefinitionFormats::Format1(_) => ReportStyle::Node,
+        ActionDefinitionFormats::Format2(_) => ReportStyle::SingleUe,
+        ActionDefinitionFormats::Format3(_) => ReportStyle::Conditions,
+        ActionDefinitionFormats::Format4(_) => ReportStyle::CommonConditions,
+        ActionDefinitionFormats::Format5(_) => ReportStyle::Ues,
+    };
+    if format == style { Ok(style) } else { Err(SEMANTIC) }
+}
+
+fn at_most(count: usize, bound: usize) -> Result<(), Cause> {
+    if count > bound { Err(TOO_MUCH) } else { Ok(()) }
+}
+
+/// What an action is checked against.
+struct Check<'s, S> {
+    source: &'s S,
+    style: ReportStyle,
+}
+
+impl<S: KpmSource> Check<'_, S> {
+    /// The columns of what is measured without conditions.
+    fn measurements(&self, format: &ActionDefinitionFormat1<'_>) -> Result<(Vec<Column>, Info), Cause> {
+        if format.cell_global_id.is_some_and(|cell| cell != self.source.cell()) {
+            return Err(NOT_AVAILABLE);
+        }
+        if format.dist_meas_bin_range_info.is_some() {
+            return Err(NOT_SUPPORTED); // no distributions are on offer
+        }
+        let mut columns = Vec::new();
+        for info in &format.meas_info_list {
+            let offer = self.offer(&info.meas_type)?;
+            let conditions = info.match_cond_report_list.as_deref().unwrap_or_default();
+            at_most(conditions.len(), MAX_CONDITIONS)?;
+            let conditions = ValueConditions::new(conditions).ok_or(NOT_SUPPORTED)?;
+            at_most(columns.len() + info.label_info_list.len(), MAX_COLUMNS)?;
+            for item in info.label_info_list.iter() {
+                // a range of labels has any number of values
+                let label = item.meas_label;
+                if label.start_end_ind.is_some() || !self.source.has_label(offer, &label) {
+                    return Err(NOT_AVAILABLE);
+                }
+                columns.push(Column { offer, label, conditions: conditions.clone() });
+            }
+        }
+        let told = |info: &MeasurementInfoItem<'_>| MeasurementInfoItem {
+            meas_type: info.meas_type.clone().into_owned(),
+            label_info_list: info.label_info_list.clone().into_owned(),
+            match_cond_report_list: None,
+        };
+        Ok((columns, Info::Measurements(format.meas_info_list.iter().map(told).collect())))
+    }
+
+    /// The columns of what is measured over groups of UEs.
+    fn groups(&self, format: ActionDefinitionFormat3<'static>) -> Result<(Vec<Conditions>, Vec<Column>, Info), Cause> {
+        if format.cell_global_id.is_some_and(|cell| cell != self.source.cell()) {
+            return Err(NOT_AVAILABLE);
+        }
+        at_most(format.meas_cond_list.len(), MAX_COLUMNS)?;
+        at_most(format.meas_cond_list.iter().map(|item| item.matching_cond.len()).sum(), MAX_CONDITIONS)?;
+        let (mut all, mut columns, mut info) = (Vec::new(), Vec::new(), Vec::new());
+        for item in &format.meas_cond_list {
+            if item.bin_range_def.is_some() {
+                return Err(NOT_SUPPORTED);
+            }
+            let offer = self.offer(&item.meas_type)?;
+            all.push(Conditions::of_measurement(self.source, &item.matching_cond).ok_or(NOT_AVAILABLE)?);
+            let (label, conditions) = (MeasurementLabel::NO_LABEL, ValueConditions::default());
+            columns.push(Column { offer, label, conditions });
+            info.push((item.meas_type.clone(), item.matching_cond.clone()));
+        }
+        Ok((all, columns, Info::Groups(info)))
+    }
+
+    /// The place of a measurement among the offers.
+    fn offer(&self, wanted: &MeasurementType<'_>) -> Result<usize, Cause> {
+        let mut offers = self.source.offers().iter();
+        let place = offers.position(|offer| {
+            self.style.takes(offer.scope)
+                && match wanted {
+                    MeasurementType::MeasName(name) => **name == *offer.name,
+                    MeasurementType::MeasId(id) => offer.id == Some(id.0),
+                }
+        });
+        place.ok_or(NOT_AVAILABLE)
+    }
+
+    fn ue(&self, wanted: &UeId<'_>) -> Result<Ue, Cause> {
+        Ok(self.ues(core::iter::once(wanted))?[0])
+    }
+
+    fn ues<'u>(&self, wanted: impl Iterator<Item = &'u UeId<'u>>) -> Result<Vec<Ue>, Cause> {
+        let mut ues = Vec::new();
+        self.source.ues(&mut ues);
+        let names: Vec<_> = ues.iter().map(|ue| (self.source.ue_id(*ue), *ue)).collect();
+        let find = |wanted: &UeId<'_>| names.iter().find(|(name, _)| name == wanted).map(|(_, ue)| *ue);
+        wanted.map(|wanted| find(wanted).ok_or(NOT_AVAILABLE)).collect()
+    }
+}

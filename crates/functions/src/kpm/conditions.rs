@@ -1,0 +1,204 @@
+//! Conditions: which UEs a report is about (KPM 8.3.22), and which values it tells (KPM v04.00 8.3.33).
+//!
+//! Conditions that are joined by OR form a group, of which one must hold; every group must.
+
+use e2sm::common::{FiveQi, SNssai};
+use e2sm::kpm::{
+    MatchCondReportItem, MatchingCondItem, MatchingCondItemChoice, MatchingUeCondPerSubItem, MeasurementLabel,
+    TestCondExpression, TestCondInfo, TestCondType, TestCondValue,
+};
+
+use super::{KpmSource, Ue};
+
+/// Conditions on UEs, checked to be such as the source can answer.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Conditions(Vec<Joined<Test>>);
+
+/// Conditions on a value; none at all hold for every value.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct ValueConditions(Vec<Joined<Comparison>>);
+
+/// A condition, and whether it is an alternative to the next one.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Joined<T> {
+    test: T,
+    or: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Test {
+    Any,
+    Slice(SNssai),
+    AnySlice,
+    FiveQi(FiveQi),
+    AnyFiveQi,
+    Property(TestCondType, Comparison),
+    /// It is known of the UE; a property that is true or false is true.
+    Present(TestCondType),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Comparison {
+    expression: Expression,
+    value: f64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Expression {
+    Equal,
+    Greater,
+    Less,
+}
+
+/// Whether one of each group holds.
+fn all_groups<T: Copy>(conditions: &[Joined<T>], mut holds: impl FnMut(T) -> bool) -> bool {
+    let mut group = false;
+    for (at, condition) in conditions.iter().enumerate() {
+        group = group || holds(condition.test);
+        let ends = !condition.or || at + 1 == conditions.len();
+        if ends && !std::mem::take(&mut group) {
+            return false;
+        }
+    }
+    true
+}
+
+impl Conditions {
+    /// The conditions of action definition format 4; `None` where the source cannot answer one.
+    pub fn of_ues<S: KpmSource>(source: &S, items: &[MatchingUeCondPerSubItem<'_>]) -> Option<Self> {
+        let joined = items
+            .iter()
+            .map(|item| Some(Joined { test: Test::new(source, &item.test_cond_info)?, or: item.logical_or.is_some() }));
+        joined.collect::<Option<_>>().map(Conditions)
+    }
+
+    /// The conditions of a measurement of action definition format 3; as above.
+    pub fn of_measurement<S: KpmSource>(source: &S, items: &[MatchingCondItem<'_>]) -> Option<Self> {
+        let joined = items.iter().map(|item| {
+            let test = match &item.choice {
+                MatchingCondItemChoice::MeasLabel(label) => of_label(label)?,
+                MatchingCondItemChoice::TestCondInfo(info) => Test::new(source, info)?,
+            };
+            Some(Joined { test, or: item.logical_or.is_some() })
+        });
+        joined.collect::<Option<_>>().map(Conditions)
+    }
+
+    /// Whether a UE meets them.
+    pub fn hold<S: KpmSource>(&self, source: &S, ue: Ue) -> bool {
+        all_groups(&self.0, |test| match test {
+            Test::Any => true,
+            Test::AnySlice => !source.slices(ue).is_empty(),
+            // a condition without a slice differentiator means all slices of that type
+            Test::Slice(slice) => {
+                source.slices(ue).iter().any(|s| s.sst == slice.sst && (slice.sd.is_none() || s.sd == slice.sd))
+            }
+            Test::AnyFiveQi => !source.five_qis(ue).is_empty(),
+            Test::FiveQi(five_qi) => source.five_qis(ue).contains(&five_qi),
+            Test::Property(what, comparison) => source.property(ue, what).is_some_and(|value| comparison.holds(value)),
+            Test::Present(what) => source.property(ue, what).is_some_and(|value| !is_truth(what) || value != 0.0),
+        })
+    }
+}
+
+impl ValueConditions {
+    /// The conditions of a measurement; `None` where one compares with what is no number.
+    pub fn new(items: &[MatchCondReportItem<'_>]) -> Option<Self> {
+        let joined = items.iter().map(|item| {
+            let condition = &item.meas_value_report_cond;
+            Some(Joined {
+                test: Comparison::new(Some(condition.test_expr), number(&condition.test_value)?)?,
+                or: item.logical_or.is_some(),
+            })
+        });
+        joined.collect::<Option<_>>().map(ValueConditions)
+    }
+
+    /// Whether a value meets them.
+    pub fn hold(&self, value: f64) -> bool {
+        all_groups(&self.0, |comparison| comparison.holds(value))
+    }
+}
+
+impl Test {
+    fn new<S: KpmSource>(source: &S, info: &TestCondInfo<'_>) -> Option<Self> {
+        let present = info.test_value.is_none() || info.test_expr == Some(TestCondExpression::Present);
+        let is_member = matches!(info.test_expr, None | Some(TestCondExpression::Equal | TestCondExpression::Contains));
+        match (info.test_type, &info.test_value) {
+            (TestCondType::SNssai(_), _) if present => Some(Test::AnySlice),
+            (TestCondType::SNssai(_), Some(value)) => slice(value).filter(|_| is_member).map(Test::Slice),
+            (TestCondType::FiveQi(_), _) if present => Some(Test::AnyFiveQi),
+            (TestCondType::FiveQi(_), Some(value)) => {
+                let five_qi = number(value).filter(|v| is_member && (0.0..256.0).contains(v))?;
+                Some(Test::FiveQi(FiveQi(five_qi as u8)))
+            }
+            (what, _) if !source.properties().contains(&what) => None,
+            (what, Some(value)) if !present => {
+                Comparison::new(info.test_expr, number(value)?).map(|comparison| Test::Property(what, comparison))
+            }
+            (what, _) => Some(Test::Present(what)),
+        }
+    }
+}
+
+impl Comparison {
+    fn new(expression: Option<TestCondExpression>, value: f64) -> Option<Self> {
+        let expression = match expression {
+            None | Some(TestCondExpression::Equal) => Expression::Equal,
+            Some(TestCondExpression::GreaterThan) => Expression::Greater,
+            Some(TestCondExpression::LessThan) => Expression::Less,
+            Some(TestCondExpression::Contains | TestCondExpression::Present) => return None,
+        };
+        Some(Comparison { expression, value })
+    }
+
+    fn holds(self, value: f64) -> bool {
+        match self.expression {
+            Expression::Equal => value == self.value,
+            Expression::Greater => value > self.value,
+            Expression::Less => value < self.value,
+        }
+    }
+}
+
+/// Labels that select UEs: all of them, those in a slice, those with a 5QI. One component only.
+fn of_label(label: &MeasurementLabel) -> Option<Test> {
+    let alone = |only: MeasurementLabel| *label == only;
+    if alone(MeasurementLabel::NO_LABEL) {
+        return Some(Test::Any);
+    }
+    match (label.slice_id, label.five_qi) {
+        (Some(slice), None) => alone(MeasurementLabel { slice_id: Some(slice), ..MeasurementLabel::default() })
+            .then_some(Test::Slice(slice)),
+        (None, Some(five_qi)) => alone(MeasurementLabel { five_qi: Some(five_qi), ..MeasurementLabel::default() })
+            .then_some(Test::FiveQi(five_qi)),
+        _ => None,
+    }
+}
+
+/// A slice, as its type alone or as its type and differentiator: 1 or 4 octets.
+fn slice(value: &TestCondValue<'_>) -> Option<SNssai> {
+    use e2sm::common::{Sd, Sst};
+    match value {
+        TestCondValue::ValueInt(sst) => Some(SNssai { sst: Sst([u8::try_from(*sst).ok()?]), sd: None }),
+        TestCondValue::ValueOctS(octets) => match *octets.to_cow() {
+            [sst] => Some(SNssai { sst: Sst([sst]), sd: None }),
+            [sst, a, b, c] => Some(SNssai { sst: Sst([sst]), sd: Some(Sd([a, b, c])) }),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+fn number(value: &TestCondValue<'_>) -> Option<f64> {
+    match value {
+        TestCondValue::ValueInt(value) | TestCondValue::ValueEnum(value) => Some(*value as f64),
+        TestCondValue::ValueBool(value) => Some(f64::from(u8::from(*value))),
+        TestCondValue::ValueReal(value) => Some(value.value()),
+        TestCondValue::ValueBitS(_) | TestCondValue::ValueOctS(_) | TestCondValue::ValuePrtS(_) => None,
+    }
+}
+
+fn is_truth(what: TestCondType) -> bool {
+    matches!(what, TestCondType::Gbr(_) | TestCondType::IsStat(_) | TestCondType::IsCatM(_))
+}

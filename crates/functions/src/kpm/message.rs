@@ -1,0 +1,123 @@
+//! Writing a report.
+
+use std::time::{Duration, SystemTime};
+
+use e2sm::common::True;
+use e2sm::kpm::{
+    GranularityPeriod, IndicationHeader, IndicationHeaderFormat1, IndicationHeaderFormats, IndicationMessage,
+    IndicationMessageFormat1, IndicationMessageFormat2, IndicationMessageFormat3, IndicationMessageFormats,
+    MatchingUeidItem, MeasurementCondUeidItem, MeasurementDataItem, Revision, TimeStamp, UeMeasurementReportItem,
+};
+use per::{List, Memo};
+
+use super::action::{Action, Info, Subject};
+
+/// Header and message as they were last written; their memory is used again.
+#[derive(Debug, Default)]
+pub(super) struct Writer {
+    header: Vec<u8>,
+    message: Vec<u8>,
+}
+
+impl Writer {
+    /// The header and message of a report that is complete; `None` where there is nobody to report on.
+    pub fn write<M>(
+        &mut self,
+        revision: Revision,
+        began: SystemTime,
+        action: &Action<M>,
+    ) -> Result<Option<(&[u8], &[u8])>, per::Error> {
+        let collection = &action.collection;
+        let granul_period = Some(GranularityPeriod(action.schedule.granularity_ms));
+        let named = matches!(action.subject, Subject::Named(_) | Subject::Each(_));
+        let rows = if named { collection.rows().len() } else { 1 };
+        if rows == 0 {
+            return Ok(None);
+        }
+        let data: Vec<MeasurementDataItem<'_>> = (0..rows)
+            .flat_map(|row| collection.row(row))
+            .map(|(values, incomplete)| MeasurementDataItem {
+                meas_record: List::Borrowed(values),
+                incomplete_flag: incomplete.then_some(True),
+            })
+            .collect();
+        let formats = match &action.info {
+            Info::Measurements(info) => {
+                let format1 = |data| IndicationMessageFormat1 {
+                    meas_data: List::Borrowed(data),
+                    meas_info_list: Some(Memo::from(List::Borrowed(&info[..]))),
+                    granul_period,
+                };
+                if named {
+                    let records = data.chunks_exact(action.schedule.records as usize);
+                    let reports = collection.rows().iter().zip(records).map(|((_, ue_id), data)| {
+                        UeMeasurementReportItem { ue_id: ue_id.clone(), meas_report: format1(data) }
+                    });
+                    IndicationMessageFormats::Format3(IndicationMessageFormat3 {
+                        ue_meas_report_list: reports.collect(),
+                    })
+                } else {
+                    IndicationMessageFormats::Format1(format1(&data))
+                }
+            }
+            Info::Groups(groups) => {
+                let group = |at: usize| {
+                    let (meas_type, matching_cond) = &groups[at];
+                    let matched = collection.matched(at).iter().map(|(_, ue)| MatchingUeidItem { ue_id: ue.clone() });
+                    MeasurementCondUeidItem {
+                        meas_type: meas_type.clone(),
+                        matching_cond: List::Borrowed(&matching_cond[..]),
+                        matching_ueid_list: Some(matched.collect()).filter(|list: &List<'_, _>| !list.is_empty()),
+                        matching_ueid_per_gp: None,
+                    }
+                };
+                IndicationMessageFormats::Format2(IndicationMessageFormat2 {
+                    meas_data: List::Borrowed(&data),
+                    meas_cond_ueid_list: (0..groups.len()).map(group).collect(),
+                    granul_period,
+                })
+            }
+        };
+        self.header.clear();
+        self.message.clear();
+        header(revision, began).encode(revision, &mut self.header)?;
+        IndicationMessage { formats }.encode(revision, &mut self.message)?;
+        Ok(Some((&self.header, &self.message)))
+    }
+}
+
+fn header(revision: Revision, began: SystemTime) -> IndicationHeader<'static> {
+    IndicationHeader {
+        formats: IndicationHeaderFormats::Format1(IndicationHeaderFormat1 {
+            collet_start_time: time_stamp(revision, began),
+            file_format_version: None,
+            sender_name: None,
+            sender_type: None,
+            vendor_name: None,
+        }),
+    }
+}
+
+/// A time stamp of NTP (RFC 5905 6): seconds since 1900, and from v03.00 on a fraction of 32 bits.
+fn time_stamp(revision: Revision, at: SystemTime) -> TimeStamp {
+    const SECONDS_1900_TO_1970: u64 = 2_208_988_800;
+    let since_1970 = at.duration_since(SystemTime::UNIX_EPOCH).unwrap_or(Duration::ZERO);
+    let seconds = (since_1970.as_secs() + SECONDS_1900_TO_1970) as u32; // wraps in 2036, as NTP's eras do
+    let fraction = (u64::from(since_1970.subsec_nanos()) << 32) / 1_000_000_000;
+    match revision {
+        Revision::V2_01 | Revision::V2_03 => TimeStamp::Short(seconds.to_be_bytes()),
+        Revision::V3_00 | Revision::V4_00 => TimeStamp::Long((u64::from(seconds) << 32 | fraction).to_be_bytes()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn time_stamps_are_ntps() {
+        let at = SystemTime::UNIX_EPOCH + Duration::new(1_700_000_000, 500_000_000);
+        assert_eq!(time_stamp(Revision::V3_00, at), TimeStamp::Long([0xE8, 0xFE, 0x6F, 0x80, 0x80, 0, 0, 0]));
+        assert_eq!(time_stamp(Revision::V2_03, at), TimeStamp::Short([0xE8, 0xFE, 0x6F, 0x80]));
+    }
+}

@@ -1,0 +1,243 @@
+//! E2SM-KPM: measurements, reported by the period (v02.01, v02.03, v03.00 and v04.00; report styles 1 to 5).
+//!
+//! A base station implements [`KpmSource`]; [`KpmFunction`] does the rest.
+//!
+//! * An action that asks for what the base station does not have is refused with its cause; the others of the
+//!   subscription stand.
+//! * A period begins with the subscription and is kept without drift. A host that comes late sends nothing twice and no
+//!   burst: the record that was due is marked incomplete, those that were missed have no values, and reports that were
+//!   missed altogether are skipped and counted.
+//! * A report on every UE that meets conditions (style 4) is not sent where there is none: the message cannot be empty.
+//!   A UE that comes or goes has no values in those periods in which it did not meet them.
+//! * Conditions on a measurement (style 3) select UEs; the value is of those UEs together, with all their traffic.
+
+mod action;
+mod collect;
+mod conditions;
+mod definition;
+mod message;
+mod source;
+
+use std::cell::RefCell;
+use std::fmt;
+use std::rc::Rc;
+use std::time::SystemTime;
+
+use e2sm::kpm::{EventTriggerDefinition, EventTriggerDefinitionFormats, Revision};
+use ferric::agent::{Admission, ControlFailure, RanFunction, Reports};
+use ferric::e2::{ControlRequest, Function, SubscriptionRequest, Time};
+use ferric::e2ap::{Cause, CauseProtocol, CauseRicRequest, RanFunctionId, RicRequestId};
+use tracing::{debug, warn};
+
+use action::Action;
+use message::Writer;
+
+pub use definition::ReportStyle;
+pub use source::{KpmSource, Offer, Ue, Whom};
+
+/// What a function offers, and its bounds.
+#[derive(Clone, Debug)]
+pub struct KpmConfig {
+    /// Its id within the node. Default: 2.
+    pub function_id: RanFunctionId,
+    /// The revision of E2SM-KPM that it speaks. Default: v03.00.
+    pub revision: Revision,
+    /// The report styles that it offers. Default: all.
+    pub styles: Vec<ReportStyle>,
+    /// The shortest granularity period, in milliseconds. Default: 1.
+    pub min_period_ms: u32,
+    /// Actions that may be set up at a time. Default: 1024.
+    pub max_actions: usize,
+    /// Values in one report: an action that needs more for one UE is refused, UEs beyond are left out. Default: 65536.
+    pub max_values: usize,
+}
+
+impl Default for KpmConfig {
+    fn default() -> Self {
+        KpmConfig {
+            function_id: RanFunctionId(2),
+            revision: Revision::V3_00,
+            styles: ReportStyle::ALL.to_vec(),
+            min_period_ms: 1,
+            max_actions: 1024,
+            max_values: 65_536,
+        }
+    }
+}
+
+/// The RAN function of E2SM-KPM, towards one near-RT RIC.
+pub struct KpmFunction<S: KpmSource> {
+    source: Rc<RefCell<S>>,
+    config: KpmConfig,
+    wall_clock: Box<dyn Fn() -> SystemTime>,
+    actions: Vec<Action<S::Mark>>,
+    /// The earliest of the actions' deadlines.
+    next: Option<Time>,
+    writer: Writer,
+    /// Actions that are due, in the order of their periods' ends.
+    due: Vec<(Time, usize)>,
+    skipped_reports: u64,
+    told_skipped: u64,
+}
+
+impl<S: KpmSource> KpmFunction<S> {
+    /// A function without subscriptions. A node with several RICs gives each a function on the same source.
+    ///
+    /// # Panics
+    /// Where the source offers nothing of any of the styles, or a name that is not 1 to 150 characters of ASCII.
+    #[must_use]
+    pub fn new(source: Rc<RefCell<S>>, config: KpmConfig) -> Self {
+        definition::check(source.borrow().offers(), &config);
+        KpmFunction {
+            source,
+            config,
+            wall_clock: Box::new(SystemTime::now),
+            actions: Vec::new(),
+            next: None,
+            writer: Writer::default(),
+            due: Vec::new(),
+            skipped_reports: 0,
+            told_skipped: 0,
+        }
+    }
+
+    /// Takes the time of day for headers from elsewhere than the system's clock.
+    #[must_use]
+    pub fn with_wall_clock(mut self, wall_clock: impl Fn() -> SystemTime + 'static) -> Self {
+        self.wall_clock = Box::new(wall_clock);
+        self
+    }
+
+    /// Reports that were not sent because the host came late, until now.
+    #[must_use]
+    pub fn skipped_reports(&self) -> u64 {
+        self.skipped_reports
+    }
+
+    fn schedule(&mut self) {
+        self.next = self.actions.iter().map(Action::due).min();
+    }
+
+    fn warn_late(&mut self) {
+        // once for each doubling: a host that is always late is told so a few times
+        if self.skipped_reports >= 2 * self.told_skipped.max(1) || self.told_skipped == 0 && self.skipped_reports > 0 {
+            self.told_skipped = self.skipped_reports;
+            let (function, reports) = (self.config.function_id.0, self.skipped_reports);
+            warn!(function, reports, "reports skipped until now: the host came too late for them");
+        }
+    }
+}
+
+impl<S: KpmSource> RanFunction for KpmFunction<S> {
+    fn id(&self) -> RanFunctionId {
+        self.config.function_id
+    }
+
+    fn definition(&self) -> Function {
+        definition::function(self.source.borrow().offers(), &self.config)
+    }
+
+    fn subscribe(&mut self, now: Time, request: &SubscriptionRequest) -> Result<Admission, Cause> {
+        let reporting_period_ms = reporting_period(&request.event_trigger, &self.config)?;
+        let mut source = self.source.borrow_mut();
+        source.advance(now);
+        let mut admission = Admission { admitted: Vec::new(), not_admitted: Vec::new() };
+        for wanted in &request.actions {
+            let action = if self.actions.len() < self.config.max_actions {
+                Action::new(now, &*source, &self.config, reporting_period_ms, request.request_id, wanted)
+            } else {
+                Err(Cause::RicRequest(CauseRicRequest::FunctionResourceLimit))
+            };
+            match action {
+                Ok(action) => {
+                    self.actions.push(action);
+                    admission.admitted.push(wanted.id);
+                }
+                Err(cause) => {
+                    debug!(action = wanted.id.0, %cause, "action refused");
+                    admission.not_admitted.push((wanted.id, cause));
+                }
+            }
+        }
+        drop(source);
+        self.schedule();
+        if admission.admitted.is_empty() {
+            // one cause for all: that of the first
+            let none = Cause::Protocol(CauseProtocol::SemanticError);
+            return Err(admission.not_admitted.first().map_or(none, |(_, cause)| *cause));
+        }
+        Ok(admission)
+    }
+
+    fn unsubscribe(&mut self, request_id: RicRequestId) {
+        self.actions.retain(|action| action.request_id() != request_id);
+        self.schedule();
+    }
+
+    /// E2SM-KPM has no control.
+    fn control(
+        &mut self,
+        _now: Time,
+        _request: &ControlRequest,
+        _reports: &mut Reports<'_>,
+    ) -> Result<Option<Vec<u8>>, ControlFailure> {
+        Err(Cause::RicRequest(CauseRicRequest::ActionNotSupported).into())
+    }
+
+    fn next_report(&self) -> Option<Time> {
+        self.next
+    }
+
+    fn report(&mut self, now: Time, reports: &mut Reports<'_>) {
+        let mut source = self.source.borrow_mut();
+        self.due.clear();
+        let ends = self.actions.iter().enumerate().filter_map(|(at, action)| Some((action.passed_until(now)?, at)));
+        self.due.extend(ends);
+        self.due.sort_unstable();
+        for (until, at) in self.due.drain(..) {
+            let action = &mut self.actions[at];
+            source.advance(until);
+            let complete = action.collect(&*source, until);
+            if let Some(start) = complete {
+                let began = (self.wall_clock)().checked_sub(now - start).unwrap_or(SystemTime::UNIX_EPOCH);
+                match self.writer.write(self.config.revision, began, action) {
+                    // a subscription that is gone by now is forgotten by the `unsubscribe` to come
+                    Ok(Some((header, message))) => {
+                        let _ = reports.report(action.request_id(), action.id(), header, message);
+                    }
+                    Ok(None) => {}
+                    Err(error) => warn!(%error, "a report cannot be written: the source's values break a constraint"),
+                }
+                action.begin_report();
+            }
+            self.skipped_reports += action.skip(until);
+        }
+        drop(source);
+        self.schedule();
+        self.warn_late();
+    }
+}
+
+impl<S: KpmSource> fmt::Debug for KpmFunction<S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("KpmFunction")
+            .field("config", &self.config)
+            .field("actions", &self.actions.len())
+            .field("next", &self.next)
+            .field("skipped_reports", &self.skipped_reports)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Milliseconds from report to report.
+fn reporting_period(trigger: &[u8], config: &KpmConfig) -> Result<u32, Cause> {
+    let trigger = EventTriggerDefinition::decode(trigger, config.revision).map_err(|error| {
+        debug!(%error, "event trigger definition");
+        Cause::Protocol(CauseProtocol::TransferSyntaxError)
+    })?;
+    let EventTriggerDefinitionFormats::Format1(format1) = trigger.formats;
+    if format1.reporting_period < config.min_period_ms {
+        return Err(Cause::RicRequest(CauseRicRequest::EventTriggerNotSupported));
+    }
+    Ok(format1.reporting_period)
+}
