@@ -1,3 +1,48 @@
-//! Measurements: codec nanoseconds, a relay against a bare mover, memory.
+//! Measurements: codec nanoseconds, the RIC as a relay against a bare mover, memory of idle nodes.
+//!
+//! What is compared is compared in one run, interleaved, by medians: machines are shared and noisy. The RIC and the
+//! mover are processes of their own (this program, started again), so that their time and memory are the kernel's own
+//! accounts of them.
 
-#![forbid(unsafe_code)]
+mod alloc;
+mod codec;
+mod idle;
+mod load;
+mod mover;
+mod process;
+mod relay;
+mod report;
+
+pub use alloc::CountingAllocator;
+pub use mover::mover;
+pub use report::{Codec, Host, Idle, RelayRow, Report};
+
+/// How much is measured.
+#[derive(Clone, Copy, Debug)]
+pub struct Effort {
+    /// Repetitions of each row of the relay's table; odd, so that there is a median.
+    pub repetitions: usize,
+    /// Seconds of each of them.
+    pub seconds: f64,
+    /// Nodes that are idle.
+    pub idle_nodes: usize,
+}
+
+impl Default for Effort {
+    fn default() -> Self {
+        Effort { repetitions: 5, seconds: 2.0, idle_nodes: 1000 }
+    }
+}
+
+/// All of `ferric bench e2`.
+///
+/// # Errors
+/// Where a process cannot be started or does not answer.
+pub fn e2(effort: Effort) -> anyhow::Result<Report> {
+    Ok(Report {
+        codec: codec::measure()?,
+        relay: relay::measure(effort)?,
+        idle: idle::measure(effort)?,
+        host: Host::here(),
+    })
+}

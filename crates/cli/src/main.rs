@@ -1,2 +1,101 @@
-//! The `ferric` program.
-fn main() {}
+//! The `ferric` program. Each sub-command has a file of its own, and adds nothing to the library it shows.
+
+#![forbid(unsafe_code)]
+
+mod bench;
+mod decode;
+mod demo;
+mod json;
+mod percentiles;
+mod ran;
+mod ric;
+mod signals;
+mod xapp;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand, ValueEnum};
+use tracing::level_filters::LevelFilter;
+
+/// Counts allocations for `ferric bench`; costs an addition each.
+#[global_allocator]
+static ALLOCATOR: ::bench::CountingAllocator = ::bench::CountingAllocator;
+
+/// Software-defined radio access networks: a near-RT RIC, an emulated RAN, xApps, and tools around them.
+///
+/// Try `ferric demo` first.
+#[derive(Parser)]
+#[command(name = "ferric", version, max_term_width = 100)]
+struct Cli {
+    /// How much to log (to standard error).
+    #[arg(long, global = true, value_enum, default_value_t = Log::Info, value_name = "LEVEL")]
+    log: Log,
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Log {
+    Off,
+    Error,
+    Warn,
+    Info,
+    Debug,
+    Trace,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Show a RIC, a base station with 32 UEs and an xApp that reads its KPIs, all in one.
+    Demo(demo::Args),
+    /// Run a near-RT RIC.
+    Ric(ric::Args),
+    /// Run emulated E2 nodes.
+    Ran(ran::Args),
+    /// Run a built-in xApp.
+    Xapp(xapp::Args),
+    /// Turn E2AP or E2SM bytes into JSON.
+    Decode(decode::Args),
+    /// Measure.
+    Bench(bench::Args),
+}
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    init_log(cli.log, matches!(cli.command, Command::Demo(_)));
+    let result = match cli.command {
+        Command::Demo(args) => demo::run(&args),
+        Command::Ric(args) => ric::run(&args),
+        Command::Ran(args) => ran::run(&args),
+        Command::Xapp(args) => xapp::run(&args),
+        Command::Decode(args) => decode::run(&args),
+        Command::Bench(args) => bench::run(&args),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("ferric: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn init_log(log: Log, quiet: bool) {
+    let level = match log {
+        Log::Off => LevelFilter::OFF,
+        Log::Error => LevelFilter::ERROR,
+        Log::Warn => LevelFilter::WARN,
+        // the demo's table is what is to be seen
+        Log::Info if quiet => LevelFilter::WARN,
+        Log::Info => LevelFilter::INFO,
+        Log::Debug => LevelFilter::DEBUG,
+        Log::Trace => LevelFilter::TRACE,
+    };
+    let colour = std::io::IsTerminal::is_terminal(&std::io::stderr());
+    tracing_subscriber::fmt()
+        .with_max_level(level)
+        .with_writer(std::io::stderr)
+        .with_ansi(colour)
+        .with_target(false)
+        .init();
+}

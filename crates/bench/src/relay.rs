@@ -1,0 +1,257 @@
+//! The RIC as a relay: nodes that send, one xApp that reads; and the same frames through the mover.
+
+use std::sync::mpsc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, anyhow};
+use e2ap::{RicActionId, RicActionType, RicRequestId};
+use ferric::e2::{Action, SubscriptionSpec};
+use ferric::link::{Address, Class, Config, Events, Interest, Link, Poll, Scratch, StreamId};
+use ferric::xapp::{Xapp, XappConfig, XappEvent};
+
+use crate::load::{FUNCTION, Node, Template};
+use crate::process::Process;
+use crate::{Effort, RelayRow};
+
+/// As many octets as FlexRIC's MAC, RLC and PDCP statistics of 32 UEs have in an indication.
+const PDU_OCTETS: usize = 4285;
+/// Indications of a burst.
+const BURST: usize = 3;
+const PERIOD: Duration = Duration::from_millis(1);
+/// What is sent before the measurement, so that buffers have grown and caches are warm.
+const WARM_UP: Duration = Duration::from_millis(300);
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// One run through one relay.
+struct Run {
+    received: u64,
+    sent: u64,
+    cpu_us: f64,
+    p50_us: f64,
+    p99_us: f64,
+}
+
+pub(crate) fn measure(effort: Effort) -> anyhow::Result<Vec<RelayRow>> {
+    [1, 2, 4].into_iter().map(|nodes| row(nodes, effort)).collect()
+}
+
+fn row(nodes: usize, effort: Effort) -> anyhow::Result<RelayRow> {
+    let (mut rics, mut movers) = (Vec::new(), Vec::new());
+    for _ in 0..effort.repetitions {
+        rics.push(through_ric(nodes, effort.seconds)?);
+        movers.push(through_mover(nodes, effort.seconds)?);
+    }
+    let of = |runs: &[Run], value: fn(&Run) -> f64| median(runs.iter().map(value).collect());
+    let (ric_cpu_us, mover_cpu_us) = (of(&rics, |r| r.cpu_us), of(&movers, |r| r.cpu_us));
+    Ok(RelayRow {
+        nodes,
+        period_ms: PERIOD.as_secs_f64() * 1e3,
+        payload_bytes: PDU_OCTETS,
+        indications: rics.iter().map(|r| r.received).sum(),
+        lost: rics.iter().map(|r| r.sent - r.received).sum(),
+        ric_cpu_us,
+        mover_cpu_us,
+        ratio: ric_cpu_us / mover_cpu_us,
+        p50_us: of(&rics, |r| r.p50_us),
+        p99_us: of(&rics, |r| r.p99_us),
+        mover_p50_us: of(&movers, |r| r.p50_us),
+        mover_p99_us: of(&movers, |r| r.p99_us),
+    })
+}
+
+fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values[values.len() / 2]
+}
+
+fn through_ric(nodes: usize, seconds: f64) -> anyhow::Result<Run> {
+    let ric =
+        Process::start(&["--log", "error", "ric", "--e2", "tcp://127.0.0.1:0", "--xapp", "tcp://127.0.0.1:0"], 2)?;
+    let e2: Address = ric.said("e2")?.parse()?;
+    let xapp: Address = ric.said("xapp")?.parse()?;
+
+    let mut sources = Vec::new();
+    for number in 0..nodes {
+        let mut node = Node::connect(&e2)?;
+        node.set_up(number as u32 + 1, 1)?;
+        sources.push(node);
+    }
+    let (ready, subscribed) = mpsc::channel();
+    let (result, clock) = (mpsc::channel(), Instant::now());
+    let sender = result.0;
+    let sink = thread::spawn(move || -> anyhow::Result<()> {
+        let mut xapp = Xapp::connect(&xapp, "bench", XappConfig::default())?;
+        let mut got = Got::new(clock);
+        while !got.ended() {
+            xapp.turn(Some(Duration::from_millis(100)), |event, commands| match event {
+                XappEvent::NodeUp(node) => {
+                    let action =
+                        Action { id: RicActionId(1), kind: RicActionType::Report, definition: None, subsequent: None };
+                    commands.subscribe(
+                        node.id,
+                        FUNCTION,
+                        SubscriptionSpec { event_trigger: vec![], actions: vec![action] },
+                    );
+                }
+                XappEvent::Subscribed { .. } => drop(ready.send(())),
+                XappEvent::Indication(indication) => got.frame(indication.pdu),
+                _ => {}
+            })?;
+        }
+        let _ = sender.send(got);
+        Ok(())
+    });
+    let mut templates = Vec::new();
+    for node in &mut sources {
+        let (request_id, action) = node.admit()?;
+        templates.push(Template::new(request_id, action, PDU_OCTETS)?);
+    }
+    for _ in 0..nodes {
+        subscribed.recv_timeout(PATIENCE).map_err(|_| anyhow!("the xApp is not subscribed"))?;
+    }
+    let run = pump(&mut sources, &mut templates, &ric, clock, seconds, &result.1);
+    sink.join().map_err(|_| anyhow!("the xApp failed"))??;
+    run
+}
+
+fn through_mover(nodes: usize, seconds: f64) -> anyhow::Result<Run> {
+    let mover = Process::start(&["bench", "mover"], 2)?;
+    let (sources_at, sink_at): (Address, Address) = (mover.said("in")?.parse()?, mover.said("out")?.parse()?);
+    let clock = Instant::now();
+    let mut link = Link::connect(&sink_at, &Config::default())?;
+    let (sender, receiver) = mpsc::channel();
+    let sink = thread::spawn(move || -> anyhow::Result<()> {
+        let poll = Poll::new()?;
+        poll.add(&link, 0, Interest::READ)?;
+        let (mut events, mut scratch) = (Events::with_capacity(4), Scratch::new());
+        let mut got = Got::new(clock);
+        while !got.ended() {
+            poll.wait(&mut events, Some(Duration::from_millis(100)))?;
+            link.receive(&mut scratch, 256 * 1024, &mut |_, frame| got.frame(frame))?;
+        }
+        let _ = sender.send(got);
+        Ok(())
+    });
+    let mut sources = Vec::new();
+    let mut templates = Vec::new();
+    for _ in 0..nodes {
+        sources.push(Node::connect(&sources_at)?);
+        let request_id = RicRequestId { requestor: 1021, instance: 7 };
+        templates.push(Template::new(request_id, RicActionId(1), PDU_OCTETS)?);
+    }
+    thread::sleep(Duration::from_millis(50)); // the mover takes its sources in
+    let run = pump(&mut sources, &mut templates, &mover, clock, seconds, &receiver);
+    sink.join().map_err(|_| anyhow!("the sink failed"))??;
+    run
+}
+
+/// A stamp that says: that was all.
+const END: u64 = u64::MAX;
+/// A stamp of the warm-up.
+const WARM: u64 = 0;
+
+/// What arrived.
+struct Got {
+    clock: Instant,
+    stamp_at: Option<usize>,
+    latencies_ns: Vec<u64>,
+    ends: usize,
+}
+
+impl Got {
+    fn new(clock: Instant) -> Self {
+        Got { clock, stamp_at: None, latencies_ns: Vec::with_capacity(1 << 20), ends: 0 }
+    }
+
+    fn frame(&mut self, pdu: &[u8]) {
+        // all templates have their stamp at one place
+        let Some(at) = self.stamp_at.or_else(|| {
+            let request_id = RicRequestId { requestor: 0, instance: 0 };
+            let template = Template::new(request_id, RicActionId(1), pdu.len()).ok()?;
+            self.stamp_at = Some(template.stamp_at());
+            self.stamp_at
+        }) else {
+            return;
+        };
+        match Template::stamp_of(at, pdu) {
+            Some(END) => self.ends += 1,
+            Some(WARM) | None => {}
+            Some(sent) => self.latencies_ns.push((self.clock.elapsed().as_nanos() as u64).saturating_sub(sent)),
+        }
+    }
+
+    fn ended(&self) -> bool {
+        self.ends > 0
+    }
+}
+
+/// Sends bursts at their times: warm-up, measurement, end; then collects what arrived.
+fn pump(
+    sources: &mut [Node],
+    templates: &mut [Template],
+    relay: &Process,
+    clock: Instant,
+    seconds: f64,
+    result: &mpsc::Receiver<Got>,
+) -> anyhow::Result<Run> {
+    send_for(sources, templates, clock, WARM_UP, true)?;
+    thread::sleep(Duration::from_millis(20));
+    let before = relay.cpu_ns()?;
+    let sent = send_for(sources, templates, clock, Duration::from_secs_f64(seconds), false)?;
+    thread::sleep(Duration::from_millis(20)); // the last of them arrive
+    let cpu_ns = relay.cpu_ns()? - before;
+    for (node, template) in sources.iter_mut().zip(templates) {
+        template.stamp(END);
+        node.link.send(StreamId(0), &[&template.pdu], Class::Keep)?;
+        node.flush()?;
+    }
+    let mut got = result.recv_timeout(PATIENCE).map_err(|_| anyhow!("the sink got no end"))?;
+    got.latencies_ns.sort_unstable();
+    let received = got.latencies_ns.len();
+    let at = |share: usize| -> anyhow::Result<f64> {
+        let place = (received * share / 100).min(received.saturating_sub(1));
+        Ok(*got.latencies_ns.get(place).context("nothing arrived")? as f64 / 1e3)
+    };
+    Ok(Run {
+        received: received as u64,
+        sent,
+        cpu_us: cpu_ns as f64 / 1e3 / received.max(1) as f64,
+        p50_us: at(50)?,
+        p99_us: at(99)?,
+    })
+}
+
+/// Sends bursts for `span`; returns how many indications were sent.
+fn send_for(
+    sources: &mut [Node],
+    templates: &mut [Template],
+    clock: Instant,
+    span: Duration,
+    warm: bool,
+) -> anyhow::Result<u64> {
+    let start = Instant::now();
+    let mut sent = 0;
+    let mut next = start;
+    while start.elapsed() < span {
+        // nodes send at times of their own within the period
+        for (at, (node, template)) in sources.iter_mut().zip(templates.iter_mut()).enumerate() {
+            wait_until(next + PERIOD * at as u32 / 8);
+            for _ in 0..BURST {
+                template.stamp(if warm { WARM } else { clock.elapsed().as_nanos() as u64 });
+                node.link.send(StreamId(0), &[&template.pdu], Class::Keep)?;
+                sent += 1;
+            }
+            node.flush()?;
+        }
+        next += PERIOD;
+    }
+    Ok(sent)
+}
+
+fn wait_until(moment: Instant) {
+    let left = moment.saturating_duration_since(Instant::now());
+    if !left.is_zero() {
+        thread::sleep(left);
+    }
+}

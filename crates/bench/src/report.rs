@@ -1,0 +1,159 @@
+//! What was measured, as a table and as JSON that other programs can rely on.
+
+use std::fmt;
+
+use serde::Serialize;
+
+/// Everything that `ferric bench e2` measures.
+#[derive(Clone, Debug, Serialize)]
+pub struct Report {
+    /// Nanoseconds of the codecs.
+    pub codec: Codec,
+    /// The RIC as a relay, a row for each number of nodes.
+    pub relay: Vec<RelayRow>,
+    /// Memory of the RIC with idle nodes.
+    pub idle: Idle,
+    /// Where it was measured.
+    pub host: Host,
+}
+
+/// Nanoseconds of the codecs: the minimum of many batches, since they do no I/O.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Codec {
+    /// Reading an indication's ids and finding its payload of 1500 octets.
+    pub peek_1500_ns: f64,
+    /// Decoding it in full.
+    pub decode_1500_ns: f64,
+    /// Encoding it into a buffer that is used again.
+    pub encode_1500_ns: f64,
+    /// Allocations of a full decode and encode.
+    pub decode_allocs: u64,
+    /// A KPM v3 indication, format 3, 32 UEs with 8 measurements each: decoding, and looking at every value.
+    pub kpm_f3_32x8_decode_ns: f64,
+    /// The same, where the lists of measurements differ from UE to UE.
+    pub kpm_f3_32x8_distinct_decode_ns: f64,
+}
+
+/// The RIC as a relay from nodes to one xApp, beside a program that only moves the same frames. Medians of
+/// repetitions that alternate between the two.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct RelayRow {
+    /// Nodes that send.
+    pub nodes: usize,
+    /// Milliseconds from burst to burst of each node; a burst is three indications.
+    pub period_ms: f64,
+    /// Octets of an indication's PDU.
+    pub payload_bytes: usize,
+    /// Indications that the xApp got from the RIC, in all repetitions.
+    pub indications: u64,
+    /// Indications that it did not get.
+    pub lost: u64,
+    /// Processor time of the RIC for an indication.
+    pub ric_cpu_us: f64,
+    /// Processor time of the mover for a frame.
+    pub mover_cpu_us: f64,
+    /// The one divided by the other.
+    pub ratio: f64,
+    /// Median time from a node's write to the xApp's read.
+    pub p50_us: f64,
+    /// The same for the slowest in a hundred.
+    pub p99_us: f64,
+    /// Median time through the mover.
+    pub mover_p50_us: f64,
+    /// The same for the slowest in a hundred.
+    pub mover_p99_us: f64,
+}
+
+/// Memory of the RIC with nodes that have set up and are silent.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Idle {
+    /// How many nodes, with two functions each.
+    pub nodes: usize,
+    /// Resident memory of the RIC's process.
+    pub rss_bytes: u64,
+}
+
+/// Where it was measured.
+#[derive(Clone, Debug, Serialize)]
+pub struct Host {
+    /// The processor's name.
+    pub cpu: String,
+    /// How many of them there are for us.
+    pub cores: usize,
+    /// The operating system's release.
+    pub kernel: String,
+}
+
+impl Host {
+    pub(crate) fn here() -> Self {
+        let read = |path| std::fs::read_to_string(path).unwrap_or_default();
+        let cpuinfo = read("/proc/cpuinfo");
+        let model = cpuinfo.lines().find_map(|line| line.strip_prefix("model name"));
+        Host {
+            cpu: model.map_or("unknown", |m| m.trim_start_matches([' ', '\t', ':'])).to_owned(),
+            cores: std::thread::available_parallelism().map_or(1, usize::from),
+            kernel: read("/proc/sys/kernel/osrelease").trim().to_owned(),
+        }
+    }
+}
+
+impl Report {
+    /// One JSON object.
+    #[must_use]
+    pub fn json(&self) -> String {
+        // numbers and texts only: nothing in it can fail to be JSON
+        serde_json::to_string_pretty(self).unwrap_or_default()
+    }
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Codec { peek_1500_ns, decode_1500_ns, encode_1500_ns, decode_allocs, .. } = self.codec;
+        writeln!(f, "{} ({} cores, Linux {})\n", self.host.cpu, self.host.cores, self.host.kernel)?;
+        writeln!(f, "RICindication, 1500 octets")?;
+        writeln!(f, "  peek                          {peek_1500_ns:8.1} ns")?;
+        writeln!(f, "  decode                        {decode_1500_ns:8.1} ns")?;
+        writeln!(f, "  encode into a used buffer     {encode_1500_ns:8.1} ns")?;
+        writeln!(f, "  allocations, decode + encode  {decode_allocs:8}")?;
+        writeln!(f, "KPM v3.00 indication, format 3, 32 UEs x 8 measurements, every value visited")?;
+        writeln!(f, "  one list of measurements      {:8.0} ns", self.codec.kpm_f3_32x8_decode_ns)?;
+        writeln!(f, "  a list of its own for each UE {:8.0} ns", self.codec.kpm_f3_32x8_distinct_decode_ns)?;
+        writeln!(f, "\nRelay from nodes to one xApp over loopback TCP, beside a bare mover of the same frames")?;
+        writeln!(
+            f,
+            "  {:>5} {:>8} {:>6} {:>11} {:>5} {:>11} {:>11} {:>6} {:>8} {:>8} {:>10} {:>10}",
+            "nodes",
+            "period",
+            "octets",
+            "indications",
+            "lost",
+            "RIC us/ind",
+            "mover us",
+            "ratio",
+            "p50 us",
+            "p99 us",
+            "mover p50",
+            "mover p99"
+        )?;
+        for row in &self.relay {
+            writeln!(
+                f,
+                "  {:>5} {:>5.1} ms {:>6} {:>11} {:>5} {:>11.2} {:>11.2} {:>6.2} {:>8.0} {:>8.0} {:>10.0} {:>10.0}",
+                row.nodes,
+                row.period_ms,
+                row.payload_bytes,
+                row.indications,
+                row.lost,
+                row.ric_cpu_us,
+                row.mover_cpu_us,
+                row.ratio,
+                row.p50_us,
+                row.p99_us,
+                row.mover_p50_us,
+                row.mover_p99_us
+            )?;
+        }
+        let mib = self.idle.rss_bytes as f64 / f64::from(1 << 20);
+        writeln!(f, "\nRIC with {} idle nodes: {mib:.1} MiB resident", self.idle.nodes)
+    }
+}

@@ -1,0 +1,49 @@
+//! `ferric bench`
+
+use ::bench::Effort;
+
+/// Measure.
+#[derive(clap::Args)]
+pub struct Args {
+    #[command(subcommand)]
+    which: Which,
+}
+
+#[derive(clap::Subcommand)]
+enum Which {
+    /// The codecs, the RIC as a relay against a program that only moves the same bytes, and the memory of idle nodes.
+    /// Takes about two minutes.
+    E2 {
+        /// Print one JSON object.
+        #[arg(long)]
+        json: bool,
+        /// Repetitions of each row of the relay's table; the median is given.
+        #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u16).range(1..=99))]
+        repetitions: u16,
+        /// Seconds of each repetition.
+        #[arg(long, value_name = "S", default_value_t = 2.0)]
+        seconds: f64,
+    },
+    /// The mover that the relay is measured against.
+    #[command(hide = true)]
+    Mover,
+}
+
+pub fn run(args: &Args) -> anyhow::Result<()> {
+    match args.which {
+        Which::E2 { json, repetitions, seconds } => {
+            let report = ::bench::e2(Effort {
+                repetitions: repetitions.into(),
+                seconds: seconds.clamp(0.1, 60.0),
+                ..Effort::default()
+            })?;
+            if json {
+                println!("{}", report.json());
+            } else {
+                print!("{report}");
+            }
+            Ok(())
+        }
+        Which::Mover => ::bench::mover(),
+    }
+}

@@ -1,0 +1,120 @@
+//! `ferric decode`
+
+use std::io::Read;
+use std::path::Path;
+
+use anyhow::{Context, bail};
+use e2ap::Version;
+use per::Gather;
+
+use crate::json;
+
+/// Turn E2AP or E2SM bytes into JSON.
+///
+/// On bytes that are not what they are taken for, says which IE is at fault and at which bit, and fails.
+#[derive(clap::Args)]
+pub struct Args {
+    /// What the bytes are: `e2ap` (finds the version), `e2ap-v01.00`, `e2ap-v01.01`, `e2ap-v02.03`, `e2ap-v03.01`, or an
+    /// E2SM type such as `kpm-v03.00:E2SM-KPM-IndicationMessage`; `list` prints them all.
+    #[arg(long = "type", value_name = "TYPE", default_value = "e2ap")]
+    ty: String,
+    /// Hexadecimal digits; a file that holds such digits or the bytes themselves; or `-` for standard input.
+    #[arg(value_name = "HEX|FILE|-", required_unless_present_any = ["list"])]
+    input: Option<String>,
+    /// Print the known types and end.
+    #[arg(long)]
+    list: bool,
+}
+
+pub fn run(args: &Args) -> anyhow::Result<()> {
+    if args.list || args.ty == "list" {
+        for version in Version::ALL {
+            println!("e2ap-v{:0>5}", version.name());
+        }
+        e2sm::registry::types().for_each(|(module, name)| println!("{module}:{name}"));
+        return Ok(());
+    }
+    let bytes = bytes(args.input.as_deref().unwrap_or("-"))?;
+    let value = match args.ty.strip_prefix("e2ap") {
+        Some("") => e2ap(&bytes, None)?,
+        Some(rest) if rest.starts_with('-') => e2ap(&bytes, Some(rest.trim_start_matches('-').parse()?))?,
+        _ => {
+            let value = e2sm::registry::decode(&args.ty, &bytes).with_context(|| format!("not a {}", args.ty))?;
+            json::of(&*value)
+        }
+    };
+    println!("{value:#}");
+    Ok(())
+}
+
+fn e2ap(bytes: &[u8], version: Option<Version>) -> anyhow::Result<serde_json::Value> {
+    // Newer versions read what older ones wrote only by luck: a setup tells, else the one that most nodes speak.
+    let order = match version.or_else(|| Version::of_setup(bytes)) {
+        Some(version) => vec![version],
+        None => vec![Version::V2_03, Version::V3_01, Version::V1_01, Version::V1_00],
+    };
+    let mut first = None;
+    for version in order {
+        let gather = Gather::new();
+        match e2ap::decode(bytes, version, &gather) {
+            Ok(decoded) => {
+                let mut value = serde_json::Map::new();
+                value.insert("e2ap".into(), version.name().into());
+                if let serde_json::Value::Object(pdu) = json::of(&decoded.pdu) {
+                    value.extend(pdu);
+                }
+                if !decoded.unknown.is_empty() {
+                    let unknown = decoded.unknown.iter().map(|ie| {
+                        serde_json::json!({
+                            "id": ie.id.0,
+                            "criticality": format!("{:?}", ie.criticality),
+                            "value": json::hex(ie.value.iter()),
+                        })
+                    });
+                    value.insert("unknown_ies".into(), unknown.collect());
+                }
+                return Ok(value.into());
+            }
+            Err(error) => drop(first.get_or_insert((version, error))),
+        }
+    }
+    match first {
+        Some((version, error)) => Err(anyhow::Error::new(error).context(format!("not E2AP v{version}"))),
+        None => bail!("no version to try"),
+    }
+}
+
+/// The bytes that the argument means.
+fn bytes(input: &str) -> anyhow::Result<Vec<u8>> {
+    let content = if input == "-" {
+        let mut content = Vec::new();
+        std::io::stdin().read_to_end(&mut content).context("cannot read standard input")?;
+        content
+    } else if Path::new(input).exists() {
+        std::fs::read(input).with_context(|| format!("cannot read {input}"))?
+    } else {
+        return unhex(input.as_bytes()).with_context(|| {
+            format!("`{}` is neither a file nor an even number of hexadecimal digits", shortened(input))
+        });
+    };
+    if content.is_empty() {
+        bail!("nothing to decode: the input is empty");
+    }
+    Ok(unhex(&content).unwrap_or(content))
+}
+
+fn shortened(text: &str) -> String {
+    text.chars().take(32).collect::<String>() + if text.chars().nth(32).is_some() { "…" } else { "" }
+}
+
+/// Hexadecimal digits, white space and `0x` ignored, as bytes.
+fn unhex(text: &[u8]) -> Option<Vec<u8>> {
+    let text = text.strip_prefix(b"0x").unwrap_or(text);
+    let digits: Option<Vec<u8>> = text
+        .iter()
+        .filter(|c| !c.is_ascii_whitespace())
+        .map(|c| char::from(*c).to_digit(16).map(|digit| digit as u8))
+        .collect();
+    let digits = digits.filter(|digits| !digits.is_empty() && digits.len() % 2 == 0)?;
+    Some(digits.chunks(2).map(|pair| pair[0] << 4 | pair[1]).collect())
+}

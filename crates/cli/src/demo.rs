@@ -1,0 +1,53 @@
+//! `ferric demo`
+
+use std::thread;
+
+use ::ran::{Ran, RanConfig};
+use ::ric::RicConfig;
+use anyhow::{Context, anyhow};
+use ferric::link::Address;
+
+use crate::xapp::kpm;
+
+/// Show it all in one: a RIC, an emulated gNB with 32 UEs, and an xApp that reads its KPIs. On free ports of this
+/// host; needs no rights and no other program.
+#[derive(clap::Args)]
+pub struct Args {
+    /// End after that many seconds; else at Ctrl-C.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    seconds: Option<u32>,
+}
+
+pub fn run(args: &Args) -> anyhow::Result<()> {
+    let any_port = || Address::Tcp { host: "127.0.0.1".into(), port: 0 };
+    let mut config = RicConfig::default();
+    config.server.e2 = vec![any_port()];
+    config.server.xapp = Some(any_port());
+    let mut ric = ::ric::bind(config)?;
+    let e2 = ric.e2_addresses().next().cloned().context("the RIC listens on no address")?;
+    let xapp = ric.xapp_address().cloned().context("the RIC awaits no xApps")?;
+    let ran = RanConfig { rics: vec![e2], ..RanConfig::default() };
+
+    let ric_stop = ric.stop();
+    let ric = thread::Builder::new().name("ric".into()).spawn(move || ric.run())?;
+    // an emulated RAN is made where it runs
+    let (sender, receiver) = std::sync::mpsc::channel();
+    let ran = thread::Builder::new().name("ran".into()).spawn(move || {
+        let mut ran = Ran::new(ran)?;
+        let _ = sender.send(ran.stop());
+        ran.run()
+    })?;
+    let ran_stop = receiver.recv();
+
+    let shown = kpm::Args { ric: xapp, period_ms: 500, seconds: args.seconds, ..kpm::Args::default() };
+    let result = kpm::run(&shown);
+
+    ric_stop.stop();
+    if let Ok(stop) = ran_stop {
+        stop.stop();
+    }
+    for (name, thread) in [("RIC", ric), ("RAN", ran)] {
+        thread.join().map_err(|_| anyhow!("the {name} failed"))??;
+    }
+    result
+}

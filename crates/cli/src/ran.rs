@@ -1,0 +1,51 @@
+//! `ferric ran`
+
+use ::ran::{Ran, RanConfig};
+use ferric::link::Address;
+
+use crate::signals;
+
+/// Run emulated E2 nodes, until Ctrl-C: base stations whose load, CQI, PRB use and throughput move together.
+#[derive(clap::Args)]
+pub struct Args {
+    /// The RIC to connect to; several times for several RICs. [default: tcp://127.0.0.1:36421]
+    #[arg(long, value_name = "URL")]
+    ric: Vec<Address>,
+    /// How many nodes.
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=4096))]
+    nodes: u16,
+    /// How many UEs each node serves.
+    #[arg(long, value_name = "N", default_value_t = 32, value_parser = clap::value_parser!(u16).range(0..=1024))]
+    ues: u16,
+    /// Milliseconds of the model's step.
+    #[arg(long, value_name = "P", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    period_ms: u32,
+    /// Seed of all chance: the same seed, the same RAN.
+    #[arg(long, value_name = "S", default_value_t = 1)]
+    seed: u64,
+    /// The version of E2AP that the nodes speak: 1.01, 2.03 or 3.01.
+    #[arg(long, value_name = "VERSION", default_value = "2.03")]
+    e2ap: e2ap::Version,
+    /// The revision of KPM that the nodes speak: 2.01, 2.03, 3.00 or 4.00.
+    #[arg(long, value_name = "REVISION", default_value = "3.00")]
+    kpm: e2sm::kpm::Revision,
+}
+
+pub fn run(args: &Args) -> anyhow::Result<()> {
+    let mut config = RanConfig {
+        nodes: args.nodes,
+        ues: args.ues,
+        step_ms: args.period_ms,
+        seed: args.seed,
+        e2ap_version: args.e2ap,
+        kpm_revision: args.kpm,
+        ..RanConfig::default()
+    };
+    if !args.ric.is_empty() {
+        config.rics.clone_from(&args.ric);
+    }
+    let mut ran = Ran::new(config)?;
+    signals::stop_on_signal(vec![ran.stop()])?;
+    ran.run()?;
+    Ok(())
+}

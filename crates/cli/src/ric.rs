@@ -1,0 +1,59 @@
+//! `ferric ric`
+
+use std::path::PathBuf;
+
+use ::ric::RicConfig;
+use anyhow::Context;
+use ferric::link::Address;
+use tracing::info;
+
+use crate::signals;
+
+/// Run a near-RT RIC: E2 nodes on one side, xApps on the other, until Ctrl-C.
+#[derive(clap::Args)]
+pub struct Args {
+    /// A configuration file in TOML. Options given here go before it.
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// Where to await E2 nodes: tcp://HOST:PORT, sctp://HOST:PORT, unix:PATH. May be given several times.
+    /// [default: tcp://127.0.0.1:36421]
+    #[arg(long, value_name = "URL")]
+    e2: Vec<Address>,
+    /// Where to await xApps. [default: tcp://127.0.0.1:36423]
+    #[arg(long, value_name = "URL")]
+    xapp: Option<Address>,
+}
+
+pub fn run(args: &Args) -> anyhow::Result<()> {
+    let mut config = match &args.config {
+        Some(path) => {
+            let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
+            RicConfig::from_toml(&text).with_context(|| format!("{}", path.display()))?
+        }
+        None => RicConfig::default(),
+    };
+    if !args.e2.is_empty() {
+        config.server.e2.clone_from(&args.e2);
+    }
+    if args.xapp.is_some() {
+        config.server.xapp.clone_from(&args.xapp);
+    }
+    let mut server = ::ric::bind(config)?;
+    signals::stop_on_signal(vec![server.stop()])?;
+    // for scripts that let the system choose the ports
+    for address in server.e2_addresses() {
+        println!("e2={address}");
+    }
+    if let Some(address) = server.xapp_address() {
+        println!("xapp={address}");
+    }
+    server.run()?;
+    let counters = server.counters();
+    info!(
+        indications = counters.indications,
+        deliveries = counters.deliveries,
+        dropped = counters.dropped_reports,
+        "ends"
+    );
+    Ok(())
+}

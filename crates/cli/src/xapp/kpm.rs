@@ -1,0 +1,359 @@
+//! `ferric xapp kpm`: the KPM xApp.
+
+use std::collections::{BTreeMap, HashMap};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use anyhow::Context;
+use e2ap::{RanFunctionId, RicActionId, RicActionType};
+use e2sm::Arena;
+use e2sm::common::UeId;
+use e2sm::kpm::{
+    Detection, EveryUe, IndicationHeader, IndicationHeaderFormats, IndicationMessage, MeasurementType,
+    RanFunctionDefinition, Revision, Scope, Wish, WishedMeasurement, dictionary,
+};
+use ferric::e2::xapp::{FunctionInfo, NodeInfo};
+use ferric::e2::{Action, NodeId, SubscriptionId, SubscriptionSpec, Ticket};
+use ferric::link::Address;
+use ferric::xapp::{Commands, Indication, Xapp, XappEvent};
+use per::Gather;
+use tracing::{info, warn};
+
+use super::table::Table;
+use crate::percentiles::Percentiles;
+use crate::signals;
+
+/// Read the KPIs of every UE of every node, and show them as a table.
+///
+/// The report style is chosen by what each node offers. Ends with a line `indications=… lost=… p50_us=… p99_us=…`: the
+/// times are from the end of the measured period, by the node's clock, to the xApp's reading of it.
+#[derive(Clone, clap::Args)]
+pub struct Args {
+    /// The RIC's address for xApps.
+    #[arg(long, value_name = "URL", default_value = "tcp://127.0.0.1:36423")]
+    pub ric: Address,
+    /// Milliseconds from report to report.
+    #[arg(long, value_name = "P", default_value_t = 1000, value_parser = clap::value_parser!(u32).range(1..))]
+    pub period_ms: u32,
+    /// A measurement to ask for, by its name in TS 28.552; several times for several. [default: what a node offers of
+    /// throughput, delay, PRB use and channel quality]
+    #[arg(long = "measurement", value_name = "NAME")]
+    pub measurements: Vec<String>,
+    /// Ask for the whole cell's measurements in place of each UE's.
+    #[arg(long)]
+    pub cell: bool,
+    /// The revision of KPM that all nodes speak, whatever they register: 2.01, 2.03, 3.00 or 4.00.
+    #[arg(long, value_name = "REVISION")]
+    pub kpm: Option<Revision>,
+    /// End after that many seconds; else at Ctrl-C.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub seconds: Option<u32>,
+    /// Print one JSON object a report, and no table.
+    #[arg(long)]
+    pub json: bool,
+}
+
+impl Default for Args {
+    fn default() -> Self {
+        Args {
+            ric: Address::Tcp { host: "127.0.0.1".into(), port: ferric::server::DEFAULT_XAPP_PORT },
+            period_ms: 1000,
+            measurements: Vec::new(),
+            cell: false,
+            kpm: None,
+            seconds: None,
+            json: false,
+        }
+    }
+}
+
+/// Asked for where nothing else is, as far as a node offers it.
+const USUAL: &[&str] = &[
+    "DRB.UEThpDl",
+    "DRB.UEThpUl",
+    "DRB.RlcSduDelayDl",
+    "DRB.PdcpSduVolumeDL",
+    "DRB.PdcpSduVolumeUL",
+    "RRU.PrbTotDl",
+    "RRU.PrbTotUl",
+    "CQI",
+];
+
+pub fn run(args: &Args) -> anyhow::Result<()> {
+    let mut xapp = Xapp::connect(&args.ric, "ferric-kpm", ferric::xapp::XappConfig::default())
+        .with_context(|| format!("cannot use the RIC at {}; is `ferric ric` running?", args.ric))?;
+    let stop = xapp.stop();
+    signals::stop_on_signal(vec![stop.clone()])?;
+    info!(ric = %xapp.ric_id(), "connected");
+
+    let end = args.seconds.map(|seconds| Instant::now() + Duration::from_secs(seconds.into()));
+    let mut app = App::new(args.clone());
+    let mut shown = Instant::now();
+    let mut lost = Ok(());
+    while !stop.is_stopped() && end.is_none_or(|end| Instant::now() < end) {
+        let patience = Duration::from_millis(200);
+        let patience = end.map_or(patience, |end| patience.min(end.saturating_duration_since(Instant::now())));
+        lost = xapp.turn(Some(patience), |event, ric| app.handle(event, ric));
+        if lost.is_err() {
+            break;
+        }
+        if !args.json && app.news && shown.elapsed() >= Duration::from_millis(200) {
+            shown = Instant::now();
+            app.news = false;
+            app.show()?;
+        }
+    }
+    println!("{}", app.summary());
+    lost.context("the RIC is gone")
+}
+
+/// What was subscribed to, and how to read what it brings.
+struct Source {
+    node: NodeId,
+    node_name: String,
+    detection: Detection,
+    /// The action definition's bytes: it names values that a node does not name.
+    action: Vec<u8>,
+    next_sn: Option<u16>,
+}
+
+struct App {
+    args: Args,
+    asked: HashMap<Ticket, Source>,
+    sources: BTreeMap<SubscriptionId, Source>,
+    table: Table,
+    arena: Arena,
+    started: Instant,
+    indications: u64,
+    lost: u64,
+    latency: Percentiles,
+    news: bool,
+}
+
+impl App {
+    fn new(args: Args) -> Self {
+        App {
+            args,
+            asked: HashMap::new(),
+            sources: BTreeMap::new(),
+            table: Table::new(),
+            arena: Arena::new(),
+            started: Instant::now(),
+            indications: 0,
+            lost: 0,
+            latency: Percentiles::default(),
+            news: false,
+        }
+    }
+
+    fn handle(&mut self, event: XappEvent<'_>, ric: &mut Commands<'_>) {
+        match event {
+            XappEvent::NodeUp(node) => self.node_up(node, ric),
+            XappEvent::NodeLost(node) => {
+                warn!(node = %node.global_id, "node is lost");
+                self.sources.retain(|_, source| source.node != node.id);
+                self.table.remove(&node.global_id.to_string());
+            }
+            XappEvent::Subscribed { ticket, subscription, .. } => {
+                if let Some(source) = self.asked.remove(&ticket) {
+                    info!(node = source.node_name, "subscribed");
+                    self.sources.insert(subscription, source);
+                }
+            }
+            XappEvent::SubscribeFailed { ticket, failure } => {
+                if let Some(source) = self.asked.remove(&ticket) {
+                    warn!(node = source.node_name, ?failure, "cannot subscribe");
+                }
+            }
+            XappEvent::SubscriptionEnded { subscription, end } => {
+                if let Some(source) = self.sources.remove(&subscription) {
+                    warn!(node = source.node_name, ?end, "the subscription ended");
+                }
+            }
+            XappEvent::Indication(indication) => self.indication(&indication),
+            XappEvent::Dropped(reports) => warn!(reports, "we read too slowly: the RIC dropped reports"),
+            XappEvent::Controlled { .. } => {}
+        }
+    }
+
+    fn node_up(&mut self, node: &NodeInfo, ric: &mut Commands<'_>) {
+        let name = node.global_id.to_string();
+        info!(node = name, functions = node.functions.len(), "node is up");
+        for function in &node.functions {
+            if let Err(error) = self.subscribe(node, &name, function, ric) {
+                warn!(node = name, function = function.id.0, "{error:#}");
+            }
+        }
+    }
+
+    /// Subscribes to a KPM function; others are passed over.
+    fn subscribe(
+        &mut self,
+        node: &NodeInfo,
+        name: &str,
+        function: &FunctionInfo,
+        ric: &mut Commands<'_>,
+    ) -> anyhow::Result<()> {
+        let detected = Detection::of_function(&function.oid, function.revision.0, &function.definition);
+        let detection = match (self.args.kpm, detected) {
+            (_, Err(e2sm::Error::UnknownOid)) => return Ok(()), // another model
+            (Some(revision), _) => Detection::configured(revision),
+            (None, detected) => detected.context("cannot tell its KPM revision; say it by --kpm")?,
+        };
+        info!(node = name, function = function.id.0, "{detection}");
+        let arena = Arena::new();
+        let definition = RanFunctionDefinition::decode(&function.definition, detection.revision, &arena)?;
+        let offered = |wanted: &str| {
+            let styles = definition.ric_report_style_list.iter().flat_map(|styles| styles.iter());
+            styles.flat_map(|s| s.meas_info_action_list.iter()).any(|item| item.meas_name.0.as_str() == wanted)
+        };
+        let wanted: Vec<&str> = match self.args.measurements.as_slice() {
+            [] => USUAL.iter().copied().filter(|name| offered(name)).collect(),
+            names => names.iter().map(String::as_str).collect(),
+        };
+        let wanted: Vec<_> = wanted.into_iter().map(WishedMeasurement::named).collect();
+        let wish = |scope| Wish {
+            measurements: &wanted,
+            granularity_period_ms: self.args.period_ms,
+            reporting_period_ms: self.args.period_ms,
+            scope,
+        };
+        let plan = if self.args.cell {
+            wish(Scope::Node).plan(&definition, detection.revision)
+        } else {
+            // a node that cannot tell its UEs apart still has the cell to tell of
+            let every_ue = wish(Scope::EveryUe(EveryUe::default())).plan(&definition, detection.revision);
+            every_ue.or_else(|_| wish(Scope::Node).plan(&definition, detection.revision))
+        };
+        let plan = plan.context("cannot ask for these measurements")?;
+        let (mut trigger, mut action) = (Vec::new(), Vec::new());
+        plan.trigger.encode(detection.revision, &mut trigger)?;
+        plan.action.encode(detection.revision, &mut action)?;
+        let spec = SubscriptionSpec {
+            event_trigger: trigger,
+            actions: vec![Action {
+                id: RicActionId(1),
+                kind: RicActionType::Report,
+                definition: Some(action.clone()),
+                subsequent: None,
+            }],
+        };
+        let ticket = ric.subscribe(node.id, RanFunctionId(function.id.0), spec);
+        let source = Source { node: node.id, node_name: name.to_owned(), detection, action, next_sn: None };
+        self.asked.insert(ticket, source);
+        Ok(())
+    }
+
+    fn indication(&mut self, indication: &Indication<'_>) {
+        let received = SystemTime::now();
+        let Some(source) = self.sources.get_mut(&indication.subscription) else { return };
+        let gather = Gather::new();
+        let full; // an indication in fragments is gathered
+        let (header, message, sn) = match indication.peek() {
+            Some(peeked) => (peeked.header, peeked.message, peeked.sn),
+            None => match indication.decode(&gather) {
+                Ok(decoded) => {
+                    let sn = decoded.sn;
+                    full = (decoded.header.to_cow().into_owned(), decoded.message.to_cow().into_owned());
+                    (&full.0[..], &full.1[..], sn)
+                }
+                Err(error) => return warn!(node = source.node_name, %error, "an indication cannot be read"),
+            },
+        };
+        self.indications += 1;
+        if let Some(sn) = sn {
+            self.lost += source.next_sn.map_or(0, |expected| u64::from(sn.0.wrapping_sub(expected)));
+            source.next_sn = Some(sn.0.wrapping_add(1));
+        }
+        let narrowed = source.detection.with_header(header);
+        if narrowed != source.detection {
+            info!(node = source.node_name, "{narrowed}");
+            source.detection = narrowed;
+        }
+        self.arena.reset();
+        let revision = source.detection.revision;
+        match IndicationHeader::decode(header, revision) {
+            Ok(IndicationHeader { formats: IndicationHeaderFormats::Format1(header), .. }) => {
+                let period = Duration::from_millis(self.args.period_ms.into());
+                if let Some(collected) =
+                    since_1900(header.collet_start_time.value(), header.collet_start_time.octets().len())
+                    && let Ok(since) = received.duration_since(UNIX_EPOCH)
+                    && let Some(latency) = since.checked_sub(collected + period)
+                {
+                    self.latency.add(u64::try_from(latency.as_micros()).unwrap_or(u64::MAX));
+                }
+            }
+            Err(error) => warn!(node = source.node_name, %error, "an indication header cannot be read"),
+        }
+        let action = e2sm::kpm::ActionDefinition::decode(&source.action, revision, &self.arena).ok();
+        let message = match IndicationMessage::decode(message, revision, &self.arena) {
+            Ok(message) => message,
+            Err(error) => return warn!(node = source.node_name, %error, "an indication message cannot be read"),
+        };
+        let mut ues: BTreeMap<String, serde_json::Map<String, serde_json::Value>> = BTreeMap::new();
+        for row in message.rows(action.as_ref()) {
+            let measurement = match row.measurement {
+                Some(MeasurementType::MeasName(name)) => name.0.as_str().to_owned(),
+                Some(MeasurementType::MeasId(id)) => format!("#{}", id.0),
+                None => "?".to_owned(),
+            };
+            let ue = row.ue.map_or("cell".to_owned(), ue_name);
+            if self.args.json {
+                let value = row.value.number().map_or(serde_json::Value::Null, Into::into);
+                ues.entry(ue).or_default().insert(measurement, value);
+            } else {
+                self.table.set(&source.node_name, &ue, &with_unit(&measurement), row.value.number());
+            }
+        }
+        if self.args.json {
+            println!("{}", serde_json::json!({ "node": source.node_name, "sn": sn.map(|sn| sn.0), "values": ues }));
+        }
+        self.news = true;
+    }
+
+    fn show(&self) -> std::io::Result<()> {
+        let [p50, p99] = self.latency.at([50, 99]);
+        self.table.show(&format!(
+            "t={:.1}s indications={} lost={} p50_us={p50} p99_us={p99}",
+            self.started.elapsed().as_secs_f64(),
+            self.indications,
+            self.lost
+        ))
+    }
+
+    fn summary(&self) -> String {
+        let [p50, p99] = self.latency.at([50, 99]);
+        format!("indications={} lost={} p50_us={p50} p99_us={p99}", self.indications, self.lost)
+    }
+}
+
+/// A measurement's name with its unit, where the dictionary knows one.
+fn with_unit(name: &str) -> String {
+    match dictionary::find(name) {
+        Some(entry) if !entry.unit.is_empty() => format!("{name}[{}]", entry.unit),
+        _ => name.to_owned(),
+    }
+}
+
+/// A UE as people call it: by the first id that its UEID has.
+fn ue_name(ue: &UeId<'_>) -> String {
+    match ue {
+        UeId::Gnb(id) => format!("amf-{}", id.amf_ue_ngap_id.0),
+        UeId::GnbDu(id) => format!("f1ap-{}", id.gnb_cu_ue_f1ap_id.0),
+        UeId::GnbCuUp(id) => format!("e1ap-{}", id.gnb_cu_cp_ue_e1ap_id.0),
+        UeId::NgEnb(id) => format!("amf-{}", id.amf_ue_ngap_id.0),
+        UeId::NgEnbDu(id) => format!("w1ap-{}", id.ng_enb_cu_ue_w1ap_id.0),
+        UeId::EnGnb(id) => format!("x2ap-{}", id.m_enb_ue_x2ap_id.0),
+        UeId::Enb(id) => format!("s1ap-{}", id.mme_ue_s1ap_id.0),
+    }
+}
+
+/// Time since 1970 of an NTP time stamp (RFC 5905): seconds since 1900, in eight octets with a fraction behind.
+fn since_1900(value: u64, octets: usize) -> Option<Duration> {
+    const SECONDS_1900_TO_1970: u64 = 2_208_988_800;
+    if octets != 8 {
+        return None; // whole seconds are no measure of latency
+    }
+    let seconds = (value >> 32).checked_sub(SECONDS_1900_TO_1970)?;
+    let nanos = ((value & 0xFFFF_FFFF) * 1_000_000_000) >> 32;
+    Some(Duration::new(seconds, nanos as u32)) // below 10^9
+}

@@ -1,0 +1,113 @@
+//! `ferric xapp ping`: a control to each node's hw function, and the indication that answers it.
+
+use std::collections::HashMap;
+use std::time::{Duration, Instant};
+
+use anyhow::Context;
+use e2ap::{RanFunctionId, RicActionId, RicActionType};
+use e2sm::hw;
+use ferric::e2::{Action, NodeId, SubscriptionSpec};
+use ferric::link::Address;
+use ferric::xapp::{Xapp, XappConfig, XappEvent};
+use tracing::{info, warn};
+
+use crate::percentiles::Percentiles;
+use crate::signals;
+
+/// Measure the time from a control to the indication that answers it, with every node that offers the ping.
+///
+/// Ends with a line `pings=… lost=… p50_us=… p99_us=…`.
+#[derive(clap::Args)]
+pub struct Args {
+    /// The RIC's address for xApps.
+    #[arg(long, value_name = "URL", default_value = "tcp://127.0.0.1:36423")]
+    ric: Address,
+    /// Milliseconds from ping to ping.
+    #[arg(long, value_name = "P", default_value_t = 1000, value_parser = clap::value_parser!(u32).range(1..))]
+    period_ms: u32,
+    /// Octets of a ping's message.
+    #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u32).range(8..=1_000_000))]
+    octets: u32,
+    /// End after that many seconds; else at Ctrl-C.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    seconds: Option<u32>,
+    /// Print one JSON object a ping.
+    #[arg(long)]
+    json: bool,
+}
+
+/// A node that is pinged: when its last ping went out, while that is not answered.
+struct Target {
+    name: String,
+    function: RanFunctionId,
+    ready: bool,
+    waiting: Option<(u64, Instant)>,
+}
+
+pub fn run(args: &Args) -> anyhow::Result<()> {
+    let mut xapp = Xapp::connect(&args.ric, "ferric-ping", XappConfig::default())
+        .with_context(|| format!("cannot use the RIC at {}; is `ferric ric` running?", args.ric))?;
+    let stop = xapp.stop();
+    signals::stop_on_signal(vec![stop.clone()])?;
+
+    let period = Duration::from_millis(args.period_ms.into());
+    let end = args.seconds.map(|seconds| Instant::now() + Duration::from_secs(seconds.into()));
+    let mut targets: HashMap<NodeId, Target> = HashMap::new();
+    let (mut sent, mut lost, mut count) = (0u64, 0u64, 0u64);
+    let mut latency = Percentiles::default();
+    let mut message = vec![0; args.octets as usize];
+    let mut next = Instant::now();
+    while !stop.is_stopped() && end.is_none_or(|end| Instant::now() < end) {
+        if Instant::now() >= next {
+            next += period;
+            let mut commands = xapp.commands();
+            for (node, target) in targets.iter_mut().filter(|(_, t)| t.ready) {
+                sent += 1;
+                lost += u64::from(target.waiting.is_some());
+                message[..8].copy_from_slice(&sent.to_be_bytes());
+                commands.control(*node, target.function, &[], &message);
+                target.waiting = Some((sent, Instant::now()));
+            }
+        }
+        let patience = next.saturating_duration_since(Instant::now()).min(Duration::from_millis(200));
+        let turned = xapp.turn(Some(patience), |event, ric| match event {
+            XappEvent::NodeUp(node) => {
+                let name = node.global_id.to_string();
+                let Some(function) = node.functions.iter().find(|f| f.oid == hw::OID) else {
+                    return info!(node = name, "does not offer the ping");
+                };
+                let action =
+                    Action { id: RicActionId(1), kind: RicActionType::Report, definition: None, subsequent: None };
+                let spec = SubscriptionSpec { event_trigger: hw::EVENT_TRIGGER.to_vec(), actions: vec![action] };
+                ric.subscribe(node.id, function.id, spec);
+                targets.insert(node.id, Target { name, function: function.id, ready: false, waiting: None });
+            }
+            XappEvent::NodeLost(node) => drop(targets.remove(&node.id)),
+            // one subscription a node, and its node told by what comes
+            XappEvent::Subscribed { .. } => targets.values_mut().for_each(|target| target.ready = true),
+            XappEvent::SubscribeFailed { failure, .. } => warn!(?failure, "cannot subscribe"),
+            XappEvent::Indication(indication) => {
+                let Some(target) = targets.get_mut(&indication.node) else { return };
+                let number = indication.peek().and_then(|p| p.message.first_chunk().copied()).map(u64::from_be_bytes);
+                if let Some((expected, since)) = target.waiting
+                    && number == Some(expected)
+                {
+                    target.waiting = None;
+                    count += 1;
+                    let us = u64::try_from(since.elapsed().as_micros()).unwrap_or(u64::MAX);
+                    latency.add(us);
+                    if args.json {
+                        println!("{}", serde_json::json!({ "node": target.name, "ping": expected, "rtt_us": us }));
+                    } else {
+                        println!("node={} ping={expected} rtt_us={us}", target.name);
+                    }
+                }
+            }
+            _ => {}
+        });
+        turned.context("the RIC is gone")?;
+    }
+    let [p50, p99] = latency.at([50, 99]);
+    println!("pings={count} lost={lost} p50_us={p50} p99_us={p99}");
+    Ok(())
+}
