@@ -89,7 +89,8 @@ impl Describe for PrintableString<'_> {
 }
 
 impl<'a, S: Store<'a>> DecodeSized<'a, S> for PrintableString<'a> {
-    #[inline]
+    // the bounds are known where it is called: there, most of it goes away
+    #[inline(always)]
     fn decode_sized(reader: &mut Reader<'a, S>, size: Size, _: Option<&Self>) -> Result<Self, Error> {
         let at = reader.position();
         let octets = decode_octets(reader, size, is_bit_field)?;
@@ -114,7 +115,7 @@ fn is_bit_field(bounds: Size) -> bool {
 
 #[inline]
 fn ascii(octets: &[u8]) -> Option<&str> {
-    if octets.is_ascii() { core::str::from_utf8(octets).ok() } else { None }
+    core::str::from_utf8(octets).ok().filter(|text| text.is_ascii())
 }
 
 impl<'a, S: Store<'a>> Decode<'a, S> for PrintableString<'a> {
