@@ -163,7 +163,12 @@ impl<'a, S: Store<'a>> Decode<'a, S> for LabelInfoList<'a> {
 }
 
 impl Encode for LabelInfoList<'_> {
+    #[inline]
     fn encode(&self, writer: &mut Writer<'_>) -> Result<(), Error> {
+        if core::ptr::eq(&raw const **self, &raw const NO_LABEL[..]) {
+            writer.octets(&NO_LABEL_OCTETS);
+            return Ok(());
+        }
         self.0.encode_sized(writer, SIZE).map_err(|error| error.within("LabelInfoList"))
     }
 }
@@ -188,8 +193,12 @@ mod tests {
     #[test]
     fn the_short_way_writes_what_it_reads() {
         let mut out = Vec::new();
-        per::encode(&LabelInfoList::NO_LABEL, 2, &mut out).unwrap();
-        assert_eq!(out, NO_LABEL_OCTETS);
+        let elsewhere = LabelInfoList(List::from(NO_LABEL.to_vec()));
+        for list in [LabelInfoList::NO_LABEL, elsewhere] {
+            out.clear();
+            per::encode(&list, 2, &mut out).unwrap();
+            assert_eq!(out, NO_LABEL_OCTETS);
+        }
         let long: List<'_, LabelInfoItem> = per::decode(&out, 2).unwrap();
         let short: LabelInfoList<'_> = per::decode(&out, 2).unwrap();
         assert_eq!(long, short.0);
