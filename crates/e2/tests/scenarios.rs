@@ -1,0 +1,89 @@
+//! Scenarios: small files of what happens and what comes of it.
+//!
+//! A file's first line names the machine under test and its configuration: `ric max-nodes=1`, `agent fns=2 v=1.01`. A
+//! line that begins with `>` is something that happens; the lines up to the next one are all that comes of it: `a < …`
+//! is a PDU to the peer `a`, `! …` news or a line in the log, `a closed: …` an association that is closed, `= …` an
+//! answer to `> state`. A line that begins with `#` is a remark. PDUs are written as `tests/support/short.rs` has them.
+//!
+//! `FERRIC_BLESS=1 cargo test -p ferric-e2 --test scenarios` writes what comes into the files: read the difference.
+
+mod support;
+
+use std::fmt::Write;
+use std::path::Path;
+
+use support::agent_world::AgentWorld;
+use support::ric_world::RicWorld;
+use support::short::Args;
+
+enum World {
+    Ric(Box<RicWorld>),
+    Agent(Box<AgentWorld>),
+}
+
+impl World {
+    fn new(line: &str) -> Self {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let args = Args::new(&words[1..]);
+        match words[0] {
+            "ric" => World::Ric(Box::new(RicWorld::new(&args))),
+            "agent" => World::Agent(Box::new(AgentWorld::new(&args))),
+            other => panic!("no machine is called {other}"),
+        }
+    }
+
+    fn input(&mut self, line: &str) -> Vec<String> {
+        match self {
+            World::Ric(world) => world.input(line),
+            World::Agent(world) => world.input(line),
+        }
+    }
+}
+
+/// The file with what really comes of what happens in it.
+fn replay(text: &str) -> String {
+    let mut world = None;
+    let mut real = String::new();
+    for line in text.lines() {
+        match line.strip_prefix("> ") {
+            Some(input) => {
+                writeln!(real, "{line}").unwrap();
+                for output in world.as_mut().map_or_else(|| panic!("no machine"), |w: &mut World| w.input(input)) {
+                    writeln!(real, "{output}").unwrap();
+                }
+            }
+            None if line.is_empty() || line.starts_with('#') => writeln!(real, "{line}").unwrap(),
+            None if world.is_none() => {
+                world = Some(World::new(line));
+                writeln!(real, "{line}").unwrap();
+            }
+            None => {} // what is expected: compared as a whole
+        }
+    }
+    real
+}
+
+#[test]
+fn every_scenario_comes_out_as_written() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/scenarios");
+    let mut files: Vec<_> = std::fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    files.sort();
+    assert!(files.len() >= 40, "{} scenarios in {}", files.len(), folder.display());
+    let mut wrong = String::new();
+    for path in files {
+        let written = std::fs::read_to_string(&path).unwrap();
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        let real = std::panic::catch_unwind(|| replay(&written)).unwrap_or_else(|_| panic!("{name}: see above"));
+        if real == written {
+            continue;
+        }
+        if std::env::var_os("FERRIC_BLESS").is_some() {
+            std::fs::write(&path, real).unwrap();
+            continue;
+        }
+        let at = written.lines().zip(real.lines()).take_while(|(a, b)| a == b).count();
+        let line = |text: &str| text.lines().nth(at).unwrap_or("(the end)").to_owned();
+        writeln!(wrong, "{name}:{}\n  written: {}\n  real:    {}", at + 1, line(&written), line(&real)).unwrap();
+    }
+    assert!(wrong.is_empty(), "\n{wrong}");
+}

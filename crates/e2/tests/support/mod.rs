@@ -1,0 +1,7 @@
+//! What the tests of this crate share: short forms of messages, and worlds in virtual time.
+#![allow(dead_code)] // each test uses some of it
+
+pub mod agent_world;
+pub mod random;
+pub mod ric_world;
+pub mod short;

@@ -1,0 +1,362 @@
+//! A controller and an xApp host, and peers whose words a test speaks.
+
+use core::time::Duration;
+use std::collections::BTreeMap;
+
+use e2::xapp::{ControlResult, Message, SubscribeFailure};
+use e2::{
+    Action, AssocId, CloseReason, Consumer, Controller, ControllerConfig, Event, NodeId, Routed, SubscriptionEnd,
+    SubscriptionId, SubscriptionSpec, Ticket, Time, XappClient, XappHost,
+};
+use e2ap::{RicActionId, RicActionType, RicIndicationType, Version};
+
+use super::short::{self, Args};
+
+/// `1500ms`, `5s`.
+pub fn duration(text: &str) -> Duration {
+    match text.strip_suffix("ms") {
+        Some(ms) => Duration::from_millis(ms.parse().unwrap()),
+        None => Duration::from_secs(text.strip_suffix('s').expect("ms or s").parse().unwrap()),
+    }
+}
+
+struct Peer {
+    assoc: AssocId,
+    version: Version,
+}
+
+pub struct RicWorld {
+    pub now: Time,
+    pub controller: Controller,
+    pub host: XappHost,
+    nodes: BTreeMap<String, Peer>,
+    xapps: BTreeMap<String, (AssocId, XappClient)>,
+    next_assoc: u64,
+    next_ticket: u32,
+    out: Vec<String>,
+}
+
+impl RicWorld {
+    /// What the first line of a scenario says, behind `ric`.
+    pub fn new(args: &Args<'_>) -> Self {
+        let mut config = ControllerConfig::default();
+        if let Some(nodes) = args.number("max-nodes") {
+            config.max_nodes = nodes;
+        }
+        if let Some(requests) = args.number("max-requests") {
+            config.max_requests = requests;
+        }
+        if let Some(requests) = args.number("quota") {
+            config.max_requests_per_consumer = requests;
+        }
+        if let Some(octets) = args.number("quota-octets") {
+            config.max_octets_per_consumer = octets;
+        }
+        if let Some(octets) = args.number("max-function-octets") {
+            config.max_function_octets = octets;
+        }
+        if let Some(octets) = args.number("max-pdu-octets") {
+            config.max_pdu_octets = octets;
+        }
+        config.version = args.get("version").map(|text| text.parse().unwrap());
+        RicWorld {
+            now: Time::from_nanos(1_000_000_000),
+            controller: Controller::new(config),
+            host: XappHost::new(),
+            nodes: BTreeMap::new(),
+            xapps: BTreeMap::new(),
+            next_assoc: 1,
+            next_ticket: 0,
+            out: Vec::new(),
+        }
+    }
+
+    /// Does what a line says; gives back what came of it.
+    pub fn input(&mut self, line: &str) -> Vec<String> {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        match words[0] {
+            "wait" => self.wait(duration(words[1])),
+            "state" => {
+                let nodes: Vec<_> =
+                    self.controller.nodes().map(|n| format!("{}={} v{}", n.id.0, n.global_id, n.version)).collect();
+                let (requests, strays) = (self.controller.requests(), self.controller.stray_indications());
+                let xapps = self.host.sessions();
+                self.out
+                    .push(format!("= nodes [{}] requests={requests} strays={strays} xapps={xapps}", nodes.join(", ")));
+            }
+            "reset" => {
+                let args = Args::new(&words[1..]);
+                let result = self.controller.reset(self.now, NodeId(args.number("node").unwrap()), args.cause());
+                self.misuse(result);
+            }
+            name if name.starts_with("iapp") => self.iapp(name, &words[1..]),
+            name if name.starts_with('x') => self.xapp(name, &words[1..]),
+            name => self.node(name, &words[1..]),
+        }
+        self.settle();
+        std::mem::take(&mut self.out)
+    }
+
+    fn misuse(&mut self, result: Result<(), e2::Misuse>) {
+        if let Err(misuse) = result {
+            self.out.push(format!("! misuse: {misuse}"));
+        }
+    }
+
+    fn open(&mut self) -> AssocId {
+        self.next_assoc += 1;
+        AssocId(self.next_assoc)
+    }
+
+    fn node(&mut self, name: &str, words: &[&str]) {
+        match words[0] {
+            "open" => {
+                let version = Args::new(words).get("v").map_or(Version::V2_03, |text| text.parse().unwrap());
+                let assoc = self.open();
+                self.nodes.insert(name.to_owned(), Peer { assoc, version });
+                self.controller.handle_open(self.now, assoc);
+            }
+            "close" => self.controller.handle_close(self.now, self.nodes[name].assoc, CloseReason::Transport),
+            _ => {
+                let peer = self.nodes.get_mut(name).expect("a node opens first");
+                // from now on
+                peer.version = Args::new(words).get("v").map_or(peer.version, |text| text.parse().unwrap());
+                let Peer { assoc, version } = *peer;
+                let pdu = short::bytes(words, version);
+                self.pdu(assoc, &pdu);
+            }
+        }
+    }
+
+    fn pdu(&mut self, assoc: AssocId, pdu: &[u8]) {
+        let Routed::Indication(indication) = self.controller.handle_pdu(self.now, assoc, pdu) else { return };
+        let e2::Indication { node, subscription, action_id, sn, kind, .. } = indication;
+        let gather = Default::default();
+        assert_eq!(indication.decode(&gather).unwrap().action_id, action_id);
+        let consumers = self.controller.consumers(subscription).to_vec();
+        assert!(!consumers.is_empty(), "a subscription that stands has somebody");
+        for consumer in consumers {
+            let what = format!("indication node={} s={} action={}", node.0, subscription.0, action_id.0);
+            let sn = sn.map_or(String::new(), |sn| format!(" sn={}", sn.0));
+            let insert = if kind == RicIndicationType::Insert { " insert" } else { "" };
+            let line = match self.host.assoc(consumer) {
+                Some(assoc) => format!("{} < {what}{sn}{insert}", self.name(assoc)),
+                None => format!("! iapp{} {what}{sn}{insert}", consumer.0),
+            };
+            self.out.push(line);
+        }
+    }
+
+    fn spec(args: &Args<'_>) -> SubscriptionSpec {
+        let kind = match () {
+            () if args.has("insert") => RicActionType::Insert,
+            () if args.has("policy") => RicActionType::Policy,
+            () => RicActionType::Report,
+        };
+        let actions = args.numbers("actions").into_iter().map(|id| Action {
+            id: RicActionId(id),
+            kind,
+            definition: args.has("def").then(|| args.octets("def")),
+            subsequent: args.has("zero").then_some(e2ap::RicSubsequentAction {
+                kind: e2ap::RicSubsequentActionType::Continue,
+                time_to_wait: e2ap::RicTimeToWait::Zero,
+            }),
+        });
+        let event_trigger = match args.number("big") {
+            Some(octets) => vec![0; octets],
+            None => args.octets("trigger"),
+        };
+        SubscriptionSpec { event_trigger, actions: actions.collect() }
+    }
+
+    fn iapp(&mut self, name: &str, words: &[&str]) {
+        let consumer = Consumer(name.trim_start_matches("iapp").parse().unwrap());
+        let args = Args::new(&words[1..]);
+        let node = NodeId(args.number("node").unwrap_or(0));
+        let result = match words[0] {
+            "subscribe" => {
+                self.next_ticket += 1;
+                let (ticket, function) = (Ticket(self.next_ticket), args.function());
+                self.controller.subscribe(self.now, consumer, ticket, node, function, Self::spec(&args))
+            }
+            "unsubscribe" => self.controller.unsubscribe(self.now, consumer, SubscriptionId(args.number("s").unwrap())),
+            "control" => {
+                self.next_ticket += 1;
+                let (header, message) = (args.octets("header"), vec![0; args.number("octets").unwrap_or(0)]);
+                let call = args.get("call").map(short::hex);
+                let (ticket, ack) = (Ticket(self.next_ticket), !args.has("noack"));
+                self.controller.control(
+                    self.now,
+                    consumer,
+                    ticket,
+                    node,
+                    args.function(),
+                    &header,
+                    &message,
+                    call.as_deref(),
+                    ack,
+                )
+            }
+            "held" => {
+                self.out.push(format!("= held {}", self.controller.requests_of(consumer)));
+                Ok(())
+            }
+            other => panic!("no iApp says {other}"),
+        };
+        self.misuse(result);
+    }
+
+    fn xapp(&mut self, name: &str, words: &[&str]) {
+        if words[0] == "open" {
+            let assoc = self.open();
+            self.xapps.insert(name.to_owned(), (assoc, XappClient::new()));
+            return self.host.handle_open(assoc);
+        }
+        let (assoc, client) = self.xapps.get_mut(name).expect("an xApp opens first");
+        let (assoc, args) = (*assoc, Args::new(&words[1..]));
+        let mut pdu = Vec::new();
+        match words[0] {
+            "close" => return self.host.handle_close(self.now, assoc, &mut self.controller),
+            "hello" => match args.number("version") {
+                Some(version) => {
+                    Message::Hello { lowest: version, highest: version, name: name.into() }.encode(&mut pdu);
+                }
+                None => client.hello(name, &mut pdu),
+            },
+            "subscribe" => {
+                let (node, function) = (NodeId(args.number("node").unwrap()), args.function());
+                client.subscribe(node, function, Self::spec(&args), &mut pdu);
+            }
+            "unsubscribe" => client.unsubscribe(SubscriptionId(args.number("s").unwrap()), &mut pdu),
+            "control" => {
+                let (node, function) = (NodeId(args.number("node").unwrap()), args.function());
+                let (header, message) = (args.octets("header"), args.octets("message"));
+                let call = args.get("call").map(short::hex);
+                let ack = !args.has("noack");
+                client.control(node, function, &header, &message, call.as_deref(), ack, &mut pdu);
+            }
+            "welcome" => Message::NodeLost(NodeId(1)).encode(&mut pdu),
+            "hex" => pdu = short::hex(&words[1..].concat()),
+            other => panic!("no xApp says {other}"),
+        }
+        self.host.handle_pdu(self.now, assoc, &pdu, &mut self.controller);
+    }
+
+    fn wait(&mut self, span: Duration) {
+        let end = self.now + span;
+        while let Some(at) = self.controller.poll_timeout().filter(|at| *at <= end) {
+            assert!(at >= self.now, "a deadline that has passed was dealt with");
+            self.now = at;
+            self.controller.handle_timeout(at);
+            self.settle();
+        }
+        self.now = end;
+    }
+
+    fn name(&self, assoc: AssocId) -> &str {
+        let nodes = self.nodes.iter().map(|(name, peer)| (name, peer.assoc));
+        let xapps = self.xapps.iter().map(|(name, (assoc, _))| (name, *assoc));
+        nodes.chain(xapps).find(|(_, a)| *a == assoc).map_or("(gone)", |(name, _)| name)
+    }
+
+    fn settle(&mut self) {
+        while let Some(event) = self.controller.poll_event() {
+            if let Some(event) = self.host.handle_event(event, &self.controller) {
+                let line = self.event(&event);
+                self.out.push(line);
+            }
+        }
+        while let Some((assoc, notice)) = self.host.poll_notice() {
+            self.out.push(format!("! {}: {notice}", self.name(assoc)));
+        }
+        let mut bytes = Vec::new();
+        while let Some(assoc) = self.controller.poll_transmit(&mut bytes) {
+            let version = self.nodes.values().find(|peer| peer.assoc == assoc).map_or(Version::V2_03, |p| p.version);
+            let gather = Default::default();
+            let pdu = e2ap::decode(&bytes, version, &gather).expect("a machine writes what its peer can read");
+            self.out.push(format!("{} < {}", self.name(assoc), short::show(&pdu.pdu)));
+            bytes.clear();
+        }
+        while let Some(assoc) = self.host.poll_transmit(&mut bytes) {
+            let message = Message::decode(&bytes).expect("a host writes what a client can read");
+            self.out.push(format!("{} < {}", self.name(assoc), show_message(&message)));
+            bytes.clear();
+        }
+        while let Some((assoc, reason)) = self.controller.poll_close() {
+            self.out.push(format!("{} closed: {reason}", self.name(assoc)));
+        }
+        while let Some((assoc, reason)) = self.host.poll_close() {
+            self.out.push(format!("{} closed: {reason}", self.name(assoc)));
+        }
+    }
+
+    fn event(&self, event: &Event) -> String {
+        match event {
+            Event::NodeUp(id) => match self.controller.node(*id) {
+                Some(node) => format!("! node-up {} {} on {}", id.0, node.global_id, self.name(node.assoc)),
+                None => format!("! node-up {} and gone", id.0),
+            },
+            Event::NodeLost { node, global_id, reason } => match reason {
+                e2::LostReason::Closed(reason) => format!("! node-lost {} {global_id}: {reason}", node.0),
+                e2::LostReason::SetupAgain => format!("! node-lost {} {global_id}: it sets up again", node.0),
+            },
+            Event::Subscribed { consumer, ticket, subscription, admitted, not_admitted } => format!(
+                "! iapp{} subscribed t={} s={}{}",
+                consumer.0,
+                ticket.0,
+                subscription.0,
+                actions(admitted, not_admitted)
+            ),
+            Event::SubscriptionFailed { consumer, ticket, error } => {
+                format!("! iapp{} not subscribed t={} {error:?}", consumer.0, ticket.0)
+            }
+            Event::SubscriptionEnded { consumer, subscription, end } => {
+                format!("! iapp{} ended s={} {}", consumer.0, subscription.0, show_end(*end))
+            }
+            Event::Controlled { consumer, ticket, outcome } => {
+                format!("! iapp{} controlled t={} {outcome:?}", consumer.0, ticket.0)
+            }
+            Event::Notice { assoc, notice } => format!("! {}: {notice}", self.name(*assoc)),
+        }
+    }
+}
+
+fn actions(admitted: &[RicActionId], not_admitted: &[(RicActionId, e2ap::Cause)]) -> String {
+    let admitted: Vec<_> = admitted.iter().map(|id| id.0.to_string()).collect();
+    let not: Vec<_> = not_admitted.iter().map(|(id, cause)| format!(" not={} ({cause})", id.0)).collect();
+    format!(" admitted={}{}", admitted.join(","), not.concat())
+}
+
+fn show_end(end: SubscriptionEnd) -> String {
+    match end {
+        SubscriptionEnd::ByNode(cause) => format!("by node ({cause})"),
+        other => format!("{other:?}"),
+    }
+}
+
+pub fn show_message(message: &Message<'_>) -> String {
+    match message {
+        Message::Welcome { version, ric_id } => format!("welcome version={version} {ric_id}"),
+        Message::NodeUp(node) => {
+            let functions: Vec<_> = node.functions.iter().map(|f| f.id.0.to_string()).collect();
+            format!("node-up {} {} v{} fns={}", node.id.0, node.global_id, node.version, functions.join(","))
+        }
+        Message::NodeLost(node) => format!("node-lost {}", node.0),
+        Message::Subscribed { ticket, subscription, admitted, not_admitted } => {
+            format!("subscribed t={} s={}{}", ticket.0, subscription.0, actions(admitted, not_admitted))
+        }
+        Message::SubscribeFailed { ticket, failure } => match failure {
+            SubscribeFailure::Refused(cause) => format!("not subscribed t={} refused ({cause})", ticket.0),
+            other => format!("not subscribed t={} {other:?}", ticket.0),
+        },
+        Message::SubscriptionEnded { subscription, end } => format!("ended s={} {}", subscription.0, show_end(*end)),
+        Message::Controlled { ticket, result } => match result {
+            ControlResult::Failed(cause, outcome) => {
+                format!("controlled t={} failed ({cause}) {outcome:?}", ticket.0)
+            }
+            other => format!("controlled t={} {other:?}", ticket.0),
+        },
+        Message::Refused(code) => format!("refused {code:?}"),
+        other => format!("{other:?}"),
+    }
+}
