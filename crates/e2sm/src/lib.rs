@@ -15,6 +15,7 @@ mod error;
 pub mod hw;
 #[cfg(feature = "kpm")]
 pub mod kpm;
+#[cfg(any(feature = "kpm", feature = "hw"))]
 pub mod registry;
 
 pub use arena::{Arena, KEEP_OCTETS};

@@ -18,9 +18,9 @@
 //! # fn main() {}
 //! ```
 
-use per::{Describe, Encode, IntoOwned, Reader, Visitor};
+use per::{Describe, Encode, Visitor};
 
-use crate::{Arena, Error};
+use crate::Error;
 
 /// A value of a type that is known by its name.
 pub trait Message: Describe {
@@ -55,11 +55,11 @@ type Read = fn(&[u8], u8) -> Result<Box<dyn Message>, per::Error>;
 macro_rules! types {
     ($($name:literal: $type:ty,)*) => {
         &[$(($name, |bytes, revision| {
-            let arena = Arena::new();
-            let mut reader = Reader::with_store(bytes, revision, &arena);
+            let arena = crate::Arena::new();
+            let mut reader = per::Reader::with_store(bytes, revision, &arena);
             let value: $type = per::Decode::decode(&mut reader)?;
             reader.finish()?;
-            Ok(Box::new(Typed { value: value.into_owned(), revision }))
+            Ok(Box::new(super::Typed { value: per::IntoOwned::into_owned(value), revision }))
         }),)*]
     };
 }
@@ -115,7 +115,7 @@ fn modules() -> impl Iterator<Item = (&'static str, u8, Types)> {
 mod kpm {
     use per::{List, Per};
 
-    use super::{Arena, IntoOwned, Read, Reader, Typed};
+    use super::Read;
     use crate::kpm::*;
 
     /// Lists that have a name of their own.
@@ -202,7 +202,7 @@ mod kpm {
 
 #[cfg(feature = "kpm")]
 mod common {
-    use super::{Arena, IntoOwned, Read, Reader, Typed};
+    use super::Read;
     use crate::common::*;
 
     pub(super) const TYPES: &[(&str, Read)] = types! {
@@ -244,7 +244,7 @@ mod common {
 
 #[cfg(feature = "hw")]
 mod hw {
-    use super::{Arena, IntoOwned, Read, Reader, Typed};
+    use super::Read;
     use crate::hw::RanFunctionDefinition;
 
     pub(super) const TYPES: &[(&str, Read)] = types! {

@@ -1,6 +1,8 @@
 //! E2SM-KPM: measurements, reported by the period (v02.01, v02.03, v03.00 and v04.00).
 //!
-//! One set of types serves all revisions; [`Revision`] says which wire format is read or written.
+//! One set of types serves all revisions; [`Revision`] says which wire format is read or written, and [`Detection`]
+//! which one a node speaks. [`Wish`] turns "this measurement of every UE" into definitions that a node accepts,
+//! [`IndicationMessage::rows`] a report into values with their names, and [`dictionary`] names into units.
 //!
 //! ```
 //! use e2sm::Arena;
