@@ -257,9 +257,13 @@ fn fragments<'a, S: Store<'a>>(reader: &mut Reader<'a, S>, first: usize) -> Resu
 }
 
 impl<'a, S: Store<'a>> Decode<'a, S> for Octets<'a> {
-    #[inline]
-    fn decode_after(reader: &mut Reader<'a, S>, before: Option<&Self>) -> Result<Self, Error> {
-        Self::decode_sized(reader, Size::ANY, before)
+    #[inline(always)]
+    fn decode_after(reader: &mut Reader<'a, S>, _: Option<&Self>) -> Result<Self, Error> {
+        // as under Size::ANY, but short enough to stay in registers: most payloads come this way
+        match reader.length()? {
+            Length::Whole(count) => reader.octets(count).map(Octets::from),
+            Length::Fragment(first) => fragments(reader, first),
+        }
     }
 }
 
