@@ -23,6 +23,7 @@
 
 #![forbid(unsafe_code)]
 
+mod container;
 mod error;
 mod ies;
 mod items;

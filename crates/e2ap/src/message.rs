@@ -1,8 +1,9 @@
-//! The containers that messages are made of, and the tables that say which IEs each version puts into them.
+//! What a message is: the IEs that its wire table says, in the versions that it says.
 
-use per::{Decode, Encode, ErrorKind, Reader, Writer};
+use per::{Encode, ErrorKind, Writer};
 
-use crate::{Criticality, Error, IeFault, Kind, Marks, ProcedureCode, ProtocolIeId, UnknownIe};
+pub use crate::container::Container;
+use crate::{Criticality, Error, Kind, Marks, ProcedureCode, ProtocolIeId};
 
 /// Whether a version has an IE in a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,127 +39,13 @@ pub trait Message<'a>: Sized {
     const TABLE: &'static [IeRow];
     /// Reads the IEs.
     #[doc(hidden)]
-    fn decode_ies(container: &mut Container<'_, 'a>) -> Result<Self, Error>;
+    fn decode_ies(container: &mut Container<'a>) -> Result<Self, Error>;
     /// Writes the IEs.
     #[doc(hidden)]
     fn encode_ies(&self, writer: &mut Writer<'_>, marks: &Marks) -> Result<(), per::Error>;
     /// Octets that the IEs take at least.
     #[doc(hidden)]
     fn size_hint(&self) -> usize;
-}
-
-/// A walk over the IEs of a message.
-#[doc(hidden)]
-#[derive(Debug)]
-pub struct Container<'r, 'a> {
-    reader: &'r mut Reader<'a>,
-    unknown: &'r mut Vec<UnknownIe<'a>>,
-    marks: &'r mut Marks,
-    left: u16,
-    /// Where the present IE begins, in bits.
-    head: usize,
-    kind: Kind,
-    procedure_code: ProcedureCode,
-}
-
-impl<'r, 'a> Container<'r, 'a> {
-    pub(crate) fn open(
-        reader: &'r mut Reader<'a>,
-        unknown: &'r mut Vec<UnknownIe<'a>>,
-        marks: &'r mut Marks,
-        kind: Kind,
-        procedure_code: ProcedureCode,
-    ) -> Result<Self, Error> {
-        let mut container = Container { reader, unknown, marks, left: 0, head: 0, kind, procedure_code };
-        container.left = u16::decode(container.reader).map_err(|source| container.broken(source))?;
-        Ok(container)
-    }
-
-    #[cold]
-    fn broken(&self, source: per::Error) -> Error {
-        Error::Container { kind: self.kind, procedure_code: self.procedure_code, source }
-    }
-
-    #[cold]
-    fn fault(&self, name: &'static str, ie: ProtocolIeId, criticality: Criticality, fault: IeFault) -> Error {
-        Error::Ie { kind: self.kind, procedure_code: self.procedure_code, ie, name, criticality, fault }
-    }
-
-    pub fn revision(&self) -> usize {
-        usize::from(self.reader.revision())
-    }
-
-    /// The next IE's id and criticality.
-    #[inline]
-    pub fn next(&mut self) -> Result<Option<(u16, Criticality)>, Error> {
-        if self.left == 0 {
-            return Ok(None);
-        }
-        self.left -= 1;
-        self.head = self.reader.position();
-        let mut head = || {
-            let id = ProtocolIeId::decode(self.reader)?;
-            Ok((id.0, Criticality::decode(self.reader)?))
-        };
-        head().map(Some).map_err(|source| self.broken(source))
-    }
-
-    /// Reads the value of a known IE into `place`.
-    #[inline]
-    pub fn value<T: Decode<'a, per::Heap<'a>>>(
-        &mut self,
-        row: &IeRow,
-        criticality: Criticality,
-        place: &mut Option<T>,
-    ) -> Result<(), Error> {
-        if place.is_some() {
-            return Err(self.fault(row.name, row.id, row.criticality, IeFault::Duplicate { bit: self.head }));
-        }
-        if criticality != row.criticality {
-            self.marks.ies.push((row.id, criticality));
-        }
-        let mut inner = self.reader.open_type_reader().map_err(|source| self.broken(source))?;
-        let (start, octets) = (inner.position(), inner.whole());
-        match T::decode(&mut inner).and_then(|value| self.reader.end_open_type(inner).map(|()| value)) {
-            Ok(value) => {
-                *place = Some(value);
-                Ok(())
-            }
-            Err(source) => {
-                // octets put together from fragments have no place of their own in the PDU: the IE's is told
-                let bit = if start < self.head { self.head } else { source.bit };
-                self.malformed(row, octets, per::Error { bit, ..source })
-            }
-        }
-    }
-
-    /// E2AP v03.01 10.3.4: what is not comprehended and may be ignored does not spoil the message.
-    #[cold]
-    fn malformed(&mut self, row: &IeRow, value: &'a [u8], source: per::Error) -> Result<(), Error> {
-        if row.criticality == Criticality::Reject || row.presence[self.revision()] != Presence::Optional {
-            return Err(self.fault(row.name, row.id, row.criticality, IeFault::Malformed(source)));
-        }
-        self.unknown.push(UnknownIe { id: row.id, criticality: row.criticality, value });
-        Ok(())
-    }
-
-    /// An IE that the message does not have in this version: its own criticality tells what to do.
-    #[cold]
-    pub fn unknown(&mut self, id: u16, criticality: Criticality) -> Result<(), Error> {
-        let id = ProtocolIeId(id);
-        let inner = self.reader.open_type_reader().map_err(|source| self.broken(source))?;
-        if criticality == Criticality::Reject {
-            return Err(self.fault("", id, criticality, IeFault::Unknown { bit: self.head }));
-        }
-        self.unknown.push(UnknownIe { id, criticality, value: inner.whole() });
-        Ok(())
-    }
-
-    /// A mandatory IE that did not come.
-    #[cold]
-    pub fn missing(&self, row: &IeRow) -> Error {
-        self.fault(row.name, row.id, row.criticality, IeFault::Missing)
-    }
 }
 
 /// Writes one IE, where its version has it.
@@ -238,7 +125,7 @@ macro_rules! messages {
                 }, )*
             ];
 
-            fn decode_ies(container: &mut $crate::message::Container<'_, $lt>) -> Result<Self, $crate::Error> {
+            fn decode_ies(container: &mut $crate::message::Container<$lt>) -> Result<Self, $crate::Error> {
                 // each IE's row in the table, under the name of its field
                 messages!(@rows $($field)*);
                 let revision = container.revision();

@@ -4,7 +4,8 @@ use core::fmt;
 
 use per::{Decode, Encode, Gather, Heap, Reader, Writer};
 
-use crate::message::{Container, IeRow, Message};
+use crate::container::Container;
+use crate::message::{IeRow, Message};
 use crate::messages::*;
 use crate::{Criticality, Error, ProcedureCode, ProtocolIeId, TriggeringMessage, Version};
 
@@ -154,11 +155,19 @@ macro_rules! pdus {
                 match self { $( Pdu::$name(message) => Pdu::$name(per::IntoOwned::into_owned(message)), )* }
             }
 
-            fn decode_message(kind: Kind, code: ProcedureCode, container: &mut Container<'_, 'a>) -> Result<Option<Self>, Error> {
+            fn decode_message(
+                kind: Kind,
+                code: ProcedureCode,
+                criticality: Criticality,
+                mut container: Container<'a>,
+            ) -> Result<Decoded<'a>, Error> {
                 $( if kind == <$name as Message<'a>>::KIND && code == <$name as Message<'a>>::PROCEDURE {
-                    return <$name as Message<'a>>::decode_ies(container).map(|message| Some(Pdu::$name(message)));
+                    let message = <$name as Message<'a>>::decode_ies(&mut container)?;
+                    container.close()?;
+                    // here and not once for all: a PDU is large, and this way it is built where it is wanted
+                    return Ok(Decoded { pdu: Pdu::$name(message), unknown: container.unknown, marks: container.marks });
                 } )*
-                Ok(None)
+                Err(Error::UnknownProcedure { kind, procedure_code: code, criticality })
             }
 
             /// Appends the PDU to `out`, in the wire format of `version`. After an error `out` is as it was.
@@ -247,25 +256,14 @@ pdus! {
 /// What is wrong, and how E2AP answers it.
 pub fn decode<'a>(bytes: &'a [u8], version: Version, gather: &'a Gather) -> Result<Decoded<'a>, Error> {
     let mut reader = Reader::with_store(bytes, version.revision(), Heap::gathering(gather));
-    let (kind, code, criticality, mut inner) = header(&mut reader).map_err(Error::Header)?;
+    let (kind, code, criticality, inner) = header(&mut reader).map_err(Error::Header)?;
     let mut marks = Marks::NONE;
     match procedure(code) {
         Some((since, usual)) if version >= since => marks.procedure = (criticality != usual).then_some(criticality),
         _ => return Err(Error::UnknownProcedure { kind, procedure_code: code, criticality }),
     }
-    let broken = |source| Error::Container { kind, procedure_code: code, source };
-    let extended = inner.bit().map_err(broken)?;
-    let mut unknown = Vec::new();
-    let mut container = Container::open(&mut inner, &mut unknown, &mut marks, kind, code)?;
-    let Some(pdu) = Pdu::decode_message(kind, code, &mut container)? else {
-        return Err(Error::UnknownProcedure { kind, procedure_code: code, criticality });
-    };
-    if extended {
-        let additions = inner.additions().map_err(broken)?;
-        inner.skip_additions(additions).map_err(broken)?;
-    }
-    inner.finish().map_err(broken)?;
-    Ok(Decoded { pdu, unknown, marks })
+    let container = Container::open(inner, kind, code, marks)?;
+    Pdu::decode_message(kind, code, criticality, container)
 }
 
 /// Reads up to the message's container.

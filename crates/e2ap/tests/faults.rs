@@ -350,8 +350,9 @@ fn faults_inside_fragments_tell_a_place_in_the_message() {
     let error = error(&broken, V2_03);
     let Error::Ie { name: "message", fault: IeFault::Malformed(source), .. } = error else { panic!("{error}") };
     assert_eq!(source.kind, ErrorKind::BadLength);
-    // the IE begins four octets before, the message behind a header of three and one fragment header
-    assert_eq!(error.bit(), Some((payload_at - 4 - 4) * 8));
+    // where the open type begins, one octet before; the message begins behind a header of three octets and the length
+    // of a fragment
+    assert_eq!(error.bit(), Some((payload_at - 1 - 4) * 8));
     for cut in [5, 100, 16_384, 16_500, octets.len() - 1] {
         assert!(decode(&octets[..cut], V2_03, &Gather::new()).is_err());
     }

@@ -1,0 +1,150 @@
+//! The container that a message's IEs come in.
+
+use per::{Decode, ErrorKind, Heap, Reader};
+
+use crate::message::{IeRow, Presence};
+use crate::{Criticality, Error, IeFault, Kind, Marks, ProcedureCode, ProtocolIeId, UnknownIe};
+
+/// A walk over the IEs of a message: what the wire tables' decoders read from.
+#[doc(hidden)]
+#[derive(Debug)]
+pub struct Container<'a> {
+    reader: Reader<'a>,
+    /// Whether additions follow the IEs.
+    extended: bool,
+    /// IEs that are still to come.
+    left: u16,
+    /// Where the present IE begins, in bits.
+    head: usize,
+    kind: Kind,
+    procedure_code: ProcedureCode,
+    pub(crate) unknown: Vec<UnknownIe<'a>>,
+    pub(crate) marks: Marks,
+}
+
+impl<'a> Container<'a> {
+    /// Before the first IE of what `reader` holds, a whole message.
+    #[inline]
+    pub(crate) fn open(
+        reader: Reader<'a>,
+        kind: Kind,
+        procedure_code: ProcedureCode,
+        marks: Marks,
+    ) -> Result<Self, Error> {
+        let unknown = Vec::new();
+        let mut container =
+            Container { reader, extended: false, left: 0, head: 0, kind, procedure_code, unknown, marks };
+        let reader = &mut container.reader;
+        let opened = reader.bit().and_then(|extended| Ok((extended, u16::decode(reader)?)));
+        (container.extended, container.left) = opened.map_err(|source| container.broken(source))?;
+        Ok(container)
+    }
+
+    #[cold]
+    fn broken(&self, source: per::Error) -> Error {
+        Error::Container { kind: self.kind, procedure_code: self.procedure_code, source }
+    }
+
+    #[cold]
+    fn fault(&self, name: &'static str, ie: ProtocolIeId, criticality: Criticality, fault: IeFault) -> Error {
+        Error::Ie { kind: self.kind, procedure_code: self.procedure_code, ie, name, criticality, fault }
+    }
+
+    /// The version's column in the wire tables.
+    pub fn revision(&self) -> usize {
+        usize::from(self.reader.revision())
+    }
+
+    /// The next IE's id and criticality.
+    #[inline]
+    pub fn next(&mut self) -> Result<Option<(u16, Criticality)>, Error> {
+        if self.left == 0 {
+            return Ok(None);
+        }
+        self.left -= 1;
+        self.head = self.reader.position();
+        // id and criticality, up to the octet boundary where the value's length stands
+        let [high, low, criticality] = match self.reader.octets(3) {
+            Ok(octets) => [octets[0], octets[1], octets[2]],
+            Err(source) => return Err(self.broken(source)),
+        };
+        let criticality = match criticality >> 6 {
+            0 => Criticality::Reject,
+            1 => Criticality::Ignore,
+            2 => Criticality::Notify,
+            _ => return Err(self.broken(per::Error::new(ErrorKind::OutOfRange, self.head + 16))),
+        };
+        Ok(Some((u16::from_be_bytes([high, low]), criticality)))
+    }
+
+    /// Reads the value of a known IE into `place`.
+    #[inline]
+    pub fn value<T: Decode<'a, Heap<'a>>>(
+        &mut self,
+        row: &IeRow,
+        criticality: Criticality,
+        place: &mut Option<T>,
+    ) -> Result<(), Error> {
+        if place.is_some() {
+            return Err(self.fault(row.name, row.id, row.criticality, IeFault::Duplicate { bit: self.head }));
+        }
+        if criticality != row.criticality {
+            self.marks.ies.push((row.id, criticality));
+        }
+        let mut octets = None;
+        let read = self.reader.open_type(|reader| {
+            octets = Some(reader.whole());
+            *place = Some(T::decode(reader)?);
+            Ok(())
+        });
+        match (read, octets) {
+            (Ok(()), _) => Ok(()),
+            (Err(source), Some(octets)) => {
+                *place = None;
+                self.malformed(row, octets, source)
+            }
+            (Err(source), None) => Err(self.broken(source)),
+        }
+    }
+
+    /// E2AP v03.01 10.3.4: what is not comprehended and may be ignored does not spoil the message.
+    #[cold]
+    fn malformed(&mut self, row: &IeRow, value: &'a [u8], source: per::Error) -> Result<(), Error> {
+        if row.criticality == Criticality::Reject || row.presence[self.revision()] != Presence::Optional {
+            return Err(self.fault(row.name, row.id, row.criticality, IeFault::Malformed(source)));
+        }
+        self.unknown.push(UnknownIe { id: row.id, criticality: row.criticality, value });
+        Ok(())
+    }
+
+    /// An IE that the message does not have in this version: its own criticality tells what to do.
+    #[cold]
+    pub fn unknown(&mut self, id: u16, criticality: Criticality) -> Result<(), Error> {
+        let id = ProtocolIeId(id);
+        let inner = self.reader.open_type_reader().map_err(|source| self.broken(source))?;
+        if criticality == Criticality::Reject {
+            return Err(self.fault("", id, criticality, IeFault::Unknown { bit: self.head }));
+        }
+        self.unknown.push(UnknownIe { id, criticality, value: inner.whole() });
+        Ok(())
+    }
+
+    /// A mandatory IE that did not come.
+    #[cold]
+    pub fn missing(&self, row: &IeRow) -> Error {
+        self.fault(row.name, row.id, row.criticality, IeFault::Missing)
+    }
+
+    /// Behind the last IE: passes over additions, which no version has yet, and checks that nothing else follows.
+    #[inline]
+    pub(crate) fn close(&mut self) -> Result<(), Error> {
+        let closed = if self.extended { self.skip_additions() } else { Ok(()) };
+        closed.and_then(|()| self.reader.finish()).map_err(|source| self.broken(source))
+    }
+
+    #[cold]
+    fn skip_additions(&mut self) -> Result<(), per::Error> {
+        let additions = self.reader.additions()?;
+        self.reader.skip_additions(additions)
+    }
+}
