@@ -4,6 +4,8 @@ use e2ap::{
     Cause, CauseProtocol, Criticality, CriticalityDiagnostics, ErrorIndication, Pdu, ProcedureCode, Version, peek,
 };
 
+use crate::Notice;
+
 /// About a PDU that cannot be read; `None` where it is to be ignored.
 pub(crate) fn malformed(pdu: &[u8], error: &e2ap::Error) -> Option<ErrorIndication<'static>> {
     match error {
@@ -33,12 +35,16 @@ pub(crate) fn about(
 }
 
 /// About the first message of a procedure that is not supported: by its criticality (E2AP v03.01 10.3.4.1).
-pub(crate) fn not_supported(pdu: &Pdu<'_>, bytes: &[u8]) -> Option<ErrorIndication<'static>> {
+pub(crate) fn not_supported(pdu: &Pdu<'_>, bytes: &[u8]) -> (Notice, Option<ErrorIndication<'static>>) {
+    let message = pdu.name();
     match pdu.procedure_code() {
         ProcedureCode::RIC_SERVICE_QUERY
         | ProcedureCode::RIC_INDICATION
-        | ProcedureCode::RIC_SUBSCRIPTION_DELETE_REQUIRED => None,
-        _ => Some(about(pdu, bytes, CauseProtocol::AbstractSyntaxErrorReject, Some(Criticality::Reject))),
+        | ProcedureCode::RIC_SUBSCRIPTION_DELETE_REQUIRED => (Notice::Ignored { message }, None),
+        _ => {
+            let answer = about(pdu, bytes, CauseProtocol::AbstractSyntaxErrorReject, Some(Criticality::Reject));
+            (Notice::NotSupported { message }, Some(answer))
+        }
     }
 }
 

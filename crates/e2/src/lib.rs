@@ -51,7 +51,7 @@ pub enum CloseReason {
     Transport,
     /// No E2 Setup in time.
     SetupTimeout,
-    /// Too much that could not be understood.
+    /// It sent what cannot be understood.
     Misbehaved,
     /// The node came back on another association.
     TakenOver,
@@ -66,7 +66,7 @@ impl core::fmt::Display for CloseReason {
         f.write_str(match self {
             CloseReason::Transport => "the connection ended",
             CloseReason::SetupTimeout => "no setup in time",
-            CloseReason::Misbehaved => "too many messages that cannot be understood",
+            CloseReason::Misbehaved => "it sent what cannot be understood",
             CloseReason::TakenOver => "the node came back on another association",
             CloseReason::Overflow => "the peer does not read what it must be told",
             CloseReason::Local => "closed here",

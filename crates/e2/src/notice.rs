@@ -10,6 +10,8 @@ use e2ap::{Cause, GlobalE2NodeId, ProcedureCode, RanFunctionId, RicRequestId};
 pub enum Notice {
     /// A PDU that cannot be read. It was answered by an error indication or a failure.
     Malformed(e2ap::Error),
+    /// A PDU that cannot be read, and is not to be answered or answered no more.
+    Unreadable(e2ap::Error),
     /// IEs that are not known were ignored.
     UnknownIes {
         /// The procedure they were in.
@@ -26,6 +28,18 @@ pub enum Notice {
     NotSupported {
         /// The message.
         message: &'static str,
+    },
+    /// A procedure that this implementation does not support, and that may be ignored.
+    Ignored {
+        /// The message.
+        message: &'static str,
+    },
+    /// A message that contradicts what it is about. It was answered by an error indication.
+    Contradiction {
+        /// The message.
+        message: &'static str,
+        /// The request.
+        request_id: RicRequestId,
     },
     /// A message about a request that we do not know. It was answered by an error indication.
     UnknownRequest {
@@ -95,8 +109,9 @@ impl fmt::Display for Notice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Notice::Malformed(error) => write!(f, "{error}; answered with {}", error.cause()),
+            Notice::Unreadable(error) => write!(f, "{error}; not answered"),
             Notice::UnknownIes { procedure_code, count } => {
-                write!(f, "{count} unknown IEs in {procedure_code:?} ignored")
+                write!(f, "unknown IEs in {procedure_code:?}: {count} ignored")
             }
             Notice::NotInState { message } => {
                 write!(f, "{message} does not fit the state; answered with an error indication")
@@ -104,13 +119,19 @@ impl fmt::Display for Notice {
             Notice::NotSupported { message } => {
                 write!(f, "{message} is not supported here; answered with an error indication")
             }
+            Notice::Ignored { message } => write!(f, "{message} is not supported here; ignored, as it may be"),
+            Notice::Contradiction { message, request_id } => write!(
+                f,
+                "{message} for request {}/{} contradicts it; answered with an error indication",
+                request_id.requestor, request_id.instance
+            ),
             Notice::UnknownRequest { message, request_id } => write!(
                 f,
                 "{message} for request {}/{}, which is unknown; answered with an error indication",
                 request_id.requestor, request_id.instance
             ),
             Notice::AnswersWithheld { count } => {
-                write!(f, "{count} messages that would need an error indication were dropped: too many of them")
+                write!(f, "it asks for too many answers: messages dropped for this until now: {count}")
             }
             Notice::ErrorIndication { cause, procedure_code, request_id } => {
                 f.write_str("the peer sent an error indication")?;

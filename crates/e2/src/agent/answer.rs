@@ -13,14 +13,17 @@ impl Agent {
     /// A PDU that cannot be read: answered by the failure of its procedure where it has one that can be told (E2AP v03.01
     /// 10.3.4, 10.3.5), by an error indication else.
     pub(super) fn answer_malformed(&mut self, now: Time, pdu: &[u8], error: e2ap::Error) {
-        let notice = Notice::Malformed(error);
         match self.failure(pdu, &error) {
             Some(failure) if self.answers.take(now) => {
-                self.events.push_back(AgentEvent::Notice(notice));
+                self.events.push_back(AgentEvent::Notice(Notice::Malformed(error)));
                 self.send(&failure);
             }
             // none left: this counts it
-            _ => self.complain(now, notice, malformed(pdu, &error)),
+            _ => {
+                let answer = malformed(pdu, &error);
+                let notice = if answer.is_some() { Notice::Malformed } else { Notice::Unreadable };
+                self.complain(now, notice(error), answer);
+            }
         }
     }
 

@@ -191,7 +191,8 @@ impl Agent {
             Pdu::ResetRequest(request) if up => self.reset_request(now, &request),
             Pdu::ResetResponse(response) if self.reset_answered(response.transaction_id) => {}
             other if up && other.kind() == Kind::Initiating => {
-                self.complain(now, Notice::NotSupported { message: other.name() }, not_supported(&other, pdu));
+                let (notice, answer) = not_supported(&other, pdu);
+                self.complain(now, notice, answer);
             }
             // E2AP v03.01 10.4
             other => {

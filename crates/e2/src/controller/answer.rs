@@ -53,19 +53,22 @@ impl Controller {
         error: e2ap::Error,
     ) {
         if self.out_of_patience(assoc) {
-            self.notice(assoc, Notice::Malformed(error));
+            self.notice(assoc, Notice::Unreadable(error));
             return self.close(now, assoc, CloseReason::Misbehaved);
         }
         let transaction_id = peek::outline(pdu).and_then(|outline| outline.transaction_id);
         match error.message() {
             // E2AP v03.01 8.3.1.3: a setup that cannot be taken has a failure of its own.
             Some((Kind::Initiating, ProcedureCode::E2_SETUP)) => {
-                self.complain(now, assoc, Notice::Malformed(error), None);
-                self.refuse_setup(now, assoc, version, transaction_id, error.cause(), None, error.diagnostics());
+                let (cause, diagnostics) = (error.cause(), error.diagnostics());
+                if self.refuse_setup(now, assoc, version, transaction_id, cause, None, diagnostics) {
+                    self.notice(assoc, Notice::Malformed(error));
+                }
             }
             _ => {
                 let answer = malformed(pdu, &error);
-                self.complain(now, assoc, Notice::Malformed(error), answer);
+                let notice = if answer.is_some() { Notice::Malformed } else { Notice::Unreadable };
+                self.complain(now, assoc, notice(error), answer);
             }
         }
     }
@@ -87,7 +90,8 @@ impl Controller {
 
     /// A procedure that is not supported: by its criticality (E2AP v03.01 10.3.4.1).
     pub(super) fn not_supported(&mut self, now: Time, assoc: AssocId, pdu: &Pdu<'_>, bytes: &[u8]) {
-        self.complain(now, assoc, Notice::NotSupported { message: pdu.name() }, not_supported(pdu, bytes));
+        let (notice, answer) = not_supported(pdu, bytes);
+        self.complain(now, assoc, notice, answer);
     }
 
     /// A message about a request that this node does not have.
@@ -99,14 +103,8 @@ impl Controller {
         function: RanFunctionId,
         message: &'static str,
     ) {
-        let Some(assoc) = self.nodes.get(&node).map(|n| n.assoc) else { return };
         let cause = Cause::RicRequest(CauseRicRequest::RequestIdUnknown);
-        self.complain(
-            now,
-            assoc,
-            Notice::UnknownRequest { message, request_id },
-            Some(about_request(request_id, function, cause)),
-        );
+        self.complain_about(now, node, request_id, function, cause, Notice::UnknownRequest { message, request_id });
     }
 
     /// An answer to a request that was answered already (E2AP v03.01 10.4).
@@ -118,10 +116,41 @@ impl Controller {
         function: RanFunctionId,
         message: &'static str,
     ) {
-        let Some(assoc) = self.nodes.get(&node).map(|n| n.assoc) else { return };
         let cause = Cause::Protocol(CauseProtocol::MessageNotCompatibleWithReceiverState);
-        let answer = about_request(request_id, function, cause);
-        self.complain(now, assoc, Notice::NotInState { message }, Some(answer));
+        self.complain_about(now, node, request_id, function, cause, Notice::NotInState { message });
+    }
+
+    /// An answer that contradicts its request (E2AP v03.01 10.4).
+    pub(super) fn contradiction(
+        &mut self,
+        now: Time,
+        node: NodeId,
+        request_id: RicRequestId,
+        function: RanFunctionId,
+        message: &'static str,
+    ) {
+        let cause = Cause::Protocol(CauseProtocol::SemanticError);
+        self.complain_about(now, node, request_id, function, cause, Notice::Contradiction { message, request_id });
+    }
+
+    fn complain_about(
+        &mut self,
+        now: Time,
+        node: NodeId,
+        request_id: RicRequestId,
+        function: RanFunctionId,
+        cause: Cause,
+        notice: Notice,
+    ) {
+        let Some(assoc) = self.nodes.get(&node).map(|n| n.assoc) else { return };
+        let answer = ErrorIndication {
+            transaction_id: None,
+            request_id: Some(request_id),
+            ran_function_id: Some(function),
+            cause: Some(cause),
+            criticality_diagnostics: None,
+        };
+        self.complain(now, assoc, notice, Some(answer));
     }
 
     /// An indication of no subscription that stands.
@@ -153,6 +182,7 @@ impl Controller {
         }
     }
 
+    /// Whether it was refused: not so often.
     #[allow(clippy::too_many_arguments)] // what the message has
     pub(super) fn refuse_setup(
         &mut self,
@@ -163,10 +193,11 @@ impl Controller {
         cause: Cause,
         time_to_wait: Option<TimeToWait>,
         criticality_diagnostics: Option<CriticalityDiagnostics<'static>>,
-    ) {
-        let Some(state) = self.assocs.get_mut(&assoc) else { return };
+    ) -> bool {
+        let Some(state) = self.assocs.get_mut(&assoc) else { return false };
         if !state.answers.take(now) {
-            return self.withheld(assoc);
+            self.withheld(assoc);
+            return false;
         }
         if let Some(wait) = time_to_wait {
             // it is not to come back earlier, and has the usual time then
@@ -180,15 +211,6 @@ impl Controller {
             E2SetupFailure { transaction_id, cause, time_to_wait, criticality_diagnostics, tnl_information: None };
         self.outbox.push(assoc, version, &failure.into());
         self.notice(assoc, Notice::SetupRefused { cause });
-    }
-}
-
-fn about_request(id: RicRequestId, function: RanFunctionId, cause: Cause) -> ErrorIndication<'static> {
-    ErrorIndication {
-        transaction_id: None,
-        request_id: Some(id),
-        ran_function_id: Some(function),
-        cause: Some(cause),
-        criticality_diagnostics: None,
+        true
     }
 }

@@ -331,7 +331,7 @@ impl Controller {
             .collect();
         if admitted.is_empty() {
             // It admits what nobody asked for, and nothing else: of no use to anybody.
-            self.answered_before(now, node, id, function, message);
+            self.contradiction(now, node, id, function, message);
             return self.subscription_rejected(now, place, Cause::Protocol(CauseProtocol::SemanticError));
         }
         subscription.state = State::Active;

@@ -96,6 +96,9 @@ impl XappHost {
             (Ok(Message::Hello { lowest, highest, .. }), None) => {
                 return self.hello(now, assoc, lowest, highest, controller);
             }
+            (Ok(Message::Hello { .. }), Some(_)) => {
+                return self.turn_away(now, assoc, RefusalCode::Protocol, "a second hello", controller);
+            }
             (Ok(message), Some(_)) => message,
             (Ok(_), None) => return self.turn_away(now, assoc, RefusalCode::Protocol, "no hello first", controller),
             (Err(_), _) => {
