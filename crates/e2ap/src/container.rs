@@ -57,7 +57,7 @@ impl<'a> Container<'a> {
 
     /// The next IE's id and criticality.
     #[inline]
-    pub fn next(&mut self) -> Result<Option<(u16, Criticality)>, Error> {
+    pub fn next_ie(&mut self) -> Result<Option<(u16, Criticality)>, Error> {
         if self.left == 0 {
             return Ok(None);
         }

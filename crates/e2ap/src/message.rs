@@ -130,7 +130,7 @@ macro_rules! messages {
                 messages!(@rows $($field)*);
                 let revision = container.revision();
                 $( let mut $field: Option<$ty> = None; )*
-                while let Some((id, criticality)) = container.next()? {
+                while let Some((id, criticality)) = container.next_ie()? {
                     match id {
                         $( $id if Self::TABLE[Row::$field as usize].presence[revision] != $crate::message::Presence::Absent => {
                             container.value(&Self::TABLE[Row::$field as usize], criticality, &mut $field)?;

@@ -347,7 +347,7 @@ fn node_ids_grew_in_their_roots() {
     let v2 = encoded(&setup_v2(gnb(None), vec![function(Some("1"))]), V2_03);
     // no extension; gNB of four, no extension; then one bit an optional part: 10 in v1, 010 from v2 on; no extension
     let node = |octets: &[u8]| octets[octets.windows(3).position(|w| w[..2] == [0, 3]).unwrap() + 4];
-    assert_eq!((node(&v1), node(&v2)), (0b0_00_0_10_0_0, 0b0_00_0_010_0));
+    assert_eq!((node(&v1), node(&v2)), (0b0000_1000, 0b0000_0100));
     carried(&setup(gnb(None), vec![]), &[V1_00, V1_01]);
     carried(&setup_v2(gnb(None), vec![function(Some("1"))]), &[V2_03, V3_01]);
 
