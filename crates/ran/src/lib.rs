@@ -1,3 +1,92 @@
 //! An emulated RAN: cells, UEs and traffic behind ordinary E2 agents.
+//!
+//! Each node is a gNB with one cell of 106 PRBs, an E2SM-KPM function and the hello-world function. What KPM tells
+//! comes from a model in which distance, shadowing and fading make the SINR, that the CQI, that what a block carries; users read,
+//! watch and play; a proportionally fair scheduler shares the blocks out; what does not fit waits. So load, CQI, PRB
+//! use, throughput and delay move together.
+//!
+//! ```no_run
+//! use ran::{Ran, RanConfig};
+//!
+//! let rics = vec!["tcp://127.0.0.1:36421".parse()?];
+//! let mut ran = Ran::new(RanConfig { rics, nodes: 3, ..RanConfig::default() })?;
+//! ran.run()?; // until its `Stop` says so
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 #![forbid(unsafe_code)]
+
+mod config;
+mod model;
+mod node;
+
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::time::Duration;
+
+use ferric::agent::{AgentLoop, AgentLoopConfig, RanFunction};
+use ferric::{Stop, link};
+use functions::hw::HwFunction;
+use functions::kpm::{KpmConfig, KpmFunction};
+
+pub use config::{Error, RanConfig};
+use node::Node;
+
+/// All nodes, on one thread: make it there.
+pub struct Ran {
+    agents: AgentLoop,
+}
+
+impl Ran {
+    /// Makes the nodes. They connect in the first turn.
+    ///
+    /// # Errors
+    /// A configuration outside its bounds; where the system refuses an epoll.
+    pub fn new(config: RanConfig) -> Result<Self, Error> {
+        config.check()?;
+        let mut agents = AgentLoop::new(AgentLoopConfig {
+            version: config.e2ap_version,
+            link: link::Config { outbox_octets: config.outbox_octets, ..link::Config::default() },
+            ..AgentLoopConfig::default()
+        })?;
+        for number in 0..config.nodes {
+            let node = Rc::new(RefCell::new(Node::new(&config, number)));
+            let id = node.borrow().id();
+            for ric in &config.rics {
+                let kpm = KpmConfig { revision: config.kpm_revision, ..config.kpm.clone() };
+                let functions: Vec<Box<dyn RanFunction>> =
+                    vec![Box::new(KpmFunction::new(Rc::clone(&node), kpm)), Box::new(HwFunction::new())];
+                agents.add(id, ric.clone(), functions);
+            }
+        }
+        Ok(Ran { agents })
+    }
+
+    /// What ends [`Ran::run`].
+    #[must_use]
+    pub fn stop(&self) -> Stop {
+        self.agents.stop()
+    }
+
+    /// How many agents have been taken by their RIC: nodes times RICs when all are.
+    #[must_use]
+    pub fn up(&self) -> usize {
+        self.agents.up()
+    }
+
+    /// Works until [`Stop::stop`] is called.
+    ///
+    /// # Errors
+    /// Where the system refuses to wait for events. What a RIC does never ends it.
+    pub fn run(&mut self) -> Result<(), Error> {
+        Ok(self.agents.run()?)
+    }
+
+    /// Waits at most `patience` (`None`: until something happens), then does what there is to do.
+    ///
+    /// # Errors
+    /// As [`Ran::run`].
+    pub fn turn(&mut self, patience: Option<Duration>) -> Result<(), Error> {
+        Ok(self.agents.turn(patience)?)
+    }
+}

@@ -1,0 +1,116 @@
+//! What the RAN is made of.
+
+use std::fmt;
+
+use e2sm::kpm::Revision;
+use ferric::e2ap::Version;
+use ferric::link::{Address, DEFAULT_PORT};
+use functions::kpm::KpmConfig;
+
+/// Most nodes: each has an address of its own in the network.
+const MAX_NODES: u16 = 4096;
+/// Most UEs of a node.
+const MAX_UES: u16 = 1024;
+/// Longest step of the model, in milliseconds.
+const MAX_STEP_MS: u32 = 1000;
+
+/// What the RAN is made of.
+#[derive(Clone, Debug)]
+pub struct RanConfig {
+    /// The RICs that every node connects to. Default: `tcp://127.0.0.1:36421`.
+    pub rics: Vec<Address>,
+    /// Nodes, 1 to 4096: gNBs 0xe00 and on of network 001.01. Default: 1.
+    pub nodes: u16,
+    /// UEs of each node, up to 1024. Default: 32.
+    pub ues: u16,
+    /// Milliseconds of the model's step, 1 to 1000. Shorter periods than this see nothing new in most reports.
+    /// Default: 10.
+    pub step_ms: u32,
+    /// The seed of all chance. Default: 1.
+    pub seed: u64,
+    /// The version of E2AP that the nodes speak. Default: v02.03.
+    pub e2ap_version: Version,
+    /// The revision of E2SM-KPM that they speak. Default: v03.00.
+    pub kpm_revision: Revision,
+    /// What else their KPM functions offer, and their bounds; `revision` is taken from above. Default: all styles.
+    pub kpm: KpmConfig,
+    /// Bound of what waits to be written to one RIC, in octets. Default: 4 MiB.
+    pub outbox_octets: usize,
+}
+
+impl Default for RanConfig {
+    fn default() -> Self {
+        RanConfig {
+            rics: vec![Address::Tcp { host: "127.0.0.1".into(), port: DEFAULT_PORT }],
+            nodes: 1,
+            ues: 32,
+            step_ms: 10,
+            seed: 1,
+            e2ap_version: Version::V2_03,
+            kpm_revision: Revision::V3_00,
+            kpm: KpmConfig::default(),
+            outbox_octets: 4 * 1024 * 1024,
+        }
+    }
+}
+
+impl RanConfig {
+    pub(crate) fn check(&self) -> Result<(), Error> {
+        if self.rics.is_empty() {
+            return Err(Error::NoRic);
+        }
+        if !(1..=MAX_NODES).contains(&self.nodes) {
+            return Err(Error::Nodes);
+        }
+        if self.ues > MAX_UES {
+            return Err(Error::Ues);
+        }
+        if !(1..=MAX_STEP_MS).contains(&self.step_ms) {
+            return Err(Error::Step);
+        }
+        Ok(())
+    }
+}
+
+/// A RAN that cannot be.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Error {
+    /// Misuse: no RIC to connect to.
+    NoRic,
+    /// Misuse: a number of nodes out of bounds.
+    Nodes,
+    /// Misuse: a number of UEs out of bounds.
+    Ues,
+    /// Misuse: a step out of bounds.
+    Step,
+    /// The agents cannot go on.
+    Agents(ferric::Error),
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Error::NoRic => f.write_str("a RAN needs a RIC to connect to"),
+            Error::Nodes => write!(f, "a RAN has 1 to {MAX_NODES} nodes"),
+            Error::Ues => write!(f, "a node has at most {MAX_UES} UEs"),
+            Error::Step => write!(f, "a step takes 1 to {MAX_STEP_MS} ms"),
+            Error::Agents(source) => source.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Error::Agents(source) => Some(source),
+            Error::NoRic | Error::Nodes | Error::Ues | Error::Step => None,
+        }
+    }
+}
+
+impl From<ferric::Error> for Error {
+    fn from(source: ferric::Error) -> Self {
+        Error::Agents(source)
+    }
+}

@@ -1,0 +1,170 @@
+//! A cell: 40 MHz of band n78 in time division, stepped as a whole.
+
+use std::ops::{AddAssign, Sub};
+
+use super::scheduler::{Demand, share_out};
+use super::ue::Ue;
+
+/// Resource blocks: 40 MHz at 30 kHz (TS 38.101-1 table 5.3.2-1).
+pub const PRBS: u32 = 106;
+/// Slots of 0.5 ms, and the share of them in each direction: DDDSU, with the special slot for the downlink mostly.
+const SLOTS_PER_S: f64 = 2000.0;
+const DOWNLINK_SHARE: f64 = 0.7;
+const UPLINK_SHARE: f64 = 0.25;
+/// Users are busier now and then: by half, over two minutes.
+const WAVE_S: f64 = 120.0;
+const WAVE_DEPTH: f64 = 0.5;
+
+/// What was counted of a UE, or of several together.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Counters {
+    /// Steps, each UE's.
+    pub ue_steps: u64,
+    /// Blocks that were given, each step anew.
+    pub downlink_prbs: u64,
+    pub uplink_prbs: u64,
+    /// Steps with something to send.
+    pub downlink_active: u64,
+    pub uplink_active: u64,
+    pub downlink_bits: f64,
+    pub uplink_bits: f64,
+    /// What the bits sent had waited, summed up.
+    pub downlink_bit_seconds: f64,
+    pub downlink_came_bits: f64,
+    pub downlink_dropped_bits: f64,
+    pub uplink_lost_bits: f64,
+    /// Of all steps, summed up.
+    pub cqi: u64,
+    pub sinr_db: f64,
+    pub rsrp_dbm: f64,
+}
+
+macro_rules! each_counter {
+    ($do:ident) => {
+        $do!(
+            ue_steps,
+            downlink_prbs,
+            uplink_prbs,
+            downlink_active,
+            uplink_active,
+            downlink_bits,
+            uplink_bits,
+            downlink_bit_seconds,
+            downlink_came_bits,
+            downlink_dropped_bits,
+            uplink_lost_bits,
+            cqi,
+            sinr_db,
+            rsrp_dbm
+        )
+    };
+}
+
+impl Sub for Counters {
+    type Output = Counters;
+    fn sub(self, before: Counters) -> Counters {
+        macro_rules! difference {
+            ($($name:ident),*) => { Counters { $($name: self.$name - before.$name),* } };
+        }
+        each_counter!(difference)
+    }
+}
+
+impl AddAssign for Counters {
+    fn add_assign(&mut self, other: Counters) {
+        macro_rules! sum {
+            ($($name:ident),*) => { $(self.$name += other.$name;)* };
+        }
+        each_counter!(sum);
+    }
+}
+
+/// A cell and its UEs.
+#[derive(Clone, Debug)]
+pub struct Cell {
+    step_s: f64,
+    steps: u64,
+    /// Where in the wave of activity it began.
+    phase: f64,
+    ues: Vec<Ue>,
+    counters: Vec<Counters>,
+    demands: Vec<Demand>,
+    grants: Vec<u32>,
+}
+
+impl Cell {
+    /// Cell `number` of the RAN of that seed.
+    pub fn new(seed: u64, number: u16, ues: u16, step_ms: u32) -> Self {
+        let step_s = f64::from(step_ms) / 1e3;
+        let first = u64::from(number) << 16;
+        let ues: Vec<Ue> = (0..u64::from(ues)).map(|ue| Ue::new(seed, first + ue, step_s)).collect();
+        Cell {
+            step_s,
+            steps: 0,
+            phase: f64::from(number) * 0.37,
+            counters: vec![Counters::default(); ues.len()],
+            demands: vec![Demand::default(); ues.len()],
+            grants: vec![0; ues.len()],
+            ues,
+        }
+    }
+
+    /// Steps since it began.
+    pub fn steps(&self) -> u64 {
+        self.steps
+    }
+
+    pub fn step_s(&self) -> f64 {
+        self.step_s
+    }
+
+    pub fn ues(&self) -> &[Ue] {
+        &self.ues
+    }
+
+    /// The UEs' counters, in their order.
+    pub fn counters(&self) -> &[Counters] {
+        &self.counters
+    }
+
+    /// One step.
+    pub fn step(&mut self) {
+        let Cell { step_s, ues, counters, demands, grants, .. } = self;
+        let step_s = *step_s;
+        let now_s = self.steps as f64 * step_s;
+        let wave = ((now_s / WAVE_S + self.phase) * std::f64::consts::TAU).sin();
+        let activity = 1.0 + WAVE_DEPTH * wave;
+        for (ue, counters) in ues.iter_mut().zip(counters.iter_mut()) {
+            let came = ue.begin(now_s, step_s, activity);
+            counters.ue_steps += 1;
+            counters.downlink_came_bits += came.downlink_bits;
+            counters.downlink_dropped_bits += came.expired_bits;
+            counters.cqi += u64::from(ue.cqi());
+            counters.sinr_db += ue.sinr_db();
+            counters.rsrp_dbm += ue.rsrp_dbm();
+        }
+
+        let slots = SLOTS_PER_S * DOWNLINK_SHARE * step_s;
+        demands.iter_mut().zip(ues.iter_mut()).for_each(|(demand, ue)| *demand = ue.demand_downlink(slots, step_s));
+        share_out(PRBS, demands, grants);
+        for ((ue, counters), blocks) in ues.iter_mut().zip(counters.iter_mut()).zip(grants.iter()) {
+            let sent = ue.send_downlink(*blocks, now_s, step_s);
+            counters.downlink_prbs += u64::from(*blocks);
+            counters.downlink_active += u64::from(sent.active);
+            counters.downlink_bits += sent.bits;
+            counters.downlink_bit_seconds += sent.bit_seconds;
+        }
+
+        let slots = SLOTS_PER_S * UPLINK_SHARE * step_s;
+        demands.iter_mut().zip(ues.iter_mut()).for_each(|(demand, ue)| *demand = ue.demand_uplink(slots, step_s));
+        share_out(PRBS, demands, grants);
+        for ((ue, counters), blocks) in ues.iter_mut().zip(counters.iter_mut()).zip(grants.iter()) {
+            let sent = ue.send_uplink(*blocks, now_s, step_s);
+            counters.uplink_prbs += u64::from(*blocks);
+            counters.uplink_active += u64::from(sent.active);
+            counters.uplink_bits += sent.bits;
+            counters.uplink_lost_bits += sent.lost_bits;
+        }
+        self.steps += 1;
+    }
+}

@@ -1,0 +1,15 @@
+//! The model: a cell, its UEs, their channels and traffic, and the scheduler, in discrete steps.
+//!
+//! All chance comes from the seed: on one kind of machine, the same seed gives the same values.
+
+mod cell;
+mod channel;
+mod link_table;
+mod queue;
+mod random;
+mod scheduler;
+mod traffic;
+mod ue;
+
+pub use cell::{Cell, Counters, PRBS};
+pub use ue::Ue;

@@ -1,0 +1,195 @@
+//! A UE: its channel, its traffic, its queues, and one step of its life.
+
+use e2sm::common::{FiveQi, SNssai, Sst};
+
+use super::channel::Channel;
+use super::link_table::{bits_per_block, block_error_rate, cqi};
+use super::queue::Queue;
+use super::random::Random;
+use super::scheduler::Demand;
+use super::traffic::{Profile, Traffic};
+
+/// Time constant of what a UE got of late, in seconds.
+const MEMORY_S: f64 = 1.0;
+/// The least that it counts as, in bits a second: who got nothing for long comes first, but not without measure.
+const LEAST_BPS: f64 = 50e3;
+/// From the air interface to the other end, without waiting: two slots to schedule and to send, in seconds.
+const AIR_S: f64 = 0.001;
+/// Until a block that was not understood is there again, in seconds.
+const RETRANSMISSION_S: f64 = 0.004;
+/// Transmissions of a block; then it is lost.
+const TRANSMISSIONS: i32 = 4;
+/// A steady flow's data is useless after this, in seconds.
+const DEADLINE_S: f64 = 0.3;
+/// Spatial layers.
+const DOWNLINK_LAYERS: f64 = 2.0;
+const UPLINK_LAYERS: f64 = 1.0;
+
+/// One direction of a UE's radio link.
+#[derive(Clone, Debug)]
+pub struct Direction {
+    layers: f64,
+    queue: Queue,
+    /// The CQI that the scheduler goes by: that of the step before.
+    cqi: u8,
+    sinr_db: f64,
+    mean_bps: f64,
+    /// Bits that a block carries in this step, before errors.
+    block_bits: f64,
+}
+
+/// What one direction did in a step.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Sent {
+    pub bits: f64,
+    pub bit_seconds: f64,
+    /// Whether there was anything to send.
+    pub active: bool,
+    /// Bits that were given up after all transmissions.
+    pub lost_bits: f64,
+}
+
+impl Direction {
+    fn new(layers: f64, sinr_db: f64) -> Self {
+        Direction { layers, queue: Queue::default(), cqi: cqi(sinr_db), sinr_db, mean_bps: LEAST_BPS, block_bits: 0.0 }
+    }
+
+    /// The demand on a step of `slots` slots.
+    fn demand(&mut self, slots: f64, step_s: f64) -> Demand {
+        self.block_bits = bits_per_block(self.cqi) * self.layers * slots;
+        let waiting = self.queue.bits();
+        if waiting <= 0.0 || self.block_bits <= 0.0 {
+            return Demand::default();
+        }
+        let weight = self.block_bits / step_s / self.mean_bps.max(LEAST_BPS);
+        Demand { weight, blocks: (waiting / self.block_bits).ceil().min(1e6) as u32 }
+    }
+
+    fn send(&mut self, blocks: u32, now_s: f64, step_s: f64) -> Sent {
+        let active = self.queue.bits() > 0.0;
+        let mut sent = Sent { active, ..Sent::default() };
+        if blocks > 0 {
+            let errors = block_error_rate(self.cqi, self.sinr_db);
+            let taken = self.queue.take(now_s, f64::from(blocks) * self.block_bits * (1.0 - errors));
+            sent.lost_bits = taken.bits * errors.powi(TRANSMISSIONS);
+            sent.bits = taken.bits;
+            let retransmissions = errors / (1.0 - errors);
+            sent.bit_seconds = taken.bit_seconds + taken.bits * (AIR_S + retransmissions * RETRANSMISSION_S);
+        }
+        let share = (step_s / MEMORY_S).min(1.0);
+        self.mean_bps += share * (sent.bits / step_s - self.mean_bps);
+        sent
+    }
+
+    /// The channel went on; the scheduler hears of it for the next step.
+    fn measure(&mut self, sinr_db: f64) {
+        self.cqi = cqi(self.sinr_db);
+        self.sinr_db = sinr_db;
+    }
+}
+
+/// A UE.
+#[derive(Clone, Debug)]
+pub struct Ue {
+    random: Random,
+    channel: Channel,
+    traffic: Traffic,
+    pub downlink: Direction,
+    pub uplink: Direction,
+    slice: [SNssai; 1],
+    five_qi: [FiveQi; 1],
+}
+
+/// What came and what was thrown away in a step.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Came {
+    pub downlink_bits: f64,
+    pub expired_bits: f64,
+}
+
+impl Ue {
+    /// The UE with that number in the RAN of that seed.
+    pub fn new(seed: u64, number: u64, step_s: f64) -> Self {
+        let mut random = Random::new(seed, number);
+        let channel = Channel::new(step_s, &mut random);
+        let traffic = Traffic::new(&mut random);
+        // eMBB, and what has to be in time on URLLC (TS 23.501 5.15.2.2); 5QIs of TS 23.501 5.7.4
+        let (sst, five_qi) = match traffic.profile() {
+            Profile::Idle | Profile::Web => (1, 9),
+            Profile::Video => (1, 6),
+            Profile::Steady => (2, 3),
+        };
+        Ue {
+            downlink: Direction::new(DOWNLINK_LAYERS, channel.sinr_db()),
+            uplink: Direction::new(UPLINK_LAYERS, channel.uplink_sinr_db()),
+            random,
+            channel,
+            traffic,
+            slice: [SNssai { sst: Sst([sst]), sd: None }],
+            five_qi: [FiveQi(five_qi)],
+        }
+    }
+
+    /// A step begins: the channel goes on, traffic comes.
+    pub fn begin(&mut self, now_s: f64, step_s: f64, activity: f64) -> Came {
+        self.channel.step(&mut self.random);
+        self.downlink.measure(self.channel.sinr_db());
+        self.uplink.measure(self.channel.uplink_sinr_db());
+        let waiting = self.downlink.queue.bits();
+        let arrivals = self.traffic.step(step_s, activity, waiting, &mut self.random);
+        self.downlink.queue.push(now_s, arrivals.downlink);
+        self.uplink.queue.push(now_s, arrivals.uplink);
+        let mut expired_bits = 0.0;
+        if self.traffic.profile() == Profile::Steady {
+            expired_bits = self.downlink.queue.expire(now_s - DEADLINE_S);
+            self.uplink.queue.expire(now_s - DEADLINE_S);
+        }
+        Came { downlink_bits: arrivals.downlink, expired_bits }
+    }
+
+    pub fn demand_downlink(&mut self, slots: f64, step_s: f64) -> Demand {
+        self.downlink.demand(slots, step_s)
+    }
+
+    pub fn demand_uplink(&mut self, slots: f64, step_s: f64) -> Demand {
+        self.uplink.demand(slots, step_s)
+    }
+
+    pub fn send_downlink(&mut self, blocks: u32, now_s: f64, step_s: f64) -> Sent {
+        self.downlink.send(blocks, now_s, step_s)
+    }
+
+    pub fn send_uplink(&mut self, blocks: u32, now_s: f64, step_s: f64) -> Sent {
+        self.uplink.send(blocks, now_s, step_s)
+    }
+
+    /// The CQI that it last reported.
+    pub fn cqi(&self) -> u8 {
+        self.downlink.cqi
+    }
+
+    pub fn sinr_db(&self) -> f64 {
+        self.downlink.sinr_db
+    }
+
+    pub fn rsrp_dbm(&self) -> f64 {
+        self.channel.rsrp_dbm()
+    }
+
+    pub fn uplink_rsrp_dbm(&self) -> f64 {
+        self.channel.uplink_rsrp_dbm()
+    }
+
+    pub fn slices(&self) -> &[SNssai] {
+        &self.slice
+    }
+
+    pub fn five_qis(&self) -> &[FiveQi] {
+        &self.five_qi
+    }
+
+    /// Whether its flow has a guaranteed bit rate (TS 23.501 5.7.4).
+    pub fn has_guaranteed_rate(&self) -> bool {
+        self.traffic.profile() == Profile::Steady
+    }
+}

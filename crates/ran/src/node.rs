@@ -1,0 +1,291 @@
+//! A gNB: its identities, and what its cell's counters say as measurements.
+
+use e2sm::common::{AmfUeNgapId, Cgi, FiveQi, Guami, NrCgi, PlmnIdentity, RanUeId, SNssai, True, UeId, UeIdGnb};
+use e2sm::kpm::dictionary::Scope::{self, Cell as OfCell, CellAndUe, Ue as OfUe};
+use e2sm::kpm::{MeasurementLabel, TestCondType, Value};
+use ferric::e2::Time;
+use ferric::e2ap::{self, GlobalE2NodeId, GnbId};
+use functions::kpm::{KpmSource, Offer, Ue, Whom};
+use per::Bits;
+
+use crate::RanConfig;
+use crate::model::{Cell, Counters, PRBS};
+
+/// The first gNB's id, and bits of an id.
+const FIRST_GNB: u32 = 0xe00;
+const GNB_ID_BITS: u8 = 22;
+const NR_CELL_BITS: u8 = 36;
+/// Test network 001.01.
+const MCC: u16 = 1;
+const MNC: u16 = 1;
+
+/// When the model is looked at for the first time, it has run for this long, in seconds.
+const WARM_UP_S: f64 = 1.0;
+/// When nobody has looked for longer than this, the time between was not: milliseconds.
+const MAX_CATCH_UP_MS: u64 = 60_000;
+
+/// What a value is made from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kpi {
+    Cqi,
+    PacketDropRateDl,
+    PacketLossRateUl,
+    VolumeDl,
+    VolumeUl,
+    DelayDl,
+    ThroughputDl,
+    ThroughputUl,
+    ActiveDl,
+    ActiveUl,
+    Sinr,
+    Rsrp,
+    Connected,
+    PrbAvailable,
+    PrbTotDl,
+    PrbTotUl,
+    PrbUsedDl,
+    PrbUsedUl,
+}
+
+const fn kpi(kpi: Kpi, name: &'static str, scope: Scope, id: u32) -> (Kpi, Offer) {
+    (kpi, Offer { name, id: Some(id), scope })
+}
+
+const KPIS: [(Kpi, Offer); 19] = [
+    kpi(Kpi::ThroughputDl, "DRB.UEThpDl", CellAndUe, 1),
+    kpi(Kpi::ThroughputUl, "DRB.UEThpUl", CellAndUe, 2),
+    kpi(Kpi::DelayDl, "DRB.RlcSduDelayDl", CellAndUe, 3),
+    kpi(Kpi::VolumeDl, "DRB.PdcpSduVolumeDL", CellAndUe, 4),
+    kpi(Kpi::VolumeUl, "DRB.PdcpSduVolumeUL", CellAndUe, 5),
+    kpi(Kpi::PrbTotDl, "RRU.PrbTotDl", CellAndUe, 6),
+    kpi(Kpi::PrbTotUl, "RRU.PrbTotUl", CellAndUe, 7),
+    kpi(Kpi::PrbUsedDl, "RRU.PrbUsedDl", CellAndUe, 8),
+    kpi(Kpi::PrbUsedUl, "RRU.PrbUsedUl", CellAndUe, 9),
+    kpi(Kpi::PrbAvailable, "RRU.PrbAvailDl", OfCell, 10),
+    kpi(Kpi::PrbAvailable, "RRU.PrbAvailUl", OfCell, 11),
+    kpi(Kpi::PacketDropRateDl, "DRB.RlcPacketDropRateDl", CellAndUe, 12),
+    kpi(Kpi::PacketLossRateUl, "DRB.PacketLossRateUl", CellAndUe, 13),
+    kpi(Kpi::ActiveDl, "DRB.MeanActiveUeDl", OfCell, 14),
+    kpi(Kpi::ActiveUl, "DRB.MeanActiveUeUl", OfCell, 15),
+    kpi(Kpi::Connected, "RRC.ConnMean", OfCell, 16),
+    kpi(Kpi::Cqi, "CQI", OfUe, 17),
+    kpi(Kpi::Sinr, "L1M.DL-SS-SINR", OfUe, 18),
+    kpi(Kpi::Rsrp, "L1M.DL-SS-RSRP", OfUe, 19),
+];
+
+const OFFERS: [Offer; KPIS.len()] = {
+    let mut offers = [KPIS[0].1; KPIS.len()];
+    let mut at = 1;
+    while at < KPIS.len() {
+        offers[at] = KPIS[at].1;
+        at += 1;
+    }
+    offers
+};
+
+/// A gNB. Its time goes on when somebody looks.
+#[derive(Debug)]
+pub struct Node {
+    gnb: u32,
+    cell: Cell,
+    step_ms: u64,
+    /// Ties the model's time to the loop's, once somebody has looked.
+    anchor: Option<Anchor>,
+}
+
+/// At that time of the loop the model has made that many steps.
+#[derive(Clone, Copy, Debug)]
+struct Anchor {
+    at_ms: u64,
+    steps: u64,
+}
+
+impl Anchor {
+    /// Steps at some later time.
+    fn due(self, until_ms: u64, step_ms: u64) -> u64 {
+        self.steps + until_ms.saturating_sub(self.at_ms) / step_ms
+    }
+}
+
+/// The counters at some moment.
+#[derive(Debug, Default)]
+pub struct Mark {
+    steps: u64,
+    counters: Vec<Counters>,
+}
+
+impl Node {
+    pub fn new(config: &RanConfig, number: u16) -> Self {
+        Node {
+            gnb: FIRST_GNB + u32::from(number),
+            cell: Cell::new(config.seed, number, config.ues, config.step_ms),
+            step_ms: config.step_ms.into(),
+            anchor: None,
+        }
+    }
+
+    /// The node's key.
+    pub fn id(&self) -> GlobalE2NodeId {
+        GlobalE2NodeId::gnb(e2ap::PlmnIdentity::from_codes(MCC, MNC, 2), GnbId::new(self.gnb, GNB_ID_BITS))
+    }
+
+    fn ue(&self, ue: Ue) -> Option<&crate::model::Ue> {
+        self.cell.ues().get(usize::try_from(ue.0).ok()?)
+    }
+
+    /// What was counted since a mark.
+    fn counted(&self, since: &Mark, whom: Whom<'_>, label: &MeasurementLabel) -> Counters {
+        let mut sum = Counters::default();
+        let mut add = |at: usize| {
+            let Some((ue, now)) = self.cell.ues().get(at).zip(self.cell.counters().get(at)) else { return };
+            let in_slice = label.slice_id.is_none_or(|slice| ue.slices().contains(&slice));
+            if in_slice && label.five_qi.is_none_or(|five_qi| ue.five_qis().contains(&five_qi)) {
+                sum += *now - since.counters.get(at).copied().unwrap_or_default();
+            }
+        };
+        match whom {
+            Whom::Cell => (0..self.cell.ues().len()).for_each(add),
+            Whom::Ues(ues) => ues.iter().for_each(|ue| add(ue.0 as usize)),
+        }
+        sum
+    }
+}
+
+impl KpmSource for Node {
+    type Mark = Mark;
+
+    fn cell(&self) -> Cgi {
+        Cgi::NrCgi(NrCgi {
+            plmn_identity: PlmnIdentity::from_codes(MCC, MNC, 2),
+            nr_cell_identity: Bits::new(u64::from(self.gnb) << (NR_CELL_BITS - GNB_ID_BITS) | 1, NR_CELL_BITS),
+        })
+    }
+
+    fn offers(&self) -> &[Offer] {
+        &OFFERS
+    }
+
+    fn ues(&self, out: &mut Vec<Ue>) {
+        out.extend((0..self.cell.ues().len() as u64).map(Ue));
+    }
+
+    fn ue_id(&self, ue: Ue) -> UeId<'static> {
+        let number = u64::from(self.gnb) << 16 | ue.0;
+        UeId::Gnb(UeIdGnb {
+            amf_ue_ngap_id: AmfUeNgapId(number as i64), // 38 bits of 40
+            guami: Guami {
+                plmn_identity: PlmnIdentity::from_codes(MCC, MNC, 2),
+                amf_region_id: Bits::new(1, 8),
+                amf_set_id: Bits::new(1, 10),
+                amf_pointer: Bits::new(1, 6),
+            },
+            gnb_cu_ue_f1ap_id_list: None,
+            gnb_cu_cp_ue_e1ap_id_list: None,
+            ran_ueid: Some(RanUeId(number.to_be_bytes())),
+            m_ng_ran_ue_xnap_id: None,
+            global_gnb_id: None,
+            global_ng_ran_node_id: None,
+            cell_rnti: None,
+        })
+    }
+
+    fn mark(&self, mark: &mut Mark) {
+        mark.steps = self.cell.steps();
+        mark.counters.clear();
+        mark.counters.extend_from_slice(self.cell.counters());
+    }
+
+    fn advance(&mut self, until: Time) {
+        let until_ms = until.as_nanos() / 1_000_000;
+        let warm_up = (WARM_UP_S / self.cell.step_s()).ceil() as u64;
+        let steps = self.cell.steps();
+        let anchor = match self.anchor {
+            Some(anchor)
+                if anchor.due(until_ms, self.step_ms).saturating_sub(steps) * self.step_ms <= MAX_CATCH_UP_MS =>
+            {
+                anchor
+            }
+            _ => Anchor { at_ms: until_ms, steps: steps + warm_up },
+        };
+        self.anchor = Some(anchor);
+        for _ in steps..anchor.due(until_ms, self.step_ms) {
+            self.cell.step();
+        }
+    }
+
+    fn value(&self, since: &Mark, whom: Whom<'_>, offer: usize, label: &MeasurementLabel) -> Value {
+        let steps = self.cell.steps().saturating_sub(since.steps);
+        match KPIS.get(offer) {
+            Some((kpi, _)) => {
+                let counted = self.counted(since, whom, label);
+                value(*kpi, &counted, steps, self.cell.step_s(), self.cell.ues().len())
+            }
+            None => Value::NoValue,
+        }
+    }
+
+    /// Everything is known of a slice and of a 5QI too, but for what is not of UEs.
+    fn has_label(&self, offer: usize, label: &MeasurementLabel) -> bool {
+        let of_some =
+            MeasurementLabel { slice_id: label.slice_id, five_qi: label.five_qi, ..MeasurementLabel::default() };
+        let divisible = KPIS.get(offer).is_some_and(|(kpi, _)| !matches!(kpi, Kpi::PrbAvailable | Kpi::Connected));
+        *label == MeasurementLabel::NO_LABEL || divisible && *label == of_some && *label != MeasurementLabel::default()
+    }
+
+    fn properties(&self) -> &[TestCondType] {
+        &[TestCondType::Gbr(True), TestCondType::Rsrp(True), TestCondType::UlRsrp(True), TestCondType::Cqi(True)]
+    }
+
+    fn property(&self, ue: Ue, property: TestCondType) -> Option<f64> {
+        let ue = self.ue(ue)?;
+        match property {
+            TestCondType::Gbr(_) => Some(f64::from(u8::from(ue.has_guaranteed_rate()))),
+            TestCondType::Rsrp(_) => Some(ue.rsrp_dbm()),
+            TestCondType::UlRsrp(_) => Some(ue.uplink_rsrp_dbm()),
+            TestCondType::Cqi(_) => Some(ue.cqi().into()),
+            _ => None,
+        }
+    }
+
+    fn slices(&self, ue: Ue) -> &[SNssai] {
+        self.ue(ue).map_or(&[], |ue| ue.slices())
+    }
+
+    fn five_qis(&self, ue: Ue) -> &[FiveQi] {
+        self.ue(ue).map_or(&[], |ue| ue.five_qis())
+    }
+}
+
+/// A measurement from what was counted over some steps; units are those of [`e2sm::kpm::dictionary`].
+fn value(kpi: Kpi, counted: &Counters, steps: u64, step_s: f64, ues: usize) -> Value {
+    let per_step = |count: u64| (steps > 0).then(|| count as f64 / steps as f64);
+    let per_ue_step = |sum: f64| (counted.ue_steps > 0).then(|| sum / counted.ue_steps as f64);
+    // TS 28.552 5.1.1.3.1: while there was something to send, and 0 where there never was
+    let kbps = |bits: f64, active: u64| bits / 1e3 / (active.max(1) as f64 * step_s);
+    let integer = |value: Option<f64>| value.map_or(Value::NoValue, |value| Value::Integer(value.round() as u32));
+    let real = |value: Option<f64>| value.map_or(Value::NoValue, Value::Real);
+    let percent = 100.0 / f64::from(PRBS);
+    let share = |part: f64, of: f64| (of > 0.0).then(|| 1e6 * part / of);
+    match kpi {
+        Kpi::ThroughputDl => Value::Real(kbps(counted.downlink_bits, counted.downlink_active)),
+        Kpi::ThroughputUl => Value::Real(kbps(counted.uplink_bits, counted.uplink_active)),
+        Kpi::VolumeDl => integer(Some(counted.downlink_bits / 1e3)),
+        Kpi::VolumeUl => integer(Some(counted.uplink_bits / 1e3)),
+        Kpi::DelayDl => {
+            real((counted.downlink_bits > 0.0).then(|| 1e4 * counted.downlink_bit_seconds / counted.downlink_bits))
+        }
+        Kpi::PrbTotDl => integer(per_step(counted.downlink_prbs).map(|prbs| prbs * percent)),
+        Kpi::PrbTotUl => integer(per_step(counted.uplink_prbs).map(|prbs| prbs * percent)),
+        Kpi::PrbUsedDl => integer(per_step(counted.downlink_prbs)),
+        Kpi::PrbUsedUl => integer(per_step(counted.uplink_prbs)),
+        Kpi::PrbAvailable => Value::Integer(PRBS),
+        Kpi::PacketDropRateDl => integer(share(counted.downlink_dropped_bits, counted.downlink_came_bits)),
+        Kpi::PacketLossRateUl => integer(share(counted.uplink_lost_bits, counted.uplink_bits)),
+        Kpi::ActiveDl => real(per_step(counted.downlink_active)),
+        Kpi::ActiveUl => real(per_step(counted.uplink_active)),
+        Kpi::Connected => Value::Real(ues as f64),
+        Kpi::Cqi => integer(per_ue_step(counted.cqi as f64)),
+        Kpi::Sinr => real(per_ue_step(counted.sinr_db)),
+        Kpi::Rsrp => real(per_ue_step(counted.rsrp_dbm)),
+    }
+}
