@@ -1,0 +1,22 @@
+# Each line can be run by hand.
+
+.PHONY: demo test bench docs deny
+
+# A RIC, a base station with 32 UEs and an xApp, all in one. DEMO_SECONDS=10 ends it by itself.
+demo:
+	cargo run --release --quiet -p ferric-cli -- demo $(if $(DEMO_SECONDS),--seconds $(DEMO_SECONDS))
+
+# Everything that must hold: format, lints, tests, SCTP on a real kernel, a minute of fuzzing.
+test:
+	./scripts/test
+
+# The figures of the README.
+bench:
+	cargo run --release --quiet -p ferric-cli -- bench e2
+
+docs:
+	cargo doc --workspace --no-deps
+
+# Licences, duplicates and sources of all dependencies; installs cargo-deny into target/ where it is missing.
+deny:
+	./scripts/deny
