@@ -1,0 +1,134 @@
+//! The whole path: emulated nodes, a RIC and an xApp, each on a thread of its own, over memory links.
+
+use std::sync::mpsc;
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use e2sm::Arena;
+use e2sm::kpm::{EveryUe, IndicationMessage, RanFunctionDefinition, Revision, Row, Scope, Wish, WishedMeasurement};
+use ferric::Stop;
+use ferric::e2::{Action, SubscriptionSpec};
+use ferric::e2ap::{RanFunctionId, RicActionId, RicActionType};
+use ferric::link::Address;
+use ferric::server::{Server, ServerConfig};
+use ferric::xapp::{Xapp, XappEvent};
+use ran::{Ran, RanConfig};
+
+struct Running(Vec<(Stop, JoinHandle<()>)>);
+
+impl Running {
+    /// A RIC and a RAN that connects to it; where xApps find the RIC.
+    fn start(name: &str, config: RanConfig) -> (Running, Address) {
+        let e2 = Address::Memory(format!("{name}-e2"));
+        let xapp = Address::Memory(format!("{name}-xapp"));
+        let (sender, stops) = mpsc::channel();
+        // both are made where they run
+        let (ric_stop, e2_address, xapp_address) = (sender.clone(), e2.clone(), xapp.clone());
+        let ric = thread::spawn(move || {
+            let config = ServerConfig { e2: vec![e2_address], xapp: Some(xapp_address), ..ServerConfig::default() };
+            let mut server = Server::bind(config).unwrap();
+            ric_stop.send(server.stop()).unwrap();
+            server.run().unwrap();
+        });
+        let ric = (stops.recv().unwrap(), ric);
+        let ran = thread::spawn(move || {
+            let mut ran = Ran::new(RanConfig { rics: vec![e2], ..config }).unwrap();
+            sender.send(ran.stop()).unwrap();
+            ran.run().unwrap();
+        });
+        let ran = (stops.recv().unwrap(), ran);
+        (Running(vec![ric, ran]), xapp)
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        for (stop, thread) in self.0.drain(..) {
+            stop.stop();
+            thread.join().unwrap();
+        }
+    }
+}
+
+/// Subscribes to the KPM function of all nodes and hands on the rows until `done` says so.
+fn watch(
+    xapp: &Address,
+    revision: Revision,
+    wish: &Wish<'_>,
+    mut done: impl FnMut(u32, &mut dyn Iterator<Item = Row<'_>>) -> bool,
+) {
+    let mut xapp = Xapp::connect(xapp, "test", Default::default()).unwrap();
+    let deadline = Instant::now() + Duration::from_secs(10);
+    let mut finished = false;
+    let mut arena = Arena::new();
+    while !finished {
+        assert!(Instant::now() < deadline, "not what was waited for");
+        xapp.turn(Some(Duration::from_millis(100)), |event, ric| match event {
+            XappEvent::NodeUp(node) => {
+                let kpm = RanFunctionId(2);
+                let function = node.functions.iter().find(|f| f.id == kpm).unwrap();
+                let offered = RanFunctionDefinition::decode_owned(&function.definition, revision).unwrap();
+                let plan = wish.plan(&offered, revision).unwrap();
+                let (mut event_trigger, mut definition) = (Vec::new(), Vec::new());
+                plan.trigger.encode(revision, &mut event_trigger).unwrap();
+                plan.action.encode(revision, &mut definition).unwrap();
+                let action = Action {
+                    id: RicActionId(1),
+                    kind: RicActionType::Report,
+                    definition: Some(definition),
+                    subsequent: None,
+                };
+                ric.subscribe(node.id, kpm, SubscriptionSpec { event_trigger, actions: vec![action] });
+            }
+            XappEvent::Indication(indication) => {
+                arena.reset();
+                let message = indication.peek().unwrap().message;
+                let message = IndicationMessage::decode(message, revision, &arena).unwrap();
+                finished |= done(indication.node.0, &mut message.rows(None));
+            }
+            XappEvent::Subscribed { not_admitted, .. } => assert_eq!(not_admitted, []),
+            XappEvent::SubscribeFailed { failure, .. } => panic!("{failure:?}"),
+            _ => {}
+        })
+        .unwrap();
+    }
+}
+
+#[test]
+fn an_xapp_reads_every_ues_kpis() {
+    for revision in Revision::ALL {
+        let config = RanConfig { ues: 8, kpm_revision: revision, ..RanConfig::default() };
+        let (_running, xapp) = Running::start(&format!("ran-path-{revision}"), config);
+        let measurements = [WishedMeasurement::named("DRB.UEThpDl"), WishedMeasurement::named("CQI")];
+        let wish = Wish {
+            measurements: &measurements,
+            granularity_period_ms: 20,
+            reporting_period_ms: 40,
+            scope: Scope::EveryUe(EveryUe::AnySignal),
+        };
+        watch(&xapp, revision, &wish, |_, rows| {
+            let rows: Vec<_> =
+                rows.map(|row| (row.ue.unwrap().clone(), row.record, row.value.number().unwrap())).collect();
+            assert_eq!(rows.len(), 8 * 2 * 2, "UEs, records, measurements");
+            assert!(rows.chunks(2).all(|pair| pair[0].2 >= 0.0 && (0.0..=15.0).contains(&pair[1].2)));
+            true
+        });
+    }
+}
+
+#[test]
+fn many_nodes_report_on_themselves() {
+    let config = RanConfig { nodes: 50, ues: 4, ..RanConfig::default() };
+    let (_running, xapp) = Running::start("ran-many", config);
+    let measurements = [WishedMeasurement::named("RRU.PrbTotDl"), WishedMeasurement::named("RRC.ConnMean")];
+    let wish =
+        Wish { measurements: &measurements, granularity_period_ms: 100, reporting_period_ms: 100, scope: Scope::Node };
+    let mut heard = std::collections::BTreeSet::new();
+    watch(&xapp, Revision::V3_00, &wish, |node, rows| {
+        let values: Vec<_> = rows.map(|row| row.value.number().unwrap()).collect();
+        assert!((0.0..=100.0).contains(&values[0]));
+        assert_eq!(values[1], 4.0);
+        heard.insert(node);
+        heard.len() == 50
+    });
+}
