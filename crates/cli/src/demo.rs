@@ -46,8 +46,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     if let Ok(stop) = ran_stop {
         stop.stop();
     }
-    for (name, thread) in [("RIC", ric), ("RAN", ran)] {
-        thread.join().map_err(|_| anyhow!("the {name} failed"))??;
-    }
+    ric.join().map_err(|_| anyhow!("the RIC failed"))??;
+    ran.join().map_err(|_| anyhow!("the RAN failed"))??;
     result
 }
