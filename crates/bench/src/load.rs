@@ -30,7 +30,7 @@ impl Node {
         let link = Link::connect(address, &Config::default())?;
         let poll = Poll::new()?;
         poll.add(&link, 0, Interest::READ)?;
-        Ok(Node { link, poll, events: Events::with_capacity(4), scratch: Scratch::new() })
+        Ok(Node { link, poll, events: Events::new(), scratch: Scratch::new() })
     }
 
     fn send(&mut self, pdu: &Pdu<'_>) -> anyhow::Result<()> {

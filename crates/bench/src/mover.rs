@@ -34,7 +34,7 @@ pub fn mover() -> anyhow::Result<()> {
     sources.set_nonblocking(true)?;
     poll.add(&sources, u64::MAX, Interest::READ)?;
     let mut connected: Vec<Source> = Vec::new();
-    let mut events = Events::with_capacity(64);
+    let mut events = Events::new();
     let mut buffer = vec![0; READ_OCTETS];
     loop {
         poll.wait(&mut events, None)?;

@@ -124,7 +124,7 @@ fn through_mover(nodes: usize, seconds: f64) -> anyhow::Result<Run> {
     let sink = thread::spawn(move || -> anyhow::Result<()> {
         let poll = Poll::new()?;
         poll.add(&link, 0, Interest::READ)?;
-        let (mut events, mut scratch) = (Events::with_capacity(4), Scratch::new());
+        let (mut events, mut scratch) = (Events::new(), Scratch::new());
         let mut got = Got::new(clock);
         while !got.ended() {
             poll.wait(&mut events, Some(Duration::from_millis(100)))?;

@@ -187,7 +187,7 @@ impl Xapp {
         let client = XappClient::new();
         let mut xapp = Xapp {
             poll,
-            events: Events::with_capacity(4),
+            events: Events::new(),
             scratch: Scratch::new(),
             link,
             writable_wanted: true,

@@ -1,6 +1,7 @@
 //! A small level-triggered wrapper of epoll, and a way for other threads to wake it.
 
 use std::io;
+use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 use std::time::Duration;
@@ -43,33 +44,41 @@ pub struct Event {
     pub writable: bool,
 }
 
-/// Room for what [`Poll::wait`] reports.
+/// What [`Poll::wait`] reports.
+#[derive(Default)]
 pub struct Events {
-    ready: Vec<epoll::Event>,
+    ready: Vec<Event>,
 }
 
+/// Events that one wait reports at most; more are reported by the next.
+const BATCH: usize = 256;
+
 impl Events {
-    /// Room for so many events per wait; more than these are reported by the next.
-    ///
-    /// # Panics
-    ///
-    /// If `capacity` is 0.
-    pub fn with_capacity(capacity: usize) -> Self {
-        assert!(capacity > 0, "a wait without room for events would never end");
-        Events { ready: Vec::with_capacity(capacity) }
+    /// No events yet.
+    pub fn new() -> Self {
+        Events::default()
+    }
+
+    /// One of the events that the last wait reported.
+    pub fn get(&self, at: usize) -> Option<Event> {
+        self.ready.get(at).copied()
     }
 
     /// What the last wait reported.
     pub fn iter(&self) -> impl Iterator<Item = Event> + '_ {
-        self.ready.iter().map(|event| {
-            let (flags, data) = (event.flags, event.data);
-            let failed = flags.intersects(EventFlags::ERR | EventFlags::HUP);
-            Event {
-                token: data.u64(),
-                readable: failed || flags.contains(EventFlags::IN),
-                writable: failed || flags.contains(EventFlags::OUT),
-            }
-        })
+        self.ready.iter().copied()
+    }
+}
+
+impl From<epoll::Event> for Event {
+    fn from(event: epoll::Event) -> Self {
+        let (flags, data) = (event.flags, event.data);
+        let failed = flags.intersects(EventFlags::ERR | EventFlags::HUP);
+        Event {
+            token: data.u64(),
+            readable: failed || flags.contains(EventFlags::IN),
+            writable: failed || flags.contains(EventFlags::OUT),
+        }
     }
 }
 
@@ -107,11 +116,14 @@ impl Poll {
             tv_nsec: timeout.subsec_nanos().into(),
         });
         events.ready.clear();
-        let room = rustix::buffer::spare_capacity(&mut events.ready);
-        match epoll::wait(&self.epoll, room, timeout.as_ref()) {
-            Ok(_) | Err(Errno::INTR) => Ok(()),
-            Err(errno) => Err(errno.into()),
+        // The kernel's events hold a pointer that we never use; ours can go from thread to thread.
+        let mut room = [MaybeUninit::uninit(); BATCH];
+        match epoll::wait(&self.epoll, &mut room, timeout.as_ref()) {
+            Ok((reported, _)) => events.ready.extend(reported.iter().map(|event| Event::from(*event))),
+            Err(Errno::INTR) => {}
+            Err(errno) => return Err(errno.into()),
         }
+        Ok(())
     }
 }
 
@@ -166,7 +178,7 @@ mod tests {
     use std::time::Instant;
 
     fn tokens(poll: &Poll, timeout: Option<Duration>) -> Vec<u64> {
-        let mut events = Events::with_capacity(4);
+        let mut events = Events::new();
         poll.wait(&mut events, timeout).unwrap();
         events.iter().map(|event| event.token).collect()
     }
@@ -216,7 +228,7 @@ mod tests {
         silence(&source);
         assert_eq!(tokens(&poll, Some(Duration::ZERO)), []);
         poll.modify(&source, 2, Interest::READ_WRITE).unwrap();
-        let mut events = Events::with_capacity(1);
+        let mut events = Events::new();
         poll.wait(&mut events, None).unwrap();
         assert_eq!(events.iter().collect::<Vec<_>>(), [Event { token: 2, readable: false, writable: true }]);
         poll.remove(&source).unwrap();

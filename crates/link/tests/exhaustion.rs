@@ -11,7 +11,7 @@ fn without_file_descriptors_connections_are_turned_away_and_the_listener_lives()
     let Address::Tcp { port, .. } = *listener.local_address() else { unreachable!() };
     let poll = Poll::new().unwrap();
     poll.add(&listener, 0, Interest::READ).unwrap();
-    let mut events = Events::with_capacity(1);
+    let mut events = Events::new();
     let mut waiting: Vec<TcpStream> = (0..3).map(|_| TcpStream::connect(("127.0.0.1", port)).unwrap()).collect();
 
     let usual = getrlimit(Resource::Nofile);

@@ -48,7 +48,7 @@ suite::for_every_test!(on_every_kind);
 fn wait_readable(source: &impl std::os::fd::AsFd) {
     let poll = Poll::new().unwrap();
     poll.add(source, 0, Interest::READ).unwrap();
-    let mut events = Events::with_capacity(1);
+    let mut events = Events::new();
     poll.wait(&mut events, Some(Duration::from_secs(10))).unwrap();
     assert!(events.iter().next().is_some(), "nothing arrives");
 }

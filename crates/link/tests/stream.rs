@@ -23,7 +23,7 @@ impl<T: Read + Write> Peer for T {}
 fn wait_readable(source: &impl std::os::fd::AsFd) {
     let poll = Poll::new().unwrap();
     poll.add(source, 0, Interest::READ).unwrap();
-    let mut events = Events::with_capacity(1);
+    let mut events = Events::new();
     poll.wait(&mut events, Some(Duration::from_secs(10))).unwrap();
     assert!(events.iter().next().is_some(), "nothing arrives");
 }
@@ -170,7 +170,7 @@ fn a_host_name_works_on_both_sides_and_a_wrong_one_is_told() {
     let poll = Poll::new().unwrap();
     poll.add(&link, 0, Interest::READ_WRITE).unwrap();
     while link.finish_connect().unwrap() == State::Connecting {
-        poll.wait(&mut Events::with_capacity(1), Some(Duration::from_secs(10))).unwrap();
+        poll.wait(&mut Events::new(), Some(Duration::from_secs(10))).unwrap();
     }
     listener.accept().unwrap();
 

@@ -77,7 +77,6 @@ struct Member {
 pub struct AgentLoop {
     poll: Poll,
     events: Events,
-    ready: Vec<link::Event>,
     scratch: Scratch,
     clock: Clock,
     stop: Stop,
@@ -99,8 +98,7 @@ impl AgentLoop {
         let stop = Stop::new(&poll).map_err(Error::epoll)?;
         Ok(AgentLoop {
             poll,
-            events: Events::with_capacity(256),
-            ready: Vec::new(),
+            events: Events::new(),
             scratch: Scratch::new(),
             clock: Clock::new(),
             stop,
@@ -160,11 +158,10 @@ impl AgentLoop {
         let timeout = clock::wait(self.clock.now(), deadline, patience);
         self.settle(self.clock.now());
         self.poll.wait(&mut self.events, timeout).map_err(Error::epoll)?;
-        self.ready.clear();
-        self.ready.extend(self.events.iter());
         let now = self.clock.now();
-        for at in 0..self.ready.len() {
-            let event = self.ready[at];
+        let mut at = 0;
+        while let Some(event) = self.events.get(at) {
+            at += 1;
             if event.token == STOP_TOKEN {
                 return Ok(());
             }

@@ -7,7 +7,7 @@ use e2::{
 use e2ap::{Cause, RanFunctionId, RicActionId};
 
 /// An internal app. What it does, it does between two indications of everybody: it must not block.
-pub trait Iapp {
+pub trait Iapp: Send {
     /// Its name, for the log.
     fn name(&self) -> &str;
 

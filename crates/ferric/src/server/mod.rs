@@ -88,7 +88,6 @@ pub struct Counters {
 pub struct Server {
     poll: Poll,
     events: Events,
-    ready: Vec<link::Event>,
     scratch: Scratch,
     clock: Clock,
     stop: Stop,
@@ -125,8 +124,7 @@ impl Server {
         }
         Ok(Server {
             poll,
-            events: Events::with_capacity(256),
-            ready: Vec::new(),
+            events: Events::new(),
             scratch: Scratch::new(),
             clock: Clock::new(),
             stop,
@@ -200,11 +198,10 @@ impl Server {
     pub fn turn(&mut self, patience: Option<Duration>) -> Result<(), Error> {
         let timeout = clock::wait(self.clock.now(), self.controller.poll_timeout(), patience);
         self.poll.wait(&mut self.events, timeout).map_err(Error::epoll)?;
-        self.ready.clear();
-        self.ready.extend(self.events.iter());
         let now = self.clock.now();
-        for at in 0..self.ready.len() {
-            let event = self.ready[at];
+        let mut at = 0;
+        while let Some(event) = self.events.get(at) {
+            at += 1;
             let assoc = AssocId(event.token);
             match peers::kind(event.token) {
                 _ if event.token == STOP_TOKEN => return Ok(()),

@@ -85,7 +85,7 @@ impl End {
 fn wait_readable(source: &impl std::os::fd::AsFd) {
     let poll = Poll::new().unwrap();
     poll.add(source, 1, Interest::READ).unwrap();
-    let mut events = Events::with_capacity(1);
+    let mut events = Events::new();
     poll.wait(&mut events, Some(PATIENCE)).unwrap();
     assert!(events.iter().next().is_some_and(|event| event.readable), "nothing to read");
 }
@@ -356,7 +356,7 @@ pub fn a_vanished_peer_is_noticed(kind: Kind) {
             failed_send = Some(error);
             break;
         }
-        poll.wait(&mut Events::with_capacity(1), Some(Duration::from_millis(1))).unwrap();
+        poll.wait(&mut Events::new(), Some(Duration::from_millis(1))).unwrap();
     }
     let error = failed_send.expect("writing to nobody fails");
     assert!(matches!(error, Error::Lost(_)), "{error:?}");
