@@ -69,10 +69,24 @@ pub fn encode_ie<T: Encode>(
     }
 }
 
-/// Declares messages by their wire tables.
+/// Declares messages by their wire tables: each message becomes a struct of its IEs and the codec of that struct.
 ///
-/// `must` is for IEs that every version has as mandatory, `may` for all others (they become an `Option`). The four
-/// columns are v01.00, v01.01, v02.03 and v03.01: `M`andatory, `O`ptional, or `_` where the version does not have it.
+/// ```text
+/// /// RESET REQUEST.
+/// ResetRequest = Initiating RESET {
+///     /// Pairs the answer with this.
+///     may transaction_id: TransactionId = 49 Reject [_ _ M M],
+///     /// Why.
+///     must cause: Cause = 1 Ignore [M M M M],
+/// }
+/// ```
+///
+/// reads: ResetRequest is the initiating message of the procedure Reset. Its IE with the id 49 and the criticality
+/// reject is not in v01.00 and v01.01 (`_`), and mandatory (`M`) in v02.03 and v03.01; `O` is for optional. The IEs
+/// are written in this order.
+///
+/// A field is what its type says where the IE `must` be there in every version that has the message, and an `Option`
+/// of it where it `may` be absent in some. Two rows may have the same id if no version has both.
 macro_rules! messages {
     ($(
         $(#[$doc:meta])*
@@ -121,7 +135,12 @@ macro_rules! messages {
                     name: stringify!($field),
                     id: $crate::ProtocolIeId($id),
                     criticality: $crate::Criticality::$criticality,
-                    presence: [messages!(@presence $p0), messages!(@presence $p1), messages!(@presence $p2), messages!(@presence $p3)],
+                    presence: [
+                        messages!(@presence $must $p0),
+                        messages!(@presence $must $p1),
+                        messages!(@presence $must $p2),
+                        messages!(@presence $must $p3),
+                    ],
                 }, )*
             ];
 
@@ -173,8 +192,9 @@ macro_rules! messages {
     (@unwrap may $value:expr, $missing:expr) => { $value };
     (@owned $name:ident <$lt:lifetime>) => { $name<'static> };
     (@owned $name:ident) => { $name };
-    (@presence M) => { $crate::message::Presence::Mandatory };
-    (@presence O) => { $crate::message::Presence::Optional };
-    (@presence _) => { $crate::message::Presence::Absent };
+    // what must be there is optional in no version: that has no rule
+    (@presence may O) => { $crate::message::Presence::Optional };
+    (@presence $must:ident M) => { $crate::message::Presence::Mandatory };
+    (@presence $must:ident _) => { $crate::message::Presence::Absent };
 }
 pub(crate) use messages;
