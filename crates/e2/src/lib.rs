@@ -51,6 +51,8 @@ pub enum CloseReason {
     Transport,
     /// No E2 Setup in time.
     SetupTimeout,
+    /// No answer to a reset in time.
+    ResetTimeout,
     /// It sent what cannot be understood.
     Misbehaved,
     /// The node came back on another association.
@@ -66,6 +68,7 @@ impl core::fmt::Display for CloseReason {
         f.write_str(match self {
             CloseReason::Transport => "the connection ended",
             CloseReason::SetupTimeout => "no setup in time",
+            CloseReason::ResetTimeout => "no answer to a reset in time",
             CloseReason::Misbehaved => "it sent what cannot be understood",
             CloseReason::TakenOver => "the node came back on another association",
             CloseReason::Overflow => "the peer does not read what it must be told",

@@ -185,6 +185,8 @@ impl Agent {
             Pdu::E2SetupResponse(response) if self.awaits(response.transaction_id) => self.setup_response(&response),
             Pdu::E2SetupFailure(failure) if self.awaits(failure.transaction_id) => self.setup_failure(now, &failure),
             Pdu::ErrorIndication(indication) => self.error_indication(now, &indication),
+            // Sent before the RIC saw our reset: it forgets them (E2AP v03.01 8.3.3.2).
+            Pdu::RicSubscriptionRequest(_) | Pdu::RicControlRequest(_) if self.reset.is_some() => {}
             Pdu::RicSubscriptionRequest(request) if up => self.subscription_request(&request),
             Pdu::RicSubscriptionDeleteRequest(request) if up => self.delete_request(&request),
             Pdu::RicControlRequest(request) if up => self.control_request(&request),

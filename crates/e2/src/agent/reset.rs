@@ -3,7 +3,7 @@
 use e2ap::{Cause, ProcedureCode, ResetRequest, ResetResponse, TransactionId};
 
 use super::{Agent, AgentEvent, AgentMisuse};
-use crate::{Notice, Time};
+use crate::{CloseReason, Notice, Time};
 
 /// A reset of ours that waits for its answer.
 #[derive(Clone, Copy, Debug)]
@@ -46,10 +46,14 @@ impl Agent {
         self.reset.take_if(|reset| reset.transaction_id == transaction_id).is_some()
     }
 
+    /// Without an answer nobody knows whether the RIC has forgotten, or will forget what it asks for from now on: a new
+    /// association makes that sure.
     pub(super) fn reset_timeout(&mut self, now: Time) {
         if self.reset.take_if(|reset| reset.by <= now).is_some() {
             let notice = Notice::TimedOut { procedure_code: ProcedureCode::RESET, request_id: None };
             self.events.push_back(AgentEvent::Notice(notice));
+            self.handle_close(now, CloseReason::ResetTimeout);
+            self.close = Some(CloseReason::ResetTimeout);
         }
     }
 }

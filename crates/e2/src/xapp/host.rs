@@ -1,13 +1,14 @@
 //! A RIC's side of the RIC-xApp protocol.
 
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 
 use crate::outbox::Outbox;
 use crate::xapp::protocol::{
     ControlResult, FunctionInfo, Message, NodeInfo, PROTOCOL_VERSION, RefusalCode, SubscribeFailure,
 };
 use crate::{
-    AssocId, CloseReason, Consumer, ControlOutcome, Controller, Event, Misuse, Node, Notice, SubscribeError, Time,
+    AssocId, CloseReason, Consumer, ControlOutcome, Controller, Event, Misuse, Node, NodeId, Notice, RanFunction,
+    SubscribeError, Time,
 };
 
 /// The sessions of all xApps: turns what they say into commands of a [`Controller`], and its news into what they are
@@ -17,11 +18,25 @@ use crate::{
 pub struct XappHost {
     sessions: HashMap<AssocId, Session>,
     by_consumer: BTreeMap<Consumer, AssocId>,
+    /// Nodes whose coming was told to all, and whose going was not: an xApp that says hello in between hears of each once.
+    told: BTreeSet<NodeId>,
+    hints: Vec<FunctionHint>,
     next_consumer: u32,
     outbox: Outbox,
     closes: VecDeque<(AssocId, CloseReason)>,
     notices: VecDeque<(AssocId, Notice)>,
     scratch: Vec<u8>,
+}
+
+/// Which revision of its service model a node's function speaks, where somebody knows it better than the node tells.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FunctionHint {
+    /// The node, as its [`e2ap::GlobalE2NodeId`] is written.
+    pub node: String,
+    /// Object identifiers under which nodes register the service model.
+    pub oids: Vec<&'static str>,
+    /// The revision, as the service model calls it: 16 octets at most.
+    pub revision: String,
 }
 
 #[derive(Debug)]
@@ -51,12 +66,19 @@ impl XappHost {
         XappHost {
             sessions: HashMap::new(),
             by_consumer: BTreeMap::new(),
+            told: BTreeSet::new(),
+            hints: Vec::new(),
             next_consumer: FIRST_XAPP,
             outbox: Outbox::default(),
             closes: VecDeque::new(),
             notices: VecDeque::new(),
             scratch: Vec::new(),
         }
+    }
+
+    /// What xApps are told of functions beyond what the nodes tell.
+    pub fn set_hints(&mut self, hints: Vec<FunctionHint>) {
+        self.hints = hints;
     }
 
     /// Whose association a consumer is, if it is an xApp's.
@@ -139,8 +161,9 @@ impl XappHost {
         self.sessions.insert(assoc, Session::Open { consumer, misuses: 0 });
         self.by_consumer.insert(consumer, assoc);
         self.send(assoc, &Message::Welcome { version: PROTOCOL_VERSION, ric_id: controller.ric_id() });
-        for node in controller.nodes() {
-            self.send(assoc, &Message::NodeUp(info(node)));
+        let nodes: Vec<_> = self.told.iter().filter_map(|id| controller.node(*id)).map(|n| self.info(n)).collect();
+        for node in nodes {
+            self.send(assoc, &Message::NodeUp(node));
         }
     }
 
@@ -217,15 +240,46 @@ impl XappHost {
     fn tell_all(&mut self, event: &Event, controller: &Controller) {
         let message = match event {
             Event::NodeUp(id) => match controller.node(*id) {
-                Some(node) => Message::NodeUp(info(node)),
+                Some(node) => {
+                    self.told.insert(*id);
+                    Message::NodeUp(self.info(node))
+                }
                 None => return, // gone again already: its loss follows
             },
-            Event::NodeLost { node, .. } => Message::NodeLost(*node),
+            Event::NodeLost { node, .. } => {
+                self.told.remove(node);
+                Message::NodeLost(*node)
+            }
             _ => return,
         };
         self.scratch.clear();
         message.encode(&mut self.scratch);
         self.outbox.push_bytes(self.by_consumer.values().copied(), &self.scratch);
+    }
+
+    /// A node as xApps see it.
+    fn info(&self, node: &Node) -> NodeInfo {
+        let name = node.global_id.to_string();
+        let hint = |function: &RanFunction| {
+            let fits = |hint: &&FunctionHint| hint.node == name && hint.oids.iter().any(|oid| **oid == *function.oid);
+            self.hints.iter().find(fits).map(|hint| hint.revision.clone())
+        };
+        NodeInfo {
+            id: node.id,
+            global_id: node.global_id,
+            version: node.version,
+            functions: node
+                .functions
+                .iter()
+                .map(|function| FunctionInfo {
+                    id: function.id,
+                    revision: function.revision,
+                    oid: function.oid.to_string(),
+                    definition: function.definition.to_vec(),
+                    model_revision: hint(function),
+                })
+                .collect(),
+        }
     }
 
     fn send(&mut self, assoc: AssocId, message: &Message<'_>) {
@@ -247,24 +301,6 @@ impl XappHost {
     /// The next line for the log.
     pub fn poll_notice(&mut self) -> Option<(AssocId, Notice)> {
         self.notices.pop_front()
-    }
-}
-
-fn info(node: &Node) -> NodeInfo {
-    NodeInfo {
-        id: node.id,
-        global_id: node.global_id,
-        version: node.version,
-        functions: node
-            .functions
-            .iter()
-            .map(|function| FunctionInfo {
-                id: function.id,
-                revision: function.revision,
-                oid: function.oid.to_string(),
-                definition: function.definition.to_vec(),
-            })
-            .collect(),
     }
 }
 

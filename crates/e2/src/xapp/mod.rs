@@ -5,7 +5,7 @@ mod host;
 pub(crate) mod protocol;
 
 pub use client::{ClientEvent, XappClient};
-pub use host::XappHost;
+pub use host::{FunctionHint, XappHost};
 pub use protocol::{
     ControlResult, ENVELOPE_OCTETS, Envelope, FunctionInfo, Message, NodeInfo, PROTOCOL_VERSION, ProtocolError,
     RefusalCode, SubscribeFailure,

@@ -21,6 +21,8 @@ const MAGIC: [u8; 4] = *b"FRXA";
 const MAX_NAME: usize = 64;
 /// Octets of an OID.
 pub(crate) const MAX_OID: usize = 1000;
+/// Octets of a service model's revision.
+const MAX_REVISION: usize = 16;
 /// Octets of a definition, a trigger, a header, a message.
 const MAX_BLOB: usize = 1 << 20;
 /// Functions of a node.
@@ -85,6 +87,8 @@ pub struct FunctionInfo {
     pub oid: String,
     /// The service model's RAN function definition.
     pub definition: Vec<u8>,
+    /// The revision of the service model, where the RIC's operator has configured it.
+    pub model_revision: Option<String>,
 }
 
 /// Why an xApp is turned away, or a command of its.
@@ -438,6 +442,7 @@ impl<'a> Message<'a> {
                 for function in &node.functions {
                     put.u16(function.id.0).u16(function.revision.0);
                     put.octets(function.oid.as_bytes()).octets(&function.definition);
+                    put.option(function.model_revision.as_deref().map(str::as_bytes));
                 }
             }
             Message::NodeLost(node) => drop(put.u8(kind::NODE_LOST).u32(node.0)),
@@ -544,6 +549,7 @@ impl<'a> Message<'a> {
                         revision: RanFunctionRevision(take.u16()?),
                         oid: take.text(MAX_OID)?,
                         definition: take.octets(MAX_BLOB)?.to_vec(),
+                        model_revision: if take.flag()? { Some(take.text(MAX_REVISION)?) } else { None },
                     });
                 }
                 Message::NodeUp(NodeInfo { id, global_id, version, functions })

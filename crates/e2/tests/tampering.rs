@@ -1,0 +1,412 @@
+//! Dialogues that are tampered with: octets changed, cut, repeated, swapped, spliced. The machines never panic, say
+//! little, and whoever else is there notices nothing.
+
+mod support;
+
+use core::time::Duration;
+
+use e2::xapp::Message;
+use e2::{
+    Agent, AgentConfig, AgentEvent, AssocId, CloseReason, Controller, ControllerConfig, NodeId, Routed, SubscriptionId,
+    SubscriptionSpec, Time, XappClient, XappHost,
+};
+use e2ap::{Pdu, RanFunctionId, RicActionId, RicIndicationType, Version};
+use support::agent_world::functions;
+use support::random::Random;
+use support::short::{self, Args};
+
+fn pdus(lines: &[&str], version: Version) -> Vec<Vec<u8>> {
+    lines.iter().map(|line| short::bytes(&line.split_whitespace().collect::<Vec<_>>(), version)).collect()
+}
+
+/// What a node may say, in an order in which all of it makes sense.
+const NODE: &[&str] = &[
+    "setup tx=1 gnb=1 fns=2,3",
+    "sub-response id=1021/0 fn=2 admit=1",
+    "indication id=1021/0 fn=2 sn=1",
+    "indication id=1021/0 fn=2 sn=2 octets=20000",
+    "control-ack id=1021/1 fn=2 outcome=0102",
+    "sub-failure id=1021/2 fn=2 cause=no-room",
+    "control-failure id=1021/3 fn=2 cause=overload",
+    "delete-required id=1021/0 fn=2 cause=overload",
+    "delete-response id=1021/0 fn=2",
+    "error id=1021/4 fn=2 cause=reject",
+    "service-update tx=4 delete=2",
+    "config-update tx=5",
+    "removal tx=6",
+    "reset tx=7 cause=om",
+    "setup tx=8 gnb=1 fns=2",
+];
+
+/// What a RIC may say.
+const RIC: &[&str] = &[
+    "setup-failure tx=1 cause=overload wait=1",
+    "setup-response tx=2 accept=2,3",
+    "sub-request id=1/1 fn=2 trigger=0102 actions=1,2",
+    "control id=1/2 fn=2 header=01 message=02 call=03 ack",
+    "sub-request id=1/3 fn=3 actions=1",
+    "delete-request id=1/1 fn=2",
+    "service-query tx=9",
+    "connection-update tx=8",
+    "error cause=reject",
+    "reset tx=7 cause=om",
+];
+
+/// What an xApp may say.
+fn xapp_messages() -> Vec<Vec<u8>> {
+    let mut client = XappClient::new();
+    let mut messages = vec![Vec::new(); 6];
+    let spec = |trigger: u8| {
+        let action = e2::Action {
+            id: RicActionId(1),
+            kind: e2ap::RicActionType::Report,
+            definition: Some(vec![1, 2, 3]),
+            subsequent: None,
+        };
+        SubscriptionSpec { event_trigger: vec![trigger], actions: vec![action] }
+    };
+    client.hello("tampered", &mut messages[0]);
+    client.subscribe(NodeId(1), RanFunctionId(2), spec(1), &mut messages[1]);
+    client.control(NodeId(1), RanFunctionId(2), &[1], &[2], Some(&[3]), true, &mut messages[2]);
+    client.subscribe(NodeId(2), RanFunctionId(2), spec(2), &mut messages[3]);
+    client.unsubscribe(SubscriptionId(0), &mut messages[4]);
+    client.control(NodeId(2), RanFunctionId(2), &[], &[], None, false, &mut messages[5]);
+    messages
+}
+
+/// Tampers with a dialogue; most of it stays as it was, so that what is tampered with meets every state.
+fn tamper(random: &mut Random, dialogue: &mut Vec<Vec<u8>>) {
+    for _ in 0..1 + random.below(4) {
+        let at = random.below(dialogue.len());
+        let len = dialogue[at].len();
+        match random.below(9) {
+            0 => {
+                let other = random.below(dialogue.len());
+                dialogue.swap(at, other);
+            }
+            1 => dialogue.insert(at, dialogue[at].clone()),
+            2 => drop(dialogue.remove(at)),
+            3 => {
+                let other = dialogue[random.below(dialogue.len())].clone();
+                dialogue[at].truncate(random.below(len + 1));
+                dialogue[at].extend(&other[random.below(other.len() + 1)..]);
+            }
+            _ if len == 0 => {}
+            4 => dialogue[at].truncate(random.below(len)),
+            // the head and the ids are where most decisions are taken
+            5 => dialogue[at][random.below(len.min(8))] = random.next() as u8,
+            6 => dialogue[at][random.below(len)] ^= 1 << random.below(8),
+            7 => dialogue[at][random.below(len.min(40))] = *random.pick(&[0, 1, 0x7F, 0x80, 0xC1, 0xFF]),
+            _ => dialogue[at].insert(random.below(len), random.next() as u8),
+        }
+        if dialogue.is_empty() {
+            dialogue.push(Vec::new());
+        }
+    }
+}
+
+/// A controller with a node and an xApp that behave.
+struct Ric {
+    now: Time,
+    controller: Controller,
+    host: XappHost,
+    client: XappClient,
+    said: usize,
+}
+
+const GOOD_NODE: AssocId = AssocId(1);
+const GOOD_XAPP: AssocId = AssocId(2);
+const BAD_NODE: AssocId = AssocId(3);
+const BAD_XAPP: AssocId = AssocId(4);
+
+impl Ric {
+    fn new() -> Self {
+        let (controller, host) = (Controller::new(ControllerConfig::default()), XappHost::new());
+        let mut ric = Ric { now: Time::from_nanos(1), controller, host, client: XappClient::new(), said: 0 };
+        ric.controller.handle_open(ric.now, GOOD_NODE);
+        ric.host.handle_open(GOOD_XAPP);
+        let mut hello = Vec::new();
+        ric.client.hello("good", &mut hello);
+        ric.from_xapp(GOOD_XAPP, &hello);
+        ric.from_node(GOOD_NODE, &pdus(&["setup tx=1 gnb=99 fns=2"], Version::V2_03)[0]);
+        ric
+    }
+
+    fn from_node(&mut self, assoc: AssocId, pdu: &[u8]) -> bool {
+        let routed = self.controller.handle_pdu(self.now, assoc, pdu);
+        let routed = match routed {
+            Routed::Indication(indication) => {
+                let gather = Default::default();
+                indication.decode(&gather).expect("what is routed can be read");
+                assert!(!self.controller.consumers(indication.subscription).is_empty());
+                true
+            }
+            Routed::Done => false,
+        };
+        self.settle(assoc);
+        routed
+    }
+
+    fn from_xapp(&mut self, assoc: AssocId, pdu: &[u8]) {
+        self.host.handle_pdu(self.now, assoc, pdu, &mut self.controller);
+        self.settle(assoc);
+    }
+
+    /// What the good ones hear because of another is kept; the others' is counted.
+    fn settle(&mut self, cause: AssocId) {
+        let mut out = Vec::new();
+        while let Some(event) = self.controller.poll_event() {
+            if let Some(event) = self.host.handle_event(event, &self.controller) {
+                let _ = format!("{event:?}");
+                if let e2::Event::Notice { assoc, notice } = event {
+                    assert!(!notice.to_string().is_empty());
+                    assert!(assoc != GOOD_NODE || cause == GOOD_NODE, "a good node is blamed: {notice}");
+                }
+            }
+        }
+        while let Some((assoc, _)) = self.host.poll_notice() {
+            assert_ne!(assoc, GOOD_XAPP);
+        }
+        while let Some(assoc) = self.controller.poll_transmit(&mut out) {
+            let gather = Default::default();
+            let read = |version| e2ap::decode(&out, version, &gather).is_ok();
+            assert!(Version::ALL.into_iter().any(read), "what is sent can be read: {out:02x?}");
+            assert!(assoc != GOOD_NODE || [GOOD_NODE, GOOD_XAPP, BAD_XAPP].contains(&cause));
+            self.said += out.len();
+            out.clear();
+        }
+        while let Some(assoc) = self.host.poll_transmit(&mut out) {
+            let message = Message::decode(&out).expect("what is sent can be read");
+            if assoc == GOOD_XAPP {
+                assert!(!matches!(message, Message::Refused(_)));
+            }
+            self.said += out.len();
+            out.clear();
+        }
+        while let Some((assoc, _)) = self.controller.poll_close() {
+            assert_eq!(assoc, BAD_NODE);
+        }
+        while let Some((assoc, _)) = self.host.poll_close() {
+            assert_eq!(assoc, BAD_XAPP);
+        }
+    }
+
+    fn pass(&mut self, span: Duration) {
+        self.now = self.now + span;
+        self.controller.handle_timeout(self.now);
+        self.settle(BAD_NODE);
+    }
+
+    /// The good ones go through a whole subscription.
+    fn good_ones_go_on(&mut self) {
+        let node = self.controller.nodes().find(|n| n.assoc == GOOD_NODE).expect("the good node is up").id;
+        let action = e2::Action {
+            id: RicActionId(1),
+            kind: e2ap::RicActionType::Insert, // not shared with a bad one's
+            definition: None,
+            subsequent: None,
+        };
+        let spec = SubscriptionSpec { event_trigger: vec![9], actions: vec![action] };
+        let mut pdu = Vec::new();
+        let ticket = self.client.subscribe(node, RanFunctionId(2), spec, &mut pdu);
+        self.host.handle_pdu(self.now, GOOD_XAPP, &pdu, &mut self.controller);
+        pdu.clear();
+        assert_eq!(self.controller.poll_transmit(&mut pdu), Some(GOOD_NODE));
+        let gather = Default::default();
+        let Ok(Pdu::RicSubscriptionRequest(request)) = e2ap::decode(&pdu, Version::V2_03, &gather).map(|d| d.pdu)
+        else {
+            panic!("not a subscription request")
+        };
+        let id = format!("id={}/{} fn=2", request.request_id.requestor, request.request_id.instance);
+        let lines = [format!("sub-response {id} admit=1"), format!("indication {id}"), format!("delete-response {id}")];
+        let lines: Vec<_> = lines.iter().map(String::as_str).collect();
+        let answers = pdus(&lines, Version::V2_03);
+        assert!(matches!(self.controller.handle_pdu(self.now, GOOD_NODE, &answers[0]), Routed::Done));
+        let event = self.controller.poll_event().expect("it stands");
+        assert_eq!(self.host.handle_event(event, &self.controller), None);
+        let mut heard = Vec::new();
+        assert_eq!(self.host.poll_transmit(&mut heard), Some(GOOD_XAPP));
+        let Ok(Message::Subscribed { ticket: told, subscription, .. }) = Message::decode(&heard) else {
+            panic!("not told")
+        };
+        assert_eq!(told, ticket);
+        assert!(self.from_node(GOOD_NODE, &answers[1]), "its indication is routed");
+        pdu.clear();
+        self.client.unsubscribe(subscription, &mut pdu);
+        self.from_xapp(GOOD_XAPP, &pdu);
+        self.from_node(GOOD_NODE, &answers[2]);
+    }
+}
+
+#[test]
+fn a_node_that_tampers_harms_nobody_else() {
+    for seed in 0..3000 {
+        let mut random = Random::new(seed);
+        let mut ric = Ric::new();
+        ric.controller.handle_open(ric.now, BAD_NODE);
+        let version = *random.pick(&[Version::V2_03, Version::V2_03, Version::V3_01, Version::V1_01]);
+        let mut dialogue = match version {
+            Version::V1_01 => {
+                let old = |line: &&str| -> Option<Vec<u8>> {
+                    let line: String = line.split(' ').filter(|w| !w.starts_with("tx=")).collect::<Vec<_>>().join(" ");
+                    let line = line.replace("control-ack", "control-ack status=success");
+                    let line = line.replace("sub-failure", "sub-failure not=1");
+                    if line.starts_with("removal") || line.starts_with("delete-required") || line.contains("setup") {
+                        return line.starts_with("setup").then(|| {
+                            let words: Vec<_> = line.split(' ').collect();
+                            short::bytes(&words, version)
+                        });
+                    }
+                    Some(short::bytes(&line.split(' ').collect::<Vec<_>>(), version))
+                };
+                NODE.iter().filter_map(old).collect()
+            }
+            version => pdus(NODE, version),
+        };
+        tamper(&mut random, &mut dialogue);
+        let octets: usize = dialogue.iter().map(Vec::len).sum();
+        for (at, pdu) in dialogue.iter().enumerate() {
+            ric.from_node(BAD_NODE, pdu);
+            if at == 0 {
+                // gives it ids to answer, where it is up
+                let node = ric.controller.nodes().find(|n| n.assoc == BAD_NODE).map(|n| n.id);
+                for command in 0..5u8 {
+                    let Some(node) = node else { break };
+                    let (now, ticket) = (ric.now, e2::Ticket(command.into()));
+                    let spec = SubscriptionSpec {
+                        event_trigger: vec![command],
+                        actions: vec![e2::Action {
+                            id: RicActionId(1),
+                            kind: e2ap::RicActionType::Report,
+                            definition: None,
+                            subsequent: None,
+                        }],
+                    };
+                    let (iapp, function) = (e2::Consumer(1), RanFunctionId(2));
+                    // misuse where its function was tampered with
+                    let _ = match command % 2 {
+                        0 => ric.controller.subscribe(now, iapp, ticket, node, function, spec),
+                        _ => ric.controller.control(now, iapp, ticket, node, function, &[], &[], None, true),
+                    };
+                }
+                ric.settle(BAD_XAPP);
+            }
+            if random.once_in(6) {
+                ric.pass(Duration::from_millis(5100));
+            }
+        }
+        ric.good_ones_go_on();
+        ric.controller.handle_close(ric.now, BAD_NODE, CloseReason::Transport);
+        ric.settle(BAD_NODE);
+        ric.good_ones_go_on();
+        ric.pass(Duration::from_secs(30));
+        assert_eq!(ric.controller.requests(), 0, "seed {seed}: nothing is left of it");
+        assert!(ric.said < 4 * octets + 8000, "seed {seed}: {} octets said to {octets}", ric.said);
+    }
+}
+
+#[test]
+fn an_xapp_that_tampers_harms_nobody_else() {
+    for seed in 0..4000 {
+        let mut random = Random::new(seed);
+        let mut ric = Ric::new();
+        ric.host.handle_open(BAD_XAPP);
+        let mut dialogue = xapp_messages();
+        tamper(&mut random, &mut dialogue);
+        for pdu in &dialogue {
+            ric.from_xapp(BAD_XAPP, pdu);
+        }
+        ric.good_ones_go_on();
+        ric.host.handle_close(ric.now, BAD_XAPP, &mut ric.controller);
+        ric.settle(BAD_XAPP);
+        ric.good_ones_go_on();
+        for _ in 0..3 {
+            // the good node leaves the bad one's requests unanswered: that is in the log under its name
+            ric.now = ric.now + Duration::from_secs(6);
+            ric.controller.handle_timeout(ric.now);
+            ric.settle(GOOD_NODE);
+        }
+        assert_eq!(ric.controller.requests(), 0, "seed {seed}: nothing is left of it");
+        assert_eq!(ric.host.sessions(), 1);
+    }
+}
+
+#[test]
+fn a_ric_that_tampers_does_not_stop_an_agent() {
+    for seed in 0..4000 {
+        let mut random = Random::new(seed);
+        let mut now = Time::from_nanos(1);
+        let mut agent = Agent::new(AgentConfig::new(short::gnb(1), functions(&[2, 3])));
+        let mut said = 0;
+        let mut settle = |agent: &mut Agent, now: Time, random: &mut Random| {
+            let mut out = Vec::new();
+            let mut standing = Vec::new();
+            while let Some(event) = agent.poll_event() {
+                match event {
+                    AgentEvent::Connect => agent.handle_open(now),
+                    AgentEvent::Subscribe(request) => {
+                        let ids: Vec<_> = request.actions.iter().map(|a| a.id).collect();
+                        agent.admit(request.request_id, &ids, &[]).expect("it waits");
+                        standing.push((request.request_id, ids[0]));
+                    }
+                    AgentEvent::Control(request) if random.once_in(2) => {
+                        agent.acknowledge(request.request_id, Some(&[1])).expect("it waits");
+                    }
+                    AgentEvent::Control(request) => {
+                        agent.fail(request.request_id, short::cause("not-ready"), None).expect("it waits");
+                    }
+                    AgentEvent::Notice(notice) => assert!(!notice.to_string().is_empty()),
+                    AgentEvent::Up { .. } | AgentEvent::Down { .. } | AgentEvent::Unsubscribe { .. } => {}
+                }
+            }
+            for (id, action) in standing {
+                let kind = RicIndicationType::Report;
+                // it may be deleted by now
+                let _ = agent.write_indication(id, action, kind, &[1], &[2], &mut out);
+            }
+            out.clear();
+            while agent.poll_transmit(&mut out) {
+                let gather = Default::default();
+                e2ap::decode(&out, Version::V2_03, &gather).expect("what is sent can be read");
+                said += out.len();
+                out.clear();
+            }
+            let _ = agent.poll_close();
+        };
+        settle(&mut agent, now, &mut random);
+        let mut dialogue = pdus(RIC, Version::V2_03);
+        tamper(&mut random, &mut dialogue);
+        let octets: usize = dialogue.iter().map(Vec::len).sum();
+        for pdu in &dialogue {
+            agent.handle_pdu(now, pdu);
+            settle(&mut agent, now, &mut random);
+            now = now + Duration::from_millis(1100);
+            agent.handle_timeout(now);
+            settle(&mut agent, now, &mut random);
+        }
+        // A RIC in its right mind finds a willing agent.
+        agent.handle_close(now, CloseReason::Transport);
+        for _ in 0..100 {
+            if let Some(at) = agent.poll_timeout() {
+                now = now.max(at);
+                agent.handle_timeout(now);
+            }
+            settle(&mut agent, now, &mut random);
+            for tx in 0..40 {
+                let line = format!("tx={tx}");
+                let mut pdu = Vec::new();
+                let response = short::build("setup-response", &Args::new(&[&line, "accept=2"]));
+                response.encode(Version::V2_03, &mut pdu).expect("it can be written");
+                if !agent.is_up() {
+                    agent.handle_pdu(now, &pdu);
+                }
+            }
+            if agent.is_up() {
+                break;
+            }
+        }
+        assert!(agent.is_up(), "seed {seed}");
+        settle(&mut agent, now, &mut random);
+        assert!(said < 8 * octets + 8000, "seed {seed}: {said} octets said to {octets}");
+    }
+}
