@@ -7,6 +7,7 @@
 mod catalogue;
 mod config;
 
+use ferric::e2::xapp::FunctionHint;
 use ferric::server::Server;
 
 pub use catalogue::Catalogue;
@@ -16,7 +17,12 @@ pub use config::{ConfigError, NodeConfig, RicConfig};
 ///
 /// # Errors
 /// Where one of its addresses cannot be had.
-pub fn bind(config: RicConfig) -> Result<Server, ferric::Error> {
+pub fn bind(mut config: RicConfig) -> Result<Server, ferric::Error> {
+    let hints = config.nodes.iter().filter_map(|node| {
+        let revision = node.kpm?.to_string();
+        Some(FunctionHint { node: node.id.clone(), oids: e2sm::kpm::OIDS.to_vec(), revision })
+    });
+    config.server.hints.extend(hints);
     let mut server = Server::bind(config.server)?;
     server.add_iapp(Box::new(Catalogue::new(config.nodes)));
     Ok(server)

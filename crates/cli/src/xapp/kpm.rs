@@ -194,7 +194,9 @@ impl App {
         ric: &mut Commands<'_>,
     ) -> anyhow::Result<()> {
         let detected = Detection::of_function(&function.oid, function.revision.0, &function.definition);
-        let detection = match (self.args.kpm, detected) {
+        // what is said here goes before what the RIC's operator has configured, and that before what the node tells
+        let hinted = function.model_revision.as_deref().and_then(|revision| revision.parse().ok());
+        let detection = match (self.args.kpm.or(hinted), detected) {
             (_, Err(e2sm::Error::UnknownOid)) => return Ok(()), // another model
             (Some(revision), _) => Detection::configured(revision),
             (None, detected) => detected.context("cannot tell its KPM revision; say it by --kpm")?,

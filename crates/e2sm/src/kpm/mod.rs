@@ -58,7 +58,7 @@ pub use measurement::{
     MeasurementTypeName,
 };
 pub use report::{Row, Rows, Value};
-pub use revision::{Detection, OID_V1, OID_V2, OID_V3, Reason, Revision};
+pub use revision::{Detection, OID_V1, OID_V2, OID_V3, OIDS, Reason, Revision};
 pub use subscribe::{EveryUe, Plan, Scope, Wish, WishedMeasurement};
 pub use trigger::{EventTriggerDefinition, EventTriggerDefinitionFormat1, EventTriggerDefinitionFormats};
 

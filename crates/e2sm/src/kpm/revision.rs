@@ -47,6 +47,9 @@ pub const OID_V2: &str = "1.3.6.1.4.1.53148.1.2.2.2";
 /// The object identifier of v03.00 and v04.00.
 pub const OID_V3: &str = "1.3.6.1.4.1.53148.1.3.2.2";
 
+/// All object identifiers of the service model.
+pub const OIDS: [&str; 3] = [OID_V1, OID_V2, OID_V3];
+
 /// A revision of E2SM-KPM's wire format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Revision {

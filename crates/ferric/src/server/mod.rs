@@ -45,6 +45,8 @@ pub struct ServerConfig {
     pub controller: ControllerConfig,
     /// The links' bounds.
     pub link: link::Config,
+    /// What xApps are told of nodes' functions beyond what the nodes tell. Default: nothing.
+    pub hints: Vec<e2::xapp::FunctionHint>,
     /// Connections of either kind at a time; more are closed at once. Default: 8192.
     pub max_connections: usize,
 }
@@ -56,6 +58,7 @@ impl Default for ServerConfig {
             xapp: Some(Address::Tcp { host: "127.0.0.1".into(), port: DEFAULT_XAPP_PORT }),
             controller: ControllerConfig::default(),
             link: link::Config::default(),
+            hints: Vec::new(),
             max_connections: 8192,
         }
     }
@@ -122,6 +125,8 @@ impl Server {
         for (place, (listener, _)) in listeners.iter().enumerate() {
             poll.add(listener, peers::token(KIND_LISTENER, place), link::Interest::READ).map_err(Error::epoll)?;
         }
+        let mut host = XappHost::new();
+        host.set_hints(config.hints.clone());
         Ok(Server {
             poll,
             events: Events::new(),
@@ -132,7 +137,7 @@ impl Server {
             nodes: Peers::new(KIND_NODE),
             xapps: Peers::new(KIND_XAPP),
             controller: Controller::new(config.controller.clone()),
-            host: XappHost::new(),
+            host,
             iapps: Vec::new(),
             tickets: 0,
             counters: Counters::default(),
