@@ -24,6 +24,10 @@ mod stop;
 #[cfg(feature = "xapp")]
 pub mod xapp;
 
+/// Octets that the RIC-xApp protocol needs at most around what comes in one E2AP PDU, the ids of 256 functions included.
+#[cfg(any(feature = "server", feature = "xapp"))]
+const XAPP_OVERHEAD_OCTETS: usize = 16 * 1024;
+
 pub use e2;
 pub use e2ap;
 pub use error::Error;

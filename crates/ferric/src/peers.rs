@@ -3,7 +3,7 @@
 use std::io;
 
 use e2::AssocId;
-use link::{Class, Interest, Link, Poll, StreamId};
+use link::{Class, Interest, Link, Poll, Sent, StreamId};
 
 /// What an association's token tells: its kind, a generation, and its place.
 const PLACE_BITS: u32 = 32;
@@ -29,11 +29,29 @@ pub(crate) fn place(token: u64) -> usize {
 pub(crate) struct Peer {
     pub link: Link,
     pub assoc: AssocId,
-    /// Reports dropped that the peer was told of.
-    pub told_dropped: u64,
+    /// Whether it lost reports that it was not told of.
+    #[cfg(feature = "server")]
+    pub untold: bool,
+    /// Whether the peer has said anything.
+    #[cfg(feature = "server")]
+    pub spoke: bool,
+    /// PDUs that the link does not carry.
+    too_long: u64,
     writable_wanted: bool,
+    /// The kernel took less than it was given: there is no use in trying before it says so.
+    full: bool,
     dirty: bool,
 }
+
+impl Peer {
+    fn write(&mut self) -> Result<(), link::Error> {
+        self.full = self.link.flush()?.waiting;
+        Ok(())
+    }
+}
+
+/// What gathers for a link within a turn before it is written, at most; less where the outbox has no room for twice that.
+const GATHER_OCTETS: usize = 128 * 1024;
 
 /// All links of one kind.
 pub(crate) struct Peers {
@@ -42,13 +60,16 @@ pub(crate) struct Peers {
     free: Vec<usize>,
     generation: u64,
     dirty: Vec<AssocId>,
+    gather_octets: usize,
 }
 
 impl Peers {
-    pub fn new(kind: u64) -> Self {
-        Peers { kind, slots: Vec::new(), free: Vec::new(), generation: 0, dirty: Vec::new() }
+    pub fn new(kind: u64, config: &link::Config) -> Self {
+        let gather_octets = GATHER_OCTETS.min(config.outbox_octets / 2);
+        Peers { kind, slots: Vec::new(), free: Vec::new(), generation: 0, dirty: Vec::new(), gather_octets }
     }
 
+    #[cfg(feature = "server")]
     pub fn len(&self) -> usize {
         self.slots.len() - self.free.len()
     }
@@ -61,7 +82,18 @@ impl Peers {
         let writable_wanted = link.wants_write();
         let interest = if writable_wanted { Interest::READ_WRITE } else { Interest::READ };
         poll.add(&link, assoc.0, interest)?;
-        let peer = Peer { link, assoc, told_dropped: 0, writable_wanted, dirty: false };
+        let peer = Peer {
+            link,
+            assoc,
+            #[cfg(feature = "server")]
+            untold: false,
+            #[cfg(feature = "server")]
+            spoke: false,
+            too_long: 0,
+            writable_wanted,
+            full: false,
+            dirty: false,
+        };
         if self.free.pop().is_some() {
             self.slots[place] = Some(peer);
         } else {
@@ -75,6 +107,11 @@ impl Peers {
         self.slots.get_mut(place(assoc.0))?.as_mut().filter(|peer| peer.assoc == assoc)
     }
 
+    #[cfg(feature = "agent")]
+    pub fn get(&self, assoc: AssocId) -> Option<&Peer> {
+        self.slots.get(place(assoc.0))?.as_ref().filter(|peer| peer.assoc == assoc)
+    }
+
     /// Takes a link out.
     pub fn remove(&mut self, poll: &Poll, assoc: AssocId) -> Option<Link> {
         self.get_mut(assoc)?;
@@ -85,13 +122,30 @@ impl Peers {
         Some(peer.link)
     }
 
-    /// Queues one PDU, to be written by the next [`Peers::flush`].
+    /// Queues one PDU, to be written by the next [`Peers::flush`], or now where much has gathered: a report is only ever
+    /// dropped since its reader is slow, not since others had much to say in this turn.
     #[inline]
-    pub fn send(&mut self, assoc: AssocId, parts: &[&[u8]], class: Class) -> Result<(), link::Error> {
-        let Some(peer) = self.get_mut(assoc) else { return Ok(()) }; // gone: so is what it was to hear
-        peer.link.send(StreamId(0), parts, class)?;
+    pub fn send(&mut self, assoc: AssocId, parts: &[&[u8]], class: Class) -> Result<Sent, link::Error> {
+        let gather_octets = self.gather_octets;
+        let unsent = Sent { queued: false, dropped_reports: 0 };
+        let Some(peer) = self.get_mut(assoc) else { return Ok(unsent) }; // gone: so is what it was to hear
+        if !peer.full && peer.link.queued_octets() >= gather_octets {
+            peer.write()?;
+        }
+        let sent = match peer.link.send(StreamId(0), parts, class) {
+            Err(link::Error::SendTooLong { octets, limit_octets }) => {
+                // nothing that the peer did
+                peer.too_long += 1;
+                if peer.too_long.is_power_of_two() {
+                    let (peer, count) = (peer.link.peer(), peer.too_long);
+                    tracing::warn!(%peer, octets, limit_octets, count, "not sent: longer than the link carries");
+                }
+                return Ok(unsent);
+            }
+            other => other?,
+        };
         self.touch(assoc);
-        Ok(())
+        Ok(sent)
     }
 
     /// Has a link flushed at the end of the turn.
@@ -105,19 +159,13 @@ impl Peers {
         }
     }
 
-    /// The links that will be flushed, one by one.
-    #[cfg(feature = "server")]
-    pub fn dirty(&self, at: usize) -> Option<AssocId> {
-        self.dirty.get(at).copied()
-    }
-
     /// Writes what was queued, and tells the links that were lost over it.
     pub fn flush(&mut self, poll: &Poll, mut lost: impl FnMut(AssocId, link::Error)) {
         let mut dirty = std::mem::take(&mut self.dirty);
         for assoc in dirty.drain(..) {
             let Some(peer) = self.get_mut(assoc) else { continue };
             peer.dirty = false;
-            let flushed = peer.link.flush();
+            let flushed = peer.write();
             let wanted = peer.link.wants_write();
             if wanted != peer.writable_wanted {
                 peer.writable_wanted = wanted;

@@ -31,13 +31,15 @@ use crate::{Error, Stop};
 pub struct XappConfig {
     /// The RIC must welcome it within this. Default: 5 s.
     pub connect_timeout: Duration,
-    /// The link's bounds.
+    /// The link's bounds. Default: PDUs as long as a RIC sends by its own defaults, which is 16 KiB above E2's 1 MiB.
     pub link: link::Config,
 }
 
 impl Default for XappConfig {
     fn default() -> Self {
-        XappConfig { connect_timeout: Duration::from_secs(5), link: link::Config::default() }
+        let e2 = link::Config::default();
+        let link = link::Config { max_pdu_octets: e2.max_pdu_octets + crate::XAPP_OVERHEAD_OCTETS, ..e2 };
+        XappConfig { connect_timeout: Duration::from_secs(5), link }
     }
 }
 

@@ -86,6 +86,8 @@ pub struct AgentLoop {
     /// Which member an association is of, by the association's place.
     owners: Vec<usize>,
     out: Vec<u8>,
+    /// Of links that are gone.
+    dropped_reports: u64,
 }
 
 impl AgentLoop {
@@ -102,9 +104,10 @@ impl AgentLoop {
             scratch: Scratch::new(),
             clock: Clock::new(),
             stop,
+            peers: Peers::new(KIND_AGENT, &config.link),
             config,
-            peers: Peers::new(KIND_AGENT),
             members: Vec::new(),
+            dropped_reports: 0,
             owners: Vec::new(),
             out: Vec::new(),
         })
@@ -131,6 +134,13 @@ impl AgentLoop {
         self.members.iter().filter(|m| m.machine.is_up()).count()
     }
 
+    /// Reports that were dropped until now since a RIC read too slowly.
+    #[must_use]
+    pub fn dropped_reports(&self) -> u64 {
+        let links = self.members.iter().filter_map(|m| self.peers.get(m.assoc?));
+        self.dropped_reports + links.map(|peer| peer.link.dropped_reports()).sum::<u64>()
+    }
+
     /// Nanoseconds since the loop was made, as functions are told the time.
     #[must_use]
     pub fn now(&self) -> Time {
@@ -154,9 +164,10 @@ impl AgentLoop {
     /// # Errors
     /// As [`AgentLoop::run`].
     pub fn turn(&mut self, patience: Option<Duration>) -> Result<(), Error> {
+        // first, since it may set deadlines: a connection may fail at once
+        self.settle(self.clock.now());
         let deadline = self.members.iter().filter_map(Member::deadline).min();
         let timeout = clock::wait(self.clock.now(), deadline, patience);
-        self.settle(self.clock.now());
         self.poll.wait(&mut self.events, timeout).map_err(Error::epoll)?;
         let now = self.clock.now();
         let mut at = 0;
@@ -166,11 +177,12 @@ impl AgentLoop {
                 return Ok(());
             }
             let assoc = AssocId(event.token);
-            if event.readable {
-                self.receive(now, assoc);
-            }
+            // in this order: what a RIC says at once is heard by an agent that knows that it is connected
             if event.writable {
                 self.writable(now, assoc);
+            }
+            if event.readable {
+                self.receive(now, assoc);
             }
         }
         for member in &mut self.members {
@@ -239,7 +251,9 @@ impl AgentLoop {
 
     fn lose(&mut self, now: Time, assoc: AssocId, error: &link::Error) {
         let Some(owner) = self.owner(assoc) else { return };
-        self.peers.remove(&self.poll, assoc);
+        if let Some(link) = self.peers.remove(&self.poll, assoc) {
+            self.dropped_reports += link.dropped_reports();
+        }
         let member = &mut self.members[owner];
         member.assoc = None;
         warn!(node = %member.machine.node_id(), ric = %member.address, %error, "the RIC is lost");
@@ -261,13 +275,13 @@ impl AgentLoop {
 
     /// Does what the machines want until they want nothing more, then writes.
     fn settle(&mut self, now: Time) {
+        let mut lost = Vec::new();
         for owner in 0..self.members.len() {
             while let Some(event) = self.members[owner].machine.poll_event() {
                 self.handle(now, owner, event);
             }
-            self.transmit(owner);
+            self.transmit(owner, &mut lost);
         }
-        let mut lost = Vec::new();
         self.peers.flush(&self.poll, |assoc, error| lost.push((assoc, error)));
         for owner in 0..self.members.len() {
             if let Some(reason) = self.members[owner].machine.poll_close()
@@ -275,6 +289,7 @@ impl AgentLoop {
                 && let Some(link) = self.peers.remove(&self.poll, assoc)
             {
                 info!(ric = %link.peer(), %reason, "closed");
+                self.dropped_reports += link.dropped_reports();
                 link.close();
             }
         }
@@ -283,14 +298,14 @@ impl AgentLoop {
         }
     }
 
-    fn transmit(&mut self, owner: usize) {
+    fn transmit(&mut self, owner: usize, lost: &mut Vec<(AssocId, link::Error)>) {
         let member = &mut self.members[owner];
         self.out.clear();
         while member.machine.poll_transmit(&mut self.out) {
             if let Some(assoc) = member.assoc
                 && let Err(error) = self.peers.send(assoc, &[&self.out], link::Class::Keep)
             {
-                debug!(%error, "not sent");
+                lost.push((assoc, error));
             }
             self.out.clear();
         }

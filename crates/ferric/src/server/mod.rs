@@ -17,6 +17,7 @@
 
 mod iapp;
 
+use std::collections::VecDeque;
 use std::time::Duration;
 
 use e2::{
@@ -43,7 +44,7 @@ pub struct ServerConfig {
     pub xapp: Option<Address>,
     /// The controller's identity and patience.
     pub controller: ControllerConfig,
-    /// The links' bounds.
+    /// The links' bounds. What comes in the longest PDU fits the links of xApps, whose PDUs are a little longer.
     pub link: link::Config,
     /// What xApps are told of nodes' functions beyond what the nodes tell. Default: nothing.
     pub hints: Vec<e2::xapp::FunctionHint>,
@@ -105,6 +106,10 @@ pub struct Server {
     counters: Counters,
     out: Vec<u8>,
     lost: Vec<(AssocId, link::Error)>,
+    /// xApps by when they must have said hello.
+    greetings: VecDeque<(Time, AssocId)>,
+    /// xApps that lost reports and were not told yet.
+    slow: Vec<AssocId>,
 }
 
 impl Server {
@@ -112,7 +117,11 @@ impl Server {
     ///
     /// # Errors
     /// Where one of them cannot be had, or the system refuses an epoll.
-    pub fn bind(config: ServerConfig) -> Result<Self, Error> {
+    pub fn bind(mut config: ServerConfig) -> Result<Self, Error> {
+        // an xApp's command must not be what ends a node's link
+        let max_pdu_octets = &mut config.controller.max_pdu_octets;
+        *max_pdu_octets = config.link.max_pdu_octets.min(*max_pdu_octets);
+        let xapp_link = xapp_link(&config);
         let poll = Poll::new().map_err(Error::epoll)?;
         let stop = Stop::new(&poll).map_err(Error::epoll)?;
         let mut listeners = Vec::new();
@@ -120,7 +129,7 @@ impl Server {
             listeners.push((Listener::bind(address, &config.link)?, KIND_NODE));
         }
         if let Some(address) = &config.xapp {
-            listeners.push((Listener::bind(address, &config.link)?, KIND_XAPP));
+            listeners.push((Listener::bind(address, &xapp_link)?, KIND_XAPP));
         }
         for (place, (listener, _)) in listeners.iter().enumerate() {
             poll.add(listener, peers::token(KIND_LISTENER, place), link::Interest::READ).map_err(Error::epoll)?;
@@ -134,8 +143,8 @@ impl Server {
             clock: Clock::new(),
             stop,
             listeners,
-            nodes: Peers::new(KIND_NODE),
-            xapps: Peers::new(KIND_XAPP),
+            nodes: Peers::new(KIND_NODE, &config.link),
+            xapps: Peers::new(KIND_XAPP, &config.link),
             controller: Controller::new(config.controller.clone()),
             host,
             iapps: Vec::new(),
@@ -143,6 +152,8 @@ impl Server {
             counters: Counters::default(),
             out: Vec::new(),
             lost: Vec::new(),
+            greetings: VecDeque::new(),
+            slow: Vec::new(),
             config,
         })
     }
@@ -201,7 +212,9 @@ impl Server {
     /// # Errors
     /// As [`Server::run`].
     pub fn turn(&mut self, patience: Option<Duration>) -> Result<(), Error> {
-        let timeout = clock::wait(self.clock.now(), self.controller.poll_timeout(), patience);
+        let greeting = self.greetings.front().map(|(by, _)| *by);
+        let deadline = [self.controller.poll_timeout(), greeting].into_iter().flatten().min();
+        let timeout = clock::wait(self.clock.now(), deadline, patience);
         self.poll.wait(&mut self.events, timeout).map_err(Error::epoll)?;
         let now = self.clock.now();
         let mut at = 0;
@@ -230,6 +243,7 @@ impl Server {
             }
         }
         self.controller.handle_timeout(now);
+        self.end_silence(now);
         self.settle(now);
         Ok(())
     }
@@ -263,15 +277,36 @@ impl Server {
             }
             Ok(assoc) => {
                 debug!(%peer, "an xApp connects");
+                if self.greetings.len() > 2 * self.config.max_connections {
+                    let mut silent = |assoc| self.xapps.get_mut(assoc).is_some_and(|peer| !peer.spoke);
+                    self.greetings.retain(|(_, assoc)| silent(*assoc));
+                }
+                self.greetings.push_back((now + self.config.controller.setup_timeout, assoc));
                 self.host.handle_open(assoc);
             }
             Err(error) => warn!(%peer, %error, "closed at once: cannot wait for it"),
         }
     }
 
+    /// xApps that connected and said nothing take the place of others.
+    fn end_silence(&mut self, now: Time) {
+        while let Some((by, assoc)) = self.greetings.front().copied()
+            && by <= now
+        {
+            self.greetings.pop_front();
+            if let Some(peer) = self.xapps.get_mut(assoc)
+                && !peer.spoke
+            {
+                info!(xapp = %peer.link.peer(), "closed: no hello in time");
+                self.xapps.remove(&self.poll, assoc);
+                self.host.handle_close(now, assoc, &mut self.controller);
+            }
+        }
+    }
+
     /// The hot path: from a node's read buffer to the outboxes of the apps.
     fn receive_from_node(&mut self, now: Time, assoc: AssocId) {
-        let Server { nodes, xapps, controller, host, iapps, tickets, counters, scratch, lost, .. } = self;
+        let Server { nodes, xapps, controller, host, iapps, tickets, counters, scratch, lost, slow, .. } = self;
         let Some(peer) = nodes.get_mut(assoc) else { return };
         let received = peer.link.receive(scratch, BUDGET_OCTETS, &mut |_stream, pdu| {
             let Routed::Indication(indication) = controller.handle_pdu(now, assoc, pdu) else { return };
@@ -281,11 +316,14 @@ impl Server {
                 at += 1;
                 counters.deliveries += 1;
                 match host.assoc(consumer) {
-                    Some(xapp) => {
-                        if let Err(error) = forward(xapps, xapp, &indication) {
-                            lost.push((xapp, error));
+                    Some(xapp) => match forward(xapps, xapp, &indication) {
+                        Ok(0) => {}
+                        Ok(dropped) => {
+                            counters.dropped_reports += u64::from(dropped);
+                            note_slow(xapps, slow, xapp);
                         }
-                    }
+                        Err(error) => lost.push((xapp, error)),
+                    },
                     None => {
                         if let Some(iapp) = iapps.get_mut(consumer.0 as usize) {
                             iapp.on_indication(&indication, &mut Ric { controller, tickets, now, consumer });
@@ -302,7 +340,9 @@ impl Server {
     fn receive_from_xapp(&mut self, now: Time, assoc: AssocId) {
         let Server { xapps, controller, host, scratch, .. } = self;
         let Some(peer) = xapps.get_mut(assoc) else { return };
+        let spoke = &mut peer.spoke;
         let received = peer.link.receive(scratch, BUDGET_OCTETS, &mut |_stream, pdu| {
+            *spoke = true;
             host.handle_pdu(now, assoc, pdu, controller);
         });
         if let Err(error) = received {
@@ -315,10 +355,10 @@ impl Server {
         loop {
             self.tell(now);
             self.send_queued();
-            self.warn_slow_xapps();
-            let (nodes, xapps, lost) = (&mut self.nodes, &mut self.xapps, &mut self.lost);
-            nodes.flush(&self.poll, |assoc, error| lost.push((assoc, error)));
-            xapps.flush(&self.poll, |assoc, error| lost.push((assoc, error)));
+            self.flush();
+            if self.tell_slow_xapps() {
+                self.flush();
+            }
             self.close_wanted();
             if self.lost.is_empty() {
                 return;
@@ -330,6 +370,12 @@ impl Server {
                 }
             }
         }
+    }
+
+    fn flush(&mut self) {
+        let (nodes, xapps, lost) = (&mut self.nodes, &mut self.xapps, &mut self.lost);
+        nodes.flush(&self.poll, |assoc, error| lost.push((assoc, error)));
+        xapps.flush(&self.poll, |assoc, error| lost.push((assoc, error)));
     }
 
     /// Hands the controller's news to whom it concerns.
@@ -377,27 +423,28 @@ impl Server {
         }
     }
 
-    /// An xApp that lost reports is told how many, once there is room again.
-    fn warn_slow_xapps(&mut self) {
-        let half = self.config.link.outbox_octets / 2;
-        let mut at = 0;
-        while let Some(assoc) = self.xapps.dirty(at) {
-            at += 1;
-            let Some(peer) = self.xapps.get_mut(assoc) else { continue };
+    /// An xApp that lost reports is told how many, once there is room again. Whether one was.
+    fn tell_slow_xapps(&mut self) -> bool {
+        let room = self.config.link.outbox_octets / 2;
+        let Server { slow, xapps, lost, out, .. } = self;
+        let before = slow.len();
+        slow.retain(|assoc| {
+            let Some(peer) = xapps.get_mut(*assoc) else { return false };
+            if peer.link.queued_octets() > room {
+                return true;
+            }
             let reports = peer.link.dropped_reports();
-            if reports == peer.told_dropped || peer.link.queued_octets() > half {
-                continue;
-            }
-            self.counters.dropped_reports += reports - peer.told_dropped;
-            peer.told_dropped = reports;
+            peer.untold = false;
             warn!(xapp = %peer.link.peer(), reports, "reads too slowly: that many reports were dropped until now");
-            self.out.clear();
-            e2::xapp::Message::Dropped { reports }.encode(&mut self.out);
-            if let Err(error) = self.xapps.send(assoc, &[&self.out], Class::Keep) {
-                self.lost.push((assoc, error));
+            out.clear();
+            e2::xapp::Message::Dropped { reports }.encode(out);
+            if let Err(error) = xapps.send(*assoc, &[out], Class::Keep) {
+                lost.push((*assoc, error));
             }
-            self.out.clear();
-        }
+            out.clear();
+            false
+        });
+        slow.len() < before
     }
 
     fn close_wanted(&mut self) {
@@ -429,16 +476,31 @@ impl Server {
     }
 }
 
-/// Puts a node's very bytes into an xApp's outbox.
+/// The links of xApps: an indication of the longest PDU fits, and so do all functions of a node in one message.
+fn xapp_link(config: &ServerConfig) -> link::Config {
+    let longest = config.link.max_pdu_octets.max(config.controller.max_function_octets);
+    link::Config { max_pdu_octets: longest + crate::XAPP_OVERHEAD_OCTETS, ..config.link.clone() }
+}
+
+/// Puts a node's very bytes into an xApp's outbox; gives back how many reports were dropped for it.
 #[inline]
-fn forward(xapps: &mut Peers, xapp: AssocId, indication: &Indication<'_>) -> Result<(), link::Error> {
+fn forward(xapps: &mut Peers, xapp: AssocId, indication: &Indication<'_>) -> Result<u32, link::Error> {
     let Indication { node, subscription, pdu, .. } = *indication;
     let envelope = e2::xapp::Envelope { node, subscription, pdu };
     let class = match indication.kind {
         RicIndicationType::Report => Class::Report,
         RicIndicationType::Insert => Class::Keep, // a procedure of the node waits for its answer
     };
-    xapps.send(xapp, &[&envelope.head(), pdu], class)
+    Ok(xapps.send(xapp, &[&envelope.head(), pdu], class)?.dropped_reports)
+}
+
+/// Keeps in mind that an xApp is to be told of what it lost.
+fn note_slow(xapps: &mut Peers, slow: &mut Vec<AssocId>, xapp: AssocId) {
+    if let Some(peer) = xapps.get_mut(xapp)
+        && !std::mem::replace(&mut peer.untold, true)
+    {
+        slow.push(xapp);
+    }
 }
 
 fn reason(error: &link::Error) -> CloseReason {

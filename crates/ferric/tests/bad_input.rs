@@ -1,0 +1,497 @@
+//! Nodes that misbehave, against a real server over real sockets, while a well-behaved node and xApp must notice nothing.
+
+mod common;
+
+use std::net::Shutdown;
+use std::sync::mpsc;
+use std::time::Duration;
+
+use common::peer::{FUNCTION, Peer, VERSION, framed, indication, indication_of, node_id, reset_request, setup_request};
+use common::scene::Scene;
+use common::session::{name_of, session, subscribe, turn_until};
+use common::{PATIENCE, eventually, noise};
+use e2ap::{
+    Cause, CauseProtocol, CauseRicRequest, ErrorIndication, Kind, Pdu, ProcedureCode, RanFunctionId, RicActionId,
+    RicRequestId, RicSubscriptionResponse, TransactionId,
+};
+use ferric::e2::SubscriptionEnd;
+use ferric::e2::xapp::{ControlResult, Message, RefusalCode};
+use ferric::xapp::XappEvent;
+use per::Gather;
+
+fn error_indication(pdu: Pdu<'static>) -> ErrorIndication<'static> {
+    match pdu {
+        Pdu::ErrorIndication(indication) => indication,
+        other => panic!("{other:?}"),
+    }
+}
+
+// What is no E2AP at all.
+
+#[test]
+fn garbage_before_the_setup() {
+    let scene = Scene::new();
+    for seed in 0..20 {
+        let mut peer = scene.ric.node();
+        for at in 0..8 {
+            peer.send(&noise(seed * 100 + at, 20));
+        }
+        let answers = peer.expect_closed();
+        assert!(answers.len() <= 4, "{answers:?}");
+        for answer in answers {
+            assert!(matches!(answer, Pdu::ErrorIndication(_) | Pdu::E2SetupFailure(_)), "{answer:?}");
+        }
+    }
+    scene.end();
+}
+
+#[test]
+fn octets_without_any_framing() {
+    let scene = Scene::new();
+    for octets in [b"GET / HTTP/1.1\r\nHost: ric\r\n\r\n".to_vec(), vec![0xFF; 20], noise(3, 20)] {
+        let mut peer = scene.ric.node();
+        peer.write(&octets);
+        peer.stream.shutdown(Shutdown::Write).unwrap();
+        assert_eq!(peer.expect_closed(), [], "{octets:02x?}");
+    }
+    scene.end();
+}
+
+#[test]
+fn connections_that_say_nothing() {
+    let scene = Scene::new();
+    for _ in 0..100 {
+        drop(scene.ric.node());
+        drop(scene.ric.xapp());
+    }
+    scene.end();
+}
+
+#[test]
+fn one_octet_at_a_time_until_the_patience_ends() {
+    let scene = Scene::with(|config| config.controller.setup_timeout = Duration::from_millis(200));
+    let mut peer = scene.ric.node();
+    // the announced PDU never ends
+    let took = peer.drip(&framed(&vec![0; 100_000])[..1000]);
+    assert!(took >= Duration::from_millis(150), "{took:?}");
+    scene.end();
+}
+
+#[test]
+fn silence_until_the_patience_ends() {
+    let scene = Scene::with(|config| config.controller.setup_timeout = Duration::from_millis(200));
+    assert_eq!(scene.ric.node().expect_closed(), []);
+    assert_eq!(scene.ric.xapp().try_receive(), None, "an xApp must say hello in time, too");
+    scene.end();
+}
+
+#[test]
+fn lengths_that_no_pdu_has() {
+    let scene = Scene::with(|config| config.link.max_pdu_octets = 100_000);
+    for length in [u32::MAX, 0, 100_001, 1 << 31] {
+        let mut peer = scene.ric.node();
+        peer.set_up(1);
+        peer.write(&length.to_be_bytes());
+        assert_eq!(peer.expect_closed(), [], "{length}");
+    }
+    // what is just short enough is only garbage
+    let mut peer = scene.ric.node();
+    peer.set_up(1);
+    peer.send(&vec![0xFF; 100_000]);
+    error_indication(peer.receive_pdu());
+    peer.is_served();
+    scene.end();
+}
+
+#[test]
+fn half_a_frame_and_the_end() {
+    let scene = Scene::new();
+    let setup = framed(&setup_request(2, VERSION));
+    for octets in [1, 3, 4, 5, setup.len() / 2, setup.len() - 1] {
+        let mut peer = scene.ric.node();
+        peer.write(&setup[..octets]);
+        peer.stream.shutdown(Shutdown::Write).unwrap();
+        assert_eq!(peer.expect_closed(), []);
+    }
+    scene.end();
+}
+
+#[test]
+fn a_flood_of_garbage_is_answered_within_bounds() {
+    let scene = Scene::new();
+    let mut peer = scene.ric.node();
+    peer.set_up(3);
+    let begun = std::time::Instant::now();
+    let mut reader = peer.another();
+    let (sender, receiver) = mpsc::channel();
+    let answers = std::thread::spawn(move || {
+        let mut answers = 0;
+        loop {
+            match reader.receive_pdu() {
+                Pdu::ResetResponse(_) => return sender.send(answers).unwrap(),
+                other => drop(error_indication(other)),
+            }
+            answers += 1;
+        }
+    });
+    for seed in 0..20_000 {
+        peer.send(&noise(seed, 40));
+    }
+    scene.is_unharmed();
+    peer.send_pdu(reset_request());
+    let count: u128 = receiver.recv_timeout(PATIENCE).expect("the server still answers");
+    answers.join().unwrap();
+    // a burst of 16, and ten a second
+    assert!((1..=18 + begun.elapsed().as_millis() / 100).contains(&count), "{count} answers");
+    scene.end();
+}
+
+// E2AP that is out of place.
+
+#[test]
+fn a_setup_without_what_it_must_have_is_refused() {
+    let scene = Scene::new();
+    let mut peer = scene.ric.node();
+    // only IE 49, the transaction id: 5
+    peer.send(&[0x00, 0x01, 0x00, 0x09, 0, 0, 1, 0x00, 0x31, 0x00, 0x02, 0x00, 0x05]);
+    match peer.receive_pdu() {
+        Pdu::E2SetupFailure(failure) => {
+            assert_eq!(failure.transaction_id, Some(TransactionId(5)));
+            assert_eq!(failure.cause, Cause::Protocol(CauseProtocol::AbstractSyntaxErrorReject));
+            assert!(failure.criticality_diagnostics.is_some());
+        }
+        other => panic!("{other:?}"),
+    }
+    peer.set_up(4); // it is forgiven
+    scene.end();
+}
+
+#[test]
+fn a_setup_that_is_cut_off_anywhere_is_answered() {
+    let scene = Scene::new();
+    let setup = setup_request(5, VERSION);
+    for octets in (1..setup.len()).step_by(7) {
+        let mut peer = scene.ric.node();
+        peer.send(&setup[..octets]);
+        match peer.receive_pdu() {
+            Pdu::E2SetupFailure(_) | Pdu::ErrorIndication(_) => {}
+            other => panic!("{octets}: {other:?}"),
+        }
+        peer.set_up(5);
+    }
+    scene.end();
+}
+
+#[test]
+fn a_second_setup_starts_the_node_anew() {
+    let scene = Scene::new();
+    let mut xapp = session(&scene.ric);
+    let mut peer = scene.ric.node();
+    peer.set_up(6);
+    let (subscription, ..) = subscribe(&mut xapp, &mut peer, 6);
+    for number in [6, 7] {
+        let before = name_of(&mut xapp, 6);
+        peer.set_up(number); // as itself, then as another
+        let mut news = Vec::new();
+        turn_until(&mut xapp, |event| match event {
+            XappEvent::NodeLost(node) => {
+                assert_eq!(node.id, before);
+                news.push("lost");
+                None
+            }
+            XappEvent::SubscriptionEnded { subscription: ended, end } => {
+                assert_eq!((ended, end), (subscription, SubscriptionEnd::NodeLost));
+                news.push("ended");
+                None
+            }
+            XappEvent::NodeUp(node) => {
+                assert_eq!(node.global_id, node_id(number));
+                assert_ne!(node.id, before);
+                Some(())
+            }
+            _ => None,
+        });
+        assert_eq!(news, if number == 6 { vec!["ended", "lost"] } else { vec!["lost"] });
+    }
+    peer.is_served();
+    scene.end();
+}
+
+#[test]
+fn a_node_that_comes_back_takes_over_from_its_older_self() {
+    let scene = Scene::new();
+    let mut older = scene.ric.node();
+    older.set_up(8);
+    let mut newer = scene.ric.node();
+    newer.set_up(8);
+    assert_eq!(older.expect_closed(), []);
+    newer.is_served();
+    scene.end();
+}
+
+#[test]
+fn what_nobody_asked_for_is_answered() {
+    let scene = Scene::new();
+    let mut peer = scene.ric.node();
+    peer.set_up(9);
+    let nobody = RicRequestId { requestor: 4000, instance: 1 };
+
+    peer.send_pdu(RicSubscriptionResponse {
+        request_id: nobody,
+        ran_function_id: FUNCTION,
+        actions_admitted: vec![e2ap::RicActionAdmitted { id: RicActionId(1) }].into(),
+        actions_not_admitted: None,
+    });
+    let answer = error_indication(peer.receive_pdu());
+    assert_eq!(answer.request_id, Some(nobody));
+    assert_eq!(answer.cause, Some(Cause::RicRequest(CauseRicRequest::RequestIdUnknown)));
+
+    peer.send_pdu(e2ap::ResetResponse { transaction_id: Some(TransactionId(3)), criticality_diagnostics: None });
+    let answer = error_indication(peer.receive_pdu());
+    assert_eq!(answer.cause, Some(Cause::Protocol(CauseProtocol::MessageNotCompatibleWithReceiverState)));
+
+    peer.send_pdu(indication(nobody, RicActionId(1), b"report"));
+    let answer = error_indication(peer.receive_pdu());
+    assert_eq!(answer.request_id, Some(nobody));
+    assert_eq!(answer.cause, Some(Cause::RicRequest(CauseRicRequest::RequestIdUnknown)));
+    peer.is_served();
+    scene.end();
+}
+
+#[test]
+fn an_indication_of_another_function_or_node_goes_nowhere() {
+    let scene = Scene::new();
+    let mut xapp = session(&scene.ric);
+    let (mut peer, mut thief) = (scene.ric.node(), scene.ric.node());
+    peer.set_up(10);
+    thief.set_up(11);
+    let (_, request_id, action) = subscribe(&mut xapp, &mut peer, 10);
+    let mut other = indication(request_id, action, b"other function");
+    other.ran_function_id = RanFunctionId(8);
+    peer.send_pdu(other);
+    error_indication(peer.receive_pdu());
+    thief.report(request_id, action, b"stolen");
+    error_indication(thief.receive_pdu());
+    peer.report(request_id, action, b"true");
+    let message = turn_until(&mut xapp, |event| match event {
+        XappEvent::Indication(indication) => Some(indication.peek().unwrap().message.to_vec()),
+        _ => None,
+    });
+    assert_eq!(message, b"true");
+    scene.end();
+}
+
+#[test]
+fn an_indication_of_a_subscription_that_was_deleted_is_nobodys_fault() {
+    let scene = Scene::new();
+    let mut xapp = session(&scene.ric);
+    let mut peer = scene.ric.node();
+    peer.set_up(12);
+    let (subscription, request_id, action) = subscribe(&mut xapp, &mut peer, 12);
+    xapp.commands().unsubscribe(subscription);
+    turn_until(&mut xapp, |event| match event {
+        XappEvent::SubscriptionEnded { end, .. } => {
+            assert_eq!(end, SubscriptionEnd::Deleted);
+            Some(())
+        }
+        _ => None,
+    });
+    match peer.receive_pdu() {
+        Pdu::RicSubscriptionDeleteRequest(request) => {
+            assert_eq!(request.request_id, request_id);
+            peer.report(request_id, action, b"under way");
+            peer.send_pdu(e2ap::RicSubscriptionDeleteResponse { request_id, ran_function_id: FUNCTION });
+        }
+        other => panic!("{other:?}"),
+    }
+    peer.report(request_id, action, b"late");
+    peer.is_served();
+    scene.end();
+}
+
+#[test]
+fn a_reset_ends_the_nodes_subscriptions_and_only_those() {
+    let scene = Scene::new();
+    let mut xapp = session(&scene.ric);
+    let mut peer = scene.ric.node();
+    peer.set_up(13);
+    let (subscription, ..) = subscribe(&mut xapp, &mut peer, 13);
+    peer.is_served(); // by a reset
+    turn_until(&mut xapp, |event| match event {
+        XappEvent::SubscriptionEnded { subscription: ended, end } => {
+            assert_eq!((ended, end), (subscription, SubscriptionEnd::Reset));
+            Some(())
+        }
+        _ => None,
+    });
+    subscribe(&mut xapp, &mut peer, 13);
+    scene.end();
+}
+
+#[test]
+fn error_indications_are_never_answered() {
+    let scene = Scene::new();
+    let mut peer = scene.ric.node();
+    let about = |request_id| ErrorIndication {
+        transaction_id: None,
+        request_id,
+        ran_function_id: None,
+        cause: Some(Cause::Misc(e2ap::CauseMisc::Unspecified)),
+        criticality_diagnostics: None,
+    };
+    for _ in 0..50 {
+        peer.send_pdu(about(None));
+        peer.send_pdu(about(Some(RicRequestId { requestor: 1021, instance: 0 })));
+    }
+    peer.set_up(14);
+    for instance in 0..50 {
+        peer.send_pdu(about(Some(RicRequestId { requestor: 1021, instance })));
+    }
+    // one that cannot be read is not answered either
+    peer.send(&[0x00, 0x02, 0x40, 0x03, 0, 0, 1]);
+    peer.is_served();
+    scene.end();
+}
+
+#[test]
+fn updates_and_removals_are_answered() {
+    let scene = Scene::new();
+    let mut peer = scene.ric.node();
+    peer.set_up(15);
+    let transaction_id = Some(TransactionId(77));
+    let service = e2ap::RicServiceUpdate {
+        transaction_id,
+        ran_functions_added: None,
+        ran_functions_modified: None,
+        ran_functions_deleted: None,
+    };
+    let configuration = e2ap::E2NodeConfigurationUpdate {
+        transaction_id,
+        global_e2_node_id: None,
+        component_config_update_v1: None,
+        component_config_addition: None,
+        component_config_update: None,
+        component_config_removal: None,
+        tnl_association_removal: None,
+    };
+    let removal = e2ap::E2RemovalRequest { transaction_id };
+    let pdus: [(Pdu<'_>, _); 3] = [
+        (service.into(), ProcedureCode::RIC_SERVICE_UPDATE),
+        (configuration.into(), ProcedureCode::E2_NODE_CONFIGURATION_UPDATE),
+        (removal.into(), ProcedureCode::E2_REMOVAL),
+    ];
+    for (pdu, code) in pdus {
+        peer.send_pdu(pdu);
+        match peer.receive_pdu() {
+            // what is not supported is said so, about that very procedure (E2AP v03.01 10.3.4.1)
+            Pdu::ErrorIndication(answer) => {
+                assert_eq!(answer.transaction_id, transaction_id);
+                assert_eq!(answer.criticality_diagnostics.and_then(|d| d.procedure_code), Some(code));
+            }
+            answer => {
+                assert_eq!(answer.procedure_code(), code);
+                assert_ne!(answer.kind(), Kind::Initiating);
+            }
+        }
+    }
+    peer.is_served();
+    scene.end();
+}
+
+// What is long, or much.
+
+#[test]
+fn the_longest_pdu_passes_and_harms_nobody() {
+    let scene = Scene::new();
+    let mut xapp = session(&scene.ric);
+    let mut peer = scene.ric.node();
+    peer.set_up(16);
+    let (_, request_id, action) = subscribe(&mut xapp, &mut peer, 16);
+    for octets in [200_000, (1 << 20) - 1, 1 << 20] {
+        let sent = indication_of(request_id, action, octets);
+        peer.send(&sent);
+        turn_until(&mut xapp, |event| match event {
+            XappEvent::Indication(indication) => {
+                assert_eq!(indication.pdu.len(), octets);
+                assert!(indication.pdu == sent, "the node's very bytes");
+                assert_eq!(indication.peek(), None, "it came in fragments");
+                let gather = Gather::new();
+                let decoded = indication.decode(&gather).unwrap();
+                assert_eq!(decoded.request_id, request_id);
+                let message = decoded.message.to_cow();
+                assert!(message.len() > octets - 200 && message.iter().all(|octet| *octet == 0x5E));
+                Some(())
+            }
+            _ => None,
+        });
+    }
+    scene.end();
+}
+
+#[test]
+fn a_control_that_the_nodes_link_does_not_carry_is_refused_and_harms_nobody() {
+    let scene = Scene::with(|config| config.link.max_pdu_octets = 4096);
+    let mut xapp = session(&scene.ric);
+    let mut peer = scene.ric.node();
+    peer.set_up(17);
+    let node = name_of(&mut xapp, 17);
+    for octets in [3000, 4000, 8000] {
+        let ticket = xapp.commands().control(node, FUNCTION, b"header", &vec![1; octets]);
+        if octets == 3000 {
+            xapp.turn(Some(Duration::ZERO), |_, _| ()).unwrap();
+            assert!(matches!(peer.receive_pdu(), Pdu::RicControlRequest(_)));
+            continue;
+        }
+        let result = turn_until(&mut xapp, |event| match event {
+            XappEvent::Controlled { ticket: t, result } if t == ticket => Some(result),
+            _ => None,
+        });
+        assert_eq!(result, ControlResult::Misuse(RefusalCode::TooLarge));
+    }
+    peer.is_served();
+    scene.end();
+}
+
+#[test]
+fn a_storm_of_nodes_that_come_and_go() {
+    let scene = Scene::new();
+    let mut xapp = session(&scene.ric);
+    for _ in 0..3 {
+        let mut nodes: Vec<Peer> = (0..200).map(|_| scene.ric.node()).collect();
+        for (number, node) in nodes.iter_mut().enumerate() {
+            node.send(&setup_request(1000 + number as u32, VERSION));
+        }
+        for node in nodes.iter_mut().skip(100) {
+            assert!(matches!(node.receive_pdu(), Pdu::E2SetupResponse(_)));
+        }
+        // half of them do not even wait for the answer
+    }
+    eventually("all of them are gone", || {
+        xapp.turn(Some(Duration::from_millis(10)), |_, _| ()).unwrap();
+        xapp.nodes().count() == 1
+    });
+    scene.end();
+}
+
+#[test]
+fn more_connections_than_there_may_be() {
+    let scene = Scene::with(|config| config.max_connections = 6); // the witness has two
+    let mut first: Vec<Peer> = (0..3).map(|_| scene.ric.node()).collect();
+    for (number, peer) in first.iter_mut().enumerate() {
+        peer.set_up(20 + number as u32);
+    }
+    let mut xapp = scene.ric.xapp();
+    xapp.send_message(&Message::Hello { lowest: 1, highest: 1, name: "sixth".into() });
+    xapp.receive_message(|message| assert!(matches!(message, Message::Welcome { .. })));
+    assert_eq!(scene.ric.node().expect_closed(), []);
+    assert_eq!(scene.ric.xapp().try_receive(), None);
+    drop(first.pop());
+    let setup = setup_request(30, VERSION);
+    eventually("the place that was left is taken", || {
+        let mut peer = scene.ric.node();
+        peer.send(&setup);
+        peer.try_receive().is_some()
+    });
+    first.iter_mut().for_each(Peer::is_served);
+    scene.end();
+}

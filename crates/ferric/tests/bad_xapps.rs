@@ -1,0 +1,326 @@
+//! xApps that misbehave, against a real server over real sockets, while a well-behaved node and xApp must notice nothing.
+
+mod common;
+
+use std::io::Write;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use common::peer::{FUNCTION, framed, indication_of, node_id, report_spec};
+use common::scene::Scene;
+use common::session::{name_of, session, subscribe, turn_until};
+use common::{PATIENCE, eventually, noise};
+use e2ap::Pdu;
+use ferric::e2::xapp::{Message, RefusalCode};
+use ferric::e2::{NodeId, SubscriptionEnd, SubscriptionId, Ticket};
+use ferric::link::{Address, Class, Config, Events, Interest, Link, Poll, Scratch, State, StreamId};
+use ferric::xapp::{Xapp, XappConfig, XappEvent};
+
+/// An xApp with small buffers, driven by hand: it reads when it is told to.
+struct SlowXapp {
+    link: Link,
+    poll: Poll,
+    scratch: Scratch,
+}
+
+impl SlowXapp {
+    fn connect(address: &Address) -> SlowXapp {
+        let config = Config { receive_buffer_octets: Some(4096), max_pdu_octets: 2 << 20, ..Config::default() };
+        let link = Link::connect(address, &config).unwrap();
+        let poll = Poll::new().unwrap();
+        poll.add(&link, 0, Interest::READ_WRITE).unwrap();
+        let mut xapp = SlowXapp { link, poll, scratch: Scratch::new() };
+        eventually("the connection", || xapp.link.finish_connect().unwrap() == State::Established);
+        xapp.poll.modify(&xapp.link, 0, Interest::READ).unwrap();
+        xapp.send(&Message::Hello { lowest: 1, highest: 1, name: "slow".into() });
+        xapp
+    }
+
+    fn send(&mut self, message: &Message<'_>) {
+        let mut bytes = Vec::new();
+        message.encode(&mut bytes);
+        self.link.send(StreamId(0), &[&bytes], Class::Keep).unwrap();
+        while self.link.flush().unwrap().waiting {
+            std::thread::yield_now();
+        }
+    }
+
+    /// Reads one round. Fails once the server has closed.
+    fn read(&mut self, handle: &mut impl FnMut(Message<'_>)) -> Result<(), ferric::link::Error> {
+        let mut events = Events::new();
+        self.poll.wait(&mut events, Some(PATIENCE)).unwrap();
+        assert!(events.iter().next().is_some(), "nothing comes");
+        let received =
+            self.link.receive(&mut self.scratch, 1 << 16, &mut |_, pdu| handle(Message::decode(pdu).unwrap()));
+        received.map(drop)
+    }
+
+    fn read_until<T>(&mut self, mut wanted: impl FnMut(Message<'_>) -> Option<T>) -> T {
+        let mut found = None;
+        while found.is_none() {
+            self.read(&mut |message| found = found.take().or_else(|| wanted(message))).unwrap();
+        }
+        found.unwrap()
+    }
+
+    fn node(&mut self, number: u32) -> NodeId {
+        self.read_until(|message| match message {
+            Message::NodeUp(node) if node.global_id == node_id(number) => Some(node.id),
+            _ => None,
+        })
+    }
+}
+
+#[test]
+fn an_xapp_that_stops_reading_loses_its_own_oldest_reports_and_is_told() {
+    const REPORTS: u64 = 1500;
+    const OUTBOX_OCTETS: usize = 256 * 1024;
+    let scene = Scene::with(|config| {
+        config.link.outbox_octets = OUTBOX_OCTETS;
+        config.link.send_buffer_octets = Some(16 * 1024);
+    });
+    let mut node = scene.ric.node();
+    node.set_up(40);
+    let mut slow = SlowXapp::connect(&scene.ric.xapp);
+    let name = slow.node(40);
+    slow.send(&Message::Subscribe { ticket: Ticket(1), node: name, function: FUNCTION, spec: report_spec(b"") });
+    let (request_id, action) = node.admit();
+    slow.read_until(|message| matches!(message, Message::Subscribed { .. }).then_some(()));
+
+    // a second one takes the same reports, and reads
+    let mut brisk = Xapp::connect(&scene.ric.xapp, "brisk", XappConfig::default()).unwrap();
+    let name = name_of(&mut brisk, 40);
+    brisk.commands().subscribe(name, FUNCTION, report_spec(b""));
+    turn_until(&mut brisk, |event| matches!(event, XappEvent::Subscribed { .. }).then_some(()));
+    let received = Arc::new(AtomicU64::new(0));
+    let brisk = std::thread::spawn({
+        let received = received.clone();
+        move || {
+            let mut next = 0;
+            while next < REPORTS {
+                brisk
+                    .turn(Some(PATIENCE), |event, _| match event {
+                        XappEvent::Indication(indication) => {
+                            let message = indication.peek().unwrap().message;
+                            assert_eq!(u64::from_be_bytes(*message.first_chunk().unwrap()), next);
+                            next += 1;
+                            received.store(next, Ordering::Release);
+                        }
+                        XappEvent::Dropped(reports) => panic!("{reports} reports lost by an xApp that reads"),
+                        _ => {}
+                    })
+                    .unwrap();
+            }
+        }
+    });
+    let mut message = vec![0; 4000];
+    for number in 0..REPORTS {
+        message[..8].copy_from_slice(&number.to_be_bytes());
+        node.report(request_id, action, &message);
+        // no faster than the brisk one reads
+        eventually("a report", || received.load(Ordering::Acquire) + 40 > number);
+    }
+    brisk.join().unwrap();
+    node.is_served(); // all of them went through the server; and the subscription is reset
+
+    // what waited for the slow one: the oldest that were written already, then the newest
+    let mut numbers: Vec<u64> = Vec::new();
+    let (mut told, mut ended) = (0, false);
+    while !(ended && told > 0) {
+        slow.read(&mut |message| match message {
+            Message::Envelope(envelope) => {
+                let message = e2ap::peek::indication(envelope.pdu).unwrap().message;
+                numbers.push(u64::from_be_bytes(*message.first_chunk().unwrap()));
+            }
+            Message::Dropped { reports } => told = reports,
+            Message::SubscriptionEnded { end: SubscriptionEnd::Reset, .. } => ended = true,
+            other => panic!("{other:?}"),
+        })
+        .unwrap();
+    }
+    assert!(numbers.is_sorted());
+    assert_eq!(numbers.len() as u64 + told, REPORTS, "what is not there was counted");
+    assert!(told > REPORTS / 2, "{told} dropped: the outbox was never full");
+    // everything from the outbox's oldest to the newest is there
+    let kept = numbers.iter().rev().zip((0..REPORTS).rev()).take_while(|(got, sent)| *got == sent).count();
+    assert!(kept > OUTBOX_OCTETS / 4100 * 3 / 4, "only {kept} of the newest");
+    assert_eq!(numbers.first(), Some(&0), "those on their way arrive");
+    assert_eq!(numbers.last(), Some(&(REPORTS - 1)), "the newest are kept");
+    let counters = scene.end();
+    assert_eq!(counters.dropped_reports, told);
+}
+
+#[test]
+fn an_xapp_that_is_told_of_its_loss_needs_no_further_report_for_that() {
+    // the outbox is smaller than the kernel's buffers: it empties at once
+    let scene = Scene::with(|config| config.link.outbox_octets = 32 * 1024);
+    let mut node = scene.ric.node();
+    node.set_up(41);
+    let mut slow = SlowXapp::connect(&scene.ric.xapp);
+    let name = slow.node(41);
+    slow.send(&Message::Subscribe { ticket: Ticket(1), node: name, function: FUNCTION, spec: report_spec(b"") });
+    let (request_id, action) = node.admit();
+    slow.read_until(|message| matches!(message, Message::Subscribed { .. }).then_some(()));
+    let pdu = framed(&indication_of(request_id, action, 4000));
+    let burst = pdu.repeat(200);
+    let mut got = 0;
+    for _ in 0..20 {
+        node.stream.write_all(&burst).unwrap();
+    }
+    let told = slow.read_until(|message| match message {
+        Message::Dropped { reports } => Some(reports),
+        Message::Envelope(_) => {
+            got += 1;
+            None
+        }
+        other => panic!("{other:?}"),
+    });
+    assert!(told > 0 && got > 0 && told + got <= 4000, "{told} dropped, {got} received");
+    scene.end();
+}
+
+#[test]
+fn an_xapp_that_does_not_read_its_acknowledgements_is_disconnected() {
+    let scene = Scene::with(|config| {
+        config.link.outbox_octets = 256 * 1024;
+        config.link.send_buffer_octets = Some(16 * 1024);
+    });
+    let mut node = scene.ric.node();
+    node.set_up(42);
+    let mut slow = SlowXapp::connect(&scene.ric.xapp);
+    let name = slow.node(42);
+    for ticket in 0..40 {
+        slow.send(&Message::Control {
+            ticket: Ticket(ticket),
+            node: name,
+            function: FUNCTION,
+            ack: true,
+            call_process_id: None,
+            header: vec![],
+            message: vec![1],
+        });
+    }
+    for _ in 0..40 {
+        let request = match node.receive_pdu() {
+            Pdu::RicControlRequest(request) => request,
+            other => panic!("{other:?}"),
+        };
+        node.send_pdu(e2ap::RicControlAcknowledge {
+            request_id: request.request_id,
+            ran_function_id: FUNCTION,
+            call_process_id: None,
+            status: None,
+            outcome: Some(vec![3; 20_000].into()),
+        });
+    }
+    node.is_served();
+    let mut acknowledged = 0;
+    let error = loop {
+        let read = slow.read(&mut |message| match message {
+            Message::Controlled { .. } => acknowledged += 1,
+            other => panic!("{other:?}"),
+        });
+        if let Err(error) = read {
+            break error;
+        }
+    };
+    assert!((1..40).contains(&acknowledged), "{acknowledged} acknowledgements and {error}");
+    scene.end();
+}
+
+#[test]
+fn an_xapp_that_speaks_no_such_protocol_is_turned_away() {
+    let scene = Scene::new();
+    let hello = {
+        let mut bytes = Vec::new();
+        Message::Hello { lowest: 1, highest: 1, name: "x".into() }.encode(&mut bytes);
+        bytes
+    };
+    let subscribe = {
+        let mut bytes = Vec::new();
+        let (node, spec) = (NodeId(1), report_spec(b""));
+        Message::Subscribe { ticket: Ticket(1), node, function: FUNCTION, spec }.encode(&mut bytes);
+        bytes
+    };
+    let dropped = {
+        let mut bytes = Vec::new();
+        Message::Dropped { reports: 1 }.encode(&mut bytes);
+        bytes
+    };
+    let cases: &[(&str, &[&[u8]])] = &[
+        ("garbage", &[&noise(1, 100)]),
+        ("no hello", &[&subscribe]),
+        ("two hellos", &[&hello, &hello]),
+        ("what only a RIC says", &[&hello, &dropped]),
+        ("garbage after the hello", &[&hello, &noise(2, 50)]),
+        ("a message that is cut off", &[&hello, &subscribe[..subscribe.len() - 1]]),
+        ("a message that goes on", &[&hello, &[&subscribe[..], &[0]].concat()]),
+    ];
+    for (case, frames) in cases {
+        let mut peer = scene.ric.xapp();
+        frames.iter().for_each(|frame| peer.send(frame));
+        let mut last = None;
+        while let Some(frame) = peer.try_receive() {
+            last = Some(match Message::decode(&frame).unwrap() {
+                Message::Refused(code) => Some(code),
+                _ => None,
+            });
+        }
+        assert_eq!(last, Some(Some(RefusalCode::Protocol)), "{case}");
+    }
+    for length in [0, u32::MAX] {
+        let mut peer = scene.ric.xapp();
+        peer.send(&hello);
+        peer.write(&u32::to_be_bytes(length));
+        while peer.try_receive().is_some() {}
+    }
+    scene.end();
+}
+
+#[test]
+fn an_xapp_can_only_leave_what_is_its_own() {
+    let scene = Scene::new();
+    let (mut owner, mut other) = (session(&scene.ric), scene.ric.xapp());
+    let mut node = scene.ric.node();
+    node.set_up(43);
+    let (subscription, request_id, action) = subscribe(&mut owner, &mut node, 43);
+    other.send_message(&Message::Hello { lowest: 1, highest: 1, name: "other".into() });
+    for id in [subscription, SubscriptionId(0), SubscriptionId(u32::MAX)] {
+        other.send_message(&Message::Unsubscribe { subscription: id });
+    }
+    let mut refusals = 0;
+    while refusals < 3 {
+        other.receive_message(|message| match message {
+            Message::Refused(code) => {
+                assert_eq!(code, RefusalCode::UnknownSubscription);
+                refusals += 1;
+            }
+            Message::Welcome { .. } | Message::NodeUp(_) => {}
+            other => panic!("{other:?}"),
+        });
+    }
+    node.report(request_id, action, b"still there");
+    turn_until(&mut owner, |event| matches!(event, XappEvent::Indication(_)).then_some(()));
+    scene.end();
+}
+
+#[test]
+fn every_truncation_of_every_xapp_message_is_survived() {
+    let scene = Scene::new();
+    let messages = [
+        Message::Hello { lowest: 1, highest: 1, name: "x".into() },
+        Message::Subscribe { ticket: Ticket(1), node: NodeId(1), function: FUNCTION, spec: report_spec(b"abc") },
+        Message::Unsubscribe { subscription: SubscriptionId(1) },
+    ];
+    for message in messages {
+        let mut bytes = Vec::new();
+        message.encode(&mut bytes);
+        for octets in 1..bytes.len() {
+            let mut peer = scene.ric.xapp();
+            peer.send(&bytes[..octets]);
+            peer.receive_message(|message| assert_eq!(message, Message::Refused(RefusalCode::Protocol)));
+            assert_eq!(peer.try_receive(), None);
+        }
+    }
+    scene.end();
+}

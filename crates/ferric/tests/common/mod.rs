@@ -1,0 +1,46 @@
+//! What the tests of whole systems share: a server in a thread, peers driven by hand, and witnesses that nobody else is harmed.
+#![allow(dead_code, reason = "each test takes what it needs")]
+
+pub mod peer;
+pub mod scene;
+pub mod session;
+pub mod witness;
+
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant};
+
+/// Nothing here takes a tenth of this, unless it never comes.
+pub const PATIENCE: Duration = Duration::from_secs(15);
+
+/// Waits until `condition` holds.
+pub fn eventually(what: &str, mut condition: impl FnMut() -> bool) {
+    let deadline = Instant::now() + PATIENCE;
+    while !condition() {
+        assert!(Instant::now() < deadline, "it never came: {what}");
+        std::thread::sleep(Duration::from_millis(1)); // lets others run; what is waited for is the condition
+    }
+}
+
+/// A name that no other test has.
+pub fn unique(what: &str) -> String {
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    format!("ferric-{what}-{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed))
+}
+
+/// A path for a Unix socket.
+pub fn socket_path(what: &str) -> PathBuf {
+    std::env::temp_dir().join(unique(what))
+}
+
+/// Numbers that look like chance, the same in every run.
+pub fn noise(seed: u64, octets: usize) -> Vec<u8> {
+    let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
+    let mut next = || {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        (state >> 32) as u8
+    };
+    (0..octets).map(|_| next()).collect()
+}

@@ -1,0 +1,107 @@
+//! A server in a thread of its own.
+
+use std::sync::mpsc;
+use std::thread::JoinHandle;
+
+use ferric::Stop;
+use ferric::link::Address;
+use ferric::server::{Counters, Iapp, Server, ServerConfig};
+
+use super::peer::Peer;
+use super::witness::Witness;
+
+/// A server that runs until it is dropped.
+pub struct Ric {
+    pub e2: Vec<Address>,
+    pub xapp: Address,
+    stop: Stop,
+    thread: Option<JoinHandle<Counters>>,
+}
+
+/// Listens on free ports of this host.
+pub fn free_ports() -> ServerConfig {
+    let any_port: Address = "tcp://127.0.0.1:0".parse().unwrap();
+    ServerConfig { e2: vec![any_port.clone()], xapp: Some(any_port), ..ServerConfig::default() }
+}
+
+impl Ric {
+    pub fn start(config: ServerConfig) -> Ric {
+        Ric::with_iapps(config, Vec::new)
+    }
+
+    pub fn with_iapps(config: ServerConfig, iapps: impl FnOnce() -> Vec<Box<dyn Iapp>> + Send + 'static) -> Ric {
+        let (sender, receiver) = mpsc::channel();
+        let thread = std::thread::Builder::new().name("ric".into()).spawn(move || {
+            let mut server = Server::bind(config).unwrap();
+            iapps().into_iter().for_each(|iapp| server.add_iapp(iapp));
+            let e2 = server.e2_addresses().cloned().collect();
+            sender.send((e2, server.xapp_address().cloned().unwrap(), server.stop())).unwrap();
+            server.run().unwrap();
+            server.counters()
+        });
+        let (e2, xapp, stop) = receiver.recv().expect("the server binds");
+        Ric { e2, xapp, stop, thread: Some(thread.unwrap()) }
+    }
+
+    /// A connection as a node.
+    pub fn node(&self) -> Peer {
+        Peer::connect(&self.e2[0])
+    }
+
+    /// A connection as an xApp.
+    pub fn xapp(&self) -> Peer {
+        Peer::connect(&self.xapp)
+    }
+
+    /// Ends the server; fails where it failed.
+    pub fn stop(mut self) -> Counters {
+        self.end()
+    }
+
+    fn end(&mut self) -> Counters {
+        self.stop.stop();
+        self.thread.take().map(|thread| thread.join().expect("the server never panics")).unwrap_or_default()
+    }
+}
+
+impl Drop for Ric {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.stop.stop();
+        } else {
+            self.end();
+        }
+    }
+}
+
+/// A server with a well-behaved node and xApp, who must notice nothing of what else happens.
+pub struct Scene {
+    witness: Option<Witness>,
+    pub ric: Ric,
+}
+
+impl Scene {
+    pub fn new() -> Scene {
+        Scene::with(|_| ())
+    }
+
+    pub fn with(change: impl FnOnce(&mut ServerConfig)) -> Scene {
+        let mut config = free_ports();
+        change(&mut config);
+        let ric = Ric::start(config);
+        let witness = Some(Witness::start(&ric));
+        Scene { witness, ric }
+    }
+
+    /// The node and the xApp are still served.
+    pub fn is_unharmed(&self) {
+        self.witness.as_ref().unwrap().goes_on();
+    }
+
+    /// The case is over: nothing was lost, and the server is well.
+    pub fn end(mut self) -> Counters {
+        self.is_unharmed();
+        self.witness.take().unwrap().end();
+        self.ric.end()
+    }
+}

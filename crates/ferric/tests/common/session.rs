@@ -1,0 +1,51 @@
+//! xApps driven by the library.
+
+use std::time::{Duration, Instant};
+
+use e2ap::{RicActionId, RicRequestId};
+use ferric::e2::{NodeId, SubscriptionId};
+use ferric::xapp::{Xapp, XappConfig, XappEvent};
+
+use super::PATIENCE;
+use super::peer::{FUNCTION, Peer, node_id, report_spec};
+use super::scene::Ric;
+
+/// An xApp's session.
+pub fn session(ric: &Ric) -> Xapp {
+    Xapp::connect(&ric.xapp, "test", XappConfig::default()).unwrap()
+}
+
+/// Works until `wanted` finds what it looks for.
+pub fn turn_until<T>(xapp: &mut Xapp, mut wanted: impl FnMut(XappEvent<'_>) -> Option<T>) -> T {
+    let deadline = Instant::now() + PATIENCE;
+    let mut found = None;
+    while found.is_none() {
+        assert!(Instant::now() < deadline, "it never came");
+        xapp.turn(Some(Duration::from_millis(100)), |event, _| found = found.take().or_else(|| wanted(event))).unwrap();
+    }
+    found.unwrap()
+}
+
+/// The name that the RIC gives to a node.
+pub fn name_of(xapp: &mut Xapp, number: u32) -> NodeId {
+    if let Some(node) = xapp.nodes().find(|node| node.global_id == node_id(number)) {
+        return node.id;
+    }
+    turn_until(xapp, |event| match event {
+        XappEvent::NodeUp(node) if node.global_id == node_id(number) => Some(node.id),
+        _ => None,
+    })
+}
+
+/// Subscribes `xapp` to the node `number` behind `node`, which admits it.
+pub fn subscribe(xapp: &mut Xapp, node: &mut Peer, number: u32) -> (SubscriptionId, RicRequestId, RicActionId) {
+    let id = name_of(xapp, number);
+    xapp.commands().subscribe(id, FUNCTION, report_spec(b"trigger"));
+    xapp.turn(Some(Duration::ZERO), |_, _| ()).unwrap();
+    let (request_id, action) = node.admit();
+    let subscription = turn_until(xapp, |event| match event {
+        XappEvent::Subscribed { subscription, .. } => Some(subscription),
+        _ => None,
+    });
+    (subscription, request_id, action)
+}

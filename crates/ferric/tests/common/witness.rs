@@ -1,0 +1,108 @@
+//! A well-behaved node and xApp: numbered reports go from the one to the other all the while.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use e2ap::RicIndicationType;
+use ferric::Stop;
+use ferric::xapp::{Xapp, XappConfig, XappEvent};
+
+use super::eventually;
+use super::peer::{FUNCTION, Peer, report_spec};
+use super::scene::Ric;
+
+#[derive(Default)]
+struct Shared {
+    ended: AtomicBool,
+    sent: AtomicU64,
+    received: AtomicU64,
+}
+
+/// A node that nobody else pretends to be.
+pub const WITNESS_NODE: u32 = 0x00F0_0D00;
+
+pub struct Witness {
+    shared: Arc<Shared>,
+    node: JoinHandle<Peer>,
+    xapp: JoinHandle<()>,
+    stop: Stop,
+}
+
+impl Witness {
+    pub fn start(ric: &Ric) -> Witness {
+        let shared = Arc::new(Shared::default());
+        let mut peer = ric.node();
+        peer.set_up(WITNESS_NODE);
+        let mut xapp = Xapp::connect(&ric.xapp, "witness", XappConfig::default()).unwrap();
+        let stop = xapp.stop();
+        let xapp = {
+            let (shared, stop) = (shared.clone(), stop.clone());
+            std::thread::spawn(move || {
+                let mut node = None;
+                while !stop.is_stopped() {
+                    let turned = xapp.turn(None, |event, ric| match event {
+                        XappEvent::NodeUp(up) if up.global_id == super::peer::node_id(WITNESS_NODE) => {
+                            assert!(node.replace(up.id).is_none(), "the node came twice");
+                            ric.subscribe(up.id, FUNCTION, report_spec(b"witness"));
+                        }
+                        XappEvent::Indication(indication) => {
+                            let peeked = indication.peek().unwrap();
+                            assert_eq!(peeked.kind, RicIndicationType::Report);
+                            let number = u64::from_be_bytes(peeked.message.try_into().unwrap());
+                            assert_eq!(number, shared.received.load(Ordering::Relaxed), "a report is lost");
+                            shared.received.store(number + 1, Ordering::Release);
+                        }
+                        XappEvent::NodeLost(lost) if Some(lost.id) == node => panic!("the node is lost"),
+                        XappEvent::SubscriptionEnded { end, .. } => panic!("the subscription ended: {end:?}"),
+                        XappEvent::SubscribeFailed { failure, .. } => panic!("{failure:?}"),
+                        XappEvent::Dropped(reports) => panic!("{reports} reports were dropped"),
+                        _ => {}
+                    });
+                    turned.expect("the witness's session stands");
+                }
+            })
+        };
+        let node = {
+            let shared = shared.clone();
+            std::thread::spawn(move || {
+                let (request_id, action) = peer.admit();
+                while !shared.ended.load(Ordering::Acquire) {
+                    for _ in 0..3 {
+                        let number = shared.sent.fetch_add(1, Ordering::AcqRel);
+                        peer.report(request_id, action, &number.to_be_bytes());
+                    }
+                    std::thread::sleep(Duration::from_millis(1)); // its period
+                }
+                eventually("every report", || {
+                    shared.received.load(Ordering::Acquire) == shared.sent.load(Ordering::Acquire)
+                });
+                peer
+            })
+        };
+        let witness = Witness { shared, node, xapp, stop };
+        witness.goes_on();
+        witness
+    }
+
+    /// Reports that are sent from now on arrive.
+    pub fn goes_on(&self) {
+        let sent = self.shared.sent.load(Ordering::Acquire);
+        eventually("reports of the well-behaved node", || {
+            assert!(!self.node.is_finished() && !self.xapp.is_finished(), "the witness failed");
+            self.shared.received.load(Ordering::Acquire) > sent + 20
+        });
+    }
+
+    /// All that was sent has arrived, in order.
+    pub fn end(self) {
+        self.shared.ended.store(true, Ordering::Release);
+        let node = self.node.join();
+        self.stop.stop();
+        let xapp = self.xapp.join();
+        drop(node.expect("the well-behaved node is served"));
+        xapp.expect("the well-behaved xApp is served");
+        assert_eq!(self.shared.sent.load(Ordering::Acquire), self.shared.received.load(Ordering::Acquire));
+    }
+}
