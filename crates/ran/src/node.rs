@@ -289,3 +289,142 @@ fn value(kpi: Kpi, counted: &Counters, steps: u64, step_s: f64, ues: usize) -> V
         Kpi::Rsrp => real(per_ue_step(counted.rsrp_dbm)),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use e2sm::common::Sst;
+    use e2sm::kpm::dictionary::{self, Kind};
+
+    use super::*;
+
+    const SECOND: Duration = Duration::from_secs(1);
+    const START: Time = Time::from_nanos(5_000_000_000);
+
+    fn node() -> Node {
+        let mut node = Node::new(&RanConfig::default(), 0);
+        node.advance(START);
+        node
+    }
+
+    fn mark(node: &Node) -> Mark {
+        let mut mark = Mark::default();
+        node.mark(&mut mark);
+        mark
+    }
+
+    fn offer(name: &str) -> usize {
+        OFFERS.iter().position(|offer| offer.name == name).unwrap()
+    }
+
+    fn cell_value(node: &Node, since: &Mark, name: &str) -> f64 {
+        let value = node.value(since, Whom::Cell, offer(name), &MeasurementLabel::NO_LABEL);
+        value.number().unwrap()
+    }
+
+    #[test]
+    fn offers_are_the_dictionarys() {
+        let mut node = node();
+        let since = mark(&node);
+        node.advance(START + SECOND);
+        for (at, offer) in OFFERS.iter().enumerate() {
+            let entry = dictionary::find(offer.name).unwrap();
+            assert_eq!(entry.scope, offer.scope, "{}", offer.name);
+            let whom = if offer.scope == OfUe { Whom::Ues(&[Ue(1)]) } else { Whom::Cell };
+            match node.value(&since, whom, at, &MeasurementLabel::NO_LABEL) {
+                Value::Integer(_) => assert_eq!(entry.kind, Kind::Integer, "{}", offer.name),
+                Value::Real(_) => assert_eq!(entry.kind, Kind::Real, "{}", offer.name),
+                other => panic!("{}: {other:?}", offer.name),
+            }
+            assert!(OFFERS[..at].iter().all(|before| before.name != offer.name && before.id != offer.id));
+        }
+    }
+
+    #[test]
+    fn periods_of_their_own_see_the_same_counters() {
+        let mut node = node();
+        let long = mark(&node);
+        let mut volumes = 0.0;
+        for tenth in 1..=10 {
+            let short = mark(&node);
+            node.advance(START + SECOND * tenth / 10);
+            volumes += cell_value(&node, &short, "DRB.PdcpSduVolumeDL");
+        }
+        assert!(volumes > 0.0);
+        let whole = cell_value(&node, &long, "DRB.PdcpSduVolumeDL");
+        assert!((whole - volumes).abs() <= 5.0, "{whole} kbit, and {volumes} each rounded");
+        assert_eq!(node.cell.steps(), 200, "a second to warm up, and another");
+    }
+
+    #[test]
+    fn the_cell_is_its_ues() {
+        let mut node = node();
+        let since = mark(&node);
+        node.advance(START + SECOND * 10);
+        let mut ues = Vec::new();
+        node.ues(&mut ues);
+        let of_ues = |name: &str, ues: &[Ue]| {
+            let value = node.value(&since, Whom::Ues(ues), offer(name), &MeasurementLabel::NO_LABEL);
+            value.number().unwrap()
+        };
+        let each: f64 = ues.iter().map(|ue| of_ues("DRB.PdcpSduVolumeDL", &[*ue])).sum();
+        let cell = cell_value(&node, &since, "DRB.PdcpSduVolumeDL");
+        assert!((each - cell).abs() <= ues.len() as f64);
+        assert_eq!(of_ues("DRB.PdcpSduVolumeDL", &ues), cell);
+        let each: f64 = ues.iter().map(|ue| of_ues("RRU.PrbUsedDl", &[*ue])).sum();
+        assert!((each - cell_value(&node, &since, "RRU.PrbUsedDl")).abs() <= ues.len() as f64 / 2.0);
+        assert!(cell_value(&node, &since, "RRU.PrbTotDl") <= 100.0);
+
+        // slices divide the cell
+        let share = |sst: u8| {
+            let slice = SNssai { sst: Sst([sst]), sd: None };
+            let label = MeasurementLabel { slice_id: Some(slice), ..MeasurementLabel::default() };
+            assert!(node.has_label(offer("DRB.PdcpSduVolumeDL"), &label));
+            assert!(!node.has_label(offer("RRU.PrbAvailDl"), &label));
+            node.value(&since, Whom::Cell, offer("DRB.PdcpSduVolumeDL"), &label).number().unwrap()
+        };
+        assert!(share(1) > share(2) && share(2) > 0.0 && share(3) == 0.0);
+        assert!((share(1) + share(2) - cell).abs() <= 1.0);
+        assert!(!node.has_label(0, &MeasurementLabel::default()));
+        assert!(!node.has_label(0, &MeasurementLabel { sum: Some(True), ..MeasurementLabel::default() }));
+    }
+
+    #[test]
+    fn nothing_is_computed_while_nobody_looks() {
+        let mut node = node();
+        assert_eq!(node.cell.steps(), 100, "as long as the model warms up");
+        node.advance(START + SECOND * 3600);
+        assert_eq!(node.cell.steps(), 200, "an hour nobody asked about");
+        node.advance(START + SECOND * 3601);
+        assert_eq!(node.cell.steps(), 300);
+        node.advance(START + SECOND * 3600);
+        assert_eq!(node.cell.steps(), 300, "it never goes back");
+    }
+
+    #[test]
+    fn ues_have_names_and_properties() {
+        let node = node();
+        let mut ues = Vec::new();
+        node.ues(&mut ues);
+        assert_eq!(ues.len(), 32);
+        let mut names: Vec<_> = ues.iter().map(|ue| format!("{:?}", node.ue_id(*ue))).collect();
+        names.sort();
+        names.dedup();
+        assert_eq!(names.len(), 32);
+        for ue in ues {
+            let property = |what| node.property(ue, what);
+            assert!(property(TestCondType::UlRsrp(True)).unwrap() < 1000.0, "the condition that no UE fails");
+            assert!(property(TestCondType::Cqi(True)).unwrap() <= 15.0);
+            assert!(property(TestCondType::Rsrp(True)).unwrap() < -40.0);
+            assert_eq!(property(TestCondType::Gbr(True)) == Some(1.0), node.slices(ue)[0].sst == Sst([2]));
+            assert_eq!(property(TestCondType::Ambr(True)), None);
+            assert_eq!(node.five_qis(ue).len(), 1);
+        }
+        assert_eq!(node.property(Ue(32), TestCondType::Cqi(True)), None);
+        assert_eq!(
+            node.id().to_string(),
+            GlobalE2NodeId::gnb(e2ap::PlmnIdentity::from_codes(1, 1, 2), GnbId::new(0xe00, 22)).to_string()
+        );
+    }
+}

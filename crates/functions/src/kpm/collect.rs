@@ -100,8 +100,9 @@ impl<M> Action<M> {
         source.mark(&mut self.mark);
         // one that spans more than its period is not reliable, and those that were missed have no values
         let records = u64::from(self.schedule.records);
-        let ended = self.schedule.ended(until).min(records);
+        let ended = self.schedule.ended(until);
         self.collection.incomplete.push(ended > record as u64 + 1);
+        let ended = ended.min(records);
         self.collection.incomplete.resize(ended as usize, true);
         self.schedule.done = ended as u32;
         (ended == records).then_some(self.schedule.start)

@@ -20,19 +20,24 @@ pub(super) struct Writer {
 }
 
 impl Writer {
-    /// The header and message of a report that is complete; `None` where there is nobody to report on.
-    pub fn write<M>(
-        &mut self,
-        revision: Revision,
-        began: SystemTime,
-        action: &Action<M>,
-    ) -> Result<Option<(&[u8], &[u8])>, per::Error> {
+    /// The header that was written last.
+    pub fn header(&self) -> &[u8] {
+        &self.header
+    }
+
+    /// The message that was written last.
+    pub fn message(&self) -> &[u8] {
+        &self.message
+    }
+
+    /// Writes the report that is complete; not where there is nobody to report on.
+    pub fn write<M>(&mut self, revision: Revision, began: SystemTime, action: &Action<M>) -> Result<bool, per::Error> {
         let collection = &action.collection;
         let granul_period = Some(GranularityPeriod(action.schedule.granularity_ms));
         let named = matches!(action.subject, Subject::Named(_) | Subject::Each(_));
         let rows = if named { collection.rows().len() } else { 1 };
         if rows == 0 {
-            return Ok(None);
+            return Ok(false);
         }
         let data: Vec<MeasurementDataItem<'_>> = (0..rows)
             .flat_map(|row| collection.row(row))
@@ -82,7 +87,7 @@ impl Writer {
         self.message.clear();
         header(revision, began).encode(revision, &mut self.header)?;
         IndicationMessage { formats }.encode(revision, &mut self.message)?;
-        Ok(Some((&self.header, &self.message)))
+        Ok(true)
     }
 }
 

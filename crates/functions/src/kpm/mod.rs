@@ -17,6 +17,8 @@ mod conditions;
 mod definition;
 mod message;
 mod source;
+#[cfg(test)]
+mod tests;
 
 use std::cell::RefCell;
 use std::fmt;
@@ -26,7 +28,7 @@ use std::time::SystemTime;
 use e2sm::kpm::{EventTriggerDefinition, EventTriggerDefinitionFormats, Revision};
 use ferric::agent::{Admission, ControlFailure, RanFunction, Reports};
 use ferric::e2::{ControlRequest, Function, SubscriptionRequest, Time};
-use ferric::e2ap::{Cause, CauseProtocol, CauseRicRequest, RanFunctionId, RicRequestId};
+use ferric::e2ap::{Cause, CauseProtocol, CauseRicRequest, RanFunctionId, RicActionId, RicRequestId};
 use tracing::{debug, warn};
 
 use action::Action;
@@ -114,6 +116,32 @@ impl<S: KpmSource> KpmFunction<S> {
         self.skipped_reports
     }
 
+    /// Collects the records that are due, and sends the reports that they complete.
+    fn collect(&mut self, now: Time, mut send: impl FnMut(RicRequestId, RicActionId, &[u8], &[u8])) {
+        let mut source = self.source.borrow_mut();
+        self.due.clear();
+        let ends = self.actions.iter().enumerate().filter_map(|(at, action)| Some((action.passed_until(now)?, at)));
+        self.due.extend(ends);
+        self.due.sort_unstable(); // time goes forward for the source
+        for (until, at) in self.due.drain(..) {
+            let action = &mut self.actions[at];
+            source.advance(until);
+            if let Some(start) = action.collect(&*source, until) {
+                let began = (self.wall_clock)().checked_sub(now - start).unwrap_or(SystemTime::UNIX_EPOCH);
+                match self.writer.write(self.config.revision, began, action) {
+                    Ok(true) => send(action.request_id(), action.id(), self.writer.header(), self.writer.message()),
+                    Ok(false) => {}
+                    Err(error) => warn!(%error, "a report cannot be written: the source's values break a constraint"),
+                }
+                action.begin_report();
+            }
+            self.skipped_reports += action.skip(until);
+        }
+        drop(source);
+        self.schedule();
+        self.warn_late();
+    }
+
     fn schedule(&mut self) {
         self.next = self.actions.iter().map(Action::due).min();
     }
@@ -189,32 +217,10 @@ impl<S: KpmSource> RanFunction for KpmFunction<S> {
     }
 
     fn report(&mut self, now: Time, reports: &mut Reports<'_>) {
-        let mut source = self.source.borrow_mut();
-        self.due.clear();
-        let ends = self.actions.iter().enumerate().filter_map(|(at, action)| Some((action.passed_until(now)?, at)));
-        self.due.extend(ends);
-        self.due.sort_unstable();
-        for (until, at) in self.due.drain(..) {
-            let action = &mut self.actions[at];
-            source.advance(until);
-            let complete = action.collect(&*source, until);
-            if let Some(start) = complete {
-                let began = (self.wall_clock)().checked_sub(now - start).unwrap_or(SystemTime::UNIX_EPOCH);
-                match self.writer.write(self.config.revision, began, action) {
-                    // a subscription that is gone by now is forgotten by the `unsubscribe` to come
-                    Ok(Some((header, message))) => {
-                        let _ = reports.report(action.request_id(), action.id(), header, message);
-                    }
-                    Ok(None) => {}
-                    Err(error) => warn!(%error, "a report cannot be written: the source's values break a constraint"),
-                }
-                action.begin_report();
-            }
-            self.skipped_reports += action.skip(until);
-        }
-        drop(source);
-        self.schedule();
-        self.warn_late();
+        self.collect(now, |request_id, action, header, message| {
+            // a subscription that is gone by now is forgotten by the `unsubscribe` to come
+            let _ = reports.report(request_id, action, header, message);
+        });
     }
 }
 

@@ -9,8 +9,8 @@ const NEAREST_M: f64 = 35.0;
 const FARTHEST_M: f64 = 450.0;
 /// The base station's power on one resource element of 30 kHz, with its antennas' gain, in dBm.
 const TRANSMIT_DBM: f64 = 46.0 - 31.0 + 8.0;
-/// What a UE sends on one at most, with that gain: 23 dBm over 20 PRBs.
-const UPLINK_TRANSMIT_DBM: f64 = 23.0 - 23.8 + 8.0;
+/// What a UE sends on one at most, with the gain of twice the antennas: 23 dBm over 10 PRBs.
+const UPLINK_TRANSMIT_DBM: f64 = 23.0 - 20.8 + 11.0;
 /// Thermal noise on one, the receivers' own, and what neighbour cells add: in dBm.
 const NOISE_DBM: f64 = -174.0 + 44.8;
 const DOWNLINK_NOISE_DBM: f64 = NOISE_DBM + 7.0 + 6.0;

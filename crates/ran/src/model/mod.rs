@@ -8,6 +8,8 @@ mod link_table;
 mod queue;
 mod random;
 mod scheduler;
+#[cfg(test)]
+mod tests;
 mod traffic;
 mod ue;
 

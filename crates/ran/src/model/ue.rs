@@ -7,7 +7,7 @@ use super::link_table::{bits_per_block, block_error_rate, cqi};
 use super::queue::Queue;
 use super::random::Random;
 use super::scheduler::Demand;
-use super::traffic::{Profile, Traffic};
+use super::traffic::{Profile, Traffic, Waiting};
 
 /// Time constant of what a UE got of late, in seconds.
 const MEMORY_S: f64 = 1.0;
@@ -21,6 +21,10 @@ const RETRANSMISSION_S: f64 = 0.004;
 const TRANSMISSIONS: i32 = 4;
 /// A steady flow's data is useless after this, in seconds.
 const DEADLINE_S: f64 = 0.3;
+/// What a server sends before it hears of the other end, and how long it takes to hear: it keeps as much on the way as
+/// went through meanwhile.
+const FIRST_WINDOW_BITS: f64 = 0.4e6;
+const ROUND_TRIP_S: f64 = 0.04;
 /// Spatial layers.
 const DOWNLINK_LAYERS: f64 = 2.0;
 const UPLINK_LAYERS: f64 = 1.0;
@@ -29,7 +33,7 @@ const UPLINK_LAYERS: f64 = 1.0;
 #[derive(Clone, Debug)]
 pub struct Direction {
     layers: f64,
-    queue: Queue,
+    pub(super) queue: Queue,
     /// The CQI that the scheduler goes by: that of the step before.
     cqi: u8,
     sinr_db: f64,
@@ -135,7 +139,11 @@ impl Ue {
         self.channel.step(&mut self.random);
         self.downlink.measure(self.channel.sinr_db());
         self.uplink.measure(self.channel.uplink_sinr_db());
-        let waiting = self.downlink.queue.bits();
+        let waiting = Waiting {
+            downlink: self.downlink.queue.bits(),
+            uplink: self.uplink.queue.bits(),
+            window: FIRST_WINDOW_BITS + self.downlink.mean_bps * (ROUND_TRIP_S + 2.0 * step_s),
+        };
         let arrivals = self.traffic.step(step_s, activity, waiting, &mut self.random);
         self.downlink.queue.push(now_s, arrivals.downlink);
         self.uplink.queue.push(now_s, arrivals.uplink);

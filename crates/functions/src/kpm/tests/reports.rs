@@ -1,0 +1,259 @@
+//! What is reported, and when.
+
+use super::*;
+
+#[test]
+fn every_style_in_every_revision() {
+    let label = [MatchingCondItem { choice: MatchingCondItemChoice::MeasLabel(slice_label(1)), logical_or: None }];
+    let (two, some) = ([ue_id(2)], [ue_id(3), ue_id(1)]);
+    let gbr = test(TestCondType::Gbr(True), TestCondExpression::Equal, 1);
+    let guaranteed = [MatchingUeCondPerSubItem { test_cond_info: gbr, logical_or: None }];
+    let ue = |ue, record, value| (Some(ue), record, value, false);
+    let (none, int, real) = (|record, value| (None, record, value, false), Value::Integer, Value::Real);
+    for revision in Revision::ALL {
+        let cases: [(&[&str], Scope<'_>, Vec<Line>); 7] = [
+            (
+                &[VOLUME, RRC],
+                Scope::Node,
+                vec![none(0, int(60)), none(0, real(3.5)), none(1, int(60)), none(1, real(3.5))],
+            ),
+            (&[VOLUME], Scope::Cell(cell(1)), vec![none(0, int(60)), none(1, int(60))]),
+            (
+                &[VOLUME, CQI],
+                Scope::Ues(&two),
+                vec![none(0, int(20)), none(0, real(2.0)), none(1, int(20)), none(1, real(2.0))],
+            ),
+            (
+                &[VOLUME, CQI],
+                Scope::Group(&label),
+                vec![none(0, int(40)), none(0, real(2.0)), none(1, int(40)), none(1, real(2.0))],
+            ),
+            (
+                &[VOLUME],
+                Scope::EveryUe(EveryUe::AnySignal),
+                (1..=3).flat_map(|n| [ue(n, 0, int(n as u32 * 10)), ue(n, 1, int(n as u32 * 10))]).collect(),
+            ),
+            (&[CQI], Scope::MatchingUes(&guaranteed), vec![ue(3, 0, real(3.0)), ue(3, 1, real(3.0))]),
+            (
+                &[VOLUME],
+                Scope::Ues(&some),
+                vec![ue(3, 0, int(30)), ue(3, 1, int(30)), ue(1, 0, int(10)), ue(1, 1, int(10))],
+            ),
+        ];
+        for (names, scope, expected) in cases {
+            let mut bench = Bench::speaking(revision, &[1, 2, 3]);
+            bench.wish(&wish(&named(names), 10, 20, scope));
+            bench.run_until(45);
+            assert_eq!(bench.sent.iter().map(|sent| sent.at_ms).collect::<Vec<_>>(), [20, 40]);
+            for sent in 0..2 {
+                assert_eq!(bench.lines(sent), expected, "{revision} {scope:?}");
+            }
+            let formats = bench.message(0).formats;
+            let told = match &formats {
+                IndicationMessageFormats::Format1(report) => report.granul_period,
+                IndicationMessageFormats::Format2(report) => {
+                    let group = &report.meas_cond_ueid_list[0];
+                    assert_eq!(group.matching_cond[..], label);
+                    let matched: Vec<_> =
+                        group.matching_ueid_list.iter().flatten().map(|ue| ue.ue_id.clone()).collect();
+                    assert_eq!(matched, [ue_id(1), ue_id(3)]);
+                    report.granul_period
+                }
+                IndicationMessageFormats::Format3(report) => report.ue_meas_report_list[0].meas_report.granul_period,
+            };
+            assert_eq!(told, Some(GranularityPeriod(10)));
+        }
+    }
+}
+
+#[test]
+fn periods_do_not_drift() {
+    let mut bench = Bench::speaking(Revision::V3_00, &[1]);
+    bench.wish(&wish(&named(&[VOLUME]), 100, 100, Scope::Node));
+    let mut at = Vec::new();
+    for report in 1..=50u64 {
+        // always late by something, never by a whole period
+        let late = report * 37 % 99;
+        assert_eq!(bench.function.next_report(), Some(millis(report * 100)));
+        bench.at(report * 100 - 1);
+        assert_eq!(bench.sent.len() as u64, report - 1, "not before its time");
+        bench.at(report * 100 + late);
+        bench.at(report * 100 + late);
+        at.push(late);
+    }
+    assert_eq!(bench.sent.len(), 50, "none twice");
+    for (report, late) in at.into_iter().enumerate() {
+        assert_eq!(bench.lines(report), [(None, 0, Value::Integer(100), false)]);
+        assert_eq!(bench.began_before(report), 100 + late, "the wall clock stands still, so lateness shows");
+    }
+    assert_eq!(bench.function.skipped_reports(), 0);
+}
+
+#[test]
+fn a_late_host_sends_no_burst() {
+    let mut bench = Bench::speaking(Revision::V3_00, &[1]);
+    bench.wish(&wish(&named(&[VOLUME]), 100, 100, Scope::Node));
+    bench.at(100);
+    bench.at(755);
+    assert_eq!(bench.sent.len(), 2);
+    assert_eq!(bench.lines(1), [(None, 0, Value::Integer(600), true)], "of more than its period");
+    assert_eq!(bench.function.skipped_reports(), 5, "those of 300 to 700");
+    assert_eq!(bench.function.next_report(), Some(millis(800)), "still on the old grid");
+    bench.at(800);
+    assert_eq!(bench.lines(2), [(None, 0, Value::Integer(100), false)]);
+
+    // several records a report: what was missed has no values
+    let mut bench = Bench::speaking(Revision::V3_00, &[1]);
+    bench.wish(&wish(&named(&[VOLUME]), 10, 50, Scope::EveryUe(EveryUe::AnySignal)));
+    bench.at(10);
+    bench.at(45);
+    assert_eq!((bench.sent.len(), bench.function.next_report()), (0, Some(millis(50))));
+    bench.at(50);
+    let line = |record, value, incomplete| (Some(1), record, value, incomplete);
+    let expected = [
+        line(0, Value::Integer(10), false),
+        line(1, Value::Integer(30), true),
+        line(2, Value::NoValue, true),
+        line(3, Value::NoValue, true),
+        line(4, Value::Integer(10), false),
+    ];
+    assert_eq!(bench.lines(0), expected);
+    bench.at(60);
+    bench.at(172);
+    let expected = [
+        line(0, Value::Integer(10), false),
+        line(1, Value::Integer(110), true),
+        line(2, Value::NoValue, true),
+        line(3, Value::NoValue, true),
+        line(4, Value::NoValue, true),
+    ];
+    assert_eq!(bench.lines(1), expected);
+    assert_eq!(bench.function.skipped_reports(), 1, "that of 100 to 150");
+    assert_eq!(bench.function.next_report(), Some(millis(180)));
+    bench.run_until(200);
+    let values: Vec<_> = bench.lines(2).into_iter().map(|(_, _, value, incomplete)| (value, incomplete)).collect();
+    let good = (Value::Integer(10), false);
+    assert_eq!(values, [(Value::NoValue, true), (Value::NoValue, true), good, good, good]);
+    // an age later
+    bench.at(u64::MAX / 2_000_000);
+    assert_eq!(bench.sent.len(), 4);
+}
+
+#[test]
+fn ues_come_and_go() {
+    let mut bench = Bench::speaking(Revision::V3_00, &[]);
+    bench.wish(&wish(&named(&[VOLUME]), 10, 30, Scope::EveryUe(EveryUe::AnySignal)));
+    bench.run_until(35);
+    assert_eq!(bench.sent.len(), 0, "nobody to report on");
+    let ues = |bench: &Bench, ues: &[u64]| bench.source.borrow_mut().ues = ues.iter().map(|ue| Ue(*ue)).collect();
+    ues(&bench, &[5]);
+    bench.run_until(40);
+    ues(&bench, &[4, 5]);
+    bench.run_until(50);
+    ues(&bench, &[4]);
+    bench.run_until(60);
+    let none = Value::NoValue;
+    let values: Vec<_> = bench.lines(0).into_iter().map(|(ue, _, value, _)| (ue, value)).collect();
+    let (four, five) = (Value::Integer(40), Value::Integer(50));
+    let expected = [(5, five), (5, five), (5, none), (4, none), (4, four), (4, four)];
+    assert_eq!(values, expected.map(|(ue, value)| (Some(ue), value)));
+
+    // a UE that was named and is gone
+    let mut bench = Bench::speaking(Revision::V3_00, &[1, 2]);
+    let (one, two) = ([ue_id(1)], [ue_id(1), ue_id(2)]);
+    bench.wish(&wish(&named(&[VOLUME]), 10, 10, Scope::Ues(&one)));
+    let (trigger, action) = bench.plan(&wish(&named(&[VOLUME]), 10, 10, Scope::Ues(&two)));
+    bench.subscribe(0, 2, &trigger, &[&action]).unwrap();
+    ues(&bench, &[2]);
+    bench.run_until(10);
+    assert_eq!(bench.lines(0), [(None, 0, none, false)]);
+    assert_eq!(bench.lines(1), [(Some(2), 0, Value::Integer(20), false)]);
+}
+
+#[test]
+fn subscriptions_keep_to_themselves() {
+    let mut bench = Bench::speaking(Revision::V3_00, &[1]);
+    assert_eq!(bench.function.next_report(), None);
+    let (fast_trigger, fast) = bench.plan(&wish(&named(&[VOLUME]), 10, 10, Scope::Node));
+    let (slow_trigger, slow) = bench.plan(&wish(&named(&[VOLUME, RRC]), 25, 25, Scope::Node));
+    bench.subscribe(3, 1, &fast_trigger, &[&fast, &fast]).unwrap();
+    bench.subscribe(7, 2, &slow_trigger, &[&slow]).unwrap();
+    bench.run_until(40);
+    let times: Vec<_> = bench.sent.iter().map(|sent| (sent.at_ms, sent.action)).collect();
+    assert_eq!(times, [(13, 0), (13, 1), (23, 0), (23, 1), (32, 0), (33, 0), (33, 1)]);
+    assert_eq!(bench.lines(4)[0].2, Value::Integer(25));
+    assert!([0, 1, 2, 3, 5, 6].iter().all(|at| bench.lines(*at)[0].2 == Value::Integer(10)));
+    bench.function.unsubscribe(RicRequestId { requestor: 1, instance: 1 });
+    assert_eq!(bench.function.next_report(), Some(millis(57)));
+    bench.function.unsubscribe(RicRequestId { requestor: 1, instance: 2 });
+    bench.function.unsubscribe(RicRequestId { requestor: 1, instance: 2 });
+    assert_eq!(bench.function.next_report(), None);
+}
+
+#[test]
+fn conditions_choose_ues() {
+    use TestCondExpression::{Contains, Equal, GreaterThan, LessThan, Present};
+    let cqi = TestCondType::Cqi(True);
+    let octets = |octets: &'static [u8]| TestCondInfo {
+        test_type: TestCondType::SNssai(True),
+        test_expr: Some(Equal),
+        test_value: Some(TestCondValue::ValueOctS(Octets::from(octets))),
+    };
+    let gbr = |test_expr, test_value| TestCondInfo { test_type: TestCondType::Gbr(True), test_expr, test_value };
+    let cases: [(Conditions, &[u64]); 11] = [
+        (vec![(test(cqi, GreaterThan, 2), false)], &[3, 4]),
+        (vec![(test(cqi, LessThan, 2), false)], &[1]),
+        (vec![(test(cqi, Equal, 2), false)], &[2]),
+        (vec![(test(cqi, Equal, 2), true), (test(cqi, Equal, 4), false)], &[2, 4]),
+        (vec![(test(cqi, GreaterThan, 1), false), (test(cqi, LessThan, 4), false)], &[2, 3]),
+        // (1 or 4) and above 1
+        (vec![(test(cqi, Equal, 1), true), (test(cqi, Equal, 4), false), (test(cqi, GreaterThan, 1), true)], &[4]),
+        (vec![(octets(&[1]), false)], &[1, 3]),
+        (vec![(test(TestCondType::FiveQi(True), Contains, 9), false), (octets(&[2]), false)], &[2, 4]),
+        (vec![(test(TestCondType::FiveQi(True), Equal, 8), true), (octets(&[1]), false)], &[1, 3]),
+        (vec![(gbr(Some(Present), None), false)], &[3]),
+        (vec![(gbr(None, Some(TestCondValue::ValueBool(false))), false)], &[1, 2, 4]),
+    ];
+    for (conditions, expected) in cases {
+        let mut bench = Bench::speaking(Revision::V3_00, &[1, 2, 3, 4]);
+        let action = bench.encode(&style4(conditions.clone()));
+        bench.subscribe(0, 1, &every(10, bench.revision), &[&action]).unwrap();
+        bench.run_until(10);
+        let ues: Vec<_> = bench.lines(0).into_iter().filter_map(|line| line.0).collect();
+        assert_eq!(ues, expected, "{conditions:?}");
+    }
+}
+
+#[test]
+fn values_that_do_not_meet_their_conditions() {
+    let above = |value, or: bool| MatchCondReportItem {
+        meas_value_report_cond: MeasValueReportCond {
+            test_expr: TestCondExpression::GreaterThan,
+            test_value: TestCondValue::ValueInt(value),
+        },
+        logical_or: or.then_some(True),
+    };
+    let mut bench = Bench::speaking(Revision::V4_00, &[1, 2]);
+    let mut satisfied = info(by_name(VOLUME), MeasurementLabel::NO_LABEL);
+    satisfied.match_cond_report_list = Some(List::from(vec![above(1000, true), above(29, false)]));
+    let mut not = satisfied.clone();
+    not.match_cond_report_list = Some(List::from(vec![above(1000, false), above(29, false)]));
+    let action = bench.encode(&style1(format1(vec![satisfied, not], 10)));
+    bench.subscribe(0, 1, &every(10, bench.revision), &[&action]).unwrap();
+    bench.run_until(10);
+    let values: Vec<_> = bench.lines(0).into_iter().map(|line| line.2).collect();
+    assert_eq!(values, [Value::Integer(30), Value::NotSatisfied]);
+}
+
+#[test]
+fn a_report_never_grows_beyond_its_bound() {
+    let ues: Vec<u64> = (1..=50).collect();
+    let mut bench = Bench::new(KpmConfig { max_values: 100, ..KpmConfig::default() }, &ues);
+    bench.wish(&wish(&named(&[VOLUME, CQI]), 10, 20, Scope::EveryUe(EveryUe::AnySignal)));
+    bench.run_until(40);
+    for sent in 0..2 {
+        let lines = bench.lines(sent);
+        assert_eq!(lines.len(), 100);
+        assert_eq!(lines.last().unwrap().0, Some(25));
+    }
+}
