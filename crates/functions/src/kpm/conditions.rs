@@ -50,6 +50,9 @@ enum Expression {
     Less,
 }
 
+/// Every received power is below this, known or not: so xApps ask for every UE (see [`e2sm::kpm::EveryUe`]).
+const ABOVE_ALL_DBM: f64 = 1000.0;
+
 /// Whether one of each group holds.
 fn all_groups<T: Copy>(conditions: &[Joined<T>], mut holds: impl FnMut(T) -> bool) -> bool {
     let mut group = false;
@@ -131,6 +134,12 @@ impl Test {
             (TestCondType::FiveQi(_), Some(value)) => {
                 let five_qi = number(value).filter(|v| is_member && (0.0..256.0).contains(v))?;
                 Some(Test::FiveQi(FiveQi(five_qi as u8)))
+            }
+            (TestCondType::Rsrp(_) | TestCondType::UlRsrp(_), Some(value))
+                if info.test_expr == Some(TestCondExpression::LessThan)
+                    && number(value).is_some_and(|dbm| dbm >= ABOVE_ALL_DBM) =>
+            {
+                Some(Test::Any)
             }
             (what, _) if !source.properties().contains(&what) => None,
             (what, Some(value)) if !present => {

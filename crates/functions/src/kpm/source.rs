@@ -69,7 +69,8 @@ pub trait KpmSource {
         *label == MeasurementLabel::NO_LABEL
     }
 
-    /// The properties of UEs that conditions may test besides slices and 5QIs.
+    /// The properties of UEs that conditions may test besides slices and 5QIs. A received power below 1000, by which
+    /// xApps ask for every UE, is true without them.
     fn properties(&self) -> &[TestCondType] {
         &[]
     }
