@@ -19,6 +19,7 @@ mod message;
 mod source;
 #[cfg(test)]
 mod tests;
+mod wall_clock;
 
 use std::cell::RefCell;
 use std::fmt;
@@ -33,6 +34,7 @@ use tracing::{debug, warn};
 
 use action::Action;
 use message::Writer;
+use wall_clock::WallClock;
 
 pub use definition::ReportStyle;
 pub use source::{KpmSource, Offer, Ue, Whom};
@@ -71,7 +73,7 @@ impl Default for KpmConfig {
 pub struct KpmFunction<S: KpmSource> {
     source: Rc<RefCell<S>>,
     config: KpmConfig,
-    wall_clock: Box<dyn Fn() -> SystemTime>,
+    wall_clock: WallClock,
     actions: Vec<Action<S::Mark>>,
     /// The earliest of the actions' deadlines.
     next: Option<Time>,
@@ -93,7 +95,7 @@ impl<S: KpmSource> KpmFunction<S> {
         KpmFunction {
             source,
             config,
-            wall_clock: Box::new(SystemTime::now),
+            wall_clock: WallClock::new(SystemTime::now),
             actions: Vec::new(),
             next: None,
             writer: Writer::default(),
@@ -106,7 +108,7 @@ impl<S: KpmSource> KpmFunction<S> {
     /// Takes the time of day for headers from elsewhere than the system's clock.
     #[must_use]
     pub fn with_wall_clock(mut self, wall_clock: impl Fn() -> SystemTime + 'static) -> Self {
-        self.wall_clock = Box::new(wall_clock);
+        self.wall_clock = WallClock::new(wall_clock);
         self
     }
 
@@ -118,6 +120,7 @@ impl<S: KpmSource> KpmFunction<S> {
 
     /// Collects the records that are due, and sends the reports that they complete.
     fn collect(&mut self, now: Time, mut send: impl FnMut(RicRequestId, RicActionId, &[u8], &[u8])) {
+        self.wall_clock.tick(now);
         let mut source = self.source.borrow_mut();
         self.due.clear();
         let ends = self.actions.iter().enumerate().filter_map(|(at, action)| Some((action.passed_until(now)?, at)));
@@ -127,8 +130,7 @@ impl<S: KpmSource> KpmFunction<S> {
             let action = &mut self.actions[at];
             source.advance(until);
             if let Some(start) = action.collect(&*source, until) {
-                let began = (self.wall_clock)().checked_sub(now - start).unwrap_or(SystemTime::UNIX_EPOCH);
-                match self.writer.write(self.config.revision, began, action) {
+                match self.writer.write(self.config.revision, self.wall_clock.at(start), action) {
                     Ok(true) => send(action.request_id(), action.id(), self.writer.header(), self.writer.message()),
                     Ok(false) => {}
                     Err(error) => warn!(%error, "a report cannot be written: the source's values break a constraint"),

@@ -1,0 +1,60 @@
+//! A controller with an internal app: it asks every node's KPM function how busy its cell is, and counts the answers.
+//!
+//! `cargo run -p ferric-examples --bin iapp`, then `ferric ran`
+
+use std::collections::BTreeMap;
+
+use e2sm::kpm::{RanFunctionDefinition, Revision, Scope, Wish, WishedMeasurement};
+use ferric::e2::{Action, Indication, Node, NodeId, SubscriptionSpec};
+use ferric::e2ap::{RanFunctionId, RicActionId, RicActionType};
+use ferric::server::{Iapp, IappEvent, Ric, Server, ServerConfig};
+
+/// Counts indications per node, and tells of each.
+pub struct Counter<F> {
+    /// How many came of each node.
+    pub counts: BTreeMap<NodeId, u64>,
+    /// Is told of each.
+    pub tell: F,
+}
+
+impl<F: FnMut(NodeId, u64) + Send> Iapp for Counter<F> {
+    fn name(&self) -> &str {
+        "counter"
+    }
+
+    fn on_event(&mut self, event: &IappEvent<'_>, ric: &mut Ric<'_>) {
+        if let IappEvent::NodeUp(node) = event
+            && let Some(spec) = prb_use(node)
+        {
+            let _ = ric.subscribe(node.id, RanFunctionId(2), spec); // what becomes of it comes as an event
+        }
+    }
+
+    fn on_indication(&mut self, indication: &Indication<'_>, _ric: &mut Ric<'_>) {
+        let count = self.counts.entry(indication.node).or_default();
+        *count += 1;
+        (self.tell)(indication.node, *count);
+    }
+}
+
+/// The use of resource blocks, ten times a second, where the node has a KPM function of v03.00 that offers it.
+fn prb_use(node: &Node) -> Option<SubscriptionSpec> {
+    let (kpm, revision) = (node.function(RanFunctionId(2))?, Revision::V3_00);
+    let offered = RanFunctionDefinition::decode_owned(&kpm.definition, revision).ok()?;
+    let measurements = &[WishedMeasurement::named("RRU.PrbTotDl")];
+    let wish = Wish { measurements, granularity_period_ms: 100, reporting_period_ms: 100, scope: Scope::Node };
+    let plan = wish.plan(&offered, revision).ok()?;
+    let (mut event_trigger, mut definition) = (Vec::new(), Vec::new());
+    plan.trigger.encode(revision, &mut event_trigger).ok()?;
+    plan.action.encode(revision, &mut definition).ok()?;
+    let (id, kind) = (RicActionId(0), RicActionType::Report);
+    let actions = vec![Action { id, kind, definition: Some(definition), subsequent: None }];
+    Some(SubscriptionSpec { event_trigger, actions })
+}
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let mut server = Server::bind(ServerConfig::default())?;
+    let tell = |node: NodeId, count| println!("node {}: {count} indications", node.0);
+    server.add_iapp(Box::new(Counter { counts: BTreeMap::new(), tell }));
+    Ok(server.run()?)
+}

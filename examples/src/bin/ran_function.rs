@@ -1,0 +1,63 @@
+//! A RAN function of one's own: a thermometer that reports as often as a subscription asks, on a gNB's agent.
+//!
+//! `cargo run -p ferric-examples --bin ran_function -- tcp://127.0.0.1:36421`
+
+use std::time::Duration;
+
+use ferric::agent::{Admission, AgentLoop, ControlFailure, RanFunction, Reports};
+use ferric::e2::{ControlRequest, Function, SubscriptionRequest, Time};
+use ferric::e2ap::*;
+
+/// Its event trigger is the period in milliseconds, four octets; its indication message is the temperature, one octet.
+#[derive(Default)]
+pub struct Thermometer {
+    subscriptions: Vec<(RicRequestId, RicActionId, Duration, Time)>,
+}
+
+impl RanFunction for Thermometer {
+    fn id(&self) -> RanFunctionId {
+        RanFunctionId(99)
+    }
+
+    fn definition(&self) -> Function {
+        let oid = "1.3.6.1.4.1.32473.1.99".into(); // an arc for examples: take one of your own
+        Function { id: self.id(), revision: RanFunctionRevision(1), oid, definition: b"Thermometer".to_vec() }
+    }
+
+    fn subscribe(&mut self, now: Time, request: &SubscriptionRequest) -> Result<Admission, Cause> {
+        let trigger = <[u8; 4]>::try_from(&request.event_trigger[..]);
+        let period_ms = trigger.map(u32::from_be_bytes).ok().filter(|period| *period > 0);
+        let period_ms = period_ms.ok_or(Cause::RicRequest(CauseRicRequest::EventTriggerNotSupported))?;
+        let period = Duration::from_millis(period_ms.into());
+        let actions = request.actions.iter().map(|action| action.id);
+        self.subscriptions.extend(actions.clone().map(|action| (request.request_id, action, period, now + period)));
+        Ok(Admission { admitted: actions.collect(), not_admitted: Vec::new() })
+    }
+
+    fn unsubscribe(&mut self, request_id: RicRequestId) {
+        self.subscriptions.retain(|(request, ..)| *request != request_id);
+    }
+
+    fn control(&mut self, _: Time, _: &ControlRequest, _: &mut Reports<'_>) -> Result<Option<Vec<u8>>, ControlFailure> {
+        Err(Cause::RicRequest(CauseRicRequest::ActionNotSupported).into())
+    }
+
+    fn next_report(&self) -> Option<Time> {
+        self.subscriptions.iter().map(|(.., due)| *due).min()
+    }
+
+    fn report(&mut self, now: Time, reports: &mut Reports<'_>) {
+        for (request, action, period, due) in self.subscriptions.iter_mut().filter(|(.., due)| *due <= now) {
+            let _ = reports.report(*request, *action, &[], &[21]); // a subscription that ends now is none of our worries
+            *due = now + *period;
+        }
+    }
+}
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let ric = std::env::args().nth(1).unwrap_or("tcp://127.0.0.1:36421".into()).parse()?;
+    let node = GlobalE2NodeId::gnb(PlmnIdentity::from_codes(1, 1, 2), GnbId::new(0xf00, 22));
+    let mut agents = AgentLoop::new(Default::default())?;
+    agents.add(node, ric, vec![Box::new(Thermometer::default())]);
+    Ok(agents.run()?)
+}

@@ -1,1 +1,0 @@
-//! Examples, each a screen long.

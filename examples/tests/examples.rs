@@ -1,0 +1,167 @@
+//! Each example does what it says.
+
+use std::collections::BTreeMap;
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use ferric::Stop;
+use ferric::agent::AgentLoop;
+use ferric::e2::{Action, Indication, NodeId, SubscriptionSpec};
+use ferric::e2ap::{GlobalE2NodeId, GnbId, PlmnIdentity, RanFunctionId, RicActionId, RicActionType};
+use ferric::link::Address;
+use ferric::server::{Iapp, IappEvent, Ric, Server, ServerConfig};
+use ran::{Ran, RanConfig};
+
+#[allow(dead_code, reason = "its main is not called here")]
+#[path = "../src/bin/iapp.rs"]
+mod iapp;
+#[allow(dead_code, reason = "its main is not called here")]
+#[path = "../src/bin/ran_function.rs"]
+mod ran_function;
+#[allow(dead_code, reason = "its main is not called here")]
+#[path = "../src/bin/xapp.rs"]
+mod xapp;
+
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Threads that end with it.
+#[derive(Default)]
+struct Running(Vec<(Stop, JoinHandle<()>)>);
+
+impl Running {
+    /// Runs what `start` makes, on a thread of its own.
+    fn spawn<T>(&mut self, start: impl FnOnce() -> (T, Stop) + Send + 'static, run: impl FnOnce(T) + Send + 'static) {
+        let (sender, receiver) = mpsc::channel();
+        let thread = thread::spawn(move || {
+            let (made, stop) = start();
+            sender.send(stop).unwrap();
+            run(made);
+        });
+        self.0.push((receiver.recv_timeout(PATIENCE).unwrap(), thread));
+    }
+
+    /// A RIC on free ports, with an internal app; where nodes and xApps find it.
+    fn ric(&mut self, app: Option<Box<dyn Iapp>>) -> (Address, Address) {
+        let any = || Address::Tcp { host: "127.0.0.1".into(), port: 0 };
+        let config = ServerConfig { e2: vec![any()], xapp: Some(any()), ..ServerConfig::default() };
+        let mut server = Server::bind(config).unwrap();
+        app.into_iter().for_each(|app| server.add_iapp(app));
+        let addresses = (server.e2_addresses().next().unwrap().clone(), server.xapp_address().unwrap().clone());
+        self.spawn(
+            move || {
+                let stop = server.stop();
+                (server, stop)
+            },
+            |mut server| server.run().unwrap(),
+        );
+        addresses
+    }
+
+    fn ran(&mut self, ric: Address, nodes: u16) {
+        let config = RanConfig { rics: vec![ric], nodes, ues: 4, ..RanConfig::default() };
+        self.spawn(
+            move || {
+                let ran = Ran::new(config).unwrap();
+                let stop = ran.stop();
+                (ran, stop)
+            },
+            |mut ran| ran.run().unwrap(),
+        );
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        for (stop, thread) in self.0.drain(..) {
+            stop.stop();
+            let ended = thread.join();
+            assert!(ended.is_ok() || thread::panicking());
+        }
+    }
+}
+
+fn next<T>(receiver: &Receiver<T>) -> T {
+    match receiver.recv_timeout(PATIENCE) {
+        Ok(value) => value,
+        Err(RecvTimeoutError::Timeout) => panic!("nothing came"),
+        Err(RecvTimeoutError::Disconnected) => panic!("whoever should tell is gone"),
+    }
+}
+
+/// Subscribes to the thermometer and passes on what it says.
+struct Reader(mpsc::Sender<Vec<u8>>);
+
+impl Iapp for Reader {
+    fn name(&self) -> &str {
+        "reader"
+    }
+
+    fn on_event(&mut self, event: &IappEvent<'_>, ric: &mut Ric<'_>) {
+        if let IappEvent::NodeUp(node) = event {
+            assert_eq!(*node.functions[0].definition, *b"Thermometer");
+            let (id, kind) = (RicActionId(1), RicActionType::Report);
+            let actions = vec![Action { id, kind, definition: None, subsequent: None }];
+            let event_trigger = 5u32.to_be_bytes().to_vec();
+            ric.subscribe(node.id, RanFunctionId(99), SubscriptionSpec { event_trigger, actions }).unwrap();
+        }
+    }
+
+    fn on_indication(&mut self, indication: &Indication<'_>, _ric: &mut Ric<'_>) {
+        let (_, message) = indication.payload.unwrap();
+        let _ = self.0.send(message.to_vec()); // the test may have heard enough
+    }
+}
+
+#[test]
+fn a_thermometer_reports() {
+    let (sender, receiver) = mpsc::channel();
+    let mut running = Running::default();
+    let (ric, _) = running.ric(Some(Box::new(Reader(sender))));
+    running.spawn(
+        move || {
+            let mut agents = AgentLoop::new(Default::default()).unwrap();
+            let node = GlobalE2NodeId::gnb(PlmnIdentity::from_codes(1, 1, 2), GnbId::new(0xf00, 22));
+            agents.add(node, ric, vec![Box::new(ran_function::Thermometer::default())]);
+            let stop = agents.stop();
+            (agents, stop)
+        },
+        |mut agents| agents.run().unwrap(),
+    );
+    for _ in 0..3 {
+        assert_eq!(next(&receiver), [21]);
+    }
+}
+
+#[test]
+fn an_iapp_counts_each_nodes_indications() {
+    let (sender, receiver) = mpsc::channel();
+    let tell = move |node: NodeId, count: u64| {
+        let _ = sender.send((node, count)); // the test may have heard enough
+    };
+    let mut running = Running::default();
+    let (ric, _) = running.ric(Some(Box::new(iapp::Counter { counts: BTreeMap::new(), tell })));
+    running.ran(ric, 3);
+    let mut counts = BTreeMap::new();
+    while counts.len() < 3 || counts.values().any(|count| *count < 3) {
+        let (node, count) = next(&receiver);
+        assert_eq!(count, counts.get(&node).copied().unwrap_or(0) + 1);
+        counts.insert(node, count);
+    }
+}
+
+#[test]
+fn an_xapp_prints_every_ues_kpis() {
+    let mut running = Running::default();
+    let (ric, xapp_address) = running.ric(None);
+    running.ran(ric, 1);
+    let mut lines = Vec::new();
+    xapp::run(&xapp_address, 20, |line| {
+        lines.push(line);
+        lines.len() < 8
+    })
+    .unwrap();
+    assert_eq!(lines.len(), 8, "4 UEs, 2 measurements");
+    assert!(lines[0].contains("DRB.UEThpDl: Real("), "{}", lines[0]);
+    assert!(lines[7].contains("CQI: Integer("), "{}", lines[7]);
+}
