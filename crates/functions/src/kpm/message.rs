@@ -39,13 +39,13 @@ impl Writer {
         if rows == 0 {
             return Ok(false);
         }
-        let data: Vec<MeasurementDataItem<'_>> = (0..rows)
-            .flat_map(|row| collection.row(row))
-            .map(|(values, incomplete)| MeasurementDataItem {
+        let mut data = Vec::with_capacity(rows * action.schedule.records as usize);
+        for row in 0..rows {
+            data.extend(collection.row(row).map(|(values, incomplete)| MeasurementDataItem {
                 meas_record: List::Borrowed(values),
                 incomplete_flag: incomplete.then_some(True),
-            })
-            .collect();
+            }));
+        }
         let formats = match &action.info {
             Info::Measurements(info) => {
                 let format1 = |data| IndicationMessageFormat1 {
