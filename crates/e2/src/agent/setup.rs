@@ -36,6 +36,8 @@ impl Agent {
     pub fn handle_open(&mut self, now: Time) {
         self.answers = Budget::new(now);
         self.remarks = Budget::new(now);
+        self.reset = None;
+        self.forget_requests(); // there are none, unless the caller forgot to tell of the loss
         self.send_setup(now);
     }
 

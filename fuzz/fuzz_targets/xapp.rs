@@ -1,0 +1,110 @@
+//! An xApp host before a controller with one node, driven by arbitrary steps of two xApps; and every message that can be
+//! read is written again as it was.
+
+#![no_main]
+
+#[path = "../steps.rs"]
+mod steps;
+
+use core::time::Duration;
+
+use e2::xapp::Message;
+use e2::{AssocId, Consumer, Controller, ControllerConfig, Time, XappClient, XappHost};
+use libfuzzer_sys::fuzz_target;
+use steps::Steps;
+
+const NODE: AssocId = AssocId(1);
+/// A setup request of v02.03, of gNB 1 with RAN function 2.
+const SETUP: &[u8] = &[
+    0x00, 0x01, 0x00, 0x44, 0x00, 0x00, 0x04, 0x00, 0x31, 0x00, 0x02, 0x00, 0x01, 0x00, 0x03, 0x00, 0x09, 0x00, 0x00,
+    0xF1, 0x10, 0x30, 0x00, 0x00, 0x00, 0x10, 0x00, 0x0A, 0x00, 0x17, 0x00, 0x00, 0x08, 0x40, 0x12, 0x00, 0x00, 0x02,
+    0x02, 0xDE, 0xF0, 0x00, 0x01, 0x00, 0x00, 0x06, 0x31, 0x2E, 0x33, 0x2E, 0x36, 0x2E, 0x31, 0x00, 0x32, 0x00, 0x0F,
+    0x00, 0x00, 0x00, 0x33, 0x00, 0x09, 0x00, 0x00, 0x40, 0x61, 0x6D, 0x66, 0x00, 0x00, 0x00,
+];
+
+fn drain(controller: &mut Controller, host: &mut XappHost) {
+    while let Some(event) = controller.poll_event() {
+        let _ = host.handle_event(event, controller);
+    }
+    while let Some((_, notice)) = host.poll_notice() {
+        assert!(!notice.to_string().is_empty());
+    }
+    let mut out = Vec::new();
+    while let Some(assoc) = controller.poll_transmit(&mut out) {
+        assert_eq!(assoc, NODE);
+        let gather = Default::default();
+        let read = |version| e2ap::decode(&out, version, &gather).is_ok();
+        assert!(e2ap::Version::ALL.into_iter().any(read), "unreadable: {out:02x?}");
+        out.clear();
+    }
+    let mut client = XappClient::new();
+    while host.poll_transmit(&mut out).is_some() {
+        client.handle_pdu(&out).expect("what is sent can be read");
+        out.clear();
+    }
+    while controller.poll_close().is_some() || host.poll_close().is_some() {}
+}
+
+fn step(
+    controller: &mut Controller,
+    host: &mut XappHost,
+    now: &mut Time,
+    assocs: &mut [AssocId; 2],
+    steps: &mut Steps<'_>,
+) -> Option<()> {
+    let what = steps.octet()?;
+    let which = usize::from(what >> 7);
+    match what & 0x7F {
+        0 => {
+            host.handle_close(*now, assocs[which], controller);
+            assocs[which].0 += 2;
+            host.handle_open(assocs[which]);
+        }
+        1 => {
+            *now = *now + Duration::from_millis(steps.number()?.into());
+            controller.handle_timeout(*now);
+        }
+        2 => drop(controller.handle_pdu(*now, NODE, steps.pdu()?)),
+        _ => {
+            let pdu = steps.pdu()?;
+            if let Ok(message) = Message::decode(pdu) {
+                let mut again = Vec::new();
+                message.encode(&mut again);
+                assert_eq!(Message::decode(&again).as_ref(), Ok(&message));
+            }
+            host.handle_pdu(*now, assocs[which], pdu, controller);
+        }
+    }
+    Some(())
+}
+
+fuzz_target!(|bytes: &[u8]| {
+    let (mut controller, mut host) = (Controller::new(ControllerConfig::default()), XappHost::new());
+    let (mut now, mut assocs) = (Time::default(), [AssocId(2), AssocId(3)]);
+    controller.handle_open(now, NODE);
+    let _ = controller.handle_pdu(now, NODE, SETUP);
+    assert_eq!(controller.nodes().count(), 1);
+    for assoc in assocs {
+        host.handle_open(assoc);
+    }
+    drain(&mut controller, &mut host);
+    let mut steps = Steps(bytes);
+    while step(&mut controller, &mut host, &mut now, &mut assocs, &mut steps).is_some() {
+        drain(&mut controller, &mut host);
+    }
+    for assoc in assocs {
+        host.handle_close(now, assoc, &mut controller);
+    }
+    drain(&mut controller, &mut host);
+    assert_eq!(host.sessions(), 0);
+    for consumer in (1 << 16..).take(64).map(Consumer) {
+        assert_eq!(controller.requests_of(consumer), 0);
+    }
+    // what was asked for is deleted, answered or not
+    for _ in 0..3 {
+        now = now + Duration::from_secs(6);
+        controller.handle_timeout(now);
+        drain(&mut controller, &mut host);
+    }
+    assert_eq!(controller.requests(), 0);
+});
