@@ -2,7 +2,7 @@
 
 use bumpalo::Bump;
 use bumpalo::collections::Vec as BumpVec;
-use per::{Error, List, Store};
+use per::{Growing, List, Store};
 
 /// Memory that [`Arena::reset`] keeps for the next message. What a single huge message took beyond it is given back.
 pub const KEEP_OCTETS: usize = 4 << 20;
@@ -57,21 +57,33 @@ impl Arena {
 
 /// Nothing that is decoded into an arena owns memory elsewhere: the arena forgets its values without dropping them.
 impl<'a> Store<'a> for &'a Arena {
+    type Growing<T: 'a> = InArena<'a, T>;
+
     #[inline]
-    fn list<T>(
-        self,
-        count: usize,
-        mut next: impl FnMut(Option<&T>) -> Result<Option<T>, Error>,
-    ) -> Result<List<'a, T>, Error> {
+    fn begin<T: 'a>(self, count: usize) -> InArena<'a, T> {
         let promised = count.min(PROMISE_OCTETS / size_of::<T>().max(1));
-        let mut items = BumpVec::with_capacity_in(promised, &self.bump);
-        while let Some(item) = next(items.last())? {
-            items.push(item);
-        }
-        Ok(List::Borrowed(items.into_bump_slice()))
+        InArena(BumpVec::with_capacity_in(promised, &self.bump))
     }
 
     fn keep(self, octets: Vec<u8>) -> Result<&'a [u8], Vec<u8>> {
         Ok(self.bump.alloc_slice_copy(&octets))
+    }
+}
+
+/// A list that grows in an [`Arena`].
+pub struct InArena<'a, T: 'a>(BumpVec<'a, T>);
+
+impl<'a, T: 'a> Growing<'a, T> for InArena<'a, T> {
+    #[inline]
+    fn last(&self) -> Option<&T> {
+        self.0.last()
+    }
+    #[inline]
+    fn push(&mut self, item: T) {
+        self.0.push(item);
+    }
+    #[inline]
+    fn end(self) -> List<'a, T> {
+        List::Borrowed(self.0.into_bump_slice())
     }
 }

@@ -14,15 +14,11 @@ use crate::{
 ///
 /// [`Heap`] is the ready one. A service model that reads thousands of items a second brings an arena.
 pub trait Store<'a>: Copy {
-    /// Builds a list of about `count` items; `next` is called with the item before, until it returns `None`.
-    ///
-    /// # Errors
-    /// Those of `next`.
-    fn list<T>(
-        self,
-        count: usize,
-        next: impl FnMut(Option<&T>) -> Result<Option<T>, Error>,
-    ) -> Result<List<'a, T>, Error>;
+    /// A list that grows.
+    type Growing<T: 'a>: Growing<'a, T>;
+
+    /// Begins a list of about `count` items. The count is only a promise of who wrote the bytes.
+    fn begin<T: 'a>(self, count: usize) -> Self::Growing<T>;
 
     /// Keeps octets that had to be put together, or gives them back where this store has no place for them.
     ///
@@ -45,19 +41,38 @@ impl<'a> Heap<'a> {
     }
 }
 
-impl<'a> Store<'a> for Heap<'a> {
+/// A list that grows, in its [`Store`].
+pub trait Growing<'a, T> {
+    /// The item that came last.
+    fn last(&self) -> Option<&T>;
+    /// One more item.
+    fn push(&mut self, item: T);
+    /// That was all.
+    fn end(self) -> List<'a, T>;
+}
+
+impl<'a, T: 'a> Growing<'a, T> for Vec<T> {
     #[inline]
-    fn list<T>(
-        self,
-        count: usize,
-        mut next: impl FnMut(Option<&T>) -> Result<Option<T>, Error>,
-    ) -> Result<List<'a, T>, Error> {
-        // A count is only a promise: most lists are short, and longer ones may grow as their items arrive.
-        let mut items = Vec::with_capacity(count.min(64));
-        while let Some(item) = next(items.last())? {
-            items.push(item);
-        }
-        Ok(List::Owned(items))
+    fn last(&self) -> Option<&T> {
+        <[T]>::last(self)
+    }
+    #[inline]
+    fn push(&mut self, item: T) {
+        Vec::push(self, item);
+    }
+    #[inline]
+    fn end(self) -> List<'a, T> {
+        List::Owned(self)
+    }
+}
+
+impl<'a> Store<'a> for Heap<'a> {
+    type Growing<T: 'a> = Vec<T>;
+
+    #[inline]
+    fn begin<T: 'a>(self, count: usize) -> Vec<T> {
+        // most lists are short, and longer ones may grow as their items arrive
+        Vec::with_capacity(count.min(64))
     }
 
     fn keep(self, octets: Vec<u8>) -> Result<&'a [u8], Vec<u8>> {
@@ -68,9 +83,13 @@ impl<'a> Store<'a> for Heap<'a> {
     }
 }
 
-/// Octets that had to be put together; lives as long as the values that borrow from them.
+/// Octets that had to be put together; lives as long as the values that borrow from them. As small as a pointer until it
+/// is needed, which is seldom.
+#[derive(Debug, Default)]
+pub struct Gather(OnceCell<Box<Gathered>>);
+
 #[derive(Debug)]
-pub struct Gather {
+struct Gathered {
     count: Cell<usize>,
     /// Each bucket has twice the places of the one before, and none moves when the next is added.
     buckets: [OnceCell<Bucket>; usize::BITS as usize],
@@ -78,26 +97,22 @@ pub struct Gather {
 
 type Bucket = Box<[OnceCell<Vec<u8>>]>;
 
-impl Default for Gather {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
 impl Gather {
-    /// A place without octets; allocates nothing until it is needed.
+    /// A place without octets.
     #[must_use]
     pub const fn new() -> Self {
-        Gather { count: Cell::new(0), buckets: [const { OnceCell::new() }; usize::BITS as usize] }
+        Gather(OnceCell::new())
     }
 
     /// Keeps `octets`.
     pub fn keep(&self, octets: Vec<u8>) -> &[u8] {
-        let number = self.count.get() + 1;
-        self.count.set(number);
+        let Gathered { count, buckets } = &**self.0.get_or_init(|| {
+            Box::new(Gathered { count: Cell::new(0), buckets: [const { OnceCell::new() }; usize::BITS as usize] })
+        });
+        let number = count.get() + 1;
+        count.set(number);
         let bucket = number.ilog2();
-        let places =
-            self.buckets[bucket as usize].get_or_init(|| (0..1usize << bucket).map(|_| OnceCell::new()).collect());
+        let places = buckets[bucket as usize].get_or_init(|| (0..1usize << bucket).map(|_| OnceCell::new()).collect());
         places[number - (1 << bucket)].get_or_init(|| octets)
     }
 }
@@ -196,7 +211,7 @@ impl<'a, T> List<'a, T> {
     ///
     /// # Errors
     /// Those of `item`; a length outside `size`.
-    #[inline]
+    #[inline(always)]
     pub fn decode_items<S: Store<'a>>(
         reader: &mut Reader<'a, S>,
         size: Size,
@@ -207,25 +222,26 @@ impl<'a, T> List<'a, T> {
         let mut length = if bounds.is_fixed() { Length::Whole(bounds.lo) } else { reader.sized_length(bounds)? };
         let mut total = 0;
         let mut left = announced(reader, length, bounds, &mut total)?;
-        let store = reader.store();
-        let list = reader.deeper(|reader| {
-            store.list(left, |before: Option<&T>| {
-                // X.691 11.9.3.8: a count above 16383 comes in fragments.
-                while left == 0 {
-                    if let Length::Whole(_) = length {
-                        return Ok(None);
-                    }
-                    length = reader.length()?;
-                    left = announced(reader, length, bounds, &mut total)?;
+        let mut items = reader.store().begin(left);
+        reader.deeper(|reader| {
+            loop {
+                while left > 0 {
+                    left -= 1;
+                    let item = item(reader, items.last())?;
+                    items.push(item);
                 }
-                left -= 1;
-                item(reader, before).map(Some)
-            })
+                // X.691 11.9.3.8: a count above 16383 comes in fragments.
+                if let Length::Whole(_) = length {
+                    return Ok(());
+                }
+                length = reader.length()?;
+                left = announced(reader, length, bounds, &mut total)?;
+            }
         })?;
         if total < bounds.lo {
             return Err(Error::new(ErrorKind::BadLength, at));
         }
-        Ok(list)
+        Ok(items.end())
     }
 
     /// The writing side of [`List::decode_items`].
@@ -413,5 +429,61 @@ impl<T: IntoOwned> IntoOwned for Memo<'_, T> {
 impl<T: Describe> Describe for Memo<'_, T> {
     fn describe(&self, visitor: &mut dyn Visitor) {
         self.value.describe(visitor);
+    }
+}
+
+/// One value that lives where lists do: what would make its holder large stands elsewhere.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub struct One<'a, T>(List<'a, T>);
+
+impl<T> From<T> for One<'_, T> {
+    fn from(value: T) -> Self {
+        One(List::Owned(vec![value]))
+    }
+}
+
+impl<T> Deref for One<'_, T> {
+    type Target = T;
+    #[inline]
+    fn deref(&self) -> &T {
+        // made with one item everywhere
+        &self.0[0]
+    }
+}
+
+impl<T: fmt::Debug> fmt::Debug for One<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        (**self).fmt(f)
+    }
+}
+
+impl<'a, S: Store<'a>, T: Decode<'a, S>> Decode<'a, S> for One<'a, T> {
+    #[inline]
+    fn decode_after(reader: &mut Reader<'a, S>, before: Option<&Self>) -> Result<Self, Error> {
+        let mut place = reader.store().begin(1);
+        place.push(T::decode_after(reader, before.map(|b| &**b))?);
+        Ok(One(place.end()))
+    }
+}
+
+impl<T: Encode> Encode for One<'_, T> {
+    fn encode(&self, writer: &mut Writer<'_>) -> Result<(), Error> {
+        (**self).encode(writer)
+    }
+    fn size_hint(&self) -> usize {
+        (**self).size_hint()
+    }
+}
+
+impl<T: IntoOwned + Clone> IntoOwned for One<'_, T> {
+    type Owned = One<'static, T::Owned>;
+    fn into_owned(self) -> Self::Owned {
+        One(self.0.into_owned())
+    }
+}
+
+impl<T: Describe> Describe for One<'_, T> {
+    fn describe(&self, visitor: &mut dyn Visitor) {
+        (**self).describe(visitor);
     }
 }

@@ -167,7 +167,8 @@ impl<'a, S: Store<'a>> Reader<'a, S> {
     ///
     /// # Errors
     /// [`ErrorKind::OutOfRange`] where the bits allow more than the constraint.
-    #[inline]
+    // the bounds are known where it is called: there, one of the cases is left
+    #[inline(always)]
     pub fn constrained(&mut self, lo: i64, hi: i64) -> Result<i64, Error> {
         debug_assert!(lo <= hi);
         let range = hi.wrapping_sub(lo) as u64;
@@ -190,7 +191,7 @@ impl<'a, S: Store<'a>> Reader<'a, S> {
 
     /// Where there are more than 64K numbers (X.691 11.5.7.4, 13.2.6): the count of octets, in the bits that the
     /// greatest count needs, then the octets.
-    #[inline]
+    #[inline(always)]
     fn wide_offset(&mut self, range: u64) -> Result<u64, Error> {
         let at = self.pos;
         let most = 8 - range.leading_zeros() / 8;
@@ -446,7 +447,7 @@ impl<'a, S: Store<'a>> Reader<'a, S> {
     }
 
     /// Reads with `read` what may hold values of its own kind, one level deeper.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn deeper<T>(&mut self, read: impl FnOnce(&mut Self) -> Result<T, Error>) -> Result<T, Error> {
         if self.depth >= MAX_DEPTH {
             return Err(self.error(ErrorKind::TooDeep));

@@ -101,7 +101,8 @@ impl<'b> Writer<'b> {
     ///
     /// # Errors
     /// [`ErrorKind::OutOfRange`].
-    #[inline]
+    // the bounds are known where it is called: there, one of the cases is left
+    #[inline(always)]
     pub fn constrained(&mut self, value: i64, lo: i64, hi: i64) -> Result<(), Error> {
         if value < lo || value > hi {
             return Err(self.error(ErrorKind::OutOfRange));

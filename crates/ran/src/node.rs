@@ -6,7 +6,7 @@ use e2sm::kpm::{MeasurementLabel, TestCondType, Value};
 use ferric::e2::Time;
 use ferric::e2ap::{self, GlobalE2NodeId, GnbId};
 use functions::kpm::{KpmSource, Offer, Ue, Whom};
-use per::Bits;
+use per::{Bits, One};
 
 use crate::RanConfig;
 use crate::model::{Cell, Counters, PRBS};
@@ -171,7 +171,7 @@ impl KpmSource for Node {
 
     fn ue_id(&self, ue: Ue) -> UeId<'static> {
         let number = u64::from(self.gnb) << 16 | ue.0;
-        UeId::Gnb(UeIdGnb {
+        UeId::Gnb(One::from(UeIdGnb {
             amf_ue_ngap_id: AmfUeNgapId(number as i64), // 38 bits of 40
             guami: Guami {
                 plmn_identity: PlmnIdentity::from_codes(MCC, MNC, 2),
@@ -186,7 +186,7 @@ impl KpmSource for Node {
             global_gnb_id: None,
             global_ng_ran_node_id: None,
             cell_rnti: None,
-        })
+        }))
     }
 
     fn mark(&self, mark: &mut Mark) {

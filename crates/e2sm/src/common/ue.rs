@@ -1,6 +1,6 @@
 //! UEs, their slices and QoS classes.
 
-use per::{List, Per};
+use per::{List, One, Per};
 
 use super::{CellRnti, GlobalEnbId, GlobalGnbId, GlobalNgEnbId, GlobalNgRanNodeId, Guami, Gummei};
 
@@ -48,19 +48,19 @@ pub struct RanUeId(pub [u8; 8]);
 #[per(extensible)]
 pub enum UeId<'a> {
     /// In a gNB, or its CU-CP.
-    Gnb(UeIdGnb<'a>),
+    Gnb(One<'a, UeIdGnb<'a>>),
     /// In a gNB-DU.
     GnbDu(UeIdGnbDu),
     /// In a gNB-CU-UP.
     GnbCuUp(UeIdGnbCuUp),
     /// In an ng-eNB, or its CU.
-    NgEnb(UeIdNgEnb),
+    NgEnb(One<'a, UeIdNgEnb>),
     /// In an ng-eNB-DU.
     NgEnbDu(UeIdNgEnbDu),
     /// In an en-gNB.
-    EnGnb(UeIdEnGnb<'a>),
+    EnGnb(One<'a, UeIdEnGnb<'a>>),
     /// In an eNB.
-    Enb(UeIdEnb),
+    Enb(One<'a, UeIdEnb>),
 }
 
 /// UEID-GNB.
