@@ -2,7 +2,8 @@
 
 mod client;
 mod host;
-pub(crate) mod protocol;
+mod protocol;
+pub(crate) mod wire;
 
 pub use client::{ClientEvent, XappClient};
 pub use host::{FunctionHint, XappHost};
