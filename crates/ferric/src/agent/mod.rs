@@ -168,7 +168,11 @@ impl AgentLoop {
         self.settle(self.clock.now());
         let deadline = self.members.iter().filter_map(Member::deadline).min();
         let timeout = clock::wait(self.clock.now(), deadline, patience);
-        self.poll.wait(&mut self.events, timeout).map_err(Error::epoll)?;
+        self.poll.wait(&mut self.events, timeout.map(clock::most_of)).map_err(Error::epoll)?;
+        if self.events.get(0).is_none() && timeout.is_some_and(|timeout| clock::most_of(timeout) < timeout) {
+            let timeout = clock::wait(self.clock.now(), deadline, patience.map(|patience| patience / 100));
+            self.poll.wait(&mut self.events, timeout).map_err(Error::epoll)?;
+        }
         let now = self.clock.now();
         let mut at = 0;
         while let Some(event) = self.events.get(at) {
