@@ -1,0 +1,40 @@
+//! Arbitrary octets read as any type of any service model: what is read is written, read again and the same.
+
+#![no_main]
+
+use std::sync::OnceLock;
+
+use e2sm::Arena;
+use e2sm::kpm::{Detection, IndicationMessage, OIDS, Revision};
+use libfuzzer_sys::fuzz_target;
+
+/// The types by name, read once.
+fn names() -> &'static [String] {
+    static NAMES: OnceLock<Vec<String>> = OnceLock::new();
+    NAMES.get_or_init(|| e2sm::registry::types().map(|(module, name)| format!("{module}:{name}")).collect())
+}
+
+fuzz_target!(|bytes: &[u8]| {
+    let [choice, rest @ ..] = bytes else { return };
+    let name = &names()[usize::from(*choice) * 7 % names().len()];
+    if let Ok(value) = e2sm::registry::decode(name, rest) {
+        let mut again = Vec::new();
+        value.encode(&mut again).expect("what was read can be written");
+        let read = e2sm::registry::decode(name, &again).expect("what was written can be read");
+        let mut third = Vec::new();
+        read.encode(&mut third).expect("what was read can be written");
+        assert_eq!(again, third, "{name}");
+    }
+    // what an xApp does with the octets of any node
+    let revision = Revision::ALL[usize::from(*choice) % 4];
+    let arena = Arena::new();
+    if let Ok(message) = IndicationMessage::decode(rest, revision, &arena) {
+        let values = message.rows(None).filter(|row| row.value.number().is_some()).count();
+        assert!(values <= per::MAX_ITEMS as usize);
+    }
+    for oid in OIDS {
+        if let Ok(detection) = Detection::of_function(oid, u16::from(*choice % 5), rest) {
+            let _ = detection.with_header(rest);
+        }
+    }
+});
