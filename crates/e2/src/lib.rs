@@ -10,12 +10,48 @@
 //! All are driven alike. Something happens: an association opens or closes, a PDU comes, time passes, somebody
 //! commands. The caller says so, with the present [`Time`], and then drains what the machine wants: bytes to be sent
 //! (`poll_transmit`), news (`poll_event`), associations to be closed (`poll_close`), and when to come back
-//! (`poll_timeout`). Nothing else happens in between, so that every procedure, timer and race is tested in virtual time.
+//! (`poll_timeout`). Nothing else happens in between, so that every procedure, timer and race is tested in virtual time,
+//! and a run replays from what was said to the machines: their order is never a hash table's.
 //!
-//! An indication is never queued: [`Controller::handle_pdu`] gives it back at once, borrowed.
+//! ```
+//! use e2::{Agent, AgentConfig, AgentEvent, AssocId, Controller, ControllerConfig, Event, Function, Time};
+//! use e2ap::{GlobalE2NodeId, GnbId, PlmnIdentity, RanFunctionId, RanFunctionRevision};
 //!
-//! Bytes from a peer never cause a panic, nor harm to another peer: what is wrong is answered as E2AP says, told as a
-//! [`Notice`], and bounded.
+//! let node = GlobalE2NodeId::gnb(PlmnIdentity::from_codes(1, 1, 2), GnbId::new(0xE00, 28));
+//! let kpm = Function {
+//!     id: RanFunctionId(2),
+//!     revision: RanFunctionRevision(1),
+//!     oid: "1.3.6.1.4.1.53148.1.2.2.2".into(),
+//!     definition: vec![0x20],
+//! };
+//! let mut agent = Agent::new(AgentConfig::new(node, vec![kpm]));
+//! let mut ric = Controller::new(ControllerConfig::default());
+//!
+//! // The agent wants a connection; there is one, and both sides learn of it.
+//! let (now, assoc) = (Time::from_nanos(0), AssocId(1));
+//! assert_eq!(agent.poll_event(), Some(AgentEvent::Connect));
+//! ric.handle_open(now, assoc);
+//! agent.handle_open(now);
+//!
+//! // The setup request goes one way, its answer the other.
+//! let (mut request, mut response) = (Vec::new(), Vec::new());
+//! assert!(agent.poll_transmit(&mut request));
+//! ric.handle_pdu(now, assoc, &request);
+//! assert_eq!(ric.poll_transmit(&mut response), Some(assoc));
+//! agent.handle_pdu(now, &response);
+//!
+//! assert!(agent.is_up());
+//! let Some(Event::NodeUp(id)) = ric.poll_event() else { panic!("the node is up") };
+//! assert_eq!(ric.node(id).unwrap().functions[0].id, RanFunctionId(2));
+//! ```
+//!
+//! An indication is never queued: [`Controller::handle_pdu`] gives it back at once, borrowed, and
+//! [`Controller::consumers`] tells who wants it.
+//!
+//! Errors are bad input, panics are bugs. Bytes from a peer never cause a panic, nor harm to another peer: what is wrong
+//! is answered as E2AP says (clause 10), told as a [`Notice`], and bounded: answers and lines in the log to ten a second
+//! for each association, memory by [`ControllerConfig`] and [`AgentConfig`]. What a caller misuses is told by
+//! [`Misuse`], [`AgentMisuse`] and [`AgentConfigError`].
 
 #![forbid(unsafe_code)]
 

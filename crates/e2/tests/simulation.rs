@@ -171,7 +171,7 @@ impl World {
             let pdu = wire.up.pop_front().expect("chosen since it is full");
             let assoc = wire.assoc;
             if wire.ric_holds {
-                self.to_ric(assoc, &pdu);
+                self.ric_hears(assoc, &pdu);
             }
         } else {
             let pdu = wire.down.pop_front().expect("chosen since it is full");
@@ -182,7 +182,7 @@ impl World {
         }
     }
 
-    fn to_ric(&mut self, assoc: AssocId, pdu: &[u8]) {
+    fn ric_hears(&mut self, assoc: AssocId, pdu: &[u8]) {
         let Routed::Indication(indication) = self.controller.handle_pdu(self.now, assoc, pdu) else { return };
         self.indications += 1;
         let consumers = self.controller.consumers(indication.subscription);

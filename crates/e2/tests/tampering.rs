@@ -127,12 +127,12 @@ impl Ric {
         ric.host.handle_open(GOOD_XAPP);
         let mut hello = Vec::new();
         ric.client.hello("good", &mut hello);
-        ric.from_xapp(GOOD_XAPP, &hello);
-        ric.from_node(GOOD_NODE, &pdus(&["setup tx=1 gnb=99 fns=2"], Version::V2_03)[0]);
+        ric.xapp_says(GOOD_XAPP, &hello);
+        ric.node_says(GOOD_NODE, &pdus(&["setup tx=1 gnb=99 fns=2"], Version::V2_03)[0]);
         ric
     }
 
-    fn from_node(&mut self, assoc: AssocId, pdu: &[u8]) -> bool {
+    fn node_says(&mut self, assoc: AssocId, pdu: &[u8]) -> bool {
         let routed = self.controller.handle_pdu(self.now, assoc, pdu);
         let routed = match routed {
             Routed::Indication(indication) => {
@@ -147,7 +147,7 @@ impl Ric {
         routed
     }
 
-    fn from_xapp(&mut self, assoc: AssocId, pdu: &[u8]) {
+    fn xapp_says(&mut self, assoc: AssocId, pdu: &[u8]) {
         self.host.handle_pdu(self.now, assoc, pdu, &mut self.controller);
         self.settle(assoc);
     }
@@ -230,11 +230,11 @@ impl Ric {
             panic!("not told")
         };
         assert_eq!(told, ticket);
-        assert!(self.from_node(GOOD_NODE, &answers[1]), "its indication is routed");
+        assert!(self.node_says(GOOD_NODE, &answers[1]), "its indication is routed");
         pdu.clear();
         self.client.unsubscribe(subscription, &mut pdu);
-        self.from_xapp(GOOD_XAPP, &pdu);
-        self.from_node(GOOD_NODE, &answers[2]);
+        self.xapp_says(GOOD_XAPP, &pdu);
+        self.node_says(GOOD_NODE, &answers[2]);
     }
 }
 
@@ -266,7 +266,7 @@ fn a_node_that_tampers_harms_nobody_else() {
         tamper(&mut random, &mut dialogue);
         let octets: usize = dialogue.iter().map(Vec::len).sum();
         for (at, pdu) in dialogue.iter().enumerate() {
-            ric.from_node(BAD_NODE, pdu);
+            ric.node_says(BAD_NODE, pdu);
             if at == 0 {
                 // gives it ids to answer, where it is up
                 let node = ric.controller.nodes().find(|n| n.assoc == BAD_NODE).map(|n| n.id);
@@ -314,7 +314,7 @@ fn an_xapp_that_tampers_harms_nobody_else() {
         let mut dialogue = xapp_messages();
         tamper(&mut random, &mut dialogue);
         for pdu in &dialogue {
-            ric.from_xapp(BAD_XAPP, pdu);
+            ric.xapp_says(BAD_XAPP, pdu);
         }
         ric.good_ones_go_on();
         ric.host.handle_close(ric.now, BAD_XAPP, &mut ric.controller);

@@ -104,7 +104,7 @@ const TAKEN: E2NodeComponentConfigurationAck =
     E2NodeComponentConfigurationAck { outcome: UpdateOutcome::Success, failure_cause: None };
 
 /// The longest OID that xApps are told. E2AP's bound can be exceeded (E2AP v03.01 9.2.31), real ones have 30 octets.
-const MAX_OID_OCTETS: usize = crate::xapp::protocol::MAX_OID;
+const MAX_OID_OCTETS: usize = crate::xapp::wire::MAX_OID;
 
 /// The functions that are taken, by id, and those that are not.
 fn functions(request: &E2SetupRequest<'_>, max_octets: usize) -> (Vec<RanFunction>, Vec<RanFunctionIdCauseItem>) {

@@ -126,7 +126,7 @@ impl Node {
 /// News from the machine.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Event {
-    /// A node has set up; [`Controller::node`] tells of it.
+    /// A node has set up; [`Controller::node`](super::Controller::node) tells of it.
     NodeUp(NodeId),
     /// A node is gone, and every subscription with it.
     NodeLost {
@@ -237,7 +237,7 @@ impl std::error::Error for Misuse {}
 /// What came of a PDU.
 #[derive(Clone, Debug)]
 pub enum Routed<'a> {
-    /// It was an indication of a subscription that stands: whose, tells [`Controller::consumers`].
+    /// It was an indication of a subscription that stands: whose, tells [`Controller::consumers`](super::Controller::consumers).
     Indication(Indication<'a>),
     /// It was something else, or nothing; see the polls.
     Done,

@@ -6,6 +6,7 @@ use crate::outbox::Outbox;
 use crate::xapp::protocol::{
     ControlResult, FunctionInfo, Message, NodeInfo, PROTOCOL_VERSION, RefusalCode, SubscribeFailure,
 };
+use crate::xapp::wire::MAX_REVISION;
 use crate::{
     AssocId, CloseReason, Consumer, ControlOutcome, Controller, Event, Misuse, Node, NodeId, Notice, RanFunction,
     SubscribeError, Time,
@@ -77,7 +78,11 @@ impl XappHost {
     }
 
     /// What xApps are told of functions beyond what the nodes tell.
+    ///
+    /// # Panics
+    /// Where a revision has more than 16 octets: xApps could not read it.
     pub fn set_hints(&mut self, hints: Vec<FunctionHint>) {
+        assert!(hints.iter().all(|hint| hint.revision.len() <= MAX_REVISION), "a revision has at most 16 octets");
         self.hints = hints;
     }
 

@@ -18,7 +18,7 @@ const MAX_NAME: usize = 64;
 /// Octets of an OID.
 pub(crate) const MAX_OID: usize = 1000;
 /// Octets of a service model's revision.
-const MAX_REVISION: usize = 16;
+pub(super) const MAX_REVISION: usize = 16;
 /// Octets of a definition, a trigger, a header, a message.
 const MAX_BLOB: usize = 1 << 20;
 /// Functions of a node.

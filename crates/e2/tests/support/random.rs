@@ -19,7 +19,7 @@ impl Random {
 
     /// Below `end`.
     pub fn below(&mut self, end: usize) -> usize {
-        ((self.next() >> 32) * end as u64 >> 32) as usize
+        (((self.next() >> 32) * end as u64) >> 32) as usize
     }
 
     /// Once in `n`.

@@ -65,7 +65,7 @@ impl<'l> Args<'l> {
 
 pub fn hex(text: &str) -> Vec<u8> {
     let digits: Vec<u8> = text.bytes().filter(u8::is_ascii_hexdigit).collect();
-    assert!(digits.len() % 2 == 0, "{text}: half an octet");
+    assert!(digits.len().is_multiple_of(2), "{text}: half an octet");
     digits.chunks(2).map(|pair| u8::from_str_radix(std::str::from_utf8(pair).unwrap(), 16).unwrap()).collect()
 }
 

@@ -1,0 +1,111 @@
+//! The worked example of `docs/xapp-protocol.md`: its octets are what the messages that it names are written as.
+
+use std::path::Path;
+
+use e2::xapp::{ControlResult, Envelope, FunctionInfo, Message, NodeInfo, PROTOCOL_VERSION};
+use e2::{Action, NodeId, SubscriptionEnd, SubscriptionId, SubscriptionSpec, Ticket};
+use e2ap::{
+    GlobalE2NodeId, GlobalRicId, GnbId, PlmnIdentity, RanFunctionId, RanFunctionRevision, RicActionId, RicActionType,
+    Version,
+};
+
+const PLMN: PlmnIdentity = PlmnIdentity::from_codes(1, 1, 2);
+
+/// The messages of the example, in its order.
+fn example() -> Vec<(&'static str, Message<'static>)> {
+    let (node, function) = (NodeId(1), RanFunctionId(2));
+    let action =
+        Action { id: RicActionId(1), kind: RicActionType::Report, definition: Some(vec![0xAC]), subsequent: None };
+    let spec = SubscriptionSpec { event_trigger: vec![0x03, 0xE8], actions: vec![action] };
+    let subscription = SubscriptionId(5);
+    vec![
+        ("Hello", Message::Hello { lowest: PROTOCOL_VERSION, highest: PROTOCOL_VERSION, name: "demo".into() }),
+        ("Welcome", Message::Welcome { version: 1, ric_id: GlobalRicId::new(PLMN, 1) }),
+        (
+            "NodeUp",
+            Message::NodeUp(NodeInfo {
+                id: node,
+                global_id: GlobalE2NodeId::gnb(PLMN, GnbId::new(0xE00, 28)),
+                version: Version::V2_03,
+                functions: vec![FunctionInfo {
+                    id: function,
+                    revision: RanFunctionRevision(1),
+                    oid: "1.3.6".into(),
+                    definition: vec![0xDE, 0xF0],
+                    model_revision: None,
+                }],
+            }),
+        ),
+        ("Subscribe", Message::Subscribe { ticket: Ticket(7), node, function, spec }),
+        (
+            "Subscribed",
+            Message::Subscribed {
+                ticket: Ticket(7),
+                subscription,
+                admitted: vec![RicActionId(1)],
+                not_admitted: vec![],
+            },
+        ),
+        ("Envelope", Message::Envelope(Envelope { node, subscription, pdu: &[0x00, 0x05, 0x40] })),
+        (
+            "Control",
+            Message::Control {
+                ticket: Ticket(8),
+                node,
+                function,
+                ack: true,
+                call_process_id: None,
+                header: vec![0x01],
+                message: vec![0x02, 0x03],
+            },
+        ),
+        ("Controlled", Message::Controlled { ticket: Ticket(8), result: ControlResult::Acknowledged(None) }),
+        ("Unsubscribe", Message::Unsubscribe { subscription }),
+        ("SubscriptionEnded", Message::SubscriptionEnded { subscription, end: SubscriptionEnd::Deleted }),
+        ("Dropped", Message::Dropped { reports: 300 }),
+        ("NodeLost", Message::NodeLost(node)),
+    ]
+}
+
+/// The example's lines: a message's name, then its octets in hexadecimal digits, over several lines perhaps.
+fn written(document: &str) -> Vec<(String, Vec<u8>)> {
+    let block = document.split("```hex\n").nth(1).expect("a block of octets").split("```").next().unwrap();
+    let mut messages: Vec<(String, Vec<u8>)> = Vec::new();
+    for line in block.lines() {
+        let (name, rest) = line.split_once(':').map_or((None, line), |(name, rest)| (Some(name.trim()), rest));
+        if let Some(name) = name {
+            messages.push((name.to_owned(), Vec::new()));
+        }
+        let octets = rest.split_whitespace().map(|digits| u8::from_str_radix(digits, 16).expect("two digits"));
+        messages.last_mut().expect("a name first").1.extend(octets);
+    }
+    messages
+}
+
+#[test]
+fn the_example_of_the_document_is_true() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/xapp-protocol.md");
+    let written = written(&std::fs::read_to_string(path).unwrap());
+    let example = example();
+    assert_eq!(written.len(), example.len());
+    for ((name, octets), (wanted, message)) in written.iter().zip(&example) {
+        let mut real = Vec::new();
+        message.encode(&mut real);
+        assert_eq!(name, wanted);
+        assert_eq!(octets, &real, "{name}: {real:02x?}");
+        assert_eq!(Message::decode(octets).as_ref(), Ok(message), "{name}");
+    }
+}
+
+#[test]
+fn what_is_cut_or_goes_on_is_no_message() {
+    for (name, message) in example() {
+        let mut octets = Vec::new();
+        message.encode(&mut octets);
+        for end in 0..octets.len() {
+            assert!(Message::decode(&octets[..end]).is_err(), "{name} cut to {end} octets");
+        }
+        octets.push(0);
+        assert!(Message::decode(&octets).is_err(), "{name} and an octet more");
+    }
+}
