@@ -81,6 +81,12 @@ impl XappClient {
     }
 
     /// Asks for a subscription; the ticket comes back with what becomes of it.
+    ///
+    /// A trigger or definition above 1 MiB, or more than 256 actions, is no message of the protocol: the RIC would end the
+    /// session.
+    ///
+    /// # Panics
+    /// Where an action's time to wait is zero, which E2AP has no more from v2 on.
     pub fn subscribe(
         &mut self,
         node: NodeId,
@@ -99,6 +105,8 @@ impl XappClient {
     }
 
     /// Asks a function to do something; the ticket comes back with what becomes of it.
+    ///
+    /// Octets above 1 MiB in a piece are no message of the protocol: the RIC would end the session.
     #[allow(clippy::too_many_arguments)] // what the message has
     pub fn control(
         &mut self,

@@ -5,3 +5,4 @@ pub mod agent_world;
 pub mod random;
 pub mod ric_world;
 pub mod short;
+pub mod sim_world;
