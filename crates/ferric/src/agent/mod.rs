@@ -114,6 +114,9 @@ impl AgentLoop {
     }
 
     /// Adds the agent of a node towards the RIC at `address`. It connects in the next turn.
+    ///
+    /// # Panics
+    /// Where [`AgentConfig::check`] finds something wrong: two functions with one id, or an OID that is none.
     pub fn add(&mut self, node: GlobalE2NodeId, address: Address, functions: Vec<Box<dyn RanFunction>>) {
         let mut config = AgentConfig::new(node, functions.iter().map(|f| f.definition()).collect());
         config.version = self.config.version;

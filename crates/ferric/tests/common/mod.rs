@@ -1,6 +1,7 @@
 //! What the tests of whole systems share: a server in a thread, peers driven by hand, and witnesses that nobody else is harmed.
 #![allow(dead_code, reason = "each test takes what it needs")]
 
+pub mod function;
 pub mod peer;
 pub mod scene;
 pub mod session;

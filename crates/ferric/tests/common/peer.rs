@@ -31,7 +31,10 @@ pub struct Peer {
 impl Peer {
     pub fn connect(address: &Address) -> Peer {
         let Address::Tcp { host, port } = address else { panic!("{address} is not TCP") };
-        let stream = TcpStream::connect((host.as_str(), *port)).unwrap();
+        Peer::of(TcpStream::connect((host.as_str(), *port)).unwrap())
+    }
+
+    pub fn of(stream: TcpStream) -> Peer {
         stream.set_read_timeout(Some(PATIENCE)).unwrap();
         stream.set_write_timeout(Some(PATIENCE)).unwrap();
         stream.set_nodelay(true).unwrap();

@@ -1,0 +1,375 @@
+//! Agents in their event loop: what a base station may rely on, whatever its RIC does.
+
+mod common;
+
+use std::io::ErrorKind;
+use std::net::TcpListener;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use common::function::{Log, Reporter, impatient, work_until};
+use common::peer::{FUNCTION, Peer, node_id, report_spec};
+use common::scene::{Ric, free_ports};
+use common::session::{name_of, session};
+use common::{PATIENCE, eventually, socket_path, unique};
+use e2ap::{
+    E2NodeComponentConfigAdditionAckItem, E2NodeComponentConfigurationAck, E2SetupResponse, GlobalRicId, Pdu,
+    PlmnIdentity, RicActionId, RicActionToBeSetup, RicActionType, RicControlAckRequest, RicControlRequest,
+    RicRequestId, RicSubscriptionDetails, RicSubscriptionRequest, UpdateOutcome, Version,
+};
+use ferric::agent::{AgentLoop, AgentLoopConfig};
+use ferric::link::{self, Address};
+use ferric::server::ServerConfig;
+use ferric::xapp::XappEvent;
+
+/// Agents of one node each, with a reporter, towards `rics`.
+fn agents(config: AgentLoopConfig, rics: &[Address], reporter: impl Fn() -> Reporter) -> (AgentLoop, Vec<Arc<Log>>) {
+    let mut agents = AgentLoop::new(config).unwrap();
+    let mut logs = Vec::new();
+    for (ric, number) in rics.iter().zip(1..) {
+        let reporter = reporter();
+        logs.push(reporter.log.clone());
+        agents.add(node_id(number), ric.clone(), vec![Box::new(reporter)]);
+    }
+    (agents, logs)
+}
+
+fn every(ms: u64) -> impl Fn() -> Reporter {
+    move || Reporter::new(Duration::from_millis(ms))
+}
+
+/// A server that awaits nodes at `address`.
+fn ric_at(address: &Address) -> Ric {
+    Ric::start(ServerConfig { e2: vec![address.clone()], ..free_ports() })
+}
+
+/// A RIC driven by hand.
+struct Controller {
+    listener: TcpListener,
+    address: Address,
+}
+
+impl Controller {
+    fn new() -> Controller {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = format!("tcp://{}", listener.local_addr().unwrap()).parse().unwrap();
+        listener.set_nonblocking(true).unwrap();
+        Controller { listener, address }
+    }
+
+    fn try_accept(&self) -> Option<Peer> {
+        match self.listener.accept() {
+            Ok((stream, _)) => {
+                stream.set_nonblocking(false).unwrap();
+                Some(Peer::of(stream))
+            }
+            Err(error) if error.kind() == ErrorKind::WouldBlock => None,
+            Err(error) => panic!("{error}"),
+        }
+    }
+
+    /// Takes the setup of an agent that comes, and answers it.
+    fn set_up(&self, agents: &mut AgentLoop) -> Peer {
+        let mut peer = None;
+        work_until(agents, "a connection", |_| {
+            peer = peer.take().or_else(|| self.try_accept());
+            peer.is_some()
+        });
+        let mut peer = peer.unwrap();
+        answer_setup(&mut peer, agents);
+        peer
+    }
+}
+
+fn answer_setup(peer: &mut Peer, agents: &mut AgentLoop) {
+    agents.turn(Some(Duration::from_millis(5))).unwrap();
+    let request = match peer.receive_pdu() {
+        Pdu::E2SetupRequest(request) => request,
+        other => panic!("{other:?}"),
+    };
+    let components = request.component_config_addition.unwrap();
+    let acknowledged = components.iter().map(|component| E2NodeComponentConfigAdditionAckItem {
+        interface_type: component.interface_type,
+        id: component.id.clone(),
+        ack: E2NodeComponentConfigurationAck { outcome: UpdateOutcome::Success, failure_cause: None },
+    });
+    peer.send_pdu(E2SetupResponse {
+        transaction_id: request.transaction_id,
+        global_ric_id: GlobalRicId::new(PlmnIdentity::from_codes(1, 1, 2), 1),
+        ran_functions_accepted: None,
+        ran_functions_rejected: None,
+        component_config_update_ack_v1: None,
+        component_config_addition_ack: Some(acknowledged.collect()),
+    });
+    work_until(agents, "the setup", |agents| agents.up() == 1);
+}
+
+fn subscription_request() -> RicSubscriptionRequest<'static> {
+    let action = RicActionToBeSetup {
+        id: RicActionId(1),
+        kind: RicActionType::Report,
+        definition: None,
+        subsequent_action: None,
+        execution_order: None,
+    };
+    RicSubscriptionRequest {
+        request_id: RicRequestId { requestor: 1, instance: 1 },
+        ran_function_id: FUNCTION,
+        details: RicSubscriptionDetails { event_trigger_definition: b"".into(), actions: vec![action].into() },
+        start_time: None,
+        end_time: None,
+    }
+}
+
+#[test]
+fn every_link_carries_an_agent() {
+    let addresses: [Address; 3] =
+        ["tcp://127.0.0.1:0".parse().unwrap(), Address::Unix(socket_path("agent")), Address::Memory(unique("agent"))];
+    for address in addresses {
+        let ric = ric_at(&address);
+        let (mut agents, logs) = agents(impatient(), &ric.e2, every(1));
+        work_until(&mut agents, "the setup", |agents| agents.up() == 1);
+        let mut xapp = session(&ric);
+        let node = name_of(&mut xapp, 1);
+        xapp.commands().subscribe(node, FUNCTION, report_spec(b""));
+        let mut next = 0;
+        work_until(&mut agents, "100 reports", |_| {
+            xapp.turn(Some(Duration::ZERO), |event, _| {
+                if let XappEvent::Indication(indication) = event {
+                    let message = indication.peek().unwrap().message;
+                    assert_eq!(u64::from_be_bytes(message.try_into().unwrap()), next, "{address}");
+                    next += 1;
+                }
+            })
+            .unwrap();
+            next >= 100
+        });
+        assert_eq!((logs[0].subscribed(), logs[0].unsubscribed()), (1, 0));
+        assert_eq!(agents.dropped_reports(), 0);
+    }
+}
+
+#[test]
+fn the_loss_of_the_ric_is_lived_through() {
+    let address = Address::Unix(socket_path("loss"));
+    let (mut agents, logs) = agents(impatient(), std::slice::from_ref(&address), every(1));
+    for round in 1..=3 {
+        let ric = ric_at(&address);
+        work_until(&mut agents, "the setup", |agents| agents.up() == 1);
+        let mut xapp = session(&ric);
+        let node = name_of(&mut xapp, 1);
+        xapp.commands().subscribe(node, FUNCTION, report_spec(b""));
+        xapp.turn(Some(Duration::ZERO), |_, _| ()).unwrap();
+        work_until(&mut agents, "the subscription", |_| logs[0].subscribed() == round);
+        drop(ric);
+        work_until(&mut agents, "the loss", |agents| agents.up() == 0 && logs[0].unsubscribed() == round);
+    }
+}
+
+#[test]
+fn an_agent_that_runs_by_itself_finds_a_ric_that_comes_later() {
+    let address = Address::Unix(socket_path("later"));
+    let (sender, receiver) = std::sync::mpsc::channel();
+    let thread = std::thread::spawn({
+        let address = address.clone();
+        move || {
+            let (mut agents, _) = agents(impatient(), &[address], every(1));
+            sender.send(agents.stop()).unwrap();
+            agents.run().unwrap();
+        }
+    });
+    let stop = receiver.recv().unwrap();
+    let ric = ric_at(&address);
+    name_of(&mut session(&ric), 1);
+    stop.stop();
+    thread.join().unwrap();
+}
+
+#[test]
+fn nobody_there_is_tried_again_after_a_pause() {
+    let nobody = {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        format!("tcp://{}", listener.local_addr().unwrap()).parse().unwrap()
+    };
+    for address in [nobody, Address::Unix(socket_path("nobody")), Address::Memory(unique("nobody"))] {
+        let (mut agents, _) = agents(impatient(), &[address], every(1));
+        let begun = Instant::now();
+        for _ in 0..4 {
+            // the pause ends the wait, not the patience
+            agents.turn(Some(PATIENCE)).unwrap();
+            assert!(begun.elapsed() < PATIENCE / 2);
+            assert_eq!(agents.up(), 0);
+        }
+    }
+}
+
+#[test]
+fn a_ric_that_stops_reading_costs_its_oldest_reports_and_no_more_memory() {
+    let controller = Controller::new();
+    let config = AgentLoopConfig {
+        link: link::Config {
+            outbox_octets: 128 * 1024,
+            send_buffer_octets: Some(16 * 1024),
+            ..link::Config::default()
+        },
+        ..impatient()
+    };
+    let reporter = || Reporter::new(Duration::ZERO).with_octets(4000);
+    let (mut agents, logs) = agents(config, std::slice::from_ref(&controller.address), reporter);
+    let mut peer = controller.set_up(&mut agents);
+    peer.send_pdu(subscription_request());
+    // more than all kernels' buffers of a loopback connection hold
+    work_until(&mut agents, "reports", |agents| {
+        for _ in 0..100 {
+            agents.turn(Some(Duration::ZERO)).unwrap();
+        }
+        agents.dropped_reports() > 500
+    });
+    let (sent, dropped) = (logs[0].reported(), agents.dropped_reports());
+
+    // it reads again, while the agent goes on: the newest come, and all that does not was counted
+    assert!(matches!(peer.receive_pdu(), Pdu::RicSubscriptionResponse(_)));
+    let mut got = Vec::new();
+    let reader = std::thread::spawn(move || {
+        while got.last().is_none_or(|last| *last < sent + 10) {
+            match peer.receive_pdu() {
+                Pdu::RicIndication(indication) => {
+                    got.push(u64::from_be_bytes(*indication.message.to_cow().first_chunk().unwrap()));
+                }
+                other => panic!("{other:?}"),
+            }
+        }
+        (got, peer)
+    });
+    work_until(&mut agents, "the end", |_| reader.is_finished());
+    let (got, _peer) = reader.join().unwrap();
+    assert!(got.is_sorted());
+    let lost = got.last().unwrap() + 1 - got.len() as u64;
+    assert!((dropped..=agents.dropped_reports()).contains(&lost), "{lost} lost, {dropped} counted");
+}
+
+#[test]
+fn a_ric_that_stops_reading_its_answers_is_given_up() {
+    let controller = Controller::new();
+    let config = AgentLoopConfig {
+        link: link::Config { outbox_octets: 64 * 1024, send_buffer_octets: Some(16 * 1024), ..link::Config::default() },
+        ..impatient()
+    };
+    let (mut agents, _) = agents(config, std::slice::from_ref(&controller.address), every(1));
+    let mut peer = controller.set_up(&mut agents);
+    let enough = Arc::new(AtomicBool::new(false));
+    let asker = std::thread::spawn({
+        let enough = enough.clone();
+        move || {
+            for instance in 0..u16::MAX {
+                peer.send_pdu(RicControlRequest {
+                    request_id: RicRequestId { requestor: 1, instance },
+                    ran_function_id: FUNCTION,
+                    call_process_id: None,
+                    header: b"".into(),
+                    message: vec![5; 10_000].into(),
+                    ack_request: Some(RicControlAckRequest::Ack),
+                });
+                if enough.load(Ordering::Acquire) {
+                    break;
+                }
+            }
+            peer
+        }
+    });
+    work_until(&mut agents, "the agent gives up", |agents| agents.up() == 0);
+    enough.store(true, Ordering::Release);
+    // and comes back
+    controller.set_up(&mut agents);
+    drop(asker.join().unwrap());
+}
+
+#[test]
+fn the_hosts_own_loop_is_never_blocked() {
+    let silent = Controller::new();
+    let ric = Ric::start(free_ports());
+    let nobody = Address::Unix(socket_path("nobody"));
+    // one that answers nothing, one that is there, one that is not
+    let rics = [silent.address.clone(), ric.e2[0].clone(), nobody];
+    let (mut agents, _) = agents(impatient(), &rics, every(10));
+    work_until(&mut agents, "the setup", |agents| agents.up() == 1);
+    let begun = Instant::now();
+    let mut slowest = Duration::ZERO;
+    for _ in 0..2000 {
+        let turn = Instant::now();
+        agents.turn(Some(Duration::ZERO)).unwrap();
+        slowest = slowest.max(turn.elapsed());
+    }
+    println!("2000 turns in {:?}, the slowest {slowest:?}", begun.elapsed());
+    // the next deadline is milliseconds away all the while: a turn that waited for it would take seconds in sum
+    assert!(begun.elapsed() < Duration::from_secs(2));
+    drop(silent);
+}
+
+#[test]
+fn agents_of_one_loop_do_not_depend_on_each_other() {
+    let (first, second) = (Ric::start(free_ports()), Ric::start(free_ports()));
+    let rics = [first.e2[0].clone(), second.e2[0].clone()];
+    let (mut agents, logs) = agents(impatient(), &rics, every(1));
+    work_until(&mut agents, "both setups", |agents| agents.up() == 2);
+    let mut xapp = session(&second);
+    let node = name_of(&mut xapp, 2);
+    xapp.commands().subscribe(node, FUNCTION, report_spec(b""));
+    drop(first);
+    let mut got = 0;
+    work_until(&mut agents, "reports to the RIC that is left", |agents| {
+        xapp.turn(Some(Duration::ZERO), |event, _| got += u32::from(matches!(event, XappEvent::Indication(_))))
+            .unwrap();
+        agents.up() == 1 && got > 50
+    });
+    assert_eq!((logs[0].subscribed(), logs[1].subscribed()), (0, 1));
+}
+
+#[test]
+fn agents_of_every_version_meet_one_server() {
+    let ric = Ric::start(free_ports());
+    let versions = [Version::V1_01, Version::V2_03, Version::V3_01];
+    let mut loops = Vec::new();
+    for (version, number) in versions.into_iter().zip(101..) {
+        let mut agents = AgentLoop::new(AgentLoopConfig { version, ..impatient() }).unwrap();
+        agents.add(node_id(number), ric.e2[0].clone(), vec![Box::new(Reporter::new(Duration::from_millis(1)))]);
+        loops.push(agents);
+    }
+    let mut turn = || loops.iter_mut().for_each(|agents| agents.turn(Some(Duration::from_millis(1))).unwrap());
+    let mut xapp = session(&ric);
+    eventually("all three", || {
+        turn();
+        xapp.turn(Some(Duration::ZERO), |event, ric| {
+            if let XappEvent::NodeUp(node) = event {
+                let first = node.global_id == node_id(101);
+                // the setups of v2 and v3 are alike
+                assert_eq!(node.version, if first { Version::V1_01 } else { Version::V2_03 });
+                ric.subscribe(node.id, FUNCTION, report_spec(b""));
+                ric.control(node.id, FUNCTION, b"", b"echo");
+                ric.control(node.id, FUNCTION, b"", b"fail");
+            }
+        })
+        .unwrap();
+        xapp.nodes().count() == 3
+    });
+    let (mut reports, mut acknowledged, mut failed) = (std::collections::BTreeMap::new(), 0, 0);
+    eventually("reports and answers of all three", || {
+        turn();
+        xapp.turn(Some(Duration::ZERO), |event, _| match event {
+            XappEvent::Indication(indication) => {
+                indication.decode(&per::Gather::new()).unwrap();
+                *reports.entry(indication.node).or_insert(0) += 1;
+            }
+            XappEvent::Controlled { result: ferric::e2::xapp::ControlResult::Acknowledged(outcome), .. } => {
+                assert_eq!(outcome.as_deref(), Some(&b"echo"[..]));
+                acknowledged += 1;
+            }
+            XappEvent::Controlled { result: ferric::e2::xapp::ControlResult::Failed(..), .. } => failed += 1,
+            XappEvent::SubscribeFailed { failure, .. } => panic!("{failure:?}"),
+            _ => {}
+        })
+        .unwrap();
+        reports.len() == 3 && reports.values().all(|count| *count > 20) && acknowledged == 3 && failed == 3
+    });
+}

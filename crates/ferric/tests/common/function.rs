@@ -1,0 +1,131 @@
+//! A RAN function that reports numbers, and a loop that runs it.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use e2ap::{Cause, CauseRicRequest, RanFunctionId, RanFunctionRevision, RicActionId, RicRequestId};
+use ferric::agent::{Admission, AgentLoop, AgentLoopConfig, ControlFailure, RanFunction, Reports};
+use ferric::e2::{ControlRequest, Function, SubscriptionRequest, Time};
+
+use super::eventually;
+use super::peer::{FUNCTION, OID};
+
+/// What a function went through.
+#[derive(Debug, Default)]
+pub struct Log {
+    pub subscribed: AtomicU64,
+    pub unsubscribed: AtomicU64,
+    pub reported: AtomicU64,
+}
+
+impl Log {
+    pub fn subscribed(&self) -> u64 {
+        self.subscribed.load(Ordering::Acquire)
+    }
+    pub fn unsubscribed(&self) -> u64 {
+        self.unsubscribed.load(Ordering::Acquire)
+    }
+    pub fn reported(&self) -> u64 {
+        self.reported.load(Ordering::Acquire)
+    }
+}
+
+/// Reports its count to all subscriptions every period; acknowledges a control by its message, or fails where that is
+/// `fail`, or reports at once where that is `report`.
+pub struct Reporter {
+    period: Duration,
+    octets: usize,
+    pub log: Arc<Log>,
+    subscriptions: Vec<(RicRequestId, RicActionId)>,
+    next: Option<Time>,
+}
+
+impl Reporter {
+    pub fn new(period: Duration) -> Reporter {
+        Reporter { period, octets: 8, log: Arc::default(), subscriptions: Vec::new(), next: None }
+    }
+
+    /// Its messages have so many octets, from 8 on.
+    pub fn with_octets(self, octets: usize) -> Reporter {
+        Reporter { octets, ..self }
+    }
+}
+
+impl RanFunction for Reporter {
+    fn id(&self) -> RanFunctionId {
+        FUNCTION
+    }
+
+    fn definition(&self) -> Function {
+        let (id, revision) = (FUNCTION, RanFunctionRevision(1));
+        Function { id, revision, oid: OID.to_owned(), definition: b"reporter".to_vec() }
+    }
+
+    fn subscribe(&mut self, now: Time, request: &SubscriptionRequest) -> Result<Admission, Cause> {
+        if request.event_trigger == b"refuse" {
+            return Err(Cause::RicRequest(CauseRicRequest::FunctionResourceLimit));
+        }
+        self.log.subscribed.fetch_add(1, Ordering::AcqRel);
+        self.subscriptions.push((request.request_id, request.actions[0].id));
+        self.next.get_or_insert(now);
+        Ok(Admission { admitted: request.actions.iter().map(|a| a.id).collect(), not_admitted: Vec::new() })
+    }
+
+    fn unsubscribe(&mut self, request_id: RicRequestId) {
+        self.log.unsubscribed.fetch_add(1, Ordering::AcqRel);
+        self.subscriptions.retain(|(id, _)| *id != request_id);
+        if self.subscriptions.is_empty() {
+            self.next = None;
+        }
+    }
+
+    fn control(
+        &mut self,
+        _now: Time,
+        request: &ControlRequest,
+        reports: &mut Reports<'_>,
+    ) -> Result<Option<Vec<u8>>, ControlFailure> {
+        match request.message.as_slice() {
+            b"fail" => Err(Cause::RicRequest(CauseRicRequest::ControlFailedToExecute).into()),
+            b"report" => {
+                for (request_id, action) in &self.subscriptions {
+                    reports.report(*request_id, *action, b"", b"at once").unwrap();
+                }
+                Ok(None)
+            }
+            message => Ok(Some(message.to_vec())),
+        }
+    }
+
+    fn next_report(&self) -> Option<Time> {
+        self.next
+    }
+
+    fn report(&mut self, now: Time, reports: &mut Reports<'_>) {
+        let number = self.log.reported.fetch_add(1, Ordering::AcqRel);
+        let mut message = vec![0; self.octets];
+        message[..8].copy_from_slice(&number.to_be_bytes());
+        for (request_id, action) in &self.subscriptions {
+            reports.report(*request_id, *action, b"header", &message).unwrap();
+        }
+        self.next = Some(now + self.period);
+    }
+}
+
+/// Agents that lose no time.
+pub fn impatient() -> AgentLoopConfig {
+    AgentLoopConfig {
+        retry_first: Duration::from_millis(20),
+        retry_last: Duration::from_millis(100),
+        ..AgentLoopConfig::default()
+    }
+}
+
+/// Lets the loop work until `condition` holds.
+pub fn work_until(agents: &mut AgentLoop, what: &str, mut condition: impl FnMut(&mut AgentLoop) -> bool) {
+    eventually(what, || {
+        agents.turn(Some(Duration::from_millis(5))).unwrap();
+        condition(agents)
+    });
+}

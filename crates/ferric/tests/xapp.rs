@@ -1,0 +1,388 @@
+//! xApps and their RIC: sessions, shared subscriptions, controls, nodes that come and go.
+
+mod common;
+
+use std::sync::mpsc;
+use std::time::Duration;
+
+use common::peer::{FUNCTION, Peer, indication_of, node_id, report_spec};
+use common::scene::{Ric, free_ports};
+use common::session::{name_of, session, subscribe, turn_until};
+use common::{eventually, unique};
+use e2ap::{Cause, CauseRicRequest, Pdu, RanFunctionId, RicActionId, RicActionType, RicRequestId};
+use ferric::Error;
+use ferric::e2::xapp::{ControlResult, Message, RefusalCode, SubscribeFailure};
+use ferric::e2::{ControllerConfig, Indication, NodeId, SubscriptionEnd, SubscriptionId};
+use ferric::server::{Iapp, IappEvent, Ric as Commands, ServerConfig};
+use ferric::xapp::{Xapp, XappConfig, XappEvent};
+
+fn start() -> Ric {
+    Ric::start(free_ports())
+}
+
+fn node(ric: &Ric, number: u32) -> Peer {
+    let mut node = ric.node();
+    node.set_up(number);
+    node
+}
+
+/// The next indication's bytes.
+fn indication(xapp: &mut Xapp) -> Vec<u8> {
+    turn_until(xapp, |event| match event {
+        XappEvent::Indication(indication) => Some(indication.pdu.to_vec()),
+        _ => None,
+    })
+}
+
+fn ended(xapp: &mut Xapp) -> (SubscriptionId, SubscriptionEnd) {
+    turn_until(xapp, |event| match event {
+        XappEvent::SubscriptionEnded { subscription, end } => Some((subscription, end)),
+        _ => None,
+    })
+}
+
+fn controlled(xapp: &mut Xapp, wanted: ferric::e2::Ticket) -> ControlResult {
+    turn_until(xapp, |event| match event {
+        XappEvent::Controlled { ticket, result } => {
+            assert_eq!(ticket, wanted);
+            Some(result)
+        }
+        _ => None,
+    })
+}
+
+/// Sends what was commanded; nothing comes of it yet.
+fn send(xapp: &mut Xapp) {
+    xapp.turn(Some(Duration::ZERO), |event, _| assert!(matches!(event, XappEvent::NodeUp(_)), "{event:?}")).unwrap();
+}
+
+#[test]
+fn a_session_in_no_common_version_is_refused() {
+    let ric = start();
+    let mut peer = ric.xapp();
+    peer.send_message(&Message::Hello { lowest: 2, highest: 9, name: "new".into() });
+    peer.receive_message(|message| assert_eq!(message, Message::Refused(RefusalCode::Version)));
+    assert_eq!(peer.try_receive(), None);
+    // one that speaks more than one is welcome
+    let mut peer = ric.xapp();
+    peer.send_message(&Message::Hello { lowest: 0, highest: 9, name: "newer".into() });
+    peer.receive_message(|message| assert!(matches!(message, Message::Welcome { version: 1, .. })));
+}
+
+/// A RIC's side that a test writes by hand.
+fn fake_ric(act: impl FnOnce(Peer) + Send + 'static) -> (ferric::link::Address, std::thread::JoinHandle<()>) {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = format!("tcp://{}", listener.local_addr().unwrap()).parse().unwrap();
+    (address, std::thread::spawn(move || act(Peer::of(listener.accept().unwrap().0))))
+}
+
+#[test]
+fn a_session_that_does_not_come_to_be_says_why() {
+    let short = || XappConfig { connect_timeout: Duration::from_millis(200), ..XappConfig::default() };
+    let connect = |address| Xapp::connect(&address, "test", short()).err().unwrap();
+
+    let (address, ric) = fake_ric(|mut peer| {
+        peer.receive();
+        peer.send_message(&Message::Refused(RefusalCode::Version));
+    });
+    assert!(matches!(connect(address), Error::Refused(RefusalCode::Version)));
+    ric.join().unwrap();
+
+    let (address, ric) = fake_ric(|mut peer| peer.send(b"HTTP/1.1 400 Bad Request"));
+    assert!(matches!(connect(address), Error::Protocol(_)));
+    ric.join().unwrap();
+
+    let (address, ric) = fake_ric(|mut peer| {
+        peer.receive();
+        assert_eq!(peer.try_receive(), None); // says nothing until the xApp is gone
+    });
+    assert!(matches!(connect(address), Error::NoAnswer));
+    ric.join().unwrap();
+
+    let nobody = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let address: ferric::link::Address = format!("tcp://{nobody}").parse().unwrap();
+    let error = connect(address.clone());
+    assert!(error.to_string().contains(&address.to_string()), "{error}");
+    assert!(matches!(connect(ferric::link::Address::Memory(unique("nobody"))), Error::Link(_)));
+}
+
+#[test]
+fn a_ric_that_is_gone_ends_the_session() {
+    let ric = start();
+    let _node = node(&ric, 1);
+    let mut xapp = session(&ric);
+    name_of(&mut xapp, 1);
+    drop(ric);
+    let mut result = Ok(());
+    eventually("the end", || {
+        result = xapp.turn(Some(Duration::from_millis(10)), |_, _| ());
+        result.is_err()
+    });
+    assert!(matches!(result, Err(Error::Link(_))), "{result:?}");
+}
+
+#[test]
+fn two_xapps_share_a_subscription_and_its_very_bytes() {
+    let ric = start();
+    let mut node = node(&ric, 1);
+    let (mut first, mut second) = (session(&ric), session(&ric));
+    let (subscription, request_id, action) = subscribe(&mut first, &mut node, 1);
+    let id = name_of(&mut second, 1);
+    second.commands().subscribe(id, FUNCTION, report_spec(b"trigger"));
+    let shared = turn_until(&mut second, |event| match event {
+        XappEvent::Subscribed { subscription, admitted, .. } => {
+            assert_eq!(admitted, [action]);
+            Some(subscription)
+        }
+        _ => None,
+    });
+    assert_eq!(shared, subscription);
+    for octets in [60, 5000, 300_000] {
+        let sent = indication_of(request_id, action, octets);
+        node.send(&sent);
+        assert!(indication(&mut first) == sent && indication(&mut second) == sent);
+    }
+    // the one leaves, the other stays
+    first.commands().unsubscribe(subscription);
+    assert_eq!(ended(&mut first), (subscription, SubscriptionEnd::Deleted));
+    let sent = indication_of(request_id, action, 100);
+    node.send(&sent);
+    assert_eq!(indication(&mut second), sent);
+    // another trigger is another subscription
+    let id = name_of(&mut first, 1);
+    first.commands().subscribe(id, FUNCTION, report_spec(b"other"));
+    send(&mut first);
+    let request = node.receive_subscription(); // the first thing that the node hears of all this
+    assert_ne!(request.request_id, request_id);
+    assert_eq!(request.details.event_trigger_definition.to_cow(), &b"other"[..]);
+    // the last one leaves by closing its session
+    drop(second);
+    match node.receive_pdu() {
+        Pdu::RicSubscriptionDeleteRequest(request) => assert_eq!(request.request_id, request_id),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn what_is_not_only_reports_is_not_shared() {
+    let ric = start();
+    let mut node = node(&ric, 1);
+    let (mut first, mut second) = (session(&ric), session(&ric));
+    let mut spec = report_spec(b"insert");
+    spec.actions[0].kind = RicActionType::Insert;
+    let mut ids = Vec::new();
+    for xapp in [&mut first, &mut second] {
+        let id = name_of(xapp, 1);
+        xapp.commands().subscribe(id, FUNCTION, spec.clone());
+        send(xapp);
+        ids.push(node.admit().0);
+    }
+    assert_ne!(ids[0], ids[1]);
+}
+
+#[test]
+fn subscriptions_that_come_to_nothing_say_why() {
+    let timeouts = ControllerConfig {
+        subscription_timeout: Duration::from_millis(100),
+        delete_timeout: Duration::from_millis(100),
+        ..ControllerConfig::default()
+    };
+    let ric = Ric::start(ServerConfig { controller: timeouts, ..free_ports() });
+    let mut node = node(&ric, 1);
+    let mut xapp = session(&ric);
+    let id = name_of(&mut xapp, 1);
+    let failure = |xapp: &mut Xapp| {
+        turn_until(xapp, |event| match event {
+            XappEvent::SubscribeFailed { failure, .. } => Some(failure),
+            _ => None,
+        })
+    };
+    for (node, function, code) in
+        [(NodeId(9999), FUNCTION, RefusalCode::UnknownNode), (id, RanFunctionId(8), RefusalCode::UnknownFunction)]
+    {
+        xapp.commands().subscribe(node, function, report_spec(b""));
+        assert_eq!(failure(&mut xapp), SubscribeFailure::Misuse(code));
+    }
+    let mut none = report_spec(b"");
+    none.actions.clear();
+    xapp.commands().subscribe(id, FUNCTION, none);
+    assert_eq!(failure(&mut xapp), SubscribeFailure::Misuse(RefusalCode::BadActions));
+
+    // the node refuses
+    xapp.commands().subscribe(id, FUNCTION, report_spec(b"refuse"));
+    send(&mut xapp);
+    let request = node.receive_subscription();
+    let cause = Cause::RicRequest(CauseRicRequest::ActionNotSupported);
+    node.send_pdu(e2ap::RicSubscriptionFailure {
+        request_id: request.request_id,
+        ran_function_id: FUNCTION,
+        actions_not_admitted: None,
+        cause: Some(cause),
+        criticality_diagnostics: None,
+    });
+    assert_eq!(failure(&mut xapp), SubscribeFailure::Refused(cause));
+
+    // the node says nothing: it is asked to forget what it may have set up
+    xapp.commands().subscribe(id, FUNCTION, report_spec(b"silence"));
+    assert_eq!(failure(&mut xapp), SubscribeFailure::TimedOut);
+    let request = node.receive_subscription();
+    match node.receive_pdu() {
+        Pdu::RicSubscriptionDeleteRequest(delete) => assert_eq!(delete.request_id, request.request_id),
+        other => panic!("{other:?}"),
+    }
+
+    // the node goes
+    xapp.commands().subscribe(id, FUNCTION, report_spec(b"loss"));
+    send(&mut xapp);
+    node.receive_subscription();
+    drop(node);
+    assert_eq!(failure(&mut xapp), SubscribeFailure::NodeLost);
+}
+
+#[test]
+fn every_end_of_a_control() {
+    let timeouts = ControllerConfig { control_timeout: Duration::from_millis(100), ..ControllerConfig::default() };
+    let ric = Ric::start(ServerConfig { controller: timeouts, ..free_ports() });
+    let mut node = node(&ric, 1);
+    let mut xapp = session(&ric);
+    let id = name_of(&mut xapp, 1);
+    let ask = |xapp: &mut Xapp, node: &mut Peer| {
+        let ticket = xapp.commands().control(id, FUNCTION, b"header", b"message");
+        send(xapp);
+        match node.receive_pdu() {
+            Pdu::RicControlRequest(request) => {
+                assert_eq!(request.header.to_cow(), &b"header"[..]);
+                assert_eq!(request.message.to_cow(), &b"message"[..]);
+                (ticket, request.request_id)
+            }
+            other => panic!("{other:?}"),
+        }
+    };
+    let acknowledge = |request_id: RicRequestId, outcome: Option<&'static [u8]>| e2ap::RicControlAcknowledge {
+        request_id,
+        ran_function_id: FUNCTION,
+        call_process_id: None,
+        status: None,
+        outcome: outcome.map(Into::into),
+    };
+
+    let (ticket, request_id) = ask(&mut xapp, &mut node);
+    node.send_pdu(acknowledge(request_id, Some(b"done")));
+    assert_eq!(controlled(&mut xapp, ticket), ControlResult::Acknowledged(Some(b"done".to_vec())));
+
+    let (ticket, request_id) = ask(&mut xapp, &mut node);
+    let cause = Cause::RicRequest(CauseRicRequest::ControlMessageInvalid);
+    node.send_pdu(e2ap::RicControlFailure {
+        request_id,
+        ran_function_id: FUNCTION,
+        call_process_id: None,
+        cause,
+        outcome: Some(b"why".into()),
+        criticality_diagnostics: None,
+    });
+    assert_eq!(controlled(&mut xapp, ticket), ControlResult::Failed(cause, Some(b"why".to_vec())));
+
+    let (ticket, request_id) = ask(&mut xapp, &mut node);
+    assert_eq!(controlled(&mut xapp, ticket), ControlResult::TimedOut);
+    node.send_pdu(acknowledge(request_id, None)); // late: nobody's
+
+    let ticket = xapp.commands().control(NodeId(9999), FUNCTION, b"", b"");
+    assert_eq!(controlled(&mut xapp, ticket), ControlResult::Misuse(RefusalCode::UnknownNode));
+
+    let (ticket, _) = ask(&mut xapp, &mut node);
+    drop(node);
+    assert_eq!(controlled(&mut xapp, ticket), ControlResult::NodeLost);
+}
+
+#[test]
+fn nodes_come_and_go_before_an_xapps_eyes() {
+    let ric = start();
+    let mut early = node(&ric, 1);
+    let mut xapp = session(&ric);
+    let id = name_of(&mut xapp, 1);
+    let info = xapp.nodes().next().unwrap().clone();
+    assert_eq!((info.id, info.global_id), (id, node_id(1)));
+    assert_eq!(info.functions[0].id, FUNCTION);
+    assert_eq!(info.functions[0].definition, b"definition");
+    let (subscription, ..) = subscribe(&mut xapp, &mut early, 1);
+    let late = node(&ric, 2);
+    name_of(&mut xapp, 2);
+    assert_eq!(xapp.nodes().count(), 2);
+    drop(early);
+    let mut end = None;
+    turn_until(&mut xapp, |event| match event {
+        XappEvent::SubscriptionEnded { subscription, end: why } => {
+            end = Some((subscription, why));
+            None
+        }
+        XappEvent::NodeLost(node) => {
+            assert_eq!(node.global_id, node_id(1));
+            Some(())
+        }
+        _ => None,
+    });
+    assert_eq!(end, Some((subscription, SubscriptionEnd::NodeLost)));
+    assert_eq!(xapp.nodes().count(), 1);
+    drop(late);
+    eventually("the other is lost", || {
+        xapp.turn(Some(Duration::from_millis(10)), |_, _| ()).unwrap();
+        xapp.nodes().count() == 0
+    });
+}
+
+/// An internal app that subscribes to every node and passes on what it sees.
+struct Watcher(mpsc::Sender<String>);
+
+impl Iapp for Watcher {
+    fn name(&self) -> &str {
+        "watcher"
+    }
+
+    fn on_event(&mut self, event: &IappEvent<'_>, ric: &mut Commands<'_>) {
+        let news = match event {
+            IappEvent::NodeUp(node) => {
+                ric.subscribe(node.id, FUNCTION, report_spec(b"trigger")).unwrap();
+                format!("up {}", node.global_id)
+            }
+            IappEvent::NodeLost(_) => "lost".to_owned(),
+            IappEvent::Subscribed { .. } => "subscribed".to_owned(),
+            IappEvent::SubscriptionEnded { end, .. } => format!("ended {end:?}"),
+            other => format!("{other:?}"),
+        };
+        self.0.send(news).unwrap();
+    }
+
+    fn on_indication(&mut self, indication: &Indication<'_>, ric: &mut Commands<'_>) {
+        let (_, message) = indication.payload.unwrap();
+        assert_eq!(ric.nodes().count(), 1);
+        self.0.send(String::from_utf8(message.to_vec()).unwrap()).unwrap();
+    }
+}
+
+#[test]
+fn an_internal_app_sees_what_an_external_one_shares_with_it() {
+    let (sender, news) = mpsc::channel();
+    let ric = Ric::with_iapps(free_ports(), move || vec![Box::new(Watcher(sender)) as Box<dyn Iapp>]);
+    let mut node = node(&ric, 1);
+    let (request_id, action): (_, RicActionId) = node.admit();
+    let mut xapp = session(&ric);
+    let id = name_of(&mut xapp, 1);
+    xapp.commands().subscribe(id, FUNCTION, report_spec(b"trigger"));
+    let subscription = turn_until(&mut xapp, |event| match event {
+        XappEvent::Subscribed { subscription, .. } => Some(subscription),
+        _ => None,
+    });
+    node.report(request_id, action, b"to both");
+    indication(&mut xapp);
+    xapp.commands().unsubscribe(subscription);
+    ended(&mut xapp);
+    node.report(request_id, action, b"to one");
+    drop(node);
+    let next = || news.recv_timeout(common::PATIENCE).unwrap();
+    assert_eq!(next(), format!("up {}", node_id(1)));
+    assert_eq!(next(), "subscribed");
+    assert_eq!((next(), next()), ("to both".into(), "to one".into()));
+    assert_eq!((next(), next()), ("ended NodeLost".into(), "lost".into()));
+    let counters = ric.stop();
+    assert_eq!((counters.indications, counters.deliveries), (2, 3));
+}
