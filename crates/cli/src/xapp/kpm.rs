@@ -6,10 +6,10 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use anyhow::Context;
 use e2ap::{RanFunctionId, RicActionId, RicActionType};
 use e2sm::Arena;
-use e2sm::common::UeId;
+use e2sm::common::{SNssai, Sst, UeId};
 use e2sm::kpm::{
     Detection, EveryUe, IndicationHeader, IndicationHeaderFormats, IndicationMessage, MeasurementType,
-    RanFunctionDefinition, Revision, Scope, Wish, WishedMeasurement, dictionary,
+    RanFunctionDefinition, Revision, Scope, Wish, WishedMeasurement,
 };
 use ferric::e2::xapp::{FunctionInfo, NodeInfo};
 use ferric::e2::{Action, NodeId, SubscriptionId, SubscriptionSpec, Ticket};
@@ -41,6 +41,9 @@ pub struct Args {
     /// Ask for the whole cell's measurements in place of each UE's.
     #[arg(long)]
     pub cell: bool,
+    /// Ask for the UEs of the slice with this SST in place of all UEs: OAI's base stations know no other condition.
+    #[arg(long, value_name = "N", conflicts_with = "cell")]
+    pub sst: Option<u8>,
     /// The revision of KPM that all nodes speak, whatever they register: 2.01, 2.03, 3.00 or 4.00.
     #[arg(long, value_name = "REVISION")]
     pub kpm: Option<Revision>,
@@ -59,6 +62,7 @@ impl Default for Args {
             period_ms: 1000,
             measurements: Vec::new(),
             cell: false,
+            sst: None,
             kpm: None,
             seconds: None,
             json: false,
@@ -71,11 +75,11 @@ const USUAL: &[&str] = &[
     "DRB.UEThpDl",
     "DRB.UEThpUl",
     "DRB.RlcSduDelayDl",
-    "DRB.PdcpSduVolumeDL",
-    "DRB.PdcpSduVolumeUL",
     "RRU.PrbTotDl",
     "RRU.PrbTotUl",
     "CQI",
+    "DRB.PdcpSduVolumeDL",
+    "DRB.PdcpSduVolumeUL",
 ];
 
 pub fn run(args: &Args) -> anyhow::Result<()> {
@@ -222,8 +226,10 @@ impl App {
         let plan = if self.args.cell {
             wish(Scope::Node).plan(&definition, detection.revision)
         } else {
+            let every =
+                self.args.sst.map_or(EveryUe::AnySignal, |sst| EveryUe::InSlice(SNssai { sst: Sst([sst]), sd: None }));
             // a node that cannot tell its UEs apart still has the cell to tell of
-            let every_ue = wish(Scope::EveryUe(EveryUe::default())).plan(&definition, detection.revision);
+            let every_ue = wish(Scope::EveryUe(every)).plan(&definition, detection.revision);
             every_ue.or_else(|_| wish(Scope::Node).plan(&definition, detection.revision))
         };
         let plan = plan.context("cannot ask for these measurements")?;
@@ -303,7 +309,7 @@ impl App {
                 let value = row.value.number().map_or(serde_json::Value::Null, Into::into);
                 ues.entry(ue).or_default().insert(measurement, value);
             } else {
-                self.table.set(&source.node_name, &ue, &with_unit(&measurement), row.value.number());
+                self.table.set(&source.node_name, &ue, &measurement, row.value.number());
             }
         }
         if self.args.json {
@@ -325,14 +331,6 @@ impl App {
     fn summary(&self) -> String {
         let [p50, p99] = self.latency.at([50, 99]);
         format!("indications={} lost={} p50_us={p50} p99_us={p99}", self.indications, self.lost)
-    }
-}
-
-/// A measurement's name with its unit, where the dictionary knows one.
-fn with_unit(name: &str) -> String {
-    match dictionary::find(name) {
-        Some(entry) if !entry.unit.is_empty() => format!("{name}[{}]", entry.unit),
-        _ => name.to_owned(),
     }
 }
 

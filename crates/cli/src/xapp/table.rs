@@ -4,17 +4,38 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::io::{self, IsTerminal, Write};
 
+use e2sm::kpm::dictionary;
+use rustix::termios::tcgetwinsize;
+
 /// The latest values of every UE, or of the cell, node by node.
 #[derive(Debug)]
 pub struct Table {
-    /// The measurements, in order of their columns.
-    columns: Vec<String>,
+    columns: Vec<Column>,
     rows: BTreeMap<(String, String), Vec<Option<f64>>>,
     terminal: bool,
 }
 
-/// Lines of a table that are shown at most: a terminal has only so many.
-const LINES: usize = 40;
+/// A measurement.
+#[derive(Debug)]
+struct Column {
+    name: String,
+    unit: &'static str,
+}
+
+impl Column {
+    fn new(name: &str) -> Self {
+        Column { name: name.to_owned(), unit: dictionary::find(name).map_or("", |entry| entry.unit) }
+    }
+
+    /// The name without its family: `UEThpDl` of `DRB.UEThpDl`.
+    fn short(&self) -> &str {
+        self.name.rsplit('.').next().unwrap_or(&self.name)
+    }
+
+    fn width(&self) -> usize {
+        self.short().len().max(self.unit.len()).max(7)
+    }
+}
 
 impl Table {
     pub fn new() -> Self {
@@ -22,8 +43,8 @@ impl Table {
     }
 
     pub fn set(&mut self, node: &str, ue: &str, measurement: &str, value: Option<f64>) {
-        let column = self.columns.iter().position(|c| c == measurement).unwrap_or_else(|| {
-            self.columns.push(measurement.to_owned());
+        let column = self.columns.iter().position(|c| c.name == measurement).unwrap_or_else(|| {
+            self.columns.push(Column::new(measurement));
             self.columns.len() - 1
         });
         let row = self.rows.entry((node.to_owned(), ue.to_owned())).or_default();
@@ -52,24 +73,39 @@ impl Table {
         stdout.flush()
     }
 
+    /// As much of the table as the terminal has room for.
     fn draw(&self, out: &mut String, status: &str) {
+        let (width, height) = terminal_size();
+        let name_width = 1 + self.rows.keys().map(|(node, ue)| node.len() + 1 + ue.len()).max().unwrap_or(0);
+        let mut used = name_width;
+        let fitting = self.columns.iter().take_while(|column| {
+            used += 1 + column.width();
+            used <= width
+        });
+        let columns: Vec<&Column> = fitting.collect();
         let _ = writeln!(out, "{status}\n");
-        let _ = write!(out, "{:<18} {:<10}", "node", "UE");
-        for column in &self.columns {
-            let _ = write!(out, " {:>width$}", column, width = column.len().max(9));
+        let _ = write!(out, "{:<name_width$}", "node, UE");
+        for column in &columns {
+            let _ = write!(out, " {:>1$}", column.short(), column.width());
+        }
+        let _ = write!(out, "\n{:name_width$}", "");
+        for column in &columns {
+            let _ = write!(out, " {:>1$}", column.unit, column.width());
         }
         out.push('\n');
-        for ((node, ue), values) in self.rows.iter().take(LINES) {
-            let _ = write!(out, "{node:<18} {ue:<10}");
-            for (at, column) in self.columns.iter().enumerate() {
-                let value = values.get(at).copied().flatten();
-                let text = value.map_or("-".to_owned(), |v| format!("{v:.1}"));
-                let _ = write!(out, " {text:>width$}", width = column.len().max(9));
+        // the status, the head, what is left out, and the line of the cursor
+        let lines = height.saturating_sub(6).max(1);
+        for ((node, ue), values) in self.rows.iter().take(lines) {
+            let _ = write!(out, "{:<name_width$}", format!("{node} {ue}"));
+            for (at, column) in columns.iter().enumerate() {
+                let value = values.get(at).copied().flatten().map_or("-".to_owned(), number);
+                let _ = write!(out, " {value:>0$}", column.width());
             }
             out.push('\n');
         }
-        if self.rows.len() > LINES {
-            let _ = writeln!(out, "… and {} more", self.rows.len() - LINES);
+        let (more_rows, more_columns) = (self.rows.len().saturating_sub(lines), self.columns.len() - columns.len());
+        if more_rows + more_columns > 0 {
+            let _ = writeln!(out, "… {more_rows} more UEs, {more_columns} more measurements: make the window larger");
         }
     }
 
@@ -84,10 +120,23 @@ impl Table {
                 let values: Vec<f64> = rows.iter().filter_map(|row| row.get(at).copied().flatten()).collect();
                 if !values.is_empty() {
                     let mean = values.iter().sum::<f64>() / values.len() as f64;
-                    let _ = write!(out, " {column}={mean:.1}");
+                    let _ = write!(out, " {}={}", column.name, number(mean));
                 }
             }
             out.push('\n');
         }
+    }
+}
+
+/// As many digits as say something.
+fn number(value: f64) -> String {
+    if value == 0.0 || value.abs() >= 1000.0 { format!("{value:.0}") } else { format!("{value:.1}") }
+}
+
+/// Columns and rows of the terminal.
+fn terminal_size() -> (usize, usize) {
+    match tcgetwinsize(io::stdout()) {
+        Ok(size) if size.ws_col > 0 && size.ws_row > 0 => (size.ws_col.into(), size.ws_row.into()),
+        _ => (80, 24),
     }
 }
