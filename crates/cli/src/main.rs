@@ -6,6 +6,7 @@ mod bench;
 mod decode;
 mod demo;
 mod json;
+mod limits;
 mod percentiles;
 mod ran;
 mod ric;
@@ -63,6 +64,7 @@ enum Command {
 fn main() -> ExitCode {
     let cli = Cli::parse();
     init_log(cli.log, matches!(cli.command, Command::Demo(_)));
+    limits::raise_open_files();
     let result = match cli.command {
         Command::Demo(args) => demo::run(&args),
         Command::Ric(args) => ric::run(&args),

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use anyhow::Context;
 use e2ap::{RanFunctionId, RicActionId, RicActionType};
 use e2sm::hw;
-use ferric::e2::{Action, NodeId, SubscriptionSpec};
+use ferric::e2::{Action, NodeId, SubscriptionSpec, Ticket};
 use ferric::link::Address;
 use ferric::xapp::{Xapp, XappConfig, XappEvent};
 use tracing::{info, warn};
@@ -40,7 +40,8 @@ pub struct Args {
 struct Target {
     name: String,
     function: RanFunctionId,
-    ready: bool,
+    /// The subscription that is asked for; pings begin once it stands.
+    asked: Option<Ticket>,
     waiting: Option<(u64, Instant)>,
 }
 
@@ -61,7 +62,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         if Instant::now() >= next {
             next += period;
             let mut commands = xapp.commands();
-            for (node, target) in targets.iter_mut().filter(|(_, t)| t.ready) {
+            for (node, target) in targets.iter_mut().filter(|(_, t)| t.asked.is_none()) {
                 sent += 1;
                 lost += u64::from(target.waiting.is_some());
                 message[..8].copy_from_slice(&sent.to_be_bytes());
@@ -79,12 +80,13 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
                 let action =
                     Action { id: RicActionId(1), kind: RicActionType::Report, definition: None, subsequent: None };
                 let spec = SubscriptionSpec { event_trigger: hw::EVENT_TRIGGER.to_vec(), actions: vec![action] };
-                ric.subscribe(node.id, function.id, spec);
-                targets.insert(node.id, Target { name, function: function.id, ready: false, waiting: None });
+                let asked = Some(ric.subscribe(node.id, function.id, spec));
+                targets.insert(node.id, Target { name, function: function.id, asked, waiting: None });
             }
             XappEvent::NodeLost(node) => drop(targets.remove(&node.id)),
-            // one subscription a node, and its node told by what comes
-            XappEvent::Subscribed { .. } => targets.values_mut().for_each(|target| target.ready = true),
+            XappEvent::Subscribed { ticket, .. } => {
+                targets.values_mut().filter(|t| t.asked == Some(ticket)).for_each(|t| t.asked = None);
+            }
             XappEvent::SubscribeFailed { failure, .. } => warn!(?failure, "cannot subscribe"),
             XappEvent::Indication(indication) => {
                 let Some(target) = targets.get_mut(&indication.node) else { return };
