@@ -93,7 +93,7 @@ fn wait_readable(source: &impl std::os::fd::AsFd) {
 /// Receives and flushes, as readiness tells, until `done`.
 fn run(ends: &mut [&mut End], mut done: impl FnMut(&mut [&mut End]) -> bool) {
     let poll = Poll::new().unwrap();
-    let mut events = Events::with_capacity(ends.len());
+    let mut events = Events::new();
     let wanted = |end: &End| Interest { read: end.ended.is_none(), write: end.link.wants_write() };
     for (token, end) in (0..).zip(ends.iter_mut()) {
         poll.add(&end.link, token, wanted(end)).unwrap();
