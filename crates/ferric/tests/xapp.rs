@@ -386,3 +386,39 @@ fn an_internal_app_sees_what_an_external_one_shares_with_it() {
     let counters = ric.stop();
     assert_eq!((counters.indications, counters.deliveries), (2, 3));
 }
+
+/// A node may send its first report right behind its answer: both in one read of the RIC's.
+#[test]
+fn a_subscription_is_told_before_its_first_report() {
+    let ric = start();
+    let mut node = node(&ric, 1);
+    let mut xapp = session(&ric);
+    let id = name_of(&mut xapp, 1);
+    for _ in 0..20 {
+        xapp.commands().subscribe(id, FUNCTION, report_spec(b"trigger"));
+        send(&mut xapp);
+        let request = node.receive_subscription();
+        let action = request.details.actions[0].id;
+        let response = e2ap::RicSubscriptionResponse {
+            request_id: request.request_id,
+            ran_function_id: request.ran_function_id,
+            actions_admitted: vec![e2ap::RicActionAdmitted { id: action }].into(),
+            actions_not_admitted: None,
+        };
+        let report = common::peer::indication(request.request_id, action, b"first");
+        let version = e2ap::Version::V2_03;
+        let both = [common::peer::encoded(response, version), common::peer::encoded(report, version)];
+        node.write(&both.map(|pdu| common::peer::framed(&pdu)).concat());
+        let mut order = Vec::new();
+        eventually("both", || {
+            let turned = xapp.turn(Some(Duration::from_millis(10)), |event, _| match event {
+                XappEvent::Subscribed { .. } => order.push("subscribed"),
+                XappEvent::Indication(_) => order.push("report"),
+                other => panic!("{other:?}"),
+            });
+            turned.unwrap();
+            order.len() == 2
+        });
+        assert_eq!(order, ["subscribed", "report"]);
+    }
+}

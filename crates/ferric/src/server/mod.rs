@@ -15,16 +15,13 @@
 //! One loop, one thread. An indication goes from the read buffer of its node's link straight into the outboxes of the
 //! apps that take it, in the loop that read it; each link is written once a turn.
 
+mod apps;
 mod iapp;
 
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use e2::{
-    AssocId, CloseReason, Consumer, Controller, ControllerConfig, Event, Indication, Node, Notice, Routed, Time,
-    XappHost,
-};
-use e2ap::RicIndicationType;
+use e2::{AssocId, CloseReason, Controller, ControllerConfig, Routed, Time, XappHost};
 use link::{Address, Class, Events, Link, Listener, Poll, Scratch};
 use tracing::{debug, error, info, warn};
 
@@ -32,6 +29,7 @@ use crate::clock::{self, Clock};
 use crate::peers::{self, Peers};
 use crate::stop::STOP_TOKEN;
 use crate::{Error, Stop};
+use apps::Apps;
 
 pub use iapp::{Iapp, IappEvent, Ric};
 
@@ -98,18 +96,12 @@ pub struct Server {
     config: ServerConfig,
     listeners: Vec<(Listener, u64)>,
     nodes: Peers,
-    xapps: Peers,
     controller: Controller,
-    host: XappHost,
-    iapps: Vec<Box<dyn Iapp>>,
-    tickets: u32,
+    apps: Apps,
     counters: Counters,
     out: Vec<u8>,
-    lost: Vec<(AssocId, link::Error)>,
     /// xApps by when they must have said hello.
     greetings: VecDeque<(Time, AssocId)>,
-    /// xApps that lost reports and were not told yet.
-    slow: Vec<AssocId>,
 }
 
 impl Server {
@@ -144,23 +136,18 @@ impl Server {
             stop,
             listeners,
             nodes: Peers::new(KIND_NODE, &config.link),
-            xapps: Peers::new(KIND_XAPP, &config.link),
             controller: Controller::new(config.controller.clone()),
-            host,
-            iapps: Vec::new(),
-            tickets: 0,
+            apps: Apps::new(host, Peers::new(KIND_XAPP, &xapp_link)),
             counters: Counters::default(),
             out: Vec::new(),
-            lost: Vec::new(),
             greetings: VecDeque::new(),
-            slow: Vec::new(),
             config,
         })
     }
 
     /// Adds an internal app. It is told of what happens from now on.
     pub fn add_iapp(&mut self, iapp: Box<dyn Iapp>) {
-        self.iapps.push(iapp);
+        self.apps.iapps.push(iapp);
     }
 
     /// Where E2 nodes can connect, with the real port where port 0 was asked for.
@@ -237,7 +224,7 @@ impl Server {
                         self.receive_from_xapp(now, assoc);
                     }
                     if event.writable {
-                        self.xapps.touch(assoc);
+                        self.apps.xapps.touch(assoc);
                     }
                 }
             }
@@ -265,11 +252,11 @@ impl Server {
 
     fn welcome(&mut self, now: Time, kind: u64, link: Link) {
         let peer = link.peer().clone();
-        if self.nodes.len() + self.xapps.len() >= self.config.max_connections {
+        if self.nodes.len() + self.apps.xapps.len() >= self.config.max_connections {
             warn!(%peer, limit = self.config.max_connections, "closed at once: too many connections; raise max_connections");
             return;
         }
-        let peers = if kind == KIND_NODE { &mut self.nodes } else { &mut self.xapps };
+        let peers = if kind == KIND_NODE { &mut self.nodes } else { &mut self.apps.xapps };
         match peers.insert(&self.poll, link) {
             Ok(assoc) if kind == KIND_NODE => {
                 debug!(%peer, "a node connects");
@@ -278,11 +265,11 @@ impl Server {
             Ok(assoc) => {
                 debug!(%peer, "an xApp connects");
                 if self.greetings.len() > 2 * self.config.max_connections {
-                    let mut silent = |assoc| self.xapps.get_mut(assoc).is_some_and(|peer| !peer.spoke);
+                    let mut silent = |assoc| self.apps.xapps.get_mut(assoc).is_some_and(|peer| !peer.spoke);
                     self.greetings.retain(|(_, assoc)| silent(*assoc));
                 }
                 self.greetings.push_back((now + self.config.controller.setup_timeout, assoc));
-                self.host.handle_open(assoc);
+                self.apps.host.handle_open(assoc);
             }
             Err(error) => warn!(%peer, %error, "closed at once: cannot wait for it"),
         }
@@ -294,42 +281,25 @@ impl Server {
             && by <= now
         {
             self.greetings.pop_front();
-            if let Some(peer) = self.xapps.get_mut(assoc)
+            if let Some(peer) = self.apps.xapps.get_mut(assoc)
                 && !peer.spoke
             {
                 info!(xapp = %peer.link.peer(), "closed: no hello in time");
-                self.xapps.remove(&self.poll, assoc);
-                self.host.handle_close(now, assoc, &mut self.controller);
+                self.apps.xapps.remove(&self.poll, assoc);
+                self.apps.host.handle_close(now, assoc, &mut self.controller);
             }
         }
     }
 
     /// The hot path: from a node's read buffer to the outboxes of the apps.
     fn receive_from_node(&mut self, now: Time, assoc: AssocId) {
-        let Server { nodes, xapps, controller, host, iapps, tickets, counters, scratch, lost, slow, .. } = self;
+        let Server { nodes, apps, controller, counters, scratch, .. } = self;
         let Some(peer) = nodes.get_mut(assoc) else { return };
         let received = peer.link.receive(scratch, BUDGET_OCTETS, &mut |_stream, pdu| {
-            let Routed::Indication(indication) = controller.handle_pdu(now, assoc, pdu) else { return };
-            counters.indications += 1;
-            let mut at = 0;
-            while let Some(consumer) = controller.consumers(indication.subscription).get(at).copied() {
-                at += 1;
-                counters.deliveries += 1;
-                match host.assoc(consumer) {
-                    Some(xapp) => match forward(xapps, xapp, &indication) {
-                        Ok(0) => {}
-                        Ok(dropped) => {
-                            counters.dropped_reports += u64::from(dropped);
-                            note_slow(xapps, slow, xapp);
-                        }
-                        Err(error) => lost.push((xapp, error)),
-                    },
-                    None => {
-                        if let Some(iapp) = iapps.get_mut(consumer.0 as usize) {
-                            iapp.on_indication(&indication, &mut Ric { controller, tickets, now, consumer });
-                        }
-                    }
-                }
+            if let Routed::Indication(indication) = controller.handle_pdu(now, assoc, pdu) {
+                // what happened before it is told before it
+                apps.tell(now, controller);
+                apps.deliver(now, controller, &indication, counters);
             }
         });
         if let Err(error) = received {
@@ -338,7 +308,7 @@ impl Server {
     }
 
     fn receive_from_xapp(&mut self, now: Time, assoc: AssocId) {
-        let Server { xapps, controller, host, scratch, .. } = self;
+        let Server { apps: Apps { xapps, host, .. }, controller, scratch, .. } = self;
         let Some(peer) = xapps.get_mut(assoc) else { return };
         let spoke = &mut peer.spoke;
         let received = peer.link.receive(scratch, BUDGET_OCTETS, &mut |_stream, pdu| {
@@ -353,17 +323,17 @@ impl Server {
     /// Does what the machines want until they want nothing more, then writes.
     fn settle(&mut self, now: Time) {
         loop {
-            self.tell(now);
+            self.apps.tell(now, &mut self.controller);
             self.send_queued();
             self.flush();
-            if self.tell_slow_xapps() {
+            if self.apps.tell_slow(self.config.link.outbox_octets / 2) {
                 self.flush();
             }
             self.close_wanted();
-            if self.lost.is_empty() {
+            if self.apps.lost.is_empty() {
                 return;
             }
-            for (assoc, error) in std::mem::take(&mut self.lost) {
+            for (assoc, error) in std::mem::take(&mut self.apps.lost) {
                 match peers::kind(assoc.0) {
                     KIND_NODE => self.lose_node(now, assoc, &error),
                     _ => self.lose_xapp(now, assoc, &error),
@@ -373,78 +343,20 @@ impl Server {
     }
 
     fn flush(&mut self) {
-        let (nodes, xapps, lost) = (&mut self.nodes, &mut self.xapps, &mut self.lost);
+        let (nodes, Apps { xapps, lost, .. }) = (&mut self.nodes, &mut self.apps);
         nodes.flush(&self.poll, |assoc, error| lost.push((assoc, error)));
         xapps.flush(&self.poll, |assoc, error| lost.push((assoc, error)));
     }
 
-    /// Hands the controller's news to whom it concerns.
-    fn tell(&mut self, now: Time) {
-        while let Some(event) = self.controller.poll_event() {
-            let Some(event) = self.host.handle_event(event, &self.controller) else { continue };
-            log(&event, &self.controller);
-            let only = event.consumer();
-            if self.iapps.is_empty() {
-                continue;
-            }
-            // the apps get the controller to themselves
-            let node = match event {
-                Event::NodeUp(id) => self.controller.node(id).cloned(),
-                _ => None,
-            };
-            let Some(event) = IappEvent::of(&event, node.as_ref()) else { continue };
-            for (at, iapp) in self.iapps.iter_mut().enumerate() {
-                let consumer = Consumer(at as u32); // a program has few of them
-                if only.is_none_or(|only| only == consumer) {
-                    let (controller, tickets) = (&mut self.controller, &mut self.tickets);
-                    iapp.on_event(&event, &mut Ric { controller, tickets, now, consumer });
-                }
-            }
-        }
-        while let Some((assoc, notice)) = self.host.poll_notice() {
-            let peer = self.xapps.get_mut(assoc).map(|p| p.link.peer().to_string());
-            warn!(xapp = peer, "{notice}");
-        }
-    }
-
+    /// Puts what the controller wants sent into the nodes' outboxes.
     fn send_queued(&mut self) {
         self.out.clear();
         while let Some(assoc) = self.controller.poll_transmit(&mut self.out) {
             if let Err(error) = self.nodes.send(assoc, &[&self.out], Class::Keep) {
-                self.lost.push((assoc, error));
+                self.apps.lost.push((assoc, error));
             }
             self.out.clear();
         }
-        while let Some(assoc) = self.host.poll_transmit(&mut self.out) {
-            if let Err(error) = self.xapps.send(assoc, &[&self.out], Class::Keep) {
-                self.lost.push((assoc, error));
-            }
-            self.out.clear();
-        }
-    }
-
-    /// An xApp that lost reports is told how many, once there is room again. Whether one was.
-    fn tell_slow_xapps(&mut self) -> bool {
-        let room = self.config.link.outbox_octets / 2;
-        let Server { slow, xapps, lost, out, .. } = self;
-        let before = slow.len();
-        slow.retain(|assoc| {
-            let Some(peer) = xapps.get_mut(*assoc) else { return false };
-            if peer.link.queued_octets() > room {
-                return true;
-            }
-            let reports = peer.link.dropped_reports();
-            peer.untold = false;
-            warn!(xapp = %peer.link.peer(), reports, "reads too slowly: that many reports were dropped until now");
-            out.clear();
-            e2::xapp::Message::Dropped { reports }.encode(out);
-            if let Err(error) = xapps.send(*assoc, &[out], Class::Keep) {
-                lost.push((*assoc, error));
-            }
-            out.clear();
-            false
-        });
-        slow.len() < before
     }
 
     fn close_wanted(&mut self) {
@@ -454,8 +366,8 @@ impl Server {
                 link.close();
             }
         }
-        while let Some((assoc, reason)) = self.host.poll_close() {
-            if let Some(link) = self.xapps.remove(&self.poll, assoc) {
+        while let Some((assoc, reason)) = self.apps.host.poll_close() {
+            if let Some(link) = self.apps.xapps.remove(&self.poll, assoc) {
                 info!(xapp = %link.peer(), %reason, "closed");
                 link.close();
             }
@@ -470,9 +382,9 @@ impl Server {
     }
 
     fn lose_xapp(&mut self, now: Time, assoc: AssocId, error: &link::Error) {
-        let Some(link) = self.xapps.remove(&self.poll, assoc) else { return };
+        let Some(link) = self.apps.xapps.remove(&self.poll, assoc) else { return };
         report_loss("xApp", &link, error);
-        self.host.handle_close(now, assoc, &mut self.controller);
+        self.apps.host.handle_close(now, assoc, &mut self.controller);
     }
 }
 
@@ -480,27 +392,6 @@ impl Server {
 fn xapp_link(config: &ServerConfig) -> link::Config {
     let longest = config.link.max_pdu_octets.max(config.controller.max_function_octets);
     link::Config { max_pdu_octets: longest + crate::XAPP_OVERHEAD_OCTETS, ..config.link.clone() }
-}
-
-/// Puts a node's very bytes into an xApp's outbox; gives back how many reports were dropped for it.
-#[inline]
-fn forward(xapps: &mut Peers, xapp: AssocId, indication: &Indication<'_>) -> Result<u32, link::Error> {
-    let Indication { node, subscription, pdu, .. } = *indication;
-    let envelope = e2::xapp::Envelope { node, subscription, pdu };
-    let class = match indication.kind {
-        RicIndicationType::Report => Class::Report,
-        RicIndicationType::Insert => Class::Keep, // a procedure of the node waits for its answer
-    };
-    Ok(xapps.send(xapp, &[&envelope.head(), pdu], class)?.dropped_reports)
-}
-
-/// Keeps in mind that an xApp is to be told of what it lost.
-fn note_slow(xapps: &mut Peers, slow: &mut Vec<AssocId>, xapp: AssocId) {
-    if let Some(peer) = xapps.get_mut(xapp)
-        && !std::mem::replace(&mut peer.untold, true)
-    {
-        slow.push(xapp);
-    }
 }
 
 fn reason(error: &link::Error) -> CloseReason {
@@ -519,33 +410,6 @@ fn report_loss(what: &'static str, link: &Link, error: &link::Error) {
             warn!(%peer, %error, "{what} disconnected: it does not read what it must be told");
         }
         _ => warn!(%peer, %error, "{what} disconnected"),
-    }
-}
-
-/// One line for each piece of news that an operator wants to see.
-fn log(event: &Event, controller: &Controller) {
-    match event {
-        Event::NodeUp(id) => {
-            if let Some(Node { global_id, version, functions, .. }) = controller.node(*id) {
-                let functions: Vec<u16> = functions.iter().map(|f| f.id.0).collect();
-                info!(node = %global_id, e2ap = %version, ?functions, "node is up");
-            }
-        }
-        Event::NodeLost { global_id, reason, .. } => match reason {
-            e2::LostReason::Closed(reason) => warn!(node = %global_id, %reason, "node is lost"),
-            e2::LostReason::SetupAgain => warn!(node = %global_id, "node is lost: it sets up again"),
-        },
-        Event::Notice { assoc, notice } => {
-            let node = controller.nodes().find(|node| node.assoc == *assoc).map(|node| node.global_id.to_string());
-            match notice {
-                Notice::UnknownIes { .. } => debug!(node, "{notice}"),
-                _ => warn!(node, "{notice}"),
-            }
-        }
-        Event::Subscribed { .. }
-        | Event::SubscriptionFailed { .. }
-        | Event::SubscriptionEnded { .. }
-        | Event::Controlled { .. } => {}
     }
 }
 

@@ -1,0 +1,172 @@
+//! Whom the controller's news and the nodes' indications go to: internal apps at once, external ones by their links.
+
+use e2::{AssocId, Consumer, Controller, Event, Indication, Node, Notice, Time, XappHost};
+use e2ap::RicIndicationType;
+use link::Class;
+use tracing::{debug, info, warn};
+
+use super::{Counters, Iapp, IappEvent, Ric};
+use crate::peers::Peers;
+
+/// All apps of a server.
+pub(super) struct Apps {
+    pub iapps: Vec<Box<dyn Iapp>>,
+    /// Tickets given out to internal apps.
+    tickets: u32,
+    pub host: XappHost,
+    /// The links of external apps.
+    pub xapps: Peers,
+    /// Links, of apps or nodes, that failed and are to be taken out.
+    pub lost: Vec<(AssocId, link::Error)>,
+    /// External apps that lost reports and were not told yet.
+    slow: Vec<AssocId>,
+    out: Vec<u8>,
+}
+
+impl Apps {
+    pub fn new(host: XappHost, xapps: Peers) -> Self {
+        let (lost, slow, out) = (Vec::new(), Vec::new(), Vec::new());
+        Apps { iapps: Vec::new(), tickets: 0, host, xapps, lost, slow, out }
+    }
+
+    /// Hands the controller's news to whom it concerns.
+    #[inline]
+    pub fn tell(&mut self, now: Time, controller: &mut Controller) {
+        while let Some(event) = controller.poll_event() {
+            self.tell_one(now, controller, event);
+        }
+        self.send_queued();
+    }
+
+    fn tell_one(&mut self, now: Time, controller: &mut Controller, event: Event) {
+        let Some(event) = self.host.handle_event(event, controller) else { return };
+        log(&event, controller);
+        if self.iapps.is_empty() {
+            return;
+        }
+        let only = event.consumer();
+        // the apps get the controller to themselves
+        let node = match event {
+            Event::NodeUp(id) => controller.node(id).cloned(),
+            _ => None,
+        };
+        let Some(event) = IappEvent::of(&event, node.as_ref()) else { return };
+        for (at, iapp) in self.iapps.iter_mut().enumerate() {
+            let consumer = Consumer(at as u32); // a program has few of them
+            if only.is_none_or(|only| only == consumer) {
+                iapp.on_event(&event, &mut Ric { controller, tickets: &mut self.tickets, now, consumer });
+            }
+        }
+    }
+
+    /// Puts what the host wants said into the outboxes of external apps.
+    #[inline]
+    fn send_queued(&mut self) {
+        while let Some(assoc) = self.host.poll_transmit(&mut self.out) {
+            if let Err(error) = self.xapps.send(assoc, &[&self.out], Class::Keep) {
+                self.lost.push((assoc, error));
+            }
+            self.out.clear();
+        }
+        while let Some((assoc, notice)) = self.host.poll_notice() {
+            let peer = self.xapps.get_mut(assoc).map(|p| p.link.peer().to_string());
+            warn!(xapp = peer, "{notice}");
+        }
+    }
+
+    /// Hands an indication to all that take it.
+    #[inline]
+    pub fn deliver(
+        &mut self,
+        now: Time,
+        controller: &mut Controller,
+        indication: &Indication<'_>,
+        counters: &mut Counters,
+    ) {
+        counters.indications += 1;
+        let mut at = 0;
+        // asked anew each time: an internal app may leave the subscription
+        while let Some(consumer) = controller.consumers(indication.subscription).get(at).copied() {
+            at += 1;
+            counters.deliveries += 1;
+            if let Some(xapp) = self.host.assoc(consumer) {
+                self.forward(xapp, indication, counters);
+            } else if let Some(iapp) = self.iapps.get_mut(consumer.0 as usize) {
+                iapp.on_indication(indication, &mut Ric { controller, tickets: &mut self.tickets, now, consumer });
+            }
+        }
+    }
+
+    /// Puts a node's very bytes into an external app's outbox.
+    #[inline]
+    fn forward(&mut self, xapp: AssocId, indication: &Indication<'_>, counters: &mut Counters) {
+        let Indication { node, subscription, pdu, .. } = *indication;
+        let envelope = e2::xapp::Envelope { node, subscription, pdu };
+        let class = match indication.kind {
+            RicIndicationType::Report => Class::Report,
+            RicIndicationType::Insert => Class::Keep, // a procedure of the node waits for its answer
+        };
+        match self.xapps.send(xapp, &[&envelope.head(), pdu], class) {
+            Ok(sent) if sent.dropped_reports == 0 => {}
+            Ok(sent) => {
+                counters.dropped_reports += u64::from(sent.dropped_reports);
+                if let Some(peer) = self.xapps.get_mut(xapp)
+                    && !std::mem::replace(&mut peer.untold, true)
+                {
+                    self.slow.push(xapp);
+                }
+            }
+            Err(error) => self.lost.push((xapp, error)),
+        }
+    }
+
+    /// An external app that lost reports is told how many, once no more than `room_octets` wait for it. Whether one was.
+    pub fn tell_slow(&mut self, room_octets: usize) -> bool {
+        let Apps { slow, xapps, lost, out, .. } = self;
+        let before = slow.len();
+        slow.retain(|assoc| {
+            let Some(peer) = xapps.get_mut(*assoc) else { return false };
+            if peer.link.queued_octets() > room_octets {
+                return true;
+            }
+            let reports = peer.link.dropped_reports();
+            peer.untold = false;
+            warn!(xapp = %peer.link.peer(), reports, "reads too slowly: that many reports were dropped until now");
+            out.clear();
+            e2::xapp::Message::Dropped { reports }.encode(out);
+            if let Err(error) = xapps.send(*assoc, &[out], Class::Keep) {
+                lost.push((*assoc, error));
+            }
+            out.clear();
+            false
+        });
+        slow.len() < before
+    }
+}
+
+/// One line for each piece of news that an operator wants to see.
+fn log(event: &Event, controller: &Controller) {
+    match event {
+        Event::NodeUp(id) => {
+            if let Some(Node { global_id, version, functions, .. }) = controller.node(*id) {
+                let functions: Vec<u16> = functions.iter().map(|f| f.id.0).collect();
+                info!(node = %global_id, e2ap = %version, ?functions, "node is up");
+            }
+        }
+        Event::NodeLost { global_id, reason, .. } => match reason {
+            e2::LostReason::Closed(reason) => warn!(node = %global_id, %reason, "node is lost"),
+            e2::LostReason::SetupAgain => warn!(node = %global_id, "node is lost: it sets up again"),
+        },
+        Event::Notice { assoc, notice } => {
+            let node = controller.nodes().find(|node| node.assoc == *assoc).map(|node| node.global_id.to_string());
+            match notice {
+                Notice::UnknownIes { .. } => debug!(node, "{notice}"),
+                _ => warn!(node, "{notice}"),
+            }
+        }
+        Event::Subscribed { .. }
+        | Event::SubscriptionFailed { .. }
+        | Event::SubscriptionEnded { .. }
+        | Event::Controlled { .. } => {}
+    }
+}
