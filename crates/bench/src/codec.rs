@@ -1,7 +1,7 @@
 //! Nanoseconds of the codecs.
 
 use std::hint::black_box;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use e2ap::{
     RanFunctionId, RicActionId, RicIndication, RicIndicationSn, RicIndicationType, RicRequestId, Version, peek,
@@ -17,11 +17,12 @@ use per::{Gather, List, Memo};
 
 use crate::{Codec, CountingAllocator};
 
-/// Batches, and what is done in each: the fastest batch is the one that nothing disturbed.
+/// Batches at most, and what is done in each: the fastest batch is the one that nothing disturbed.
 const BATCHES: usize = 400;
 const BATCH: usize = 500;
 
-pub(crate) fn measure() -> anyhow::Result<Codec> {
+/// Gives each row at most `limit`.
+pub(crate) fn measure(limit: Duration) -> anyhow::Result<Codec> {
     let octets: Vec<u8> = (0..1500u32).map(|i| ((7 * i + 3) & 255) as u8).collect();
     let indication = RicIndication {
         request_id: RicRequestId { requestor: 1021, instance: 7 },
@@ -37,13 +38,13 @@ pub(crate) fn measure() -> anyhow::Result<Codec> {
     let mut pdu = Vec::new();
     e2ap::encode(&indication, version, &mut pdu)?;
 
-    let peek_1500_ns = fastest_ns(|| _ = black_box(peek::indication(black_box(&pdu))));
-    let decode_1500_ns = fastest_ns(|| {
+    let peek_1500_ns = fastest_ns(limit, || _ = black_box(peek::indication(black_box(&pdu))));
+    let decode_1500_ns = fastest_ns(limit, || {
         let gather = Gather::new();
         drop(black_box(e2ap::decode(black_box(&pdu), version, &gather)));
     });
     let mut out = Vec::with_capacity(4096);
-    let encode_1500_ns = fastest_ns(|| {
+    let encode_1500_ns = fastest_ns(limit, || {
         out.clear();
         let _ = black_box(e2ap::encode(black_box(&indication), version, &mut out));
     });
@@ -59,30 +60,34 @@ pub(crate) fn measure() -> anyhow::Result<Codec> {
         decode_1500_ns,
         encode_1500_ns,
         decode_allocs,
-        kpm_f3_32x8_decode_ns: kpm(true)?,
-        kpm_f3_32x8_distinct_decode_ns: kpm(false)?,
+        kpm_f3_32x8_decode_ns: kpm(limit, true)?,
+        kpm_f3_32x8_distinct_decode_ns: kpm(limit, false)?,
     })
 }
 
-fn fastest_ns(mut once: impl FnMut()) -> f64 {
+fn fastest_ns(limit: Duration, mut once: impl FnMut()) -> f64 {
     let mut best = f64::INFINITY;
+    let begun = Instant::now();
     for _ in 0..BATCHES {
         let start = Instant::now();
         for _ in 0..BATCH {
             once();
         }
         best = best.min(start.elapsed().as_nanos() as f64 / BATCH as f64);
+        if begun.elapsed() >= limit {
+            break;
+        }
     }
     best
 }
 
 /// Decoding of an indication message into an arena that is used again, every value visited.
-fn kpm(same_lists: bool) -> anyhow::Result<f64> {
+fn kpm(limit: Duration, same_lists: bool) -> anyhow::Result<f64> {
     let revision = Revision::V3_00;
     let mut bytes = Vec::new();
     message(same_lists).encode(revision, &mut bytes)?;
     let mut arena = Arena::new();
-    Ok(fastest_ns(|| {
+    Ok(fastest_ns(limit, || {
         arena.reset();
         if let Ok(message) = IndicationMessage::decode(black_box(&bytes), revision, &arena) {
             black_box(visit(&message));

@@ -4,6 +4,8 @@
 //! mover are processes of their own (this program, started again), so that their time and memory are the kernel's own
 //! accounts of them.
 
+use std::time::Duration;
+
 mod alloc;
 mod codec;
 mod idle;
@@ -22,7 +24,7 @@ pub use report::{Codec, Host, Idle, RelayRow, Report};
 pub struct Effort {
     /// Repetitions of each row of the relay's table; odd, so that there is a median.
     pub repetitions: usize,
-    /// Seconds of each of them.
+    /// Seconds of each of them, and at most of each row of the codecs.
     pub seconds: f64,
     /// Nodes that are idle.
     pub idle_nodes: usize,
@@ -40,7 +42,7 @@ impl Default for Effort {
 /// Where a process cannot be started or does not answer.
 pub fn e2(effort: Effort) -> anyhow::Result<Report> {
     Ok(Report {
-        codec: codec::measure()?,
+        codec: codec::measure(Duration::from_secs_f64(effort.seconds))?,
         relay: relay::measure(effort)?,
         idle: idle::measure(effort)?,
         host: Host::here(),

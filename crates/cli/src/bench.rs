@@ -38,9 +38,9 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
                 ..Effort::default()
             })?;
             if json {
-                println!("{}", report.json());
+                say!("{}", report.json());
             } else {
-                print!("{report}");
+                say!("{}", report.to_string().trim_end());
             }
             Ok(())
         }

@@ -3,7 +3,7 @@
 use std::io::Read;
 use std::path::Path;
 
-use anyhow::{Context, bail};
+use anyhow::{Context, anyhow, bail};
 use e2ap::Version;
 use per::Gather;
 
@@ -15,7 +15,7 @@ use crate::json;
 #[derive(clap::Args)]
 pub struct Args {
     /// What the bytes are: `e2ap` (finds the version), `e2ap-v01.00`, `e2ap-v01.01`, `e2ap-v02.03`, `e2ap-v03.01`, or an
-    /// E2SM type such as `kpm-v03.00:E2SM-KPM-IndicationMessage`; `list` prints them all.
+    /// E2SM type such as `kpm-v03.00:E2SM-KPM-IndicationMessage`; `--list` prints them all.
     #[arg(long = "type", value_name = "TYPE", default_value = "e2ap")]
     ty: String,
     /// Hexadecimal digits; a file that holds such digits or the bytes themselves; or `-` for standard input.
@@ -27,11 +27,11 @@ pub struct Args {
 }
 
 pub fn run(args: &Args) -> anyhow::Result<()> {
-    if args.list || args.ty == "list" {
+    if args.list {
         for version in Version::ALL {
-            println!("e2ap-v{:0>5}", version.name());
+            say!("e2ap-v{:0>5}", version.name());
         }
-        e2sm::registry::types().for_each(|(module, name)| println!("{module}:{name}"));
+        e2sm::registry::types().for_each(|(module, name)| say!("{module}:{name}"));
         return Ok(());
     }
     let bytes = bytes(args.input.as_deref().unwrap_or("-"))?;
@@ -39,11 +39,16 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         Some("") => e2ap(&bytes, None)?,
         Some(rest) if rest.starts_with('-') => e2ap(&bytes, Some(rest.trim_start_matches('-').parse()?))?,
         _ => {
-            let value = e2sm::registry::decode(&args.ty, &bytes).with_context(|| format!("not a {}", args.ty))?;
+            let value = e2sm::registry::decode(&args.ty, &bytes).map_err(|error| match error {
+                e2sm::Error::UnknownType => {
+                    anyhow!("no type is named `{}`; `ferric decode --list` prints all", args.ty)
+                }
+                error => anyhow::Error::new(error).context(format!("not a {}", args.ty)),
+            })?;
             json::of(&*value)
         }
     };
-    println!("{value:#}");
+    say!("{value:#}");
     Ok(())
 }
 

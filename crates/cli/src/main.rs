@@ -2,6 +2,11 @@
 
 #![forbid(unsafe_code)]
 
+/// Prints a line. Where nobody reads any more (`ferric … | head`), that ends the program.
+macro_rules! say {
+    ($($argument:tt)*) => { $crate::say(format_args!($($argument)*)) };
+}
+
 mod bench;
 mod decode;
 mod demo;
@@ -76,9 +81,25 @@ fn main() -> ExitCode {
     match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("ferric: {error:#}");
+            eprintln!("ferric: {}", chain(&error));
             ExitCode::FAILURE
         }
+    }
+}
+
+/// An error and its causes, each said once: some say their cause themselves.
+fn chain(error: &anyhow::Error) -> String {
+    error.chain().map(ToString::to_string).fold(String::new(), |text, cause| match text.as_str() {
+        "" => cause,
+        text if text.ends_with(&cause) => text.to_owned(),
+        text => format!("{text}: {cause}"),
+    })
+}
+
+fn say(line: std::fmt::Arguments<'_>) {
+    use std::io::{ErrorKind, Write};
+    if let Err(error) = writeln!(std::io::stdout().lock(), "{line}") {
+        std::process::exit(i32::from(error.kind() != ErrorKind::BrokenPipe));
     }
 }
 

@@ -42,10 +42,10 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     signals::stop_on_signal(vec![server.stop()])?;
     // for scripts that let the system choose the ports
     for address in server.e2_addresses() {
-        println!("e2={address}");
+        say!("e2={address}");
     }
     if let Some(address) = server.xapp_address() {
-        println!("xapp={address}");
+        say!("xapp={address}");
     }
     server.run()?;
     let counters = server.counters();

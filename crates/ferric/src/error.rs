@@ -39,9 +39,10 @@ impl fmt::Display for Error {
 impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
-            Error::Link(source) => Some(source),
+            // these speak for what they hold: its cause is theirs
+            Error::Link(source) => source.source(),
+            Error::Protocol(source) => source.source(),
             Error::System { source, .. } => Some(source),
-            Error::Protocol(source) => Some(source),
             Error::Refused(_) | Error::NoAnswer => None,
         }
     }

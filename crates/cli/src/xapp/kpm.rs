@@ -84,7 +84,7 @@ const USUAL: &[&str] = &[
 
 pub fn run(args: &Args) -> anyhow::Result<()> {
     let mut xapp = Xapp::connect(&args.ric, "ferric-kpm", ferric::xapp::XappConfig::default())
-        .with_context(|| format!("cannot use the RIC at {}; is `ferric ric` running?", args.ric))?;
+        .with_context(|| format!("cannot use the RIC at {} (`ferric ric` starts one)", args.ric))?;
     let stop = xapp.stop();
     signals::stop_on_signal(vec![stop.clone()])?;
     info!(ric = %xapp.ric_id(), "connected");
@@ -106,7 +106,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
             app.show()?;
         }
     }
-    println!("{}", app.summary());
+    say!("{}", app.summary());
     lost.context("the RIC is gone")
 }
 
@@ -313,7 +313,7 @@ impl App {
             }
         }
         if self.args.json {
-            println!("{}", serde_json::json!({ "node": source.node_name, "sn": sn.map(|sn| sn.0), "values": ues }));
+            say!("{}", serde_json::json!({ "node": source.node_name, "sn": sn.map(|sn| sn.0), "values": ues }));
         }
         self.news = true;
     }

@@ -47,7 +47,7 @@ struct Target {
 
 pub fn run(args: &Args) -> anyhow::Result<()> {
     let mut xapp = Xapp::connect(&args.ric, "ferric-ping", XappConfig::default())
-        .with_context(|| format!("cannot use the RIC at {}; is `ferric ric` running?", args.ric))?;
+        .with_context(|| format!("cannot use the RIC at {} (`ferric ric` starts one)", args.ric))?;
     let stop = xapp.stop();
     signals::stop_on_signal(vec![stop.clone()])?;
 
@@ -99,9 +99,9 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
                     let us = u64::try_from(since.elapsed().as_micros()).unwrap_or(u64::MAX);
                     latency.add(us);
                     if args.json {
-                        println!("{}", serde_json::json!({ "node": target.name, "ping": expected, "rtt_us": us }));
+                        say!("{}", serde_json::json!({ "node": target.name, "ping": expected, "rtt_us": us }));
                     } else {
-                        println!("node={} ping={expected} rtt_us={us}", target.name);
+                        say!("node={} ping={expected} rtt_us={us}", target.name);
                     }
                 }
             }
@@ -110,6 +110,6 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         turned.context("the RIC is gone")?;
     }
     let [p50, p99] = latency.at([50, 99]);
-    println!("pings={count} lost={lost} p50_us={p50} p99_us={p99}");
+    say!("pings={count} lost={lost} p50_us={p50} p99_us={p99}");
     Ok(())
 }

@@ -1,0 +1,308 @@
+//! The `ferric` program from outside: what a newcomer meets, and what scripts rely on.
+
+mod program;
+
+use std::net::TcpListener;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use program::{Outcome, Program, run, run_with};
+
+/// A file that no other test has; removed when it is dropped.
+struct File(PathBuf);
+
+impl File {
+    fn new(name: &str, content: &[u8]) -> File {
+        let path = std::env::temp_dir().join(format!("ferric-cli-{}-{name}", std::process::id()));
+        std::fs::write(&path, content).unwrap();
+        File(path)
+    }
+
+    fn name(&self) -> &str {
+        self.0.to_str().unwrap()
+    }
+}
+
+impl Drop for File {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.0);
+    }
+}
+
+fn vector(name: &str) -> String {
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../vectors").join(name);
+    let text = std::fs::read_to_string(&path).unwrap();
+    text.split_whitespace().collect()
+}
+
+/// The numbers of a line like `pings=3 lost=0`, by name.
+fn number(line: &str, name: &str) -> u64 {
+    let field = line.split_whitespace().find_map(|field| field.strip_prefix(&format!("{name}=")));
+    field.unwrap_or_else(|| panic!("no {name} in: {line}")).parse().unwrap()
+}
+
+fn last_line(outcome: &Outcome) -> &str {
+    outcome.stdout.lines().last().unwrap_or_default()
+}
+
+// What it says of itself.
+
+#[test]
+fn every_command_helps() {
+    let cases: &[(&[&str], &[&str])] = &[
+        (&[], &["demo", "ric", "ran", "xapp", "decode", "bench", "--log", "Try `ferric demo` first"]),
+        (&["demo"], &["--seconds"]),
+        (&["ric"], &["--config", "--e2", "--xapp", "tcp://127.0.0.1:36421", "tcp://127.0.0.1:36423"]),
+        (&["ran"], &["--ric", "--nodes", "--ues", "--period-ms", "--seed", "--e2ap", "--kpm"]),
+        (&["xapp"], &["kpm", "ping"]),
+        (&["xapp", "kpm"], &["--ric", "--period-ms", "--measurement", "--cell", "--kpm", "--seconds", "--json"]),
+        (&["xapp", "ping"], &["--ric", "--period-ms", "--octets", "--seconds", "--json"]),
+        (&["decode"], &["--type", "--list", "HEX|FILE|-"]),
+        (&["bench"], &["e2"]),
+        (&["bench", "e2"], &["--json", "--repetitions", "--seconds"]),
+    ];
+    for (command, mentioned) in cases {
+        let outcome = run(&[command, &["--help"][..]].concat());
+        assert_eq!(outcome.code(), Some(0), "{command:?}");
+        for option in *mentioned {
+            assert!(outcome.stdout.contains(option), "{command:?} does not mention {option}:\n{}", outcome.stdout);
+        }
+    }
+}
+
+#[test]
+fn wrong_arguments_are_told_with_a_hint() {
+    let cases: &[(&[&str], &str)] = &[
+        (&[], "Usage: ferric"),
+        (&["rik"], "ric"),
+        (&["ran", "--node", "2"], "--nodes"),
+        (&["ric", "--e2", "127.0.0.1:36421"], "tcp://host:port"),
+        (&["ran", "--nodes", "0"], "1..=4096"),
+        (&["ran", "--e2ap", "2"], "2.03"),
+        (&["xapp"], "kpm"),
+        (&["xapp", "kpm", "--kpm", "9"], "3.00"),
+        (&["xapp", "ping", "--octets", "1"], "8..=1000000"),
+        (&["decode"], "HEX|FILE|-"),
+        (&["bench", "e2", "--repetitions", "0"], "1..=99"),
+        (&["demo", "--log", "loud"], "debug"),
+    ];
+    for (arguments, hint) in cases {
+        run(arguments).complains(2, &[hint]);
+    }
+}
+
+#[test]
+fn a_port_that_is_taken_is_named() {
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = format!("tcp://{}", taken.local_addr().unwrap());
+    for arguments in
+        [["--e2", &address, "--xapp", "tcp://127.0.0.1:0"], ["--e2", "tcp://127.0.0.1:0", "--xapp", &address]]
+    {
+        let outcome = run(&[&["ric"], &arguments[..]].concat());
+        outcome.complains(1, &[&address, "in use"]);
+        assert_eq!(outcome.stderr.matches("in use").count(), 1, "said once: {}", outcome.stderr);
+    }
+}
+
+#[test]
+fn configuration_files_that_cannot_be_used() {
+    run(&["ric", "--config", "/nowhere/ric.toml"]).complains(1, &["/nowhere/ric.toml", "No such file"]);
+    let file = File::new("typo.toml", b"max_node = 3\n");
+    run(&["ric", "--config", file.name()]).complains(1, &[file.name(), "unknown key `max_node`", "`max_nodes`"]);
+    let file = File::new("type.toml", b"xapp = 7\n");
+    run(&["ric", "--config", file.name()]).complains(1, &[file.name(), "line 1"]);
+    let file = File::new("value.toml", b"e2 = [\"http://127.0.0.1\"]\n");
+    run(&["ric", "--config", file.name()]).complains(1, &[file.name(), "e2: ", "tcp://host:port"]);
+}
+
+#[test]
+fn a_configuration_file_is_obeyed_and_options_go_before_it() {
+    let name = std::env::temp_dir().join(format!("ferric-cli-{}.socket", std::process::id()));
+    let file = File::new("good.toml", format!("e2 = [\"unix:{0}\"]\nxapp = \"unix:{0}\"\n", name.display()).as_bytes());
+    let mut ric = Program::start(&["ric", "--config", file.name(), "--xapp", "tcp://127.0.0.1:0"]);
+    assert_eq!(ric.line("e2="), format!("unix:{}", name.display()));
+    assert!(ric.line("xapp=").starts_with("tcp://127.0.0.1:"));
+    ric.stop();
+    assert!(!name.exists(), "the socket's file is removed");
+}
+
+// Programs that talk to each other.
+
+fn start_ric() -> (Program, String, String) {
+    let mut ric = Program::start(&["ric", "--e2", "tcp://127.0.0.1:0", "--xapp", "tcp://127.0.0.1:0"]);
+    let (e2, xapp) = (ric.line("e2="), ric.line("xapp="));
+    (ric, e2, xapp)
+}
+
+#[test]
+fn an_xapp_without_a_ric_says_so() {
+    let nobody = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+    for (address, why) in [(nobody, "refused"), (silent.local_addr().unwrap(), "did not answer")] {
+        let address = format!("tcp://{address}");
+        for app in ["kpm", "ping"] {
+            let begun = Instant::now();
+            let outcome = run(&["xapp", app, "--ric", &address, "--seconds", "60"]);
+            outcome.complains(1, &[&address, why, "`ferric ric`"]);
+            assert!(begun.elapsed() < Duration::from_secs(6), "{:?}", begun.elapsed());
+        }
+    }
+}
+
+#[test]
+fn a_ric_a_ran_and_xapps_as_processes() {
+    let (ric, e2, xapp) = start_ric();
+    let ran = Program::start(&["ran", "--ric", &e2, "--nodes", "2", "--ues", "3"]);
+    let mut kpm = Program::start(&["xapp", "kpm", "--ric", &xapp, "--period-ms", "100", "--json"]);
+    let mut ping = Program::start(&["xapp", "ping", "--ric", &xapp, "--period-ms", "20", "--seconds", "2"]);
+    for _ in 0..6 {
+        let report: serde_json::Value = serde_json::from_str(&format!("{{{}", kpm.line("{"))).unwrap();
+        assert!(report["node"].as_str().unwrap().starts_with("gnb-"), "{report}");
+        assert!(!report["values"].as_object().unwrap().is_empty(), "{report}");
+    }
+    ping.line("node=");
+    let ping = ping.end();
+    assert_eq!(ping.code(), Some(0), "{}", ping.stderr);
+    assert!(number(last_line(&ping), "pings") > 0 && number(last_line(&ping), "lost") <= 2, "{}", last_line(&ping));
+    let kpm = kpm.stop();
+    let summary = last_line(&kpm);
+    assert!(number(summary, "indications") >= 6 && number(summary, "lost") == 0, "{summary}");
+    assert!(number(summary, "p50_us") <= number(summary, "p99_us"));
+    ran.stop();
+    ric.stop();
+}
+
+#[test]
+fn a_ric_that_ends_is_told_by_its_xapp_and_outlived_by_its_ran() {
+    let (ric, e2, xapp) = start_ric();
+    let ran = Program::start(&["ran", "--ric", &e2]);
+    let mut kpm = Program::start(&["xapp", "kpm", "--ric", &xapp, "--period-ms", "100"]);
+    kpm.line("t=");
+    ric.stop();
+    let kpm = kpm.end();
+    kpm.complains(1, &["the RIC is gone"]);
+    assert!(number(last_line(&kpm), "indications") > 0, "what was measured is not lost");
+    ran.stop();
+}
+
+#[test]
+fn an_interrupt_ends_what_has_nobody_to_talk_to() {
+    let nobody = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let mut ran = Program::start(&["ran", "--ric", &format!("tcp://{nobody}")]);
+    ran.logs("cannot connect");
+    let (ric, _, xapp) = start_ric();
+    let mut kpm = Program::start(&["xapp", "kpm", "--ric", &xapp]);
+    kpm.logs("connected");
+    ran.stop();
+    kpm.stop();
+    ric.stop();
+}
+
+#[test]
+fn the_demo_ends_by_itself() {
+    let outcome = run(&["demo", "--seconds", "3"]);
+    assert_eq!(outcome.code(), Some(0), "{}", outcome.stderr);
+    let summary = last_line(&outcome);
+    assert!(summary.starts_with("indications="), "{summary}");
+    assert!(number(summary, "indications") > 0 && number(summary, "lost") == 0, "{summary}");
+    assert!(number(summary, "p50_us") <= number(summary, "p99_us"));
+}
+
+// Tools.
+
+#[test]
+fn decoding_digits_files_and_standard_input() {
+    let digits = vector("e2ap/v02.03/e2_setup_request.hex");
+    let octets: Vec<u8> =
+        (0..digits.len()).step_by(2).map(|at| u8::from_str_radix(&digits[at..at + 2], 16).unwrap()).collect();
+    let spread = digits.as_bytes().chunks(64).map(|line| String::from_utf8_lossy(line) + "\n").collect::<String>();
+    let (text, binary) = (File::new("setup.hex", spread.as_bytes()), File::new("setup.bin", &octets));
+    let expected = run(&["decode", &digits]);
+    assert_eq!(expected.code(), Some(0), "{}", expected.stderr);
+    let value: serde_json::Value = serde_json::from_str(&expected.stdout).unwrap();
+    assert_eq!(value["e2ap"], "2.03");
+    for outcome in [
+        run(&["decode", text.name()]),
+        run(&["decode", binary.name()]),
+        run(&["decode", &format!("0x{}", digits.to_uppercase())]),
+        run(&["decode", "--type", "e2ap-v02.03", &digits]),
+        run_with(&["decode", "-"], spread.as_bytes()),
+        run_with(&["decode", "-"], &octets),
+    ] {
+        assert_eq!((outcome.code(), outcome.stdout), (Some(0), expected.stdout.clone()), "{}", outcome.stderr);
+    }
+    let action = vector("kpm/v02.01-action-format1-1.hex");
+    let outcome = run(&["decode", "--type", "kpm-v02.01:E2SM-KPM-ActionDefinition", &action]);
+    assert_eq!(outcome.code(), Some(0), "{}", outcome.stderr);
+    serde_json::from_str::<serde_json::Value>(&outcome.stdout).unwrap();
+}
+
+#[test]
+fn every_listed_type_is_known() {
+    let outcome = run(&["decode", "--list"]);
+    assert_eq!(outcome.code(), Some(0));
+    let types: Vec<&str> = outcome.stdout.lines().collect();
+    assert!(types.contains(&"e2ap-v03.01") && types.contains(&"kpm-v03.00:E2SM-KPM-IndicationMessage"), "{types:?}");
+    for ty in types {
+        let outcome = run(&["decode", "--type", ty, "ff"]);
+        assert!(!outcome.stderr.contains("no type"), "{ty}: {}", outcome.stderr);
+    }
+}
+
+#[test]
+fn what_cannot_be_decoded_says_where_and_why() {
+    // a setup request that is cut off, one whose IE 3 is no global E2 node id, and one that goes on after its end
+    let digits = vector("e2ap/v02.03/e2_setup_request-minimal.hex");
+    run(&["decode", &digits[..40]]).complains(1, &["not E2AP v2.03", "bit 32"]);
+    let bad_ie = "0001000f00000200310002000500030002ffff";
+    run(&["decode", bad_ie]).complains(1, &["not E2AP v2.03", "IE 3 (global_e2_node_id)", "bit 1"]);
+    run(&["decode", &(digits.clone() + "00")]).complains(1, &[&format!("bit {}", digits.len() * 4)]);
+    run(&["decode", ""]).complains(1, &["hexadecimal"]);
+    run_with(&["decode", "-"], b"").complains(1, &["empty"]);
+    run(&["decode", "abc"]).complains(1, &["`abc`", "even number of hexadecimal digits"]);
+    run(&["decode", "nothing.bin"]).complains(1, &["`nothing.bin`", "neither a file"]);
+    run(&["decode", "--type", "kpm:Foo", "00"]).complains(1, &["`kpm:Foo`", "--list"]);
+    run(&["decode", "--type", "e2ap-v9.99", "00"]).complains(1, &["3.01"]);
+    let short = run(&["decode", "--type", "kpm-v03.00:E2SM-KPM-IndicationMessage", "0f"]);
+    short.complains(1, &["E2SM-KPM-IndicationMessage", "bit "]);
+}
+
+#[test]
+fn a_reader_that_goes_is_no_failure() {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_ferric"))
+        .args(["decode", &vector("e2ap/v02.03/e2_setup_request.hex")])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    drop(child.stdout.take());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(String::from_utf8_lossy(&output.stderr), "");
+    assert_eq!(output.status.code(), Some(0));
+}
+
+#[test]
+fn the_benchmark_tells_what_its_readers_rely_on() {
+    let outcome = run(&["bench", "e2", "--json", "--repetitions", "1", "--seconds", "0.2"]);
+    assert_eq!(outcome.code(), Some(0), "{}", outcome.stderr);
+    let report: serde_json::Value = serde_json::from_str(&outcome.stdout).unwrap();
+    for key in ["peek_1500_ns", "decode_1500_ns", "encode_1500_ns", "kpm_f3_32x8_decode_ns"] {
+        assert!(report["codec"][key].as_f64().unwrap() > 0.0, "{key}");
+    }
+    assert!(report["codec"]["decode_allocs"].is_u64());
+    let rows = report["relay"].as_array().unwrap();
+    assert_eq!(rows.iter().map(|row| row["nodes"].as_u64().unwrap()).collect::<Vec<_>>(), [1, 2, 4]);
+    for row in rows {
+        assert!(row["indications"].as_u64().unwrap() > 0);
+        assert_eq!(row["payload_bytes"], 4285);
+        for key in ["ric_cpu_us", "mover_cpu_us", "ratio", "p50_us", "p99_us", "mover_p50_us", "mover_p99_us"] {
+            assert!(row[key].as_f64().unwrap() > 0.0, "{key}");
+        }
+    }
+    assert_eq!(report["idle"]["nodes"], 1000);
+    assert!(report["idle"]["rss_bytes"].as_u64().unwrap() > 0);
+    for key in ["cpu", "cores", "kernel"] {
+        assert!(!report["host"][key].is_null(), "{key}");
+    }
+}
