@@ -11,9 +11,12 @@
 //! functions are crate `functions`'.
 
 #![forbid(unsafe_code)]
+// without any of them there is nothing, but what the three share
+#![cfg_attr(not(any(feature = "agent", feature = "server", feature = "xapp")), allow(dead_code))]
 
 #[cfg(feature = "agent")]
 pub mod agent;
+#[cfg(any(feature = "agent", feature = "server"))]
 mod clock;
 mod error;
 #[cfg(any(feature = "agent", feature = "server"))]

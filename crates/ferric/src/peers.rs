@@ -11,6 +11,7 @@ const KIND_SHIFT: u32 = 60;
 const GENERATIONS: u64 = (1 << (KIND_SHIFT - PLACE_BITS)) - 1;
 
 /// The kind of thing that a token is of.
+#[cfg(feature = "server")]
 pub(crate) fn kind(token: u64) -> u64 {
     token >> KIND_SHIFT
 }
