@@ -9,6 +9,7 @@ use syn::{Attribute, Expr, ExprRange, LitInt, RangeLimits, Type};
 pub struct Attributes {
     pub extensible: bool,
     pub choice: bool,
+    pub hot: bool,
     pub addition: bool,
     pub mandatory: bool,
     pub group: Option<u32>,
@@ -27,6 +28,7 @@ pub fn of(attributes: &[Attribute]) -> syn::Result<Attributes> {
             match name.as_str() {
                 "extensible" => out.extensible = true,
                 "choice" => out.choice = true,
+                "hot" => out.hot = true,
                 "addition" => out.addition = true,
                 "mandatory" => out.mandatory = true,
                 "group" => {
@@ -40,7 +42,7 @@ pub fn of(attributes: &[Attribute]) -> syn::Result<Attributes> {
                 "default" => out.default = Some(meta.value()?.parse()?),
                 _ => {
                     return Err(meta.error(
-                        "known are extensible, choice, addition, mandatory, group, since, until, range, size, default",
+                        "known are extensible, choice, hot, addition, mandatory, group, since, until, range, size, default",
                     ));
                 }
             }

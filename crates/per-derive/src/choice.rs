@@ -15,14 +15,14 @@ struct Alternative<'a> {
 
 impl Alternative<'_> {
     /// Reads the payload and wraps it.
-    fn read(&self, name: &str) -> syn::Result<TokenStream> {
+    fn read(&self, choice: &syn::Ident) -> syn::Result<TokenStream> {
         let ident = self.ident;
         let Some(ty) = &self.ty else {
-            return Ok(quote!(Ok(Self::#ident)));
+            return Ok(quote!(Ok(#choice::#ident)));
         };
         let read = self.own.read(ty, &quote!(None))?;
-        let at = format!("{name}.{}", plain(ident));
-        Ok(quote!(match #read { Ok(value) => Ok(Self::#ident(value)), Err(error) => Err(error.within(#at)) }))
+        let at = format!("{}.{}", plain(choice), plain(ident));
+        Ok(quote!(match #read { Ok(value) => Ok(#choice::#ident(value)), Err(error) => Err(error.within(#at)) }))
     }
 
     fn pattern(&self) -> TokenStream {
@@ -67,20 +67,30 @@ pub fn expand(input: &DeriveInput, attributes: &Attributes, data: &DataEnum) -> 
     let gates = |all: &[Alternative<'_>]| all.iter().map(|a| a.own.gate(&revision)).collect::<Vec<_>>();
     let (root_gates, addition_gates) = (gates(&root), gates(&additions));
     let root_count = count(&root_gates, &quote!(i64));
-    let reads = root.iter().map(|a| a.read(&name)).collect::<syn::Result<Vec<_>>>()?;
+    let reads = root.iter().map(|a| a.read(out.name)).collect::<syn::Result<Vec<_>>>()?;
     let root_pick = pick(&root_gates, &reads);
     let reads = additions.iter().map(|a| {
-        let read = a.read(&name)?;
+        let read = a.read(out.name)?;
         Ok(quote!(reader.open_type(|reader| { let _ = &reader; #read })))
     });
     let addition_pick = pick(&addition_gates, &reads.collect::<syn::Result<Vec<_>>>()?);
+    let decoded = &out.decoded;
     let decode_extension = attributes.extensible.then(|| {
         quote! {
-            if reader.bit()? {
+            // seldom, and of no use where the rest is read
+            #[cold]
+            fn addition<'per, S: ::per::Store<'per>>(
+                reader: &mut ::per::Reader<'per, S>,
+            ) -> ::core::result::Result<#decoded, ::per::Error> {
+                let revision = reader.revision();
+                let _ = revision;
                 let at = reader.position();
                 let index = reader.normally_small()?;
                 #addition_pick
-                return Err(::per::Error { kind: ::per::ErrorKind::UnknownExtension, bit: at, at: #name });
+                Err(::per::Error { kind: ::per::ErrorKind::UnknownExtension, bit: at, at: #name })
+            }
+            if reader.bit()? {
+                return addition(reader);
             }
         }
     });

@@ -29,6 +29,8 @@ use syn::{Data, DeriveInput, Fields};
 /// component (its type is then an `Option`, or it has a default), with `mandatory` where it is not OPTIONAL in them.
 /// What the revision lacks is not looked for when reading, and is an error when writing.
 ///
+/// On a type of which one message holds hundreds, `hot`: its reading becomes part of what reads it.
+///
 /// On variants: `addition`; `since` and `until`; `range` and `size` for the payload. A fieldless enum that is a CHOICE
 /// of NULLs says `#[per(choice)]`. The alternatives stand in the order of their tags, which under automatic tagging is
 /// the order of the ASN.1 text.
@@ -66,18 +68,27 @@ struct Impl<'i> {
     decoded: TokenStream,
     any: TokenStream,
     owned: TokenStream,
+    /// Whether its reading is to be part of what reads it.
+    hot: bool,
 }
 
 impl<'i> Impl<'i> {
     fn of(input: &'i DeriveInput) -> syn::Result<Self> {
         let name = &input.ident;
+        let hot = attributes::of(&input.attrs)?.hot;
         let generics = &input.generics;
         if generics.type_params().next().is_some() || generics.const_params().next().is_some() {
             return Err(syn::Error::new_spanned(generics, "only a lifetime can be a parameter"));
         }
         match generics.lifetimes().count() {
-            0 => Ok(Impl { name, decoded: quote!(#name), any: quote!(#name), owned: quote!(#name) }),
-            1 => Ok(Impl { name, decoded: quote!(#name<'per>), any: quote!(#name<'_>), owned: quote!(#name<'static>) }),
+            0 => Ok(Impl { name, decoded: quote!(#name), any: quote!(#name), owned: quote!(#name), hot }),
+            1 => Ok(Impl {
+                name,
+                decoded: quote!(#name<'per>),
+                any: quote!(#name<'_>),
+                owned: quote!(#name<'static>),
+                hot,
+            }),
             _ => Err(syn::Error::new_spanned(generics, "at most one lifetime, that of the input")),
         }
     }
@@ -117,10 +128,11 @@ impl<'i> Impl<'i> {
 
     fn decode(&self, body: &TokenStream) -> TokenStream {
         let decoded = &self.decoded;
+        let inline = if self.hot { quote!(#[inline(always)]) } else { quote!(#[inline]) };
         quote! {
             #[automatically_derived]
             impl<'per, S: ::per::Store<'per>> ::per::Decode<'per, S> for #decoded {
-                #[inline]
+                #inline
                 fn decode_after(
                     reader: &mut ::per::Reader<'per, S>,
                     before: ::core::option::Option<&Self>,

@@ -193,18 +193,35 @@ impl<'a, S: Store<'a>> Reader<'a, S> {
     /// greatest count needs, then the octets.
     #[inline(always)]
     fn wide_offset(&mut self, range: u64) -> Result<u64, Error> {
-        let at = self.pos;
         let most = 8 - range.leading_zeros() / 8;
-        let count = self.bits(32 - (most - 1).leading_zeros())? as u32 + 1;
+        let width = 32 - (most - 1).leading_zeros();
+        // Well before the end everything can be read at once: the count from two octets, the number from eight.
+        let (byte, start) = (self.pos >> 3, (self.pos + width as usize).div_ceil(8));
+        if self.end - self.pos >= 80
+            && let Some(two) = self.bytes.get(byte..byte + 2)
+            && let Some(eight) = self.bytes.get(start..start + 8)
+        {
+            let window = u32::from(two[0]) << 8 | u32::from(two[1]);
+            let count = (window >> (16 - (self.pos & 7) as u32 - width) & ((1 << width) - 1)) + 1;
+            if count <= most {
+                self.pos = (start + count as usize) * 8;
+                let mut octets = [0; 8];
+                octets.copy_from_slice(eight);
+                return Ok(u64::from_be_bytes(octets) >> (64 - count * 8));
+            }
+        }
+        self.wide_offset_near_the_end(most, width)
+    }
+
+    #[cold]
+    fn wide_offset_near_the_end(&mut self, most: u32, width: u32) -> Result<u64, Error> {
+        let at = self.pos;
+        let count = self.bits(width)? as u32 + 1;
         if count > most {
             return Err(Error::new(ErrorKind::OutOfRange, at));
         }
-        let start = self.pos.div_ceil(8);
         let octets = self.octets(count as usize)?;
-        Ok(match self.bytes.get(start..).and_then(|rest| rest.first_chunk()) {
-            Some(eight) => u64::from_be_bytes(*eight) >> (64 - count * 8),
-            None => octets.iter().fold(0, |number, octet| number << 8 | u64::from(*octet)),
-        })
+        Ok(octets.iter().fold(0, |number, octet| number << 8 | u64::from(*octet)))
     }
 
     /// A whole number of at least `lo` (X.691 11.7).

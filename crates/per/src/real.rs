@@ -51,6 +51,8 @@ impl fmt::Debug for Real<'_> {
 }
 
 impl<'a, S: Store<'a>> Decode<'a, S> for Real<'a> {
+    // kept out of what reads it, which mostly reads whole numbers
+    #[inline(never)]
     fn decode_after(reader: &mut Reader<'a, S>, _: Option<&Self>) -> Result<Self, Error> {
         let at = reader.position();
         match reader.length()? {

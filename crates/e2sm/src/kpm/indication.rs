@@ -143,7 +143,7 @@ pub enum IndicationMessageFormats<'a> {
 
 /// E2SM-KPM-IndicationMessage-Format1: values of the node, a cell or one UE.
 #[derive(Clone, Debug, PartialEq, Per)]
-#[per(extensible)]
+#[per(extensible, hot)]
 pub struct IndicationMessageFormat1<'a> {
     /// A record for each granularity period.
     #[per(size = 1..=65535)]
@@ -197,7 +197,7 @@ pub struct IndicationMessageFormat3<'a> {
 
 /// UEMeasurementReportItem: the values of one UE.
 #[derive(Clone, Debug, PartialEq, Per)]
-#[per(extensible)]
+#[per(extensible, hot)]
 pub struct UeMeasurementReportItem<'a> {
     /// Which UE.
     pub ue_id: UeId<'a>,

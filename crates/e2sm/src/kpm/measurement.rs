@@ -36,7 +36,7 @@ pub struct MeasurementTypeId(pub u32);
 
 /// MeasurementType: which measurement.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Per)]
-#[per(extensible)]
+#[per(extensible, hot)]
 pub enum MeasurementType<'a> {
     /// By its name.
     MeasName(MeasurementTypeName<'a>),
@@ -51,7 +51,7 @@ pub struct GranularityPeriod(pub u32);
 
 /// MeasurementInfoItem: a measurement and its labels.
 #[derive(Clone, Debug, PartialEq, Per)]
-#[per(extensible)]
+#[per(extensible, hot)]
 pub struct MeasurementInfoItem<'a> {
     /// Which measurement.
     pub meas_type: MeasurementType<'a>,
@@ -64,7 +64,7 @@ pub struct MeasurementInfoItem<'a> {
 
 /// MeasurementDataItem: the values of one granularity period.
 #[derive(Clone, Debug, PartialEq, Per)]
-#[per(extensible)]
+#[per(extensible, hot)]
 pub struct MeasurementDataItem<'a> {
     /// The values, in the order of the measurements and of their labels.
     #[per(size = 1..=2_147_483_647)]
@@ -75,7 +75,7 @@ pub struct MeasurementDataItem<'a> {
 
 /// MeasurementRecordItem: a value.
 #[derive(Clone, Debug, PartialEq, Per)]
-#[per(extensible)]
+#[per(extensible, hot)]
 pub enum MeasurementRecordItem<'a> {
     /// A whole number.
     Integer(u32),
