@@ -60,6 +60,15 @@ impl<'a, T> From<List<'a, T>> for Items<'a, T> {
     }
 }
 
+impl<T> Items<'_, T> {
+    /// The same items with another criticality in their containers than E2AP's tables have, for a peer that wants it.
+    #[must_use]
+    pub fn marked(mut self, criticality: Criticality) -> Self {
+        self.criticality = Some(criticality);
+        self
+    }
+}
+
 impl<T: PartialEq> PartialEq for Items<'_, T> {
     fn eq(&self, other: &Self) -> bool {
         self.list == other.list
