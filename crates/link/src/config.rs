@@ -40,7 +40,8 @@ pub struct Config {
     /// SCTP streams to ask for, in each direction. PDUs for streams that the peer did not agree to are folded onto those
     /// that it did (modulo). Default: 8.
     pub sctp_streams: u16,
-    /// SCTP payload protocol identifier of sent PDUs. Any is accepted from the peer. Default: [`Ppid::E2_CP`].
+    /// SCTP payload protocol identifier of sent PDUs. Any is accepted from the peer; on an accepted association the peer's
+    /// own takes this one's place as soon as it has sent one of E2's three. Default: [`Ppid::E2_CP`].
     pub sctp_ppid: Ppid,
 }
 

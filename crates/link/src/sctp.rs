@@ -53,7 +53,10 @@ pub(crate) struct SctpLink {
     /// The beginning of a message that has not arrived whole.
     carry: Carry,
     max_pdu_octets: usize,
+    /// What is sent.
     ppid: Ppid,
+    /// Whether `ppid` is to be the peer's, once it has sent one.
+    mirrors_ppid: bool,
     /// Streams that the peer agreed to receive on.
     streams: u16,
 }
@@ -146,6 +149,7 @@ impl SctpLink {
             carry: Carry::default(),
             max_pdu_octets: config.max_pdu_octets,
             ppid: config.sctp_ppid,
+            mirrors_ppid: false,
             streams: 1,
         }
     }
@@ -162,6 +166,7 @@ impl SctpLink {
     /// Takes over an accepted socket.
     pub(crate) fn accepted(socket: OwnedFd, config: &Config) -> io::Result<Self> {
         let mut link = SctpLink::new(socket, config);
+        link.mirrors_ppid = true;
         link.streams = link.agreed_streams()?;
         Ok(link)
     }
@@ -215,7 +220,7 @@ impl SctpLink {
         let mut spent_octets = 0;
         loop {
             let room = (budget_octets - spent_octets).div_ceil(SLOT_OCTETS).clamp(1, BATCH);
-            let mut slots = [Slot::default(); BATCH];
+            let mut slots = [Slot::EMPTY; BATCH];
             let count = match receive_batch(self.socket.as_fd(), buffer, &mut slots[..room]) {
                 Ok(count) => count,
                 Err(Errno::INTR) => continue,
@@ -238,6 +243,9 @@ impl SctpLink {
                         0 => Error::Closed,
                         received_octets => Error::ClosedMidPdu { received_octets },
                     });
+                }
+                if self.mirrors_ppid && [Ppid::E2_CP, Ppid::E2_UP, Ppid::E2_DU].contains(&slot.ppid) {
+                    self.ppid = slot.ppid;
                 }
                 received.octets += bytes.len();
                 let pdu_octets = self.carry.bytes.len() + bytes.len();
@@ -412,11 +420,16 @@ fn get_option(socket: &OwnedFd, option: i32, value: &mut [u8]) -> io::Result<usi
 struct Control([u8; 64]);
 
 /// One received message, or a piece of one, or a notification.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy)]
 struct Slot {
     octets: usize,
     flags: i32,
     stream: StreamId,
+    ppid: Ppid,
+}
+
+impl Slot {
+    const EMPTY: Slot = Slot { octets: 0, flags: 0, stream: StreamId(0), ppid: Ppid(0) };
 }
 
 /// Receives up to `slots.len()` messages without waiting; the n-th lies in the n-th [`SLOT_OCTETS`] of `buffer`.
@@ -448,25 +461,24 @@ fn receive_batch(socket: BorrowedFd<'_>, buffer: &mut [u8], slots: &mut [Slot]) 
     let Ok(received) = usize::try_from(received) else { return Err(last_errno()) };
     for ((slot, header), control) in slots.iter_mut().zip(&headers[..received]).zip(&controls) {
         let control_octets = header.msg_hdr.msg_controllen.min(control.0.len());
-        *slot = Slot {
-            octets: (header.msg_len as usize).min(SLOT_OCTETS),
-            flags: header.msg_hdr.msg_flags,
-            stream: stream_of(&control.0[..control_octets]).unwrap_or_default(),
-        };
+        let (stream, ppid) = receive_info(&control.0[..control_octets]).unwrap_or((StreamId(0), Ppid(0)));
+        *slot =
+            Slot { octets: (header.msg_len as usize).min(SLOT_OCTETS), flags: header.msg_hdr.msg_flags, stream, ppid };
     }
     Ok(received)
 }
 
-/// The stream that a received message's control messages tell.
-fn stream_of(mut control: &[u8]) -> Option<StreamId> {
+/// The stream and payload protocol identifier that a received message's control messages tell.
+fn receive_info(mut control: &[u8]) -> Option<(StreamId, Ppid)> {
     loop {
         let (length, rest) = control.split_first_chunk()?;
         let length = usize::from_ne_bytes(*length);
         let (level, rest) = rest.split_first_chunk()?;
         let (kind, data) = rest.split_first_chunk()?;
         if (i32::from_ne_bytes(*level), i32::from_ne_bytes(*kind)) == (libc::IPPROTO_SCTP, SCTP_RCVINFO) {
-            // struct sctp_rcvinfo begins with the stream.
-            return Some(StreamId(u16::from_ne_bytes(*data.first_chunk()?)));
+            // struct sctp_rcvinfo: stream, sequence number, flags, padding, and the identifier as the peer sent it.
+            let ppid = data.get(8..)?.first_chunk()?;
+            return Some((StreamId(u16::from_ne_bytes(*data.first_chunk()?)), Ppid(u32::from_be_bytes(*ppid))));
         }
         control = control.get(length.max(CONTROL_HEADER_OCTETS).next_multiple_of(size_of::<usize>())..)?;
     }
@@ -554,15 +566,16 @@ mod tests {
     }
 
     #[test]
-    fn the_stream_is_found_behind_other_control_messages() {
+    fn stream_and_ppid_are_found_behind_other_control_messages() {
         let mut control = [0; 64];
         let first = put_send_info(&mut control, StreamId(3), Ppid::E2_CP);
-        assert_eq!(stream_of(&control[..first]), None);
+        assert_eq!(receive_info(&control[..first]), None);
         let mut second = [0; 64];
         let octets = put_send_info(&mut second, StreamId(5), Ppid::E2_CP);
         second[CONTROL_HEADER_OCTETS - 4..CONTROL_HEADER_OCTETS].copy_from_slice(&SCTP_RCVINFO.to_ne_bytes());
+        second[CONTROL_HEADER_OCTETS + 8..CONTROL_HEADER_OCTETS + 12].copy_from_slice(&72_u32.to_be_bytes());
         let both = [&control[..first], &second[..octets]].concat();
-        assert_eq!(stream_of(&both), Some(StreamId(5)));
-        assert_eq!(stream_of(&[0; 64]), None);
+        assert_eq!(receive_info(&both), Some((StreamId(5), Ppid::E2_DU)));
+        assert_eq!(receive_info(&[0; 64]), None);
     }
 }

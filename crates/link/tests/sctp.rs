@@ -121,6 +121,47 @@ fn stream_and_payload_protocol_are_on_the_wire_as_e2_wants_them() {
     }
 }
 
+#[test]
+fn an_accepted_link_answers_with_the_payload_protocol_of_its_peer() {
+    if !has_sctp() {
+        return;
+    }
+    let any = Address::Sctp { hosts: vec!["127.0.0.1".into()], port: 0 };
+    let mut listener = Listener::bind(&any, &Config::default()).unwrap();
+    let Address::Sctp { port, .. } = listener.local_address() else { panic!("an SCTP listener") };
+    let to = format!("127.0.0.1:{port}").parse::<std::net::SocketAddr>().unwrap();
+    // Of a peer whose identifier isn't E2's, nothing is taken over.
+    for (sent, answered) in [(72_u32, [0, 0, 0, 72]), (71, [0, 0, 0, 71]), (0, [0, 0, 0, 70]), (60, [0, 0, 0, 70])] {
+        let peer =
+            socket2::Socket::new(socket2::Domain::IPV4, socket2::Type::STREAM, Some(socket2::Protocol::SCTP)).unwrap();
+        set_receive_info(&peer);
+        set_default_ppid(&peer, sent);
+        peer.connect(&to.into()).unwrap();
+        wait_readable(&listener);
+        let mut link = listener.accept().unwrap().unwrap();
+        peer.send(b"setup").unwrap();
+        wait_readable(&link);
+        let mut got = Vec::new();
+        while got.is_empty() {
+            link.receive(&mut Scratch::new(), 1000, &mut |_, pdu: &[u8]| got.extend_from_slice(pdu)).unwrap();
+        }
+        link.send(StreamId(0), &[b"answer"], Class::Keep).unwrap();
+        link.flush().unwrap();
+        assert_eq!(receive_raw(&peer), (b"answer".to_vec(), 0, answered), "sent {sent}");
+    }
+}
+
+#[allow(unsafe_code, reason = "SCTP's options have no safe binding")]
+fn set_default_ppid(socket: &socket2::Socket, ppid: u32) {
+    use std::os::fd::AsRawFd;
+    // struct sctp_sndinfo: stream, flags, identifier, context, association.
+    let mut info = [0_u8; 16];
+    info[4..8].copy_from_slice(&ppid.to_be_bytes());
+    // SAFETY: the kernel reads the sixteen octets of `info`.
+    let result = unsafe { libc::setsockopt(socket.as_raw_fd(), libc::IPPROTO_SCTP, 34, info.as_ptr().cast(), 16) };
+    assert_eq!(result, 0, "SCTP_DEFAULT_SNDINFO");
+}
+
 #[allow(unsafe_code, reason = "SCTP's options have no safe binding")]
 fn set_receive_info(socket: &socket2::Socket) {
     use std::os::fd::AsRawFd;

@@ -27,7 +27,7 @@ use std::time::Duration;
 
 use e2::{Agent, AgentConfig, AgentEvent, AssocId, CloseReason, Time};
 use e2ap::{GlobalE2NodeId, RanFunctionId, Version};
-use link::{Address, Events, Link, Poll, Scratch};
+use link::{Address, Events, Link, Poll, Ppid, Scratch};
 use tracing::{debug, info, warn};
 
 use crate::clock::{self, Clock};
@@ -46,7 +46,8 @@ pub struct AgentLoopConfig {
     pub retry_first: Duration,
     /// The longest pause. Default: 30 s.
     pub retry_last: Duration,
-    /// The links' bounds.
+    /// The links' bounds. `sctp_ppid` follows the node's type instead: [`Ppid::E2_DU`] of a DU, [`Ppid::E2_UP`]
+    /// of a CU-UP, [`Ppid::E2_CP`] of all others.
     pub link: link::Config,
 }
 
@@ -232,6 +233,7 @@ impl AgentLoop {
 
     fn connect(&mut self, now: Time, owner: usize) {
         let member = &mut self.members[owner];
+        self.config.link.sctp_ppid = ppid_of(member.machine.node_id());
         let linked = Link::connect(&member.address, &self.config.link);
         let established = linked.as_ref().is_ok_and(|link| link.state() == link::State::Established);
         let assoc = linked
@@ -377,6 +379,21 @@ fn find(functions: &mut [Box<dyn RanFunction>], id: RanFunctionId) -> Option<&mu
     functions.iter_mut().find(|function| function.id() == id)
 }
 
+/// The SCTP payload protocol identifier by the node's type.
+fn ppid_of(node: GlobalE2NodeId) -> Ppid {
+    let (is_du, is_cu_up) = match node {
+        GlobalE2NodeId::Gnb(id) => (id.gnb_du_id.is_some(), id.gnb_cu_up_id.is_some()),
+        GlobalE2NodeId::EnGnb(id) => (id.en_gnb_du_id.is_some(), id.en_gnb_cu_up_id.is_some()),
+        GlobalE2NodeId::NgEnb(id) => (id.ng_enb_du_id.is_some(), false),
+        GlobalE2NodeId::Enb(_) => (false, false),
+    };
+    match (is_du, is_cu_up) {
+        (true, _) => Ppid::E2_DU,
+        (_, true) => Ppid::E2_UP,
+        _ => Ppid::E2_CP,
+    }
+}
+
 impl Member {
     fn deadline(&self) -> Option<Time> {
         let reports = self.functions.iter().filter_map(|f| f.next_report()).min().filter(|_| self.assoc.is_some());
@@ -384,5 +401,24 @@ impl Member {
             (Some(a), Some(b)) => Some(a.min(b)),
             (a, b) => a.or(b),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use e2ap::{GnbCuUpId, GnbDuId, GnbId, PlmnIdentity};
+
+    use super::*;
+
+    #[test]
+    fn the_payload_protocol_follows_the_node_type() {
+        let whole = GlobalE2NodeId::gnb(PlmnIdentity([0x00, 0xf1, 0x10]), GnbId::new(7, 22));
+        assert_eq!(ppid_of(whole), Ppid::E2_CP);
+        let GlobalE2NodeId::Gnb(mut id) = whole else { panic!("a gNB") };
+        id.gnb_cu_up_id = Some(GnbCuUpId(1));
+        assert_eq!(ppid_of(GlobalE2NodeId::Gnb(id)), Ppid::E2_UP);
+        id.gnb_cu_up_id = None;
+        id.gnb_du_id = Some(GnbDuId(1));
+        assert_eq!(ppid_of(GlobalE2NodeId::Gnb(id)), Ppid::E2_DU);
     }
 }
