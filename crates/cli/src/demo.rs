@@ -9,8 +9,9 @@ use ferric::link::Address;
 
 use crate::xapp::kpm;
 
-/// Show it all in one: a RIC, an emulated gNB with 32 UEs, and an xApp that reads its KPIs. On free ports of this
-/// host; needs no rights and no other program.
+/// Show a RIC, an emulated gNB with 32 UEs and an xApp that reads its KPIs, all in one.
+///
+/// On free ports of this host; needs no rights and no other program. What is shown is what `ferric xapp kpm` shows.
 #[derive(clap::Args)]
 pub struct Args {
     /// End after that many seconds; else at Ctrl-C.

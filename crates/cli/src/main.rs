@@ -50,19 +50,14 @@ enum Log {
     Trace,
 }
 
+/// What each does, its arguments say: a comment here would hide theirs from `--help`.
 #[derive(Subcommand)]
 enum Command {
-    /// Show a RIC, a base station with 32 UEs and an xApp that reads its KPIs, all in one.
     Demo(demo::Args),
-    /// Run a near-RT RIC.
     Ric(ric::Args),
-    /// Run emulated E2 nodes.
     Ran(ran::Args),
-    /// Run a built-in xApp.
     Xapp(xapp::Args),
-    /// Turn E2AP or E2SM bytes into JSON.
     Decode(decode::Args),
-    /// Measure.
     Bench(bench::Args),
 }
 

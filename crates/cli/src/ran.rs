@@ -5,7 +5,9 @@ use ferric::link::Address;
 
 use crate::signals;
 
-/// Run emulated E2 nodes, until Ctrl-C: base stations whose load, CQI, PRB use and throughput move together.
+/// Run emulated E2 nodes.
+///
+/// Base stations whose load, CQI, PRB use and throughput move together, until Ctrl-C.
 #[derive(clap::Args)]
 pub struct Args {
     /// The RIC to connect to; several times for several RICs. [default: tcp://127.0.0.1:36421]
@@ -23,7 +25,7 @@ pub struct Args {
     /// Seed of all chance: the same seed, the same RAN.
     #[arg(long, value_name = "S", default_value_t = 1)]
     seed: u64,
-    /// The version of E2AP that the nodes speak: 1.01, 2.03 or 3.01.
+    /// The version of E2AP that the nodes speak: 1.00 (without OIDs, so that no xApp recognizes KPM), 1.01, 2.03 or 3.01.
     #[arg(long, value_name = "VERSION", default_value = "2.03")]
     e2ap: e2ap::Version,
     /// The revision of KPM that the nodes speak: 2.01, 2.03, 3.00 or 4.00.

@@ -9,13 +9,15 @@ use tracing::info;
 
 use crate::signals;
 
-/// Run a near-RT RIC: E2 nodes on one side, xApps on the other, until Ctrl-C.
+/// Run a near-RT RIC.
+///
+/// E2 nodes on one side, xApps on the other, until Ctrl-C. First prints where it listens: `e2=URL` and `xapp=URL`.
 #[derive(clap::Args)]
 pub struct Args {
-    /// A configuration file in TOML. Options given here go before it.
+    /// A configuration file in TOML; options given here override it.
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// Where to await E2 nodes: tcp://HOST:PORT, sctp://HOST:PORT, unix:PATH. May be given several times.
+    /// Where to await E2 nodes: tcp://HOST:PORT, sctp://HOST:PORT, unix:PATH; several times for several.
     /// [default: tcp://127.0.0.1:36421]
     #[arg(long, value_name = "URL")]
     e2: Vec<Address>,

@@ -13,9 +13,7 @@ pub struct Args {
 
 #[derive(clap::Subcommand)]
 enum Which {
-    /// Read the KPIs of every UE of every node.
     Kpm(kpm::Args),
-    /// Measure the time from a control to the indication that answers it.
     Ping(ping::Args),
 }
 
