@@ -4,16 +4,17 @@
 
 # A RIC, a base station with 32 UEs and an xApp, all in one. DEMO_SECONDS=10 ends it by itself.
 demo:
-	cargo run --release --quiet -p ferric-cli -- demo $(if $(DEMO_SECONDS),--seconds $(DEMO_SECONDS))
+	cargo run --release -p ferric-cli -- demo $(if $(DEMO_SECONDS),--seconds $(DEMO_SECONDS))
 
-# Everything that must hold: format, lints, tests, SCTP on a real kernel, a minute of fuzzing.
+# Everything that must hold: format, lints, tests, SCTP on a real kernel, a minute of fuzzing (FUZZ_SECONDS=600: ten).
 test:
 	./scripts/test
 
 # The figures of the README.
 bench:
-	cargo run --release --quiet -p ferric-cli -- bench e2
+	cargo run --release -p ferric-cli -- bench e2
 
+# The manual: target/doc/ferric/index.html.
 docs:
 	cargo doc --workspace --no-deps
 
