@@ -1,6 +1,6 @@
 //! A controller with an internal app: it asks every node's KPM function how busy its cell is, and counts the answers.
 //!
-//! `cargo run -p ferric-examples --bin iapp`, then `ferric ran`
+//! `cargo run -p ferric-examples --bin iapp`, which is a RIC of its own, then `ferric ran`
 
 use std::collections::BTreeMap;
 

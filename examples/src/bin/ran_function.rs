@@ -1,6 +1,6 @@
 //! A RAN function of one's own: a thermometer that reports as often as a subscription asks, on a gNB's agent.
 //!
-//! `cargo run -p ferric-examples --bin ran_function -- tcp://127.0.0.1:36421`
+//! `cargo run -p ferric-examples --bin ran_function -- tcp://127.0.0.1:36421`, with `ferric ric` running, whose log tells of it
 
 use std::time::Duration;
 
