@@ -38,7 +38,7 @@ fn drain(controller: &mut Controller, host: &mut XappHost) {
         out.clear();
     }
     let mut client = XappClient::new();
-    while host.poll_transmit(&mut out).is_some() {
+    while host.poll_transmit(&mut out).or_else(|| host.poll_news(controller, &mut out, |_| true)).is_some() {
         client.handle_pdu(&out).expect("what is sent can be read");
         out.clear();
     }

@@ -175,7 +175,9 @@ impl Ric {
             self.said += out.len();
             out.clear();
         }
-        while let Some(assoc) = self.host.poll_transmit(&mut out) {
+        while let Some(assoc) =
+            self.host.poll_transmit(&mut out).or_else(|| self.host.poll_news(&self.controller, &mut out, |_| true))
+        {
             let message = Message::decode(&out).expect("what is sent can be read");
             if assoc == GOOD_XAPP {
                 assert!(!matches!(message, Message::Refused(_)));
@@ -409,4 +411,27 @@ fn a_ric_that_tampers_does_not_stop_an_agent() {
         settle(&mut agent, now, &mut random);
         assert!(said < 8 * octets + 8000, "seed {seed}: {said} octets said to {octets}");
     }
+}
+
+#[test]
+fn a_node_that_answers_nothing_does_not_fill_the_log() {
+    let mut ric = Ric::new();
+    let node = ric.controller.nodes().next().expect("the good node is up").id;
+    for _ in 0..1000 {
+        let mut pdu = Vec::new();
+        ric.client.control(node, RanFunctionId(2), &[1], &[2], None, true, &mut pdu);
+        ric.host.handle_pdu(ric.now, GOOD_XAPP, &pdu, &mut ric.controller);
+    }
+    ric.now = ric.now + Duration::from_secs(6);
+    ric.controller.handle_timeout(ric.now);
+    let (mut answers, mut lines) = (0, 0);
+    while let Some(event) = ric.controller.poll_event() {
+        match event {
+            e2::Event::Controlled { outcome: e2::ControlOutcome::TimedOut, .. } => answers += 1,
+            e2::Event::Notice { .. } => lines += 1,
+            other => panic!("{other:?}"),
+        }
+    }
+    assert_eq!(answers, 1000, "each command has its answer");
+    assert!((1..=16).contains(&lines), "{lines}");
 }

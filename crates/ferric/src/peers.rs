@@ -149,6 +149,18 @@ impl Peers {
         Ok(sent)
     }
 
+    /// Whether no more than `octets` that must not be dropped wait for a link, after an attempt to write them. If not, the
+    /// link will be writable, and its poll tells.
+    #[cfg(feature = "server")]
+    pub fn has_room(&mut self, assoc: AssocId, octets: usize) -> bool {
+        let Some(peer) = self.get_mut(assoc) else { return false };
+        if peer.link.kept_octets() > octets && !peer.full {
+            // a link that is lost says so again when it is flushed
+            let _ = peer.write();
+        }
+        peer.link.kept_octets() <= octets
+    }
+
     /// Has a link flushed at the end of the turn.
     #[inline]
     pub fn touch(&mut self, assoc: AssocId) {

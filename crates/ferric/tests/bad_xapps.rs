@@ -2,6 +2,7 @@
 
 mod common;
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -9,6 +10,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use common::peer::{FUNCTION, framed, indication_of, node_id, report_spec};
 use common::scene::Scene;
 use common::session::{name_of, session, subscribe, turn_until};
+use common::witness::WITNESS_NODE;
 use common::{PATIENCE, eventually, noise};
 use e2ap::Pdu;
 use ferric::e2::xapp::{Message, RefusalCode};
@@ -321,6 +323,43 @@ fn every_truncation_of_every_xapp_message_is_survived() {
             peer.receive_message(|message| assert_eq!(message, Message::Refused(RefusalCode::Protocol)));
             assert_eq!(peer.try_receive(), None);
         }
+    }
+    scene.end();
+}
+
+#[test]
+fn nodes_with_more_to_tell_than_a_link_keeps_waiting_are_told_all_the_same() {
+    const NODES: u32 = 40;
+    let scene = Scene::with(|config| {
+        config.link.outbox_octets = 128 * 1024;
+        config.link.send_buffer_octets = Some(8192);
+    });
+    // one comes before the nodes, one after them; neither reads until they are there
+    let mut early = SlowXapp::connect(&scene.ric.xapp);
+    let mut nodes: Vec<_> = (0..NODES).map(|_| scene.ric.node()).collect();
+    for (node, number) in nodes.iter_mut().zip(1000..) {
+        node.set_up_with(number, &[0xDE; 30_000]);
+    }
+    let mut late = SlowXapp::connect(&scene.ric.xapp);
+    // half of them go
+    nodes.truncate(NODES as usize / 2);
+    let stay: BTreeSet<_> = (1000..1000 + NODES / 2).chain([WITNESS_NODE]).map(|n| node_id(n).to_string()).collect();
+
+    for xapp in [&mut early, &mut late] {
+        let (mut there, mut told) = (BTreeMap::new(), 0);
+        while there.len() != stay.len() || !there.values().all(|name| stay.contains(name)) {
+            xapp.read(&mut |message| match message {
+                Message::NodeUp(node) => {
+                    told += 1;
+                    assert_eq!(there.insert(node.id, node.global_id.to_string()), None, "told twice");
+                }
+                Message::NodeLost(node) => drop(there.remove(&node)),
+                Message::Welcome { .. } => {}
+                other => panic!("{other:?}"),
+            })
+            .expect("how much there is to tell is no fault of its own");
+        }
+        assert!(told < NODES, "what goes before there is room to tell of it is not mentioned: {told}");
     }
     scene.end();
 }

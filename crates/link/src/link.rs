@@ -258,6 +258,14 @@ impl Link {
         }
     }
 
+    /// What of [`queued_octets`](Self::queued_octets) is of [`Class::Keep`].
+    pub fn kept_octets(&self) -> usize {
+        match &self.transport {
+            Transport::Memory(link) => link.kept_octets(),
+            _ => self.outbox().map_or(0, Outbox::kept_octets),
+        }
+    }
+
     /// Reports dropped since the link began.
     pub fn dropped_reports(&self) -> u64 {
         match &self.transport {

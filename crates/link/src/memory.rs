@@ -154,6 +154,10 @@ impl MemoryLink {
         result
     }
 
+    pub(crate) fn kept_octets(&self) -> usize {
+        locked(&self.outgoing.queue).outbox.kept_octets()
+    }
+
     pub(crate) fn queued_octets(&self) -> usize {
         locked(&self.outgoing.queue).outbox.queued_octets()
     }

@@ -117,6 +117,11 @@ impl Outbox {
         self.keep.cost() + self.report.cost() + self.torn_cost()
     }
 
+    /// What of it no younger PDU can displace.
+    pub(crate) fn kept_octets(&self) -> usize {
+        self.keep.cost()
+    }
+
     pub(crate) fn dropped_reports(&self) -> u64 {
         self.dropped_reports
     }

@@ -134,7 +134,8 @@ impl Controller {
         }
         if let Some(assoc) = self.nodes.get(&control.node).map(|n| n.assoc) {
             let request_id = Some(self.requests.id(place));
-            self.notice(assoc, Notice::TimedOut { procedure_code: ProcedureCode::RIC_CONTROL, request_id });
+            let procedure_code = ProcedureCode::RIC_CONTROL;
+            self.remark(now, assoc, Notice::TimedOut { procedure_code, request_id });
         }
         self.finish_control(now, place, ControlOutcome::TimedOut);
     }

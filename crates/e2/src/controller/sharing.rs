@@ -15,6 +15,10 @@ struct What {
     spec: Arc<SubscriptionSpec>,
 }
 
+/// Subscriptions about the same that are looked through for one to share. Nobody needs as many, and looking through all
+/// that a consumer may have would hold up everybody.
+const MAX_ALIKE: usize = 16;
+
 /// Places of subscriptions that are asked for or stand, by what they are about. One that is being deleted is not here.
 #[derive(Debug, Default)]
 pub(super) struct Sharing {
@@ -32,8 +36,12 @@ impl Sharing {
         self.places.get(&What { node, function, spec: spec.clone() }).map_or(&[], Vec::as_slice)
     }
 
+    /// Offers one to be shared, unless there are many alike.
     pub fn add(&mut self, node: NodeId, function: RanFunctionId, spec: &Arc<SubscriptionSpec>, place: u32) {
-        self.places.entry(What { node, function, spec: spec.clone() }).or_default().push(place);
+        let places = self.places.entry(What { node, function, spec: spec.clone() }).or_default();
+        if places.len() < MAX_ALIKE {
+            places.push(place);
+        }
     }
 
     /// Takes a subscription out, if it is here.
@@ -46,5 +54,22 @@ impl Sharing {
                 self.places.remove(&what);
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_looked_through_is_bounded() {
+        let (mut sharing, spec) =
+            (Sharing::default(), Arc::new(SubscriptionSpec { event_trigger: vec![], actions: vec![] }));
+        for place in 0..10_000 {
+            sharing.add(NodeId(1), RanFunctionId(2), &spec, place);
+        }
+        sharing.add(NodeId(2), RanFunctionId(2), &spec, 10_000);
+        assert_eq!(sharing.find(NodeId(1), RanFunctionId(2), &spec), (0..16).collect::<Vec<_>>(), "the oldest");
+        assert_eq!(sharing.find(NodeId(2), RanFunctionId(2), &spec), [10_000]);
     }
 }

@@ -457,7 +457,7 @@ impl Controller {
             }
         };
         if let Some(assoc) = assoc {
-            self.notice(assoc, Notice::TimedOut { procedure_code, request_id });
+            self.remark(now, assoc, Notice::TimedOut { procedure_code, request_id });
         }
     }
 

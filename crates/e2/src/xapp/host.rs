@@ -21,6 +21,8 @@ pub struct XappHost {
     by_consumer: BTreeMap<Consumer, AssocId>,
     /// Nodes whose coming was told to all, and whose going was not: an xApp that says hello in between hears of each once.
     told: BTreeSet<NodeId>,
+    /// Sessions that [`XappHost::poll_news`] has something for, oldest first.
+    behind: VecDeque<AssocId>,
     hints: Vec<FunctionHint>,
     next_consumer: u32,
     outbox: Outbox,
@@ -48,6 +50,10 @@ enum Session {
         consumer: Consumer,
         /// Commands that made no sense: told to the log at powers of two.
         misuses: u64,
+        /// Nodes that it is still to be told of. One that goes before is never mentioned.
+        untold: BTreeSet<NodeId>,
+        /// Whether it is among those behind.
+        behind: bool,
     },
 }
 
@@ -68,6 +74,7 @@ impl XappHost {
             sessions: HashMap::new(),
             by_consumer: BTreeMap::new(),
             told: BTreeSet::new(),
+            behind: VecDeque::new(),
             hints: Vec::new(),
             next_consumer: FIRST_XAPP,
             outbox: Outbox::default(),
@@ -163,13 +170,11 @@ impl XappHost {
             return self.turn_away(now, assoc, RefusalCode::Version, "no version in common", controller);
         }
         let consumer = self.next_consumer();
-        self.sessions.insert(assoc, Session::Open { consumer, misuses: 0 });
+        let untold = self.told.clone();
+        self.sessions.insert(assoc, Session::Open { consumer, misuses: 0, untold, behind: false });
         self.by_consumer.insert(consumer, assoc);
         self.send(assoc, &Message::Welcome { version: PROTOCOL_VERSION, ric_id: controller.ric_id() });
-        let nodes: Vec<_> = self.told.iter().filter_map(|id| controller.node(*id)).map(|n| self.info(n)).collect();
-        for node in nodes {
-            self.send(assoc, &Message::NodeUp(node));
-        }
+        self.handle_room(assoc);
     }
 
     fn next_consumer(&mut self) -> Consumer {
@@ -243,23 +248,74 @@ impl XappHost {
     }
 
     fn tell_all(&mut self, event: &Event, controller: &Controller) {
-        let message = match event {
-            Event::NodeUp(id) => match controller.node(*id) {
-                Some(node) => {
-                    self.told.insert(*id);
-                    Message::NodeUp(self.info(node))
+        match event {
+            // else it is gone again already
+            Event::NodeUp(id) if controller.node(*id).is_some() => {
+                self.told.insert(*id);
+                for assoc in self.by_consumer.values() {
+                    if let Some(Session::Open { untold, behind, .. }) = self.sessions.get_mut(assoc) {
+                        untold.insert(*id);
+                        if !std::mem::replace(behind, true) {
+                            self.behind.push_back(*assoc);
+                        }
+                    }
                 }
-                None => return, // gone again already: its loss follows
-            },
-            Event::NodeLost { node, .. } => {
-                self.told.remove(node);
-                Message::NodeLost(*node)
             }
-            _ => return,
-        };
-        self.scratch.clear();
-        message.encode(&mut self.scratch);
-        self.outbox.push_bytes(self.by_consumer.values().copied(), &self.scratch);
+            Event::NodeLost { node, .. } if self.told.remove(node) => {
+                self.scratch.clear();
+                Message::NodeLost(*node).encode(&mut self.scratch);
+                let sessions = &mut self.sessions;
+                let knows = |assoc: &AssocId| match sessions.get_mut(assoc) {
+                    Some(Session::Open { untold, .. }) => !untold.remove(node),
+                    _ => false,
+                };
+                self.outbox.push_bytes(self.by_consumer.values().copied().filter(knows), &self.scratch);
+            }
+            _ => {}
+        }
+    }
+
+    /// The outbox of an xApp's link has room again, after [`XappHost::poll_news`] was told that it has none.
+    pub fn handle_room(&mut self, assoc: AssocId) {
+        if let Some(Session::Open { untold, behind, .. }) = self.sessions.get_mut(&assoc)
+            && !untold.is_empty()
+            && !std::mem::replace(behind, true)
+        {
+            self.behind.push_back(assoc);
+        }
+    }
+
+    /// Appends news of a node that came to `out`, and tells where to, once [`XappHost::poll_transmit`] has nothing more.
+    ///
+    /// All nodes together can be more than a link keeps waiting, and nodes may come faster than an xApp reads: so an xApp
+    /// is told of one after the other while its link `has_room`, and not again before [`XappHost::handle_room`].
+    pub fn poll_news(
+        &mut self,
+        controller: &Controller,
+        out: &mut Vec<u8>,
+        mut has_room: impl FnMut(AssocId) -> bool,
+    ) -> Option<AssocId> {
+        while let Some(assoc) = self.behind.pop_front() {
+            let Some(Session::Open { untold, behind, .. }) = self.sessions.get_mut(&assoc) else { continue };
+            *behind = false;
+            if untold.is_empty() || !has_room(assoc) {
+                continue;
+            }
+            // one whose loss is still to be handled is gone from the controller already
+            let node = std::iter::from_fn(|| untold.pop_first()).find_map(|id| controller.node(id));
+            self.handle_room(assoc);
+            if let Some(node) = node {
+                Message::NodeUp(self.info(node)).encode(out);
+                return Some(assoc);
+            }
+        }
+        None
+    }
+
+    /// Whether [`XappHost::poll_news`] is to be asked again.
+    #[must_use]
+    pub fn has_news(&self) -> bool {
+        !self.behind.is_empty()
     }
 
     /// A node as xApps see it.

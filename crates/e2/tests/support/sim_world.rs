@@ -455,7 +455,9 @@ impl World {
             self.wires[at].up.clear();
             self.close_at_agent(at);
         }
-        while let Some(assoc) = self.host.poll_transmit(&mut bytes) {
+        while let Some(assoc) =
+            self.host.poll_transmit(&mut bytes).or_else(|| self.host.poll_news(&self.controller, &mut bytes, |_| true))
+        {
             self.digest(assoc, &bytes);
             let xapp = self.xapps.iter_mut().flatten().find(|x| x.assoc == assoc);
             let xapp = xapp.expect("nothing is sent to an xApp that is gone");

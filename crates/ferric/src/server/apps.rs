@@ -8,6 +8,9 @@ use tracing::{debug, info, warn};
 use super::{Counters, Iapp, IappEvent, Ric};
 use crate::peers::Peers;
 
+/// Octets of news of nodes that are told in one turn, so that indications are not held up by them.
+const NEWS_OCTETS: usize = 256 * 1024;
+
 /// All apps of a server.
 pub(super) struct Apps {
     pub iapps: Vec<Box<dyn Iapp>>,
@@ -117,6 +120,21 @@ impl Apps {
                 }
             }
             Err(error) => self.lost.push((xapp, error)),
+        }
+    }
+
+    /// Tells external apps of nodes that came, as far as `room_octets` of each one's outbox and this turn's share go.
+    pub fn tell_news(&mut self, controller: &Controller, room_octets: usize) {
+        let Apps { host, xapps, lost, out, .. } = self;
+        let mut octets = 0;
+        while octets < NEWS_OCTETS
+            && let Some(assoc) = host.poll_news(controller, out, |assoc| xapps.has_room(assoc, room_octets))
+        {
+            octets += out.len();
+            if let Err(error) = xapps.send(assoc, &[out], Class::Keep) {
+                lost.push((assoc, error));
+            }
+            out.clear();
         }
     }
 

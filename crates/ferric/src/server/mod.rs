@@ -201,6 +201,7 @@ impl Server {
     pub fn turn(&mut self, patience: Option<Duration>) -> Result<(), Error> {
         let greeting = self.greetings.front().map(|(by, _)| *by);
         let deadline = [self.controller.poll_timeout(), greeting].into_iter().flatten().min();
+        let patience = if self.apps.host.has_news() { Some(Duration::ZERO) } else { patience };
         let timeout = clock::wait(self.clock.now(), deadline, patience);
         self.poll.wait(&mut self.events, timeout).map_err(Error::epoll)?;
         let now = self.clock.now();
@@ -225,6 +226,7 @@ impl Server {
                     }
                     if event.writable {
                         self.apps.xapps.touch(assoc);
+                        self.apps.host.handle_room(assoc);
                     }
                 }
             }
@@ -324,6 +326,8 @@ impl Server {
     fn settle(&mut self, now: Time) {
         loop {
             self.apps.tell(now, &mut self.controller);
+            // most of what may wait for an xApp is left for what else must not be dropped
+            self.apps.tell_news(&self.controller, self.config.link.outbox_octets / 4);
             self.send_queued();
             self.flush();
             if self.apps.tell_slow(self.config.link.outbox_octets / 2) {

@@ -133,7 +133,12 @@ impl Peer {
 
     /// Sets up as the gNB of that number.
     pub fn set_up(&mut self, number: u32) {
-        self.send(&setup_request(number, VERSION));
+        self.set_up_with(number, b"definition");
+    }
+
+    /// Sets up as the gNB of that number, whose function has so much to tell.
+    pub fn set_up_with(&mut self, number: u32, definition: &[u8]) {
+        self.send(&setup_request_with(number, VERSION, definition));
         match self.receive_pdu() {
             Pdu::E2SetupResponse(response) => {
                 let accepted = response.ran_functions_accepted.unwrap();
@@ -205,9 +210,13 @@ pub fn node_id(number: u32) -> GlobalE2NodeId {
 }
 
 pub fn setup_request(number: u32, version: Version) -> Vec<u8> {
+    setup_request_with(number, version, b"definition")
+}
+
+fn setup_request_with(number: u32, version: Version, definition: &[u8]) -> Vec<u8> {
     let function = RanFunctionItem {
         id: FUNCTION,
-        definition: Octets::from(b"definition"),
+        definition: definition.into(),
         revision: RanFunctionRevision(1),
         oid: (version > Version::V1_00).then(|| PrintableString::literal(OID)),
     };
