@@ -12,7 +12,7 @@ pub struct Args {
 #[derive(clap::Subcommand)]
 enum Which {
     /// The codecs, the RIC as a relay against a program that only moves the same bytes, and the memory of idle nodes.
-    /// Takes about two minutes.
+    /// Takes a little more than a minute.
     E2 {
         /// Print one JSON object.
         #[arg(long)]
