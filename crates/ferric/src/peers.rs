@@ -154,8 +154,9 @@ impl Peers {
     #[cfg(feature = "server")]
     pub fn has_room(&mut self, assoc: AssocId, octets: usize) -> bool {
         let Some(peer) = self.get_mut(assoc) else { return false };
-        if peer.link.kept_octets() > octets && !peer.full {
-            // a link that is lost says so again when it is flushed
+        if peer.link.kept_octets() > octets {
+            // Tried even if the kernel took no more the last time: it may take all of it now, and would then tell no more. A
+            // link that is lost says so again when it is flushed.
             let _ = peer.write();
         }
         peer.link.kept_octets() <= octets

@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 use common::peer::{FUNCTION, framed, indication_of, node_id, report_spec};
 use common::scene::Scene;
@@ -360,6 +361,31 @@ fn nodes_with_more_to_tell_than_a_link_keeps_waiting_are_told_all_the_same() {
             .expect("how much there is to tell is no fault of its own");
         }
         assert!(told < NODES, "what goes before there is room to tell of it is not mentioned: {told}");
+    }
+    scene.end();
+}
+
+#[test]
+fn an_xapp_that_reads_all_that_waits_at_once_is_told_of_the_rest() {
+    const NODES: usize = 100;
+    let scene = Scene::with(|config| config.link.outbox_octets = 128 * 1024);
+    let mut xapp = scene.ric.xapp();
+    xapp.send_message(&Message::Hello { lowest: 1, highest: 1, name: "pauses".into() });
+    let mut nodes: Vec<_> = (0..NODES).map(|_| scene.ric.node()).collect();
+    for (node, number) in nodes.iter_mut().zip(1000..) {
+        node.set_up_with(number, &[0xDE; 100_000]);
+    }
+    // more than the outbox and the kernel's buffers hold
+    let mut there = BTreeSet::new();
+    while there.len() < NODES + 1 {
+        xapp.receive_message(|message| {
+            if let Message::NodeUp(node) = message {
+                assert!(there.insert(node.id), "told twice");
+            }
+        });
+        if there.len().is_multiple_of(10) {
+            std::thread::sleep(Duration::from_millis(20)); // lets all that has room come
+        }
     }
     scene.end();
 }
