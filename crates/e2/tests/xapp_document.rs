@@ -6,7 +6,7 @@ use e2::xapp::{ControlResult, Envelope, FunctionInfo, Message, NodeInfo, PROTOCO
 use e2::{Action, NodeId, SubscriptionEnd, SubscriptionId, SubscriptionSpec, Ticket};
 use e2ap::{
     GlobalE2NodeId, GlobalRicId, GnbId, PlmnIdentity, RanFunctionId, RanFunctionRevision, RicActionId, RicActionType,
-    Version,
+    RicSubsequentAction, RicSubsequentActionType, RicTimeToWait, Version,
 };
 
 const PLMN: PlmnIdentity = PlmnIdentity::from_codes(1, 1, 2);
@@ -107,5 +107,24 @@ fn what_is_cut_or_goes_on_is_no_message() {
         }
         octets.push(0);
         assert!(Message::decode(&octets).is_err(), "{name} and an octet more");
+    }
+}
+
+#[test]
+fn an_action_can_be_followed_by_every_wait_that_any_version_has() {
+    for kind in [RicSubsequentActionType::Continue, RicSubsequentActionType::Wait] {
+        for time_to_wait in [RicTimeToWait::Zero, RicTimeToWait::W1ms, RicTimeToWait::W60s] {
+            let action = Action {
+                id: RicActionId(1),
+                kind: RicActionType::Insert,
+                definition: None,
+                subsequent: Some(RicSubsequentAction { kind, time_to_wait }),
+            };
+            let spec = SubscriptionSpec { event_trigger: vec![], actions: vec![action] };
+            let message = Message::Subscribe { ticket: Ticket(1), node: NodeId(1), function: RanFunctionId(2), spec };
+            let mut octets = Vec::new();
+            message.encode(&mut octets);
+            assert_eq!(Message::decode(&octets).unwrap(), message);
+        }
     }
 }

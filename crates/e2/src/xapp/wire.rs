@@ -30,6 +30,8 @@ const MAX_ACTIONS_ASKED: usize = 256;
 
 /// The wire format of E2AP's types within this protocol.
 const E2AP: Version = Version::V3_01;
+/// That of subsequent actions, of which v2 took the time to wait "zero" away and nothing was added since.
+const SUBSEQUENT: Version = Version::V1_01;
 
 mod kind {
     pub const HELLO: u8 = 0x01;
@@ -95,9 +97,14 @@ impl Put<'_> {
     }
     /// One of E2AP's types, in aligned PER behind its length.
     fn per<T: per::Encode>(&mut self, value: &T) -> &mut Self {
+        self.per_in(E2AP, value)
+    }
+    fn per_in<T: per::Encode>(&mut self, version: Version, value: &T) -> &mut Self {
         let mut bytes = Vec::new();
-        if let Err(error) = per::encode(value, E2AP.revision(), &mut bytes) {
-            panic!("the newest E2AP carries all identities and causes: {error}");
+        // Of the types that are written here only `RicTimeToWait` lost a value in a later version, and is written in an
+        // older one; identities and causes are held to their bounds where they are made or decoded.
+        if let Err(error) = per::encode(value, version.revision(), &mut bytes) {
+            panic!("E2AP v{version} carries all that is written in it: {error}");
         }
         self.octets(&bytes)
     }
@@ -154,8 +161,11 @@ impl<'a> Take<'a> {
         if count > most { Err(ProtocolError::BadField) } else { Ok(count) }
     }
     fn per<T: per::Decode<'a, per::Heap<'a>>>(&mut self) -> Taken<T> {
+        self.per_in(E2AP)
+    }
+    fn per_in<T: per::Decode<'a, per::Heap<'a>>>(&mut self, version: Version) -> Taken<T> {
         let octets = self.octets(64)?;
-        per::decode(octets, E2AP.revision()).map_err(|_| ProtocolError::BadField)
+        per::decode(octets, version.revision()).map_err(|_| ProtocolError::BadField)
     }
     fn function(&mut self) -> Taken<RanFunctionId> {
         let id = self.u16()?;
@@ -197,7 +207,7 @@ impl<'a> Message<'a> {
                 for action in &spec.actions {
                     put.u8(action.id.0).per(&action.kind).option(action.definition.as_deref());
                     match &action.subsequent {
-                        Some(subsequent) => put.u8(1).per(subsequent),
+                        Some(subsequent) => put.u8(1).per_in(SUBSEQUENT, subsequent),
                         None => put.u8(0),
                     };
                 }
@@ -294,7 +304,11 @@ impl<'a> Message<'a> {
                         id: RicActionId(take.u8()?),
                         kind: take.per::<RicActionType>()?,
                         definition: take.option()?,
-                        subsequent: if take.flag()? { Some(take.per::<RicSubsequentAction>()?) } else { None },
+                        subsequent: if take.flag()? {
+                            Some(take.per_in::<RicSubsequentAction>(SUBSEQUENT)?)
+                        } else {
+                            None
+                        },
                     });
                 }
                 Message::Subscribe { ticket, node, function, spec: SubscriptionSpec { event_trigger, actions } }
