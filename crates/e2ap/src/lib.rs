@@ -37,5 +37,5 @@ pub use error::{Error, IeFault};
 pub use ies::*;
 pub use items::{Item, Items};
 pub use messages::*;
-pub use pdu::{Decoded, Kind, Marks, Pdu, TABLES, UnknownIe, decode, encode};
+pub use pdu::{Decoded, Kind, Marks, Pdu, TABLES, UnknownIe, decode, decode_indication, encode};
 pub use version::{UnknownVersion, Version};

@@ -266,6 +266,25 @@ pub fn decode<'a>(bytes: &'a [u8], version: Version, gather: &'a Gather) -> Resu
     Pdu::decode_message(kind, code, criticality, container)
 }
 
+/// Decodes bytes that are to be a RIC INDICATION; see [`decode`].
+///
+/// # Errors
+/// Also [`Error::UnknownProcedure`], where it is another message.
+pub fn decode_indication<'a>(
+    bytes: &'a [u8],
+    version: Version,
+    gather: &'a Gather,
+) -> Result<RicIndication<'a>, Error> {
+    match decode(bytes, version, gather)?.pdu {
+        Pdu::RicIndication(indication) => Ok(indication),
+        other => Err(Error::UnknownProcedure {
+            kind: other.kind(),
+            procedure_code: other.procedure_code(),
+            criticality: Criticality::Reject,
+        }),
+    }
+}
+
 /// Reads up to the message's container.
 fn header<'a>(reader: &mut Reader<'a>) -> Result<(Kind, ProcedureCode, Criticality, Reader<'a>), per::Error> {
     if reader.bit()? {
@@ -313,9 +332,7 @@ fn encode_pdu<'a, M: Message<'a>>(
     marks: &Marks,
     writer: &mut Writer<'_>,
 ) -> Result<(), per::Error> {
-    let Some((since, criticality)) = procedure(M::PROCEDURE) else {
-        unreachable!("every message belongs to a procedure")
-    };
+    let (since, criticality) = const { procedure(M::PROCEDURE).expect("every message belongs to a procedure") };
     if version < since {
         return Err(writer.error(per::ErrorKind::NotInRevision).within("E2AP-PDU"));
     }

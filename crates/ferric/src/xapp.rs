@@ -113,14 +113,7 @@ impl<'a> Indication<'a> {
     /// # Errors
     /// Where it is no indication: the RIC forwards nothing else.
     pub fn decode(&self, gather: &'a Gather) -> Result<RicIndication<'a>, e2ap::Error> {
-        match e2ap::decode(self.pdu, self.version, gather)?.pdu {
-            e2ap::Pdu::RicIndication(indication) => Ok(indication),
-            other => Err(e2ap::Error::UnknownProcedure {
-                kind: other.kind(),
-                procedure_code: other.procedure_code(),
-                criticality: e2ap::Criticality::Reject,
-            }),
-        }
+        e2ap::decode_indication(self.pdu, self.version, gather)
     }
 }
 

@@ -213,6 +213,7 @@ impl Agent {
             call_process_id: None,
         };
         state.sn = state.sn.wrapping_add(1);
+        // the ids were decoded in this version, the number is a whole u16, and the octets have no bound
         if let Err(error) = e2ap::encode(&indication, self.config.version, out) {
             panic!("every version carries such an indication: {error}");
         }

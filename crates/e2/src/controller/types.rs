@@ -4,7 +4,7 @@ use core::fmt;
 use core::time::Duration;
 
 use e2ap::{
-    Cause, GlobalE2NodeId, GlobalRicId, Pdu, RanFunctionId, RanFunctionRevision, RicActionId, RicIndication,
+    Cause, GlobalE2NodeId, GlobalRicId, RanFunctionId, RanFunctionRevision, RicActionId, RicIndication,
     RicIndicationSn, RicIndicationType, Version,
 };
 use per::Gather;
@@ -270,12 +270,8 @@ impl<'a> Indication<'a> {
     /// The full message; `gather` takes the payload of one that came in fragments.
     ///
     /// # Errors
-    /// None in an indication that the controller routed.
+    /// Where `pdu` is no indication: the controller routes nothing else.
     pub fn decode(&self, gather: &'a Gather) -> Result<RicIndication<'a>, e2ap::Error> {
-        match e2ap::decode(self.pdu, self.version, gather)?.pdu {
-            Pdu::RicIndication(indication) => Ok(indication),
-            // peeked or decoded before: it is one
-            other => unreachable!("routed a {} as an indication", other.name()),
-        }
+        e2ap::decode_indication(self.pdu, self.version, gather)
     }
 }

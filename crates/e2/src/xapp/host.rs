@@ -374,6 +374,7 @@ fn code(misuse: Misuse) -> RefusalCode {
         Misuse::TooManyRequests => RefusalCode::TooManyRequests,
         Misuse::NoRequestId => RefusalCode::NoRequestId,
         Misuse::TooLarge => RefusalCode::TooLarge,
+        // only `Controller::reset` finds this, and the host never calls it
         Misuse::ResetUnderWay => unreachable!("no message of an xApp resets a node"),
     }
 }
