@@ -1,0 +1,40 @@
+//! What the models share.
+
+use super::{Read, readers};
+use crate::common::*;
+
+pub(super) const TYPES: &[(&str, Read)] = readers! {
+    "Beam-ID": BeamId,
+    "Cell-RNTI": CellRnti,
+    "CGI": Cgi,
+    "NR-CGI": NrCgi,
+    "EUTRA-CGI": EutraCgi,
+    "ENB-ID": EnbId,
+    "GlobalENB-ID": GlobalEnbId,
+    "GNB-ID": GnbId,
+    "GlobalGNB-ID": GlobalGnbId,
+    "NgENB-ID": NgEnbId,
+    "GlobalNgENB-ID": GlobalNgEnbId,
+    "GlobalNGRANNodeID": GlobalNgRanNodeId,
+    "GUAMI": Guami,
+    "GUMMEI": Gummei,
+    "PLMNIdentity": PlmnIdentity,
+    "RANfunction-Name": RanFunctionName<'_>,
+    "RIC-Format-Type": RicFormatType,
+    "RIC-Style-Type": RicStyleType,
+    "RIC-Style-Name": RicStyleName<'_>,
+    "UEID": UeId<'_>,
+    "UEID-GNB": UeIdGnb<'_>,
+    "UEID-GNB-DU": UeIdGnbDu,
+    "UEID-GNB-CU-UP": UeIdGnbCuUp,
+    "UEID-NG-ENB": UeIdNgEnb,
+    "UEID-NG-ENB-DU": UeIdNgEnbDu,
+    "UEID-EN-GNB": UeIdEnGnb<'_>,
+    "UEID-ENB": UeIdEnb,
+    "AMF-UE-NGAP-ID": AmfUeNgapId,
+    "S-NSSAI": SNssai,
+    "FiveQI": FiveQi,
+    "QosFlowIdentifier": QosFlowIdentifier,
+    "QCI": Qci,
+    "RANUEID": RanUeId,
+};

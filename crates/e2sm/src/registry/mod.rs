@@ -1,0 +1,120 @@
+//! Types by the names that the specifications give them: for tools that learn the type when they run.
+//!
+//! A name is the module, a colon, and the ASN.1 type: `kpm-v03.00:E2SM-KPM-IndicationMessage`. KPM's modules are
+//! `kpm-v02.01`, `kpm-v02.03`, `kpm-v03.00` and `kpm-v04.00`; types of [`crate::common`] are in each of them. The ping
+//! is `hw:HW-RANfunction-Definition`.
+//!
+//! ```
+//! # #[cfg(feature = "kpm")]
+//! # fn main() -> Result<(), e2sm::Error> {
+//! let bytes = [0x00, 0x00, 0x00, 0x00, 0x01, 0x00, 0x2a];
+//! let value = e2sm::registry::decode("kpm-v03.00:E2SM-KPM-IndicationMessage", &bytes)?;
+//! let mut again = Vec::new();
+//! value.encode(&mut again)?;
+//! assert_eq!(again, bytes);
+//! # Ok(())
+//! # }
+//! # #[cfg(not(feature = "kpm"))]
+//! # fn main() {}
+//! ```
+
+#[cfg(feature = "kpm")]
+mod common;
+#[cfg(feature = "hw")]
+mod hw;
+#[cfg(feature = "kpm")]
+mod kpm;
+
+use per::{Describe, Encode, Visitor};
+
+use crate::Error;
+
+/// A value of a type that is known by its name.
+pub trait Message: Describe {
+    /// Appends the encoding that the value was read from, or what is its canonical form.
+    ///
+    /// # Errors
+    /// None for what was decoded, unless the peer used an encoding with more freedom than ours.
+    fn encode(&self, out: &mut Vec<u8>) -> Result<(), per::Error>;
+}
+
+struct Typed<T> {
+    value: T,
+    revision: u8,
+}
+
+impl<T: Describe> Describe for Typed<T> {
+    fn describe(&self, visitor: &mut dyn Visitor) {
+        self.value.describe(visitor);
+    }
+}
+
+impl<T: Describe + Encode> Message for Typed<T> {
+    fn encode(&self, out: &mut Vec<u8>) -> Result<(), per::Error> {
+        per::encode(&self.value, self.revision, out)
+    }
+}
+
+/// Reads a type in a wire revision.
+type Read = fn(&[u8], u8) -> Result<Box<dyn Message>, per::Error>;
+
+/// A table of names and readers.
+macro_rules! readers {
+    ($($name:literal: $type:ty,)*) => {
+        &[$(($name, |bytes, revision| {
+            let arena = crate::Arena::new();
+            let mut reader = per::Reader::with_store(bytes, revision, &arena);
+            let value: $type = per::Decode::decode(&mut reader)?;
+            reader.finish()?;
+            Ok(Box::new(super::Typed { value: per::IntoOwned::into_owned(value), revision }))
+        }),)*]
+    };
+}
+use readers;
+
+/// Reads all of `bytes` as the type of that name.
+///
+/// # Errors
+/// [`Error::UnknownType`]; whatever is wrong with the encoding.
+pub fn decode(name: &str, bytes: &[u8]) -> Result<Box<dyn Message>, Error> {
+    let (module, type_name) = name.split_once(':').ok_or(Error::UnknownType)?;
+    for (_, revision, types) in modules().filter(|(m, _, _)| *m == module) {
+        if let Some((_, read)) = types.iter().find(|(t, _)| *t == type_name) {
+            return Ok(read(bytes, revision)?);
+        }
+    }
+    Err(Error::UnknownType)
+}
+
+/// The modules and types that [`decode`] knows.
+pub fn types() -> impl Iterator<Item = (&'static str, &'static str)> {
+    modules().flat_map(|(module, _, types)| types.iter().map(move |(name, _)| (module, *name)))
+}
+
+/// Types of a module by name.
+type Types = &'static [(&'static str, Read)];
+
+/// Modules by name, with their wire revision.
+fn modules() -> impl Iterator<Item = (&'static str, u8, Types)> {
+    const MODULES: &[(&str, u8, Types)] = &[
+        #[cfg(feature = "kpm")]
+        ("kpm-v02.01", 0, kpm::TYPES),
+        #[cfg(feature = "kpm")]
+        ("kpm-v02.01", 0, common::TYPES),
+        #[cfg(feature = "kpm")]
+        ("kpm-v02.03", 1, kpm::TYPES),
+        #[cfg(feature = "kpm")]
+        ("kpm-v02.03", 1, common::TYPES),
+        #[cfg(feature = "kpm")]
+        ("kpm-v03.00", 2, kpm::TYPES),
+        #[cfg(feature = "kpm")]
+        ("kpm-v03.00", 2, common::TYPES),
+        #[cfg(feature = "kpm")]
+        ("kpm-v04.00", 3, kpm::TYPES),
+        #[cfg(feature = "kpm")]
+        ("kpm-v04.00", 3, common::TYPES),
+        #[cfg(feature = "hw")]
+        ("hw", 0, hw::TYPES),
+    ];
+    MODULES.iter().copied()
+}
