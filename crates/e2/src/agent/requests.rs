@@ -200,6 +200,36 @@ impl Agent {
         message: &[u8],
         out: &mut Vec<u8>,
     ) -> Result<(), AgentMisuse> {
+        self.write(id, action, kind, None, header, message, out)
+    }
+
+    /// Writes an insert, as [`Agent::write_indication`] does; the control that answers it brings `call_process_id` back.
+    ///
+    /// # Errors
+    /// As [`Agent::write_indication`].
+    pub fn write_insert(
+        &mut self,
+        id: RicRequestId,
+        action: RicActionId,
+        call_process_id: &[u8],
+        header: &[u8],
+        message: &[u8],
+        out: &mut Vec<u8>,
+    ) -> Result<(), AgentMisuse> {
+        self.write(id, action, RicIndicationType::Insert, Some(call_process_id), header, message, out)
+    }
+
+    #[allow(clippy::too_many_arguments)] // what the message has
+    fn write(
+        &mut self,
+        id: RicRequestId,
+        action: RicActionId,
+        kind: RicIndicationType,
+        call_process_id: Option<&[u8]>,
+        header: &[u8],
+        message: &[u8],
+        out: &mut Vec<u8>,
+    ) -> Result<(), AgentMisuse> {
         let subscription = self.subscriptions.get_mut(&id).ok_or(AgentMisuse::UnknownRequest)?;
         let state = subscription.admitted.iter_mut().find(|a| a.id == action).ok_or(AgentMisuse::UnknownAction)?;
         let indication = RicIndication {
@@ -210,7 +240,7 @@ impl Agent {
             kind,
             header: header.into(),
             message: message.into(),
-            call_process_id: None,
+            call_process_id: call_process_id.map(Octets::from),
         };
         state.sn = state.sn.wrapping_add(1);
         // the ids were decoded in this version, the number is a whole u16, and the octets have no bound
