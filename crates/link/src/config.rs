@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use crate::Tap;
+
 /// SCTP payload protocol identifier, as registered with IANA for the E2 interface. Written in network byte order on the wire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Ppid(pub u32);
@@ -43,6 +45,8 @@ pub struct Config {
     /// SCTP payload protocol identifier of sent PDUs. Any is accepted from the peer; on an accepted association the peer's
     /// own takes this one's place as soon as it has sent one of E2's three. Default: [`Ppid::E2_CP`].
     pub sctp_ppid: Ppid,
+    /// Who looks on at what crosses the link. Default: nobody.
+    pub tap: Option<Tap>,
 }
 
 impl Default for Config {
@@ -57,6 +61,7 @@ impl Default for Config {
             tcp_keepalive: Some(Duration::from_secs(15)),
             sctp_streams: 8,
             sctp_ppid: Ppid::E2_CP,
+            tap: None,
         }
     }
 }

@@ -56,6 +56,7 @@ mod resolve;
 mod scratch;
 mod sctp;
 mod stream;
+mod tap;
 
 pub use address::{Address, AddressError, DEFAULT_PORT};
 pub use config::{Config, Ppid};
@@ -65,3 +66,4 @@ pub use listener::Listener;
 pub use outbox::PDU_OVERHEAD_OCTETS;
 pub use poll::{Event, Events, Interest, Poll, Waker};
 pub use scratch::Scratch;
+pub use tap::{Direction, Ends, Tap, Watch};

@@ -10,6 +10,7 @@ use crate::outbox::Outbox;
 use crate::resolve::resolve;
 use crate::sctp::{self, SctpLink};
 use crate::stream::StreamLink;
+use crate::tap::{Direction, Tapped};
 use crate::{Address, Config, Error, Scratch};
 
 /// A stream within a link. Order holds within a stream; links other than SCTP keep it across streams too.
@@ -91,6 +92,7 @@ pub struct Link {
     peer: Address,
     longest_send_octets: usize,
     path_events: VecDeque<PathEvent>,
+    tap: Option<Tapped>,
 }
 
 pub(crate) enum Transport {
@@ -114,19 +116,21 @@ impl Link {
             source if sctp::is_unsupported(address, &source) => Error::SctpUnsupported,
             source => Error::Connect { address: address.clone(), source },
         })?;
-        Ok(Link::new(transport, state, address.clone(), config))
+        Ok(Link::new(transport, state, address.clone(), false, config))
     }
 
     pub(crate) fn accepted(transport: Transport, peer: Address, config: &Config) -> Link {
-        Link::new(transport, State::Established, peer, config)
+        Link::new(transport, State::Established, peer, true, config)
     }
 
-    fn new(transport: Transport, state: State, peer: Address, config: &Config) -> Link {
+    fn new(transport: Transport, state: State, peer: Address, accepted: bool, config: &Config) -> Link {
         let longest_send_octets = match &transport {
             Transport::Sctp(link) => link.longest_message_octets().min(config.max_pdu_octets),
             _ => config.max_pdu_octets,
         };
-        Link { transport, state, peer, longest_send_octets, path_events: VecDeque::new() }
+        let tap =
+            config.tap.as_ref().map(|tap| Tapped::begin(tap, transport.as_fd(), &peer, accepted, config.sctp_ppid));
+        Link { transport, state, peer, longest_send_octets, path_events: VecDeque::new(), tap }
     }
 
     /// Where it stands.
@@ -183,6 +187,13 @@ impl Link {
         if self.finish_connect()? == State::Connecting {
             return Ok(Received::default());
         }
+        let tap = self.tap.as_ref();
+        let sink = &mut |stream, pdu: &[u8]| {
+            if let Some(tap) = tap {
+                tap.pdu(Direction::Received, stream, &[pdu]);
+            }
+            sink(stream, pdu);
+        };
         let result = match &mut self.transport {
             Transport::Stream(link) => link.receive(scratch, budget_octets, sink),
             Transport::Memory(link) => link.receive(scratch, budget_octets, sink),
@@ -217,11 +228,17 @@ impl Link {
         if octets > self.longest_send_octets {
             return Err(Error::SendTooLong { octets, limit_octets: self.longest_send_octets });
         }
-        match &mut self.transport {
+        let sent = match &mut self.transport {
             Transport::Stream(link) => link.outbox.push(stream, parts, class),
             Transport::Sctp(link) => link.outbox.push(stream, parts, class),
             Transport::Memory(link) => link.send(stream, parts, class),
+        }?;
+        if let Some(tap) = &self.tap
+            && sent.queued
+        {
+            tap.pdu(Direction::Sent, stream, parts);
         }
+        Ok(sent)
     }
 
     /// Writes as much of the outbox as the kernel takes now, in few system calls.
@@ -312,7 +329,13 @@ fn open(address: &Address, config: &Config) -> io::Result<(Transport, State)> {
 
 impl AsFd for Link {
     fn as_fd(&self) -> BorrowedFd<'_> {
-        match &self.transport {
+        self.transport.as_fd()
+    }
+}
+
+impl AsFd for Transport {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        match self {
             Transport::Stream(link) => link.as_fd(),
             Transport::Sctp(link) => link.as_fd(),
             Transport::Memory(link) => link.as_fd(),
