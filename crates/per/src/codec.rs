@@ -146,11 +146,41 @@ macro_rules! owned_as_is {
         }
     };
 }
+pub(crate) use owned_as_is;
 
 whole_number! {
     u8: 0, 255;
     u16: 0, 65535;
     u32: 0, 4_294_967_295;
+    i8: -128, 127;
+    i32: -2_147_483_648, 2_147_483_647;
+}
+
+/// INTEGER (0..9223372036854775807): a counter that `i64` holds; a greater value cannot be written.
+impl<'a, S: Store<'a>> Decode<'a, S> for u64 {
+    #[inline]
+    fn decode_after(reader: &mut Reader<'a, S>, _: Option<&Self>) -> Result<Self, Error> {
+        Ok(reader.constrained(0, i64::MAX)? as u64)
+    }
+}
+
+impl Encode for u64 {
+    #[inline]
+    fn encode(&self, writer: &mut Writer<'_>) -> Result<(), Error> {
+        // what i64 does not hold is below the range, and refused for it
+        writer.constrained(i64::try_from(*self).unwrap_or(-1), 0, i64::MAX)
+    }
+}
+
+owned_as_is!(u64);
+
+impl Describe for u64 {
+    fn describe(&self, visitor: &mut dyn Visitor) {
+        match i64::try_from(*self) {
+            Ok(value) => visitor.integer(value),
+            Err(_) => visitor.real(*self as f64),
+        }
+    }
 }
 
 /// INTEGER without a constraint.

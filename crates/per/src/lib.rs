@@ -53,9 +53,10 @@
 //! | ASN.1 | Rust |
 //! |---|---|
 //! | BOOLEAN, NULL | `bool`, a CHOICE variant without payload |
-//! | INTEGER (0..255), (0..65535), (0..4294967295), INTEGER | `u8`, `u16`, `u32`, `i64` |
+//! | INTEGER (0..255), (0..65535), (0..4294967295), (0..9223372036854775807) | `u8`, `u16`, `u32`, `u64` |
+//! | INTEGER (-128..127), (-2147483648..2147483647), INTEGER | `i8`, `i32`, `i64` |
 //! | INTEGER (lo..hi), (lo..hi, ...), (lo..MAX) | any integer that `i64` holds, with `range` |
-//! | REAL | [`Real`] |
+//! | REAL | [`Real`]; `f64` and `f32` where its value is enough |
 //! | OCTET STRING | [`Octets`]; `[u8; N]` for one size, kept in place |
 //! | BIT STRING | [`BitString`]; [`Bits`] for at most 64 bits |
 //! | PrintableString, VisibleString, IA5String without FROM | [`PrintableString`] |

@@ -3,6 +3,7 @@
 use core::fmt;
 use std::borrow::Cow;
 
+use crate::codec::owned_as_is;
 use crate::reader::Length;
 use crate::{Decode, Describe, Encode, Error, ErrorKind, IntoOwned, Reader, Store, Visitor, Writer};
 
@@ -94,6 +95,41 @@ impl Describe for Real<'_> {
     fn describe(&self, visitor: &mut dyn Visitor) {
         visitor.real(self.value());
     }
+}
+
+macro_rules! float {
+    ($($t:ty: $from:expr;)*) => {$(
+        /// REAL, where the value is enough: what is read is rounded, and written again in the shortest binary form.
+        impl<'a, S: Store<'a>> Decode<'a, S> for $t {
+            #[inline]
+            fn decode_after(reader: &mut Reader<'a, S>, _: Option<&Self>) -> Result<Self, Error> {
+                let value = Real::decode_after(reader, None)?.value();
+                Ok($from(value))
+            }
+        }
+
+        impl Encode for $t {
+            #[inline]
+            fn encode(&self, writer: &mut Writer<'_>) -> Result<(), Error> {
+                let (octets, count) = binary(f64::from(*self));
+                writer.octets_with_length(&octets[..count]);
+                Ok(())
+            }
+        }
+
+        owned_as_is!($t);
+
+        impl Describe for $t {
+            fn describe(&self, visitor: &mut dyn Visitor) {
+                visitor.real(f64::from(*self));
+            }
+        }
+    )*};
+}
+
+float! {
+    f32: |value| value as f32;
+    f64: |value| value;
 }
 
 /// The shortest binary contents of `value` (X.690 8.5.7 with the restrictions of 11.3.1): base 2, odd mantissa.
