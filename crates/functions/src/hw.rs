@@ -1,18 +1,16 @@
 //! The hello-world function: a control is answered by an acknowledgement, and by an indication of the same octets to
-//! whoever has subscribed.
+//! each subscription of the same controller.
 
 use e2sm::hw::{EVENT_TRIGGER, FUNCTION_ID, OID, RanFunctionDefinition};
-use ferric::agent::{Admission, ControlFailure, RanFunction, Reports};
+use ferric::agent::{Admission, ControlFailure, ControllerId, RanFunction, Reports, RequestKey, Views};
 use ferric::e2::{ControlRequest, Function, SubscriptionRequest, Time};
-use ferric::e2ap::{
-    Cause, CauseRicRequest, RanFunctionId, RanFunctionRevision, RicActionId, RicActionType, RicRequestId,
-};
+use ferric::e2ap::{Cause, CauseRicRequest, RanFunctionId, RanFunctionRevision, RicActionId, RicActionType};
 
 /// Answers each control with an indication of the same octets.
 #[derive(Debug, Default)]
 pub struct HwFunction {
     /// The actions that are set up.
-    actions: Vec<(RicRequestId, RicActionId)>,
+    actions: Vec<(RequestKey, RicActionId)>,
 }
 
 impl HwFunction {
@@ -36,7 +34,13 @@ impl RanFunction for HwFunction {
         Function { id: self.id(), revision: RanFunctionRevision(1), oid: OID.to_owned(), definition }
     }
 
-    fn subscribe(&mut self, _now: Time, request: &SubscriptionRequest) -> Result<Admission, Cause> {
+    fn subscribe(
+        &mut self,
+        _now: Time,
+        controller: ControllerId,
+        request: &SubscriptionRequest,
+        _views: &Views,
+    ) -> Result<Admission, Cause> {
         if request.event_trigger != EVENT_TRIGGER {
             return Err(Cause::RicRequest(CauseRicRequest::EventTriggerNotSupported));
         }
@@ -51,28 +55,28 @@ impl RanFunction for HwFunction {
         if admission.admitted.is_empty() {
             return Err(Cause::RicRequest(CauseRicRequest::ActionNotSupported));
         }
-        self.actions.extend(admission.admitted.iter().map(|action| (request.request_id, *action)));
+        let key = RequestKey { controller, id: request.request_id };
+        self.actions.extend(admission.admitted.iter().map(|action| (key, *action)));
         Ok(admission)
     }
 
-    fn unsubscribe(&mut self, request_id: RicRequestId) {
-        self.actions.retain(|(request, _)| *request != request_id);
+    fn unsubscribe(&mut self, key: RequestKey) {
+        self.actions.retain(|(request, _)| *request != key);
     }
 
     fn control(
         &mut self,
         _now: Time,
+        controller: ControllerId,
         request: &ControlRequest,
         reports: &mut Reports<'_>,
     ) -> Result<Option<Vec<u8>>, ControlFailure> {
-        if self.actions.is_empty() {
-            // nobody is there to be pinged
-            return Err(Cause::RicRequest(CauseRicRequest::ControlFailedToExecute).into());
-        }
-        for (subscription, action) in &self.actions {
+        let mut pinged = false;
+        for (key, action) in self.actions.iter().filter(|(key, _)| key.controller == controller) {
+            pinged = true;
             // one that is gone by now is forgotten by the `unsubscribe` to come
-            let _ = reports.report(*subscription, *action, &request.header, &request.message);
+            let _ = reports.report(*key, *action, &request.header, &request.message);
         }
-        Ok(None)
+        if pinged { Ok(None) } else { Err(Cause::RicRequest(CauseRicRequest::ControlFailedToExecute).into()) }
     }
 }

@@ -10,13 +10,13 @@ use e2sm::kpm::{
     EveryUe, IndicationMessage, MeasurementLabel, RanFunctionDefinition, Revision, Scope, Value, Wish,
     WishedMeasurement, dictionary,
 };
-use ferric::agent::{AgentLoop, AgentLoopConfig, RanFunction};
+use ferric::agent::{AgentLoop, AgentLoopConfig, NodeConfig, RanFunction, Ue};
 use ferric::e2::{self, ControlOutcome, SubscriptionSpec};
 use ferric::e2ap::{self, Cause, CauseRicRequest, GlobalE2NodeId, GnbId, RanFunctionId, RicActionId, RicActionType};
 use ferric::link::Address;
 use ferric::server::{Iapp, IappEvent, Ric, Server, ServerConfig};
 use functions::hw::HwFunction;
-use functions::kpm::{KpmConfig, KpmFunction, KpmSource, Offer, Ue, Whom};
+use functions::kpm::{KpmConfig, KpmFunction, KpmSource, Offer, Whom};
 use per::Bits;
 
 const KPM: RanFunctionId = RanFunctionId(2);
@@ -138,7 +138,7 @@ fn ric(address: &Address, period_ms: u32) -> (Server, Arc<Mutex<Heard>>) {
     (server, heard)
 }
 
-/// An agent of one node towards each RIC, all on one source.
+/// A node towards all RICs, each of which sees all of its UEs.
 fn agents(rics: &[&Address]) -> AgentLoop {
     let mut agents = AgentLoop::new(AgentLoopConfig {
         retry_first: Duration::from_millis(20),
@@ -148,10 +148,14 @@ fn agents(rics: &[&Address]) -> AgentLoop {
     .unwrap();
     let source = Rc::new(RefCell::new(Three));
     let node = GlobalE2NodeId::gnb(e2ap::PlmnIdentity::from_codes(1, 1, 2), GnbId::new(0xe00, 22));
+    let kpm = KpmFunction::new(source, KpmConfig::default());
+    let functions: Vec<Box<dyn RanFunction>> = vec![Box::new(kpm), Box::new(HwFunction::new())];
+    let node = agents.add_node(NodeConfig::new(node), functions);
     for ric in rics {
-        let kpm = KpmFunction::new(Rc::clone(&source), KpmConfig::default());
-        let functions: Vec<Box<dyn RanFunction>> = vec![Box::new(kpm), Box::new(HwFunction::new())];
-        agents.add(node, (*ric).clone(), functions);
+        let controller = agents.add_controller(node, (*ric).clone());
+        for ue in 1..=3 {
+            agents.views_mut(node).expose(controller, Ue(ue)).unwrap();
+        }
     }
     agents
 }

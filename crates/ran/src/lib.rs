@@ -24,7 +24,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use std::time::Duration;
 
-use ferric::agent::{AgentLoop, AgentLoopConfig, RanFunction};
+use ferric::agent::{AgentLoop, AgentLoopConfig, NodeConfig, RanFunction};
 use ferric::{Stop, link};
 use functions::hw::HwFunction;
 use functions::kpm::{KpmConfig, KpmFunction};
@@ -52,11 +52,12 @@ impl Ran {
         for number in 0..config.nodes {
             let node = Rc::new(RefCell::new(Node::new(&config, number)));
             let id = node.borrow().id();
+            let kpm = KpmConfig { revision: config.kpm_revision, ..config.kpm.clone() };
+            let functions: Vec<Box<dyn RanFunction>> =
+                vec![Box::new(KpmFunction::new(node, kpm)), Box::new(HwFunction::new())];
+            let handle = agents.add_node(NodeConfig::new(id), functions);
             for ric in &config.rics {
-                let kpm = KpmConfig { revision: config.kpm_revision, ..config.kpm.clone() };
-                let functions: Vec<Box<dyn RanFunction>> =
-                    vec![Box::new(KpmFunction::new(Rc::clone(&node), kpm)), Box::new(HwFunction::new())];
-                agents.add(id, ric.clone(), functions);
+                agents.add_controller(handle, ric.clone());
             }
         }
         Ok(Ran { agents })

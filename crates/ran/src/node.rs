@@ -3,9 +3,10 @@
 use e2sm::common::{AmfUeNgapId, Cgi, FiveQi, Guami, NrCgi, PlmnIdentity, RanUeId, SNssai, True, UeId, UeIdGnb};
 use e2sm::kpm::dictionary::Scope::{self, Cell as OfCell, CellAndUe, Ue as OfUe};
 use e2sm::kpm::{MeasurementLabel, TestCondType, Value};
+use ferric::agent::Ue;
 use ferric::e2::Time;
 use ferric::e2ap::{self, GlobalE2NodeId, GnbId};
-use functions::kpm::{KpmSource, Offer, Ue, Whom};
+use functions::kpm::{KpmSource, Offer, Whom};
 use per::{Bits, One};
 
 use crate::RanConfig;

@@ -4,14 +4,14 @@
 
 use std::time::Duration;
 
-use ferric::agent::{Admission, AgentLoop, ControlFailure, RanFunction, Reports};
-use ferric::e2::{ControlRequest, Function, SubscriptionRequest, Time};
+use ferric::agent::{Admission, AgentLoop, ControllerId, RanFunction, Reports, RequestKey, Views};
+use ferric::e2::{Function, SubscriptionRequest, Time};
 use ferric::e2ap::*;
 
 /// Its event trigger is the period in milliseconds, four octets; its indication message is the temperature, one octet.
 #[derive(Default)]
 pub struct Thermometer {
-    subscriptions: Vec<(RicRequestId, RicActionId, Duration, Time)>,
+    subscriptions: Vec<(RequestKey, RicActionId, Duration, Time)>,
 }
 
 impl RanFunction for Thermometer {
@@ -24,22 +24,25 @@ impl RanFunction for Thermometer {
         Function { id: self.id(), revision: RanFunctionRevision(1), oid, definition: b"Thermometer".to_vec() }
     }
 
-    fn subscribe(&mut self, now: Time, request: &SubscriptionRequest) -> Result<Admission, Cause> {
+    fn subscribe(
+        &mut self,
+        now: Time,
+        controller: ControllerId,
+        request: &SubscriptionRequest,
+        _: &Views,
+    ) -> Result<Admission, Cause> {
         let trigger = <[u8; 4]>::try_from(&request.event_trigger[..]);
         let period_ms = trigger.map(u32::from_be_bytes).ok().filter(|period| *period > 0);
         let period_ms = period_ms.ok_or(Cause::RicRequest(CauseRicRequest::EventTriggerNotSupported))?;
         let period = Duration::from_millis(period_ms.into());
+        let key = RequestKey { controller, id: request.request_id };
         let actions = request.actions.iter().map(|action| action.id);
-        self.subscriptions.extend(actions.clone().map(|action| (request.request_id, action, period, now + period)));
+        self.subscriptions.extend(actions.clone().map(|action| (key, action, period, now + period)));
         Ok(Admission { admitted: actions.collect(), not_admitted: Vec::new() })
     }
 
-    fn unsubscribe(&mut self, request_id: RicRequestId) {
-        self.subscriptions.retain(|(request, ..)| *request != request_id);
-    }
-
-    fn control(&mut self, _: Time, _: &ControlRequest, _: &mut Reports<'_>) -> Result<Option<Vec<u8>>, ControlFailure> {
-        Err(Cause::RicRequest(CauseRicRequest::ActionNotSupported).into())
+    fn unsubscribe(&mut self, key: RequestKey) {
+        self.subscriptions.retain(|(other, ..)| *other != key);
     }
 
     fn next_report(&self) -> Option<Time> {
@@ -47,8 +50,8 @@ impl RanFunction for Thermometer {
     }
 
     fn report(&mut self, now: Time, reports: &mut Reports<'_>) {
-        for (request, action, period, due) in self.subscriptions.iter_mut().filter(|(.., due)| *due <= now) {
-            let _ = reports.report(*request, *action, &[], &[21]); // a subscription that ends now is none of our worries
+        for (key, action, period, due) in self.subscriptions.iter_mut().filter(|(.., due)| *due <= now) {
+            let _ = reports.report(*key, *action, &[], &[21]); // a subscription that ends now is none of our worries
             *due = now + *period;
         }
     }

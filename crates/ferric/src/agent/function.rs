@@ -1,40 +1,69 @@
 //! RAN functions: what a node offers through one service model.
 
-use e2::{Agent, AgentMisuse, AssocId, ControlRequest, Function, SubscriptionRequest, Time};
-use e2ap::{Cause, RanFunctionId, RicActionId, RicIndicationType, RicRequestId};
+use e2::{AgentMisuse, ControlRequest, Function, SubscriptionRequest, Time};
+use e2ap::{Cause, CauseRicRequest, GlobalRicId, RanFunctionId, RicActionId, RicIndicationType, RicRequestId};
 use link::Class;
 
+use super::node::Members;
+use super::{ControllerId, Views};
 use crate::peers::Peers;
 
-/// A RAN function. What it does, it does on its agent's thread: it must not block.
+/// Names a subscription within a node: each controller numbers its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct RequestKey {
+    /// Whose it is.
+    pub controller: ControllerId,
+    /// What that controller calls it.
+    pub id: RicRequestId,
+}
+
+/// A RAN function, towards all controllers of its node. What it does, it does on its agent's thread: it must not block.
+///
+/// A function tells a controller of those UEs only that it may see ([`Views`]), and lets it act on no others. What is
+/// shared by the controllers is the function's to guard: a request that would take from another what that one was
+/// granted is refused.
 pub trait RanFunction {
     /// Its id within the node.
     fn id(&self) -> RanFunctionId;
 
-    /// What the RIC is told of it at setup.
+    /// What controllers are told of it at setup.
     fn definition(&self) -> Function;
 
-    /// The RIC wants to subscribe.
+    /// A controller wants to subscribe.
     ///
     /// # Errors
     /// The cause, where nothing of it can be done.
-    fn subscribe(&mut self, now: Time, request: &SubscriptionRequest) -> Result<Admission, Cause>;
+    fn subscribe(
+        &mut self,
+        now: Time,
+        controller: ControllerId,
+        request: &SubscriptionRequest,
+        views: &Views,
+    ) -> Result<Admission, Cause>;
 
-    /// A subscription is gone: the RIC wants it no more, or the RIC is gone.
-    fn unsubscribe(&mut self, request_id: RicRequestId);
+    /// A subscription is gone: its controller wants it no more, or is gone.
+    fn unsubscribe(&mut self, key: RequestKey);
 
-    /// The RIC wants something done. What comes back is the service model's outcome.
+    /// A controller wants something done. What comes back is the service model's outcome. Unless the function says
+    /// otherwise, it has no control.
     ///
     /// # Errors
     /// Why it is not done.
     fn control(
         &mut self,
         now: Time,
+        controller: ControllerId,
         request: &ControlRequest,
         reports: &mut Reports<'_>,
-    ) -> Result<Option<Vec<u8>>, ControlFailure>;
+    ) -> Result<Option<Vec<u8>>, ControlFailure> {
+        let _ = (now, controller, request, reports);
+        Err(Cause::RicRequest(CauseRicRequest::ActionNotSupported).into())
+    }
 
     /// When [`RanFunction::report`] is to be called next; `None` while there is nothing to report.
+    ///
+    /// The loop asks again after each call of a function of this node. Where the answer changes in between, by what the
+    /// host does, the host says [`AgentLoop::wake`](super::AgentLoop::wake).
     fn next_report(&self) -> Option<Time> {
         None
     }
@@ -42,6 +71,12 @@ pub trait RanFunction {
     /// The time of [`RanFunction::next_report`] has come.
     fn report(&mut self, now: Time, reports: &mut Reports<'_>) {
         let _ = (now, reports);
+    }
+
+    /// A controller is removed from the node; its subscriptions are gone already. What it had set may be undone. The
+    /// mere loss of a connection is not told: what was set stays.
+    fn controller_removed(&mut self, controller: ControllerId) {
+        let _ = controller;
     }
 }
 
@@ -69,32 +104,129 @@ impl From<Cause> for ControlFailure {
     }
 }
 
-/// Where a function puts its indications.
+/// Where a function puts its indications, and what it may know of the node's controllers.
+///
+/// The loop makes it; so may a test, or a host with a loop of its own, from any [`Outlet`].
 pub struct Reports<'a> {
-    pub(super) machine: &'a mut Agent,
-    pub(super) peers: &'a mut Peers,
-    pub(super) assoc: AssocId,
-    pub(super) out: &'a mut Vec<u8>,
+    views: &'a mut Views,
+    outlet: &'a mut dyn Outlet,
 }
 
-impl Reports<'_> {
-    /// Sends a report of an action that is set up. Where the RIC reads too slowly, its oldest reports make room.
+/// What carries a node's indications to its controllers.
+pub trait Outlet {
+    /// Sends an indication: an insert where it has a call process id, else a report.
+    ///
+    /// # Errors
+    /// Where the subscription does not stand (any more).
+    fn send(
+        &mut self,
+        key: RequestKey,
+        action: RicActionId,
+        call_process_id: Option<&[u8]>,
+        header: &[u8],
+        message: &[u8],
+    ) -> Result<(), AgentMisuse>;
+
+    /// The node's controllers, in the order of their adding, and who they are once they have taken the setup.
+    fn controllers(&self) -> Vec<(ControllerId, Option<GlobalRicId>)>;
+}
+
+impl<'a> Reports<'a> {
+    /// What puts indications into an outlet.
+    pub fn new(views: &'a mut Views, outlet: &'a mut dyn Outlet) -> Self {
+        Reports { views, outlet }
+    }
+
+    /// Sends a report of an action that is set up. Where the controller reads too slowly, its oldest reports make room.
     ///
     /// # Errors
     /// Where the subscription does not stand (any more).
     pub fn report(
         &mut self,
-        request_id: RicRequestId,
+        key: RequestKey,
         action: RicActionId,
         header: &[u8],
         message: &[u8],
     ) -> Result<(), AgentMisuse> {
-        self.out.clear();
-        let kind = RicIndicationType::Report;
-        self.machine.write_indication(request_id, action, kind, header, message, self.out)?;
-        // A link that is lost is noticed by the loop; a report that finds no room is counted by the link.
-        let _ = self.peers.send(self.assoc, &[self.out], Class::Report);
-        self.out.clear();
+        self.outlet.send(key, action, None, header, message)
+    }
+
+    /// Sends an insert: what it tells of waits until the controller's [`RanFunction::control`] brings the call process id
+    /// back, or the action's time to wait has passed. Inserts never make room for others.
+    ///
+    /// # Errors
+    /// Where the subscription does not stand (any more).
+    pub fn insert(
+        &mut self,
+        key: RequestKey,
+        action: RicActionId,
+        call_process_id: &[u8],
+        header: &[u8],
+        message: &[u8],
+    ) -> Result<(), AgentMisuse> {
+        self.outlet.send(key, action, Some(call_process_id), header, message)
+    }
+
+    /// Which UEs each controller sees.
+    #[must_use]
+    pub fn views(&self) -> &Views {
+        self.views
+    }
+
+    /// The same, to be changed.
+    pub fn views_mut(&mut self) -> &mut Views {
+        self.views
+    }
+
+    /// The node's controllers, in the order of their adding, and who they are once they have taken the setup.
+    #[must_use]
+    pub fn controllers(&self) -> Vec<(ControllerId, Option<GlobalRicId>)> {
+        self.outlet.controllers()
+    }
+}
+
+/// The way to a node's controllers through the loop's links.
+pub(super) struct Links<'a> {
+    pub members: &'a mut Members,
+    pub controllers: &'a [ControllerId],
+    pub peers: &'a mut Peers,
+    pub out: &'a mut Vec<u8>,
+}
+
+impl Outlet for Links<'_> {
+    fn send(
+        &mut self,
+        key: RequestKey,
+        action: RicActionId,
+        call_process_id: Option<&[u8]>,
+        header: &[u8],
+        message: &[u8],
+    ) -> Result<(), AgentMisuse> {
+        let Links { members, peers, out, .. } = self;
+        let member = members.get_mut(key.controller).ok_or(AgentMisuse::UnknownRequest)?;
+        let machine = &mut member.machine;
+        out.clear();
+        let class = match call_process_id {
+            None => {
+                machine.write_indication(key.id, action, RicIndicationType::Report, header, message, out)?;
+                Class::Report
+            }
+            Some(process) => {
+                machine.write_insert(key.id, action, process, header, message, out)?;
+                Class::Keep
+            }
+        };
+        if let Some(assoc) = member.assoc
+            && let Err(error) = peers.send(assoc, &[out], class)
+        {
+            // ended once the function is done
+            member.lost = Some(error);
+        }
+        out.clear();
         Ok(())
+    }
+
+    fn controllers(&self) -> Vec<(ControllerId, Option<GlobalRicId>)> {
+        self.controllers.iter().filter_map(|id| Some((*id, self.members.get(*id)?.ric_id))).collect()
     }
 }

@@ -1,4 +1,4 @@
-//! What a base station embeds: RAN functions, and the loop that connects them to a near-RT RIC.
+//! What a base station embeds: RAN functions, and the loop that connects them to near-RT RICs.
 //!
 //! ```no_run
 //! use ferric::agent::{AgentLoop, RanFunction};
@@ -14,6 +14,12 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
+//! # Several controllers
+//!
+//! A node may have any number of controllers, added and removed while it runs ([`AgentLoop::add_controller`],
+//! [`AgentLoop::remove_controller`]). Its functions are the same for all of them, and are told which one asks. The first
+//! one sees every UE; any other sees those that it was shown ([`Views`]).
+//!
 //! # The contract for the host
 //!
 //! Nothing here blocks but waiting, and that only as long as the caller allows. Memory is bounded: a RIC that reads
@@ -22,32 +28,41 @@
 //! address may block, while it is looked up: give an IP address where the loop runs on a thread that must not.
 
 mod function;
+mod node;
+mod schedule;
+mod turn;
+mod views;
 
 use std::time::Duration;
 
-use e2::{Agent, AgentConfig, AgentEvent, AssocId, CloseReason, Time};
-use e2ap::{GlobalE2NodeId, RanFunctionId, Version};
-use link::{Address, Events, Link, Poll, Ppid, Scratch};
-use tracing::{debug, info, warn};
+use e2::{Agent, AgentConfig, AssocId, CloseReason, Time};
+use e2ap::{GlobalE2NodeId, GlobalRicId, Version};
+use link::{Address, Events, Poll, Scratch};
+use tracing::info;
 
-use crate::clock::{self, Clock};
-use crate::peers::{self, Peers};
-use crate::stop::STOP_TOKEN;
+use crate::clock::Clock;
+use crate::peers::Peers;
 use crate::{Error, Stop};
+use node::{Member, Members, Node};
+use schedule::{Schedule, Whose};
 
-pub use function::{Admission, ControlFailure, RanFunction, Reports};
+pub use function::{Admission, ControlFailure, Outlet, RanFunction, Reports, RequestKey};
+pub use node::NodeConfig;
+pub use views::{ControllerId, MAX_EXPOSED_UES, TooManyUes, Ue, Views};
 
 /// How agents behave.
 #[derive(Clone, Debug)]
 pub struct AgentLoopConfig {
-    /// The version of E2AP that they speak. Default: v02.03.
+    /// The version of E2AP that nodes speak which name none of their own. Default: v02.03.
     pub version: Version,
     /// The first pause after a failure. Default: 1 s.
     pub retry_first: Duration,
     /// The longest pause. Default: 30 s.
     pub retry_last: Duration,
-    /// The links' bounds. `sctp_ppid` follows the node's type instead: [`Ppid::E2_DU`] of a DU, [`Ppid::E2_UP`]
-    /// of a CU-UP, [`Ppid::E2_CP`] of all others.
+    /// A controller must answer the setup within this. Default: 5 s.
+    pub setup_timeout: Duration,
+    /// The links' bounds. `sctp_ppid` follows the node's type instead: [`link::Ppid::E2_DU`] of a DU,
+    /// [`link::Ppid::E2_UP`] of a CU-UP, [`link::Ppid::E2_CP`] of all others.
     pub link: link::Config,
 }
 
@@ -57,24 +72,28 @@ impl Default for AgentLoopConfig {
             version: Version::V2_03,
             retry_first: Duration::from_secs(1),
             retry_last: Duration::from_secs(30),
+            setup_timeout: Duration::from_secs(5),
             link: link::Config::default(),
         }
     }
 }
 
-const KIND_AGENT: u64 = 1;
-/// Octets read from one link before the others have their turn.
-const BUDGET_OCTETS: usize = 64 * 1024;
+/// Names a node within its loop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct NodeHandle(usize);
 
-/// One agent: its machine, its functions and where its RIC is.
-struct Member {
-    machine: Agent,
-    functions: Vec<Box<dyn RanFunction>>,
-    address: Address,
-    assoc: Option<AssocId>,
+/// A controller as its loop knows it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ControllerStatus {
+    /// Its name.
+    pub id: ControllerId,
+    /// Where it is.
+    pub address: Address,
+    /// Who it is, if it has taken the setup and is there.
+    pub ric_id: Option<GlobalRicId>,
 }
 
-/// One or more agents on one thread.
+/// One or more nodes on one thread, each with its controllers.
 pub struct AgentLoop {
     poll: Poll,
     events: Events,
@@ -83,16 +102,22 @@ pub struct AgentLoop {
     stop: Stop,
     config: AgentLoopConfig,
     peers: Peers,
-    members: Vec<Member>,
-    /// Which member an association is of, by the association's place.
-    owners: Vec<usize>,
+    nodes: Vec<Node>,
+    members: Members,
+    /// Whose an association is, by the association's place.
+    owners: Vec<Option<ControllerId>>,
+    schedule: Schedule,
+    /// Whose machine is to be asked what it wants.
+    dirty: Vec<ControllerId>,
+    /// Whose time has come, in the turn that runs.
+    due: Vec<Whose>,
     out: Vec<u8>,
     /// Of links that are gone.
     dropped_reports: u64,
 }
 
 impl AgentLoop {
-    /// A loop without agents.
+    /// A loop without nodes.
     ///
     /// # Errors
     /// Where the system refuses an epoll.
@@ -105,25 +130,123 @@ impl AgentLoop {
             scratch: Scratch::new(),
             clock: Clock::new(),
             stop,
-            peers: Peers::new(KIND_AGENT, &config.link),
+            peers: Peers::new(turn::KIND_AGENT, &config.link),
             config,
-            members: Vec::new(),
-            dropped_reports: 0,
+            nodes: Vec::new(),
+            members: Members::default(),
             owners: Vec::new(),
+            schedule: Schedule::default(),
+            dirty: Vec::new(),
+            due: Vec::new(),
             out: Vec::new(),
+            dropped_reports: 0,
         })
     }
 
-    /// Adds the agent of a node towards the RIC at `address`. It connects in the next turn.
+    /// Adds a node with one controller, the RIC at `address`. It connects in the next turn.
+    ///
+    /// # Panics
+    /// As [`AgentLoop::add_controller`].
+    pub fn add(
+        &mut self,
+        node: GlobalE2NodeId,
+        address: Address,
+        functions: Vec<Box<dyn RanFunction>>,
+    ) -> (NodeHandle, ControllerId) {
+        let node = self.add_node(NodeConfig::new(node), functions);
+        (node, self.add_controller(node, address))
+    }
+
+    /// Adds a node, without controllers.
+    pub fn add_node(&mut self, config: NodeConfig, functions: Vec<Box<dyn RanFunction>>) -> NodeHandle {
+        self.nodes.push(Node { config, functions, controllers: Vec::new(), views: Views::default(), due: None });
+        NodeHandle(self.nodes.len() - 1)
+    }
+
+    /// Adds a controller to a node: the RIC at `address`. The node connects to it in the next turn. The first one that is
+    /// added sees every UE.
     ///
     /// # Panics
     /// Where [`AgentConfig::check`] finds something wrong: two functions with one id, or an OID that is none.
-    pub fn add(&mut self, node: GlobalE2NodeId, address: Address, functions: Vec<Box<dyn RanFunction>>) {
-        let mut config = AgentConfig::new(node, functions.iter().map(|f| f.definition()).collect());
-        config.version = self.config.version;
+    pub fn add_controller(&mut self, node: NodeHandle, address: Address) -> ControllerId {
+        let at = node.0;
+        let node = &mut self.nodes[at];
+        let mut config = AgentConfig::new(node.config.id, node.functions.iter().map(|f| f.definition()).collect());
+        config.components.clone_from(&node.config.components);
+        config.version = node.config.version.unwrap_or(self.config.version);
         config.retry_first = self.config.retry_first;
         config.retry_last = self.config.retry_last;
-        self.members.push(Member { machine: Agent::new(config), functions, address, assoc: None });
+        config.setup_timeout = self.config.setup_timeout;
+        let id = self.members.add(Member {
+            node: at,
+            machine: Agent::new(config),
+            address,
+            assoc: None,
+            ric_id: None,
+            lost: None,
+            dirty: false,
+            due: None,
+        });
+        if node.views.first().is_none() && node.controllers.is_empty() {
+            node.views.set_first(id);
+        }
+        node.controllers.push(id);
+        self.mark(id);
+        id
+    }
+
+    /// Removes a controller from its node: its subscriptions end, its connection is closed. Whether there was one.
+    ///
+    /// If it was the one that sees every UE, none does until [`AgentLoop::set_first`] names another.
+    pub fn remove_controller(&mut self, id: ControllerId) -> bool {
+        let now = self.clock.now();
+        let Some(Member { node, assoc, .. }) = self.members.get(id) else { return false };
+        let (at, assoc) = (*node, *assoc);
+        self.close(now, id, assoc, CloseReason::Local);
+        self.drain(now, id);
+        let Some(mut member) = self.members.remove(id) else { return false };
+        self.schedule.set(Whose::Controller(id), &mut member.due, None);
+        let node = &mut self.nodes[at];
+        node.controllers.retain(|other| *other != id);
+        node.views.remove(id);
+        node.functions.iter_mut().for_each(|function| function.controller_removed(id));
+        self.renew(at);
+        true
+    }
+
+    /// Makes one of a node's controllers the one that sees every UE. Whether it is one of them.
+    pub fn set_first(&mut self, node: NodeHandle, id: ControllerId) -> bool {
+        let node = &mut self.nodes[node.0];
+        let known = node.controllers.contains(&id);
+        if known {
+            node.views.set_first(id);
+        }
+        known
+    }
+
+    /// A node's controllers, in the order of their adding.
+    pub fn controllers(&self, node: NodeHandle) -> impl Iterator<Item = ControllerStatus> {
+        self.nodes[node.0].controllers.iter().filter_map(|id| {
+            let member = self.members.get(*id)?;
+            let ric_id = member.ric_id.filter(|_| member.machine.is_up());
+            Some(ControllerStatus { id: *id, address: member.address.clone(), ric_id })
+        })
+    }
+
+    /// Which UEs a node's controllers see.
+    #[must_use]
+    pub fn views(&self, node: NodeHandle) -> &Views {
+        &self.nodes[node.0].views
+    }
+
+    /// The same, to be changed: by a host that knows whose a UE is, or that a UE has left.
+    pub fn views_mut(&mut self, node: NodeHandle) -> &mut Views {
+        &mut self.nodes[node.0].views
+    }
+
+    /// The host did something after which a function of the node may want to report at another time than it said.
+    pub fn wake(&mut self, node: NodeHandle) {
+        self.renew(node.0);
     }
 
     /// What ends [`AgentLoop::run`].
@@ -132,13 +255,13 @@ impl AgentLoop {
         self.stop.clone()
     }
 
-    /// How many agents have been taken by their RIC.
+    /// How many controllers have taken the setup, of all nodes together.
     #[must_use]
     pub fn up(&self) -> usize {
         self.members.iter().filter(|m| m.machine.is_up()).count()
     }
 
-    /// Reports that were dropped until now since a RIC read too slowly.
+    /// Reports that were dropped until now since a controller read too slowly.
     #[must_use]
     pub fn dropped_reports(&self) -> u64 {
         let links = self.members.iter().filter_map(|m| self.peers.get(m.assoc?));
@@ -162,263 +285,32 @@ impl AgentLoop {
         Ok(())
     }
 
-    /// Waits at most `patience` (`None`: until something happens), then does what there is to do. With
-    /// `Some(Duration::ZERO)` it never waits.
-    ///
-    /// # Errors
-    /// As [`AgentLoop::run`].
-    pub fn turn(&mut self, patience: Option<Duration>) -> Result<(), Error> {
-        // first, since it may set deadlines: a connection may fail at once
-        self.settle(self.clock.now());
-        let deadline = self.members.iter().filter_map(Member::deadline).min();
-        let timeout = clock::wait(self.clock.now(), deadline, patience);
-        self.poll.wait(&mut self.events, timeout.map(clock::most_of)).map_err(Error::epoll)?;
-        if self.events.get(0).is_none() && timeout.is_some_and(|timeout| clock::most_of(timeout) < timeout) {
-            let timeout = clock::wait(self.clock.now(), deadline, patience.map(|patience| patience / 100));
-            self.poll.wait(&mut self.events, timeout).map_err(Error::epoll)?;
-        }
-        let now = self.clock.now();
-        let mut at = 0;
-        while let Some(event) = self.events.get(at) {
-            at += 1;
-            if event.token == STOP_TOKEN {
-                return Ok(());
-            }
-            let assoc = AssocId(event.token);
-            // in this order: what a RIC says at once is heard by an agent that knows that it is connected
-            if event.writable {
-                self.writable(now, assoc);
-            }
-            if event.readable {
-                self.receive(now, assoc);
-            }
-        }
-        for member in &mut self.members {
-            member.machine.handle_timeout(now);
-        }
-        self.report(now);
-        self.settle(now);
-        Ok(())
-    }
-
-    fn owner(&self, assoc: AssocId) -> Option<usize> {
-        let owner = *self.owners.get(peers::place(assoc.0))?;
-        (self.members.get(owner)?.assoc == Some(assoc)).then_some(owner)
-    }
-
-    fn receive(&mut self, now: Time, assoc: AssocId) {
-        let Some(owner) = self.owner(assoc) else { return };
-        let AgentLoop { peers, members, scratch, .. } = self;
-        let (Some(peer), Some(member)) = (peers.get_mut(assoc), members.get_mut(owner)) else { return };
-        let received =
-            peer.link.receive(scratch, BUDGET_OCTETS, &mut |_stream, pdu| member.machine.handle_pdu(now, pdu));
-        if let Err(error) = received {
-            self.lose(now, assoc, &error);
+    /// Has a machine asked what it wants, before the turn ends.
+    fn mark(&mut self, id: ControllerId) {
+        if let Some(member) = self.members.get_mut(id)
+            && !member.dirty
+        {
+            member.dirty = true;
+            self.dirty.push(id);
         }
     }
 
-    /// The link can be written; where it was connecting it may stand now.
-    fn writable(&mut self, now: Time, assoc: AssocId) {
-        let Some(owner) = self.owner(assoc) else { return };
-        let Some(peer) = self.peers.get_mut(assoc) else { return };
-        if peer.link.state() == link::State::Connecting {
-            match peer.link.finish_connect() {
-                Ok(link::State::Established) => self.members[owner].machine.handle_open(now),
-                Ok(_) => return,
-                Err(error) => return self.lose(now, assoc, &error),
-            }
-        }
-        self.peers.touch(assoc);
+    /// Asks a node's functions when they want to report.
+    fn renew(&mut self, at: usize) {
+        let due = self.nodes[at].next_report(&self.members);
+        self.schedule.set(Whose::Node(at), &mut self.nodes[at].due, due);
     }
 
-    fn connect(&mut self, now: Time, owner: usize) {
-        let member = &mut self.members[owner];
-        self.config.link.sctp_ppid = ppid_of(member.machine.node_id());
-        let linked = Link::connect(&member.address, &self.config.link);
-        let established = linked.as_ref().is_ok_and(|link| link.state() == link::State::Established);
-        let assoc = linked
-            .map_err(|e| e.to_string())
-            .and_then(|link| self.peers.insert(&self.poll, link).map_err(|e| e.to_string()));
-        match assoc {
-            Ok(assoc) => {
-                member.assoc = Some(assoc);
-                let place = peers::place(assoc.0);
-                if self.owners.len() <= place {
-                    self.owners.resize(place + 1, usize::MAX);
-                }
-                self.owners[place] = owner;
-                if established {
-                    member.machine.handle_open(now);
-                }
-            }
-            Err(error) => {
-                warn!(node = %member.machine.node_id(), ric = %member.address, error, "cannot connect");
-                member.machine.handle_close(now, CloseReason::Transport);
-            }
-        }
-    }
-
-    fn lose(&mut self, now: Time, assoc: AssocId, error: &link::Error) {
-        let Some(owner) = self.owner(assoc) else { return };
-        if let Some(link) = self.peers.remove(&self.poll, assoc) {
-            self.dropped_reports += link.dropped_reports();
-        }
-        let member = &mut self.members[owner];
+    /// Ends a controller's connection.
+    fn close(&mut self, now: Time, id: ControllerId, assoc: Option<AssocId>, reason: CloseReason) {
+        let Some(member) = self.members.get_mut(id) else { return };
         member.assoc = None;
-        warn!(node = %member.machine.node_id(), ric = %member.address, %error, "the RIC is lost");
-        member.machine.handle_close(now, CloseReason::Transport);
-    }
-
-    /// Lets each function report that has something due.
-    fn report(&mut self, now: Time) {
-        for at in 0..self.members.len() {
-            let Member { machine, functions, assoc: Some(assoc), .. } = &mut self.members[at] else { continue };
-            for function in functions.iter_mut() {
-                if function.next_report().is_some_and(|due| due <= now) {
-                    let mut reports = Reports { machine, peers: &mut self.peers, assoc: *assoc, out: &mut self.out };
-                    function.report(now, &mut reports);
-                }
-            }
+        member.machine.handle_close(now, reason);
+        if let Some(link) = assoc.and_then(|assoc| self.peers.remove(&self.poll, assoc)) {
+            info!(ric = %link.peer(), %reason, "closed");
+            self.dropped_reports += link.dropped_reports();
+            link.close();
         }
-    }
-
-    /// Does what the machines want until they want nothing more, then writes.
-    fn settle(&mut self, now: Time) {
-        let mut lost = Vec::new();
-        for owner in 0..self.members.len() {
-            while let Some(event) = self.members[owner].machine.poll_event() {
-                self.handle(now, owner, event);
-            }
-            self.transmit(owner, &mut lost);
-        }
-        self.peers.flush(&self.poll, |assoc, error| lost.push((assoc, error)));
-        for owner in 0..self.members.len() {
-            if let Some(reason) = self.members[owner].machine.poll_close()
-                && let Some(assoc) = self.members[owner].assoc.take()
-                && let Some(link) = self.peers.remove(&self.poll, assoc)
-            {
-                info!(ric = %link.peer(), %reason, "closed");
-                self.dropped_reports += link.dropped_reports();
-                link.close();
-            }
-        }
-        for (assoc, error) in lost {
-            self.lose(now, assoc, &error);
-        }
-    }
-
-    fn transmit(&mut self, owner: usize, lost: &mut Vec<(AssocId, link::Error)>) {
-        let member = &mut self.members[owner];
-        self.out.clear();
-        while member.machine.poll_transmit(&mut self.out) {
-            if let Some(assoc) = member.assoc
-                && let Err(error) = self.peers.send(assoc, &[&self.out], link::Class::Keep)
-            {
-                lost.push((assoc, error));
-            }
-            self.out.clear();
-        }
-    }
-
-    fn handle(&mut self, now: Time, owner: usize, event: AgentEvent) {
-        let Member { machine, functions, assoc, .. } = &mut self.members[owner];
-        let node = machine.node_id();
-        match event {
-            AgentEvent::Connect => self.connect(now, owner),
-            AgentEvent::Up { ric_id, accepted } => {
-                info!(%node, %ric_id, functions = accepted.len(), "the RIC has taken the setup");
-            }
-            AgentEvent::Down { reason, retry_at } => {
-                debug!(%node, %reason, retry_in_ms = (retry_at - now).as_millis(), "down");
-            }
-            AgentEvent::Notice(notice) => warn!(%node, "{notice}"),
-            AgentEvent::Subscribe(request) => {
-                // the machine passes on only what is for a function that it offers
-                let Some(function) = find(functions, request.ran_function_id) else { return };
-                let answered = match function.subscribe(now, &request) {
-                    Ok(Admission { admitted, not_admitted }) => {
-                        machine.admit(request.request_id, &admitted, &not_admitted)
-                    }
-                    Err(cause) => {
-                        debug!(%node, function = request.ran_function_id.0, %cause, "subscription refused");
-                        machine.refuse(request.request_id, cause)
-                    }
-                };
-                if let Err(error) = answered {
-                    warn!(%node, %error, "a RAN function answered a subscription in a way that makes no sense");
-                    function.unsubscribe(request.request_id);
-                    let cause = e2ap::Cause::RicRequest(e2ap::CauseRicRequest::Unspecified);
-                    let _ = machine.refuse(request.request_id, cause); // it may be gone by now
-                }
-            }
-            AgentEvent::Unsubscribe { request_id, ran_function_id } => {
-                if let Some(function) = find(functions, ran_function_id) {
-                    function.unsubscribe(request_id);
-                }
-            }
-            AgentEvent::Control(request) => {
-                let Some(function) = find(functions, request.ran_function_id) else { return };
-                let Some(assoc) = *assoc else { return };
-                let mut reports = Reports { machine, peers: &mut self.peers, assoc, out: &mut self.out };
-                let result = function.control(now, &request, &mut reports);
-                let answered = match result {
-                    Ok(outcome) => machine.acknowledge(request.request_id, outcome.as_deref()),
-                    Err(ControlFailure { cause, outcome }) => {
-                        machine.fail(request.request_id, cause, outcome.as_deref())
-                    }
-                };
-                if let Err(error) = answered {
-                    debug!(%node, %error, "a control's answer came to nothing");
-                }
-            }
-        }
-    }
-}
-
-fn find(functions: &mut [Box<dyn RanFunction>], id: RanFunctionId) -> Option<&mut Box<dyn RanFunction>> {
-    functions.iter_mut().find(|function| function.id() == id)
-}
-
-/// The SCTP payload protocol identifier by the node's type.
-fn ppid_of(node: GlobalE2NodeId) -> Ppid {
-    let (is_du, is_cu_up) = match node {
-        GlobalE2NodeId::Gnb(id) => (id.gnb_du_id.is_some(), id.gnb_cu_up_id.is_some()),
-        GlobalE2NodeId::EnGnb(id) => (id.en_gnb_du_id.is_some(), id.en_gnb_cu_up_id.is_some()),
-        GlobalE2NodeId::NgEnb(id) => (id.ng_enb_du_id.is_some(), false),
-        GlobalE2NodeId::Enb(_) => (false, false),
-    };
-    match (is_du, is_cu_up) {
-        (true, _) => Ppid::E2_DU,
-        (_, true) => Ppid::E2_UP,
-        _ => Ppid::E2_CP,
-    }
-}
-
-impl Member {
-    fn deadline(&self) -> Option<Time> {
-        let reports = self.functions.iter().filter_map(|f| f.next_report()).min().filter(|_| self.assoc.is_some());
-        match (self.machine.poll_timeout(), reports) {
-            (Some(a), Some(b)) => Some(a.min(b)),
-            (a, b) => a.or(b),
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use e2ap::{GnbCuUpId, GnbDuId, GnbId, PlmnIdentity};
-
-    use super::*;
-
-    #[test]
-    fn the_payload_protocol_follows_the_node_type() {
-        let whole = GlobalE2NodeId::gnb(PlmnIdentity([0x00, 0xf1, 0x10]), GnbId::new(7, 22));
-        assert_eq!(ppid_of(whole), Ppid::E2_CP);
-        let GlobalE2NodeId::Gnb(mut id) = whole else { panic!("a gNB") };
-        id.gnb_cu_up_id = Some(GnbCuUpId(1));
-        assert_eq!(ppid_of(GlobalE2NodeId::Gnb(id)), Ppid::E2_UP);
-        id.gnb_cu_up_id = None;
-        id.gnb_du_id = Some(GnbDuId(1));
-        assert_eq!(ppid_of(GlobalE2NodeId::Gnb(id)), Ppid::E2_DU);
+        self.mark(id);
     }
 }

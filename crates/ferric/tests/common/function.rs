@@ -4,8 +4,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use e2ap::{Cause, CauseRicRequest, RanFunctionId, RanFunctionRevision, RicActionId, RicRequestId};
-use ferric::agent::{Admission, AgentLoop, AgentLoopConfig, ControlFailure, RanFunction, Reports};
+use e2ap::{Cause, CauseRicRequest, RanFunctionId, RanFunctionRevision, RicActionId};
+use ferric::agent::{
+    Admission, AgentLoop, AgentLoopConfig, ControlFailure, ControllerId, RanFunction, Reports, RequestKey, Views,
+};
 use ferric::e2::{ControlRequest, Function, SubscriptionRequest, Time};
 
 use super::eventually;
@@ -37,7 +39,7 @@ pub struct Reporter {
     period: Duration,
     octets: usize,
     pub log: Arc<Log>,
-    subscriptions: Vec<(RicRequestId, RicActionId)>,
+    subscriptions: Vec<(RequestKey, RicActionId)>,
     next: Option<Time>,
 }
 
@@ -62,19 +64,26 @@ impl RanFunction for Reporter {
         Function { id, revision, oid: OID.to_owned(), definition: b"reporter".to_vec() }
     }
 
-    fn subscribe(&mut self, now: Time, request: &SubscriptionRequest) -> Result<Admission, Cause> {
+    fn subscribe(
+        &mut self,
+        now: Time,
+        controller: ControllerId,
+        request: &SubscriptionRequest,
+        _views: &Views,
+    ) -> Result<Admission, Cause> {
         if request.event_trigger == b"refuse" {
             return Err(Cause::RicRequest(CauseRicRequest::FunctionResourceLimit));
         }
         self.log.subscribed.fetch_add(1, Ordering::AcqRel);
-        self.subscriptions.push((request.request_id, request.actions[0].id));
+        let key = RequestKey { controller, id: request.request_id };
+        self.subscriptions.push((key, request.actions[0].id));
         self.next.get_or_insert(now);
         Ok(Admission { admitted: request.actions.iter().map(|a| a.id).collect(), not_admitted: Vec::new() })
     }
 
-    fn unsubscribe(&mut self, request_id: RicRequestId) {
+    fn unsubscribe(&mut self, key: RequestKey) {
         self.log.unsubscribed.fetch_add(1, Ordering::AcqRel);
-        self.subscriptions.retain(|(id, _)| *id != request_id);
+        self.subscriptions.retain(|(other, _)| *other != key);
         if self.subscriptions.is_empty() {
             self.next = None;
         }
@@ -83,14 +92,15 @@ impl RanFunction for Reporter {
     fn control(
         &mut self,
         _now: Time,
+        _controller: ControllerId,
         request: &ControlRequest,
         reports: &mut Reports<'_>,
     ) -> Result<Option<Vec<u8>>, ControlFailure> {
         match request.message.as_slice() {
             b"fail" => Err(Cause::RicRequest(CauseRicRequest::ControlFailedToExecute).into()),
             b"report" => {
-                for (request_id, action) in &self.subscriptions {
-                    reports.report(*request_id, *action, b"", b"at once").unwrap();
+                for (key, action) in &self.subscriptions {
+                    reports.report(*key, *action, b"", b"at once").unwrap();
                 }
                 Ok(None)
             }
@@ -106,8 +116,8 @@ impl RanFunction for Reporter {
         let number = self.log.reported.fetch_add(1, Ordering::AcqRel);
         let mut message = vec![0; self.octets];
         message[..8].copy_from_slice(&number.to_be_bytes());
-        for (request_id, action) in &self.subscriptions {
-            reports.report(*request_id, *action, b"header", &message).unwrap();
+        for (key, action) in &self.subscriptions {
+            reports.report(*key, *action, b"header", &message).unwrap();
         }
         self.next = Some(now + self.period);
     }

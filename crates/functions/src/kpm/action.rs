@@ -7,14 +7,15 @@ use e2sm::kpm::{
     ActionDefinition, ActionDefinitionFormat1, ActionDefinitionFormat3, ActionDefinitionFormats, MatchingCondItem,
     MeasurementInfoItem, MeasurementLabel, MeasurementType,
 };
+use ferric::agent::{ControllerId, RequestKey, Ue, Views};
 use ferric::e2::{self, Time};
-use ferric::e2ap::{Cause, CauseProtocol, CauseRicRequest, RicActionId, RicActionType, RicRequestId};
+use ferric::e2ap::{Cause, CauseProtocol, CauseRicRequest, RicActionId, RicActionType};
 use per::{IntoOwned, List};
 use tracing::debug;
 
 use super::collect::Collection;
 use super::conditions::{Conditions, ValueConditions};
-use super::{KpmConfig, KpmSource, ReportStyle, Ue};
+use super::{KpmConfig, KpmSource, ReportStyle};
 
 /// Values of one record and UE: measurements with their labels.
 const MAX_COLUMNS: usize = 1024;
@@ -28,7 +29,7 @@ const SEMANTIC: Cause = Cause::Protocol(CauseProtocol::SemanticError);
 
 /// An action that is set up.
 pub(super) struct Action<M> {
-    request_id: RicRequestId,
+    key: RequestKey,
     id: RicActionId,
     pub(super) subject: Subject,
     /// The values of a record, in order.
@@ -111,9 +112,10 @@ impl<M: Default> Action<M> {
     pub fn new<S: KpmSource<Mark = M>>(
         now: Time,
         source: &S,
+        views: &Views,
         config: &KpmConfig,
         reporting_period_ms: u32,
-        request_id: RicRequestId,
+        key: RequestKey,
         wanted: &e2::Action,
     ) -> Result<Self, Cause> {
         let definition = match &wanted.definition {
@@ -125,7 +127,7 @@ impl<M: Default> Action<M> {
             })?,
         };
         let style = style(&definition, config)?;
-        let check = Check { source, style };
+        let check = Check { source, style, views, controller: key.controller };
         let (subject, columns, info, granularity_ms) = match definition.formats {
             ActionDefinitionFormats::Format1(format) => {
                 let (columns, info) = check.measurements(&format)?;
@@ -165,7 +167,7 @@ impl<M: Default> Action<M> {
         let mut mark = M::default();
         source.mark(&mut mark);
         Ok(Action {
-            request_id,
+            key,
             id: wanted.id,
             collection: Collection::new(columns.len(), records as usize, config.max_values),
             subject,
@@ -178,8 +180,8 @@ impl<M: Default> Action<M> {
 }
 
 impl<M> Action<M> {
-    pub fn request_id(&self) -> RicRequestId {
-        self.request_id
+    pub fn key(&self) -> RequestKey {
+        self.key
     }
 
     pub fn id(&self) -> RicActionId {
@@ -219,6 +221,8 @@ fn at_most(count: usize, bound: usize) -> Result<(), Cause> {
 struct Check<'s, S> {
     source: &'s S,
     style: ReportStyle,
+    views: &'s Views,
+    controller: ControllerId,
 }
 
 impl<S: KpmSource> Check<'_, S> {
@@ -295,6 +299,8 @@ impl<S: KpmSource> Check<'_, S> {
     fn ues<'u>(&self, wanted: impl Iterator<Item = &'u UeId<'u>>) -> Result<Vec<Ue>, Cause> {
         let mut ues = Vec::new();
         self.source.ues(&mut ues);
+        // what it may not see is not there
+        ues.retain(|ue| self.views.sees(self.controller, *ue));
         let names: Vec<_> = ues.iter().map(|ue| (self.source.ue_id(*ue), *ue)).collect();
         let find = |wanted: &UeId<'_>| names.iter().find(|(name, _)| name == wanted).map(|(_, ue)| *ue);
         wanted.map(|wanted| find(wanted).ok_or(NOT_AVAILABLE)).collect()

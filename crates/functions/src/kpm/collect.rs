@@ -2,11 +2,12 @@
 
 use e2sm::common::UeId;
 use e2sm::kpm::{MeasurementRecordItem, Value};
+use ferric::agent::{Ue, Views};
 use ferric::e2::Time;
 use per::Real;
 
 use super::action::{Action, Column, Subject};
-use super::{KpmSource, Ue, Whom};
+use super::{KpmSource, Whom};
 
 /// The values of the report that is being collected. Its memory is used again for the next.
 #[derive(Debug)]
@@ -94,9 +95,9 @@ impl Collection {
 impl<M> Action<M> {
     /// Collects the record that was due; `until` is the end of the last period that has passed. When that completes a
     /// report, tells when it began.
-    pub fn collect<S: KpmSource<Mark = M>>(&mut self, source: &S, until: Time) -> Option<Time> {
+    pub fn collect<S: KpmSource<Mark = M>>(&mut self, source: &S, views: &Views, until: Time) -> Option<Time> {
         let record = self.schedule.done as usize;
-        self.sample(source, record);
+        self.sample(source, views, record);
         source.mark(&mut self.mark);
         // one that spans more than its period is not reliable, and those that were missed have no values
         let records = u64::from(self.schedule.records);
@@ -128,11 +129,15 @@ impl<M> Action<M> {
     }
 
     /// Takes the values since the mark.
-    fn sample<S: KpmSource<Mark = M>>(&mut self, source: &S, record: usize) {
+    fn sample<S: KpmSource<Mark = M>>(&mut self, source: &S, views: &Views, record: usize) {
+        let controller = self.key().controller;
         let Action { subject, columns, collection, mark, .. } = self;
         if !matches!(subject, Subject::Cell) {
             collection.ues.clear();
             source.ues(&mut collection.ues);
+            if !views.sees_all(controller) {
+                collection.ues.retain(|ue| views.sees(controller, *ue));
+            }
         }
         match subject {
             Subject::Cell => {

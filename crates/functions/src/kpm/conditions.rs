@@ -8,7 +8,9 @@ use e2sm::kpm::{
     TestCondExpression, TestCondInfo, TestCondType, TestCondValue,
 };
 
-use super::{KpmSource, Ue};
+use ferric::agent::Ue;
+
+use super::KpmSource;
 
 /// Conditions on UEs, checked to be such as the source can answer.
 #[derive(Clone, Debug, PartialEq)]

@@ -27,9 +27,9 @@ use std::rc::Rc;
 use std::time::SystemTime;
 
 use e2sm::kpm::{EventTriggerDefinition, EventTriggerDefinitionFormats, Revision};
-use ferric::agent::{Admission, ControlFailure, RanFunction, Reports};
-use ferric::e2::{ControlRequest, Function, SubscriptionRequest, Time};
-use ferric::e2ap::{Cause, CauseProtocol, CauseRicRequest, RanFunctionId, RicActionId, RicRequestId};
+use ferric::agent::{Admission, ControllerId, RanFunction, Reports, RequestKey, Views};
+use ferric::e2::{Function, SubscriptionRequest, Time};
+use ferric::e2ap::{Cause, CauseProtocol, CauseRicRequest, RanFunctionId};
 use tracing::{debug, warn};
 
 use action::Action;
@@ -37,7 +37,7 @@ use message::Writer;
 use wall_clock::WallClock;
 
 pub use definition::ReportStyle;
-pub use source::{KpmSource, Offer, Ue, Whom};
+pub use source::{KpmSource, Offer, Whom};
 
 /// What a function offers, and its bounds.
 #[derive(Clone, Debug)]
@@ -69,7 +69,8 @@ impl Default for KpmConfig {
     }
 }
 
-/// The RAN function of E2SM-KPM, towards one near-RT RIC.
+/// The RAN function of E2SM-KPM. Controllers see reports on those UEs that they may see; what is measured of the cell is of
+/// the whole cell.
 pub struct KpmFunction<S: KpmSource> {
     source: Rc<RefCell<S>>,
     config: KpmConfig,
@@ -85,7 +86,7 @@ pub struct KpmFunction<S: KpmSource> {
 }
 
 impl<S: KpmSource> KpmFunction<S> {
-    /// A function without subscriptions. A node with several RICs gives each a function on the same source.
+    /// A function without subscriptions.
     ///
     /// # Panics
     /// Where the source offers nothing of any of the styles, or a name that is not 1 to 150 characters of ASCII.
@@ -119,7 +120,7 @@ impl<S: KpmSource> KpmFunction<S> {
     }
 
     /// Collects the records that are due, and sends the reports that they complete.
-    fn collect(&mut self, now: Time, mut send: impl FnMut(RicRequestId, RicActionId, &[u8], &[u8])) {
+    fn collect(&mut self, now: Time, reports: &mut Reports<'_>) {
         self.wall_clock.tick(now);
         let mut source = self.source.borrow_mut();
         self.due.clear();
@@ -129,9 +130,13 @@ impl<S: KpmSource> KpmFunction<S> {
         for (until, at) in self.due.drain(..) {
             let action = &mut self.actions[at];
             source.advance(until);
-            if let Some(start) = action.collect(&*source, until) {
+            if let Some(start) = action.collect(&*source, reports.views(), until) {
                 match self.writer.write(self.config.revision, self.wall_clock.at(start), action) {
-                    Ok(true) => send(action.request_id(), action.id(), self.writer.header(), self.writer.message()),
+                    Ok(true) => {
+                        // a subscription that is gone by now is forgotten by the `unsubscribe` to come
+                        let (header, message) = (self.writer.header(), self.writer.message());
+                        let _ = reports.report(action.key(), action.id(), header, message);
+                    }
                     Ok(false) => {}
                     Err(error) => warn!(%error, "a report cannot be written: the source's values break a constraint"),
                 }
@@ -167,14 +172,21 @@ impl<S: KpmSource> RanFunction for KpmFunction<S> {
         definition::function(self.source.borrow().offers(), &self.config)
     }
 
-    fn subscribe(&mut self, now: Time, request: &SubscriptionRequest) -> Result<Admission, Cause> {
+    fn subscribe(
+        &mut self,
+        now: Time,
+        controller: ControllerId,
+        request: &SubscriptionRequest,
+        views: &Views,
+    ) -> Result<Admission, Cause> {
+        let key = RequestKey { controller, id: request.request_id };
         let reporting_period_ms = reporting_period(&request.event_trigger, &self.config)?;
         let mut source = self.source.borrow_mut();
         source.advance(now);
         let mut admission = Admission { admitted: Vec::new(), not_admitted: Vec::new() };
         for wanted in &request.actions {
             let action = if self.actions.len() < self.config.max_actions {
-                Action::new(now, &*source, &self.config, reporting_period_ms, request.request_id, wanted)
+                Action::new(now, &*source, views, &self.config, reporting_period_ms, key, wanted)
             } else {
                 Err(Cause::RicRequest(CauseRicRequest::FunctionResourceLimit))
             };
@@ -199,19 +211,9 @@ impl<S: KpmSource> RanFunction for KpmFunction<S> {
         Ok(admission)
     }
 
-    fn unsubscribe(&mut self, request_id: RicRequestId) {
-        self.actions.retain(|action| action.request_id() != request_id);
+    fn unsubscribe(&mut self, key: RequestKey) {
+        self.actions.retain(|action| action.key() != key);
         self.schedule();
-    }
-
-    /// E2SM-KPM has no control.
-    fn control(
-        &mut self,
-        _now: Time,
-        _request: &ControlRequest,
-        _reports: &mut Reports<'_>,
-    ) -> Result<Option<Vec<u8>>, ControlFailure> {
-        Err(Cause::RicRequest(CauseRicRequest::ActionNotSupported).into())
     }
 
     fn next_report(&self) -> Option<Time> {
@@ -219,10 +221,7 @@ impl<S: KpmSource> RanFunction for KpmFunction<S> {
     }
 
     fn report(&mut self, now: Time, reports: &mut Reports<'_>) {
-        self.collect(now, |request_id, action, header, message| {
-            // a subscription that is gone by now is forgotten by the `unsubscribe` to come
-            let _ = reports.report(request_id, action, header, message);
-        });
+        self.collect(now, reports);
     }
 }
 

@@ -3,11 +3,8 @@
 use e2sm::common::{Cgi, FiveQi, SNssai, UeId};
 use e2sm::kpm::dictionary::Scope;
 use e2sm::kpm::{MeasurementLabel, TestCondType, Value};
+use ferric::agent::Ue;
 use ferric::e2::Time;
-
-/// A UE, as the base station numbers it from its arrival to its leaving. A number is never used twice.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Ue(pub u64);
 
 /// A measurement that a base station offers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -15,8 +15,9 @@ use e2sm::kpm::{
     MeasurementTypeId, MeasurementTypeName, RanFunctionDefinition, Scope, TestCondExpression, TestCondInfo,
     TestCondType, TestCondValue, TimeStamp, Value, Wish, WishedMeasurement,
 };
+use ferric::agent::{Outlet, Ue};
 use ferric::e2;
-use ferric::e2ap::{RicActionId, RicActionType};
+use ferric::e2ap::{GlobalRicId, RicActionId, RicActionType, RicRequestId};
 use per::{Bits, List, Octets, PrintableString};
 
 use super::*;
@@ -133,6 +134,10 @@ fn ue_id(number: u64) -> UeId<'static> {
     UeId::GnbDu(UeIdGnbDu { gnb_cu_ue_f1ap_id: id, ran_ueid: None, cell_rnti: None })
 }
 
+/// The controller that sees every UE, and another.
+const FIRST: ControllerId = ControllerId(1);
+const GUEST: ControllerId = ControllerId(2);
+
 /// The wall clock stands still at a whole second since 1900.
 const WALL_S: u64 = 3_900_000_000;
 
@@ -145,15 +150,44 @@ struct Bench {
     function: KpmFunction<Counting>,
     source: Rc<RefCell<Counting>>,
     revision: Revision,
+    views: Views,
     sent: Vec<Sent>,
 }
 
 /// What came out: when, of which action, and the octets.
 struct Sent {
     at_ms: u64,
+    controller: ControllerId,
     action: u8,
     header: Vec<u8>,
     message: Vec<u8>,
+}
+
+/// Writes down what comes out.
+struct Recorder<'a> {
+    at_ms: u64,
+    sent: &'a mut Vec<Sent>,
+}
+
+impl Outlet for Recorder<'_> {
+    fn send(
+        &mut self,
+        key: RequestKey,
+        action: RicActionId,
+        call_process_id: Option<&[u8]>,
+        header: &[u8],
+        message: &[u8],
+    ) -> Result<(), e2::AgentMisuse> {
+        assert_eq!(call_process_id, None);
+        let (controller, action) = (key.controller, action.0);
+        let (header, message) = (header.to_vec(), message.to_vec());
+        self.sent.push(Sent { at_ms: self.at_ms, controller, action, header, message });
+        Ok(())
+    }
+
+    fn controllers(&self) -> Vec<(ControllerId, Option<GlobalRicId>)> {
+        Vec::new()
+    }
 }
 
 /// A row of a report: UE, record, value, incomplete.
@@ -164,7 +198,8 @@ impl Bench {
         let source = Rc::new(RefCell::new(Counting { ues: ues.iter().map(|ue| Ue(*ue)).collect(), millis: 0 }));
         let revision = config.revision;
         let function = KpmFunction::new(Rc::clone(&source), config).with_wall_clock(wall_clock);
-        Bench { function, source, revision, sent: Vec::new() }
+        let views = Views::with_first(FIRST);
+        Bench { function, source, revision, views, sent: Vec::new() }
     }
 
     fn speaking(revision: Revision, ues: &[u64]) -> Self {
@@ -189,7 +224,11 @@ impl Bench {
     }
 
     fn subscribe(&mut self, at_ms: u64, instance: u16, trigger: &[u8], actions: &[&[u8]]) -> Result<Admission, Cause> {
-        self.function.subscribe(millis(at_ms), &request(instance, trigger, actions))
+        self.function.subscribe(millis(at_ms), FIRST, &request(instance, trigger, actions), &self.views)
+    }
+
+    fn unsubscribe(&mut self, instance: u16) {
+        self.function.unsubscribe(RequestKey { controller: FIRST, id: RicRequestId { requestor: 1, instance } });
     }
 
     /// Subscribes to one wish at time 0.
@@ -200,10 +239,8 @@ impl Bench {
     }
 
     fn at(&mut self, at_ms: u64) {
-        let sent = &mut self.sent;
-        self.function.collect(millis(at_ms), |_, action, header, message| {
-            sent.push(Sent { at_ms, action: action.0, header: header.to_vec(), message: message.to_vec() });
-        });
+        let mut recorder = Recorder { at_ms, sent: &mut self.sent };
+        self.function.report(millis(at_ms), &mut Reports::new(&mut self.views, &mut recorder));
     }
 
     /// Comes whenever the function wants to be called.

@@ -183,10 +183,10 @@ fn subscriptions_keep_to_themselves() {
     assert_eq!(times, [(13, 0), (13, 1), (23, 0), (23, 1), (32, 0), (33, 0), (33, 1)]);
     assert_eq!(bench.lines(4)[0].2, Value::Integer(25));
     assert!([0, 1, 2, 3, 5, 6].iter().all(|at| bench.lines(*at)[0].2 == Value::Integer(10)));
-    bench.function.unsubscribe(RicRequestId { requestor: 1, instance: 1 });
+    bench.unsubscribe(1);
     assert_eq!(bench.function.next_report(), Some(millis(57)));
-    bench.function.unsubscribe(RicRequestId { requestor: 1, instance: 2 });
-    bench.function.unsubscribe(RicRequestId { requestor: 1, instance: 2 });
+    bench.unsubscribe(2);
+    bench.unsubscribe(2);
     assert_eq!(bench.function.next_report(), None);
 }
 
@@ -256,4 +256,30 @@ fn a_report_never_grows_beyond_its_bound() {
         assert_eq!(lines.len(), 100);
         assert_eq!(lines.last().unwrap().0, Some(25));
     }
+}
+
+#[test]
+fn a_guest_sees_what_it_is_shown() {
+    let mut bench = Bench::speaking(Revision::V3_00, &[1, 2, 3]);
+    let every = named(&[VOLUME]);
+    let (trigger, action) = bench.plan(&wish(&every, 10, 10, Scope::EveryUe(EveryUe::AnySignal)));
+    bench.views.expose(GUEST, Ue(2)).unwrap();
+    for controller in [FIRST, GUEST] {
+        let request = request(1, &trigger, &[&action]);
+        bench.function.subscribe(millis(0), controller, &request, &bench.views).unwrap();
+    }
+    bench.run_until(10);
+    bench.views.expose(GUEST, Ue(3)).unwrap();
+    bench.run_until(20);
+    let ues = |sent: usize| bench.lines(sent).into_iter().filter_map(|line| line.0).collect::<Vec<_>>();
+    let told: Vec<_> = (0..4).map(|sent| (bench.sent[sent].controller, ues(sent))).collect();
+    let all = vec![1, 2, 3];
+    assert_eq!(told, [(FIRST, all.clone()), (GUEST, vec![2]), (FIRST, all), (GUEST, vec![2, 3])]);
+
+    // what it is not shown is not there to be asked for
+    let one = ue_id(1);
+    let (trigger, action) = bench.plan(&wish(&every, 10, 10, Scope::Ues(std::slice::from_ref(&one))));
+    let request = request(2, &trigger, &[&action]);
+    let refused = bench.function.subscribe(millis(20), GUEST, &request, &bench.views);
+    assert_eq!(refused, Err(Cause::RicRequest(CauseRicRequest::RequestedInformationUnavailable)));
 }

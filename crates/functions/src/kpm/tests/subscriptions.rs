@@ -86,7 +86,7 @@ fn what_cannot_be_is_refused_with_its_cause() {
         let admission = bench.subscribe(0, 1, &trigger, &[&good, &bad, &good]).unwrap();
         assert_eq!(admission.admitted, [RicActionId(0), RicActionId(2)]);
         assert_eq!(admission.not_admitted, [(RicActionId(1), cause)]);
-        bench.function.unsubscribe(RicRequestId { requestor: 1, instance: 1 });
+        bench.unsubscribe(1);
     }
 
     let unknown = [ue_id(9)];
@@ -98,9 +98,9 @@ fn what_cannot_be_is_refused_with_its_cause() {
     assert_eq!(bench.subscribe(0, 1, &trigger, &[]), Err(semantic));
     let mut without = super::request(1, &trigger, &[&good]);
     without.actions[0].definition = None;
-    assert_eq!(bench.function.subscribe(millis(0), &without), Err(semantic));
+    assert_eq!(bench.function.subscribe(millis(0), FIRST, &without, &bench.views), Err(semantic));
     without.actions[0].kind = RicActionType::Policy;
-    assert_eq!(bench.function.subscribe(millis(0), &without), Err(request(ActionNotSupported)));
+    assert_eq!(bench.function.subscribe(millis(0), FIRST, &without, &bench.views), Err(request(ActionNotSupported)));
     assert_eq!(bench.function.next_report(), None, "nothing is left of any of them");
 
     let mut bench = Bench::new(KpmConfig { max_actions: 3, ..KpmConfig::default() }, &[1]);
@@ -143,7 +143,8 @@ fn no_octets_cause_a_panic() {
                 let _ = bench.subscribe(now_ms, 1, &trigger, &[&action, &action]);
                 now_ms += 20;
                 bench.at(now_ms);
-                bench.function.unsubscribe(RicRequestId { requestor: 1, instance: 1 });
+                let id = RicRequestId { requestor: 1, instance: 1 };
+                bench.function.unsubscribe(RequestKey { controller: FIRST, id });
             }
         }
         assert!(!bench.sent.is_empty());

@@ -1,0 +1,212 @@
+//! A node, its functions, and its controllers.
+
+use e2::{Agent, AgentEvent, AssocId, Time};
+use e2ap::{
+    Cause, CauseRicRequest, E2NodeComponentConfigAdditionItem, GlobalE2NodeId, GlobalRicId, RanFunctionId, Version,
+};
+use link::{Address, Ppid};
+use tracing::{debug, info, warn};
+
+use super::function::{Admission, ControlFailure, Links, RanFunction, Reports, RequestKey};
+use super::{ControllerId, Views};
+use crate::peers::Peers;
+
+/// What a node is.
+#[derive(Clone, Debug)]
+pub struct NodeConfig {
+    /// Its key.
+    pub id: GlobalE2NodeId,
+    /// Its components: the interfaces that it has, and what was said on them. Default: none.
+    pub components: Vec<E2NodeComponentConfigAdditionItem<'static>>,
+    /// The version of E2AP that it speaks. Default: that of the loop.
+    pub version: Option<Version>,
+}
+
+impl NodeConfig {
+    /// A node without components.
+    #[must_use]
+    pub fn new(id: GlobalE2NodeId) -> Self {
+        NodeConfig { id, components: Vec::new(), version: None }
+    }
+}
+
+pub(super) struct Node {
+    pub config: NodeConfig,
+    pub functions: Vec<Box<dyn RanFunction>>,
+    pub controllers: Vec<ControllerId>,
+    pub views: Views,
+    /// When a function is to report, as the schedule has it.
+    pub due: Option<Time>,
+}
+
+/// A node's side towards one controller.
+pub(super) struct Member {
+    /// The place of its node.
+    pub node: usize,
+    pub machine: Agent,
+    pub address: Address,
+    pub assoc: Option<AssocId>,
+    /// Who it is, once it has taken the setup.
+    pub ric_id: Option<GlobalRicId>,
+    /// Why its link is to be given up.
+    pub lost: Option<link::Error>,
+    /// Whether the machine is to be asked what it wants.
+    pub dirty: bool,
+    /// The machine's deadline, as the schedule has it.
+    pub due: Option<Time>,
+}
+
+/// All members, by their controller.
+#[derive(Default)]
+pub(super) struct Members(Vec<Option<Box<Member>>>);
+
+impl Members {
+    pub fn add(&mut self, member: Member) -> ControllerId {
+        self.0.push(Some(Box::new(member)));
+        // one is added by hand at a time
+        ControllerId(self.0.len() as u32 - 1)
+    }
+
+    pub fn remove(&mut self, id: ControllerId) -> Option<Box<Member>> {
+        self.0.get_mut(id.0 as usize)?.take()
+    }
+
+    #[inline]
+    pub fn get(&self, id: ControllerId) -> Option<&Member> {
+        self.0.get(id.0 as usize)?.as_deref()
+    }
+
+    #[inline]
+    pub fn get_mut(&mut self, id: ControllerId) -> Option<&mut Member> {
+        self.0.get_mut(id.0 as usize)?.as_deref_mut()
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = &Member> {
+        self.0.iter().flatten().map(|member| &**member)
+    }
+}
+
+impl Node {
+    /// When a function wants to report; while there is no controller, there is nobody to report to.
+    pub fn next_report(&self, members: &Members) -> Option<Time> {
+        let connected = |id: &ControllerId| members.get(*id).is_some_and(|member| member.assoc.is_some());
+        if !self.controllers.iter().any(connected) {
+            return None;
+        }
+        self.functions.iter().filter_map(|function| function.next_report()).min()
+    }
+
+    /// Lets each function report that has something due.
+    pub fn report(&mut self, now: Time, members: &mut Members, peers: &mut Peers, out: &mut Vec<u8>) {
+        let Node { functions, controllers, views, .. } = self;
+        let mut links = Links { members, controllers, peers, out };
+        for function in functions {
+            if function.next_report().is_some_and(|due| due <= now) {
+                function.report(now, &mut Reports::new(views, &mut links));
+            }
+        }
+    }
+
+    /// What a controller's machine has to say, but for connections, which are the loop's.
+    pub fn handle(
+        &mut self,
+        now: Time,
+        controller: ControllerId,
+        event: AgentEvent,
+        members: &mut Members,
+        peers: &mut Peers,
+        out: &mut Vec<u8>,
+    ) {
+        let Node { config: NodeConfig { id: node, .. }, functions, controllers, views, .. } = self;
+        let Some(member) = members.get_mut(controller) else { return };
+        let machine = &mut member.machine;
+        match event {
+            AgentEvent::Connect => {}
+            AgentEvent::Up { ric_id, accepted } => {
+                member.ric_id = Some(ric_id);
+                info!(%node, %ric_id, functions = accepted.len(), "the RIC has taken the setup");
+            }
+            AgentEvent::Down { reason, retry_at } => {
+                debug!(%node, %reason, retry_in_ms = (retry_at - now).as_millis(), "down");
+            }
+            AgentEvent::Notice(notice) => warn!(%node, ric = %member.address, "{notice}"),
+            AgentEvent::Subscribe(request) => {
+                // the machine passes on only what is for a function that it offers
+                let Some(function) = find(functions, request.ran_function_id) else { return };
+                let answered = match function.subscribe(now, controller, &request, views) {
+                    Ok(Admission { admitted, not_admitted }) => {
+                        machine.admit(request.request_id, &admitted, &not_admitted)
+                    }
+                    Err(cause) => {
+                        debug!(%node, function = request.ran_function_id.0, %cause, "subscription refused");
+                        machine.refuse(request.request_id, cause)
+                    }
+                };
+                if let Err(error) = answered {
+                    warn!(%node, %error, "a RAN function answered a subscription in a way that makes no sense");
+                    function.unsubscribe(RequestKey { controller, id: request.request_id });
+                    let cause = Cause::RicRequest(CauseRicRequest::Unspecified);
+                    let _ = machine.refuse(request.request_id, cause); // it may be gone by now
+                }
+            }
+            AgentEvent::Unsubscribe { request_id, ran_function_id } => {
+                if let Some(function) = find(functions, ran_function_id) {
+                    function.unsubscribe(RequestKey { controller, id: request_id });
+                }
+            }
+            AgentEvent::Control(request) => {
+                let Some(function) = find(functions, request.ran_function_id) else { return };
+                let mut links = Links { members, controllers, peers, out };
+                let result = function.control(now, controller, &request, &mut Reports::new(views, &mut links));
+                let Some(Member { machine, .. }) = members.get_mut(controller) else { return };
+                let answered = match result {
+                    Ok(outcome) => machine.acknowledge(request.request_id, outcome.as_deref()),
+                    Err(ControlFailure { cause, outcome }) => {
+                        machine.fail(request.request_id, cause, outcome.as_deref())
+                    }
+                };
+                if let Err(error) = answered {
+                    debug!(%node, %error, "a control's answer came to nothing");
+                }
+            }
+        }
+    }
+}
+
+fn find(functions: &mut [Box<dyn RanFunction>], id: RanFunctionId) -> Option<&mut Box<dyn RanFunction>> {
+    functions.iter_mut().find(|function| function.id() == id)
+}
+
+/// The SCTP payload protocol identifier by the node's type.
+pub(super) fn ppid_of(node: GlobalE2NodeId) -> Ppid {
+    let (is_du, is_cu_up) = match node {
+        GlobalE2NodeId::Gnb(id) => (id.gnb_du_id.is_some(), id.gnb_cu_up_id.is_some()),
+        GlobalE2NodeId::EnGnb(id) => (id.en_gnb_du_id.is_some(), id.en_gnb_cu_up_id.is_some()),
+        GlobalE2NodeId::NgEnb(id) => (id.ng_enb_du_id.is_some(), false),
+        GlobalE2NodeId::Enb(_) => (false, false),
+    };
+    match (is_du, is_cu_up) {
+        (true, _) => Ppid::E2_DU,
+        (_, true) => Ppid::E2_UP,
+        _ => Ppid::E2_CP,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use e2ap::{GnbCuUpId, GnbDuId, GnbId, PlmnIdentity};
+
+    use super::*;
+
+    #[test]
+    fn the_payload_protocol_follows_the_node_type() {
+        let whole = GlobalE2NodeId::gnb(PlmnIdentity([0x00, 0xf1, 0x10]), GnbId::new(7, 22));
+        assert_eq!(ppid_of(whole), Ppid::E2_CP);
+        let GlobalE2NodeId::Gnb(mut id) = whole else { panic!("a gNB") };
+        id.gnb_cu_up_id = Some(GnbCuUpId(1));
+        assert_eq!(ppid_of(GlobalE2NodeId::Gnb(id)), Ppid::E2_UP);
+        id.gnb_cu_up_id = None;
+        id.gnb_du_id = Some(GnbDuId(1));
+        assert_eq!(ppid_of(GlobalE2NodeId::Gnb(id)), Ppid::E2_DU);
+    }
+}
