@@ -6,9 +6,13 @@
 
 mod answer;
 mod config;
-mod requests;
+mod control;
+mod error_indication;
+mod indication;
 mod reset;
 mod setup;
+mod subscription;
+mod subscription_delete;
 
 use core::fmt;
 use core::time::Duration;
@@ -26,10 +30,13 @@ use crate::outbox::Outbox;
 use crate::{AssocId, CloseReason, Notice, Time};
 
 pub use config::{AgentConfig, AgentConfigError, Function};
-use requests::{Control, Subscription};
-pub use requests::{ControlRequest, SubscriptionRequest};
+pub use control::ControlRequest;
+pub use subscription::SubscriptionRequest;
+
+use control::Control;
 use reset::PendingReset;
 use setup::State;
+use subscription::Subscription;
 
 /// The one association, as the outbox knows it.
 const ASSOC: AssocId = AssocId(0);

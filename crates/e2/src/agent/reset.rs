@@ -1,4 +1,6 @@
-//! Reset (E2AP v03.01 8.3.3): either side has the other forget all requests, and forgets them itself.
+//! Either side has the other forget all requests, and forgets them itself.
+//!
+//! Procedure: Reset. Clause: E2AP v03.01 8.3.3. Role: node. Since: v01.00. Scenarios: agent_reset*
 
 use e2ap::{Cause, ProcedureCode, ResetRequest, ResetResponse, TransactionId};
 

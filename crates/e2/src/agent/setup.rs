@@ -1,4 +1,6 @@
-//! E2 Setup from the node's side (E2AP v03.01 8.3.1): attempts, pauses, and the loss of the RIC.
+//! Attempts, pauses, and the loss of the RIC.
+//!
+//! Procedure: E2 Setup. Clause: E2AP v03.01 8.3.1. Role: node. Since: v01.00. Scenarios: agent_setup*
 //!
 //! ```text
 //! Connecting --open--> AwaitSetup --response--> Up
@@ -11,7 +13,7 @@
 
 use core::time::Duration;
 
-use e2ap::{E2SetupFailure, E2SetupResponse, ErrorIndication, ProcedureCode, TransactionId};
+use e2ap::{E2SetupFailure, E2SetupResponse, ProcedureCode, TransactionId};
 
 use super::{Agent, AgentEvent};
 use crate::budget::Budget;
@@ -54,7 +56,7 @@ impl Agent {
         self.events.push_back(AgentEvent::Down { reason, retry_at });
     }
 
-    fn next_pause(&mut self) -> Duration {
+    pub(super) fn next_pause(&mut self) -> Duration {
         let pause = self.pause;
         self.pause = pause.saturating_mul(2).min(self.config.retry_last);
         pause
@@ -125,17 +127,5 @@ impl Agent {
     /// Whether an answer is the one to the setup that is under way.
     pub(super) fn awaits(&self, answer: Option<TransactionId>) -> bool {
         matches!(self.state, State::AwaitSetup { transaction, .. } if transaction == answer)
-    }
-
-    pub(super) fn error_indication(&mut self, now: Time, indication: &ErrorIndication<'_>) {
-        let diagnostics = indication.criticality_diagnostics.as_ref();
-        let procedure_code = diagnostics.and_then(|d| d.procedure_code);
-        let (cause, request_id) = (indication.cause, indication.request_id);
-        self.complain(now, Notice::ErrorIndication { cause, procedure_code, request_id }, None);
-        // A RIC that cannot read the setup may say so this way: no use in waiting for its answer.
-        let about_setup = procedure_code.is_none_or(|code| code == ProcedureCode::E2_SETUP);
-        if matches!(self.state, State::AwaitSetup { .. }) && about_setup {
-            self.state = State::Retry { at: now + self.next_pause() };
-        }
     }
 }

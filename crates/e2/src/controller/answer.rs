@@ -4,10 +4,9 @@ use core::time::Duration;
 
 use e2ap::{
     Cause, CauseProtocol, CauseRicRequest, CriticalityDiagnostics, E2SetupFailure, ErrorIndication, Kind, Pdu,
-    ProcedureCode, RanFunctionId, RicIndication, RicRequestId, TimeToWait, TransactionId, Version, peek,
+    ProcedureCode, RanFunctionId, RicRequestId, TimeToWait, TransactionId, Version, peek,
 };
 
-use super::requests::Request;
 use super::{Controller, Deadline, NodeId};
 use crate::answer::{about, in_version, malformed, not_supported};
 use crate::{AssocId, CloseReason, Notice, Time};
@@ -17,7 +16,7 @@ const PATIENCE: u32 = 4;
 
 impl Controller {
     /// Answers by an error indication and a line in the log, unless the peer caused too many of them.
-    fn complain(&mut self, now: Time, assoc: AssocId, notice: Notice, answer: Option<ErrorIndication<'_>>) {
+    pub(super) fn complain(&mut self, now: Time, assoc: AssocId, notice: Notice, answer: Option<ErrorIndication<'_>>) {
         let Some(state) = self.assocs.get_mut(&assoc) else { return };
         if !state.answers.take(now) {
             return self.withheld(assoc);
@@ -151,35 +150,6 @@ impl Controller {
             criticality_diagnostics: None,
         };
         self.complain(now, assoc, notice, Some(answer));
-    }
-
-    /// An indication of no subscription that stands.
-    pub(super) fn stray_indication(&mut self, now: Time, node: NodeId, indication: &RicIndication<'_>) {
-        let (id, function) = (indication.request_id, indication.ran_function_id);
-        let place = self.requests.place(id);
-        // Under way when its subscription ended, or ahead of its response: nobody's fault, and nobody's.
-        match place.map(|place| (place, self.requests.get(place))) {
-            Some((place, None)) if self.requests.rests(place) => {
-                self.requests.heard(now, place);
-                self.strays += 1;
-            }
-            Some((_, Some(Request::Subscription(s)))) if s.node == node && !s.is_active() => self.strays += 1,
-            _ => self.unknown_request(now, node, id, function, "RicIndication"),
-        }
-    }
-
-    /// The peer says that something was wrong. What it was about fails.
-    pub(super) fn error_indication(&mut self, now: Time, assoc: AssocId, indication: ErrorIndication<'_>) {
-        let ErrorIndication { request_id, cause, criticality_diagnostics, .. } = indication;
-        let procedure_code = criticality_diagnostics.as_ref().and_then(|d| d.procedure_code);
-        let request_id = request_id.or(criticality_diagnostics.and_then(|d| d.ric_request_id));
-        self.complain(now, assoc, Notice::ErrorIndication { cause, procedure_code, request_id }, None);
-        let node = self.assocs.get(&assoc).and_then(|a| a.node);
-        let place = request_id.and_then(|id| self.requests.place(id));
-        if let (Some(node), Some(place)) = (node, place) {
-            let cause = cause.unwrap_or(Cause::Protocol(CauseProtocol::Unspecified));
-            self.request_failed(now, node, place, cause);
-        }
     }
 
     /// Whether it was refused: not so often.

@@ -1,4 +1,6 @@
-//! RIC Control (E2AP v03.01 8.2.6).
+//! What consumers want done.
+//!
+//! Procedure: RIC Control. Clause: E2AP v03.01 8.2.6. Role: ric. Since: v01.00. Scenarios: control*
 
 use e2ap::{
     Cause, ProcedureCode, RanFunctionId, RicControlAckRequest, RicControlAcknowledge, RicControlFailure,
@@ -120,7 +122,7 @@ impl Controller {
         }
     }
 
-    fn finish_control(&mut self, now: Time, place: u32, outcome: ControlOutcome) {
+    pub(super) fn finish_control(&mut self, now: Time, place: u32, outcome: ControlOutcome) {
         if let Some(Request::Control(control)) = self.free(now, place) {
             let Control { consumer, ticket, .. } = control;
             self.events.push_back(Event::Controlled { consumer, ticket, outcome });
@@ -144,18 +146,5 @@ impl Controller {
     pub(super) fn control_gone(&mut self, control: &Control, _: SubscriptionEnd) {
         let Control { consumer, ticket, .. } = *control;
         self.events.push_back(Event::Controlled { consumer, ticket, outcome: ControlOutcome::NodeLost });
-    }
-
-    /// The peer says that it could not do with a request.
-    pub(super) fn request_failed(&mut self, now: Time, node: NodeId, place: u32, cause: Cause) {
-        match self.requests.get(place) {
-            Some(Request::Control(control)) if control.node == node => {
-                self.finish_control(now, place, ControlOutcome::Failed { cause, outcome: None });
-            }
-            Some(Request::Subscription(subscription)) if subscription.node == node => {
-                self.subscription_rejected(now, place, cause);
-            }
-            _ => {}
-        }
     }
 }

@@ -1,17 +1,21 @@
 //! A near-RT RIC's side of all its nodes.
 //!
-//! One procedure a file: [`setup`], [`subscription`], [`control`], [`reset`]; [`answer`] tells a peer what was wrong,
+//! One procedure a file; [`answer`] tells a peer what was wrong,
 //! [`requests`] gives out request ids, [`holdings`] counts who has what, [`sharing`] finds what may be shared. This file
 //! takes what happens to the right one.
 
 mod answer;
 mod control;
+mod delete_required;
+mod error_indication;
 mod holdings;
+mod indication;
 mod requests;
 mod reset;
 mod setup;
 mod sharing;
 mod subscription;
+mod subscription_delete;
 mod types;
 
 use std::collections::{BTreeMap, HashMap, VecDeque};

@@ -1,4 +1,6 @@
-//! Reset (E2AP v03.01 8.3.3): either side has the other forget all requests, and forgets them itself.
+//! Either side has the other forget all requests, and forgets them itself.
+//!
+//! Procedure: Reset. Clause: E2AP v03.01 8.3.3. Role: ric. Since: v01.00. Scenarios: reset_*
 
 use e2ap::{Cause, ProcedureCode, ResetRequest, ResetResponse, TransactionId, Version};
 

@@ -1,4 +1,6 @@
-//! E2 Setup (E2AP v03.01 8.3.1).
+//! Nodes come, again and elsewhere.
+//!
+//! Procedure: E2 Setup. Clause: E2AP v03.01 8.3.1. Role: ric. Since: v01.00. Scenarios: setup*
 
 use e2ap::{
     Cause, CauseMisc, CauseRicService, E2NodeComponentConfigAdditionAckItem, E2NodeComponentConfigUpdateAckItemV1,

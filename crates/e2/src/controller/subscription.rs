@@ -1,4 +1,6 @@
-//! RIC Subscription, Subscription Delete and Delete Required (E2AP v03.01 8.2.1 to 8.2.3).
+//! A subscription from its request to its end.
+//!
+//! Procedure: RIC Subscription. Clause: E2AP v03.01 8.2.1. Role: ric. Since: v01.00. Scenarios: subscription*
 //!
 //! Consumers whose REPORT subscriptions to a function have byte-equal triggers and actions share one towards the node.
 //!
@@ -16,8 +18,8 @@ use std::sync::Arc;
 
 use e2ap::{
     Cause, CauseProtocol, ProcedureCode, RanFunctionId, RicActionId, RicActionToBeSetup, RicActionType, RicRequestId,
-    RicSubscriptionDeleteRequest, RicSubscriptionDeleteRequired, RicSubscriptionDetails, RicSubscriptionFailure,
-    RicSubscriptionRequest, RicSubscriptionResponse, RicSubsequentAction, RicTimeToWait, Version,
+    RicSubscriptionDetails, RicSubscriptionFailure, RicSubscriptionRequest, RicSubscriptionResponse,
+    RicSubsequentAction, RicTimeToWait, Version,
 };
 use per::Octets;
 
@@ -96,7 +98,7 @@ pub enum SubscriptionEnd {
 }
 
 #[derive(Debug, PartialEq, Eq)]
-enum State {
+pub(super) enum State {
     Requested,
     Active,
     Deleting,
@@ -110,13 +112,13 @@ pub(super) struct Subscription {
     pub spec: Arc<SubscriptionSpec>,
     /// What counts against each holder's quota.
     pub octets: usize,
-    state: State,
+    pub state: State,
     /// Who takes its indications.
-    consumers: Vec<Consumer>,
+    pub consumers: Vec<Consumer>,
     /// Who waits for the response.
-    waiting: Vec<(Consumer, Ticket)>,
-    admitted: Vec<RicActionId>,
-    not_admitted: Vec<(RicActionId, Cause)>,
+    pub waiting: Vec<(Consumer, Ticket)>,
+    pub admitted: Vec<RicActionId>,
+    pub not_admitted: Vec<(RicActionId, Cause)>,
 }
 
 impl Subscription {
@@ -240,59 +242,8 @@ impl Controller {
         }
     }
 
-    /// Leaves a subscription. Its last consumer's leaving deletes it.
-    ///
-    /// # Errors
-    /// Where it is not this consumer's.
-    pub fn unsubscribe(&mut self, now: Time, consumer: Consumer, id: SubscriptionId) -> Result<(), Misuse> {
-        let Some(Request::Subscription(subscription)) = self.requests.get_mut(id.0) else {
-            return Err(Misuse::UnknownSubscription);
-        };
-        let at = subscription.consumers.iter().position(|c| *c == consumer).ok_or(Misuse::UnknownSubscription)?;
-        subscription.consumers.remove(at);
-        let last = subscription.consumers.is_empty();
-        self.holdings.leave(consumer, id.0, subscription.octets);
-        if last {
-            self.send_delete(now, id.0);
-        }
-        let end = SubscriptionEnd::Deleted;
-        self.events.push_back(Event::SubscriptionEnded { consumer, subscription: id, end });
-        Ok(())
-    }
-
-    /// A consumer is gone: leaves all that it has, without telling it.
-    pub fn drop_consumer(&mut self, now: Time, consumer: Consumer) {
-        for place in self.holdings.forget(consumer) {
-            match self.requests.get_mut(place) {
-                Some(Request::Subscription(s)) => {
-                    s.consumers.retain(|c| *c != consumer);
-                    s.waiting.retain(|(c, _)| *c != consumer);
-                    let orphan = s.state == State::Active && s.consumers.is_empty();
-                    if orphan {
-                        self.send_delete(now, place);
-                    }
-                }
-                // The node may still act on it; its answer finds nobody.
-                Some(Request::Control(_)) => drop(self.requests.free(now, place)),
-                None => {}
-            }
-        }
-        self.events.retain(|event| event.consumer() != Some(consumer));
-    }
-
-    /// Asks the node to delete a subscription that nobody has a part in any more.
-    fn send_delete(&mut self, now: Time, place: u32) {
-        let request_id = self.requests.id(place);
-        let Some(Request::Subscription(subscription)) = self.requests.get_mut(place) else { return };
-        subscription.state = State::Deleting;
-        self.sharing.remove(subscription, place);
-        let (node, ran_function_id) = (subscription.node, subscription.function);
-        self.send(node, &RicSubscriptionDeleteRequest { request_id, ran_function_id }.into());
-        self.set_deadline(now + self.config.delete_timeout, place);
-    }
-
     /// The place of a running subscription of this node; what cannot be placed is answered.
-    fn find(
+    pub(super) fn find(
         &mut self,
         now: Time,
         node: NodeId,
@@ -391,52 +342,11 @@ impl Controller {
         }
     }
 
-    fn fail_waiting(&mut self, place: u32, error: &SubscribeError) {
+    pub(super) fn fail_waiting(&mut self, place: u32, error: &SubscribeError) {
         let Some(Request::Subscription(subscription)) = self.requests.get_mut(place) else { return };
         for (consumer, ticket) in std::mem::take(&mut subscription.waiting) {
             self.holdings.leave(consumer, place, subscription.octets);
             self.events.push_back(Event::SubscriptionFailed { consumer, ticket, error: error.clone() });
-        }
-    }
-
-    /// The deletion was answered: well or not, the node does not have it.
-    pub(super) fn delete_response(
-        &mut self,
-        now: Time,
-        node: NodeId,
-        id: RicRequestId,
-        function: RanFunctionId,
-        message: &'static str,
-    ) {
-        let Some(place) = self.find(now, node, id, function, message) else { return };
-        match self.requests.get(place) {
-            Some(Request::Subscription(s)) if s.state == State::Deleting => drop(self.free(now, place)),
-            _ => self.answered_before(now, node, id, function, message), // not asked for
-        }
-    }
-
-    /// The node wants to lose subscriptions: it is asked to delete them (E2AP v03.01 8.2.3.2).
-    pub(super) fn delete_required(&mut self, now: Time, node: NodeId, required: &RicSubscriptionDeleteRequired<'_>) {
-        for item in &required.subscriptions {
-            let (id, function) = (item.request_id, item.ran_function_id);
-            let found = self.find(now, node, id, function, "RicSubscriptionDeleteRequired");
-            let Some(place) = found else { continue };
-            let Some(Request::Subscription(subscription)) = self.requests.get_mut(place) else { continue };
-            match subscription.state {
-                State::Requested => {
-                    let error = SubscribeError::Refused { cause: item.cause, actions: Vec::new() };
-                    self.fail_waiting(place, &error);
-                }
-                State::Active => {
-                    for consumer in std::mem::take(&mut subscription.consumers) {
-                        self.holdings.leave(consumer, place, subscription.octets);
-                        let (subscription, end) = (SubscriptionId(place), SubscriptionEnd::ByNode(item.cause));
-                        self.events.push_back(Event::SubscriptionEnded { consumer, subscription, end });
-                    }
-                }
-                State::Deleting => continue, // asked already
-            }
-            self.send_delete(now, place);
         }
     }
 
@@ -470,20 +380,6 @@ impl Controller {
         for consumer in &subscription.consumers {
             let (consumer, subscription) = (*consumer, SubscriptionId(place));
             self.events.push_back(Event::SubscriptionEnded { consumer, subscription, end });
-        }
-    }
-}
-
-impl Event {
-    /// Whom the news is for, where it is one consumer's.
-    #[must_use]
-    pub fn consumer(&self) -> Option<Consumer> {
-        match self {
-            Event::Subscribed { consumer, .. }
-            | Event::SubscriptionFailed { consumer, .. }
-            | Event::SubscriptionEnded { consumer, .. }
-            | Event::Controlled { consumer, .. } => Some(*consumer),
-            Event::NodeUp(_) | Event::NodeLost { .. } | Event::Notice { .. } => None,
         }
     }
 }

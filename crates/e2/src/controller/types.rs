@@ -186,6 +186,20 @@ pub enum Event {
     },
 }
 
+impl Event {
+    /// Whom the news is for, where it is one consumer's.
+    #[must_use]
+    pub fn consumer(&self) -> Option<Consumer> {
+        match self {
+            Event::Subscribed { consumer, .. }
+            | Event::SubscriptionFailed { consumer, .. }
+            | Event::SubscriptionEnded { consumer, .. }
+            | Event::Controlled { consumer, .. } => Some(*consumer),
+            Event::NodeUp(_) | Event::NodeLost { .. } | Event::Notice { .. } => None,
+        }
+    }
+}
+
 /// Why a node is gone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LostReason {

@@ -1,0 +1,37 @@
+//! A node wants to lose subscriptions: it is asked to delete them.
+//!
+//! Procedure: RIC Subscription Delete Required. Clause: E2AP v03.01 8.2.3. Role: ric. Since: v02.03. Scenarios: delete_required*
+
+use e2ap::RicSubscriptionDeleteRequired;
+
+use super::requests::Request;
+use super::subscription::State;
+use super::{Controller, Event, NodeId, SubscribeError, SubscriptionEnd, SubscriptionId};
+use crate::Time;
+
+impl Controller {
+    /// The node wants to lose subscriptions: it is asked to delete them (E2AP v03.01 8.2.3.2).
+    pub(super) fn delete_required(&mut self, now: Time, node: NodeId, required: &RicSubscriptionDeleteRequired<'_>) {
+        for item in &required.subscriptions {
+            let (id, function) = (item.request_id, item.ran_function_id);
+            let found = self.find(now, node, id, function, "RicSubscriptionDeleteRequired");
+            let Some(place) = found else { continue };
+            let Some(Request::Subscription(subscription)) = self.requests.get_mut(place) else { continue };
+            match subscription.state {
+                State::Requested => {
+                    let error = SubscribeError::Refused { cause: item.cause, actions: Vec::new() };
+                    self.fail_waiting(place, &error);
+                }
+                State::Active => {
+                    for consumer in std::mem::take(&mut subscription.consumers) {
+                        self.holdings.leave(consumer, place, subscription.octets);
+                        let (subscription, end) = (SubscriptionId(place), SubscriptionEnd::ByNode(item.cause));
+                        self.events.push_back(Event::SubscriptionEnded { consumer, subscription, end });
+                    }
+                }
+                State::Deleting => continue, // asked already
+            }
+            self.send_delete(now, place);
+        }
+    }
+}
