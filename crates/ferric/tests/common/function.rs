@@ -19,6 +19,8 @@ pub struct Log {
     pub subscribed: AtomicU64,
     pub unsubscribed: AtomicU64,
     pub reported: AtomicU64,
+    /// Controllers that were removed, added up.
+    pub removed: AtomicU64,
 }
 
 impl Log {
@@ -27,6 +29,9 @@ impl Log {
     }
     pub fn unsubscribed(&self) -> u64 {
         self.unsubscribed.load(Ordering::Acquire)
+    }
+    pub fn removed(&self) -> u64 {
+        self.removed.load(Ordering::Acquire)
     }
     pub fn reported(&self) -> u64 {
         self.reported.load(Ordering::Acquire)
@@ -120,6 +125,11 @@ impl RanFunction for Reporter {
             reports.report(*key, *action, b"header", &message).unwrap();
         }
         self.next = Some(now + self.period);
+    }
+
+    fn controller_removed(&mut self, controller: ControllerId) {
+        assert!(self.subscriptions.iter().all(|(key, _)| key.controller != controller), "told after they have ended");
+        self.log.removed.fetch_add(1, Ordering::AcqRel);
     }
 }
 
