@@ -9,13 +9,15 @@
 #![forbid(unsafe_code)]
 
 mod arena;
+#[cfg(feature = "association")]
+pub mod association;
 pub mod common;
 mod error;
 #[cfg(feature = "hw")]
 pub mod hw;
 #[cfg(feature = "kpm")]
 pub mod kpm;
-#[cfg(any(feature = "kpm", feature = "hw"))]
+#[cfg(any(feature = "association", feature = "kpm", feature = "hw"))]
 pub mod registry;
 
 pub use arena::{Arena, KEEP_OCTETS};

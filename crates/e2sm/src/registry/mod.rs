@@ -18,6 +18,8 @@
 //! # fn main() {}
 //! ```
 
+#[cfg(feature = "association")]
+mod association;
 #[cfg(feature = "kpm")]
 mod common;
 #[cfg(feature = "hw")]
@@ -115,6 +117,8 @@ fn modules() -> impl Iterator<Item = (&'static str, u8, Types)> {
         ("kpm-v04.00", 3, common::TYPES),
         #[cfg(feature = "hw")]
         ("hw", 0, hw::TYPES),
+        #[cfg(feature = "association")]
+        ("association", 3, association::TYPES),
     ];
     MODULES.iter().copied()
 }
