@@ -18,14 +18,14 @@ struct Builder {
 }
 
 enum Open {
-    Record(Map<String, Value>, &'static str),
+    Record(Map<String, Value>, String),
     List(Vec<Value>),
 }
 
 impl Builder {
     fn put(&mut self, value: Value) {
         match self.open.last_mut() {
-            Some(Open::Record(map, field)) => drop(map.insert((*field).to_owned(), value)),
+            Some(Open::Record(map, field)) => drop(map.insert(std::mem::take(field), value)),
             Some(Open::List(items)) => items.push(value),
             None => self.done = value,
         }
@@ -80,11 +80,11 @@ impl Visitor for Builder {
         self.put(Value::Object(map));
     }
     fn begin_record(&mut self) {
-        self.open.push(Open::Record(Map::new(), ""));
+        self.open.push(Open::Record(Map::new(), String::new()));
     }
-    fn field(&mut self, name: &'static str) {
+    fn field(&mut self, name: &str) {
         if let Some(Open::Record(_, field)) = self.open.last_mut() {
-            *field = name;
+            *field = name.to_owned();
         }
     }
     fn end_record(&mut self) {

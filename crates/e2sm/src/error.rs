@@ -8,6 +8,9 @@ use core::fmt;
 pub enum Error {
     /// The bytes of a peer, or a value of ours, do not fit the type.
     Codec(per::Error),
+    /// The text of a peer, or a value of ours, does not fit the type.
+    #[cfg(feature = "ccc")]
+    Json(crate::ccc::JsonError),
     /// The peer's object identifier is not one of this service model.
     UnknownOid,
     /// The peer speaks E2SM-KPM v01.00, which is not supported.
@@ -36,6 +39,8 @@ impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Error::Codec(error) => error.fmt(f),
+            #[cfg(feature = "ccc")]
+            Error::Json(error) => error.fmt(f),
             Error::UnknownOid => f.write_str("the object identifier is not one of E2SM-KPM's"),
             Error::KpmV1 => f.write_str("E2SM-KPM v01.00 is not supported; v02.01, v02.03, v03.00 and v04.00 are"),
             Error::NoRevisionFits(error) => {
@@ -63,5 +68,12 @@ impl std::error::Error for Error {}
 impl From<per::Error> for Error {
     fn from(error: per::Error) -> Self {
         Error::Codec(error)
+    }
+}
+
+#[cfg(feature = "ccc")]
+impl From<crate::ccc::JsonError> for Error {
+    fn from(error: crate::ccc::JsonError) -> Self {
+        Error::Json(error)
     }
 }

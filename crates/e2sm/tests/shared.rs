@@ -63,6 +63,32 @@ fn public_pieces() {
     assert!(seen >= 14, "{seen} pieces");
 }
 
+/// srsRAN's messages of E2SM-CCC, each known by its first key.
+#[test]
+fn srsrans_configuration_messages() {
+    let Some(shared) = shared() else { return };
+    let text = fs::read_to_string(shared.join("e2sm/ccc_samples.json")).unwrap();
+    let samples: Vec<serde_json::Value> = serde_json::from_str(&text).unwrap();
+    let mut seen = 0;
+    for sample in &samples {
+        let name = match sample.as_object().unwrap().keys().next().unwrap().as_str() {
+            "ranFunctionName" => "RANFunctionDefinition",
+            "controlHeaderFormat" => "RIC-Control-Header",
+            "controlMessageFormat" => "RIC-Control-Message",
+            "indicationHeaderFormat" => "RIC-Indication-Header",
+            "indicationMessageFormat" => "RIC-Indication-Message",
+            _ => continue, // a piece of a message
+        };
+        let value = e2sm::registry::decode(&format!("ccc:{name}"), sample.to_string().as_bytes())
+            .unwrap_or_else(|error| panic!("{name}: {error}"));
+        let mut again = Vec::new();
+        value.encode(&mut again).unwrap();
+        assert_eq!(&serde_json::from_slice::<serde_json::Value>(&again).unwrap(), sample, "{name}");
+        seen += 1;
+    }
+    assert_eq!(seen, 5);
+}
+
 /// FlexRIC's messages carry KPM in octet strings. E2AP is not known here, so they are found by what precedes them.
 struct Recorded {
     definition: Vec<u8>,

@@ -2,6 +2,7 @@
 
 mod support;
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -83,6 +84,30 @@ fn kpm() {
         value.encode(&mut again).unwrap();
         assert_eq!(again, bytes, "{name}");
     }
+}
+
+/// JSON is compared as JSON: the samples are not independent of us in their spelling.
+#[test]
+fn ccc() {
+    let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../vectors/ccc");
+    let mut seen = BTreeSet::new();
+    for entry in fs::read_dir(dir).unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_none_or(|e| e != "json") {
+            continue;
+        }
+        let about: Value = serde_json::from_str(&fs::read_to_string(&path).unwrap()).unwrap();
+        let of_type = about["type"].as_str().unwrap();
+        let value = e2sm::registry::decode(&format!("ccc:{of_type}"), about["message"].to_string().as_bytes())
+            .unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        assert_eq!(json(&*value), about["message"], "{}", path.display());
+        let mut again = Vec::new();
+        value.encode(&mut again).unwrap();
+        assert_eq!(serde_json::from_slice::<Value>(&again).unwrap(), about["message"], "{}", path.display());
+        seen.insert(of_type.to_owned());
+    }
+    let known: BTreeSet<_> = e2sm::registry::types().filter(|(module, _)| *module == "ccc").collect();
+    assert_eq!(seen.len(), known.len(), "a sample of each type: {seen:?}");
 }
 
 #[test]

@@ -3,13 +3,12 @@
 //! | service model | function | what the base station implements |
 //! |---|---|---|
 //! | E2SM-KPM | [`KpmFunction`](kpm::KpmFunction) | [`KpmSource`](kpm::KpmSource) |
-//! | UE-to-controller association | [`AssociationFunction`](association::AssociationFunction) | [`UeDirectory`](association::UeDirectory) |
 //! | hello world | [`HwFunction`](hw::HwFunction) | nothing |
 //!
-//! A function serves all controllers of its node: each is told only of those UEs that it may see.
+//! A function serves one near-RT RIC. A node with several gives each of its agents a function of its own; those share
+//! the base station's side.
 
 #![forbid(unsafe_code)]
 
-pub mod association;
 pub mod hw;
 pub mod kpm;

@@ -27,7 +27,7 @@ pub trait Visitor {
     /// A SEQUENCE begins, or a CHOICE, which has one field.
     fn begin_record(&mut self);
     /// The next value is this field's.
-    fn field(&mut self, name: &'static str);
+    fn field(&mut self, name: &str);
     /// The SEQUENCE or CHOICE ends.
     fn end_record(&mut self);
     /// A SEQUENCE OF begins.

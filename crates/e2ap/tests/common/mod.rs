@@ -170,7 +170,7 @@ impl Visitor for Json {
     fn begin_record(&mut self) {
         self.open('{');
     }
-    fn field(&mut self, name: &'static str) {
+    fn field(&mut self, name: &str) {
         self.begin();
         write!(self.out, "{name:?}: ").unwrap();
         self.named = true;

@@ -1,8 +1,8 @@
 //! Types by the names that the specifications give them: for tools that learn the type when they run.
 //!
 //! A name is the module, a colon, and the ASN.1 type: `kpm-v03.00:E2SM-KPM-IndicationMessage`. KPM's modules are
-//! `kpm-v02.01`, `kpm-v02.03`, `kpm-v03.00` and `kpm-v04.00`; types of [`crate::common`] are in each of them. The ping
-//! is `hw:HW-RANfunction-Definition`.
+//! `kpm-v02.01`, `kpm-v02.03`, `kpm-v03.00` and `kpm-v04.00`; types of [`crate::common`] are in each of them. CCC's
+//! messages are `ccc:RIC-Control-Message` and so on. The ping is `hw:HW-RANfunction-Definition`.
 //!
 //! ```
 //! # #[cfg(feature = "kpm")]
@@ -18,8 +18,8 @@
 //! # fn main() {}
 //! ```
 
-#[cfg(feature = "association")]
-mod association;
+#[cfg(feature = "ccc")]
+mod ccc;
 #[cfg(feature = "kpm")]
 mod common;
 #[cfg(feature = "hw")]
@@ -37,9 +37,11 @@ pub trait Message: Describe {
     ///
     /// # Errors
     /// None for what was decoded, unless the peer used an encoding with more freedom than ours.
-    fn encode(&self, out: &mut Vec<u8>) -> Result<(), per::Error>;
+    fn encode(&self, out: &mut Vec<u8>) -> Result<(), Error>;
 }
 
+// a build with CCC alone has no types in PER
+#[allow(dead_code)]
 struct Typed<T> {
     value: T,
     revision: u8,
@@ -52,15 +54,16 @@ impl<T: Describe> Describe for Typed<T> {
 }
 
 impl<T: Describe + Encode> Message for Typed<T> {
-    fn encode(&self, out: &mut Vec<u8>) -> Result<(), per::Error> {
-        per::encode(&self.value, self.revision, out)
+    fn encode(&self, out: &mut Vec<u8>) -> Result<(), Error> {
+        Ok(per::encode(&self.value, self.revision, out)?)
     }
 }
 
 /// Reads a type in a wire revision.
-type Read = fn(&[u8], u8) -> Result<Box<dyn Message>, per::Error>;
+type Read = fn(&[u8], u8) -> Result<Box<dyn Message>, Error>;
 
 /// A table of names and readers.
+#[allow(unused_macros)]
 macro_rules! readers {
     ($($name:literal: $type:ty,)*) => {
         &[$(($name, |bytes, revision| {
@@ -72,6 +75,7 @@ macro_rules! readers {
         }),)*]
     };
 }
+#[allow(unused_imports)]
 use readers;
 
 /// Reads all of `bytes` as the type of that name.
@@ -82,7 +86,7 @@ pub fn decode(name: &str, bytes: &[u8]) -> Result<Box<dyn Message>, Error> {
     let (module, type_name) = name.split_once(':').ok_or(Error::UnknownType)?;
     for (_, revision, types) in modules().filter(|(m, _, _)| *m == module) {
         if let Some((_, read)) = types.iter().find(|(t, _)| *t == type_name) {
-            return Ok(read(bytes, revision)?);
+            return read(bytes, revision);
         }
     }
     Err(Error::UnknownType)
@@ -115,10 +119,10 @@ fn modules() -> impl Iterator<Item = (&'static str, u8, Types)> {
         ("kpm-v04.00", 3, kpm::TYPES),
         #[cfg(feature = "kpm")]
         ("kpm-v04.00", 3, common::TYPES),
+        #[cfg(feature = "ccc")]
+        ("ccc", 0, ccc::TYPES),
         #[cfg(feature = "hw")]
         ("hw", 0, hw::TYPES),
-        #[cfg(feature = "association")]
-        ("association", 3, association::TYPES),
     ];
     MODULES.iter().copied()
 }

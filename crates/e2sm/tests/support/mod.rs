@@ -18,7 +18,7 @@ pub fn json(value: &dyn Describe) -> Value {
 
 #[derive(Default)]
 struct Builder {
-    open: Vec<(Value, Option<&'static str>)>,
+    open: Vec<(Value, Option<String>)>,
     root: Option<Value>,
 }
 
@@ -29,7 +29,7 @@ impl Builder {
             Some((Value::Array(items), _)) => items.push(value),
             Some((Value::Object(fields), name)) => {
                 let name = name.take().expect("a field was named");
-                assert!(fields.insert(name.to_owned(), value).is_none(), "{name} is told twice");
+                assert!(fields.insert(name, value).is_none(), "a field is told twice");
             }
             Some(_) => unreachable!("only lists and records are opened"),
         }
@@ -73,8 +73,8 @@ impl Visitor for Builder {
     fn begin_record(&mut self) {
         self.open.push((Value::Object(Map::new()), None));
     }
-    fn field(&mut self, name: &'static str) {
-        self.open.last_mut().expect("a record is open").1 = Some(name);
+    fn field(&mut self, name: &str) {
+        self.open.last_mut().expect("a record is open").1 = Some(name.to_owned());
     }
     fn end_record(&mut self) {
         self.close();

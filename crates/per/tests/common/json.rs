@@ -17,14 +17,14 @@ struct Tree {
 }
 
 enum Open {
-    Record(Map<String, Value>, &'static str),
+    Record(Map<String, Value>, String),
     List(Vec<Value>),
 }
 
 impl Tree {
     fn put(&mut self, value: Value) {
         match self.open.last_mut() {
-            Some(Open::Record(fields, name)) => drop(fields.insert((*name).to_owned(), value)),
+            Some(Open::Record(fields, name)) => drop(fields.insert(std::mem::take(name), value)),
             Some(Open::List(items)) => items.push(value),
             None => assert!(self.done.replace(value).is_none(), "two values"),
         }
@@ -57,11 +57,11 @@ impl Visitor for Tree {
         self.put(format!("{}/{count}", runs(octets)).into());
     }
     fn begin_record(&mut self) {
-        self.open.push(Open::Record(Map::new(), ""));
+        self.open.push(Open::Record(Map::new(), String::new()));
     }
-    fn field(&mut self, name: &'static str) {
+    fn field(&mut self, name: &str) {
         match self.open.last_mut() {
-            Some(Open::Record(_, field)) => *field = name,
+            Some(Open::Record(_, field)) => *field = name.to_owned(),
             _ => panic!("a field outside of a record"),
         }
     }

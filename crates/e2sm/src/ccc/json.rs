@@ -1,0 +1,545 @@
+//! Reading and writing JSON strictly: what is not as the model has it is told with its place.
+//!
+//! A peer's text is bounded before anything is made of it: its octets, its depth and its values.
+
+use core::cell::RefCell;
+use core::fmt;
+
+use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
+use serde_json::{Map, Number, Value};
+
+/// Most octets of a message.
+pub const MAX_OCTETS: usize = 1 << 20;
+/// Most lists and records inside each other; the model itself needs 12.
+pub const MAX_DEPTH: usize = 24;
+/// Most values of a message, lists and records included.
+pub const MAX_VALUES: usize = 1 << 16;
+/// Most items of any of the model's lists.
+pub const MAX_ITEMS: usize = 1024;
+
+/// What is wrong with a message in JSON, and where.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct JsonError {
+    /// The way to the place, such as `controlMessageFormat.listOfCellsControlled[0].cellGlobalId`; empty for the
+    /// message as a whole.
+    pub path: String,
+    /// What is wrong there.
+    pub kind: JsonErrorKind,
+}
+
+/// What can be wrong at a place of a message in JSON.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum JsonErrorKind {
+    /// It is longer than [`MAX_OCTETS`].
+    TooLong,
+    /// It is not JSON.
+    Syntax {
+        /// The line, from 1.
+        line: usize,
+        /// The column, from 1.
+        column: usize,
+    },
+    /// It is deeper than [`MAX_DEPTH`].
+    TooDeep,
+    /// It has more values than [`MAX_VALUES`].
+    TooManyValues,
+    /// The key is there twice.
+    Repeated,
+    /// The model has no such key here.
+    Unknown {
+        /// The key of the model that is spelled most like it.
+        nearest: Option<&'static str>,
+    },
+    /// The key is missing.
+    Missing,
+    /// The value is of another type: this one was expected.
+    Expected(&'static str),
+    /// The number is out of these bounds.
+    Range {
+        /// The least.
+        lo: i64,
+        /// The greatest.
+        hi: i64,
+    },
+    /// The list has fewer or more items than these.
+    Items {
+        /// The fewest.
+        lo: usize,
+        /// The most.
+        hi: usize,
+    },
+    /// The text is none of these.
+    NoneOf(&'static [&'static str]),
+    /// Exactly one of these keys must be there.
+    Choice(&'static [&'static str]),
+}
+
+impl fmt::Display for JsonError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(if self.path.is_empty() { "the message" } else { &self.path })?;
+        match &self.kind {
+            JsonErrorKind::TooLong => write!(f, " is longer than {MAX_OCTETS} octets"),
+            JsonErrorKind::Syntax { line, column } => write!(f, " is not JSON from line {line} column {column} on"),
+            JsonErrorKind::TooDeep => write!(f, " is more than {MAX_DEPTH} levels deep"),
+            JsonErrorKind::TooManyValues => write!(f, " comes after {MAX_VALUES} values: the message has too many"),
+            JsonErrorKind::Repeated => f.write_str(" is there twice"),
+            JsonErrorKind::Unknown { nearest: None } => f.write_str(" is no key of the model"),
+            JsonErrorKind::Unknown { nearest: Some(nearest) } => {
+                write!(f, " is no key of the model; the nearest is {nearest}")
+            }
+            JsonErrorKind::Missing => f.write_str(" is missing"),
+            JsonErrorKind::Expected(what) => write!(f, " is not {what}"),
+            JsonErrorKind::Range { lo, hi } => write!(f, " is not within {lo} to {hi}"),
+            JsonErrorKind::Items { lo, hi } => write!(f, " has not {lo} to {hi} items"),
+            JsonErrorKind::NoneOf(known) => write!(f, " is none of {}", known.join(", ")),
+            JsonErrorKind::Choice(keys) => write!(f, " has not exactly one of {}", keys.join(", ")),
+        }
+    }
+}
+
+impl std::error::Error for JsonError {}
+
+/// The way to a value, kept on the stack and spelled only when something is wrong there.
+#[derive(Clone, Copy)]
+pub(crate) enum Path<'p> {
+    Root,
+    Key(&'p Path<'p>, &'p str),
+    Item(&'p Path<'p>, usize),
+}
+
+impl<'p> Path<'p> {
+    pub fn key(&'p self, key: &'p str) -> Path<'p> {
+        Path::Key(self, key)
+    }
+
+    pub fn error(&self, kind: JsonErrorKind) -> JsonError {
+        JsonError { path: self.to_string(), kind }
+    }
+}
+
+impl fmt::Display for Path<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Path::Root => Ok(()),
+            Path::Key(Path::Root, key) => write!(f, "{}", shown(key)),
+            Path::Key(above, key) => write!(f, "{above}.{}", shown(key)),
+            Path::Item(above, item) => write!(f, "{above}[{item}]"),
+        }
+    }
+}
+
+/// A peer's key as a log can bear it.
+fn shown(key: &str) -> String {
+    const CHARACTERS: usize = 64;
+    key.chars().take(CHARACTERS).flat_map(char::escape_debug).collect()
+}
+
+/// A type of the model.
+pub(crate) trait Json: Sized {
+    fn read(value: &Value, at: &Path<'_>) -> Result<Self, JsonError>;
+
+    fn write(&self) -> Value;
+
+    /// What stands for it where its key is not there.
+    fn absent(at: &Path<'_>) -> Result<Self, JsonError> {
+        Err(at.error(JsonErrorKind::Missing))
+    }
+
+    /// Whether its key is left out.
+    fn is_absent(&self) -> bool {
+        false
+    }
+}
+
+impl<T: Json> Json for Option<T> {
+    fn read(value: &Value, at: &Path<'_>) -> Result<Self, JsonError> {
+        T::read(value, at).map(Some)
+    }
+
+    fn write(&self) -> Value {
+        self.as_ref().map_or(Value::Null, T::write)
+    }
+
+    fn absent(_at: &Path<'_>) -> Result<Self, JsonError> {
+        Ok(None)
+    }
+
+    fn is_absent(&self) -> bool {
+        self.is_none()
+    }
+}
+
+impl<T: Json> Json for Vec<T> {
+    fn read(value: &Value, at: &Path<'_>) -> Result<Self, JsonError> {
+        let items = value.as_array().ok_or_else(|| at.error(JsonErrorKind::Expected("a list")))?;
+        if !(1..=MAX_ITEMS).contains(&items.len()) {
+            return Err(at.error(JsonErrorKind::Items { lo: 1, hi: MAX_ITEMS }));
+        }
+        items.iter().enumerate().map(|(item, value)| T::read(value, &Path::Item(at, item))).collect()
+    }
+
+    fn write(&self) -> Value {
+        self.iter().map(T::write).collect()
+    }
+}
+
+impl Json for bool {
+    fn read(value: &Value, at: &Path<'_>) -> Result<Self, JsonError> {
+        value.as_bool().ok_or_else(|| at.error(JsonErrorKind::Expected("true or false")))
+    }
+
+    fn write(&self) -> Value {
+        Value::Bool(*self)
+    }
+}
+
+/// Names and descriptions: 0 to 1000 characters.
+impl Json for String {
+    fn read(value: &Value, at: &Path<'_>) -> Result<Self, JsonError> {
+        const HI: usize = 1000;
+        let text = value.as_str().ok_or_else(|| at.error(JsonErrorKind::Expected("a text")))?;
+        if text.len() > HI {
+            return Err(at.error(JsonErrorKind::Expected("a text of at most 1000 octets")));
+        }
+        Ok(text.to_owned())
+    }
+
+    fn write(&self) -> Value {
+        Value::String(self.clone())
+    }
+}
+
+macro_rules! whole_numbers {
+    ($($type:ty: $hi:expr;)*) => {$(
+        impl Json for $type {
+            fn read(value: &Value, at: &Path<'_>) -> Result<Self, JsonError> {
+                let number = value.as_number().ok_or_else(|| at.error(JsonErrorKind::Expected("a whole number")))?;
+                let whole = number.as_i64().map(i128::from).or_else(|| number.as_u64().map(i128::from));
+                let whole = whole.ok_or_else(|| at.error(JsonErrorKind::Expected("a whole number")))?;
+                <$type>::try_from(whole)
+                    .map_err(|_| at.error(JsonErrorKind::Range { lo: <$type>::MIN as i64, hi: $hi }))
+            }
+
+            fn write(&self) -> Value {
+                Value::from(*self)
+            }
+        }
+
+        impl Bounded for $type {
+            fn whole(&self) -> Option<i64> {
+                i64::try_from(*self).ok()
+            }
+        }
+    )*};
+}
+
+whole_numbers! {
+    u8: u8::MAX as i64;
+    u16: u16::MAX as i64;
+    u32: u32::MAX as i64;
+    u64: i64::MAX;
+    i64: i64::MAX;
+}
+
+/// Numbers that the model bounds more tightly than their type does.
+pub(super) trait Bounded {
+    fn whole(&self) -> Option<i64>;
+}
+
+impl<T: Bounded> Bounded for Option<T> {
+    fn whole(&self) -> Option<i64> {
+        self.as_ref().and_then(T::whole)
+    }
+}
+
+/// Checks a number that was read; one that is not there is within all bounds.
+pub(super) fn within<T: Bounded>(
+    value: T,
+    range: core::ops::RangeInclusive<i64>,
+    at: &Path<'_>,
+) -> Result<T, JsonError> {
+    if value.whole().is_some_and(|whole| !range.contains(&whole)) {
+        return Err(at.error(JsonErrorKind::Range { lo: *range.start(), hi: *range.end() }));
+    }
+    Ok(value)
+}
+
+/// The fields of an object, all of whose keys are known.
+pub(super) struct Fields<'v, 'p> {
+    map: &'v Map<String, Value>,
+    at: &'p Path<'p>,
+}
+
+impl<'v, 'p> Fields<'v, 'p> {
+    pub fn of(value: &'v Value, at: &'p Path<'p>, known: &'static [&'static str]) -> Result<Self, JsonError> {
+        let map = value.as_object().ok_or_else(|| at.error(JsonErrorKind::Expected("an object")))?;
+        for key in map.keys() {
+            if !known.contains(&key.as_str()) {
+                let nearest = nearest(key, known);
+                return Err(at.key(key).error(JsonErrorKind::Unknown { nearest }));
+            }
+        }
+        Ok(Fields { map, at })
+    }
+
+    pub fn field<T: Json>(&self, key: &str) -> Result<T, JsonError> {
+        let at = self.at.key(key);
+        match self.map.get(key) {
+            Some(value) => T::read(value, &at),
+            None => T::absent(&at),
+        }
+    }
+
+    pub fn bounded<T: Json + Bounded>(&self, key: &str, range: core::ops::RangeInclusive<i64>) -> Result<T, JsonError> {
+        within(self.field(key)?, range, &self.at.key(key))
+    }
+
+    pub fn has(&self, key: &str) -> bool {
+        self.map.contains_key(key)
+    }
+}
+
+/// The known key that shares most of its letters, if it shares half of them: for spelling mistakes.
+fn nearest(key: &str, known: &'static [&'static str]) -> Option<&'static str> {
+    let shared = |known: &str| {
+        let same = |(a, b): &(u8, u8)| a.eq_ignore_ascii_case(b);
+        let ahead = key.bytes().zip(known.bytes()).take_while(same).count();
+        let behind = key.bytes().rev().zip(known.bytes().rev()).take_while(same).count();
+        (ahead + behind).min(known.len())
+    };
+    let best = known.iter().copied().max_by_key(|known| shared(known))?;
+    (2 * shared(best) >= best.len()).then_some(best)
+}
+
+/// Declares a record of the model with its keys; `in` bounds a number.
+macro_rules! object {
+    ($(
+        $(#[$about:meta])*
+        pub struct $name:ident {
+            $($(#[$field_about:meta])* pub $field:ident: $type:ty = $key:literal $(in $range:expr)?,)*
+        }
+    )*) => {$(
+        $(#[$about])*
+        #[derive(Clone, Debug, PartialEq)]
+        pub struct $name {
+            $($(#[$field_about])* pub $field: $type,)*
+        }
+
+        impl $crate::ccc::json::Json for $name {
+            fn read(
+                value: &serde_json::Value,
+                at: &$crate::ccc::json::Path<'_>,
+            ) -> Result<Self, $crate::ccc::json::JsonError> {
+                let fields = $crate::ccc::json::Fields::of(value, at, &[$($key),*])?;
+                Ok($name { $($field: $crate::ccc::json::object!(@read fields, $key $(, $range)?),)* })
+            }
+
+            fn write(&self) -> serde_json::Value {
+                let mut map = serde_json::Map::new();
+                $(if !$crate::ccc::json::Json::is_absent(&self.$field) {
+                    map.insert($key.to_owned(), $crate::ccc::json::Json::write(&self.$field));
+                })*
+                serde_json::Value::Object(map)
+            }
+        }
+    )*};
+    (@read $fields:ident, $key:literal) => { $fields.field($key)? };
+    (@read $fields:ident, $key:literal, $range:expr) => { $fields.bounded($key, $range)? };
+}
+pub(super) use object;
+
+/// Declares an enumeration of the model with its texts.
+macro_rules! symbols {
+    ($(
+        $(#[$about:meta])*
+        pub enum $name:ident { $($(#[$symbol_about:meta])* $symbol:ident = $text:literal,)* }
+    )*) => {$(
+        $(#[$about])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        pub enum $name { $($(#[$symbol_about])* $symbol,)* }
+
+        impl $crate::ccc::json::Json for $name {
+            fn read(
+                value: &serde_json::Value,
+                at: &$crate::ccc::json::Path<'_>,
+            ) -> Result<Self, $crate::ccc::json::JsonError> {
+                match value.as_str() {
+                    $(Some($text) => Ok($name::$symbol),)*
+                    Some(_) => Err(at.error($crate::ccc::json::JsonErrorKind::NoneOf(&[$($text),*]))),
+                    None => Err(at.error($crate::ccc::json::JsonErrorKind::Expected("a text"))),
+                }
+            }
+
+            fn write(&self) -> serde_json::Value {
+                serde_json::Value::from(match self { $($name::$symbol => $text,)* })
+            }
+        }
+    )*};
+}
+pub(super) use symbols;
+
+/// Declares a choice that is told by which of the keys is there; its value is that key's.
+macro_rules! choice {
+    ($(
+        $(#[$about:meta])*
+        pub enum $name:ident { $($(#[$way_about:meta])* $way:ident($type:ty) = $key:literal $(in $range:expr)?,)* }
+    )*) => {$(
+        $(#[$about])*
+        #[derive(Clone, Debug, PartialEq)]
+        pub enum $name { $($(#[$way_about])* $way($type),)* }
+
+        impl $crate::ccc::json::Json for $name {
+            fn read(
+                value: &serde_json::Value,
+                at: &$crate::ccc::json::Path<'_>,
+            ) -> Result<Self, $crate::ccc::json::JsonError> {
+                const KEYS: &[&str] = &[$($key),*];
+                let fields = $crate::ccc::json::Fields::of(value, at, KEYS)?;
+                if KEYS.iter().filter(|key| fields.has(key)).count() == 1 {
+                    $(if fields.has($key) {
+                        return Ok($name::$way($crate::ccc::json::object!(@read fields, $key $(, $range)?)));
+                    })*
+                }
+                Err(at.error($crate::ccc::json::JsonErrorKind::Choice(KEYS)))
+            }
+
+            fn write(&self) -> serde_json::Value {
+                let (key, value) = match self {
+                    $($name::$way(value) => ($key, $crate::ccc::json::Json::write(value)),)*
+                };
+                serde_json::Value::Object([(key.to_owned(), value)].into_iter().collect())
+            }
+        }
+    )*};
+}
+pub(super) use choice;
+
+/// Reads a whole message.
+pub(crate) fn decode<T: Json>(bytes: &[u8]) -> Result<T, JsonError> {
+    T::read(&parse(bytes)?, &Path::Root)
+}
+
+/// Appends a message. What would not be taken from a peer is not sent to one.
+pub(crate) fn encode<T: Json>(message: &T, out: &mut Vec<u8>) -> Result<(), JsonError> {
+    let value = message.write();
+    T::read(&value, &Path::Root)?;
+    let text = value.to_string();
+    if text.len() > MAX_OCTETS {
+        return Err(Path::Root.error(JsonErrorKind::TooLong));
+    }
+    out.extend_from_slice(text.as_bytes());
+    Ok(())
+}
+
+/// JSON as a tree, within bounds and without a key that is there twice.
+fn parse(bytes: &[u8]) -> Result<Value, JsonError> {
+    if bytes.len() > MAX_OCTETS {
+        return Err(Path::Root.error(JsonErrorKind::TooLong));
+    }
+    let state = RefCell::new(State { values: 0, refused: None });
+    let mut deserializer = serde_json::Deserializer::from_slice(bytes);
+    let seed = Tree { state: &state, at: &Path::Root, depth: 0 };
+    let value = seed.deserialize(&mut deserializer).and_then(|value| deserializer.end().map(|()| value));
+    value.map_err(|error| {
+        let syntax = JsonErrorKind::Syntax { line: error.line(), column: error.column() };
+        state.into_inner().refused.unwrap_or_else(|| Path::Root.error(syntax))
+    })
+}
+
+struct State {
+    values: usize,
+    /// Why we, and not the JSON reader, went no further.
+    refused: Option<JsonError>,
+}
+
+/// Reads a value.
+#[derive(Clone, Copy)]
+struct Tree<'t> {
+    state: &'t RefCell<State>,
+    at: &'t Path<'t>,
+    depth: usize,
+}
+
+impl Tree<'_> {
+    fn refuse<E: serde::de::Error>(&self, kind: JsonErrorKind) -> E {
+        self.state.borrow_mut().refused.get_or_insert_with(|| self.at.error(kind));
+        E::custom("refused") // in its place stands what was just written down
+    }
+
+    /// A list or a record begins.
+    fn deeper<E: serde::de::Error>(&self) -> Result<usize, E> {
+        if self.depth == MAX_DEPTH { Err(self.refuse(JsonErrorKind::TooDeep)) } else { Ok(self.depth + 1) }
+    }
+}
+
+impl<'de> DeserializeSeed<'de> for Tree<'_> {
+    type Value = Value;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
+        self.state.borrow_mut().values += 1;
+        if self.state.borrow().values > MAX_VALUES {
+            return Err(self.refuse(JsonErrorKind::TooManyValues));
+        }
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Tree<'_> {
+    type Value = Value;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("JSON")
+    }
+
+    fn visit_unit<E>(self) -> Result<Value, E> {
+        Ok(Value::Null)
+    }
+
+    fn visit_bool<E>(self, value: bool) -> Result<Value, E> {
+        Ok(Value::Bool(value))
+    }
+
+    fn visit_i64<E>(self, value: i64) -> Result<Value, E> {
+        Ok(Value::from(value))
+    }
+
+    fn visit_u64<E>(self, value: u64) -> Result<Value, E> {
+        Ok(Value::from(value))
+    }
+
+    fn visit_f64<E: serde::de::Error>(self, value: f64) -> Result<Value, E> {
+        Number::from_f64(value).map(Value::Number).ok_or_else(|| E::custom("not a finite number"))
+    }
+
+    fn visit_str<E>(self, value: &str) -> Result<Value, E> {
+        Ok(Value::from(value))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Value, A::Error> {
+        let depth = self.deeper()?;
+        let mut list = Vec::new();
+        loop {
+            let at = Path::Item(self.at, list.len());
+            match items.next_element_seed(Tree { state: self.state, at: &at, depth })? {
+                Some(item) => list.push(item),
+                None => return Ok(Value::Array(list)),
+            }
+        }
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut fields: A) -> Result<Value, A::Error> {
+        let depth = self.deeper()?;
+        let mut map = Map::new();
+        while let Some(key) = fields.next_key::<String>()? {
+            let at = self.at.key(&key);
+            let field = Tree { state: self.state, at: &at, depth };
+            if map.contains_key(&key) {
+                return Err(field.refuse(JsonErrorKind::Repeated));
+            }
+            let value = fields.next_value_seed(field)?;
+            map.insert(key, value);
+        }
+        Ok(Value::Object(map))
+    }
+}

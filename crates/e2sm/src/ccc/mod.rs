@@ -1,0 +1,96 @@
+//! E2SM-CCC: cell configuration and control, in JSON.
+//!
+//! The messages are those of the revision that srsRAN speaks: RAN configuration structures of the node and of its cells,
+//! reported by the period or when they change, set by controls, read by queries. A structure that is known here has its
+//! attributes as fields, and a message with others is refused; structures of other names keep theirs as they came.
+//!
+//! What a peer may send is bounded ([`MAX_OCTETS`], [`MAX_DEPTH`], [`MAX_VALUES`], [`MAX_ITEMS`]), and what is wrong
+//! with a message is told with its place:
+//!
+//! ```
+//! use e2sm::ccc::{ControlHeader, ControlMessage};
+//!
+//! let header = ControlHeader::decode(br#"{"controlHeaderFormat": {"ricStyleType": 2}}"#)?;
+//! assert_eq!(header.format.ric_style_type, 2);
+//!
+//! let bad = br#"{"controlMessageFormat": {"listOfConfigurationStructures": [{
+//!     "ranConfigurationStructureName": "O-GNBDUFunction",
+//!     "oldValuesOfAttributes": {"ranConfigurationStructure": {}},
+//!     "newValuesOfAttributes": {"ranConfigurationStructure": {"gNBDUNam": "north"}}}]}}"#;
+//! assert_eq!(
+//!     ControlMessage::decode(bad).unwrap_err().to_string(),
+//!     "controlMessageFormat.listOfConfigurationStructures[0].newValuesOfAttributes.ranConfigurationStructure.gNBDUNam \
+//!      is no key of the model; the nearest is gNBDUName",
+//! );
+//! # Ok::<(), e2sm::ccc::JsonError>(())
+//! ```
+
+mod control;
+mod definition;
+mod identity;
+mod indication;
+pub(crate) mod json;
+mod query;
+mod structures;
+mod subscription;
+#[cfg(test)]
+mod tests;
+
+pub use control::{
+    Cause, CellControlled, CellOutcome, ControlHeader, ControlHeaderFormat1, ControlMessage, ControlMessageFormat,
+    ControlOutcome, ControlOutcomeFormat, StructureAccepted, StructureControlled, StructureFailed,
+};
+pub use definition::{
+    ControlService, ControlStyle, EventTriggerService, EventTriggerStyle, EventTriggerStyleType, QueryService,
+    QueryStyle, RanFunctionDefinition, RanFunctionName, ReportService, ReportStyle, SupportedAttribute, SupportedCell,
+    SupportedServices, SupportedStructure,
+};
+pub use identity::TimeStamp;
+pub use indication::{
+    CellReported, ChangeType, IndicationHeader, IndicationHeaderFormat1, IndicationMessage, IndicationMessageFormat,
+    IndicationReason, StructureReported,
+};
+pub use json::{JsonError, JsonErrorKind, MAX_DEPTH, MAX_ITEMS, MAX_OCTETS, MAX_VALUES};
+pub use query::{
+    CellForQuery, CellQueried, QueryDefinition, QueryDefinitionFormat, QueryHeader, QueryHeaderFormat1, QueryOutcome,
+    QueryOutcomeFormat, StructureForQuery, StructureQueried,
+};
+pub use structures::{
+    AdministrativeState, Bwp, BwpContext, CellState, CesManagementFunction, EnergySavingControl, EnergySavingState,
+    GnbCuCpFunction, GnbCuUpFunction, GnbDuFunction, InitialBwp, NrCellCu, NrCellDu, OperationalState, Partition,
+    PartitionFlow, PlmnInfo, RanConfigurationStructure, ResourceType, RrmPolicyMember, RrmPolicyRatio,
+};
+pub use subscription::{
+    ActionDefinition, ActionDefinitionFormat, AttributeName, CellForAction, CellForEventTrigger,
+    EventTriggerDefinition, EventTriggerDefinitionFormat, ReportType, StructureForAction, StructureForEventTrigger,
+    TriggerAttribute,
+};
+
+/// The object identifier, as srsRAN registers it.
+pub const OID: &str = "1.3.6.1.4.1.53148.1.6.2.4";
+/// The short name.
+pub const SHORT_NAME: &str = "ORAN-E2SM-CCC";
+
+/// Gives a message its reading and writing functions.
+macro_rules! message {
+    ($name:ident) => {
+        impl $name {
+            /// Reads all of `bytes`.
+            ///
+            /// # Errors
+            /// What is wrong, and where.
+            pub fn decode(bytes: &[u8]) -> Result<Self, $crate::ccc::JsonError> {
+                $crate::ccc::json::decode(bytes)
+            }
+
+            /// Appends the text to `out`. After an error `out` is as it was.
+            ///
+            /// # Errors
+            /// A value outside its bounds.
+            pub fn encode(&self, out: &mut Vec<u8>) -> Result<(), $crate::ccc::JsonError> {
+                $crate::ccc::json::encode(self, out)
+            }
+        }
+    };
+}
+use message;
