@@ -5,6 +5,7 @@
 //! | a base station's agent | [`agent`] | `examples/src/bin/ran_function.rs` |
 //! | a controller, with internal apps | [`server`] | `examples/src/bin/iapp.rs` |
 //! | an external app | [`xapp`] | `examples/src/bin/xapp.rs` |
+//! | down what was said, and read it again | [`record`] | `ferric ric --record FILE` |
 //!
 //! Each is a Cargo feature: nobody pays for what they do not use. All three drive a machine of crate `e2` over links
 //! of crate `link`; what a service model puts into E2AP's octet strings is crate `e2sm`'s affair, and ready RAN
@@ -21,6 +22,10 @@ mod clock;
 mod error;
 #[cfg(any(feature = "agent", feature = "server"))]
 mod peers;
+#[cfg(any(feature = "agent", feature = "record"))]
+mod ppid;
+#[cfg(feature = "record")]
+pub mod record;
 #[cfg(feature = "server")]
 pub mod server;
 mod stop;

@@ -66,4 +66,4 @@ pub use listener::Listener;
 pub use outbox::PDU_OVERHEAD_OCTETS;
 pub use poll::{Event, Events, Interest, Poll, Waker};
 pub use scratch::Scratch;
-pub use tap::{Direction, Ends, Tap, Watch};
+pub use tap::{Direction, Ends, Onlooker, Tap, Watch};

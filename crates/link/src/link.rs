@@ -10,7 +10,7 @@ use crate::outbox::Outbox;
 use crate::resolve::resolve;
 use crate::sctp::{self, SctpLink};
 use crate::stream::StreamLink;
-use crate::tap::{Direction, Tapped};
+use crate::tap::{Direction, Watch};
 use crate::{Address, Config, Error, Scratch};
 
 /// A stream within a link. Order holds within a stream; links other than SCTP keep it across streams too.
@@ -92,7 +92,7 @@ pub struct Link {
     peer: Address,
     longest_send_octets: usize,
     path_events: VecDeque<PathEvent>,
-    tap: Option<Tapped>,
+    tap: Option<Box<dyn Watch>>,
 }
 
 pub(crate) enum Transport {
@@ -128,8 +128,7 @@ impl Link {
             Transport::Sctp(link) => link.longest_message_octets().min(config.max_pdu_octets),
             _ => config.max_pdu_octets,
         };
-        let tap =
-            config.tap.as_ref().map(|tap| Tapped::begin(tap, transport.as_fd(), &peer, accepted, config.sctp_ppid));
+        let tap = config.tap.as_ref().map(|tap| tap.begin(transport.as_fd(), &peer, accepted, config.sctp_ppid));
         Link { transport, state, peer, longest_send_octets, path_events: VecDeque::new(), tap }
     }
 

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::os::fd::AsFd;
 use std::sync::Arc;
 
-use crate::{Address, StreamId};
+use crate::{Address, Ppid, StreamId};
 
 /// Which way a PDU goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -16,7 +16,7 @@ pub enum Direction {
     Received,
 }
 
-/// The two ends of a link, as [`Watch`] is told of them.
+/// The two ends of a link, as an [`Onlooker`] is told of them.
 #[derive(Clone, Copy, Debug)]
 pub struct Ends<'a> {
     /// What was connected to, or where the connection came from.
@@ -26,30 +26,36 @@ pub struct Ends<'a> {
     /// Whether the peer connected to us.
     pub accepted: bool,
     /// What the configuration says that our PDUs are on SCTP.
-    pub ppid: crate::Ppid,
+    pub ppid: Ppid,
 }
 
-/// Somebody who looks on. Called from the loop that owns the link: it must not block.
-pub trait Watch: Send + Sync {
-    /// A link begins; what comes back names it from then on.
-    fn begin(&self, ends: Ends<'_>) -> u64;
+/// Somebody who looks on at links.
+pub trait Onlooker: Send + Sync {
+    /// A link begins; what comes back is told what crosses it, and is dropped with it.
+    fn begin(&self, ends: Ends<'_>) -> Box<dyn Watch>;
+}
 
+/// Who looks on at one link. Called from the loop that owns the link: it must not block.
+pub trait Watch: Send + Sync {
     /// One whole PDU, in parts. One that is sent has been put into the outbox; should it be a report, it may still be
     /// dropped there, when the peer reads slowly.
-    fn pdu(&self, link: u64, direction: Direction, stream: StreamId, parts: &[&[u8]]);
-
-    /// The link is gone.
-    fn end(&self, link: u64);
+    fn pdu(&self, direction: Direction, stream: StreamId, parts: &[&[u8]]);
 }
 
 /// Lets somebody look on at links: see [`Config::tap`](crate::Config::tap).
 #[derive(Clone)]
-pub struct Tap(Arc<dyn Watch>);
+pub struct Tap(Arc<dyn Onlooker>);
 
 impl Tap {
-    /// Shows what crosses links to `watch`.
-    pub fn new(watch: Arc<dyn Watch>) -> Self {
-        Tap(watch)
+    /// Shows what crosses links to `onlooker`.
+    pub fn new(onlooker: Arc<dyn Onlooker>) -> Self {
+        Tap(onlooker)
+    }
+
+    pub(crate) fn begin(&self, socket: impl AsFd, peer: &Address, accepted: bool, ppid: Ppid) -> Box<dyn Watch> {
+        // a descriptor that is no socket has no address
+        let local = rustix::net::getsockname(socket).ok().and_then(|any| SocketAddr::try_from(any).ok());
+        self.0.begin(Ends { peer, local, accepted, ppid })
     }
 }
 
@@ -68,31 +74,6 @@ impl fmt::Debug for Tap {
     }
 }
 
-/// The onlooker of one link.
-pub(crate) struct Tapped {
-    watch: Arc<dyn Watch>,
-    link: u64,
-}
-
-impl Tapped {
-    pub(crate) fn begin(tap: &Tap, socket: impl AsFd, peer: &Address, accepted: bool, ppid: crate::Ppid) -> Self {
-        // a descriptor that is no socket has no address
-        let local = rustix::net::getsockname(socket).ok().and_then(|any| SocketAddr::try_from(any).ok());
-        let link = tap.0.begin(Ends { peer, local, accepted, ppid });
-        Tapped { watch: Arc::clone(&tap.0), link }
-    }
-
-    pub(crate) fn pdu(&self, direction: Direction, stream: StreamId, parts: &[&[u8]]) {
-        self.watch.pdu(self.link, direction, stream, parts);
-    }
-}
-
-impl Drop for Tapped {
-    fn drop(&mut self) {
-        self.watch.end(self.link);
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::sync::Mutex;
@@ -100,28 +81,37 @@ mod tests {
     use super::*;
     use crate::{Class, Config, Link, Listener, Scratch};
 
-    #[derive(Default)]
-    struct Notes(Mutex<Vec<String>>);
+    type Notes = Arc<Mutex<Vec<String>>>;
 
-    impl Watch for Notes {
-        fn begin(&self, ends: Ends<'_>) -> u64 {
-            let mut notes = self.0.lock().unwrap();
-            notes.push(format!("begin accepted={} local={}", ends.accepted, ends.local.is_some()));
-            notes.len() as u64
+    struct Reader(Notes);
+    struct Page(Notes);
+
+    impl Onlooker for Reader {
+        fn begin(&self, ends: Ends<'_>) -> Box<dyn Watch> {
+            let line = format!("begin accepted={} local={}", ends.accepted, ends.local.is_some());
+            self.0.lock().unwrap().push(line);
+            Box::new(Page(Arc::clone(&self.0)))
         }
-        fn pdu(&self, link: u64, direction: Direction, stream: StreamId, parts: &[&[u8]]) {
-            self.0.lock().unwrap().push(format!("{link} {direction:?} {} {:?}", stream.0, parts.concat()));
+    }
+
+    impl Watch for Page {
+        fn pdu(&self, direction: Direction, stream: StreamId, parts: &[&[u8]]) {
+            self.0.lock().unwrap().push(format!("{direction:?} {} {:?}", stream.0, parts.concat()));
         }
-        fn end(&self, link: u64) {
-            self.0.lock().unwrap().push(format!("{link} end"));
+    }
+
+    impl Drop for Page {
+        fn drop(&mut self) {
+            self.0.lock().unwrap().push("end".into());
         }
     }
 
     #[test]
     fn an_onlooker_sees_both_directions_and_the_end() {
         for (url, has_address) in [("tcp://127.0.0.1:0", true), ("memory:onlooker", false)] {
-            let notes = Arc::new(Notes::default());
-            let tapped = Config { tap: Some(Tap::new(Arc::clone(&notes) as Arc<dyn Watch>)), ..Config::default() };
+            let notes = Notes::default();
+            let tap = Tap::new(Arc::new(Reader(Arc::clone(&notes))));
+            let tapped = Config { tap: Some(tap), ..Config::default() };
             let mut listener = Listener::bind(&url.parse().unwrap(), &Config::default()).unwrap();
             let mut ours = Link::connect(listener.local_address(), &tapped).unwrap();
             let mut theirs = loop {
@@ -142,11 +132,11 @@ mod tests {
             drop(ours);
             let expected = [
                 format!("begin accepted=false local={has_address}"),
-                "1 Sent 0 [97, 98]".into(),
-                "1 Received 0 [99]".into(),
-                "1 end".into(),
+                "Sent 0 [97, 98]".into(),
+                "Received 0 [99]".into(),
+                "end".into(),
             ];
-            assert_eq!(*notes.0.lock().unwrap(), expected);
+            assert_eq!(*notes.lock().unwrap(), expected);
         }
     }
 }

@@ -4,7 +4,7 @@ use std::fmt;
 
 use e2sm::kpm::Revision;
 use ferric::e2ap::Version;
-use ferric::link::{Address, DEFAULT_PORT};
+use ferric::link::{Address, DEFAULT_PORT, Tap};
 use functions::kpm::KpmConfig;
 
 /// Most nodes: each has an address of its own in the network.
@@ -36,6 +36,8 @@ pub struct RanConfig {
     pub kpm: KpmConfig,
     /// Bound of what waits to be written to one RIC, in octets. Default: 4 MiB.
     pub outbox_octets: usize,
+    /// Who looks on at the links to the RICs, such as a recorder. Default: nobody.
+    pub tap: Option<Tap>,
 }
 
 impl Default for RanConfig {
@@ -50,6 +52,7 @@ impl Default for RanConfig {
             kpm_revision: Revision::V3_00,
             kpm: KpmConfig::default(),
             outbox_octets: 4 * 1024 * 1024,
+            tap: None,
         }
     }
 }

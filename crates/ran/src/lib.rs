@@ -46,7 +46,11 @@ impl Ran {
         config.check()?;
         let mut agents = AgentLoop::new(AgentLoopConfig {
             version: config.e2ap_version,
-            link: link::Config { outbox_octets: config.outbox_octets, ..link::Config::default() },
+            link: link::Config {
+                outbox_octets: config.outbox_octets,
+                tap: config.tap.clone(),
+                ..link::Config::default()
+            },
             ..AgentLoopConfig::default()
         })?;
         for number in 0..config.nodes {

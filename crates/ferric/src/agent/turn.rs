@@ -6,9 +6,9 @@ use e2::{AgentEvent, AssocId, CloseReason, Time};
 use link::Link;
 use tracing::warn;
 
-use super::node::ppid_of;
 use super::schedule::Whose;
 use super::{AgentLoop, ControllerId};
+use crate::ppid::ppid_of;
 use crate::stop::STOP_TOKEN;
 use crate::{Error, clock, peers};
 

@@ -44,6 +44,8 @@ pub struct ServerConfig {
     pub controller: ControllerConfig,
     /// The links' bounds. What comes in the longest PDU fits the links of xApps, whose PDUs are a little longer.
     pub link: link::Config,
+    /// Who looks on at the links of xApps, in place of the one in `link`. Default: nobody.
+    pub xapp_tap: Option<link::Tap>,
     /// What xApps are told of nodes' functions beyond what the nodes tell. Default: nothing.
     pub hints: Vec<e2::xapp::FunctionHint>,
     /// Connections of either kind at a time; more are closed at once. Default: 8192.
@@ -57,6 +59,7 @@ impl Default for ServerConfig {
             xapp: Some(Address::Tcp { host: "127.0.0.1".into(), port: DEFAULT_XAPP_PORT }),
             controller: ControllerConfig::default(),
             link: link::Config::default(),
+            xapp_tap: None,
             hints: Vec::new(),
             max_connections: 8192,
         }
@@ -395,7 +398,8 @@ impl Server {
 /// The links of xApps: an indication of the longest PDU fits, and so do all functions of a node in one message.
 fn xapp_link(config: &ServerConfig) -> link::Config {
     let longest = config.link.max_pdu_octets.max(config.controller.max_function_octets);
-    link::Config { max_pdu_octets: longest + crate::XAPP_OVERHEAD_OCTETS, ..config.link.clone() }
+    let max_pdu_octets = longest + crate::XAPP_OVERHEAD_OCTETS;
+    link::Config { max_pdu_octets, tap: config.xapp_tap.clone(), ..config.link.clone() }
 }
 
 fn reason(error: &link::Error) -> CloseReason {

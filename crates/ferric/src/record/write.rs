@@ -1,0 +1,321 @@
+//! The thread that writes.
+
+use std::fs::File;
+use std::io::{self, BufWriter};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use e2ap::{Pdu, Version};
+use link::{Address, Direction, Ends, Ppid, StreamId};
+use per::Gather;
+use tracing::{error, warn};
+
+use super::packet::{self, Data, FRAGMENT_OCTETS, Route};
+use super::pcapng::{BlockWriter, LINK_RAW_IP, LINK_USER0};
+use super::{Protocol, RecorderConfig, now_ns};
+use crate::ppid::ppid_of;
+
+/// When nothing comes for that long, what was written is in the file.
+const FLUSH_AFTER: Duration = Duration::from_millis(200);
+/// Stands for a peer that was named and not numbered: RFC 5737 keeps it for documentation.
+const UNKNOWN_IP: IpAddr = IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1));
+/// The first port of nodes whose link has none.
+const FIRST_MADE_PORT: u16 = 32768;
+
+/// What the loops hand over.
+pub(super) enum Entry {
+    Pdu { at_ns: u64, conversation: Arc<Conversation>, direction: Direction, stream: StreamId, pdu: Vec<u8> },
+    End { at_ns: u64, conversation: Arc<Conversation> },
+    Close,
+}
+
+/// One link.
+pub(super) struct Conversation {
+    number: u64,
+    protocol: Protocol,
+    accepted: bool,
+    peer: Address,
+    /// The interface's name.
+    interface: String,
+    /// Whether Wireshark can make something of it.
+    dissectable: bool,
+    ric: SocketAddr,
+    node: SocketAddr,
+    progress: Mutex<Progress>,
+}
+
+/// How far a conversation is; only the writer's thread looks at it.
+struct Progress {
+    /// The file that has a comment about it.
+    told_in_file: Option<u32>,
+    ppid: Ppid,
+    /// The next of each way: to the RIC, to the node.
+    tsn: [u32; 2],
+    /// The next of each way and stream.
+    sequences: std::collections::HashMap<(usize, u16), u16>,
+}
+
+impl Conversation {
+    pub fn new(number: u64, protocol: Protocol, ends: &Ends<'_>) -> Self {
+        let local = ends.local.map(|local| SocketAddr::new(local.ip().to_canonical(), local.port()));
+        let made_port = FIRST_MADE_PORT + (number % u64::from(FIRST_MADE_PORT)) as u16;
+        let (peer_ip, peer_port) = match ends.peer {
+            Address::Tcp { host, port } => (ip_of(host), Some(*port)),
+            Address::Sctp { hosts, port } => (hosts.first().map_or(UNKNOWN_IP, |host| ip_of(host)), Some(*port)),
+            Address::Unix(_) | Address::Memory(_) => (IpAddr::V4(Ipv4Addr::LOCALHOST), None),
+        };
+        let local_ip = local.map(|local| local.ip()).filter(|ip| !ip.is_unspecified());
+        let local_ip = local_ip.unwrap_or(IpAddr::V4(Ipv4Addr::LOCALHOST));
+        let local_port = local.map(|local| local.port()).filter(|port| *port != 0);
+        // who is connected to is the RIC
+        let (ric_ip, node_ip, node_port) =
+            if ends.accepted { (local_ip, peer_ip, peer_port) } else { (peer_ip, local_ip, local_port) };
+        let url = ends.peer.to_string();
+        let scheme = url.split(':').next().unwrap_or_default();
+        let (transport, encoding) = scheme.split_once('+').unwrap_or((scheme, "per"));
+        let (interface, dissectable) = match protocol {
+            Protocol::Xapp => (format!("xapp-{transport}"), false),
+            _ => (format!("{}-{transport}-{encoding}", protocol.name()), encoding == "per"),
+        };
+        Conversation {
+            number,
+            protocol,
+            accepted: ends.accepted,
+            peer: ends.peer.clone(),
+            interface,
+            dissectable,
+            ric: SocketAddr::new(ric_ip, protocol.ric_port()),
+            node: SocketAddr::new(node_ip, node_port.unwrap_or(made_port)),
+            progress: Mutex::new(Progress {
+                told_in_file: None,
+                // E42 has no payload protocol of its own
+                ppid: if protocol == Protocol::E42 { Ppid(0) } else { ends.ppid },
+                tsn: [1, 1],
+                sequences: Default::default(),
+            }),
+        }
+    }
+
+    /// 0 to the RIC, 1 to the node.
+    fn way(&self, direction: Direction) -> usize {
+        usize::from((direction == Direction::Received) != self.accepted)
+    }
+
+    fn route(&self, way: usize) -> Route {
+        let (source, destination) = if way == 0 { (self.node, self.ric) } else { (self.ric, self.node) };
+        Route { source, destination, tag: (self.number as u32) << 1 | way as u32 }
+    }
+
+    fn description(&self) -> String {
+        match (self.dissectable, self.protocol) {
+            (true, _) => format!("{}: SCTP and IP are made up by the recorder", self.interface),
+            (false, Protocol::Xapp) => "ferric's protocol between xApps and the RIC: bare messages".to_owned(),
+            (false, _) => format!("{}: bare messages", self.interface),
+        }
+    }
+}
+
+fn ip_of(host: &str) -> IpAddr {
+    let host = host.split('%').next().unwrap_or_default();
+    host.parse::<IpAddr>().map_or(UNKNOWN_IP, |ip| ip.to_canonical())
+}
+
+/// The file, and what is in it.
+pub(super) struct Writer {
+    path: PathBuf,
+    limit_octets: u64,
+    file: BlockWriter<BufWriter<File>>,
+    /// Counts the files.
+    file_number: u32,
+    /// Their names and how many messages they took.
+    interfaces: Vec<(String, u64)>,
+    queued_octets: Arc<AtomicUsize>,
+    dropped: Arc<AtomicU64>,
+    /// How many of the dropped the file tells of.
+    told_dropped: u64,
+    packet: Vec<u8>,
+}
+
+impl Writer {
+    pub fn create(
+        config: &RecorderConfig,
+        queued_octets: Arc<AtomicUsize>,
+        dropped: Arc<AtomicU64>,
+    ) -> io::Result<Self> {
+        Ok(Writer {
+            path: config.path.clone(),
+            limit_octets: config.limit_octets,
+            file: begin(&config.path)?,
+            file_number: 0,
+            interfaces: Vec::new(),
+            queued_octets,
+            dropped,
+            told_dropped: 0,
+            packet: Vec::new(),
+        })
+    }
+
+    pub fn run(mut self, entries: &Receiver<Entry>) {
+        if let Err(error) = self.work(entries) {
+            // the loops go on; what they hand over finds nobody
+            error!(file = %self.path.display(), %error, "recording ends: the file cannot be written");
+        }
+    }
+
+    fn work(&mut self, entries: &Receiver<Entry>) -> io::Result<()> {
+        let mut unflushed = false;
+        loop {
+            let entry = match entries.recv_timeout(FLUSH_AFTER) {
+                Ok(entry) => entry,
+                Err(RecvTimeoutError::Timeout) => {
+                    if std::mem::take(&mut unflushed) {
+                        self.file.flush()?;
+                    }
+                    continue;
+                }
+                Err(RecvTimeoutError::Disconnected) => Entry::Close,
+            };
+            unflushed = true;
+            match entry {
+                Entry::Pdu { at_ns, conversation, direction, stream, pdu } => {
+                    self.queued_octets.fetch_sub(pdu.len(), Ordering::Relaxed);
+                    self.pdu(at_ns, &conversation, direction, stream, &pdu)?;
+                }
+                Entry::End { at_ns, conversation } => self.end(at_ns, &conversation)?,
+                Entry::Close => return self.finish(),
+            }
+            if self.file.octets > self.limit_octets {
+                self.rotate()?;
+            }
+        }
+    }
+
+    fn pdu(
+        &mut self,
+        at_ns: u64,
+        conversation: &Conversation,
+        direction: Direction,
+        stream: StreamId,
+        pdu: &[u8],
+    ) -> io::Result<()> {
+        let interface = self.interface(conversation)?;
+        self.interfaces[interface].1 += 1;
+        let mut progress = conversation.progress.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut comment = self.comment(conversation, &mut progress);
+        let sent = direction == Direction::Sent;
+        if !conversation.dissectable {
+            let comment = comment.get_or_insert_with(|| format!("link {}", conversation.number));
+            return self.file.packet(interface as u32, at_ns, sent, pdu, Some(comment));
+        }
+        if let Some(ppid) = ppid_by_setup(conversation.protocol, pdu) {
+            progress.ppid = ppid;
+        }
+        let way = conversation.way(direction);
+        let route = conversation.route(way);
+        let next = progress.sequences.entry((way, stream.0)).or_default();
+        let sequence = std::mem::replace(next, next.wrapping_add(1));
+        let pieces = pdu.chunks(FRAGMENT_OCTETS);
+        let last = pieces.len().saturating_sub(1);
+        for (at, octets) in pieces.enumerate() {
+            let tsn = progress.tsn[way];
+            progress.tsn[way] = tsn.wrapping_add(1);
+            self.packet.clear();
+            let data = Data {
+                beginning: at == 0,
+                ending: at == last,
+                unordered: false,
+                tsn,
+                stream: stream.0,
+                sequence,
+                ppid: progress.ppid.0,
+                octets,
+            };
+            packet::put_data(&mut self.packet, &route, &data);
+            self.file.packet(interface as u32, at_ns, sent, &self.packet, comment.take().as_deref())?;
+        }
+        Ok(())
+    }
+
+    fn end(&mut self, at_ns: u64, conversation: &Conversation) -> io::Result<()> {
+        let progress = conversation.progress.lock().unwrap_or_else(PoisonError::into_inner);
+        if !conversation.dissectable || progress.told_in_file.is_none() {
+            return Ok(()); // nothing was said
+        }
+        let interface = self.interface(conversation)?;
+        self.packet.clear();
+        packet::put_shutdown(&mut self.packet, &conversation.route(0), progress.tsn[1].wrapping_sub(1));
+        let comment = format!("link {} ends", conversation.number);
+        self.file.packet(interface as u32, at_ns, !conversation.accepted, &self.packet, Some(&comment))
+    }
+
+    /// What is to be said with the next packet.
+    fn comment(&mut self, conversation: &Conversation, progress: &mut Progress) -> Option<String> {
+        let mut comment = None;
+        if progress.told_in_file != Some(self.file_number) {
+            let Conversation { number, peer, accepted, .. } = conversation;
+            let verb = if progress.told_in_file.is_none() { "begins" } else { "goes on in this file" };
+            let how = if *accepted { "it connected to us" } else { "we connected to it" };
+            comment = Some(format!("link {number} {verb}: with {peer}; {how}"));
+            progress.told_in_file = Some(self.file_number);
+        }
+        let dropped = self.dropped.load(Ordering::Relaxed);
+        let lost = dropped - self.told_dropped;
+        if lost > 0 {
+            self.told_dropped = dropped;
+            warn!(messages = lost, "not recorded: they came faster than the file can be written");
+            let text = format!("{lost} messages before this one are missing: they came faster than they were written");
+            comment = Some(comment.map_or(text.clone(), |comment| format!("{comment}; {text}")));
+        }
+        comment
+    }
+
+    fn interface(&mut self, conversation: &Conversation) -> io::Result<usize> {
+        if let Some(at) = self.interfaces.iter().position(|(name, _)| *name == conversation.interface) {
+            return Ok(at);
+        }
+        let link_type = if conversation.dissectable { LINK_RAW_IP } else { LINK_USER0 };
+        self.file.interface(link_type, &conversation.interface, &conversation.description())?;
+        self.interfaces.push((conversation.interface.clone(), 0));
+        Ok(self.interfaces.len() - 1)
+    }
+
+    /// The file is full: it goes by another name, and a new one begins.
+    fn rotate(&mut self) -> io::Result<()> {
+        self.finish()?;
+        let mut older = self.path.clone().into_os_string();
+        older.push(".1");
+        std::fs::rename(&self.path, older)?;
+        self.file = begin(&self.path)?;
+        self.file_number = self.file_number.wrapping_add(1);
+        self.interfaces.clear();
+        Ok(())
+    }
+
+    fn finish(&mut self) -> io::Result<()> {
+        let dropped = self.dropped.load(Ordering::Relaxed);
+        for (at, (_, received)) in self.interfaces.iter().enumerate() {
+            // it is not known whose the dropped were: the first tells
+            let dropped = if at == 0 { dropped } else { 0 };
+            self.file.statistics(at as u32, now_ns(), *received, dropped)?;
+        }
+        self.file.flush()
+    }
+}
+
+fn begin(path: &std::path::Path) -> io::Result<BlockWriter<BufWriter<File>>> {
+    BlockWriter::new(BufWriter::with_capacity(256 * 1024, File::create(path)?), super::read::APPLICATION)
+}
+
+/// The payload protocol of the node that sets up, if this is how it does.
+fn ppid_by_setup(protocol: Protocol, pdu: &[u8]) -> Option<Ppid> {
+    let version = Version::of_setup(pdu).filter(|_| protocol == Protocol::E2)?;
+    let gather = Gather::new();
+    match e2ap::decode(pdu, version, &gather).ok()?.pdu {
+        Pdu::E2SetupRequest(setup) => Some(ppid_of(setup.global_e2_node_id)),
+        _ => None,
+    }
+}
