@@ -180,7 +180,26 @@ pub fn outline(pdu: &[u8]) -> Option<Outline> {
     Some(outline)
 }
 
-fn ids(mut cursor: Cursor<'_>, outline: &mut Outline) -> Option<()> {
+fn ids(cursor: Cursor<'_>, outline: &mut Outline) -> Option<()> {
+    ies(cursor, |id, value| match (id, value) {
+        (49, &[flags, transaction]) if flags & 0x80 == 0 => {
+            outline.transaction_id = Some(TransactionId(transaction.into()));
+        }
+        // beyond 255 (9.2.33 is extensible): any whole number, of which those that fit are ours
+        (49, &[flags, count, ref number @ ..]) if flags & 0x80 != 0 && usize::from(count) == number.len() => {
+            outline.transaction_id = extended(number).map(TransactionId);
+        }
+        (29, &[_, r1, r0, i1, i0, ..]) => {
+            outline.request_id =
+                Some(RicRequestId { requestor: u16::from_be_bytes([r1, r0]), instance: u16::from_be_bytes([i1, i0]) });
+        }
+        (5, &[f1, f0]) if f1 < 16 => outline.ran_function_id = Some(RanFunctionId(u16::from_be_bytes([f1, f0]))),
+        _ => {}
+    })
+}
+
+/// Shows each IE's id and value, from behind the procedure's criticality on, as far as they can be told apart.
+fn ies<'a>(mut cursor: Cursor<'a>, mut each: impl FnMut(u16, &'a [u8])) -> Option<()> {
     // the whole message or its first fragment, or what there is of it
     let length = match cursor.octet()? {
         first @ 0..0x80 => usize::from(first),
@@ -192,25 +211,44 @@ fn ids(mut cursor: Cursor<'_>, outline: &mut Outline) -> Option<()> {
     for _ in 0..cursor.pair()? {
         let id = cursor.pair()?;
         cursor.octet()?;
-        match (id, cursor.sized()?) {
-            (49, &[flags, transaction]) if flags & 0x80 == 0 => {
-                outline.transaction_id = Some(TransactionId(transaction.into()));
-            }
-            // beyond 255 (9.2.33 is extensible): any whole number, of which those that fit are ours
-            (49, &[flags, count, ref number @ ..]) if flags & 0x80 != 0 && usize::from(count) == number.len() => {
-                outline.transaction_id = extended(number).map(TransactionId);
-            }
-            (29, &[_, r1, r0, i1, i0, ..]) => {
-                outline.request_id = Some(RicRequestId {
-                    requestor: u16::from_be_bytes([r1, r0]),
-                    instance: u16::from_be_bytes([i1, i0]),
-                });
-            }
-            (5, &[f1, f0]) if f1 < 16 => outline.ran_function_id = Some(RanFunctionId(u16::from_be_bytes([f1, f0]))),
-            _ => {}
-        }
+        each(id, cursor.sized()?);
     }
     Some(())
+}
+
+/// Where the value of the first IE `wanted` stands, if it has `octets` and no extension.
+fn place(pdu: &[u8], wanted: u16, octets: usize) -> Option<usize> {
+    let mut found = None;
+    // where the walk ends, what was found so far is the answer
+    let _ = ies(Cursor(pdu.get(3..)?), |id, value| {
+        let fits = value.len() == octets && value.first().is_some_and(|flags| flags & 0x80 == 0);
+        if id == wanted && fits && found.is_none() {
+            found = Some(value.as_ptr().addr() - pdu.as_ptr().addr());
+        }
+    });
+    found
+}
+
+/// Writes another request id into a PDU, without reading the rest; whether there was one.
+///
+/// What is relayed between peers that count their requests apart needs no more than this.
+pub fn replace_request_id(pdu: &mut [u8], id: RicRequestId) -> bool {
+    let Some(octets) = place(pdu, 29, 5).and_then(|at| pdu.get_mut(at + 1..at + 5)) else { return false };
+    octets[..2].copy_from_slice(&id.requestor.to_be_bytes());
+    octets[2..].copy_from_slice(&id.instance.to_be_bytes());
+    true
+}
+
+/// Writes another transaction id into a PDU, without reading the rest; whether there was one, and both are below 256.
+pub fn replace_transaction_id(pdu: &mut [u8], id: TransactionId) -> bool {
+    let Ok(id) = u8::try_from(id.0) else { return false };
+    match place(pdu, 49, 2).and_then(|at| pdu.get_mut(at + 1)) {
+        Some(octet) => {
+            *octet = id;
+            true
+        }
+        None => false,
+    }
 }
 
 /// A number in two's complement that is not negative and has at most 32 bits.

@@ -266,3 +266,48 @@ fn outlines_of_fragmented_messages_read_the_first_fragment() {
     assert_eq!(outline.request_id, Some(RicRequestId { requestor: 1021, instance: 7 }));
     assert_eq!(outline.ran_function_id, Some(RanFunctionId(147)));
 }
+
+#[test]
+fn ids_are_replaced_in_place() {
+    let mut replaced = (0, 0);
+    for (path, version, octets) in common::every_vector() {
+        let before = peek::outline(&octets).unwrap();
+        let mut changed = octets.clone();
+        let request = peek::replace_request_id(&mut changed, RicRequestId { requestor: 0x1234, instance: 0xFEDC });
+        let transaction = peek::replace_transaction_id(&mut changed, TransactionId(0xA5));
+        let after = peek::outline(&changed).unwrap();
+        assert_eq!(changed.len(), octets.len());
+        assert_eq!(request, before.request_id.is_some(), "{}", path.display());
+        if request {
+            assert_eq!(after.request_id, Some(RicRequestId { requestor: 0x1234, instance: 0xFEDC }));
+            replaced.0 += 1;
+        }
+        if transaction {
+            assert_eq!(after.transaction_id, Some(TransactionId(0xA5)));
+            replaced.1 += 1;
+        }
+        let gather = Gather::new();
+        decode(&changed, version, &gather).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        // put back, it is what it was
+        if let Some(id) = before.request_id {
+            peek::replace_request_id(&mut changed, id);
+        }
+        if let Some(id) = before.transaction_id {
+            peek::replace_transaction_id(&mut changed, id);
+        }
+        assert_eq!(changed, octets, "{}", path.display());
+    }
+    assert!(replaced.0 > 40 && replaced.1 > 40, "{replaced:?}");
+    // in a message that goes in fragments, as ids come first; and nothing happens to what is none
+    let mut long = encoded(&common::indication(&[], &by_rule(40_000)), Version::V2_03);
+    assert!(peek::replace_request_id(&mut long, RicRequestId { requestor: 1, instance: 2 }));
+    let gather = Gather::new();
+    let id = decode_indication(&long, Version::V2_03, &gather).unwrap().request_id;
+    assert_eq!(id, RicRequestId { requestor: 1, instance: 2 });
+    for end in 0..12 {
+        let mut cut = long[..end].to_vec();
+        assert!(!peek::replace_request_id(&mut cut, RicRequestId { requestor: 9, instance: 9 }));
+        assert_eq!(cut, long[..end]);
+    }
+    assert!(!peek::replace_transaction_id(&mut long, TransactionId(256)));
+}
