@@ -1,15 +1,19 @@
 //! `ferric decode`
 
+use std::collections::HashMap;
 use std::io::Read;
 use std::path::Path;
 
 use anyhow::{Context, anyhow, bail};
 use e2ap::Version;
+use ferric::record::{Content, Recording};
 use per::Gather;
 
 use crate::json;
 
-/// Turn E2AP or E2SM bytes into JSON.
+/// Turn E2AP or E2SM bytes into JSON, or the messages of a recording.
+///
+/// Of a recording (`--record`) or a capture of SCTP, as pcapng, it prints one JSON object a message.
 ///
 /// On bytes that are not what they are taken for, says which IE is at fault and at which bit, and fails.
 #[derive(clap::Args)]
@@ -18,13 +22,17 @@ pub struct Args {
     /// E2SM type such as `kpm-v03.00:E2SM-KPM-IndicationMessage`; `--list` prints them all.
     #[arg(long = "type", value_name = "TYPE", default_value = "e2ap")]
     ty: String,
-    /// Hexadecimal digits; a file that holds such digits or the bytes themselves; or `-` for standard input.
+    /// Hexadecimal digits; a file that holds such digits or the bytes themselves, or a pcapng file; or `-` for standard
+    /// input.
     #[arg(value_name = "HEX|FILE|-", required_unless_present_any = ["list"])]
     input: Option<String>,
     /// Print the known types and end.
     #[arg(long)]
     list: bool,
 }
+
+/// How a pcapng file begins, in either byte order.
+const PCAPNG: &[u8] = &[0x0A, 0x0D, 0x0D, 0x0A];
 
 pub fn run(args: &Args) -> anyhow::Result<()> {
     if args.list {
@@ -35,6 +43,9 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         return Ok(());
     }
     let bytes = bytes(args.input.as_deref().unwrap_or("-"))?;
+    if bytes.starts_with(PCAPNG) {
+        return recording(&bytes, &args.ty);
+    }
     let value = match args.ty.strip_prefix("e2ap") {
         Some("") => e2ap(&bytes, None)?,
         Some(rest) if rest.starts_with('-') => e2ap(&bytes, Some(rest.trim_start_matches('-').parse()?))?,
@@ -87,6 +98,54 @@ fn e2ap(bytes: &[u8], version: Option<Version>) -> anyhow::Result<serde_json::Va
         Some((version, error)) => Err(anyhow::Error::new(error).context(format!("not E2AP v{version}"))),
         None => bail!("no version to try"),
     }
+}
+
+/// Prints the messages of a recording in order.
+fn recording(bytes: &[u8], ty: &str) -> anyhow::Result<()> {
+    let fixed: Option<Version> = match ty.strip_prefix("e2ap") {
+        Some("") => None,
+        Some(rest) => Some(rest.trim_start_matches('-').parse()?),
+        None => bail!("a recording holds E2AP: `--type e2ap`, or one of its versions"),
+    };
+    // the setup tells for the whole association
+    let mut versions: HashMap<usize, Version> = HashMap::new();
+    for (number, message) in Recording::new(bytes).enumerate() {
+        let message = message?;
+        let mut value = serde_json::Map::new();
+        value.insert("number".into(), number.into());
+        value.insert(
+            "time".into(),
+            format!("{}.{:09}", message.at_ns / 1_000_000_000, message.at_ns % 1_000_000_000).into(),
+        );
+        value.insert("interface".into(), message.interface.into());
+        match message.content {
+            Content::Sctp { association, source, destination, ppid, pdu, .. } => {
+                value.insert("association".into(), association.into());
+                value.insert("from".into(), source.to_string().into());
+                value.insert("to".into(), destination.to_string().into());
+                value.insert("ppid".into(), ppid.into());
+                if let Some(version) = Version::of_setup(&pdu) {
+                    versions.insert(association, version);
+                }
+                match e2ap(&pdu, fixed.or_else(|| versions.get(&association).copied())) {
+                    Ok(serde_json::Value::Object(pdu)) => value.extend(pdu),
+                    Ok(_) => {}
+                    // one that cannot be read is what the recording may be about
+                    Err(error) => {
+                        value.insert("error".into(), crate::chain(&error).into());
+                        value.insert("octets".into(), json::hex(pdu.iter()).into());
+                    }
+                }
+            }
+            Content::End { association } => {
+                value.insert("association".into(), association.into());
+                value.insert("ends".into(), true.into());
+            }
+            Content::Bare(pdu) => drop(value.insert("octets".into(), json::hex(pdu.iter()).into())),
+        }
+        say!("{:#}", serde_json::Value::Object(value));
+    }
+    Ok(())
 }
 
 /// The bytes that the argument means.

@@ -6,6 +6,7 @@ use ::ran::{Ran, RanConfig};
 use ::ric::RicConfig;
 use anyhow::{Context, anyhow};
 use ferric::link::Address;
+use ferric::xapp::XappConfig;
 
 use crate::xapp::kpm;
 
@@ -41,7 +42,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     let ran_stop = receiver.recv();
 
     let shown = kpm::Args { ric: xapp, period_ms: 500, seconds: args.seconds, ..kpm::Args::default() };
-    let result = kpm::run(&shown);
+    let result = kpm::run(&shown, XappConfig::default());
 
     ric_stop.stop();
     if let Ok(stop) = ran_stop {

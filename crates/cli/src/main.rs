@@ -13,7 +13,9 @@ mod demo;
 mod json;
 mod limits;
 mod percentiles;
+mod play;
 mod ran;
+mod record;
 mod ric;
 mod signals;
 mod xapp;
@@ -58,6 +60,7 @@ enum Command {
     Ran(ran::Args),
     Xapp(xapp::Args),
     Decode(decode::Args),
+    Play(play::Args),
     Bench(bench::Args),
 }
 
@@ -71,6 +74,7 @@ fn main() -> ExitCode {
         Command::Ran(args) => ran::run(&args),
         Command::Xapp(args) => xapp::run(&args),
         Command::Decode(args) => decode::run(&args),
+        Command::Play(args) => play::run(&args),
         Command::Bench(args) => bench::run(&args),
     };
     match result {

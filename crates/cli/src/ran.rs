@@ -2,8 +2,9 @@
 
 use ::ran::{Ran, RanConfig};
 use ferric::link::Address;
+use ferric::record::Protocol;
 
-use crate::signals;
+use crate::{record, signals};
 
 /// Run emulated E2 nodes.
 ///
@@ -31,10 +32,14 @@ pub struct Args {
     /// The revision of KPM that the nodes speak: 2.01, 2.03, 3.00 or 4.00.
     #[arg(long, value_name = "REVISION", default_value = "3.00")]
     kpm: e2sm::kpm::Revision,
+    #[command(flatten)]
+    record: record::RecordArgs,
 }
 
 pub fn run(args: &Args) -> anyhow::Result<()> {
+    let recorder = args.record.start()?;
     let mut config = RanConfig {
+        tap: recorder.as_ref().map(|recorder| recorder.tap(Protocol::E2)),
         nodes: args.nodes,
         ues: args.ues,
         step_ms: args.period_ms,

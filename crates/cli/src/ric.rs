@@ -5,9 +5,10 @@ use std::path::PathBuf;
 use ::ric::RicConfig;
 use anyhow::Context;
 use ferric::link::Address;
+use ferric::record::Protocol;
 use tracing::info;
 
-use crate::signals;
+use crate::{record, signals};
 
 /// Run a near-RT RIC.
 ///
@@ -24,6 +25,11 @@ pub struct Args {
     /// Where to await xApps. [default: tcp://127.0.0.1:36423]
     #[arg(long, value_name = "URL")]
     xapp: Option<Address>,
+    #[command(flatten)]
+    record: record::RecordArgs,
+    /// Record what is said with ferric's xApps too, on an interface of its own.
+    #[arg(long, requires = "record")]
+    record_xapps: bool,
 }
 
 pub fn run(args: &Args) -> anyhow::Result<()> {
@@ -39,6 +45,11 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     }
     if args.xapp.is_some() {
         config.server.xapp.clone_from(&args.xapp);
+    }
+    let recorder = args.record.start()?;
+    if let Some(recorder) = &recorder {
+        config.server.link.tap = Some(recorder.tap(Protocol::E2));
+        config.server.xapp_tap = args.record_xapps.then(|| recorder.tap(Protocol::Xapp));
     }
     let mut server = ::ric::bind(config)?;
     signals::stop_on_signal(vec![server.stop()])?;

@@ -14,7 +14,7 @@ use e2sm::kpm::{
 use ferric::e2::xapp::{FunctionInfo, NodeInfo};
 use ferric::e2::{Action, NodeId, SubscriptionId, SubscriptionSpec, Ticket};
 use ferric::link::Address;
-use ferric::xapp::{Commands, Indication, Xapp, XappEvent};
+use ferric::xapp::{Commands, Indication, Xapp, XappConfig, XappEvent};
 use per::Gather;
 use tracing::{info, warn};
 
@@ -82,8 +82,8 @@ const USUAL: &[&str] = &[
     "DRB.PdcpSduVolumeUL",
 ];
 
-pub fn run(args: &Args) -> anyhow::Result<()> {
-    let mut xapp = Xapp::connect(&args.ric, "ferric-kpm", ferric::xapp::XappConfig::default())
+pub fn run(args: &Args, config: XappConfig) -> anyhow::Result<()> {
+    let mut xapp = Xapp::connect(&args.ric, "ferric-kpm", config)
         .with_context(|| format!("cannot use the RIC at {} (`ferric ric` starts one)", args.ric))?;
     let stop = xapp.stop();
     signals::stop_on_signal(vec![stop.clone()])?;

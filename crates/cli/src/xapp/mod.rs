@@ -4,11 +4,18 @@ pub mod kpm;
 mod ping;
 mod table;
 
+use ferric::record::Protocol;
+use ferric::xapp::XappConfig;
+
+use crate::record;
+
 /// Run a built-in xApp.
 #[derive(clap::Args)]
 pub struct Args {
     #[command(subcommand)]
     which: Which,
+    #[command(flatten)]
+    record: record::RecordArgs,
 }
 
 #[derive(clap::Subcommand)]
@@ -18,8 +25,11 @@ enum Which {
 }
 
 pub fn run(args: &Args) -> anyhow::Result<()> {
+    let recorder = args.record.start()?;
+    let mut config = XappConfig::default();
+    config.link.tap = recorder.as_ref().map(|recorder| recorder.tap(Protocol::Xapp));
     match &args.which {
-        Which::Kpm(args) => kpm::run(args),
-        Which::Ping(args) => ping::run(args),
+        Which::Kpm(args) => kpm::run(args, config),
+        Which::Ping(args) => ping::run(args, config),
     }
 }

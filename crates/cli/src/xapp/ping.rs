@@ -45,8 +45,8 @@ struct Target {
     waiting: Option<(u64, Instant)>,
 }
 
-pub fn run(args: &Args) -> anyhow::Result<()> {
-    let mut xapp = Xapp::connect(&args.ric, "ferric-ping", XappConfig::default())
+pub fn run(args: &Args, config: XappConfig) -> anyhow::Result<()> {
+    let mut xapp = Xapp::connect(&args.ric, "ferric-ping", config)
         .with_context(|| format!("cannot use the RIC at {} (`ferric ric` starts one)", args.ric))?;
     let stop = xapp.stop();
     signals::stop_on_signal(vec![stop.clone()])?;

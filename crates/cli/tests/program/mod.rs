@@ -1,4 +1,5 @@
 //! The built program as its users have it: arguments in, lines and an exit status out.
+#![allow(dead_code, reason = "each test takes what it needs")]
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Child, Command, ExitStatus, Stdio};

@@ -1,0 +1,117 @@
+//! Recordings: made by one run, decoded and played by others.
+
+mod program;
+
+use std::path::PathBuf;
+
+use program::{Program, run};
+
+/// A file's name that no other test has; removed when it is dropped.
+struct File(PathBuf);
+
+impl File {
+    fn new(name: &str) -> File {
+        File(std::env::temp_dir().join(format!("ferric-record-{}-{name}.pcapng", std::process::id())))
+    }
+    fn name(&self) -> &str {
+        self.0.to_str().unwrap()
+    }
+}
+
+impl Drop for File {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.0);
+    }
+}
+
+/// The messages of a recording as `ferric decode` prints them.
+fn decoded(file: &File) -> Vec<serde_json::Value> {
+    let outcome = run(&["decode", file.name()]);
+    assert_eq!(outcome.code(), Some(0), "{}", outcome.stderr);
+    serde_json::Deserializer::from_str(&outcome.stdout).into_iter().map(Result::unwrap).collect()
+}
+
+fn names(messages: &[serde_json::Value]) -> Vec<&str> {
+    let is_name = |key: &&String| key.starts_with(|c: char| c.is_ascii_uppercase());
+    messages.iter().filter_map(|message| message.as_object()?.keys().find(is_name).map(String::as_str)).collect()
+}
+
+fn last_line(stdout: &str) -> &str {
+    stdout.lines().last().unwrap_or_default()
+}
+
+/// A RIC, a node and pings between them, each recorded.
+fn pings(ric_file: &File, ran_file: &File, xapp_file: &File) {
+    let any = "tcp://127.0.0.1:0";
+    let mut ric = Program::start(&["ric", "--e2", any, "--xapp", any, "--record", ric_file.name()]);
+    let (e2, xapp) = (ric.line("e2="), ric.line("xapp="));
+    let ran = Program::start(&["ran", "--ric", &e2, "--ues", "2", "--record", ran_file.name()]);
+    ric.logs("node is up");
+    let ping = ["xapp", "ping", "--ric", &xapp, "--period-ms", "100", "--seconds", "1", "--record", xapp_file.name()];
+    let outcome = run(&ping);
+    assert_eq!(outcome.code(), Some(0), "{}", outcome.stderr);
+    ran.stop();
+    ric.stop();
+}
+
+#[test]
+fn a_dialogue_is_recorded_decoded_and_played() {
+    let (ric_file, ran_file, xapp_file) = (File::new("ric"), File::new("ran"), File::new("xapp"));
+    pings(&ric_file, &ran_file, &xapp_file);
+    let by_ric = decoded(&ric_file);
+    assert!(names(&by_ric).starts_with(&["E2SetupRequest", "E2SetupResponse", "RicSubscriptionRequest"]));
+    assert!(names(&by_ric).contains(&"RicControlRequest") && names(&by_ric).contains(&"RicIndication"));
+    assert!(by_ric.iter().all(|message| message["interface"] == "e2-tcp-per" && message.get("error").is_none()));
+    assert_eq!(names(&decoded(&ran_file)).len(), names(&by_ric).len(), "both ends saw the same");
+    assert!(decoded(&xapp_file).iter().all(|message| message["interface"] == "xapp-tcp"));
+
+    // the RIC's side, to another node, which is the same
+    let any = "tcp://127.0.0.1:0";
+    let play = ["play", ric_file.name(), "--as", "ric", "--e2", any, "--timing", "none"];
+    let mut player = Program::start(&play);
+    let e2 = player.line("e2=");
+    let ran = Program::start(&["ran", "--ric", &e2, "--ues", "2"]);
+    let outcome = player.end();
+    assert_eq!(outcome.code(), Some(0), "{}\n{}", outcome.stdout, outcome.stderr);
+    assert!(last_line(&outcome.stdout).contains("different=0 missing=0 unexpected=0"), "{}", outcome.stdout);
+    assert!(outcome.stdout.contains("<- RicControlAcknowledge: as recorded"), "{}", outcome.stdout);
+    drop(ran);
+
+    // to a node with another cell
+    let mut player = Program::start(&play);
+    let e2 = player.line("e2=");
+    let ran = Program::start(&["ran", "--ric", &e2, "--ues", "2", "--kpm", "2.03"]);
+    let outcome = player.end();
+    assert!(outcome.stdout.contains("<- E2SetupRequest: different\n"), "{}", outcome.stdout);
+    assert!(outcome.stdout.contains("ran_functions_added[0]"), "{}", outcome.stdout);
+    outcome.complains(1, &["the peer did not answer as recorded"]);
+    drop(ran);
+
+    // the node's side, to a RIC without an xApp: its subscription does not come
+    let mut ric = Program::start(&["ric", "--e2", any, "--xapp", any]);
+    let e2 = ric.line("e2=");
+    let outcome = run(&["play", ran_file.name(), "--e2", &e2, "--timing", "none", "--patience-ms", "50"]);
+    assert!(outcome.stdout.contains("<- E2SetupResponse: as recorded"), "{}", outcome.stdout);
+    assert!(outcome.stdout.contains("<- RicSubscriptionRequest: missing"), "{}", outcome.stdout);
+    outcome.complains(1, &["the peer did not answer as recorded"]);
+    ric.stop();
+}
+
+#[test]
+fn what_cannot_be_recorded_or_played_is_told() {
+    run(&["ric", "--e2", "tcp://127.0.0.1:0", "--record", "/nowhere/x"]).complains(1, &["/nowhere/x", "No such file"]);
+    run(&["ran", "--record", "x", "--record-limit", "7"]).complains(2, &["4K at least"]);
+    run(&["ric", "--record-xapps"]).complains(2, &["--record <FILE>"]);
+    run(&["play", "/nowhere/x"]).complains(1, &["/nowhere/x", "No such file"]);
+    let file = File::new("bad");
+    let whole = b"\x0A\x0D\x0D\x0A\x1C\0\0\0\x4D\x3C\x2B\x1A\x01\0\0\0\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\x1C\0\0\0";
+    std::fs::write(&file.0, &whole[..20]).unwrap();
+    for command in ["play", "decode"] {
+        run(&[command, file.name()]).complains(1, &["at octet 20: the file ends within the block", "octet 0"]);
+    }
+    std::fs::write(&file.0, [0xD4, 0xC3, 0xB2, 0xA1]).unwrap();
+    run(&["play", file.name()]).complains(1, &["editcap -F pcapng"]);
+    std::fs::write(&file.0, whole).unwrap();
+    run(&["play", file.name()]).complains(1, &["no association in which a node sets up"]);
+    run(&["play", file.name(), "--association", "3"]).complains(1, &["no association 3"]);
+}
