@@ -251,6 +251,8 @@ mod tests {
         let mut packet = Vec::new();
         put_shutdown(&mut packet, &route("10.1.2.3:5", "10.1.2.4:6"), 1);
         packet[35] = 0;
-        parse(&packet, |_, _| {}).unwrap();
+        let mut chunks = 0;
+        let _ = parse(&packet, |_, _| chunks += 1);
+        assert_eq!(chunks, 1);
     }
 }
