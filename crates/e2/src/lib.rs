@@ -4,6 +4,7 @@
 //! |---|---|
 //! | [`Agent`] | an E2 node's side of one association |
 //! | [`Controller`] | a near-RT RIC's side of all its nodes, with the RAN database and the subscriptions |
+//! | [`ran::RanDatabase`] | what the nodes make up together: base stations, cells, UEs |
 //! | [`XappHost`] | a RIC's side of the RIC-xApp protocol, an ordinary user of the controller |
 //! | [`XappClient`] | an xApp's side of it |
 //!
@@ -61,6 +62,7 @@ mod budget;
 mod controller;
 mod notice;
 mod outbox;
+pub mod ran;
 mod time;
 mod timers;
 pub mod xapp;

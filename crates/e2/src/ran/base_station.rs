@@ -1,0 +1,190 @@
+//! A base station: the nodes that make it up, and which are still to come.
+
+use core::fmt;
+use std::collections::{BTreeMap, BTreeSet};
+
+use e2ap::{
+    E2NodeComponentConfigAdditionItem, E2NodeComponentId, GlobalE2NodeId, GlobalEnGnbId, GlobalEnbId, GlobalGnbId,
+    GlobalNgEnbId,
+};
+
+use super::BaseStationId;
+use super::f1::{self, Cell};
+use crate::NodeId;
+
+/// Cells that are kept of one node.
+const MAX_CELLS: usize = 512;
+
+/// What the nodes of one base station have in common: its global id, without the ids of its parts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum BaseStationKey {
+    /// gNB.
+    Gnb(GlobalGnbId),
+    /// en-gNB.
+    EnGnb(GlobalEnGnbId),
+    /// ng-eNB.
+    NgEnb(GlobalNgEnbId),
+    /// eNB.
+    Enb(GlobalEnbId),
+}
+
+impl BaseStationKey {
+    /// The base station that a node is, or is a part of.
+    #[must_use]
+    pub const fn of(node: &GlobalE2NodeId) -> Self {
+        match node {
+            GlobalE2NodeId::Gnb(id) => BaseStationKey::Gnb(id.global_gnb_id),
+            GlobalE2NodeId::EnGnb(id) => BaseStationKey::EnGnb(id.global_en_gnb_id),
+            GlobalE2NodeId::NgEnb(id) => BaseStationKey::NgEnb(id.global_ng_enb_id),
+            GlobalE2NodeId::Enb(id) => BaseStationKey::Enb(id.global_enb_id),
+        }
+    }
+}
+
+/// Which part of its base station a node is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Part {
+    /// The whole of it, or its CU-CP: they are not told apart by the id.
+    Control,
+    /// A DU, by its id.
+    Du(u64),
+    /// A CU-UP, by its id.
+    CuUp(u64),
+}
+
+impl Part {
+    /// The part that a node's id says it is.
+    #[must_use]
+    pub fn of(node: &GlobalE2NodeId) -> Self {
+        let (du, cu_up) = match node {
+            GlobalE2NodeId::Gnb(id) => (id.gnb_du_id.map(|du| du.0), id.gnb_cu_up_id),
+            GlobalE2NodeId::EnGnb(id) => (id.en_gnb_du_id.map(|du| du.0), id.en_gnb_cu_up_id),
+            GlobalE2NodeId::NgEnb(id) => (id.ng_enb_du_id.map(|du| du.0), None),
+            GlobalE2NodeId::Enb(_) => (None, None),
+        };
+        match (du, cu_up) {
+            (Some(du), _) => Part::Du(du as u64), // ids of 36 bits
+            (None, Some(cu_up)) => Part::CuUp(cu_up.0 as u64),
+            (None, None) => Part::Control,
+        }
+    }
+}
+
+/// A part that an interface leads to and that is not there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct MissingPart(pub Part);
+
+impl fmt::Display for MissingPart {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Part::Control => f.write_str("the CU-CP"),
+            Part::Du(id) => write!(f, "the DU {id}, which an F1 or W1 leads to"),
+            Part::CuUp(id) => write!(f, "the CU-UP {id}, which an E1 leads to"),
+        }
+    }
+}
+
+#[derive(Clone, Debug)]
+struct Member {
+    part: Part,
+    /// The parts that its interfaces lead to.
+    interfaces: BTreeSet<Part>,
+    cells: Vec<Cell>,
+}
+
+/// A base station, as far as its nodes are there.
+#[derive(Clone, Debug)]
+pub struct BaseStation {
+    id: BaseStationId,
+    key: BaseStationKey,
+    nodes: BTreeMap<NodeId, Member>,
+}
+
+impl BaseStation {
+    pub(super) fn new(id: BaseStationId, key: BaseStationKey) -> Self {
+        BaseStation { id, key, nodes: BTreeMap::new() }
+    }
+
+    /// Its name here.
+    #[must_use]
+    pub fn id(&self) -> BaseStationId {
+        self.id
+    }
+
+    /// What its nodes have in common.
+    #[must_use]
+    pub fn key(&self) -> BaseStationKey {
+        self.key
+    }
+
+    /// Its nodes that are there, by id.
+    pub fn nodes(&self) -> impl Iterator<Item = (NodeId, Part)> {
+        self.nodes.iter().map(|(node, member)| (*node, member.part))
+    }
+
+    /// The node that is a part of it.
+    #[must_use]
+    pub fn node(&self, part: Part) -> Option<NodeId> {
+        self.nodes().find(|(_, other)| *other == part).map(|(node, _)| node)
+    }
+
+    /// The cells that its nodes have told of: those in F1 setups that components carry.
+    pub fn cells(&self) -> impl Iterator<Item = (NodeId, Cell)> {
+        self.nodes.iter().flat_map(|(node, member)| member.cells.iter().map(|cell| (*node, *cell)))
+    }
+
+    /// Whether all of it is there, as far as is known: the interfaces that its nodes declare (F1, W1 and E1 in their component
+    /// configuration, and those that their own ids imply) have both ends.
+    #[must_use]
+    pub fn is_complete(&self) -> bool {
+        !self.nodes.is_empty() && self.missing().next().is_none()
+    }
+
+    /// What is not there.
+    pub fn missing(&self) -> impl Iterator<Item = MissingPart> {
+        let there: BTreeSet<_> = self.nodes.values().map(|member| member.part).collect();
+        let wanted: BTreeSet<_> = self.nodes.values().flat_map(|member| member.interfaces.iter().copied()).collect();
+        wanted.into_iter().filter(move |part| !there.contains(part)).map(MissingPart)
+    }
+
+    pub(super) fn set_node(
+        &mut self,
+        node: NodeId,
+        id: GlobalE2NodeId,
+        components: &[E2NodeComponentConfigAdditionItem<'_>],
+    ) {
+        let part = Part::of(&id);
+        let (mut interfaces, mut cells) = (BTreeSet::new(), Vec::new());
+        if part != Part::Control {
+            // a part has an interface to the CU-CP, whether it says so or not
+            interfaces.insert(Part::Control);
+        }
+        for component in components {
+            let far = match &component.id {
+                E2NodeComponentId::F1(f1) => Part::Du(f1.gnb_du_id.0 as u64),
+                E2NodeComponentId::W1(w1) => Part::Du(w1.ng_enb_du_id.0 as u64),
+                E2NodeComponentId::E1(e1) => Part::CuUp(e1.gnb_cu_up_id.0 as u64),
+                E2NodeComponentId::Ng(_)
+                | E2NodeComponentId::Xn(_)
+                | E2NodeComponentId::S1(_)
+                | E2NodeComponentId::X2(_) => {
+                    continue;
+                }
+            };
+            interfaces.insert(far);
+            if let E2NodeComponentId::F1(_) = component.id {
+                let request = component.configuration.request_part.to_cow();
+                f1::served_cells(&request, |cell| {
+                    if cells.len() < MAX_CELLS && !cells.contains(&cell) {
+                        cells.push(cell);
+                    }
+                });
+            }
+        }
+        self.nodes.insert(node, Member { part, interfaces, cells });
+    }
+
+    pub(super) fn remove_node(&mut self, node: NodeId) {
+        self.nodes.remove(&node);
+    }
+}

@@ -1,0 +1,256 @@
+use e2ap::{
+    E2NodeComponentConfiguration, E2NodeComponentId, E2NodeComponentInterfaceE1, E2NodeComponentInterfaceF1,
+    E2NodeComponentInterfaceNg, E2NodeComponentInterfaceType, GnbCuUpId, GnbDuId, GnbId, PlmnIdentity,
+};
+use per::{Octets, PrintableString};
+
+use super::*;
+
+type Component = E2NodeComponentConfigAdditionItem<'static>;
+
+/// An F1 SETUP REQUEST with three cells, made with pycrate's TS 38.473.
+const F1_SETUP: &str = "0001008092000005004e00020003002a0003200e00002d400400806475002c00710002002b0021080000f1101234567890\
+    00000000010000f110410009a73400004d002700021011002b0021080000f11012345678a000010000010000f110410009a73400004d0027\
+    00021011002b0021080000f11012345678b000020000010000f110410009a73400004d00270002101100ab000100";
+
+fn octets(hex: &str) -> Vec<u8> {
+    let digits: Vec<_> = hex.bytes().filter(u8::is_ascii_hexdigit).collect();
+    digits.chunks(2).map(|two| u8::from_str_radix(core::str::from_utf8(two).unwrap(), 16).unwrap()).collect()
+}
+
+fn gnb(number: u32, du: Option<i64>, cu_up: Option<i64>) -> GlobalE2NodeId {
+    let GlobalE2NodeId::Gnb(mut id) = GlobalE2NodeId::gnb(PlmnIdentity::from_codes(1, 1, 2), GnbId::new(number, 22))
+    else {
+        panic!("a gNB")
+    };
+    (id.gnb_du_id, id.gnb_cu_up_id) = (du.map(GnbDuId), cu_up.map(GnbCuUpId));
+    GlobalE2NodeId::Gnb(id)
+}
+
+fn component(
+    interface_type: E2NodeComponentInterfaceType,
+    id: E2NodeComponentId<'static>,
+    request: Vec<u8>,
+) -> Component {
+    let configuration =
+        E2NodeComponentConfiguration { request_part: Octets::from(request), response_part: Octets::default() };
+    Component { interface_type, id, configuration }
+}
+
+fn f1(du: i64) -> Component {
+    let id = E2NodeComponentId::F1(E2NodeComponentInterfaceF1 { gnb_du_id: GnbDuId(du) });
+    component(E2NodeComponentInterfaceType::F1, id, Vec::new())
+}
+
+fn e1(cu_up: i64) -> Component {
+    let id = E2NodeComponentId::E1(E2NodeComponentInterfaceE1 { gnb_cu_up_id: GnbCuUpId(cu_up) });
+    component(E2NodeComponentInterfaceType::E1, id, Vec::new())
+}
+
+fn ng() -> Component {
+    let id = E2NodeComponentId::Ng(E2NodeComponentInterfaceNg { amf_name: PrintableString::literal("amf") });
+    component(E2NodeComponentInterfaceType::Ng, id, Vec::new())
+}
+
+fn events(ran: &mut RanDatabase) -> Vec<RanEvent> {
+    std::iter::from_fn(|| ran.poll_event()).collect()
+}
+
+const CU: NodeId = NodeId(1);
+const DU: NodeId = NodeId(2);
+const UP: NodeId = NodeId(3);
+const STATION: BaseStationId = BaseStationId(1);
+
+/// A gNB of three parts.
+fn split() -> RanDatabase {
+    let mut ran = RanDatabase::new(100);
+    ran.node_told(CU, gnb(7, None, None), &[ng(), f1(5), e1(6)]);
+    ran.node_told(DU, gnb(7, Some(5), None), &[f1(5)]);
+    ran.node_told(UP, gnb(7, None, Some(6)), &[e1(6)]);
+    events(&mut ran);
+    ran
+}
+
+#[test]
+fn a_whole_base_station_is_complete_by_itself() {
+    let mut ran = RanDatabase::new(100);
+    ran.node_told(CU, gnb(7, None, None), &[ng()]);
+    assert_eq!(events(&mut ran), [RanEvent::NodeCame { node: CU, station: STATION }, RanEvent::Complete(STATION)]);
+    ran.node_lost(CU);
+    assert_eq!(events(&mut ran), [RanEvent::NodeLost { node: CU, station: STATION }, RanEvent::StationLost(STATION)]);
+    assert_eq!(ran.stations().count(), 0);
+    ran.node_lost(CU);
+    assert_eq!(events(&mut ran), []);
+}
+
+#[test]
+fn parts_make_up_a_base_station_in_any_order() {
+    let mut ran = RanDatabase::new(100);
+    ran.node_told(DU, gnb(7, Some(5), None), &[]);
+    let missing = |ran: &RanDatabase| ran.station(STATION).unwrap().missing().map(|part| part.0).collect::<Vec<_>>();
+    assert_eq!(missing(&ran), [Part::Control], "a DU has an F1, whether it says so or not");
+    ran.node_told(CU, gnb(7, None, None), &[ng(), f1(5), f1(55), e1(6)]);
+    assert_eq!(missing(&ran), [Part::Du(55), Part::CuUp(6)]);
+    ran.node_told(UP, gnb(7, None, Some(6)), &[e1(6)]);
+    let other_du = NodeId(4);
+    let came = |node| RanEvent::NodeCame { node, station: STATION };
+    assert_eq!(events(&mut ran), [came(DU), came(CU), came(UP)]);
+    ran.node_told(other_du, gnb(7, Some(55), None), &[f1(55)]);
+    assert_eq!(events(&mut ran), [came(other_du), RanEvent::Complete(STATION)]);
+    assert_eq!(ran.station(STATION).unwrap().node(Part::Du(55)), Some(other_du));
+
+    // another base station is another one
+    ran.node_told(NodeId(9), gnb(8, Some(5), None), &[]);
+    assert_eq!(ran.station_of(NodeId(9)).unwrap().id(), BaseStationId(2));
+    assert_eq!(ran.station_of(DU).unwrap().id(), STATION);
+    events(&mut ran);
+
+    ran.node_lost(UP);
+    let lost = |node| RanEvent::NodeLost { node, station: STATION };
+    assert_eq!(events(&mut ran), [lost(UP), RanEvent::Incomplete(STATION)]);
+    // its CU-CP gives the interface up: what is left is whole
+    ran.node_told(CU, gnb(7, None, None), &[ng(), f1(5), f1(55)]);
+    assert_eq!(events(&mut ran), [RanEvent::Complete(STATION)]);
+    assert_eq!(missing(&ran), []);
+    assert_eq!(MissingPart(Part::Du(3)).to_string(), "the DU 3, which an F1 or W1 leads to");
+}
+
+#[test]
+fn cells_come_from_f1_setups() {
+    let mut ran = RanDatabase::new(100);
+    let whole = octets(F1_SETUP);
+    let id = E2NodeComponentId::F1(E2NodeComponentInterfaceF1 { gnb_du_id: GnbDuId(5) });
+    let with = |request: &[u8]| component(E2NodeComponentInterfaceType::F1, id.clone(), request.to_vec());
+    ran.node_told(DU, gnb(7, Some(5), None), &[with(&whole)]);
+    let cells =
+        |ran: &RanDatabase| ran.station(STATION).unwrap().cells().map(|(_, cell)| cell.to_string()).collect::<Vec<_>>();
+    assert_eq!(cells(&ran), ["nr-00101-123456789", "nr-00101-12345678a", "nr-00101-12345678b"]);
+    // one that is cut, and what is none, harm nobody
+    for length in 0..whole.len() {
+        ran.node_told(DU, gnb(7, Some(5), None), &[with(&whole[..length])]);
+        assert!(cells(&ran).len() <= 3);
+    }
+    for at in 0..whole.len() {
+        let mut bytes = whole.clone();
+        bytes[at] ^= 0xff;
+        ran.node_told(DU, gnb(7, Some(5), None), &[with(&bytes)]);
+    }
+}
+
+fn ngap(number: u64) -> UeName {
+    UeName::Ngap { guami: [0, 0xf1, 0x10, 1, 0, 0x41], amf_ue_ngap_id: number }
+}
+
+fn at(seconds: u64) -> Time {
+    Time::from_nanos(seconds * 1_000_000_000)
+}
+
+#[test]
+fn a_ue_is_one_whatever_it_is_called() {
+    let mut ran = split();
+    let du = ran.learn_ue(at(1), DU, &[UeName::F1ap(20), UeName::Local(0x4601)]).unwrap();
+    let up = ran.learn_ue(at(1), UP, &[UeName::E1ap(30)]).unwrap();
+    assert_ne!(du, up, "nothing says yet that they are one");
+    assert_eq!(ran.joining(ran.ue(du).unwrap()), Joining::Alone);
+    let cu = ran.learn_ue(at(2), CU, &[ngap(1), UeName::F1ap(20), UeName::E1ap(30)]).unwrap();
+    assert_eq!(cu, du);
+    assert_eq!(events(&mut ran), [RanEvent::UesJoined { stays: du, gone: up }]);
+    let ue = ran.find_ue(UP, &UeName::E1ap(30)).unwrap();
+    assert_eq!((ue.id(), ran.joining(ue), ue.views().len(), ue.heard()), (du, Joining::Joined, 3, at(2)));
+    assert_eq!(ran.find_ue(DU, &UeName::Local(0x4601)).unwrap().id(), du);
+    assert!(ran.find_ue(CU, &UeName::Local(0x4601)).is_none(), "it means something to the DU only");
+    assert!(ran.ue(up).is_none());
+    assert_eq!(ran.ues_of(STATION).count(), 1);
+
+    // what only one part knows it by cannot be joined, and that is said
+    let local = ran.learn_ue(at(3), DU, &[UeName::Local(0x4602)]).unwrap();
+    assert_eq!(ran.joining(ran.ue(local).unwrap()), Joining::NoSharedName);
+
+    // a part that leaves takes its view with it
+    ran.node_lost(DU);
+    assert!(ran.ue(local).is_none());
+    let ue = ran.find_ue(CU, &ngap(1)).unwrap();
+    assert!(ue.views().iter().all(|view| view.node != DU));
+    assert!(ran.find_ue(CU, &UeName::F1ap(20)).is_some(), "the CU still calls it so");
+}
+
+#[test]
+fn a_name_that_is_given_again_is_somebody_elses() {
+    let mut ran = split();
+    let first = ran.learn_ue(at(1), CU, &[ngap(1), UeName::F1ap(20)]).unwrap();
+    ran.learn_ue(at(1), DU, &[UeName::F1ap(20), UeName::Local(1)]).unwrap();
+    // the CU gives the F1AP id to another UE
+    let second = ran.learn_ue(at(2), CU, &[ngap(2), UeName::F1ap(20)]).unwrap();
+    assert_ne!(first, second);
+    assert_eq!(ran.find_ue(DU, &UeName::F1ap(20)).unwrap().id(), second);
+    assert!(!ran.ue(first).unwrap().names().any(|name| *name == UeName::F1ap(20)));
+    assert_eq!(ran.find_ue(CU, &ngap(1)).unwrap().id(), first);
+    // and the old one moves to another
+    assert_eq!(ran.learn_ue(at(3), CU, &[ngap(1), UeName::F1ap(21)]), Some(first));
+    assert_eq!(events(&mut ran), []);
+
+    // a node's word replaces its own older one
+    ran.learn_ue(at(4), CU, &[ngap(1), UeName::F1ap(22)]);
+    assert!(ran.find_ue(CU, &UeName::F1ap(21)).is_none());
+
+    assert!(ran.forget_ue(CU, &ngap(1)) && !ran.forget_ue(CU, &ngap(1)));
+    assert!(ran.find_ue(CU, &UeName::F1ap(22)).is_none());
+    assert!(ran.learn_ue(at(5), CU, &[]).is_none() && ran.learn_ue(at(5), NodeId(99), &[ngap(1)]).is_none());
+}
+
+#[test]
+fn what_is_kept_is_bounded() {
+    let mut ran = split();
+    for number in 0..250 {
+        ran.learn_ue(at(number), CU, &[ngap(number), UeName::F1ap(number as u32)]).unwrap();
+    }
+    assert_eq!(ran.ues_of(STATION).count(), 100);
+    assert!(ran.find_ue(CU, &ngap(149)).is_none() && ran.find_ue(CU, &ngap(150)).is_some(), "the oldest make room");
+    ran.node_lost(CU);
+    assert_eq!((ran.ues_of(STATION).count(), ran.ues.is_empty()), (0, true));
+}
+
+#[test]
+fn indices_agree_whatever_is_told() {
+    let mut ran = split();
+    let mut state = 0x9E37_79B9_7F4A_7C15_u64;
+    let mut next = |below: u64| {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        state % below
+    };
+    for second in 0..20_000 {
+        let node = [CU, DU, UP][next(3) as usize];
+        let names: Vec<_> = (0..next(4))
+            .map(|_| match next(5) {
+                0 => ngap(next(6)),
+                1 => UeName::F1ap(next(6) as u32),
+                2 => UeName::E1ap(next(6) as u32),
+                3 => UeName::RanUeId([next(6) as u8; 8]),
+                _ => UeName::Local(next(6)),
+            })
+            .collect();
+        match next(40) {
+            0 => {
+                ran.node_lost(node);
+                let (du, up) = ((node == DU).then_some(5), (node == UP).then_some(6));
+                ran.node_told(node, gnb(7, du, up), &[]);
+            }
+            1..6 => {
+                for name in &names {
+                    ran.forget_ue(node, name);
+                }
+            }
+            _ => {
+                let ue = ran.learn_ue(at(second), node, &names);
+                assert_eq!(ue.is_some(), !names.is_empty());
+                for name in &names {
+                    assert_eq!(ran.find_ue(node, name).map(Ue::id), ue);
+                }
+            }
+        }
+        ran.ues.check();
+        ran.events.clear();
+    }
+}

@@ -1,0 +1,386 @@
+//! UEs: one identity, whatever names the parts of a base station have for it.
+//!
+//! The CU-CP knows a UE on NG, F1 and E1; a DU on F1 only; a CU-UP on E1 only (TS 38.401 8). What two parts call by the same
+//! F1AP or E1AP id, or RAN UE ID, is one UE.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use super::BaseStationId;
+use crate::{NodeId, Time};
+
+/// Names a UE in the database; not used again before 2^64 others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct UeRef(pub u64);
+
+/// What a part of a base station calls a UE.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum UeName {
+    /// On NG: AMF UE NGAP ID, and the AMF that gave it (GUAMI: PLMN, region, set and pointer).
+    Ngap {
+        /// The AMF.
+        guami: [u8; 6],
+        /// The UE at the AMF.
+        amf_ue_ngap_id: u64,
+    },
+    /// On S1: MME UE S1AP ID, and the MME that gave it (GUMMEI: PLMN, group and code).
+    S1ap {
+        /// The MME.
+        gummei: [u8; 6],
+        /// The UE at the MME.
+        mme_ue_s1ap_id: u32,
+    },
+    /// RAN UE ID: all parts know it, where it was given.
+    RanUeId([u8; 8]),
+    /// gNB-CU UE F1AP ID.
+    F1ap(u32),
+    /// ng-eNB-CU UE W1AP ID.
+    W1ap(u32),
+    /// gNB-CU-CP UE E1AP ID.
+    E1ap(u32),
+    /// A number that means something within the node only: a C-RNTI in a cell, say.
+    Local(u64),
+}
+
+impl UeName {
+    /// Whether other parts of the base station know it, too.
+    #[must_use]
+    pub const fn is_shared(&self) -> bool {
+        matches!(self, UeName::RanUeId(_) | UeName::F1ap(_) | UeName::W1ap(_) | UeName::E1ap(_))
+    }
+
+    /// Whether a UE has one of this kind at a time.
+    const fn is_single(&self) -> bool {
+        matches!(self, UeName::Ngap { .. } | UeName::S1ap { .. } | UeName::RanUeId(_))
+    }
+
+    /// Whether both cannot be names of one UE.
+    fn contradicts(&self, other: &UeName) -> bool {
+        self.is_single() && core::mem::discriminant(self) == core::mem::discriminant(other) && self != other
+    }
+}
+
+/// Whether a UE is known as one by several parts of its base station.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Joining {
+    /// The base station has one node.
+    SoleNode,
+    /// Several parts have told of it.
+    Joined,
+    /// One part has told of it, by a name that others would know: they have not told of it yet.
+    Alone,
+    /// One part has told of it, by names that mean nothing to the others: it cannot be joined.
+    NoSharedName,
+}
+
+/// How one node knows a UE.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UeView {
+    /// The node.
+    pub node: NodeId,
+    /// Its names for the UE.
+    pub names: BTreeSet<UeName>,
+}
+
+/// Names that one node may have for one UE; more are left out.
+const MAX_NAMES: usize = 16;
+
+/// A UE.
+#[derive(Clone, Debug)]
+pub struct Ue {
+    id: UeRef,
+    station: BaseStationId,
+    views: Vec<UeView>,
+    heard: Time,
+}
+
+impl Ue {
+    /// Its name here.
+    #[must_use]
+    pub fn id(&self) -> UeRef {
+        self.id
+    }
+
+    /// Where it is.
+    #[must_use]
+    pub fn station(&self) -> BaseStationId {
+        self.station
+    }
+
+    /// How each node that has told of it knows it.
+    #[must_use]
+    pub fn views(&self) -> &[UeView] {
+        &self.views
+    }
+
+    /// All its names.
+    pub fn names(&self) -> impl Iterator<Item = &UeName> {
+        self.views.iter().flat_map(|view| &view.names)
+    }
+
+    /// When a node last told of it.
+    #[must_use]
+    pub fn heard(&self) -> Time {
+        self.heard
+    }
+
+    pub(super) fn joining(&self, nodes: usize) -> Joining {
+        match self.views.len() {
+            0 | 1 if nodes <= 1 => Joining::SoleNode,
+            0 | 1 if self.names().any(UeName::is_shared) => Joining::Alone,
+            0 | 1 => Joining::NoSharedName,
+            _ => Joining::Joined,
+        }
+    }
+}
+
+/// Within what a name means something.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Scope {
+    Station(BaseStationId),
+    Node(NodeId),
+}
+
+impl Scope {
+    fn of(station: BaseStationId, node: NodeId, name: &UeName) -> Self {
+        if let UeName::Local(_) = name { Scope::Node(node) } else { Scope::Station(station) }
+    }
+}
+
+/// All UEs.
+#[derive(Debug)]
+pub(super) struct Ues {
+    max: usize,
+    next: u64,
+    ues: BTreeMap<UeRef, Ue>,
+    by_name: HashMap<(Scope, UeName), UeRef>,
+    by_heard: BTreeSet<(Time, UeRef)>,
+    of_node: HashMap<NodeId, BTreeSet<UeRef>>,
+}
+
+impl Ues {
+    pub fn new(max: usize) -> Self {
+        Ues {
+            max: max.max(1),
+            next: 1,
+            ues: BTreeMap::new(),
+            by_name: HashMap::new(),
+            by_heard: BTreeSet::new(),
+            of_node: HashMap::new(),
+        }
+    }
+
+    pub fn get(&self, ue: UeRef) -> Option<&Ue> {
+        self.ues.get(&ue)
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = &Ue> {
+        self.ues.values()
+    }
+
+    pub fn find(&self, station: BaseStationId, node: NodeId, name: &UeName) -> Option<UeRef> {
+        self.by_name.get(&(Scope::of(station, node, name), *name)).copied()
+    }
+
+    /// The UE, and those that have become part of it.
+    pub fn learn(
+        &mut self,
+        now: Time,
+        station: BaseStationId,
+        node: NodeId,
+        names: &[UeName],
+    ) -> Option<(UeRef, Vec<UeRef>)> {
+        let names = &names[..names.len().min(MAX_NAMES)];
+        let mut found = BTreeSet::new();
+        for name in names {
+            let Some(ue) = self.find(station, node, name) else { continue };
+            if self.get(ue).is_some_and(|ue| ue.names().any(|other| names.iter().any(|name| name.contradicts(other)))) {
+                // it is somebody else: the name is not its any more
+                self.unname(station, node, ue, name);
+            } else {
+                found.insert(ue);
+            }
+        }
+        names.first()?;
+        let mut found = found.into_iter();
+        let ue = found.next().unwrap_or_else(|| self.add(now, station));
+        let mut gone = Vec::new();
+        for other in found {
+            // two that were compatible with what is told need not be with each other
+            let apart = |a: &Ue, b: &Ue| a.names().any(|name| b.names().any(|other| name.contradicts(other)));
+            let together = self.get(ue).zip(self.get(other)).is_some_and(|(a, b)| !apart(a, b));
+            if together {
+                self.absorb(ue, other);
+                gone.push(other);
+            } else {
+                for name in names {
+                    self.unname(station, node, other, name);
+                }
+            }
+        }
+        self.tell(now, station, node, ue, names);
+        Some((ue, gone))
+    }
+
+    fn add(&mut self, now: Time, station: BaseStationId) -> UeRef {
+        while self.ues.len() >= self.max
+            && let Some((_, oldest)) = self.by_heard.first().copied()
+        {
+            self.remove(oldest);
+        }
+        let id = UeRef(self.next);
+        self.next += 1;
+        self.ues.insert(id, Ue { id, station, views: Vec::new(), heard: now });
+        self.by_heard.insert((now, id));
+        id
+    }
+
+    /// Writes down what a node says of a UE: all of its names, and no others.
+    fn tell(&mut self, now: Time, station: BaseStationId, node: NodeId, id: UeRef, names: &[UeName]) {
+        let Some(ue) = self.ues.get_mut(&id) else { return };
+        self.by_heard.remove(&(ue.heard, id));
+        self.by_heard.insert((now, id));
+        ue.heard = now;
+        let told = UeView { node, names: names.iter().copied().collect() };
+        let old = match ue.views.iter_mut().find(|view| view.node == node) {
+            Some(view) => core::mem::replace(view, told).names,
+            None => {
+                ue.views.push(told);
+                BTreeSet::new()
+            }
+        };
+        self.of_node.entry(node).or_default().insert(id);
+        for name in old.iter().filter(|name| !names.contains(name)) {
+            self.release(station, node, id, name);
+        }
+        for name in names {
+            self.by_name.insert((Scope::of(station, node, name), *name), id);
+        }
+    }
+
+    /// A name that no view has any more leads nowhere.
+    fn release(&mut self, station: BaseStationId, node: NodeId, id: UeRef, name: &UeName) {
+        let key = (Scope::of(station, node, name), *name);
+        let names = |view: &UeView| view.names.contains(name) && Scope::of(station, view.node, name) == key.0;
+        let has = self.ues.get(&id).is_some_and(|ue| ue.views.iter().any(names));
+        if !has && self.by_name.get(&key) == Some(&id) {
+            self.by_name.remove(&key);
+        }
+    }
+
+    /// A UE is not called so any more, by anybody. One without names is gone.
+    fn unname(&mut self, station: BaseStationId, node: NodeId, id: UeRef, name: &UeName) {
+        let Some(ue) = self.ues.get_mut(&id) else { return };
+        let scope = Scope::of(station, node, name);
+        for view in ue.views.iter_mut().filter(|view| Scope::of(station, view.node, name) == scope) {
+            view.names.remove(name);
+        }
+        self.release(station, node, id, name);
+        self.prune(id);
+    }
+
+    /// Takes out views without names, and the UE with the last of them.
+    fn prune(&mut self, id: UeRef) {
+        let Some(ue) = self.ues.get_mut(&id) else { return };
+        let empty: Vec<_> = ue.views.iter().filter(|view| view.names.is_empty()).map(|view| view.node).collect();
+        ue.views.retain(|view| !view.names.is_empty());
+        let none = ue.views.is_empty();
+        for node in empty {
+            self.leave(node, id);
+        }
+        if none {
+            self.remove(id);
+        }
+    }
+
+    fn leave(&mut self, node: NodeId, id: UeRef) {
+        if let Some(ues) = self.of_node.get_mut(&node) {
+            ues.remove(&id);
+            if ues.is_empty() {
+                self.of_node.remove(&node);
+            }
+        }
+    }
+
+    /// `other` is `ue`.
+    fn absorb(&mut self, ue: UeRef, other: UeRef) {
+        let Some(gone) = self.ues.remove(&other) else { return };
+        self.by_heard.remove(&(gone.heard, other));
+        for view in gone.views {
+            self.leave(view.node, other);
+            self.of_node.entry(view.node).or_default().insert(ue);
+            for name in &view.names {
+                self.by_name.insert((Scope::of(gone.station, view.node, name), *name), ue);
+            }
+            let Some(stays) = self.ues.get_mut(&ue) else { return };
+            match stays.views.iter_mut().find(|there| there.node == view.node) {
+                Some(there) => there.names.extend(view.names),
+                None => stays.views.push(view),
+            }
+        }
+    }
+
+    fn remove(&mut self, id: UeRef) {
+        let Some(ue) = self.ues.remove(&id) else { return };
+        self.by_heard.remove(&(ue.heard, id));
+        for view in ue.views {
+            self.leave(view.node, id);
+            for name in view.names {
+                let key = (Scope::of(ue.station, view.node, &name), name);
+                if self.by_name.get(&key) == Some(&id) {
+                    self.by_name.remove(&key);
+                }
+            }
+        }
+    }
+
+    /// A UE has left a node.
+    pub fn forget(&mut self, station: BaseStationId, node: NodeId, name: &UeName) -> bool {
+        let Some(id) = self.find(station, node, name) else { return false };
+        self.forget_view(id, node);
+        true
+    }
+
+    fn forget_view(&mut self, id: UeRef, node: NodeId) {
+        let Some(ue) = self.ues.get_mut(&id) else { return };
+        let Some(at) = ue.views.iter().position(|view| view.node == node) else { return };
+        let (station, view) = (ue.station, ue.views.remove(at));
+        self.leave(node, id);
+        for name in &view.names {
+            self.release(station, node, id, name);
+        }
+        self.prune(id);
+    }
+
+    pub fn forget_node(&mut self, node: NodeId) {
+        for id in self.of_node.get(&node).cloned().unwrap_or_default() {
+            self.forget_view(id, node);
+        }
+    }
+}
+
+#[cfg(test)]
+impl Ues {
+    pub fn is_empty(&self) -> bool {
+        self.ues.is_empty() && self.by_name.is_empty() && self.by_heard.is_empty() && self.of_node.is_empty()
+    }
+
+    /// Every index says what the UEs say.
+    pub fn check(&self) {
+        let mut names = HashMap::new();
+        let mut of_node: HashMap<NodeId, BTreeSet<UeRef>> = HashMap::new();
+        for ue in self.ues.values() {
+            assert!(!ue.views.is_empty() && ue.views.iter().all(|view| !view.names.is_empty()), "{ue:?}");
+            assert!(self.by_heard.contains(&(ue.heard, ue.id)));
+            for view in &ue.views {
+                of_node.entry(view.node).or_default().insert(ue.id);
+                for name in &view.names {
+                    let before = names.insert((Scope::of(ue.station, view.node, name), *name), ue.id);
+                    assert!(before.is_none_or(|before| before == ue.id), "{name:?} is of two");
+                }
+            }
+        }
+        assert_eq!(self.by_heard.len(), self.ues.len());
+        assert_eq!(names, self.by_name);
+        assert_eq!(of_node, self.of_node);
+    }
+}
