@@ -3,6 +3,7 @@
 //! | service model | function | what the base station implements |
 //! |---|---|---|
 //! | E2SM-KPM | [`KpmFunction`](kpm::KpmFunction) | [`KpmSource`](kpm::KpmSource) |
+//! | E2SM-CCC | [`CccFunction`](ccc::CccFunction) | [`CccSource`](ccc::CccSource) |
 //! | hello world | [`HwFunction`](hw::HwFunction) | nothing |
 //!
 //! A function serves one near-RT RIC. A node with several gives each of its agents a function of its own; those share
@@ -10,5 +11,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod ccc;
 pub mod hw;
 pub mod kpm;
+mod wall_clock;

@@ -1,6 +1,6 @@
 //! Writing a report.
 
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 
 use e2sm::common::True;
 use e2sm::kpm::{
@@ -11,6 +11,7 @@ use e2sm::kpm::{
 use per::{List, Memo};
 
 use super::action::{Action, Info, Subject};
+use crate::wall_clock::ntp;
 
 /// Header and message as they were last written; their memory is used again.
 #[derive(Debug, Default)]
@@ -103,26 +104,10 @@ fn header(revision: Revision, began: SystemTime) -> IndicationHeader<'static> {
     }
 }
 
-/// A time stamp of NTP (RFC 5905 6): seconds since 1900, and from v03.00 on a fraction of 32 bits.
 fn time_stamp(revision: Revision, at: SystemTime) -> TimeStamp {
-    const SECONDS_1900_TO_1970: u64 = 2_208_988_800;
-    let since_1970 = at.duration_since(SystemTime::UNIX_EPOCH).unwrap_or(Duration::ZERO);
-    let seconds = (since_1970.as_secs() + SECONDS_1900_TO_1970) as u32; // wraps in 2036, as NTP's eras do
-    let fraction = (u64::from(since_1970.subsec_nanos()) << 32) / 1_000_000_000;
+    let ntp = ntp(at);
     match revision {
-        Revision::V2_01 | Revision::V2_03 => TimeStamp::Short(seconds.to_be_bytes()),
-        Revision::V3_00 | Revision::V4_00 => TimeStamp::Long((u64::from(seconds) << 32 | fraction).to_be_bytes()),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn time_stamps_are_ntps() {
-        let at = SystemTime::UNIX_EPOCH + Duration::new(1_700_000_000, 500_000_000);
-        assert_eq!(time_stamp(Revision::V3_00, at), TimeStamp::Long([0xE8, 0xFE, 0x6F, 0x80, 0x80, 0, 0, 0]));
-        assert_eq!(time_stamp(Revision::V2_03, at), TimeStamp::Short([0xE8, 0xFE, 0x6F, 0x80]));
+        Revision::V2_01 | Revision::V2_03 => TimeStamp::Short(((ntp >> 32) as u32).to_be_bytes()),
+        Revision::V3_00 | Revision::V4_00 => TimeStamp::Long(ntp.to_be_bytes()),
     }
 }

@@ -19,7 +19,6 @@ mod message;
 mod source;
 #[cfg(test)]
 mod tests;
-mod wall_clock;
 
 use std::cell::RefCell;
 use std::fmt;
@@ -32,9 +31,9 @@ use ferric::e2::{Function, SubscriptionRequest, Time};
 use ferric::e2ap::{Cause, CauseProtocol, CauseRicRequest, RanFunctionId};
 use tracing::{debug, warn};
 
+use crate::wall_clock::WallClock;
 use action::Action;
 use message::Writer;
-use wall_clock::WallClock;
 
 pub use definition::ReportStyle;
 pub use source::{KpmSource, Offer, Whom};

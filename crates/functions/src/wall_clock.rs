@@ -13,7 +13,7 @@ const BELIEF: i64 = 128;
 ///
 /// The loop's present moment is a little old when a function hears of it, by what the loop did meanwhile; so the
 /// smallest difference of the two clocks is the truest, and a greater one, from clocks that drift, is believed slowly.
-pub(super) struct WallClock {
+pub(crate) struct WallClock {
     read: Box<dyn Fn() -> SystemTime>,
     /// Nanoseconds that the wall clock is ahead of the loop's time.
     ahead_ns: Option<i64>,
@@ -47,12 +47,27 @@ impl WallClock {
     }
 }
 
+/// A time stamp of NTP (RFC 5905 6): seconds since 1900, and a fraction of 32 bits.
+pub(crate) fn ntp(at: SystemTime) -> u64 {
+    const SECONDS_1900_TO_1970: u64 = 2_208_988_800;
+    let since_1970 = at.duration_since(SystemTime::UNIX_EPOCH).unwrap_or(Duration::ZERO);
+    let seconds = (since_1970.as_secs() + SECONDS_1900_TO_1970) as u32; // wraps in 2036, as NTP's eras do
+    let fraction = (u64::from(since_1970.subsec_nanos()) << 32) / 1_000_000_000;
+    u64::from(seconds) << 32 | fraction
+}
+
 #[cfg(test)]
 mod tests {
     use std::cell::Cell;
     use std::rc::Rc;
 
     use super::*;
+
+    #[test]
+    fn time_stamps_are_ntps() {
+        let at = SystemTime::UNIX_EPOCH + Duration::new(1_700_000_000, 500_000_000);
+        assert_eq!(ntp(at), 0xE8FE_6F80_8000_0000);
+    }
 
     #[test]
     fn the_smallest_difference_counts() {

@@ -1,0 +1,101 @@
+//! What controllers are told of the function.
+
+use e2sm::ccc::{
+    ControlService, ControlStyle, EventTriggerService, EventTriggerStyle, EventTriggerStyleType, OID,
+    RanFunctionDefinition, RanFunctionName, ReportService, ReportStyle, SHORT_NAME, SupportedAttribute, SupportedCell,
+    SupportedServices, SupportedStructure,
+};
+use ferric::e2::Function;
+use ferric::e2ap::RanFunctionRevision;
+
+use super::{AttributeOffer, CccConfig, CccSource, Level, StructureOffer};
+
+/// Event trigger style and format 3: by the period. Styles and formats 1 and 2 are by change, of the node and of cells.
+const PERIODIC: i64 = 3;
+
+impl Level {
+    /// The number of its report and control styles and of their formats, and of the style of its event trigger.
+    pub(super) const fn number(self) -> i64 {
+        match self {
+            Level::Node => 1,
+            Level::Cell => 2,
+        }
+    }
+}
+
+/// What E2 Setup tells.
+///
+/// # Panics
+/// Where the source offers what cannot be told: nothing at all, or a name that is no text of JSON's bounds.
+pub(super) fn function<S: CccSource>(source: &S, config: &CccConfig) -> Function {
+    let structures = |level| -> Vec<SupportedStructure> {
+        source.offers().iter().filter(|offer| offer.level == level).map(structure).collect()
+    };
+    let (node, cell) = (structures(Level::Node), structures(Level::Cell));
+    let cells: Vec<_> = source
+        .cells()
+        .into_iter()
+        .filter(|_| !cell.is_empty())
+        .map(|cell_global_id| SupportedCell { cell_global_id, structures: cell.clone() })
+        .collect();
+    assert!(!node.is_empty() || !cells.is_empty(), "the source offers no structure of the node or of a cell");
+    let definition = RanFunctionDefinition {
+        ran_function_name: RanFunctionName {
+            short_name: SHORT_NAME.to_owned(),
+            service_model_oid: OID.to_owned(),
+            description: "Cell configuration and control".to_owned(),
+            instance: None,
+        },
+        node_level: Some(node).filter(|list| !list.is_empty()),
+        cells: Some(cells).filter(|list| !list.is_empty()),
+    };
+    let mut bytes = Vec::new();
+    if let Err(error) = definition.encode(&mut bytes) {
+        panic!("the source's offers cannot be told: {error}");
+    }
+    Function { id: config.function_id, revision: RanFunctionRevision(1), oid: OID.to_owned(), definition: bytes }
+}
+
+fn structure(offer: &StructureOffer) -> SupportedStructure {
+    let attribute = |attribute: &AttributeOffer| SupportedAttribute {
+        name: attribute.name.to_owned(),
+        supported_services: services(offer.level, attribute.writable),
+    };
+    SupportedStructure { name: offer.name.to_owned(), attributes: offer.attributes.iter().map(attribute).collect() }
+}
+
+fn services(level: Level, writable: bool) -> SupportedServices {
+    let number = level.number();
+    let (change, report, control) = match level {
+        Level::Node => ("Node configuration change", "Node configuration", "Node configuration control"),
+        Level::Cell => ("Cell configuration change", "Cell configuration", "Cell configuration control"),
+    };
+    let trigger =
+        |style: i64, name: &str| EventTriggerStyle { style_type: style, name: name.to_owned(), format_type: style };
+    SupportedServices {
+        event_trigger: Some(EventTriggerService {
+            styles: vec![trigger(number, change), trigger(PERIODIC, "Periodic")],
+        }),
+        report: Some(ReportService {
+            styles: vec![ReportStyle {
+                style_type: number,
+                name: report.to_owned(),
+                event_trigger_styles: [number, PERIODIC].map(|style_type| EventTriggerStyleType { style_type }).into(),
+                action_definition_format_type: number,
+                indication_header_format_type: 1,
+                indication_message_format_type: number,
+            }],
+        }),
+        control: writable.then(|| ControlService {
+            styles: vec![ControlStyle {
+                style_type: number,
+                name: control.to_owned(),
+                header_format_type: 1,
+                message_format_type: number,
+                call_process_id_format_type: None,
+                control_outcome_format_type: number,
+            }],
+        }),
+        ..SupportedServices::default()
+    }
+}
