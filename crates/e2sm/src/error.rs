@@ -27,8 +27,13 @@ pub enum Error {
         /// Those on offer that are spelled most like it, the likest first.
         nearest: Vec<String>,
     },
-    /// Misuse: the text is not a revision such as `3.00`.
-    NotARevision,
+    /// Misuse: the text is not a revision of that service model.
+    NotARevision {
+        /// The service model, as `E2SM-KPM`.
+        model: &'static str,
+        /// The revisions that it has, as `3.00 and 4.00`.
+        known: &'static str,
+    },
     /// Misuse: the registry has no such type.
     UnknownType,
     /// Misuse: a wish without measurements, without UEs, or with a period of zero.
@@ -41,10 +46,10 @@ impl fmt::Display for Error {
             Error::Codec(error) => error.fmt(f),
             #[cfg(feature = "ccc")]
             Error::Json(error) => error.fmt(f),
-            Error::UnknownOid => f.write_str("the object identifier is not one of E2SM-KPM's"),
+            Error::UnknownOid => f.write_str("the object identifier is not one of the service model's"),
             Error::KpmV1 => f.write_str("E2SM-KPM v01.00 is not supported; v02.01, v02.03, v03.00 and v04.00 are"),
             Error::NoRevisionFits(error) => {
-                write!(f, "the RAN function definition fits no revision of E2SM-KPM: {error}")
+                write!(f, "the RAN function definition fits no revision of the service model: {error}")
             }
             Error::NoStyle => f.write_str("the node offers no report style for that scope"),
             Error::NotOffered { wanted, nearest } => {
@@ -54,7 +59,7 @@ impl fmt::Display for Error {
                 }
                 Ok(())
             }
-            Error::NotARevision => f.write_str("not a revision of E2SM-KPM; 2.01, 2.03, 3.00 and 4.00 are"),
+            Error::NotARevision { model, known } => write!(f, "not a revision of {model}; {known} are"),
             Error::UnknownType => f.write_str("no such type; e2sm::registry::types lists them"),
             Error::EmptyWish => {
                 f.write_str("a wish needs a measurement, a UE where it names UEs, and periods above zero")

@@ -1,6 +1,7 @@
 //! What the service models share: identities of UEs, cells and nodes, slices and QoS classes.
 //!
-//! Wire revisions are numbered so that from 3 on these types are those of E2SM v05.00; below, they lack its additions.
+//! A service model numbers its wire revisions so that those which are built on E2SM v05.00 are [`WIRE_E2SM_V5`] and
+//! above; below, these types lack its additions. Each model checks its numbers against that when it is compiled.
 //!
 //! ```
 //! use e2sm::common::{Cgi, NrCgi, PlmnIdentity};
@@ -15,21 +16,36 @@
 
 mod cell;
 mod function;
+mod interface;
 mod node;
+mod radio;
 mod ue;
 
 pub use cell::{BeamId, CellRnti, Cgi, EutraCgi, NrCgi, RntiValue};
 pub use function::{RanFunctionName, RicFormatType, RicStyleName, RicStyleType};
+pub use interface::{
+    EnGnbId, GlobalEnGnbId, GnbCuUpId, GnbDuId, InterfaceIdE1, InterfaceIdF1, InterfaceIdNg, InterfaceIdS1,
+    InterfaceIdW1, InterfaceIdX2, InterfaceIdXn, InterfaceIdentifier, InterfaceMessageId, InterfaceMessageType,
+    InterfaceType, NgEnbDuId, RrcClassLte, RrcClassNr, RrcMessageId, RrcType, X2NodeType,
+};
 pub use node::{
-    EnbId, GlobalEnbId, GlobalGnbId, GlobalNgEnbId, GlobalNgRanNodeId, GnbId, Guami, Gummei, NgEnbId, PlmnIdentity,
+    CoreCpId, EnbId, GlobalEnbId, GlobalGnbId, GlobalNgEnbId, GlobalNgRanNodeId, GnbId, Guami, Gummei, NgEnbId,
+    PlmnIdentity,
+};
+pub use radio::{
+    EutraArfcn, EutraPci, EutraTac, FiveGsTac, NrArfcn, NrFrequencyBandItem, NrFrequencyInfo, NrFrequencyShift7p5khz,
+    NrPci, ServingCellArfcn, ServingCellPci, SupportedSulFreqBandItem,
 };
 pub use ue::{
     AmfUeNgapId, EnbUeX2apId, EnbUeX2apIdExtension, FiveQi, GnbCuCpUeE1apId, GnbCuCpUeE1apIdItem, GnbCuUeF1apId,
-    GnbCuUeF1apIdItem, MmeUeS1apId, NgEnbCuUeW1apId, NgRanNodeUeXnapId, Qci, QosFlowIdentifier, RanUeId, SNssai, Sd,
-    Sst, UeId, UeIdEnGnb, UeIdEnb, UeIdGnb, UeIdGnbCuUp, UeIdGnbDu, UeIdNgEnb, UeIdNgEnbDu,
+    GnbCuUeF1apIdItem, GroupId, MmeUeS1apId, NgEnbCuUeW1apId, NgRanNodeUeXnapId, PartialUeId, Qci, QosFlowIdentifier,
+    QosId, RanUeId, SNssai, Sd, Sst, UeId, UeIdEnGnb, UeIdEnb, UeIdGnb, UeIdGnbCuUp, UeIdGnbDu, UeIdNgEnb, UeIdNgEnbDu,
 };
 
 use per::{Decode, Describe, Encode, Error, ErrorKind, IntoOwned, Reader, Store, Visitor, Writer};
+
+/// The first wire revision of a service model that is built on E2SM v05.00.
+pub const WIRE_E2SM_V5: u8 = 3;
 
 /// ENUMERATED {true, ...}: there is nothing to say but that the component is there.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]

@@ -154,3 +154,13 @@ pub struct Gummei {
     /// The MME in the group.
     pub mme_code: [u8; 1],
 }
+
+/// CoreCPID: a node of a core network's control plane.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Per)]
+#[per(extensible)]
+pub enum CoreCpId {
+    /// Of the 5G core.
+    FiveGc(Guami),
+    /// Of the EPC.
+    Epc(Gummei),
+}

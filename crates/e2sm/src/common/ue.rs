@@ -204,6 +204,40 @@ pub struct UeIdEnb {
     pub cell_rnti: Option<CellRnti>,
 }
 
+/// PartialUEID: a UE by some of its names (E2SM v05.00).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Per)]
+#[per(extensible)]
+pub struct PartialUeId {
+    /// The UE at its AMF.
+    pub amf_ue_ngap_id: Option<AmfUeNgapId>,
+    /// The AMF.
+    pub guami: Option<Guami>,
+    /// The UE on F1.
+    pub gnb_cu_ue_f1ap_id: Option<GnbCuUeF1apId>,
+    /// The UE on E1.
+    pub gnb_cu_cp_ue_e1ap_id: Option<GnbCuCpUeE1apId>,
+    /// The UE within the node.
+    pub ran_ueid: Option<RanUeId>,
+    /// The UE at the master node, under dual connectivity.
+    pub m_ng_ran_ue_xnap_id: Option<NgRanNodeUeXnapId>,
+    /// The master node.
+    pub global_ng_ran_node_id: Option<GlobalNgRanNodeId>,
+    /// The UE in its cell.
+    pub cell_rnti: Option<CellRnti>,
+    /// The UE on W1.
+    pub ng_enb_cu_ue_w1ap_id: Option<NgEnbCuUeW1apId>,
+    /// The UE at the master eNB, under dual connectivity.
+    pub m_enb_ue_x2ap_id: Option<EnbUeX2apId>,
+    /// More bits of it.
+    pub m_enb_ue_x2ap_id_extension: Option<EnbUeX2apIdExtension>,
+    /// The master eNB.
+    pub global_enb_id: Option<GlobalEnbId>,
+    /// The UE at its MME.
+    pub mme_ue_s1ap_id: Option<MmeUeS1apId>,
+    /// The MME.
+    pub gummei: Option<Gummei>,
+}
+
 /// A slice/service type (TS 23.501 5.15.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Per)]
 pub struct Sst(pub [u8; 1]);
@@ -235,3 +269,16 @@ pub struct QosFlowIdentifier(pub u8);
 /// A QoS class identifier (TS 23.203).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Per)]
 pub struct Qci(pub u8);
+
+/// GroupID: the UEs of a class.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Per)]
+#[per(extensible)]
+pub enum GroupId {
+    /// By a 5QI.
+    FiveGc(FiveQi),
+    /// By a QCI.
+    Epc(Qci),
+}
+
+/// QoSID: a QoS class.
+pub type QosId = GroupId;

@@ -38,6 +38,7 @@ use core::fmt;
 use core::str::FromStr;
 
 use super::{IndicationHeader, RanFunctionDefinition};
+use crate::common::WIRE_E2SM_V5;
 use crate::{Arena, Error};
 
 /// The object identifier of v01.00.
@@ -104,6 +105,8 @@ impl fmt::Display for Revision {
     }
 }
 
+const NOT_A_REVISION: Error = Error::NotARevision { model: "E2SM-KPM", known: "2.01, 2.03, 3.00 and 4.00" };
+
 /// `3.00`, `03.00` and `v03.00` are the same.
 impl FromStr for Revision {
     type Err = Error;
@@ -118,10 +121,13 @@ impl FromStr for Revision {
             "3.00" => Ok(Revision::V3_00),
             "4.00" => Ok(Revision::V4_00),
             "1.00" => Err(Error::KpmV1),
-            _ => Err(Error::NotARevision),
+            _ => Err(NOT_A_REVISION),
         }
     }
 }
+
+// the common types go by these numbers
+const _: () = assert!(Revision::V4_00.wire() >= WIRE_E2SM_V5 && Revision::V3_00.wire() < WIRE_E2SM_V5);
 
 /// What decided on a revision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -326,7 +332,7 @@ mod tests {
         }
         assert_eq!("1.00".parse::<Revision>(), Err(Error::KpmV1));
         for bad in ["", "3", "3.0", "2.02", "v", "00", "v003.00"] {
-            assert_eq!(bad.parse::<Revision>(), Err(Error::NotARevision), "{bad}");
+            assert_eq!(bad.parse::<Revision>(), Err(NOT_A_REVISION), "{bad}");
         }
     }
 

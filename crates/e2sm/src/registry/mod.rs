@@ -1,8 +1,9 @@
 //! Types by the names that the specifications give them: for tools that learn the type when they run.
 //!
 //! A name is the module, a colon, and the ASN.1 type: `kpm-v03.00:E2SM-KPM-IndicationMessage`. KPM's modules are
-//! `kpm-v02.01`, `kpm-v02.03`, `kpm-v03.00` and `kpm-v04.00`; types of [`crate::common`] are in each of them. CCC's
-//! messages are `ccc:RIC-Control-Message` and so on. The ping is `hw:HW-RANfunction-Definition`.
+//! `kpm-v02.01`, `kpm-v02.03`, `kpm-v03.00` and `kpm-v04.00`, RC's `rc-v01.03`, `rc-v03.00` and `rc-v05.00`; types of
+//! [`crate::common`] are in each of them. CCC's messages are `ccc:RIC-Control-Message` and so on. The ping is
+//! `hw:HW-RANfunction-Definition`.
 //!
 //! ```
 //! # #[cfg(feature = "kpm")]
@@ -20,12 +21,14 @@
 
 #[cfg(feature = "ccc")]
 mod ccc;
-#[cfg(feature = "kpm")]
+#[cfg(any(feature = "kpm", feature = "rc"))]
 mod common;
 #[cfg(feature = "hw")]
 mod hw;
 #[cfg(feature = "kpm")]
 mod kpm;
+#[cfg(feature = "rc")]
+mod rc;
 
 use per::{Describe, Encode, Visitor};
 
@@ -121,6 +124,18 @@ fn modules() -> impl Iterator<Item = (&'static str, u8, Types)> {
         ("kpm-v04.00", 3, common::TYPES),
         #[cfg(feature = "ccc")]
         ("ccc", 0, ccc::TYPES),
+        #[cfg(feature = "rc")]
+        ("rc-v01.03", 1, rc::TYPES),
+        #[cfg(feature = "rc")]
+        ("rc-v01.03", 1, common::TYPES),
+        #[cfg(feature = "rc")]
+        ("rc-v03.00", 2, rc::TYPES),
+        #[cfg(feature = "rc")]
+        ("rc-v03.00", 2, common::TYPES),
+        #[cfg(feature = "rc")]
+        ("rc-v05.00", 3, rc::TYPES),
+        #[cfg(feature = "rc")]
+        ("rc-v05.00", 3, common::TYPES),
         #[cfg(feature = "hw")]
         ("hw", 0, hw::TYPES),
     ];

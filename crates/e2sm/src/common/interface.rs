@@ -1,0 +1,227 @@
+//! Interfaces between the parts of a RAN, and the messages on them and to UEs.
+
+use per::{Bits, Per};
+
+use super::{GlobalEnbId, GlobalGnbId, GlobalNgEnbId, GlobalNgRanNodeId, Guami, Gummei, PlmnIdentity};
+
+/// InterfaceType: which kind of interface.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Per)]
+#[per(extensible)]
+pub enum InterfaceType {
+    /// To the 5G core.
+    Ng,
+    /// Between base stations of NG-RAN.
+    Xn,
+    /// Between CU and DU of a gNB.
+    F1,
+    /// Between CU-CP and CU-UP of a gNB.
+    E1,
+    /// To the EPC.
+    S1,
+    /// Between eNBs and en-gNBs.
+    X2,
+    /// Between CU and DU of an ng-eNB.
+    W1,
+}
+
+/// InterfaceIdentifier: one interface, by what is at its other end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Per)]
+#[per(extensible)]
+pub enum InterfaceIdentifier {
+    /// To an AMF.
+    Ng(InterfaceIdNg),
+    /// To a base station of NG-RAN.
+    Xn(InterfaceIdXn),
+    /// To a gNB-DU.
+    F1(InterfaceIdF1),
+    /// To a gNB-CU-UP.
+    E1(InterfaceIdE1),
+    /// To an MME.
+    S1(InterfaceIdS1),
+    /// To an eNB or en-gNB.
+    X2(InterfaceIdX2),
+    /// To an ng-eNB-DU.
+    W1(InterfaceIdW1),
+}
+
+/// InterfaceID-NG.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Per)]
+#[per(extensible)]
+pub struct InterfaceIdNg {
+    /// The AMF.
+    pub guami: Guami,
+}
+
+/// InterfaceID-Xn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Per)]
+#[per(extensible)]
+pub struct InterfaceIdXn {
+    /// The base station.
+    pub global_ng_ran_id: GlobalNgRanNodeId,
+}
+
+/// InterfaceID-F1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Per)]
+#[per(extensible)]
+pub struct InterfaceIdF1 {
+    /// The gNB.
+    pub global_gnb_id: GlobalGnbId,
+    /// Its DU.
+    pub gnb_du_id: GnbDuId,
+}
+
+/// InterfaceID-E1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Per)]
+#[per(extensible)]
+pub struct InterfaceIdE1 {
+    /// The gNB.
+    pub global_gnb_id: GlobalGnbId,
+    /// Its CU-UP.
+    pub gnb_cu_up_id: GnbCuUpId,
+}
+
+/// InterfaceID-S1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Per)]
+#[per(extensible)]
+pub struct InterfaceIdS1 {
+    /// The MME.
+    pub gummei: Gummei,
+}
+
+/// InterfaceID-X2.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Per)]
+#[per(extensible)]
+pub struct InterfaceIdX2 {
+    /// The base station.
+    pub node_type: X2NodeType,
+}
+
+/// The base station of an [`InterfaceIdX2`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Per)]
+#[per(extensible)]
+pub enum X2NodeType {
+    /// An eNB.
+    GlobalEnbId(GlobalEnbId),
+    /// An en-gNB.
+    GlobalEnGnbId(GlobalEnGnbId),
+}
+
+/// InterfaceID-W1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Per)]
+#[per(extensible)]
+pub struct InterfaceIdW1 {
+    /// The ng-eNB.
+    pub global_ng_enb_id: GlobalNgEnbId,
+    /// Its DU.
+    pub ng_enb_du_id: NgEnbDuId,
+}
+
+/// An en-gNB within its network.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Per)]
+#[per(extensible)]
+pub enum EnGnbId {
+    /// 22 to 32 bits.
+    #[per(size = 22..=32)]
+    EnGnbId(Bits),
+}
+
+/// GlobalenGNB-ID (TS 36.423).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Per)]
+#[per(extensible)]
+pub struct GlobalEnGnbId {
+    /// The network.
+    pub plmn_identity: PlmnIdentity,
+    /// The en-gNB in it.
+    pub en_gnb_id: EnGnbId,
+}
+
+/// GNB-DU-ID, 0 to 2^36 - 1 (TS 38.473).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Per)]
+#[per(range = 0..=68_719_476_735)]
+pub struct GnbDuId(pub i64);
+
+/// GNB-CU-UP-ID, 0 to 2^36 - 1 (TS 37.483).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Per)]
+#[per(range = 0..=68_719_476_735)]
+pub struct GnbCuUpId(pub i64);
+
+/// NGENB-DU-ID, 0 to 2^36 - 1 (TS 37.473).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Per)]
+#[per(range = 0..=68_719_476_735)]
+pub struct NgEnbDuId(pub i64);
+
+/// Interface-MessageID: a message of an interface's application protocol.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Per)]
+#[per(extensible)]
+pub struct InterfaceMessageId {
+    /// The procedure's code.
+    pub interface_procedure_id: i64,
+    /// Which of its messages.
+    pub message_type: InterfaceMessageType,
+}
+
+/// The kind of an [`InterfaceMessageId`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Per)]
+#[per(extensible)]
+pub enum InterfaceMessageType {
+    /// What begins the procedure.
+    InitiatingMessage,
+    /// What says that it was done.
+    SuccessfulOutcome,
+    /// What says that it was not.
+    UnsuccessfulOutcome,
+}
+
+/// RRC-MessageID: an RRC message, by its channel and number there (TS 36.331 and TS 38.331).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Per)]
+#[per(extensible)]
+pub struct RrcMessageId {
+    /// The channel.
+    pub rrc_type: RrcType,
+    /// The message's index among those of the channel.
+    pub message_id: i64,
+}
+
+/// The channel of an [`RrcMessageId`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Per)]
+#[per(extensible)]
+pub enum RrcType {
+    /// Of E-UTRA.
+    Lte(RrcClassLte),
+    /// Of NR.
+    Nr(RrcClassNr),
+}
+
+/// RRCclass-LTE: the channels of TS 36.331, as it names them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Per)]
+#[per(extensible)]
+#[allow(missing_docs)]
+pub enum RrcClassLte {
+    BcchBch,
+    BcchBchMbms,
+    BcchDlSch,
+    BcchDlSchBr,
+    BcchDlSchMbms,
+    Mcch,
+    Pcch,
+    DlCcch,
+    DlDcch,
+    UlCcch,
+    UlDcch,
+    ScMcch,
+}
+
+/// RRCclass-NR: the channels of TS 38.331, as it names them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Per)]
+#[per(extensible)]
+#[allow(missing_docs)]
+pub enum RrcClassNr {
+    BcchBch,
+    BcchDlSch,
+    DlCcch,
+    DlDcch,
+    Pcch,
+    UlCcch,
+    UlCcch1,
+    UlDcch,
+}

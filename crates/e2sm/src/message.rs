@@ -1,0 +1,72 @@
+//! What every message of a service model can do.
+
+/// Gives a message its reading and writing functions. The model's `Revision` is in the module above the message's.
+macro_rules! message {
+    ($name:ident, lists) => {
+        impl<'a> $name<'a> {
+            /// Reads all of `bytes`; lists go to `arena`.
+            ///
+            /// # Errors
+            /// Whatever is wrong with the encoding.
+            pub fn decode(
+                bytes: &'a [u8],
+                revision: super::Revision,
+                arena: &'a $crate::Arena,
+            ) -> Result<Self, per::Error> {
+                let mut reader = per::Reader::with_store(bytes, revision.wire(), arena);
+                let value = <Self as per::Decode<_>>::decode(&mut reader)?;
+                reader.finish()?;
+                Ok(value)
+            }
+
+            /// Reads all of `bytes` into a value to keep.
+            ///
+            /// # Errors
+            /// Whatever is wrong with the encoding.
+            pub fn decode_owned(
+                bytes: &[u8],
+                revision: super::Revision,
+            ) -> Result<$name<'static>, per::Error> {
+                let arena = $crate::Arena::new();
+                $name::decode(bytes, revision, &arena).map(per::IntoOwned::into_owned)
+            }
+        }
+        $crate::message::message!(@encode $name<'_>);
+    };
+    ($name:ident, no lists) => {
+        impl<'a> $name<'a> {
+            /// Reads all of `bytes`.
+            ///
+            /// # Errors
+            /// Whatever is wrong with the encoding.
+            pub fn decode(bytes: &'a [u8], revision: super::Revision) -> Result<Self, per::Error> {
+                per::decode(bytes, revision.wire())
+            }
+        }
+        $crate::message::message!(@encode $name<'_>);
+    };
+    ($name:ident, no borrow) => {
+        impl $name {
+            /// Reads all of `bytes`.
+            ///
+            /// # Errors
+            /// Whatever is wrong with the encoding.
+            pub fn decode(bytes: &[u8], revision: super::Revision) -> Result<Self, per::Error> {
+                per::decode(bytes, revision.wire())
+            }
+        }
+        $crate::message::message!(@encode $name);
+    };
+    (@encode $type:ty) => {
+        impl $type {
+            /// Appends the encoding to `out`. After an error `out` is as it was.
+            ///
+            /// # Errors
+            /// A value outside its constraints, or one that `revision` cannot carry.
+            pub fn encode(&self, revision: super::Revision, out: &mut Vec<u8>) -> Result<(), per::Error> {
+                per::encode(self, revision.wire(), out)
+            }
+        }
+    };
+}
+pub(crate) use message;

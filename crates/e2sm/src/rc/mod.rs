@@ -1,0 +1,89 @@
+//! E2SM-RC: control of the RAN (v01.03, v03.00 and v05.00).
+//!
+//! One set of types serves all revisions; [`Revision`] says which wire format is read or written, and [`Detection`]
+//! which one a node speaks.
+//!
+//! ```
+//! use e2sm::rc::{CallProcessId, Revision};
+//!
+//! let mut bytes = Vec::new();
+//! CallProcessId::new(7).encode(Revision::V3_00, &mut bytes)?;
+//! assert_eq!(CallProcessId::decode(&bytes, Revision::V3_00)?.number(), 7);
+//! # Ok::<(), per::Error>(())
+//! ```
+
+mod action;
+mod control;
+mod definition;
+mod identifiers;
+mod indication;
+mod neighbor;
+mod parameter;
+mod query;
+mod revision;
+mod testing;
+mod trigger;
+
+pub use action::{
+    ActionDefinition, ActionDefinitionFormat1, ActionDefinitionFormat2, ActionDefinitionFormat2Item,
+    ActionDefinitionFormat3, ActionDefinitionFormat4, ActionDefinitionFormat4IndicationItem,
+    ActionDefinitionFormat4StyleItem, ActionDefinitionFormats, Decision, RicPolicyAction,
+};
+pub use control::{
+    ControlHeader, ControlHeaderFormat1, ControlHeaderFormat2, ControlHeaderFormat3, ControlHeaderFormat4,
+    ControlHeaderFormats, ControlMessage, ControlMessageFormat1, ControlMessageFormat2,
+    ControlMessageFormat2ActionItem, ControlMessageFormat2StyleItem, ControlMessageFormat3, ControlMessageFormat4,
+    ControlMessageFormats, ControlOutcome, ControlOutcomeFormat1, ControlOutcomeFormat2,
+    ControlOutcomeFormat2OutcomeItem, ControlOutcomeFormat2StyleItem, ControlOutcomeFormat3, ControlOutcomeFormats,
+    EntityFilter,
+};
+pub use definition::{
+    AdditionalSupportedFormat, ControlActionItem, ControlActionParameterItem, ControlStyleItem,
+    EventTriggerBreakpointItem, EventTriggerCallProcessItem, EventTriggerStyleItem, InsertIndicationItem,
+    InsertStyleItem, PolicyActionItem, PolicyStyleItem, QueryStyleItem, RanFunctionDefinition,
+    RanFunctionDefinitionControl, RanFunctionDefinitionEventTrigger, RanFunctionDefinitionInsert,
+    RanFunctionDefinitionPolicy, RanFunctionDefinitionQuery, RanFunctionDefinitionReport, ReportStyleItem,
+};
+pub use identifiers::{
+    E2NodeInfoChangeId, EntityFilterId, RanCallProcessId, RanParameterId, RanParameterName, RicCallProcessBreakpointId,
+    RicCallProcessBreakpointName, RicCallProcessTypeId, RicCallProcessTypeName, RicControlActionId,
+    RicControlActionName, RicEventTriggerCellId, RicEventTriggerConditionId, RicEventTriggerUeEventId,
+    RicEventTriggerUeId, RicInsertIndicationId, RicInsertIndicationName, UeFilterId, UeGroupId, UeIdChangeId,
+};
+pub use indication::{
+    CallProcessId, CallProcessIdFormat1, CallProcessIdFormats, IndicationHeader, IndicationHeaderFormat1,
+    IndicationHeaderFormat2, IndicationHeaderFormat3, IndicationHeaderFormats, IndicationMessage,
+    IndicationMessageFormat1, IndicationMessageFormat2, IndicationMessageFormat2Item, IndicationMessageFormat3,
+    IndicationMessageFormat3Item, IndicationMessageFormat4, IndicationMessageFormat4ItemCell,
+    IndicationMessageFormat4ItemUe, IndicationMessageFormat5, IndicationMessageFormat6,
+    IndicationMessageFormat6IndicationItem, IndicationMessageFormat6StyleItem, IndicationMessageFormats,
+};
+pub use neighbor::{Flag, NeighborCellEutra, NeighborCellItem, NeighborCellNr, NeighborRelationInfo, NrModeInfo};
+pub use parameter::{
+    OfferedRanParameter, OptionalRanParameterItem, QueriedRanParameter, RanParameterDefinition,
+    RanParameterDefinitionChoice, RanParameterDefinitionItem, RanParameterDefinitionList,
+    RanParameterDefinitionStructure, RanParameterElementFalse, RanParameterElementItem, RanParameterElementTrue,
+    RanParameterItem, RanParameterList, RanParameterStructure, RanParameterValue, RanParameterValueType,
+    RanParameterValueTypeList, RanParameterValueTypeStructure, WantedRanParameter,
+};
+pub use query::{
+    AssociatedUeInfo, AssociatedUeInfoItem, AssociatedUeType, QueryDefinition, QueryDefinitionFormat1,
+    QueryDefinitionFormats, QueryHeader, QueryHeaderFormat1, QueryHeaderFormats, QueryOutcome, QueryOutcomeFormat1,
+    QueryOutcomeFormat1ItemCell, QueryOutcomeFormat2, QueryOutcomeFormat2ItemUe, QueryOutcomeFormats, UeQuery,
+};
+pub use revision::{Detection, OID, Reason, Revision};
+pub use testing::{
+    Comparison, LogicalOr, Presence, RanParameterTesting, RanParameterTestingCondition,
+    RanParameterTestingElementFalse, RanParameterTestingElementTrue, RanParameterTestingItem, RanParameterTestingList,
+    RanParameterTestingStructure, RanParameterTestingType, UeGroupDefinition, UeGroupDefinitionIdentifierItem,
+};
+pub use trigger::{
+    EventTrigger, EventTriggerCellIndividual, EventTriggerCellInfo, EventTriggerCellInfoItem, EventTriggerCellType,
+    EventTriggerFormat1, EventTriggerFormat1Item, EventTriggerFormat2, EventTriggerFormat3, EventTriggerFormat3Item,
+    EventTriggerFormat4, EventTriggerFormat4Item, EventTriggerFormat5, EventTriggerFormats, EventTriggerGroup,
+    EventTriggerUeEventInfo, EventTriggerUeEventInfoItem, EventTriggerUeIndividual, EventTriggerUeInfo,
+    EventTriggerUeInfoItem, EventTriggerUeType, L2MacSchChgTypeChoice, MessageDirection, MessageTypeChoice,
+    MessageTypeNi, MessageTypeRrc, MimoTransModeState, RrcState, TriggerTypeChoice, TriggerTypeL2MacSchChg,
+    TriggerTypeL2State, TriggerTypeMimoAndBfConfig, TriggerTypeRrcState, TriggerTypeRrcStateItem, TriggerTypeUeContext,
+    TriggerTypeUeId,
+};
