@@ -50,10 +50,10 @@ fn random_bytes() {
     assert!(read > 100, "some of it makes sense by chance: {read}");
 }
 
-#[test]
-fn spoilt_vectors() {
+/// Spoils each vector of a folder some times, and reads it under each module.
+fn spoil(folder: &str, modules: &[&str], times: usize) -> usize {
     let mut chance = Chance(0xFEDC_BA98_7654_3211);
-    let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../vectors/kpm");
+    let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../vectors").join(folder);
     let mut read = 0;
     for entry in fs::read_dir(dir).unwrap() {
         let path = entry.unwrap().path();
@@ -64,7 +64,7 @@ fn spoilt_vectors() {
         let about: serde_json::Value =
             serde_json::from_str(&fs::read_to_string(path.with_extension("json")).unwrap()).unwrap();
         let of_type = about["type"].as_str().unwrap();
-        for _ in 0..60 {
+        for _ in 0..times {
             let mut spoilt = bytes.clone();
             for _ in 0..1 + chance.below(3) {
                 let at = chance.below(spoilt.len());
@@ -76,10 +76,22 @@ fn spoilt_vectors() {
                 }
             }
             // under its own revision, and under those of others
-            for module in ["kpm-v02.01", "kpm-v02.03", "kpm-v03.00", "kpm-v04.00"] {
+            for module in modules {
                 read += usize::from(survive(&format!("{module}:{of_type}"), &spoilt));
             }
         }
     }
+    read
+}
+
+#[test]
+fn spoilt_vectors_of_kpm() {
+    let read = spoil("kpm", &["kpm-v02.01", "kpm-v02.03", "kpm-v03.00", "kpm-v04.00"], 60);
+    assert!(read > 1000, "many spoilt messages still read: {read}");
+}
+
+#[test]
+fn spoilt_vectors_of_rc() {
+    let read = spoil("rc", &["rc-v01.03", "rc-v03.00", "rc-v05.00"], 30);
     assert!(read > 1000, "many spoilt messages still read: {read}");
 }

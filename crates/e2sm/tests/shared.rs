@@ -5,11 +5,11 @@ mod support;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use e2sm::Arena;
 use e2sm::kpm::{
     ActionDefinition, ActionDefinitionFormats, Detection, EventTriggerDefinition, IndicationHeader, IndicationMessage,
     OID_V2, RanFunctionDefinition, Reason, Revision, Value,
 };
+use e2sm::{Arena, Error};
 use support::{hex, json};
 
 fn shared() -> Option<PathBuf> {
@@ -49,18 +49,25 @@ fn public_pieces() {
         let bytes = hex(piece["hex"].as_str().unwrap());
         for fits in piece["types"].as_array().unwrap() {
             let (module, name) = (fits[0].as_str().unwrap(), fits[1].as_str().unwrap());
-            if !module.starts_with("kpm-") || module == "kpm-v01.00" {
+            if !(module.starts_with("kpm-") || module.starts_with("rc-")) || module == "kpm-v01.00" {
                 continue;
             }
-            let value = e2sm::registry::decode(&format!("{module}:{name}"), &bytes)
-                .unwrap_or_else(|error| panic!("{module} {name} {}: {error}", piece["from"]));
+            let value = match e2sm::registry::decode(&format!("{module}:{name}"), &bytes) {
+                Ok(value) => value,
+                // octets that count up, which make a call process id of 136 bits: of no node, and more than we keep
+                Err(Error::Codec(error)) if bytes[..3] == [0x10, 0x11, 0x12] => {
+                    assert_eq!(error.kind, per::ErrorKind::OutOfRange);
+                    continue;
+                }
+                Err(error) => panic!("{module} {name} {}: {error}", piece["from"]),
+            };
             let mut again = Vec::new();
             value.encode(&mut again).unwrap();
             assert_eq!(again, bytes, "{module} {name} {}", json(&*value));
             seen += 1;
         }
     }
-    assert!(seen >= 14, "{seen} pieces");
+    assert!(seen >= 20, "{seen} pieces");
 }
 
 /// srsRAN's messages of E2SM-CCC, each known by its first key.
