@@ -2,8 +2,8 @@
 //!
 //! Each model is a module and a Cargo feature: [`kpm`] (measurements), [`rc`] (control of the RAN), [`ccc`] (cell
 //! configuration and control) and [`hw`] (a ping of ours). What models share is in [`common`]. Types are plain Rust,
-//! borrowed from the bytes they were read from; `into_owned` makes them free of
-//! those. Lists live in an [`Arena`] that is used again for every message.
+//! borrowed from the bytes they were read from; `into_owned` makes them free of those. Lists live in an [`Arena`] that is
+//! used again for every message.
 //!
 //! Who wants the raw octets takes them from the E2AP message: nothing here stands in between.
 
