@@ -18,7 +18,7 @@ pub struct Args {
     /// A configuration file in TOML; options given here override it.
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// Where to await E2 nodes: tcp://HOST:PORT, sctp://HOST:PORT, unix:PATH; several times for several.
+    /// Where to await E2 nodes: tcp://HOST:PORT, sctp://HOST:PORT, unix:PATH, shm:PATH; several times for several.
     /// [default: tcp://127.0.0.1:36421]
     #[arg(long, value_name = "URL")]
     e2: Vec<Address>,

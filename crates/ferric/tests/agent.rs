@@ -124,8 +124,12 @@ fn subscription_request() -> RicSubscriptionRequest<'static> {
 
 #[test]
 fn every_link_carries_an_agent() {
-    let addresses: [Address; 3] =
-        ["tcp://127.0.0.1:0".parse().unwrap(), Address::Unix(socket_path("agent")), Address::Memory(unique("agent"))];
+    let addresses: [Address; 4] = [
+        "tcp://127.0.0.1:0".parse().unwrap(),
+        Address::Unix(socket_path("agent")),
+        Address::Shm(socket_path("agent-shm")),
+        Address::Memory(unique("agent")),
+    ];
     for address in addresses {
         let ric = ric_at(&address);
         let (mut agents, logs) = agents(impatient(), &ric.e2, every(1));

@@ -18,6 +18,7 @@ const MAX_SCTP_HOSTS: usize = 8;
 /// | `tcp://127.0.0.1:36421`, `tcp://[::1]`, `tcp://ric.example:36421` | framed TCP; the port may be left out ([`DEFAULT_PORT`]) |
 /// | `sctp://[::]:36421`, `sctp://10.0.0.1,10.0.1.1:36421` | SCTP; several addresses make a multi-homed end |
 /// | `unix:/run/ferric/e2` | framed Unix stream socket |
+/// | `shm:/run/ferric/e2-shm` | shared memory, handed over at a Unix socket of that path |
 /// | `memory:name` | within this process |
 ///
 /// [`Display`](fmt::Display) writes the URL that [`FromStr`] reads; a Unix path that is not UTF-8 is the exception.
@@ -32,6 +33,8 @@ pub enum Address {
     },
     /// Framed Unix stream socket.
     Unix(PathBuf),
+    /// Shared memory, handed over at a Unix socket.
+    Shm(PathBuf),
     /// Kernel SCTP.
     Sctp {
         /// IP addresses, without brackets, or host names: one or more.
@@ -67,14 +70,15 @@ impl fmt::Display for AddressError {
         write!(f, "`{}` is not an address: ", self.text)?;
         match self.reason {
             Reason::Scheme => f.write_str(
-                "it begins with none of `tcp://host:port`, `sctp://host,host:port`, `unix:/path`, `memory:name`",
+                "it begins with none of `tcp://host:port`, `sctp://host,host:port`, `unix:/path`, `shm:/path`, \
+                 `memory:name`",
             ),
             Reason::Host => f.write_str("expected a host name or an IP address, such as `ric.example` or `127.0.0.1`"),
             Reason::Ipv6Brackets => f.write_str("an IPv6 address stands in brackets, such as `[::1]:36421`"),
             Reason::Port => f.write_str("expected a port from 0 to 65535 after the last `:`"),
             Reason::HostCount => write!(f, "at most {MAX_SCTP_HOSTS} addresses make up an SCTP end"),
             Reason::OneHost => f.write_str("TCP takes one host; only `sctp://` takes several"),
-            Reason::Path => f.write_str("expected a path of 1 to 107 octets after `unix:`"),
+            Reason::Path => f.write_str("expected a path of 1 to 107 octets after `unix:` or `shm:`"),
             Reason::Name => f.write_str("expected a name of 1 to 255 octets after `memory:`"),
         }
     }
@@ -115,14 +119,20 @@ fn parse(text: &str) -> Result<Address, Reason> {
         }
         Err(Reason::Host)
     } else if let Some(path) = text.strip_prefix("unix:") {
-        // sun_path has 108 octets and ends with a zero.
-        let fits = (1..108).contains(&path.len()) && !path.contains('\0');
-        fits.then(|| Address::Unix(PathBuf::from(path))).ok_or(Reason::Path)
+        socket_path(path).map(Address::Unix)
+    } else if let Some(path) = text.strip_prefix("shm:") {
+        socket_path(path).map(Address::Shm)
     } else if let Some(name) = text.strip_prefix("memory:") {
         (1..256).contains(&name.len()).then(|| Address::Memory(name.to_owned())).ok_or(Reason::Name)
     } else {
         Err(Reason::Scheme)
     }
+}
+
+fn socket_path(path: &str) -> Result<PathBuf, Reason> {
+    // sun_path has 108 octets and ends with a zero.
+    let fits = (1..108).contains(&path.len()) && !path.contains('\0');
+    fits.then(|| PathBuf::from(path)).ok_or(Reason::Path)
 }
 
 fn parse_host_port(text: &str) -> Result<(String, Option<u16>), Reason> {
@@ -178,6 +188,7 @@ impl fmt::Display for Address {
                 write!(f, ":{port}")
             }
             Address::Unix(path) => write!(f, "unix:{}", path.display()),
+            Address::Shm(path) => write!(f, "shm:{}", path.display()),
             Address::Memory(name) => write!(f, "memory:{name}"),
         }
     }
@@ -203,6 +214,7 @@ mod tests {
             "sctp://[::1],10.0.0.2:1",
             "unix:/run/x",
             "unix:relative",
+            "shm:/run/y",
             "memory:a b",
         ] {
             let address: Address = url.parse().unwrap();
@@ -238,6 +250,7 @@ mod tests {
             ("sctp://a,,b", "host name"),
             ("sctp://a,b,c,d,e,f,g,h,i", "at most 8"),
             ("unix:", "path"),
+            ("shm:", "path"),
             ("memory:", "name"),
         ] {
             let message = text.parse::<Address>().expect_err(text).to_string();

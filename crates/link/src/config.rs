@@ -45,6 +45,13 @@ pub struct Config {
     /// SCTP payload protocol identifier of sent PDUs. Any is accepted from the peer; on an accepted association the peer's
     /// own takes this one's place as soon as it has sent one of E2's three. Default: [`Ppid::E2_CP`].
     pub sctp_ppid: Ppid,
+    /// Octets of a shared-memory link's ring, each way: a power of two from 4 KiB to 64 MiB, or the next. The listener's counts
+    /// for both ends. Memory is taken as it is first written to. Default: 256 KiB.
+    pub shm_ring_octets: usize,
+    /// How long a shared-memory link that has been reading looks for more before it sleeps like every other link. It spares
+    /// system calls on both ends and costs processor time; all else in the same event loop waits meanwhile. For loops that
+    /// have a processor and one link to themselves. Default: 0.
+    pub shm_spin: Duration,
     /// Who looks on at what crosses the link. Default: nobody.
     pub tap: Option<Tap>,
 }
@@ -61,6 +68,8 @@ impl Default for Config {
             tcp_keepalive: Some(Duration::from_secs(15)),
             sctp_streams: 8,
             sctp_ppid: Ppid::E2_CP,
+            shm_ring_octets: 256 * 1024,
+            shm_spin: Duration::ZERO,
             tap: None,
         }
     }

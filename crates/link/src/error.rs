@@ -27,6 +27,8 @@ pub enum Error {
         /// The limit.
         limit_octets: usize,
     },
+    /// The peer's indices in the memory that we share with it contradict each other.
+    SharedMemoryCorrupt,
     /// PDUs that must not be dropped fill the outbox: the peer does not read. Disconnect it.
     OutboxFull {
         /// The outbox's bound.
@@ -88,6 +90,7 @@ impl Error {
             | Error::Lost(_)
             | Error::EmptyPdu
             | Error::PduTooLong { .. }
+            | Error::SharedMemoryCorrupt
             | Error::OutboxFull { .. } => Family::Peer,
             Error::SendEmpty | Error::SendTooLong { .. } => Family::Misuse,
             Error::Connect { .. }
@@ -130,6 +133,7 @@ impl fmt::Display for Error {
             Error::PduTooLong { announced_octets, limit_octets } => {
                 write!(f, "the peer announced a PDU of {announced_octets} octets; the limit is {limit_octets}")
             }
+            Error::SharedMemoryCorrupt => f.write_str("the peer wrote nonsense into the shared memory"),
             Error::OutboxFull { limit_octets } => {
                 write!(f, "the peer does not read: {limit_octets} octets that must not be dropped are waiting")
             }

@@ -1,4 +1,4 @@
-//! Message links under one contract: framed TCP, Unix socket, kernel SCTP and memory.
+//! Message links under one contract: framed TCP, Unix socket, shared memory, kernel SCTP and memory.
 //!
 //! A [`Link`] carries opaque PDUs between two peers, whole and in order, and never blocks. It owns no thread, no timer and
 //! no event loop: the caller waits for readiness (with [`Poll`] or anything else that understands file descriptors) and
@@ -21,7 +21,7 @@
 //!
 //! # On the wire
 //!
-//! TCP and Unix stream sockets carry a 4-octet big-endian length before each PDU. SCTP and memory keep message boundaries
+//! TCP and Unix stream sockets and rings in shared memory carry a 4-octet big-endian length before each PDU. SCTP and memory keep message boundaries
 //! themselves. The stream of a PDU ([`StreamId`]) is carried by SCTP and memory only; on the other links every PDU arrives
 //! on stream 0.
 //!
@@ -55,6 +55,7 @@ mod poll;
 mod resolve;
 mod scratch;
 mod sctp;
+mod shm;
 mod stream;
 mod tap;
 

@@ -9,6 +9,7 @@ use crate::memory::MemoryLink;
 use crate::outbox::Outbox;
 use crate::resolve::resolve;
 use crate::sctp::{self, SctpLink};
+use crate::shm::ShmLink;
 use crate::stream::StreamLink;
 use crate::tap::{Direction, Watch};
 use crate::{Address, Config, Error, Scratch};
@@ -98,6 +99,7 @@ pub struct Link {
 pub(crate) enum Transport {
     Stream(StreamLink),
     Sctp(SctpLink),
+    Shm(ShmLink),
     Memory(MemoryLink),
 }
 
@@ -137,7 +139,7 @@ impl Link {
         self.state
     }
 
-    /// The address that was connected to, or that the connection came from. Unix and memory peers have none: an accepted
+    /// The address that was connected to, or that the connection came from. Unix, shared-memory and memory peers have none: an accepted
     /// link then has the listener's.
     pub fn peer(&self) -> &Address {
         &self.peer
@@ -154,6 +156,7 @@ impl Link {
             (State::Closed, _) => return Err(Error::Closed),
             (State::Connecting, Transport::Stream(link)) => link.finish_connect(),
             (State::Connecting, Transport::Sctp(link)) => link.finish_connect(),
+            (State::Connecting, Transport::Shm(link)) => link.finish_connect(),
             (State::Connecting, Transport::Memory(_)) => unreachable!("memory connects at once"),
         };
         match finished {
@@ -195,6 +198,7 @@ impl Link {
         };
         let result = match &mut self.transport {
             Transport::Stream(link) => link.receive(scratch, budget_octets, sink),
+            Transport::Shm(link) => link.receive(scratch, budget_octets, sink),
             Transport::Memory(link) => link.receive(scratch, budget_octets, sink),
             Transport::Sctp(link) => link.receive(scratch, budget_octets, sink, &mut |event| {
                 if self.path_events.len() == PATH_EVENTS {
@@ -230,6 +234,7 @@ impl Link {
         let sent = match &mut self.transport {
             Transport::Stream(link) => link.outbox.push(stream, parts, class),
             Transport::Sctp(link) => link.outbox.push(stream, parts, class),
+            Transport::Shm(link) => link.send(stream, parts, class),
             Transport::Memory(link) => link.send(stream, parts, class),
         }?;
         if let Some(tap) = &self.tap
@@ -253,6 +258,7 @@ impl Link {
         match &mut self.transport {
             Transport::Stream(link) => link.flush(),
             Transport::Sctp(link) => link.flush(),
+            Transport::Shm(link) => link.flush(),
             Transport::Memory(link) => link.flush(),
         }
     }
@@ -261,7 +267,10 @@ impl Link {
     pub fn wants_write(&self) -> bool {
         match self.state {
             State::Connecting => true,
-            State::Established => self.outbox().is_some_and(|outbox| !outbox.is_empty()),
+            State::Established => match &self.transport {
+                Transport::Shm(link) => link.wants_write(),
+                _ => self.outbox().is_some_and(|outbox| !outbox.is_empty()),
+            },
             State::Closed => false,
         }
     }
@@ -304,11 +313,12 @@ impl Link {
         }
     }
 
-    /// The outbox of a link that writes to a socket.
+    /// The outbox of a link whose peer does not read from it.
     fn outbox(&self) -> Option<&Outbox> {
         match &self.transport {
             Transport::Stream(link) => Some(&link.outbox),
             Transport::Sctp(link) => Some(&link.outbox),
+            Transport::Shm(link) => Some(&link.outbox),
             Transport::Memory(_) => None,
         }
     }
@@ -322,6 +332,7 @@ fn open(address: &Address, config: &Config) -> io::Result<(Transport, State)> {
         }
         Address::Unix(path) => (Transport::Stream(StreamLink::connect_unix(path, config)?), State::Established),
         Address::Sctp { hosts, port } => (Transport::Sctp(SctpLink::connect(hosts, *port, config)?), State::Connecting),
+        Address::Shm(path) => (Transport::Shm(ShmLink::connect(path, config)?), State::Connecting),
         Address::Memory(name) => (Transport::Memory(MemoryLink::connect(name, config)?), State::Established),
     })
 }
@@ -337,6 +348,7 @@ impl AsFd for Transport {
         match self {
             Transport::Stream(link) => link.as_fd(),
             Transport::Sctp(link) => link.as_fd(),
+            Transport::Shm(link) => link.as_fd(),
             Transport::Memory(link) => link.as_fd(),
         }
     }

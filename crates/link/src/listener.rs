@@ -11,6 +11,7 @@ use socket2::SockRef;
 use crate::link::Transport;
 use crate::memory::MemoryListener;
 use crate::resolve::resolve;
+use crate::shm::ShmLink;
 use crate::stream::{self, StreamLink};
 use crate::{Address, Config, Error, Link, sctp};
 
@@ -30,6 +31,7 @@ enum Kind {
     Tcp(OwnedFd),
     Unix(OwnedFd, PathBuf),
     Sctp(OwnedFd),
+    Shm(OwnedFd, PathBuf),
     Memory(MemoryListener),
 }
 
@@ -66,10 +68,14 @@ impl Listener {
                 let link = listener.accept();
                 return Ok(link.map(|link| Link::accepted(Transport::Memory(link), self.local.clone(), &self.config)));
             }
-            Kind::Tcp(socket) | Kind::Unix(socket, _) | Kind::Sctp(socket) => socket,
+            Kind::Tcp(socket) | Kind::Unix(socket, _) | Kind::Sctp(socket) | Kind::Shm(socket, _) => socket,
         };
         let Some(socket) = accept_socket(socket, &mut self.reserve)? else { return Ok(None) };
-        let failed = |source| Error::Io { operation: "accept", source };
+        let failed = |source: io::Error| match Errno::from_io_error(&source) {
+            // The memory to share takes a descriptor too.
+            Some(Errno::MFILE | Errno::NFILE | Errno::NOMEM | Errno::NOSPC) => Error::TurnedAway(source),
+            _ => Error::Io { operation: "accept", source },
+        };
         let (transport, peer) = match &self.kind {
             Kind::Tcp(_) => {
                 let peer = SockRef::from(&socket).peer_addr().ok().and_then(|peer| peer.as_socket());
@@ -81,12 +87,13 @@ impl Listener {
                 let peer = link.peer_address();
                 (Transport::Sctp(link), peer)
             }
+            Kind::Shm(..) => (Transport::Shm(ShmLink::accepted(socket, &self.config).map_err(failed)?), None),
             Kind::Unix(..) | Kind::Memory(_) => {
                 let link = StreamLink::accepted(socket, &self.config, false).map_err(failed)?;
                 (Transport::Stream(link), None)
             }
         };
-        // A peer without an address of its own (Unix), or gone already, goes by ours.
+        // A peer without an address of its own (Unix, shared memory), or gone already, goes by ours.
         let peer = peer.unwrap_or_else(|| self.local.clone());
         Ok(Some(Link::accepted(transport, peer, &self.config)))
     }
@@ -106,6 +113,7 @@ fn open(address: &Address, config: &Config) -> io::Result<(Kind, Address)> {
             (Kind::Tcp(socket), local)
         }
         Address::Unix(path) => (Kind::Unix(stream::listen_unix(path, config)?, path.clone()), address.clone()),
+        Address::Shm(path) => (Kind::Shm(stream::listen_unix(path, config)?, path.clone()), address.clone()),
         Address::Sctp { hosts, port } => {
             let (socket, port) = sctp::listen(hosts, *port, config)?;
             (Kind::Sctp(socket), Address::Sctp { hosts: hosts.clone(), port })
@@ -165,7 +173,7 @@ fn accept_socket(listener: &OwnedFd, reserve: &mut Option<OwnedFd>) -> Result<Op
 impl AsFd for Listener {
     fn as_fd(&self) -> BorrowedFd<'_> {
         match &self.kind {
-            Kind::Tcp(socket) | Kind::Unix(socket, _) | Kind::Sctp(socket) => socket.as_fd(),
+            Kind::Tcp(socket) | Kind::Unix(socket, _) | Kind::Sctp(socket) | Kind::Shm(socket, _) => socket.as_fd(),
             Kind::Memory(listener) => listener.as_fd(),
         }
     }
@@ -173,7 +181,7 @@ impl AsFd for Listener {
 
 impl Drop for Listener {
     fn drop(&mut self) {
-        if let Kind::Unix(_, path) = &self.kind {
+        if let Kind::Unix(_, path) | Kind::Shm(_, path) = &self.kind {
             // Gone already is as good.
             let _ = std::fs::remove_file(path);
         }

@@ -1,6 +1,6 @@
 //! Kernel SCTP: one-to-one sockets (RFC 6458), many messages per system call, several addresses an end.
 //!
-//! This is the one file of the crate with unsafe code: no safe binding knows SCTP's control messages.
+//! It has unsafe code, since no safe binding knows SCTP's control messages.
 #![allow(unsafe_code)]
 
 use std::io;

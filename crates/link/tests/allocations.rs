@@ -55,9 +55,15 @@ fn wait(source: &impl std::os::fd::AsFd) {
     poll.wait(&mut Events::new(), None).unwrap();
 }
 
-fn addresses() -> [Address; 3] {
+fn addresses() -> [Address; 4] {
     let name = format!("ferric-link-allocations-{}-{:?}", std::process::id(), std::thread::current().id());
-    ["tcp://127.0.0.1:0".parse().unwrap(), Address::Unix(std::env::temp_dir().join(&name)), Address::Memory(name)]
+    let path = std::env::temp_dir().join(&name);
+    [
+        "tcp://127.0.0.1:0".parse().unwrap(),
+        Address::Unix(path.clone()),
+        Address::Shm(path.with_extension("shm")),
+        Address::Memory(name),
+    ]
 }
 
 #[test]
@@ -99,6 +105,7 @@ fn a_relay_in_steady_state_allocates_nothing() {
         let (_in_listener, mut node, mut from_node) = connected(&address);
         let (_out_listener, mut to_app, mut app) = match &address {
             Address::Memory(name) => connected(&Address::Memory(format!("{name}-out"))),
+            Address::Shm(path) => connected(&Address::Shm(path.with_extension("out"))),
             Address::Unix(path) => connected(&Address::Unix(path.with_extension("out"))),
             address => connected(address),
         };

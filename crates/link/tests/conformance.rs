@@ -9,6 +9,7 @@ macro_rules! on_every_kind {
         mod tcp { $(#[test] fn $name() { super::suite::$name(super::Kind::Tcp); })* }
         mod tcp_ipv6 { $(#[test] fn $name() { super::suite::$name(super::Kind::TcpIpv6); })* }
         mod unix { $(#[test] fn $name() { super::suite::$name(super::Kind::Unix); })* }
+        mod shm { $(#[test] fn $name() { super::suite::$name(super::Kind::Shm); })* }
         mod memory { $(#[test] fn $name() { super::suite::$name(super::Kind::Memory); })* }
     };
 }

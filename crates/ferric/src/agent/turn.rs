@@ -40,8 +40,9 @@ impl AgentLoop {
                 return Ok(());
             }
             let assoc = AssocId(event.token);
-            // in this order: what a RIC says at once is heard by an agent that knows that it is connected
-            if event.writable {
+            // in this order: what a RIC says at once is heard by an agent that knows that it is connected; and a link of
+            // shared memory is connected by what it reads
+            if event.writable || self.is_connecting(assoc) {
                 self.writable(now, assoc);
             }
             if event.readable {
@@ -71,6 +72,10 @@ impl AgentLoop {
         }
     }
 
+    fn is_connecting(&self, assoc: AssocId) -> bool {
+        self.peers.get(assoc).is_some_and(|peer| peer.link.state() == link::State::Connecting)
+    }
+
     /// The link can be written; where it was connecting it may stand now.
     fn writable(&mut self, now: Time, assoc: AssocId) {
         let Some(id) = self.owner(assoc) else { return };
@@ -78,7 +83,7 @@ impl AgentLoop {
         if peer.link.state() == link::State::Connecting {
             match peer.link.finish_connect() {
                 Ok(link::State::Established) => member.machine.handle_open(now),
-                Ok(_) => return,
+                Ok(_) => {}
                 Err(error) => return self.lose(now, id, &error),
             }
             self.mark(id);

@@ -66,7 +66,7 @@ impl Conversation {
         let (peer_ip, peer_port) = match ends.peer {
             Address::Tcp { host, port } => (ip_of(host), Some(*port)),
             Address::Sctp { hosts, port } => (hosts.first().map_or(UNKNOWN_IP, |host| ip_of(host)), Some(*port)),
-            Address::Unix(_) | Address::Memory(_) => (IpAddr::V4(Ipv4Addr::LOCALHOST), None),
+            Address::Unix(_) | Address::Shm(_) | Address::Memory(_) => (IpAddr::V4(Ipv4Addr::LOCALHOST), None),
         };
         let local_ip = local.map(|local| local.ip()).filter(|ip| !ip.is_unspecified());
         let local_ip = local_ip.unwrap_or(IpAddr::V4(Ipv4Addr::LOCALHOST));

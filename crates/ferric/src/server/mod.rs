@@ -405,7 +405,9 @@ fn xapp_link(config: &ServerConfig) -> link::Config {
 fn reason(error: &link::Error) -> CloseReason {
     match error {
         link::Error::OutboxFull { .. } => CloseReason::Overflow,
-        link::Error::PduTooLong { .. } | link::Error::EmptyPdu => CloseReason::Misbehaved,
+        link::Error::PduTooLong { .. } | link::Error::EmptyPdu | link::Error::SharedMemoryCorrupt => {
+            CloseReason::Misbehaved
+        }
         _ => CloseReason::Transport,
     }
 }

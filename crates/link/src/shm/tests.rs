@@ -1,0 +1,219 @@
+//! Peers that lie, from the inside.
+
+use std::os::unix::net::UnixListener;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use super::*;
+use crate::{Address, Class, Events, Interest, Link, Listener, Poll, State};
+
+fn socket_path(name: &str) -> PathBuf {
+    static COUNT: AtomicU32 = AtomicU32::new(0);
+    let count = COUNT.fetch_add(1, Ordering::Relaxed);
+    std::env::temp_dir().join(format!("ferric-link-shm-{}-{name}-{count}", std::process::id()))
+}
+
+fn is_readable(source: &impl AsFd) -> bool {
+    let poll = Poll::new().unwrap();
+    poll.add(source, 0, Interest::READ).unwrap();
+    let mut events = Events::new();
+    poll.wait(&mut events, Some(Duration::ZERO)).unwrap();
+    events.get(0).is_some_and(|event| event.readable)
+}
+
+/// A link as the server has it, and a client that can do more than a client should.
+fn connected(config: &Config) -> (Link, ShmLink) {
+    let path = socket_path("liar");
+    let mut listener = Listener::bind(&Address::Shm(path.clone()), config).unwrap();
+    let mut client = ShmLink::connect(&path, &Config::default()).unwrap();
+    assert!(!client.finish_connect().unwrap());
+    let mut server = listener.accept().unwrap().unwrap();
+    assert!(client.finish_connect().unwrap());
+    let quiet = server.receive(&mut Scratch::new(), 1000, &mut |_, _| ()).unwrap();
+    assert_eq!(quiet, Received::default());
+    assert!(!is_readable(&server), "what the client filled its socket with is gone");
+    (server, client)
+}
+
+/// Writes octets into the ring as if they were PDUs.
+fn smuggle(client: &mut ShmLink, octets: &[u8]) {
+    let rings = client.rings.as_mut().unwrap();
+    rings.put(octets);
+    if rings.publish() {
+        client.bell.ring().unwrap();
+    }
+}
+
+fn end_of(server: &mut Link, pdus: &mut Vec<Vec<u8>>) -> Error {
+    let mut scratch = Scratch::new();
+    loop {
+        assert!(is_readable(server), "the end is told");
+        match server.receive(&mut scratch, 1 << 20, &mut |_, pdu: &[u8]| pdus.push(pdu.to_vec())) {
+            Ok(_) => {}
+            Err(error) => {
+                assert_eq!(server.state(), State::Closed);
+                return error;
+            }
+        }
+    }
+}
+
+#[test]
+fn lengths_that_no_pdu_has_end_the_link_at_once() {
+    let config = Config { max_pdu_octets: 1000, ..Config::default() };
+    for header in [0_u32, 1001, 0x7fff_ffff, u32::MAX] {
+        let (mut server, mut client) = connected(&config);
+        smuggle(&mut client, &[0, 0, 0, 2, 7, 7]);
+        smuggle(&mut client, &header.to_be_bytes());
+        let mut pdus = Vec::new();
+        match end_of(&mut server, &mut pdus) {
+            Error::EmptyPdu => assert_eq!(header, 0),
+            Error::PduTooLong { announced_octets, limit_octets: 1000 } => assert_eq!(announced_octets, header.into()),
+            other => panic!("{other:?}"),
+        }
+        assert_eq!(pdus, [[7, 7]]);
+    }
+}
+
+#[test]
+fn indices_that_cannot_be_end_the_link() {
+    let ring = Config::default().shm_ring_octets as u64;
+    for lie in [ring + 1, 1 << 40, u64::MAX] {
+        let (mut server, mut client) = connected(&Config::default());
+        client.rings.as_ref().unwrap().lie_about_tail(lie);
+        client.bell.ring().unwrap();
+        let error = end_of(&mut server, &mut Vec::new());
+        assert!(matches!(error, Error::SharedMemoryCorrupt), "{error:?}");
+        assert_eq!(error.family(), crate::Family::Peer);
+
+        if lie.wrapping_neg() <= ring {
+            // One that could be: the writer thinks that a little is unread, and no harm is done.
+            continue;
+        }
+        let (mut server, client) = connected(&Config::default());
+        client.rings.as_ref().unwrap().lie_about_head(lie);
+        // It is looked at when the ring seems full.
+        for _ in 0..ring / 1000 + 1 {
+            server.send(StreamId(0), &[&[1; 1000]], Class::Keep).unwrap();
+        }
+        let error = server.flush().unwrap_err();
+        assert!(matches!(error, Error::SharedMemoryCorrupt), "{error:?}");
+    }
+}
+
+#[test]
+fn octets_that_were_never_written_are_octets() {
+    // The writer claims a whole ring of octets: they are zeros, the length of no PDU.
+    let (mut server, mut client) = connected(&Config::default());
+    client.rings.as_ref().unwrap().lie_about_tail(Config::default().shm_ring_octets as u64);
+    client.bell.ring().unwrap();
+    assert!(matches!(end_of(&mut server, &mut Vec::new()), Error::EmptyPdu));
+}
+
+#[test]
+fn ringing_for_nothing_keeps_nobody_awake() {
+    let (mut server, mut client) = connected(&Config::default());
+    let mut scratch = Scratch::new();
+    for _ in 0..3 {
+        for _ in 0..50 {
+            client.bell.ring().unwrap();
+        }
+        client.bell.fill().unwrap();
+        let mut rounds = 0;
+        while is_readable(&server) {
+            assert_eq!(server.receive(&mut scratch, 1000, &mut |_, _| ()).unwrap(), Received::default());
+            rounds += 1;
+            assert!(rounds < 10);
+        }
+    }
+    // What is meant is heard still.
+    client.send(StreamId(0), &[b"meant"], Class::Keep).unwrap();
+    client.flush().unwrap();
+    assert!(is_readable(&server));
+    let mut pdus = Vec::new();
+    server.receive(&mut scratch, 1000, &mut |_, pdu: &[u8]| pdus.push(pdu.to_vec())).unwrap();
+    assert_eq!(pdus, [b"meant"]);
+}
+
+#[test]
+fn a_peer_that_goes_in_the_middle_of_a_pdu_is_told_from_one_that_closes() {
+    let (mut server, mut client) = connected(&Config::default());
+    smuggle(&mut client, &[0, 0, 0, 1, 9, 0, 0, 0, 100, 1, 2, 3]);
+    drop(client);
+    let mut pdus = Vec::new();
+    let error = end_of(&mut server, &mut pdus);
+    assert!(matches!(error, Error::ClosedMidPdu { received_octets: 7 }), "{error:?}");
+    assert_eq!(pdus, [[9]]);
+}
+
+#[test]
+fn a_full_ring_waits_for_the_reader_and_wakes_the_writer() {
+    let config = Config { shm_ring_octets: MIN_RING_OCTETS, ..Config::default() };
+    let (mut server, mut client) = connected(&config);
+    for _ in 0..30 {
+        client.send(StreamId(0), &[&[5; 1000]], Class::Keep).unwrap();
+    }
+    let poll = Poll::new().unwrap();
+    poll.add(&client, 0, Interest { read: false, write: true }).unwrap();
+    let mut events = Events::new();
+    let (mut scratch, mut pdus, mut rounds) = (Scratch::new(), 0, 0);
+    while client.flush().unwrap().waiting {
+        poll.wait(&mut events, Some(Duration::ZERO)).unwrap();
+        assert!(events.get(0).is_none(), "a full ring is not writable");
+        while is_readable(&server) {
+            pdus += server.receive(&mut scratch, 1 << 20, &mut |_, _| ()).unwrap().pdus;
+        }
+        poll.wait(&mut events, Some(Duration::ZERO)).unwrap();
+        assert!(events.get(0).is_some(), "an empty one is");
+        rounds += 1;
+    }
+    assert!(rounds >= 7, "{rounds}");
+    pdus += server.receive(&mut scratch, 1 << 20, &mut |_, _| ()).unwrap().pdus;
+    assert_eq!(pdus, 30);
+}
+
+#[test]
+fn who_is_no_shared_memory_listener_is_told() {
+    let says = |greet: &dyn Fn(&OwnedFd)| {
+        let path = socket_path("stranger");
+        let listener = UnixListener::bind(&path).unwrap();
+        let mut link = Link::connect(&Address::Shm(path.clone()), &Config::default()).unwrap();
+        assert_eq!(link.state(), State::Connecting);
+        let socket = listener.accept().unwrap().0.into();
+        greet(&socket);
+        drop(socket);
+        std::fs::remove_file(path).unwrap();
+        match link.finish_connect() {
+            Err(Error::Connect { source, .. }) => {
+                assert_eq!(link.state(), State::Closed);
+                source.to_string()
+            }
+            other => panic!("{other:?}"),
+        }
+    };
+    let plain = |octets: Vec<u8>| {
+        move |socket: &OwnedFd| {
+            rustix::io::write(socket, &octets).unwrap();
+        }
+    };
+    let hello = |size: u64| [&HELLO[..], &size.to_le_bytes()].concat();
+    assert!(says(&|_| ()).contains("connection refused"), "{}", says(&|_| ()));
+    let message = says(&plain(b"220 mail.example ESMTP\r\n".to_vec()));
+    assert!(message.contains("no shared-memory listener"), "{message}");
+    assert!(says(&plain(HELLO.to_vec())).contains("no shared-memory listener"));
+    for size in [0, 4095, 12288, 1 << 40, u64::MAX] {
+        assert!(says(&plain(hello(size))).contains("no agreed size"), "{size}");
+    }
+    // No descriptor came with it, as when this process has none left.
+    assert!(says(&plain(hello(4096))).contains("open files"), "{}", says(&plain(hello(4096))));
+    let unsealed = says(&|socket: &OwnedFd| {
+        let memfd = rustix::fs::memfd_create("x", rustix::fs::MemfdFlags::CLOEXEC).unwrap();
+        rustix::fs::ftruncate(&memfd, 1 << 20).unwrap();
+        let descriptors = [memfd.as_fd()];
+        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+        let mut control = SendAncillaryBuffer::new(&mut space);
+        control.push(SendAncillaryMessage::ScmRights(&descriptors));
+        rustix::net::sendmsg(socket, &[IoSlice::new(&hello(4096))], &mut control, SendFlags::empty()).unwrap();
+    });
+    assert!(unsealed.contains("not sealed"), "{unsealed}");
+}

@@ -1,0 +1,182 @@
+//! Shared memory between processes, and between threads that race.
+
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use ferric_link::{Address, Class, Config, Error, Events, Interest, Link, Listener, Poll, Scratch, State, StreamId};
+
+const PATIENCE: Duration = Duration::from_secs(10);
+/// Tells the child what to do: `write` or `idle`, and where.
+const CHILD: &str = "FERRIC_LINK_SHM_CHILD";
+
+fn socket_path(name: &str) -> PathBuf {
+    std::env::temp_dir().join(format!("ferric-link-shm-{}-{name}", std::process::id()))
+}
+
+fn wait(link: &impl std::os::fd::AsFd, interest: Interest) {
+    let poll = Poll::new().unwrap();
+    poll.add(link, 0, interest).unwrap();
+    let mut events = Events::new();
+    poll.wait(&mut events, Some(PATIENCE)).unwrap();
+    assert!(events.get(0).is_some(), "nothing happens any more");
+}
+
+fn interest(link: &Link) -> Interest {
+    if link.wants_write() { Interest::READ_WRITE } else { Interest::READ }
+}
+
+fn established(address: &Address, config: &Config) -> Link {
+    let mut link = Link::connect(address, config).unwrap();
+    while link.finish_connect().unwrap() == State::Connecting {
+        wait(&link, Interest::READ_WRITE);
+    }
+    link
+}
+
+/// Not a test but the other process, when it is told so.
+#[test]
+fn child() {
+    let Ok(order) = std::env::var(CHILD) else { return };
+    let (what, path) = order.split_once(' ').unwrap();
+    let mut link = established(&Address::Shm(path.into()), &Config::default());
+    match what {
+        "write" => {
+            for number in 0_u32.. {
+                let length = 4 + number as usize * 37 % 9000;
+                let mut pdu = vec![number.to_le_bytes()[0]; length];
+                pdu[..4].copy_from_slice(&number.to_be_bytes());
+                while link.send(StreamId(0), &[&pdu], Class::Keep).is_err() {
+                    wait(&link, Interest::READ_WRITE);
+                    link.flush().unwrap();
+                }
+                link.flush().unwrap();
+            }
+        }
+        _ => std::thread::sleep(Duration::from_secs(60)),
+    }
+}
+
+fn spawn(what: &str, path: &std::path::Path) -> Child {
+    Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "child"])
+        .env(CHILD, format!("{what} {}", path.display()))
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap()
+}
+
+#[test]
+fn a_writer_that_is_killed_leaves_whole_pdus_and_is_noticed() {
+    for pdus_before in [0, 1, 100, 5000] {
+        let path = socket_path(&format!("killed-{pdus_before}"));
+        let mut listener = Listener::bind(&Address::Shm(path.clone()), &Config::default()).unwrap();
+        let mut child = spawn("write", &path);
+        wait(&listener, Interest::READ);
+        let mut server = listener.accept().unwrap().unwrap();
+        let mut scratch = Scratch::new();
+        let (mut next, mut is_killed) = (0_u32, false);
+        let error = loop {
+            if next >= pdus_before && !is_killed {
+                child.kill().unwrap();
+                is_killed = true;
+            }
+            wait(&server, Interest::READ);
+            let received = server.receive(&mut scratch, 100_000, &mut |_, pdu: &[u8]| {
+                assert_eq!(u32::from_be_bytes(*pdu.first_chunk().unwrap()), next);
+                assert_eq!(pdu.len(), 4 + next as usize * 37 % 9000);
+                assert!(pdu[4..].iter().all(|octet| *octet == next.to_le_bytes()[0]), "torn");
+                next += 1;
+            });
+            match received {
+                Ok(_) => {}
+                Err(error) => break error,
+            }
+        };
+        assert!(is_killed);
+        child.wait().unwrap();
+        assert!(matches!(error, Error::Closed | Error::ClosedMidPdu { .. }), "{error:?}");
+        assert!(next >= pdus_before);
+    }
+}
+
+#[test]
+fn a_reader_that_is_killed_is_noticed_by_who_waits_for_room() {
+    let path = socket_path("reader");
+    let mut listener = Listener::bind(&Address::Shm(path.clone()), &Config::default()).unwrap();
+    let mut child = spawn("idle", &path);
+    wait(&listener, Interest::READ);
+    let mut server = listener.accept().unwrap().unwrap();
+    while server.send(StreamId(0), &[&[1; 5000]], Class::Keep).is_ok() {
+        server.flush().unwrap();
+    }
+    assert!(server.wants_write());
+    // Once the child has read away what it filled its socket with, nothing happens.
+    let mut scratch = Scratch::new();
+    server.receive(&mut scratch, 1000, &mut |_, _| panic!("the child says nothing")).unwrap();
+    child.kill().unwrap();
+    child.wait().unwrap();
+    wait(&server, Interest::READ_WRITE);
+    let error = server.flush().unwrap_err();
+    assert!(matches!(error, Error::Lost(_)), "{error:?}");
+    let error = server.receive(&mut scratch, 1000, &mut |_, _| ()).unwrap_err();
+    assert!(matches!(error, Error::Closed | Error::Lost(_)), "{error:?}");
+}
+
+/// Both ends write and read as fast as they can, on two threads, through rings that are always full or empty, with budgets
+/// that end rounds early: a wake-up that is lost anywhere ends it.
+#[test]
+fn no_wake_up_is_lost() {
+    const PDUS: u32 = 40_000;
+    for (name, ring, spin) in [("small", 4096, 0), ("large", 65_536, 0), ("spinning", 16_384, 20)] {
+        let config = Config {
+            shm_ring_octets: ring,
+            shm_spin: Duration::from_micros(spin),
+            outbox_octets: 40_000,
+            ..Config::default()
+        };
+        let address = Address::Shm(socket_path(name));
+        let mut listener = Listener::bind(&address, &config).unwrap();
+        let theirs = config.clone();
+        let peer = std::thread::spawn(move || exchange(established(&address, &theirs), 777));
+        wait(&listener, Interest::READ);
+        exchange(listener.accept().unwrap().unwrap(), 1 << 17);
+        peer.join().unwrap();
+    }
+
+    fn exchange(mut link: Link, budget_octets: usize) {
+        let mut scratch = Scratch::new();
+        let (mut sent, mut got) = (0, 0);
+        let begun = Instant::now();
+        while got < PDUS || sent < PDUS || link.wants_write() {
+            assert!(begun.elapsed() < PATIENCE, "{sent} sent, {got} received");
+            let burst = sent % 23;
+            for _ in 0..burst + 1 {
+                let length = 4 + sent as usize * 13 % 700;
+                let head = sent.to_be_bytes();
+                if sent == PDUS || link.send(StreamId(0), &[&head, &[7; 700][..length - 4]], Class::Keep).is_err() {
+                    break;
+                }
+                sent += 1;
+            }
+            link.flush().unwrap();
+            if sent == PDUS || link.wants_write() {
+                wait(&link, interest(&link));
+            }
+            let received = link.receive(&mut scratch, budget_octets, &mut |_, pdu: &[u8]| {
+                assert_eq!(u32::from_be_bytes(*pdu.first_chunk().unwrap()), got);
+                assert_eq!(pdu.len(), 4 + got as usize * 13 % 700);
+                got += 1;
+            });
+            match received {
+                Ok(_) => {}
+                // Done both ways, and the other end was the first to see it.
+                Err(Error::Closed) if (sent, got) == (PDUS, PDUS) => break,
+                Err(error) => panic!("{error}: {sent} sent, {got} received"),
+            }
+        }
+        // The other end may still be reading.
+        link.close();
+    }
+}
