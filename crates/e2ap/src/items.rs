@@ -148,6 +148,30 @@ impl<T: Item + Encode> Encode for Items<'_, T> {
     }
 }
 
+per::if_flat! {
+    impl<'a, T: per::flat::Type> per::flat::Type for Items<'a, T> {
+        const WIDTH: u8 = 4;
+        const KIND: per::flat::Kind = <List<'a, T> as per::flat::Type>::KIND;
+        fn declare(schema: &mut per::flat::Schema) -> per::flat::schema::Type {
+            <List<'a, T> as per::flat::Type>::declare(schema)
+        }
+    }
+
+    impl<'a, S: Store<'a>, T: Item + per::flat::Decode<'a, S>> per::flat::Decode<'a, S> for Items<'a, T> {
+        fn read(reader: &mut per::flat::Reader<'a, S>, place: usize) -> Result<Self, Error> {
+            let size = size::<T>(reader.revision());
+            per::flat::DecodeSized::read_sized(reader, place, size).map(|list: List<'a, T>| Items::from(list))
+        }
+    }
+
+    impl<T: Item + per::flat::Encode> per::flat::Encode for Items<'_, T> {
+        fn write(&self, writer: &mut per::flat::Writer<'_>, place: usize) -> Result<(), Error> {
+            let size = size::<T>(writer.revision());
+            per::flat::EncodeSized::write_sized(&self.list, writer, place, size)
+        }
+    }
+}
+
 impl<T: IntoOwned + Clone> IntoOwned for Items<'_, T> {
     type Owned = Items<'static, T::Owned>;
     fn into_owned(self) -> Self::Owned {

@@ -25,6 +25,8 @@
 
 mod container;
 mod error;
+#[cfg(feature = "flat")]
+pub mod flat;
 mod ies;
 mod items;
 pub mod message;

@@ -100,7 +100,9 @@ macro_rules! messages {
             $( $(#[$field_doc])* pub $field: messages!(@type $must $ty), )*
         }
 
-        messages!(@message $name $(<$lt>)?, $kind, $procedure, { $( $must $field: $ty = $id $criticality [$p0 $p1 $p2 $p3], )* });
+        messages!(@message $name $(<$lt>)?, $kind, $procedure, {
+            $( $must $field: $ty = $id $criticality [$p0 $p1 $p2 $p3], )*
+        });
 
         impl $(<$lt>)? per::IntoOwned for $name $(<$lt>)? {
             type Owned = messages!(@owned $name $(<$lt>)?);
@@ -121,8 +123,14 @@ macro_rules! messages {
         }
     )*};
 
-    (@message $name:ident, $($rest:tt)*) => { messages!(@impl ['ie] $name, $($rest)*); };
-    (@message $name:ident <$lt:lifetime>, $($rest:tt)*) => { messages!(@impl [$lt] $name<$lt>, $($rest)*); };
+    (@message $name:ident, $kind:ident, $procedure:ident, $rows:tt) => {
+        messages!(@impl ['ie] $name, $kind, $procedure, $rows);
+        messages!(@flat ['ie] $name, $rows);
+    };
+    (@message $name:ident <$lt:lifetime>, $kind:ident, $procedure:ident, $rows:tt) => {
+        messages!(@impl [$lt] $name<$lt>, $kind, $procedure, $rows);
+        messages!(@flat [$lt] $name<$lt>, $rows);
+    };
 
     (@impl [$lt:lifetime] $name:ty, $kind:ident, $procedure:ident, {
         $( $must:ident $field:ident: $ty:ty = $id:literal $criticality:ident [$p0:tt $p1:tt $p2:tt $p3:tt], )*
@@ -176,6 +184,41 @@ macro_rules! messages {
             }
         }
     };
+
+    (@flat [$lt:lifetime] $name:ty, {
+        $( $must:ident $field:ident: $ty:ty = $id:literal $criticality:ident [$p0:tt $p1:tt $p2:tt $p3:tt], )*
+    }) => {
+        #[cfg(feature = "flat")]
+        impl<$lt> $crate::flat::FlatMessage<$lt> for $name {
+            const MEMBERS: &'static [per::flat::Member] = &[
+                $( (stringify!($field), messages!(@is $must), <$ty as per::flat::Type>::declare), )*
+            ];
+
+            fn read_ies(ies: &mut $crate::flat::Ies<$lt>) -> Result<Self, $crate::Error> {
+                use $crate::message::Message;
+                messages!(@rows $($field)*);
+                $( let $field: Option<$ty> = ies.value(Row::$field as usize, Self::TABLE)?; )*
+                Ok(Self { $( $field: messages!(@unwrap $must $field, ies.missing(&Self::TABLE[Row::$field as usize])), )* })
+            }
+
+            fn write_ies(&self, writer: &mut per::flat::Writer<'_>, place: usize) -> Result<(), per::Error> {
+                use $crate::message::Message;
+                messages!(@rows $($field)*);
+                $( $crate::flat::check(writer, &Self::TABLE[Row::$field as usize], messages!(@option $must self.$field).is_some())?; )*
+                let table = writer.table(place, [
+                    $( if messages!(@option $must self.$field).is_some() { <$ty as per::flat::Type>::WIDTH } else { 0 }, )*
+                ]);
+                $( if let Some(value) = messages!(@option $must self.$field) {
+                    per::flat::Encode::write(value, writer, table.place(Row::$field as usize))
+                        .map_err(|error| error.within(stringify!($field)))?;
+                } )*
+                Ok(())
+            }
+        }
+    };
+
+    (@is must) => { true };
+    (@is may) => { false };
 
     (@rows $($field:ident)*) => {
         #[allow(non_camel_case_types)]

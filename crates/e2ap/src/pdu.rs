@@ -53,7 +53,7 @@ pub struct UnknownIe<'a> {
     pub id: ProtocolIeId,
     /// What its sender wants done about it: ignore or notify.
     pub criticality: Criticality,
-    /// Its encoded value.
+    /// Its encoded value; empty in FlatBuffers, where a value is in one piece with the message.
     pub value: &'a [u8],
 }
 
@@ -98,7 +98,7 @@ impl Decoded<'_> {
 }
 
 /// The first version that has a procedure, and the procedure's criticality (E2AP v03.01 9.3.2).
-const fn procedure(code: ProcedureCode) -> Option<(Version, Criticality)> {
+pub(crate) const fn procedure(code: ProcedureCode) -> Option<(Version, Criticality)> {
     use Criticality::{Ignore, Reject};
     use Version::{V1_00, V1_01, V2_03, V3_01};
     Some(match code {
@@ -199,13 +199,32 @@ macro_rules! pdus {
             }
         } )*
 
+        /// Where each message lies in the FlatBuffers table of all.
+        #[cfg(feature = "flat")]
+        pub(crate) const SLOTS: &[crate::flat::Slot] = &[ $( crate::flat::Slot::of::<$name>(stringify!($name)), )* ];
+
+        #[cfg(feature = "flat")]
+        impl<'a> Pdu<'a> {
+            pub(crate) fn read_flat(mut ies: crate::flat::Ies<'a>) -> Result<Decoded<'a>, Error> {
+                $( if ies.is::<$name>() {
+                    let message = <$name as crate::flat::FlatMessage<'a>>::read_ies(&mut ies)?;
+                    return Ok(Decoded { pdu: Pdu::$name(message), unknown: ies.unknown, marks: Marks::NONE });
+                } )*
+                unreachable!("SLOTS and these are of the same list")
+            }
+
+            pub(crate) fn write_flat(&self, version: Version, out: &mut Vec<u8>) -> Result<(), per::Error> {
+                match self { $( Pdu::$name(message) => crate::flat::encode(message, version, out), )* }
+            }
+        }
+
         /// Every message's name and wire table, for who wants to look something up.
         pub const TABLES: &[(&str, &[crate::message::IeRow])] = &[ $( (stringify!($name), <$name as Message<'_>>::TABLE), )* ];
     };
 }
 
 pdus! {
-    // the hottest first: they are looked for in this order
+    // The hottest first: they are looked for in this order. It is also that of the FlatBuffers slots: only append.
     RicIndication<'a>,
     RicControlRequest<'a>,
     RicControlAcknowledge<'a>,

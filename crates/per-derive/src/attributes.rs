@@ -83,7 +83,17 @@ impl Attributes {
         }
     }
 
-    fn size_tokens(&self) -> syn::Result<Option<TokenStream>> {
+    /// The bounds of `range`, the upper one as an `Option`.
+    pub fn integer_bounds(&self) -> syn::Result<Option<(TokenStream, TokenStream)>> {
+        let Some(range) = &self.range else {
+            return Ok(None);
+        };
+        let (lo, hi) = Self::bounds(range)?;
+        let hi = hi.map_or(quote!(None), |hi| quote!(Some(#hi)));
+        Ok(Some((lo, hi)))
+    }
+
+    pub fn size_tokens(&self) -> syn::Result<Option<TokenStream>> {
         let Some(size) = &self.size else {
             return Ok(None);
         };

@@ -5,6 +5,7 @@
 mod attributes;
 mod choice;
 mod enumerated;
+mod flat;
 mod newtype;
 mod sequence;
 
@@ -42,7 +43,30 @@ pub fn derive_per(input: proc_macro::TokenStream) -> proc_macro::TokenStream {
     expand(&input).unwrap_or_else(syn::Error::into_compile_error).into()
 }
 
+/// Derives the FlatBuffers codec alone, for a type whose PER codec is written by hand; nothing without the feature
+/// `flat` of crate `per`. It takes what [`Per`](macro@Per) takes, and a struct without fields, which is `true`.
+#[proc_macro_derive(Flat, attributes(per))]
+pub fn derive_flat(input: proc_macro::TokenStream) -> proc_macro::TokenStream {
+    let input = syn::parse_macro_input!(input as DeriveInput);
+    expand_flat(&input).unwrap_or_else(syn::Error::into_compile_error).into()
+}
+
+fn expand_flat(input: &DeriveInput) -> syn::Result<TokenStream> {
+    if cfg!(feature = "flat") { flat::expand(input, &attributes::of(&input.attrs)?) } else { Ok(TokenStream::new()) }
+}
+
 fn expand(input: &DeriveInput) -> syn::Result<TokenStream> {
+    let per = expand_per(input)?;
+    let flat = expand_flat(input)?;
+    Ok(quote!(#per #flat))
+}
+
+/// Whether an enum is a CHOICE.
+fn is_choice(attributes: &attributes::Attributes, data: &syn::DataEnum) -> bool {
+    attributes.choice || data.variants.iter().any(|v| !v.fields.is_empty())
+}
+
+fn expand_per(input: &DeriveInput) -> syn::Result<TokenStream> {
     let attributes = attributes::of(&input.attrs)?;
     match &input.data {
         Data::Struct(data) => match &data.fields {
@@ -51,7 +75,7 @@ fn expand(input: &DeriveInput) -> syn::Result<TokenStream> {
             _ => Err(syn::Error::new_spanned(&input.ident, "a sequence has named fields, a newtype one unnamed field")),
         },
         Data::Enum(data) => {
-            if attributes.choice || data.variants.iter().any(|v| !v.fields.is_empty()) {
+            if is_choice(&attributes, data) {
                 choice::expand(input, &attributes, data)
             } else {
                 enumerated::expand(input, &attributes, data)
@@ -68,6 +92,8 @@ struct Impl<'i> {
     decoded: TokenStream,
     any: TokenStream,
     owned: TokenStream,
+    /// Whether it has a lifetime.
+    borrows: bool,
     /// Whether its reading is to be part of what reads it.
     hot: bool,
 }
@@ -81,12 +107,20 @@ impl<'i> Impl<'i> {
             return Err(syn::Error::new_spanned(generics, "only a lifetime can be a parameter"));
         }
         match generics.lifetimes().count() {
-            0 => Ok(Impl { name, decoded: quote!(#name), any: quote!(#name), owned: quote!(#name), hot }),
+            0 => Ok(Impl {
+                name,
+                decoded: quote!(#name),
+                any: quote!(#name),
+                owned: quote!(#name),
+                borrows: false,
+                hot,
+            }),
             1 => Ok(Impl {
                 name,
                 decoded: quote!(#name<'per>),
                 any: quote!(#name<'_>),
                 owned: quote!(#name<'static>),
+                borrows: true,
                 hot,
             }),
             _ => Err(syn::Error::new_spanned(generics, "at most one lifetime, that of the input")),

@@ -371,7 +371,7 @@ fn encode(
 }
 
 /// What is inside an `Option<…>`.
-fn option(ty: &Type) -> Option<&Type> {
+pub fn option(ty: &Type) -> Option<&Type> {
     let Type::Path(path) = ty else { return None };
     let last = path.path.segments.last()?;
     if last.ident != "Option" {

@@ -40,7 +40,9 @@ pub enum ErrorKind {
     TooDeep,
     /// An open type came in fragments and the reader was given no place to gather them.
     Fragmented,
-    /// Writing: a component that this revision demands is not there.
+    /// FlatBuffers: an offset, a vtable, a string's end or a file identifier that is none.
+    BadTable,
+    /// Writing, and reading FlatBuffers: a component that is demanded is not there.
     Missing,
     /// Writing: a component, alternative or value that this revision's wire format cannot carry.
     NotInRevision,
@@ -75,7 +77,8 @@ impl fmt::Display for Error {
             ErrorKind::TooManyItems => "too many list items",
             ErrorKind::TooDeep => "nested too deeply",
             ErrorKind::Fragmented => "an open type in fragments, and nowhere to gather them",
-            ErrorKind::Missing => "a component that this revision demands is missing",
+            ErrorKind::BadTable => "a malformed table",
+            ErrorKind::Missing => "a mandatory component is missing",
             ErrorKind::NotInRevision => "this revision's wire format cannot carry the value",
         };
         write!(f, "{what} at bit {}", self.bit)?;

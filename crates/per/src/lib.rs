@@ -89,6 +89,11 @@
 //! open type's length is filled in when its value is there; [`Encode::size_hint`] makes room for it beforehand, and a
 //! wrong hint costs a move within the buffer. A buffer that has grown enough is all the memory that is needed.
 //!
+//! # Another encoding
+//!
+//! With the feature `flat` the same declarations give a FlatBuffers codec and its schema: see the module `flat`.
+//! [`derive@Flat`] gives that codec alone, to a type whose PER codec is written by hand.
+//!
 //! # Errors and panics
 //!
 //! Bytes never cause a panic: whatever they hold becomes a value or an [`Error`] with the bit at fault. The memory that
@@ -104,6 +109,8 @@ mod bits;
 mod codec;
 mod describe;
 mod error;
+#[cfg(feature = "flat")]
+pub mod flat;
 mod list;
 mod octets;
 mod reader;
@@ -119,8 +126,25 @@ pub use describe::{Describe, Visitor};
 pub use error::{Error, ErrorKind};
 pub use list::{Gather, Growing, Heap, List, Memo, One, Store};
 pub use octets::{Chunks, Octets};
-pub use per_derive::Per;
+pub use per_derive::{Flat, Per};
 pub use reader::{Additions, MAX_DEPTH, MAX_ITEMS, Reader};
 pub use real::Real;
 pub use text::PrintableString;
 pub use writer::{OpenType, Writer};
+
+/// What follows is there with the feature `flat` only: hand-written codecs beside derived ones, in crates that need not
+/// know whether anybody asked for the feature.
+#[cfg(feature = "flat")]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! if_flat {
+    ($($item:item)*) => { $($item)* };
+}
+
+/// See above.
+#[cfg(not(feature = "flat"))]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! if_flat {
+    ($($item:item)*) => {};
+}

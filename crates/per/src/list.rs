@@ -457,12 +457,21 @@ impl<T: fmt::Debug> fmt::Debug for One<'_, T> {
     }
 }
 
-impl<'a, S: Store<'a>, T: Decode<'a, S>> Decode<'a, S> for One<'a, T> {
+impl<'a, T: 'a> One<'a, T> {
+    /// A value in its place among the lists.
+    #[inline]
+    pub(crate) fn kept<S: Store<'a>>(store: S, value: T) -> Self {
+        let mut place = store.begin(1);
+        place.push(value);
+        One(place.end())
+    }
+}
+
+impl<'a, S: Store<'a>, T: Decode<'a, S> + 'a> Decode<'a, S> for One<'a, T> {
     #[inline]
     fn decode_after(reader: &mut Reader<'a, S>, before: Option<&Self>) -> Result<Self, Error> {
-        let mut place = reader.store().begin(1);
-        place.push(T::decode_after(reader, before.map(|b| &**b))?);
-        Ok(One(place.end()))
+        let value = T::decode_after(reader, before.map(|b| &**b))?;
+        Ok(One::kept(reader.store(), value))
     }
 }
 

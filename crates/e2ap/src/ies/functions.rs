@@ -1,12 +1,12 @@
 //! RAN functions as a node tells of them (E2AP v03.01 9.1.2.2, 9.1.2.7).
 
-use per::{Decode, Encode, Error, ErrorKind, Octets, Per, PrintableString, Reader, Store, Writer};
+use per::{Decode, Encode, Error, ErrorKind, Flat, Octets, Per, PrintableString, Reader, Store, Writer};
 
 use super::{Cause, RanFunctionId, RanFunctionRevision};
 use crate::items::item;
 
 /// A RAN function: what it is and can do, in the words of its service model.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Flat)]
 pub struct RanFunctionItem<'a> {
     /// Which one.
     pub id: RanFunctionId,
@@ -15,6 +15,7 @@ pub struct RanFunctionItem<'a> {
     /// Counts changes of the definition.
     pub revision: RanFunctionRevision,
     /// The service model: absent in v01.00, optional in v01.01, mandatory from v2 on.
+    #[per(size = 1..=1000, extensible)]
     pub oid: Option<PrintableString<'a>>,
 }
 item!(RanFunctionItem<'a>: 8 Ignore 1..=256, from 0 in v1);

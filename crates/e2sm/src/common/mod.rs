@@ -42,13 +42,13 @@ pub use ue::{
     QosId, RanUeId, SNssai, Sd, Sst, UeId, UeIdEnGnb, UeIdEnb, UeIdGnb, UeIdGnbCuUp, UeIdGnbDu, UeIdNgEnb, UeIdNgEnbDu,
 };
 
-use per::{Decode, Describe, Encode, Error, ErrorKind, IntoOwned, Reader, Store, Visitor, Writer};
+use per::{Decode, Describe, Encode, Error, ErrorKind, Flat, IntoOwned, Reader, Store, Visitor, Writer};
 
 /// The first wire revision of a service model that is built on E2SM v05.00.
 pub const WIRE_E2SM_V5: u8 = 3;
 
 /// ENUMERATED {true, ...}: there is nothing to say but that the component is there.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Flat)]
 pub struct True;
 
 impl<'a, S: Store<'a>> Decode<'a, S> for True {

@@ -1,7 +1,7 @@
 //! Conditions: which UEs, and which values, are reported (KPM 8.3.22 and neighbours).
 
 use per::{
-    BitString, Decode, Describe, Encode, Error, ErrorKind, IntoOwned, List, Octets, Per, PrintableString, Reader, Real,
+    BitString, Decode, Describe, Encode, Error, ErrorKind, Flat, IntoOwned, List, Octets, Per, PrintableString, Reader, Real,
     Store, Visitor, Writer,
 };
 
@@ -14,7 +14,7 @@ pub type LogicalOr = True;
 /// TestCondInfo: a test of a UE.
 ///
 /// In v02.01 expression and value are mandatory.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Flat)]
 pub struct TestCondInfo<'a> {
     /// What of the UE is tested.
     pub test_type: TestCondType,
@@ -156,7 +156,7 @@ pub enum TestCondValue<'a> {
 /// MatchingCondItem: a condition of a measurement.
 ///
 /// In v02.01 it is the choice alone.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Flat)]
 pub struct MatchingCondItem<'a> {
     /// The condition.
     pub choice: MatchingCondItemChoice<'a>,

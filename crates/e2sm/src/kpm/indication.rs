@@ -1,7 +1,7 @@
 //! Indications: what the node reported (KPM 8.2.1.3 and 8.2.1.4).
 
 use per::{
-    Decode, Describe, Encode, Error, ErrorKind, IntoOwned, List, Memo, Per, PrintableString, Reader, Store, Visitor,
+    Decode, Describe, Encode, Error, ErrorKind, Flat, IntoOwned, List, Memo, Per, PrintableString, Reader, Store, Visitor,
     Writer,
 };
 
@@ -53,7 +53,7 @@ pub struct IndicationHeaderFormat1<'a> {
 ///
 /// The 8 octets are an NTP time stamp by the specification (RFC 5905 6); what nodes in the field put there varies,
 /// microseconds since 1970 included.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Flat)]
 pub enum TimeStamp {
     /// As v02.01 and v02.03 have it.
     Short([u8; 4]),

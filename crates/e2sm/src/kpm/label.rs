@@ -2,7 +2,7 @@
 
 use core::ops::Deref;
 
-use per::{Decode, DecodeSized, Describe, Encode, EncodeSized, Error, IntoOwned, List, Per, Reader, Size, Store};
+use per::{Decode, DecodeSized, Describe, Encode, EncodeSized, Error, Flat, IntoOwned, List, Per, Reader, Size, Store};
 use per::{Visitor, Writer};
 
 use crate::common::{BeamId, Cgi, FiveQi, PlmnIdentity, Qci, QosFlowIdentifier, SNssai, True};
@@ -128,7 +128,8 @@ pub struct LabelInfoItem {
 }
 
 /// LabelInfoList: the labels of a measurement, at least one. Nearly always it is [`LabelInfoList::NO_LABEL`].
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Flat)]
+#[per(size = 1..=2_147_483_647)]
 pub struct LabelInfoList<'a>(pub List<'a, LabelInfoItem>);
 
 static NO_LABEL: [LabelInfoItem; 1] = [LabelInfoItem { meas_label: MeasurementLabel::NO_LABEL }];

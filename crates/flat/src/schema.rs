@@ -1,0 +1,161 @@
+//! Schemas: what is in the tables, as `flatc` reads it.
+
+use core::fmt::{self, Write as _};
+
+/// A schema that grows by declarations, and is printed as the text of an `.fbs` file.
+#[derive(Clone, Debug, Default)]
+pub struct Schema {
+    declarations: Vec<(&'static str, Declaration)>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+enum Declaration {
+    /// Known, but not yet complete: a table may hold itself.
+    Begun(&'static str),
+    Table(&'static str, Vec<Field>),
+    Enum(Vec<&'static str>),
+}
+
+/// A field of a table; its slot is its position among its neighbours.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Field {
+    /// Its name.
+    pub name: &'static str,
+    /// Its type.
+    pub ty: Type,
+    /// Whether a reader demands it.
+    pub mandatory: bool,
+}
+
+/// What a field or an item is.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Type {
+    /// A number or truth value, by its name in schemas.
+    Scalar(&'static str),
+    /// A declared enumeration.
+    Enum(&'static str),
+    /// A string.
+    String,
+    /// A declared table.
+    Table(&'static str),
+    /// A vector.
+    Vector(Box<Type>),
+}
+
+/// What a schema's text says of the whole.
+#[derive(Clone, Copy, Debug)]
+pub struct Header<'t> {
+    /// The comment at the top, a line each.
+    pub comment: &'t [&'t str],
+    /// The namespace of the declarations.
+    pub namespace: &'t str,
+    /// The root table.
+    pub root: &'t str,
+    /// The file identifier, four characters.
+    pub identifier: Option<&'t str>,
+}
+
+impl Schema {
+    /// Declares a table, whose fields are asked for where it is not known yet. `path` tells types of one name apart.
+    ///
+    /// # Panics
+    /// Where another type has that name: a fault of who declares.
+    pub fn table(
+        &mut self,
+        name: &'static str,
+        path: &'static str,
+        fields: impl FnOnce(&mut Self) -> Vec<Field>,
+    ) -> Type {
+        if let Some((_, known)) = self.declarations.iter().find(|(known, _)| *known == name) {
+            let same = matches!(known, Declaration::Begun(known) | Declaration::Table(known, _) if *known == path);
+            assert!(same, "{name} is declared twice: {path} and {known:?}");
+            return Type::Table(name);
+        }
+        let place = self.declarations.len();
+        self.declarations.push((name, Declaration::Begun(path)));
+        self.declarations[place].1 = Declaration::Table(path, fields(self));
+        Type::Table(name)
+    }
+
+    /// Declares an enumeration of octets, whose values count from 0.
+    ///
+    /// # Panics
+    /// Where another type has that name: a fault of who declares.
+    pub fn enumeration(&mut self, name: &'static str, symbols: &[&'static str]) -> Type {
+        let declaration = Declaration::Enum(symbols.to_vec());
+        match self.declarations.iter().find(|(known, _)| *known == name) {
+            Some((_, known)) => assert!(*known == declaration, "{name} is declared twice"),
+            None => self.declarations.push((name, declaration)),
+        }
+        Type::Enum(name)
+    }
+
+    /// The text of the `.fbs` file, in the order of declaration.
+    #[must_use]
+    pub fn text(&self, header: Header<'_>) -> String {
+        let mut out = String::new();
+        // writing to a string does not fail
+        let _ = self.print(header, &mut out);
+        out
+    }
+
+    fn print(&self, header: Header<'_>, out: &mut String) -> fmt::Result {
+        for line in header.comment {
+            writeln!(out, "// {line}")?;
+        }
+        writeln!(out, "\nnamespace {};", header.namespace)?;
+        for (name, declaration) in &self.declarations {
+            match declaration {
+                Declaration::Begun(_) => {}
+                Declaration::Table(_, fields) => {
+                    writeln!(out, "\ntable {name} {{")?;
+                    for (slot, field) in fields.iter().enumerate() {
+                        writeln!(out, "  {}", FieldLine { slot, field })?;
+                    }
+                    writeln!(out, "}}")?;
+                }
+                Declaration::Enum(symbols) => {
+                    writeln!(out, "\nenum {name}: ubyte {{")?;
+                    for (value, symbol) in symbols.iter().enumerate() {
+                        writeln!(out, "  {symbol} = {value},")?;
+                    }
+                    writeln!(out, "}}")?;
+                }
+            }
+        }
+        writeln!(out, "\nroot_type {};", header.root)?;
+        if let Some(identifier) = header.identifier {
+            writeln!(out, "file_identifier \"{identifier}\";")?;
+        }
+        Ok(())
+    }
+}
+
+struct FieldLine<'f> {
+    slot: usize,
+    field: &'f Field,
+}
+
+impl fmt::Display for FieldLine<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Field { name, ty, mandatory } = self.field;
+        let slot = self.slot;
+        match (ty, mandatory) {
+            // a writer never leaves such a scalar out because it is zero
+            (Type::Scalar(_) | Type::Enum(_), true) => write!(f, "{name}: {ty} = null (id: {slot}); // mandatory"),
+            (Type::Scalar(_) | Type::Enum(_), false) => write!(f, "{name}: {ty} = null (id: {slot});"),
+            (_, true) => write!(f, "{name}: {ty} (id: {slot}, required);"),
+            (_, false) => write!(f, "{name}: {ty} (id: {slot});"),
+        }
+    }
+}
+
+impl fmt::Display for Type {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Type::Scalar(name) | Type::Enum(name) | Type::Table(name) => f.write_str(name),
+            Type::String => f.write_str("string"),
+            Type::Vector(item) => write!(f, "[{item}]"),
+        }
+    }
+}

@@ -1,0 +1,206 @@
+//! Appending a buffer to what the caller has.
+
+use crate::{Error, ErrorKind};
+
+/// Vtables that are remembered: a message has few kinds of tables, and those of a list come one after the other.
+const VTABLES: usize = 16;
+
+/// Appends one buffer to the caller's octets.
+///
+/// After an error the octets end in a partial buffer; the caller truncates them to where they were.
+#[derive(Debug)]
+pub struct Writer<'b> {
+    out: &'b mut Vec<u8>,
+    start: usize,
+    /// Where the last vtables lie, the oldest overwritten first; 0 is none.
+    vtables: [u32; VTABLES],
+    next: usize,
+}
+
+/// The places of a table's fields.
+#[derive(Clone, Copy, Debug)]
+pub struct Places<const N: usize> {
+    at: usize,
+    offsets: [u16; N],
+}
+
+impl<const N: usize> Places<N> {
+    /// The place of the field in `slot`, which the table was said to have.
+    ///
+    /// # Panics
+    /// Where the table has no such slot: a fault of the codec.
+    #[inline]
+    #[must_use]
+    pub fn place(&self, slot: usize) -> usize {
+        debug_assert!(self.offsets[slot] != 0, "the table was begun without slot {slot}");
+        self.at + usize::from(self.offsets[slot])
+    }
+}
+
+impl<'b> Writer<'b> {
+    /// A buffer behind what `out` holds already, with a file identifier if there is one.
+    #[must_use]
+    pub fn new(out: &'b mut Vec<u8>, identifier: Option<[u8; 4]>) -> Self {
+        let start = out.len();
+        out.extend_from_slice(&[0; 4]);
+        if let Some(identifier) = identifier {
+            out.extend_from_slice(&identifier);
+        }
+        Writer { out, start, vtables: [0; VTABLES], next: 0 }
+    }
+
+    /// The place of the root table's offset.
+    #[must_use]
+    pub fn root(&self) -> usize {
+        0
+    }
+
+    /// Octets written so far.
+    #[must_use]
+    pub fn position(&self) -> usize {
+        self.out.len() - self.start
+    }
+
+    /// All is written.
+    ///
+    /// # Errors
+    /// [`ErrorKind::TooLong`].
+    pub fn finish(self) -> Result<(), Error> {
+        let at = self.position();
+        if i32::try_from(at).is_err() {
+            return Err(Error { kind: ErrorKind::TooLong, at });
+        }
+        Ok(())
+    }
+
+    /// A scalar, its least significant octet first.
+    ///
+    /// # Panics
+    /// Where `place` is none that this writer gave for a scalar of that width: a fault of the codec.
+    #[inline]
+    pub fn scalar<const N: usize>(&mut self, place: usize, octets: [u8; N]) {
+        let at = self.start + place;
+        self.out[at..at + N].copy_from_slice(&octets);
+    }
+
+    /// Lets the offset at `place` lead to what comes next.
+    #[inline]
+    fn lead(&mut self, place: usize) {
+        // what does not fit is found in `finish`
+        let offset = (self.position() - place) as u32;
+        self.scalar(place, offset.to_le_bytes());
+    }
+
+    /// Zeros until the position is `rest` beyond a multiple of `unit`, a power of two.
+    #[inline]
+    fn pad(&mut self, unit: usize, rest: usize) {
+        let zeros = rest.wrapping_sub(self.position()) & (unit - 1);
+        self.out.extend_from_slice(&[0; 8][..zeros]);
+    }
+
+    /// A table at the offset `place`, whose field in slot `i` takes `widths[i]` octets: 1, 2, 4 or 8, or 0 where it is
+    /// absent. The fields are zero until they are written.
+    #[inline]
+    pub fn table<const N: usize>(&mut self, place: usize, widths: [u8; N]) -> Places<N> {
+        const { assert!(N <= 1024, "a vtable's length has 16 bits") }
+        let mut offsets = [0; N];
+        let at = self.lay_out(place, &widths, &mut offsets);
+        Places { at, offsets }
+    }
+
+    /// A table with a single field, and that field's place.
+    #[inline]
+    pub fn table_of_one(&mut self, place: usize, slot: u16, width: u8) -> usize {
+        let offset = 4u16;
+        let at = self.begin(place, usize::from(slot) + 1, offset + u16::from(width), width == 8, |i| {
+            if i == usize::from(slot) { offset } else { 0 }
+        });
+        at + usize::from(offset)
+    }
+
+    fn lay_out(&mut self, place: usize, widths: &[u8], offsets: &mut [u16]) -> usize {
+        let (mut end, mut wide, mut slots) = (4u16, false, 0);
+        for (slot, (&width, offset)) in widths.iter().zip(&mut *offsets).enumerate() {
+            let width = u16::from(width);
+            match width {
+                0 => continue,
+                // such a table begins 4 octets behind a multiple of 8
+                8 => (end, wide) = ((end + 3 & !7) + 4, true),
+                _ => end = end + width - 1 & !(width - 1),
+            }
+            *offset = end;
+            end += width;
+            slots = slot + 1;
+        }
+        self.begin(place, slots, end, wide, |slot| offsets[slot])
+    }
+
+    /// Writes the vtable, where it is a new one, and the table as zeros.
+    #[inline]
+    fn begin(&mut self, place: usize, slots: usize, end: u16, wide: bool, offset: impl Fn(usize) -> u16) -> usize {
+        let length = 4 + 2 * slots as u16;
+        let head = u32::from(end) << 16 | u32::from(length);
+        let known = self.vtables.into_iter().find(|&vtable| {
+            vtable != 0 && {
+                let at = self.start + vtable as usize;
+                let there = &self.out[at..];
+                there.first_chunk() == Some(&head.to_le_bytes())
+                    && (0..slots).all(|i| there[4 + 2 * i..6 + 2 * i] == offset(i).to_le_bytes())
+            }
+        });
+        let vtable = match known {
+            Some(vtable) => vtable as usize,
+            None => {
+                self.pad(2, 0);
+                let vtable = self.position();
+                self.out.extend_from_slice(&head.to_le_bytes());
+                for slot in 0..slots {
+                    self.out.extend_from_slice(&offset(slot).to_le_bytes());
+                }
+                // a position that does not fit is not found again, and `finish` refuses the buffer
+                self.vtables[self.next] = u32::try_from(vtable).unwrap_or(0);
+                self.next = (self.next + 1) % VTABLES;
+                vtable
+            }
+        };
+        if wide { self.pad(8, 4) } else { self.pad(4, 0) }
+        self.lead(place);
+        let at = self.position();
+        self.out.resize(self.start + at + usize::from(end), 0);
+        self.scalar(at, ((at - vtable) as u32).to_le_bytes());
+        at
+    }
+
+    /// A vector at the offset `place`, of `count` items of `width` octets (1, 2, 4 or 8), which are zero until they are
+    /// written; gives the first item's place.
+    #[inline]
+    pub fn vector(&mut self, place: usize, count: usize, width: u8) -> usize {
+        if width == 8 { self.pad(8, 4) } else { self.pad(4, 0) }
+        self.lead(place);
+        self.out.extend_from_slice(&(count as u32).to_le_bytes());
+        let first = self.position();
+        self.out.resize(self.start + first + count * usize::from(width), 0);
+        first
+    }
+
+    /// A vector of octets at the offset `place`, which may come in pieces.
+    #[inline]
+    pub fn octets<'p>(&mut self, place: usize, pieces: impl Iterator<Item = &'p [u8]>) {
+        self.pad(4, 0);
+        self.lead(place);
+        let length = self.position();
+        self.out.extend_from_slice(&[0; 4]);
+        for piece in pieces {
+            self.out.extend_from_slice(piece);
+        }
+        let count = self.position() - length - 4;
+        self.scalar(length, (count as u32).to_le_bytes());
+    }
+
+    /// A string at the offset `place`.
+    #[inline]
+    pub fn string(&mut self, place: usize, text: &str) {
+        self.octets(place, core::iter::once(text.as_bytes()));
+        self.out.push(0);
+    }
+}

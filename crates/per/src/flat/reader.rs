@@ -1,0 +1,154 @@
+//! Reading, with what a codec knows besides the bytes.
+
+use ::flat::{Table, Vector};
+
+use crate::{Error, ErrorKind, Heap, MAX_ITEMS, Size, Store};
+
+/// A reader of one buffer.
+#[derive(Clone, Debug)]
+pub struct Reader<'a, S = Heap<'a>> {
+    raw: ::flat::Reader<'a>,
+    revision: u8,
+    items_left: u32,
+    store: S,
+}
+
+impl<'a> Reader<'a, Heap<'a>> {
+    /// A reader whose lists go to the heap.
+    #[must_use]
+    pub fn new(bytes: &'a [u8], revision: u8) -> Self {
+        Reader::with_store(bytes, revision, Heap::default())
+    }
+}
+
+impl<'a, S: Store<'a>> Reader<'a, S> {
+    /// A reader whose lists go to `store`.
+    #[must_use]
+    pub fn with_store(bytes: &'a [u8], revision: u8, store: S) -> Self {
+        Reader { raw: ::flat::Reader::new(bytes), revision, items_left: MAX_ITEMS, store }
+    }
+
+    /// Which revision the sender speaks; the meaning of the number is the message crate's.
+    #[must_use]
+    pub fn revision(&self) -> u8 {
+        self.revision
+    }
+
+    pub(super) fn store(&self) -> S {
+        self.store
+    }
+
+    /// The place of the root, after a look at the file identifier where one is demanded.
+    ///
+    /// # Errors
+    /// Another identifier.
+    pub fn root(&self, identifier: Option<[u8; 4]>) -> Result<usize, Error> {
+        Ok(self.raw.root(identifier)?)
+    }
+
+    /// The table at `place`: what is read is inside of it, until [`Reader::leave`].
+    ///
+    /// # Errors
+    /// Where there is none.
+    #[inline]
+    pub fn table(&mut self, place: usize) -> Result<Table<'a>, Error> {
+        Ok(self.raw.table(place)?)
+    }
+
+    /// The table is read.
+    #[inline]
+    pub fn leave(&mut self, table: &Table<'a>) {
+        self.raw.leave(table);
+    }
+
+    /// Back to reading the fields of `table`, where one of them could not be read.
+    #[inline]
+    pub fn resume(&mut self, table: &Table<'a>) {
+        self.raw.resume(table);
+    }
+
+    /// The alternative of the CHOICE `name` that is there, as slot and place.
+    ///
+    /// # Errors
+    /// [`ErrorKind::BadTable`] where there is none or more than one.
+    #[inline]
+    pub fn only(&self, table: &Table<'a>, name: &'static str) -> Result<(usize, usize), Error> {
+        table.only().ok_or(Error { kind: ErrorKind::BadTable, bit: table.position() * 8, at: name })
+    }
+
+    /// A scalar's octets.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Truncated`].
+    #[inline]
+    pub fn scalar<const N: usize>(&self, place: usize) -> Result<[u8; N], Error> {
+        Ok(self.raw.scalar(place)?)
+    }
+
+    /// NULL: what is there is `true`.
+    ///
+    /// # Errors
+    /// [`ErrorKind::OutOfRange`].
+    #[inline]
+    pub fn null(&self, place: usize) -> Result<(), Error> {
+        match self.scalar::<1>(place)? {
+            [0] => Err(Error::new(ErrorKind::OutOfRange, place * 8)),
+            _ => Ok(()),
+        }
+    }
+
+    /// The octets at `place`.
+    ///
+    /// # Errors
+    /// A length outside `size`.
+    #[inline]
+    pub fn octets(&self, place: usize, size: Size) -> Result<&'a [u8], Error> {
+        let octets = self.raw.octets(place)?;
+        sized(octets, size, place)
+    }
+
+    /// The characters at `place`.
+    ///
+    /// # Errors
+    /// A length outside `size`.
+    #[inline]
+    pub fn string(&self, place: usize, size: Size) -> Result<&'a [u8], Error> {
+        let characters = self.raw.string(place)?;
+        sized(characters, size, place)
+    }
+
+    /// The list at `place`.
+    ///
+    /// # Errors
+    /// A length outside `size`; more items than a message may have.
+    #[inline]
+    pub fn list(&mut self, place: usize, width: u8, size: Size) -> Result<Vector, Error> {
+        let vector = self.raw.vector(place, width)?;
+        if !size.allows(vector.count) {
+            return Err(Error::new(ErrorKind::BadLength, place * 8));
+        }
+        let left = u32::try_from(vector.count).ok().and_then(|count| self.items_left.checked_sub(count));
+        self.items_left = left.ok_or(Error::new(ErrorKind::TooManyItems, place * 8))?;
+        Ok(vector)
+    }
+
+    /// A mandatory field is not there.
+    #[cold]
+    #[must_use]
+    pub fn missing(&self, table: &Table<'a>, at: &'static str) -> Error {
+        Error { kind: ErrorKind::Missing, bit: table.position() * 8, at }
+    }
+
+    /// A value or alternative of `name` that is not known here.
+    #[cold]
+    #[must_use]
+    pub fn unknown(&self, place: usize, extensible: bool, name: &'static str) -> Error {
+        let kind = if extensible { ErrorKind::UnknownExtension } else { ErrorKind::UnknownIndex };
+        Error { kind, bit: place * 8, at: name }
+    }
+}
+
+#[inline]
+fn sized(octets: &[u8], size: Size, place: usize) -> Result<&[u8], Error> {
+    if size.allows(octets.len()) { Ok(octets) } else { Err(Error::new(ErrorKind::BadLength, place * 8)) }
+}
