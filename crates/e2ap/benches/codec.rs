@@ -6,7 +6,7 @@ mod common;
 use std::hint::black_box;
 use std::time::Instant;
 
-use e2ap::{Pdu, Version, decode, encode, peek};
+use e2ap::{Codec, Pdu, Version, decode, encode, peek};
 use per::Gather;
 
 /// The best of many batches: what the code costs where nothing disturbs it.
@@ -52,6 +52,23 @@ fn main() {
         black_box(&pdu).encode(Version::V2_03, &mut out).unwrap();
         black_box(&out);
     });
+    for codec in Codec::ALL.iter().filter(|codec| **codec != Codec::Per) {
+        let mut octets = Vec::new();
+        codec.encode_indication(&message, Version::V2_03, &mut octets).unwrap();
+        println!("{codec}: {} octets", octets.len());
+        measure("peek", || {
+            black_box(codec.peek_indication(black_box(&octets)));
+        });
+        measure("decode", || {
+            let gather = Gather::new();
+            assert!(black_box(&codec.decode(black_box(&octets), Version::V2_03, &gather)).is_ok());
+        });
+        measure("encode", || {
+            out.clear();
+            codec.encode_indication(black_box(&message), Version::V2_03, &mut out).unwrap();
+            black_box(&out);
+        });
+    }
     measure("copy", || {
         out.clear();
         out.extend_from_slice(black_box(&octets));

@@ -253,7 +253,7 @@ pub fn outline(pdu: &[u8]) -> Option<Outline> {
 pub fn schema() -> String {
     let mut schema = Schema::default();
     schema.table("Pdu", "e2ap::Pdu", |schema| {
-        let message = |slot: &Slot| Field { name: slot.name, ty: declare(schema, slot), mandatory: false };
+        let message = |slot: &Slot| Field { name: snake(slot.name), ty: declare(schema, slot), mandatory: false };
         SLOTS.iter().map(message).collect()
     });
     schema.text(Header {
@@ -267,8 +267,23 @@ pub fn schema() -> String {
     })
 }
 
+/// `ResetRequest` as a field's name: `reset_request`.
+fn snake(name: &str) -> String {
+    let mut out = String::new();
+    for letter in name.chars() {
+        if letter.is_uppercase() && !out.is_empty() {
+            out.push('_');
+        }
+        out.extend(letter.to_lowercase());
+    }
+    out
+}
+
 fn declare(schema: &mut Schema, slot: &Slot) -> Type {
     schema.table(slot.name, slot.name, |schema| {
-        slot.members.iter().map(|&(name, mandatory, ty)| Field { name, ty: ty(schema), mandatory }).collect()
+        slot.members
+            .iter()
+            .map(|&(name, mandatory, ty)| Field { name: name.to_owned(), ty: ty(schema), mandatory })
+            .collect()
     })
 }

@@ -24,6 +24,7 @@
 #![forbid(unsafe_code)]
 
 mod container;
+mod encoding;
 mod error;
 #[cfg(feature = "flat")]
 pub mod flat;
@@ -35,6 +36,9 @@ mod pdu;
 pub mod peek;
 mod version;
 
+#[cfg(feature = "flat")]
+pub use encoding::FlatBuffers;
+pub use encoding::{Codec, Encoding, Per};
 pub use error::{Error, IeFault};
 pub use ies::*;
 pub use items::{Item, Items};

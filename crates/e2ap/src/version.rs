@@ -48,7 +48,11 @@ impl Version {
     /// configuration tells v01.01, which reads all of v01.00 and so is taken anyway.
     #[must_use]
     pub fn of_setup(pdu: &[u8]) -> Option<Version> {
-        let outline = crate::peek::outline(pdu)?;
+        Version::of_setup_outline(&crate::peek::outline(pdu)?)
+    }
+
+    /// The same, where another encoding told the outline.
+    pub(crate) fn of_setup_outline(outline: &crate::peek::Outline) -> Option<Version> {
         if (outline.kind, outline.procedure_code) != (crate::Kind::Initiating, crate::ProcedureCode::E2_SETUP) {
             return None;
         }

@@ -20,7 +20,7 @@ enum Declaration {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Field {
     /// Its name.
-    pub name: &'static str,
+    pub name: String,
     /// Its type.
     pub ty: Type,
     /// Whether a reader demands it.
@@ -90,7 +90,7 @@ impl Schema {
         Type::Enum(name)
     }
 
-    /// The text of the `.fbs` file, in the order of declaration.
+    /// The text of the `.fbs` file: enumerations, then tables, in the order of declaration.
     #[must_use]
     pub fn text(&self, header: Header<'_>) -> String {
         let mut out = String::new();
@@ -104,24 +104,22 @@ impl Schema {
             writeln!(out, "// {line}")?;
         }
         writeln!(out, "\nnamespace {};", header.namespace)?;
+        // flatc takes the name of what comes later for a table's
         for (name, declaration) in &self.declarations {
-            match declaration {
-                Declaration::Begun(_) => {}
-                Declaration::Table(_, fields) => {
-                    writeln!(out, "\ntable {name} {{")?;
-                    for (slot, field) in fields.iter().enumerate() {
-                        writeln!(out, "  {}", FieldLine { slot, field })?;
-                    }
-                    writeln!(out, "}}")?;
-                }
-                Declaration::Enum(symbols) => {
-                    writeln!(out, "\nenum {name}: ubyte {{")?;
-                    for (value, symbol) in symbols.iter().enumerate() {
-                        writeln!(out, "  {symbol} = {value},")?;
-                    }
-                    writeln!(out, "}}")?;
-                }
+            let Declaration::Enum(symbols) = declaration else { continue };
+            writeln!(out, "\nenum {name}: ubyte {{")?;
+            for (value, symbol) in symbols.iter().enumerate() {
+                writeln!(out, "  {symbol} = {value},")?;
             }
+            writeln!(out, "}}")?;
+        }
+        for (name, declaration) in &self.declarations {
+            let Declaration::Table(_, fields) = declaration else { continue };
+            writeln!(out, "\ntable {name} {{")?;
+            for (slot, field) in fields.iter().enumerate() {
+                writeln!(out, "  {}", FieldLine { slot, field })?;
+            }
+            writeln!(out, "}}")?;
         }
         writeln!(out, "\nroot_type {};", header.root)?;
         if let Some(identifier) = header.identifier {

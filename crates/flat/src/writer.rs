@@ -125,8 +125,8 @@ impl<'b> Writer<'b> {
             match width {
                 0 => continue,
                 // such a table begins 4 octets behind a multiple of 8
-                8 => (end, wide) = ((end + 3 & !7) + 4, true),
-                _ => end = end + width - 1 & !(width - 1),
+                8 => (end, wide) = (((end + 3) & !7) + 4, true),
+                _ => end = (end + width - 1) & !(width - 1),
             }
             *offset = end;
             end += width;
@@ -163,7 +163,11 @@ impl<'b> Writer<'b> {
                 vtable
             }
         };
-        if wide { self.pad(8, 4) } else { self.pad(4, 0) }
+        if wide {
+            self.pad(8, 4)
+        } else {
+            self.pad(4, 0)
+        }
         self.lead(place);
         let at = self.position();
         self.out.resize(self.start + at + usize::from(end), 0);
@@ -175,7 +179,11 @@ impl<'b> Writer<'b> {
     /// written; gives the first item's place.
     #[inline]
     pub fn vector(&mut self, place: usize, count: usize, width: u8) -> usize {
-        if width == 8 { self.pad(8, 4) } else { self.pad(4, 0) }
+        if width == 8 {
+            self.pad(8, 4)
+        } else {
+            self.pad(4, 0)
+        }
         self.lead(place);
         self.out.extend_from_slice(&(count as u32).to_le_bytes());
         let first = self.position();

@@ -111,12 +111,7 @@ fn unit(out: &Impl<'_>) -> TokenStream {
     )
 }
 
-fn choice(
-    input: &DeriveInput,
-    out: &Impl<'_>,
-    attributes: &Attributes,
-    data: &DataEnum,
-) -> syn::Result<TokenStream> {
+fn choice(input: &DeriveInput, out: &Impl<'_>, attributes: &Attributes, data: &DataEnum) -> syn::Result<TokenStream> {
     let name = plain(out.name);
     let extensible = attributes.extensible;
     let (mut members, mut reads, mut writes) = (Vec::new(), Vec::new(), Vec::new());

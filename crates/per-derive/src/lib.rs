@@ -107,14 +107,9 @@ impl<'i> Impl<'i> {
             return Err(syn::Error::new_spanned(generics, "only a lifetime can be a parameter"));
         }
         match generics.lifetimes().count() {
-            0 => Ok(Impl {
-                name,
-                decoded: quote!(#name),
-                any: quote!(#name),
-                owned: quote!(#name),
-                borrows: false,
-                hot,
-            }),
+            0 => {
+                Ok(Impl { name, decoded: quote!(#name), any: quote!(#name), owned: quote!(#name), borrows: false, hot })
+            }
             1 => Ok(Impl {
                 name,
                 decoded: quote!(#name<'per>),

@@ -1,8 +1,8 @@
 //! Conditions: which UEs, and which values, are reported (KPM 8.3.22 and neighbours).
 
 use per::{
-    BitString, Decode, Describe, Encode, Error, ErrorKind, Flat, IntoOwned, List, Octets, Per, PrintableString, Reader, Real,
-    Store, Visitor, Writer,
+    BitString, Decode, Describe, Encode, Error, ErrorKind, Flat, IntoOwned, List, Octets, Per, PrintableString, Reader,
+    Real, Store, Visitor, Writer,
 };
 
 use super::{MeasurementLabel, Revision};

@@ -1,8 +1,8 @@
 //! Indications: what the node reported (KPM 8.2.1.3 and 8.2.1.4).
 
 use per::{
-    Decode, Describe, Encode, Error, ErrorKind, Flat, IntoOwned, List, Memo, Per, PrintableString, Reader, Store, Visitor,
-    Writer,
+    Decode, Describe, Encode, Error, ErrorKind, Flat, IntoOwned, List, Memo, Per, PrintableString, Reader, Store,
+    Visitor, Writer,
 };
 
 use super::{

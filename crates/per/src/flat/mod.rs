@@ -143,12 +143,7 @@ pub fn decode_in<'a, S: Store<'a>, T: Decode<'a, S>>(
 ///
 /// # Errors
 /// A value outside its constraints.
-pub fn encode<T: Encode>(
-    value: &T,
-    revision: u8,
-    identifier: Option<[u8; 4]>,
-    out: &mut Vec<u8>,
-) -> Result<(), Error> {
+pub fn encode<T: Encode>(value: &T, revision: u8, identifier: Option<[u8; 4]>, out: &mut Vec<u8>) -> Result<(), Error> {
     const { assert!(matches!(T::KIND, Kind::Table), "a buffer's root is a table") }
     encode_with(revision, identifier, out, |writer, root| value.write(writer, root))
 }

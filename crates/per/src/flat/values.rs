@@ -3,9 +3,7 @@
 use ::flat::schema::{self, Field, Schema};
 
 use super::{Decode, DecodeSized, Encode, EncodeSized, Kind, Reader, Type, Writer};
-use crate::{
-    BitString, Bits, Error, ErrorKind, Growing, List, Memo, Octets, One, PrintableString, Real, Size, Store,
-};
+use crate::{BitString, Bits, Error, ErrorKind, Growing, List, Memo, Octets, One, PrintableString, Real, Size, Store};
 
 /// A field of a table, as derived code declares it: its name, whether it is mandatory, and its type.
 pub type Member = (&'static str, bool, fn(&mut Schema) -> schema::Type);
@@ -14,7 +12,10 @@ pub type Member = (&'static str, bool, fn(&mut Schema) -> schema::Type);
 #[doc(hidden)]
 pub fn sequence<T: ?Sized>(schema: &mut Schema, name: &'static str, members: &[Member]) -> schema::Type {
     schema.table(name, core::any::type_name::<T>(), |schema| {
-        members.iter().map(|&(name, mandatory, ty)| Field { name, ty: ty(schema), mandatory }).collect()
+        members
+            .iter()
+            .map(|&(name, mandatory, ty)| Field { name: name.to_owned(), ty: ty(schema), mandatory })
+            .collect()
     })
 }
 
@@ -251,7 +252,11 @@ impl Type for BitString<'_> {
     const WIDTH: u8 = 4;
     const KIND: Kind = Kind::Table;
     fn declare(schema: &mut Schema) -> schema::Type {
-        sequence::<BitString<'static>>(schema, "BitString", &[("bits", true, Octets::declare), ("length", true, u32::declare)])
+        sequence::<BitString<'static>>(
+            schema,
+            "BitString",
+            &[("bits", true, Octets::declare), ("length", true, u32::declare)],
+        )
     }
 }
 
@@ -341,7 +346,9 @@ impl<T: Type> Type for List<'_, T> {
         let item = match T::KIND {
             Kind::Vector { item } => {
                 assert!(!item.is_empty(), "a list in a list needs a type of its own, for its name");
-                schema.table(item, item, |schema: &mut Schema| vec![Field { name: "value", ty: T::declare(schema), mandatory: true }])
+                schema.table(item, item, |schema: &mut Schema| {
+                    vec![Field { name: "value".to_owned(), ty: T::declare(schema), mandatory: true }]
+                })
             }
             _ => T::declare(schema),
         };

@@ -1,0 +1,291 @@
+//! Encodings of E2AP, which a link chooses: PER, as O-RAN has it, FlatBuffers, or one that a program brings.
+//!
+//! An [`Encoding`] turns messages into octets and back; everything above works with messages and does not see it. Which
+//! one an association uses, its [`Codec`] tells. For an encoding of your own, implement the trait and hand
+//! `Codec::Other(&YOURS)` to the agent and to the server: the example `custom_encoding` does so.
+
+use core::fmt;
+
+use per::Gather;
+
+use crate::peek::{self, Indication, Outline};
+use crate::{Criticality, Decoded, Error, Pdu, RicIndication, Version};
+
+/// An encoding of E2AP.
+///
+/// What it reads comes from a peer: whatever the octets are, it returns, and takes memory in proportion to them.
+pub trait Encoding: fmt::Debug + Send + Sync {
+    /// Its name in addresses and logs: letters, digits and `-`, as in `tcp+flat://`.
+    fn name(&self) -> &'static str;
+
+    /// Reads a PDU of an association that speaks `version`. What does not lie in one piece in `pdu` is put together in
+    /// `gather`.
+    ///
+    /// # Errors
+    /// What is wrong, and how E2AP answers it.
+    fn decode<'a>(&self, pdu: &'a [u8], version: Version, gather: &'a Gather) -> Result<Decoded<'a>, Error>;
+
+    /// Appends a PDU to `out`. After an error `out` is as it was.
+    ///
+    /// # Errors
+    /// A message that `version` cannot carry, or a value outside its constraints: the caller's fault.
+    fn encode(&self, pdu: &Pdu<'_>, version: Version, out: &mut Vec<u8>) -> Result<(), per::Error>;
+
+    /// Appends what was read, as its sender marked it. Criticalities that are not E2AP's own are lost, unless an
+    /// encoding carries them.
+    ///
+    /// # Errors
+    /// As [`Encoding::encode`].
+    fn encode_decoded(&self, decoded: &Decoded<'_>, version: Version, out: &mut Vec<u8>) -> Result<(), per::Error> {
+        self.encode(&decoded.pdu, version, out)
+    }
+
+    /// Appends an indication, which a node writes thousands of times a second.
+    ///
+    /// # Errors
+    /// As [`Encoding::encode`].
+    fn encode_indication(
+        &self,
+        indication: &RicIndication<'_>,
+        version: Version,
+        out: &mut Vec<u8>,
+    ) -> Result<(), per::Error> {
+        self.encode(&Pdu::RicIndication(indication.clone()), version, out)
+    }
+
+    /// Finds an indication's ids and payload, as [`peek::indication`] does; `None` leaves the PDU to
+    /// [`Encoding::decode`]. What it accepts, that accepts too, with the same values.
+    fn peek_indication<'a>(&self, pdu: &'a [u8]) -> Option<Indication<'a>> {
+        let _ = pdu;
+        None
+    }
+
+    /// Tells what can be told of a PDU that cannot be read, as [`peek::outline`] does.
+    fn outline(&self, pdu: &[u8]) -> Option<Outline>;
+}
+
+/// The aligned Packed Encoding Rules (X.691): the encoding that O-RAN specifies.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Per;
+
+impl Encoding for Per {
+    fn name(&self) -> &'static str {
+        "per"
+    }
+
+    fn decode<'a>(&self, pdu: &'a [u8], version: Version, gather: &'a Gather) -> Result<Decoded<'a>, Error> {
+        crate::decode(pdu, version, gather)
+    }
+
+    fn encode(&self, pdu: &Pdu<'_>, version: Version, out: &mut Vec<u8>) -> Result<(), per::Error> {
+        pdu.encode(version, out)
+    }
+
+    fn encode_decoded(&self, decoded: &Decoded<'_>, version: Version, out: &mut Vec<u8>) -> Result<(), per::Error> {
+        decoded.encode(version, out)
+    }
+
+    fn encode_indication(
+        &self,
+        indication: &RicIndication<'_>,
+        version: Version,
+        out: &mut Vec<u8>,
+    ) -> Result<(), per::Error> {
+        crate::encode(indication, version, out)
+    }
+
+    fn peek_indication<'a>(&self, pdu: &'a [u8]) -> Option<Indication<'a>> {
+        peek::indication(pdu)
+    }
+
+    fn outline(&self, pdu: &[u8]) -> Option<Outline> {
+        peek::outline(pdu)
+    }
+}
+
+/// FlatBuffers: see [`flat`](crate::flat).
+#[cfg(feature = "flat")]
+#[derive(Clone, Copy, Debug, Default)]
+pub struct FlatBuffers;
+
+#[cfg(feature = "flat")]
+impl Encoding for FlatBuffers {
+    fn name(&self) -> &'static str {
+        "flat"
+    }
+
+    fn decode<'a>(&self, pdu: &'a [u8], version: Version, _: &'a Gather) -> Result<Decoded<'a>, Error> {
+        crate::flat::decode(pdu, version)
+    }
+
+    fn encode(&self, pdu: &Pdu<'_>, version: Version, out: &mut Vec<u8>) -> Result<(), per::Error> {
+        pdu.write_flat(version, out)
+    }
+
+    fn encode_indication(
+        &self,
+        indication: &RicIndication<'_>,
+        version: Version,
+        out: &mut Vec<u8>,
+    ) -> Result<(), per::Error> {
+        crate::flat::encode(indication, version, out)
+    }
+
+    fn peek_indication<'a>(&self, pdu: &'a [u8]) -> Option<Indication<'a>> {
+        crate::flat::indication(pdu)
+    }
+
+    fn outline(&self, pdu: &[u8]) -> Option<Outline> {
+        crate::flat::outline(pdu)
+    }
+}
+
+/// The encoding of an association. PER, which nearly all use, is called directly.
+#[derive(Clone, Copy, Debug, Default)]
+pub enum Codec {
+    /// PER.
+    #[default]
+    Per,
+    /// Any other.
+    Other(&'static dyn Encoding),
+}
+
+impl Codec {
+    /// FlatBuffers.
+    #[cfg(feature = "flat")]
+    pub const FLAT: Codec = Codec::Other(&FlatBuffers);
+
+    /// The encodings that this crate brings.
+    pub const ALL: &[Codec] = &[
+        Codec::Per,
+        #[cfg(feature = "flat")]
+        Codec::FLAT,
+    ];
+
+    /// The encoding of that name among those that this crate brings.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Codec> {
+        Codec::ALL.iter().copied().find(|codec| codec.name() == name)
+    }
+
+    /// As [`Encoding::name`].
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Codec::Per => Per.name(),
+            Codec::Other(encoding) => encoding.name(),
+        }
+    }
+
+    /// As [`Encoding::decode`].
+    ///
+    /// # Errors
+    /// What is wrong, and how E2AP answers it.
+    #[inline]
+    pub fn decode<'a>(self, pdu: &'a [u8], version: Version, gather: &'a Gather) -> Result<Decoded<'a>, Error> {
+        match self {
+            Codec::Per => crate::decode(pdu, version, gather),
+            Codec::Other(encoding) => encoding.decode(pdu, version, gather),
+        }
+    }
+
+    /// Decodes bytes that are to be a RIC INDICATION.
+    ///
+    /// # Errors
+    /// As [`Codec::decode`]; also [`Error::UnknownProcedure`], where it is another message.
+    pub fn decode_indication<'a>(
+        self,
+        pdu: &'a [u8],
+        version: Version,
+        gather: &'a Gather,
+    ) -> Result<RicIndication<'a>, Error> {
+        match self.decode(pdu, version, gather)?.pdu {
+            Pdu::RicIndication(indication) => Ok(indication),
+            other => Err(Error::UnknownProcedure {
+                kind: other.kind(),
+                procedure_code: other.procedure_code(),
+                criticality: Criticality::Reject,
+            }),
+        }
+    }
+
+    /// As [`Encoding::encode`].
+    ///
+    /// # Errors
+    /// A message that `version` cannot carry, or a value outside its constraints: the caller's fault.
+    #[inline]
+    pub fn encode(self, pdu: &Pdu<'_>, version: Version, out: &mut Vec<u8>) -> Result<(), per::Error> {
+        match self {
+            Codec::Per => pdu.encode(version, out),
+            Codec::Other(encoding) => encoding.encode(pdu, version, out),
+        }
+    }
+
+    /// As [`Encoding::encode_decoded`].
+    ///
+    /// # Errors
+    /// As [`Codec::encode`].
+    pub fn encode_decoded(self, decoded: &Decoded<'_>, version: Version, out: &mut Vec<u8>) -> Result<(), per::Error> {
+        match self {
+            Codec::Per => decoded.encode(version, out),
+            Codec::Other(encoding) => encoding.encode_decoded(decoded, version, out),
+        }
+    }
+
+    /// As [`Encoding::encode_indication`].
+    ///
+    /// # Errors
+    /// As [`Codec::encode`].
+    #[inline]
+    pub fn encode_indication(
+        self,
+        indication: &RicIndication<'_>,
+        version: Version,
+        out: &mut Vec<u8>,
+    ) -> Result<(), per::Error> {
+        match self {
+            Codec::Per => crate::encode(indication, version, out),
+            Codec::Other(encoding) => encoding.encode_indication(indication, version, out),
+        }
+    }
+
+    /// As [`Encoding::peek_indication`].
+    #[inline]
+    #[must_use]
+    pub fn peek_indication(self, pdu: &[u8]) -> Option<Indication<'_>> {
+        match self {
+            Codec::Per => peek::indication(pdu),
+            Codec::Other(encoding) => encoding.peek_indication(pdu),
+        }
+    }
+
+    /// As [`Encoding::outline`].
+    #[must_use]
+    pub fn outline(self, pdu: &[u8]) -> Option<Outline> {
+        match self {
+            Codec::Per => peek::outline(pdu),
+            Codec::Other(encoding) => encoding.outline(pdu),
+        }
+    }
+
+    /// Which version an E2 SETUP REQUEST speaks, as [`Version::of_setup`].
+    #[must_use]
+    pub fn version_of_setup(self, pdu: &[u8]) -> Option<Version> {
+        Version::of_setup_outline(&self.outline(pdu)?)
+    }
+}
+
+/// Two are equal where they have the same name.
+impl PartialEq for Codec {
+    fn eq(&self, other: &Self) -> bool {
+        self.name() == other.name()
+    }
+}
+
+impl Eq for Codec {}
+
+impl fmt::Display for Codec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
