@@ -11,6 +11,12 @@ pub enum Error {
     /// The text of a peer, or a value of ours, does not fit the type.
     #[cfg(feature = "ccc")]
     Json(crate::ccc::JsonError),
+    /// The bytes of a peer, or a value of ours, do not fit FlexRIC's plain layout.
+    #[cfg(feature = "flexric")]
+    Plain(crate::plain::Error),
+    /// Misuse: the model has no such wire form.
+    #[cfg(feature = "flexric")]
+    NotInWire(crate::Wire),
     /// The peer's object identifier is not one of this service model.
     UnknownOid,
     /// The peer speaks E2SM-KPM v01.00, which is not supported.
@@ -47,6 +53,10 @@ impl fmt::Display for Error {
             #[cfg(feature = "ccc")]
             Error::Json(error) => error.fmt(f),
             Error::UnknownOid => f.write_str("the object identifier is not one of the service model's"),
+            #[cfg(feature = "flexric")]
+            Error::Plain(error) => error.fmt(f),
+            #[cfg(feature = "flexric")]
+            Error::NotInWire(wire) => write!(f, "the model has no wire form {wire}"),
             Error::KpmV1 => f.write_str("E2SM-KPM v01.00 is not supported; v02.01, v02.03, v03.00 and v04.00 are"),
             Error::NoRevisionFits(error) => {
                 write!(f, "the RAN function definition fits no revision of the service model: {error}")
@@ -80,5 +90,12 @@ impl From<per::Error> for Error {
 impl From<crate::ccc::JsonError> for Error {
     fn from(error: crate::ccc::JsonError) -> Self {
         Error::Json(error)
+    }
+}
+
+#[cfg(feature = "flexric")]
+impl From<crate::plain::Error> for Error {
+    fn from(error: crate::plain::Error) -> Self {
+        Error::Plain(error)
     }
 }

@@ -1,9 +1,10 @@
 //! E2 service models: what stands in the octet strings that E2AP carries.
 //!
 //! Each model is a module and a Cargo feature: [`kpm`] (measurements), [`rc`] (control of the RAN), [`ccc`] (cell
-//! configuration and control) and [`hw`] (a ping of ours). What models share is in [`common`]. Types are plain Rust,
-//! borrowed from the bytes they were read from; `into_owned` makes them free of those. Lists live in an [`Arena`] that is
-//! used again for every message.
+//! configuration and control); FlexRIC's statistics [`mac`], [`rlc`], [`pdcp`] and [`gtp`], its control of [`slice`]s and
+//! traffic ([`tc`]), each with several encodings ([`Wire`]); [`rrc`] (UEs that come and go) and [`hw`] (a ping), which are
+//! ours. What models share is in [`common`]. Types are plain Rust, borrowed from the bytes they were read from;
+//! `into_owned` makes them free of those. Lists live in an [`Arena`] that is used again for every message.
 //!
 //! Who wants the raw octets takes them from the E2AP message: nothing here stands in between.
 
@@ -14,16 +15,41 @@ mod arena;
 pub mod ccc;
 pub mod common;
 mod error;
+#[cfg(feature = "flexric")]
+pub mod flexric;
+#[cfg(feature = "gtp")]
+pub mod gtp;
 #[cfg(feature = "hw")]
 pub mod hw;
 #[cfg(feature = "kpm")]
 pub mod kpm;
+#[cfg(feature = "mac")]
+pub mod mac;
 #[cfg(any(feature = "kpm", feature = "rc"))]
 mod message;
+#[cfg(feature = "pdcp")]
+pub mod pdcp;
+// a build with some of the models needs some of it
+#[cfg_attr(not(all(feature = "mac", feature = "tc")), allow(dead_code, unused_macros, unused_imports))]
+#[cfg(feature = "flexric")]
+pub mod plain;
 #[cfg(feature = "rc")]
 pub mod rc;
-#[cfg(any(feature = "kpm", feature = "rc", feature = "ccc", feature = "hw"))]
+#[cfg(any(feature = "kpm", feature = "rc", feature = "ccc", feature = "hw", feature = "flexric"))]
 pub mod registry;
+#[cfg(feature = "rlc")]
+pub mod rlc;
+#[cfg(feature = "rrc")]
+pub mod rrc;
+#[cfg(feature = "slice")]
+pub mod slice;
+#[cfg(feature = "tc")]
+pub mod tc;
+#[cfg_attr(not(all(feature = "mac", feature = "rrc")), allow(dead_code, unused_macros, unused_imports))]
+#[cfg(feature = "flexric")]
+mod wire;
 
 pub use arena::{Arena, KEEP_OCTETS};
 pub use error::Error;
+#[cfg(feature = "flexric")]
+pub use wire::{Model, Wire, detect};

@@ -50,7 +50,7 @@ fn random_bytes() {
     assert!(read > 100, "some of it makes sense by chance: {read}");
 }
 
-/// Spoils each vector of a folder some times, and reads it under each module.
+/// Spoils each vector of a folder some times, and reads it under each module; `""` is that of the vector itself.
 fn spoil(folder: &str, modules: &[&str], times: usize) -> usize {
     let mut chance = Chance(0xFEDC_BA98_7654_3211);
     let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../vectors").join(folder);
@@ -77,7 +77,8 @@ fn spoil(folder: &str, modules: &[&str], times: usize) -> usize {
             }
             // under its own revision, and under those of others
             for module in modules {
-                read += usize::from(survive(&format!("{module}:{of_type}"), &spoilt));
+                let name = if module.is_empty() { of_type.to_owned() } else { format!("{module}:{of_type}") };
+                read += usize::from(survive(&name, &spoilt));
             }
         }
     }
@@ -93,5 +94,12 @@ fn spoilt_vectors_of_kpm() {
 #[test]
 fn spoilt_vectors_of_rc() {
     let read = spoil("rc", &["rc-v01.03", "rc-v03.00", "rc-v05.00"], 30);
+    assert!(read > 1000, "many spoilt messages still read: {read}");
+}
+
+#[test]
+fn spoilt_vectors_in_every_wire_form() {
+    let models = ["mac", "rlc", "pdcp", "gtp", "slice", "tc", "rrc"];
+    let read: usize = models.iter().map(|model| spoil(model, &[""], 60)).sum();
     assert!(read > 1000, "many spoilt messages still read: {read}");
 }

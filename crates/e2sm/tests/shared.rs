@@ -3,23 +3,15 @@
 mod support;
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use e2sm::kpm::{
     ActionDefinition, ActionDefinitionFormats, Detection, EventTriggerDefinition, IndicationHeader, IndicationMessage,
     OID_V2, RanFunctionDefinition, Reason, Revision, Value,
 };
 use e2sm::{Arena, Error};
+use support::recorded::{Recorded, ie, prefixed, shared};
 use support::{hex, json};
-
-fn shared() -> Option<PathBuf> {
-    let mut above = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors();
-    let found = above.find_map(|dir| Some(dir.parent()?.join("shared/vectors")).filter(|folder| folder.is_dir()));
-    if found.is_none() {
-        println!("no shared/vectors folder: only the project's own vectors are tested");
-    }
-    found
-}
 
 #[test]
 fn indications_of_32_ues() {
@@ -96,45 +88,21 @@ fn srsrans_configuration_messages() {
     assert_eq!(seen, 5);
 }
 
-/// FlexRIC's messages carry KPM in octet strings. E2AP is not known here, so they are found by what precedes them.
-struct Recorded {
+/// What FlexRIC's messages carry of KPM.
+struct Kpm {
     definition: Vec<u8>,
     triggers: Vec<Vec<u8>>,
     actions: Vec<Vec<u8>>,
     indications: Vec<(Vec<u8>, Vec<u8>)>,
 }
 
-/// The octets behind a length determinant, and what follows them.
-fn prefixed(bytes: &[u8]) -> (&[u8], &[u8]) {
-    match bytes {
-        [high, low, rest @ ..] if *high >= 0x80 => rest.split_at(usize::from(*high & 0x3F) << 8 | usize::from(*low)),
-        [len, rest @ ..] => rest.split_at(usize::from(*len)),
-        [] => panic!("a length is missing"),
-    }
-}
-
-/// The value of the protocol IE with that id and criticality.
-fn ie(pdu: &[u8], id: u8, criticality: u8) -> &[u8] {
-    let mark = [0x00, id, criticality];
-    let found = pdu.windows(3).position(|w| w == mark).unwrap_or_else(|| panic!("no IE {id}"));
-    prefixed(&pdu[found + 3..]).0
-}
-
-fn recorded(shared: &Path) -> Recorded {
-    let file: serde_json::Value =
-        serde_json::from_str(&fs::read_to_string(shared.join("flexric-e2ap-v2.json")).unwrap()).unwrap();
-    let samples = |procedure: &str, function: Option<u64>| -> Vec<Vec<u8>> {
-        let kinds = file["vectors"].as_array().unwrap().iter().filter(|kind| {
-            kind["procedure"] == procedure
-                && kind["pdu"] == "initiatingMessage"
-                && kind["ran_function_id"].as_u64() == function
-        });
-        kinds.flat_map(|kind| kind["samples"].as_array().unwrap()).map(|s| hex(s["hex"].as_str().unwrap())).collect()
-    };
+fn recorded(shared: &Path) -> Kpm {
+    let file = Recorded::read(shared);
+    let samples = |procedure, function| file.samples("initiatingMessage", procedure, function);
     let setup = &samples("E2setup", None)[0];
     // RANfunction-Item of function 2: the id, then the definition
     let item = setup.windows(4).position(|w| w == [0x00, 0x00, 0x02, 0x81]).unwrap();
-    let mut found = Recorded {
+    let mut found = Kpm {
         definition: prefixed(&setup[item + 3..]).0.to_vec(),
         triggers: Vec::new(),
         actions: Vec::new(),

@@ -156,3 +156,20 @@ fn hw() {
         assert_eq!(again, bytes, "{name}");
     }
 }
+
+/// FlexRIC's models and ours beside them, in PER and in FlexRIC's layout.
+#[test]
+fn models_in_every_wire_form() {
+    for (model, least) in [("mac", 15), ("rlc", 15), ("pdcp", 15), ("gtp", 15), ("slice", 30), ("tc", 60), ("rrc", 5)] {
+        let vectors = folder(model);
+        assert!(vectors.len() >= least, "{} vectors of {model}", vectors.len());
+        for (name, bytes, about) in vectors {
+            let value = e2sm::registry::decode(about["type"].as_str().unwrap(), &bytes)
+                .unwrap_or_else(|error| panic!("{model} {name}: {error}"));
+            compare(&json(&*value), &about["value"], &format!("{model} {name}"));
+            let mut again = Vec::new();
+            value.encode(&mut again).unwrap();
+            assert_eq!(again, bytes, "{model} {name}");
+        }
+    }
+}

@@ -3,7 +3,8 @@
 //! A name is the module, a colon, and the ASN.1 type: `kpm-v03.00:E2SM-KPM-IndicationMessage`. KPM's modules are
 //! `kpm-v02.01`, `kpm-v02.03`, `kpm-v03.00` and `kpm-v04.00`, RC's `rc-v01.03`, `rc-v03.00` and `rc-v05.00`; types of
 //! [`crate::common`] are in each of them. CCC's messages are `ccc:RIC-Control-Message` and so on. The ping is
-//! `hw:HW-RANfunction-Definition`.
+//! `hw:HW-RANfunction-Definition`. FlexRIC's models are modules for each wire form, with the Rust types' names:
+//! `mac-per:IndicationMessage`, `mac-plain:IndicationMessage`.
 //!
 //! ```
 //! # #[cfg(feature = "kpm")]
@@ -23,12 +24,18 @@
 mod ccc;
 #[cfg(any(feature = "kpm", feature = "rc"))]
 mod common;
+// a build with RRC alone has none of them
+#[cfg_attr(not(feature = "mac"), allow(dead_code, unused_macros, unused_imports))]
+#[cfg(feature = "flexric")]
+mod flexric;
 #[cfg(feature = "hw")]
 mod hw;
 #[cfg(feature = "kpm")]
 mod kpm;
 #[cfg(feature = "rc")]
 mod rc;
+#[cfg(feature = "rrc")]
+mod rrc;
 
 use per::{Describe, Encode, Visitor};
 
@@ -43,7 +50,7 @@ pub trait Message: Describe {
     fn encode(&self, out: &mut Vec<u8>) -> Result<(), Error>;
 }
 
-// a build with CCC alone has no types in PER
+// a build without O-RAN's models in PER has no use for it
 #[allow(dead_code)]
 struct Typed<T> {
     value: T,
@@ -136,6 +143,32 @@ fn modules() -> impl Iterator<Item = (&'static str, u8, Types)> {
         ("rc-v05.00", 3, rc::TYPES),
         #[cfg(feature = "rc")]
         ("rc-v05.00", 3, common::TYPES),
+        #[cfg(feature = "mac")]
+        ("mac-per", 0, flexric::mac::PER),
+        #[cfg(feature = "mac")]
+        ("mac-plain", 0, flexric::mac::PLAIN),
+        #[cfg(feature = "rlc")]
+        ("rlc-per", 0, flexric::rlc::PER),
+        #[cfg(feature = "rlc")]
+        ("rlc-plain", 0, flexric::rlc::PLAIN),
+        #[cfg(feature = "pdcp")]
+        ("pdcp-per", 0, flexric::pdcp::PER),
+        #[cfg(feature = "pdcp")]
+        ("pdcp-plain", 0, flexric::pdcp::PLAIN),
+        #[cfg(feature = "gtp")]
+        ("gtp-per", 0, flexric::gtp::PER),
+        #[cfg(feature = "gtp")]
+        ("gtp-plain", 0, flexric::gtp::PLAIN),
+        #[cfg(feature = "slice")]
+        ("slice-per", 0, flexric::slice::PER),
+        #[cfg(feature = "slice")]
+        ("slice-plain", 0, flexric::slice::PLAIN),
+        #[cfg(feature = "tc")]
+        ("tc-per", 0, flexric::tc::PER),
+        #[cfg(feature = "tc")]
+        ("tc-plain", 0, flexric::tc::PLAIN),
+        #[cfg(feature = "rrc")]
+        ("rrc-per", 0, rrc::TYPES),
         #[cfg(feature = "hw")]
         ("hw", 0, hw::TYPES),
     ];

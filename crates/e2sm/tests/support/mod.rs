@@ -1,5 +1,9 @@
 //! What the tests over recorded bytes share: hex, and a value's parts as JSON.
 
+#![allow(dead_code, reason = "each test file uses its part")]
+
+pub mod recorded;
+
 use per::{Describe, Visitor};
 use serde_json::{Map, Value, json};
 

@@ -1,0 +1,11 @@
+//! RRC notifications.
+
+use super::{Read, readers};
+use crate::rrc::*;
+
+pub(super) const TYPES: &[(&str, Read)] = readers! {
+    "RanFunctionDefinition": RanFunctionDefinition<'_>,
+    "EventTriggerDefinition": EventTriggerDefinition,
+    "IndicationHeader": IndicationHeader,
+    "IndicationMessage": IndicationMessage<'_>,
+};

@@ -1,0 +1,397 @@
+//! TC: what happens to packets between the core and the radio bearer, told and set (RAN function 146 of FlexRIC).
+//!
+//! A bearer's packets pass a classifier, which chooses a queue; each queue has a policer before and a shaper behind it; a
+//! scheduler takes from the queues, and a pacer decides how much goes on to RLC. (Traffic that overfills RLC waits
+//! there, behind itself; a pacer keeps it in queues that a classifier has separated.)
+//!
+//! | message | type |
+//! |---|---|
+//! | event trigger | [`EventTriggerDefinition`]: the period |
+//! | indication | [`IndicationHeader`], [`IndicationMessage`]: what is set, and what it counts |
+//! | control | [`ControlHeader`], [`ControlMessage`]: add, delete or modify one part |
+//! | control outcome | [`ControlOutcome`] |
+//!
+//! FlexRIC's layout knows neither [`Scheduler::DeficitRoundRobin`] nor a text in the outcome: these are in PER only.
+
+mod classifier;
+mod control;
+mod filters;
+
+use per::{List, Per};
+
+pub use crate::flexric::{ControlHeader, EventTriggerDefinition, IndicationHeader, RanFunctionDefinition};
+use crate::plain::{Error, ErrorKind, Plain, Reader, Writer};
+use crate::wire::{Model, Wire, message};
+
+pub use classifier::{Classifier, FiveTuple, OsiFilter};
+pub use control::{
+    Bdp, ChangePolicer, ChangeShaper, ControlMessage, ControlOutcome, DelayTarget, DeleteQueue, ModifyQueue,
+    PacerControl, PacerParameters, PolicerControl, QueueControl, QueueParameters, SchedulerControl, ShaperControl,
+};
+pub use filters::{ClassifierControl, DeleteFilter, ModifyFilter, NewFilter, NewOsiFilter};
+
+/// How RAN functions of this model introduce themselves.
+pub const MODEL: Model = Model { function_id: 146, name: "TC_STATS_V0", wires: &[Wire::Per, Wire::Plain] };
+
+/// The indication message: what is set for a bearer, and what it counts.
+#[derive(Clone, Debug, PartialEq, Per)]
+#[per(extensible)]
+pub struct IndicationMessage<'a> {
+    /// What takes from the queues.
+    pub scheduler: Scheduler<'a>,
+    /// What decides how much goes on to RLC.
+    pub pacer: Pacer,
+    /// What chooses a queue.
+    pub classifier: Classifier<'a>,
+    /// The queues.
+    #[per(size = 0..=1024)]
+    pub lanes: List<'a, Lane>,
+    /// When, in microseconds of Unix time.
+    pub timestamp_us: i64,
+}
+
+message!(IndicationMessage, borrowing);
+
+impl<'a> Plain<'a> for IndicationMessage<'a> {
+    const NAME: &'static str = "tc::IndicationMessage";
+    const LEAST: usize = 40;
+
+    fn read(reader: &mut Reader<'a>) -> Result<Self, Error> {
+        Ok(IndicationMessage {
+            scheduler: reader.value()?,
+            pacer: reader.value()?,
+            classifier: reader.value()?,
+            lanes: reader.list()?,
+            timestamp_us: reader.number()?,
+        })
+    }
+
+    fn write(&self, writer: &mut Writer<'_>) -> Result<(), Error> {
+        writer.value(&self.scheduler)?;
+        writer.value(&self.pacer)?;
+        writer.value(&self.classifier)?;
+        writer.list(&self.lanes)?;
+        writer.number(self.timestamp_us);
+        Ok(())
+    }
+}
+
+/// What takes from the queues.
+#[derive(Clone, Debug, PartialEq, Eq, Per)]
+#[per(extensible)]
+pub enum Scheduler<'a> {
+    /// From each in turn.
+    RoundRobin,
+    /// From the queue of the highest priority: the priority of each queue, the lowest number first.
+    #[per(size = 0..=1024)]
+    Priority(List<'a, u32>),
+    /// From each in turn, as many octets as it may: the octets that each gets a turn (RFC 8290 has one such). Not in
+    /// FlexRIC's layout.
+    #[per(size = 0..=1024)]
+    DeficitRoundRobin(List<'a, u32>),
+}
+
+impl<'a> Plain<'a> for Scheduler<'a> {
+    const NAME: &'static str = "Scheduler";
+    const LEAST: usize = 4;
+
+    fn read(reader: &mut Reader<'a>) -> Result<Self, Error> {
+        match reader.number::<u32>()? {
+            0 => Ok(Scheduler::RoundRobin),
+            1 => Ok(Scheduler::Priority(reader.list()?)),
+            _ => Err(reader.fault(ErrorKind::UnknownValue, 4)),
+        }
+    }
+
+    fn write(&self, writer: &mut Writer<'_>) -> Result<(), Error> {
+        match self {
+            Scheduler::RoundRobin => {
+                writer.number(0u32);
+                Ok(())
+            }
+            Scheduler::Priority(priorities) => {
+                writer.number(1u32);
+                writer.list(priorities)
+            }
+            Scheduler::DeficitRoundRobin(_) => Err(writer.error(ErrorKind::NotInLayout)),
+        }
+    }
+}
+
+/// What decides how much goes on to RLC.
+#[derive(Clone, Copy, Debug, PartialEq, Per)]
+#[per(extensible)]
+pub struct Pacer {
+    /// How it decides.
+    pub kind: PacerKind,
+    /// Its number.
+    pub id: u32,
+    /// What went through it.
+    pub meter: Meter,
+}
+
+/// How a pacer decides.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Per)]
+#[per(extensible)]
+pub enum PacerKind {
+    /// It lets everything through.
+    Off,
+    /// It keeps in RLC what the bearer sends in one scheduling round and little more (5G-BDP).
+    Bdp5g,
+}
+
+impl Plain<'_> for Pacer {
+    const NAME: &'static str = "Pacer";
+    const LEAST: usize = 16;
+
+    fn read(reader: &mut Reader<'_>) -> Result<Self, Error> {
+        let kind = match reader.number::<u32>()? {
+            0 => PacerKind::Off,
+            1 => PacerKind::Bdp5g,
+            _ => return Err(reader.fault(ErrorKind::UnknownValue, 4)),
+        };
+        Ok(Pacer { kind, id: reader.number()?, meter: reader.value()? })
+    }
+
+    fn write(&self, writer: &mut Writer<'_>) -> Result<(), Error> {
+        writer.number(match self.kind {
+            PacerKind::Off => 0u32,
+            PacerKind::Bdp5g => 1,
+        });
+        writer.number(self.id);
+        writer.value(&self.meter)
+    }
+}
+
+/// What went through a part of late.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Per)]
+#[per(extensible)]
+pub struct Meter {
+    /// Kilobits a second.
+    pub rate_kbps: f32,
+    /// The window over which that is measured, in milliseconds.
+    pub window_ms: u32,
+}
+
+impl Plain<'_> for Meter {
+    const NAME: &'static str = "Meter";
+    const LEAST: usize = 8;
+
+    fn read(reader: &mut Reader<'_>) -> Result<Self, Error> {
+        Ok(Meter { rate_kbps: reader.number()?, window_ms: reader.number()? })
+    }
+
+    fn write(&self, writer: &mut Writer<'_>) -> Result<(), Error> {
+        writer.number(self.rate_kbps);
+        writer.number(self.window_ms);
+        Ok(())
+    }
+}
+
+/// A queue with what stands behind and before it. Its number is that of its shaper.
+#[derive(Clone, Copy, Debug, PartialEq, Per)]
+#[per(extensible)]
+pub struct Lane {
+    /// What limits its rate by making packets wait.
+    pub shaper: Shaper,
+    /// What limits its rate by dropping or diverting packets.
+    pub policer: Policer,
+    /// The queue.
+    pub queue: Queue,
+}
+
+impl Plain<'_> for Lane {
+    const NAME: &'static str = "Lane";
+    const LEAST: usize = 92;
+
+    fn read(reader: &mut Reader<'_>) -> Result<Self, Error> {
+        Ok(Lane { shaper: reader.value()?, policer: reader.value()?, queue: reader.value()? })
+    }
+
+    fn write(&self, writer: &mut Writer<'_>) -> Result<(), Error> {
+        writer.value(&self.shaper)?;
+        writer.value(&self.policer)?;
+        writer.value(&self.queue)
+    }
+}
+
+/// What limits a queue's rate by making packets wait.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Per)]
+#[per(extensible)]
+pub struct Shaper {
+    /// The queue's number.
+    pub id: u32,
+    /// Whether it does anything.
+    pub active: bool,
+    /// Its limit.
+    pub max_rate_kbps: u32,
+    /// What went through it.
+    pub meter: Meter,
+}
+
+impl Plain<'_> for Shaper {
+    const NAME: &'static str = "Shaper";
+    const LEAST: usize = 20;
+
+    fn read(reader: &mut Reader<'_>) -> Result<Self, Error> {
+        Ok(Shaper {
+            id: reader.number()?,
+            active: reader.flag()?,
+            max_rate_kbps: reader.number()?,
+            meter: reader.value()?,
+        })
+    }
+
+    fn write(&self, writer: &mut Writer<'_>) -> Result<(), Error> {
+        writer.number(self.id);
+        writer.flag(self.active);
+        writer.number(self.max_rate_kbps);
+        writer.value(&self.meter)
+    }
+}
+
+/// What limits a queue's rate by dropping or diverting packets (RFC 2475: meter, dropper, marker).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Per)]
+#[per(extensible)]
+pub struct Policer {
+    /// The queue's number.
+    pub id: u32,
+    /// What went through it.
+    pub meter: Meter,
+    /// Packets that it dropped.
+    pub dropped_packets: u32,
+    /// Packets that it marked.
+    pub marked_packets: u32,
+    /// Its limit.
+    pub max_rate_kbps: f32,
+    /// Whether it does anything.
+    pub active: bool,
+    /// Where packets within the limit go.
+    pub destination_id: u32,
+    /// Where packets above the limit go.
+    pub deviation_id: u32,
+}
+
+impl Plain<'_> for Policer {
+    const NAME: &'static str = "Policer";
+    const LEAST: usize = 36;
+
+    fn read(reader: &mut Reader<'_>) -> Result<Self, Error> {
+        Ok(Policer {
+            id: reader.number()?,
+            meter: reader.value()?,
+            dropped_packets: reader.number()?,
+            marked_packets: reader.number()?,
+            max_rate_kbps: reader.number()?,
+            active: reader.flag()?,
+            destination_id: reader.number()?,
+            deviation_id: reader.number()?,
+        })
+    }
+
+    fn write(&self, writer: &mut Writer<'_>) -> Result<(), Error> {
+        writer.number(self.id);
+        writer.value(&self.meter)?;
+        writer.number(self.dropped_packets);
+        writer.number(self.marked_packets);
+        writer.number(self.max_rate_kbps);
+        writer.flag(self.active);
+        writer.number(self.destination_id);
+        writer.number(self.deviation_id);
+        Ok(())
+    }
+}
+
+/// A queue's discipline.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Per)]
+#[per(extensible)]
+pub enum QueueKind {
+    /// First in, first out.
+    #[default]
+    Fifo,
+    /// Drops when packets wait too long (RFC 8289).
+    CoDel,
+    /// Marks (RFC 3168) when packets wait too long.
+    EcnCoDel,
+}
+
+impl QueueKind {
+    fn number(self) -> u32 {
+        match self {
+            QueueKind::Fifo => 0,
+            QueueKind::CoDel => 1,
+            QueueKind::EcnCoDel => 2,
+        }
+    }
+}
+
+impl Plain<'_> for QueueKind {
+    const NAME: &'static str = "QueueKind";
+    const LEAST: usize = 4;
+
+    fn read(reader: &mut Reader<'_>) -> Result<Self, Error> {
+        match reader.number::<u32>()? {
+            0 => Ok(QueueKind::Fifo),
+            1 => Ok(QueueKind::CoDel),
+            2 => Ok(QueueKind::EcnCoDel),
+            _ => Err(reader.fault(ErrorKind::UnknownValue, 4)),
+        }
+    }
+
+    fn write(&self, writer: &mut Writer<'_>) -> Result<(), Error> {
+        writer.number(self.number());
+        Ok(())
+    }
+}
+
+/// A queue.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Per)]
+#[per(extensible)]
+pub struct Queue {
+    /// Its discipline.
+    pub kind: QueueKind,
+    /// Octets that wait.
+    pub octets: u32,
+    /// Packets that wait.
+    pub packets: u32,
+    /// Octets that went on.
+    pub forwarded_octets: u32,
+    /// Packets that went on.
+    pub forwarded_packets: u32,
+    /// Packets dropped; marked, where the discipline is [`QueueKind::EcnCoDel`].
+    pub dropped_packets: u32,
+    /// How long packets waited in the mean, in microseconds.
+    pub mean_sojourn_us: f32,
+    /// How long the last packet waited, in microseconds.
+    pub last_sojourn_us: i64,
+}
+
+impl Plain<'_> for Queue {
+    const NAME: &'static str = "Queue";
+    const LEAST: usize = 36;
+
+    fn read(reader: &mut Reader<'_>) -> Result<Self, Error> {
+        Ok(Queue {
+            kind: reader.value()?,
+            octets: reader.number()?,
+            packets: reader.number()?,
+            forwarded_octets: reader.number()?,
+            forwarded_packets: reader.number()?,
+            dropped_packets: reader.number()?,
+            mean_sojourn_us: reader.number()?,
+            last_sojourn_us: reader.number()?,
+        })
+    }
+
+    fn write(&self, writer: &mut Writer<'_>) -> Result<(), Error> {
+        writer.value(&self.kind)?;
+        writer.number(self.octets);
+        writer.number(self.packets);
+        writer.number(self.forwarded_octets);
+        writer.number(self.forwarded_packets);
+        writer.number(self.dropped_packets);
+        writer.number(self.mean_sojourn_us);
+        writer.number(self.last_sojourn_us);
+        Ok(())
+    }
+}

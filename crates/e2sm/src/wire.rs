@@ -1,0 +1,233 @@
+//! Wire forms: the encodings that one model's types may have.
+//!
+//! What a RAN function speaks stands in its object identifier:
+//!
+//! | form | object identifier of function N |
+//! |---|---|
+//! | [`Wire::Per`]: aligned PER of the declared types | `1.3.6.1.4.1.32473.1.N`, in the arc for documentation of RFC 5612 |
+//! | [`Wire::Plain`]: FlexRIC's C structures, see [`crate::plain`] | `0.0.0.0.0.0.0.0.1.N.0`, as FlexRIC registers it |
+//!
+//! O-RAN's models have object identifiers of their own, and one encoding each: they are not here.
+
+use core::fmt;
+
+use per::{Decode, Encode};
+
+use crate::plain::{self, Plain};
+use crate::{Arena, Error};
+
+/// How a message stands in its octets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Wire {
+    /// Aligned PER of the types as they are declared.
+    Per,
+    /// FlexRIC's plain layout: C structures of x86-64, little endian.
+    Plain,
+}
+
+const PER_ARC: &str = "1.3.6.1.4.1.32473.1.";
+const PLAIN_ARC: &str = "0.0.0.0.0.0.0.0.1.";
+const PLAIN_END: &str = ".0";
+
+impl Wire {
+    /// Its name: `per`, `plain`.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Wire::Per => "per",
+            Wire::Plain => "plain",
+        }
+    }
+}
+
+impl fmt::Display for Wire {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+/// What an object identifier tells: the model, by the RAN function id that FlexRIC gives it, and its wire form. `None`
+/// where it is none of the two arcs above.
+///
+/// ```
+/// use e2sm::{Wire, detect};
+///
+/// assert_eq!(detect("0.0.0.0.0.0.0.0.1.142.0"), Some((142, Wire::Plain)));
+/// assert_eq!(detect("1.3.6.1.4.1.32473.1.142"), Some((142, Wire::Per)));
+/// assert_eq!(detect("1.3.6.1.4.1.53148.1.2.2.2"), None); // E2SM-KPM
+/// ```
+#[must_use]
+pub fn detect(oid: &str) -> Option<(u16, Wire)> {
+    let (number, wire) = match oid.strip_prefix(PER_ARC) {
+        Some(number) => (number, Wire::Per),
+        None => (oid.strip_prefix(PLAIN_ARC)?.strip_suffix(PLAIN_END)?, Wire::Plain),
+    };
+    // an arc is written in one way: digits without a leading zero
+    let plain = number.bytes().all(|digit| digit.is_ascii_digit()) && !number.starts_with('0');
+    Some((number.parse().ok().filter(|_| plain)?, wire))
+}
+
+/// A service model with several wire forms: how RAN functions of it introduce themselves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Model {
+    /// The RAN function id that nodes give it, and its number in object identifiers.
+    pub function_id: u16,
+    /// The name in its RAN function definition.
+    pub name: &'static str,
+    /// The forms that it has.
+    pub wires: &'static [Wire],
+}
+
+impl Model {
+    /// Its object identifier in a wire form.
+    #[must_use]
+    pub fn oid(&self, wire: Wire) -> String {
+        match wire {
+            Wire::Per => format!("{PER_ARC}{}", self.function_id),
+            Wire::Plain => format!("{PLAIN_ARC}{}{PLAIN_END}", self.function_id),
+        }
+    }
+
+    /// The wire form that an object identifier means; `None` where it is another model's, or a form that this one does
+    /// not have.
+    #[must_use]
+    pub fn wire_of(&self, oid: &str) -> Option<Wire> {
+        let (number, wire) = detect(oid)?;
+        (number == self.function_id && self.wires.contains(&wire)).then_some(wire)
+    }
+}
+
+/// Reads all of `bytes`; lists go to `arena`.
+pub(crate) fn decode<'a, T>(bytes: &'a [u8], wire: Wire, arena: &'a Arena) -> Result<T, Error>
+where
+    T: Decode<'a, &'a Arena> + Plain<'a>,
+{
+    match wire {
+        Wire::Plain => Ok(plain::decode(bytes, arena)?),
+        wire => decode_per(bytes, wire, arena),
+    }
+}
+
+/// As [`decode`], for what FlexRIC's layout does not have.
+pub(crate) fn decode_per<'a, T>(bytes: &'a [u8], wire: Wire, arena: &'a Arena) -> Result<T, Error>
+where
+    T: Decode<'a, &'a Arena>,
+{
+    match wire {
+        Wire::Per => {
+            let mut reader = per::Reader::with_store(bytes, 0, arena);
+            let value = T::decode(&mut reader)?;
+            reader.finish()?;
+            Ok(value)
+        }
+        Wire::Plain => Err(Error::NotInWire(wire)),
+    }
+}
+
+/// Appends the encoding; after an error `out` is as it was.
+pub(crate) fn encode<'a, T: Encode + Plain<'a>>(value: &T, wire: Wire, out: &mut Vec<u8>) -> Result<(), Error> {
+    match wire {
+        Wire::Plain => Ok(plain::encode(value, out)?),
+        wire => encode_per(value, wire, out),
+    }
+}
+
+/// As [`encode`], for what FlexRIC's layout does not have.
+pub(crate) fn encode_per<T: Encode>(value: &T, wire: Wire, out: &mut Vec<u8>) -> Result<(), Error> {
+    match wire {
+        Wire::Per => Ok(per::encode(value, 0, out)?),
+        Wire::Plain => Err(Error::NotInWire(wire)),
+    }
+}
+
+/// Gives a message its reading and writing functions: one that borrows from the octets or one that owns what it holds,
+/// in all wire forms or in PER only.
+macro_rules! message {
+    ($name:ident, $kind:ident) => {
+        $crate::wire::message!(@$kind $name, decode, encode);
+    };
+    ($name:ident, $kind:ident, per only) => {
+        $crate::wire::message!(@$kind $name, decode_per, encode_per);
+    };
+    (@borrowing $name:ident, $decode:ident, $encode:ident) => {
+        impl<'a> $name<'a> {
+            /// Reads all of `bytes`; lists go to `arena`.
+            ///
+            /// # Errors
+            /// Whatever is wrong with the encoding; a wire form that the model does not have.
+            pub fn decode(
+                bytes: &'a [u8],
+                wire: $crate::Wire,
+                arena: &'a $crate::Arena,
+            ) -> Result<Self, $crate::Error> {
+                $crate::wire::$decode(bytes, wire, arena)
+            }
+
+            /// Reads all of `bytes` into a value to keep.
+            ///
+            /// # Errors
+            /// As [`Self::decode`].
+            pub fn decode_owned(bytes: &[u8], wire: $crate::Wire) -> Result<$name<'static>, $crate::Error> {
+                let arena = $crate::Arena::new();
+                $name::decode(bytes, wire, &arena).map(per::IntoOwned::into_owned)
+            }
+        }
+        $crate::wire::message!(@encode $name<'_>, $encode);
+    };
+    (@owning $name:ident, $decode:ident, $encode:ident) => {
+        impl $name {
+            /// Reads all of `bytes`.
+            ///
+            /// # Errors
+            /// Whatever is wrong with the encoding; a wire form that the model does not have.
+            pub fn decode(bytes: &[u8], wire: $crate::Wire) -> Result<Self, $crate::Error> {
+                let arena = $crate::Arena::new();
+                $crate::wire::$decode(bytes, wire, &arena)
+            }
+        }
+        $crate::wire::message!(@encode $name, $encode);
+    };
+    (@encode $type:ty, $encode:ident) => {
+        impl $type {
+            /// Appends the encoding to `out`. After an error `out` is as it was.
+            ///
+            /// # Errors
+            /// A value that the wire form cannot carry; a wire form that the model does not have.
+            pub fn encode(&self, wire: $crate::Wire, out: &mut Vec<u8>) -> Result<(), $crate::Error> {
+                $crate::wire::$encode(self, wire, out)
+            }
+        }
+    };
+}
+pub(crate) use message;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_identifier_tells_model_and_form() {
+        const MAC: Model = Model { function_id: 142, name: "MAC", wires: &[Wire::Per] };
+        for wire in [Wire::Per, Wire::Plain] {
+            assert_eq!(detect(&MAC.oid(wire)), Some((142, wire)));
+        }
+        assert_eq!(MAC.wire_of("1.3.6.1.4.1.32473.1.142"), Some(Wire::Per));
+        assert_eq!(MAC.wire_of("1.3.6.1.4.1.32473.1.143"), None);
+        assert_eq!(MAC.wire_of("0.0.0.0.0.0.0.0.1.142.0"), None, "a form that it does not have");
+        for other in [
+            "",
+            "1.3.6.1.4.1.53148.1.2.2.2",
+            "1.3.6.1.4.1.32473.1.",
+            "1.3.6.1.4.1.32473.1.142.0",
+            "1.3.6.1.4.1.32473.1.0142",
+            "1.3.6.1.4.1.32473.1.+142",
+            "1.3.6.1.4.1.32473.1.65536",
+            "0.0.0.0.0.0.0.0.1.142",
+            "0.0.0.0.0.0.0.0.1.0",
+            "0.0.0.0.0.0.0.0.1..0",
+        ] {
+            assert_eq!(detect(other), None, "{other}");
+        }
+    }
+}
