@@ -1,6 +1,6 @@
 # Each line can be run by hand.
 
-.PHONY: demo test bench docs deny
+.PHONY: demo test bench soak docs deny
 
 # A RIC, a base station with 32 UEs and an xApp, all in one. DEMO_SECONDS=10 ends it by itself.
 demo:
@@ -13,6 +13,10 @@ test:
 # The figures of the README.
 bench:
 	cargo run --release -p ferric-cli -- bench e2
+
+# Half an hour of everything that can go wrong (SOAK_MINUTES=5: five): nothing lost, nothing doubled, nothing grows.
+soak:
+	cargo run --release -p ferric-cli -- bench soak --minutes $(or $(SOAK_MINUTES),30)
 
 # The manual: target/doc/ferric/index.html.
 docs:

@@ -14,10 +14,12 @@ mod mover;
 mod process;
 mod relay;
 mod report;
+mod soak;
 
 pub use alloc::CountingAllocator;
 pub use mover::mover;
 pub use report::{Codec, Host, Idle, RelayRow, Report};
+pub use soak::{Soak, SoakReport, Trend, soak};
 
 /// How much is measured.
 #[derive(Clone, Copy, Debug)]

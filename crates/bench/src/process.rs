@@ -52,6 +52,16 @@ impl Process {
         Ok(sum)
     }
 
+    /// Whether it still runs.
+    pub fn is_alive(&mut self) -> anyhow::Result<bool> {
+        Ok(self.child.try_wait()?.is_none())
+    }
+
+    /// Files and sockets that it has open.
+    pub fn descriptors(&self) -> anyhow::Result<u64> {
+        Ok(std::fs::read_dir(format!("/proc/{}/fd", self.child.id()))?.count() as u64)
+    }
+
     /// Its resident memory.
     pub fn rss_bytes(&self) -> anyhow::Result<u64> {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id()))?;

@@ -1,6 +1,8 @@
 //! `ferric bench`
 
-use ::bench::Effort;
+use std::time::Duration;
+
+use ::bench::{Effort, Soak};
 
 /// Measure the codecs, the RIC and its memory.
 #[derive(clap::Args)]
@@ -24,6 +26,19 @@ enum Which {
         #[arg(long, value_name = "S", default_value_t = 2.0, value_parser = seconds)]
         seconds: f64,
     },
+    /// A RIC and an emulated RAN for long, while everything that can go wrong around them does. Fails where a report of a
+    /// well-behaved node is lost or doubled, or where memory or descriptors grow.
+    Soak {
+        /// Minutes of faults, from 0.1 to 1440.
+        #[arg(long, value_name = "M", default_value_t = 30.0, value_parser = minutes)]
+        minutes: f64,
+        /// Draws the faults.
+        #[arg(long, value_name = "N", default_value_t = 1)]
+        seed: u64,
+        /// Print one JSON object.
+        #[arg(long)]
+        json: bool,
+    },
     /// The mover that the relay is measured against.
     #[command(hide = true)]
     Mover,
@@ -33,6 +48,12 @@ enum Which {
 fn seconds(text: &str) -> Result<f64, &'static str> {
     let seconds = text.parse().ok().filter(|seconds| (0.1..=60.0).contains(seconds));
     seconds.ok_or("not a number from 0.1 to 60")
+}
+
+/// Reads the length of a soak.
+fn minutes(text: &str) -> Result<f64, &'static str> {
+    let minutes = text.parse().ok().filter(|minutes| (0.1..=1440.0).contains(minutes));
+    minutes.ok_or("not a number from 0.1 to 1440")
 }
 
 pub fn run(args: &Args) -> anyhow::Result<()> {
@@ -45,6 +66,15 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
                 say!("{}", report.to_string().trim_end());
             }
             Ok(())
+        }
+        Which::Soak { minutes, seed, json } => {
+            let report = ::bench::soak(Soak { span: Duration::from_secs_f64(60.0 * minutes), seed })?;
+            if json {
+                say!("{}", serde_json::to_string(&report)?);
+            } else {
+                say!("{report}");
+            }
+            if report.holds() { Ok(()) } else { anyhow::bail!("the soak failed; see above for what did not hold") }
         }
         Which::Mover => ::bench::mover(),
     }

@@ -1,0 +1,115 @@
+//! Whether a process grows.
+
+use std::fmt;
+
+use serde::Serialize;
+
+use crate::process::Process;
+
+/// Memory and descriptors of a process, a sample a second.
+#[derive(Debug, Default)]
+pub(super) struct Gauge {
+    rss_kib: Vec<u64>,
+    descriptors: Vec<u64>,
+    last_descriptors: u64,
+}
+
+/// How they went.
+#[derive(Clone, Copy, Debug, Default, Serialize)]
+pub struct Trend {
+    /// The least memory of the second fifth: tables have grown to their size by then, and what a burst takes for a moment is
+    /// given back.
+    pub rss_first_kib: u64,
+    /// The same of the last fifth.
+    pub rss_last_kib: u64,
+    /// KiB a minute, from the one to the other.
+    pub rss_slope_kib_per_minute: f64,
+    /// The fewest descriptors of the second fifth.
+    pub descriptors_first: u64,
+    /// Descriptors at the end, when all faults are over.
+    pub descriptors_last: u64,
+}
+
+/// What a heap may shift by within its pages without having grown: KiB.
+const NOISE_KIB: u64 = 512;
+
+impl Gauge {
+    pub fn sample(&mut self, process: &Process) -> anyhow::Result<()> {
+        self.rss_kib.push(process.rss_bytes()? / 1024);
+        self.descriptors.push(process.descriptors()?);
+        Ok(())
+    }
+
+    /// All is over.
+    pub fn end(&mut self, process: &Process) -> anyhow::Result<()> {
+        self.last_descriptors = process.descriptors()?;
+        Ok(())
+    }
+
+    pub fn trend(&self) -> Trend {
+        let least = |samples: &[u64], part: usize| {
+            let fifth = (samples.len() / 5).max(1);
+            samples
+                .chunks(fifth)
+                .nth(part)
+                .or(samples.chunks(fifth).last())
+                .into_iter()
+                .flatten()
+                .copied()
+                .min()
+                .unwrap_or(0)
+        };
+        let (first, last) = (least(&self.rss_kib, 1), least(&self.rss_kib, 4));
+        // a sample a second, from the middle of the one to the middle of the other
+        let minutes = (3 * self.rss_kib.len()).max(5) as f64 / 5.0 / 60.0;
+        Trend {
+            rss_first_kib: first,
+            rss_last_kib: last,
+            rss_slope_kib_per_minute: (last as f64 - first as f64) / minutes,
+            descriptors_first: least(&self.descriptors, 1),
+            descriptors_last: self.last_descriptors,
+        }
+    }
+}
+
+impl Trend {
+    /// Whether nothing has grown.
+    #[must_use]
+    pub fn holds(&self) -> bool {
+        self.rss_last_kib <= self.rss_first_kib + NOISE_KIB && self.descriptors_last <= self.descriptors_first
+    }
+}
+
+impl fmt::Display for Trend {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Trend { rss_first_kib, rss_last_kib, rss_slope_kib_per_minute, descriptors_first, descriptors_last } = self;
+        write!(
+            f,
+            "memory {rss_first_kib} to {rss_last_kib} KiB ({rss_slope_kib_per_minute:+.1} a minute), \
+             descriptors {descriptors_first} to {descriptors_last}"
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn trend(rss_kib: impl Iterator<Item = u64>) -> Trend {
+        let gauge = Gauge { rss_kib: rss_kib.collect(), descriptors: vec![9], last_descriptors: 9 };
+        gauge.trend()
+    }
+
+    #[test]
+    fn bursts_are_no_growth_and_leaks_are() {
+        assert!(trend((0..600).map(|s| 9000 + if s % 7 == 0 { 90_000 } else { 0 })).holds());
+        assert!(trend((0..600).map(|s| 9000 + 40 * s.min(100))).holds(), "tables grow to their size");
+        let leak = trend((0..600).map(|s| 9000 + 3 * s));
+        assert!(!leak.holds());
+        assert!((leak.rss_slope_kib_per_minute - 180.0).abs() < 1.0, "{leak}");
+        let mut open = trend([9000; 30].into_iter());
+        assert!(open.holds());
+        open.descriptors_last += 1;
+        assert!(!open.holds());
+    }
+}
