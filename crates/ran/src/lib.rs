@@ -17,6 +17,7 @@
 #![forbid(unsafe_code)]
 
 mod config;
+mod configuration;
 mod model;
 mod node;
 
@@ -26,6 +27,7 @@ use std::time::Duration;
 
 use ferric::agent::{AgentLoop, AgentLoopConfig, NodeConfig, RanFunction};
 use ferric::{Stop, link};
+use functions::ccc::{CccConfig, CccFunction};
 use functions::hw::HwFunction;
 use functions::kpm::{KpmConfig, KpmFunction};
 
@@ -57,8 +59,11 @@ impl Ran {
             let node = Rc::new(RefCell::new(Node::new(&config, number)));
             let id = node.borrow().id();
             let kpm = KpmConfig { revision: config.kpm_revision, ..config.kpm.clone() };
-            let functions: Vec<Box<dyn RanFunction>> =
-                vec![Box::new(KpmFunction::new(node, kpm)), Box::new(HwFunction::new())];
+            let functions: Vec<Box<dyn RanFunction>> = vec![
+                Box::new(KpmFunction::new(Rc::clone(&node), kpm)),
+                Box::new(CccFunction::new(node, CccConfig::default())),
+                Box::new(HwFunction::new()),
+            ];
             let handle = agents.add_node(NodeConfig::new(id), functions);
             for ric in &config.rics {
                 agents.add_controller(handle, ric.clone());

@@ -10,15 +10,16 @@ use functions::kpm::{KpmSource, Offer, Whom};
 use per::{Bits, One};
 
 use crate::RanConfig;
+use crate::configuration::Configuration;
 use crate::model::{Cell, Counters, PRBS};
 
 /// The first gNB's id, and bits of an id.
 const FIRST_GNB: u32 = 0xe00;
-const GNB_ID_BITS: u8 = 22;
+pub const GNB_ID_BITS: u8 = 22;
 const NR_CELL_BITS: u8 = 36;
 /// Test network 001.01.
-const MCC: u16 = 1;
-const MNC: u16 = 1;
+pub const MCC: u16 = 1;
+pub const MNC: u16 = 1;
 
 /// When the model is looked at for the first time, it has run for this long, in seconds.
 const WARM_UP_S: f64 = 1.0;
@@ -87,8 +88,9 @@ const OFFERS: [Offer; KPIS.len()] = {
 /// A gNB. Its time goes on when somebody looks.
 #[derive(Debug)]
 pub struct Node {
-    gnb: u32,
-    cell: Cell,
+    pub(crate) gnb: u32,
+    pub(crate) cell: Cell,
+    pub(crate) configuration: Configuration,
     step_ms: u64,
     /// Ties the model's time to the loop's, once somebody has looked.
     anchor: Option<Anchor>,
@@ -117,8 +119,10 @@ pub struct Mark {
 
 impl Node {
     pub fn new(config: &RanConfig, number: u16) -> Self {
+        let gnb = FIRST_GNB + u32::from(number);
         Node {
-            gnb: FIRST_GNB + u32::from(number),
+            gnb,
+            configuration: Configuration::new(gnb),
             cell: Cell::new(config.seed, number, config.ues, config.step_ms),
             step_ms: config.step_ms.into(),
             anchor: None,

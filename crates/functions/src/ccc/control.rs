@@ -7,7 +7,7 @@ use e2sm::ccc::{
     RanConfigurationStructure, StructureAccepted, StructureControlled, StructureFailed, TimeStamp,
 };
 use ferric::agent::{ControlFailure, ControllerId};
-use ferric::e2::ControlRequest;
+use ferric::e2::{ControlRequest, Time};
 use ferric::e2ap::{self, CauseProtocol, CauseRicRequest};
 use tracing::{debug, info};
 
@@ -20,6 +20,7 @@ const FAILED: e2ap::Cause = e2ap::Cause::RicRequest(CauseRicRequest::ControlFail
 /// Carries a control out. It is a failure where nothing of it could be set; the outcome says what was and what was not.
 pub(super) fn carry_out<S: CccSource>(
     source: &mut S,
+    now: Time,
     origin: ControllerId,
     request: &ControlRequest,
     received: TimeStamp,
@@ -38,7 +39,7 @@ pub(super) fn carry_out<S: CccSource>(
         info!(style = header.format.ric_style_type, ?level, "a control's style does not go with its message");
         return Err(INVALID.into());
     }
-    let mut work = Work { source, origin, received, set: 0 };
+    let mut work = Work { source, now, origin, received, set: 0 };
     let format = match &message.format {
         ControlMessageFormat::NodeLevel(structures) => {
             let (accepted, failed) = work.all(Place::Node, structures);
@@ -68,6 +69,7 @@ pub(super) fn carry_out<S: CccSource>(
 
 struct Work<'s, S> {
     source: &'s mut S,
+    now: Time,
     origin: ControllerId,
     received: TimeStamp,
     /// Structures that were set.
@@ -96,7 +98,7 @@ impl<S: CccSource> Work<'_, S> {
         let mut current = None;
         let written = self.check(place, wanted).and_then(|found| {
             current = found;
-            self.source.write(self.origin, place, current.as_ref(), &wanted.new_values)
+            self.source.write(self.now, self.origin, place, current.as_ref(), &wanted.new_values)
         });
         let of_requested = |structure: &RanConfigurationStructure| structure.only(|name| requested.contains_key(name));
         let nothing = || wanted.new_values.only(|_| false);

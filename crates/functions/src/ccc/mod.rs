@@ -152,7 +152,7 @@ impl<S: CccSource> RanFunction for CccFunction<S> {
         _reports: &mut Reports<'_>,
     ) -> Result<Option<Vec<u8>>, ControlFailure> {
         let received = self.time_stamp(now);
-        let outcome = control::carry_out(&mut *self.source.borrow_mut(), controller, request, received)?;
+        let outcome = control::carry_out(&mut *self.source.borrow_mut(), now, controller, request, received)?;
         Ok(Some(outcome).filter(|outcome| !outcome.is_empty()))
     }
 

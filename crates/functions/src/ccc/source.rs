@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use e2sm::ccc::{Cause, RanConfigurationStructure};
 use e2sm::common::Cgi;
 use ferric::agent::ControllerId;
+use ferric::e2::Time;
 
 /// Whose a structure is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -86,7 +87,7 @@ pub trait CccSource {
     /// The structures of an offered name at a place, with all attributes that have a value.
     fn read(&self, place: Place, name: &str) -> Vec<RanConfigurationStructure>;
 
-    /// Sets attributes, all or none. Each was offered as writable, and `wanted` holds no others.
+    /// Sets attributes at this moment, all or none. Each was offered as writable, and `wanted` holds no others.
     ///
     /// `current` is the structure to change, as [`CccSource::read`] tells it; without it `wanted` is a further one, to be
     /// added.
@@ -95,6 +96,7 @@ pub trait CccSource {
     /// Why not: a value that cannot be, or that another controller's share forbids.
     fn write(
         &mut self,
+        now: Time,
         origin: ControllerId,
         place: Place,
         current: Option<&RanConfigurationStructure>,

@@ -105,6 +105,7 @@ impl CccSource for Du {
 
     fn write(
         &mut self,
+        _now: Time,
         _origin: ControllerId,
         place: Place,
         current: Option<&RanConfigurationStructure>,

@@ -2,7 +2,8 @@
 
 use std::ops::{AddAssign, Sub};
 
-use super::scheduler::{Demand, share_out};
+use super::quota::{Quotas, share_out_within};
+use super::scheduler::Demand;
 use super::ue::Ue;
 
 /// Resource blocks: 40 MHz at 30 kHz (TS 38.101-1 table 5.3.2-1).
@@ -90,6 +91,9 @@ pub struct Cell {
     counters: Vec<Counters>,
     demands: Vec<Demand>,
     grants: Vec<u32>,
+    is_locked: bool,
+    downlink_quotas: Quotas,
+    uplink_quotas: Quotas,
 }
 
 impl Cell {
@@ -106,6 +110,9 @@ impl Cell {
             demands: vec![Demand::default(); ues.len()],
             grants: vec![0; ues.len()],
             ues,
+            is_locked: false,
+            downlink_quotas: Quotas::default(),
+            uplink_quotas: Quotas::default(),
         }
     }
 
@@ -127,9 +134,28 @@ impl Cell {
         &self.counters
     }
 
+    /// Whether it serves nobody.
+    pub fn is_locked(&self) -> bool {
+        self.is_locked
+    }
+
+    /// Has it serve nobody, or again. The UEs have no other cell to go to: they stay, and nothing moves.
+    pub fn set_locked(&mut self, is_locked: bool) {
+        self.is_locked = is_locked;
+    }
+
+    /// Shares its blocks out otherwise from the next step on.
+    pub fn set_quotas(&mut self, downlink: Quotas, uplink: Quotas) {
+        (self.downlink_quotas, self.uplink_quotas) = (downlink, uplink);
+    }
+
     /// One step.
     pub fn step(&mut self) {
-        let Cell { step_s, ues, counters, demands, grants, .. } = self;
+        if self.is_locked {
+            self.steps += 1;
+            return;
+        }
+        let Cell { step_s, ues, counters, demands, grants, downlink_quotas, uplink_quotas, .. } = self;
         let step_s = *step_s;
         let now_s = self.steps as f64 * step_s;
         let wave = ((now_s / WAVE_S + self.phase) * std::f64::consts::TAU).sin();
@@ -146,7 +172,7 @@ impl Cell {
 
         let slots = SLOTS_PER_S * DOWNLINK_SHARE * step_s;
         demands.iter_mut().zip(ues.iter_mut()).for_each(|(demand, ue)| *demand = ue.demand_downlink(slots, step_s));
-        share_out(PRBS, demands, grants);
+        share_out_within(downlink_quotas, PRBS, ues, demands, grants);
         for ((ue, counters), blocks) in ues.iter_mut().zip(counters.iter_mut()).zip(grants.iter()) {
             let sent = ue.send_downlink(*blocks, now_s, step_s);
             counters.downlink_prbs += u64::from(*blocks);
@@ -157,7 +183,7 @@ impl Cell {
 
         let slots = SLOTS_PER_S * UPLINK_SHARE * step_s;
         demands.iter_mut().zip(ues.iter_mut()).for_each(|(demand, ue)| *demand = ue.demand_uplink(slots, step_s));
-        share_out(PRBS, demands, grants);
+        share_out_within(uplink_quotas, PRBS, ues, demands, grants);
         for ((ue, counters), blocks) in ues.iter_mut().zip(counters.iter_mut()).zip(grants.iter()) {
             let sent = ue.send_uplink(*blocks, now_s, step_s);
             counters.uplink_prbs += u64::from(*blocks);

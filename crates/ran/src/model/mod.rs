@@ -6,6 +6,7 @@ mod cell;
 mod channel;
 mod link_table;
 mod queue;
+mod quota;
 mod random;
 mod scheduler;
 #[cfg(test)]
@@ -14,4 +15,5 @@ mod traffic;
 mod ue;
 
 pub use cell::{Cell, Counters, PRBS};
+pub use quota::{Quota, Quotas};
 pub use ue::Ue;

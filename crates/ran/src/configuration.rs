@@ -1,0 +1,474 @@
+//! The configuration of a node and its cell, as E2SM-CCC reads and sets it, and what it does to the model.
+//!
+//! A locked cell serves nobody. RRM policies keep resource blocks for slices, or deny them; what all policies together
+//! keep is at most what there is, and whose a policy is nobody else changes.
+
+use e2sm::ccc::{
+    AdministrativeState, Bwp, BwpContext, Cause, CellState, GnbCuCpFunction, GnbDuFunction, InitialBwp, NrCellCu,
+    NrCellDu, OperationalState, PlmnInfo, RanConfigurationStructure as Structure, ResourceType, RrmPolicyRatio,
+};
+use e2sm::common::{Cgi, PlmnIdentity, SNssai, Sst};
+use ferric::agent::ControllerId;
+use ferric::e2::Time;
+use functions::ccc::{AttributeOffer, CccSource, Level, Place, Refusal, StructureOffer};
+use functions::kpm::KpmSource;
+
+use crate::model::{PRBS, Quota, Quotas};
+use crate::node::{GNB_ID_BITS, MCC, MNC, Node};
+
+/// Policies of a cell: more are refused.
+const MAX_POLICIES: usize = 64;
+
+/// What of a node can be set.
+#[derive(Debug)]
+pub struct Configuration {
+    /// Grows with whatever is set.
+    changes: u64,
+    cu_name: String,
+    du_name: String,
+    administrative_state: AdministrativeState,
+    nr_pci: u16,
+    policies: Vec<Policy>,
+}
+
+/// An RRM policy, and whose it is.
+#[derive(Debug)]
+struct Policy {
+    owner: ControllerId,
+    ratio: RrmPolicyRatio,
+}
+
+impl Configuration {
+    pub fn new(gnb: u32) -> Self {
+        Configuration {
+            changes: 0,
+            cu_name: format!("gnb-{gnb:x}-cu"),
+            du_name: format!("gnb-{gnb:x}-du"),
+            administrative_state: AdministrativeState::Unlocked,
+            nr_pci: (gnb % 1008) as u16,
+            policies: Vec::new(),
+        }
+    }
+
+    /// The quotas of a direction. What is dedicated is part of what is kept.
+    fn quotas(&self, resource: ResourceType) -> Quotas {
+        let of_direction = self.policies.iter().filter(|policy| policy.ratio.resource_type == Some(resource));
+        let quota = |policy: &Policy| Quota {
+            slices: policy.ratio.rrm_policy_member_list.iter().flatten().filter_map(|member| member.snssai).collect(),
+            dedicated_percent: policy.ratio.rrm_policy_dedicated_ratio.unwrap_or(0).into(),
+            min_percent: policy.ratio.rrm_policy_min_ratio.unwrap_or(0).into(),
+            max_percent: policy.ratio.rrm_policy_max_ratio.unwrap_or(100).into(),
+        };
+        Quotas(of_direction.map(quota).collect())
+    }
+}
+
+const GNB_ID: AttributeOffer = AttributeOffer::read_only("gNBId");
+const GNB_ID_LENGTH: AttributeOffer = AttributeOffer::read_only("gNBIdLength");
+const CELL_LOCAL_ID: AttributeOffer = AttributeOffer::read_only("cellLocalId");
+const PLMN_INFO_LIST: AttributeOffer = AttributeOffer::read_only("pLMNInfoList");
+
+const OFFERS: &[StructureOffer] = &[
+    StructureOffer {
+        level: Level::Node,
+        name: "O-GNBCUCPFunction",
+        attributes: &[
+            GNB_ID,
+            GNB_ID_LENGTH,
+            AttributeOffer::writable("gNBCUName"),
+            AttributeOffer::read_only("pLMNId"),
+        ],
+        key: &[],
+    },
+    StructureOffer {
+        level: Level::Node,
+        name: "O-GNBDUFunction",
+        attributes: &[AttributeOffer::writable("gNBDUName"), GNB_ID, GNB_ID_LENGTH],
+        key: &[],
+    },
+    StructureOffer { level: Level::Cell, name: "O-NRCellCU", attributes: &[CELL_LOCAL_ID, PLMN_INFO_LIST], key: &[] },
+    StructureOffer {
+        level: Level::Cell,
+        name: "O-NRCellDU",
+        attributes: &[
+            CELL_LOCAL_ID,
+            AttributeOffer::read_only("operationalState"),
+            AttributeOffer::writable("administrativeState"),
+            AttributeOffer::read_only("cellState"),
+            PLMN_INFO_LIST,
+            AttributeOffer::writable("nRPCI"),
+            AttributeOffer::read_only("bSChannelBwDL"),
+            AttributeOffer::read_only("bSChannelBwUL"),
+            AttributeOffer::read_only("bWPList"),
+        ],
+        key: &[],
+    },
+    StructureOffer {
+        level: Level::Cell,
+        name: "O-RRMPolicyRatio",
+        attributes: &[
+            AttributeOffer::writable("resourceType"),
+            AttributeOffer::writable("rRMPolicyMemberList"),
+            AttributeOffer::writable("rRMPolicyMaxRatio"),
+            AttributeOffer::writable("rRMPolicyMinRatio"),
+            AttributeOffer::writable("rRMPolicyDedicatedRatio"),
+        ],
+        key: &["resourceType", "rRMPolicyMemberList"],
+    },
+];
+
+/// 40 MHz at 30 kHz: see the model's cell.
+const BANDWIDTH_MHZ: u16 = 40;
+const SUB_CARRIER_SPACING_KHZ: u16 = 30;
+
+fn plmn() -> PlmnIdentity {
+    PlmnIdentity::from_codes(MCC, MNC, 2)
+}
+
+/// The network's slices: those of the model's UEs.
+fn plmn_info_list() -> Vec<PlmnInfo> {
+    let slice = |sst| PlmnInfo { plmn_id: Some(plmn()), snssai: Some(SNssai { sst: Sst([sst]), sd: None }) };
+    vec![slice(1), slice(2)]
+}
+
+fn refusal<T>(cause: Cause, attributes: &[&str], why: impl Into<std::borrow::Cow<'static, str>>) -> Result<T, Refusal> {
+    let attributes = attributes.iter().map(|name| (*name).to_owned()).collect();
+    Err(Refusal { cause, attributes, why: why.into() })
+}
+
+impl CccSource for Node {
+    fn offers(&self) -> &[StructureOffer] {
+        OFFERS
+    }
+
+    fn cells(&self) -> Vec<Cgi> {
+        vec![KpmSource::cell(self)]
+    }
+
+    fn changes(&self) -> u64 {
+        self.configuration.changes
+    }
+
+    fn read(&self, _place: Place, name: &str) -> Vec<Structure> {
+        let configuration = &self.configuration;
+        let (gnb_id, gnb_id_length) = (Some(u64::from(self.gnb)), Some(GNB_ID_BITS));
+        let one = match name {
+            "O-GNBCUCPFunction" => Structure::GnbCuCpFunction(GnbCuCpFunction {
+                gnb_id,
+                gnb_id_length,
+                gnb_cu_name: Some(configuration.cu_name.clone()),
+                plmn_id: Some(plmn()),
+                ..GnbCuCpFunction::default()
+            }),
+            "O-GNBDUFunction" => Structure::GnbDuFunction(GnbDuFunction {
+                gnb_du_name: Some(configuration.du_name.clone()),
+                gnb_id,
+                gnb_id_length,
+                ..GnbDuFunction::default()
+            }),
+            "O-NRCellCU" => {
+                Structure::NrCellCu(NrCellCu { cell_local_id: Some(1), plmn_info_list: Some(plmn_info_list()) })
+            }
+            "O-NRCellDU" => {
+                let is_locked = self.cell.is_locked();
+                let bwp = |context| Bwp {
+                    bwp_context: Some(context),
+                    is_initial_bwp: Some(InitialBwp::Initial),
+                    sub_carrier_spacing_khz: Some(SUB_CARRIER_SPACING_KHZ),
+                    start_rb: Some(0),
+                    number_of_rbs: Some(PRBS as u16),
+                    ..Bwp::default()
+                };
+                Structure::NrCellDu(NrCellDu {
+                    cell_local_id: Some(1),
+                    operational_state: Some(OperationalState::Enabled),
+                    administrative_state: Some(configuration.administrative_state),
+                    cell_state: Some(if is_locked { CellState::Idle } else { CellState::Active }),
+                    plmn_info_list: Some(plmn_info_list()),
+                    nr_pci: Some(configuration.nr_pci),
+                    bs_channel_bw_dl_mhz: Some(BANDWIDTH_MHZ),
+                    bs_channel_bw_ul_mhz: Some(BANDWIDTH_MHZ),
+                    bwp_list: Some([BwpContext::Dl, BwpContext::Ul].map(bwp).into()),
+                    ..NrCellDu::default()
+                })
+            }
+            "O-RRMPolicyRatio" => {
+                return configuration.policies.iter().map(|p| Structure::RrmPolicyRatio(p.ratio.clone())).collect();
+            }
+            other => panic!("{other} is not offered"),
+        };
+        vec![one]
+    }
+
+    fn write(
+        &mut self,
+        now: Time,
+        origin: ControllerId,
+        _place: Place,
+        current: Option<&Structure>,
+        wanted: &Structure,
+    ) -> Result<(), Refusal> {
+        // what was before goes on as it was
+        self.advance(now);
+        match (wanted, current) {
+            (Structure::GnbCuCpFunction(wanted), _) => {
+                if let Some(name) = &wanted.gnb_cu_name {
+                    self.configuration.cu_name.clone_from(name);
+                }
+            }
+            (Structure::GnbDuFunction(wanted), _) => {
+                if let Some(name) = &wanted.gnb_du_name {
+                    self.configuration.du_name.clone_from(name);
+                }
+            }
+            (Structure::NrCellDu(wanted), _) => {
+                let state = wanted.administrative_state.unwrap_or(self.configuration.administrative_state);
+                if state == AdministrativeState::ShuttingDown {
+                    let why = "the UEs of the model never leave by themselves";
+                    return refusal(Cause::NotSupported, &["administrativeState"], why);
+                }
+                self.configuration.administrative_state = state;
+                self.configuration.nr_pci = wanted.nr_pci.unwrap_or(self.configuration.nr_pci);
+                self.cell.set_locked(state == AdministrativeState::Locked);
+            }
+            (Structure::RrmPolicyRatio(wanted), current) => {
+                let current = match current {
+                    Some(Structure::RrmPolicyRatio(current)) => Some(current),
+                    _ => None,
+                };
+                self.set_policy(origin, current, wanted)?;
+            }
+            (other, _) => panic!("{} is not offered as writable", other.name()),
+        }
+        self.configuration.changes += 1;
+        Ok(())
+    }
+}
+
+impl Node {
+    /// Sets a policy, or adds it.
+    fn set_policy(
+        &mut self,
+        origin: ControllerId,
+        current: Option<&RrmPolicyRatio>,
+        wanted: &RrmPolicyRatio,
+    ) -> Result<(), Refusal> {
+        let policies = &mut self.configuration.policies;
+        let at = current.and_then(|current| policies.iter().position(|policy| policy.ratio == *current));
+        if let Some(other) = at.map(|at| policies[at].owner).filter(|owner| *owner != origin) {
+            return refusal(Cause::IncompatibleState, &[], format!("the policy is controller {}'s", other.0));
+        }
+        let before = at.map_or_else(RrmPolicyRatio::default, |at| policies[at].ratio.clone());
+        let ratio = RrmPolicyRatio {
+            resource_type: wanted.resource_type.or(before.resource_type),
+            rrm_policy_member_list: wanted.rrm_policy_member_list.clone().or(before.rrm_policy_member_list),
+            rrm_policy_max_ratio: wanted.rrm_policy_max_ratio.or(before.rrm_policy_max_ratio).or(Some(100)),
+            rrm_policy_min_ratio: wanted.rrm_policy_min_ratio.or(before.rrm_policy_min_ratio).or(Some(0)),
+            rrm_policy_dedicated_ratio: wanted
+                .rrm_policy_dedicated_ratio
+                .or(before.rrm_policy_dedicated_ratio)
+                .or(Some(0)),
+        };
+        check(&ratio)?;
+        let is_other = |policy: &(usize, &Policy)| Some(policy.0) != at;
+        let others = policies.iter().enumerate().filter(is_other);
+        let mut alike = others.filter(|(_, policy)| policy.ratio.resource_type == ratio.resource_type);
+        if alike.clone().any(|(_, policy)| policy.ratio.rrm_policy_member_list == ratio.rrm_policy_member_list) {
+            let why = "these members have a policy for this resource already";
+            return refusal(Cause::IncompatibleState, &["rRMPolicyMemberList"], why);
+        }
+        let kept: u32 =
+            alike.clone().map(|(_, policy)| u32::from(policy.ratio.rrm_policy_min_ratio.unwrap_or(0))).sum();
+        let min = u32::from(ratio.rrm_policy_min_ratio.unwrap_or(0));
+        if kept + min > 100 {
+            let whose: Vec<String> = alike
+                .by_ref()
+                .filter(|(_, policy)| policy.ratio.rrm_policy_min_ratio.unwrap_or(0) > 0)
+                .map(|(_, policy)| {
+                    format!("{} % of controller {}", policy.ratio.rrm_policy_min_ratio.unwrap_or(0), policy.owner.0)
+                })
+                .collect();
+            let why = format!("{min} % are wanted, {} % are left of 100: {}", 100 - kept, whose.join(", "));
+            return refusal(Cause::IncompatibleState, &["rRMPolicyMinRatio"], why);
+        }
+        match at {
+            Some(at) => policies[at].ratio = ratio,
+            None if policies.len() >= MAX_POLICIES => {
+                return refusal(Cause::NotAvailable, &[], format!("the cell has {MAX_POLICIES} policies already"));
+            }
+            None => policies.push(Policy { owner: origin, ratio }),
+        }
+        let (downlink, uplink) =
+            (self.configuration.quotas(ResourceType::PrbDl), self.configuration.quotas(ResourceType::PrbUl));
+        self.cell.set_quotas(downlink, uplink);
+        Ok(())
+    }
+}
+
+/// Whether a policy makes sense by itself.
+fn check(ratio: &RrmPolicyRatio) -> Result<(), Refusal> {
+    match ratio.resource_type {
+        None => return refusal(Cause::SemanticError, &["resourceType"], "a policy is for a resource"),
+        Some(ResourceType::PrbDl | ResourceType::PrbUl) => {}
+        Some(ResourceType::Drb | ResourceType::Rrc) => {
+            return refusal(Cause::NotSupported, &["resourceType"], "only resource blocks are shared out");
+        }
+    }
+    let Some(members) = &ratio.rrm_policy_member_list else {
+        return refusal(Cause::SemanticError, &["rRMPolicyMemberList"], "a policy has members");
+    };
+    if members.iter().any(|member| member.plmn_id.is_some_and(|network| network != plmn())) {
+        return refusal(Cause::NotAvailable, &["rRMPolicyMemberList"], "the cell is not of that network");
+    }
+    if members.iter().any(|member| member.snssai.is_none()) && members.len() > 1 {
+        let why = "a member without a slice is every UE: it stands alone";
+        return refusal(Cause::SemanticError, &["rRMPolicyMemberList"], why);
+    }
+    // TS 28.541 4.3.36: dedicated is part of the minimum, which is part of the maximum
+    if ratio.rrm_policy_min_ratio > ratio.rrm_policy_max_ratio {
+        return refusal(Cause::SemanticError, &["rRMPolicyMinRatio"], "the minimum is above the maximum");
+    }
+    if ratio.rrm_policy_dedicated_ratio > ratio.rrm_policy_min_ratio {
+        return refusal(Cause::SemanticError, &["rRMPolicyDedicatedRatio"], "the dedicated ratio is above the minimum");
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use e2sm::ccc::RrmPolicyMember;
+    use e2sm::kpm::MeasurementLabel;
+    use functions::kpm::Whom;
+
+    use super::*;
+    use crate::RanConfig;
+
+    const SECOND: Duration = Duration::from_secs(1);
+    const START: Time = Time::from_nanos(5_000_000_000);
+    const A: ControllerId = ControllerId(1);
+    const B: ControllerId = ControllerId(2);
+
+    fn node() -> Node {
+        let mut node = Node::new(&RanConfig::default(), 0);
+        node.advance(START);
+        node
+    }
+
+    fn place(node: &Node) -> Place {
+        Place::Cell(KpmSource::cell(node))
+    }
+
+    fn policy(sst: u8, min: u8, max: u8) -> Structure {
+        let member = RrmPolicyMember { plmn_id: None, snssai: Some(SNssai { sst: Sst([sst]), sd: None }) };
+        Structure::RrmPolicyRatio(RrmPolicyRatio {
+            resource_type: Some(ResourceType::PrbDl),
+            rrm_policy_member_list: Some(vec![member]),
+            rrm_policy_min_ratio: Some(min),
+            rrm_policy_max_ratio: Some(max),
+            rrm_policy_dedicated_ratio: Some(0),
+        })
+    }
+
+    fn state(state: AdministrativeState) -> Structure {
+        Structure::NrCellDu(NrCellDu { administrative_state: Some(state), ..NrCellDu::default() })
+    }
+
+    /// Downlink blocks of a slice over the next seconds, in percent of all.
+    fn share(node: &mut Node, from: Time, seconds: u32, sst: u8) -> f64 {
+        let mut mark = Default::default();
+        node.advance(from);
+        node.mark(&mut mark);
+        node.advance(from + SECOND * seconds);
+        let label =
+            MeasurementLabel { slice_id: Some(SNssai { sst: Sst([sst]), sd: None }), ..MeasurementLabel::default() };
+        let offer = KpmSource::offers(node).iter().position(|offer| offer.name == "RRU.PrbTotDl").unwrap();
+        node.value(&mark, Whom::Cell, offer, &label).number().unwrap_or(0.0)
+    }
+
+    #[test]
+    fn everything_on_offer_can_be_read() {
+        let node = node();
+        for offer in OFFERS {
+            let place = if offer.level == Level::Node { Place::Node } else { place(&node) };
+            for structure in node.read(place, offer.name) {
+                let attributes = structure.attributes();
+                assert!(attributes.keys().all(|name| offer.attributes.iter().any(|known| known.name == name)));
+                assert_eq!(attributes.len(), offer.attributes.len(), "{}", offer.name);
+            }
+        }
+    }
+
+    #[test]
+    fn a_locked_cell_serves_nobody() {
+        let mut node = node();
+        let place = place(&node);
+        assert!(share(&mut node, START, 5, 1) > 10.0);
+        node.write(START + SECOND * 5, A, place, None, &state(AdministrativeState::Locked)).unwrap();
+        assert_eq!(share(&mut node, START + SECOND * 5, 5, 1), 0.0);
+        let Structure::NrCellDu(cell) = &node.read(place, "O-NRCellDU")[0] else { panic!("a cell") };
+        assert_eq!(cell.cell_state, Some(CellState::Idle));
+        let refused = node.write(START + SECOND * 10, A, place, None, &state(AdministrativeState::ShuttingDown));
+        assert_eq!(refused.unwrap_err().attributes, ["administrativeState"]);
+        node.write(START + SECOND * 10, A, place, None, &state(AdministrativeState::Unlocked)).unwrap();
+        assert!(share(&mut node, START + SECOND * 10, 5, 1) > 10.0);
+        assert_eq!(CccSource::changes(&node), 2);
+    }
+
+    #[test]
+    fn a_policy_bounds_its_slice() {
+        let mut node = node();
+        let place = place(&node);
+        assert!(share(&mut node, START, 20, 1) > 30.0);
+        let limit = policy(1, 0, 10);
+        node.write(START + SECOND * 20, A, place, None, &limit).unwrap();
+        let bounded = share(&mut node, START + SECOND * 20, 20, 1);
+        assert!(bounded <= 10.0, "{bounded}");
+        node.write(START + SECOND * 40, A, place, Some(&limit), &policy(1, 0, 100)).unwrap();
+        assert!(share(&mut node, START + SECOND * 40, 20, 1) > 30.0);
+    }
+
+    #[test]
+    fn who_comes_second_is_told_the_numbers() {
+        let mut node = node();
+        let place = place(&node);
+        node.write(START, A, place, None, &policy(1, 60, 100)).unwrap();
+        let refused = node.write(START, B, place, None, &policy(2, 60, 100)).unwrap_err();
+        assert_eq!(refused.attributes, ["rRMPolicyMinRatio"]);
+        assert_eq!(refused.why, "60 % are wanted, 40 % are left of 100: 60 % of controller 1");
+        node.write(START, B, place, None, &policy(2, 40, 100)).unwrap();
+        // nobody takes what is another's
+        let taken = node.write(START, B, place, Some(&policy(1, 60, 100)), &policy(1, 0, 100)).unwrap_err();
+        assert_eq!((taken.cause, &*taken.why), (Cause::IncompatibleState, "the policy is controller 1's"));
+        node.write(START, A, place, Some(&policy(1, 60, 100)), &policy(1, 50, 100)).unwrap();
+
+        let with = |change: &dyn Fn(&mut RrmPolicyRatio)| {
+            let Structure::RrmPolicyRatio(mut ratio) = policy(3, 0, 100) else { panic!("a policy") };
+            change(&mut ratio);
+            Structure::RrmPolicyRatio(ratio)
+        };
+        let network = Some(PlmnIdentity::from_codes(310, 410, 3));
+        let none = RrmPolicyMember { plmn_id: None, snssai: None };
+        for (wanted, at_fault) in [
+            (with(&|ratio| ratio.resource_type = None), "resourceType"),
+            (with(&|ratio| ratio.resource_type = Some(ResourceType::Drb)), "resourceType"),
+            (with(&|ratio| ratio.rrm_policy_member_list = None), "rRMPolicyMemberList"),
+            (
+                with(&|ratio| {
+                    let member = RrmPolicyMember { plmn_id: network, snssai: None };
+                    ratio.rrm_policy_member_list = Some(vec![member]);
+                }),
+                "rRMPolicyMemberList",
+            ),
+            (with(&|ratio| ratio.rrm_policy_member_list = Some(vec![none.clone(); 2])), "rRMPolicyMemberList"),
+            (policy(2, 0, 50), "rRMPolicyMemberList"),
+            (policy(3, 60, 50), "rRMPolicyMinRatio"),
+            (with(&|ratio| ratio.rrm_policy_dedicated_ratio = Some(1)), "rRMPolicyDedicatedRatio"),
+        ] {
+            let refused = node.write(START, A, place, None, &wanted).unwrap_err();
+            assert_eq!(refused.attributes, [at_fault], "{wanted:?}");
+        }
+        assert_eq!(node.read(place, "O-RRMPolicyRatio").len(), 2);
+    }
+}
