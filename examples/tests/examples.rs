@@ -14,6 +14,9 @@ use ferric::server::{Iapp, IappEvent, Ric, Server, ServerConfig};
 use ran::{Ran, RanConfig};
 
 #[allow(dead_code, reason = "its main is not called here")]
+#[path = "../src/bin/cell_configuration.rs"]
+mod cell_configuration;
+#[allow(dead_code, reason = "its main is not called here")]
 #[path = "../src/bin/iapp.rs"]
 mod iapp;
 #[allow(dead_code, reason = "its main is not called here")]
@@ -164,4 +167,21 @@ fn an_xapp_prints_every_ues_kpis() {
     assert_eq!(lines.len(), 8, "4 UEs, 2 measurements");
     assert!(lines[0].contains("DRB.UEThpDl: Real("), "{}", lines[0]);
     assert!(lines[7].contains("CQI: Integer("), "{}", lines[7]);
+}
+
+#[test]
+fn an_xapp_bounds_a_slice_and_hears_of_it() {
+    let mut running = Running::default();
+    let (ric, xapp_address) = running.ric(None);
+    running.ran(ric, 1);
+    let mut lines = Vec::new();
+    cell_configuration::run(&xapp_address, 1, 30, |line| {
+        lines.push(line);
+        lines.len() < 2
+    })
+    .unwrap();
+    lines.sort();
+    let [now, set] = &lines[..] else { panic!("a report and an outcome") };
+    assert!(now.starts_with("now: ") && now.contains("rrm_policy_max_ratio: Some(30)"), "{now}");
+    assert!(set.starts_with("set: ") && set.contains("failed: None"), "{set}");
 }
