@@ -24,6 +24,7 @@
 #![forbid(unsafe_code)]
 
 mod container;
+pub mod e42;
 mod encoding;
 mod error;
 #[cfg(feature = "flat")]

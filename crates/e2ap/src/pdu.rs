@@ -305,7 +305,9 @@ pub fn decode_indication<'a>(
 }
 
 /// Reads up to the message's container.
-fn header<'a>(reader: &mut Reader<'a>) -> Result<(Kind, ProcedureCode, Criticality, Reader<'a>), per::Error> {
+pub(crate) fn header<'a>(
+    reader: &mut Reader<'a>,
+) -> Result<(Kind, ProcedureCode, Criticality, Reader<'a>), per::Error> {
     if reader.bit()? {
         return Err(reader.error(per::ErrorKind::UnknownExtension).within("E2AP-PDU"));
     }
