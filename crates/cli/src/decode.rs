@@ -6,6 +6,7 @@ use std::path::Path;
 
 use anyhow::{Context, anyhow, bail};
 use e2ap::Version;
+use e2ap::e42::E42Version;
 use ferric::record::{Content, Recording};
 use per::Gather;
 
@@ -18,8 +19,9 @@ use crate::json;
 /// On bytes that are not what they are taken for, says which IE is at fault and at which bit, and fails.
 #[derive(clap::Args)]
 pub struct Args {
-    /// What the bytes are: `e2ap` (finds the version), `e2ap-v01.00`, `e2ap-v01.01`, `e2ap-v02.03`, `e2ap-v03.01`, or an
-    /// E2SM type such as `kpm-v03.00:E2SM-KPM-IndicationMessage`; `--list` prints them all.
+    /// What the bytes are: `e2ap` (finds the version), `e2ap-v01.00`, `e2ap-v01.01`, `e2ap-v02.03`, `e2ap-v03.01`;
+    /// `e42-v1`, `e42-v2`, `e42-v3` (FlexRIC's xApp protocol, by the E2AP that it was built with); or an E2SM type such as
+    /// `kpm-v03.00:E2SM-KPM-IndicationMessage`. `--list` prints them all.
     #[arg(long = "type", value_name = "TYPE", default_value = "e2ap")]
     ty: String,
     /// Hexadecimal digits; a file that holds such digits or the bytes themselves, or a pcapng file; or `-` for standard
@@ -39,12 +41,19 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         for version in Version::ALL {
             say!("e2ap-v{:0>5}", version.name());
         }
+        for version in E42Version::ALL {
+            say!("e42-v{version}");
+        }
         e2sm::registry::types().for_each(|(module, name)| say!("{module}:{name}"));
         return Ok(());
     }
     let bytes = bytes(args.input.as_deref().unwrap_or("-"))?;
     if bytes.starts_with(PCAPNG) {
         return recording(&bytes, &args.ty);
+    }
+    if let Some(version) = args.ty.strip_prefix("e42-") {
+        say!("{:#}", e42(&bytes, version.parse()?)?);
+        return Ok(());
     }
     let value = match args.ty.strip_prefix("e2ap") {
         Some("") => e2ap(&bytes, None)?,
@@ -100,12 +109,30 @@ fn e2ap(bytes: &[u8], version: Option<Version>) -> anyhow::Result<serde_json::Va
     }
 }
 
+fn e42(bytes: &[u8], version: E42Version) -> anyhow::Result<serde_json::Value> {
+    let gather = Gather::new();
+    let pdu = e2ap::e42::decode(bytes, version, &gather).with_context(|| format!("not E42 v{version}"))?;
+    let mut value = serde_json::Map::new();
+    value.insert("e42".into(), version.name().into());
+    if let serde_json::Value::Object(pdu) = json::of(&pdu) {
+        value.extend(pdu);
+    }
+    Ok(value.into())
+}
+
+/// What the messages of a recording are taken for.
+enum Taken {
+    E2ap(Option<Version>),
+    E42(E42Version),
+}
+
 /// Prints the messages of a recording in order.
 fn recording(bytes: &[u8], ty: &str) -> anyhow::Result<()> {
-    let fixed: Option<Version> = match ty.strip_prefix("e2ap") {
-        Some("") => None,
-        Some(rest) => Some(rest.trim_start_matches('-').parse()?),
-        None => bail!("a recording holds E2AP: `--type e2ap`, or one of its versions"),
+    let taken = match (ty.strip_prefix("e2ap"), ty.strip_prefix("e42-")) {
+        (Some(""), _) => Taken::E2ap(None),
+        (Some(rest), _) => Taken::E2ap(Some(rest.trim_start_matches('-').parse()?)),
+        (_, Some(version)) => Taken::E42(version.parse()?),
+        _ => bail!("a recording holds E2AP or E42: `--type e2ap`, `e42-v2`, or another version of one of them"),
     };
     // the setup tells for the whole association
     let mut versions: HashMap<usize, Version> = HashMap::new();
@@ -127,7 +154,11 @@ fn recording(bytes: &[u8], ty: &str) -> anyhow::Result<()> {
                 if let Some(version) = Version::of_setup(&pdu) {
                     versions.insert(association, version);
                 }
-                match e2ap(&pdu, fixed.or_else(|| versions.get(&association).copied())) {
+                let read = match taken {
+                    Taken::E2ap(fixed) => e2ap(&pdu, fixed.or_else(|| versions.get(&association).copied())),
+                    Taken::E42(version) => e42(&pdu, version),
+                };
+                match read {
                     Ok(serde_json::Value::Object(pdu)) => value.extend(pdu),
                     Ok(_) => {}
                     // one that cannot be read is what the recording may be about

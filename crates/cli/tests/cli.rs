@@ -233,6 +233,12 @@ fn decoding_digits_files_and_standard_input() {
     ] {
         assert_eq!((outcome.code(), outcome.stdout), (Some(0), expected.stdout.clone()), "{}", outcome.stderr);
     }
+    let outcome = run(&["decode", "--type", "e42-v2", &vector("e42/v2/control_request.hex")]);
+    assert_eq!(outcome.code(), Some(0), "{}", outcome.stderr);
+    assert!(outcome.stdout.contains("E42ControlRequest"), "{}", outcome.stdout);
+    // what it is in another version
+    run(&["decode", "--type", "e42-v1", &vector("e42/v2/control_request.hex")]).complains(1, &["not E42 v1"]);
+    run(&["decode", "--type", "e42-v9", "00"]).complains(1, &["1, 2 and 3"]);
     let action = vector("kpm/v02.01-action-format1-1.hex");
     let outcome = run(&["decode", "--type", "kpm-v02.01:E2SM-KPM-ActionDefinition", &action]);
     assert_eq!(outcome.code(), Some(0), "{}", outcome.stderr);
