@@ -305,3 +305,24 @@ fn the_schema_says_what_is_declared() {
     }
     assert_eq!(Names::KIND, Kind::Vector { item: "NamesItem" });
 }
+
+#[derive(Clone, Copy, Debug, PartialEq, Per)]
+struct Numbers {
+    tiny: i8,
+    signed: i32,
+    counter: u64,
+    single: f32,
+    double: f64,
+}
+
+#[test]
+fn numbers() {
+    for numbers in [
+        Numbers { tiny: -128, signed: i32::MIN, counter: u64::MAX, single: -0.1, double: 1e300 },
+        Numbers { tiny: 127, signed: i32::MAX, counter: 0, single: f32::MAX, double: f64::NEG_INFINITY },
+    ] {
+        let mut bytes = Vec::new();
+        encode(&numbers, 0, None, &mut bytes).unwrap();
+        assert_eq!(decode::<Numbers>(&bytes, 0, None), Ok(numbers));
+    }
+}

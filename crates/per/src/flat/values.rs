@@ -105,6 +105,9 @@ scalars! {
     i16: "short";
     i32: "int";
     i64: "long";
+    u64: "ulong";
+    f32: "float";
+    f64: "double";
 }
 
 impl Type for bool {
