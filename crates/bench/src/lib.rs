@@ -10,6 +10,7 @@ mod alloc;
 mod codec;
 mod idle;
 mod load;
+mod many;
 mod mover;
 mod process;
 mod relay;
@@ -18,7 +19,7 @@ mod soak;
 
 pub use alloc::CountingAllocator;
 pub use mover::mover;
-pub use report::{Codec, Host, Idle, RelayRow, Report};
+pub use report::{Codec, Host, Idle, Many, RelayRow, Report, Storm};
 pub use soak::{Soak, SoakReport, Trend, soak};
 
 /// How much is measured.
@@ -28,13 +29,15 @@ pub struct Effort {
     pub repetitions: usize,
     /// Seconds of each of them, and at most of each row of the codecs.
     pub seconds: f64,
-    /// Nodes that are idle.
+    /// Nodes that are idle, and that come back all at once.
     pub idle_nodes: usize,
+    /// Nodes that report at a time.
+    pub many_nodes: usize,
 }
 
 impl Default for Effort {
     fn default() -> Self {
-        Effort { repetitions: 5, seconds: 2.0, idle_nodes: 1000 }
+        Effort { repetitions: 5, seconds: 2.0, idle_nodes: 1000, many_nodes: 2000 }
     }
 }
 
@@ -46,6 +49,8 @@ pub fn e2(effort: Effort) -> anyhow::Result<Report> {
     Ok(Report {
         codec: codec::measure(Duration::from_secs_f64(effort.seconds))?,
         relay: relay::measure(effort)?,
+        many: many::measure(effort)?,
+        storm: many::storm(effort)?,
         idle: idle::measure(effort)?,
         host: Host::here(),
     })

@@ -70,6 +70,12 @@ impl Node {
 
     /// E2 Setup as the node of that number, with `functions` functions.
     pub fn set_up(&mut self, number: u32, functions: u16) -> anyhow::Result<()> {
+        self.begin_setup(number, functions)?;
+        self.await_setup()
+    }
+
+    /// Sends the setup request.
+    pub fn begin_setup(&mut self, number: u32, functions: u16) -> anyhow::Result<()> {
         let items = (0..functions).map(|at| RanFunctionItem {
             id: RanFunctionId(FUNCTION.0 + at),
             definition: Octets::from(vec![at as u8; 200]),
@@ -83,7 +89,11 @@ impl Node {
             component_config_update_v1: None,
             component_config_addition: Some(vec![component()].into()),
         };
-        self.send(&request.into())?;
+        self.send(&request.into())
+    }
+
+    /// Waits for the setup response.
+    pub fn await_setup(&mut self) -> anyhow::Result<()> {
         self.wait_for(|pdu| matches!(pdu, Pdu::E2SetupResponse(_)).then_some(()))
     }
 

@@ -11,6 +11,10 @@ pub struct Report {
     pub codec: Codec,
     /// The RIC as a relay, a row for each number of nodes.
     pub relay: Vec<RelayRow>,
+    /// Very many nodes that report.
+    pub many: Many,
+    /// Nodes that come back all at once.
+    pub storm: Storm,
     /// Memory of the RIC with idle nodes.
     pub idle: Idle,
     /// Where it was measured.
@@ -62,6 +66,40 @@ pub struct RelayRow {
     pub mover_p50_us: f64,
     /// The same for the slowest in a hundred.
     pub mover_p99_us: f64,
+}
+
+/// Very many nodes that report to one xApp through one RIC, which has one loop.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Many {
+    /// How many.
+    pub nodes: usize,
+    /// Milliseconds from report to report of each.
+    pub period_ms: f64,
+    /// Octets of an indication's PDU.
+    pub payload_bytes: usize,
+    /// Indications that the xApp got.
+    pub indications: u64,
+    /// Indications that it did not get.
+    pub lost: u64,
+    /// Processor time of the RIC in real time: 1 is a whole core.
+    pub cpu_share: f64,
+    /// Time that the sending took, in what it should have taken: above 1.05 the machine was too slow for the load itself.
+    pub late: f64,
+    /// Resident memory of the RIC's process at the end.
+    pub rss_bytes: u64,
+}
+
+/// Nodes that are all cut off and all back at once.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Storm {
+    /// How many.
+    pub nodes: usize,
+    /// Milliseconds from the cut until the last one had its setup response.
+    pub set_up_ms: f64,
+    /// Milliseconds until an xApp had been told of every loss and every return.
+    pub told_ms: f64,
+    /// Losses and returns that it was not told of.
+    pub missing: usize,
 }
 
 /// Memory of the RIC with nodes that have set up and are silent.
@@ -153,6 +191,21 @@ impl fmt::Display for Report {
                 row.mover_p99_us
             )?;
         }
+        let Many { nodes, period_ms, indications, lost, cpu_share, late, rss_bytes, .. } = self.many;
+        let mib = rss_bytes as f64 / f64::from(1 << 20);
+        writeln!(
+            f,
+            "\n{nodes} nodes with a report of {} octets each {period_ms:.0} ms: {indications} indications, {lost} lost, \
+             {:.0} % of a core, {mib:.1} MiB; sent in {late:.2} of the time",
+            self.many.payload_bytes,
+            cpu_share * 100.0
+        )?;
+        let Storm { nodes, set_up_ms, told_ms, missing } = self.storm;
+        writeln!(
+            f,
+            "{nodes} nodes cut off and back at once: set up after {set_up_ms:.0} ms, an xApp told of all after \
+             {told_ms:.0} ms, of {missing} never"
+        )?;
         let mib = self.idle.rss_bytes as f64 / f64::from(1 << 20);
         writeln!(f, "\nRIC with {} idle nodes: {mib:.1} MiB resident", self.idle.nodes)
     }
