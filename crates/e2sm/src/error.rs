@@ -17,6 +17,12 @@ pub enum Error {
     /// Misuse: the model has no such wire form.
     #[cfg(feature = "flexric")]
     NotInWire(crate::Wire),
+    /// A RAN parameter of the peer's is missing or not what it should be.
+    #[cfg(feature = "rc")]
+    Parameter(crate::rc::ParameterError),
+    /// The header and the message of a control, or its target and its actions, do not belong together.
+    #[cfg(feature = "rc")]
+    FormatsDoNotFit,
     /// The peer's object identifier is not one of this service model.
     UnknownOid,
     /// The peer speaks E2SM-KPM v01.00, which is not supported.
@@ -52,6 +58,10 @@ impl fmt::Display for Error {
             Error::Codec(error) => error.fmt(f),
             #[cfg(feature = "ccc")]
             Error::Json(error) => error.fmt(f),
+            #[cfg(feature = "rc")]
+            Error::Parameter(error) => error.fmt(f),
+            #[cfg(feature = "rc")]
+            Error::FormatsDoNotFit => f.write_str("the formats of header and message are not those of one control"),
             Error::UnknownOid => f.write_str("the object identifier is not one of the service model's"),
             #[cfg(feature = "flexric")]
             Error::Plain(error) => error.fmt(f),

@@ -13,15 +13,15 @@ macro_rules! ids {
 }
 
 ids! {
-    /// RANParameter-ID: a RAN parameter within its style, action or structure.
+    /// RANParameter-ID: a RAN parameter within its style or action (RC 9.3.8).
     RanParameterId(u32), 1..=4_294_967_295;
     /// RAN-CallProcess-ID: an ongoing procedure of a UE, as the node numbers it.
     RanCallProcessId(u32), 1..=4_294_967_295;
-    /// RIC-CallProcessType-ID: a kind of procedure (RC 8.2.1).
+    /// RIC-CallProcessType-ID: a kind of procedure (RC 9.3.15).
     RicCallProcessTypeId(u16), 1..=65535;
-    /// RIC-CallProcessBreakpoint-ID: a point in a procedure (RC 8.2.1).
+    /// RIC-CallProcessBreakpoint-ID: a point in a procedure (RC 9.3.49).
     RicCallProcessBreakpointId(u16), 1..=65535;
-    /// RIC-ControlAction-ID: what is to be done, within a control style or policy style (RC 8.4.1).
+    /// RIC-ControlAction-ID: what is to be done, within a control style or policy style (RC 9.3.6).
     RicControlActionId(u16), 1..=65535;
     /// RIC-EventTriggerCondition-ID: one of an event trigger's conditions.
     RicEventTriggerConditionId(u16), 1..=65535;

@@ -3,6 +3,9 @@
 //! One set of types serves all revisions; [`Revision`] says which wire format is read or written, and [`Detection`]
 //! which one a node speaks.
 //!
+//! RAN parameters are numbers in the messages. [`Control`] and [`ControlAction`] give those of the usual actions names,
+//! [`Plan`] those of reports, inserts and policies, and [`dictionary`] tells what styles and actions are called.
+//!
 //! ```
 //! use e2sm::rc::{CallProcessId, Revision};
 //!
@@ -14,12 +17,21 @@
 
 mod action;
 mod control;
+mod control_action;
+mod control_request;
 mod definition;
+pub mod dictionary;
+mod drx;
+mod fields;
+mod flows;
+mod handover;
 mod identifiers;
 mod indication;
 mod neighbor;
 mod parameter;
+mod plan;
 mod query;
+mod quota;
 mod revision;
 mod testing;
 mod trigger;
@@ -37,6 +49,8 @@ pub use control::{
     ControlOutcomeFormat2OutcomeItem, ControlOutcomeFormat2StyleItem, ControlOutcomeFormat3, ControlOutcomeFormats,
     EntityFilter,
 };
+pub use control_action::{ActionId, ControlAction, OtherAction};
+pub use control_request::{Control, ControlActions, ControlTarget};
 pub use definition::{
     AdditionalSupportedFormat, ControlActionItem, ControlActionParameterItem, ControlStyleItem,
     EventTriggerBreakpointItem, EventTriggerCallProcessItem, EventTriggerStyleItem, InsertIndicationItem,
@@ -44,6 +58,10 @@ pub use definition::{
     RanFunctionDefinitionControl, RanFunctionDefinitionEventTrigger, RanFunctionDefinitionInsert,
     RanFunctionDefinitionPolicy, RanFunctionDefinitionQuery, RanFunctionDefinitionReport, ReportStyleItem,
 };
+pub use drx::{Drx, LONG_DRX_CYCLES_MS, SHORT_DRX_CYCLES_MS};
+pub use fields::{ParameterError, ParameterFault};
+pub use flows::{FlowDirection, MappedFlow, QosFlowMapping};
+pub use handover::Handover;
 pub use identifiers::{
     E2NodeInfoChangeId, EntityFilterId, RanCallProcessId, RanParameterId, RanParameterName, RicCallProcessBreakpointId,
     RicCallProcessBreakpointName, RicCallProcessTypeId, RicCallProcessTypeName, RicControlActionId,
@@ -66,11 +84,13 @@ pub use parameter::{
     RanParameterItem, RanParameterList, RanParameterStructure, RanParameterValue, RanParameterValueType,
     RanParameterValueTypeList, RanParameterValueTypeStructure, WantedRanParameter,
 };
+pub use plan::{HandoverRequest, Plan, Rule, rrc_states};
 pub use query::{
     AssociatedUeInfo, AssociatedUeInfoItem, AssociatedUeType, QueryDefinition, QueryDefinitionFormat1,
     QueryDefinitionFormats, QueryHeader, QueryHeaderFormat1, QueryHeaderFormats, QueryOutcome, QueryOutcomeFormat1,
     QueryOutcomeFormat1ItemCell, QueryOutcomeFormat2, QueryOutcomeFormat2ItemUe, QueryOutcomeFormats, UeQuery,
 };
+pub use quota::{RrmPolicyMember, RrmPolicyRatio, SlicePrbQuota};
 pub use revision::{Detection, OID, Reason, Revision};
 pub use testing::{
     Comparison, LogicalOr, Presence, RanParameterTesting, RanParameterTestingCondition,

@@ -1,4 +1,4 @@
-//! Neighbours of a cell (RC 9.3.38 to 9.3.40).
+//! Neighbours of a cell.
 
 use per::{List, Per};
 

@@ -1,4 +1,4 @@
-//! RAN parameters: values, structures and lists of them (RC 9.3.7 to 9.3.14).
+//! RAN parameters: values, structures and lists of them (RC 9.3.8 to 9.3.14).
 //!
 //! Parameters nest: a structure holds parameters, which may be structures. What a peer sends nests at most as deep as
 //! [`per::MAX_DEPTH`] allows; deeper is an error, not a deep stack.

@@ -1,4 +1,4 @@
-//! Conditions on RAN parameters (RC 9.3.30), and who or what meets them.
+//! Conditions on RAN parameters, and who meets them.
 
 use per::{List, Per};
 

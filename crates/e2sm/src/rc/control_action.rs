@@ -1,0 +1,130 @@
+//! What a control asks for, by name.
+
+use core::fmt;
+
+use per::IntoOwned;
+
+use super::{Drx, Handover, QosFlowMapping, RanParameterItem, RicControlActionId, SlicePrbQuota, dictionary};
+use crate::Error;
+use crate::common::RicStyleType;
+
+/// An action by its numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ActionId {
+    /// The control style.
+    pub style: RicStyleType,
+    /// The action in it.
+    pub action: RicControlActionId,
+}
+
+impl ActionId {
+    /// The action of those numbers.
+    #[must_use]
+    pub const fn new(style: i64, action: u16) -> Self {
+        ActionId { style: RicStyleType(style), action: RicControlActionId(action) }
+    }
+
+    /// What the specification calls it.
+    #[must_use]
+    pub fn name(self) -> Option<&'static str> {
+        dictionary::control_action(self.style.0, self.action.0).map(|action| action.name)
+    }
+}
+
+impl fmt::Display for ActionId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "control style {} action {}", self.style.0, self.action.0)?;
+        self.name().map_or(Ok(()), |name| write!(f, " ({name})"))
+    }
+}
+
+/// What a control asks for, or a policy does. The usual ones have fields with names; every other is as it was sent.
+///
+/// ```
+/// use e2sm::rc::{ActionId, ControlAction, Drx};
+///
+/// let action = ControlAction::Drx(Drx::long(320));
+/// assert_eq!(action.id(), ActionId::new(2, 1));
+/// assert_eq!(ControlAction::from_parameters(action.id(), &action.to_parameters())?, action);
+/// # Ok::<(), e2sm::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub enum ControlAction {
+    /// Style 1 action 2: flows are moved to a bearer.
+    QosFlowMapping(QosFlowMapping),
+    /// Style 2 action 1: when a UE listens.
+    Drx(Drx),
+    /// Style 2 action 6: shares of the resource blocks.
+    SlicePrbQuota(SlicePrbQuota),
+    /// Style 3 action 1: a UE goes to another cell.
+    Handover(Handover),
+    /// Any other.
+    Other(OtherAction),
+}
+
+/// An action without names for its parameters.
+#[derive(Clone, Debug, PartialEq)]
+pub struct OtherAction {
+    /// Which one.
+    pub id: ActionId,
+    /// Its parameters.
+    pub parameters: Vec<RanParameterItem<'static>>,
+}
+
+impl ControlAction {
+    /// [`ControlAction::QosFlowMapping`].
+    pub const QOS_FLOW_MAPPING: ActionId = ActionId::new(1, 2);
+    /// [`ControlAction::Drx`].
+    pub const DRX: ActionId = ActionId::new(2, 1);
+    /// [`ControlAction::SlicePrbQuota`].
+    pub const SLICE_PRB_QUOTA: ActionId = ActionId::new(2, 6);
+    /// [`ControlAction::Handover`].
+    pub const HANDOVER: ActionId = ActionId::new(3, 1);
+
+    /// Its numbers.
+    #[must_use]
+    pub const fn id(&self) -> ActionId {
+        match self {
+            ControlAction::QosFlowMapping(_) => Self::QOS_FLOW_MAPPING,
+            ControlAction::Drx(_) => Self::DRX,
+            ControlAction::SlicePrbQuota(_) => Self::SLICE_PRB_QUOTA,
+            ControlAction::Handover(_) => Self::HANDOVER,
+            ControlAction::Other(other) => other.id,
+        }
+    }
+
+    /// Whether it is about one UE, as all are but shares of the cell.
+    #[must_use]
+    pub const fn is_about_ue(&self) -> bool {
+        !matches!(self, ControlAction::SlicePrbQuota(_))
+    }
+
+    /// Its RAN parameters.
+    #[must_use]
+    pub fn to_parameters(&self) -> Vec<RanParameterItem<'static>> {
+        match self {
+            ControlAction::QosFlowMapping(mapping) => mapping.to_parameters(),
+            ControlAction::Drx(drx) => drx.to_parameters(),
+            ControlAction::SlicePrbQuota(quota) => quota.to_parameters(),
+            ControlAction::Handover(handover) => handover.to_parameters(),
+            ControlAction::Other(other) => other.parameters.clone(),
+        }
+    }
+
+    /// Reads the RAN parameters of an action.
+    ///
+    /// # Errors
+    /// [`Error::Parameter`]: what is missing, not what it should be, out of range or unknown.
+    pub fn from_parameters(id: ActionId, parameters: &[RanParameterItem<'_>]) -> Result<Self, Error> {
+        match id {
+            Self::QOS_FLOW_MAPPING => QosFlowMapping::from_parameters(parameters).map(ControlAction::QosFlowMapping),
+            Self::DRX => Drx::from_parameters(parameters).map(ControlAction::Drx),
+            Self::SLICE_PRB_QUOTA => SlicePrbQuota::from_parameters(parameters).map(ControlAction::SlicePrbQuota),
+            Self::HANDOVER => Handover::from_parameters(parameters).map(ControlAction::Handover),
+            _ => {
+                let parameters = parameters.iter().map(|item| item.clone().into_owned()).collect();
+                Ok(ControlAction::Other(OtherAction { id, parameters }))
+            }
+        }
+    }
+}

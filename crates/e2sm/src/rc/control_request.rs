@@ -1,0 +1,210 @@
+//! A control as a whole: who, what, and whether a procedure that waits is to go on.
+
+use per::IntoOwned;
+
+use super::dictionary::MULTIPLE_ACTIONS;
+use super::{
+    ActionId, ControlAction, ControlHeader, ControlHeaderFormat1, ControlHeaderFormat2, ControlHeaderFormat3,
+    ControlHeaderFormat4, ControlHeaderFormats, ControlMessage, ControlMessageFormat1, ControlMessageFormat2,
+    ControlMessageFormat2ActionItem, ControlMessageFormat2StyleItem, ControlMessageFormats, Decision, Revision,
+    UeGroupDefinition, UeGroupId,
+};
+use crate::common::{PartialUeId, RicStyleType, UeId};
+use crate::{Arena, Error};
+
+/// A control: header and message with names.
+///
+/// ```
+/// use e2sm::common::{PlmnIdentity, SNssai, Sst, UeId};
+/// # use e2sm::common::{GnbCuUeF1apId, UeIdGnbDu};
+/// use e2sm::rc::{Control, ControlAction, Revision, SlicePrbQuota};
+///
+/// # let ue = UeId::GnbDu(UeIdGnbDu { gnb_cu_ue_f1ap_id: GnbCuUeF1apId(5), ran_ueid: None, cell_rnti: None });
+/// let slice = SNssai { sst: Sst([1]), sd: None };
+/// let quota = SlicePrbQuota::of_slice(PlmnIdentity::from_codes(1, 1, 2), slice, 30, 50);
+/// let control = Control::of_ue(ue, ControlAction::SlicePrbQuota(quota));
+///
+/// let (header, message) = control.encode(Revision::V1_03)?;
+/// assert_eq!(Control::decode(&header, &message, Revision::V1_03)?, control);
+/// # Ok::<(), e2sm::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct Control {
+    /// To whom.
+    pub target: ControlTarget,
+    /// Whether the procedure that waits, whose call process id goes with the control, is to go on.
+    pub decision: Option<Decision>,
+    /// What is to be done.
+    pub actions: ControlActions,
+}
+
+/// To whom a control is done.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ControlTarget {
+    /// A UE.
+    Ue(UeId<'static>),
+    /// No UE in particular: with [`ControlActions::Several`] only.
+    Nobody,
+    /// A group of UEs (v03.00).
+    Group(UeGroupId, UeGroupDefinition<'static>),
+    /// A UE that is known by some of its names (v05.00).
+    Partial(PartialUeId),
+}
+
+/// What a control does.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ControlActions {
+    /// One action.
+    One(ControlAction),
+    /// Several, in that order (control style 255): one at least. They go to a UE or to nobody in particular.
+    Several(Vec<ControlAction>),
+}
+
+impl ControlActions {
+    /// The actions.
+    #[must_use]
+    pub fn as_slice(&self) -> &[ControlAction] {
+        match self {
+            ControlActions::One(action) => core::slice::from_ref(action),
+            ControlActions::Several(actions) => actions,
+        }
+    }
+}
+
+impl Control {
+    /// One action on a UE.
+    #[must_use]
+    pub const fn of_ue(ue: UeId<'static>, action: ControlAction) -> Self {
+        Control { target: ControlTarget::Ue(ue), decision: None, actions: ControlActions::One(action) }
+    }
+
+    /// The same, as the answer to a procedure that waits.
+    #[must_use]
+    pub fn deciding(mut self, decision: Decision) -> Self {
+        self.decision = Some(decision);
+        self
+    }
+
+    /// The octets of header and message.
+    ///
+    /// # Errors
+    /// [`Error::Codec`] where the revision has no such control; [`Error::FormatsDoNotFit`] for a target that these
+    /// actions cannot have.
+    pub fn encode(&self, revision: Revision) -> Result<(Vec<u8>, Vec<u8>), Error> {
+        let (header, message) = match &self.actions {
+            ControlActions::One(action) => (self.header(action.id())?, one(action)),
+            ControlActions::Several(actions) => {
+                let ue_id = match &self.target {
+                    ControlTarget::Ue(ue) => Some(ue.clone()),
+                    ControlTarget::Nobody => None,
+                    ControlTarget::Group(..) | ControlTarget::Partial(_) => return Err(Error::FormatsDoNotFit),
+                };
+                let format = ControlHeaderFormat2 { ue_id, ric_control_decision: self.decision };
+                (ControlHeaderFormats::Format2(format), several(actions))
+            }
+        };
+        let (mut header_octets, mut message_octets) = (Vec::new(), Vec::new());
+        ControlHeader { formats: header }.encode(revision, &mut header_octets)?;
+        ControlMessage { formats: message }.encode(revision, &mut message_octets)?;
+        Ok((header_octets, message_octets))
+    }
+
+    fn header(&self, id: ActionId) -> Result<ControlHeaderFormats<'static>, Error> {
+        let (ric_style_type, ric_control_action_id, ric_control_decision) = (id.style, id.action, self.decision);
+        Ok(match self.target.clone() {
+            ControlTarget::Ue(ue_id) => ControlHeaderFormats::Format1(ControlHeaderFormat1 {
+                ue_id,
+                ric_style_type,
+                ric_control_action_id,
+                ric_control_decision,
+            }),
+            ControlTarget::Group(ue_group_id, ue_group_definition) if self.decision.is_none() => {
+                ControlHeaderFormats::Format3(ControlHeaderFormat3 {
+                    ue_group_id,
+                    ue_group_definition,
+                    ric_style_type,
+                    ric_control_action_id,
+                })
+            }
+            ControlTarget::Partial(partial_ueid) => ControlHeaderFormats::Format4(ControlHeaderFormat4 {
+                partial_ueid,
+                ric_style_type,
+                ric_control_action_id,
+                ric_control_decision,
+            }),
+            ControlTarget::Group(..) | ControlTarget::Nobody => return Err(Error::FormatsDoNotFit),
+        })
+    }
+
+    /// Reads header and message.
+    ///
+    /// # Errors
+    /// [`Error::Codec`], [`Error::Parameter`]; [`Error::FormatsDoNotFit`] where header and message are not of the same
+    /// control, or the message is of a format without actions of ours: filters (format 3), and what asks instead of
+    /// tells (formats 4 and 5).
+    pub fn decode(header: &[u8], message: &[u8], revision: Revision) -> Result<Self, Error> {
+        let arena = Arena::new();
+        let header = ControlHeader::decode(header, revision, &arena)?;
+        let message = ControlMessage::decode(message, revision, &arena)?;
+        let (target, decision, id) = match header.formats.into_owned() {
+            ControlHeaderFormats::Format1(h) => {
+                let id = ActionId { style: h.ric_style_type, action: h.ric_control_action_id };
+                (ControlTarget::Ue(h.ue_id), h.ric_control_decision, Some(id))
+            }
+            ControlHeaderFormats::Format2(h) => {
+                (h.ue_id.map_or(ControlTarget::Nobody, ControlTarget::Ue), h.ric_control_decision, None)
+            }
+            ControlHeaderFormats::Format3(h) => {
+                let id = ActionId { style: h.ric_style_type, action: h.ric_control_action_id };
+                (ControlTarget::Group(h.ue_group_id, h.ue_group_definition), None, Some(id))
+            }
+            ControlHeaderFormats::Format4(h) => {
+                let id = ActionId { style: h.ric_style_type, action: h.ric_control_action_id };
+                (ControlTarget::Partial(h.partial_ueid), h.ric_control_decision, Some(id))
+            }
+        };
+        let actions = match (id, &message.formats) {
+            (Some(id), ControlMessageFormats::Format1(format)) => {
+                ControlActions::One(ControlAction::from_parameters(id, &format.ran_p_list)?)
+            }
+            // a header that names the style of several actions is as good as one that names none
+            (None, ControlMessageFormats::Format2(format)) => ControlActions::Several(read_several(format)?),
+            (Some(id), ControlMessageFormats::Format2(format)) if id.style == RicStyleType(MULTIPLE_ACTIONS) => {
+                ControlActions::Several(read_several(format)?)
+            }
+            _ => return Err(Error::FormatsDoNotFit),
+        };
+        Ok(Control { target, decision, actions })
+    }
+}
+
+fn one(action: &ControlAction) -> ControlMessageFormats<'static> {
+    let ran_p_list = action.to_parameters().into();
+    ControlMessageFormats::Format1(ControlMessageFormat1 { ran_p_list })
+}
+
+/// An item for each run of actions of the same style, so that their order stays.
+fn several(actions: &[ControlAction]) -> ControlMessageFormats<'static> {
+    let runs = actions.chunk_by(|a, b| a.id().style == b.id().style).map(|run| ControlMessageFormat2StyleItem {
+        indicated_control_style_type: run[0].id().style,
+        control_action_list: run
+            .iter()
+            .map(|action| ControlMessageFormat2ActionItem {
+                ric_control_action_id: action.id().action,
+                ran_p_list: ControlMessageFormat1 { ran_p_list: action.to_parameters().into() },
+            })
+            .collect(),
+    });
+    ControlMessageFormats::Format2(ControlMessageFormat2 { control_style_list: runs.collect() })
+}
+
+fn read_several(format: &ControlMessageFormat2<'_>) -> Result<Vec<ControlAction>, Error> {
+    let mut actions = Vec::new();
+    for style in &format.control_style_list {
+        for item in &style.control_action_list {
+            let id = ActionId { style: style.indicated_control_style_type, action: item.ric_control_action_id };
+            actions.push(ControlAction::from_parameters(id, &item.ran_p_list.ran_p_list)?);
+        }
+    }
+    Ok(actions)
+}

@@ -1,0 +1,74 @@
+//! DRX parameter configuration (RC 8.4.3.1): when a UE listens.
+
+use super::RanParameterItem;
+use super::fields::{Name, integer, only};
+use crate::Error;
+
+const LONG_CYCLE: Name = Name(1, "Long DRX Cycle Length");
+const SHORT_CYCLE: Name = Name(2, "Short DRX Cycle Length");
+const SHORT_CYCLE_TIMER: Name = Name(3, "Short DRX Cycle Timer");
+
+/// The lengths of a long cycle in the order of their numbers, in milliseconds (TS 38.473 9.3.1.24).
+pub const LONG_DRX_CYCLES_MS: [u16; 20] =
+    [10, 20, 32, 40, 60, 64, 70, 80, 128, 160, 256, 320, 512, 640, 1024, 1280, 2048, 2560, 5120, 10_240];
+
+/// The lengths of a short cycle in the order of their numbers, in milliseconds (TS 38.473 9.3.1.24).
+pub const SHORT_DRX_CYCLES_MS: [u16; 23] =
+    [2, 3, 4, 5, 6, 7, 8, 10, 14, 16, 20, 30, 32, 35, 40, 64, 80, 128, 160, 256, 320, 512, 640];
+
+/// DRX parameter configuration: control style 2, action 1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Drx {
+    /// The long cycle, a place in [`LONG_DRX_CYCLES_MS`].
+    pub long_cycle: u8,
+    /// The short cycle, a place in [`SHORT_DRX_CYCLES_MS`].
+    pub short_cycle: Option<u8>,
+    /// Short cycles before the long one is used again, 1 to 16.
+    pub short_cycle_timer: Option<u8>,
+}
+
+impl Drx {
+    /// A long cycle alone, the longest that is not longer than that.
+    #[must_use]
+    pub fn long(cycle_ms: u16) -> Self {
+        let fitting = LONG_DRX_CYCLES_MS.iter().filter(|length| **length <= cycle_ms).count();
+        // 20 lengths
+        Drx { long_cycle: fitting.saturating_sub(1) as u8, short_cycle: None, short_cycle_timer: None }
+    }
+
+    /// The long cycle in milliseconds; `None` where its number is none.
+    #[must_use]
+    pub fn long_cycle_ms(&self) -> Option<u16> {
+        LONG_DRX_CYCLES_MS.get(usize::from(self.long_cycle)).copied()
+    }
+
+    /// The short cycle in milliseconds.
+    #[must_use]
+    pub fn short_cycle_ms(&self) -> Option<u16> {
+        SHORT_DRX_CYCLES_MS.get(usize::from(self.short_cycle?)).copied()
+    }
+
+    /// The RAN parameters.
+    #[must_use]
+    pub fn to_parameters(&self) -> Vec<RanParameterItem<'static>> {
+        let mut items = vec![LONG_CYCLE.element(integer(self.long_cycle))];
+        items.extend(self.short_cycle.map(|cycle| SHORT_CYCLE.element(integer(cycle))));
+        items.extend(self.short_cycle_timer.map(|timer| SHORT_CYCLE_TIMER.element(integer(timer))));
+        items
+    }
+
+    /// Reads the RAN parameters.
+    ///
+    /// # Errors
+    /// [`Error::Parameter`]: what is missing, out of range or unknown.
+    pub fn from_parameters(items: &[RanParameterItem<'_>]) -> Result<Self, Error> {
+        only(items, &[LONG_CYCLE, SHORT_CYCLE, SHORT_CYCLE_TIMER])?;
+        let optional = |name: Name, lo: u8, hi: u8| name.among(items).map(|v| name.integer(v, lo, hi)).transpose();
+        let last = |cycles: &[u16]| (cycles.len() - 1) as u8;
+        Ok(Drx {
+            long_cycle: LONG_CYCLE.integer(LONG_CYCLE.required(items)?, 0, last(&LONG_DRX_CYCLES_MS))?,
+            short_cycle: optional(SHORT_CYCLE, 0, last(&SHORT_DRX_CYCLES_MS))?,
+            short_cycle_timer: optional(SHORT_CYCLE_TIMER, 1, 16)?,
+        })
+    }
+}
