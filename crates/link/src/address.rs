@@ -16,6 +16,7 @@ const MAX_SCTP_HOSTS: usize = 8;
 /// | URL | meaning |
 /// |---|---|
 /// | `tcp://127.0.0.1:36421`, `tcp://[::1]`, `tcp://ric.example:36421` | framed TCP; the port may be left out ([`DEFAULT_PORT`]) |
+/// | `tls://ric.example:36421` | TLS 1.3 over TCP, with a certificate at each end; the listener's must be for that host |
 /// | `sctp://[::]:36421`, `sctp://10.0.0.1,10.0.1.1:36421` | SCTP; several addresses make a multi-homed end |
 /// | `unix:/run/ferric/e2` | framed Unix stream socket |
 /// | `shm:/run/ferric/e2-shm` | shared memory, handed over at a Unix socket of that path |
@@ -29,6 +30,13 @@ pub enum Address {
         /// IP address, without brackets, or host name.
         host: String,
         /// Port; 0 lets the system choose when listening.
+        port: u16,
+    },
+    /// The same within TLS 1.3.
+    Tls {
+        /// As for TCP; the certificate of who listens there must be for it.
+        host: String,
+        /// As for TCP.
         port: u16,
     },
     /// Framed Unix stream socket.
@@ -70,14 +78,14 @@ impl fmt::Display for AddressError {
         write!(f, "`{}` is not an address: ", self.text)?;
         match self.reason {
             Reason::Scheme => f.write_str(
-                "it begins with none of `tcp://host:port`, `sctp://host,host:port`, `unix:/path`, `shm:/path`, \
+                "it begins with none of `tcp://host:port`, `tls://host:port`, `sctp://host,host:port`, `unix:/path`, `shm:/path`, \
                  `memory:name`",
             ),
             Reason::Host => f.write_str("expected a host name or an IP address, such as `ric.example` or `127.0.0.1`"),
             Reason::Ipv6Brackets => f.write_str("an IPv6 address stands in brackets, such as `[::1]:36421`"),
             Reason::Port => f.write_str("expected a port from 0 to 65535 after the last `:`"),
             Reason::HostCount => write!(f, "at most {MAX_SCTP_HOSTS} addresses make up an SCTP end"),
-            Reason::OneHost => f.write_str("TCP takes one host; only `sctp://` takes several"),
+            Reason::OneHost => f.write_str("TCP and TLS take one host; only `sctp://` takes several"),
             Reason::Path => f.write_str("expected a path of 1 to 107 octets after `unix:` or `shm:`"),
             Reason::Name => f.write_str("expected a name of 1 to 255 octets after `memory:`"),
         }
@@ -96,11 +104,9 @@ impl FromStr for Address {
 
 fn parse(text: &str) -> Result<Address, Reason> {
     if let Some(rest) = text.strip_prefix("tcp://") {
-        if rest.contains(',') {
-            return Err(Reason::OneHost);
-        }
-        let (host, port) = parse_host_port(rest)?;
-        Ok(Address::Tcp { host, port: port.unwrap_or(DEFAULT_PORT) })
+        parse_one_host(rest).map(|(host, port)| Address::Tcp { host, port })
+    } else if let Some(rest) = text.strip_prefix("tls://") {
+        parse_one_host(rest).map(|(host, port)| Address::Tls { host, port })
     } else if let Some(rest) = text.strip_prefix("sctp://") {
         let mut hosts = Vec::new();
         let mut pieces = rest.split(',').peekable();
@@ -127,6 +133,14 @@ fn parse(text: &str) -> Result<Address, Reason> {
     } else {
         Err(Reason::Scheme)
     }
+}
+
+fn parse_one_host(text: &str) -> Result<(String, u16), Reason> {
+    if text.contains(',') {
+        return Err(Reason::OneHost);
+    }
+    let (host, port) = parse_host_port(text)?;
+    Ok((host, port.unwrap_or(DEFAULT_PORT)))
 }
 
 fn socket_path(path: &str) -> Result<PathBuf, Reason> {
@@ -172,8 +186,8 @@ fn parse_host_port(text: &str) -> Result<(String, Option<u16>), Reason> {
 impl fmt::Display for Address {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Address::Tcp { host, port } => {
-                f.write_str("tcp://")?;
+            Address::Tcp { host, port } | Address::Tls { host, port } => {
+                f.write_str(if matches!(self, Address::Tcp { .. }) { "tcp://" } else { "tls://" })?;
                 write_host(f, host)?;
                 write!(f, ":{port}")
             }
@@ -209,6 +223,8 @@ mod tests {
             "tcp://[::1]:36421",
             "tcp://[fe80::1%eth0]:5",
             "tcp://ric.example:0",
+            "tls://ric.example:36421",
+            "tls://[::1]:0",
             "sctp://[::]:36421",
             "sctp://10.0.0.1,10.0.0.2:36422",
             "sctp://[::1],10.0.0.2:1",
@@ -246,6 +262,8 @@ mod tests {
             ("tcp://a:+1", "port"),
             ("tcp://a:1:2", "port"),
             ("tcp://a,b:1", "one host"),
+            ("tls://a,b:1", "one host"),
+            ("tls://", "host name"),
             ("sctp://a:1,b:1", "port"),
             ("sctp://a,,b", "host name"),
             ("sctp://a,b,c,d,e,f,g,h,i", "at most 8"),

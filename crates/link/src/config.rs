@@ -52,6 +52,10 @@ pub struct Config {
     /// system calls on both ends and costs processor time; all else in the same event loop waits meanwhile. For loops that
     /// have a processor and one link to themselves. Default: 0.
     pub shm_spin: Duration,
+    /// What `tls://` links show and believe; they fail with [`Error::TlsMissing`](crate::Error::TlsMissing) without it.
+    /// Default: `None`.
+    #[cfg(feature = "tls")]
+    pub tls: Option<crate::Tls>,
     /// Who looks on at what crosses the link. Default: nobody.
     pub tap: Option<Tap>,
 }
@@ -70,6 +74,8 @@ impl Default for Config {
             sctp_ppid: Ppid::E2_CP,
             shm_ring_octets: 256 * 1024,
             shm_spin: Duration::ZERO,
+            #[cfg(feature = "tls")]
+            tls: None,
             tap: None,
         }
     }

@@ -29,6 +29,9 @@ pub enum Error {
     },
     /// The peer's indices in the memory that we share with it contradict each other.
     SharedMemoryCorrupt,
+    /// The peer and we cannot agree on TLS.
+    #[cfg(feature = "tls")]
+    Tls(crate::TlsFault),
     /// PDUs that must not be dropped fill the outbox: the peer does not read. Disconnect it.
     OutboxFull {
         /// The outbox's bound.
@@ -59,6 +62,9 @@ pub enum Error {
     },
     /// A connection was closed right after it was accepted, since the process or the system is out of resources.
     TurnedAway(io::Error),
+    /// A `tls://` address, but no certificates for it ([`Config::tls`](crate::Config)), or no TLS in this build (the Cargo
+    /// feature `tls`).
+    TlsMissing,
     /// This host's kernel has no SCTP.
     SctpUnsupported,
     /// A system call failed in a way that says nothing about the peer.
@@ -92,7 +98,9 @@ impl Error {
             | Error::PduTooLong { .. }
             | Error::SharedMemoryCorrupt
             | Error::OutboxFull { .. } => Family::Peer,
-            Error::SendEmpty | Error::SendTooLong { .. } => Family::Misuse,
+            #[cfg(feature = "tls")]
+            Error::Tls(_) => Family::Peer,
+            Error::SendEmpty | Error::SendTooLong { .. } | Error::TlsMissing => Family::Misuse,
             Error::Connect { .. }
             | Error::Bind { .. }
             | Error::TurnedAway(_)
@@ -133,6 +141,12 @@ impl fmt::Display for Error {
             Error::PduTooLong { announced_octets, limit_octets } => {
                 write!(f, "the peer announced a PDU of {announced_octets} octets; the limit is {limit_octets}")
             }
+            #[cfg(feature = "tls")]
+            Error::Tls(fault) => write!(f, "TLS: {fault}"),
+            #[cfg(feature = "tls")]
+            Error::TlsMissing => f.write_str("a tls:// address takes a CA, a certificate and a key"),
+            #[cfg(not(feature = "tls"))]
+            Error::TlsMissing => f.write_str("a tls:// address takes a build with TLS (the Cargo feature `tls`)"),
             Error::SharedMemoryCorrupt => f.write_str("the peer wrote nonsense into the shared memory"),
             Error::OutboxFull { limit_octets } => {
                 write!(f, "the peer does not read: {limit_octets} octets that must not be dropped are waiting")
@@ -160,6 +174,8 @@ impl std::error::Error for Error {
             | Error::Connect { source, .. }
             | Error::Bind { source, .. }
             | Error::Io { source, .. } => Some(source),
+            #[cfg(feature = "tls")]
+            Error::Tls(fault) => Some(fault),
             _ => None,
         }
     }

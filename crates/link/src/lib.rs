@@ -1,4 +1,4 @@
-//! Message links under one contract: framed TCP, Unix socket, shared memory, kernel SCTP and memory.
+//! Message links under one contract: framed TCP, TLS 1.3, Unix socket, shared memory, kernel SCTP and memory.
 //!
 //! A [`Link`] carries opaque PDUs between two peers, whole and in order, and never blocks. It owns no thread, no timer and
 //! no event loop: the caller waits for readiness (with [`Poll`] or anything else that understands file descriptors) and
@@ -21,9 +21,15 @@
 //!
 //! # On the wire
 //!
-//! TCP and Unix stream sockets and rings in shared memory carry a 4-octet big-endian length before each PDU. SCTP and memory keep message boundaries
+//! TCP and Unix stream sockets, TLS and rings in shared memory carry a 4-octet big-endian length before each PDU. SCTP and memory keep message boundaries
 //! themselves. The stream of a PDU ([`StreamId`]) is carried by SCTP and memory only; on the other links every PDU arrives
 //! on stream 0.
+//!
+//! # Features
+//!
+//! `tls` has `tls://` addresses work; without it they parse, and fail with [`Error::TlsMissing`]. A link that was accepted
+//! over TLS is [`State::Connecting`] until its handshake is over, which [`Link::receive`] sees to; then [`Link::identity`]
+//! tells who the peer is. How long a handshake may take is the caller's business, as all time is.
 //!
 //! # Example
 //!
@@ -47,6 +53,7 @@ mod address;
 mod config;
 mod error;
 mod frame;
+mod identity;
 mod link;
 mod listener;
 mod memory;
@@ -58,13 +65,18 @@ mod sctp;
 mod shm;
 mod stream;
 mod tap;
+#[cfg(feature = "tls")]
+mod tls;
 
 pub use address::{Address, AddressError, DEFAULT_PORT};
 pub use config::{Config, Ppid};
 pub use error::{Error, Family};
+pub use identity::{Fingerprint, FingerprintError, Identity};
 pub use link::{Class, Flushed, Link, PathEvent, Received, Sent, State, StreamId};
 pub use listener::Listener;
 pub use outbox::PDU_OVERHEAD_OCTETS;
 pub use poll::{Event, Events, Interest, Poll, Waker};
 pub use scratch::Scratch;
 pub use tap::{Direction, Ends, Onlooker, Tap, Watch};
+#[cfg(feature = "tls")]
+pub use tls::{Tls, TlsFault, TlsFile, TlsFileError, TlsFiles};

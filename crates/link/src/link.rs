@@ -12,7 +12,9 @@ use crate::sctp::{self, SctpLink};
 use crate::shm::ShmLink;
 use crate::stream::StreamLink;
 use crate::tap::{Direction, Watch};
-use crate::{Address, Config, Error, Scratch};
+#[cfg(feature = "tls")]
+use crate::tls::TlsLink;
+use crate::{Address, Config, Error, Identity, Scratch};
 
 /// A stream within a link. Order holds within a stream; links other than SCTP keep it across streams too.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -98,6 +100,8 @@ pub struct Link {
 
 pub(crate) enum Transport {
     Stream(StreamLink),
+    #[cfg(feature = "tls")]
+    Tls(Box<TlsLink>),
     Sctp(SctpLink),
     Shm(ShmLink),
     Memory(MemoryLink),
@@ -114,6 +118,9 @@ impl Link {
     /// [`Error::Connect`] if it fails at once, as it does for Unix and memory; otherwise
     /// [`finish_connect`](Self::finish_connect) tells. [`Error::SctpUnsupported`] on a host without SCTP.
     pub fn connect(address: &Address, config: &Config) -> Result<Link, Error> {
+        if let Address::Tls { host, port } = address {
+            return connect_tls(address, host, *port, config);
+        }
         let (transport, state) = open(address, config).map_err(|source| match source {
             source if sctp::is_unsupported(address, &source) => Error::SctpUnsupported,
             source => Error::Connect { address: address.clone(), source },
@@ -122,7 +129,12 @@ impl Link {
     }
 
     pub(crate) fn accepted(transport: Transport, peer: Address, config: &Config) -> Link {
-        Link::new(transport, State::Established, peer, true, config)
+        let state = match transport {
+            #[cfg(feature = "tls")]
+            Transport::Tls(_) => State::Connecting,
+            _ => State::Established,
+        };
+        Link::new(transport, state, peer, true, config)
     }
 
     fn new(transport: Transport, state: State, peer: Address, accepted: bool, config: &Config) -> Link {
@@ -139,21 +151,40 @@ impl Link {
         self.state
     }
 
-    /// The address that was connected to, or that the connection came from. Unix, shared-memory and memory peers have none: an accepted
-    /// link then has the listener's.
+    /// The address that was connected to, or that the connection came from. Unix, shared-memory and memory peers have none:
+    /// an accepted link then has the listener's.
     pub fn peer(&self) -> &Address {
         &self.peer
+    }
+
+    /// Who the peer is, as its certificate says: of an established link over TLS. Of others nobody vouches for anything.
+    pub fn identity(&self) -> Option<&Identity> {
+        match &self.transport {
+            #[cfg(feature = "tls")]
+            Transport::Tls(link) => link.identity(),
+            _ => None,
+        }
     }
 
     /// Looks whether a connection that was begun stands by now. [`flush`](Self::flush) and [`receive`](Self::receive) do so too.
     ///
     /// # Errors
     ///
-    /// [`Error::Connect`] when no address of the peer takes the connection; [`Error::Closed`] for a closed link.
+    /// [`Error::Connect`] when no address of the peer takes the connection; `Error::Tls` when there is no trust in either
+    /// way; [`Error::Closed`] for a closed link.
     pub fn finish_connect(&mut self) -> Result<State, Error> {
         let finished = match (self.state, &mut self.transport) {
             (State::Established, _) => return Ok(State::Established),
             (State::Closed, _) => return Err(Error::Closed),
+            #[cfg(feature = "tls")]
+            (State::Connecting, Transport::Tls(link)) => match link.finish_connect() {
+                Ok(is_over) => Ok(is_over),
+                Err(Error::Lost(source)) if !link.is_connected() => Err(source),
+                Err(other) => {
+                    self.state = State::Closed;
+                    return Err(other);
+                }
+            },
             (State::Connecting, Transport::Stream(link)) => link.finish_connect(),
             (State::Connecting, Transport::Sctp(link)) => link.finish_connect(),
             (State::Connecting, Transport::Shm(link)) => link.finish_connect(),
@@ -198,6 +229,8 @@ impl Link {
         };
         let result = match &mut self.transport {
             Transport::Stream(link) => link.receive(scratch, budget_octets, sink),
+            #[cfg(feature = "tls")]
+            Transport::Tls(link) => link.receive(scratch, budget_octets, sink),
             Transport::Shm(link) => link.receive(scratch, budget_octets, sink),
             Transport::Memory(link) => link.receive(scratch, budget_octets, sink),
             Transport::Sctp(link) => link.receive(scratch, budget_octets, sink, &mut |event| {
@@ -234,6 +267,8 @@ impl Link {
         let sent = match &mut self.transport {
             Transport::Stream(link) => link.outbox.push(stream, parts, class),
             Transport::Sctp(link) => link.outbox.push(stream, parts, class),
+            #[cfg(feature = "tls")]
+            Transport::Tls(link) => link.stream.outbox.push(stream, parts, class),
             Transport::Shm(link) => link.send(stream, parts, class),
             Transport::Memory(link) => link.send(stream, parts, class),
         }?;
@@ -253,11 +288,13 @@ impl Link {
     /// can still be [received](Self::receive).
     pub fn flush(&mut self) -> Result<Flushed, Error> {
         if self.finish_connect()? == State::Connecting {
-            return Ok(Flushed { octets: 0, waiting: true });
+            return Ok(Flushed { octets: 0, waiting: self.wants_write() });
         }
         match &mut self.transport {
             Transport::Stream(link) => link.flush(),
             Transport::Sctp(link) => link.flush(),
+            #[cfg(feature = "tls")]
+            Transport::Tls(link) => link.flush(),
             Transport::Shm(link) => link.flush(),
             Transport::Memory(link) => link.flush(),
         }
@@ -266,8 +303,15 @@ impl Link {
     /// Whether to wait for writability: it is connecting, or something waits to be written.
     pub fn wants_write(&self) -> bool {
         match self.state {
-            State::Connecting => true,
+            State::Connecting => match &self.transport {
+                // During the handshake the peer's answers are waited for.
+                #[cfg(feature = "tls")]
+                Transport::Tls(link) => link.wants_write(false),
+                _ => true,
+            },
             State::Established => match &self.transport {
+                #[cfg(feature = "tls")]
+                Transport::Tls(link) => link.wants_write(true),
                 Transport::Shm(link) => link.wants_write(),
                 _ => self.outbox().is_some_and(|outbox| !outbox.is_empty()),
             },
@@ -308,8 +352,11 @@ impl Link {
     pub fn close(mut self) {
         // A connection that is gone is closed already.
         let _ = self.flush();
-        if let Transport::Stream(link) = &self.transport {
-            link.shut_down();
+        match &mut self.transport {
+            Transport::Stream(link) => link.shut_down(),
+            #[cfg(feature = "tls")]
+            Transport::Tls(link) => link.shut_down(),
+            Transport::Sctp(_) | Transport::Shm(_) | Transport::Memory(_) => {}
         }
     }
 
@@ -318,10 +365,25 @@ impl Link {
         match &self.transport {
             Transport::Stream(link) => Some(&link.outbox),
             Transport::Sctp(link) => Some(&link.outbox),
+            #[cfg(feature = "tls")]
+            Transport::Tls(link) => Some(&link.stream.outbox),
             Transport::Shm(link) => Some(&link.outbox),
             Transport::Memory(_) => None,
         }
     }
+}
+
+#[cfg(feature = "tls")]
+fn connect_tls(address: &Address, host: &str, port: u16, config: &Config) -> Result<Link, Error> {
+    let tls = config.tls.as_ref().ok_or(Error::TlsMissing)?;
+    let link = resolve(host, port).and_then(|addresses| TlsLink::connect(host, addresses, tls, config));
+    let link = link.map_err(|source| Error::Connect { address: address.clone(), source })?;
+    Ok(Link::new(Transport::Tls(Box::new(link)), State::Connecting, address.clone(), false, config))
+}
+
+#[cfg(not(feature = "tls"))]
+fn connect_tls(_: &Address, _: &str, _: u16, _: &Config) -> Result<Link, Error> {
+    Err(Error::TlsMissing)
 }
 
 fn open(address: &Address, config: &Config) -> io::Result<(Transport, State)> {
@@ -330,6 +392,7 @@ fn open(address: &Address, config: &Config) -> io::Result<(Transport, State)> {
             let link = StreamLink::connect_tcp(resolve(host, *port)?, config)?;
             (Transport::Stream(link), State::Connecting)
         }
+        Address::Tls { .. } => unreachable!("`connect_tls` does that"),
         Address::Unix(path) => (Transport::Stream(StreamLink::connect_unix(path, config)?), State::Established),
         Address::Sctp { hosts, port } => (Transport::Sctp(SctpLink::connect(hosts, *port, config)?), State::Connecting),
         Address::Shm(path) => (Transport::Shm(ShmLink::connect(path, config)?), State::Connecting),
@@ -348,6 +411,8 @@ impl AsFd for Transport {
         match self {
             Transport::Stream(link) => link.as_fd(),
             Transport::Sctp(link) => link.as_fd(),
+            #[cfg(feature = "tls")]
+            Transport::Tls(link) => link.as_fd(),
             Transport::Shm(link) => link.as_fd(),
             Transport::Memory(link) => link.as_fd(),
         }

@@ -1,6 +1,7 @@
 //! Listeners: where links come from.
 
 use std::io;
+use std::net::SocketAddr;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::PathBuf;
 
@@ -13,6 +14,8 @@ use crate::memory::MemoryListener;
 use crate::resolve::resolve;
 use crate::shm::ShmLink;
 use crate::stream::{self, StreamLink};
+#[cfg(feature = "tls")]
+use crate::tls::TlsLink;
 use crate::{Address, Config, Error, Link, sctp};
 
 /// Connections that broke before they were accepted, passed over by one call.
@@ -29,6 +32,8 @@ pub struct Listener {
 
 enum Kind {
     Tcp(OwnedFd),
+    #[cfg(feature = "tls")]
+    Tls(OwnedFd, crate::Tls),
     Unix(OwnedFd, PathBuf),
     Sctp(OwnedFd),
     Shm(OwnedFd, PathBuf),
@@ -49,7 +54,13 @@ impl Listener {
             source if sctp::is_unsupported(address, &source) => Error::SctpUnsupported,
             source => Error::Bind { address: address.clone(), source },
         };
-        let (kind, local) = open(address, config).map_err(failed)?;
+        let (kind, local) = match address {
+            Address::Tls { host, port } => {
+                let socket = resolve(host, *port).and_then(|addresses| stream::listen_tcp(&addresses, config));
+                listen_tls(address, socket.map_err(failed)?, config)?
+            }
+            _ => open(address, config).map_err(failed)?,
+        };
         let reserve = new_reserve().map_err(failed)?;
         Ok(Listener { kind, local, config: config.clone(), reserve: Some(reserve) })
     }
@@ -68,6 +79,8 @@ impl Listener {
                 let link = listener.accept();
                 return Ok(link.map(|link| Link::accepted(Transport::Memory(link), self.local.clone(), &self.config)));
             }
+            #[cfg(feature = "tls")]
+            Kind::Tls(socket, _) => socket,
             Kind::Tcp(socket) | Kind::Unix(socket, _) | Kind::Sctp(socket) | Kind::Shm(socket, _) => socket,
         };
         let Some(socket) = accept_socket(socket, &mut self.reserve)? else { return Ok(None) };
@@ -77,8 +90,14 @@ impl Listener {
             _ => Error::Io { operation: "accept", source },
         };
         let (transport, peer) = match &self.kind {
+            #[cfg(feature = "tls")]
+            Kind::Tls(_, tls) => {
+                let peer = peer_of(&socket);
+                let link = TlsLink::accepted(socket, tls, &self.config).map_err(failed)?;
+                (Transport::Tls(Box::new(link)), peer.as_ref().map(stream::tls_address))
+            }
             Kind::Tcp(_) => {
-                let peer = SockRef::from(&socket).peer_addr().ok().and_then(|peer| peer.as_socket());
+                let peer = peer_of(&socket);
                 let link = StreamLink::accepted(socket, &self.config, true).map_err(failed)?;
                 (Transport::Stream(link), peer.as_ref().map(stream::tcp_address))
             }
@@ -112,6 +131,7 @@ fn open(address: &Address, config: &Config) -> io::Result<(Kind, Address)> {
             let local = local.as_ref().map_or_else(|| address.clone(), stream::tcp_address);
             (Kind::Tcp(socket), local)
         }
+        Address::Tls { .. } => unreachable!("`listen_tls` does that"),
         Address::Unix(path) => (Kind::Unix(stream::listen_unix(path, config)?, path.clone()), address.clone()),
         Address::Shm(path) => (Kind::Shm(stream::listen_unix(path, config)?, path.clone()), address.clone()),
         Address::Sctp { hosts, port } => {
@@ -120,6 +140,23 @@ fn open(address: &Address, config: &Config) -> io::Result<(Kind, Address)> {
         }
         Address::Memory(name) => (Kind::Memory(MemoryListener::bind(name, config)?), address.clone()),
     })
+}
+
+fn peer_of(socket: &OwnedFd) -> Option<SocketAddr> {
+    SockRef::from(socket).peer_addr().ok().and_then(|peer| peer.as_socket())
+}
+
+#[cfg(feature = "tls")]
+fn listen_tls(address: &Address, socket: OwnedFd, config: &Config) -> Result<(Kind, Address), Error> {
+    let tls = config.tls.clone().ok_or(Error::TlsMissing)?;
+    let local = SockRef::from(&socket).local_addr().ok().and_then(|local| local.as_socket());
+    let local = local.as_ref().map_or_else(|| address.clone(), stream::tls_address);
+    Ok((Kind::Tls(socket, tls), local))
+}
+
+#[cfg(not(feature = "tls"))]
+fn listen_tls(_: &Address, _: OwnedFd, _: &Config) -> Result<(Kind, Address), Error> {
+    Err(Error::TlsMissing)
 }
 
 fn new_reserve() -> io::Result<OwnedFd> {
@@ -173,6 +210,8 @@ fn accept_socket(listener: &OwnedFd, reserve: &mut Option<OwnedFd>) -> Result<Op
 impl AsFd for Listener {
     fn as_fd(&self) -> BorrowedFd<'_> {
         match &self.kind {
+            #[cfg(feature = "tls")]
+            Kind::Tls(socket, _) => socket.as_fd(),
             Kind::Tcp(socket) | Kind::Unix(socket, _) | Kind::Sctp(socket) | Kind::Shm(socket, _) => socket.as_fd(),
             Kind::Memory(listener) => listener.as_fd(),
         }

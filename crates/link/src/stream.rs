@@ -21,11 +21,11 @@ const WRITE_SLICES: usize = 64;
 
 /// A connected, or connecting, stream socket with its framing.
 pub(crate) struct StreamLink {
-    socket: OwnedFd,
+    pub(crate) socket: OwnedFd,
     /// Addresses of the peer's host to try should the current one fail, last first. Only while connecting.
     untried: Vec<SocketAddr>,
     pub(crate) outbox: Outbox,
-    deframer: Deframer,
+    pub(crate) deframer: Deframer,
 }
 
 impl StreamLink {
@@ -259,6 +259,12 @@ pub(crate) fn listen_unix(path: &Path, config: &Config) -> io::Result<OwnedFd> {
 /// The URL of a TCP socket's own or its peer's address.
 pub(crate) fn tcp_address(address: &SocketAddr) -> Address {
     Address::Tcp { host: crate::resolve::host_of(address), port: address.port() }
+}
+
+/// The same for TLS.
+#[cfg(feature = "tls")]
+pub(crate) fn tls_address(address: &SocketAddr) -> Address {
+    Address::Tls { host: crate::resolve::host_of(address), port: address.port() }
 }
 
 #[cfg(test)]

@@ -64,7 +64,7 @@ impl Conversation {
         let local = ends.local.map(|local| SocketAddr::new(local.ip().to_canonical(), local.port()));
         let made_port = FIRST_MADE_PORT + (number % u64::from(FIRST_MADE_PORT)) as u16;
         let (peer_ip, peer_port) = match ends.peer {
-            Address::Tcp { host, port } => (ip_of(host), Some(*port)),
+            Address::Tcp { host, port } | Address::Tls { host, port } => (ip_of(host), Some(*port)),
             Address::Sctp { hosts, port } => (hosts.first().map_or(UNKNOWN_IP, |host| ip_of(host)), Some(*port)),
             Address::Unix(_) | Address::Shm(_) | Address::Memory(_) => (IpAddr::V4(Ipv4Addr::LOCALHOST), None),
         };

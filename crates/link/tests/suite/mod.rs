@@ -1,5 +1,8 @@
 //! One suite for every kind of link.
 
+#[cfg(feature = "tls")]
+pub mod certificates;
+
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
@@ -18,6 +21,8 @@ const STREAM: StreamId = StreamId(0);
 pub enum Kind {
     Tcp,
     TcpIpv6,
+    Tls,
+    TlsIpv6,
     Unix,
     Shm,
     Memory,
@@ -34,6 +39,8 @@ impl Kind {
         match self {
             Kind::Tcp => "tcp://127.0.0.1:0".parse().unwrap(),
             Kind::TcpIpv6 => "tcp://[::1]:0".parse().unwrap(),
+            Kind::Tls => "tls://127.0.0.1:0".parse().unwrap(),
+            Kind::TlsIpv6 => "tls://[::1]:0".parse().unwrap(),
             Kind::Unix => Address::Unix(std::env::temp_dir().join(name)),
             Kind::Shm => Address::Shm(std::env::temp_dir().join(name)),
             Kind::Memory => Address::Memory(name),
@@ -43,14 +50,28 @@ impl Kind {
         }
     }
 
+    /// The default, with what this kind cannot do without.
+    fn config(self) -> Config {
+        match self {
+            #[cfg(feature = "tls")]
+            Kind::Tls | Kind::TlsIpv6 => {
+                static TLS: std::sync::LazyLock<ferric_link::Tls> = std::sync::LazyLock::new(|| {
+                    certificates::Authority::new().tls(&["127.0.0.1", "::1"], |_| ()).unwrap()
+                });
+                Config { tls: Some(TLS.clone()), ..Config::default() }
+            }
+            _ => Config::default(),
+        }
+    }
+
     fn is_sctp(self) -> bool {
         matches!(self, Kind::Sctp | Kind::SctpIpv6 | Kind::SctpMultihomed)
     }
 }
 
 /// Kernel buffers that a slow reader fills soon.
-fn small_buffers() -> Config {
-    Config { send_buffer_octets: Some(16 * 1024), receive_buffer_octets: Some(16 * 1024), ..Config::default() }
+fn small_buffers(kind: Kind) -> Config {
+    Config { send_buffer_octets: Some(16 * 1024), receive_buffer_octets: Some(16 * 1024), ..kind.config() }
 }
 
 /// A link with what came out of it.
@@ -134,9 +155,9 @@ fn connected(kind: Kind, config: &Config) -> (End, End) {
 fn connected_unlike(kind: Kind, client_config: &Config, server_config: &Config) -> (End, End) {
     let mut listener = Listener::bind(&kind.address(), server_config).unwrap();
     let client = Link::connect(listener.local_address(), client_config).unwrap();
-    let server = End::new(accept(&mut listener));
+    let mut server = End::new(accept(&mut listener));
     let mut client = End::new(client);
-    run(&mut [&mut client], |ends| ends[0].link.state() != State::Connecting);
+    run(&mut [&mut client, &mut server], |ends| ends.iter().all(|end| end.link.state() != State::Connecting));
     assert_eq!(client.link.state(), State::Established, "{:?}", client.ended);
     (client, server)
 }
@@ -179,17 +200,19 @@ macro_rules! for_every_test {
 pub(crate) use for_every_test;
 
 pub fn both_ends_know_each_other(kind: Kind) {
-    let mut listener = Listener::bind(&kind.address(), &Config::default()).unwrap();
+    let mut listener = Listener::bind(&kind.address(), &kind.config()).unwrap();
     assert!(listener.accept().unwrap().is_none(), "nobody has connected");
     let address = listener.local_address().clone();
     assert_eq!(address.to_string().parse(), Ok(address.clone()));
-    let client = Link::connect(&address, &Config::default()).unwrap();
+    let client = Link::connect(&address, &kind.config()).unwrap();
     let server = accept(&mut listener);
     assert!(listener.accept().unwrap().is_none());
     assert_eq!(client.peer(), &address);
-    assert_eq!(server.state(), State::Established);
+    let state = if matches!(address, Address::Tls { .. }) { State::Connecting } else { State::Established };
+    assert_eq!(server.state(), state);
     match (&address, server.peer()) {
-        (Address::Tcp { host, port }, Address::Tcp { host: peer_host, port: peer_port }) => {
+        (Address::Tcp { host, port }, Address::Tcp { host: peer_host, port: peer_port })
+        | (Address::Tls { host, port }, Address::Tls { host: peer_host, port: peer_port }) => {
             assert_eq!(host, peer_host);
             assert!(*port != 0 && *peer_port != 0 && port != peer_port);
         }
@@ -203,7 +226,7 @@ pub fn both_ends_know_each_other(kind: Kind) {
 }
 
 pub fn a_fresh_link_is_quiet(kind: Kind) {
-    let (mut client, mut server) = connected(kind, &Config::default());
+    let (mut client, mut server) = connected(kind, &kind.config());
     for end in [&mut client, &mut server] {
         assert!(!end.link.wants_write());
         assert_eq!((end.link.queued_octets(), end.link.dropped_reports()), (0, 0));
@@ -215,7 +238,7 @@ pub fn a_fresh_link_is_quiet(kind: Kind) {
 }
 
 pub fn pdus_of_every_size_arrive_whole_and_in_order_both_ways(kind: Kind) {
-    let (mut client, mut server) = connected(kind, &Config::default());
+    let (mut client, mut server) = connected(kind, &kind.config());
     let sizes = [
         1, 2, 3, 4, 5, 100, 1499, 4096, 8191, 8192, 8193, 16384, 65535, 65536, 65537, 100_000, 131_067, 131_068,
         131_072, 131_073, 200_000, 7,
@@ -239,7 +262,7 @@ pub fn pdus_of_every_size_arrive_whole_and_in_order_both_ways(kind: Kind) {
 }
 
 pub fn many_small_pdus_arrive_in_order(kind: Kind) {
-    let (mut client, mut server) = connected(kind, &Config::default());
+    let (mut client, mut server) = connected(kind, &kind.config());
     let count = 20_000;
     for round in 0..count / 100 {
         for number in round * 100..(round + 1) * 100 {
@@ -257,7 +280,7 @@ pub fn many_small_pdus_arrive_in_order(kind: Kind) {
 }
 
 pub fn the_longest_pdu_passes(kind: Kind) {
-    let config = Config::default();
+    let config = kind.config();
     let (mut client, mut server) = connected(kind, &config);
     let mut longest = numbered(1, config.max_pdu_octets);
     if let Err(Error::SendTooLong { limit_octets, .. }) = client.link.send(STREAM, &[&longest], Class::Keep) {
@@ -273,8 +296,8 @@ pub fn the_longest_pdu_passes(kind: Kind) {
 }
 
 pub fn pdus_sent_while_connecting_arrive(kind: Kind) {
-    let mut listener = Listener::bind(&kind.address(), &Config::default()).unwrap();
-    let mut client = End::new(Link::connect(listener.local_address(), &Config::default()).unwrap());
+    let mut listener = Listener::bind(&kind.address(), &kind.config()).unwrap();
+    let mut client = End::new(Link::connect(listener.local_address(), &kind.config()).unwrap());
     client.send(b"early");
     client.link.flush().unwrap();
     let mut server = End::new(accept(&mut listener));
@@ -283,8 +306,8 @@ pub fn pdus_sent_while_connecting_arrive(kind: Kind) {
 }
 
 pub fn streams_are_told_apart_where_there_are_streams(kind: Kind) {
-    let few = Config { sctp_streams: 2, ..Config::default() };
-    let (mut client, mut server) = connected_unlike(kind, &Config::default(), &few);
+    let few = Config { sctp_streams: 2, ..kind.config() };
+    let (mut client, mut server) = connected_unlike(kind, &kind.config(), &few);
     let sent: Vec<StreamId> = (0..6).map(StreamId).collect();
     for stream in &sent {
         client.link.send(*stream, &[&stream.0.to_be_bytes()], Class::Keep).unwrap();
@@ -303,7 +326,7 @@ pub fn streams_are_told_apart_where_there_are_streams(kind: Kind) {
 }
 
 pub fn the_budget_ends_a_round(kind: Kind) {
-    let (mut client, mut server) = connected(kind, &Config::default());
+    let (mut client, mut server) = connected(kind, &kind.config());
     for number in 0..100 {
         client.send(&numbered(number, 1000));
     }
@@ -322,7 +345,7 @@ pub fn the_budget_ends_a_round(kind: Kind) {
 }
 
 pub fn what_came_before_the_close_is_delivered(kind: Kind) {
-    let (mut client, mut server) = connected(kind, &Config::default());
+    let (mut client, mut server) = connected(kind, &kind.config());
     for number in 0..100 {
         client.send(&numbered(number, 300));
     }
@@ -342,7 +365,7 @@ pub fn what_came_before_the_close_is_delivered(kind: Kind) {
 }
 
 pub fn a_vanished_peer_is_noticed(kind: Kind) {
-    let (mut client, mut server) = connected(kind, &Config::default());
+    let (mut client, mut server) = connected(kind, &kind.config());
     server.send(b"last words");
     server.link.flush().unwrap();
     client.send(b"unread");
@@ -369,7 +392,7 @@ pub fn a_vanished_peer_is_noticed(kind: Kind) {
 }
 
 pub fn a_slow_reader_loses_its_oldest_reports_only(kind: Kind) {
-    let config = Config { outbox_octets: 64 * 1024, ..small_buffers() };
+    let config = Config { outbox_octets: 64 * 1024, ..small_buffers(kind) };
     let (mut client, mut server) = connected(kind, &config);
     let mut kept = Vec::new();
     let mut number = 0;
@@ -405,7 +428,7 @@ pub fn a_slow_reader_loses_its_oldest_reports_only(kind: Kind) {
 }
 
 pub fn pdus_to_keep_fill_the_outbox_and_none_is_lost(kind: Kind) {
-    let config = Config { outbox_octets: 64 * 1024, ..small_buffers() };
+    let config = Config { outbox_octets: 64 * 1024, ..small_buffers(kind) };
     let (mut client, mut server) = connected(kind, &config);
     let mut count = 0;
     let error = loop {
@@ -432,8 +455,8 @@ pub fn pdus_to_keep_fill_the_outbox_and_none_is_lost(kind: Kind) {
 }
 
 pub fn a_pdu_beyond_the_receivers_limit_ends_the_link(kind: Kind) {
-    let strict = Config { max_pdu_octets: 10_000, ..Config::default() };
-    let (mut client, mut server) = connected_unlike(kind, &Config::default(), &strict);
+    let strict = Config { max_pdu_octets: 10_000, ..kind.config() };
+    let (mut client, mut server) = connected_unlike(kind, &kind.config(), &strict);
     client.send(&[1; 10_000]);
     client.send(&[2; 10_001]);
     client.send(&[3; 1]);
@@ -448,7 +471,7 @@ pub fn a_pdu_beyond_the_receivers_limit_ends_the_link(kind: Kind) {
 }
 
 pub fn misuse_is_told_and_changes_nothing(kind: Kind) {
-    let config = Config { max_pdu_octets: 1000, ..Config::default() };
+    let config = Config { max_pdu_octets: 1000, ..kind.config() };
     let (mut client, mut server) = connected(kind, &config);
     let error = client.link.send(STREAM, &[&[], &[]], Class::Keep).unwrap_err();
     assert!(matches!(error, Error::SendEmpty), "{error:?}");
@@ -463,10 +486,10 @@ pub fn misuse_is_told_and_changes_nothing(kind: Kind) {
 }
 
 pub fn nobody_listens(kind: Kind) {
-    let listener = Listener::bind(&kind.address(), &Config::default()).unwrap();
+    let listener = Listener::bind(&kind.address(), &kind.config()).unwrap();
     let address = listener.local_address().clone();
     drop(listener);
-    let error = match Link::connect(&address, &Config::default()) {
+    let error = match Link::connect(&address, &kind.config()) {
         Err(error) => error,
         Ok(link) => {
             let mut end = End::new(link);
@@ -489,9 +512,9 @@ pub fn nobody_listens(kind: Kind) {
 }
 
 pub fn an_address_is_taken_once(kind: Kind) {
-    let first = Listener::bind(&kind.address(), &Config::default()).unwrap();
+    let first = Listener::bind(&kind.address(), &kind.config()).unwrap();
     let address = first.local_address().clone();
-    match Listener::bind(&address, &Config::default()) {
+    match Listener::bind(&address, &kind.config()) {
         Err(Error::Bind { address: told, source }) => {
             assert_eq!(told, address);
             assert_eq!(source.kind(), std::io::ErrorKind::AddrInUse);
@@ -500,22 +523,24 @@ pub fn an_address_is_taken_once(kind: Kind) {
         Ok(_) => panic!("{address} was taken twice"),
     }
     // The failed attempt has not disturbed the first.
-    drop(Link::connect(&address, &Config::default()).unwrap());
+    drop(Link::connect(&address, &kind.config()).unwrap());
     drop(first);
-    Listener::bind(&address, &Config::default()).unwrap();
+    Listener::bind(&address, &kind.config()).unwrap();
 }
 
 pub fn one_listener_serves_many_links(kind: Kind) {
-    let mut listener = Listener::bind(&kind.address(), &Config::default()).unwrap();
+    let mut listener = Listener::bind(&kind.address(), &kind.config()).unwrap();
     let address = listener.local_address().clone();
-    let mut clients: Vec<End> =
-        (0..20).map(|_| End::new(Link::connect(&address, &Config::default()).unwrap())).collect();
+    let mut clients: Vec<End> = (0..20).map(|_| End::new(Link::connect(&address, &kind.config()).unwrap())).collect();
     let mut servers: Vec<End> = (0..20).map(|_| End::new(accept(&mut listener))).collect();
     for (number, client) in (0..).zip(&mut clients) {
         client.send(&numbered(number, 4));
     }
-    let mut all: Vec<&mut End> = clients.iter_mut().collect();
-    run(&mut all, |ends| ends.iter_mut().all(|end| end.link.flush().is_ok_and(|flushed| !flushed.waiting)));
+    let mut all: Vec<&mut End> = clients.iter_mut().chain(&mut servers).collect();
+    run(&mut all, |ends| {
+        let written = |end: &mut &mut End| end.link.flush().is_ok_and(|flushed| !flushed.waiting);
+        ends.iter_mut().all(|end| written(end) && end.link.state() == State::Established)
+    });
     // Each server answers with what it got: the answers find their way.
     for server in &mut servers {
         run(&mut [server], |ends| !ends[0].got.is_empty());
@@ -530,8 +555,8 @@ pub fn one_listener_serves_many_links(kind: Kind) {
 }
 
 pub fn a_dropped_listener_leaves_its_links_alone(kind: Kind) {
-    let mut listener = Listener::bind(&kind.address(), &Config::default()).unwrap();
-    let mut client = End::new(Link::connect(listener.local_address(), &Config::default()).unwrap());
+    let mut listener = Listener::bind(&kind.address(), &kind.config()).unwrap();
+    let mut client = End::new(Link::connect(listener.local_address(), &kind.config()).unwrap());
     let mut server = End::new(accept(&mut listener));
     drop(listener);
     client.send(b"still here");

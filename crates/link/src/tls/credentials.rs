@@ -1,0 +1,209 @@
+//! What an end shows, and whom it believes: PEM files.
+
+use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use rustls::client::Resumption;
+use rustls::pki_types::pem::{self, PemObject};
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::server::WebPkiClientVerifier;
+use rustls::{ClientConfig, RootCertStore, ServerConfig};
+
+/// Certificates read from one file; what comes behind them is left.
+const MAX_CERTIFICATES: usize = 1024;
+
+/// The PEM files that TLS takes. Both ends take the same three, since each shows a certificate to the other.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TlsFiles {
+    /// Certificates of the CAs whose word counts for who the peer is.
+    pub ca: PathBuf,
+    /// Our own certificate, and after it those that lead to its CA, if any.
+    pub certificate: PathBuf,
+    /// The private key of our certificate: PKCS #8, PKCS #1 or SEC 1, not encrypted.
+    pub key: PathBuf,
+}
+
+/// Which of [`TlsFiles`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TlsFile {
+    /// [`TlsFiles::ca`]
+    Ca,
+    /// [`TlsFiles::certificate`]
+    Certificate,
+    /// [`TlsFiles::key`]
+    Key,
+}
+
+impl fmt::Display for TlsFile {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            TlsFile::Ca => "CA",
+            TlsFile::Certificate => "certificate",
+            TlsFile::Key => "key",
+        })
+    }
+}
+
+/// Why [`TlsFiles`] cannot be used.
+#[derive(Debug)]
+pub enum TlsFileError {
+    /// A file cannot be read.
+    Read {
+        /// Which.
+        file: TlsFile,
+        /// Where it should be.
+        path: PathBuf,
+        /// Why not.
+        source: io::Error,
+    },
+    /// A file does not hold what it should, as PEM.
+    NoPem {
+        /// Which.
+        file: TlsFile,
+        /// Where.
+        path: PathBuf,
+    },
+    /// The key is not that of the certificate.
+    KeyDoesNotFit {
+        /// The certificate.
+        certificate: PathBuf,
+        /// The key.
+        key: PathBuf,
+    },
+    /// A certificate or key is of a kind that TLS 1.3 does not use, or broken.
+    Unusable {
+        /// Which.
+        file: TlsFile,
+        /// Where.
+        path: PathBuf,
+        /// What is wrong with it.
+        source: rustls::Error,
+    },
+}
+
+impl fmt::Display for TlsFileError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            TlsFileError::Read { file, path, source } => {
+                write!(f, "cannot read the {file} file {}: {source}", path.display())
+            }
+            TlsFileError::NoPem { file: TlsFile::Key, path } => write!(
+                f,
+                "the key file {} holds no private key as PEM (`-----BEGIN PRIVATE KEY-----`); an encrypted one must be \
+                 decrypted first",
+                path.display()
+            ),
+            TlsFileError::NoPem { file, path } => write!(
+                f,
+                "the {file} file {} holds no certificate as PEM (`-----BEGIN CERTIFICATE-----`)",
+                path.display()
+            ),
+            TlsFileError::KeyDoesNotFit { certificate, key } => write!(
+                f,
+                "the key {} is not that of the certificate {}; the certificate comes first in its file, before those of CAs",
+                key.display(),
+                certificate.display()
+            ),
+            TlsFileError::Unusable { file, path, source } => {
+                write!(f, "the {file} file {} cannot be used: {source}", path.display())
+            }
+        }
+    }
+}
+
+impl std::error::Error for TlsFileError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            TlsFileError::Read { source, .. } => Some(source),
+            TlsFileError::Unusable { source, .. } => Some(source),
+            TlsFileError::NoPem { .. } | TlsFileError::KeyDoesNotFit { .. } => None,
+        }
+    }
+}
+
+/// What `tls://` links show and believe: see [`Config::tls`](crate::Config::tls). TLS 1.3 only, and every connection is
+/// verified anew: no resumption, no early data.
+#[derive(Clone)]
+pub struct Tls {
+    pub(super) client: Arc<ClientConfig>,
+    pub(super) server: Arc<ServerConfig>,
+}
+
+impl Tls {
+    /// Reads the files, and sees whether they fit together.
+    ///
+    /// # Errors
+    ///
+    /// [`TlsFileError`] tells which file is wrong, and what to do.
+    pub fn load(files: &TlsFiles) -> Result<Tls, TlsFileError> {
+        let authorities = certificates(TlsFile::Ca, &files.ca)?;
+        let chain = certificates(TlsFile::Certificate, &files.certificate)?;
+        let key = PrivateKeyDer::from_pem_file(&files.key).map_err(|error| bad_pem(TlsFile::Key, &files.key, error))?;
+        let mut roots = RootCertStore::empty();
+        let unusable = |file, path: &Path, source| TlsFileError::Unusable { file, path: path.to_path_buf(), source };
+        for authority in authorities {
+            roots.add(authority).map_err(|source| unusable(TlsFile::Ca, &files.ca, source))?;
+        }
+        let roots = Arc::new(roots);
+        let bad_own = |source| match source {
+            rustls::Error::InconsistentKeys(_) => {
+                TlsFileError::KeyDoesNotFit { certificate: files.certificate.clone(), key: files.key.clone() }
+            }
+            rustls::Error::General(_) => unusable(TlsFile::Key, &files.key, source),
+            _ => unusable(TlsFile::Certificate, &files.certificate, source),
+        };
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let verifier = WebPkiClientVerifier::builder_with_provider(roots.clone(), provider.clone())
+            .build()
+            .expect("there is a CA, and no revocation list");
+        let mut server = ServerConfig::builder_with_provider(provider.clone())
+            .with_protocol_versions(&[&rustls::version::TLS13])
+            .expect("ring has algorithms for TLS 1.3")
+            .with_client_cert_verifier(verifier)
+            .with_single_cert(chain.clone(), key.clone_key())
+            .map_err(bad_own)?;
+        server.send_tls13_tickets = 0;
+        let mut client = ClientConfig::builder_with_provider(provider)
+            .with_protocol_versions(&[&rustls::version::TLS13])
+            .expect("ring has algorithms for TLS 1.3")
+            .with_root_certificates(roots)
+            .with_client_auth_cert(chain, key)
+            .map_err(bad_own)?;
+        client.resumption = Resumption::disabled();
+        Ok(Tls { client: Arc::new(client), server: Arc::new(server) })
+    }
+}
+
+/// Loaded by the same call, or not.
+impl PartialEq for Tls {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.client, &other.client)
+    }
+}
+
+impl Eq for Tls {}
+
+impl fmt::Debug for Tls {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Tls")
+    }
+}
+
+fn certificates(file: TlsFile, path: &Path) -> Result<Vec<CertificateDer<'static>>, TlsFileError> {
+    let found = CertificateDer::pem_file_iter(path).map_err(|error| bad_pem(file, path, error))?;
+    let found: Result<Vec<_>, _> = found.take(MAX_CERTIFICATES).collect();
+    match found {
+        Ok(found) if found.is_empty() => Err(TlsFileError::NoPem { file, path: path.to_path_buf() }),
+        Ok(found) => Ok(found),
+        Err(error) => Err(bad_pem(file, path, error)),
+    }
+}
+
+fn bad_pem(file: TlsFile, path: &Path, error: pem::Error) -> TlsFileError {
+    match error {
+        pem::Error::Io(source) => TlsFileError::Read { file, path: path.to_path_buf(), source },
+        _ => TlsFileError::NoPem { file, path: path.to_path_buf() },
+    }
+}

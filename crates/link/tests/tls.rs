@@ -1,0 +1,382 @@
+//! The contract over TLS, and what only TLS can meet.
+#![cfg(feature = "tls")]
+
+mod suite;
+
+use suite::Kind;
+use suite::certificates::Authority;
+
+macro_rules! on_every_kind {
+    ($($name:ident),* $(,)?) => {
+        mod tls { $(#[test] fn $name() { super::suite::$name(super::Kind::Tls); })* }
+        mod tls_ipv6 { $(#[test] fn $name() { super::suite::$name(super::Kind::TlsIpv6); })* }
+    };
+}
+
+suite::for_every_test!(on_every_kind);
+
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::time::Duration;
+
+use ferric_link::{
+    Address, Class, Config, Error, Events, Family, Identity, Interest, Link, Listener, Poll, Scratch, State, StreamId,
+    Tls, TlsFault, TlsFileError, TlsFiles,
+};
+use rcgen::{DnType, ExtendedKeyUsagePurpose};
+
+fn config(tls: Tls) -> Config {
+    Config { tls: Some(tls), ..Config::default() }
+}
+
+/// Drives both ends of a handshake until each has ended or stands; then each receives until that fails or nothing comes.
+/// Returns how it went for the client and for the server.
+fn shake_hands(client: Tls, server: Tls, host: &str) -> [Result<Identity, Error>; 2] {
+    let mut listener = Listener::bind(&"tls://127.0.0.1:0".parse().unwrap(), &config(server)).unwrap();
+    let Address::Tls { port, .. } = *listener.local_address() else { unreachable!() };
+    let address = Address::Tls { host: host.into(), port };
+    let client = Link::connect(&address, &config(client)).unwrap();
+    let poll = Poll::new().unwrap();
+    poll.add(&listener, 2, Interest::READ).unwrap();
+    poll.add(&client, 0, Interest::READ_WRITE).unwrap();
+    let mut links = [Some(client), None];
+    let mut ended = [None, None];
+    let mut events = Events::new();
+    let mut scratch = Scratch::new();
+    loop {
+        // The longest that a handshake takes; then both stand and are silent.
+        poll.wait(&mut events, Some(Duration::from_millis(if links[1].is_some() { 200 } else { 10_000 }))).unwrap();
+        if events.get(0).is_none() {
+            break;
+        }
+        for event in events.iter() {
+            let token = usize::try_from(event.token).unwrap();
+            if token == 2 {
+                let server = listener.accept().unwrap().unwrap();
+                poll.add(&server, 1, Interest::READ).unwrap();
+                links[1] = Some(server);
+                continue;
+            }
+            let Some(link) = &mut links[token] else { continue };
+            let received = link.receive(&mut scratch, 1 << 16, &mut |_, _| panic!("nothing was sent"));
+            match received {
+                Ok(_) => {
+                    let wanted = if link.wants_write() { Interest::READ_WRITE } else { Interest::READ };
+                    poll.modify(link, event.token, wanted).unwrap();
+                }
+                Err(error) => {
+                    ended[token] = Some(error);
+                    poll.remove(link).unwrap();
+                }
+            }
+        }
+        if ended.iter().all(Option::is_some) {
+            break;
+        }
+    }
+    let mut ended = ended.into_iter();
+    links.map(|link| {
+        let link = link.unwrap();
+        match ended.next().unwrap() {
+            Some(error) => {
+                assert_eq!(link.state(), State::Closed);
+                Err(error)
+            }
+            None => {
+                assert_eq!(link.state(), State::Established);
+                Ok(link.identity().unwrap().clone())
+            }
+        }
+    })
+}
+
+fn fault(result: &Result<Identity, Error>) -> &TlsFault {
+    match result {
+        Err(error @ Error::Tls(fault)) => {
+            assert_eq!(error.family(), Family::Peer);
+            fault
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn each_end_learns_who_the_other_is() {
+    let authority = Authority::new();
+    let client = authority.tls(&["gnb1.example"], |params| params.distinguished_name.push(DnType::CommonName, "gnb1"));
+    let server = authority.tls(&["127.0.0.1", "ric.example"], |_| ());
+    let [seen_by_client, seen_by_server] = shake_hands(client.unwrap(), server.unwrap(), "127.0.0.1");
+    let (ric, gnb) = (seen_by_client.unwrap(), seen_by_server.unwrap());
+    assert!(ric.is("ric.example") && !ric.is("gnb1.example"));
+    assert_eq!(gnb.to_string(), "gnb1.example");
+    assert_eq!(gnb.common_name.as_deref(), Some("gnb1"));
+    assert_ne!(gnb.fingerprint, ric.fingerprint);
+    assert!(gnb.is(&gnb.fingerprint.to_string()));
+    // Of what is no TLS nobody says who it is.
+    let mut listener = Listener::bind(&"tcp://127.0.0.1:0".parse().unwrap(), &Config::default()).unwrap();
+    let _client = Link::connect(listener.local_address(), &Config::default()).unwrap();
+    assert_eq!(listener.accept().unwrap().unwrap().identity(), None);
+}
+
+#[test]
+fn the_fingerprint_is_that_of_openssl() {
+    let authority = Authority::new();
+    let files = authority.issue(&["x.example"], |_| ());
+    let tool = std::process::Command::new("openssl")
+        .args(["x509", "-noout", "-fingerprint", "-sha256", "-in"])
+        .arg(&files.certificate)
+        .output();
+    let Ok(tool) = tool else { return eprintln!("no openssl here: the fingerprint is not compared") };
+    let printed = String::from_utf8(tool.stdout).unwrap();
+    let theirs = format!("sha256:{}", printed.trim().rsplit('=').next().unwrap());
+    let server = authority.tls(&["127.0.0.1"], |_| ()).unwrap();
+    let [_, seen] = shake_hands(Tls::load(&files).unwrap(), server, "127.0.0.1");
+    assert!(seen.unwrap().is(&theirs), "{theirs}");
+}
+
+#[test]
+fn who_cannot_be_believed_is_told_why() {
+    let (ours, others) = (Authority::new(), Authority::new());
+    let good = || ours.tls(&["127.0.0.1"], |_| ()).unwrap();
+    let day = |year: i32| {
+        move |params: &mut rcgen::CertificateParams| {
+            params.not_before = rcgen::date_time_ymd(year - 1, 1, 1);
+            params.not_after = rcgen::date_time_ymd(year, 1, 1);
+        }
+    };
+    let for_servers = |params: &mut rcgen::CertificateParams| {
+        params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
+    };
+    let for_clients = |params: &mut rcgen::CertificateParams| {
+        params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ClientAuth];
+    };
+    // Clients that the server turns away; they hear it in an alert, after the handshake is over for them.
+    for (bad, expected) in [
+        (ours.tls(&["a"], day(2020)), TlsFault::Expired),
+        (ours.tls(&["a"], day(2090)), TlsFault::NotYetValid),
+        (ours.tls(&["a"], for_servers), TlsFault::WrongUse),
+        (foreign(&others, &ours, "a"), TlsFault::UnknownCa),
+    ] {
+        let [client, server] = shake_hands(bad.unwrap(), good(), "127.0.0.1");
+        assert_eq!(fault(&server), &expected);
+        assert!(matches!(fault(&client), TlsFault::Refused(_)), "{client:?}");
+    }
+    // Servers that the client turns away.
+    for (bad, expected) in [
+        (ours.tls(&["127.0.0.1"], day(2020)), TlsFault::Expired),
+        (ours.tls(&["127.0.0.1"], day(2090)), TlsFault::NotYetValid),
+        (ours.tls(&["127.0.0.1"], for_clients), TlsFault::WrongUse),
+        (ours.tls(&["ric.example", "127.0.0.2"], |_| ()), TlsFault::WrongName),
+        (ours.tls(&[], |params| params.distinguished_name.push(DnType::CommonName, "127.0.0.1")), TlsFault::WrongName),
+        (foreign(&others, &ours, "127.0.0.1"), TlsFault::UnknownCa),
+    ] {
+        let [client, server] = shake_hands(good(), bad.unwrap(), "127.0.0.1");
+        assert_eq!(fault(&client), &expected);
+        assert!(matches!(fault(&server), TlsFault::Refused(_) | TlsFault::Protocol(_)), "{server:?}");
+    }
+    // By name, too.
+    let named = ours.tls(&["localhost"], |_| ()).unwrap();
+    let [client, server] = shake_hands(good(), named, "localhost");
+    assert!(client.unwrap().is("localhost") && server.is_ok());
+}
+
+/// A certificate of `authority` in the hands of somebody who believes `trusted`.
+fn foreign(authority: &Authority, trusted: &Authority, name: &str) -> Result<Tls, TlsFileError> {
+    let files = authority.issue(&[name], |_| ());
+    Tls::load(&TlsFiles { ca: trusted.folder.join("ca.pem"), ..files })
+}
+
+#[test]
+fn what_to_do_is_said() {
+    use rustls::AlertDescription as Alert;
+    for (fault, expected) in [
+        (TlsFault::NoCertificate, "give it one"),
+        (TlsFault::UnknownCa, "which CA signed it"),
+        (TlsFault::Expired, "renew it"),
+        (TlsFault::NotYetValid, "clocks"),
+        (TlsFault::WrongName, "subject alternative name"),
+        (TlsFault::WrongUse, "clientAuth"),
+        (TlsFault::Refused(Alert::CertificateExpired), "our certificate has expired"),
+        (TlsFault::Refused(Alert::UnknownCA), "the CA of our certificate"),
+        (TlsFault::Refused(Alert::BadCertificate), "BadCertificate"),
+        (TlsFault::NotTls, "tls:// one"),
+        (TlsFault::Unfinished, "its log"),
+    ] {
+        let message = Error::Tls(fault).to_string();
+        assert!(message.contains(expected), "{message}");
+    }
+}
+
+/// A listener and a plain socket that is connected to it.
+fn strange_client() -> (Link, TcpStream) {
+    static TLS: std::sync::LazyLock<Tls> =
+        std::sync::LazyLock::new(|| Authority::new().tls(&["127.0.0.1"], |_| ()).unwrap());
+    let mut listener = Listener::bind(&"tls://127.0.0.1:0".parse().unwrap(), &config(TLS.clone())).unwrap();
+    let Address::Tls { port, .. } = *listener.local_address() else { unreachable!() };
+    let client = TcpStream::connect(("127.0.0.1", port)).unwrap();
+    wait_readable(&listener);
+    (listener.accept().unwrap().unwrap(), client)
+}
+
+fn wait_readable(source: &impl std::os::fd::AsFd) {
+    let poll = Poll::new().unwrap();
+    poll.add(source, 0, Interest::READ).unwrap();
+    let mut events = Events::new();
+    poll.wait(&mut events, Some(Duration::from_secs(10))).unwrap();
+    assert!(events.get(0).is_some(), "nothing arrives");
+}
+
+fn end_of(link: &mut Link) -> Error {
+    loop {
+        wait_readable(link);
+        if let Err(error) = link.receive(&mut Scratch::new(), 1 << 16, &mut |_, _| panic!("a PDU")) {
+            assert_eq!(link.state(), State::Closed);
+            return error;
+        }
+    }
+}
+
+#[test]
+fn what_is_no_tls_is_told_from_it() {
+    // A PDU over plain TCP; HTTP; a record that is too long; a record of nothing.
+    let framed = [&[0, 0, 0, 60][..], &[7; 60]].concat();
+    for octets in [&framed[..], b"GET / HTTP/1.1\r\n\r\n", &[22, 3, 1, 0xff, 0xff], &[22, 3, 1, 0, 0, 22, 3, 1, 0, 0]] {
+        let (mut link, mut client) = strange_client();
+        client.write_all(octets).unwrap();
+        let _ = client.shutdown(std::net::Shutdown::Write);
+        match end_of(&mut link) {
+            Error::Tls(TlsFault::NotTls | TlsFault::Protocol(_)) => {}
+            // What looks like the beginning of a long record is cut off.
+            Error::Tls(TlsFault::Unfinished) if octets[0] != 22 => {}
+            other => panic!("{other:?}"),
+        }
+    }
+    let (mut link, client) = strange_client();
+    drop(client);
+    assert!(matches!(end_of(&mut link), Error::Tls(TlsFault::Unfinished)));
+}
+
+#[test]
+fn half_a_handshake_waits_and_takes_little() {
+    let (mut link, mut client) = strange_client();
+    // The beginning of a ClientHello that announces 16 KiB.
+    client.write_all(&[22, 3, 1, 0x40, 0]).unwrap();
+    for _ in 0..1000 {
+        client.write_all(&[1]).unwrap();
+        wait_readable(&link);
+        let received = link.receive(&mut Scratch::new(), 1 << 16, &mut |_, _| ()).unwrap();
+        assert_eq!((received.pdus, received.octets), (0, 0));
+        assert_eq!(link.state(), State::Connecting);
+        assert!(!link.wants_write(), "it waits for the peer, not for the socket");
+    }
+    assert_eq!(link.identity(), None);
+    // PDUs wait meanwhile, within their bound.
+    link.send(StreamId(0), &[b"early"], Class::Keep).unwrap();
+    assert!(!link.flush().unwrap().waiting);
+    assert!(link.queued_octets() > 0);
+}
+
+#[test]
+fn a_connection_that_is_cut_is_told_from_one_that_is_closed() {
+    let tls = Authority::new().tls(&["127.0.0.1"], |_| ()).unwrap();
+    for is_cut in [false, true] {
+        let mut listener = Listener::bind(&"tls://127.0.0.1:0".parse().unwrap(), &config(tls.clone())).unwrap();
+        let mut client = Link::connect(listener.local_address(), &config(tls.clone())).unwrap();
+        wait_readable(&listener);
+        let mut server = listener.accept().unwrap().unwrap();
+        let mut scratch = Scratch::new();
+        while [client.state(), server.state()].contains(&State::Connecting) {
+            client.receive(&mut scratch, 1000, &mut |_, _| ()).unwrap();
+            server.receive(&mut scratch, 1000, &mut |_, _| ()).unwrap();
+        }
+        client.send(StreamId(0), &[b"last"], Class::Keep).unwrap();
+        client.flush().unwrap();
+        if is_cut {
+            drop(client)
+        } else {
+            client.close()
+        }
+        let mut got = 0;
+        let error = loop {
+            wait_readable(&server);
+            if let Err(error) = server.receive(&mut scratch, 1000, &mut |_, _| got += 1) {
+                break error;
+            }
+        };
+        assert_eq!(got, 1);
+        assert_eq!(matches!(error, Error::Lost(_)), is_cut, "{error:?}");
+        assert_eq!(matches!(error, Error::Closed), !is_cut, "{error:?}");
+    }
+}
+
+#[test]
+fn a_server_that_speaks_no_tls_is_told() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let tls = Authority::new().tls(&["a"], |_| ()).unwrap();
+    let address = Address::Tls { host: "127.0.0.1".into(), port };
+    let mut link = Link::connect(&address, &config(tls.clone())).unwrap();
+    let (mut peer, _) = listener.accept().unwrap();
+    assert!(link.flush().unwrap().octets == 0);
+    let mut hello = [0; 5];
+    peer.read_exact(&mut hello).unwrap();
+    assert_eq!(hello[0], 22, "a record of the handshake");
+    peer.write_all(b"SSH-2.0-something\r\n").unwrap();
+    drop(peer);
+    assert!(matches!(end_of(&mut link), Error::Tls(_) | Error::Lost(_)));
+    // And where nobody is, that is said as over TCP.
+    drop(listener);
+    let mut link = Link::connect(&address, &config(tls)).unwrap();
+    let error = end_of(&mut link);
+    assert!(matches!(&error, Error::Connect { address: told, .. } if *told == address), "{error:?}");
+}
+
+#[test]
+fn without_certificates_there_is_no_tls() {
+    let address: Address = "tls://127.0.0.1:0".parse().unwrap();
+    for error in [
+        Listener::bind(&address, &Config::default()).err().unwrap(),
+        Link::connect(&address, &Config::default()).err().unwrap(),
+    ] {
+        assert!(matches!(error, Error::TlsMissing), "{error:?}");
+        assert!(error.to_string().contains("a CA, a certificate and a key"), "{error}");
+    }
+}
+
+#[test]
+fn files_that_cannot_be_used_are_told_by_name() {
+    let authority = Authority::new();
+    let good = authority.issue(&["a"], |_| ());
+    let other = authority.issue(&["b"], |_| ());
+    let says = |files: TlsFiles| Tls::load(&files).unwrap_err().to_string();
+    let missing = authority.folder.join("missing.pem");
+    for (files, which) in [
+        (TlsFiles { ca: missing.clone(), ..good.clone() }, "CA"),
+        (TlsFiles { certificate: missing.clone(), ..good.clone() }, "certificate"),
+        (TlsFiles { key: missing.clone(), ..good.clone() }, "key"),
+    ] {
+        let message = says(files);
+        assert!(message.contains(&format!("the {which} file {}", missing.display())), "{message}");
+        assert!(message.contains("No such file"), "{message}");
+    }
+    let message = says(TlsFiles { key: other.key.clone(), ..good.clone() });
+    assert!(message.contains("is not that of the certificate"), "{message}");
+    // Swapped, empty, and no certificate at all.
+    let message = says(TlsFiles { key: good.certificate.clone(), ..good.clone() });
+    assert!(message.contains("no private key as PEM"), "{message}");
+    let message = says(TlsFiles { certificate: good.key.clone(), ..good.clone() });
+    assert!(message.contains("no certificate as PEM"), "{message}");
+    let broken = authority.folder.join("broken.pem");
+    for text in
+        ["", "text", "-----BEGIN CERTIFICATE-----\nAAAA", "-----BEGIN CERTIFICATE-----\n!\n-----END CERTIFICATE-----\n"]
+    {
+        std::fs::write(&broken, text).unwrap();
+        let message = says(TlsFiles { ca: broken.clone(), ..good.clone() });
+        assert!(message.contains("no certificate as PEM"), "{message}");
+    }
+    std::fs::write(&broken, "-----BEGIN CERTIFICATE-----\nMAMCAQE=\n-----END CERTIFICATE-----\n").unwrap();
+    let message = says(TlsFiles { ca: broken.clone(), ..good.clone() });
+    assert!(message.contains("CA file") && message.contains("cannot be used"), "{message}");
+    let message = says(TlsFiles { certificate: broken, ..good });
+    assert!(message.contains("certificate file") && message.contains("cannot be used"), "{message}");
+}
