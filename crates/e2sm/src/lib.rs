@@ -1,7 +1,7 @@
 //! E2 service models: what stands in the octet strings that E2AP carries.
 //!
-//! Each model is a module and a Cargo feature: [`kpm`] (measurements), [`rc`] (control of the RAN), [`ccc`] (cell
-//! configuration and control); FlexRIC's statistics [`mac`], [`rlc`], [`pdcp`] and [`gtp`], its control of [`slice`]s and
+//! Each model is a module and a Cargo feature: [`kpm`] (measurements), [`rc`] (control of the RAN), [`ni`]
+//! (messages of interfaces), [`ccc`] (cell configuration and control); FlexRIC's statistics [`mac`], [`rlc`], [`pdcp`] and [`gtp`], its control of [`slice`]s and
 //! traffic ([`tc`]), each with several encodings ([`Wire`]); [`rrc`] (UEs that come and go) and [`hw`] (a ping), which are
 //! ours. What models share is in [`common`]. Types are plain Rust, borrowed from the bytes they were read from;
 //! `into_owned` makes them free of those. Lists live in an [`Arena`] that is used again for every message.
@@ -25,8 +25,10 @@ pub mod hw;
 pub mod kpm;
 #[cfg(feature = "mac")]
 pub mod mac;
-#[cfg(any(feature = "kpm", feature = "rc"))]
+#[cfg(any(feature = "kpm", feature = "rc", feature = "ni"))]
 mod message;
+#[cfg(feature = "ni")]
+pub mod ni;
 #[cfg(feature = "pdcp")]
 pub mod pdcp;
 // a build with some of the models needs some of it
@@ -35,7 +37,7 @@ pub mod pdcp;
 pub mod plain;
 #[cfg(feature = "rc")]
 pub mod rc;
-#[cfg(any(feature = "kpm", feature = "rc", feature = "ccc", feature = "hw", feature = "flexric"))]
+#[cfg(any(feature = "kpm", feature = "rc", feature = "ni", feature = "ccc", feature = "hw", feature = "flexric"))]
 pub mod registry;
 #[cfg(feature = "rlc")]
 pub mod rlc;

@@ -1,6 +1,7 @@
 //! What every message of a service model can do.
 
 /// Gives a message its reading and writing functions. The model's `Revision` is in the module above the message's.
+#[cfg(any(feature = "kpm", feature = "rc"))]
 macro_rules! message {
     ($name:ident, lists) => {
         impl<'a> $name<'a> {
@@ -69,4 +70,71 @@ macro_rules! message {
         }
     };
 }
+#[cfg(any(feature = "kpm", feature = "rc"))]
 pub(crate) use message;
+
+/// The same for a model, or a revision of one, that has one wire format.
+#[cfg(any(feature = "kpm", feature = "ni"))]
+macro_rules! message_of_one_format {
+    ($name:ident, lists) => {
+        impl<'a> $name<'a> {
+            /// Reads all of `bytes`; lists go to `arena`.
+            ///
+            /// # Errors
+            /// Whatever is wrong with the encoding.
+            pub fn decode(bytes: &'a [u8], arena: &'a $crate::Arena) -> Result<Self, per::Error> {
+                let mut reader = per::Reader::with_store(bytes, 0, arena);
+                let value = <Self as per::Decode<_>>::decode(&mut reader)?;
+                reader.finish()?;
+                Ok(value)
+            }
+
+            /// Reads all of `bytes` into a value to keep.
+            ///
+            /// # Errors
+            /// Whatever is wrong with the encoding.
+            pub fn decode_owned(bytes: &[u8]) -> Result<$name<'static>, per::Error> {
+                let arena = $crate::Arena::new();
+                $name::decode(bytes, &arena).map(per::IntoOwned::into_owned)
+            }
+        }
+        $crate::message::message_of_one_format!(@encode $name<'_>);
+    };
+    ($name:ident, no lists) => {
+        impl<'a> $name<'a> {
+            /// Reads all of `bytes`.
+            ///
+            /// # Errors
+            /// Whatever is wrong with the encoding.
+            pub fn decode(bytes: &'a [u8]) -> Result<Self, per::Error> {
+                per::decode(bytes, 0)
+            }
+        }
+        $crate::message::message_of_one_format!(@encode $name<'_>);
+    };
+    ($name:ident, no borrow) => {
+        impl $name {
+            /// Reads all of `bytes`.
+            ///
+            /// # Errors
+            /// Whatever is wrong with the encoding.
+            pub fn decode(bytes: &[u8]) -> Result<Self, per::Error> {
+                per::decode(bytes, 0)
+            }
+        }
+        $crate::message::message_of_one_format!(@encode $name);
+    };
+    (@encode $type:ty) => {
+        impl $type {
+            /// Appends the encoding to `out`. After an error `out` is as it was.
+            ///
+            /// # Errors
+            /// A value outside its constraints.
+            pub fn encode(&self, out: &mut Vec<u8>) -> Result<(), per::Error> {
+                per::encode(self, 0, out)
+            }
+        }
+    };
+}
+#[cfg(any(feature = "kpm", feature = "ni"))]
+pub(crate) use message_of_one_format;

@@ -87,8 +87,14 @@ fn spoil(folder: &str, modules: &[&str], times: usize) -> usize {
 
 #[test]
 fn spoilt_vectors_of_kpm() {
-    let read = spoil("kpm", &["kpm-v02.01", "kpm-v02.03", "kpm-v03.00", "kpm-v04.00"], 60);
+    let read = spoil("kpm", &["kpm-v01.00", "kpm-v02.01", "kpm-v02.03", "kpm-v03.00", "kpm-v04.00"], 60);
     assert!(read > 1000, "many spoilt messages still read: {read}");
+}
+
+#[test]
+fn spoilt_vectors_of_ni() {
+    let read = spoil("ni", &["ni-v01.00"], 60);
+    assert!(read > 300, "many spoilt messages still read: {read}");
 }
 
 #[test]

@@ -34,6 +34,7 @@ mod report;
 mod revision;
 mod subscribe;
 mod trigger;
+pub mod v1;
 
 pub use action::{
     ActionDefinition, ActionDefinitionFormat1, ActionDefinitionFormat2, ActionDefinitionFormat3,

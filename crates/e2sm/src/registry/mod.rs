@@ -1,8 +1,8 @@
 //! Types by the names that the specifications give them: for tools that learn the type when they run.
 //!
 //! A name is the module, a colon, and the ASN.1 type: `kpm-v03.00:E2SM-KPM-IndicationMessage`. KPM's modules are
-//! `kpm-v02.01`, `kpm-v02.03`, `kpm-v03.00` and `kpm-v04.00`, RC's `rc-v01.03`, `rc-v03.00` and `rc-v05.00`; types of
-//! [`crate::common`] are in each of them. CCC's messages are `ccc:RIC-Control-Message` and so on. The ping is
+//! `kpm-v01.00`, `kpm-v02.01`, `kpm-v02.03`, `kpm-v03.00` and `kpm-v04.00`, RC's `rc-v01.03`, `rc-v03.00` and
+//! `rc-v05.00`, NI's `ni-v01.00`; types of [`crate::common`] are in all from v02 of KPM on. CCC's messages are `ccc:RIC-Control-Message` and so on. The ping is
 //! `hw:HW-RANfunction-Definition`. FlexRIC's models are modules for each wire form, with the Rust types' names:
 //! `mac-per:IndicationMessage`, `mac-plain:IndicationMessage`.
 //!
@@ -32,6 +32,10 @@ mod flexric;
 mod hw;
 #[cfg(feature = "kpm")]
 mod kpm;
+#[cfg(feature = "kpm")]
+mod kpm_v1;
+#[cfg(feature = "ni")]
+mod ni;
 #[cfg(feature = "rc")]
 mod rc;
 #[cfg(feature = "rrc")]
@@ -114,6 +118,8 @@ type Types = &'static [(&'static str, Read)];
 fn modules() -> impl Iterator<Item = (&'static str, u8, Types)> {
     const MODULES: &[(&str, u8, Types)] = &[
         #[cfg(feature = "kpm")]
+        ("kpm-v01.00", 0, kpm_v1::TYPES),
+        #[cfg(feature = "kpm")]
         ("kpm-v02.01", 0, kpm::TYPES),
         #[cfg(feature = "kpm")]
         ("kpm-v02.01", 0, common::TYPES),
@@ -129,6 +135,8 @@ fn modules() -> impl Iterator<Item = (&'static str, u8, Types)> {
         ("kpm-v04.00", 3, kpm::TYPES),
         #[cfg(feature = "kpm")]
         ("kpm-v04.00", 3, common::TYPES),
+        #[cfg(feature = "ni")]
+        ("ni-v01.00", 0, ni::TYPES),
         #[cfg(feature = "ccc")]
         ("ccc", 0, ccc::TYPES),
         #[cfg(feature = "rc")]

@@ -1,0 +1,242 @@
+//! Containers of counters, one for each kind of node.
+
+use per::{List, Per, PrintableString};
+
+use super::{NrCgi, SNssai};
+use crate::common::PlmnIdentity;
+
+/// PF-Container: counters of one kind of node.
+#[derive(Clone, Debug, PartialEq, Per)]
+pub enum PfContainer<'a> {
+    /// Of a DU.
+    ODu(OduPfContainer<'a>),
+    /// Of a CU-CP.
+    OCuCp(OcuCpPfContainer<'a>),
+    /// Of a CU-UP.
+    OCuUp(OcuUpPfContainer<'a>),
+}
+
+/// ODU-PF-Container: resource blocks.
+#[derive(Clone, Debug, PartialEq, Per)]
+#[per(extensible)]
+pub struct OduPfContainer<'a> {
+    /// The DU's cells.
+    #[per(size = 1..=512)]
+    pub cell_resource_report_list: List<'a, CellResourceReportListItem<'a>>,
+}
+
+/// CellResourceReportListItem: a cell's resource blocks.
+#[derive(Clone, Debug, PartialEq, Per)]
+#[per(extensible)]
+pub struct CellResourceReportListItem<'a> {
+    /// The cell.
+    pub nr_cgi: NrCgi,
+    /// Blocks that there are, downlink. The field ends at 100.
+    #[per(range = 0..=100)]
+    pub dl_total_of_available_prbs: Option<u8>,
+    /// Blocks that there are, uplink.
+    #[per(range = 0..=100)]
+    pub ul_total_of_available_prbs: Option<u8>,
+    /// What each network uses of them.
+    #[per(size = 1..=12)]
+    pub served_plmn_per_cell_list: List<'a, ServedPlmnPerCellListItem<'a>>,
+}
+
+/// ServedPlmnPerCellListItem: what a network uses of a cell.
+#[derive(Clone, Debug, PartialEq, Per)]
+#[per(extensible)]
+pub struct ServedPlmnPerCellListItem<'a> {
+    /// The network.
+    pub plmn_identity: PlmnIdentity,
+    /// With the 5G core.
+    pub du_pm_5gc: Option<FgcDuPmContainer<'a>>,
+    /// With the EPC.
+    pub du_pm_epc: Option<EpcDuPmContainer<'a>>,
+}
+
+/// FGC-DU-PM-Container.
+#[derive(Clone, Debug, PartialEq, Per)]
+#[per(extensible)]
+pub struct FgcDuPmContainer<'a> {
+    /// The network's slices.
+    #[per(size = 1..=1024)]
+    pub slice_per_plmn_per_cell_list: List<'a, SlicePerPlmnPerCellListItem<'a>>,
+}
+
+/// SlicePerPlmnPerCellListItem: what a slice uses of a cell.
+#[derive(Clone, Debug, PartialEq, Per)]
+#[per(extensible)]
+pub struct SlicePerPlmnPerCellListItem<'a> {
+    /// The slice.
+    pub slice_id: SNssai,
+    /// By 5QI.
+    #[per(size = 1..=64)]
+    pub fqi_per_slices_per_plmn_per_cell_list: List<'a, FqiPerSlicesPerPlmnPerCellListItem>,
+}
+
+/// FQIPERSlicesPerPlmnPerCellListItem: what a 5QI of a slice uses of a cell, in percent of the cell's blocks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Per)]
+#[per(extensible)]
+pub struct FqiPerSlicesPerPlmnPerCellListItem {
+    /// The 5QI.
+    pub five_qi: u8,
+    /// Downlink.
+    #[per(range = 0..=100)]
+    pub dl_prb_usage: Option<u8>,
+    /// Uplink.
+    #[per(range = 0..=100)]
+    pub ul_prb_usage: Option<u8>,
+}
+
+/// EPC-DU-PM-Container.
+#[derive(Clone, Debug, PartialEq, Per)]
+#[per(extensible)]
+pub struct EpcDuPmContainer<'a> {
+    /// By QCI.
+    #[per(size = 1..=256)]
+    pub per_qci_report_list: List<'a, PerQciReportListItem>,
+}
+
+/// PerQCIReportListItem: what a QCI uses of a cell, in percent of the cell's blocks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Per)]
+#[per(extensible)]
+pub struct PerQciReportListItem {
+    /// The QCI.
+    pub qci: u8,
+    /// Downlink.
+    #[per(range = 0..=100)]
+    pub dl_prb_usage: Option<u8>,
+    /// Uplink.
+    #[per(range = 0..=100)]
+    pub ul_prb_usage: Option<u8>,
+}
+
+/// OCUCP-PF-Container.
+#[derive(Clone, Debug, PartialEq, Per)]
+pub struct OcuCpPfContainer<'a> {
+    /// The CU-CP's name.
+    #[per(size = 1..=150, extensible)]
+    pub gnb_cu_cp_name: Option<PrintableString<'a>>,
+    /// Its counters.
+    pub cu_cp_resource_status: CuCpResourceStatus,
+}
+
+/// The counters of a CU-CP.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Per)]
+pub struct CuCpResourceStatus {
+    /// UEs that are active; none cannot be told but by leaving it out.
+    #[per(range = 1..=65536, extensible)]
+    pub number_of_active_ues: Option<u32>,
+}
+
+/// OCUUP-PF-Container.
+#[derive(Clone, Debug, PartialEq, Per)]
+#[per(extensible)]
+pub struct OcuUpPfContainer<'a> {
+    /// The CU-UP's name.
+    #[per(size = 1..=150, extensible)]
+    pub gnb_cu_up_name: Option<PrintableString<'a>>,
+    /// Its counters, by interface.
+    #[per(size = 1..=3)]
+    pub pf_container_list: List<'a, PfContainerListItem<'a>>,
+}
+
+/// PF-ContainerListItem: the counters of one interface.
+#[derive(Clone, Debug, PartialEq, Per)]
+#[per(extensible)]
+pub struct PfContainerListItem<'a> {
+    /// The interface.
+    pub interface_type: NiType,
+    /// Its counters.
+    pub o_cu_up_pm_container: CuUpMeasurementContainer<'a>,
+}
+
+/// NI-Type: an interface of the user plane.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Per)]
+#[per(extensible)]
+pub enum NiType {
+    /// X2-U.
+    X2U,
+    /// Xn-U.
+    XnU,
+    /// F1-U.
+    F1U,
+}
+
+/// CUUPMeasurement-Container.
+#[derive(Clone, Debug, PartialEq, Per)]
+#[per(extensible)]
+pub struct CuUpMeasurementContainer<'a> {
+    /// By network.
+    #[per(size = 1..=12)]
+    pub plmn_list: List<'a, PlmnIdList<'a>>,
+}
+
+/// PlmnID-List: the volume of a network.
+#[derive(Clone, Debug, PartialEq, Per)]
+#[per(extensible)]
+pub struct PlmnIdList<'a> {
+    /// The network.
+    pub plmn_identity: PlmnIdentity,
+    /// With the 5G core.
+    pub cu_up_pm_5gc: Option<FgcCuUpPmFormat<'a>>,
+    /// With the EPC.
+    pub cu_up_pm_epc: Option<EpcCuUpPmFormat<'a>>,
+}
+
+/// FGC-CUUP-PM-Format.
+#[derive(Clone, Debug, PartialEq, Per)]
+#[per(extensible)]
+pub struct FgcCuUpPmFormat<'a> {
+    /// The network's slices.
+    #[per(size = 1..=1024)]
+    pub slice_to_report_list: List<'a, SliceToReportListItem<'a>>,
+}
+
+/// SliceToReportListItem: the volume of a slice.
+#[derive(Clone, Debug, PartialEq, Per)]
+#[per(extensible)]
+pub struct SliceToReportListItem<'a> {
+    /// The slice.
+    pub slice_id: SNssai,
+    /// By 5QI.
+    #[per(size = 1..=64)]
+    pub fqi_per_slices_per_plmn_list: List<'a, FqiPerSlicesPerPlmnListItem>,
+}
+
+/// FQIPERSlicesPerPlmnListItem: the volume of a 5QI of a slice, in octets of PDCP.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Per)]
+#[per(extensible)]
+pub struct FqiPerSlicesPerPlmnListItem {
+    /// The 5QI.
+    pub five_qi: u8,
+    /// Downlink.
+    #[per(range = 0..=10_000_000_000, extensible)]
+    pub pdcp_bytes_dl: Option<i64>,
+    /// Uplink.
+    #[per(range = 0..=10_000_000_000, extensible)]
+    pub pdcp_bytes_ul: Option<i64>,
+}
+
+/// EPC-CUUP-PM-Format.
+#[derive(Clone, Debug, PartialEq, Per)]
+#[per(extensible)]
+pub struct EpcCuUpPmFormat<'a> {
+    /// By QCI.
+    #[per(size = 1..=256)]
+    pub per_qci_report_list: List<'a, PerQciReportListItemFormat>,
+}
+
+/// PerQCIReportListItemFormat: the volume of a QCI, in octets of PDCP.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Per)]
+#[per(extensible)]
+pub struct PerQciReportListItemFormat {
+    /// The QCI.
+    pub qci: u8,
+    /// Downlink.
+    #[per(range = 0..=10_000_000_000, extensible)]
+    pub pdcp_bytes_dl: Option<i64>,
+    /// Uplink.
+    #[per(range = 0..=10_000_000_000, extensible)]
+    pub pdcp_bytes_ul: Option<i64>,
+}

@@ -1,0 +1,308 @@
+//! E2SM-KPM v01.00: a fixed set of counters in containers, one for each kind of node.
+//!
+//! It has nothing of the later revisions but the names of its messages. A subscription says a report style and a period;
+//! what the node then tells is [`PfContainer`]: resource blocks of a DU's cells, the UEs of a CU-CP, the volume through a
+//! CU-UP, by network, slice and QoS class. [`IndicationMessage::rows`] tells them one by one.
+//!
+//! ```
+//! use e2sm::kpm::v1::{EventTriggerDefinition, ReportPeriod};
+//!
+//! let mut bytes = Vec::new();
+//! EventTriggerDefinition::every(ReportPeriod::Ms1024).encode(&mut bytes)?;
+//! let trigger = EventTriggerDefinition::decode_owned(&bytes)?;
+//! assert_eq!(trigger.period(), Some(ReportPeriod::Ms1024));
+//! # Ok::<(), per::Error>(())
+//! ```
+
+mod container;
+mod report;
+
+use per::{List, Octets, Per};
+
+use super::RicEventTriggerStyleItem;
+use crate::common::{
+    GlobalEnbId, GlobalGnbId, GlobalNgEnbId, PlmnIdentity, RanFunctionName, RicFormatType, RicStyleName, RicStyleType,
+    Sd, Sst,
+};
+use crate::message::message_of_one_format as message;
+use per::Bits;
+
+pub use container::{
+    CellResourceReportListItem, CuCpResourceStatus, CuUpMeasurementContainer, EpcCuUpPmFormat, EpcDuPmContainer,
+    FgcCuUpPmFormat, FgcDuPmContainer, FqiPerSlicesPerPlmnListItem, FqiPerSlicesPerPlmnPerCellListItem, NiType,
+    OcuCpPfContainer, OcuUpPfContainer, OduPfContainer, PerQciReportListItem, PerQciReportListItemFormat, PfContainer,
+    PfContainerListItem, PlmnIdList, ServedPlmnPerCellListItem, SlicePerPlmnPerCellListItem, SliceToReportListItem,
+};
+pub use report::{Class, Counter, Row};
+
+/// E2SM-KPM-RANfunction-Description.
+#[derive(Clone, Debug, PartialEq, Per)]
+#[per(extensible)]
+pub struct RanFunctionDefinition<'a> {
+    /// Name, OID and description.
+    pub ran_function_name: RanFunctionName<'a>,
+    /// What it can do.
+    pub e2sm_kpm_ran_function_item: RanFunctionItem<'a>,
+}
+
+message!(RanFunctionDefinition, lists);
+
+/// What a function can do.
+#[derive(Clone, Debug, PartialEq, Per)]
+#[per(extensible)]
+pub struct RanFunctionItem<'a> {
+    /// The ways to trigger reports.
+    #[per(size = 1..=63)]
+    pub ric_event_trigger_style_list: Option<List<'a, RicEventTriggerStyleItem<'a>>>,
+    /// The ways to report.
+    #[per(size = 1..=63)]
+    pub ric_report_style_list: Option<List<'a, RicReportStyleList<'a>>>,
+}
+
+/// RIC-ReportStyle-List: a way to report.
+#[derive(Clone, Debug, PartialEq, Per)]
+#[per(extensible)]
+pub struct RicReportStyleList<'a> {
+    /// The style's number.
+    pub ric_report_style_type: RicStyleType,
+    /// The style's name.
+    pub ric_report_style_name: RicStyleName<'a>,
+    /// The format of indication headers.
+    pub ric_indication_header_format_type: RicFormatType,
+    /// The format of indication messages.
+    pub ric_indication_message_format_type: RicFormatType,
+}
+
+/// E2SM-KPM-EventTriggerDefinition.
+#[derive(Clone, Debug, PartialEq, Per)]
+#[per(extensible)]
+pub enum EventTriggerDefinition<'a> {
+    /// By the period.
+    Format1(EventTriggerDefinitionFormat1<'a>),
+}
+
+message!(EventTriggerDefinition, lists);
+
+impl EventTriggerDefinition<'_> {
+    /// A report each period.
+    #[must_use]
+    pub fn every(period: ReportPeriod) -> EventTriggerDefinition<'static> {
+        let item = TriggerConditionIeItem { report_period_ie: period };
+        let policy_test_list = Some(List::from(vec![item]));
+        EventTriggerDefinition::Format1(EventTriggerDefinitionFormat1 { policy_test_list })
+    }
+
+    /// The period: that of the first condition. There is no sense in several.
+    #[must_use]
+    pub fn period(&self) -> Option<ReportPeriod> {
+        let EventTriggerDefinition::Format1(format1) = self;
+        format1.policy_test_list.iter().flatten().next().map(|item| item.report_period_ie)
+    }
+}
+
+/// E2SM-KPM-EventTriggerDefinition-Format1.
+#[derive(Clone, Debug, PartialEq, Per)]
+#[per(extensible)]
+pub struct EventTriggerDefinitionFormat1<'a> {
+    /// The conditions.
+    #[per(size = 1..=15)]
+    pub policy_test_list: Option<List<'a, TriggerConditionIeItem>>,
+}
+
+/// Trigger-ConditionIE-Item.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Per)]
+#[per(extensible)]
+pub struct TriggerConditionIeItem {
+    /// The period.
+    pub report_period_ie: ReportPeriod,
+}
+
+/// Declares the periods there are.
+macro_rules! periods {
+    ($($period:ident = $ms:literal,)*) => {
+        /// RT-Period-IE: the periods that there are.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Per)]
+        #[per(extensible)]
+        pub enum ReportPeriod {
+            $(
+                #[doc = concat!("Each ", stringify!($ms), " ms.")]
+                $period,
+            )*
+        }
+
+        impl ReportPeriod {
+            /// All of them, the shortest first.
+            pub const ALL: &'static [ReportPeriod] = &[$(ReportPeriod::$period),*];
+
+            /// The period in milliseconds.
+            #[must_use]
+            pub const fn ms(self) -> u32 {
+                match self {
+                    $(ReportPeriod::$period => $ms,)*
+                }
+            }
+        }
+    };
+}
+
+periods! {
+    Ms10 = 10, Ms20 = 20, Ms32 = 32, Ms40 = 40, Ms60 = 60, Ms64 = 64, Ms70 = 70, Ms80 = 80, Ms128 = 128, Ms160 = 160,
+    Ms256 = 256, Ms320 = 320, Ms512 = 512, Ms640 = 640, Ms1024 = 1024, Ms1280 = 1280, Ms2048 = 2048, Ms2560 = 2560,
+    Ms5120 = 5120, Ms10240 = 10240,
+}
+
+impl ReportPeriod {
+    /// The period that is nearest to so many milliseconds; of two, the shorter.
+    ///
+    /// ```
+    /// use e2sm::kpm::v1::ReportPeriod;
+    ///
+    /// assert_eq!(ReportPeriod::nearest(1000), ReportPeriod::Ms1024);
+    /// assert_eq!(ReportPeriod::nearest(0), ReportPeriod::Ms10);
+    /// ```
+    #[must_use]
+    pub fn nearest(ms: u32) -> ReportPeriod {
+        let nearest = ReportPeriod::ALL.iter().copied().min_by_key(|period| period.ms().abs_diff(ms));
+        nearest.unwrap_or(ReportPeriod::Ms10)
+    }
+}
+
+/// E2SM-KPM-ActionDefinition: the report style is all that there is to say.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Per)]
+#[per(extensible)]
+pub struct ActionDefinition {
+    /// The report style.
+    pub ric_style_type: RicStyleType,
+}
+
+message!(ActionDefinition, no borrow);
+
+/// E2SM-KPM-IndicationHeader.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Per)]
+#[per(extensible)]
+pub enum IndicationHeader {
+    /// The only one.
+    Format1(IndicationHeaderFormat1),
+}
+
+message!(IndicationHeader, no borrow);
+
+/// E2SM-KPM-IndicationHeader-Format1: what all of the report is about, as far as it is about one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Per)]
+#[per(extensible)]
+pub struct IndicationHeaderFormat1 {
+    /// The node.
+    pub id_global_kpm_node_id: Option<GlobalKpmNodeId>,
+    /// The cell.
+    pub nr_cgi: Option<NrCgi>,
+    /// The network.
+    pub plmn_identity: Option<PlmnIdentity>,
+    /// The slice.
+    pub slice_id: Option<SNssai>,
+    /// The 5QI.
+    pub five_qi: Option<u8>,
+    /// The QCI.
+    pub qci: Option<u8>,
+}
+
+/// GlobalKPMnode-ID.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Per)]
+#[per(extensible)]
+pub enum GlobalKpmNodeId {
+    /// A gNB, or a part of one.
+    Gnb(GlobalKpmNodeGnbId),
+    /// An en-gNB.
+    EnGnb(GlobalKpmNodeEnGnbId),
+    /// An ng-eNB.
+    NgEnb(GlobalKpmNodeNgEnbId),
+    /// An eNB.
+    Enb(GlobalKpmNodeEnbId),
+}
+
+/// GlobalKPMnode-gNB-ID.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Per)]
+#[per(extensible)]
+pub struct GlobalKpmNodeGnbId {
+    /// The gNB.
+    pub global_gnb_id: GlobalGnbId,
+    /// Its CU-UP.
+    #[per(range = 0..=68_719_476_735)]
+    pub gnb_cu_up_id: Option<i64>,
+    /// Its DU.
+    #[per(range = 0..=68_719_476_735)]
+    pub gnb_du_id: Option<i64>,
+}
+
+/// GlobalKPMnode-en-gNB-ID.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Per)]
+#[per(extensible)]
+pub struct GlobalKpmNodeEnGnbId {
+    /// The en-gNB.
+    pub global_gnb_id: GlobalGnbId,
+}
+
+/// GlobalKPMnode-ng-eNB-ID.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Per)]
+#[per(extensible)]
+pub struct GlobalKpmNodeNgEnbId {
+    /// The ng-eNB.
+    pub global_ng_enb_id: GlobalNgEnbId,
+}
+
+/// GlobalKPMnode-eNB-ID.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Per)]
+#[per(extensible)]
+pub struct GlobalKpmNodeEnbId {
+    /// The eNB.
+    pub global_enb_id: GlobalEnbId,
+}
+
+/// NRCGI: as [`crate::common::NrCgi`], but it cannot be extended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Per)]
+pub struct NrCgi {
+    /// The network.
+    pub plmn_identity: PlmnIdentity,
+    /// The gNB's identity and the cell's within it.
+    #[per(size = 36..=36)]
+    pub nr_cell_identity: Bits,
+}
+
+/// SNSSAI: as [`crate::common::SNssai`], but it cannot be extended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Per)]
+pub struct SNssai {
+    /// Its type.
+    pub sst: Sst,
+    /// Which of the slices of that type.
+    pub sd: Option<Sd>,
+}
+
+/// E2SM-KPM-IndicationMessage.
+#[derive(Clone, Debug, PartialEq, Per)]
+#[per(extensible)]
+pub enum IndicationMessage<'a> {
+    /// Nothing but the report style.
+    RicStyleType(RicStyleType),
+    /// Containers.
+    Format1(IndicationMessageFormat1<'a>),
+}
+
+message!(IndicationMessage, lists);
+
+/// E2SM-KPM-IndicationMessage-Format1.
+#[derive(Clone, Debug, PartialEq, Per)]
+#[per(extensible)]
+pub struct IndicationMessageFormat1<'a> {
+    /// The containers.
+    #[per(size = 1..=512)]
+    pub pm_containers: List<'a, PmContainersList<'a>>,
+}
+
+/// PM-Containers-List: a container.
+#[derive(Clone, Debug, PartialEq, Per)]
+#[per(extensible)]
+pub struct PmContainersList<'a> {
+    /// Counters.
+    pub performance_container: Option<PfContainer<'a>>,
+    /// Whatever the RAN likes.
+    pub the_ran_container: Option<Octets<'a>>,
+}

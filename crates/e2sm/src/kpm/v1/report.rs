@@ -1,0 +1,152 @@
+//! What a report says, value by value.
+
+use super::{IndicationMessage, NiType, NrCgi, PfContainer, SNssai};
+use crate::common::PlmnIdentity;
+
+/// One value of a report, with all that says what it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Row {
+    /// What it counts.
+    pub counter: Counter,
+    /// The cell, of a DU's values.
+    pub cell: Option<NrCgi>,
+    /// The interface, of a CU-UP's values.
+    pub interface: Option<NiType>,
+    /// The network.
+    pub plmn_identity: Option<PlmnIdentity>,
+    /// The slice.
+    pub slice: Option<SNssai>,
+    /// The QoS class.
+    pub class: Option<Class>,
+    /// The value.
+    pub value: i64,
+}
+
+/// A QoS class.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Class {
+    /// A 5QI.
+    FiveQi(u8),
+    /// A QCI.
+    Qci(u8),
+}
+
+/// What a value counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Counter {
+    /// Resource blocks that there are, downlink.
+    AvailablePrbsDl,
+    /// Resource blocks that there are, uplink.
+    AvailablePrbsUl,
+    /// Resource blocks that are used, downlink, in percent.
+    PrbUsageDl,
+    /// Resource blocks that are used, uplink, in percent.
+    PrbUsageUl,
+    /// UEs that are active.
+    ActiveUes,
+    /// Octets of PDCP, downlink.
+    PdcpBytesDl,
+    /// Octets of PDCP, uplink.
+    PdcpBytesUl,
+}
+
+impl Counter {
+    /// A name in the manner of the later revisions' measurements; v01.00 itself has none.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Counter::AvailablePrbsDl => "RRU.PrbAvailDl",
+            Counter::AvailablePrbsUl => "RRU.PrbAvailUl",
+            Counter::PrbUsageDl => "RRU.PrbTotDl",
+            Counter::PrbUsageUl => "RRU.PrbTotUl",
+            Counter::ActiveUes => "numberOfActive-UEs",
+            Counter::PdcpBytesDl => "pDCPBytesDL",
+            Counter::PdcpBytesUl => "pDCPBytesUL",
+        }
+    }
+}
+
+impl IndicationMessage<'_> {
+    /// The report's values, one by one; what the RAN puts into a container of its own is not among them.
+    #[must_use]
+    pub fn rows(&self) -> Vec<Row> {
+        let mut rows = Rows(Vec::new());
+        if let IndicationMessage::Format1(format1) = self {
+            for container in format1.pm_containers.iter().filter_map(|item| item.performance_container.as_ref()) {
+                rows.container(container);
+            }
+        }
+        rows.0
+    }
+}
+
+struct Rows(Vec<Row>);
+
+impl Rows {
+    fn add(&mut self, about: Row, values: [(Counter, Option<i64>); 2]) {
+        let told = values.into_iter().filter_map(|(counter, value)| Some(Row { counter, value: value?, ..about }));
+        self.0.extend(told);
+    }
+
+    fn container(&mut self, container: &PfContainer<'_>) {
+        let nothing = Row {
+            counter: Counter::ActiveUes,
+            cell: None,
+            interface: None,
+            plmn_identity: None,
+            slice: None,
+            class: None,
+            value: 0,
+        };
+        match container {
+            PfContainer::OCuCp(cu_cp) => {
+                let ues = cu_cp.cu_cp_resource_status.number_of_active_ues;
+                self.0.extend(ues.map(|ues| Row { value: ues.into(), ..nothing }));
+            }
+            PfContainer::ODu(du) => {
+                for cell in &du.cell_resource_report_list {
+                    let about = Row { cell: Some(cell.nr_cgi), ..nothing };
+                    let of = |percent: Option<u8>| percent.map(i64::from);
+                    let available = (of(cell.dl_total_of_available_prbs), of(cell.ul_total_of_available_prbs));
+                    self.add(about, [(Counter::AvailablePrbsDl, available.0), (Counter::AvailablePrbsUl, available.1)]);
+                    for plmn in &cell.served_plmn_per_cell_list {
+                        let about = Row { plmn_identity: Some(plmn.plmn_identity), ..about };
+                        let usage = |dl, ul| [(Counter::PrbUsageDl, of(dl)), (Counter::PrbUsageUl, of(ul))];
+                        let slices = plmn.du_pm_5gc.iter().flat_map(|pm| &pm.slice_per_plmn_per_cell_list);
+                        for slice in slices {
+                            for item in &slice.fqi_per_slices_per_plmn_per_cell_list {
+                                let class = Some(Class::FiveQi(item.five_qi));
+                                let about = Row { slice: Some(slice.slice_id), class, ..about };
+                                self.add(about, usage(item.dl_prb_usage, item.ul_prb_usage));
+                            }
+                        }
+                        for item in plmn.du_pm_epc.iter().flat_map(|pm| &pm.per_qci_report_list) {
+                            let about = Row { class: Some(Class::Qci(item.qci)), ..about };
+                            self.add(about, usage(item.dl_prb_usage, item.ul_prb_usage));
+                        }
+                    }
+                }
+            }
+            PfContainer::OCuUp(cu_up) => {
+                for part in &cu_up.pf_container_list {
+                    for plmn in &part.o_cu_up_pm_container.plmn_list {
+                        let (interface, plmn_identity) = (Some(part.interface_type), Some(plmn.plmn_identity));
+                        let about = Row { interface, plmn_identity, ..nothing };
+                        let volume = |dl, ul| [(Counter::PdcpBytesDl, dl), (Counter::PdcpBytesUl, ul)];
+                        for slice in plmn.cu_up_pm_5gc.iter().flat_map(|pm| &pm.slice_to_report_list) {
+                            for item in &slice.fqi_per_slices_per_plmn_list {
+                                let class = Some(Class::FiveQi(item.five_qi));
+                                let about = Row { slice: Some(slice.slice_id), class, ..about };
+                                self.add(about, volume(item.pdcp_bytes_dl, item.pdcp_bytes_ul));
+                            }
+                        }
+                        for item in plmn.cu_up_pm_epc.iter().flat_map(|pm| &pm.per_qci_report_list) {
+                            let about = Row { class: Some(Class::Qci(item.qci)), ..about };
+                            self.add(about, volume(item.pdcp_bytes_dl, item.pdcp_bytes_ul));
+                        }
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,133 @@
+//! The RAN function definition: which interfaces there are, and what can be done with each.
+
+use per::{List, Per};
+
+use super::{NiType, RanParameterDefItem};
+use crate::common::{RanFunctionName, RicFormatType, RicStyleName, RicStyleType};
+use crate::message::message_of_one_format as message;
+
+/// E2SM-NI-RANfunction-Description.
+#[derive(Clone, Debug, PartialEq, Per)]
+#[per(extensible)]
+pub struct RanFunctionDefinition<'a> {
+    /// Name, OID and description.
+    pub ran_function_name: RanFunctionName<'a>,
+    /// The interfaces.
+    #[per(size = 1..=63)]
+    pub ni_type_list: Option<List<'a, RanFunctionItem<'a>>>,
+}
+
+message!(RanFunctionDefinition, lists);
+
+/// E2SM-NI-RANfunction-Item: what can be done with a kind of interface.
+#[derive(Clone, Debug, PartialEq, Per)]
+#[per(extensible)]
+pub struct RanFunctionItem<'a> {
+    /// The kind.
+    pub interface_type: NiType,
+    /// The ways to trigger.
+    #[per(size = 1..=63)]
+    pub ric_event_trigger_style_list: Option<List<'a, RicEventTriggerStyleList<'a>>>,
+    /// The ways to report.
+    #[per(size = 1..=63)]
+    pub ric_report_style_list: Option<List<'a, RicReportStyleList<'a>>>,
+    /// The ways to insert.
+    #[per(size = 1..=63)]
+    pub ric_insert_style_list: Option<List<'a, RicInsertStyleList<'a>>>,
+    /// The ways to control.
+    #[per(size = 1..=63)]
+    pub ric_control_style_list: Option<List<'a, RicControlStyleList<'a>>>,
+    /// The ways of policies.
+    #[per(size = 1..=63)]
+    pub ric_policy_style_list: Option<List<'a, RicPolicyStyleList<'a>>>,
+}
+
+/// RIC-EventTriggerStyle-List: a way to trigger.
+#[derive(Clone, Debug, PartialEq, Per)]
+#[per(extensible)]
+pub struct RicEventTriggerStyleList<'a> {
+    /// The style's number.
+    pub ric_event_trigger_style_type: RicStyleType,
+    /// The style's name.
+    pub ric_event_trigger_style_name: RicStyleName<'a>,
+    /// The format of the event trigger definition.
+    pub ric_event_trigger_format_type: RicFormatType,
+}
+
+/// RIC-ReportStyle-List: a way to report.
+#[derive(Clone, Debug, PartialEq, Per)]
+#[per(extensible)]
+pub struct RicReportStyleList<'a> {
+    /// The style's number.
+    pub ric_report_style_type: RicStyleType,
+    /// The style's name.
+    pub ric_report_style_name: RicStyleName<'a>,
+    /// The format of the action definition.
+    pub ric_report_action_format_type: RicFormatType,
+    /// The parameters that it has.
+    #[per(size = 1..=65535)]
+    pub ric_report_ran_parameter_def_list: List<'a, RanParameterDefItem<'a>>,
+    /// The format of indication headers.
+    pub ric_indication_header_format_type: RicFormatType,
+    /// The format of indication messages.
+    pub ric_indication_message_format_type: RicFormatType,
+}
+
+/// RIC-InsertStyle-List: a way to insert.
+#[derive(Clone, Debug, PartialEq, Per)]
+#[per(extensible)]
+pub struct RicInsertStyleList<'a> {
+    /// The style's number.
+    pub ric_insert_style_type: RicStyleType,
+    /// The style's name.
+    pub ric_insert_style_name: RicStyleName<'a>,
+    /// The format of the action definition.
+    pub ric_insert_action_format_type: RicFormatType,
+    /// The parameters that it has.
+    #[per(size = 1..=65535)]
+    pub ric_insert_ran_parameter_def_list: List<'a, RanParameterDefItem<'a>>,
+    /// The format of indication headers.
+    pub ric_indication_header_format_type: RicFormatType,
+    /// The format of indication messages.
+    pub ric_indication_message_format_type: RicFormatType,
+    /// The format of call process ids.
+    pub ric_call_process_id_format_type: RicFormatType,
+}
+
+/// RIC-ControlStyle-List: a way to control.
+#[derive(Clone, Debug, PartialEq, Per)]
+#[per(extensible)]
+pub struct RicControlStyleList<'a> {
+    /// The style's number.
+    pub ric_control_style_type: RicStyleType,
+    /// The style's name.
+    pub ric_control_style_name: RicStyleName<'a>,
+    /// Left open by the specification.
+    pub ric_control_format_type: RicFormatType,
+    /// The format of control headers.
+    pub ric_control_header_format_type: RicFormatType,
+    /// The format of control messages.
+    pub ric_control_message_format_type: RicFormatType,
+    /// The format of call process ids.
+    pub ric_call_process_id_format_type: RicFormatType,
+    /// The format of control outcomes.
+    pub ric_control_outcome_format_type: RicFormatType,
+    /// The parameters that outcomes have.
+    #[per(size = 1..=65535)]
+    pub ric_control_outcome_ran_para_def_list: List<'a, RanParameterDefItem<'a>>,
+}
+
+/// RIC-PolicyStyle-List: a way of policies.
+#[derive(Clone, Debug, PartialEq, Per)]
+#[per(extensible)]
+pub struct RicPolicyStyleList<'a> {
+    /// The style's number.
+    pub ric_policy_style_type: RicStyleType,
+    /// The style's name.
+    pub ric_policy_style_name: RicStyleName<'a>,
+    /// The format of the action definition.
+    pub ric_policy_action_format_type: RicFormatType,
+    /// The parameters that it has.
+    #[per(size = 1..=65535)]
+    pub ric_policy_ran_parameter_def_list: List<'a, RanParameterDefItem<'a>>,
+}

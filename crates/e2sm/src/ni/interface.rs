@@ -1,0 +1,190 @@
+//! Interfaces, their ends, and the messages on them.
+
+use per::{BitString, Octets, Per, PrintableString};
+
+use crate::common::{GlobalEnbId, GlobalGnbId, GlobalNgRanNodeId};
+
+/// NI-Type: a kind of interface.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Per)]
+#[per(extensible)]
+pub enum NiType {
+    /// S1, between an eNB and an MME.
+    S1,
+    /// X2, between eNBs, and to en-gNBs.
+    X2,
+    /// NG, between a node of NG-RAN and an AMF.
+    Ng,
+    /// Xn, between nodes of NG-RAN.
+    Xn,
+    /// F1, between a CU and a DU.
+    F1,
+    /// E1, between a CU-CP and a CU-UP.
+    E1,
+}
+
+/// NI-Identifier: an end of an interface.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Per)]
+#[per(extensible)]
+pub enum NiIdentifier {
+    /// An eNB.
+    GlobalEnbId(GlobalEnbId),
+    /// An en-gNB.
+    GlobalEnGnbId(GlobalGnbId),
+    /// A node of NG-RAN.
+    GlobalNgRanId(GlobalNgRanNodeId),
+    /// A DU.
+    GlobalGnbDuId(GlobalGnbDuId),
+    /// A CU-UP.
+    GlobalGnbCuUpId(GlobalGnbCuUpId),
+}
+
+/// Global-gNB-DU-ID.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Per)]
+pub struct GlobalGnbDuId {
+    /// The gNB.
+    pub global_ng_ran_id: GlobalNgRanNodeId,
+    /// The DU of it.
+    #[per(range = 0..=68_719_476_735)]
+    pub gnb_du_id: i64,
+}
+
+/// Global-gNB-CU-UP-ID.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Per)]
+pub struct GlobalGnbCuUpId {
+    /// The gNB.
+    pub global_ng_ran_id: GlobalNgRanNodeId,
+    /// The CU-UP of it.
+    #[per(range = 0..=68_719_476_735)]
+    pub gnb_cu_up_id: i64,
+}
+
+/// NI-Direction: the way of a message, seen from the node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Per)]
+#[per(extensible)]
+pub enum NiDirection {
+    /// To the node.
+    Incoming,
+    /// From the node.
+    Outgoing,
+    /// Either.
+    Both,
+}
+
+/// NI-MessageType: a kind of message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Per)]
+#[per(extensible)]
+pub enum NiMessageType {
+    /// Of S1AP (TS 36.413).
+    S1(NiMessageTypeApproach1),
+    /// Of X2AP (TS 36.423).
+    X2(NiMessageTypeApproach1),
+    /// Of NGAP (TS 38.413).
+    Ng(NiMessageTypeApproach1),
+    /// Of XnAP (TS 38.423).
+    Xn(NiMessageTypeApproach1),
+    /// Of F1AP (TS 38.473).
+    F1(NiMessageTypeApproach1),
+    /// Of E1AP (TS 37.483).
+    E1(NiMessageTypeApproach1),
+}
+
+impl NiMessageType {
+    /// The interface that has such messages.
+    #[must_use]
+    pub const fn interface(&self) -> NiType {
+        match self {
+            NiMessageType::S1(_) => NiType::S1,
+            NiMessageType::X2(_) => NiType::X2,
+            NiMessageType::Ng(_) => NiType::Ng,
+            NiMessageType::Xn(_) => NiType::Xn,
+            NiMessageType::F1(_) => NiType::F1,
+            NiMessageType::E1(_) => NiType::E1,
+        }
+    }
+
+    /// The kind, whatever the interface.
+    #[must_use]
+    pub const fn approach1(&self) -> NiMessageTypeApproach1 {
+        match self {
+            NiMessageType::S1(kind)
+            | NiMessageType::X2(kind)
+            | NiMessageType::Ng(kind)
+            | NiMessageType::Xn(kind)
+            | NiMessageType::F1(kind)
+            | NiMessageType::E1(kind) => *kind,
+        }
+    }
+}
+
+/// NI-MessageTypeApproach1: a procedure and which of its messages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Per)]
+#[per(extensible)]
+pub struct NiMessageTypeApproach1 {
+    /// The procedure code.
+    pub procedure_code: u8,
+    /// Which of its messages.
+    pub type_of_message: TypeOfMessage,
+}
+
+/// TypeOfMessage.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Per)]
+pub enum TypeOfMessage {
+    /// None is said: any.
+    Nothing,
+    /// That which begins it.
+    InitiatingMessage,
+    /// That which says it went well.
+    SuccessfulOutcome,
+    /// That which says it did not.
+    UnsuccessfulOutcome,
+}
+
+/// NI-ProtocolIE-Item: a test of an IE of the message.
+#[derive(Clone, Debug, PartialEq, Per)]
+#[per(extensible)]
+pub struct NiProtocolIeItem<'a> {
+    /// The IE's id.
+    pub interface_protocol_ie_id: u16,
+    /// How it is compared.
+    pub interface_protocol_ie_test: NiProtocolIeTest,
+    /// With what.
+    pub interface_protocol_ie_value: NiProtocolIeValue<'a>,
+}
+
+/// NI-ProtocolIE-Test and RANparameter-Test-Condition, which are alike: how something is compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Per)]
+#[per(extensible)]
+pub enum NiProtocolIeTest {
+    /// It is the value.
+    Equal,
+    /// It is above the value.
+    GreaterThan,
+    /// It is below the value.
+    LessThan,
+    /// It has the value in it.
+    Contains,
+    /// It is there at all.
+    Present,
+}
+
+/// NI-ProtocolIE-Value and RANparameter-Value, which are alike: a value.
+#[derive(Clone, Debug, PartialEq, Per)]
+#[per(extensible)]
+pub enum NiProtocolIeValue<'a> {
+    /// A whole number.
+    ValueInt(i64),
+    /// An enumeration's number.
+    ValueEnum(i64),
+    /// A truth value.
+    ValueBool(bool),
+    /// Bits.
+    ValueBitS(BitString<'a>),
+    /// Octets.
+    ValueOctS(Octets<'a>),
+    /// Text.
+    ValuePrtS(PrintableString<'a>),
+}
+
+/// NI-TimeStamp: NTP's 64 bits (RFC 5905 6).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Per)]
+pub struct NiTimeStamp(pub [u8; 8]);
