@@ -4,6 +4,7 @@
 //! |---|---|---|
 //! | E2SM-KPM | [`KpmFunction`](kpm::KpmFunction) | [`KpmSource`](kpm::KpmSource) |
 //! | E2SM-CCC | [`CccFunction`](ccc::CccFunction) | [`CccSource`](ccc::CccSource) |
+//! | MAC, RLC, PDCP and GTP statistics | [`StatisticsFunction`](statistics::StatisticsFunction) | [`StatisticsSource`](statistics::StatisticsSource) |
 //! | hello world | [`HwFunction`](hw::HwFunction) | nothing |
 //!
 //! A function serves one near-RT RIC. A node with several gives each of its agents a function of its own; those share
@@ -14,4 +15,8 @@
 pub mod ccc;
 pub mod hw;
 pub mod kpm;
+mod periodic;
+pub mod statistics;
 mod wall_clock;
+
+pub use periodic::PeriodicConfig;

@@ -45,6 +45,12 @@ impl WallClock {
         let since_1970 = u64::try_from(moment_ns.saturating_add(ahead_ns)).unwrap_or(0);
         SystemTime::UNIX_EPOCH + Duration::from_nanos(since_1970)
     }
+
+    /// The time of day at `moment`, in microseconds of Unix time.
+    pub fn unix_us(&self, moment: Time) -> i64 {
+        let since_1970 = self.at(moment).duration_since(SystemTime::UNIX_EPOCH).unwrap_or(Duration::ZERO);
+        i64::try_from(since_1970.as_micros()).unwrap_or(i64::MAX)
+    }
 }
 
 /// A time stamp of NTP (RFC 5905 6): seconds since 1900, and a fraction of 32 bits.
