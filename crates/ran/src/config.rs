@@ -5,6 +5,7 @@ use std::fmt;
 use e2sm::kpm::Revision;
 use ferric::e2ap::Version;
 use ferric::link::{Address, DEFAULT_PORT, Tap};
+use functions::PeriodicConfig;
 use functions::kpm::KpmConfig;
 
 /// Most nodes: each has an address of its own in the network.
@@ -34,6 +35,9 @@ pub struct RanConfig {
     pub kpm_revision: Revision,
     /// What else their KPM functions offer, and their bounds; `revision` is taken from above. Default: all styles.
     pub kpm: KpmConfig,
+    /// The wire form of FlexRIC's models, and the bounds of their functions; their ids are the models' own. Default:
+    /// FlexRIC's plain layout.
+    pub periodic: PeriodicConfig,
     /// Bound of what waits to be written to one RIC, in octets. Default: 4 MiB.
     pub outbox_octets: usize,
     /// Who looks on at the links to the RICs, such as a recorder. Default: nobody.
@@ -51,6 +55,7 @@ impl Default for RanConfig {
             e2ap_version: Version::V2_03,
             kpm_revision: Revision::V3_00,
             kpm: KpmConfig::default(),
+            periodic: PeriodicConfig::default(),
             outbox_octets: 4 * 1024 * 1024,
             tap: None,
         }

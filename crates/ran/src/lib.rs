@@ -20,6 +20,7 @@ mod config;
 mod configuration;
 mod model;
 mod node;
+mod stats;
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -59,11 +60,12 @@ impl Ran {
             let node = Rc::new(RefCell::new(Node::new(&config, number)));
             let id = node.borrow().id();
             let kpm = KpmConfig { revision: config.kpm_revision, ..config.kpm.clone() };
-            let functions: Vec<Box<dyn RanFunction>> = vec![
+            let mut functions: Vec<Box<dyn RanFunction>> = vec![
                 Box::new(KpmFunction::new(Rc::clone(&node), kpm)),
-                Box::new(CccFunction::new(node, CccConfig::default())),
+                Box::new(CccFunction::new(Rc::clone(&node), CccConfig::default())),
                 Box::new(HwFunction::new()),
             ];
+            functions.extend(stats::functions(&node, &config.periodic));
             let handle = agents.add_node(NodeConfig::new(id), functions);
             for ric in &config.rics {
                 agents.add_controller(handle, ric.clone());

@@ -9,9 +9,9 @@ use super::ue::Ue;
 /// Resource blocks: 40 MHz at 30 kHz (TS 38.101-1 table 5.3.2-1).
 pub const PRBS: u32 = 106;
 /// Slots of 0.5 ms, and the share of them in each direction: DDDSU, with the special slot for the downlink mostly.
-const SLOTS_PER_S: f64 = 2000.0;
-const DOWNLINK_SHARE: f64 = 0.7;
-const UPLINK_SHARE: f64 = 0.25;
+pub const SLOTS_PER_S: f64 = 2000.0;
+pub const DOWNLINK_SHARE: f64 = 0.7;
+pub const UPLINK_SHARE: f64 = 0.25;
 /// Users are busier now and then: by half, over two minutes.
 const WAVE_S: f64 = 120.0;
 const WAVE_DEPTH: f64 = 0.5;
@@ -89,6 +89,8 @@ pub struct Cell {
     phase: f64,
     ues: Vec<Ue>,
     counters: Vec<Counters>,
+    /// The counters before the last step.
+    before: Vec<Counters>,
     demands: Vec<Demand>,
     grants: Vec<u32>,
     is_locked: bool,
@@ -107,6 +109,7 @@ impl Cell {
             steps: 0,
             phase: f64::from(number) * 0.37,
             counters: vec![Counters::default(); ues.len()],
+            before: vec![Counters::default(); ues.len()],
             demands: vec![Demand::default(); ues.len()],
             grants: vec![0; ues.len()],
             ues,
@@ -134,6 +137,14 @@ impl Cell {
         &self.counters
     }
 
+    /// What was counted of a UE in the last step.
+    pub fn last_step(&self, ue: usize) -> Counters {
+        match (self.counters.get(ue), self.before.get(ue)) {
+            (Some(now), Some(before)) => *now - *before,
+            _ => Counters::default(),
+        }
+    }
+
     /// Whether it serves nobody.
     pub fn is_locked(&self) -> bool {
         self.is_locked
@@ -151,6 +162,7 @@ impl Cell {
 
     /// One step.
     pub fn step(&mut self) {
+        self.before.copy_from_slice(&self.counters);
         if self.is_locked {
             self.steps += 1;
             return;

@@ -14,6 +14,6 @@ mod tests;
 mod traffic;
 mod ue;
 
-pub use cell::{Cell, Counters, PRBS};
+pub use cell::{Cell, Counters, DOWNLINK_SHARE, PRBS, SLOTS_PER_S, UPLINK_SHARE};
 pub use quota::{Quota, Quotas};
 pub use ue::Ue;

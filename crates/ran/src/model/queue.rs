@@ -27,6 +27,11 @@ impl Queue {
         self.bits
     }
 
+    /// When the oldest of what waits came.
+    pub fn oldest_s(&self) -> Option<f64> {
+        self.chunks.front().map(|(_, came_s)| *came_s)
+    }
+
     pub fn push(&mut self, now_s: f64, bits: f64) {
         if bits <= 0.0 {
             return;

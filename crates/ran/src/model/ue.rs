@@ -58,6 +58,30 @@ impl Direction {
         Direction { layers, queue: Queue::default(), cqi: cqi(sinr_db), sinr_db, mean_bps: LEAST_BPS, block_bits: 0.0 }
     }
 
+    /// The CQI that the scheduler goes by.
+    pub fn cqi(&self) -> u8 {
+        self.cqi
+    }
+
+    pub fn sinr_db(&self) -> f64 {
+        self.sinr_db
+    }
+
+    /// The share of blocks that are not understood.
+    pub fn block_error_rate(&self) -> f64 {
+        block_error_rate(self.cqi, self.sinr_db)
+    }
+
+    /// Bits that wait to be sent.
+    pub fn waiting_bits(&self) -> f64 {
+        self.queue.bits()
+    }
+
+    /// When the oldest of what waits came.
+    pub fn oldest_s(&self) -> Option<f64> {
+        self.queue.oldest_s()
+    }
+
     /// The demand on a step of `slots` slots.
     fn demand(&mut self, slots: f64, step_s: f64) -> Demand {
         self.block_bits = bits_per_block(self.cqi) * self.layers * slots;
