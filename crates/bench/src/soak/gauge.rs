@@ -31,7 +31,7 @@ pub struct Trend {
 }
 
 /// What a heap may shift by within its pages without having grown: KiB.
-const NOISE_KIB: u64 = 512;
+const NOISE_KIB: u64 = 1024;
 
 impl Gauge {
     pub fn sample(&mut self, process: &Process) -> anyhow::Result<()> {

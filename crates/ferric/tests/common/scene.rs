@@ -1,6 +1,7 @@
 //! A server in a thread of its own.
 
-use std::sync::mpsc;
+use std::io::{self, Write};
+use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::thread::JoinHandle;
 
 use ferric::Stop;
@@ -10,8 +11,30 @@ use ferric::server::{Counters, Iapp, Server, ServerConfig};
 use super::peer::Peer;
 use super::witness::Witness;
 
+/// What a server logged.
+#[derive(Clone, Default)]
+pub struct ServerLog(Arc<Mutex<Vec<u8>>>);
+
+impl ServerLog {
+    pub fn text(&self) -> String {
+        let bytes = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        String::from_utf8_lossy(&bytes).into_owned()
+    }
+}
+
+impl Write for ServerLog {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
 /// A server that runs until it is dropped.
 pub struct Ric {
+    pub log: ServerLog,
     pub e2: Vec<Address>,
     pub xapp: Address,
     stop: Stop,
@@ -31,7 +54,16 @@ impl Ric {
 
     pub fn with_iapps(config: ServerConfig, iapps: impl FnOnce() -> Vec<Box<dyn Iapp>> + Send + 'static) -> Ric {
         let (sender, receiver) = mpsc::channel();
+        let log = ServerLog::default();
+        let writer = log.clone();
         let thread = std::thread::Builder::new().name("ric".into()).spawn(move || {
+            let subscriber = tracing_subscriber::fmt()
+                .with_max_level(tracing::Level::INFO)
+                .with_ansi(false)
+                .without_time()
+                .with_writer(move || writer.clone())
+                .finish();
+            let _logged = tracing::subscriber::set_default(subscriber);
             let mut server = Server::bind(config).unwrap();
             iapps().into_iter().for_each(|iapp| server.add_iapp(iapp));
             let e2 = server.e2_addresses().cloned().collect();
@@ -40,7 +72,7 @@ impl Ric {
             server.counters()
         });
         let (e2, xapp, stop) = receiver.recv().expect("the server binds");
-        Ric { e2, xapp, stop, thread: Some(thread.unwrap()) }
+        Ric { log, e2, xapp, stop, thread: Some(thread.unwrap()) }
     }
 
     /// A connection as a node.

@@ -1,0 +1,177 @@
+//! A clock that jumps: forward by years, as after a suspended host, and backward, as no monotonic clock should. The machines
+//! lose patience where time says so, once, and go on.
+
+use core::time::Duration;
+
+use e2::{
+    Agent, AgentConfig, AgentEvent, AssocId, CloseReason, Consumer, ControlOutcome, Controller, ControllerConfig,
+    Event, Function, NodeId, SubscribeError, SubscriptionSpec, Ticket, Time,
+};
+use e2ap::{GlobalE2NodeId, GnbId, PlmnIdentity, RanFunctionId, RanFunctionRevision, RicActionId, RicActionType};
+
+const ASSOC: AssocId = AssocId(1);
+const FUNCTION: RanFunctionId = RanFunctionId(2);
+const YEARS: Duration = Duration::from_secs(10 * 365 * 86_400);
+
+struct Pair {
+    ric: Controller,
+    agent: Agent,
+    now: Time,
+}
+
+impl Pair {
+    fn new() -> Pair {
+        let node = GlobalE2NodeId::gnb(PlmnIdentity::from_codes(1, 1, 2), GnbId::new(7, 22));
+        let function = Function {
+            id: FUNCTION,
+            revision: RanFunctionRevision(1),
+            oid: "1.3.6.1.4.1.32473.1.7".into(),
+            definition: vec![1],
+        };
+        let mut pair = Pair {
+            ric: Controller::new(ControllerConfig::default()),
+            agent: Agent::new(AgentConfig::new(node, vec![function])),
+            now: Time::from_nanos(1_000_000_000_000),
+        };
+        pair.connect();
+        pair
+    }
+
+    fn connect(&mut self) {
+        self.ric.handle_open(self.now, ASSOC);
+        self.agent.handle_open(self.now);
+        self.exchange();
+        assert!(self.agent.is_up());
+    }
+
+    /// Carries PDUs until both are silent.
+    fn exchange(&mut self) {
+        let mut pdu = Vec::new();
+        loop {
+            pdu.clear();
+            if self.agent.poll_transmit(&mut pdu) {
+                self.ric.handle_pdu(self.now, ASSOC, &pdu);
+            } else if self.ric.poll_transmit(&mut pdu).is_some() {
+                self.agent.handle_pdu(self.now, &pdu);
+            } else {
+                return;
+            }
+        }
+    }
+
+    fn node(&self) -> NodeId {
+        self.ric.nodes().next().expect("the node is there").id
+    }
+
+    fn subscribe(&mut self, ticket: u32) {
+        let action = e2::Action { id: RicActionId(1), kind: RicActionType::Report, definition: None, subsequent: None };
+        let spec = SubscriptionSpec { event_trigger: ticket.to_be_bytes().to_vec(), actions: vec![action] };
+        self.ric.subscribe(self.now, Consumer(1), Ticket(ticket), self.node(), FUNCTION, spec).unwrap();
+    }
+
+    fn control(&mut self, ticket: u32) {
+        let node = self.node();
+        self.ric.control(self.now, Consumer(1), Ticket(ticket), node, FUNCTION, b"h", b"m", None, true).unwrap();
+    }
+
+    /// Time passes for both, as their loops would have it.
+    fn tick(&mut self) {
+        self.ric.handle_timeout(self.now);
+        self.agent.handle_timeout(self.now);
+    }
+
+    fn ric_events(&mut self) -> Vec<Event> {
+        std::iter::from_fn(|| self.ric.poll_event()).collect()
+    }
+}
+
+#[test]
+fn forward_by_years() {
+    let mut pair = Pair::new();
+    pair.ric_events();
+    pair.subscribe(1);
+    pair.control(2);
+    // nothing arrives; then the host wakes up
+    let mut lost = Vec::new();
+    while pair.ric.poll_transmit(&mut lost).is_some() {}
+    pair.now = pair.now + YEARS;
+    pair.tick();
+    let events = pair.ric_events();
+    let failed = |event: &&Event| matches!(event, Event::SubscriptionFailed { error: SubscribeError::TimedOut, .. });
+    let timed_out = |event: &&Event| matches!(event, Event::Controlled { outcome: ControlOutcome::TimedOut, .. });
+    assert_eq!((events.iter().filter(failed).count(), events.iter().filter(timed_out).count()), (1, 1), "{events:?}");
+    // once
+    pair.tick();
+    assert!(!pair.ric_events().iter().any(|event| failed(&event) || timed_out(&event)));
+
+    // the association stands, since nothing says otherwise, and is of use
+    pair.exchange();
+    pair.ric_events();
+    pair.subscribe(3);
+    pair.exchange();
+    let asked = std::iter::from_fn(|| pair.agent.poll_event())
+        .filter_map(|event| if let AgentEvent::Subscribe(request) = event { Some(request.request_id) } else { None })
+        .last();
+    pair.agent.admit(asked.expect("it is asked for"), &[RicActionId(1)], &[]).unwrap();
+    pair.exchange();
+    assert!(pair.ric_events().iter().any(|event| matches!(event, Event::Subscribed { ticket: Ticket(3), .. })));
+}
+
+#[test]
+fn backward() {
+    let mut pair = Pair::new();
+    let before = pair.now;
+    pair.subscribe(1);
+    pair.now = Time::from_nanos(0);
+    pair.tick();
+    pair.exchange();
+    pair.control(2);
+    pair.exchange();
+    // whatever was set before and after, it ends once time has passed both
+    pair.now = before + Duration::from_secs(60);
+    for _ in 0..3 {
+        pair.tick();
+        pair.exchange();
+    }
+    let events = pair.ric_events();
+    assert!(events.iter().any(|event| matches!(event, Event::SubscriptionFailed { .. })), "{events:?}");
+    assert!(events.iter().any(|event| matches!(event, Event::Controlled { .. })), "{events:?}");
+    assert!(pair.ric.poll_timeout().is_none_or(|due| due > pair.now), "nothing is due for ever");
+}
+
+#[test]
+fn to_and_fro_between_any_two_calls() {
+    let mut state = 1_u64;
+    let mut next = |below: u64| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) % below
+    };
+    let mut pair = Pair::new();
+    for round in 0..2000 {
+        pair.now = Time::from_nanos(match next(4) {
+            0 => next(1 << 40),
+            1 => u64::MAX - next(1 << 40),
+            _ => pair.now.as_nanos().saturating_add(next(1 << 33)),
+        });
+        pair.tick();
+        if pair.ric.nodes().next().is_none() || !pair.agent.is_up() {
+            // some time-out ended the association at one of its ends: it begins anew
+            pair.ric.handle_close(pair.now, ASSOC, CloseReason::Transport);
+            pair.agent.handle_close(pair.now, CloseReason::Transport);
+            pair.connect();
+        }
+        match next(3) {
+            0 => pair.subscribe(round),
+            1 => pair.control(round),
+            _ => {}
+        }
+        if next(2) == 0 {
+            pair.exchange();
+        }
+        while pair.agent.poll_event().is_some() {}
+        pair.ric_events();
+        if pair.ric.requests_of(Consumer(1)) > 100 {
+            pair.ric.drop_consumer(pair.now, Consumer(1));
+        }
+    }
+}

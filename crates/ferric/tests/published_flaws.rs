@@ -1,0 +1,517 @@
+//! What has taken down RICs in public, a case for each class: what the peer gets, what the log says, and that all others go
+//! on. What more there is against a class stands in `bad_input.rs`, `bad_xapps.rs` and in the machines' scenarios.
+//!
+//! | class | case |
+//! |---|---|
+//! | single-octet PDU | [`single_octet_pdus`] |
+//! | garbage | [`garbage`] |
+//! | oversized PDU | [`oversized_pdus`] |
+//! | byte-perfect repeated setup | [`a_byte_perfect_repeated_setup`] |
+//! | connect and close | [`connect_and_close`] |
+//! | unknown RAN function, request id, transaction; response without request | [`unknown_names_of_everything`] |
+//! | Reset, Error Indication, Service Update at any moment | [`resets_errors_and_updates_at_any_moment`] |
+//! | list lengths that lie | [`list_lengths_that_lie`] |
+//! | deep nesting | [`deep_nesting_in_what_is_only_carried`] |
+//! | integer extremes | [`integer_extremes`] |
+//! | duplicate IEs | [`duplicate_ies`] |
+//! | an xApp id of another | [`what_is_another_xapps_is_out_of_reach`] |
+//! | subscription flood from one xApp | [`a_flood_of_subscriptions`] |
+//! | reconnect storm of 1,000 nodes | [`a_storm_of_a_thousand_nodes_that_come_back`] |
+//! | slow reader | [`a_slow_reader`] |
+//! | half-open association | [`a_half_open_association`] |
+//! | two nodes with one id | [`two_nodes_with_one_id`] |
+//! | clock jumps | `e2/tests/clock.rs`, where the clock is the test's |
+
+mod common;
+
+use std::net::Shutdown;
+use std::time::Duration;
+
+use common::peer::{
+    FUNCTION, Peer, VERSION, encoded, framed, indication, node_id, report_spec, reset_request, setup_request,
+};
+use common::scene::Scene;
+use common::session::{name_of, session, subscribe, turn_until};
+use common::{eventually, noise};
+use e2ap::{
+    Cause, CauseProtocol, CauseRicRequest, ErrorIndication, Kind, Pdu, ProcedureCode, RanFunctionId, RicActionAdmitted,
+    RicActionId, RicControlAcknowledge, RicRequestId, RicServiceUpdate, RicSubscriptionResponse, TransactionId, peek,
+};
+use ferric::e2::xapp::{ControlResult, RefusalCode, SubscribeFailure};
+use ferric::e2::{SubscriptionEnd, SubscriptionId};
+use ferric::xapp::XappEvent;
+
+/// The peer is told of its error; the cause of it.
+fn cause(peer: &mut Peer) -> Option<Cause> {
+    match peer.receive_pdu() {
+        Pdu::ErrorIndication(ErrorIndication { cause, .. }) => cause,
+        other => panic!("{other:?}"),
+    }
+}
+
+/// A line of the log has all the parts.
+fn logged(scene: &Scene, parts: &[&str]) {
+    eventually(&format!("a line with {parts:?}"), || {
+        scene.ric.log.text().lines().any(|line| parts.iter().all(|part| line.contains(part)))
+    });
+}
+
+#[test]
+fn single_octet_pdus() {
+    let scene = Scene::new();
+    for octet in 0..=255 {
+        let mut peer = scene.ric.node();
+        peer.send(&[octet]);
+        match peer.receive_pdu() {
+            Pdu::ErrorIndication(indication) => {
+                assert_eq!(indication.cause, Some(Cause::Protocol(CauseProtocol::TransferSyntaxError)), "{octet}");
+            }
+            other => panic!("{octet}: {other:?}"),
+        }
+        peer.set_up(1); // it may start over
+        peer.is_served();
+    }
+    logged(&scene, &["WARN"]);
+    scene.end();
+}
+
+#[test]
+fn garbage() {
+    let scene = Scene::new();
+    let mut peer = scene.ric.node();
+    peer.set_up(2);
+    let mut answers = 0;
+    for seed in 0..200 {
+        peer.send(&noise(seed, 20));
+    }
+    // answered ten times a second at most, and closed for none of it
+    peer.send_pdu(reset_request());
+    loop {
+        match peer.receive_pdu() {
+            Pdu::ErrorIndication(_) => answers += 1,
+            Pdu::ResetResponse(_) => break,
+            other => panic!("{other:?}"),
+        }
+    }
+    assert!((1..=20).contains(&answers), "{answers}");
+    logged(&scene, &["WARN", "gnb-00101-2"]);
+    scene.end();
+}
+
+#[test]
+fn oversized_pdus() {
+    let scene = Scene::with(|config| config.link.max_pdu_octets = 40_000);
+    for length in [u32::MAX, 1 << 31, 40_001] {
+        let mut peer = scene.ric.node();
+        peer.set_up(3);
+        peer.write(&length.to_be_bytes());
+        peer.write(&noise(1, 5000));
+        assert_eq!(peer.expect_closed(), [], "{length}");
+    }
+    logged(&scene, &["WARN", "disconnected", "40000"]);
+    scene.end();
+}
+
+#[test]
+fn a_byte_perfect_repeated_setup() {
+    let scene = Scene::new();
+    let setup = setup_request(4, VERSION);
+    let mut peer = scene.ric.node();
+    for round in 0..5 {
+        peer.send(&setup);
+        assert!(matches!(peer.receive_pdu(), Pdu::E2SetupResponse(_)), "{round}");
+    }
+    peer.is_served();
+    logged(&scene, &["node is lost", "it sets up again"]);
+    scene.end();
+}
+
+#[test]
+fn connect_and_close() {
+    let scene = Scene::new();
+    for round in 0..50 {
+        let (node, xapp) = (scene.ric.node(), scene.ric.xapp());
+        if round % 2 == 0 {
+            let _ = (node.stream.shutdown(Shutdown::Both), xapp.stream.shutdown(Shutdown::Write));
+        }
+    }
+    scene.end();
+}
+
+#[test]
+fn unknown_names_of_everything() {
+    let scene = Scene::new();
+    let mut xapp = session(&scene.ric);
+    let mut peer = scene.ric.node();
+    peer.set_up(5);
+    let (_, request_id, _) = subscribe(&mut xapp, &mut peer, 5);
+    let unknown = Some(Cause::RicRequest(CauseRicRequest::RequestIdUnknown));
+
+    let nobody = RicRequestId { requestor: 77, instance: 77 };
+    let other = RanFunctionId(4000);
+    for (request_id, ran_function_id) in [(nobody, FUNCTION), (request_id, other), (nobody, other)] {
+        peer.send_pdu(RicSubscriptionResponse {
+            request_id,
+            ran_function_id,
+            actions_admitted: vec![RicActionAdmitted { id: RicActionId(1) }].into(),
+            actions_not_admitted: None,
+        });
+        assert_eq!(cause(&mut peer), unknown);
+        peer.send_pdu(RicControlAcknowledge {
+            request_id,
+            ran_function_id,
+            call_process_id: None,
+            status: None,
+            outcome: None,
+        });
+        assert_eq!(cause(&mut peer), unknown);
+    }
+    let mut stray = indication(request_id, RicActionId(1), b"stray");
+    stray.ran_function_id = other;
+    peer.send_pdu(stray);
+    assert_eq!(cause(&mut peer), unknown);
+    logged(&scene, &["WARN", "gnb-00101-5", "RicSubscriptionResponse"]);
+
+    // a transaction that is not under way
+    let mut peer = scene.ric.node();
+    peer.set_up(55);
+    peer.send_pdu(e2ap::ResetResponse { transaction_id: Some(TransactionId(200)), criticality_diagnostics: None });
+    assert_eq!(cause(&mut peer), Some(Cause::Protocol(CauseProtocol::MessageNotCompatibleWithReceiverState)));
+    peer.is_served();
+    logged(&scene, &["WARN", "gnb-00101-37", "ResetResponse"]);
+    scene.end();
+}
+
+#[test]
+fn resets_errors_and_updates_at_any_moment() {
+    let scene = Scene::new();
+    let about_nothing = || ErrorIndication {
+        transaction_id: None,
+        request_id: None,
+        ran_function_id: None,
+        cause: Some(Cause::Protocol(CauseProtocol::SemanticError)),
+        criticality_diagnostics: None,
+    };
+    let update = |transaction| RicServiceUpdate {
+        transaction_id: Some(TransactionId(transaction)),
+        ran_functions_added: None,
+        ran_functions_modified: None,
+        ran_functions_deleted: None,
+    };
+    // before the setup
+    let mut peer = scene.ric.node();
+    peer.send_pdu(about_nothing());
+    let wrong_state = Some(Cause::Protocol(CauseProtocol::MessageNotCompatibleWithReceiverState));
+    peer.send_pdu(reset_request());
+    assert_eq!(cause(&mut peer), wrong_state);
+    peer.send_pdu(update(1));
+    assert_eq!(cause(&mut peer), wrong_state);
+    logged(&scene, &["WARN", "ResetRequest"]);
+    peer.set_up(6);
+
+    // while a subscription waits for its answer, and while it stands
+    for admitted in [false, true] {
+        let mut xapp = session(&scene.ric);
+        let node = name_of(&mut xapp, 6);
+        xapp.commands().subscribe(node, FUNCTION, report_spec(b"trigger"));
+        xapp.turn(Some(Duration::ZERO), |_, _| ()).unwrap();
+        if admitted {
+            peer.admit();
+            turn_until(&mut xapp, |event| matches!(event, XappEvent::Subscribed { .. }).then_some(()));
+        } else {
+            peer.receive_subscription();
+        }
+        peer.send_pdu(about_nothing());
+        peer.is_served(); // by a reset
+        let told = turn_until(&mut xapp, |event| match event {
+            XappEvent::SubscribeFailed { failure, .. } => Some(Err(failure)),
+            XappEvent::SubscriptionEnded { end, .. } => Some(Ok(end)),
+            _ => None,
+        });
+        let expected = if admitted { Ok(SubscriptionEnd::Reset) } else { Err(SubscribeFailure::NodeLost) };
+        assert_eq!(told, expected);
+    }
+    // a service update that changes nothing
+    peer.send_pdu(update(2));
+    match peer.receive_pdu() {
+        Pdu::RicServiceUpdateAcknowledge(answer) => assert_eq!(answer.transaction_id, Some(TransactionId(2))),
+        Pdu::RicServiceUpdateFailure(answer) => assert_eq!(answer.transaction_id, Some(TransactionId(2))),
+        Pdu::ErrorIndication(_) => {}
+        other => panic!("{other:?}"),
+    }
+    peer.is_served();
+    logged(&scene, &["gnb-00101-6", "reset"]);
+    scene.end();
+}
+
+#[test]
+fn list_lengths_that_lie() {
+    let scene = Scene::new();
+    let setup = setup_request(7, VERSION);
+    // the count of IEs: behind the outermost length (three octets of head, one or two of length, the extension bit)
+    let long = usize::from(setup[3] >= 0x80);
+    let count_at = 5 + long;
+    assert_eq!(setup[count_at - 1..=count_at + 1], [0, 0, 4], "the count of IEs");
+    for (high, low) in [(0, 0), (0, 1), (0, 3), (0, 5), (0, 255), (0xFF, 0xFF)] {
+        let mut lie = setup.clone();
+        (lie[count_at], lie[count_at + 1]) = (high, low);
+        let mut peer = scene.ric.node();
+        peer.send(&lie);
+        let answer = peer.receive();
+        assert!(is_refusal(&answer), "{answer:02x?}");
+        peer.set_up(7);
+    }
+    // every octet of it, made as large as it goes: counts and lengths are among them
+    for at in 0..setup.len() {
+        let mut lie = setup.clone();
+        lie[at] = 0xFF;
+        let mut peer = scene.ric.node();
+        peer.send(&lie);
+        let answer = peer.receive();
+        let taken = matches!(peek::outline(&answer), Some(answer) if answer.kind == Kind::Successful);
+        assert!(taken || is_refusal(&answer), "{at}: {answer:02x?}");
+    }
+    scene.end();
+}
+
+/// A setup failure or an error indication, in whichever version the setup seemed to be.
+fn is_refusal(answer: &[u8]) -> bool {
+    let answer = peek::outline(answer).map(|answer| (answer.kind, answer.procedure_code));
+    let setup_failure = (Kind::Unsuccessful, ProcedureCode::E2_SETUP);
+    [Some(setup_failure), Some((Kind::Initiating, ProcedureCode::ERROR_INDICATION))].contains(&answer)
+}
+
+#[test]
+fn deep_nesting_in_what_is_only_carried() {
+    let scene = Scene::new();
+    let mut xapp = session(&scene.ric);
+    let mut peer = scene.ric.node();
+    peer.set_up(8);
+    let (_, request_id, action) = subscribe(&mut xapp, &mut peer, 8);
+    // whatever a service model would make of it: the RIC does not look
+    let nested = [0x80, 0x01].repeat(5000);
+    peer.report(request_id, action, &nested);
+    turn_until(&mut xapp, |event| match event {
+        XappEvent::Indication(indication) => {
+            assert_eq!(indication.peek().unwrap().message, nested);
+            Some(())
+        }
+        _ => None,
+    });
+    scene.end();
+}
+
+#[test]
+fn integer_extremes() {
+    let scene = Scene::new();
+    // a transaction id beyond 255, which the extension allows
+    for transaction in [0, 255, 256, 65_535, u32::MAX >> 1] {
+        let mut request = decoded_setup(9);
+        request.transaction_id = Some(TransactionId(transaction));
+        let mut peer = scene.ric.node();
+        peer.send_pdu(request);
+        match peer.receive_pdu() {
+            Pdu::E2SetupResponse(response) => assert_eq!(response.transaction_id, Some(TransactionId(transaction))),
+            other => panic!("{other:?}"),
+        }
+    }
+    // ids at their ends
+    let mut peer = scene.ric.node();
+    peer.set_up(9);
+    let unknown = Some(Cause::RicRequest(CauseRicRequest::RequestIdUnknown));
+    for (requestor, instance) in [(0, 0), (0, u16::MAX), (1020, u16::MAX), (u16::MAX, 0), (u16::MAX, u16::MAX)] {
+        let mut stray = indication(RicRequestId { requestor, instance }, RicActionId(255), b"");
+        stray.sn = Some(e2ap::RicIndicationSn(u16::MAX));
+        stray.ran_function_id = RanFunctionId(4095);
+        peer.send_pdu(stray);
+        assert_eq!(cause(&mut peer), unknown);
+    }
+    peer.is_served();
+    scene.end();
+}
+
+/// The setup request, to be changed.
+fn decoded_setup(number: u32) -> e2ap::E2SetupRequest<'static> {
+    match common::peer::decoded(&setup_request(number, VERSION)) {
+        Pdu::E2SetupRequest(request) => request,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn duplicate_ies() {
+    let scene = Scene::new();
+    // a reset with its transaction id, or its cause, twice
+    let (transaction, why): (&[u8], &[u8]) = (&[0, 49, 0, 2, 0, 7], &[0, 1, 64, 1, 0x54]);
+    for ies in [[transaction, transaction, why], [transaction, why, why]] {
+        let body: Vec<u8> = [&[0, 0, 3][..], ies[0], ies[1], ies[2]].concat();
+        let pdu = [&[0, 3, 0, body.len() as u8][..], &body].concat();
+        let mut peer = scene.ric.node();
+        peer.set_up(10);
+        peer.send(&pdu);
+        let falsely = Cause::Protocol(CauseProtocol::AbstractSyntaxErrorFalselyConstructedMessage);
+        assert_eq!(cause(&mut peer), Some(falsely));
+        peer.is_served();
+    }
+    logged(&scene, &["WARN", "gnb-00101-a"]);
+    scene.end();
+}
+
+#[test]
+fn what_is_another_xapps_is_out_of_reach() {
+    let scene = Scene::new();
+    let (mut owner, mut thief) = (session(&scene.ric), session(&scene.ric));
+    let mut peer = scene.ric.node();
+    peer.set_up(11);
+    let (subscription, request_id, action) = subscribe(&mut owner, &mut peer, 11);
+    name_of(&mut thief, 11);
+    for id in [subscription, SubscriptionId(u32::MAX), SubscriptionId(0)] {
+        thief.commands().unsubscribe(id);
+    }
+    thief.turn(Some(Duration::ZERO), |_, _| ()).unwrap();
+    // the owner's stands
+    peer.report(request_id, action, b"still there");
+    turn_until(&mut owner, |event| matches!(event, XappEvent::Indication(_)).then_some(()));
+    logged(&scene, &["WARN", "an xApp may only leave a subscription of its own"]);
+    peer.is_served();
+    scene.end();
+}
+
+#[test]
+fn a_flood_of_subscriptions() {
+    const ASKED: u32 = 3000;
+    let scene = Scene::with(|config| config.controller.max_requests_per_consumer = 1000);
+    let mut peer = scene.ric.node();
+    peer.set_up(12);
+    let mut xapp = session(&scene.ric);
+    let node = name_of(&mut xapp, 12);
+    for trigger in 0..ASKED {
+        xapp.commands().subscribe(node, FUNCTION, report_spec(&trigger.to_be_bytes()));
+    }
+    let (mut refused, mut asked) = (0, 0);
+    let mut other = peer.another();
+    let reader = std::thread::spawn(move || {
+        for _ in 0..1000 {
+            other.receive_subscription();
+        }
+    });
+    while refused < ASKED - 1000 {
+        xapp.turn(Some(Duration::from_millis(100)), |event, _| match event {
+            XappEvent::SubscribeFailed { failure, .. } => {
+                assert_eq!(failure, SubscribeFailure::Misuse(RefusalCode::TooManyRequests));
+                refused += 1;
+            }
+            XappEvent::Subscribed { .. } => asked += 1,
+            _ => {}
+        })
+        .unwrap();
+    }
+    reader.join().expect("what is within its quota is asked for");
+    assert_eq!(asked, 0, "the node has answered none");
+    // another xApp has its own quota
+    let mut second = session(&scene.ric);
+    subscribe(&mut second, &mut peer, 12);
+    drop(xapp);
+    scene.end();
+}
+
+#[test]
+fn a_storm_of_a_thousand_nodes_that_come_back() {
+    let scene = Scene::new();
+    let storm = || -> Vec<Peer> {
+        let mut peers: Vec<_> = (0..1000).map(|_| scene.ric.node()).collect();
+        for (peer, number) in peers.iter_mut().zip(1000..) {
+            peer.send(&setup_request(number, VERSION));
+        }
+        for peer in &mut peers {
+            assert!(matches!(peer.receive_pdu(), Pdu::E2SetupResponse(_)));
+        }
+        peers
+    };
+    let first = storm();
+    // they come back before the RIC knows that they are gone
+    let again = storm();
+    drop(first);
+    let mut xapp = session(&scene.ric);
+    for number in [1000, 1500, 1999] {
+        name_of(&mut xapp, number);
+    }
+    scene.is_unharmed();
+    drop(again);
+    logged(&scene, &["closed", "the node came back on another association"]);
+    scene.end();
+}
+
+#[test]
+fn a_slow_reader() {
+    let scene = Scene::with(|config| config.link.outbox_octets = 64 * 1024);
+    let mut xapp = session(&scene.ric);
+    let mut peer = scene.ric.node();
+    peer.set_up(13);
+    let (_, request_id, action) = subscribe(&mut xapp, &mut peer, 13);
+    // the xApp reads nothing while this comes
+    let message = vec![0x5E; 10_000];
+    for _ in 0..3000 {
+        peer.report(request_id, action, &message);
+    }
+    peer.is_served();
+    scene.is_unharmed();
+    let dropped = turn_until(&mut xapp, |event| match event {
+        XappEvent::Dropped(reports) => Some(reports),
+        _ => None,
+    });
+    assert!((1..3000).contains(&dropped), "{dropped}");
+    logged(&scene, &["WARN", "reads too slowly"]);
+    scene.end();
+}
+
+#[test]
+fn a_half_open_association() {
+    let scene = Scene::with(|config| config.controller.subscription_timeout = Duration::from_millis(200));
+    let mut xapp = session(&scene.ric);
+    let mut peer = scene.ric.node();
+    peer.set_up(14);
+    let node = name_of(&mut xapp, 14);
+    // the node's host is gone without a word: nothing is answered
+    xapp.commands().subscribe(node, FUNCTION, report_spec(b"trigger"));
+    xapp.commands().control(node, FUNCTION, b"header", b"message");
+    let failure = turn_until(&mut xapp, |event| match event {
+        XappEvent::SubscribeFailed { failure, .. } => Some(failure),
+        XappEvent::Controlled { result: ControlResult::Acknowledged(_), .. } => panic!("nobody did it"),
+        _ => None,
+    });
+    assert_eq!(failure, SubscribeFailure::TimedOut);
+    logged(&scene, &["WARN", "gnb-00101-e"]);
+    // it comes back on another association, and is served there
+    let mut back = scene.ric.node();
+    back.set_up(14);
+    back.is_served();
+    peer.expect_closed();
+    // one that has closed its sending side only is gone, too
+    let writing = framed(&encoded(reset_request(), VERSION));
+    back.write(&writing);
+    back.stream.shutdown(Shutdown::Write).unwrap();
+    let answers = back.expect_closed();
+    assert!(answers.len() <= 1, "{answers:?}");
+    scene.end();
+}
+
+#[test]
+fn two_nodes_with_one_id() {
+    let scene = Scene::new();
+    let mut xapp = session(&scene.ric);
+    let mut first = scene.ric.node();
+    first.set_up(15);
+    let before = name_of(&mut xapp, 15);
+    let mut second = scene.ric.node();
+    second.set_up(15);
+    assert_eq!(first.expect_closed(), [], "the newer one is served");
+    let after = turn_until(&mut xapp, |event| match event {
+        XappEvent::NodeUp(node) if node.global_id == node_id(15) => Some(node.id),
+        _ => None,
+    });
+    assert_ne!(before, after);
+    second.is_served();
+    logged(&scene, &["closed", "the node came back on another association"]);
+    scene.end();
+}
