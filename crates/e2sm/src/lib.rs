@@ -15,6 +15,8 @@ mod arena;
 pub mod ccc;
 pub mod common;
 mod error;
+#[cfg(feature = "flat")]
+pub mod flat;
 #[cfg(feature = "flexric")]
 pub mod flexric;
 #[cfg(feature = "gtp")]

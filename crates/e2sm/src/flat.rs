@@ -1,0 +1,62 @@
+//! The models in FlatBuffers: their schemas.
+//!
+//! Each message is a buffer of its own, whose root is the table of its name; nothing in it tells which message it is, as
+//! nothing does in PER.
+
+use per::flat::schema::Header;
+use per::flat::{Schema, Type};
+
+/// The models and their messages.
+macro_rules! models {
+    ($($feature:literal $model:ident $what:literal $root:ident { $($message:ident),* $(,)? })*) => {
+        /// The schema of each model that is built in: its name, and the text of its `.fbs` file.
+        #[must_use]
+        pub fn schemas() -> Vec<(&'static str, String)> {
+            vec![$(
+                #[cfg(feature = $feature)]
+                (stringify!($model), {
+                    let mut schema = Schema::default();
+                    $(crate::$model::$message::declare(&mut schema);)*
+                    text(&schema, stringify!($model), $what, stringify!($root))
+                }),
+            )*]
+        }
+    };
+}
+
+models! {
+    "kpm" kpm "E2SM-KPM v02.01 to v04.00" IndicationMessage {
+        RanFunctionDefinition,
+        EventTriggerDefinition,
+        ActionDefinition,
+        IndicationHeader,
+        IndicationMessage,
+    }
+    "rc" rc "E2SM-RC v01.03 to v05.00" IndicationMessage {
+        RanFunctionDefinition,
+        EventTrigger,
+        ActionDefinition,
+        IndicationHeader,
+        IndicationMessage,
+        CallProcessId,
+        ControlHeader,
+        ControlMessage,
+        ControlOutcome,
+        QueryHeader,
+        QueryDefinition,
+        QueryOutcome,
+    }
+    "hw" hw "The ping" RanFunctionDefinition { RanFunctionDefinition }
+}
+
+fn text(schema: &Schema, model: &str, what: &str, root: &str) -> String {
+    schema.text(Header {
+        comment: &[
+            &format!("{what} in FlatBuffers. Made from the declarations in crates/e2sm: do not edit."),
+            "Each message is a buffer of its own; what a revision lacks is absent.",
+        ],
+        namespace: &format!("ferric.{model}"),
+        root,
+        identifier: None,
+    })
+}
