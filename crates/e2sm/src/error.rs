@@ -14,8 +14,7 @@ pub enum Error {
     /// The bytes of a peer, or a value of ours, do not fit FlexRIC's plain layout.
     #[cfg(feature = "flexric")]
     Plain(crate::plain::Error),
-    /// Misuse: the model has no such wire form.
-    #[cfg(feature = "flexric")]
+    /// Misuse: the model has no such wire form, or this build does not have it.
     NotInWire(crate::Wire),
     /// A RAN parameter of the peer's is missing or not what it should be.
     #[cfg(feature = "rc")]
@@ -65,8 +64,7 @@ impl fmt::Display for Error {
             Error::UnknownOid => f.write_str("the object identifier is not one of the service model's"),
             #[cfg(feature = "flexric")]
             Error::Plain(error) => error.fmt(f),
-            #[cfg(feature = "flexric")]
-            Error::NotInWire(wire) => write!(f, "the model has no wire form {wire}"),
+            Error::NotInWire(wire) => write!(f, "the model has no wire form {wire}, or it is not built in"),
             Error::KpmV1 => f.write_str("E2SM-KPM v01.00 is not supported; v02.01, v02.03, v03.00 and v04.00 are"),
             Error::NoRevisionFits(error) => {
                 write!(f, "the RAN function definition fits no revision of the service model: {error}")

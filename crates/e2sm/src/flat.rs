@@ -46,6 +46,62 @@ models! {
         QueryDefinition,
         QueryOutcome,
     }
+    "mac" mac "MAC statistics" IndicationMessage {
+        RanFunctionDefinition,
+        EventTriggerDefinition,
+        IndicationHeader,
+        IndicationMessage,
+        ControlHeader,
+        ControlMessage,
+    }
+    "rlc" rlc "RLC statistics" IndicationMessage {
+        RanFunctionDefinition,
+        EventTriggerDefinition,
+        IndicationHeader,
+        IndicationMessage,
+        ControlHeader,
+        ControlMessage,
+    }
+    "pdcp" pdcp "PDCP statistics" IndicationMessage {
+        RanFunctionDefinition,
+        EventTriggerDefinition,
+        IndicationHeader,
+        IndicationMessage,
+        ControlHeader,
+        ControlMessage,
+    }
+    "gtp" gtp "GTP statistics" IndicationMessage {
+        RanFunctionDefinition,
+        EventTriggerDefinition,
+        IndicationHeader,
+        IndicationMessage,
+        ControlHeader,
+        ControlMessage,
+    }
+    "slice" slice "Slices" IndicationMessage {
+        RanFunctionDefinition,
+        EventTriggerDefinition,
+        IndicationHeader,
+        IndicationMessage,
+        ControlHeader,
+        ControlMessage,
+        ControlOutcome,
+    }
+    "tc" tc "Traffic control" IndicationMessage {
+        RanFunctionDefinition,
+        EventTriggerDefinition,
+        IndicationHeader,
+        IndicationMessage,
+        ControlHeader,
+        ControlMessage,
+        ControlOutcome,
+    }
+    "rrc" rrc "RRC notifications" IndicationMessage {
+        RanFunctionDefinition,
+        EventTriggerDefinition,
+        IndicationHeader,
+        IndicationMessage,
+    }
     "hw" hw "The ping" RanFunctionDefinition { RanFunctionDefinition }
 }
 

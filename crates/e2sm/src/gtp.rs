@@ -9,7 +9,7 @@ use crate::plain::{Error, Number, Plain, Reader, Writer};
 use crate::wire::{Model, Wire, message};
 
 /// How RAN functions of this model introduce themselves.
-pub const MODEL: Model = Model { function_id: 148, name: "GTP_STATS_V0", wires: &[Wire::Per, Wire::Plain] };
+pub const MODEL: Model = Model { function_id: 148, name: "GTP_STATS_V0", wires: &[Wire::Per, Wire::Plain, Wire::Flat] };
 
 /// The indication message: all tunnels at one moment.
 #[derive(Clone, Debug, PartialEq, Eq, Per)]

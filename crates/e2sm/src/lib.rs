@@ -50,10 +50,10 @@ pub mod slice;
 #[cfg(feature = "tc")]
 pub mod tc;
 #[cfg_attr(not(all(feature = "mac", feature = "rrc")), allow(dead_code, unused_macros, unused_imports))]
-#[cfg(feature = "flexric")]
 mod wire;
 
 pub use arena::{Arena, KEEP_OCTETS};
 pub use error::Error;
+pub use wire::Wire;
 #[cfg(feature = "flexric")]
-pub use wire::{Model, Wire, detect};
+pub use wire::{Model, detect};

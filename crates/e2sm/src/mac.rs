@@ -9,7 +9,7 @@ use crate::plain::{Error, Plain, Reader, Writer, structure};
 use crate::wire::{Model, Wire, message};
 
 /// How RAN functions of this model introduce themselves.
-pub const MODEL: Model = Model { function_id: 142, name: "MAC_STATS_V0", wires: &[Wire::Per, Wire::Plain] };
+pub const MODEL: Model = Model { function_id: 142, name: "MAC_STATS_V0", wires: &[Wire::Per, Wire::Plain, Wire::Flat] };
 
 /// The indication message: all UEs at one moment.
 #[derive(Clone, Debug, PartialEq, Per)]

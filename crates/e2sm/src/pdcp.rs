@@ -9,7 +9,8 @@ use crate::plain::{Error, Plain, Reader, Writer, structure};
 use crate::wire::{Model, Wire, message};
 
 /// How RAN functions of this model introduce themselves.
-pub const MODEL: Model = Model { function_id: 144, name: "PDCP_STATS_V0", wires: &[Wire::Per, Wire::Plain] };
+pub const MODEL: Model =
+    Model { function_id: 144, name: "PDCP_STATS_V0", wires: &[Wire::Per, Wire::Plain, Wire::Flat] };
 
 /// The indication message: all radio bearers at one moment.
 #[derive(Clone, Debug, PartialEq, Per)]

@@ -1,7 +1,7 @@
 //! RRC notifications: UEs that come, go and are handed over, with their network and slices.
 //!
 //! The FlexRIC paper (6.1.2) lets xApps learn from such notifications which slice a UE belongs to; FlexRIC's public release has
-//! no such model. This one is ours, in [`Wire::Per`] only. Its number is 149: FlexRIC's own run from 142 to 148.
+//! no such model. This one is ours, without the plain form. Its number is 149: FlexRIC's own run from 142 to 148.
 //!
 //! | message | type |
 //! |---|---|
@@ -16,7 +16,7 @@ pub use crate::flexric::RanFunctionDefinition;
 use crate::wire::{Model, Wire, message};
 
 /// How RAN functions of this model introduce themselves.
-pub const MODEL: Model = Model { function_id: 149, name: "RRC_EVENTS_V0", wires: &[Wire::Per] };
+pub const MODEL: Model = Model { function_id: 149, name: "RRC_EVENTS_V0", wires: &[Wire::Per, Wire::Flat] };
 
 /// The event trigger definition: what to tell of. A UE that is there when the subscription is set up is told of as
 /// [`Event::Present`] where attachments are.

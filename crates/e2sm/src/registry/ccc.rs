@@ -4,9 +4,9 @@ use per::{Describe, Visitor};
 use serde_json::Value;
 
 use super::{Message, Read};
-use crate::Error;
 use crate::ccc::json::{self, Json};
 use crate::ccc::*;
+use crate::{Error, Wire};
 
 struct Text<T>(T);
 
@@ -19,6 +19,9 @@ impl<T: Json> Describe for Text<T> {
 impl<T: Json> Message for Text<T> {
     fn encode(&self, out: &mut Vec<u8>) -> Result<(), Error> {
         Ok(json::encode(&self.0, out)?)
+    }
+    fn encode_as(&self, wire: Wire, _: &mut Vec<u8>) -> Result<(), Error> {
+        Err(Error::NotInWire(wire))
     }
 }
 
@@ -49,7 +52,11 @@ fn tell(value: &Value, visitor: &mut dyn Visitor) {
 
 macro_rules! texts {
     ($($name:literal: $type:ty,)*) => {
-        &[$(($name, |bytes, _| Ok(Box::new(Text(json::decode::<$type>(bytes)?)))),)*]
+        &[$(($name, |bytes, _, wire| match wire {
+            // as it is specified, which is JSON here
+            Wire::Per => Ok(Box::new(Text(json::decode::<$type>(bytes)?))),
+            wire => Err(Error::NotInWire(wire)),
+        }),)*]
     };
 }
 

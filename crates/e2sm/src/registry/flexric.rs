@@ -4,7 +4,8 @@ use per::{Describe, Encode, Visitor};
 
 use super::{Message, Read};
 use crate::plain::Plain;
-use crate::{Error, Wire, wire};
+use crate::wire::{FlatEncode, model};
+use crate::{Error, Wire};
 
 /// A value that was read in a wire form.
 struct InWire<T> {
@@ -18,23 +19,31 @@ impl<T: Describe> Describe for InWire<T> {
     }
 }
 
-impl<T: Describe + Encode + Plain<'static>> Message for InWire<T> {
+impl<T: Describe + Encode + FlatEncode + Plain<'static>> Message for InWire<T> {
     fn encode(&self, out: &mut Vec<u8>) -> Result<(), Error> {
-        wire::encode(&self.value, self.wire, out)
+        model::encode(&self.value, self.wire, out)
+    }
+    fn encode_as(&self, wire: Wire, out: &mut Vec<u8>) -> Result<(), Error> {
+        model::encode(&self.value, wire, out)
     }
 }
 
 macro_rules! in_wire {
-    ($wire:ident, $($name:literal: $type:ty,)*) => {
-        &[$(($name, |bytes, _| {
+    ($wire:expr, $($name:literal: $type:ty,)*) => {
+        &[$(($name, |bytes, _, asked| {
+            let wire = match ($wire, asked) {
+                (None, asked) => asked,
+                (Some(wire), Wire::Per) => wire,
+                (Some(_), asked) => return Err(Error::NotInWire(asked)),
+            };
             let arena = crate::Arena::new();
-            let value: $type = wire::decode(bytes, Wire::$wire, &arena)?;
-            Ok(Box::new(super::InWire { value: per::IntoOwned::into_owned(value), wire: Wire::$wire }))
+            let value: $type = model::decode(bytes, wire, &arena)?;
+            Ok(Box::new(super::InWire { value: per::IntoOwned::into_owned(value), wire }))
         }),)*]
     };
 }
 
-/// A model's messages, in either form.
+/// A model's messages: in PER or FlatBuffers, and in the plain layout.
 macro_rules! models {
     ($($feature:literal $model:ident { $($name:literal: $type:ty,)* })*) => {$(
         #[cfg(feature = $feature)]
@@ -42,8 +51,8 @@ macro_rules! models {
             use super::*;
             use crate::$model::*;
 
-            pub const PER: &[(&str, Read)] = in_wire!(Per, $($name: $type,)*);
-            pub const PLAIN: &[(&str, Read)] = in_wire!(Plain, $($name: $type,)*);
+            pub const PER: &[(&str, Read)] = in_wire!(None, $($name: $type,)*);
+            pub const PLAIN: &[(&str, Read)] = in_wire!(Some(Wire::Plain), $($name: $type,)*);
         }
     )*};
 }

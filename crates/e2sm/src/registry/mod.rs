@@ -4,7 +4,8 @@
 //! `kpm-v01.00`, `kpm-v02.01`, `kpm-v02.03`, `kpm-v03.00` and `kpm-v04.00`, RC's `rc-v01.03`, `rc-v03.00` and
 //! `rc-v05.00`, NI's `ni-v01.00`; types of [`crate::common`] are in all from v02 of KPM on. CCC's messages are `ccc:RIC-Control-Message` and so on. The ping is
 //! `hw:HW-RANfunction-Definition`. FlexRIC's models are modules for each wire form, with the Rust types' names:
-//! `mac-per:IndicationMessage`, `mac-plain:IndicationMessage`.
+//! `mac-per:IndicationMessage`, `mac-plain:IndicationMessage`. With the feature `flat` each module that is in PER has
+//! one in FlatBuffers: `kpm-v03.00-flat`, `mac-flat`.
 //!
 //! ```
 //! # #[cfg(feature = "kpm")]
@@ -43,7 +44,8 @@ mod rrc;
 
 use per::{Describe, Encode, Visitor};
 
-use crate::Error;
+use crate::wire::FlatEncode;
+use crate::{Error, Wire};
 
 /// A value of a type that is known by its name.
 pub trait Message: Describe {
@@ -52,6 +54,12 @@ pub trait Message: Describe {
     /// # Errors
     /// None for what was decoded, unless the peer used an encoding with more freedom than ours.
     fn encode(&self, out: &mut Vec<u8>) -> Result<(), Error>;
+
+    /// Appends the encoding in another wire form.
+    ///
+    /// # Errors
+    /// [`Error::NotInWire`] where the type does not have it.
+    fn encode_as(&self, wire: Wire, out: &mut Vec<u8>) -> Result<(), Error>;
 }
 
 // a build without O-RAN's models in PER has no use for it
@@ -59,6 +67,7 @@ pub trait Message: Describe {
 struct Typed<T> {
     value: T,
     revision: u8,
+    wire: Wire,
 }
 
 impl<T: Describe> Describe for Typed<T> {
@@ -67,25 +76,26 @@ impl<T: Describe> Describe for Typed<T> {
     }
 }
 
-impl<T: Describe + Encode> Message for Typed<T> {
+impl<T: Describe + Encode + FlatEncode> Message for Typed<T> {
     fn encode(&self, out: &mut Vec<u8>) -> Result<(), Error> {
-        Ok(per::encode(&self.value, self.revision, out)?)
+        crate::wire::encode(&self.value, self.revision, self.wire, out)
+    }
+    fn encode_as(&self, wire: Wire, out: &mut Vec<u8>) -> Result<(), Error> {
+        crate::wire::encode(&self.value, self.revision, wire, out)
     }
 }
 
-/// Reads a type in a wire revision.
-type Read = fn(&[u8], u8) -> Result<Box<dyn Message>, Error>;
+/// Reads a type in a wire revision, and in PER or FlatBuffers where it has both.
+type Read = fn(&[u8], u8, Wire) -> Result<Box<dyn Message>, Error>;
 
 /// A table of names and readers.
 #[allow(unused_macros)]
 macro_rules! readers {
     ($($name:literal: $type:ty,)*) => {
-        &[$(($name, |bytes, revision| {
+        &[$(($name, |bytes, revision, wire| {
             let arena = crate::Arena::new();
-            let mut reader = per::Reader::with_store(bytes, revision, &arena);
-            let value: $type = per::Decode::decode(&mut reader)?;
-            reader.finish()?;
-            Ok(Box::new(super::Typed { value: per::IntoOwned::into_owned(value), revision }))
+            let value: $type = crate::wire::decode(bytes, revision, wire, &arena)?;
+            Ok(Box::new(super::Typed { value: per::IntoOwned::into_owned(value), revision, wire }))
         }),)*]
     };
 }
@@ -98,9 +108,14 @@ use readers;
 /// [`Error::UnknownType`]; whatever is wrong with the encoding.
 pub fn decode(name: &str, bytes: &[u8]) -> Result<Box<dyn Message>, Error> {
     let (module, type_name) = name.split_once(':').ok_or(Error::UnknownType)?;
-    for (_, revision, types) in modules().filter(|(m, _, _)| *m == module) {
+    let (module, wire) = match module.strip_suffix("-flat") {
+        Some(module) => (module, Wire::Flat),
+        None => (module, Wire::Per),
+    };
+    let is_module = |known: &str| known == module || wire == Wire::Flat && known.strip_suffix("-per") == Some(module);
+    for (_, revision, types) in modules().filter(|(known, _, _)| is_module(known)) {
         if let Some((_, read)) = types.iter().find(|(t, _)| *t == type_name) {
-            return read(bytes, revision);
+            return read(bytes, revision, wire);
         }
     }
     Err(Error::UnknownType)

@@ -23,7 +23,8 @@ pub use parameters::{
 };
 
 /// How RAN functions of this model introduce themselves.
-pub const MODEL: Model = Model { function_id: 145, name: "SLICE_STATS_V0", wires: &[Wire::Per, Wire::Plain] };
+pub const MODEL: Model =
+    Model { function_id: 145, name: "SLICE_STATS_V0", wires: &[Wire::Per, Wire::Plain, Wire::Flat] };
 
 /// The indication message: what is set.
 #[derive(Clone, Debug, PartialEq, Per)]

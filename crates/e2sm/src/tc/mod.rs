@@ -31,7 +31,7 @@ pub use control::{
 pub use filters::{ClassifierControl, DeleteFilter, ModifyFilter, NewFilter, NewOsiFilter};
 
 /// How RAN functions of this model introduce themselves.
-pub const MODEL: Model = Model { function_id: 146, name: "TC_STATS_V0", wires: &[Wire::Per, Wire::Plain] };
+pub const MODEL: Model = Model { function_id: 146, name: "TC_STATS_V0", wires: &[Wire::Per, Wire::Plain, Wire::Flat] };
 
 /// The indication message: what is set for a bearer, and what it counts.
 #[derive(Clone, Debug, PartialEq, Per)]

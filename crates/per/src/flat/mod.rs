@@ -19,6 +19,8 @@
 //! A CHOICE is not a union, since a union holds tables only: a number would be a table of its own, and its type an octet
 //! beside it. Scalars are optional (`= null`) even where they are mandatory, so that none is left out for being zero.
 //!
+//! A buffer's root is a table: a value that is none stands alone in one.
+//!
 //! All revisions have one format: what a revision lacks is absent. Sizes and ranges are checked as in PER.
 //!
 //! ```
@@ -133,10 +135,16 @@ pub fn decode_in<'a, S: Store<'a>, T: Decode<'a, S>>(
     identifier: Option<[u8; 4]>,
     store: S,
 ) -> Result<T, Error> {
-    const { assert!(matches!(T::KIND, Kind::Table), "a buffer's root is a table") }
     let mut reader = Reader::with_store(bytes, revision, store);
     let root = reader.root(identifier)?;
-    T::read(&mut reader, root)
+    match T::KIND {
+        Kind::Table => T::read(&mut reader, root),
+        _ => {
+            let table = reader.table(root)?;
+            let place = table.place(0).ok_or_else(|| reader.missing(&table, "value"))?;
+            T::read(&mut reader, place)
+        }
+    }
 }
 
 /// Appends one value as a buffer to `out`. After an error `out` is as it was.
@@ -144,8 +152,10 @@ pub fn decode_in<'a, S: Store<'a>, T: Decode<'a, S>>(
 /// # Errors
 /// A value outside its constraints.
 pub fn encode<T: Encode>(value: &T, revision: u8, identifier: Option<[u8; 4]>, out: &mut Vec<u8>) -> Result<(), Error> {
-    const { assert!(matches!(T::KIND, Kind::Table), "a buffer's root is a table") }
-    encode_with(revision, identifier, out, |writer, root| value.write(writer, root))
+    encode_with(revision, identifier, out, |writer, root| {
+        let place = if let Kind::Table = T::KIND { root } else { writer.choice(root, 0, T::WIDTH) };
+        value.write(writer, place)
+    })
 }
 
 /// Appends a buffer whose root `write` writes at the place that it is given. After an error `out` is as it was.

@@ -1,67 +1,34 @@
-//! Wire forms: the encodings that one model's types may have.
-//!
-//! What a RAN function speaks stands in its object identifier:
-//!
-//! | form | object identifier of function N |
-//! |---|---|
-//! | [`Wire::Per`]: aligned PER of the declared types | `1.3.6.1.4.1.32473.1.N`, in the arc for documentation of RFC 5612 |
-//! | [`Wire::Plain`]: FlexRIC's C structures, see [`crate::plain`] | `0.0.0.0.0.0.0.0.1.N.0`, as FlexRIC registers it |
-//!
-//! O-RAN's models have object identifiers of their own, and one encoding each: they are not here.
-
-use core::fmt;
+//! FlexRIC's models, and the one of ours that is like them: several wire forms each.
 
 use per::{Decode, Encode};
 
+use super::{FlatDecode, FlatEncode, Wire};
 use crate::plain::{self, Plain};
 use crate::{Arena, Error};
-
-/// How a message stands in its octets.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum Wire {
-    /// Aligned PER of the types as they are declared.
-    Per,
-    /// FlexRIC's plain layout: C structures of x86-64, little endian.
-    Plain,
-}
 
 const PER_ARC: &str = "1.3.6.1.4.1.32473.1.";
 const PLAIN_ARC: &str = "0.0.0.0.0.0.0.0.1.";
 const PLAIN_END: &str = ".0";
 
-impl Wire {
-    /// Its name: `per`, `plain`.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Wire::Per => "per",
-            Wire::Plain => "plain",
-        }
-    }
-}
-
-impl fmt::Display for Wire {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
-    }
-}
-
 /// What an object identifier tells: the model, by the RAN function id that FlexRIC gives it, and its wire form. `None`
-/// where it is none of the two arcs above.
+/// where it is none of the arcs that [`Wire`] tells of.
 ///
 /// ```
 /// use e2sm::{Wire, detect};
 ///
 /// assert_eq!(detect("0.0.0.0.0.0.0.0.1.142.0"), Some((142, Wire::Plain)));
 /// assert_eq!(detect("1.3.6.1.4.1.32473.1.142"), Some((142, Wire::Per)));
+/// assert_eq!(detect("1.3.6.1.4.1.32473.2.1.3.6.1.4.1.32473.1.142"), Some((142, Wire::Flat)));
 /// assert_eq!(detect("1.3.6.1.4.1.53148.1.2.2.2"), None); // E2SM-KPM
 /// ```
 #[must_use]
 pub fn detect(oid: &str) -> Option<(u16, Wire)> {
-    let (number, wire) = match oid.strip_prefix(PER_ARC) {
-        Some(number) => (number, Wire::Per),
-        None => (oid.strip_prefix(PLAIN_ARC)?.strip_suffix(PLAIN_END)?, Wire::Plain),
+    let (wire, own) = Wire::of(oid);
+    let (number, wire) = match own.strip_prefix(PER_ARC) {
+        Some(number) => (number, wire),
+        // the plain form has no FlatBuffers
+        None if wire == Wire::Flat => return None,
+        None => (own.strip_prefix(PLAIN_ARC)?.strip_suffix(PLAIN_END)?, Wire::Plain),
     };
     // an arc is written in one way: digits without a leading zero
     let plain = number.bytes().all(|digit| digit.is_ascii_digit()) && !number.starts_with('0');
@@ -84,7 +51,7 @@ impl Model {
     #[must_use]
     pub fn oid(&self, wire: Wire) -> String {
         match wire {
-            Wire::Per => format!("{PER_ARC}{}", self.function_id),
+            Wire::Per | Wire::Flat => wire.oid(&format!("{PER_ARC}{}", self.function_id)).into_owned(),
             Wire::Plain => format!("{PLAIN_ARC}{}{PLAIN_END}", self.function_id),
         }
     }
@@ -94,61 +61,55 @@ impl Model {
     #[must_use]
     pub fn wire_of(&self, oid: &str) -> Option<Wire> {
         let (number, wire) = detect(oid)?;
-        (number == self.function_id && self.wires.contains(&wire)).then_some(wire)
+        let built_in = wire != Wire::Flat || cfg!(feature = "flat");
+        (number == self.function_id && self.wires.contains(&wire) && built_in).then_some(wire)
     }
 }
 
 /// Reads all of `bytes`; lists go to `arena`.
 pub(crate) fn decode<'a, T>(bytes: &'a [u8], wire: Wire, arena: &'a Arena) -> Result<T, Error>
 where
-    T: Decode<'a, &'a Arena> + Plain<'a>,
+    T: Decode<'a, &'a Arena> + FlatDecode<'a> + Plain<'a>,
 {
     match wire {
         Wire::Plain => Ok(plain::decode(bytes, arena)?),
-        wire => decode_per(bytes, wire, arena),
+        wire => super::decode(bytes, 0, wire, arena),
     }
 }
 
 /// As [`decode`], for what FlexRIC's layout does not have.
 pub(crate) fn decode_per<'a, T>(bytes: &'a [u8], wire: Wire, arena: &'a Arena) -> Result<T, Error>
 where
-    T: Decode<'a, &'a Arena>,
+    T: Decode<'a, &'a Arena> + FlatDecode<'a>,
 {
-    match wire {
-        Wire::Per => {
-            let mut reader = per::Reader::with_store(bytes, 0, arena);
-            let value = T::decode(&mut reader)?;
-            reader.finish()?;
-            Ok(value)
-        }
-        Wire::Plain => Err(Error::NotInWire(wire)),
-    }
+    super::decode(bytes, 0, wire, arena)
 }
 
 /// Appends the encoding; after an error `out` is as it was.
-pub(crate) fn encode<'a, T: Encode + Plain<'a>>(value: &T, wire: Wire, out: &mut Vec<u8>) -> Result<(), Error> {
+pub(crate) fn encode<'a, T: Encode + FlatEncode + Plain<'a>>(
+    value: &T,
+    wire: Wire,
+    out: &mut Vec<u8>,
+) -> Result<(), Error> {
     match wire {
         Wire::Plain => Ok(plain::encode(value, out)?),
-        wire => encode_per(value, wire, out),
+        wire => super::encode(value, 0, wire, out),
     }
 }
 
 /// As [`encode`], for what FlexRIC's layout does not have.
-pub(crate) fn encode_per<T: Encode>(value: &T, wire: Wire, out: &mut Vec<u8>) -> Result<(), Error> {
-    match wire {
-        Wire::Per => Ok(per::encode(value, 0, out)?),
-        Wire::Plain => Err(Error::NotInWire(wire)),
-    }
+pub(crate) fn encode_per<T: Encode + FlatEncode>(value: &T, wire: Wire, out: &mut Vec<u8>) -> Result<(), Error> {
+    super::encode(value, 0, wire, out)
 }
 
 /// Gives a message its reading and writing functions: one that borrows from the octets or one that owns what it holds,
-/// in all wire forms or in PER only.
+/// in all wire forms or in all but the plain one.
 macro_rules! message {
     ($name:ident, $kind:ident) => {
-        $crate::wire::message!(@$kind $name, decode, encode);
+        $crate::wire::model::message!(@$kind $name, decode, encode);
     };
     ($name:ident, $kind:ident, per only) => {
-        $crate::wire::message!(@$kind $name, decode_per, encode_per);
+        $crate::wire::model::message!(@$kind $name, decode_per, encode_per);
     };
     (@borrowing $name:ident, $decode:ident, $encode:ident) => {
         impl<'a> $name<'a> {
@@ -161,7 +122,7 @@ macro_rules! message {
                 wire: $crate::Wire,
                 arena: &'a $crate::Arena,
             ) -> Result<Self, $crate::Error> {
-                $crate::wire::$decode(bytes, wire, arena)
+                $crate::wire::model::$decode(bytes, wire, arena)
             }
 
             /// Reads all of `bytes` into a value to keep.
@@ -173,7 +134,7 @@ macro_rules! message {
                 $name::decode(bytes, wire, &arena).map(per::IntoOwned::into_owned)
             }
         }
-        $crate::wire::message!(@encode $name<'_>, $encode);
+        $crate::wire::model::message!(@encode $name<'_>, $encode);
     };
     (@owning $name:ident, $decode:ident, $encode:ident) => {
         impl $name {
@@ -183,10 +144,10 @@ macro_rules! message {
             /// Whatever is wrong with the encoding; a wire form that the model does not have.
             pub fn decode(bytes: &[u8], wire: $crate::Wire) -> Result<Self, $crate::Error> {
                 let arena = $crate::Arena::new();
-                $crate::wire::$decode(bytes, wire, &arena)
+                $crate::wire::model::$decode(bytes, wire, &arena)
             }
         }
-        $crate::wire::message!(@encode $name, $encode);
+        $crate::wire::model::message!(@encode $name, $encode);
     };
     (@encode $type:ty, $encode:ident) => {
         impl $type {
@@ -195,7 +156,7 @@ macro_rules! message {
             /// # Errors
             /// A value that the wire form cannot carry; a wire form that the model does not have.
             pub fn encode(&self, wire: $crate::Wire, out: &mut Vec<u8>) -> Result<(), $crate::Error> {
-                $crate::wire::$encode(self, wire, out)
+                $crate::wire::model::$encode(self, wire, out)
             }
         }
     };
@@ -209,7 +170,7 @@ mod tests {
     #[test]
     fn an_identifier_tells_model_and_form() {
         const MAC: Model = Model { function_id: 142, name: "MAC", wires: &[Wire::Per] };
-        for wire in [Wire::Per, Wire::Plain] {
+        for wire in [Wire::Per, Wire::Plain, Wire::Flat] {
             assert_eq!(detect(&MAC.oid(wire)), Some((142, wire)));
         }
         assert_eq!(MAC.wire_of("1.3.6.1.4.1.32473.1.142"), Some(Wire::Per));
@@ -226,6 +187,8 @@ mod tests {
             "0.0.0.0.0.0.0.0.1.142",
             "0.0.0.0.0.0.0.0.1.0",
             "0.0.0.0.0.0.0.0.1..0",
+            "1.3.6.1.4.1.32473.2.142",
+            "1.3.6.1.4.1.32473.2.0.0.0.0.0.0.0.0.1.142.0",
         ] {
             assert_eq!(detect(other), None, "{other}");
         }

@@ -1,0 +1,139 @@
+//! Wire forms: the encodings that one model's types may have.
+//!
+//! What a RAN function speaks stands in its object identifier:
+//!
+//! | form | object identifier |
+//! |---|---|
+//! | [`Wire::Per`]: aligned PER of the declared types | the model's own: O-RAN's, or `1.3.6.1.4.1.32473.1.N` of our function N, in the arc for documentation of RFC 5612 |
+//! | [`Wire::Flat`]: FlatBuffers of the same types | `1.3.6.1.4.1.32473.2` and the model's own behind it |
+//! | [`Wire::Plain`]: FlexRIC's C structures, see `plain` | `0.0.0.0.0.0.0.0.1.N.0`, as FlexRIC registers its function N |
+//!
+//! O-RAN's models have one encoding by specification; FlatBuffers is between who agree on it.
+
+#[cfg(feature = "flexric")]
+pub(crate) mod model;
+
+use core::fmt;
+use std::borrow::Cow;
+
+use per::{Decode, Encode};
+
+use crate::{Arena, Error};
+
+#[cfg(feature = "flexric")]
+pub(crate) use model::message;
+#[cfg(feature = "flexric")]
+pub use model::{Model, detect};
+
+/// How a message stands in its octets.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Wire {
+    /// Aligned PER of the types as they are declared.
+    #[default]
+    Per,
+    /// FlexRIC's plain layout: C structures of x86-64, little endian.
+    Plain,
+    /// FlatBuffers of the types as they are declared; `schema/` has the schemas. With the feature `flat`.
+    Flat,
+}
+
+const FLAT_ARC: &str = "1.3.6.1.4.1.32473.2.";
+
+impl Wire {
+    /// Its name: `per`, `plain`, `flat`.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Wire::Per => "per",
+            Wire::Plain => "plain",
+            Wire::Flat => "flat",
+        }
+    }
+
+    /// What the object identifier of a model says that is in PER or FlatBuffers: which of them, and the model's own
+    /// identifier.
+    ///
+    /// ```
+    /// use e2sm::Wire;
+    ///
+    /// let own = "1.3.6.1.4.1.53148.1.2.2.2"; // E2SM-KPM
+    /// assert_eq!(Wire::of(own), (Wire::Per, own));
+    /// assert_eq!(Wire::of(&Wire::Flat.oid(own)), (Wire::Flat, own));
+    /// ```
+    #[must_use]
+    pub fn of(oid: &str) -> (Wire, &str) {
+        match oid.strip_prefix(FLAT_ARC) {
+            Some(own) => (Wire::Flat, own),
+            None => (Wire::Per, oid),
+        }
+    }
+
+    /// The object identifier under which a model with an identifier of its own is registered in this form.
+    #[must_use]
+    pub fn oid(self, own: &str) -> Cow<'_, str> {
+        match self {
+            Wire::Flat => Cow::Owned(format!("{FLAT_ARC}{own}")),
+            Wire::Per | Wire::Plain => Cow::Borrowed(own),
+        }
+    }
+}
+
+impl fmt::Display for Wire {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+/// A type that can be read as FlatBuffers too, where they are built in.
+#[cfg(feature = "flat")]
+pub(crate) trait FlatDecode<'a>: per::flat::Decode<'a, &'a Arena> {}
+#[cfg(feature = "flat")]
+impl<'a, T: per::flat::Decode<'a, &'a Arena>> FlatDecode<'a> for T {}
+#[cfg(not(feature = "flat"))]
+pub(crate) trait FlatDecode<'a> {}
+#[cfg(not(feature = "flat"))]
+impl<'a, T> FlatDecode<'a> for T {}
+
+/// A type that can be written as FlatBuffers too, where they are built in.
+#[cfg(feature = "flat")]
+pub(crate) trait FlatEncode: per::flat::Encode {}
+#[cfg(feature = "flat")]
+impl<T: per::flat::Encode> FlatEncode for T {}
+#[cfg(not(feature = "flat"))]
+pub(crate) trait FlatEncode {}
+#[cfg(not(feature = "flat"))]
+impl<T> FlatEncode for T {}
+
+/// Reads all of `bytes` as PER or FlatBuffers; lists go to `arena`.
+pub(crate) fn decode<'a, T>(bytes: &'a [u8], revision: u8, wire: Wire, arena: &'a Arena) -> Result<T, Error>
+where
+    T: Decode<'a, &'a Arena> + FlatDecode<'a>,
+{
+    match wire {
+        Wire::Per => {
+            let mut reader = per::Reader::with_store(bytes, revision, arena);
+            let value = T::decode(&mut reader)?;
+            reader.finish()?;
+            Ok(value)
+        }
+        #[cfg(feature = "flat")]
+        Wire::Flat => Ok(per::flat::decode_in(bytes, revision, None, arena)?),
+        wire => Err(Error::NotInWire(wire)),
+    }
+}
+
+/// Appends the encoding; after an error `out` is as it was.
+pub(crate) fn encode<T: Encode + FlatEncode>(
+    value: &T,
+    revision: u8,
+    wire: Wire,
+    out: &mut Vec<u8>,
+) -> Result<(), Error> {
+    match wire {
+        Wire::Per => Ok(per::encode(value, revision, out)?),
+        #[cfg(feature = "flat")]
+        Wire::Flat => Ok(per::flat::encode(value, revision, None, out)?),
+        wire => Err(Error::NotInWire(wire)),
+    }
+}
