@@ -64,7 +64,10 @@ impl fmt::Display for Error {
             Error::UnknownOid => f.write_str("the object identifier is not one of the service model's"),
             #[cfg(feature = "flexric")]
             Error::Plain(error) => error.fmt(f),
-            Error::NotInWire(wire) => write!(f, "the model has no wire form {wire}, or it is not built in"),
+            Error::NotInWire(crate::Wire::Flat) if cfg!(not(feature = "flat")) => {
+                f.write_str("FlatBuffers are not built in: that takes the feature `flat` of e2sm")
+            }
+            Error::NotInWire(wire) => write!(f, "the model has no wire form {wire}"),
             Error::KpmV1 => f.write_str("E2SM-KPM v01.00 is not supported; v02.01, v02.03, v03.00 and v04.00 are"),
             Error::NoRevisionFits(error) => {
                 write!(f, "the RAN function definition fits no revision of the service model: {error}")
