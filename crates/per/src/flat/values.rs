@@ -104,36 +104,9 @@ scalars! {
     i8: "byte";
     i32: "int";
     i64: "long";
+    u64: "ulong";
     f32: "float";
     f64: "double";
-}
-
-/// A counter that `i64` holds, as in PER.
-impl Type for u64 {
-    const WIDTH: u8 = 8;
-    const KIND: Kind = Kind::Scalar;
-    fn declare(_: &mut Schema) -> schema::Type {
-        schema::Type::Scalar("ulong")
-    }
-}
-
-impl<'a, S: Store<'a>> Decode<'a, S> for u64 {
-    #[inline]
-    fn read(reader: &mut Reader<'a, S>, place: usize) -> Result<Self, Error> {
-        let value = u64::from_le_bytes(reader.scalar(place)?);
-        if i64::try_from(value).is_ok() { Ok(value) } else { Err(Error::new(ErrorKind::OutOfRange, place * 8)) }
-    }
-}
-
-impl Encode for u64 {
-    #[inline]
-    fn write(&self, writer: &mut Writer<'_>, place: usize) -> Result<(), Error> {
-        if i64::try_from(*self).is_err() {
-            return Err(writer.error(ErrorKind::OutOfRange));
-        }
-        writer.scalar(place, self.to_le_bytes());
-        Ok(())
-    }
 }
 
 impl Type for bool {
