@@ -10,8 +10,10 @@ macro_rules! say {
 mod bench;
 mod decode;
 mod demo;
+mod doctor;
 mod json;
 mod limits;
+mod live;
 mod percentiles;
 mod play;
 mod ran;
@@ -61,6 +63,7 @@ enum Command {
     Xapp(xapp::Args),
     Decode(decode::Args),
     Play(play::Args),
+    Doctor(doctor::Args),
     Bench(bench::Args),
 }
 
@@ -75,6 +78,7 @@ fn main() -> ExitCode {
         Command::Xapp(args) => xapp::run(&args),
         Command::Decode(args) => decode::run(&args),
         Command::Play(args) => play::run(&args),
+        Command::Doctor(args) => doctor::run(&args),
         Command::Bench(args) => bench::run(&args),
     };
     match result {

@@ -1,7 +1,6 @@
 //! `ferric play`: one side of a recorded dialogue, said again to a live peer.
 
 mod compare;
-mod live;
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -12,10 +11,10 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, bail};
 use e2ap::peek::{self, Outline};
 use e2ap::{Kind, ProcedureCode, RicRequestId, TransactionId, Version};
-use ferric::link::{Address, StreamId};
+use ferric::link::{Address, Config, Listener, StreamId};
 use ferric::record::{Content, Recording};
 
-use live::Live;
+use crate::live::Live;
 
 /// Say one side of a recorded dialogue again, to a live peer.
 ///
@@ -72,7 +71,11 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     let version = messages.iter().find_map(|said| Version::of_setup(&said.pdu)).unwrap_or(Version::V2_03);
     let mut live = match args.side {
         Side::Node => Live::connect(&args.e2)?,
-        Side::Ric => Live::accept(&args.e2)?,
+        Side::Ric => {
+            let mut listener = Listener::bind(&args.e2, &Config::default())?;
+            say!("e2={}", listener.local_address());
+            Live::accept(&mut listener, None)?.context("nobody connects")?
+        }
     };
     let patience = Duration::from_millis(args.patience_ms.into());
     let mut played = Played { version, begun: Instant::now(), names: Names::default(), tally: Tally::default() };
@@ -185,7 +188,8 @@ impl Played {
         let wanted = |pdu: &[u8]| self.names.fits(recorded, peek::outline(pdu));
         let Some(mut pdu) = live.work_until(Instant::now() + patience, wanted)? else {
             self.tally.missing += 1;
-            say!("{number:5} <- {name}: missing{}", live.why());
+            let why = live.lost().map_or_else(String::new, |error| format!(" ({error})"));
+            say!("{number:5} <- {name}: missing{why}");
             return Ok(());
         };
         if let (Some(recorded), Some(now)) = (recorded, peek::outline(&pdu)) {

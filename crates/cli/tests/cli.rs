@@ -51,7 +51,7 @@ fn last_line(outcome: &Outcome) -> &str {
 #[test]
 fn every_command_helps() {
     let cases: &[(&[&str], &[&str])] = &[
-        (&[], &["demo", "ric", "ran", "xapp", "decode", "play", "bench", "--log", "Try `ferric demo` first"]),
+        (&[], &["demo", "ric", "ran", "xapp", "decode", "play", "doctor", "bench", "--log", "Try `ferric demo` first"]),
         (&["demo"], &["--seconds"]),
         (&["ric"], &["--config", "--e2", "--xapp", "tcp://127.0.0.1:36421", "tcp://127.0.0.1:36423", "--record"]),
         (&["ran"], &["--ric", "--nodes", "--ues", "--period-ms", "--seed", "--e2ap", "--kpm"]),
@@ -60,6 +60,7 @@ fn every_command_helps() {
         (&["xapp", "ping"], &["--ric", "--period-ms", "--octets", "--seconds", "--json", "--record"]),
         (&["decode"], &["--type", "--list", "HEX|FILE|-"]),
         (&["play"], &["--e2", "--as", "--timing", "--patience-ms", "--association", "FILE"]),
+        (&["doctor"], &["--e2", "--ric", "--listen", "--e2ap", "--patience"]),
         (&["bench"], &["e2"]),
         (&["bench", "e2"], &["--json", "--repetitions", "--seconds"]),
     ];

@@ -1,0 +1,170 @@
+//! `ferric doctor`: each reason why a node does not come up is told, with what to do.
+
+mod program;
+
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+
+use program::{Outcome, Program, run};
+
+/// A finding is there, with why and what to do behind it.
+fn finds(outcome: &Outcome, pieces: &[&str]) {
+    for piece in pieces {
+        assert!(outcome.stdout.contains(piece), "not told: {piece}\n{}", outcome.stdout);
+    }
+}
+
+fn fault(outcome: &Outcome, pieces: &[&str]) {
+    finds(outcome, pieces);
+    finds(outcome, &["FAULT", "why:", "do:"]);
+    outcome.complains(1, &["found"]);
+}
+
+fn free() -> String {
+    let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    format!("tcp://{address}")
+}
+
+/// Takes a connection, reads a message and gives an answer.
+fn answering(answer: &'static [u8]) -> (String, std::thread::JoinHandle<Vec<u8>>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("tcp://{}", listener.local_addr().unwrap());
+    let thread = std::thread::spawn(move || {
+        let (mut stream, _) = listener.accept().unwrap();
+        let mut length = [0; 4];
+        stream.read_exact(&mut length).unwrap();
+        let mut pdu = vec![0; u32::from_be_bytes(length) as usize];
+        stream.read_exact(&mut pdu).unwrap();
+        let _ = stream.write_all(answer);
+        pdu
+    });
+    (url, thread)
+}
+
+fn framed(pdu: &[u8]) -> &'static [u8] {
+    let mut frame = (pdu.len() as u32).to_be_bytes().to_vec();
+    frame.extend(pdu);
+    frame.leak()
+}
+
+fn vector(name: &str) -> Vec<u8> {
+    let path = format!("{}/../../vectors/{name}", env!("CARGO_MANIFEST_DIR"));
+    let text = std::fs::read_to_string(path).unwrap();
+    let digits: Vec<u8> = text.bytes().filter(|b| !b.is_ascii_whitespace()).collect();
+    digits.chunks(2).map(|pair| u8::from_str_radix(std::str::from_utf8(pair).unwrap(), 16).unwrap()).collect()
+}
+
+#[test]
+fn the_hosts_ports() {
+    let address = free();
+    fault(&run(&["doctor", "--e2", &address]), &["nothing listens at", &address, "`ferric ric --e2 "]);
+    fault(&run(&["doctor", "--e2", "tcp://192.0.2.1:36421"]), &["nobody can listen at", "`ip address`"]);
+    // somebody listens and says nothing
+    let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = format!("tcp://{}", silent.local_addr().unwrap());
+    let outcome = run(&["doctor", "--e2", &address, "--patience", "1", "--e2ap", "2.03"]);
+    fault(&outcome, &["somebody listens at", "does not answer a setup in E2AP v2.03", "nothing came within 1 s"]);
+}
+
+#[test]
+fn a_kernel_without_sctp() {
+    let outcome = run(&["doctor", "--e2", "sctp://127.0.0.1:0"]);
+    if outcome.stdout.contains("no SCTP") {
+        fault(&outcome, &["modprobe sctp"]);
+        fault(&run(&["doctor", "--ric", "sctp://127.0.0.1:1"]), &["no SCTP", "modprobe sctp"]);
+        fault(&run(&["doctor", "--listen", "sctp://127.0.0.1:0"]), &["no SCTP", "modprobe sctp"]);
+    } else {
+        // this host has it
+        finds(&outcome, &["nothing listens at sctp://"]);
+    }
+}
+
+#[test]
+fn a_ric_that_is_well() {
+    let any = "tcp://127.0.0.1:0";
+    let mut ric = Program::start(&["ric", "--e2", any, "--xapp", any]);
+    let e2 = ric.line("e2=");
+    for version in ["1.00", "1.01", "2.03", "3.01"] {
+        let outcome = run(&["doctor", "--ric", &e2, "--e2ap", version]);
+        assert_eq!(outcome.code(), Some(0), "{}\n{}", outcome.stdout, outcome.stderr);
+        finds(&outcome, &["ok ", &format!("takes a node's setup in E2AP v{version}")]);
+    }
+    let outcome = run(&["doctor", "--e2", &e2]);
+    assert_eq!(outcome.code(), Some(0), "{}", outcome.stdout);
+    finds(&outcome, &["somebody listens at", "takes a node's setup"]);
+    ric.stop();
+}
+
+#[test]
+fn rics_that_are_not_there_or_refuse() {
+    fault(&run(&["doctor", "--ric", &free()]), &["nothing listens at", "`ferric ric`"]);
+    fault(&run(&["doctor", "--ric", "unix:/nowhere/e2"]), &["no socket", "/nowhere/e2"]);
+    fault(&run(&["doctor", "--ric", "tcp://no.such.host.invalid:1"]), &["no connection to", "correct the address"]);
+
+    let (url, thread) = answering(framed(&vector("e2ap/v02.03/e2_setup_failure.hex")));
+    let outcome = run(&["doctor", "--ric", &url, "--e2ap", "2.03"]);
+    fault(&outcome, &["refuses a setup in E2AP v2.03", "it answers with a setup failure: ", "look at its log"]);
+    let asked = thread.join().unwrap();
+    assert_eq!(e2ap::Version::of_setup(&asked), Some(e2ap::Version::V2_03));
+
+    let (url, _) = answering(framed(&vector("e2ap/v02.03/error_indication.hex")));
+    fault(&run(&["doctor", "--ric", &url, "--e2ap", "2.03"]), &["it answers with an error indication: "]);
+    let (url, _) = answering(framed(b"HTTP/1.1 400 Bad Request"));
+    fault(&run(&["doctor", "--ric", &url, "--e2ap", "2.03"]), &["is not E2AP", "48 54 54 50"]);
+    let (url, _) = answering(b"");
+    fault(&run(&["doctor", "--ric", &url, "--e2ap", "2.03"]), &["it ends the connection", "4 octets"]);
+}
+
+/// Starts a doctor that awaits a node; connects.
+fn awaited() -> (Program, TcpStream) {
+    let mut doctor = Program::start(&["doctor", "--listen", "tcp://127.0.0.1:0", "--patience", "2"]);
+    let url = doctor.line("e2=");
+    let stream = TcpStream::connect(url.strip_prefix("tcp://").unwrap()).unwrap();
+    (doctor, stream)
+}
+
+#[test]
+fn a_node_that_is_well() {
+    let mut doctor = Program::start(&["doctor", "--listen", "tcp://127.0.0.1:0"]);
+    let e2 = doctor.line("e2=");
+    let ran = Program::start(&["ran", "--ric", &e2]);
+    let outcome = doctor.end();
+    assert_eq!(outcome.code(), Some(0), "{}\n{}", outcome.stdout, outcome.stderr);
+    finds(&outcome, &["sets up over E2AP v2.03", "E2SM-KPM v03.00", "the ping"]);
+    drop(ran);
+}
+
+#[test]
+fn nodes_that_do_not_come_or_do_not_set_up() {
+    let outcome = run(&["doctor", "--listen", "tcp://127.0.0.1:0", "--patience", "1"]);
+    fault(&outcome, &["no node connected", "nobody came within 1 s", "firewalls"]);
+
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+    let outcome = run(&["doctor", "--listen", &format!("tcp://{}", taken.local_addr().unwrap())]);
+    fault(&outcome, &["cannot await a node at", "in use", "ss -lntp"]);
+
+    let (doctor, stream) = awaited();
+    drop(stream);
+    fault(&doctor.end(), &["connects, and does not set up", "look at the node's log"]);
+
+    // E2AP without a length before it, and something else altogether
+    let (doctor, mut stream) = awaited();
+    stream.write_all(&vector("e2ap/v02.03/e2_setup_request.hex")).unwrap();
+    fault(&doctor.end(), &["does not set up", "a length of 4 octets"]);
+    let (doctor, mut stream) = awaited();
+    stream.write_all(b"GET / HTTP/1.1\r\n\r\n").unwrap();
+    fault(&doctor.end(), &["does not begin with a message's length", "HTTP"]);
+
+    let (doctor, mut stream) = awaited();
+    stream.write_all(framed(b"\x00\x01\x00\x05garbage")).unwrap();
+    fault(&doctor.end(), &["a message of the node cannot be read", "`ferric decode 00010005"]);
+}
+
+#[test]
+fn a_node_whose_functions_help_nobody() {
+    let (doctor, mut stream) = awaited();
+    stream.write_all(framed(&vector("e2ap/v01.00/e2_setup_request.hex"))).unwrap();
+    let mut answer = [0; 4];
+    stream.read_exact(&mut answer).unwrap();
+    fault(&doctor.end(), &["has no OID", "have the node speak E2AP v02.03"]);
+}
