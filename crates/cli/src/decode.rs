@@ -3,14 +3,17 @@
 use std::collections::HashMap;
 use std::io::Read;
 use std::path::Path;
+use std::sync::Arc;
 
 use anyhow::{Context, anyhow, bail};
 use e2ap::Version;
 use e2ap::e42::E42Version;
 use ferric::record::{Content, Recording};
+use model::Model;
 use per::Gather;
 
 use crate::json;
+use crate::model::ModelArgs;
 
 /// Turn E2AP or E2SM bytes into JSON, or the messages of a recording.
 ///
@@ -31,12 +34,15 @@ pub struct Args {
     /// Print the known types and end.
     #[arg(long)]
     list: bool,
+    #[command(flatten)]
+    models: ModelArgs,
 }
 
 /// How a pcapng file begins, in either byte order.
 const PCAPNG: &[u8] = &[0x0A, 0x0D, 0x0D, 0x0A];
 
 pub fn run(args: &Args) -> anyhow::Result<()> {
+    let models = args.models.load()?;
     if args.list {
         for version in Version::ALL {
             say!("e2ap-v{:0>5}", version.name());
@@ -45,6 +51,9 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
             say!("e42-v{version}");
         }
         e2sm::registry::types().for_each(|(module, name)| say!("{module}:{name}"));
+        for model in &models {
+            model.types().for_each(|name| say!("{}:{name}", model.name()));
+        }
         return Ok(());
     }
     let bytes = bytes(args.input.as_deref().unwrap_or("-"))?;
@@ -53,6 +62,13 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     }
     if let Some(version) = args.ty.strip_prefix("e42-") {
         say!("{:#}", e42(&bytes, version.parse()?)?);
+        return Ok(());
+    }
+    if let Some((model, name)) = loaded(&models, &args.ty) {
+        let text = model.describe(name, &bytes).with_context(|| format!("not a {}", args.ty))?;
+        let value: serde_json::Value = serde_json::from_str(&text)
+            .with_context(|| format!("the model {} has said what is no JSON", model.name()))?;
+        say!("{value:#}");
         return Ok(());
     }
     let value = match args.ty.strip_prefix("e2ap") {
@@ -70,6 +86,12 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     };
     say!("{value:#}");
     Ok(())
+}
+
+/// The loaded model that a type is of, and the type's name within it.
+fn loaded<'m, 't>(models: &'m [Arc<Model>], ty: &'t str) -> Option<(&'m Model, &'t str)> {
+    let (module, name) = ty.split_once(':')?;
+    Some((models.iter().find(|model| model.name() == module)?, name))
 }
 
 fn e2ap(bytes: &[u8], version: Option<Version>) -> anyhow::Result<serde_json::Value> {

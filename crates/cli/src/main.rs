@@ -14,6 +14,7 @@ mod doctor;
 mod json;
 mod limits;
 mod live;
+mod model;
 mod percentiles;
 mod play;
 mod ran;

@@ -8,6 +8,7 @@ use ferric::link::Address;
 use ferric::record::Protocol;
 use tracing::info;
 
+use crate::model::ModelArgs;
 use crate::{record, signals};
 
 /// Run a near-RT RIC.
@@ -25,6 +26,8 @@ pub struct Args {
     /// Where to await xApps. [default: tcp://127.0.0.1:36423]
     #[arg(long, value_name = "URL")]
     xapp: Option<Address>,
+    #[command(flatten)]
+    models: ModelArgs,
     #[command(flatten)]
     record: record::RecordArgs,
     /// Record what is said with ferric's xApps too, on an interface of its own.
@@ -46,6 +49,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     if args.xapp.is_some() {
         config.server.xapp.clone_from(&args.xapp);
     }
+    config.models = args.models.load()?;
     let recorder = args.record.start()?;
     if let Some(recorder) = &recorder {
         config.server.link.tap = Some(recorder.tap(Protocol::E2));

@@ -3,7 +3,8 @@
 mod program;
 
 use std::net::TcpListener;
-use std::path::PathBuf;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -313,4 +314,38 @@ fn the_benchmark_tells_what_its_readers_rely_on() {
     for key in ["cpu", "cores", "kernel"] {
         assert!(!report["host"][key].is_null(), "{key}");
     }
+}
+
+#[test]
+fn a_model_in_a_shared_object() {
+    let folder = std::env::temp_dir().join(format!("ferric-cli-model-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    std::fs::set_permissions(&folder, PermissionsExt::from_mode(0o755)).unwrap();
+    let (object, from) = (folder.join("temperature.so"), folder.to_str().unwrap());
+    let here = Path::new(env!("CARGO_MANIFEST_DIR")).join("../model");
+    let compiled = Command::new("cc")
+        .args(["-shared", "-fPIC", "-I"])
+        .arg(here.join("include"))
+        .arg("-o")
+        .arg(&object)
+        .arg(here.join("tests/models/temperature.c"))
+        .status();
+    assert!(compiled.unwrap().success());
+    std::fs::set_permissions(&object, PermissionsExt::from_mode(0o755)).unwrap();
+    let object = object.to_str().unwrap();
+
+    let model = ["--models-from", from, "--model", object];
+    let decode = |ty: &str, hex: &str| run(&[&["decode"][..], &model, &["--type", ty, hex]].concat());
+    let outcome = decode("temperature-v1:indication-message", "f6");
+    assert_eq!((outcome.code(), outcome.stdout.trim()), (Some(0), "{\n  \"celsius\": -10\n}"));
+    decode("temperature-v1:indication-message", "f6f6").complains(1, &["a temperature is one octet, not 2"]);
+    decode("temperature-v1:control", "f6").complains(1, &["no such type"]);
+    assert!(run(&[&["decode", "--list"][..], &model].concat()).stdout.contains("temperature-v1:definition"));
+    run(&["ric", "--model", object]).complains(1, &["is not loaded", "/usr/lib/ferric/models"]);
+
+    let mut ric =
+        Program::start(&[&["ric", "--e2", "tcp://127.0.0.1:0", "--xapp", "tcp://127.0.0.1:0"][..], &model].concat());
+    ric.line("e2=");
+    drop(ric);
+    std::fs::remove_dir_all(&folder).unwrap();
 }

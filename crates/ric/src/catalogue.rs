@@ -1,9 +1,12 @@
 //! Says in the log what each node offers, in the words of the service models that we know.
 
+use std::sync::Arc;
+
 use e2sm::Arena;
 use e2sm::kpm::{Detection, RanFunctionDefinition};
 use ferric::e2::{Indication, RanFunction};
 use ferric::server::{Iapp, IappEvent, Ric};
+use model::{DEFINITION, Model};
 use tracing::{info, warn};
 
 use crate::NodeConfig;
@@ -12,17 +15,21 @@ use crate::NodeConfig;
 #[derive(Debug, Default)]
 pub struct Catalogue {
     nodes: Vec<NodeConfig>,
+    models: Vec<Arc<Model>>,
 }
 
 impl Catalogue {
-    /// A catalogue that knows some things beforehand.
+    /// A catalogue that knows some things beforehand. Where several models have an object identifier, the first one speaks.
     #[must_use]
-    pub fn new(nodes: Vec<NodeConfig>) -> Self {
-        Catalogue { nodes }
+    pub fn new(nodes: Vec<NodeConfig>, models: Vec<Arc<Model>>) -> Self {
+        Catalogue { nodes, models }
     }
 
     fn say(&self, node: &str, function: &RanFunction) {
         let (id, oid) = (function.id.0, &*function.oid);
+        if let Some(model) = self.models.iter().find(|model| model.has_oid(oid)) {
+            return say_loaded(node, function, model);
+        }
         if oid == e2sm::hw::OID {
             return info!(node, function = id, "offers the ping");
         }
@@ -46,6 +53,15 @@ impl Catalogue {
                 warn!(node, function = id, oid, %error, "the definition cannot be read; configure `kpm` for this node")
             }
         }
+    }
+}
+
+/// A model from a shared object tells what the definition says.
+fn say_loaded(node: &str, function: &RanFunction, model: &Model) {
+    let (id, name) = (function.id.0, model.name());
+    match model.describe(DEFINITION, &function.definition) {
+        Ok(definition) => info!(node, function = id, definition, "offers {name}"),
+        Err(error) => warn!(node, function = id, %error, "offers {name}, whose definition cannot be read"),
     }
 }
 

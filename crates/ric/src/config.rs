@@ -21,11 +21,13 @@
 //! ```
 
 use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 
 use e2sm::kpm::Revision;
 use ferric::e2ap::{GlobalRicId, PlmnIdentity};
 use ferric::server::ServerConfig;
+use model::Model;
 use serde::Deserialize;
 
 /// A RIC's configuration.
@@ -35,6 +37,9 @@ pub struct RicConfig {
     pub server: ServerConfig,
     /// What is known about single nodes.
     pub nodes: Vec<NodeConfig>,
+    /// Service models that were loaded from shared objects; not a key of the file, since who may name code to run is who
+    /// starts the program.
+    pub models: Vec<Arc<Model>>,
 }
 
 /// What is known about one node beforehand.

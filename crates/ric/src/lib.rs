@@ -24,6 +24,6 @@ pub fn bind(mut config: RicConfig) -> Result<Server, ferric::Error> {
     });
     config.server.hints.extend(hints);
     let mut server = Server::bind(config.server)?;
-    server.add_iapp(Box::new(Catalogue::new(config.nodes)));
+    server.add_iapp(Box::new(Catalogue::new(config.nodes, config.models)));
     Ok(server)
 }

@@ -1,0 +1,29 @@
+//! Service models from shared objects, as arguments.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use ::model::{DEFAULT_FOLDER, Model};
+use anyhow::Context;
+
+/// Arguments of whatever can use a model.
+#[derive(clap::Args)]
+pub struct ModelArgs {
+    /// A service model in a shared object (see docs/models.md); several times for several.
+    #[arg(long, value_name = "FILE")]
+    model: Vec<PathBuf>,
+    /// The folder that models may come from.
+    #[arg(long, value_name = "DIR", default_value = DEFAULT_FOLDER)]
+    models_from: PathBuf,
+}
+
+impl ModelArgs {
+    /// The models, loaded.
+    pub fn load(&self) -> anyhow::Result<Vec<Arc<Model>>> {
+        let load = |file: &PathBuf| {
+            let model = Model::load(file, &self.models_from);
+            Ok(Arc::new(model.with_context(|| format!("the model {} is not loaded", file.display()))?))
+        };
+        self.model.iter().map(load).collect()
+    }
+}
