@@ -5,6 +5,7 @@
 //! | E2SM-KPM | [`KpmFunction`](kpm::KpmFunction) | [`KpmSource`](kpm::KpmSource) |
 //! | E2SM-CCC | [`CccFunction`](ccc::CccFunction) | [`CccSource`](ccc::CccSource) |
 //! | MAC, RLC, PDCP and GTP statistics | [`StatisticsFunction`](statistics::StatisticsFunction) | [`StatisticsSource`](statistics::StatisticsSource) |
+//! | SLICE control | [`SliceFunction`](slice::SliceFunction) | [`SliceSource`](slice::SliceSource) |
 //! | hello world | [`HwFunction`](hw::HwFunction) | nothing |
 //!
 //! A function serves one near-RT RIC. A node with several gives each of its agents a function of its own; those share
@@ -16,7 +17,10 @@ pub mod ccc;
 pub mod hw;
 pub mod kpm;
 mod periodic;
+pub mod slice;
 pub mod statistics;
+#[cfg(test)]
+mod testing;
 mod wall_clock;
 
 pub use periodic::PeriodicConfig;

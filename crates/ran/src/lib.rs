@@ -1,10 +1,12 @@
 //! An emulated RAN: cells, UEs and traffic behind ordinary E2 agents.
 //!
 //! Each node is a gNB with one cell of 106 PRBs, and functions of E2SM-KPM, E2SM-CCC, FlexRIC's statistics (MAC, RLC, PDCP
-//! and GTP) and the hello world. What they tell
-//! comes from a model in which distance, shadowing and fading make the SINR, that the CQI, that what a block carries; users read,
-//! watch and play; a proportionally fair scheduler shares the blocks out; what does not fit waits. So load, CQI, PRB
-//! use, throughput and delay move together.
+//! and GTP) and slices, and the hello world. What they tell comes from a model in which distance, shadowing and fading make
+//! the SINR, that the CQI, that what a block carries; users read, watch and play; a proportionally fair scheduler shares the
+//! blocks out; what does not fit waits. So load, CQI, PRB use, throughput and delay move together.
+//!
+//! Slices that FlexRIC's model sets are checked, kept and told; the scheduler does not obey them. It obeys the policies of
+//! E2SM-CCC.
 //!
 //! ```no_run
 //! use ran::{Ran, RanConfig};

@@ -12,6 +12,7 @@ use per::{Bits, One};
 use crate::RanConfig;
 use crate::configuration::Configuration;
 use crate::model::{Cell, Counters, PRBS};
+use crate::stats::Slices;
 
 /// The first gNB's id, and bits of an id.
 const FIRST_GNB: u32 = 0xe00;
@@ -91,6 +92,7 @@ pub struct Node {
     pub(crate) gnb: u32,
     pub(crate) cell: Cell,
     pub(crate) configuration: Configuration,
+    pub(crate) slices: Slices,
     step_ms: u64,
     /// Ties the model's time to the loop's, once somebody has looked.
     anchor: Option<Anchor>,
@@ -123,6 +125,7 @@ impl Node {
         Node {
             gnb,
             configuration: Configuration::new(gnb),
+            slices: Slices::new(config.ues),
             cell: Cell::new(config.seed, number, config.ues, config.step_ms),
             step_ms: config.step_ms.into(),
             anchor: None,

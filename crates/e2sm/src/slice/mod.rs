@@ -151,13 +151,16 @@ impl<'a> Plain<'a> for Slice<'a> {
     }
 }
 
+/// The id of no slice: of a UE that is in none.
+pub const NO_SLICE: u32 = u32::MAX;
+
 /// The slices that a UE is in.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Per)]
 #[per(extensible)]
 pub struct UeSlices {
-    /// The slice of its downlink.
+    /// The slice of its downlink; [`NO_SLICE`] where it is in none.
     pub dl_id: u32,
-    /// The slice of its uplink.
+    /// The slice of its uplink; [`NO_SLICE`] where it is in none.
     pub ul_id: u32,
     /// The UE: its C-RNTI.
     pub rnti: u16,

@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use ferric::agent::Outlet;
 use ferric::e2;
-use ferric::e2ap::{CauseProtocol, CauseRicRequest, GlobalRicId, RicActionId, RicActionType, RicRequestId};
+use ferric::e2ap::{CauseProtocol, CauseRicRequest, RicActionId, RicActionType};
 
 use super::*;
+use crate::testing::{FIRST, GUEST, Recorder, Sent, control, every, millis, report, request_id, subscription};
 
 /// UE n has n bearers, and has sent n octets in each millisecond.
 struct Counting {
@@ -40,42 +40,13 @@ impl StatisticsSource<rlc::BearerStats> for Counting {
     }
 }
 
-const FIRST: ControllerId = ControllerId(1);
-const GUEST: ControllerId = ControllerId(2);
 /// The wall clock stands still here.
 const WALL_S: u64 = 1_700_000_000;
-
-/// What came out: when, to whom, of which action, and the octets.
-type Sent = (u64, ControllerId, u8, Vec<u8>, Vec<u8>);
-
-struct Recorder<'a> {
-    at_ms: u64,
-    sent: &'a mut Vec<Sent>,
-}
-
-impl Outlet for Recorder<'_> {
-    fn send(
-        &mut self,
-        key: RequestKey,
-        action: RicActionId,
-        call_process_id: Option<&[u8]>,
-        header: &[u8],
-        message: &[u8],
-    ) -> Result<(), e2::AgentMisuse> {
-        assert_eq!(call_process_id, None);
-        self.sent.push((self.at_ms, key.controller, action.0, header.to_vec(), message.to_vec()));
-        Ok(())
-    }
-
-    fn controllers(&self) -> Vec<(ControllerId, Option<GlobalRicId>)> {
-        Vec::new()
-    }
-}
 
 struct Bench<R> {
     function: StatisticsFunction<R, Counting>,
     views: Views,
-    sent: Vec<Sent>,
+    recorder: Recorder,
 }
 
 impl<R: Record> Bench<R>
@@ -86,31 +57,25 @@ where
         let source = Rc::new(RefCell::new(Counting { ues: vec![Ue(1), Ue(2), Ue(3)], millis: 0 }));
         let wall_clock = || SystemTime::UNIX_EPOCH + Duration::from_secs(WALL_S);
         let function = StatisticsFunction::new(source, config).with_wall_clock(wall_clock);
-        Bench { function, views: Views::with_first(FIRST), sent: Vec::new() }
+        Bench { function, views: Views::with_first(FIRST), recorder: Recorder::default() }
     }
 
     fn subscribe(&mut self, at_ms: u64, controller: ControllerId, period_ms: u32) -> Result<Admission, Cause> {
-        let mut event_trigger = Vec::new();
-        let trigger = flexric::EventTriggerDefinition { period_ms };
-        trigger.encode(self.function.config.wire, &mut event_trigger).unwrap();
-        self.request(at_ms, controller, event_trigger, vec![report(7)])
+        self.request(at_ms, controller, &every(controller, period_ms, self.function.config.wire))
     }
 
     fn request(
         &mut self,
         at_ms: u64,
         controller: ControllerId,
-        event_trigger: Vec<u8>,
-        actions: Vec<e2::Action>,
+        request: &SubscriptionRequest,
     ) -> Result<Admission, Cause> {
-        let request_id = RicRequestId { requestor: 1, instance: controller.0 as u16 };
-        let request = SubscriptionRequest { request_id, ran_function_id: self.function.id(), event_trigger, actions };
-        self.function.subscribe(millis(at_ms), controller, &request, &self.views)
+        self.function.subscribe(millis(at_ms), controller, request, &self.views)
     }
 
     fn at(&mut self, at_ms: u64) {
-        let mut recorder = Recorder { at_ms, sent: &mut self.sent };
-        self.function.report(millis(at_ms), &mut Reports::new(&mut self.views, &mut recorder));
+        self.recorder.at_ms = at_ms;
+        self.function.report(millis(at_ms), &mut Reports::new(&mut self.views, &mut self.recorder));
     }
 
     /// Comes whenever the function wants to be called.
@@ -121,20 +86,12 @@ where
     }
 
     fn times(&self) -> Vec<u64> {
-        self.sent.iter().map(|sent| sent.0).collect()
+        self.recorder.sent.iter().map(|sent| sent.at_ms).collect()
     }
 }
 
-fn millis(millis: u64) -> Time {
-    Time::from_nanos(millis * 1_000_000)
-}
-
-fn report(id: u8) -> e2::Action {
-    e2::Action { id: RicActionId(id), kind: RicActionType::Report, definition: None, subsequent: None }
-}
-
 fn mac_message(sent: &Sent, wire: Wire) -> mac::IndicationMessage<'static> {
-    mac::IndicationMessage::decode_owned(&sent.4, wire).unwrap()
+    mac::IndicationMessage::decode_owned(&sent.message, wire).unwrap()
 }
 
 #[test]
@@ -146,16 +103,16 @@ fn every_ue_each_period() {
         assert_eq!(bench.function.next_report(), Some(millis(15)));
         bench.run_until(45);
         assert_eq!(bench.times(), [15, 25, 35, 45]);
-        let (_, controller, action, header, _) = &bench.sent[1];
+        let Sent { controller, action, header, .. } = &bench.recorder.sent[1];
         assert_eq!((*controller, *action), (FIRST, 7));
         assert_eq!(flexric::IndicationHeader::decode(header, wire).unwrap(), flexric::IndicationHeader::default());
-        let message = mac_message(&bench.sent[1], wire);
+        let message = mac_message(&bench.recorder.sent[1], wire);
         let octets: Vec<_> = message.ues.iter().map(|ue| (ue.rnti, ue.dl_aggr_tbs_octets)).collect();
         assert_eq!(octets, [(1, 25), (2, 50), (3, 75)]);
         let wall_us = WALL_S as i64 * 1_000_000;
         // the wall clock stands still while the loop's time goes on: it is set back each time
         assert!((wall_us..wall_us + 1000).contains(&message.timestamp_us), "{}", message.timestamp_us);
-        bench.function.unsubscribe(RequestKey { controller: FIRST, id: RicRequestId { requestor: 1, instance: 1 } });
+        bench.function.unsubscribe(RequestKey { controller: FIRST, id: request_id(FIRST) });
         assert_eq!(bench.function.next_report(), None);
     }
 }
@@ -165,7 +122,7 @@ fn a_ues_bearers() {
     let mut bench = Bench::<rlc::BearerStats>::new(PeriodicConfig::default());
     bench.subscribe(0, FIRST, 1).unwrap();
     bench.run_until(1);
-    let message = rlc::IndicationMessage::decode_owned(&bench.sent[0].4, Wire::Plain).unwrap();
+    let message = rlc::IndicationMessage::decode_owned(&bench.recorder.sent[0].message, Wire::Plain).unwrap();
     let bearers: Vec<_> = message.bearers.iter().map(|bearer| (bearer.rnti, bearer.rb_id)).collect();
     assert_eq!(bearers, [(1, 1), (2, 1), (2, 2), (3, 1), (3, 2), (3, 3)]);
 }
@@ -180,7 +137,7 @@ fn a_late_host_sends_no_burst() {
     // without drift
     assert_eq!(bench.function.next_report(), Some(millis(60)));
     bench.at(59);
-    assert_eq!(bench.sent.len(), 2, "too early is nothing");
+    assert_eq!(bench.recorder.sent.len(), 2, "too early is nothing");
     bench.run_until(80);
     assert_eq!(bench.times(), [10, 57, 60, 70, 80]);
 }
@@ -195,9 +152,9 @@ fn controllers_are_told_of_the_ues_that_they_see() {
     bench.run_until(20);
     let told = |sent: &Sent| {
         let message = mac_message(sent, Wire::Plain);
-        (sent.1, message.ues.iter().map(|ue| ue.rnti).collect::<Vec<_>>())
+        (sent.controller, message.ues.iter().map(|ue| ue.rnti).collect::<Vec<_>>())
     };
-    let all: Vec<_> = bench.sent.iter().map(told).collect();
+    let all: Vec<_> = bench.recorder.sent.iter().map(told).collect();
     assert_eq!(all, [(GUEST, vec![]), (FIRST, vec![1, 2, 3]), (GUEST, vec![2]), (FIRST, vec![1, 2, 3])]);
 }
 
@@ -207,34 +164,33 @@ fn what_is_refused() {
     let mut bench = Bench::<mac::UeStats>::new(config);
     let trigger = |period_ms: u32| period_ms.to_le_bytes().to_vec();
     let syntax = Err(Cause::Protocol(CauseProtocol::TransferSyntaxError));
-    assert_eq!(bench.request(0, FIRST, vec![1, 0, 0], vec![report(1)]), syntax, "cut short");
-    assert_eq!(bench.request(0, FIRST, vec![1, 0, 0, 0, 0], vec![report(1)]), syntax, "too long");
+    assert_eq!(bench.request(0, FIRST, &subscription(FIRST, vec![1, 0, 0], vec![report(1)])), syntax, "cut short");
+    assert_eq!(bench.request(0, FIRST, &subscription(FIRST, vec![1, 0, 0, 0, 0], vec![report(1)])), syntax, "too long");
     let trigger_cause = Err(Cause::RicRequest(CauseRicRequest::EventTriggerNotSupported));
-    assert_eq!(bench.request(0, FIRST, trigger(0), vec![report(1)]), trigger_cause);
-    assert_eq!(bench.request(0, FIRST, trigger(4), vec![report(1)]), trigger_cause, "faster than it is bound to");
+    assert_eq!(bench.request(0, FIRST, &subscription(FIRST, trigger(0), vec![report(1)])), trigger_cause);
+    assert_eq!(
+        bench.request(0, FIRST, &subscription(FIRST, trigger(4), vec![report(1)])),
+        trigger_cause,
+        "faster than it is bound to"
+    );
 
     let not_supported = Cause::RicRequest(CauseRicRequest::ActionNotSupported);
     let insert = e2::Action { kind: RicActionType::Insert, ..report(1) };
-    assert_eq!(bench.request(0, FIRST, trigger(5), vec![insert.clone()]), Err(not_supported));
+    assert_eq!(bench.request(0, FIRST, &subscription(FIRST, trigger(5), vec![insert.clone()])), Err(not_supported));
     let defined = e2::Action { definition: Some(vec![1]), ..report(2) };
     let semantic = Cause::Protocol(CauseProtocol::SemanticError);
-    assert_eq!(bench.request(0, FIRST, trigger(5), vec![defined.clone()]), Err(semantic));
+    assert_eq!(bench.request(0, FIRST, &subscription(FIRST, trigger(5), vec![defined.clone()])), Err(semantic));
     let empty = e2::Action { definition: Some(vec![]), ..report(3) };
-    let admission = bench.request(0, FIRST, trigger(5), vec![insert, defined, empty, report(4), report(5)]).unwrap();
+    let admission = bench
+        .request(0, FIRST, &subscription(FIRST, trigger(5), vec![insert, defined, empty, report(4), report(5)]))
+        .unwrap();
     let no_room = Cause::RicRequest(CauseRicRequest::FunctionResourceLimit);
     let refused = vec![(RicActionId(1), not_supported), (RicActionId(2), semantic), (RicActionId(5), no_room)];
     assert_eq!(admission, Admission { admitted: vec![RicActionId(3), RicActionId(4)], not_admitted: refused });
     assert_eq!(bench.subscribe(0, GUEST, 5), Err(no_room));
 
-    let request = e2::ControlRequest {
-        request_id: RicRequestId { requestor: 1, instance: 9 },
-        ran_function_id: bench.function.id(),
-        call_process_id: None,
-        header: vec![1, 0, 0, 0],
-        message: vec![42, 0, 0, 0],
-    };
-    let mut recorder = Recorder { at_ms: 0, sent: &mut bench.sent };
-    let mut reports = Reports::new(&mut bench.views, &mut recorder);
+    let request = control(vec![1, 0, 0, 0], vec![42, 0, 0, 0]);
+    let mut reports = Reports::new(&mut bench.views, &mut bench.recorder);
     let failure = bench.function.control(millis(0), FIRST, &request, &mut reports).unwrap_err();
     assert_eq!((failure.cause, failure.outcome), (not_supported, None));
 }

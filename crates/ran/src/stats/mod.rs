@@ -1,4 +1,5 @@
-//! FlexRIC's statistics models, served from the model's state.
+//! FlexRIC's models: statistics, served from the model's state; and slices, which are kept and told but which the model's
+//! scheduler does not obey yet (what it does obey are E2SM-CCC's policies).
 //!
 //! The model moves bits, not packets, and steps over many slots at once. So packets are [`PACKET_OCTETS`] each, a
 //! transport block is what went through in a slot of the last step in the mean, and what the model does not know (HARQ
@@ -8,6 +9,7 @@ mod gtp;
 mod mac;
 mod pdcp;
 mod rlc;
+mod slice;
 #[cfg(test)]
 mod tests;
 
@@ -18,10 +20,13 @@ use ferric::agent::{RanFunction, Ue};
 use ferric::e2::Time;
 use functions::PeriodicConfig;
 use functions::kpm::KpmSource;
+use functions::slice::{SliceConfig, SliceFunction};
 use functions::statistics::{GtpFunction, MacFunction, PdcpFunction, RlcFunction};
 
 use crate::model::{self, Counters};
 use crate::node::Node;
+
+pub use slice::Slices;
 
 /// Octets of a packet.
 const PACKET_OCTETS: u64 = 1400;
@@ -38,6 +43,7 @@ pub fn functions(node: &Rc<RefCell<Node>>, config: &PeriodicConfig) -> Vec<Box<d
         Box::new(RlcFunction::new(node(), config())),
         Box::new(PdcpFunction::new(node(), config())),
         Box::new(GtpFunction::new(node(), config())),
+        Box::new(SliceFunction::new(node(), SliceConfig { periodic: config(), ..SliceConfig::default() })),
     ]
 }
 

@@ -1,0 +1,82 @@
+//! What the tests of functions share: an outlet that writes down, and requests.
+
+use e2sm::Wire;
+use e2sm::flexric::EventTriggerDefinition;
+use ferric::agent::{ControllerId, Outlet, RequestKey};
+use ferric::e2::{self, Action, ControlRequest, SubscriptionRequest, Time};
+use ferric::e2ap::{GlobalRicId, RanFunctionId, RicActionId, RicActionType, RicRequestId};
+
+/// The controller that sees every UE, and another.
+pub const FIRST: ControllerId = ControllerId(1);
+pub const GUEST: ControllerId = ControllerId(2);
+
+/// What came out: when, to whom, of which action, and the octets.
+#[derive(Debug)]
+pub struct Sent {
+    pub at_ms: u64,
+    pub controller: ControllerId,
+    pub action: u8,
+    pub header: Vec<u8>,
+    pub message: Vec<u8>,
+}
+
+/// Writes down what comes out.
+#[derive(Debug, Default)]
+pub struct Recorder {
+    pub at_ms: u64,
+    pub sent: Vec<Sent>,
+}
+
+impl Outlet for Recorder {
+    fn send(
+        &mut self,
+        key: RequestKey,
+        action: RicActionId,
+        call_process_id: Option<&[u8]>,
+        header: &[u8],
+        message: &[u8],
+    ) -> Result<(), e2::AgentMisuse> {
+        assert_eq!(call_process_id, None);
+        let (header, message) = (header.to_vec(), message.to_vec());
+        self.sent.push(Sent { at_ms: self.at_ms, controller: key.controller, action: action.0, header, message });
+        Ok(())
+    }
+
+    fn controllers(&self) -> Vec<(ControllerId, Option<GlobalRicId>)> {
+        Vec::new()
+    }
+}
+
+pub fn millis(millis: u64) -> Time {
+    Time::from_nanos(millis * 1_000_000)
+}
+
+pub fn report(id: u8) -> Action {
+    Action { id: RicActionId(id), kind: RicActionType::Report, definition: None, subsequent: None }
+}
+
+/// A controller's one subscription.
+pub fn request_id(controller: ControllerId) -> RicRequestId {
+    RicRequestId { requestor: 1, instance: controller.0 as u16 }
+}
+
+pub fn subscription(controller: ControllerId, event_trigger: Vec<u8>, actions: Vec<Action>) -> SubscriptionRequest {
+    SubscriptionRequest {
+        request_id: request_id(controller),
+        ran_function_id: RanFunctionId(0),
+        event_trigger,
+        actions,
+    }
+}
+
+/// A subscription to action 7 with that period.
+pub fn every(controller: ControllerId, period_ms: u32, wire: Wire) -> SubscriptionRequest {
+    let mut event_trigger = Vec::new();
+    EventTriggerDefinition { period_ms }.encode(wire, &mut event_trigger).unwrap();
+    subscription(controller, event_trigger, vec![report(7)])
+}
+
+pub fn control(header: Vec<u8>, message: Vec<u8>) -> ControlRequest {
+    let request_id = RicRequestId { requestor: 1, instance: 99 };
+    ControlRequest { request_id, ran_function_id: RanFunctionId(0), call_process_id: None, header, message }
+}
