@@ -7,7 +7,9 @@ mod steps;
 
 use core::time::Duration;
 
-use e2::{Agent, AgentConfig, AgentEvent, CloseReason, Function, Time};
+use e2::{
+    Agent, AgentConfig, AgentEvent, CloseReason, ConnectionResult, ConnectionUpdate, Function, SubscriptionChange, Time,
+};
 use e2ap::{
     Cause, CauseRicRequest, GlobalE2NodeId, GnbId, PlmnIdentity, RanFunctionId, RanFunctionRevision, RicActionId,
     RicIndicationType, RicRequestId, Version,
@@ -23,11 +25,19 @@ struct Owner {
     subscriptions: Vec<(RicRequestId, Vec<RicActionId>)>,
     controls: Vec<RicRequestId>,
     standing: Vec<(RicRequestId, RicActionId)>,
+    queries: Vec<RicRequestId>,
+    changes: Vec<(RicRequestId, SubscriptionChange)>,
+    connection: Option<ConnectionUpdate>,
 }
 
 fn read(pdu: &[u8], version: Version) {
     let gather = Default::default();
     e2ap::decode(pdu, version, &gather).expect("what is sent can be read");
+}
+
+fn function(id: u16, revision: u8) -> Function {
+    let (id, revision, definition) = (RanFunctionId(id), RanFunctionRevision(revision.into()), vec![revision; 3]);
+    Function { id, revision, oid: "1.3.6.1".into(), definition }
 }
 
 fn drain(agent: &mut Agent, owner: &mut Owner) {
@@ -42,7 +52,20 @@ fn drain(agent: &mut Agent, owner: &mut Owner) {
             }
             AgentEvent::Control(r) => owner.controls.push(r.request_id),
             AgentEvent::Notice(notice) => assert!(!notice.to_string().is_empty()),
-            AgentEvent::Connect | AgentEvent::Up { .. } | AgentEvent::Down { .. } => {}
+            AgentEvent::Query(r) => owner.queries.push(r.request_id),
+            AgentEvent::Modify(r) => owner.changes.push((r.request_id, r.change)),
+            AgentEvent::ModificationConfirmed { request_id, removed, .. } => {
+                owner.standing.retain(|(id, action)| *id != request_id || !removed.contains(action));
+            }
+            AgentEvent::ConnectionUpdate(update) => owner.connection = Some(update),
+            AgentEvent::Removed { .. } => owner.connection = None,
+            AgentEvent::Connect
+            | AgentEvent::Up { .. }
+            | AgentEvent::Down { .. }
+            | AgentEvent::FunctionsUpdated { .. }
+            | AgentEvent::ComponentsUpdated { .. }
+            | AgentEvent::GivenUp { .. }
+            | AgentEvent::ModificationRefused { .. } => {}
         }
     }
     let mut out = Vec::new();
@@ -86,6 +109,46 @@ fn step(agent: &mut Agent, owner: &mut Owner, now: &mut Time, steps: &mut Steps<
         8 => {
             let _ = agent.reset(*now, CAUSE);
         }
+        9 => {
+            let ids = steps.octet()?;
+            let functions = (2..6).filter(|id| ids & 1 << id != 0).map(|id| function(id, ids >> 6)).collect();
+            let _ = agent.update_functions(*now, functions);
+        }
+        10 => {
+            let _ = agent.remove(*now);
+        }
+        11 => {
+            let _ = agent.connect();
+        }
+        // what waited may be gone with its association, or its function
+        12 => {
+            let _ = agent.answer_query(owner.queries.pop()?, &[1]);
+        }
+        13 => {
+            let (id, change) = owner.changes.pop()?;
+            let done = change.all_done();
+            if agent.modified(id, &done).is_ok() {
+                owner.standing.retain(|(other, action)| *other != id || !done.removed.contains(action));
+            }
+        }
+        14 => {
+            let _ = agent.refuse_modification(owner.changes.pop()?.0, CAUSE);
+        }
+        15 => {
+            let &(id, action) = owner.standing.last()?;
+            let _ = agent.require_modification(*now, id, &[], &[(action, CAUSE)]);
+        }
+        16 => {
+            let &(id, _) = owner.standing.last()?;
+            let _ = agent.require_deletion(&[(id, CAUSE)]);
+        }
+        17 => {
+            let set_up = owner.connection.take()?.add;
+            let _ = agent.connection_updated(&ConnectionResult { set_up, failed: Vec::new() });
+        }
+        18 => {
+            let _ = agent.update_components(*now, Vec::new());
+        }
         _ => agent.handle_pdu(*now, steps.pdu()?),
     }
     Some(())
@@ -94,14 +157,8 @@ fn step(agent: &mut Agent, owner: &mut Owner, now: &mut Time, steps: &mut Steps<
 fuzz_target!(|bytes: &[u8]| {
     let mut steps = Steps(bytes);
     let Some(version) = steps.octet() else { return };
-    let function = |id| Function {
-        id: RanFunctionId(id),
-        revision: RanFunctionRevision(1),
-        oid: "1.3.6.1".into(),
-        definition: vec![1, 2, 3],
-    };
     let node = GlobalE2NodeId::gnb(PlmnIdentity::from_codes(1, 1, 2), GnbId::new(1, 28));
-    let mut config = AgentConfig::new(node, vec![function(2), function(3)]);
+    let mut config = AgentConfig::new(node, vec![function(2, 1), function(3, 1)]);
     config.version = Version::ALL[usize::from(version) % 4];
     config.max_subscriptions = 4;
     let (mut agent, mut owner, mut now) = (Agent::new(config), Owner::default(), Time::default());

@@ -9,8 +9,8 @@ mod steps;
 use core::time::Duration;
 
 use e2::{
-    Action, AssocId, CloseReason, Consumer, Controller, ControllerConfig, Event, NodeId, Routed, SubscriptionId,
-    SubscriptionSpec, Ticket, Time,
+    Action, AssocId, CloseReason, ConnectionUpdate, Consumer, Controller, ControllerConfig, Event, NodeId, Routed,
+    SubscriptionChange, SubscriptionId, SubscriptionSpec, Ticket, Time,
 };
 use e2ap::{RanFunctionId, RicActionId, RicActionType, Version};
 use libfuzzer_sys::fuzz_target;
@@ -76,6 +76,26 @@ fn step(
             let _ = controller.reset(*now, NodeId(steps.octet()?.into()), cause);
         }
         9 => controller.drop_consumer(*now, IAPP),
+        10 => {
+            let _ = controller.service_query(*now, NodeId(steps.octet()?.into()));
+        }
+        11 => {
+            let _ = controller.remove(*now, NodeId(steps.octet()?.into()));
+        }
+        12 => {
+            let _ = controller.connection_update(*now, NodeId(steps.octet()?.into()), &ConnectionUpdate::default());
+        }
+        13 => {
+            let (node, function) = (NodeId(steps.octet()?.into()), RanFunctionId(steps.number()? & 0xFFF));
+            let _ = controller.query(*now, IAPP, Ticket(0), node, function, &[], steps.pdu()?);
+        }
+        14 => {
+            let subscription = SubscriptionId(steps.octet()?.into());
+            let remove = vec![RicActionId(steps.octet()?)];
+            let event_trigger = Some(steps.pdu()?.to_vec());
+            let change = SubscriptionChange { event_trigger, remove, ..Default::default() };
+            let _ = controller.modify(*now, IAPP, Ticket(0), subscription, change);
+        }
         _ => {
             if let Routed::Indication(indication) = controller.handle_pdu(*now, assocs[which], steps.pdu()?) {
                 let gather = Default::default();

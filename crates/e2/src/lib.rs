@@ -59,6 +59,8 @@
 mod agent;
 mod answer;
 mod budget;
+mod change;
+mod connection;
 mod controller;
 mod notice;
 mod outbox;
@@ -68,11 +70,15 @@ mod timers;
 pub mod xapp;
 
 pub use agent::{
-    Agent, AgentConfig, AgentConfigError, AgentEvent, AgentMisuse, ControlRequest, Function, SubscriptionRequest,
+    Agent, AgentConfig, AgentConfigError, AgentEvent, AgentMisuse, ControlRequest, Function, ModificationRequest,
+    QueryRequest, SubscriptionRequest,
 };
+pub use change::{ActionChange, AddedAction, ChangeResult, SubscriptionChange, SubscriptionTimes};
+pub use connection::{ConnectionResult, ConnectionUpdate};
 pub use controller::{
-    Action, Consumer, ControlOutcome, Controller, ControllerConfig, Event, Indication, LostReason, Misuse, Node,
-    NodeId, RanFunction, Routed, SubscribeError, SubscriptionEnd, SubscriptionId, SubscriptionSpec, Ticket,
+    Action, Components, ConnectionOutcome, Consumer, ControlOutcome, Controller, ControllerConfig, Event, Indication,
+    LostReason, Misuse, ModifyOutcome, Node, NodeId, QueryOutcome, RanFunction, Routed, SubscribeError,
+    SubscriptionEnd, SubscriptionId, SubscriptionOrder, SubscriptionSpec, Ticket,
 };
 pub use notice::Notice;
 pub use time::Time;
@@ -97,6 +103,10 @@ pub enum CloseReason {
     TakenOver,
     /// What it is to be sent does not fit its bound.
     Overflow,
+    /// The node leaves in order, or is let go.
+    Removed,
+    /// No answer to a removal in time.
+    RemovalTimeout,
     /// We end.
     Local,
 }
@@ -110,6 +120,8 @@ impl core::fmt::Display for CloseReason {
             CloseReason::Misbehaved => "it sent what cannot be understood",
             CloseReason::TakenOver => "the node came back on another association",
             CloseReason::Overflow => "the peer does not read what it must be told",
+            CloseReason::Removed => "the node is removed",
+            CloseReason::RemovalTimeout => "no answer to a removal in time",
             CloseReason::Local => "closed here",
         })
     }

@@ -91,6 +91,21 @@ pub enum Notice {
         /// Why.
         cause: Cause,
     },
+    /// A component that the peer did not take.
+    ComponentRejected {
+        /// Why.
+        cause: Cause,
+    },
+    /// An update of functions, components or associations was refused.
+    UpdateRefused {
+        /// Why.
+        cause: Cause,
+    },
+    /// A node gave associations up. Each ends when its link does.
+    AssociationsGivenUp {
+        /// How many.
+        count: usize,
+    },
     /// An answer that did not come in time.
     TimedOut {
         /// Of what.
@@ -155,6 +170,11 @@ impl fmt::Display for Notice {
             Notice::SetupRefused { cause } => write!(f, "setup refused: {cause}"),
             Notice::FunctionRejected { ran_function_id, cause } => {
                 write!(f, "RAN function {} was rejected: {cause}", ran_function_id.0)
+            }
+            Notice::ComponentRejected { cause } => write!(f, "a component was rejected: {cause}"),
+            Notice::UpdateRefused { cause } => write!(f, "an update was refused: {cause}"),
+            Notice::AssociationsGivenUp { count } => {
+                write!(f, "the node gives {count} associations up; each ends when its link does")
             }
             Notice::TimedOut { procedure_code, request_id } => {
                 write!(f, "no answer in time to {procedure_code:?}")?;

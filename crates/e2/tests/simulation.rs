@@ -73,6 +73,8 @@ impl World {
         }
         assert!(self.nodes.iter().all(|node| node.agent.is_up()), "everybody comes up at last");
         assert!(self.iapp.pending.is_empty(), "every command has its answer");
+        assert!(self.iapp.suspended.is_empty(), "what waited came back or ended");
+        assert!(self.xapps.iter().flatten().all(|x| x.knows.suspended.is_empty()), "what waited came back or ended");
         assert!(self.xapps.iter().flatten().all(|x| x.knows.pending.is_empty()), "every command has its answer");
         if !self.hostile {
             self.agree();

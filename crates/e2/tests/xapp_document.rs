@@ -2,14 +2,29 @@
 
 use std::path::Path;
 
-use e2::xapp::{ControlResult, Envelope, FunctionInfo, Message, NodeInfo, PROTOCOL_VERSION};
-use e2::{Action, NodeId, SubscriptionEnd, SubscriptionId, SubscriptionSpec, Ticket};
+use e2::xapp::{ControlResult, Envelope, FunctionInfo, Message, ModifyResult, NodeInfo, PROTOCOL_VERSION, QueryResult};
+use e2::{
+    Action, ActionChange, AddedAction, ChangeResult, NodeId, SubscriptionChange, SubscriptionEnd, SubscriptionId,
+    SubscriptionSpec, Ticket,
+};
 use e2ap::{
-    GlobalE2NodeId, GlobalRicId, GnbId, PlmnIdentity, RanFunctionId, RanFunctionRevision, RicActionId, RicActionType,
-    RicSubsequentAction, RicSubsequentActionType, RicTimeToWait, Version,
+    Cause, CauseRicRequest, GlobalE2NodeId, GlobalRicId, GnbId, PlmnIdentity, RanFunctionId, RanFunctionRevision,
+    RicActionId, RicActionType, RicSubsequentAction, RicSubsequentActionType, RicTimeToWait, Version,
 };
 
 const PLMN: PlmnIdentity = PlmnIdentity::from_codes(1, 1, 2);
+
+fn change() -> SubscriptionChange {
+    let changed =
+        ActionChange { id: RicActionId(1), definition: Some(vec![0xAD]), execution_order: Some(3), subsequent: None };
+    let action = Action { id: RicActionId(2), kind: RicActionType::Report, definition: None, subsequent: None };
+    SubscriptionChange {
+        event_trigger: Some(vec![0x07, 0xD0]),
+        remove: vec![],
+        modify: vec![changed],
+        add: vec![AddedAction { action, execution_order: 4 }],
+    }
+}
 
 /// The messages of the example, in its order.
 fn example() -> Vec<(&'static str, Message<'static>)> {
@@ -20,7 +35,7 @@ fn example() -> Vec<(&'static str, Message<'static>)> {
     let subscription = SubscriptionId(5);
     vec![
         ("Hello", Message::Hello { lowest: PROTOCOL_VERSION, highest: PROTOCOL_VERSION, name: "demo".into() }),
-        ("Welcome", Message::Welcome { version: 1, ric_id: GlobalRicId::new(PLMN, 1) }),
+        ("Welcome", Message::Welcome { version: PROTOCOL_VERSION, ric_id: GlobalRicId::new(PLMN, 1) }),
         (
             "NodeUp",
             Message::NodeUp(NodeInfo {
@@ -36,7 +51,7 @@ fn example() -> Vec<(&'static str, Message<'static>)> {
                 }],
             }),
         ),
-        ("Subscribe", Message::Subscribe { ticket: Ticket(7), node, function, spec }),
+        ("Subscribe", Message::Subscribe { ticket: Ticket(7), node, function, order: spec.into() }),
         (
             "Subscribed",
             Message::Subscribed {
@@ -60,6 +75,51 @@ fn example() -> Vec<(&'static str, Message<'static>)> {
             },
         ),
         ("Controlled", Message::Controlled { ticket: Ticket(8), result: ControlResult::Acknowledged(None) }),
+        (
+            "Query",
+            Message::Query { ticket: Ticket(9), node, function, header: vec![0x01], definition: vec![0x0A, 0x0B] },
+        ),
+        ("Queried", Message::Queried { ticket: Ticket(9), result: QueryResult::Answered(vec![0x2A]) }),
+        ("Modify", Message::Modify { ticket: Ticket(10), subscription, change: change() }),
+        (
+            "Modified",
+            Message::Modified {
+                ticket: Ticket(10),
+                subscription,
+                result: ModifyResult::Done(ChangeResult {
+                    modified: vec![RicActionId(1)],
+                    not_added: vec![(RicActionId(2), Cause::RicRequest(CauseRicRequest::ExcessiveActions))],
+                    ..ChangeResult::default()
+                }),
+            },
+        ),
+        (
+            "SubscriptionChanged",
+            Message::SubscriptionChanged {
+                subscription,
+                removed: vec![],
+                modified: vec![(RicActionId(1), RicTimeToWait::W1s)],
+            },
+        ),
+        (
+            "NodeChanged",
+            Message::NodeChanged(NodeInfo {
+                id: node,
+                global_id: GlobalE2NodeId::gnb(PLMN, GnbId::new(0xE00, 28)),
+                version: Version::V3_01,
+                functions: vec![],
+            }),
+        ),
+        ("SubscriptionSuspended", Message::SubscriptionSuspended(subscription)),
+        (
+            "SubscriptionResumed",
+            Message::SubscriptionResumed {
+                subscription,
+                node: NodeId(2),
+                admitted: vec![RicActionId(1)],
+                not_admitted: vec![],
+            },
+        ),
         ("Unsubscribe", Message::Unsubscribe { subscription }),
         ("SubscriptionEnded", Message::SubscriptionEnded { subscription, end: SubscriptionEnd::Deleted }),
         ("Dropped", Message::Dropped { reports: 300 }),
@@ -121,7 +181,12 @@ fn an_action_can_be_followed_by_every_wait_that_any_version_has() {
                 subsequent: Some(RicSubsequentAction { kind, time_to_wait }),
             };
             let spec = SubscriptionSpec { event_trigger: vec![], actions: vec![action] };
-            let message = Message::Subscribe { ticket: Ticket(1), node: NodeId(1), function: RanFunctionId(2), spec };
+            let message = Message::Subscribe {
+                ticket: Ticket(1),
+                node: NodeId(1),
+                function: RanFunctionId(2),
+                order: spec.into(),
+            };
             let mut octets = Vec::new();
             message.encode(&mut octets);
             assert_eq!(Message::decode(&octets).unwrap(), message);

@@ -17,9 +17,9 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use e2::xapp::{ClientEvent, ControlResult, NodeInfo, SubscribeFailure};
-use e2::{NodeId, SubscriptionEnd, SubscriptionId, SubscriptionSpec, Ticket, XappClient};
-use e2ap::{Cause, GlobalRicId, RanFunctionId, RicActionId, RicIndication, Version, peek};
+use e2::xapp::{ClientEvent, ControlResult, ModifyResult, NodeInfo, QueryResult, SubscribeFailure};
+use e2::{NodeId, SubscriptionChange, SubscriptionEnd, SubscriptionId, SubscriptionOrder, Ticket, XappClient};
+use e2ap::{Cause, GlobalRicId, RanFunctionId, RicActionId, RicIndication, RicTimeToWait, Version, peek};
 use link::{Address, Class, Events, Interest, Link, Poll, Scratch, StreamId};
 use per::Gather;
 
@@ -48,7 +48,9 @@ impl Default for XappConfig {
 pub enum XappEvent<'a> {
     /// A node is there.
     NodeUp(&'a NodeInfo),
-    /// A node is gone, and every subscription with it.
+    /// A node is not what was told of it before.
+    NodeChanged(&'a NodeInfo),
+    /// A node is gone, and every subscription with it that is not suspended.
     NodeLost(&'a NodeInfo),
     /// A subscription stands.
     Subscribed {
@@ -67,6 +69,44 @@ pub enum XappEvent<'a> {
         ticket: Ticket,
         /// Why.
         failure: SubscribeFailure,
+    },
+    /// A subscription waits for its node to come back: it is resumed, or ends.
+    SubscriptionSuspended(SubscriptionId),
+    /// A subscription that was suspended stands again.
+    SubscriptionResumed {
+        /// Which one.
+        subscription: SubscriptionId,
+        /// Its node's present name, which may be told before the node itself.
+        node: NodeId,
+        /// Actions that are set up now.
+        admitted: Vec<RicActionId>,
+        /// Actions that are not, and why.
+        not_admitted: Vec<(RicActionId, Cause)>,
+    },
+    /// The node required a subscription to change.
+    SubscriptionChanged {
+        /// Which one.
+        subscription: SubscriptionId,
+        /// Actions that are gone, and why.
+        removed: Vec<(RicActionId, Cause)>,
+        /// Actions that are followed by another time to wait.
+        modified: Vec<(RicActionId, RicTimeToWait)>,
+    },
+    /// What became of a subscription's change.
+    Modified {
+        /// Of which command.
+        ticket: Ticket,
+        /// Of which subscription.
+        subscription: SubscriptionId,
+        /// What became of it.
+        result: ModifyResult,
+    },
+    /// What became of a query.
+    Queried {
+        /// Of which command.
+        ticket: Ticket,
+        /// What became of it.
+        result: QueryResult,
     },
     /// A subscription stands no more.
     SubscriptionEnded {
@@ -127,9 +167,17 @@ pub struct Commands<'a> {
 }
 
 impl Commands<'_> {
-    /// Subscribes to a node's function; the ticket comes back with what becomes of it.
-    pub fn subscribe(&mut self, node: NodeId, function: RanFunctionId, spec: SubscriptionSpec) -> Ticket {
-        let ticket = self.client.subscribe(node, function, spec, self.bytes);
+    /// Subscribes to a node's function; the ticket comes back with what becomes of it. A plain
+    /// [`SubscriptionSpec`](e2::SubscriptionSpec) will do: it comes back by itself after its node was lost.
+    pub fn subscribe(&mut self, node: NodeId, function: RanFunctionId, order: impl Into<SubscriptionOrder>) -> Ticket {
+        let ticket = self.client.subscribe(node, function, order, self.bytes);
+        self.ends.push(self.bytes.len());
+        ticket
+    }
+
+    /// Changes a subscription, which E2AP has from v3 on; the ticket comes back with what becomes of it.
+    pub fn modify(&mut self, subscription: SubscriptionId, change: SubscriptionChange) -> Ticket {
+        let ticket = self.client.modify(subscription, change, self.bytes);
         self.ends.push(self.bytes.len());
         ticket
     }
@@ -143,6 +191,28 @@ impl Commands<'_> {
     /// Asks a function to do something and to acknowledge it; the ticket comes back with what becomes of it.
     pub fn control(&mut self, node: NodeId, function: RanFunctionId, header: &[u8], message: &[u8]) -> Ticket {
         let ticket = self.client.control(node, function, header, message, None, true, self.bytes);
+        self.ends.push(self.bytes.len());
+        ticket
+    }
+
+    /// Answers an insert: a control that carries the insert's call process id, and that is to be acknowledged.
+    pub fn answer_insert(
+        &mut self,
+        node: NodeId,
+        function: RanFunctionId,
+        call_process_id: &[u8],
+        header: &[u8],
+        message: &[u8],
+    ) -> Ticket {
+        let call = Some(call_process_id);
+        let ticket = self.client.control(node, function, header, message, call, true, self.bytes);
+        self.ends.push(self.bytes.len());
+        ticket
+    }
+
+    /// Asks a function something, which E2AP has from v3 on; the ticket comes back with what becomes of it.
+    pub fn query(&mut self, node: NodeId, function: RanFunctionId, header: &[u8], definition: &[u8]) -> Ticket {
+        let ticket = self.client.query(node, function, header, definition, self.bytes);
         self.ends.push(self.bytes.len());
         ticket
     }
@@ -312,6 +382,11 @@ impl Xapp {
                     nodes.insert(id, node);
                     XappEvent::NodeUp(&nodes[&id])
                 }
+                ClientEvent::NodeChanged(node) => {
+                    let id = node.id;
+                    nodes.insert(id, node);
+                    XappEvent::NodeChanged(&nodes[&id])
+                }
                 ClientEvent::NodeLost(id) => {
                     if let Some(node) = nodes.remove(&id) {
                         let commands = &mut Commands { client, ends, bytes };
@@ -336,7 +411,18 @@ impl Xapp {
                 ClientEvent::SubscriptionEnded { subscription, end } => {
                     XappEvent::SubscriptionEnded { subscription, end }
                 }
+                ClientEvent::SubscriptionSuspended(subscription) => XappEvent::SubscriptionSuspended(subscription),
+                ClientEvent::SubscriptionResumed { subscription, node, admitted, not_admitted } => {
+                    XappEvent::SubscriptionResumed { subscription, node, admitted, not_admitted }
+                }
+                ClientEvent::SubscriptionChanged { subscription, removed, modified } => {
+                    XappEvent::SubscriptionChanged { subscription, removed, modified }
+                }
+                ClientEvent::Modified { ticket, subscription, result } => {
+                    XappEvent::Modified { ticket, subscription, result }
+                }
                 ClientEvent::Controlled { ticket, result } => XappEvent::Controlled { ticket, result },
+                ClientEvent::Queried { ticket, result } => XappEvent::Queried { ticket, result },
                 ClientEvent::Dropped(reports) => XappEvent::Dropped(reports),
             };
             handle(Raw::News(news), &mut Commands { client, ends, bytes });

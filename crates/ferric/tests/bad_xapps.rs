@@ -14,7 +14,7 @@ use common::session::{name_of, session, subscribe, turn_until};
 use common::witness::WITNESS_NODE;
 use common::{PATIENCE, eventually, noise};
 use e2ap::Pdu;
-use ferric::e2::xapp::{Message, RefusalCode};
+use ferric::e2::xapp::{Message, PROTOCOL_VERSION, RefusalCode};
 use ferric::e2::{NodeId, SubscriptionEnd, SubscriptionId, Ticket};
 use ferric::link::{Address, Class, Config, Events, Interest, Link, Poll, Scratch, State, StreamId};
 use ferric::xapp::{Xapp, XappConfig, XappEvent};
@@ -35,7 +35,7 @@ impl SlowXapp {
         let mut xapp = SlowXapp { link, poll, scratch: Scratch::new() };
         eventually("the connection", || xapp.link.finish_connect().unwrap() == State::Established);
         xapp.poll.modify(&xapp.link, 0, Interest::READ).unwrap();
-        xapp.send(&Message::Hello { lowest: 1, highest: 1, name: "slow".into() });
+        xapp.send(&Message::Hello { lowest: PROTOCOL_VERSION, highest: PROTOCOL_VERSION, name: "slow".into() });
         xapp
     }
 
@@ -86,7 +86,12 @@ fn an_xapp_that_stops_reading_loses_its_own_oldest_reports_and_is_told() {
     node.set_up(40);
     let mut slow = SlowXapp::connect(&scene.ric.xapp);
     let name = slow.node(40);
-    slow.send(&Message::Subscribe { ticket: Ticket(1), node: name, function: FUNCTION, spec: report_spec(b"") });
+    slow.send(&Message::Subscribe {
+        ticket: Ticket(1),
+        node: name,
+        function: FUNCTION,
+        order: report_spec(b"").into(),
+    });
     let (request_id, action) = node.admit();
     slow.read_until(|message| matches!(message, Message::Subscribed { .. }).then_some(()));
 
@@ -161,7 +166,12 @@ fn an_xapp_that_is_told_of_its_loss_needs_no_further_report_for_that() {
     node.set_up(41);
     let mut slow = SlowXapp::connect(&scene.ric.xapp);
     let name = slow.node(41);
-    slow.send(&Message::Subscribe { ticket: Ticket(1), node: name, function: FUNCTION, spec: report_spec(b"") });
+    slow.send(&Message::Subscribe {
+        ticket: Ticket(1),
+        node: name,
+        function: FUNCTION,
+        order: report_spec(b"").into(),
+    });
     let (request_id, action) = node.admit();
     slow.read_until(|message| matches!(message, Message::Subscribed { .. }).then_some(()));
     let pdu = framed(&indication_of(request_id, action, 4000));
@@ -236,13 +246,13 @@ fn an_xapp_that_speaks_no_such_protocol_is_turned_away() {
     let scene = Scene::new();
     let hello = {
         let mut bytes = Vec::new();
-        Message::Hello { lowest: 1, highest: 1, name: "x".into() }.encode(&mut bytes);
+        Message::Hello { lowest: PROTOCOL_VERSION, highest: PROTOCOL_VERSION, name: "x".into() }.encode(&mut bytes);
         bytes
     };
     let subscribe = {
         let mut bytes = Vec::new();
         let (node, spec) = (NodeId(1), report_spec(b""));
-        Message::Subscribe { ticket: Ticket(1), node, function: FUNCTION, spec }.encode(&mut bytes);
+        Message::Subscribe { ticket: Ticket(1), node, function: FUNCTION, order: spec.into() }.encode(&mut bytes);
         bytes
     };
     let dropped = {
@@ -287,7 +297,7 @@ fn an_xapp_can_only_leave_what_is_its_own() {
     let mut node = scene.ric.node();
     node.set_up(43);
     let (subscription, request_id, action) = subscribe(&mut owner, &mut node, 43);
-    other.send_message(&Message::Hello { lowest: 1, highest: 1, name: "other".into() });
+    other.send_message(&Message::Hello { lowest: PROTOCOL_VERSION, highest: PROTOCOL_VERSION, name: "other".into() });
     for id in [subscription, SubscriptionId(0), SubscriptionId(u32::MAX)] {
         other.send_message(&Message::Unsubscribe { subscription: id });
     }
@@ -311,8 +321,13 @@ fn an_xapp_can_only_leave_what_is_its_own() {
 fn every_truncation_of_every_xapp_message_is_survived() {
     let scene = Scene::new();
     let messages = [
-        Message::Hello { lowest: 1, highest: 1, name: "x".into() },
-        Message::Subscribe { ticket: Ticket(1), node: NodeId(1), function: FUNCTION, spec: report_spec(b"abc") },
+        Message::Hello { lowest: PROTOCOL_VERSION, highest: PROTOCOL_VERSION, name: "x".into() },
+        Message::Subscribe {
+            ticket: Ticket(1),
+            node: NodeId(1),
+            function: FUNCTION,
+            order: report_spec(b"abc").into(),
+        },
         Message::Unsubscribe { subscription: SubscriptionId(1) },
     ];
     for message in messages {
@@ -370,7 +385,7 @@ fn an_xapp_that_reads_all_that_waits_at_once_is_told_of_the_rest() {
     const NODES: usize = 100;
     let scene = Scene::with(|config| config.link.outbox_octets = 128 * 1024);
     let mut xapp = scene.ric.xapp();
-    xapp.send_message(&Message::Hello { lowest: 1, highest: 1, name: "pauses".into() });
+    xapp.send_message(&Message::Hello { lowest: PROTOCOL_VERSION, highest: PROTOCOL_VERSION, name: "pauses".into() });
     let mut nodes: Vec<_> = (0..NODES).map(|_| scene.ric.node()).collect();
     for (node, number) in nodes.iter_mut().zip(1000..) {
         node.set_up_with(number, &[0xDE; 100_000]);

@@ -11,7 +11,7 @@ use common::session::{name_of, session, subscribe, turn_until};
 use common::{eventually, unique};
 use e2ap::{Cause, CauseRicRequest, Pdu, RanFunctionId, RicActionId, RicActionType, RicRequestId};
 use ferric::Error;
-use ferric::e2::xapp::{ControlResult, Message, RefusalCode, SubscribeFailure};
+use ferric::e2::xapp::{ControlResult, Message, PROTOCOL_VERSION, RefusalCode, SubscribeFailure};
 use ferric::e2::{ControllerConfig, Indication, NodeId, SubscriptionEnd, SubscriptionId};
 use ferric::server::{Iapp, IappEvent, Ric as Commands, ServerConfig};
 use ferric::xapp::{Xapp, XappConfig, XappEvent};
@@ -59,14 +59,16 @@ fn send(xapp: &mut Xapp) {
 #[test]
 fn a_session_in_no_common_version_is_refused() {
     let ric = start();
-    let mut peer = ric.xapp();
-    peer.send_message(&Message::Hello { lowest: 2, highest: 9, name: "new".into() });
-    peer.receive_message(|message| assert_eq!(message, Message::Refused(RefusalCode::Version)));
-    assert_eq!(peer.try_receive(), None);
+    for (lowest, highest) in [(PROTOCOL_VERSION + 1, 9), (1, PROTOCOL_VERSION - 1)] {
+        let mut peer = ric.xapp();
+        peer.send_message(&Message::Hello { lowest, highest, name: "other".into() });
+        peer.receive_message(|message| assert_eq!(message, Message::Refused(RefusalCode::Version)));
+        assert_eq!(peer.try_receive(), None);
+    }
     // one that speaks more than one is welcome
     let mut peer = ric.xapp();
     peer.send_message(&Message::Hello { lowest: 0, highest: 9, name: "newer".into() });
-    peer.receive_message(|message| assert!(matches!(message, Message::Welcome { version: 1, .. })));
+    peer.receive_message(|message| assert!(matches!(message, Message::Welcome { version: PROTOCOL_VERSION, .. })));
 }
 
 /// A RIC's side that a test writes by hand.
@@ -309,10 +311,10 @@ fn nodes_come_and_go_before_an_xapps_eyes() {
     name_of(&mut xapp, 2);
     assert_eq!(xapp.nodes().count(), 2);
     drop(early);
-    let mut end = None;
+    let mut waits = None;
     turn_until(&mut xapp, |event| match event {
-        XappEvent::SubscriptionEnded { subscription, end: why } => {
-            end = Some((subscription, why));
+        XappEvent::SubscriptionSuspended(subscription) => {
+            waits = Some(subscription);
             None
         }
         XappEvent::NodeLost(node) => {
@@ -321,9 +323,19 @@ fn nodes_come_and_go_before_an_xapps_eyes() {
         }
         _ => None,
     });
-    assert_eq!(end, Some((subscription, SubscriptionEnd::NodeLost)));
+    assert_eq!(waits, Some(subscription));
     assert_eq!(xapp.nodes().count(), 1);
-    drop(late);
+    // it is asked again by itself, under the same names
+    let mut back = node(&ric, 1);
+    let (request_id, action) = back.admit();
+    let resumed = turn_until(&mut xapp, |event| match event {
+        XappEvent::SubscriptionResumed { subscription, .. } => Some(subscription),
+        _ => None,
+    });
+    assert_eq!(resumed, subscription);
+    back.report(request_id, action, b"again");
+    assert!(indication(&mut xapp).ends_with(b"again"));
+    drop((back, late));
     eventually("the other is lost", || {
         xapp.turn(Some(Duration::from_millis(10)), |_, _| ()).unwrap();
         xapp.nodes().count() == 0
@@ -363,8 +375,8 @@ impl Iapp for Watcher {
 fn an_internal_app_sees_what_an_external_one_shares_with_it() {
     let (sender, news) = mpsc::channel();
     let ric = Ric::with_iapps(free_ports(), move || vec![Box::new(Watcher(sender)) as Box<dyn Iapp>]);
-    let mut node = node(&ric, 1);
-    let (request_id, action): (_, RicActionId) = node.admit();
+    let mut first = node(&ric, 1);
+    let (request_id, action): (_, RicActionId) = first.admit();
     let mut xapp = session(&ric);
     let id = name_of(&mut xapp, 1);
     xapp.commands().subscribe(id, FUNCTION, report_spec(b"trigger"));
@@ -372,19 +384,27 @@ fn an_internal_app_sees_what_an_external_one_shares_with_it() {
         XappEvent::Subscribed { subscription, .. } => Some(subscription),
         _ => None,
     });
-    node.report(request_id, action, b"to both");
+    first.report(request_id, action, b"to both");
     indication(&mut xapp);
     xapp.commands().unsubscribe(subscription);
     ended(&mut xapp);
-    node.report(request_id, action, b"to one");
-    drop(node);
+    first.report(request_id, action, b"to one");
+    drop(first);
     let next = || news.recv_timeout(common::PATIENCE).unwrap();
     assert_eq!(next(), format!("up {}", node_id(1)));
     assert_eq!(next(), "subscribed");
     assert_eq!((next(), next()), ("to both".into(), "to one".into()));
-    assert_eq!((next(), next()), ("ended NodeLost".into(), "lost".into()));
+    assert_eq!((next(), next()), ("SubscriptionSuspended(SubscriptionId(0))".into(), "lost".into()));
+    // the node comes back: the app asks again, and is given what comes back by itself, once
+    let mut back = node(&ric, 1);
+    let again = back.admit();
+    assert_eq!(again, (request_id, action));
+    assert_eq!((next(), next()), (format!("up {}", node_id(1)), "subscribed".into()));
+    assert!(next().starts_with("SubscriptionResumed"));
+    back.report(request_id, action, b"again");
+    assert_eq!(next(), "again");
     let counters = ric.stop();
-    assert_eq!((counters.indications, counters.deliveries), (2, 3));
+    assert_eq!((counters.indications, counters.deliveries), (3, 4));
 }
 
 /// A node may send its first report right behind its answer: both in one read of the RIC's.

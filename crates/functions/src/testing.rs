@@ -66,6 +66,7 @@ pub fn subscription(controller: ControllerId, event_trigger: Vec<u8>, actions: V
         ran_function_id: RanFunctionId(0),
         event_trigger,
         actions,
+        times: Default::default(),
     }
 }
 

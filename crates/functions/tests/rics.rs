@@ -112,7 +112,10 @@ impl Iapp for Listener {
                 ric.control(node, HW, b"head", b"body").unwrap();
             }
             IappEvent::Controlled { outcome, .. } => self.heard.lock().unwrap().outcomes.push((*outcome).clone()),
-            IappEvent::NodeLost(_) | IappEvent::SubscriptionEnded { .. } => {}
+            IappEvent::NodeLost(_)
+            | IappEvent::SubscriptionEnded { .. }
+            | IappEvent::SubscriptionSuspended(_)
+            | IappEvent::SubscriptionResumed { .. } => {}
             other => panic!("{other:?}"),
         }
     }

@@ -175,7 +175,8 @@ impl App {
             }
             XappEvent::Indication(indication) => self.indication(&indication),
             XappEvent::Dropped(reports) => warn!(reports, "we read too slowly: the RIC dropped reports"),
-            XappEvent::Controlled { .. } => {}
+            // a node that comes back is subscribed to again: that gives back what was suspended
+            _ => {}
         }
     }
 

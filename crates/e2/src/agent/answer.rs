@@ -1,8 +1,9 @@
 //! Answers to what cannot be read.
 
 use e2ap::{
-    CauseProtocol, CriticalityDiagnostics, Kind, Pdu, ProcedureCode, RanFunctionId, RicControlFailure, RicRequestId,
-    RicSubscriptionDeleteFailure, RicSubscriptionFailure, Version, peek,
+    CauseProtocol, CriticalityDiagnostics, E2ConnectionUpdateFailure, E2RemovalFailure, Kind, Pdu, ProcedureCode,
+    RanFunctionId, RicControlFailure, RicQueryFailure, RicRequestId, RicSubscriptionDeleteFailure,
+    RicSubscriptionFailure, RicSubscriptionModificationFailure, TransactionId, Version, peek,
 };
 
 use super::{Agent, AgentEvent};
@@ -33,10 +34,34 @@ impl Agent {
             return None;
         }
         let Some((Kind::Initiating, code)) = error.message() else { return None };
-        let outline = peek::outline(pdu)?;
+        // nor has one that the version does not have
+        if let e2ap::Error::UnknownProcedure { .. } = error {
+            return None;
+        }
+        let (outline, version) = (peek::outline(pdu)?, self.config.version);
+        if let ProcedureCode::E2_CONNECTION_UPDATE | ProcedureCode::E2_REMOVAL = code {
+            let transaction = outline.transaction_id;
+            return (transaction.is_some() || version < Version::V2_03)
+                .then(|| global_failure(code, transaction, version, error));
+        }
         let (id, function) = (outline.request_id?, outline.ran_function_id?);
-        failure(code, id, function, self.config.version, error)
+        failure(code, id, function, version, error)
     }
+}
+
+/// Of a procedure that is about the node as a whole: Connection Update or Removal.
+fn global_failure(
+    code: ProcedureCode,
+    transaction_id: Option<TransactionId>,
+    version: Version,
+    error: &e2ap::Error,
+) -> Pdu<'static> {
+    let (cause, criticality_diagnostics) = (error.cause().in_version(version), error.diagnostics());
+    if code == ProcedureCode::E2_REMOVAL {
+        return E2RemovalFailure { transaction_id, cause, criticality_diagnostics }.into();
+    }
+    let (cause, time_to_wait) = (Some(cause), None);
+    E2ConnectionUpdateFailure { transaction_id, cause, time_to_wait, criticality_diagnostics }.into()
 }
 
 fn failure(
@@ -72,6 +97,12 @@ fn failure(
             criticality_diagnostics: criticality_diagnostics.filter(|_| v2),
         }
         .into(),
+        ProcedureCode::RIC_SUBSCRIPTION_MODIFICATION => {
+            RicSubscriptionModificationFailure { request_id, ran_function_id, cause, criticality_diagnostics }.into()
+        }
+        ProcedureCode::RIC_QUERY => {
+            RicQueryFailure { request_id, ran_function_id, cause, criticality_diagnostics }.into()
+        }
         _ => return None,
     })
 }

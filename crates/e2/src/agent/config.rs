@@ -4,11 +4,14 @@ use core::fmt;
 use core::time::Duration;
 
 use e2ap::{
-    E2NodeComponentConfigAdditionItem, E2NodeComponentConfiguration, E2NodeComponentId, E2NodeComponentInterfaceNg,
-    E2NodeComponentInterfaceType, E2SetupRequest, GlobalE2NodeId, RanFunctionId, RanFunctionItem, RanFunctionRevision,
-    TransactionId, Version,
+    E2NodeComponentConfigAdditionItem, E2NodeComponentConfigUpdateItemV1, E2NodeComponentConfiguration,
+    E2NodeComponentId, E2NodeComponentInterfaceNg, E2NodeComponentInterfaceType, E2SetupRequest, GlobalE2NodeId,
+    RanFunctionId, RanFunctionItem, RanFunctionRevision, TransactionId, Version,
 };
 use per::{Octets, PrintableString};
+
+use super::configuration_update::Components;
+use crate::change::list;
 
 /// A RAN function that the node offers.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,6 +35,8 @@ pub struct AgentConfig {
     pub functions: Vec<Function>,
     /// Its components. From v2 on there must be one at least; where this is empty, a gNB without interfaces is told.
     pub components: Vec<E2NodeComponentConfigAdditionItem<'static>>,
+    /// Its components as v01.01 has them; no other version is told.
+    pub components_v1: Vec<E2NodeComponentConfigUpdateItemV1<'static>>,
     /// The version that it speaks. Default: v02.03.
     pub version: Version,
     /// The RIC must answer the setup within this. Default: 5 s.
@@ -42,9 +47,12 @@ pub struct AgentConfig {
     pub retry_last: Duration,
     /// The RIC must answer a reset within this. Default: 5 s.
     pub reset_timeout: Duration,
+    /// The RIC must answer within this what the node tells or requires: functions and components that changed, its removal,
+    /// the change of a subscription. Default: 5 s.
+    pub answer_timeout: Duration,
     /// Subscriptions that may stand at a time. Default: 1024.
     pub max_subscriptions: usize,
-    /// Controls that may wait for their answer at a time. Default: 1024.
+    /// Controls that may wait for their answer at a time, and as many queries. Default: 1024.
     pub max_controls: usize,
 }
 
@@ -81,11 +89,13 @@ impl AgentConfig {
             node_id,
             functions,
             components: Vec::new(),
+            components_v1: Vec::new(),
             version: Version::V2_03,
             setup_timeout: Duration::from_secs(5),
             retry_first: Duration::from_secs(1),
             retry_last: Duration::from_secs(30),
             reset_timeout: Duration::from_secs(5),
+            answer_timeout: Duration::from_secs(5),
             max_subscriptions: 1024,
             max_controls: 1024,
         }
@@ -111,23 +121,35 @@ impl AgentConfig {
 
     /// The setup request of such an agent.
     pub(super) fn setup_request(&self, transaction_id: Option<TransactionId>) -> E2SetupRequest<'_> {
-        let version = self.version;
-        let functions = self.functions.iter().map(|function| RanFunctionItem {
-            id: function.id,
-            definition: function.definition.as_slice().into(),
-            revision: function.revision,
-            // v01.00 has no place for it
-            oid: PrintableString::try_from(function.oid.as_str()).ok().filter(|_| version > Version::V1_00),
-        });
+        let functions = self.functions.iter().map(|function| self.item(function));
+        let Components { v1, v2 } = self.all_components();
         E2SetupRequest {
             transaction_id,
             global_e2_node_id: self.node_id,
             ran_functions_added: Some(functions.collect()),
-            component_config_update_v1: None,
-            component_config_addition: (version >= Version::V2_03).then(|| match self.components.as_slice() {
-                [] => vec![no_interfaces()].into(),
-                components => components.to_vec().into(),
-            }),
+            component_config_update_v1: list(v1.into_iter()),
+            component_config_addition: list(v2.into_iter()),
+        }
+    }
+
+    /// A function as the version tells of it.
+    pub(super) fn item<'s>(&self, function: &'s Function) -> RanFunctionItem<'s> {
+        RanFunctionItem {
+            id: function.id,
+            definition: function.definition.as_slice().into(),
+            revision: function.revision,
+            // v01.00 has no place for it
+            oid: PrintableString::try_from(function.oid.as_str()).ok().filter(|_| self.version > Version::V1_00),
+        }
+    }
+
+    /// What the version tells of components.
+    pub(super) fn all_components(&self) -> Components {
+        match self.version {
+            Version::V1_00 => Components::default(),
+            Version::V1_01 => Components { v1: self.components_v1.clone(), v2: Vec::new() },
+            _ if self.components.is_empty() => Components { v1: Vec::new(), v2: vec![no_interfaces()] },
+            _ => Components { v1: Vec::new(), v2: self.components.clone() },
         }
     }
 }

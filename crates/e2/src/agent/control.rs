@@ -27,14 +27,14 @@ pub struct ControlRequest {
 
 #[derive(Debug)]
 pub(super) struct Control {
-    ran_function_id: RanFunctionId,
+    pub ran_function_id: RanFunctionId,
     call_process_id: Option<Vec<u8>>,
     ack: RicControlAckRequest,
 }
 
 impl Control {
     /// Octets that are kept of it.
-    fn octets(&self) -> usize {
+    pub fn octets(&self) -> usize {
         self.call_process_id.as_ref().map_or(0, Vec::len)
     }
 }
@@ -54,6 +54,8 @@ impl Agent {
         };
         let refusal = if !self.offers(ran_function_id) {
             Some(CauseRicRequest::RanFunctionIdInvalid)
+        } else if self.removal.is_some() {
+            Some(CauseRicRequest::SystemNotReady)
         } else if self.controls.contains_key(&id) {
             Some(CauseRicRequest::DuplicateRicRequestId)
         } else if self.controls.len() >= self.config.max_controls

@@ -2,22 +2,36 @@
 //!
 //! Procedure: Error Indication. Clause: E2AP v03.01 8.3.2. Role: node. Since: v01.00. Scenarios: agent_error_*
 
-use e2ap::{ErrorIndication, ProcedureCode};
+use e2ap::{Cause, CauseProtocol, ErrorIndication, ProcedureCode};
 
 use super::Agent;
 use super::setup::State;
+use super::telling::GivenUp;
 use crate::{Notice, Time};
 
 impl Agent {
     pub(super) fn error_indication(&mut self, now: Time, indication: &ErrorIndication<'_>) {
         let diagnostics = indication.criticality_diagnostics.as_ref();
         let procedure_code = diagnostics.and_then(|d| d.procedure_code);
-        let (cause, request_id) = (indication.cause, indication.request_id);
+        let (transaction, cause, request_id) = (indication.transaction_id, indication.cause, indication.request_id);
         self.complain(now, Notice::ErrorIndication { cause, procedure_code, request_id }, None);
         // A RIC that cannot read the setup may say so this way: no use in waiting for its answer.
         let about_setup = procedure_code.is_none_or(|code| code == ProcedureCode::E2_SETUP);
         if matches!(self.state, State::AwaitSetup { .. }) && about_setup {
             self.state = State::Retry { at: now + self.next_pause() };
+        }
+        // Nor in waiting for that to something else: by its transaction, or in v1, which has none, by its procedure.
+        let is = |code| procedure_code == Some(code) || (procedure_code.is_none() && transaction.is_some());
+        if is(ProcedureCode::RIC_SERVICE_UPDATE) && self.functions.awaits(transaction) {
+            self.functions.refused(now, None);
+            self.give_up(GivenUp { procedure_code: ProcedureCode::RIC_SERVICE_UPDATE, cause });
+        } else if is(ProcedureCode::E2_NODE_CONFIGURATION_UPDATE) && self.components.awaits(transaction) {
+            self.components.refused(now, None);
+            self.give_up(GivenUp { procedure_code: ProcedureCode::E2_NODE_CONFIGURATION_UPDATE, cause });
+        } else if is(ProcedureCode::E2_REMOVAL) && self.awaits_removal(transaction) {
+            self.removal_refused(now, cause.unwrap_or(Cause::Protocol(CauseProtocol::Unspecified)));
+        } else if let Some(id) = request_id.filter(|id| self.awaits_required(*id)) {
+            self.modification_refused(id, cause);
         }
     }
 }

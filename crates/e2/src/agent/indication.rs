@@ -52,7 +52,8 @@ impl Agent {
         out: &mut Vec<u8>,
     ) -> Result<(), AgentMisuse> {
         let subscription = self.subscriptions.get_mut(&id).ok_or(AgentMisuse::UnknownRequest)?;
-        let state = subscription.admitted.iter_mut().find(|a| a.id == action).ok_or(AgentMisuse::UnknownAction)?;
+        let actions = subscription.admitted.as_mut().ok_or(AgentMisuse::UnknownAction)?;
+        let state = actions.iter_mut().find(|a| a.id == action).ok_or(AgentMisuse::UnknownAction)?;
         let indication = RicIndication {
             request_id: id,
             ran_function_id: subscription.ran_function_id,

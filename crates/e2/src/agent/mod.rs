@@ -1,42 +1,60 @@
 //! An E2 node's side of one association with a near-RT RIC.
 //!
 //! The machine knows which functions the node offers and which subscriptions stand; what a function does with them is
-//! its owner's affair. A request becomes an [`AgentEvent`]; its owner answers by [`Agent::admit`], [`Agent::refuse`],
-//! [`Agent::acknowledge`] or [`Agent::fail`], at once or later.
+//! its owner's affair. A request becomes an [`AgentEvent`], which names what answers it; its owner answers at once or
+//! later, or by [`Agent::decline`] where it knows no answer. One procedure a file; this one takes what happens to the
+//! right one.
 
 mod answer;
 mod config;
+mod configuration_update;
+mod connection_update;
 mod control;
+mod delete_required;
 mod error_indication;
 mod indication;
+mod modification;
+mod modification_required;
+mod query;
+mod removal;
 mod reset;
+mod service_query;
+mod service_update;
 mod setup;
 mod subscription;
 mod subscription_delete;
+mod telling;
 
 use core::fmt;
 use core::time::Duration;
 use std::collections::{BTreeMap, HashMap, VecDeque};
 
 use e2ap::{
-    CauseProtocol, ErrorIndication, GlobalE2NodeId, GlobalRicId, Kind, Pdu, RanFunctionId, RicActionId, RicRequestId,
-    TransactionId, Version,
+    Cause, CauseProtocol, CauseRicRequest, CauseTransport, ErrorIndication, GlobalE2NodeId, GlobalRicId, Kind, Pdu,
+    ProcedureCode, RanFunctionId, RicActionId, RicRequestId, TransactionId, Version,
 };
 use per::Gather;
 
 use crate::answer::{about, in_version, not_supported};
 use crate::budget::Budget;
 use crate::outbox::Outbox;
-use crate::{AssocId, CloseReason, Notice, Time};
+use crate::{AssocId, CloseReason, ConnectionUpdate, Notice, Time};
 
 pub use config::{AgentConfig, AgentConfigError, Function};
 pub use control::ControlRequest;
+pub use modification::ModificationRequest;
+pub use query::QueryRequest;
 pub use subscription::SubscriptionRequest;
 
+use configuration_update::Components;
+use connection_update::PendingConnection;
 use control::Control;
+use removal::PendingRemoval;
 use reset::PendingReset;
+use service_update::Revisions;
 use setup::State;
 use subscription::Subscription;
+use telling::{GivenUp, Telling};
 
 /// The one association, as the outbox knows it.
 const ASSOC: AssocId = AssocId(0);
@@ -60,8 +78,55 @@ pub enum AgentEvent {
         /// The next attempt, if the caller's clock goes on.
         retry_at: Time,
     },
-    /// The RIC wants to subscribe.
+    /// The node has left its RIC in order. It comes back once [`Agent::connect`] is called.
+    Removed {
+        /// Whether the RIC wanted it.
+        by_ric: bool,
+    },
+    /// The RIC has taken an update of the functions.
+    FunctionsUpdated {
+        /// What it takes of what came or changed.
+        accepted: Vec<RanFunctionId>,
+        /// What it does not take, and why.
+        rejected: Vec<(RanFunctionId, Cause)>,
+    },
+    /// The RIC has taken an update of the components.
+    ComponentsUpdated {
+        /// How many of them it does not take.
+        rejected: usize,
+    },
+    /// The RIC refuses what the node told it, or does not let it go, or never answered. It is not tried again by itself.
+    GivenUp {
+        /// Service Update, Node Configuration Update or Removal.
+        procedure_code: ProcedureCode,
+        /// Why, where the RIC said so.
+        cause: Option<Cause>,
+    },
+    /// The RIC wants other associations: answered by [`Agent::connection_updated`] or
+    /// [`Agent::refuse_connection_update`].
+    ConnectionUpdate(ConnectionUpdate),
+    /// The RIC wants to subscribe: answered by [`Agent::admit`] or [`Agent::refuse`].
     Subscribe(SubscriptionRequest),
+    /// The RIC wants a subscription changed: answered by [`Agent::modified`] or [`Agent::refuse_modification`].
+    Modify(ModificationRequest),
+    /// The RIC agrees to a change that the node required.
+    ModificationConfirmed {
+        /// The subscription.
+        request_id: RicRequestId,
+        /// Actions that are to be followed by the new time to wait.
+        modified: Vec<RicActionId>,
+        /// Actions that are gone.
+        removed: Vec<RicActionId>,
+        /// Actions that are to stay as they are, and why.
+        refused: Vec<(RicActionId, Cause)>,
+    },
+    /// The RIC does not agree to a change that the node required.
+    ModificationRefused {
+        /// The subscription.
+        request_id: RicRequestId,
+        /// Why; none where it did not answer.
+        cause: Option<Cause>,
+    },
     /// The RIC wants a subscription no more, or it is gone with the association.
     Unsubscribe {
         /// Which one.
@@ -69,8 +134,10 @@ pub enum AgentEvent {
         /// The function it was with.
         ran_function_id: RanFunctionId,
     },
-    /// The RIC wants something done.
+    /// The RIC wants something done: answered by [`Agent::acknowledge`] or [`Agent::fail`].
     Control(ControlRequest),
+    /// The RIC asks something: answered by [`Agent::answer_query`] or [`Agent::fail_query`].
+    Query(QueryRequest),
     /// For the log.
     Notice(Notice),
 }
@@ -86,18 +153,35 @@ pub enum AgentMisuse {
     BadActions,
     /// The RIC has not taken the setup.
     NotUp,
-    /// A reset is under way already.
-    ResetUnderWay,
+    /// A procedure of this kind is under way already.
+    UnderWay,
+    /// The version that is spoken does not have this.
+    NotInVersion,
+    /// There cannot be such a node.
+    Config(AgentConfigError),
+    /// The function changed, and its revision did not.
+    SameRevision(RanFunctionId),
+    /// The answer names what was not asked for, or something twice.
+    BadAnswer,
+    /// The node was not removed: it connects by itself.
+    NotRemoved,
 }
 
 impl fmt::Display for AgentMisuse {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
+            AgentMisuse::Config(error) => return error.fmt(f),
+            AgentMisuse::SameRevision(id) => {
+                return write!(f, "RAN function {} changed: it needs another revision", id.0);
+            }
             AgentMisuse::UnknownRequest => "no such request waits for an answer",
             AgentMisuse::UnknownAction => "the subscription has no such action",
             AgentMisuse::BadActions => "an answer admits at least one action, and names each that was asked for once",
             AgentMisuse::NotUp => "the RIC has not taken the setup",
-            AgentMisuse::ResetUnderWay => "a reset is under way",
+            AgentMisuse::UnderWay => "a procedure of this kind is under way",
+            AgentMisuse::NotInVersion => "the version of E2AP that is spoken does not have this",
+            AgentMisuse::BadAnswer => "the answer names what was not asked for, or something twice",
+            AgentMisuse::NotRemoved => "the node was not removed: it connects by itself",
         })
     }
 }
@@ -117,7 +201,14 @@ pub struct Agent {
     controls: HashMap<RicRequestId, Control>,
     /// Octets that are kept for controls.
     control_octets: usize,
+    queries: HashMap<RicRequestId, RanFunctionId>,
     reset: Option<PendingReset>,
+    removal: Option<PendingRemoval>,
+    functions: Telling<Revisions>,
+    components: Telling<Components>,
+    connection: Option<PendingConnection>,
+    /// Changes that were required of the RIC, and when it must have answered.
+    required: BTreeMap<RicRequestId, Time>,
     outbox: Outbox,
     events: VecDeque<AgentEvent>,
     close: Option<CloseReason>,
@@ -146,7 +237,13 @@ impl Agent {
             subscriptions: BTreeMap::new(),
             controls: HashMap::new(),
             control_octets: 0,
+            queries: HashMap::new(),
             reset: None,
+            removal: None,
+            functions: Telling::new(),
+            components: Telling::new(),
+            connection: None,
+            required: BTreeMap::new(),
             outbox: Outbox::default(),
             events: VecDeque::from([AgentEvent::Connect]),
             close: None,
@@ -175,7 +272,7 @@ impl Agent {
 
     /// A PDU came.
     pub fn handle_pdu(&mut self, now: Time, pdu: &[u8]) {
-        if let State::Connecting | State::Waiting { .. } = self.state {
+        if let State::Connecting | State::Waiting { .. } | State::Removed = self.state {
             return; // left over from an association that is gone
         }
         let gather = Gather::new();
@@ -187,28 +284,93 @@ impl Agent {
             let (procedure_code, count) = (decoded.pdu.procedure_code(), decoded.unknown.len());
             self.events.push_back(AgentEvent::Notice(Notice::UnknownIes { procedure_code, count }));
         }
-        let up = self.is_up();
         match decoded.pdu {
-            Pdu::E2SetupResponse(response) if self.awaits(response.transaction_id) => self.setup_response(&response),
-            Pdu::E2SetupFailure(failure) if self.awaits(failure.transaction_id) => self.setup_failure(now, &failure),
-            Pdu::ErrorIndication(indication) => self.error_indication(now, &indication),
+            Pdu::E2SetupResponse(m) if self.awaits(m.transaction_id) => self.setup_response(now, &m),
+            Pdu::E2SetupFailure(m) if self.awaits(m.transaction_id) => self.setup_failure(now, &m),
+            Pdu::ErrorIndication(m) => self.error_indication(now, &m),
+            other if other.kind() == Kind::Initiating && self.is_up() => self.request(now, other, pdu),
+            other if self.is_up() => self.answer(now, other, pdu),
+            other => self.not_in_state(now, &other, pdu),
+        }
+    }
+
+    /// The RIC begins a procedure.
+    fn request(&mut self, now: Time, message: Pdu<'_>, pdu: &[u8]) {
+        match message {
             // Sent before the RIC saw our reset: it forgets them (E2AP v03.01 8.3.3.2).
-            Pdu::RicSubscriptionRequest(_) | Pdu::RicControlRequest(_) if self.reset.is_some() => {}
-            Pdu::RicSubscriptionRequest(request) if up => self.subscription_request(&request),
-            Pdu::RicSubscriptionDeleteRequest(request) if up => self.delete_request(&request),
-            Pdu::RicControlRequest(request) if up => self.control_request(&request),
-            Pdu::ResetRequest(request) if up => self.reset_request(now, &request),
-            Pdu::ResetResponse(response) if self.reset_answered(response.transaction_id) => {}
-            other if up && other.kind() == Kind::Initiating => {
+            Pdu::RicSubscriptionRequest(_)
+            | Pdu::RicSubscriptionModificationRequest(_)
+            | Pdu::RicControlRequest(_)
+            | Pdu::RicQueryRequest(_)
+                if self.reset.is_some() => {}
+            Pdu::RicSubscriptionRequest(request) => self.subscription_request(&request),
+            Pdu::RicSubscriptionDeleteRequest(request) => self.delete_request(&request),
+            Pdu::RicSubscriptionModificationRequest(request) => self.modification_request(&request),
+            Pdu::RicControlRequest(request) => self.control_request(&request),
+            Pdu::RicQueryRequest(request) => self.query_request(&request),
+            Pdu::ResetRequest(request) => self.reset_request(now, &request),
+            Pdu::RicServiceQuery(query) => self.service_query(now, &query),
+            Pdu::E2ConnectionUpdate(update) => self.connection_update(&update),
+            Pdu::E2RemovalRequest(request) => self.removal_request(&request),
+            other => {
                 let (notice, answer) = not_supported(&other, pdu);
                 self.complain(now, notice, answer);
             }
-            // E2AP v03.01 10.4
-            other => {
-                let answer = about(&other, pdu, CauseProtocol::MessageNotCompatibleWithReceiverState, None);
-                self.complain(now, Notice::NotInState { message: other.name() }, Some(answer));
-            }
         }
+    }
+
+    /// The RIC ends a procedure of ours.
+    fn answer(&mut self, now: Time, message: Pdu<'_>, pdu: &[u8]) {
+        match message {
+            Pdu::ResetResponse(m) if self.reset_answered(m.transaction_id) => {}
+            Pdu::RicServiceUpdateAcknowledge(m) if self.functions.acknowledged(m.transaction_id) => {
+                self.service_update_acknowledged(now, &m);
+            }
+            Pdu::RicServiceUpdateFailure(m) if self.functions.awaits(m.transaction_id) => {
+                self.service_update_failed(now, &m);
+            }
+            Pdu::E2NodeConfigurationUpdateAcknowledge(m) if self.components.acknowledged(m.transaction_id) => {
+                self.configuration_update_acknowledged(now, &m);
+            }
+            Pdu::E2NodeConfigurationUpdateFailure(m) if self.components.awaits(m.transaction_id) => {
+                self.configuration_update_failed(now, &m);
+            }
+            Pdu::E2RemovalResponse(m) if self.awaits_removal(m.transaction_id) => self.removed(false),
+            Pdu::E2RemovalFailure(m) if self.awaits_removal(m.transaction_id) => {
+                self.removal_refused(now, m.cause);
+            }
+            Pdu::RicSubscriptionModificationConfirm(m) if self.awaits_required(m.request_id) => {
+                self.modification_confirmed(&m);
+            }
+            Pdu::RicSubscriptionModificationRefuse(m) if self.awaits_required(m.request_id) => {
+                self.modification_refused(m.request_id, Some(m.cause));
+            }
+            other => self.not_in_state(now, &other, pdu),
+        }
+    }
+
+    /// E2AP v03.01 10.4
+    fn not_in_state(&mut self, now: Time, message: &Pdu<'_>, pdu: &[u8]) {
+        let answer = about(message, pdu, CauseProtocol::MessageNotCompatibleWithReceiverState, None);
+        self.complain(now, Notice::NotInState { message: message.name() }, Some(answer));
+    }
+
+    /// Answers an event that wants an answer, for an owner that has none: nothing is left waiting, and the RIC is told that
+    /// it is not done here. Where nobody waits (any more) nothing happens.
+    pub fn decline(&mut self, event: &AgentEvent) {
+        let cause = Cause::RicRequest(CauseRicRequest::ActionNotSupported);
+        // what waits no more needs no answer
+        let _ = match event {
+            AgentEvent::Subscribe(request) => self.refuse(request.request_id, cause),
+            AgentEvent::Modify(request) => self.refuse_modification(request.request_id, cause),
+            AgentEvent::Control(request) => self.fail(request.request_id, cause, None),
+            AgentEvent::Query(request) => self.fail_query(request.request_id, cause),
+            AgentEvent::ConnectionUpdate(_) => {
+                let cause = Cause::Transport(CauseTransport::TransportResourceUnavailable);
+                self.refuse_connection_update(cause, None)
+            }
+            _ => Ok(()),
+        };
     }
 
     /// Appends the next PDU to be sent to `out`.
@@ -249,12 +411,54 @@ impl Agent {
         (self.config.version >= Version::V2_03).then_some(TransactionId(self.transaction.into()))
     }
 
-    /// Forgets all subscriptions and controls, and says so.
+    /// Forgets all subscriptions, controls and queries, and says so.
     fn forget_requests(&mut self) {
         self.controls.clear();
         self.control_octets = 0;
+        self.queries.clear();
+        self.required.clear();
         for (request_id, Subscription { ran_function_id, .. }) in std::mem::take(&mut self.subscriptions) {
             self.events.push_back(AgentEvent::Unsubscribe { request_id, ran_function_id });
+        }
+    }
+
+    /// Forgets what is with functions that are not offered any more, and says so.
+    fn forget_requests_of_gone_functions(&mut self) {
+        let Agent { config, subscriptions, controls, control_octets, queries, required, events, .. } = self;
+        let offers = |id: RanFunctionId| config.functions.iter().any(|function| function.id == id);
+        controls.retain(|_, control| offers(control.ran_function_id));
+        *control_octets = controls.values().map(Control::octets).sum();
+        queries.retain(|_, function| offers(*function));
+        subscriptions.retain(|request_id, Subscription { ran_function_id, .. }| {
+            if offers(*ran_function_id) {
+                return true;
+            }
+            required.remove(request_id);
+            let (request_id, ran_function_id) = (*request_id, *ran_function_id);
+            events.push_back(AgentEvent::Unsubscribe { request_id, ran_function_id });
+            false
+        });
+    }
+
+    /// Forgets procedures that are under way: the association is gone, or new.
+    fn forget_procedures(&mut self) {
+        self.reset = None;
+        self.removal = None;
+        self.connection = None;
+        self.required.clear();
+        // the next setup tells everything
+        self.functions = Telling::new();
+        self.components = Telling::new();
+    }
+
+    fn give_up(&mut self, GivenUp { procedure_code, cause }: GivenUp) {
+        self.events.push_back(AgentEvent::GivenUp { procedure_code, cause });
+    }
+
+    /// An answer that did not come in time.
+    fn timed_out(&mut self, now: Time, procedure_code: ProcedureCode, request_id: Option<RicRequestId>) {
+        if self.remarks.take(now) {
+            self.events.push_back(AgentEvent::Notice(Notice::TimedOut { procedure_code, request_id }));
         }
     }
 }

@@ -33,7 +33,7 @@ impl Agent {
             return Err(AgentMisuse::NotUp);
         }
         if self.reset.is_some() {
-            return Err(AgentMisuse::ResetUnderWay);
+            return Err(AgentMisuse::UnderWay);
         }
         let transaction_id = self.next_transaction();
         self.reset = Some(PendingReset { transaction_id, by: now + self.config.reset_timeout });

@@ -10,13 +10,20 @@
 //!     |               Retry -+  close            |
 //!     +---- pause over ---- Waiting <------------+
 //! ```
+//!
+//! [`removal`](super::removal) has the way out of it.
 
 use core::time::Duration;
 
-use e2ap::{E2SetupFailure, E2SetupResponse, ProcedureCode, TransactionId};
+use e2ap::{
+    Cause, CauseMisc, E2NodeComponentConfigurationAck, E2SetupFailure, E2SetupResponse, ProcedureCode, TransactionId,
+    UpdateOutcome,
+};
 
+use super::service_update::revisions;
 use super::{Agent, AgentEvent};
 use crate::budget::Budget;
+use crate::change::all;
 use crate::{CloseReason, Notice, Time};
 
 #[derive(Debug)]
@@ -31,6 +38,15 @@ pub(super) enum State {
     Up,
     /// There is no association.
     Waiting { until: Time },
+    /// The node has left; it comes back when it is asked to.
+    Removed,
+}
+
+/// The causes of those that were not taken.
+pub(super) fn rejected(acks: impl Iterator<Item = E2NodeComponentConfigurationAck>) -> Vec<Cause> {
+    acks.filter(|ack| ack.outcome == UpdateOutcome::Failure)
+        .map(|ack| ack.failure_cause.unwrap_or(Cause::Misc(CauseMisc::Unspecified)))
+        .collect()
 }
 
 impl Agent {
@@ -38,19 +54,19 @@ impl Agent {
     pub fn handle_open(&mut self, now: Time) {
         self.answers = Budget::new(now);
         self.remarks = Budget::new(now);
-        self.reset = None;
+        self.forget_procedures();
         self.forget_requests(); // there are none, unless the caller forgot to tell of the loss
         self.send_setup(now);
     }
 
     /// The association is gone, or there is none to be had: tried again after a pause.
     pub fn handle_close(&mut self, now: Time, reason: CloseReason) {
-        if let State::Waiting { .. } = self.state {
+        if let State::Waiting { .. } | State::Removed = self.state {
             return; // gone already
         }
         let retry_at = (now + self.next_pause()).max(self.not_before);
         self.state = State::Waiting { until: retry_at };
-        self.reset = None;
+        self.forget_procedures();
         self.outbox.clear();
         self.forget_requests();
         self.events.push_back(AgentEvent::Down { reason, retry_at });
@@ -69,8 +85,13 @@ impl Agent {
             State::AwaitSetup { deadline, .. } => Some(deadline),
             State::Retry { at } => Some(at),
             State::Waiting { until } => Some(until),
-            State::Up => self.reset.map(|reset| reset.by),
-            State::Connecting => None,
+            State::Up => {
+                let (reset, removal) = (self.reset.map(|reset| reset.by), self.removal.map(|removal| removal.by));
+                let told = [self.functions.deadline(), self.components.deadline()];
+                let required = self.required.values().min().copied();
+                [reset, removal, required].into_iter().chain(told).flatten().min()
+            }
+            State::Connecting | State::Removed => None,
         }
     }
 
@@ -88,19 +109,29 @@ impl Agent {
                 self.state = State::Connecting;
                 self.events.push_back(AgentEvent::Connect);
             }
-            State::Up => self.reset_timeout(now),
+            State::Up => self.procedures_due(now),
             _ => {}
         }
     }
 
+    fn procedures_due(&mut self, now: Time) {
+        self.modification_required_due(now);
+        self.service_update_due(now);
+        self.configuration_update_due(now);
+        self.removal_due(now);
+        self.reset_timeout(now);
+    }
+
     fn send_setup(&mut self, now: Time) {
         let transaction = self.next_transaction();
+        self.functions.begin(revisions(&self.config.functions));
+        self.components.begin(self.config.all_components());
         let request = self.config.setup_request(transaction);
         self.outbox.push(super::ASSOC, self.config.version, &request.into());
         self.state = State::AwaitSetup { transaction, deadline: now + self.config.setup_timeout };
     }
 
-    pub(super) fn setup_response(&mut self, response: &E2SetupResponse<'_>) {
+    pub(super) fn setup_response(&mut self, now: Time, response: &E2SetupResponse<'_>) {
         self.state = State::Up;
         self.pause = self.config.retry_first;
         let accepted = response.ran_functions_accepted.iter().flat_map(|i| i.iter()).map(|i| i.id).collect();
@@ -108,7 +139,14 @@ impl Agent {
             let notice = Notice::FunctionRejected { ran_function_id: item.id, cause: item.cause };
             self.events.push_back(AgentEvent::Notice(notice));
         }
+        let v1 = all(&response.component_config_update_ack_v1).map(|item| item.ack);
+        for cause in rejected(v1.chain(all(&response.component_config_addition_ack).map(|item| item.ack))) {
+            self.events.push_back(AgentEvent::Notice(Notice::ComponentRejected { cause }));
+        }
         self.events.push_back(AgentEvent::Up { ric_id: response.global_ric_id, accepted });
+        // what changed while it was under way
+        self.tell_functions(now);
+        self.tell_components(now);
     }
 
     pub(super) fn setup_failure(&mut self, now: Time, failure: &E2SetupFailure<'_>) {

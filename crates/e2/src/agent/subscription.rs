@@ -8,7 +8,7 @@ use e2ap::{
 };
 
 use super::{ActionState, Agent, AgentEvent, AgentMisuse};
-use crate::Action;
+use crate::{Action, SubscriptionChange, SubscriptionTimes};
 
 /// The RIC wants to subscribe.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,6 +21,8 @@ pub struct SubscriptionRequest {
     pub event_trigger: Vec<u8>,
     /// What is wanted.
     pub actions: Vec<Action>,
+    /// From when to when; from v3 on.
+    pub times: SubscriptionTimes,
 }
 
 impl SubscriptionRequest {
@@ -34,8 +36,10 @@ impl SubscriptionRequest {
 pub(super) struct Subscription {
     pub ran_function_id: RanFunctionId,
     pub asked: Vec<RicActionId>,
-    /// Actions that are set up: none while the function has not answered.
-    pub admitted: Vec<ActionState>,
+    /// Actions that are set up, once the function has answered.
+    pub admitted: Option<Vec<ActionState>>,
+    /// A change that waits for the function's answer.
+    pub change: Option<SubscriptionChange>,
 }
 
 impl Agent {
@@ -48,6 +52,8 @@ impl Agent {
         let actions = &request.details.actions;
         let refusal = if !self.offers(function) {
             Some(CauseRicRequest::RanFunctionIdInvalid)
+        } else if self.removal.is_some() {
+            Some(CauseRicRequest::SystemNotReady)
         } else if self.subscriptions.contains_key(&id) {
             Some(CauseRicRequest::DuplicateRicRequestId)
         } else if self.subscriptions.len() >= self.config.max_subscriptions {
@@ -62,7 +68,8 @@ impl Agent {
             return self.send_failure(id, function, &ids, Cause::RicRequest(cause));
         }
         let asked = actions.iter().map(|a| a.id).collect();
-        self.subscriptions.insert(id, Subscription { ran_function_id: function, asked, admitted: Vec::new() });
+        let subscription = Subscription { ran_function_id: function, asked, admitted: None, change: None };
+        self.subscriptions.insert(id, subscription);
         self.events.push_back(AgentEvent::Subscribe(SubscriptionRequest {
             request_id: id,
             ran_function_id: function,
@@ -76,6 +83,7 @@ impl Agent {
                     subsequent: action.subsequent_action,
                 })
                 .collect(),
+            times: SubscriptionTimes { start: request.start_time, end: request.end_time },
         }));
     }
 
@@ -90,14 +98,14 @@ impl Agent {
         not_admitted: &[(RicActionId, Cause)],
     ) -> Result<(), AgentMisuse> {
         let version = self.config.version;
-        let subscription = self.subscriptions.get_mut(&id).filter(|s| s.admitted.is_empty());
+        let subscription = self.subscriptions.get_mut(&id).filter(|s| s.admitted.is_none());
         let subscription = subscription.ok_or(AgentMisuse::UnknownRequest)?;
         let named: Vec<_> = admitted.iter().copied().chain(not_admitted.iter().map(|(id, _)| *id)).collect();
         let twice = named.iter().enumerate().any(|(i, id)| named[..i].contains(id));
         if admitted.is_empty() || twice || !named.iter().all(|id| subscription.asked.contains(id)) {
             return Err(AgentMisuse::BadActions);
         }
-        subscription.admitted = admitted.iter().map(|id| ActionState { id: *id, sn: 0 }).collect();
+        subscription.admitted = Some(admitted.iter().map(|id| ActionState { id: *id, sn: 0 }).collect());
         let refused =
             not_admitted.iter().map(|(id, cause)| RicActionNotAdmitted { id: *id, cause: cause.in_version(version) });
         let response = RicSubscriptionResponse {
@@ -115,7 +123,7 @@ impl Agent {
     /// # Errors
     /// Where no such subscription waits for its answer.
     pub fn refuse(&mut self, id: RicRequestId, cause: Cause) -> Result<(), AgentMisuse> {
-        if !self.subscriptions.get(&id).is_some_and(|s| s.admitted.is_empty()) {
+        if self.subscriptions.get(&id).is_none_or(|s| s.admitted.is_some()) {
             return Err(AgentMisuse::UnknownRequest);
         }
         if let Some(subscription) = self.subscriptions.remove(&id) {

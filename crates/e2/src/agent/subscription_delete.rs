@@ -27,6 +27,7 @@ impl Agent {
             return self.send(&failure.into());
         }
         self.subscriptions.remove(&request_id);
+        self.required.remove(&request_id);
         self.events.push_back(AgentEvent::Unsubscribe { request_id, ran_function_id });
         self.send(&RicSubscriptionDeleteResponse { request_id, ran_function_id }.into());
     }

@@ -9,7 +9,7 @@ use e2ap::{
 use per::Octets;
 
 use super::requests::Request;
-use super::{Consumer, Controller, Event, Misuse, NodeId, SubscriptionEnd, Ticket};
+use super::{Consumer, Controller, Event, Misuse, NodeId, Ticket};
 use crate::{Notice, Time};
 
 /// A control that waits for its answer.
@@ -143,8 +143,15 @@ impl Controller {
     }
 
     /// The control's node is gone or has reset: it is out of the table already.
-    pub(super) fn control_gone(&mut self, control: &Control, _: SubscriptionEnd) {
+    pub(super) fn control_gone(&mut self, control: &Control) {
         let Control { consumer, ticket, .. } = *control;
         self.events.push_back(Event::Controlled { consumer, ticket, outcome: ControlOutcome::NodeLost });
+    }
+
+    /// The control's function is gone: it is out of the table already.
+    pub(super) fn control_refused(&mut self, control: &Control, cause: Cause) {
+        let Control { consumer, ticket, .. } = *control;
+        let outcome = ControlOutcome::Failed { cause, outcome: None };
+        self.events.push_back(Event::Controlled { consumer, ticket, outcome });
     }
 }

@@ -6,7 +6,7 @@ use e2ap::RicSubscriptionDeleteRequired;
 
 use super::requests::Request;
 use super::subscription::State;
-use super::{Controller, Event, NodeId, SubscribeError, SubscriptionEnd, SubscriptionId};
+use super::{Controller, NodeId, SubscribeError, SubscriptionEnd};
 use crate::Time;
 
 impl Controller {
@@ -16,20 +16,16 @@ impl Controller {
             let (id, function) = (item.request_id, item.ran_function_id);
             let found = self.find(now, node, id, function, "RicSubscriptionDeleteRequired");
             let Some(place) = found else { continue };
-            let Some(Request::Subscription(subscription)) = self.requests.get_mut(place) else { continue };
+            let Some(Request::Subscription(subscription)) = self.requests.get(place) else { continue };
             match subscription.state {
                 State::Requested => {
                     let error = SubscribeError::Refused { cause: item.cause, actions: Vec::new() };
                     self.fail_waiting(place, &error);
                 }
-                State::Active => {
-                    for consumer in std::mem::take(&mut subscription.consumers) {
-                        self.holdings.leave(consumer, place, subscription.octets);
-                        let (subscription, end) = (SubscriptionId(place), SubscriptionEnd::ByNode(item.cause));
-                        self.events.push_back(Event::SubscriptionEnded { consumer, subscription, end });
-                    }
+                State::Active | State::Restoring { .. } => {
+                    self.end_consumers(place, SubscriptionEnd::ByNode(item.cause));
                 }
-                State::Deleting => continue, // asked already
+                State::Deleting | State::Suspended { .. } => continue, // asked already
             }
             self.send_delete(now, place);
         }

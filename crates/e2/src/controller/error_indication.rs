@@ -2,35 +2,64 @@
 //!
 //! Procedure: Error Indication. Clause: E2AP v03.01 8.3.2. Role: ric. Since: v01.00. Scenarios: error_indication_*
 
-use e2ap::{Cause, CauseProtocol, ErrorIndication};
+use e2ap::{Cause, CauseProtocol, ErrorIndication, ProcedureCode};
 
 use super::requests::Request;
-use super::{ControlOutcome, Controller, NodeId};
+use super::{Assoc, ConnectionOutcome, ControlOutcome, Controller, NodeId, QueryOutcome};
 use crate::{AssocId, Notice, Time};
 
 impl Controller {
     /// The peer says that something was wrong. What it was about fails.
     pub(super) fn error_indication(&mut self, now: Time, assoc: AssocId, indication: ErrorIndication<'_>) {
-        let ErrorIndication { request_id, cause, criticality_diagnostics, .. } = indication;
+        let ErrorIndication { transaction_id, request_id, cause, criticality_diagnostics, .. } = indication;
         let procedure_code = criticality_diagnostics.as_ref().and_then(|d| d.procedure_code);
         let request_id = request_id.or(criticality_diagnostics.and_then(|d| d.ric_request_id));
         self.complain(now, assoc, Notice::ErrorIndication { cause, procedure_code, request_id }, None);
-        let node = self.assocs.get(&assoc).and_then(|a| a.node);
-        let place = request_id.and_then(|id| self.requests.place(id));
-        if let (Some(node), Some(place)) = (node, place) {
-            let cause = cause.unwrap_or(Cause::Protocol(CauseProtocol::Unspecified));
-            self.request_failed(now, node, place, cause);
+        let Some(Assoc { node: Some(node), procedures, .. }) = self.assocs.get_mut(&assoc) else { return };
+        let node = *node;
+        let reason = cause.unwrap_or(Cause::Protocol(CauseProtocol::Unspecified));
+        if let Some(place) = request_id.and_then(|id| self.requests.place(id)) {
+            return self.request_failed(now, node, place, procedure_code, reason);
+        }
+        match procedures.meant(procedure_code, transaction_id) {
+            // it does not know procedures that we may try again later
+            Some(code @ ProcedureCode::RIC_SERVICE_QUERY) => drop(procedures.drop(code)),
+            Some(code @ ProcedureCode::E2_CONNECTION_UPDATE) => {
+                procedures.drop(code);
+                self.connection_ended(node, ConnectionOutcome::Refused { cause, wait: None });
+            }
+            Some(code @ ProcedureCode::E2_REMOVAL) => {
+                procedures.drop(code);
+                self.removal_refused(node, reason);
+            }
+            // whether it has reset nobody knows: the time-out tells
+            _ => {}
         }
     }
 
     /// The peer says that it could not do with a request.
-    pub(super) fn request_failed(&mut self, now: Time, node: NodeId, place: u32, cause: Cause) {
+    fn request_failed(
+        &mut self,
+        now: Time,
+        node: NodeId,
+        place: u32,
+        procedure_code: Option<ProcedureCode>,
+        cause: Cause,
+    ) {
         match self.requests.get(place) {
             Some(Request::Control(control)) if control.node == node => {
                 self.finish_control(now, place, ControlOutcome::Failed { cause, outcome: None });
             }
-            Some(Request::Subscription(subscription)) if subscription.node == node => {
-                self.subscription_rejected(now, place, cause);
+            Some(Request::Query(query)) if query.node == node => {
+                self.finish_query(now, place, QueryOutcome::Failed(cause));
+            }
+            Some(Request::Subscription(s)) if s.node == node => {
+                let about_change = procedure_code.is_none_or(|c| c == ProcedureCode::RIC_SUBSCRIPTION_MODIFICATION);
+                if s.is_active() && s.change.is_some() && about_change {
+                    self.modification_rejected(place, cause);
+                } else {
+                    self.subscription_rejected(now, place, cause);
+                }
             }
             _ => {}
         }

@@ -46,6 +46,19 @@ impl Holdings {
         }
     }
 
+    /// What is kept for one of a consumer's requests has another size now.
+    pub fn resize(&mut self, consumer: Consumer, before: usize, after: usize) {
+        if let Some(holding) = self.of.get_mut(&consumer) {
+            holding.octets = holding.octets - before + after;
+        }
+    }
+
+    /// Whether a consumer may keep so many octets more.
+    pub fn has_room_for(&self, consumer: Consumer, octets: usize) -> bool {
+        let kept = self.of.get(&consumer).map_or(0, |holding| holding.octets);
+        octets <= self.max_octets.saturating_sub(kept)
+    }
+
     /// Forgets a consumer; gives back where its requests are, lowest first.
     pub fn forget(&mut self, consumer: Consumer) -> BTreeSet<u32> {
         self.of.remove(&consumer).unwrap_or_default().places

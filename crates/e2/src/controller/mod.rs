@@ -1,26 +1,40 @@
 //! A near-RT RIC's side of all its nodes.
 //!
-//! One procedure a file; [`answer`] tells a peer what was wrong,
-//! [`requests`] gives out request ids, [`holdings`] counts who has what, [`sharing`] finds what may be shared. This file
-//! takes what happens to the right one.
+//! One procedure a file; [`procedures`] keeps those that are about a node as a whole, [`answer`] tells a peer what was
+//! wrong, [`requests`] gives out request ids, [`holdings`] counts who has what, [`sharing`] finds what may be shared,
+//! [`restore`] brings back what was lost with a node. This file takes what happens to the right one.
 
 mod answer;
+mod components;
+mod configuration_update;
+mod connection_update;
 mod control;
 mod delete_required;
 mod error_indication;
+mod functions;
 mod holdings;
 mod indication;
+mod modification;
+mod modification_required;
+mod procedures;
+mod query;
+mod removal;
 mod requests;
 mod reset;
+mod restore;
+mod service_query;
+mod service_update;
 mod setup;
 mod sharing;
 mod subscription;
 mod subscription_delete;
 mod types;
 
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 
-use e2ap::{Decoded, GlobalE2NodeId, GlobalRicId, Pdu, RanFunctionId, RicRequestId, Version, peek};
+use e2ap::{
+    Decoded, GlobalE2NodeId, GlobalRicId, Kind, Pdu, ProcedureCode, RanFunctionId, RicRequestId, Version, peek,
+};
 use per::Gather;
 
 use crate::budget::Budget;
@@ -28,12 +42,17 @@ use crate::outbox::Outbox;
 use crate::timers::Timers;
 use crate::{AssocId, CloseReason, Notice, Time};
 use holdings::Holdings;
+use procedures::Procedures;
 use requests::{Request, Requests};
-use reset::PendingReset;
 use sharing::Sharing;
+use subscription::State;
 
+pub use components::Components;
+pub use connection_update::ConnectionOutcome;
 pub use control::ControlOutcome;
-pub use subscription::{Action, SubscribeError, SubscriptionEnd, SubscriptionSpec};
+pub use modification::ModifyOutcome;
+pub use query::QueryOutcome;
+pub use subscription::{Action, SubscribeError, SubscriptionEnd, SubscriptionOrder, SubscriptionSpec};
 pub use types::*;
 
 #[derive(Debug)]
@@ -50,14 +69,17 @@ struct Assoc {
     answers: Budget,
     /// Lines in the log about what is only odd.
     remarks: Budget,
-    reset: Option<PendingReset>,
+    /// What was asked of the node as a whole.
+    procedures: Procedures,
+    /// Other associations are not asked for before.
+    connection_not_before: Time,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Deadline {
     /// Meant while it is the association's.
     Setup(AssocId, Time),
-    Reset(AssocId, Time),
+    Procedure(AssocId, ProcedureCode, Time),
     /// A request by its place, and which deadline of the place is meant.
     Request(u32, u32),
 }
@@ -73,7 +95,12 @@ pub struct Controller {
     transaction: u8,
     requests: Requests,
     sharing: Sharing,
+    /// Restored subscriptions that somebody may ask for again.
+    restored: Sharing,
     holdings: Holdings,
+    /// Subscriptions that wait for their nodes to come back.
+    suspended: HashMap<GlobalE2NodeId, BTreeSet<u32>>,
+    suspended_count: usize,
     strays: u64,
     outbox: Outbox,
     events: VecDeque<Event>,
@@ -95,6 +122,9 @@ impl Controller {
             next_node: 1,
             transaction: 0,
             sharing: Sharing::default(),
+            restored: Sharing::default(),
+            suspended: HashMap::new(),
+            suspended_count: 0,
             strays: 0,
             outbox: Outbox::default(),
             events: VecDeque::new(),
@@ -157,7 +187,8 @@ impl Controller {
             bad: 0,
             answers: Budget::new(now),
             remarks: Budget::new(now),
-            reset: None,
+            procedures: Procedures::default(),
+            connection_not_before: now,
         };
         let setup_by = state.setup_by;
         self.assocs.insert(assoc, state);
@@ -252,36 +283,57 @@ impl Controller {
                 }
                 self.stray_indication(now, node, &indication);
             }
-            (Pdu::RicSubscriptionResponse(response), Some(node)) => self.subscription_response(now, node, &response),
-            (Pdu::RicSubscriptionFailure(failure), Some(node)) => self.subscription_failure(now, node, &failure),
-            (Pdu::RicSubscriptionDeleteResponse(response), Some(node)) => {
-                self.delete_response(
-                    now,
-                    node,
-                    response.request_id,
-                    response.ran_function_id,
-                    "RicSubscriptionDeleteResponse",
-                );
-            }
-            (Pdu::RicSubscriptionDeleteFailure(failure), Some(node)) => {
-                self.delete_response(
-                    now,
-                    node,
-                    failure.request_id,
-                    failure.ran_function_id,
-                    "RicSubscriptionDeleteFailure",
-                );
-            }
-            (Pdu::RicSubscriptionDeleteRequired(required), Some(node)) => self.delete_required(now, node, &required),
-            (Pdu::RicControlAcknowledge(ack), Some(node)) => self.control_acknowledge(now, node, &ack),
-            (Pdu::RicControlFailure(failure), Some(node)) => self.control_failure(now, node, &failure),
-            (Pdu::ResetRequest(request), Some(node)) => self.reset_request(now, node, &request),
-            (Pdu::ResetResponse(response), Some(_)) if self.reset_answered(assoc, response.transaction_id) => {}
-            // Nobody asked for it.
-            (other, Some(_)) if other.kind() != e2ap::Kind::Initiating => self.not_in_state(now, assoc, &other, pdu),
-            (other, Some(_)) => self.not_supported(now, assoc, &other, pdu),
+            (other, Some(node)) if other.kind() == Kind::Initiating => self.request(now, assoc, node, other, pdu),
+            (other, Some(node)) => self.answer(now, assoc, node, other, pdu),
         }
         Routed::Done
+    }
+
+    /// A node begins a procedure.
+    fn request(&mut self, now: Time, assoc: AssocId, node: NodeId, message: Pdu<'_>, pdu: &[u8]) {
+        match message {
+            Pdu::RicSubscriptionDeleteRequired(required) => self.delete_required(now, node, &required),
+            Pdu::RicSubscriptionModificationRequired(m) => self.modification_required(now, node, &m),
+            Pdu::RicServiceUpdate(update) => self.service_update(now, node, &update),
+            Pdu::E2NodeConfigurationUpdate(update) => self.configuration_update(now, node, &update),
+            Pdu::ResetRequest(request) => self.reset_request(now, node, &request),
+            Pdu::E2RemovalRequest(request) => self.removal_request(now, assoc, node, &request),
+            other => self.not_supported(now, assoc, &other, pdu),
+        }
+    }
+
+    /// A node ends a procedure of ours.
+    fn answer(&mut self, now: Time, assoc: AssocId, node: NodeId, message: Pdu<'_>, pdu: &[u8]) {
+        let code = message.procedure_code();
+        match message {
+            Pdu::RicSubscriptionResponse(response) => self.subscription_response(now, node, &response),
+            Pdu::RicSubscriptionFailure(failure) => self.subscription_failure(now, node, &failure),
+            Pdu::RicSubscriptionDeleteResponse(m) => {
+                let name = "RicSubscriptionDeleteResponse";
+                self.delete_response(now, node, m.request_id, m.ran_function_id, name);
+            }
+            Pdu::RicSubscriptionDeleteFailure(m) => {
+                let name = "RicSubscriptionDeleteFailure";
+                self.delete_response(now, node, m.request_id, m.ran_function_id, name);
+            }
+            Pdu::RicSubscriptionModificationResponse(m) => self.modification_response(now, node, &m),
+            Pdu::RicSubscriptionModificationFailure(m) => self.modification_failure(now, node, &m),
+            Pdu::RicControlAcknowledge(ack) => self.control_acknowledge(now, node, &ack),
+            Pdu::RicControlFailure(failure) => self.control_failure(now, node, &failure),
+            Pdu::RicQueryResponse(response) => self.query_response(now, node, &response),
+            Pdu::RicQueryFailure(failure) => self.query_failure(now, node, &failure),
+            Pdu::ResetResponse(m) if self.ends(assoc, code, m.transaction_id) => {}
+            Pdu::E2ConnectionUpdateAcknowledge(m) if self.ends(assoc, code, m.transaction_id) => {
+                self.connection_updated(node, &m);
+            }
+            Pdu::E2ConnectionUpdateFailure(m) if self.ends(assoc, code, m.transaction_id) => {
+                self.connection_refused(now, node, &m);
+            }
+            Pdu::E2RemovalResponse(m) if self.ends(assoc, code, m.transaction_id) => self.removed(now, assoc, node),
+            Pdu::E2RemovalFailure(m) if self.ends(assoc, code, m.transaction_id) => self.removal_refused(node, m.cause),
+            // Nobody asked for it.
+            other => self.not_in_state(now, assoc, &other, pdu),
+        }
     }
 
     /// A v02.03 peer that sends what only v03.01 has, speaks v03.01: their setups are alike.
@@ -303,6 +355,7 @@ impl Controller {
             state.version = Version::V3_01;
             if let Some(node) = state.node.and_then(|id| self.nodes.get_mut(&id)) {
                 node.version = Version::V3_01;
+                self.events.push_back(Event::NodeChanged(node.id));
             }
         }
         Some(decoded)
@@ -317,7 +370,7 @@ impl Controller {
                         self.close(now, assoc, CloseReason::SetupTimeout);
                     }
                 }
-                Deadline::Reset(assoc, by) => self.reset_timeout(assoc, by),
+                Deadline::Procedure(assoc, code, by) => self.procedure_timeout(now, assoc, code, by),
                 Deadline::Request(place, deadline) => self.request_timeout(now, place, deadline),
             }
         }
@@ -371,6 +424,9 @@ impl Controller {
     fn lose_node(&mut self, now: Time, id: NodeId, reason: LostReason) {
         let Some(node) = self.nodes.remove(&id) else { return };
         self.by_key.remove(&node.global_id);
+        if reason != LostReason::Removed {
+            self.suspend(now, id, node.global_id);
+        }
         self.drop_requests(now, id, SubscriptionEnd::NodeLost);
         self.events.push_back(Event::NodeLost { node: id, global_id: node.global_id, reason });
     }
@@ -379,8 +435,9 @@ impl Controller {
     fn drop_requests(&mut self, now: Time, node: NodeId, end: SubscriptionEnd) {
         for place in self.requests.of_node(node) {
             match self.free(now, place) {
-                Some(Request::Subscription(subscription)) => self.subscription_gone(place, &subscription, end),
-                Some(Request::Control(control)) => self.control_gone(&control, end),
+                Some(Request::Subscription(subscription)) => self.subscription_gone(place, subscription, end),
+                Some(Request::Control(control)) => self.control_gone(&control),
+                Some(Request::Query(query)) => self.query_gone(&query),
                 None => {}
             }
         }
@@ -392,11 +449,16 @@ impl Controller {
         match &request {
             Request::Subscription(subscription) => {
                 self.sharing.remove(subscription, place);
+                self.restored.remove(subscription, place);
+                if let State::Suspended { key, .. } = subscription.state {
+                    self.not_suspended(&key, place);
+                }
                 for consumer in subscription.holders() {
                     self.holdings.leave(consumer, place, subscription.octets);
                 }
             }
             Request::Control(control) => self.holdings.leave(control.consumer, place, 0),
+            Request::Query(query) => self.holdings.leave(query.consumer, place, 0),
         }
         Some(request)
     }
@@ -409,20 +471,28 @@ impl Controller {
 
     /// Whether a PDU with so many octets of the caller's can be sent, and the consumer may keep that many.
     fn check_room(&self, consumer: Consumer, octets: usize, kept: usize) -> Result<(), Misuse> {
-        // what E2AP puts around them: below 1 KiB, and an octet or two a fragment of 16 KiB at three levels
-        if octets + octets / 1024 + 1024 > self.config.max_pdu_octets {
-            return Err(Misuse::TooLarge);
-        }
+        self.check_pdu(octets)?;
         if self.holdings.has_room(consumer, kept) { Ok(()) } else { Err(Misuse::TooManyRequests) }
+    }
+
+    /// Whether a PDU with so many octets of the caller's can be sent.
+    fn check_pdu(&self, octets: usize) -> Result<(), Misuse> {
+        // what E2AP puts around them: below 1 KiB, and an octet or two a fragment of 16 KiB at three levels
+        if octets + octets / 1024 + 1024 > self.config.max_pdu_octets { Err(Misuse::TooLarge) } else { Ok(()) }
+    }
+
+    /// Whether a consumer may keep so many octets more in a request that it has.
+    fn check_kept(&self, consumer: Consumer, octets: usize) -> Result<(), Misuse> {
+        if self.holdings.has_room_for(consumer, octets) { Ok(()) } else { Err(Misuse::TooManyRequests) }
     }
 
     fn set_timer(&mut self, at: Time, deadline: Deadline) {
         let Controller { timers, assocs, requests, .. } = self;
-        // an association has two deadlines at most, a request one
-        let live = 2 * assocs.len() + requests.in_use();
+        // an association has one for its setup and one for each kind of procedure at most, a request one
+        let live = 5 * assocs.len() + requests.in_use();
         timers.set(at, deadline, live, |deadline| match *deadline {
             Deadline::Setup(assoc, by) => assocs.get(&assoc).is_some_and(|a| a.node.is_none() && a.setup_by == by),
-            Deadline::Reset(assoc, by) => assocs.get(&assoc).is_some_and(|a| a.reset.is_some_and(|r| r.by == by)),
+            Deadline::Procedure(assoc, code, by) => assocs.get(&assoc).is_some_and(|a| a.procedures.is_meant(code, by)),
             Deadline::Request(place, deadline) => requests.is_meant(place, deadline),
         });
     }
@@ -440,6 +510,7 @@ impl Controller {
         match self.requests.get(place) {
             Some(Request::Subscription(_)) => self.subscription_timeout(now, place),
             Some(Request::Control(_)) => self.control_timeout(now, place),
+            Some(Request::Query(_)) => self.query_timeout(now, place),
             None => {}
         }
     }

@@ -7,17 +7,20 @@
 use core::time::Duration;
 use std::collections::{BTreeSet, HashMap, VecDeque};
 
-use e2ap::RicRequestId;
+use e2ap::{RanFunctionId, RicRequestId};
 
 use super::NodeId;
 use super::control::Control;
+use super::query::Query;
 use super::subscription::Subscription;
 use crate::Time;
 
 #[derive(Debug)]
+#[allow(clippy::large_enum_variant)] // each is in a box, and most are subscriptions
 pub(super) enum Request {
     Subscription(Subscription),
     Control(Control),
+    Query(Query),
 }
 
 impl Request {
@@ -25,6 +28,16 @@ impl Request {
         match self {
             Request::Subscription(subscription) => subscription.node,
             Request::Control(control) => control.node,
+            Request::Query(query) => query.node,
+        }
+    }
+
+    /// The function that it is with.
+    pub fn function(&self) -> RanFunctionId {
+        match self {
+            Request::Subscription(subscription) => subscription.function,
+            Request::Control(control) => control.function,
+            Request::Query(query) => query.function,
         }
     }
 }
@@ -150,14 +163,31 @@ impl Requests {
         let request = *self.slots.get_mut(place as usize)?.request.take()?;
         self.in_use -= 1;
         self.resting.push_back((now, place));
-        let node = request.node();
+        self.forget_node(place, request.node());
+        Some(request)
+    }
+
+    fn forget_node(&mut self, place: u32, node: NodeId) {
         if let Some(places) = self.of_node.get_mut(&node) {
             places.remove(&place);
             if places.is_empty() {
                 self.of_node.remove(&node);
             }
         }
-        Some(request)
+    }
+
+    /// The request at `place` is with its node no more: it waits for another to come in its stead.
+    pub fn detach(&mut self, place: u32) {
+        if let Some(node) = self.get(place).map(Request::node) {
+            self.forget_node(place, node);
+        }
+    }
+
+    /// The request at `place` is with the node that it names.
+    pub fn attach(&mut self, place: u32) {
+        if let Some(node) = self.get(place).map(Request::node) {
+            self.of_node.entry(node).or_default().insert(place);
+        }
     }
 
     /// The places of a node's requests, lowest first.

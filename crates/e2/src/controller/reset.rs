@@ -2,17 +2,10 @@
 //!
 //! Procedure: Reset. Clause: E2AP v03.01 8.3.3. Role: ric. Since: v01.00. Scenarios: reset_*
 
-use e2ap::{Cause, ProcedureCode, ResetRequest, ResetResponse, TransactionId, Version};
+use e2ap::{Cause, ProcedureCode, ResetRequest, ResetResponse, Version};
 
-use super::{Controller, Deadline, Misuse, NodeId, SubscriptionEnd};
-use crate::{AssocId, Notice, Time};
-
-/// A reset of ours that waits for its answer.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct PendingReset {
-    transaction_id: Option<TransactionId>,
-    pub by: Time,
-}
+use super::{Controller, Misuse, NodeId, SubscriptionEnd};
+use crate::{Notice, Time};
 
 impl Controller {
     pub(super) fn reset_request(&mut self, now: Time, node: NodeId, request: &ResetRequest) {
@@ -29,32 +22,11 @@ impl Controller {
     /// # Errors
     /// Where there is no such node, or it is being reset already.
     pub fn reset(&mut self, now: Time, node: NodeId, cause: Cause) -> Result<(), Misuse> {
-        let known = self.nodes.get(&node).ok_or(Misuse::UnknownNode)?;
-        let (assoc, version) = (known.assoc, known.version);
-        let Some(state) = self.assocs.get_mut(&assoc).filter(|state| state.reset.is_none()) else {
-            return Err(Misuse::ResetUnderWay);
-        };
-        self.transaction = self.transaction.wrapping_add(1);
-        let transaction_id = (version >= Version::V2_03).then_some(TransactionId(self.transaction.into()));
-        let by = now + self.config.reset_timeout;
-        state.reset = Some(PendingReset { transaction_id, by });
+        let patience = self.config.reset_timeout;
+        let transaction_id = self.begin(now, node, ProcedureCode::RESET, Version::V1_00, patience)?;
         self.drop_requests(now, node, SubscriptionEnd::Reset);
+        let version = self.nodes.get(&node).map_or(Version::V1_00, |node| node.version);
         self.send(node, &ResetRequest { transaction_id, cause: cause.in_version(version) }.into());
-        self.set_timer(by, Deadline::Reset(assoc, by));
         Ok(())
-    }
-
-    /// Whether a response is the one to a reset that is under way.
-    pub(super) fn reset_answered(&mut self, assoc: AssocId, transaction_id: Option<TransactionId>) -> bool {
-        let Some(state) = self.assocs.get_mut(&assoc) else { return false };
-        state.reset.take_if(|reset| reset.transaction_id == transaction_id).is_some()
-    }
-
-    pub(super) fn reset_timeout(&mut self, assoc: AssocId, by: Time) {
-        let Some(state) = self.assocs.get_mut(&assoc) else { return };
-        if state.reset.take_if(|reset| reset.by == by).is_some() {
-            let (procedure_code, request_id) = (ProcedureCode::RESET, None);
-            self.notice(assoc, Notice::TimedOut { procedure_code, request_id });
-        }
     }
 }

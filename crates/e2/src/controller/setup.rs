@@ -3,13 +3,16 @@
 //! Procedure: E2 Setup. Clause: E2AP v03.01 8.3.1. Role: ric. Since: v01.00. Scenarios: setup*
 
 use e2ap::{
-    Cause, CauseMisc, CauseRicService, E2NodeComponentConfigAdditionAckItem, E2NodeComponentConfigUpdateAckItemV1,
-    E2NodeComponentConfigurationAck, E2SetupRequest, E2SetupResponse, RanFunctionIdCauseItem, RanFunctionIdItem,
-    TimeToWait, UpdateOutcome, Version,
+    Cause, CauseMisc, E2NodeComponentConfigAdditionAckItem, E2NodeComponentConfigUpdateAckItemV1, E2SetupRequest,
+    E2SetupResponse, RanFunctionIdItem, TimeToWait, Version,
 };
 use per::IntoOwned;
 
-use super::{Controller, Event, LostReason, Node, NodeId, RanFunction};
+use super::components::Components;
+use super::functions::Functions;
+use super::procedures::Procedures;
+use super::{Controller, Event, LostReason, Node, NodeId};
+use crate::change::all;
 use crate::{AssocId, CloseReason, Notice, Time};
 
 impl Controller {
@@ -48,11 +51,14 @@ impl Controller {
         }
 
         let id = self.next_node_id();
-        let (functions, rejected) = functions(&request, self.config.max_function_octets);
+        let mut functions = Functions::of(Vec::new(), self.config.max_function_octets);
+        all(&request.ran_functions_added).for_each(|item| functions.take(item));
+        let Functions { taken: functions, rejected, .. } = functions;
         for item in &rejected {
             let notice = Notice::FunctionRejected { ran_function_id: item.id, cause: item.cause };
             self.remark(now, assoc, notice);
         }
+        let (mut components, max) = (Components::default(), self.config.max_component_octets);
         let accepted: Vec<_> = functions.iter().map(|f| RanFunctionIdItem { id: f.id, revision: f.revision }).collect();
         let response = E2SetupResponse {
             transaction_id: request.transaction_id,
@@ -65,7 +71,7 @@ impl Controller {
                     .map(|item| E2NodeComponentConfigUpdateAckItemV1 {
                         component_type: item.component_type,
                         id: item.id,
-                        ack: TAKEN,
+                        ack: components.add_v1(item, max),
                     })
                     .collect()
             }),
@@ -75,7 +81,7 @@ impl Controller {
                     .map(|item| E2NodeComponentConfigAdditionAckItem {
                         interface_type: item.interface_type,
                         id: item.id.clone().into_owned(),
-                        ack: TAKEN,
+                        ack: components.add(item, max, version),
                     })
                     .collect()
             }),
@@ -83,11 +89,13 @@ impl Controller {
         self.outbox.push(assoc, version, &response.into());
 
         if let Some(state) = self.assocs.get_mut(&assoc) {
-            (state.node, state.version, state.reset) = (Some(id), version, None);
+            (state.node, state.version) = (Some(id), version);
+            (state.procedures, state.connection_not_before) = (Procedures::default(), now);
         }
         self.by_key.insert(key, id);
-        self.nodes.insert(id, Node { id, global_id: key, assoc, version, functions });
+        self.nodes.insert(id, Node { id, global_id: key, assoc, version, functions, components });
         self.events.push_back(Event::NodeUp(id));
+        self.restore(now, id);
     }
 
     fn next_node_id(&mut self) -> NodeId {
@@ -100,35 +108,4 @@ impl Controller {
             }
         }
     }
-}
-
-const TAKEN: E2NodeComponentConfigurationAck =
-    E2NodeComponentConfigurationAck { outcome: UpdateOutcome::Success, failure_cause: None };
-
-/// The longest OID that xApps are told. E2AP's bound can be exceeded (E2AP v03.01 9.2.31), real ones have 30 octets.
-const MAX_OID_OCTETS: usize = crate::xapp::wire::MAX_OID;
-
-/// The functions that are taken, by id, and those that are not.
-fn functions(request: &E2SetupRequest<'_>, max_octets: usize) -> (Vec<RanFunction>, Vec<RanFunctionIdCauseItem>) {
-    let mut taken: Vec<RanFunction> = Vec::new();
-    let mut rejected = Vec::new();
-    let mut octets_left = max_octets;
-    for item in request.ran_functions_added.iter().flat_map(|items| items.iter()) {
-        let oid = item.oid.as_ref().map_or("", |oid| oid.as_str());
-        let octets = oid.len() + item.definition.len();
-        let cause = match taken.binary_search_by_key(&item.id, |f| f.id) {
-            // The first one stands; two under one id are a fault of the node.
-            Ok(_) => CauseRicService::ExcessiveFunctions,
-            Err(_) if oid.len() > MAX_OID_OCTETS => CauseRicService::RanFunctionNotSupported,
-            Err(_) if octets > octets_left => CauseRicService::RicResourceLimit,
-            Err(at) => {
-                octets_left -= octets;
-                let (id, revision, definition) = (item.id, item.revision, item.definition.to_cow().into());
-                taken.insert(at, RanFunction { id, revision, oid: oid.into(), definition });
-                continue;
-            }
-        };
-        rejected.push(RanFunctionIdCauseItem { id: item.id, cause: Cause::RicService(cause) });
-    }
-    (taken, rejected)
 }

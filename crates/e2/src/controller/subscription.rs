@@ -12,21 +12,24 @@
 //! ```
 //!
 //! What a consumer left while the request was under way is deleted once the response is there. After a time-out the
-//! node may still have it, so a deletion is sent then, too.
+//! node may still have it, so a deletion is sent then, too. [`restore`](super::restore) draws what follows the loss of a
+//! node.
 
 use std::sync::Arc;
 
 use e2ap::{
-    Cause, CauseProtocol, ProcedureCode, RanFunctionId, RicActionId, RicActionToBeSetup, RicActionType, RicRequestId,
-    RicSubscriptionDetails, RicSubscriptionFailure, RicSubscriptionRequest, RicSubscriptionResponse,
-    RicSubsequentAction, RicTimeToWait, Version,
+    Cause, CauseProtocol, CauseRicRequest, GlobalE2NodeId, ProcedureCode, RanFunctionId, RicActionId,
+    RicActionToBeSetup, RicActionType, RicRequestId, RicSubscriptionDetails, RicSubscriptionFailure,
+    RicSubscriptionRequest, RicSubscriptionResponse, RicSubsequentAction, RicTimeToWait, Version,
 };
 use per::Octets;
 
+use super::modification::{ModifyOutcome, PendingChange};
 use super::requests::Request;
 use super::sharing::Sharing;
 use super::{Consumer, Controller, Event, Misuse, NodeId, SubscriptionId, Ticket};
-use crate::{Notice, Time};
+use crate::change::{MAX_ACTIONS, twice};
+use crate::{Notice, SubscriptionTimes, Time};
 
 /// What to subscribe to.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -39,19 +42,35 @@ pub struct SubscriptionSpec {
 
 impl SubscriptionSpec {
     /// Octets that are kept of it.
-    fn octets(&self) -> usize {
+    pub(super) fn octets(&self) -> usize {
         let definitions = self.actions.iter().map(|action| action.definition.as_ref().map_or(0, Vec::len));
         self.event_trigger.len() + definitions.sum::<usize>()
     }
 
     /// Whether `version` can carry it, and it makes sense.
-    fn is_sound(&self, version: Version) -> bool {
-        let ids = || self.actions.iter().map(|action| action.id);
-        let twice = ids().enumerate().any(|(i, id)| ids().take(i).any(|other| other == id));
+    pub(super) fn is_sound(&self, version: Version) -> bool {
+        let twice = twice(self.actions.iter().map(|action| action.id));
         let zero = |action: &Action| action.subsequent.is_some_and(|s| s.time_to_wait == RicTimeToWait::Zero);
         // v2 took zero away
         let impossible = version >= Version::V2_03 && self.actions.iter().any(zero);
-        (1..=16).contains(&self.actions.len()) && !twice && !impossible
+        (1..=MAX_ACTIONS).contains(&self.actions.len()) && !twice && !impossible
+    }
+}
+
+/// What a consumer asks for: what to subscribe to, and on which terms.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SubscriptionOrder {
+    /// What to subscribe to.
+    pub spec: SubscriptionSpec,
+    /// From when to when; at once and without end unless said otherwise. Who asks for times shares with nobody.
+    pub times: SubscriptionTimes,
+    /// Whether it comes back by itself after its node was lost. It does unless said otherwise.
+    pub restore: bool,
+}
+
+impl From<SubscriptionSpec> for SubscriptionOrder {
+    fn from(spec: SubscriptionSpec) -> Self {
+        SubscriptionOrder { spec, times: SubscriptionTimes::default(), restore: true }
     }
 }
 
@@ -93,14 +112,27 @@ pub enum SubscriptionEnd {
     NodeLost,
     /// The node reset.
     Reset,
-    /// The node wants it no more.
+    /// The node wants it no more, or not again.
     ByNode(Cause),
+    /// The node does not offer the function any more.
+    FunctionGone,
+    /// The node came back, and did not answer when it was asked again.
+    NotRestored,
 }
 
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum State {
     Requested,
     Active,
+    /// The node is gone, and has until then to come back.
+    Suspended {
+        until: Time,
+        key: GlobalE2NodeId,
+    },
+    /// The node is back and was asked again; `until` is from its loss.
+    Restoring {
+        until: Time,
+    },
     Deleting,
 }
 
@@ -110,15 +142,22 @@ pub(super) struct Subscription {
     pub node: NodeId,
     pub function: RanFunctionId,
     pub spec: Arc<SubscriptionSpec>,
+    times: SubscriptionTimes,
     /// What counts against each holder's quota.
     pub octets: usize,
     pub state: State,
     /// Who takes its indications.
     pub consumers: Vec<Consumer>,
+    /// Those of them, or of who waits, for whom it ends with its node.
+    pub fleeting: Vec<Consumer>,
+    /// Those of them that did not ask for it again since it was restored.
+    pub unclaimed: Vec<Consumer>,
     /// Who waits for the response.
     pub waiting: Vec<(Consumer, Ticket)>,
     pub admitted: Vec<RicActionId>,
     pub not_admitted: Vec<(RicActionId, Cause)>,
+    /// A change that was asked for.
+    pub change: Option<Box<PendingChange>>,
 }
 
 impl Subscription {
@@ -134,11 +173,17 @@ impl Subscription {
     /// Whether an indication of `node`'s `function` is for somebody.
     #[inline]
     pub fn takes(&self, node: NodeId, function: RanFunctionId) -> bool {
-        self.state == State::Active && self.node == node && self.function == function
+        self.is_active() && self.node == node && self.function == function
     }
 
+    #[inline]
     pub fn is_active(&self) -> bool {
-        self.state == State::Active
+        matches!(self.state, State::Active)
+    }
+
+    /// Whether it has a beginning or an end.
+    pub fn is_timed(&self) -> bool {
+        self.times != SubscriptionTimes::default()
     }
 }
 
@@ -155,29 +200,40 @@ impl Controller {
         ticket: Ticket,
         node: NodeId,
         function: RanFunctionId,
-        spec: SubscriptionSpec,
+        order: impl Into<SubscriptionOrder>,
     ) -> Result<(), Misuse> {
+        let SubscriptionOrder { spec, times, restore } = order.into();
         let version = self.check_function(node, function)?.version;
         if !spec.is_sound(version) {
             return Err(Misuse::BadActions);
         }
-        let octets = spec.octets();
+        let timed = times != SubscriptionTimes::default();
+        if timed && version < Version::V3_01 {
+            return Err(Misuse::NotInVersion);
+        }
+        let (octets, spec) = (spec.octets(), Arc::new(spec));
+        if !timed && self.reclaim(consumer, ticket, node, function, &spec) {
+            return Ok(());
+        }
         self.check_room(consumer, octets, octets)?;
-        let spec = Arc::new(spec);
-        let shared = Sharing::allows(&spec);
-        if shared && self.join(consumer, ticket, node, function, &spec) {
+        let shared = Sharing::allows(&spec) && !timed;
+        if shared && self.join(consumer, ticket, node, function, &spec, restore) {
             return Ok(());
         }
         let subscription = Subscription {
             node,
             function,
             spec: spec.clone(),
+            times,
             octets,
             state: State::Requested,
             consumers: Vec::new(),
+            fleeting: if restore { Vec::new() } else { vec![consumer] },
+            unclaimed: Vec::new(),
             waiting: vec![(consumer, ticket)],
             admitted: Vec::new(),
             not_admitted: Vec::new(),
+            change: None,
         };
         let place = self.requests.add(now, Request::Subscription(subscription)).ok_or(Misuse::NoRequestId)?;
         self.holdings.take(consumer, place, octets);
@@ -197,6 +253,7 @@ impl Controller {
         node: NodeId,
         function: RanFunctionId,
         spec: &Arc<SubscriptionSpec>,
+        restore: bool,
     ) -> bool {
         for &place in self.sharing.find(node, function, spec) {
             let Some(Request::Subscription(other)) = self.requests.get_mut(place) else { continue };
@@ -204,6 +261,9 @@ impl Controller {
                 continue;
             }
             self.holdings.take(consumer, place, other.octets);
+            if !restore {
+                other.fleeting.push(consumer);
+            }
             if other.state == State::Requested {
                 other.waiting.push((consumer, ticket));
             } else {
@@ -217,7 +277,7 @@ impl Controller {
         false
     }
 
-    fn send_request(&mut self, place: u32) {
+    pub(super) fn send_request(&mut self, place: u32) {
         let request_id = self.requests.id(place);
         let Some(Request::Subscription(subscription)) = self.requests.get(place) else { return };
         let actions = subscription.spec.actions.iter().map(|action| RicActionToBeSetup {
@@ -234,8 +294,8 @@ impl Controller {
                 event_trigger_definition: subscription.spec.event_trigger.as_slice().into(),
                 actions: actions.collect(),
             },
-            start_time: None,
-            end_time: None,
+            start_time: subscription.times.start,
+            end_time: subscription.times.end,
         };
         if let Some(node) = self.nodes.get(&subscription.node) {
             self.outbox.push(node.assoc, node.version, &request.into());
@@ -266,13 +326,16 @@ impl Controller {
         let (id, function, message) = (response.request_id, response.ran_function_id, "RicSubscriptionResponse");
         let Some(place) = self.find(now, node, id, function, message) else { return };
         let Some(Request::Subscription(subscription)) = self.requests.get_mut(place) else { return };
-        match subscription.state {
-            State::Requested => {}
+        let restored = match subscription.state {
+            State::Requested => false,
+            State::Restoring { .. } => true,
             State::Active => return self.answered_before(now, node, id, function, message),
-            State::Deleting => return, // late: the deletion is under way
-        }
+            State::Deleting | State::Suspended { .. } => return, // late: the deletion is under way
+        };
         let known = |id: &RicActionId| subscription.spec.actions.iter().any(|action| action.id == *id);
-        let admitted: Vec<_> = response.actions_admitted.iter().map(|a| a.id).filter(known).collect();
+        let mut admitted: Vec<_> = response.actions_admitted.iter().map(|a| a.id).filter(known).collect();
+        admitted.sort_unstable();
+        admitted.dedup();
         let not_admitted: Vec<_> = response
             .actions_not_admitted
             .iter()
@@ -286,10 +349,19 @@ impl Controller {
             return self.subscription_rejected(now, place, Cause::Protocol(CauseProtocol::SemanticError));
         }
         subscription.state = State::Active;
-        let waiting = std::mem::take(&mut subscription.waiting);
-        subscription.consumers.extend(waiting.iter().map(|(consumer, _)| *consumer));
-        let orphan = subscription.consumers.is_empty();
-        for (consumer, ticket) in waiting {
+        if restored {
+            for consumer in subscription.consumers.iter().copied() {
+                let (admitted, not_admitted) = (admitted.clone(), not_admitted.clone());
+                let subscription = SubscriptionId(place);
+                let event = Event::SubscriptionResumed { consumer, subscription, node, admitted, not_admitted };
+                self.events.push_back(event);
+            }
+            if Sharing::allows(&subscription.spec) && !subscription.is_timed() {
+                self.sharing.add(node, function, &subscription.spec, place);
+            }
+        }
+        for (consumer, ticket) in std::mem::take(&mut subscription.waiting) {
+            subscription.consumers.push(consumer);
             self.events.push_back(Event::Subscribed {
                 consumer,
                 ticket,
@@ -298,6 +370,7 @@ impl Controller {
                 not_admitted: not_admitted.clone(),
             });
         }
+        let orphan = subscription.consumers.is_empty();
         (subscription.admitted, subscription.not_admitted) = (admitted, not_admitted);
         self.requests.renew_deadline(place);
         if orphan {
@@ -311,18 +384,22 @@ impl Controller {
         let Some(place) = self.find(now, node, id, function, message) else { return };
         let Some(Request::Subscription(subscription)) = self.requests.get(place) else { return };
         match subscription.state {
-            State::Requested => {}
+            State::Requested | State::Restoring { .. } => {}
             State::Active => return self.answered_before(now, node, id, function, message),
-            State::Deleting => return, // late; the deletion will be answered, too
+            State::Deleting | State::Suspended { .. } => return, // late; the deletion will be answered, too
         }
         let actions: Vec<_> =
             failure.actions_not_admitted.iter().flat_map(|items| items.iter()).map(|a| (a.id, a.cause)).collect();
         let cause = failure.cause.or(actions.first().map(|(_, cause)| *cause));
-        let cause = cause.unwrap_or(Cause::RicRequest(e2ap::CauseRicRequest::Unspecified));
+        let cause = cause.unwrap_or(Cause::RicRequest(CauseRicRequest::Unspecified));
         if let Some(Request::Subscription(subscription)) = self.free(now, place) {
             for (consumer, ticket) in subscription.waiting {
                 let error = SubscribeError::Refused { cause, actions: actions.clone() };
                 self.events.push_back(Event::SubscriptionFailed { consumer, ticket, error });
+            }
+            for consumer in subscription.consumers {
+                let (subscription, end) = (SubscriptionId(place), SubscriptionEnd::ByNode(cause));
+                self.events.push_back(Event::SubscriptionEnded { consumer, subscription, end });
             }
         }
     }
@@ -337,8 +414,23 @@ impl Controller {
                 self.fail_waiting(place, &error);
                 self.send_delete(now, place);
             }
-            State::Active => {} // what came was about something older, or is wrong
+            State::Restoring { .. } => {
+                self.end_consumers(place, SubscriptionEnd::ByNode(cause));
+                self.send_delete(now, place);
+            }
+            State::Active | State::Suspended { .. } => {} // what came was about something older, or is wrong
             State::Deleting => drop(self.free(now, place)),
+        }
+    }
+
+    /// Tells everybody that takes its indications that it is over. What is with the node is another's affair.
+    pub(super) fn end_consumers(&mut self, place: u32, end: SubscriptionEnd) {
+        self.drop_change(place);
+        let Some(Request::Subscription(s)) = self.requests.get_mut(place) else { return };
+        for consumer in std::mem::take(&mut s.consumers) {
+            self.holdings.leave(consumer, place, s.octets);
+            let subscription = SubscriptionId(place);
+            self.events.push_back(Event::SubscriptionEnded { consumer, subscription, end });
         }
     }
 
@@ -355,9 +447,20 @@ impl Controller {
         let Some(Request::Subscription(subscription)) = self.requests.get_mut(place) else { return };
         let assoc = self.nodes.get(&subscription.node).map(|n| n.assoc);
         let procedure_code = match subscription.state {
-            State::Active => return,
+            State::Active => return self.modification_timeout(now, place),
+            State::Suspended { .. } => {
+                if let Some(Request::Subscription(subscription)) = self.free(now, place) {
+                    self.subscription_gone(place, subscription, SubscriptionEnd::NodeLost);
+                }
+                return;
+            }
             State::Requested => {
                 self.fail_waiting(place, &SubscribeError::TimedOut);
+                self.send_delete(now, place);
+                ProcedureCode::RIC_SUBSCRIPTION
+            }
+            State::Restoring { .. } => {
+                self.end_consumers(place, SubscriptionEnd::NotRestored);
                 self.send_delete(now, place);
                 ProcedureCode::RIC_SUBSCRIPTION
             }
@@ -371,14 +474,23 @@ impl Controller {
         }
     }
 
-    /// The subscription's node is gone or has reset: it is out of the table already.
-    pub(super) fn subscription_gone(&mut self, place: u32, subscription: &Subscription, end: SubscriptionEnd) {
-        for (consumer, ticket) in &subscription.waiting {
-            let (consumer, ticket, error) = (*consumer, *ticket, SubscribeError::NodeLost);
+    /// The subscription's node is gone or has reset, or does not offer its function any more: it is out of the table already.
+    pub(super) fn subscription_gone(&mut self, place: u32, subscription: Subscription, end: SubscriptionEnd) {
+        if let Some(pending) = subscription.change {
+            self.change_ended(*pending, place, ModifyOutcome::Ended);
+        }
+        for (consumer, ticket) in subscription.waiting {
+            let error = match end {
+                SubscriptionEnd::FunctionGone => {
+                    let cause = Cause::RicRequest(CauseRicRequest::RanFunctionIdInvalid);
+                    SubscribeError::Refused { cause, actions: Vec::new() }
+                }
+                _ => SubscribeError::NodeLost,
+            };
             self.events.push_back(Event::SubscriptionFailed { consumer, ticket, error });
         }
-        for consumer in &subscription.consumers {
-            let (consumer, subscription) = (*consumer, SubscriptionId(place));
+        for consumer in subscription.consumers {
+            let subscription = SubscriptionId(place);
             self.events.push_back(Event::SubscriptionEnded { consumer, subscription, end });
         }
     }

@@ -20,10 +20,13 @@ impl Controller {
         };
         let at = subscription.consumers.iter().position(|c| *c == consumer).ok_or(Misuse::UnknownSubscription)?;
         subscription.consumers.remove(at);
+        subscription.fleeting.retain(|c| *c != consumer);
+        subscription.unclaimed.retain(|c| *c != consumer);
         let last = subscription.consumers.is_empty();
         self.holdings.leave(consumer, id.0, subscription.octets);
         if last {
-            self.send_delete(now, id.0);
+            self.drop_change(id.0);
+            self.leave_to_nobody(now, id.0);
         }
         let end = SubscriptionEnd::Deleted;
         self.events.push_back(Event::SubscriptionEnded { consumer, subscription: id, end });
@@ -36,18 +39,33 @@ impl Controller {
             match self.requests.get_mut(place) {
                 Some(Request::Subscription(s)) => {
                     s.consumers.retain(|c| *c != consumer);
+                    s.fleeting.retain(|c| *c != consumer);
+                    s.unclaimed.retain(|c| *c != consumer);
                     s.waiting.retain(|(c, _)| *c != consumer);
-                    let orphan = s.state == State::Active && s.consumers.is_empty();
-                    if orphan {
-                        self.send_delete(now, place);
+                    if let Some(change) = &mut s.change {
+                        change.forget(consumer);
+                    }
+                    if s.consumers.is_empty() {
+                        self.leave_to_nobody(now, place);
                     }
                 }
                 // The node may still act on it; its answer finds nobody.
-                Some(Request::Control(_)) => drop(self.requests.free(now, place)),
+                Some(Request::Control(_) | Request::Query(_)) => drop(self.requests.free(now, place)),
                 None => {}
             }
         }
         self.events.retain(|event| event.consumer() != Some(consumer));
+    }
+
+    /// Nobody takes a subscription's indications any more.
+    fn leave_to_nobody(&mut self, now: Time, place: u32) {
+        let Some(Request::Subscription(s)) = self.requests.get(place) else { return };
+        match s.state {
+            State::Active => self.send_delete(now, place),
+            State::Suspended { .. } => drop(self.free(now, place)), // there is nobody to ask
+            // once it is answered: somebody may wait for it
+            State::Requested | State::Restoring { .. } | State::Deleting => {}
+        }
     }
 
     /// Asks the node to delete a subscription that nobody has a part in any more.
@@ -56,6 +74,7 @@ impl Controller {
         let Some(Request::Subscription(subscription)) = self.requests.get_mut(place) else { return };
         subscription.state = State::Deleting;
         self.sharing.remove(subscription, place);
+        self.restored.remove(subscription, place);
         let (node, ran_function_id) = (subscription.node, subscription.function);
         self.send(node, &RicSubscriptionDeleteRequest { request_id, ran_function_id }.into());
         self.set_deadline(now + self.config.delete_timeout, place);

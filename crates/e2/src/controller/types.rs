@@ -5,11 +5,12 @@ use core::time::Duration;
 
 use e2ap::{
     Cause, GlobalE2NodeId, GlobalRicId, RanFunctionId, RanFunctionRevision, RicActionId, RicIndication,
-    RicIndicationSn, RicIndicationType, Version,
+    RicIndicationSn, RicIndicationType, RicTimeToWait, Version,
 };
 use per::Gather;
 
-use super::{ControlOutcome, SubscribeError, SubscriptionEnd};
+use super::components::Components;
+use super::{ConnectionOutcome, ControlOutcome, ModifyOutcome, QueryOutcome, SubscribeError, SubscriptionEnd};
 use crate::{AssocId, CloseReason, Notice};
 
 /// What a controller is and when it loses patience.
@@ -35,12 +36,26 @@ pub struct ControllerConfig {
     pub control_timeout: Duration,
     /// A reset must be answered within this. Default: 5 s.
     pub reset_timeout: Duration,
+    /// A query must be answered within this. Default: 5 s.
+    pub query_timeout: Duration,
+    /// The change of a subscription must be answered within this. Default: 5 s.
+    pub modification_timeout: Duration,
+    /// What is asked of a node as a whole must be answered within this: which functions it offers, other associations, its
+    /// removal. Default: 5 s.
+    pub answer_timeout: Duration,
+    /// How long subscriptions wait for their node to come back before they end. Default: 60 s.
+    pub restore_within: Duration,
+    /// Subscriptions that wait for their nodes at a time; those of which there would be more end at once. Default: 16384.
+    pub max_suspended: usize,
     /// Nodes at a time; more are told to wait. Default: 4096.
     pub max_nodes: usize,
     /// Octets of functions (definitions and OIDs) that are kept of one node; functions beyond are rejected. They go to
     /// xApps in one message, so that this must be well below what their links carry. Default: 960 KiB.
     pub max_function_octets: usize,
-    /// Subscriptions and controls that one consumer may have at a time. Default: 16384.
+    /// Octets of components (the messages that set interfaces up) that are kept of one node; components beyond are rejected.
+    /// Default: 256 KiB.
+    pub max_component_octets: usize,
+    /// Subscriptions, controls and queries that one consumer may have at a time. Default: 16384.
     pub max_requests_per_consumer: usize,
     /// Octets of triggers and action definitions that are kept for one consumer. Default: 16 MiB.
     pub max_octets_per_consumer: usize,
@@ -61,8 +76,14 @@ impl Default for ControllerConfig {
             delete_timeout: Duration::from_secs(5),
             control_timeout: Duration::from_secs(5),
             reset_timeout: Duration::from_secs(5),
+            query_timeout: Duration::from_secs(5),
+            modification_timeout: Duration::from_secs(5),
+            answer_timeout: Duration::from_secs(5),
+            restore_within: Duration::from_secs(60),
+            max_suspended: 16_384,
             max_nodes: 4096,
             max_function_octets: 960 * 1024,
+            max_component_octets: 256 * 1024,
             max_requests_per_consumer: 16_384,
             max_octets_per_consumer: 16 * 1024 * 1024,
             max_pdu_octets: 1024 * 1024,
@@ -113,6 +134,8 @@ pub struct Node {
     pub version: Version,
     /// What it offers, by id.
     pub functions: Vec<RanFunction>,
+    /// Its interfaces.
+    pub components: Components,
 }
 
 impl Node {
@@ -128,7 +151,9 @@ impl Node {
 pub enum Event {
     /// A node has set up; [`Controller::node`](super::Controller::node) tells of it.
     NodeUp(NodeId),
-    /// A node is gone, and every subscription with it.
+    /// A node tells of other functions or components than before, or speaks a later version.
+    NodeChanged(NodeId),
+    /// A node is gone. So is every subscription with it that is not told to be suspended.
     NodeLost {
         /// Which one.
         node: NodeId,
@@ -159,6 +184,48 @@ pub enum Event {
         /// Why.
         error: SubscribeError,
     },
+    /// A subscription's node is gone, and it waits for that to come back: it is resumed, or ends.
+    SubscriptionSuspended {
+        /// Whose.
+        consumer: Consumer,
+        /// Which one.
+        subscription: SubscriptionId,
+    },
+    /// A subscription's node is back, and it stands again.
+    SubscriptionResumed {
+        /// Whose.
+        consumer: Consumer,
+        /// Which one.
+        subscription: SubscriptionId,
+        /// The node's present name.
+        node: NodeId,
+        /// Actions that are set up now.
+        admitted: Vec<RicActionId>,
+        /// Actions that are not, and why.
+        not_admitted: Vec<(RicActionId, Cause)>,
+    },
+    /// A subscription is not what it was: its node required that.
+    SubscriptionChanged {
+        /// Whose.
+        consumer: Consumer,
+        /// Which one.
+        subscription: SubscriptionId,
+        /// Actions that are gone, and why.
+        removed: Vec<(RicActionId, Cause)>,
+        /// Actions that are followed by another time to wait.
+        modified: Vec<(RicActionId, RicTimeToWait)>,
+    },
+    /// What became of a change.
+    Modified {
+        /// Whose.
+        consumer: Consumer,
+        /// Of which command.
+        ticket: Ticket,
+        /// Of which subscription.
+        subscription: SubscriptionId,
+        /// What became of it.
+        outcome: ModifyOutcome,
+    },
     /// A subscription stands no more.
     SubscriptionEnded {
         /// Whose.
@@ -177,6 +244,29 @@ pub enum Event {
         /// What became of it.
         outcome: ControlOutcome,
     },
+    /// What became of a query.
+    Queried {
+        /// Whose.
+        consumer: Consumer,
+        /// Of which command.
+        ticket: Ticket,
+        /// What became of it.
+        outcome: QueryOutcome,
+    },
+    /// What became of [`Controller::connection_update`](super::Controller::connection_update).
+    ConnectionUpdated {
+        /// Of which node.
+        node: NodeId,
+        /// What became of it.
+        outcome: ConnectionOutcome,
+    },
+    /// A node does not let itself be removed: it stays.
+    RemovalRefused {
+        /// Which one.
+        node: NodeId,
+        /// Why.
+        cause: Cause,
+    },
     /// For the log.
     Notice {
         /// Where.
@@ -194,8 +284,18 @@ impl Event {
             Event::Subscribed { consumer, .. }
             | Event::SubscriptionFailed { consumer, .. }
             | Event::SubscriptionEnded { consumer, .. }
-            | Event::Controlled { consumer, .. } => Some(*consumer),
-            Event::NodeUp(_) | Event::NodeLost { .. } | Event::Notice { .. } => None,
+            | Event::SubscriptionSuspended { consumer, .. }
+            | Event::SubscriptionResumed { consumer, .. }
+            | Event::SubscriptionChanged { consumer, .. }
+            | Event::Modified { consumer, .. }
+            | Event::Controlled { consumer, .. }
+            | Event::Queried { consumer, .. } => Some(*consumer),
+            Event::NodeUp(_)
+            | Event::NodeChanged(_)
+            | Event::NodeLost { .. }
+            | Event::ConnectionUpdated { .. }
+            | Event::RemovalRefused { .. }
+            | Event::Notice { .. } => None,
         }
     }
 }
@@ -207,6 +307,8 @@ pub enum LostReason {
     Closed(CloseReason),
     /// It set up again, on the same association or another.
     SetupAgain,
+    /// It left in order, or was let go.
+    Removed,
 }
 
 /// A command that makes no sense: the caller's fault.
@@ -219,7 +321,7 @@ pub enum Misuse {
     /// No such subscription, or not this consumer's.
     UnknownSubscription,
     /// A subscription without actions, with more than 16, with one id twice, or with a time to wait that the node's
-    /// version does not have.
+    /// version does not have; or a change that names actions that are not there, or leaves such a subscription.
     BadActions,
     /// The consumer has as many requests as it may have, or as many octets in them.
     TooManyRequests,
@@ -227,8 +329,16 @@ pub enum Misuse {
     NoRequestId,
     /// The PDU would be longer than links carry.
     TooLarge,
-    /// A reset of the node is under way already.
-    ResetUnderWay,
+    /// A procedure of this kind is under way already.
+    UnderWay,
+    /// The node's version does not have this.
+    NotInVersion,
+    /// The node wants not to be asked again yet.
+    TooEarly,
+    /// The subscription is not the consumer's alone.
+    Shared,
+    /// Associations that are wanted and not wanted at once, too many of them, or addresses that are none.
+    BadUpdate,
 }
 
 impl fmt::Display for Misuse {
@@ -241,7 +351,11 @@ impl fmt::Display for Misuse {
             Misuse::TooManyRequests => "too many subscriptions and controls at a time, or too much in them",
             Misuse::NoRequestId => "all request ids are in use or at rest",
             Misuse::TooLarge => "the PDU would be longer than links carry",
-            Misuse::ResetUnderWay => "a reset of the node is under way",
+            Misuse::UnderWay => "a procedure of this kind is under way",
+            Misuse::NotInVersion => "the version of E2AP that the node speaks does not have this",
+            Misuse::TooEarly => "the node wants not to be asked again yet",
+            Misuse::Shared => "others share the subscription: it is not yours to change",
+            Misuse::BadUpdate => "each association is wanted or not, with an address and port, at most 32 in a list",
         })
     }
 }

@@ -1,12 +1,13 @@
 //! An xApp's side of the RIC-xApp protocol.
 
-use e2ap::{Cause, GlobalRicId, RanFunctionId, RicActionId};
+use e2ap::{Cause, GlobalRicId, RanFunctionId, RicActionId, RicTimeToWait};
 
 use super::Envelope;
 use super::protocol::{
-    ControlResult, Message, NodeInfo, PROTOCOL_VERSION, ProtocolError, RefusalCode, SubscribeFailure,
+    ControlResult, Message, ModifyResult, NodeInfo, PROTOCOL_VERSION, ProtocolError, QueryResult, RefusalCode,
+    SubscribeFailure,
 };
-use crate::{NodeId, SubscriptionEnd, SubscriptionId, SubscriptionSpec, Ticket};
+use crate::{NodeId, SubscriptionChange, SubscriptionEnd, SubscriptionId, SubscriptionOrder, Ticket};
 
 /// News from a RIC.
 #[derive(Clone, Debug, PartialEq)]
@@ -15,7 +16,9 @@ pub enum ClientEvent<'a> {
     Welcome(GlobalRicId),
     /// A node is there.
     NodeUp(NodeInfo),
-    /// A node is gone, and every subscription with it.
+    /// A node is not what was told of it before.
+    NodeChanged(NodeInfo),
+    /// A node is gone, and every subscription with it that is not suspended.
     NodeLost(NodeId),
     /// A subscription stands.
     Subscribed {
@@ -34,6 +37,44 @@ pub enum ClientEvent<'a> {
         ticket: Ticket,
         /// Why.
         failure: SubscribeFailure,
+    },
+    /// A subscription waits for its node to come back: it is resumed, or ends.
+    SubscriptionSuspended(SubscriptionId),
+    /// A subscription that was suspended stands again.
+    SubscriptionResumed {
+        /// Which one.
+        subscription: SubscriptionId,
+        /// Its node's present name, which may be told before the node itself.
+        node: NodeId,
+        /// Actions that are set up now.
+        admitted: Vec<RicActionId>,
+        /// Actions that are not, and why.
+        not_admitted: Vec<(RicActionId, Cause)>,
+    },
+    /// The node required a subscription to change.
+    SubscriptionChanged {
+        /// Which one.
+        subscription: SubscriptionId,
+        /// Actions that are gone, and why.
+        removed: Vec<(RicActionId, Cause)>,
+        /// Actions that are followed by another time to wait.
+        modified: Vec<(RicActionId, RicTimeToWait)>,
+    },
+    /// What became of a subscription's change.
+    Modified {
+        /// Of which command.
+        ticket: Ticket,
+        /// Of which subscription.
+        subscription: SubscriptionId,
+        /// What became of it.
+        result: ModifyResult,
+    },
+    /// What became of a query.
+    Queried {
+        /// Of which command.
+        ticket: Ticket,
+        /// What became of it.
+        result: QueryResult,
     },
     /// A subscription stands no more.
     SubscriptionEnded {
@@ -91,11 +132,38 @@ impl XappClient {
         &mut self,
         node: NodeId,
         function: RanFunctionId,
-        spec: SubscriptionSpec,
+        order: impl Into<SubscriptionOrder>,
         out: &mut Vec<u8>,
     ) -> Ticket {
         let ticket = self.ticket();
-        Message::Subscribe { ticket, node, function, spec }.encode(out);
+        Message::Subscribe { ticket, node, function, order: order.into() }.encode(out);
+        ticket
+    }
+
+    /// Asks for a change of a subscription; the ticket comes back with what becomes of it.
+    ///
+    /// Octets above 1 MiB in a piece, or more than 256 actions of a kind, are no message of the protocol: the RIC would end
+    /// the session.
+    pub fn modify(&mut self, subscription: SubscriptionId, change: SubscriptionChange, out: &mut Vec<u8>) -> Ticket {
+        let ticket = self.ticket();
+        Message::Modify { ticket, subscription, change }.encode(out);
+        ticket
+    }
+
+    /// Asks a function something; the ticket comes back with what becomes of it.
+    ///
+    /// Octets above 1 MiB in a piece are no message of the protocol: the RIC would end the session.
+    pub fn query(
+        &mut self,
+        node: NodeId,
+        function: RanFunctionId,
+        header: &[u8],
+        definition: &[u8],
+        out: &mut Vec<u8>,
+    ) -> Ticket {
+        let ticket = self.ticket();
+        let (header, definition) = (header.to_vec(), definition.to_vec());
+        Message::Query { ticket, node, function, header, definition }.encode(out);
         ticket
     }
 
@@ -140,19 +208,33 @@ impl XappClient {
             Message::Envelope(envelope) => ClientEvent::Indication(envelope),
             Message::Welcome { ric_id, .. } => ClientEvent::Welcome(ric_id),
             Message::NodeUp(node) => ClientEvent::NodeUp(node),
+            Message::NodeChanged(node) => ClientEvent::NodeChanged(node),
             Message::NodeLost(node) => ClientEvent::NodeLost(node),
             Message::Subscribed { ticket, subscription, admitted, not_admitted } => {
                 ClientEvent::Subscribed { ticket, subscription, admitted, not_admitted }
             }
             Message::SubscribeFailed { ticket, failure } => ClientEvent::SubscribeFailed { ticket, failure },
             Message::SubscriptionEnded { subscription, end } => ClientEvent::SubscriptionEnded { subscription, end },
+            Message::SubscriptionSuspended(subscription) => ClientEvent::SubscriptionSuspended(subscription),
+            Message::SubscriptionResumed { subscription, node, admitted, not_admitted } => {
+                ClientEvent::SubscriptionResumed { subscription, node, admitted, not_admitted }
+            }
+            Message::SubscriptionChanged { subscription, removed, modified } => {
+                ClientEvent::SubscriptionChanged { subscription, removed, modified }
+            }
+            Message::Modified { ticket, subscription, result } => {
+                ClientEvent::Modified { ticket, subscription, result }
+            }
             Message::Controlled { ticket, result } => ClientEvent::Controlled { ticket, result },
+            Message::Queried { ticket, result } => ClientEvent::Queried { ticket, result },
             Message::Dropped { reports } => ClientEvent::Dropped(reports),
             Message::Refused(code) => ClientEvent::Refused(code),
             Message::Hello { .. }
             | Message::Subscribe { .. }
             | Message::Unsubscribe { .. }
-            | Message::Control { .. } => {
+            | Message::Modify { .. }
+            | Message::Control { .. }
+            | Message::Query { .. } => {
                 return Err(ProtocolError::NotThisProtocol);
             }
         })

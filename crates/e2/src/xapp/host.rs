@@ -4,12 +4,13 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 
 use crate::outbox::Outbox;
 use crate::xapp::protocol::{
-    ControlResult, FunctionInfo, Message, NodeInfo, PROTOCOL_VERSION, RefusalCode, SubscribeFailure,
+    ControlResult, FunctionInfo, Message, ModifyResult, NodeInfo, PROTOCOL_VERSION, QueryResult, RefusalCode,
+    SubscribeFailure,
 };
 use crate::xapp::wire::MAX_REVISION;
 use crate::{
-    AssocId, CloseReason, Consumer, ControlOutcome, Controller, Event, Misuse, Node, NodeId, Notice, RanFunction,
-    SubscribeError, Time,
+    AssocId, CloseReason, Consumer, ControlOutcome, Controller, Event, Misuse, ModifyOutcome, Node, NodeId, Notice,
+    QueryOutcome, RanFunction, SubscribeError, Time,
 };
 
 /// The sessions of all xApps: turns what they say into commands of a [`Controller`], and its news into what they are
@@ -52,6 +53,8 @@ enum Session {
         misuses: u64,
         /// Nodes that it is still to be told of. One that goes before is never mentioned.
         untold: BTreeSet<NodeId>,
+        /// Nodes that changed since it was told of them.
+        changed: BTreeSet<NodeId>,
         /// Whether it is among those behind.
         behind: bool,
     },
@@ -141,8 +144,8 @@ impl XappHost {
         };
         let Some(consumer) = session else { return };
         match message {
-            Message::Subscribe { ticket, node, function, spec } => {
-                if let Err(misuse) = controller.subscribe(now, consumer, ticket, node, function, spec) {
+            Message::Subscribe { ticket, node, function, order } => {
+                if let Err(misuse) = controller.subscribe(now, consumer, ticket, node, function, order) {
                     let failure = SubscribeFailure::Misuse(code(misuse));
                     self.send(assoc, &Message::SubscribeFailed { ticket, failure });
                 }
@@ -161,6 +164,18 @@ impl XappHost {
                     self.send(assoc, &Message::Controlled { ticket, result });
                 }
             }
+            Message::Modify { ticket, subscription, change } => {
+                if let Err(misuse) = controller.modify(now, consumer, ticket, subscription, change) {
+                    let result = ModifyResult::Misuse(code(misuse));
+                    self.send(assoc, &Message::Modified { ticket, subscription, result });
+                }
+            }
+            Message::Query { ticket, node, function, header, definition } => {
+                if let Err(misuse) = controller.query(now, consumer, ticket, node, function, &header, &definition) {
+                    let result = QueryResult::Misuse(code(misuse));
+                    self.send(assoc, &Message::Queried { ticket, result });
+                }
+            }
             _ => self.turn_away(now, assoc, RefusalCode::Protocol, "only a RIC says this", controller),
         }
     }
@@ -171,7 +186,8 @@ impl XappHost {
         }
         let consumer = self.next_consumer();
         let untold = self.told.clone();
-        self.sessions.insert(assoc, Session::Open { consumer, misuses: 0, untold, behind: false });
+        self.sessions
+            .insert(assoc, Session::Open { consumer, misuses: 0, untold, changed: BTreeSet::new(), behind: false });
         self.by_consumer.insert(consumer, assoc);
         self.send(assoc, &Message::Welcome { version: PROTOCOL_VERSION, ric_id: controller.ric_id() });
         self.handle_room(assoc);
@@ -241,6 +257,31 @@ impl XappHost {
                 };
                 Message::Controlled { ticket, result }
             }
+            Event::SubscriptionSuspended { subscription, .. } => Message::SubscriptionSuspended(subscription),
+            Event::SubscriptionResumed { subscription, node, admitted, not_admitted, .. } => {
+                Message::SubscriptionResumed { subscription, node, admitted, not_admitted }
+            }
+            Event::SubscriptionChanged { subscription, removed, modified, .. } => {
+                Message::SubscriptionChanged { subscription, removed, modified }
+            }
+            Event::Modified { ticket, subscription, outcome, .. } => {
+                let result = match outcome {
+                    ModifyOutcome::Done(result) => ModifyResult::Done(result),
+                    ModifyOutcome::Refused(cause) => ModifyResult::Refused(cause),
+                    ModifyOutcome::TimedOut => ModifyResult::TimedOut,
+                    ModifyOutcome::Ended => ModifyResult::Ended,
+                };
+                Message::Modified { ticket, subscription, result }
+            }
+            Event::Queried { ticket, outcome, .. } => {
+                let result = match outcome {
+                    QueryOutcome::Answered(outcome) => QueryResult::Answered(outcome.into()),
+                    QueryOutcome::Failed(cause) => QueryResult::Failed(cause),
+                    QueryOutcome::TimedOut => QueryResult::TimedOut,
+                    QueryOutcome::NodeLost => QueryResult::NodeLost,
+                };
+                Message::Queried { ticket, result }
+            }
             other => return Some(other),
         };
         self.send(assoc, &message);
@@ -261,12 +302,27 @@ impl XappHost {
                     }
                 }
             }
+            Event::NodeChanged(id) if self.told.contains(id) => {
+                for assoc in self.by_consumer.values() {
+                    if let Some(Session::Open { untold, changed, behind, .. }) = self.sessions.get_mut(assoc)
+                        && !untold.contains(id)
+                    {
+                        changed.insert(*id);
+                        if !std::mem::replace(behind, true) {
+                            self.behind.push_back(*assoc);
+                        }
+                    }
+                }
+            }
             Event::NodeLost { node, .. } if self.told.remove(node) => {
                 self.scratch.clear();
                 Message::NodeLost(*node).encode(&mut self.scratch);
                 let sessions = &mut self.sessions;
                 let knows = |assoc: &AssocId| match sessions.get_mut(assoc) {
-                    Some(Session::Open { untold, .. }) => !untold.remove(node),
+                    Some(Session::Open { untold, changed, .. }) => {
+                        changed.remove(node);
+                        !untold.remove(node)
+                    }
                     _ => false,
                 };
                 self.outbox.push_bytes(self.by_consumer.values().copied().filter(knows), &self.scratch);
@@ -277,15 +333,15 @@ impl XappHost {
 
     /// The outbox of an xApp's link has room again, after [`XappHost::poll_news`] was told that it has none.
     pub fn handle_room(&mut self, assoc: AssocId) {
-        if let Some(Session::Open { untold, behind, .. }) = self.sessions.get_mut(&assoc)
-            && !untold.is_empty()
+        if let Some(Session::Open { untold, changed, behind, .. }) = self.sessions.get_mut(&assoc)
+            && !(untold.is_empty() && changed.is_empty())
             && !std::mem::replace(behind, true)
         {
             self.behind.push_back(assoc);
         }
     }
 
-    /// Appends news of a node that came to `out`, and tells where to, once [`XappHost::poll_transmit`] has nothing more.
+    /// Appends news of a node that came or changed to `out`, and tells where to, once [`XappHost::poll_transmit`] has nothing more.
     ///
     /// All nodes together can be more than a link keeps waiting, and nodes may come faster than an xApp reads: so an xApp
     /// is told of one after the other while its link `has_room`, and not again before [`XappHost::handle_room`].
@@ -296,16 +352,23 @@ impl XappHost {
         mut has_room: impl FnMut(AssocId) -> bool,
     ) -> Option<AssocId> {
         while let Some(assoc) = self.behind.pop_front() {
-            let Some(Session::Open { untold, behind, .. }) = self.sessions.get_mut(&assoc) else { continue };
+            let Some(Session::Open { untold, changed, behind, .. }) = self.sessions.get_mut(&assoc) else { continue };
             *behind = false;
-            if untold.is_empty() || !has_room(assoc) {
+            if (untold.is_empty() && changed.is_empty()) || !has_room(assoc) {
                 continue;
             }
             // one whose loss is still to be handled is gone from the controller already
-            let node = std::iter::from_fn(|| untold.pop_first()).find_map(|id| controller.node(id));
+            let news = |nodes: &mut BTreeSet<NodeId>| {
+                std::iter::from_fn(|| nodes.pop_first()).find_map(|id| controller.node(id))
+            };
+            let (came, node) = match news(untold) {
+                Some(node) => (true, Some(node)),
+                None => (false, news(changed)),
+            };
             self.handle_room(assoc);
             if let Some(node) = node {
-                Message::NodeUp(self.info(node)).encode(out);
+                let info = self.info(node);
+                if came { Message::NodeUp(info) } else { Message::NodeChanged(info) }.encode(out);
                 return Some(assoc);
             }
         }
@@ -374,7 +437,10 @@ fn code(misuse: Misuse) -> RefusalCode {
         Misuse::TooManyRequests => RefusalCode::TooManyRequests,
         Misuse::NoRequestId => RefusalCode::NoRequestId,
         Misuse::TooLarge => RefusalCode::TooLarge,
-        // only `Controller::reset` finds this, and the host never calls it
-        Misuse::ResetUnderWay => unreachable!("no message of an xApp resets a node"),
+        Misuse::NotInVersion => RefusalCode::NotInVersion,
+        Misuse::UnderWay => RefusalCode::UnderWay,
+        Misuse::Shared => RefusalCode::Shared,
+        // only `Controller::connection_update` finds these, and the host never calls it
+        Misuse::TooEarly | Misuse::BadUpdate => unreachable!("no message of an xApp changes associations"),
     }
 }

@@ -2,12 +2,14 @@
 
 use core::fmt;
 
-use e2ap::{Cause, GlobalE2NodeId, GlobalRicId, RanFunctionId, RanFunctionRevision, RicActionId, Version};
+use e2ap::{
+    Cause, GlobalE2NodeId, GlobalRicId, RanFunctionId, RanFunctionRevision, RicActionId, RicTimeToWait, Version,
+};
 
-use crate::{NodeId, SubscriptionEnd, SubscriptionId, SubscriptionSpec, Ticket};
+use crate::{ChangeResult, NodeId, SubscriptionChange, SubscriptionEnd, SubscriptionId, SubscriptionOrder, Ticket};
 
-/// The one version there is.
-pub const PROTOCOL_VERSION: u16 = 1;
+/// The one version that is spoken here.
+pub const PROTOCOL_VERSION: u16 = 2;
 
 /// Octets of an envelope before the PDU in it.
 pub const ENVELOPE_OCTETS: usize = 13;
@@ -73,6 +75,12 @@ pub enum RefusalCode {
     NoRequestId = 8,
     /// The node's link does not carry so much.
     TooLarge = 9,
+    /// The version of E2AP that the node speaks does not have this.
+    NotInVersion = 10,
+    /// The last change of the subscription is not answered yet.
+    UnderWay = 11,
+    /// Others have a part in the subscription.
+    Shared = 12,
 }
 
 /// Why a subscription was not set up.
@@ -105,6 +113,36 @@ pub enum ControlResult {
     NodeLost,
 }
 
+/// What became of a subscription's change.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ModifyResult {
+    /// The RIC does not ask the node for this.
+    Misuse(RefusalCode),
+    /// Done, or some of it.
+    Done(ChangeResult),
+    /// The node refuses: the subscription stands as it was.
+    Refused(Cause),
+    /// The node did not answer: in which form the subscription stands is not known.
+    TimedOut,
+    /// The subscription ended before, or is suspended.
+    Ended,
+}
+
+/// What became of a query.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum QueryResult {
+    /// The RIC does not ask the node for this.
+    Misuse(RefusalCode),
+    /// The service model's answer.
+    Answered(Vec<u8>),
+    /// The node could not or would not.
+    Failed(Cause),
+    /// The node did not answer.
+    TimedOut,
+    /// The node is gone.
+    NodeLost,
+}
+
 /// A message of the RIC-xApp protocol.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Message<'a> {
@@ -125,8 +163,8 @@ pub enum Message<'a> {
         node: NodeId,
         /// Its function.
         function: RanFunctionId,
-        /// When and what.
-        spec: SubscriptionSpec,
+        /// When and what, and on which terms.
+        order: SubscriptionOrder,
     },
     /// xApp: leave a subscription.
     Unsubscribe {
@@ -150,6 +188,28 @@ pub enum Message<'a> {
         /// The service model's message.
         message: Vec<u8>,
     },
+    /// xApp: change a subscription.
+    Modify {
+        /// Names the command.
+        ticket: Ticket,
+        /// Which one.
+        subscription: SubscriptionId,
+        /// What is to become of it.
+        change: SubscriptionChange,
+    },
+    /// xApp: query.
+    Query {
+        /// Names the command.
+        ticket: Ticket,
+        /// The node.
+        node: NodeId,
+        /// Its function.
+        function: RanFunctionId,
+        /// The service model's header.
+        header: Vec<u8>,
+        /// The service model's question.
+        definition: Vec<u8>,
+    },
     /// RIC: the hello is taken.
     Welcome {
         /// The version that is spoken.
@@ -159,7 +219,9 @@ pub enum Message<'a> {
     },
     /// RIC: a node is there.
     NodeUp(NodeInfo),
-    /// RIC: a node is gone, and every subscription with it.
+    /// RIC: a node is not what was told of it before.
+    NodeChanged(NodeInfo),
+    /// RIC: a node is gone, and every subscription with it that is not suspended.
     NodeLost(NodeId),
     /// RIC: a subscription stands.
     Subscribed {
@@ -178,6 +240,44 @@ pub enum Message<'a> {
         ticket: Ticket,
         /// Why.
         failure: SubscribeFailure,
+    },
+    /// RIC: a subscription waits for its node to come back.
+    SubscriptionSuspended(SubscriptionId),
+    /// RIC: a subscription that was suspended stands again.
+    SubscriptionResumed {
+        /// Which one.
+        subscription: SubscriptionId,
+        /// Its node's present name.
+        node: NodeId,
+        /// Actions that are set up now.
+        admitted: Vec<RicActionId>,
+        /// Actions that are not, and why.
+        not_admitted: Vec<(RicActionId, Cause)>,
+    },
+    /// RIC: the node required a subscription to change.
+    SubscriptionChanged {
+        /// Which one.
+        subscription: SubscriptionId,
+        /// Actions that are gone, and why.
+        removed: Vec<(RicActionId, Cause)>,
+        /// Actions that are followed by another time to wait.
+        modified: Vec<(RicActionId, RicTimeToWait)>,
+    },
+    /// RIC: what became of a subscription's change.
+    Modified {
+        /// Of which command.
+        ticket: Ticket,
+        /// Of which subscription.
+        subscription: SubscriptionId,
+        /// What became of it.
+        result: ModifyResult,
+    },
+    /// RIC: what became of a query.
+    Queried {
+        /// Of which command.
+        ticket: Ticket,
+        /// What became of it.
+        result: QueryResult,
     },
     /// RIC: a subscription stands no more.
     SubscriptionEnded {

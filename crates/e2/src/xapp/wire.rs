@@ -1,43 +1,43 @@
-//! The bytes of the RIC-xApp protocol's messages; `docs/xapp-protocol.md` lays them out.
+//! What the bytes of the RIC-xApp protocol's messages are made of; `docs/xapp-protocol.md` lays them out, `encode` and
+//! `decode` put them together.
 //!
 //! Each message is one PDU of the link below: an octet that names it, then its fields, big-endian, strings and octets
 //! behind a length. Every field is bounded; what is longer, or is followed by anything, is no message.
 
-use e2ap::{RanFunctionId, RanFunctionRevision, RicActionId, RicActionType, RicSubsequentAction, Version};
+use e2ap::{Cause, RanFunctionId, RicActionId, RicActionType, RicSubscriptionTime, RicSubsequentAction, Version};
 
-use super::protocol::{
-    ControlResult, ENVELOPE_OCTETS, Envelope, FunctionInfo, Message, NodeInfo, ProtocolError, RefusalCode,
-    SubscribeFailure,
-};
-use crate::{Action, NodeId, SubscriptionEnd, SubscriptionId, SubscriptionSpec, Ticket};
+use super::protocol::{ENVELOPE_OCTETS, Envelope, ProtocolError, RefusalCode};
+use crate::Action;
 
 /// The first octets of every hello.
-const MAGIC: [u8; 4] = *b"FRXA";
+pub(super) const MAGIC: [u8; 4] = *b"FRXA";
 /// Octets of an xApp's name.
-const MAX_NAME: usize = 64;
+pub(super) const MAX_NAME: usize = 64;
 /// Octets of an OID.
 pub(crate) const MAX_OID: usize = 1000;
 /// Octets of a service model's revision.
 pub(super) const MAX_REVISION: usize = 16;
 /// Octets of a definition, a trigger, a header, a message.
-const MAX_BLOB: usize = 1 << 20;
+pub(super) const MAX_BLOB: usize = 1 << 20;
 /// Functions of a node.
-const MAX_FUNCTIONS: usize = 256;
+pub(crate) const MAX_FUNCTIONS: usize = 256;
 /// Actions of a subscription that stands.
-const MAX_ACTIONS: usize = 16;
+pub(super) const MAX_ACTIONS: usize = 16;
 /// Actions that may be asked for: more than a subscription has are refused, which does not end the session.
-const MAX_ACTIONS_ASKED: usize = 256;
+pub(super) const MAX_ACTIONS_ASKED: usize = 256;
 
 /// The wire format of E2AP's types within this protocol.
 const E2AP: Version = Version::V3_01;
 /// That of subsequent actions, of which v2 took the time to wait "zero" away and nothing was added since.
-const SUBSEQUENT: Version = Version::V1_01;
+pub(super) const SUBSEQUENT: Version = Version::V1_01;
 
-mod kind {
+pub(super) mod kind {
     pub const HELLO: u8 = 0x01;
     pub const SUBSCRIBE: u8 = 0x02;
     pub const UNSUBSCRIBE: u8 = 0x03;
     pub const CONTROL: u8 = 0x04;
+    pub const MODIFY: u8 = 0x05;
+    pub const QUERY: u8 = 0x06;
     pub const WELCOME: u8 = 0x81;
     pub const NODE_UP: u8 = 0x82;
     pub const NODE_LOST: u8 = 0x83;
@@ -48,6 +48,12 @@ mod kind {
     pub const CONTROLLED: u8 = 0x88;
     pub const DROPPED: u8 = 0x89;
     pub const REFUSED: u8 = 0x8A;
+    pub const NODE_CHANGED: u8 = 0x8B;
+    pub const SUBSCRIPTION_SUSPENDED: u8 = 0x8C;
+    pub const SUBSCRIPTION_RESUMED: u8 = 0x8D;
+    pub const SUBSCRIPTION_CHANGED: u8 = 0x8E;
+    pub const MODIFIED: u8 = 0x8F;
+    pub const QUERIED: u8 = 0x90;
 }
 
 impl Envelope<'_> {
@@ -65,41 +71,72 @@ impl Envelope<'_> {
 }
 
 /// Fields to the end of a buffer.
-struct Put<'b>(&'b mut Vec<u8>);
+pub(super) struct Put<'b>(pub &'b mut Vec<u8>);
 
 impl Put<'_> {
-    fn u8(&mut self, value: u8) -> &mut Self {
+    pub fn u8(&mut self, value: u8) -> &mut Self {
         self.0.push(value);
         self
     }
-    fn u16(&mut self, value: u16) -> &mut Self {
+    pub fn u16(&mut self, value: u16) -> &mut Self {
         self.0.extend(value.to_be_bytes());
         self
     }
-    fn u32(&mut self, value: u32) -> &mut Self {
+    pub fn u32(&mut self, value: u32) -> &mut Self {
         self.0.extend(value.to_be_bytes());
         self
     }
-    fn u64(&mut self, value: u64) -> &mut Self {
+    pub fn u64(&mut self, value: u64) -> &mut Self {
         self.0.extend(value.to_be_bytes());
         self
     }
-    fn octets(&mut self, octets: &[u8]) -> &mut Self {
+    pub fn octets(&mut self, octets: &[u8]) -> &mut Self {
         self.u32(octets.len() as u32);
         self.0.extend(octets);
         self
     }
-    fn option(&mut self, octets: Option<&[u8]>) -> &mut Self {
+    pub fn option(&mut self, octets: Option<&[u8]>) -> &mut Self {
         match octets {
             Some(octets) => self.u8(1).octets(octets),
             None => self.u8(0),
         }
     }
+    pub fn ids(&mut self, ids: &[RicActionId]) -> &mut Self {
+        self.u16(ids.len() as u16);
+        for id in ids {
+            self.u8(id.0);
+        }
+        self
+    }
+    pub fn causes(&mut self, causes: &[(RicActionId, Cause)]) -> &mut Self {
+        self.u16(causes.len() as u16);
+        for (id, cause) in causes {
+            self.u8(id.0).per(cause);
+        }
+        self
+    }
+    pub fn action(&mut self, action: &Action) -> &mut Self {
+        self.u8(action.id.0).per(&action.kind).option(action.definition.as_deref());
+        self.subsequent(action.subsequent.as_ref())
+    }
+    pub fn subsequent(&mut self, subsequent: Option<&RicSubsequentAction>) -> &mut Self {
+        match subsequent {
+            Some(subsequent) => self.u8(1).per_in(SUBSEQUENT, subsequent),
+            None => self.u8(0),
+        }
+    }
+    pub fn time(&mut self, time: Option<RicSubscriptionTime>) -> &mut Self {
+        match time {
+            Some(RicSubscriptionTime(octets)) => self.u8(1).0.extend(octets),
+            None => self.0.push(0),
+        }
+        self
+    }
     /// One of E2AP's types, in aligned PER behind its length.
-    fn per<T: per::Encode>(&mut self, value: &T) -> &mut Self {
+    pub fn per<T: per::Encode>(&mut self, value: &T) -> &mut Self {
         self.per_in(E2AP, value)
     }
-    fn per_in<T: per::Encode>(&mut self, version: Version, value: &T) -> &mut Self {
+    pub fn per_in<T: per::Encode>(&mut self, version: Version, value: &T) -> &mut Self {
         let mut bytes = Vec::new();
         // Of the types that are written here only `RicTimeToWait` lost a value in a later version, and is written in an
         // older one; identities and causes are held to their bounds where they are made or decoded.
@@ -111,36 +148,36 @@ impl Put<'_> {
 }
 
 /// Fields from the start of a message.
-struct Take<'a>(&'a [u8]);
+pub(super) struct Take<'a>(pub &'a [u8]);
 
-type Taken<T> = Result<T, ProtocolError>;
+pub(super) type Taken<T> = Result<T, ProtocolError>;
 
 impl<'a> Take<'a> {
-    fn array<const N: usize>(&mut self) -> Taken<[u8; N]> {
+    pub fn array<const N: usize>(&mut self) -> Taken<[u8; N]> {
         let (head, rest) = self.0.split_first_chunk().ok_or(ProtocolError::Truncated)?;
         self.0 = rest;
         Ok(*head)
     }
-    fn u8(&mut self) -> Taken<u8> {
+    pub fn u8(&mut self) -> Taken<u8> {
         self.array::<1>().map(|[value]| value)
     }
-    fn u16(&mut self) -> Taken<u16> {
+    pub fn u16(&mut self) -> Taken<u16> {
         self.array().map(u16::from_be_bytes)
     }
-    fn u32(&mut self) -> Taken<u32> {
+    pub fn u32(&mut self) -> Taken<u32> {
         self.array().map(u32::from_be_bytes)
     }
-    fn u64(&mut self) -> Taken<u64> {
+    pub fn u64(&mut self) -> Taken<u64> {
         self.array().map(u64::from_be_bytes)
     }
-    fn flag(&mut self) -> Taken<bool> {
+    pub fn flag(&mut self) -> Taken<bool> {
         match self.u8()? {
             0 => Ok(false),
             1 => Ok(true),
             _ => Err(ProtocolError::BadField),
         }
     }
-    fn octets(&mut self, most: usize) -> Taken<&'a [u8]> {
+    pub fn octets(&mut self, most: usize) -> Taken<&'a [u8]> {
         let count = self.u32()? as usize;
         if count > most {
             return Err(ProtocolError::BadField);
@@ -149,29 +186,49 @@ impl<'a> Take<'a> {
         self.0 = rest;
         Ok(head)
     }
-    fn text(&mut self, most: usize) -> Taken<String> {
+    pub fn text(&mut self, most: usize) -> Taken<String> {
         let octets = self.octets(most)?;
         core::str::from_utf8(octets).map(str::to_owned).map_err(|_| ProtocolError::BadField)
     }
-    fn option(&mut self) -> Taken<Option<Vec<u8>>> {
+    pub fn option(&mut self) -> Taken<Option<Vec<u8>>> {
         Ok(if self.flag()? { Some(self.octets(MAX_BLOB)?.to_vec()) } else { None })
     }
-    fn count(&mut self, most: usize) -> Taken<usize> {
+    pub fn count(&mut self, most: usize) -> Taken<usize> {
         let count = usize::from(self.u16()?);
         if count > most { Err(ProtocolError::BadField) } else { Ok(count) }
     }
-    fn per<T: per::Decode<'a, per::Heap<'a>>>(&mut self) -> Taken<T> {
+    pub fn per<T: per::Decode<'a, per::Heap<'a>>>(&mut self) -> Taken<T> {
         self.per_in(E2AP)
     }
-    fn per_in<T: per::Decode<'a, per::Heap<'a>>>(&mut self, version: Version) -> Taken<T> {
+    pub fn per_in<T: per::Decode<'a, per::Heap<'a>>>(&mut self, version: Version) -> Taken<T> {
         let octets = self.octets(64)?;
         per::decode(octets, version.revision()).map_err(|_| ProtocolError::BadField)
     }
-    fn function(&mut self) -> Taken<RanFunctionId> {
+    pub fn ids(&mut self, most: usize) -> Taken<Vec<RicActionId>> {
+        (0..self.count(most)?).map(|_| self.u8().map(RicActionId)).collect()
+    }
+    pub fn causes(&mut self) -> Taken<Vec<(RicActionId, Cause)>> {
+        (0..self.count(MAX_ACTIONS)?).map(|_| Ok((RicActionId(self.u8()?), self.per()?))).collect()
+    }
+    pub fn action(&mut self) -> Taken<Action> {
+        Ok(Action {
+            id: RicActionId(self.u8()?),
+            kind: self.per::<RicActionType>()?,
+            definition: self.option()?,
+            subsequent: self.subsequent()?,
+        })
+    }
+    pub fn subsequent(&mut self) -> Taken<Option<RicSubsequentAction>> {
+        if self.flag()? { self.per_in(SUBSEQUENT).map(Some) } else { Ok(None) }
+    }
+    pub fn time(&mut self) -> Taken<Option<RicSubscriptionTime>> {
+        if self.flag()? { self.array().map(|octets| Some(RicSubscriptionTime(octets))) } else { Ok(None) }
+    }
+    pub fn function(&mut self) -> Taken<RanFunctionId> {
         let id = self.u16()?;
         if id < 4096 { Ok(RanFunctionId(id)) } else { Err(ProtocolError::BadField) }
     }
-    fn code(&mut self) -> Taken<RefusalCode> {
+    pub fn code(&mut self) -> Taken<RefusalCode> {
         Ok(match self.u8()? {
             1 => RefusalCode::Version,
             2 => RefusalCode::Protocol,
@@ -182,212 +239,10 @@ impl<'a> Take<'a> {
             7 => RefusalCode::TooManyRequests,
             8 => RefusalCode::NoRequestId,
             9 => RefusalCode::TooLarge,
+            10 => RefusalCode::NotInVersion,
+            11 => RefusalCode::UnderWay,
+            12 => RefusalCode::Shared,
             _ => return Err(ProtocolError::BadField),
-        })
-    }
-}
-
-impl<'a> Message<'a> {
-    /// Appends the message to `out`.
-    pub fn encode(&self, out: &mut Vec<u8>) {
-        if let Message::Envelope(envelope) = self {
-            out.extend(envelope.head());
-            out.extend(envelope.pdu);
-            return;
-        }
-        let mut put = Put(out);
-        match self {
-            Message::Hello { lowest, highest, name } => {
-                put.u8(kind::HELLO).0.extend(MAGIC);
-                put.u16(*lowest).u16(*highest).octets(name.as_bytes());
-            }
-            Message::Subscribe { ticket, node, function, spec } => {
-                put.u8(kind::SUBSCRIBE).u32(ticket.0).u32(node.0).u16(function.0);
-                put.octets(&spec.event_trigger).u16(spec.actions.len() as u16);
-                for action in &spec.actions {
-                    put.u8(action.id.0).per(&action.kind).option(action.definition.as_deref());
-                    match &action.subsequent {
-                        Some(subsequent) => put.u8(1).per_in(SUBSEQUENT, subsequent),
-                        None => put.u8(0),
-                    };
-                }
-            }
-            Message::Unsubscribe { subscription } => drop(put.u8(kind::UNSUBSCRIBE).u32(subscription.0)),
-            Message::Control { ticket, node, function, ack, call_process_id, header, message } => {
-                put.u8(kind::CONTROL).u32(ticket.0).u32(node.0).u16(function.0).u8((*ack).into());
-                put.option(call_process_id.as_deref()).octets(header).octets(message);
-            }
-            Message::Welcome { version, ric_id } => drop(put.u8(kind::WELCOME).u16(*version).per(ric_id)),
-            Message::NodeUp(node) => {
-                put.u8(kind::NODE_UP).u32(node.id.0).u8(node.version.revision()).per(&node.global_id);
-                put.u16(node.functions.len() as u16);
-                for function in &node.functions {
-                    put.u16(function.id.0).u16(function.revision.0);
-                    put.octets(function.oid.as_bytes()).octets(&function.definition);
-                    put.option(function.model_revision.as_deref().map(str::as_bytes));
-                }
-            }
-            Message::NodeLost(node) => drop(put.u8(kind::NODE_LOST).u32(node.0)),
-            Message::Subscribed { ticket, subscription, admitted, not_admitted } => {
-                put.u8(kind::SUBSCRIBED).u32(ticket.0).u32(subscription.0).u16(admitted.len() as u16);
-                for id in admitted {
-                    put.u8(id.0);
-                }
-                put.u16(not_admitted.len() as u16);
-                for (id, cause) in not_admitted {
-                    put.u8(id.0).per(cause);
-                }
-            }
-            Message::SubscribeFailed { ticket, failure } => {
-                put.u8(kind::SUBSCRIBE_FAILED).u32(ticket.0);
-                match failure {
-                    SubscribeFailure::Misuse(code) => put.u8(0).u8(*code as u8),
-                    SubscribeFailure::Refused(cause) => put.u8(1).per(cause),
-                    SubscribeFailure::TimedOut => put.u8(2),
-                    SubscribeFailure::NodeLost => put.u8(3),
-                };
-            }
-            Message::SubscriptionEnded { subscription, end } => {
-                put.u8(kind::SUBSCRIPTION_ENDED).u32(subscription.0);
-                match end {
-                    SubscriptionEnd::Deleted => put.u8(0),
-                    SubscriptionEnd::NodeLost => put.u8(1),
-                    SubscriptionEnd::Reset => put.u8(2),
-                    SubscriptionEnd::ByNode(cause) => put.u8(3).per(cause),
-                };
-            }
-            Message::Controlled { ticket, result } => {
-                put.u8(kind::CONTROLLED).u32(ticket.0);
-                match result {
-                    ControlResult::Misuse(code) => put.u8(0).u8(*code as u8),
-                    ControlResult::Acknowledged(outcome) => put.u8(1).option(outcome.as_deref()),
-                    ControlResult::Sent => put.u8(2),
-                    ControlResult::Failed(cause, outcome) => put.u8(3).per(cause).option(outcome.as_deref()),
-                    ControlResult::TimedOut => put.u8(4),
-                    ControlResult::NodeLost => put.u8(5),
-                };
-            }
-            Message::Dropped { reports } => drop(put.u8(kind::DROPPED).u64(*reports)),
-            Message::Refused(code) => drop(put.u8(kind::REFUSED).u8(*code as u8)),
-            Message::Envelope(_) => {} // above
-        }
-    }
-
-    /// Reads a message.
-    ///
-    /// # Errors
-    /// What is wrong with it.
-    pub fn decode(bytes: &'a [u8]) -> Result<Self, ProtocolError> {
-        let mut take = Take(bytes);
-        let message = Self::fields(&mut take)?;
-        if take.0.is_empty() { Ok(message) } else { Err(ProtocolError::Trailing) }
-    }
-
-    fn fields(take: &mut Take<'a>) -> Result<Self, ProtocolError> {
-        Ok(match take.u8()? {
-            kind::ENVELOPE => {
-                let (node, subscription) = (NodeId(take.u32()?), SubscriptionId(take.u32()?));
-                Message::Envelope(Envelope { node, subscription, pdu: take.octets(usize::MAX)? })
-            }
-            kind::HELLO => {
-                if take.array()? != MAGIC {
-                    return Err(ProtocolError::NotThisProtocol);
-                }
-                Message::Hello { lowest: take.u16()?, highest: take.u16()?, name: take.text(MAX_NAME)? }
-            }
-            kind::SUBSCRIBE => {
-                let (ticket, node, function) = (Ticket(take.u32()?), NodeId(take.u32()?), take.function()?);
-                let event_trigger = take.octets(MAX_BLOB)?.to_vec();
-                let mut actions = Vec::new();
-                for _ in 0..take.count(MAX_ACTIONS_ASKED)? {
-                    actions.push(Action {
-                        id: RicActionId(take.u8()?),
-                        kind: take.per::<RicActionType>()?,
-                        definition: take.option()?,
-                        subsequent: if take.flag()? {
-                            Some(take.per_in::<RicSubsequentAction>(SUBSEQUENT)?)
-                        } else {
-                            None
-                        },
-                    });
-                }
-                Message::Subscribe { ticket, node, function, spec: SubscriptionSpec { event_trigger, actions } }
-            }
-            kind::UNSUBSCRIBE => Message::Unsubscribe { subscription: SubscriptionId(take.u32()?) },
-            kind::CONTROL => Message::Control {
-                ticket: Ticket(take.u32()?),
-                node: NodeId(take.u32()?),
-                function: take.function()?,
-                ack: take.flag()?,
-                call_process_id: take.option()?,
-                header: take.octets(MAX_BLOB)?.to_vec(),
-                message: take.octets(MAX_BLOB)?.to_vec(),
-            },
-            kind::WELCOME => Message::Welcome { version: take.u16()?, ric_id: take.per()? },
-            kind::NODE_UP => {
-                let id = NodeId(take.u32()?);
-                let version = *Version::ALL.get(usize::from(take.u8()?)).ok_or(ProtocolError::BadField)?;
-                let global_id = take.per()?;
-                let mut functions = Vec::new();
-                for _ in 0..take.count(MAX_FUNCTIONS)? {
-                    functions.push(FunctionInfo {
-                        id: take.function()?,
-                        revision: RanFunctionRevision(take.u16()?),
-                        oid: take.text(MAX_OID)?,
-                        definition: take.octets(MAX_BLOB)?.to_vec(),
-                        model_revision: if take.flag()? { Some(take.text(MAX_REVISION)?) } else { None },
-                    });
-                }
-                Message::NodeUp(NodeInfo { id, global_id, version, functions })
-            }
-            kind::NODE_LOST => Message::NodeLost(NodeId(take.u32()?)),
-            kind::SUBSCRIBED => {
-                let (ticket, subscription) = (Ticket(take.u32()?), SubscriptionId(take.u32()?));
-                let mut admitted = Vec::new();
-                for _ in 0..take.count(MAX_ACTIONS)? {
-                    admitted.push(RicActionId(take.u8()?));
-                }
-                let mut not_admitted = Vec::new();
-                for _ in 0..take.count(MAX_ACTIONS)? {
-                    not_admitted.push((RicActionId(take.u8()?), take.per()?));
-                }
-                Message::Subscribed { ticket, subscription, admitted, not_admitted }
-            }
-            kind::SUBSCRIBE_FAILED => Message::SubscribeFailed {
-                ticket: Ticket(take.u32()?),
-                failure: match take.u8()? {
-                    0 => SubscribeFailure::Misuse(take.code()?),
-                    1 => SubscribeFailure::Refused(take.per()?),
-                    2 => SubscribeFailure::TimedOut,
-                    3 => SubscribeFailure::NodeLost,
-                    _ => return Err(ProtocolError::BadField),
-                },
-            },
-            kind::SUBSCRIPTION_ENDED => Message::SubscriptionEnded {
-                subscription: SubscriptionId(take.u32()?),
-                end: match take.u8()? {
-                    0 => SubscriptionEnd::Deleted,
-                    1 => SubscriptionEnd::NodeLost,
-                    2 => SubscriptionEnd::Reset,
-                    3 => SubscriptionEnd::ByNode(take.per()?),
-                    _ => return Err(ProtocolError::BadField),
-                },
-            },
-            kind::CONTROLLED => Message::Controlled {
-                ticket: Ticket(take.u32()?),
-                result: match take.u8()? {
-                    0 => ControlResult::Misuse(take.code()?),
-                    1 => ControlResult::Acknowledged(take.option()?),
-                    2 => ControlResult::Sent,
-                    3 => ControlResult::Failed(take.per()?, take.option()?),
-                    4 => ControlResult::TimedOut,
-                    5 => ControlResult::NodeLost,
-                    _ => return Err(ProtocolError::BadField),
-                },
-            },
-            kind::DROPPED => Message::Dropped { reports: take.u64()? },
-            kind::REFUSED => Message::Refused(take.code()?),
-            other => return Err(ProtocolError::UnknownMessage(other)),
         })
     }
 }

@@ -2,7 +2,9 @@
 #![allow(dead_code)] // each test uses some of it
 
 pub mod agent_world;
+pub mod build;
 pub mod random;
 pub mod ric_world;
 pub mod short;
+pub mod show;
 pub mod sim_world;

@@ -5,11 +5,13 @@ use std::collections::BTreeMap;
 
 use e2::xapp::{ControlResult, Message, SubscribeFailure};
 use e2::{
-    Action, AssocId, CloseReason, Consumer, Controller, ControllerConfig, Event, NodeId, Routed, SubscriptionEnd,
-    SubscriptionId, SubscriptionSpec, Ticket, Time, XappClient, XappHost,
+    Action, ActionChange, AddedAction, AssocId, CloseReason, Consumer, Controller, ControllerConfig, Event, NodeId,
+    Routed, SubscriptionChange, SubscriptionEnd, SubscriptionId, SubscriptionOrder, SubscriptionSpec,
+    SubscriptionTimes, Ticket, Time, XappClient, XappHost,
 };
 use e2ap::{RicActionId, RicActionType, RicIndicationType, Version};
 
+use super::build::{connection, tnl};
 use super::short::{self, Args};
 
 /// `1500ms`, `5s`.
@@ -58,6 +60,12 @@ impl RicWorld {
         if let Some(octets) = args.number("max-pdu-octets") {
             config.max_pdu_octets = octets;
         }
+        if let Some(octets) = args.number("max-component-octets") {
+            config.max_component_octets = octets;
+        }
+        if let Some(suspended) = args.number("max-suspended") {
+            config.max_suspended = suspended;
+        }
         config.version = args.get("version").map(|text| text.parse().unwrap());
         RicWorld {
             now: Time::from_nanos(1_000_000_000),
@@ -88,6 +96,38 @@ impl RicWorld {
                 let args = Args::new(&words[1..]);
                 let result = self.controller.reset(self.now, NodeId(args.number("node").unwrap()), args.cause());
                 self.misuse(result);
+            }
+            "service-query" => {
+                let node = NodeId(Args::new(&words[1..]).number("node").unwrap());
+                let result = self.controller.service_query(self.now, node);
+                self.misuse(result);
+            }
+            "remove" => {
+                let node = NodeId(Args::new(&words[1..]).number("node").unwrap());
+                let result = self.controller.remove(self.now, node);
+                self.misuse(result);
+            }
+            "connections" => {
+                let args = Args::new(&words[1..]);
+                let update = e2::ConnectionUpdate {
+                    add: args.numbers("add").into_iter().map(connection).collect(),
+                    remove: args.numbers("remove").into_iter().map(tnl).collect(),
+                    modify: args.numbers("modify").into_iter().map(connection).collect(),
+                };
+                let node = NodeId(args.number("node").unwrap());
+                let result = self.controller.connection_update(self.now, node, &update);
+                self.misuse(result);
+            }
+            "functions" => {
+                let node = NodeId(Args::new(&words[1..]).number("node").unwrap());
+                let node = self.controller.node(node).expect("it is there");
+                let functions: Vec<_> = node
+                    .functions
+                    .iter()
+                    .map(|f| format!("{}r{}:{}", f.id.0, f.revision.0, f.definition.len()))
+                    .collect();
+                let (v2, v1) = (node.components.listed.len(), node.components.listed_v1.len());
+                self.out.push(format!("= functions [{}] components={}", functions.join(", "), v2 + v1));
             }
             name if name.starts_with("iapp") => self.iapp(name, &words[1..]),
             name if name.starts_with('x') => self.xapp(name, &words[1..]),
@@ -147,6 +187,40 @@ impl RicWorld {
         }
     }
 
+    fn change(args: &Args<'_>) -> SubscriptionChange {
+        let action = |id| Action {
+            id: RicActionId(id),
+            kind: RicActionType::Report,
+            definition: Some(args.octets("def")),
+            subsequent: None,
+        };
+        SubscriptionChange {
+            event_trigger: args.has("trigger").then(|| args.octets("trigger")),
+            remove: args.numbers("remove").into_iter().map(RicActionId).collect(),
+            modify: args
+                .numbers("modify")
+                .into_iter()
+                .map(|id| ActionChange {
+                    id: RicActionId(id),
+                    definition: args.has("def").then(|| args.octets("def")),
+                    execution_order: None,
+                    subsequent: None,
+                })
+                .collect(),
+            add: args
+                .numbers("add")
+                .into_iter()
+                .map(|id| AddedAction { action: action(id), execution_order: 1 })
+                .collect(),
+        }
+    }
+
+    fn order(args: &Args<'_>) -> SubscriptionOrder {
+        let time = |key| args.number(key).map(|at: u64| e2ap::RicSubscriptionTime(at.to_be_bytes()));
+        let times = SubscriptionTimes { start: time("start"), end: time("end") };
+        SubscriptionOrder { spec: Self::spec(args), times, restore: !args.has("fleeting") }
+    }
+
     fn spec(args: &Args<'_>) -> SubscriptionSpec {
         let kind = match () {
             () if args.has("insert") => RicActionType::Insert,
@@ -177,7 +251,18 @@ impl RicWorld {
             "subscribe" => {
                 self.next_ticket += 1;
                 let (ticket, function) = (Ticket(self.next_ticket), args.function());
-                self.controller.subscribe(self.now, consumer, ticket, node, function, Self::spec(&args))
+                self.controller.subscribe(self.now, consumer, ticket, node, function, Self::order(&args))
+            }
+            "modify" => {
+                self.next_ticket += 1;
+                let (ticket, s) = (Ticket(self.next_ticket), SubscriptionId(args.number("s").unwrap()));
+                self.controller.modify(self.now, consumer, ticket, s, Self::change(&args))
+            }
+            "query" => {
+                self.next_ticket += 1;
+                let (ticket, function) = (Ticket(self.next_ticket), args.function());
+                let (header, definition) = (args.octets("header"), args.octets("definition"));
+                self.controller.query(self.now, consumer, ticket, node, function, &header, &definition)
             }
             "unsubscribe" => self.controller.unsubscribe(self.now, consumer, SubscriptionId(args.number("s").unwrap())),
             "control" => {
@@ -225,7 +310,14 @@ impl RicWorld {
             },
             "subscribe" => {
                 let (node, function) = (NodeId(args.number("node").unwrap()), args.function());
-                client.subscribe(node, function, Self::spec(&args), &mut pdu);
+                client.subscribe(node, function, Self::order(&args), &mut pdu);
+            }
+            "modify" => {
+                client.modify(SubscriptionId(args.number("s").unwrap()), Self::change(&args), &mut pdu);
+            }
+            "query" => {
+                let (node, function) = (NodeId(args.number("node").unwrap()), args.function());
+                client.query(node, function, &args.octets("header"), &args.octets("definition"), &mut pdu);
             }
             "unsubscribe" => client.unsubscribe(SubscriptionId(args.number("s").unwrap()), &mut pdu),
             "control" => {
@@ -298,7 +390,22 @@ impl RicWorld {
                 Some(node) => format!("! node-up {} {} on {}", id.0, node.global_id, self.name(node.assoc)),
                 None => format!("! node-up {} and gone", id.0),
             },
+            Event::NodeChanged(id) => match self.controller.node(*id) {
+                Some(node) => {
+                    let functions: Vec<_> = node.functions.iter().map(|f| f.id.0.to_string()).collect();
+                    let (v2, v1) = (node.components.listed.len(), node.components.listed_v1.len());
+                    format!(
+                        "! node-changed {} v{} fns={} components={}",
+                        id.0,
+                        node.version,
+                        functions.join(","),
+                        v2 + v1
+                    )
+                }
+                None => format!("! node-changed {} and gone", id.0),
+            },
             Event::NodeLost { node, global_id, reason } => match reason {
+                e2::LostReason::Removed => format!("! node-lost {} {global_id}: removed", node.0),
                 e2::LostReason::Closed(reason) => format!("! node-lost {} {global_id}: {reason}", node.0),
                 e2::LostReason::SetupAgain => format!("! node-lost {} {global_id}: it sets up again", node.0),
             },
@@ -315,6 +422,32 @@ impl RicWorld {
             Event::SubscriptionEnded { consumer, subscription, end } => {
                 format!("! iapp{} ended s={} {}", consumer.0, subscription.0, show_end(*end))
             }
+            Event::SubscriptionSuspended { consumer, subscription } => {
+                format!("! iapp{} suspended s={}", consumer.0, subscription.0)
+            }
+            Event::SubscriptionResumed { consumer, subscription, node, admitted, not_admitted } => format!(
+                "! iapp{} resumed s={} node={}{}",
+                consumer.0,
+                subscription.0,
+                node.0,
+                actions(admitted, not_admitted)
+            ),
+            Event::SubscriptionChanged { consumer, subscription, removed, modified } => {
+                format!("! iapp{} changed s={} removed={removed:?} modified={modified:?}", consumer.0, subscription.0)
+            }
+            Event::Modified { consumer, ticket, subscription, outcome } => {
+                format!("! iapp{} modified t={} s={} {outcome:?}", consumer.0, ticket.0, subscription.0)
+            }
+            Event::Queried { consumer, ticket, outcome } => {
+                format!("! iapp{} queried t={} {outcome:?}", consumer.0, ticket.0)
+            }
+            Event::ConnectionUpdated { node, outcome } => match outcome {
+                e2::ConnectionOutcome::Done(result) => {
+                    format!("! connections of {} set-up={} failed={}", node.0, result.set_up.len(), result.failed.len())
+                }
+                other => format!("! connections of {} {other:?}", node.0),
+            },
+            Event::RemovalRefused { node, cause } => format!("! {} stays: {cause}", node.0),
             Event::Controlled { consumer, ticket, outcome } => {
                 format!("! iapp{} controlled t={} {outcome:?}", consumer.0, ticket.0)
             }
@@ -343,6 +476,10 @@ pub fn show_message(message: &Message<'_>) -> String {
             let functions: Vec<_> = node.functions.iter().map(|f| f.id.0.to_string()).collect();
             format!("node-up {} {} v{} fns={}", node.id.0, node.global_id, node.version, functions.join(","))
         }
+        Message::NodeChanged(node) => {
+            let functions: Vec<_> = node.functions.iter().map(|f| f.id.0.to_string()).collect();
+            format!("node-changed {} v{} fns={}", node.id.0, node.version, functions.join(","))
+        }
         Message::NodeLost(node) => format!("node-lost {}", node.0),
         Message::Subscribed { ticket, subscription, admitted, not_admitted } => {
             format!("subscribed t={} s={}{}", ticket.0, subscription.0, actions(admitted, not_admitted))
@@ -352,6 +489,17 @@ pub fn show_message(message: &Message<'_>) -> String {
             other => format!("not subscribed t={} {other:?}", ticket.0),
         },
         Message::SubscriptionEnded { subscription, end } => format!("ended s={} {}", subscription.0, show_end(*end)),
+        Message::SubscriptionSuspended(subscription) => format!("suspended s={}", subscription.0),
+        Message::SubscriptionResumed { subscription, node, admitted, not_admitted } => {
+            format!("resumed s={} node={}{}", subscription.0, node.0, actions(admitted, not_admitted))
+        }
+        Message::SubscriptionChanged { subscription, removed, modified } => {
+            format!("changed s={} removed={removed:?} modified={modified:?}", subscription.0)
+        }
+        Message::Modified { ticket, subscription, result } => {
+            format!("modified t={} s={} {result:?}", ticket.0, subscription.0)
+        }
+        Message::Queried { ticket, result } => format!("queried t={} {result:?}", ticket.0),
         Message::Controlled { ticket, result } => match result {
             ControlResult::Failed(cause, outcome) => {
                 format!("controlled t={} failed ({cause}) {outcome:?}", ticket.0)

@@ -44,6 +44,10 @@ pub struct Node {
 pub struct Knowledge {
     pub pending: BTreeSet<Ticket>,
     pub active: BTreeSet<SubscriptionId>,
+    /// Those of them that wait for their node.
+    pub suspended: BTreeSet<SubscriptionId>,
+    /// Those of them that may be given again to who asks for the same.
+    pub came_back: BTreeSet<SubscriptionId>,
     pub nodes: BTreeSet<NodeId>,
 }
 
@@ -54,10 +58,26 @@ impl Knowledge {
 
     fn subscribed(&mut self, ticket: Ticket, subscription: SubscriptionId) {
         self.answered(ticket);
-        assert!(self.active.insert(subscription), "{subscription:?} is given once");
+        let again = self.came_back.remove(&subscription);
+        assert!(
+            self.active.insert(subscription) || again,
+            "{subscription:?} is given once, and once when it came back"
+        );
+    }
+
+    fn waits(&mut self, subscription: SubscriptionId) {
+        assert!(self.active.contains(&subscription), "{subscription:?} stood");
+        assert!(self.suspended.insert(subscription), "{subscription:?} is suspended once");
+        self.came_back.insert(subscription);
+    }
+
+    fn stands(&mut self, subscription: SubscriptionId) {
+        assert!(self.suspended.remove(&subscription), "{subscription:?} was suspended");
     }
 
     fn ended(&mut self, subscription: SubscriptionId) {
+        self.suspended.remove(&subscription);
+        self.came_back.remove(&subscription);
         assert!(self.active.remove(&subscription), "{subscription:?} ends once, and stood");
     }
 }
@@ -434,7 +454,14 @@ impl World {
                     self.iapp.subscribed(ticket, subscription);
                 }
                 Some(Event::SubscriptionFailed { consumer: IAPP, ticket, .. })
-                | Some(Event::Controlled { consumer: IAPP, ticket, .. }) => self.iapp.answered(ticket),
+                | Some(Event::Controlled { consumer: IAPP, ticket, .. })
+                | Some(Event::Queried { consumer: IAPP, ticket, .. })
+                | Some(Event::Modified { consumer: IAPP, ticket, .. }) => self.iapp.answered(ticket),
+                Some(Event::SubscriptionSuspended { consumer: IAPP, subscription }) => self.iapp.waits(subscription),
+                Some(Event::SubscriptionResumed { consumer: IAPP, subscription, .. }) => self.iapp.stands(subscription),
+                Some(Event::SubscriptionChanged { consumer: IAPP, subscription, .. }) => {
+                    assert!(self.iapp.active.contains(&subscription), "{subscription:?} stands");
+                }
                 Some(Event::SubscriptionEnded { consumer: IAPP, subscription, .. }) => self.iapp.ended(subscription),
                 Some(event) => assert_eq!(event.consumer(), None, "news for nobody: {event:?}"),
                 None => {}
@@ -467,8 +494,17 @@ impl World {
                     xapp.knows.nodes.remove(&node);
                 }
                 ClientEvent::Subscribed { ticket, subscription, .. } => xapp.knows.subscribed(ticket, subscription),
-                ClientEvent::SubscribeFailed { ticket, .. } | ClientEvent::Controlled { ticket, .. } => {
-                    xapp.knows.answered(ticket);
+                ClientEvent::SubscribeFailed { ticket, .. }
+                | ClientEvent::Controlled { ticket, .. }
+                | ClientEvent::Queried { ticket, .. }
+                | ClientEvent::Modified { ticket, .. } => xapp.knows.answered(ticket),
+                ClientEvent::NodeChanged(node) => {
+                    assert!(xapp.knows.nodes.contains(&node.id), "{:?} is known", node.id);
+                }
+                ClientEvent::SubscriptionSuspended(subscription) => xapp.knows.waits(subscription),
+                ClientEvent::SubscriptionResumed { subscription, .. } => xapp.knows.stands(subscription),
+                ClientEvent::SubscriptionChanged { subscription, .. } => {
+                    assert!(xapp.knows.active.contains(&subscription), "{subscription:?} stands");
                 }
                 ClientEvent::SubscriptionEnded { subscription, .. } => xapp.knows.ended(subscription),
                 ClientEvent::Welcome(_) | ClientEvent::Refused(_) => {}
@@ -506,7 +542,7 @@ impl World {
                 AgentEvent::Control(request) => node.waiting_controls.push(request.request_id),
                 AgentEvent::Down { .. } => node.waiting_controls.clear(),
                 AgentEvent::Notice(e2::Notice::Reset { .. }) => node.waiting_controls.clear(),
-                AgentEvent::Up { .. } | AgentEvent::Notice(_) => {}
+                other => node.agent.decline(&other),
             }
         }
         // what a reset of its own forgot

@@ -1,6 +1,6 @@
 //! RAN functions: what a node offers through one service model.
 
-use e2::{AgentMisuse, ControlRequest, Function, SubscriptionRequest, Time};
+use e2::{AgentMisuse, ControlRequest, Function, QueryRequest, SubscriptionRequest, Time};
 use e2ap::{Cause, CauseRicRequest, GlobalRicId, RanFunctionId, RicActionId, RicIndicationType, RicRequestId};
 use link::Class;
 
@@ -58,6 +58,22 @@ pub trait RanFunction {
     ) -> Result<Option<Vec<u8>>, ControlFailure> {
         let _ = (now, controller, request, reports);
         Err(Cause::RicRequest(CauseRicRequest::ActionNotSupported).into())
+    }
+
+    /// A controller asks something, which E2AP has from v3 on. What comes back is the service model's outcome. Unless the
+    /// function says otherwise, it answers nothing.
+    ///
+    /// # Errors
+    /// Why there is no answer.
+    fn query(
+        &mut self,
+        now: Time,
+        controller: ControllerId,
+        request: &QueryRequest,
+        views: &Views,
+    ) -> Result<Vec<u8>, Cause> {
+        let _ = (now, controller, request, views);
+        Err(Cause::RicRequest(CauseRicRequest::ActionNotSupported))
     }
 
     /// When [`RanFunction::report`] is to be called next; `None` while there is nothing to report.

@@ -149,6 +149,17 @@ impl Node {
                     let _ = machine.refuse(request.request_id, cause); // it may be gone by now
                 }
             }
+            AgentEvent::Removed { by_ric } => info!(%node, ric = %member.address, by_ric, "removed in order"),
+            AgentEvent::Query(request) => {
+                let Some(function) = find(functions, request.ran_function_id) else { return };
+                let answered = match function.query(now, controller, &request, views) {
+                    Ok(outcome) => machine.answer_query(request.request_id, &outcome),
+                    Err(cause) => machine.fail_query(request.request_id, cause),
+                };
+                if let Err(error) = answered {
+                    debug!(%node, %error, "a query's answer came to nothing");
+                }
+            }
             AgentEvent::Unsubscribe { request_id, ran_function_id } => {
                 if let Some(function) = find(functions, ran_function_id) {
                     function.unsubscribe(RequestKey { controller, id: request_id });
@@ -169,6 +180,8 @@ impl Node {
                     debug!(%node, %error, "a control's answer came to nothing");
                 }
             }
+            // what no function does here is declined; the rest is for who wants to know
+            other => machine.decline(&other),
         }
     }
 }

@@ -50,7 +50,7 @@ impl Apps {
         let only = event.consumer();
         // the apps get the controller to themselves
         let node = match event {
-            Event::NodeUp(id) => controller.node(id).cloned(),
+            Event::NodeUp(id) | Event::NodeChanged(id) => controller.node(id).cloned(),
             _ => None,
         };
         let Some(event) = IappEvent::of(&event, node.as_ref()) else { return };
@@ -174,6 +174,7 @@ fn log(event: &Event, controller: &Controller) {
         Event::NodeLost { global_id, reason, .. } => match reason {
             e2::LostReason::Closed(reason) => warn!(node = %global_id, %reason, "node is lost"),
             e2::LostReason::SetupAgain => warn!(node = %global_id, "node is lost: it sets up again"),
+            e2::LostReason::Removed => info!(node = %global_id, "node is removed in order"),
         },
         Event::Notice { assoc, notice } => {
             let node = controller.nodes().find(|node| node.assoc == *assoc).map(|node| node.global_id.to_string());
@@ -182,9 +183,29 @@ fn log(event: &Event, controller: &Controller) {
                 _ => warn!(node, "{notice}"),
             }
         }
+        Event::NodeChanged(id) => {
+            if let Some(Node { global_id, version, functions, components, .. }) = controller.node(*id) {
+                let functions: Vec<u16> = functions.iter().map(|f| f.id.0).collect();
+                let components = components.listed.len() + components.listed_v1.len();
+                info!(node = %global_id, e2ap = %version, ?functions, components, "node has changed");
+            }
+        }
+        Event::ConnectionUpdated { node, outcome } => {
+            let node = controller.node(*node).map(|node| node.global_id.to_string());
+            info!(node, ?outcome, "node was asked for other associations");
+        }
+        Event::RemovalRefused { node, cause } => {
+            let node = controller.node(*node).map(|node| node.global_id.to_string());
+            warn!(node, %cause, "node does not let itself be removed");
+        }
         Event::Subscribed { .. }
         | Event::SubscriptionFailed { .. }
+        | Event::SubscriptionSuspended { .. }
+        | Event::SubscriptionResumed { .. }
+        | Event::SubscriptionChanged { .. }
+        | Event::Modified { .. }
         | Event::SubscriptionEnded { .. }
-        | Event::Controlled { .. } => {}
+        | Event::Controlled { .. }
+        | Event::Queried { .. } => {}
     }
 }

@@ -1,10 +1,11 @@
 //! Internal apps: what specializes a controller, on the controller's own thread.
 
 use e2::{
-    Consumer, ControlOutcome, Controller, Event, Indication, Misuse, Node, NodeId, SubscribeError, SubscriptionEnd,
-    SubscriptionId, SubscriptionSpec, Ticket, Time,
+    ConnectionOutcome, ConnectionUpdate, Consumer, ControlOutcome, Controller, Event, Indication, Misuse,
+    ModifyOutcome, Node, NodeId, QueryOutcome, SubscribeError, SubscriptionChange, SubscriptionEnd, SubscriptionId,
+    SubscriptionOrder, Ticket, Time,
 };
-use e2ap::{Cause, RanFunctionId, RicActionId};
+use e2ap::{Cause, RanFunctionId, RicActionId, RicTimeToWait};
 
 /// An internal app. What it does, it does between two indications of everybody: it must not block.
 pub trait Iapp: Send {
@@ -23,7 +24,9 @@ pub trait Iapp: Send {
 pub enum IappEvent<'a> {
     /// A node is there.
     NodeUp(&'a Node),
-    /// A node is gone, and every subscription with it.
+    /// A node tells of other functions or components than before, or speaks a later version.
+    NodeChanged(&'a Node),
+    /// A node is gone, and every subscription with it that is not suspended.
     NodeLost(NodeId),
     /// A subscription of the app stands.
     Subscribed {
@@ -43,6 +46,37 @@ pub enum IappEvent<'a> {
         /// Why.
         error: &'a SubscribeError,
     },
+    /// A subscription of the app waits for its node to come back: it is resumed, or ends.
+    SubscriptionSuspended(SubscriptionId),
+    /// A subscription of the app that was suspended stands again.
+    SubscriptionResumed {
+        /// Which one.
+        subscription: SubscriptionId,
+        /// Its node's present name.
+        node: NodeId,
+        /// Actions that are set up now.
+        admitted: &'a [RicActionId],
+        /// Actions that are not, and why.
+        not_admitted: &'a [(RicActionId, Cause)],
+    },
+    /// The node required a subscription of the app to change.
+    SubscriptionChanged {
+        /// Which one.
+        subscription: SubscriptionId,
+        /// Actions that are gone, and why.
+        removed: &'a [(RicActionId, Cause)],
+        /// Actions that are followed by another time to wait.
+        modified: &'a [(RicActionId, RicTimeToWait)],
+    },
+    /// What became of a subscription's change.
+    Modified {
+        /// Of which command.
+        ticket: Ticket,
+        /// Of which subscription.
+        subscription: SubscriptionId,
+        /// What became of it.
+        outcome: &'a ModifyOutcome,
+    },
     /// A subscription of the app stands no more.
     SubscriptionEnded {
         /// Which one.
@@ -57,14 +91,50 @@ pub enum IappEvent<'a> {
         /// What became of it.
         outcome: &'a ControlOutcome,
     },
+    /// What became of a query of the app.
+    Queried {
+        /// Of which command.
+        ticket: Ticket,
+        /// What became of it.
+        outcome: &'a QueryOutcome,
+    },
+    /// What became of an update of a node's associations, whoever asked for it.
+    ConnectionUpdated {
+        /// Of which node.
+        node: NodeId,
+        /// What became of it.
+        outcome: &'a ConnectionOutcome,
+    },
+    /// A node does not let itself be removed, whoever asked for it.
+    RemovalRefused {
+        /// Which one.
+        node: NodeId,
+        /// Why.
+        cause: Cause,
+    },
 }
 
 impl<'a> IappEvent<'a> {
-    /// The news as an app is told; what is only for the log is none. `node` is the node that came, if one did.
+    /// The news as an app is told; what is only for the log is none. `node` is the node that came
+    /// or changed, if one did.
     pub(super) fn of(event: &'a Event, node: Option<&'a Node>) -> Option<Self> {
         Some(match event {
             Event::NodeUp(_) => IappEvent::NodeUp(node?),
+            Event::NodeChanged(_) => IappEvent::NodeChanged(node?),
             Event::NodeLost { node, .. } => IappEvent::NodeLost(*node),
+            Event::SubscriptionSuspended { subscription, .. } => IappEvent::SubscriptionSuspended(*subscription),
+            Event::SubscriptionResumed { subscription, node, admitted, not_admitted, .. } => {
+                IappEvent::SubscriptionResumed { subscription: *subscription, node: *node, admitted, not_admitted }
+            }
+            Event::SubscriptionChanged { subscription, removed, modified, .. } => {
+                IappEvent::SubscriptionChanged { subscription: *subscription, removed, modified }
+            }
+            Event::Modified { ticket, subscription, outcome, .. } => {
+                IappEvent::Modified { ticket: *ticket, subscription: *subscription, outcome }
+            }
+            Event::Queried { ticket, outcome, .. } => IappEvent::Queried { ticket: *ticket, outcome },
+            Event::ConnectionUpdated { node, outcome } => IappEvent::ConnectionUpdated { node: *node, outcome },
+            Event::RemovalRefused { node, cause } => IappEvent::RemovalRefused { node: *node, cause: *cause },
             Event::Subscribed { ticket, subscription, admitted, not_admitted, .. } => {
                 IappEvent::Subscribed { ticket: *ticket, subscription: *subscription, admitted, not_admitted }
             }
@@ -93,7 +163,8 @@ impl Ric<'_> {
         self.controller.nodes()
     }
 
-    /// Subscribes to a node's function; the ticket comes back with what becomes of it.
+    /// Subscribes to a node's function; the ticket comes back with what becomes of it. A plain
+    /// [`SubscriptionSpec`](e2::SubscriptionSpec) will do: it comes back by itself after its node was lost.
     ///
     /// # Errors
     /// Where the command makes no sense.
@@ -101,10 +172,20 @@ impl Ric<'_> {
         &mut self,
         node: NodeId,
         function: RanFunctionId,
-        spec: SubscriptionSpec,
+        order: impl Into<SubscriptionOrder>,
     ) -> Result<Ticket, Misuse> {
         let ticket = self.ticket();
-        self.controller.subscribe(self.now, self.consumer, ticket, node, function, spec)?;
+        self.controller.subscribe(self.now, self.consumer, ticket, node, function, order)?;
+        Ok(ticket)
+    }
+
+    /// Changes a subscription; the ticket comes back with what becomes of it.
+    ///
+    /// # Errors
+    /// Where the command makes no sense.
+    pub fn modify(&mut self, subscription: SubscriptionId, change: SubscriptionChange) -> Result<Ticket, Misuse> {
+        let ticket = self.ticket();
+        self.controller.modify(self.now, self.consumer, ticket, subscription, change)?;
         Ok(ticket)
     }
 
@@ -131,6 +212,72 @@ impl Ric<'_> {
         let (now, consumer) = (self.now, self.consumer);
         self.controller.control(now, consumer, ticket, node, function, header, message, None, true)?;
         Ok(ticket)
+    }
+
+    /// Answers an insert: a control that carries the insert's call process id, and that is to be acknowledged.
+    ///
+    /// # Errors
+    /// Where the command makes no sense.
+    pub fn answer_insert(
+        &mut self,
+        node: NodeId,
+        function: RanFunctionId,
+        call_process_id: &[u8],
+        header: &[u8],
+        message: &[u8],
+    ) -> Result<Ticket, Misuse> {
+        let ticket = self.ticket();
+        let (now, consumer, call) = (self.now, self.consumer, Some(call_process_id));
+        self.controller.control(now, consumer, ticket, node, function, header, message, call, true)?;
+        Ok(ticket)
+    }
+
+    /// Asks a function something; the ticket comes back with what becomes of it.
+    ///
+    /// # Errors
+    /// Where the command makes no sense.
+    pub fn query(
+        &mut self,
+        node: NodeId,
+        function: RanFunctionId,
+        header: &[u8],
+        definition: &[u8],
+    ) -> Result<Ticket, Misuse> {
+        let ticket = self.ticket();
+        self.controller.query(self.now, self.consumer, ticket, node, function, header, definition)?;
+        Ok(ticket)
+    }
+
+    /// Asks a node which functions it offers. What is new is told by [`IappEvent::NodeChanged`].
+    ///
+    /// # Errors
+    /// Where the command makes no sense.
+    pub fn service_query(&mut self, node: NodeId) -> Result<(), Misuse> {
+        self.controller.service_query(self.now, node)
+    }
+
+    /// Asks a node for other associations. What becomes of it is told by [`IappEvent::ConnectionUpdated`].
+    ///
+    /// # Errors
+    /// Where the command makes no sense.
+    pub fn connection_update(&mut self, node: NodeId, update: &ConnectionUpdate) -> Result<(), Misuse> {
+        self.controller.connection_update(self.now, node, update)
+    }
+
+    /// Lets a node go. It is lost then, or [`IappEvent::RemovalRefused`] tells that it stays.
+    ///
+    /// # Errors
+    /// Where the command makes no sense.
+    pub fn remove(&mut self, node: NodeId) -> Result<(), Misuse> {
+        self.controller.remove(self.now, node)
+    }
+
+    /// Has a node forget all that was asked of it, by whomever.
+    ///
+    /// # Errors
+    /// Where the command makes no sense.
+    pub fn reset(&mut self, node: NodeId, cause: Cause) -> Result<(), Misuse> {
+        self.controller.reset(self.now, node, cause)
     }
 
     fn ticket(&mut self) -> Ticket {

@@ -197,6 +197,7 @@ impl Bench {
             ran_function_id: RanFunctionId(4),
             event_trigger: trigger.to_string().into_bytes(),
             actions: actions.iter().enumerate().map(action).collect(),
+            times: Default::default(),
         };
         self.function.subscribe(millis(0), CONTROLLER, &request, &self.views)
     }

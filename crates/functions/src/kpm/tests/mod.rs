@@ -295,6 +295,7 @@ fn request(instance: u16, trigger: &[u8], actions: &[&[u8]]) -> SubscriptionRequ
         ran_function_id: RanFunctionId(2),
         event_trigger: trigger.to_vec(),
         actions: actions.iter().enumerate().map(action).collect(),
+        times: Default::default(),
     }
 }
 

@@ -1,0 +1,149 @@
+//! The node's components changed: its interfaces to the rest of the network.
+//!
+//! Procedure: E2 Node Configuration Update. Clause: E2AP v03.01 8.3.6. Role: node. Since: v01.01. Scenarios: agent_configuration_update*
+//!
+//! v01.01 tells its components otherwise, and cannot tell that one is gone. The attempts are those of
+//! [`telling`](super::telling).
+
+use e2ap::{
+    E2NodeComponentConfigAdditionItem, E2NodeComponentConfigRemovalItem, E2NodeComponentConfigUpdateItem,
+    E2NodeComponentConfigUpdateItemV1, E2NodeConfigurationUpdate, E2NodeConfigurationUpdateAcknowledge,
+    E2NodeConfigurationUpdateFailure, ProcedureCode, Version,
+};
+
+use super::telling::{Due, GivenUp, Phase};
+use super::{Agent, AgentEvent, AgentMisuse};
+use crate::change::{all, list};
+use crate::{Notice, Time};
+
+/// What a RIC is told of components: one of the lists is empty, by the version.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Components {
+    pub v1: Vec<E2NodeComponentConfigUpdateItemV1<'static>>,
+    pub v2: Vec<E2NodeComponentConfigAdditionItem<'static>>,
+}
+
+type Item = E2NodeComponentConfigAdditionItem<'static>;
+
+fn find<'s>(items: &'s [Item], like: &Item) -> Option<&'s Item> {
+    items.iter().find(|item| item.interface_type == like.interface_type && item.id == like.id)
+}
+
+impl Agent {
+    /// From now on the node has `components` and no others. The RIC is told what that changes, now or once it is there;
+    /// what became of it is told by [`AgentEvent::ComponentsUpdated`] or [`AgentEvent::GivenUp`].
+    ///
+    /// # Errors
+    /// In v1, or where E2AP cannot carry it. Then nothing has changed.
+    pub fn update_components(&mut self, now: Time, components: Vec<Item>) -> Result<(), AgentMisuse> {
+        if self.config.version < Version::V2_03 {
+            return Err(AgentMisuse::NotInVersion);
+        }
+        let before = std::mem::replace(&mut self.config.components, components);
+        if let Err(error) = self.config.check() {
+            self.config.components = before;
+            return Err(AgentMisuse::Config(error));
+        }
+        self.components.given_up = false;
+        self.tell_components(now);
+        Ok(())
+    }
+
+    /// As [`Agent::update_components`], in v01.01.
+    ///
+    /// # Errors
+    /// In another version, or where E2AP cannot carry it. Then nothing has changed.
+    pub fn update_components_v1(
+        &mut self,
+        now: Time,
+        components: Vec<E2NodeComponentConfigUpdateItemV1<'static>>,
+    ) -> Result<(), AgentMisuse> {
+        if self.config.version != Version::V1_01 {
+            return Err(AgentMisuse::NotInVersion);
+        }
+        let before = std::mem::replace(&mut self.config.components_v1, components);
+        if let Err(error) = self.config.check() {
+            self.config.components_v1 = before;
+            return Err(AgentMisuse::Config(error));
+        }
+        self.components.given_up = false;
+        self.tell_components(now);
+        Ok(())
+    }
+
+    /// Tells what changed since the RIC was told, if it can be told now.
+    pub(super) fn tell_components(&mut self, now: Time) {
+        if !self.is_up() || !self.components.is_idle() || self.components.given_up || self.removal.is_some() {
+            return;
+        }
+        let then = self.config.all_components();
+        if then == self.components.told {
+            return;
+        }
+        let transaction = self.next_transaction();
+        let by = now + self.config.answer_timeout;
+        self.components.phase = Phase::Sent { transaction, by, tries: 1, then };
+        self.write_components();
+    }
+
+    fn write_components(&mut self) {
+        let Phase::Sent { transaction, ref then, .. } = self.components.phase else { return };
+        let told = &self.components.told;
+        let changed = |item: &&Item| find(&told.v2, item).is_some_and(|old| old != *item);
+        let update = E2NodeConfigurationUpdate {
+            transaction_id: transaction,
+            global_e2_node_id: None, // there is one association
+            component_config_update_v1: list(then.v1.iter().filter(|item| !told.v1.contains(item)).cloned()),
+            component_config_addition: list(then.v2.iter().filter(|item| find(&told.v2, item).is_none()).cloned()),
+            component_config_update: list(then.v2.iter().filter(changed).cloned().map(|item| {
+                let E2NodeComponentConfigAdditionItem { interface_type, id, configuration } = item;
+                E2NodeComponentConfigUpdateItem { interface_type, id, configuration }
+            })),
+            component_config_removal: list(told.v2.iter().filter(|item| find(&then.v2, item).is_none()).map(|item| {
+                E2NodeComponentConfigRemovalItem { interface_type: item.interface_type, id: item.id.clone() }
+            })),
+            tnl_association_removal: None,
+        };
+        self.outbox.push(super::ASSOC, self.config.version, &update.into());
+    }
+
+    pub(super) fn configuration_update_acknowledged(
+        &mut self,
+        now: Time,
+        ack: &E2NodeConfigurationUpdateAcknowledge<'_>,
+    ) {
+        let v1 = all(&ack.component_config_update_ack_v1).map(|item| item.ack);
+        let added = all(&ack.component_config_addition_ack).map(|item| item.ack);
+        let changed = all(&ack.component_config_update_ack).map(|item| item.ack);
+        let gone = all(&ack.component_config_removal_ack).map(|item| item.ack);
+        let rejected = super::setup::rejected(v1.chain(added).chain(changed).chain(gone));
+        for cause in &rejected {
+            self.events.push_back(AgentEvent::Notice(Notice::ComponentRejected { cause: *cause }));
+        }
+        self.events.push_back(AgentEvent::ComponentsUpdated { rejected: rejected.len() });
+        self.tell_components(now);
+    }
+
+    pub(super) fn configuration_update_failed(&mut self, now: Time, failure: &E2NodeConfigurationUpdateFailure<'_>) {
+        self.events.push_back(AgentEvent::Notice(Notice::UpdateRefused { cause: failure.cause }));
+        if !self.components.refused(now, failure.time_to_wait) {
+            let (procedure_code, cause) = (ProcedureCode::E2_NODE_CONFIGURATION_UPDATE, Some(failure.cause));
+            self.give_up(GivenUp { procedure_code, cause });
+        }
+    }
+
+    pub(super) fn configuration_update_due(&mut self, now: Time) {
+        match self.components.due(now, self.config.answer_timeout) {
+            Due::Nothing => {}
+            Due::Again => {
+                self.timed_out(now, ProcedureCode::E2_NODE_CONFIGURATION_UPDATE, None);
+                self.write_components();
+            }
+            Due::GivenUp => {
+                self.timed_out(now, ProcedureCode::E2_NODE_CONFIGURATION_UPDATE, None);
+                self.give_up(GivenUp { procedure_code: ProcedureCode::E2_NODE_CONFIGURATION_UPDATE, cause: None });
+            }
+            Due::Tell => self.tell_components(now),
+        }
+    }
+}

@@ -1,0 +1,92 @@
+//! The RIC wants other associations. Who owns the links is asked, and answers; the machine has no links.
+//!
+//! Procedure: E2 Connection Update. Clause: E2AP v03.01 8.3.8. Role: node. Since: v01.01. Scenarios: agent_connection_update*
+
+use e2ap::{
+    Cause, CauseMisc, CauseProtocol, E2ConnectionSetupFailedItem, E2ConnectionUpdate, E2ConnectionUpdateAcknowledge,
+    E2ConnectionUpdateFailure, TimeToWait, TnlInformation, TransactionId,
+};
+
+use super::{Agent, AgentEvent, AgentMisuse};
+use crate::change::list;
+use crate::{ConnectionResult, ConnectionUpdate};
+
+/// An update that waits for its owner's answer.
+#[derive(Debug)]
+pub(super) struct PendingConnection {
+    transaction: Option<TransactionId>,
+    /// What is to be set up or used otherwise.
+    wanted: Vec<TnlInformation<'static>>,
+}
+
+impl Agent {
+    pub(super) fn connection_update(&mut self, update: &E2ConnectionUpdate<'_>) {
+        let transaction = update.transaction_id;
+        let wanted = ConnectionUpdate::of(update);
+        if self.connection.is_some() {
+            // one at a time
+            let cause = Cause::Misc(CauseMisc::ControlProcessingOverload);
+            return self.send_connection_failure(transaction, cause, Some(TimeToWait::V1s));
+        }
+        if !wanted.is_sound() {
+            return self.send_connection_failure(transaction, Cause::Protocol(CauseProtocol::SemanticError), None);
+        }
+        if wanted.is_empty() {
+            let ack = E2ConnectionUpdateAcknowledge { transaction_id: transaction, setup: None, setup_failed: None };
+            return self.send(&ack.into());
+        }
+        let tnl = wanted.add.iter().chain(&wanted.modify).map(|item| item.tnl_information.clone()).collect();
+        self.connection = Some(PendingConnection { transaction, wanted: tnl });
+        self.events.push_back(AgentEvent::ConnectionUpdate(wanted));
+    }
+
+    /// The owner did what an [`AgentEvent::ConnectionUpdate`] wants, or tried to.
+    ///
+    /// # Errors
+    /// Where none waits for its answer, or the result names what was not asked for.
+    pub fn connection_updated(&mut self, result: &ConnectionResult) -> Result<(), AgentMisuse> {
+        let Some(pending) = &self.connection else { return Err(AgentMisuse::UnknownRequest) };
+        let set_up = result.set_up.iter().map(|item| &item.tnl_information);
+        let mut named: Vec<_> = set_up.chain(result.failed.iter().map(|(tnl, _)| tnl)).collect();
+        let count = named.len();
+        named.retain(|tnl| pending.wanted.contains(tnl));
+        let twice = named.iter().enumerate().any(|(i, tnl)| named[..i].contains(tnl));
+        if named.len() != count || twice || result.set_up.len().max(result.failed.len()) > 32 {
+            return Err(AgentMisuse::BadAnswer);
+        }
+        let (transaction_id, version) = (pending.transaction, self.config.version);
+        let failed = result.failed.iter().map(|(tnl_information, cause)| E2ConnectionSetupFailedItem {
+            tnl_information: tnl_information.clone(),
+            cause: cause.in_version(version),
+        });
+        let ack = E2ConnectionUpdateAcknowledge {
+            transaction_id,
+            setup: list(result.set_up.iter().cloned()),
+            setup_failed: list(failed),
+        };
+        self.connection = None;
+        self.send(&ack.into());
+        Ok(())
+    }
+
+    /// The owner does nothing of what an [`AgentEvent::ConnectionUpdate`] wants.
+    ///
+    /// # Errors
+    /// Where none waits for its answer.
+    pub fn refuse_connection_update(&mut self, cause: Cause, wait: Option<TimeToWait>) -> Result<(), AgentMisuse> {
+        let pending = self.connection.take().ok_or(AgentMisuse::UnknownRequest)?;
+        self.send_connection_failure(pending.transaction, cause, wait);
+        Ok(())
+    }
+
+    pub(super) fn send_connection_failure(
+        &mut self,
+        transaction_id: Option<TransactionId>,
+        cause: Cause,
+        time_to_wait: Option<TimeToWait>,
+    ) {
+        let cause = Some(cause.in_version(self.config.version));
+        let failure = E2ConnectionUpdateFailure { transaction_id, cause, time_to_wait, criticality_diagnostics: None };
+        self.send(&failure.into());
+    }
+}

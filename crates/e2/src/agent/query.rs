@@ -1,0 +1,72 @@
+//! What the RIC asks a function.
+//!
+//! Procedure: RIC Query. Clause: E2AP v03.01 8.2.9. Role: node. Since: v03.01. Scenarios: agent_query*
+
+use e2ap::{Cause, CauseRicRequest, RanFunctionId, RicQueryFailure, RicQueryRequest, RicQueryResponse, RicRequestId};
+
+use super::{Agent, AgentEvent, AgentMisuse};
+
+/// The RIC asks something.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct QueryRequest {
+    /// Names the query.
+    pub request_id: RicRequestId,
+    /// The function that is asked.
+    pub ran_function_id: RanFunctionId,
+    /// The service model's header.
+    pub header: Vec<u8>,
+    /// The service model's question.
+    pub definition: Vec<u8>,
+}
+
+impl Agent {
+    pub(super) fn query_request(&mut self, request: &RicQueryRequest<'_>) {
+        let (request_id, ran_function_id) = (request.request_id, request.ran_function_id);
+        let refusal = if !self.offers(ran_function_id) {
+            Some(CauseRicRequest::RanFunctionIdInvalid)
+        } else if self.removal.is_some() {
+            Some(CauseRicRequest::SystemNotReady)
+        } else if self.queries.contains_key(&request_id) {
+            Some(CauseRicRequest::DuplicateRicRequestId)
+        } else if self.queries.len() >= self.config.max_controls {
+            Some(CauseRicRequest::FunctionResourceLimit)
+        } else {
+            None
+        };
+        if let Some(cause) = refusal {
+            return self.send_query_failure(request_id, ran_function_id, Cause::RicRequest(cause));
+        }
+        self.queries.insert(request_id, ran_function_id);
+        self.events.push_back(AgentEvent::Query(QueryRequest {
+            request_id,
+            ran_function_id,
+            header: request.header.to_cow().into_owned(),
+            definition: request.definition.to_cow().into_owned(),
+        }));
+    }
+
+    /// The function answers a query.
+    ///
+    /// # Errors
+    /// Where no such query waits for its answer.
+    pub fn answer_query(&mut self, id: RicRequestId, outcome: &[u8]) -> Result<(), AgentMisuse> {
+        let ran_function_id = self.queries.remove(&id).ok_or(AgentMisuse::UnknownRequest)?;
+        self.send(&RicQueryResponse { request_id: id, ran_function_id, outcome: outcome.into() }.into());
+        Ok(())
+    }
+
+    /// The function does not answer a query.
+    ///
+    /// # Errors
+    /// Where no such query waits for its answer.
+    pub fn fail_query(&mut self, id: RicRequestId, cause: Cause) -> Result<(), AgentMisuse> {
+        let ran_function_id = self.queries.remove(&id).ok_or(AgentMisuse::UnknownRequest)?;
+        self.send_query_failure(id, ran_function_id, cause);
+        Ok(())
+    }
+
+    fn send_query_failure(&mut self, request_id: RicRequestId, ran_function_id: RanFunctionId, cause: Cause) {
+        let cause = cause.in_version(self.config.version);
+        self.send(&RicQueryFailure { request_id, ran_function_id, cause, criticality_diagnostics: None }.into());
+    }
+}

@@ -1,0 +1,82 @@
+//! A node's components changed: the RAN database follows.
+//!
+//! Procedure: E2 Node Configuration Update. Clause: E2AP v03.01 8.3.6. Role: ric. Since: v01.01. Scenarios: configuration_update*
+//!
+//! A node has one association with us: an update that names another node than the association's fails, and associations that
+//! a node gives up are the links' affair.
+
+use e2ap::{
+    Cause, CauseProtocol, E2NodeComponentConfigAdditionAckItem, E2NodeComponentConfigAdditionItem,
+    E2NodeComponentConfigRemovalAckItem, E2NodeComponentConfigUpdateAckItem, E2NodeComponentConfigUpdateAckItemV1,
+    E2NodeConfigurationUpdate, E2NodeConfigurationUpdateAcknowledge, E2NodeConfigurationUpdateFailure,
+};
+use per::IntoOwned;
+
+use super::{Controller, Event, NodeId};
+use crate::change::{all, list};
+use crate::{Notice, Time};
+
+impl Controller {
+    pub(super) fn configuration_update(&mut self, now: Time, id: NodeId, update: &E2NodeConfigurationUpdate<'_>) {
+        let Some(node) = self.nodes.get(&id) else { return };
+        let (assoc, version, key, transaction_id) = (node.assoc, node.version, node.global_id, update.transaction_id);
+        let Some(state) = self.assocs.get_mut(&assoc) else { return };
+        // Each costs every xApp a message.
+        if !state.answers.take(now) {
+            return self.withheld(assoc);
+        }
+        if update.global_e2_node_id.is_some_and(|named| named != key) {
+            let cause = Cause::Protocol(CauseProtocol::SemanticError);
+            self.remark(now, assoc, Notice::UpdateRefused { cause });
+            let (time_to_wait, criticality_diagnostics) = (None, None);
+            let failure =
+                E2NodeConfigurationUpdateFailure { transaction_id, cause, time_to_wait, criticality_diagnostics };
+            return self.send(id, &failure.into());
+        }
+        let count = all(&update.tnl_association_removal).count();
+        if count > 0 {
+            self.remark(now, assoc, Notice::AssociationsGivenUp { count });
+        }
+        let max = self.config.max_component_octets;
+        let Some(node) = self.nodes.get_mut(&id) else { return };
+        let before = node.components.clone();
+        let components = &mut node.components;
+        let v1 = all(&update.component_config_update_v1).map(|item| E2NodeComponentConfigUpdateAckItemV1 {
+            component_type: item.component_type,
+            id: item.id,
+            ack: components.add_v1(item, max),
+        });
+        let v1 = list(v1);
+        let added = all(&update.component_config_addition).map(|item| E2NodeComponentConfigAdditionAckItem {
+            interface_type: item.interface_type,
+            id: item.id.clone().into_owned(),
+            ack: components.add(item, max, version),
+        });
+        let added = list(added);
+        let changed = all(&update.component_config_update).map(|item| {
+            let (interface_type, id) = (item.interface_type, item.id.clone().into_owned());
+            let configuration = item.configuration.clone();
+            let item = E2NodeComponentConfigAdditionItem { interface_type, id: id.clone(), configuration };
+            E2NodeComponentConfigUpdateAckItem { interface_type, id, ack: components.update(&item, max, version) }
+        });
+        let changed = list(changed);
+        let gone = all(&update.component_config_removal).map(|item| E2NodeComponentConfigRemovalAckItem {
+            interface_type: item.interface_type,
+            id: item.id.clone().into_owned(),
+            ack: components.remove(item, version),
+        });
+        let gone = list(gone);
+        let news = node.components != before;
+        let ack = E2NodeConfigurationUpdateAcknowledge {
+            transaction_id,
+            component_config_update_ack_v1: v1,
+            component_config_addition_ack: added,
+            component_config_update_ack: changed,
+            component_config_removal_ack: gone,
+        };
+        self.send(id, &ack.into());
+        if news {
+            self.events.push_back(Event::NodeChanged(id));
+        }
+    }
+}

@@ -1,0 +1,76 @@
+//! A node is asked for other associations.
+//!
+//! Procedure: E2 Connection Update. Clause: E2AP v03.01 8.3.8. Role: ric. Since: v01.01. Scenarios: connection_update*
+//!
+//! After a failure with a time to wait the node is not asked again before.
+
+use core::time::Duration;
+
+use e2ap::{Cause, E2ConnectionUpdateAcknowledge, E2ConnectionUpdateFailure, ProcedureCode, Version};
+use per::IntoOwned;
+
+use super::{Controller, Event, Misuse, NodeId};
+use crate::change::all;
+use crate::{ConnectionResult, ConnectionUpdate, Time};
+
+/// What became of a [`Controller::connection_update`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ConnectionOutcome {
+    /// The node did it, or tried to.
+    Done(ConnectionResult),
+    /// The node does nothing of it.
+    Refused {
+        /// Why, where it says so.
+        cause: Option<Cause>,
+        /// How long it wants not to be asked again.
+        wait: Option<Duration>,
+    },
+    /// No answer in time.
+    TimedOut,
+}
+
+impl Controller {
+    /// Asks a node for other associations. What becomes of it is told by [`Event::ConnectionUpdated`], unless the node is
+    /// lost before.
+    ///
+    /// # Errors
+    /// Where the command makes no sense; then nothing was sent.
+    pub fn connection_update(&mut self, now: Time, node: NodeId, update: &ConnectionUpdate) -> Result<(), Misuse> {
+        if !update.is_sound() {
+            return Err(Misuse::BadUpdate);
+        }
+        let known = self.nodes.get(&node).ok_or(Misuse::UnknownNode)?;
+        if self.assocs.get(&known.assoc).is_some_and(|state| now < state.connection_not_before) {
+            return Err(Misuse::TooEarly);
+        }
+        let patience = self.config.answer_timeout;
+        let transaction_id = self.begin(now, node, ProcedureCode::E2_CONNECTION_UPDATE, Version::V1_01, patience)?;
+        self.send(node, &update.message(transaction_id).into());
+        Ok(())
+    }
+
+    pub(super) fn connection_updated(&mut self, node: NodeId, ack: &E2ConnectionUpdateAcknowledge<'_>) {
+        let result = ConnectionResult {
+            set_up: all(&ack.setup).map(|item| item.clone().into_owned()).collect(),
+            failed: all(&ack.setup_failed).map(|i| (i.tnl_information.clone().into_owned(), i.cause)).collect(),
+        };
+        self.events.push_back(Event::ConnectionUpdated { node, outcome: ConnectionOutcome::Done(result) });
+    }
+
+    pub(super) fn connection_refused(&mut self, now: Time, node: NodeId, failure: &E2ConnectionUpdateFailure<'_>) {
+        let wait = failure.time_to_wait.map(|wait| Duration::from_secs(wait.seconds().into()));
+        let assoc = self.nodes.get(&node).map(|node| node.assoc);
+        if let (Some(wait), Some(state)) = (wait, assoc.and_then(|assoc| self.assocs.get_mut(&assoc))) {
+            state.connection_not_before = now + wait;
+        }
+        self.connection_ended(node, ConnectionOutcome::Refused { cause: failure.cause, wait });
+    }
+
+    pub(super) fn connection_update_timeout(&mut self, node: NodeId) {
+        self.connection_ended(node, ConnectionOutcome::TimedOut);
+    }
+
+    pub(super) fn connection_ended(&mut self, node: NodeId, outcome: ConnectionOutcome) {
+        self.events.push_back(Event::ConnectionUpdated { node, outcome });
+    }
+}

@@ -1,0 +1,231 @@
+//! A consumer changes its subscription.
+//!
+//! Procedure: RIC Subscription Modification. Clause: E2AP v03.01 8.2.7. Role: ric. Since: v03.01. Scenarios: modification*
+//!
+//! Only what is one consumer's alone can be changed, and from its first change on nobody else can join it. One change runs at
+//! a time. After a time-out nobody knows which of its actions the node has; the consumer is told so, and an answer that
+//! comes later still is taken note of, unless there is a newer change.
+
+use std::sync::Arc;
+
+use e2ap::{
+    Cause, CauseMisc, CauseProtocol, ProcedureCode, RicSubscriptionModificationFailure,
+    RicSubscriptionModificationResponse, Version,
+};
+
+use super::requests::Request;
+use super::subscription::{State, Subscription};
+use super::{Consumer, Controller, Event, Misuse, NodeId, SubscriptionEnd, SubscriptionId, Ticket};
+use crate::{ChangeResult, Notice, SubscriptionChange, Time};
+
+/// What became of a change.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ModifyOutcome {
+    /// The node did it, or some of it.
+    Done(ChangeResult),
+    /// The node does nothing of it: the subscription stands as it was.
+    Refused(Cause),
+    /// No answer in time: the subscription stands, in which form is not known.
+    TimedOut,
+    /// The subscription ended before, or waits for its node to come back.
+    Ended,
+}
+
+/// A change that the node was asked for.
+#[derive(Debug)]
+pub(super) struct PendingChange {
+    /// Who waits for its answer; nobody after the time-out.
+    waiting: Option<(Consumer, Ticket)>,
+    change: SubscriptionChange,
+}
+
+impl PendingChange {
+    pub fn is_awaited(&self) -> bool {
+        self.waiting.is_some()
+    }
+
+    /// Its consumer is gone.
+    pub fn forget(&mut self, consumer: Consumer) {
+        self.waiting = self.waiting.filter(|(waiting, _)| *waiting != consumer);
+    }
+}
+
+impl Subscription {
+    /// Takes note of what became of a change. What was not admitted at first is wanted no more.
+    fn apply(&mut self, change: &SubscriptionChange, result: &ChangeResult) {
+        let spec = Arc::make_mut(&mut self.spec);
+        if let Some(trigger) = &change.event_trigger {
+            spec.event_trigger.clone_from(trigger);
+        }
+        self.admitted.retain(|id| !result.removed.contains(id));
+        spec.actions.retain(|action| self.admitted.contains(&action.id));
+        for change in change.modify.iter().filter(|change| result.modified.contains(&change.id)) {
+            if let Some(action) = spec.actions.iter_mut().find(|action| action.id == change.id) {
+                action.definition = change.definition.clone().or(action.definition.take());
+                action.subsequent = change.subsequent.or(action.subsequent);
+            }
+        }
+        for added in change.add.iter().filter(|added| result.added.contains(&added.action.id)) {
+            self.admitted.push(added.action.id);
+            spec.actions.push(added.action.clone());
+        }
+        self.not_admitted.clear();
+    }
+}
+
+impl Controller {
+    /// Changes a subscription of the consumer's. What becomes of it is told by [`Event::Modified`].
+    ///
+    /// # Errors
+    /// Where the command makes no sense; then nothing was sent.
+    pub fn modify(
+        &mut self,
+        now: Time,
+        consumer: Consumer,
+        ticket: Ticket,
+        id: SubscriptionId,
+        change: SubscriptionChange,
+    ) -> Result<(), Misuse> {
+        let Some(Request::Subscription(s)) = self.requests.get(id.0) else { return Err(Misuse::UnknownSubscription) };
+        if !s.consumers().contains(&consumer) || !s.is_active() {
+            return Err(Misuse::UnknownSubscription);
+        }
+        let node = self.nodes.get(&s.node).ok_or(Misuse::UnknownNode)?;
+        if node.version < Version::V3_01 {
+            return Err(Misuse::NotInVersion);
+        }
+        if s.holders().count() > 1 {
+            return Err(Misuse::Shared);
+        }
+        if s.change.as_ref().is_some_and(|change| change.is_awaited()) {
+            return Err(Misuse::UnderWay);
+        }
+        if !change.fits(&s.admitted) {
+            return Err(Misuse::BadActions);
+        }
+        let octets = change.octets();
+        self.check_pdu(octets)?;
+        self.check_kept(consumer, octets)?;
+        let request_id = self.requests.id(id.0);
+        let Some(Request::Subscription(s)) = self.requests.get_mut(id.0) else {
+            return Err(Misuse::UnknownSubscription);
+        };
+        self.sharing.remove(s, id.0);
+        self.restored.remove(s, id.0);
+        let (node, function) = (s.node, s.function);
+        let pending = s.change.insert(Box::new(PendingChange { waiting: Some((consumer, ticket)), change }));
+        if let Some(node) = self.nodes.get(&node) {
+            self.outbox.push(node.assoc, node.version, &pending.change.request(request_id, function).into());
+        }
+        self.set_deadline(now + self.config.modification_timeout, id.0);
+        Ok(())
+    }
+
+    /// The place of a subscription that stands and whose change is under way; what cannot be placed is answered.
+    fn find_change(
+        &mut self,
+        now: Time,
+        node: NodeId,
+        id: e2ap::RicRequestId,
+        function: e2ap::RanFunctionId,
+        message: &'static str,
+    ) -> Option<u32> {
+        let place = self.find(now, node, id, function, message)?;
+        match self.requests.get(place) {
+            Some(Request::Subscription(s)) if s.state == State::Deleting => None, // late
+            Some(Request::Subscription(s)) if s.is_active() && s.change.is_some() => Some(place),
+            _ => {
+                self.answered_before(now, node, id, function, message); // not asked for
+                None
+            }
+        }
+    }
+
+    pub(super) fn modification_response(
+        &mut self,
+        now: Time,
+        node: NodeId,
+        response: &RicSubscriptionModificationResponse<'_>,
+    ) {
+        let (id, function, message) =
+            (response.request_id, response.ran_function_id, "RicSubscriptionModificationResponse");
+        let Some(place) = self.find_change(now, node, id, function, message) else { return };
+        let result = ChangeResult::of(response);
+        let Some(Request::Subscription(s)) = self.requests.get_mut(place) else { return };
+        let Some(pending) = s.change.take() else { return };
+        if !result.answers(&pending.change) {
+            self.contradiction(now, node, id, function, message);
+            return self.change_ended(
+                *pending,
+                place,
+                ModifyOutcome::Refused(Cause::Protocol(CauseProtocol::SemanticError)),
+            );
+        }
+        s.apply(&pending.change, &result);
+        let (before, consumers) = (s.octets, s.consumers.clone());
+        s.octets = s.spec.octets();
+        let (after, empty) = (s.octets, s.admitted.is_empty());
+        for consumer in consumers {
+            self.holdings.resize(consumer, before, after);
+        }
+        let cause = result.not_added.first().map_or(Cause::Misc(CauseMisc::Unspecified), |(_, cause)| *cause);
+        self.change_ended(*pending, place, ModifyOutcome::Done(result));
+        self.requests.renew_deadline(place);
+        if empty {
+            // All old ones went and no new one came: it brings nothing any more.
+            self.end_consumers(place, SubscriptionEnd::ByNode(cause));
+            self.send_delete(now, place);
+        }
+    }
+
+    pub(super) fn modification_failure(
+        &mut self,
+        now: Time,
+        node: NodeId,
+        failure: &RicSubscriptionModificationFailure<'_>,
+    ) {
+        let (id, function) = (failure.request_id, failure.ran_function_id);
+        let message = "RicSubscriptionModificationFailure";
+        let Some(place) = self.find_change(now, node, id, function, message) else { return };
+        self.modification_rejected(place, failure.cause);
+    }
+
+    /// The node does not do it.
+    pub(super) fn modification_rejected(&mut self, place: u32, cause: Cause) {
+        if let Some(Request::Subscription(s)) = self.requests.get_mut(place)
+            && let Some(pending) = s.change.take()
+        {
+            self.requests.renew_deadline(place);
+            self.change_ended(*pending, place, ModifyOutcome::Refused(cause));
+        }
+    }
+
+    /// Tells who waits for it what became of a change.
+    pub(super) fn change_ended(&mut self, pending: PendingChange, place: u32, outcome: ModifyOutcome) {
+        if let Some((consumer, ticket)) = pending.waiting {
+            let subscription = SubscriptionId(place);
+            self.events.push_back(Event::Modified { consumer, ticket, subscription, outcome });
+        }
+    }
+
+    /// A change that comes to nothing, since its subscription does not stand any more.
+    pub(super) fn drop_change(&mut self, place: u32) {
+        if let Some(Request::Subscription(s)) = self.requests.get_mut(place)
+            && let Some(pending) = s.change.take()
+        {
+            self.change_ended(*pending, place, ModifyOutcome::Ended);
+        }
+    }
+
+    pub(super) fn modification_timeout(&mut self, now: Time, place: u32) {
+        let request_id = Some(self.requests.id(place));
+        let Some(Request::Subscription(s)) = self.requests.get_mut(place) else { return };
+        let Some((consumer, ticket)) = s.change.as_mut().and_then(|change| change.waiting.take()) else { return };
+        let (subscription, outcome) = (SubscriptionId(place), ModifyOutcome::TimedOut);
+        self.events.push_back(Event::Modified { consumer, ticket, subscription, outcome });
+        if let Some(assoc) = self.nodes.get(&s.node).map(|n| n.assoc) {
+            let procedure_code = ProcedureCode::RIC_SUBSCRIPTION_MODIFICATION;
+            self.remark(now, assoc, Notice::TimedOut { procedure_code, request_id });
+        }
+    }
+}

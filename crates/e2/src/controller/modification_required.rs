@@ -1,0 +1,120 @@
+//! A node wants a subscription changed: actions gone, or followed by another time to wait.
+//!
+//! Procedure: RIC Subscription Modification Required. Clause: E2AP v03.01 8.2.8. Role: ric. Since: v03.01. Scenarios: modification_required*
+//!
+//! Nobody can have a node do what it cannot do any more, so that the RIC agrees on its consumers' behalf and tells them. It
+//! does not agree to what makes no sense: a subscription that does not stand, actions that it does not have, and anything
+//! while a change of ours is under way, for then nobody knows what there is.
+
+use std::sync::Arc;
+
+use e2ap::{
+    Cause, CauseProtocol, CauseRicRequest, RicActionConfirmedForModification, RicActionConfirmedForRemoval,
+    RicActionId, RicActionRefusedToBeModified, RicActionRefusedToBeRemoved, RicSubscriptionModificationConfirm,
+    RicSubscriptionModificationRefuse, RicSubscriptionModificationRequired, RicTimeToWait,
+};
+
+use super::requests::Request;
+use super::{Controller, Event, NodeId, SubscriptionEnd, SubscriptionId};
+use crate::change::{all, list, twice};
+use crate::{Notice, Time};
+
+impl Controller {
+    pub(super) fn modification_required(
+        &mut self,
+        now: Time,
+        node: NodeId,
+        required: &RicSubscriptionModificationRequired<'_>,
+    ) {
+        let (request_id, ran_function_id) = (required.request_id, required.ran_function_id);
+        let modify: Vec<_> =
+            all(&required.actions_required_to_be_modified).map(|item| (item.id, item.time_to_wait)).collect();
+        let remove: Vec<_> = all(&required.actions_required_to_be_removed).map(|item| (item.id, item.cause)).collect();
+        let ids = modify.iter().map(|(id, _)| *id).chain(remove.iter().map(|(id, _)| *id));
+        let place = self.requests.place(request_id);
+        let refusal = match place.and_then(|place| self.requests.get(place)) {
+            Some(Request::Subscription(s)) if s.node == node && s.function == ran_function_id => {
+                if s.change.is_some() || !s.is_active() {
+                    Some(Cause::Protocol(CauseProtocol::MessageNotCompatibleWithReceiverState))
+                } else if twice(ids) || (modify.is_empty() && remove.is_empty()) {
+                    Some(Cause::Protocol(CauseProtocol::SemanticError))
+                } else {
+                    None
+                }
+            }
+            _ => Some(Cause::RicRequest(CauseRicRequest::RequestIdUnknown)),
+        };
+        match (place, refusal) {
+            (Some(place), None) => self.agree(now, place, &modify, &remove),
+            (_, refusal) => {
+                let cause = refusal.unwrap_or(Cause::RicRequest(CauseRicRequest::RequestIdUnknown));
+                if let Some(assoc) = self.nodes.get(&node).map(|node| node.assoc) {
+                    self.remark(now, assoc, Notice::UpdateRefused { cause });
+                }
+                let criticality_diagnostics = None;
+                let refuse =
+                    RicSubscriptionModificationRefuse { request_id, ran_function_id, cause, criticality_diagnostics };
+                self.send(node, &refuse.into());
+            }
+        }
+    }
+
+    fn agree(
+        &mut self,
+        now: Time,
+        place: u32,
+        modify: &[(RicActionId, RicTimeToWait)],
+        remove: &[(RicActionId, Cause)],
+    ) {
+        let request_id = self.requests.id(place);
+        let Some(Request::Subscription(s)) = self.requests.get_mut(place) else { return };
+        let cause = Cause::RicRequest(CauseRicRequest::ActionNotSupported);
+        let (modified, not_modified): (Vec<_>, Vec<_>) = modify.iter().partition(|(id, _)| s.admitted.contains(id));
+        let (removed, not_removed): (Vec<(RicActionId, Cause)>, Vec<_>) =
+            remove.iter().partition(|(id, _)| s.admitted.contains(id));
+        let confirm = RicSubscriptionModificationConfirm {
+            request_id,
+            ran_function_id: s.function,
+            actions_confirmed_for_modification: list(
+                modified.iter().map(|(id, _): &(RicActionId, _)| RicActionConfirmedForModification { id: *id }),
+            ),
+            actions_refused_to_be_modified: list(
+                not_modified.iter().map(|(id, _)| RicActionRefusedToBeModified { id: *id, cause }),
+            ),
+            actions_confirmed_for_removal: list(removed.iter().map(|(id, _)| RicActionConfirmedForRemoval { id: *id })),
+            actions_refused_to_be_removed: list(
+                not_removed.iter().map(|(id, _)| RicActionRefusedToBeRemoved { id: *id, cause }),
+            ),
+        };
+        let (node, consumers) = (s.node, s.consumers.clone());
+        if !removed.is_empty() || !modified.is_empty() {
+            // it is not what it was asked to be: who asks for that now gets one of its own
+            self.sharing.remove(s, place);
+            self.restored.remove(s, place);
+            let spec = Arc::make_mut(&mut s.spec);
+            let gone = |id: RicActionId| removed.iter().any(|(other, _)| *other == id);
+            spec.actions.retain(|action| !gone(action.id));
+            s.admitted.retain(|id| !gone(*id));
+            for (id, wait) in &modified {
+                let action = spec.actions.iter_mut().find(|action| action.id == *id);
+                if let Some(subsequent) = action.and_then(|action| action.subsequent.as_mut()) {
+                    subsequent.time_to_wait = *wait;
+                }
+            }
+        }
+        let empty = s.admitted.is_empty();
+        self.send(node, &confirm.into());
+        if !removed.is_empty() || !modified.is_empty() {
+            for consumer in consumers {
+                let subscription = SubscriptionId(place);
+                let (removed, modified) = (removed.clone(), modified.clone());
+                self.events.push_back(Event::SubscriptionChanged { consumer, subscription, removed, modified });
+            }
+        }
+        if empty {
+            let cause = removed.first().map_or(cause, |(_, cause)| *cause);
+            self.end_consumers(place, SubscriptionEnd::ByNode(cause));
+            self.send_delete(now, place);
+        }
+    }
+}

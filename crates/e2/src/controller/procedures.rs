@@ -1,0 +1,102 @@
+//! Procedures of ours about a node as a whole: they wait for their answer, one of a kind at a time.
+
+use core::time::Duration;
+use std::collections::BTreeMap;
+
+use e2ap::{ProcedureCode, TransactionId, Version};
+
+use super::{Controller, Deadline, Misuse, NodeId};
+use crate::{AssocId, Notice, Time};
+
+/// One that waits.
+#[derive(Clone, Copy, Debug)]
+struct Pending {
+    transaction_id: Option<TransactionId>,
+    by: Time,
+}
+
+/// Those of an association.
+#[derive(Debug, Default)]
+pub(super) struct Procedures(BTreeMap<ProcedureCode, Pending>);
+
+impl Procedures {
+    /// An answer: whether it is the one that is waited for. It is waited for no more then.
+    pub fn end(&mut self, code: ProcedureCode, transaction_id: Option<TransactionId>) -> bool {
+        let awaited = self.0.get(&code).is_some_and(|pending| pending.transaction_id == transaction_id);
+        awaited && self.0.remove(&code).is_some()
+    }
+
+    /// Whether a deadline is meant still.
+    pub fn is_meant(&self, code: ProcedureCode, by: Time) -> bool {
+        self.0.get(&code).is_some_and(|pending| pending.by == by)
+    }
+
+    /// Whether one is under way.
+    pub fn has(&self, code: ProcedureCode) -> bool {
+        self.0.contains_key(&code)
+    }
+
+    /// The one that is waited for is not waited for any more, whatever its transaction.
+    pub fn drop(&mut self, code: ProcedureCode) -> bool {
+        self.0.remove(&code).is_some()
+    }
+
+    /// What a peer means that names a transaction, a procedure or both: v1 has no transactions.
+    pub fn meant(&self, code: Option<ProcedureCode>, transaction_id: Option<TransactionId>) -> Option<ProcedureCode> {
+        if code.is_none() && transaction_id.is_none() {
+            return None;
+        }
+        let meant = |(c, p): &(&ProcedureCode, &Pending)| {
+            code.is_none_or(|code| code == **c) && p.transaction_id == transaction_id
+        };
+        self.0.iter().find(meant).map(|(code, _)| *code)
+    }
+}
+
+impl Controller {
+    /// Begins a procedure that versions have from `since` on, to be answered within `patience`.
+    pub(super) fn begin(
+        &mut self,
+        now: Time,
+        node: NodeId,
+        code: ProcedureCode,
+        since: Version,
+        patience: Duration,
+    ) -> Result<Option<TransactionId>, Misuse> {
+        let known = self.nodes.get(&node).ok_or(Misuse::UnknownNode)?;
+        let (assoc, version) = (known.assoc, known.version);
+        if version < since {
+            return Err(Misuse::NotInVersion);
+        }
+        // a node is on an association
+        let state = self.assocs.get_mut(&assoc).ok_or(Misuse::UnknownNode)?;
+        if state.procedures.has(code) {
+            return Err(Misuse::UnderWay);
+        }
+        self.transaction = self.transaction.wrapping_add(1);
+        let transaction_id = (version >= Version::V2_03).then_some(TransactionId(self.transaction.into()));
+        let by = now + patience;
+        state.procedures.0.insert(code, Pending { transaction_id, by });
+        self.set_timer(by, Deadline::Procedure(assoc, code, by));
+        Ok(transaction_id)
+    }
+
+    /// Whether an answer is the one to a procedure that is under way.
+    pub(super) fn ends(&mut self, assoc: AssocId, code: ProcedureCode, transaction_id: Option<TransactionId>) -> bool {
+        self.assocs.get_mut(&assoc).is_some_and(|state| state.procedures.end(code, transaction_id))
+    }
+
+    pub(super) fn procedure_timeout(&mut self, now: Time, assoc: AssocId, code: ProcedureCode, by: Time) {
+        let Some(state) = self.assocs.get_mut(&assoc).filter(|state| state.procedures.is_meant(code, by)) else {
+            return;
+        };
+        state.procedures.drop(code);
+        let node = state.node;
+        self.notice(assoc, Notice::TimedOut { procedure_code: code, request_id: None });
+        match (code, node) {
+            (ProcedureCode::E2_CONNECTION_UPDATE, Some(node)) => self.connection_update_timeout(node),
+            (ProcedureCode::E2_REMOVAL, Some(_)) => self.removal_timeout(now, assoc),
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,125 @@
+//! What consumers ask a function.
+//!
+//! Procedure: RIC Query. Clause: E2AP v03.01 8.2.9. Role: ric. Since: v03.01. Scenarios: query*
+
+use e2ap::{
+    Cause, ProcedureCode, RanFunctionId, RicQueryFailure, RicQueryRequest, RicQueryResponse, RicRequestId, Version,
+};
+
+use super::requests::Request;
+use super::{Consumer, Controller, Event, Misuse, NodeId, Ticket};
+use crate::{Notice, Time};
+
+/// A query that waits for its answer.
+#[derive(Debug)]
+pub(super) struct Query {
+    pub node: NodeId,
+    pub function: RanFunctionId,
+    pub consumer: Consumer,
+    pub ticket: Ticket,
+}
+
+/// What became of a query.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum QueryOutcome {
+    /// The service model's answer.
+    Answered(Box<[u8]>),
+    /// The node could not or would not.
+    Failed(Cause),
+    /// No answer in time.
+    TimedOut,
+    /// The node is gone, or reset.
+    NodeLost,
+}
+
+impl Controller {
+    /// Asks a node's function something. What becomes of it is told by [`Event::Queried`].
+    ///
+    /// # Errors
+    /// Where the command makes no sense; then nothing was sent.
+    #[allow(clippy::too_many_arguments)] // what the message has
+    pub fn query(
+        &mut self,
+        now: Time,
+        consumer: Consumer,
+        ticket: Ticket,
+        node: NodeId,
+        function: RanFunctionId,
+        header: &[u8],
+        definition: &[u8],
+    ) -> Result<(), Misuse> {
+        if self.check_function(node, function)?.version < Version::V3_01 {
+            return Err(Misuse::NotInVersion);
+        }
+        self.check_room(consumer, header.len() + definition.len(), 0)?;
+        let query = Query { node, function, consumer, ticket };
+        let place = self.requests.add(now, Request::Query(query)).ok_or(Misuse::NoRequestId)?;
+        self.holdings.take(consumer, place, 0);
+        let request = RicQueryRequest {
+            request_id: self.requests.id(place),
+            ran_function_id: function,
+            header: header.into(),
+            definition: definition.into(),
+        };
+        self.send(node, &request.into());
+        self.set_deadline(now + self.config.query_timeout, place);
+        Ok(())
+    }
+
+    pub(super) fn query_response(&mut self, now: Time, node: NodeId, response: &RicQueryResponse<'_>) {
+        let outcome = QueryOutcome::Answered(response.outcome.to_cow().into());
+        self.query_answer(now, node, response.request_id, response.ran_function_id, "RicQueryResponse", outcome);
+    }
+
+    pub(super) fn query_failure(&mut self, now: Time, node: NodeId, failure: &RicQueryFailure<'_>) {
+        let outcome = QueryOutcome::Failed(failure.cause);
+        self.query_answer(now, node, failure.request_id, failure.ran_function_id, "RicQueryFailure", outcome);
+    }
+
+    fn query_answer(
+        &mut self,
+        now: Time,
+        node: NodeId,
+        id: RicRequestId,
+        function: RanFunctionId,
+        message: &'static str,
+        outcome: QueryOutcome,
+    ) {
+        let place = self.requests.place(id);
+        match (place, place.and_then(|p| self.requests.get(p))) {
+            (Some(place), Some(Request::Query(q))) if q.node == node && q.function == function => {
+                self.finish_query(now, place, outcome);
+            }
+            // Its time-out has passed: told already.
+            (Some(place), None) if self.requests.rests(place) => {}
+            _ => self.unknown_request(now, node, id, function, message),
+        }
+    }
+
+    pub(super) fn finish_query(&mut self, now: Time, place: u32, outcome: QueryOutcome) {
+        if let Some(Request::Query(Query { consumer, ticket, .. })) = self.free(now, place) {
+            self.events.push_back(Event::Queried { consumer, ticket, outcome });
+        }
+    }
+
+    pub(super) fn query_timeout(&mut self, now: Time, place: u32) {
+        let Some(Request::Query(query)) = self.requests.get(place) else { return };
+        if let Some(assoc) = self.nodes.get(&query.node).map(|n| n.assoc) {
+            let (procedure_code, request_id) = (ProcedureCode::RIC_QUERY, Some(self.requests.id(place)));
+            self.remark(now, assoc, Notice::TimedOut { procedure_code, request_id });
+        }
+        self.finish_query(now, place, QueryOutcome::TimedOut);
+    }
+
+    /// The query's node is gone or has reset: it is out of the table already.
+    pub(super) fn query_gone(&mut self, query: &Query) {
+        let Query { consumer, ticket, .. } = *query;
+        self.events.push_back(Event::Queried { consumer, ticket, outcome: QueryOutcome::NodeLost });
+    }
+
+    /// The query's function is gone: it is out of the table already.
+    pub(super) fn query_refused(&mut self, query: &Query, cause: Cause) {
+        let Query { consumer, ticket, .. } = *query;
+        self.events.push_back(Event::Queried { consumer, ticket, outcome: QueryOutcome::Failed(cause) });
+    }
+}

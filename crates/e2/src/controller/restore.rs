@@ -1,0 +1,142 @@
+//! Subscriptions outlive the loss of their node: they come back when it does, and their consumers need not ask.
+//!
+//! ```text
+//!            node lost               node is back                 response
+//! Active ----------------> Suspended -------------> Restoring ----------------> Active
+//!              ^               |                     |     |
+//!              |               | restore_within      |     | failure, time-out
+//!              |               v                     |     v
+//!              |             (gone)                  |   (gone), or Deleting after a time-out
+//!              +-------------- node lost again ------+
+//! ```
+//!
+//! Consumers are told when a subscription is suspended, and when it is resumed or ends. Its name stays, and so does its
+//! request id: that is not free meanwhile, so that nothing else gets it before it has rested. What might still come under
+//! it is of the same subscription.
+//!
+//! Who asks again for what came back, or is coming back, is given just that, under its old name: so consumers that subscribe
+//! whenever a node comes need not know of any of this. That holds once for each consumer and loss.
+//!
+//! A subscription does not come back where its consumer does not want that, where the node was removed in order or reset,
+//! or where the node comes back without the function. What was asked for and not answered yet fails as ever. A loss while
+//! it is being restored does not give it more time.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use e2ap::{GlobalE2NodeId, RanFunctionId, Version};
+
+use super::requests::Request;
+use super::subscription::State;
+use super::{Consumer, Controller, Event, NodeId, SubscriptionEnd, SubscriptionId, SubscriptionSpec, Ticket};
+use crate::Time;
+
+impl Controller {
+    /// A node is gone: what is to come back waits for it.
+    pub(super) fn suspend(&mut self, now: Time, node: NodeId, key: GlobalE2NodeId) {
+        for place in self.requests.of_node(node) {
+            if self.suspended_count >= self.config.max_suspended {
+                return;
+            }
+            let Some(Request::Subscription(s)) = self.requests.get_mut(place) else { continue };
+            let until = match s.state {
+                State::Active => now + self.config.restore_within,
+                State::Restoring { until } => until,
+                _ => continue,
+            };
+            if s.consumers.iter().all(|consumer| s.fleeting.contains(consumer)) {
+                continue;
+            }
+            self.drop_change(place);
+            let Some(Request::Subscription(s)) = self.requests.get_mut(place) else { continue };
+            let first = s.state == State::Active;
+            self.sharing.remove(s, place);
+            self.restored.remove(s, place);
+            s.unclaimed.clear();
+            s.state = State::Suspended { until, key };
+            let (fleeting, staying): (Vec<_>, Vec<_>) =
+                s.consumers.iter().copied().partition(|consumer| s.fleeting.contains(consumer));
+            s.consumers.clone_from(&staying);
+            s.fleeting.clear();
+            let subscription = SubscriptionId(place);
+            for consumer in fleeting {
+                self.holdings.leave(consumer, place, s.octets);
+                let end = SubscriptionEnd::NodeLost;
+                self.events.push_back(Event::SubscriptionEnded { consumer, subscription, end });
+            }
+            if first {
+                for consumer in staying {
+                    self.events.push_back(Event::SubscriptionSuspended { consumer, subscription });
+                }
+            }
+            self.requests.detach(place);
+            self.suspended.entry(key).or_default().insert(place);
+            self.suspended_count += 1;
+            self.set_deadline(until, place);
+        }
+    }
+
+    /// A node has set up: what waited for it is asked for again.
+    pub(super) fn restore(&mut self, now: Time, id: NodeId) {
+        let Some(node) = self.nodes.get(&id) else { return };
+        let (version, places) = (node.version, self.suspended.remove(&node.global_id).unwrap_or_default());
+        self.suspended_count -= places.len();
+        for place in places {
+            let Some(Request::Subscription(s)) = self.requests.get_mut(place) else { continue };
+            let State::Suspended { until, .. } = s.state else { continue };
+            s.state = State::Restoring { until };
+            s.node = id;
+            let (function, timed) = (s.function, s.is_timed());
+            let sound = s.spec.is_sound(version) && (!timed || version >= Version::V3_01);
+            self.requests.attach(place);
+            let offered = self.nodes.get(&id).is_some_and(|node| node.function(function).is_some());
+            if !offered || !sound {
+                if let Some(Request::Subscription(subscription)) = self.free(now, place) {
+                    self.subscription_gone(place, subscription, SubscriptionEnd::FunctionGone);
+                }
+                continue;
+            }
+            if let Some(Request::Subscription(s)) = self.requests.get_mut(place).filter(|_| !timed) {
+                s.unclaimed.clone_from(&s.consumers);
+                self.restored.add(id, function, &s.spec, place);
+            }
+            self.send_request(place);
+            self.set_deadline(now + self.config.subscription_timeout, place);
+        }
+    }
+
+    /// Gives a consumer that asks for what came back, or is coming back, just that. Whether there is such a thing.
+    pub(super) fn reclaim(
+        &mut self,
+        consumer: Consumer,
+        ticket: Ticket,
+        node: NodeId,
+        function: RanFunctionId,
+        spec: &Arc<SubscriptionSpec>,
+    ) -> bool {
+        for &place in self.restored.find(node, function, spec) {
+            let Some(Request::Subscription(s)) = self.requests.get_mut(place) else { continue };
+            let Some(at) = s.unclaimed.iter().position(|unclaimed| *unclaimed == consumer) else { continue };
+            s.unclaimed.remove(at);
+            // as it was before, where it is not resumed yet
+            let (admitted, not_admitted) = (s.admitted.clone(), s.not_admitted.clone());
+            let subscription = SubscriptionId(place);
+            self.events.push_back(Event::Subscribed { consumer, ticket, subscription, admitted, not_admitted });
+            if s.unclaimed.is_empty() {
+                self.restored.remove(s, place);
+            }
+            return true;
+        }
+        false
+    }
+
+    /// A subscription that waited is out of the table.
+    pub(super) fn not_suspended(&mut self, key: &GlobalE2NodeId, place: u32) {
+        if self.suspended.get_mut(key).is_some_and(|places| places.remove(&place)) {
+            self.suspended_count -= 1;
+        }
+        if self.suspended.get(key).is_some_and(BTreeSet::is_empty) {
+            self.suspended.remove(key);
+        }
+    }
+}

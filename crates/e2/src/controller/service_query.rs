@@ -1,0 +1,25 @@
+//! A node is asked to tell its functions again: it answers by a Service Update.
+//!
+//! Procedure: RIC Service Query. Clause: E2AP v03.01 8.3.5. Role: ric. Since: v01.00. Scenarios: service_query*
+
+use e2ap::{ProcedureCode, RanFunctionIdItem, RicServiceQuery, Version};
+
+use super::{Controller, Misuse, NodeId};
+use crate::Time;
+use crate::change::list;
+
+impl Controller {
+    /// Asks a node which functions it offers, naming those that we know. What is new is told by
+    /// [`Event::NodeChanged`](super::Event::NodeChanged); where nothing is, by nothing.
+    ///
+    /// # Errors
+    /// Where there is no such node, or it is being asked already.
+    pub fn service_query(&mut self, now: Time, node: NodeId) -> Result<(), Misuse> {
+        let patience = self.config.answer_timeout;
+        let transaction_id = self.begin(now, node, ProcedureCode::RIC_SERVICE_QUERY, Version::V1_00, patience)?;
+        let known = self.nodes.get(&node).into_iter().flat_map(|node| &node.functions);
+        let accepted = list(known.map(|f| RanFunctionIdItem { id: f.id, revision: f.revision }));
+        self.send(node, &RicServiceQuery { transaction_id, ran_functions_accepted: accepted }.into());
+        Ok(())
+    }
+}

@@ -1,0 +1,122 @@
+//! A node's functions changed: the RAN database follows, and who subscribed to what is gone is told.
+//!
+//! Procedure: RIC Service Update. Clause: E2AP v03.01 8.3.4. Role: ric. Since: v01.00. Scenarios: service_update*
+//!
+//! A function that comes under a known id takes the old one's place, and one that changes under an unknown id comes. What is
+//! rejected is offered no more, under its old definition neither. Where nothing of an update can be taken, the update fails,
+//! and what was there stays.
+
+use std::collections::BTreeSet;
+
+use e2ap::{
+    Cause, CauseProtocol, CauseRicRequest, CauseRicService, ProcedureCode, RanFunctionId, RanFunctionIdCauseItem,
+    RanFunctionIdItem, RicServiceUpdate, RicServiceUpdateAcknowledge, RicServiceUpdateFailure, TimeToWait,
+    TransactionId, Version,
+};
+
+use super::functions::Functions;
+use super::requests::Request;
+use super::{Controller, Event, NodeId, SubscriptionEnd};
+use crate::change::{all, list};
+use crate::{Notice, Time};
+
+impl Controller {
+    pub(super) fn service_update(&mut self, now: Time, id: NodeId, update: &RicServiceUpdate<'_>) {
+        let Some(node) = self.nodes.get(&id) else { return };
+        let (assoc, version, transaction_id) = (node.assoc, node.version, update.transaction_id);
+        let Some(state) = self.assocs.get_mut(&assoc) else { return };
+        // Each costs every xApp a message.
+        if !state.answers.take(now) {
+            return self.withheld(assoc);
+        }
+        state.procedures.drop(ProcedureCode::RIC_SERVICE_QUERY);
+        let told = || all(&update.ran_functions_added).chain(all(&update.ran_functions_modified));
+        let deleted = || all(&update.ran_functions_deleted).map(|item| item.id);
+        let mut named = BTreeSet::new();
+        if !told().map(|item| item.id).chain(deleted()).all(|id| named.insert(id)) {
+            // which of the two is meant nobody knows
+            let cause = Cause::Protocol(CauseProtocol::SemanticError);
+            return self.refuse_update(now, id, transaction_id, cause, &[], None);
+        }
+
+        let mut functions = Functions::of(node.functions.clone(), self.config.max_function_octets);
+        named.iter().for_each(|id| functions.remove(*id));
+        told().for_each(|item| functions.take(item));
+        let Functions { taken, rejected, .. } = functions;
+        if let Some(first) = rejected.first().filter(|_| rejected.len() == named.len()) {
+            let full = first.cause == Cause::RicService(CauseRicService::RicResourceLimit);
+            return self.refuse_update(
+                now,
+                id,
+                transaction_id,
+                first.cause,
+                &rejected,
+                full.then_some(TimeToWait::V60s),
+            );
+        }
+        for item in &rejected {
+            let notice = Notice::FunctionRejected { ran_function_id: item.id, cause: item.cause };
+            self.remark(now, assoc, notice);
+        }
+        let accepted = taken.iter().filter(|f| named.contains(&f.id));
+        let accepted = list(accepted.map(|f| RanFunctionIdItem { id: f.id, revision: f.revision }));
+        let ack = RicServiceUpdateAcknowledge {
+            transaction_id,
+            ran_functions_accepted: accepted,
+            ran_functions_rejected: list(rejected.iter().copied()),
+        };
+        self.outbox.push(assoc, version, &ack.into());
+
+        let Some(node) = self.nodes.get_mut(&id) else { return };
+        if node.functions == taken {
+            return;
+        }
+        let before = std::mem::replace(&mut node.functions, taken);
+        let gone: Vec<_> = before.iter().map(|f| f.id).filter(|id| node.function(*id).is_none()).collect();
+        self.drop_requests_of(now, id, &gone);
+        self.events.push_back(Event::NodeChanged(id));
+    }
+
+    fn refuse_update(
+        &mut self,
+        now: Time,
+        node: NodeId,
+        transaction_id: Option<TransactionId>,
+        cause: Cause,
+        rejected: &[RanFunctionIdCauseItem],
+        time_to_wait: Option<TimeToWait>,
+    ) {
+        let Some((assoc, version)) = self.nodes.get(&node).map(|node| (node.assoc, node.version)) else { return };
+        self.remark(now, assoc, Notice::UpdateRefused { cause });
+        let v1 = version < Version::V2_03;
+        let failure = RicServiceUpdateFailure {
+            transaction_id,
+            ran_functions_rejected: list(rejected.iter().copied()).filter(|_| v1),
+            cause: (!v1).then_some(cause),
+            time_to_wait,
+            criticality_diagnostics: None,
+        };
+        self.send(node, &failure.into());
+    }
+
+    /// Ends all that was asked of functions that are gone.
+    fn drop_requests_of(&mut self, now: Time, node: NodeId, functions: &[RanFunctionId]) {
+        if functions.is_empty() {
+            return;
+        }
+        let cause = Cause::RicRequest(CauseRicRequest::RanFunctionIdInvalid);
+        for place in self.requests.of_node(node) {
+            if !self.requests.get(place).is_some_and(|request| functions.contains(&request.function())) {
+                continue;
+            }
+            match self.free(now, place) {
+                Some(Request::Subscription(subscription)) => {
+                    self.subscription_gone(place, subscription, SubscriptionEnd::FunctionGone);
+                }
+                Some(Request::Control(control)) => self.control_refused(&control, cause),
+                Some(Request::Query(query)) => self.query_refused(&query, cause),
+                None => {}
+            }
+        }
+    }
+}

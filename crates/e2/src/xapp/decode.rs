@@ -1,0 +1,197 @@
+//! The RIC-xApp protocol's messages from bytes.
+
+use e2ap::{RanFunctionRevision, RicActionId, Version};
+
+use super::protocol::{
+    ControlResult, Envelope, FunctionInfo, Message, ModifyResult, NodeInfo, ProtocolError, QueryResult,
+    SubscribeFailure,
+};
+use super::wire::{
+    MAGIC, MAX_ACTIONS, MAX_ACTIONS_ASKED, MAX_BLOB, MAX_FUNCTIONS, MAX_NAME, MAX_OID, MAX_REVISION, Take, Taken, kind,
+};
+use crate::{
+    ActionChange, AddedAction, ChangeResult, NodeId, SubscriptionChange, SubscriptionEnd, SubscriptionId,
+    SubscriptionOrder, SubscriptionSpec, SubscriptionTimes, Ticket,
+};
+
+fn node(take: &mut Take<'_>) -> Taken<NodeInfo> {
+    let id = NodeId(take.u32()?);
+    let version = *Version::ALL.get(usize::from(take.u8()?)).ok_or(ProtocolError::BadField)?;
+    let global_id = take.per()?;
+    let mut functions = Vec::new();
+    for _ in 0..take.count(MAX_FUNCTIONS)? {
+        functions.push(FunctionInfo {
+            id: take.function()?,
+            revision: RanFunctionRevision(take.u16()?),
+            oid: take.text(MAX_OID)?,
+            definition: take.octets(MAX_BLOB)?.to_vec(),
+            model_revision: if take.flag()? { Some(take.text(MAX_REVISION)?) } else { None },
+        });
+    }
+    Ok(NodeInfo { id, global_id, version, functions })
+}
+
+fn change(take: &mut Take<'_>) -> Taken<ActionChange> {
+    Ok(ActionChange {
+        id: RicActionId(take.u8()?),
+        definition: take.option()?,
+        execution_order: if take.flag()? { Some(take.u8()?) } else { None },
+        subsequent: take.subsequent()?,
+    })
+}
+
+impl<'a> Message<'a> {
+    /// Reads a message.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub fn decode(bytes: &'a [u8]) -> Result<Self, ProtocolError> {
+        let mut take = Take(bytes);
+        let message = Self::fields(&mut take)?;
+        if take.0.is_empty() { Ok(message) } else { Err(ProtocolError::Trailing) }
+    }
+
+    fn fields(take: &mut Take<'a>) -> Result<Self, ProtocolError> {
+        Ok(match take.u8()? {
+            kind::ENVELOPE => {
+                let (node, subscription) = (NodeId(take.u32()?), SubscriptionId(take.u32()?));
+                Message::Envelope(Envelope { node, subscription, pdu: take.octets(usize::MAX)? })
+            }
+            kind::HELLO => {
+                if take.array()? != MAGIC {
+                    return Err(ProtocolError::NotThisProtocol);
+                }
+                Message::Hello { lowest: take.u16()?, highest: take.u16()?, name: take.text(MAX_NAME)? }
+            }
+            kind::SUBSCRIBE => {
+                let (ticket, node, function) = (Ticket(take.u32()?), NodeId(take.u32()?), take.function()?);
+                let event_trigger = take.octets(MAX_BLOB)?.to_vec();
+                let actions = (0..take.count(MAX_ACTIONS_ASKED)?).map(|_| take.action()).collect::<Taken<_>>()?;
+                let spec = SubscriptionSpec { event_trigger, actions };
+                let times = SubscriptionTimes { start: take.time()?, end: take.time()? };
+                let order = SubscriptionOrder { spec, times, restore: take.flag()? };
+                Message::Subscribe { ticket, node, function, order }
+            }
+            kind::UNSUBSCRIBE => Message::Unsubscribe { subscription: SubscriptionId(take.u32()?) },
+            kind::CONTROL => Message::Control {
+                ticket: Ticket(take.u32()?),
+                node: NodeId(take.u32()?),
+                function: take.function()?,
+                ack: take.flag()?,
+                call_process_id: take.option()?,
+                header: take.octets(MAX_BLOB)?.to_vec(),
+                message: take.octets(MAX_BLOB)?.to_vec(),
+            },
+            kind::MODIFY => Message::Modify {
+                ticket: Ticket(take.u32()?),
+                subscription: SubscriptionId(take.u32()?),
+                change: SubscriptionChange {
+                    event_trigger: take.option()?,
+                    remove: take.ids(MAX_ACTIONS_ASKED)?,
+                    modify: (0..take.count(MAX_ACTIONS_ASKED)?).map(|_| change(take)).collect::<Taken<_>>()?,
+                    add: (0..take.count(MAX_ACTIONS_ASKED)?)
+                        .map(|_| Ok(AddedAction { action: take.action()?, execution_order: take.u8()? }))
+                        .collect::<Taken<_>>()?,
+                },
+            },
+            kind::QUERY => Message::Query {
+                ticket: Ticket(take.u32()?),
+                node: NodeId(take.u32()?),
+                function: take.function()?,
+                header: take.octets(MAX_BLOB)?.to_vec(),
+                definition: take.octets(MAX_BLOB)?.to_vec(),
+            },
+            kind::WELCOME => Message::Welcome { version: take.u16()?, ric_id: take.per()? },
+            kind::NODE_UP => Message::NodeUp(node(take)?),
+            kind::NODE_CHANGED => Message::NodeChanged(node(take)?),
+            kind::NODE_LOST => Message::NodeLost(NodeId(take.u32()?)),
+            kind::SUBSCRIBED => Message::Subscribed {
+                ticket: Ticket(take.u32()?),
+                subscription: SubscriptionId(take.u32()?),
+                admitted: take.ids(MAX_ACTIONS)?,
+                not_admitted: take.causes()?,
+            },
+            kind::SUBSCRIBE_FAILED => Message::SubscribeFailed {
+                ticket: Ticket(take.u32()?),
+                failure: match take.u8()? {
+                    0 => SubscribeFailure::Misuse(take.code()?),
+                    1 => SubscribeFailure::Refused(take.per()?),
+                    2 => SubscribeFailure::TimedOut,
+                    3 => SubscribeFailure::NodeLost,
+                    _ => return Err(ProtocolError::BadField),
+                },
+            },
+            kind::SUBSCRIPTION_ENDED => Message::SubscriptionEnded {
+                subscription: SubscriptionId(take.u32()?),
+                end: match take.u8()? {
+                    0 => SubscriptionEnd::Deleted,
+                    1 => SubscriptionEnd::NodeLost,
+                    2 => SubscriptionEnd::Reset,
+                    3 => SubscriptionEnd::ByNode(take.per()?),
+                    4 => SubscriptionEnd::FunctionGone,
+                    5 => SubscriptionEnd::NotRestored,
+                    _ => return Err(ProtocolError::BadField),
+                },
+            },
+            kind::SUBSCRIPTION_SUSPENDED => Message::SubscriptionSuspended(SubscriptionId(take.u32()?)),
+            kind::SUBSCRIPTION_RESUMED => Message::SubscriptionResumed {
+                subscription: SubscriptionId(take.u32()?),
+                node: NodeId(take.u32()?),
+                admitted: take.ids(MAX_ACTIONS)?,
+                not_admitted: take.causes()?,
+            },
+            kind::SUBSCRIPTION_CHANGED => Message::SubscriptionChanged {
+                subscription: SubscriptionId(take.u32()?),
+                removed: take.causes()?,
+                modified: (0..take.count(MAX_ACTIONS)?)
+                    .map(|_| Ok((RicActionId(take.u8()?), take.per()?)))
+                    .collect::<Taken<_>>()?,
+            },
+            kind::MODIFIED => Message::Modified {
+                ticket: Ticket(take.u32()?),
+                subscription: SubscriptionId(take.u32()?),
+                result: match take.u8()? {
+                    0 => ModifyResult::Misuse(take.code()?),
+                    1 => ModifyResult::Done(ChangeResult {
+                        removed: take.ids(MAX_ACTIONS)?,
+                        modified: take.ids(MAX_ACTIONS)?,
+                        added: take.ids(MAX_ACTIONS)?,
+                        not_removed: take.causes()?,
+                        not_modified: take.causes()?,
+                        not_added: take.causes()?,
+                    }),
+                    2 => ModifyResult::Refused(take.per()?),
+                    3 => ModifyResult::TimedOut,
+                    4 => ModifyResult::Ended,
+                    _ => return Err(ProtocolError::BadField),
+                },
+            },
+            kind::QUERIED => Message::Queried {
+                ticket: Ticket(take.u32()?),
+                result: match take.u8()? {
+                    0 => QueryResult::Misuse(take.code()?),
+                    1 => QueryResult::Answered(take.octets(MAX_BLOB)?.to_vec()),
+                    2 => QueryResult::Failed(take.per()?),
+                    3 => QueryResult::TimedOut,
+                    4 => QueryResult::NodeLost,
+                    _ => return Err(ProtocolError::BadField),
+                },
+            },
+            kind::CONTROLLED => Message::Controlled {
+                ticket: Ticket(take.u32()?),
+                result: match take.u8()? {
+                    0 => ControlResult::Misuse(take.code()?),
+                    1 => ControlResult::Acknowledged(take.option()?),
+                    2 => ControlResult::Sent,
+                    3 => ControlResult::Failed(take.per()?, take.option()?),
+                    4 => ControlResult::TimedOut,
+                    5 => ControlResult::NodeLost,
+                    _ => return Err(ProtocolError::BadField),
+                },
+            },
+            kind::DROPPED => Message::Dropped { reports: take.u64()? },
+            kind::REFUSED => Message::Refused(take.code()?),
+            other => return Err(ProtocolError::UnknownMessage(other)),
+        })
+    }
+}

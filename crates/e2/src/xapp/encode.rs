@@ -1,0 +1,139 @@
+//! The RIC-xApp protocol's messages to bytes.
+
+use super::protocol::{ControlResult, Message, ModifyResult, NodeInfo, QueryResult, SubscribeFailure};
+use super::wire::{MAGIC, Put, kind};
+use crate::{SubscriptionEnd, SubscriptionOrder};
+
+fn put_node(put: &mut Put<'_>, node: &NodeInfo) {
+    put.u32(node.id.0).u8(node.version.revision()).per(&node.global_id);
+    put.u16(node.functions.len() as u16);
+    for function in &node.functions {
+        put.u16(function.id.0).u16(function.revision.0);
+        put.octets(function.oid.as_bytes()).octets(&function.definition);
+        put.option(function.model_revision.as_deref().map(str::as_bytes));
+    }
+}
+
+impl Message<'_> {
+    /// Appends the message to `out`.
+    pub fn encode(&self, out: &mut Vec<u8>) {
+        if let Message::Envelope(envelope) = self {
+            out.extend(envelope.head());
+            out.extend(envelope.pdu);
+            return;
+        }
+        let mut put = Put(out);
+        match self {
+            Message::Hello { lowest, highest, name } => {
+                put.u8(kind::HELLO).0.extend(MAGIC);
+                put.u16(*lowest).u16(*highest).octets(name.as_bytes());
+            }
+            Message::Subscribe { ticket, node, function, order: SubscriptionOrder { spec, times, restore } } => {
+                put.u8(kind::SUBSCRIBE).u32(ticket.0).u32(node.0).u16(function.0);
+                put.octets(&spec.event_trigger).u16(spec.actions.len() as u16);
+                for action in &spec.actions {
+                    put.action(action);
+                }
+                put.time(times.start).time(times.end).u8((*restore).into());
+            }
+            Message::Unsubscribe { subscription } => drop(put.u8(kind::UNSUBSCRIBE).u32(subscription.0)),
+            Message::Control { ticket, node, function, ack, call_process_id, header, message } => {
+                put.u8(kind::CONTROL).u32(ticket.0).u32(node.0).u16(function.0).u8((*ack).into());
+                put.option(call_process_id.as_deref()).octets(header).octets(message);
+            }
+            Message::Modify { ticket, subscription, change } => {
+                put.u8(kind::MODIFY).u32(ticket.0).u32(subscription.0);
+                put.option(change.event_trigger.as_deref()).ids(&change.remove).u16(change.modify.len() as u16);
+                for change in &change.modify {
+                    put.u8(change.id.0).option(change.definition.as_deref());
+                    match change.execution_order {
+                        Some(order) => put.u8(1).u8(order),
+                        None => put.u8(0),
+                    };
+                    put.subsequent(change.subsequent.as_ref());
+                }
+                put.u16(change.add.len() as u16);
+                for added in &change.add {
+                    put.action(&added.action).u8(added.execution_order);
+                }
+            }
+            Message::Query { ticket, node, function, header, definition } => {
+                put.u8(kind::QUERY).u32(ticket.0).u32(node.0).u16(function.0).octets(header).octets(definition);
+            }
+            Message::Welcome { version, ric_id } => drop(put.u8(kind::WELCOME).u16(*version).per(ric_id)),
+            Message::NodeUp(node) => put_node(put.u8(kind::NODE_UP), node),
+            Message::NodeChanged(node) => put_node(put.u8(kind::NODE_CHANGED), node),
+            Message::NodeLost(node) => drop(put.u8(kind::NODE_LOST).u32(node.0)),
+            Message::Subscribed { ticket, subscription, admitted, not_admitted } => {
+                put.u8(kind::SUBSCRIBED).u32(ticket.0).u32(subscription.0).ids(admitted).causes(not_admitted);
+            }
+            Message::SubscribeFailed { ticket, failure } => {
+                put.u8(kind::SUBSCRIBE_FAILED).u32(ticket.0);
+                match failure {
+                    SubscribeFailure::Misuse(code) => put.u8(0).u8(*code as u8),
+                    SubscribeFailure::Refused(cause) => put.u8(1).per(cause),
+                    SubscribeFailure::TimedOut => put.u8(2),
+                    SubscribeFailure::NodeLost => put.u8(3),
+                };
+            }
+            Message::SubscriptionEnded { subscription, end } => {
+                put.u8(kind::SUBSCRIPTION_ENDED).u32(subscription.0);
+                match end {
+                    SubscriptionEnd::Deleted => put.u8(0),
+                    SubscriptionEnd::NodeLost => put.u8(1),
+                    SubscriptionEnd::Reset => put.u8(2),
+                    SubscriptionEnd::ByNode(cause) => put.u8(3).per(cause),
+                    SubscriptionEnd::FunctionGone => put.u8(4),
+                    SubscriptionEnd::NotRestored => put.u8(5),
+                };
+            }
+            Message::SubscriptionSuspended(id) => drop(put.u8(kind::SUBSCRIPTION_SUSPENDED).u32(id.0)),
+            Message::SubscriptionResumed { subscription, node, admitted, not_admitted } => {
+                put.u8(kind::SUBSCRIPTION_RESUMED).u32(subscription.0).u32(node.0).ids(admitted).causes(not_admitted);
+            }
+            Message::SubscriptionChanged { subscription, removed, modified } => {
+                put.u8(kind::SUBSCRIPTION_CHANGED).u32(subscription.0).causes(removed).u16(modified.len() as u16);
+                for (id, wait) in modified {
+                    put.u8(id.0).per(wait);
+                }
+            }
+            Message::Modified { ticket, subscription, result } => {
+                put.u8(kind::MODIFIED).u32(ticket.0).u32(subscription.0);
+                match result {
+                    ModifyResult::Misuse(code) => put.u8(0).u8(*code as u8),
+                    ModifyResult::Done(done) => {
+                        put.u8(1).ids(&done.removed).ids(&done.modified).ids(&done.added);
+                        put.causes(&done.not_removed).causes(&done.not_modified).causes(&done.not_added)
+                    }
+                    ModifyResult::Refused(cause) => put.u8(2).per(cause),
+                    ModifyResult::TimedOut => put.u8(3),
+                    ModifyResult::Ended => put.u8(4),
+                };
+            }
+            Message::Queried { ticket, result } => {
+                put.u8(kind::QUERIED).u32(ticket.0);
+                match result {
+                    QueryResult::Misuse(code) => put.u8(0).u8(*code as u8),
+                    QueryResult::Answered(outcome) => put.u8(1).octets(outcome),
+                    QueryResult::Failed(cause) => put.u8(2).per(cause),
+                    QueryResult::TimedOut => put.u8(3),
+                    QueryResult::NodeLost => put.u8(4),
+                };
+            }
+            Message::Controlled { ticket, result } => {
+                put.u8(kind::CONTROLLED).u32(ticket.0);
+                match result {
+                    ControlResult::Misuse(code) => put.u8(0).u8(*code as u8),
+                    ControlResult::Acknowledged(outcome) => put.u8(1).option(outcome.as_deref()),
+                    ControlResult::Sent => put.u8(2),
+                    ControlResult::Failed(cause, outcome) => put.u8(3).per(cause).option(outcome.as_deref()),
+                    ControlResult::TimedOut => put.u8(4),
+                    ControlResult::NodeLost => put.u8(5),
+                };
+            }
+            Message::Dropped { reports } => drop(put.u8(kind::DROPPED).u64(*reports)),
+            Message::Refused(code) => drop(put.u8(kind::REFUSED).u8(*code as u8)),
+            Message::Envelope(_) => {} // above
+        }
+    }
+}
