@@ -26,13 +26,13 @@ fuzz_target!(|bytes: &[u8]| {
         assert_eq!(again, third, "{name}");
     }
     // what an xApp does with the octets of any node
-    let revision = Revision::ALL[usize::from(*choice) % 4];
+    let revision = Revision::FROM_V2[usize::from(*choice) % 4];
     let arena = Arena::new();
     if let Ok(message) = IndicationMessage::decode(rest, revision, &arena) {
         let values = message.rows(None).filter(|row| row.value.number().is_some()).count();
         assert!(values <= per::MAX_ITEMS as usize);
     }
-    for oid in OIDS {
+    for oid in OIDS.into_iter().chain([""]) {
         if let Ok(detection) = Detection::of_function(oid, u16::from(*choice % 5), rest) {
             let _ = detection.with_header(rest);
         }

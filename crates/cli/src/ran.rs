@@ -26,10 +26,11 @@ pub struct Args {
     /// Seed of all chance: the same seed, the same RAN.
     #[arg(long, value_name = "S", default_value_t = 1)]
     seed: u64,
-    /// The version of E2AP that the nodes speak: 1.00 (without OIDs, so that no xApp recognizes KPM), 1.01, 2.03 or 3.01.
+    /// The version of E2AP that the nodes speak: 1.00 (without OIDs: functions are known by their
+    /// definitions), 1.01, 2.03 or 3.01.
     #[arg(long, value_name = "VERSION", default_value = "2.03")]
     e2ap: e2ap::Version,
-    /// The revision of KPM that the nodes speak: 2.01, 2.03, 3.00 or 4.00.
+    /// The revision of KPM that the nodes speak: 1.00, 2.01, 2.03, 3.00 or 4.00.
     #[arg(long, value_name = "REVISION", default_value = "3.00")]
     kpm: e2sm::kpm::Revision,
     #[command(flatten)]

@@ -176,6 +176,26 @@ fn a_ric_a_ran_and_xapps_as_processes() {
     ric.stop();
 }
 
+/// A node of E2AP v01.00 tells no object identifier: its KPM is known by the definition.
+#[test]
+fn a_node_of_kpm_v1_is_found_and_read() {
+    let (ric, e2, xapp) = start_ric();
+    let ran = Program::start(&["ran", "--ric", &e2, "--ues", "8", "--e2ap", "1.00", "--kpm", "1.00"]);
+    let mut kpm = Program::start(&["xapp", "kpm", "--ric", &xapp, "--period-ms", "100", "--json"]);
+    let mut seen = String::new();
+    while !["RRU.PrbAvailDl", "RRU.PrbTotDl", "numberOfActive-UEs", "pDCPBytesDL"]
+        .iter()
+        .all(|name| seen.contains(name))
+    {
+        seen += &kpm.line("{");
+    }
+    assert!(seen.contains("cell sst-1 5qi-") && seen.contains("\"node\":{\"numberOfActive-UEs\":8.0}"), "{seen}");
+    let kpm = kpm.stop();
+    assert_eq!(number(last_line(&kpm), "lost"), 0);
+    ran.stop();
+    ric.stop();
+}
+
 #[test]
 fn a_ric_that_ends_is_told_by_its_xapp_and_outlived_by_its_ran() {
     let (ric, e2, xapp) = start_ric();

@@ -24,8 +24,6 @@ pub enum Error {
     FormatsDoNotFit,
     /// The peer's object identifier is not one of this service model.
     UnknownOid,
-    /// The peer speaks E2SM-KPM v01.00, which is not supported.
-    KpmV1,
     /// The peer's RAN function definition fits no revision that its object identifier allows; how the likeliest one
     /// failed.
     NoRevisionFits(per::Error),
@@ -68,7 +66,6 @@ impl fmt::Display for Error {
                 f.write_str("FlatBuffers are not built in: that takes the feature `flat` of e2sm")
             }
             Error::NotInWire(wire) => write!(f, "the model has no wire form {wire}"),
-            Error::KpmV1 => f.write_str("E2SM-KPM v01.00 is not supported; v02.01, v02.03, v03.00 and v04.00 are"),
             Error::NoRevisionFits(error) => {
                 write!(f, "the RAN function definition fits no revision of the service model: {error}")
             }

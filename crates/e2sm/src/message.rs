@@ -14,7 +14,7 @@ macro_rules! message {
                 revision: super::Revision,
                 arena: &'a $crate::Arena,
             ) -> Result<Self, per::Error> {
-                let mut reader = per::Reader::with_store(bytes, revision.wire(), arena);
+                let mut reader = per::Reader::with_store(bytes, revision.of_messages()?, arena);
                 let value = <Self as per::Decode<_>>::decode(&mut reader)?;
                 reader.finish()?;
                 Ok(value)
@@ -41,7 +41,7 @@ macro_rules! message {
             /// # Errors
             /// Whatever is wrong with the encoding.
             pub fn decode(bytes: &'a [u8], revision: super::Revision) -> Result<Self, per::Error> {
-                per::decode(bytes, revision.wire())
+                per::decode(bytes, revision.of_messages()?)
             }
         }
         $crate::message::message!(@encode $name<'_>);
@@ -53,7 +53,7 @@ macro_rules! message {
             /// # Errors
             /// Whatever is wrong with the encoding.
             pub fn decode(bytes: &[u8], revision: super::Revision) -> Result<Self, per::Error> {
-                per::decode(bytes, revision.wire())
+                per::decode(bytes, revision.of_messages()?)
             }
         }
         $crate::message::message!(@encode $name);
@@ -65,7 +65,7 @@ macro_rules! message {
             /// # Errors
             /// A value outside its constraints, or one that `revision` cannot carry.
             pub fn encode(&self, revision: super::Revision, out: &mut Vec<u8>) -> Result<(), per::Error> {
-                per::encode(self, revision.wire(), out)
+                per::encode(self, revision.of_messages()?, out)
             }
         }
     };

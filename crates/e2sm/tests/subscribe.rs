@@ -76,7 +76,7 @@ fn each_scope_has_its_style() {
     };
     let group = [MatchingCondItem { choice: MatchingCondItemChoice::TestCondInfo(test), logical_or: None }];
     let ues = [ue(1), ue(2), ue(3)];
-    for revision in Revision::ALL {
+    for revision in Revision::FROM_V2 {
         for (scope, style) in [
             (Scope::Node, 11),
             (Scope::Cell(cell), 11),

@@ -18,6 +18,7 @@ use ferric::xapp::{Commands, Indication, Xapp, XappConfig, XappEvent};
 use per::Gather;
 use tracing::{info, warn};
 
+use super::kpm_v1;
 use super::table::Table;
 use crate::percentiles::Percentiles;
 use crate::signals;
@@ -44,7 +45,7 @@ pub struct Args {
     /// Ask for the UEs of the slice with this SST in place of all UEs: OAI's base stations know no other condition.
     #[arg(long, value_name = "N", conflicts_with = "cell")]
     pub sst: Option<u8>,
-    /// The revision of KPM that all nodes speak, whatever they register: 2.01, 2.03, 3.00 or 4.00.
+    /// The revision of KPM that all nodes speak, whatever they register: 1.00, 2.01, 2.03, 3.00 or 4.00.
     #[arg(long, value_name = "REVISION")]
     pub kpm: Option<Revision>,
     /// End after that many seconds; else at Ctrl-C.
@@ -117,7 +118,8 @@ struct Source {
     detection: Detection,
     /// The action definition's bytes: it names values that a node does not name.
     action: Vec<u8>,
-    next_sn: Option<u16>,
+    /// Of each action, the number that its next indication has.
+    next_sn: HashMap<RicActionId, u16>,
 }
 
 struct App {
@@ -207,6 +209,19 @@ impl App {
             (None, detected) => detected.context("cannot tell its KPM revision; say it by --kpm")?,
         };
         info!(node = name, function = function.id.0, "{detection}");
+        if detection.revision == Revision::V1_00 {
+            let spec = kpm_v1::subscription(&function.definition, self.args.period_ms)?;
+            let ticket = ric.subscribe(node.id, RanFunctionId(function.id.0), spec);
+            let source = Source {
+                node: node.id,
+                node_name: name.to_owned(),
+                detection,
+                action: Vec::new(),
+                next_sn: HashMap::new(),
+            };
+            self.asked.insert(ticket, source);
+            return Ok(());
+        }
         let arena = Arena::new();
         let definition = RanFunctionDefinition::decode(&function.definition, detection.revision, &arena)?;
         let offered = |wanted: &str| {
@@ -247,7 +262,7 @@ impl App {
             }],
         };
         let ticket = ric.subscribe(node.id, RanFunctionId(function.id.0), spec);
-        let source = Source { node: node.id, node_name: name.to_owned(), detection, action, next_sn: None };
+        let source = Source { node: node.id, node_name: name.to_owned(), detection, action, next_sn: HashMap::new() };
         self.asked.insert(ticket, source);
         Ok(())
     }
@@ -257,21 +272,21 @@ impl App {
         let Some(source) = self.sources.get_mut(&indication.subscription) else { return };
         let gather = Gather::new();
         let full; // an indication in fragments is gathered
-        let (header, message, sn) = match indication.peek() {
-            Some(peeked) => (peeked.header, peeked.message, peeked.sn),
+        let (header, message, sn, action_id) = match indication.peek() {
+            Some(peeked) => (peeked.header, peeked.message, peeked.sn, peeked.action_id),
             None => match indication.decode(&gather) {
                 Ok(decoded) => {
-                    let sn = decoded.sn;
+                    let (sn, action_id) = (decoded.sn, decoded.action_id);
                     full = (decoded.header.to_cow().into_owned(), decoded.message.to_cow().into_owned());
-                    (&full.0[..], &full.1[..], sn)
+                    (&full.0[..], &full.1[..], sn, action_id)
                 }
                 Err(error) => return warn!(node = source.node_name, %error, "an indication cannot be read"),
             },
         };
         self.indications += 1;
         if let Some(sn) = sn {
-            self.lost += source.next_sn.map_or(0, |expected| u64::from(sn.0.wrapping_sub(expected)));
-            source.next_sn = Some(sn.0.wrapping_add(1));
+            let expected = source.next_sn.insert(action_id, sn.0.wrapping_add(1));
+            self.lost += expected.map_or(0, |expected| u64::from(sn.0.wrapping_sub(expected)));
         }
         let narrowed = source.detection.with_header(header);
         if narrowed != source.detection {
@@ -280,6 +295,15 @@ impl App {
         }
         self.arena.reset();
         let revision = source.detection.revision;
+        if revision == Revision::V1_00 {
+            return match kpm_v1::values(message) {
+                Ok(values) => {
+                    let name = source.node_name.clone();
+                    self.tell(&name, sn.map(|sn| sn.0), values.into_iter());
+                }
+                Err(error) => warn!(node = source.node_name, %error, "an indication message cannot be read"),
+            };
+        }
         match IndicationHeader::decode(header, revision) {
             Ok(IndicationHeader { formats: IndicationHeaderFormats::Format1(header), .. }) => {
                 let period = Duration::from_millis(self.args.period_ms.into());
@@ -298,23 +322,31 @@ impl App {
             Ok(message) => message,
             Err(error) => return warn!(node = source.node_name, %error, "an indication message cannot be read"),
         };
-        let mut ues: BTreeMap<String, serde_json::Map<String, serde_json::Value>> = BTreeMap::new();
-        for row in message.rows(action.as_ref()) {
-            let measurement = match row.measurement {
-                Some(MeasurementType::MeasName(name)) => name.0.as_str().to_owned(),
-                Some(MeasurementType::MeasId(id)) => format!("#{}", id.0),
-                None => "?".to_owned(),
-            };
-            let ue = row.ue.map_or("cell".to_owned(), ue_name);
-            if self.args.json {
-                let value = row.value.number().map_or(serde_json::Value::Null, Into::into);
-                ues.entry(ue).or_default().insert(measurement, value);
-            } else {
-                self.table.set(&source.node_name, &ue, &measurement, row.value.number());
-            }
-        }
+        let values: Vec<_> = message
+            .rows(action.as_ref())
+            .map(|row| {
+                let measurement = match row.measurement {
+                    Some(MeasurementType::MeasName(name)) => name.0.as_str().to_owned(),
+                    Some(MeasurementType::MeasId(id)) => format!("#{}", id.0),
+                    None => "?".to_owned(),
+                };
+                (row.ue.map_or("cell".to_owned(), ue_name), measurement, row.value.number())
+            })
+            .collect();
+        let name = source.node_name.clone();
+        self.tell(&name, sn.map(|sn| sn.0), values.into_iter());
+    }
+
+    /// Prints a report, or keeps it for the table: of whom, what, and how much.
+    fn tell(&mut self, node: &str, sn: Option<u16>, values: impl Iterator<Item = (String, String, Option<f64>)>) {
         if self.args.json {
-            say!("{}", serde_json::json!({ "node": source.node_name, "sn": sn.map(|sn| sn.0), "values": ues }));
+            let mut ues: BTreeMap<String, serde_json::Map<String, serde_json::Value>> = BTreeMap::new();
+            for (ue, measurement, value) in values {
+                ues.entry(ue).or_default().insert(measurement, value.map_or(serde_json::Value::Null, Into::into));
+            }
+            say!("{}", serde_json::json!({ "node": node, "sn": sn, "values": ues }));
+        } else {
+            values.for_each(|(ue, measurement, value)| self.table.set(node, &ue, &measurement, value));
         }
         self.news = true;
     }

@@ -1,6 +1,7 @@
 //! `ferric xapp`
 
 pub mod kpm;
+mod kpm_v1;
 mod ping;
 mod table;
 

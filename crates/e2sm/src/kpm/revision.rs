@@ -37,7 +37,8 @@
 use core::fmt;
 use core::str::FromStr;
 
-use super::{IndicationHeader, RanFunctionDefinition};
+use super::{IndicationHeader, RanFunctionDefinition, v1};
+use crate::common::RanFunctionName;
 use crate::common::WIRE_E2SM_V5;
 use crate::{Arena, Error};
 
@@ -54,6 +55,8 @@ pub const OIDS: [&str; 3] = [OID_V1, OID_V2, OID_V3];
 /// A revision of E2SM-KPM's wire format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Revision {
+    /// v01.00: another model but for its name, with types of its own ([`super::v1`]).
+    V1_00,
     /// v02.01: conditions are a bare choice, their expression and value mandatory.
     V2_01,
     /// v02.03: conditions may be joined by OR.
@@ -66,18 +69,36 @@ pub enum Revision {
 
 impl Revision {
     /// All of them, oldest first.
-    pub const ALL: [Revision; 4] = [Revision::V2_01, Revision::V2_03, Revision::V3_00, Revision::V4_00];
+    pub const ALL: [Revision; 5] =
+        [Revision::V1_00, Revision::V2_01, Revision::V2_03, Revision::V3_00, Revision::V4_00];
+    /// Those that share their types, oldest first: all but v01.00.
+    pub const FROM_V2: [Revision; 4] = [Revision::V2_01, Revision::V2_03, Revision::V3_00, Revision::V4_00];
 
-    /// The number that [`per`]'s readers and writers know this revision by.
+    /// The number that [`per`]'s readers and writers know this revision by. v01.00 has types of its own, which have one
+    /// wire format.
     #[must_use]
     pub const fn wire(self) -> u8 {
-        self as u8
+        match self {
+            Revision::V1_00 | Revision::V2_01 => 0,
+            Revision::V2_03 => 1,
+            Revision::V3_00 => 2,
+            Revision::V4_00 => 3,
+        }
     }
 
-    /// Octets of a time stamp.
+    /// The wire format of the messages that the revisions share.
+    pub(super) const fn of_messages(self) -> Result<u8, per::Error> {
+        match self {
+            Revision::V1_00 => Err(per::Error::new(per::ErrorKind::NotInRevision, 0).within("E2SM-KPM v01.00")),
+            _ => Ok(self.wire()),
+        }
+    }
+
+    /// Octets of a time stamp; v01.00 has none.
     #[must_use]
     pub const fn time_stamp_octets(self) -> usize {
         match self {
+            Revision::V1_00 => 0,
             Revision::V2_01 | Revision::V2_03 => 4,
             Revision::V3_00 | Revision::V4_00 => 8,
         }
@@ -87,6 +108,7 @@ impl Revision {
     #[must_use]
     pub const fn oid(self) -> &'static str {
         match self {
+            Revision::V1_00 => OID_V1,
             Revision::V2_01 | Revision::V2_03 => OID_V2,
             Revision::V3_00 | Revision::V4_00 => OID_V3,
         }
@@ -97,6 +119,7 @@ impl Revision {
 impl fmt::Display for Revision {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
+            Revision::V1_00 => "v01.00",
             Revision::V2_01 => "v02.01",
             Revision::V2_03 => "v02.03",
             Revision::V3_00 => "v03.00",
@@ -105,22 +128,22 @@ impl fmt::Display for Revision {
     }
 }
 
-const NOT_A_REVISION: Error = Error::NotARevision { model: "E2SM-KPM", known: "2.01, 2.03, 3.00 and 4.00" };
+const NOT_A_REVISION: Error = Error::NotARevision { model: "E2SM-KPM", known: "1.00, 2.01, 2.03, 3.00 and 4.00" };
 
 /// `3.00`, `03.00` and `v03.00` are the same.
 impl FromStr for Revision {
     type Err = Error;
 
     /// # Errors
-    /// [`Error::KpmV1`] for v01.00, [`Error::NotARevision`] for anything else that is not a revision.
+    /// [`Error::NotARevision`] for anything that is not a revision.
     fn from_str(text: &str) -> Result<Self, Error> {
         let text = text.strip_prefix('v').unwrap_or(text);
         match text.strip_prefix('0').unwrap_or(text) {
+            "1.00" => Ok(Revision::V1_00),
             "2.01" => Ok(Revision::V2_01),
             "2.03" => Ok(Revision::V2_03),
             "3.00" => Ok(Revision::V3_00),
             "4.00" => Ok(Revision::V4_00),
-            "1.00" => Err(Error::KpmV1),
             _ => Err(NOT_A_REVISION),
         }
     }
@@ -186,14 +209,16 @@ impl Detection {
     }
 
     /// What a RAN function tells when it is set up: object identifier, revision number and definition, as E2AP
-    /// carries them.
+    /// carries them. Nodes of E2AP v01.00 tell no identifier: there it is empty, and the whole definition has to be one
+    /// that says by its name that it is KPM's.
     ///
     /// # Errors
-    /// [`Error::UnknownOid`], [`Error::KpmV1`], and [`Error::NoRevisionFits`] where the definition cannot be read.
+    /// [`Error::UnknownOid`], and [`Error::NoRevisionFits`] where the definition cannot be read.
     pub fn of_function(oid: &str, function_revision: u16, definition: &[u8]) -> Result<Self, Error> {
         // The likeliest first. v04.00 reads all that v03.00 has, and writes the same where its additions are not used.
         let by_oid: &[Revision] = match oid.trim() {
-            OID_V1 => return Err(Error::KpmV1),
+            "" => return Detection::of_definition(function_revision, definition),
+            OID_V1 => &[Revision::V1_00],
             OID_V2 => &[Revision::V3_00, Revision::V2_03, Revision::V2_01],
             OID_V3 => &[Revision::V4_00, Revision::V3_00],
             _ => return Err(Error::UnknownOid),
@@ -202,6 +227,15 @@ impl Detection {
         let mut failed = None;
         let mut fits = |revision: &Revision| {
             let arena = Arena::new();
+            if *revision == Revision::V1_00 {
+                return match v1::RanFunctionDefinition::decode(definition, &arena) {
+                    Ok(_) => true,
+                    Err(error) => {
+                        failed.get_or_insert(error);
+                        false
+                    }
+                };
+            }
             match RanFunctionDefinition::decode(definition, *revision, &arena) {
                 Ok(definition) => {
                     has_bins |= offers_bins(&definition);
@@ -240,6 +274,25 @@ impl Detection {
         Ok(Detection { revision, reason, candidates: left.iter().fold(0, |bits, revision| bits | bit(*revision)) })
     }
 
+    /// What the definition alone tells. v01.00's begins otherwise than the later ones', and each has to be read to its
+    /// end.
+    fn of_definition(function_revision: u16, definition: &[u8]) -> Result<Self, Error> {
+        let arena = Arena::new();
+        let is_kpm = |name: &RanFunctionName<'_>| name.short_name.to_ascii_uppercase().contains("KPM");
+        if let Ok(read) = v1::RanFunctionDefinition::decode(definition, &arena)
+            && (is_kpm(&read.ran_function_name) || &*read.ran_function_name.e2sm_oid == OID_V1)
+        {
+            let candidates = bit(Revision::V1_00);
+            return Ok(Detection { revision: Revision::V1_00, reason: Reason::Definition, candidates });
+        }
+        // all that have it read it: the newest reads the most
+        let read = RanFunctionDefinition::decode(definition, Revision::V4_00, &arena).map_err(|_| Error::UnknownOid)?;
+        match &*read.ran_function_name.e2sm_oid {
+            oid @ (OID_V2 | OID_V3) => Detection::of_function(oid, function_revision, definition),
+            _ => Err(Error::UnknownOid),
+        }
+    }
+
     /// The revisions that the node may speak, oldest first.
     pub fn candidates(&self) -> impl Iterator<Item = Revision> + use<> {
         let bits = self.candidates;
@@ -265,7 +318,7 @@ impl Detection {
 }
 
 const fn bit(revision: Revision) -> u8 {
-    1 << revision.wire()
+    1 << revision as u8
 }
 
 fn offers_bins(definition: &RanFunctionDefinition<'_>) -> bool {
@@ -278,7 +331,7 @@ mod tests {
     use per::{List, PrintableString};
 
     use super::*;
-    use crate::common::{RanFunctionName, RicFormatType, RicStyleName, RicStyleType};
+    use crate::common::{RicFormatType, RicStyleName, RicStyleType};
     use crate::kpm::{
         BinIndex, BinRangeDefinition, BinRangeItem, BinRangeValue, MeasurementInfoActionItem, MeasurementTypeName,
         RicReportStyleItem,
@@ -330,7 +383,6 @@ mod tests {
                 assert_eq!(spelling.parse(), Ok(revision), "{spelling}");
             }
         }
-        assert_eq!("1.00".parse::<Revision>(), Err(Error::KpmV1));
         for bad in ["", "3", "3.0", "2.02", "v", "00", "v003.00"] {
             assert_eq!(bad.parse::<Revision>(), Err(NOT_A_REVISION), "{bad}");
         }
@@ -356,10 +408,53 @@ mod tests {
         assert_eq!(of(OID_V3, 2, false).revision, Revision::V4_00, "not what the identifier allows");
 
         let good = definition(false);
-        assert_eq!(Detection::of_function(OID_V1, 0, &good), Err(Error::KpmV1));
+        assert!(matches!(Detection::of_function(OID_V1, 0, &good), Err(Error::NoRevisionFits(_))));
         assert_eq!(Detection::of_function("1.3.6.1.4.1.53148.1.1.2.3", 0, &good), Err(Error::UnknownOid));
         let cut = &good[..good.len() - 2];
         assert!(matches!(Detection::of_function(OID_V3, 0, cut), Err(Error::NoRevisionFits(_))));
+    }
+
+    fn v1_definition(short_name: &'static str, oid: &'static str) -> Vec<u8> {
+        let definition = v1::RanFunctionDefinition {
+            ran_function_name: RanFunctionName {
+                short_name: PrintableString::literal(short_name),
+                e2sm_oid: PrintableString::literal(oid),
+                description: PrintableString::literal("KPM monitor"),
+                instance: None,
+            },
+            e2sm_kpm_ran_function_item: v1::RanFunctionItem {
+                ric_event_trigger_style_list: None,
+                ric_report_style_list: None,
+            },
+        };
+        let mut bytes = Vec::new();
+        definition.encode(&mut bytes).unwrap();
+        bytes
+    }
+
+    #[test]
+    fn a_node_without_an_identifier_is_known_by_its_definition() {
+        let v1 = v1_definition("ORAN-E2SM-KPM", "OID123");
+        for oid in ["", OID_V1] {
+            let seen = Detection::of_function(oid, 1, &v1).unwrap();
+            assert_eq!(seen.revision, Revision::V1_00);
+            assert_eq!(seen.candidates().collect::<Vec<_>>(), [Revision::V1_00]);
+            assert_eq!(seen.with_header(&[0, 1, 2, 3, 4]), seen);
+        }
+        let by_oid = v1_definition("monitoring", OID_V1);
+        assert_eq!(Detection::of_function("", 1, &by_oid).unwrap().revision, Revision::V1_00);
+        let seen = Detection::of_function("", 3, &definition(false)).unwrap();
+        assert_eq!((seen.revision, seen.reason), (Revision::V3_00, Reason::FunctionRevision));
+        for other in [&v1_definition("ORAN-E2SM-NI", "OID123")[..], &v1[..v1.len() - 1], b"hello", b""] {
+            assert_eq!(Detection::of_function("", 1, other), Err(Error::UnknownOid));
+        }
+        assert!(matches!(Detection::of_function(OID_V2, 1, &v1), Err(Error::NoRevisionFits(_))));
+    }
+
+    #[test]
+    fn v1_has_types_of_its_own() {
+        let error = IndicationHeader::decode(&[0; 9], Revision::V1_00).unwrap_err();
+        assert_eq!(error.kind, per::ErrorKind::NotInRevision);
     }
 
     #[test]

@@ -67,6 +67,11 @@ impl Revision {
     pub const fn wire(self) -> u8 {
         self as u8
     }
+
+    /// The wire format of the model's messages.
+    pub(super) const fn of_messages(self) -> Result<u8, per::Error> {
+        Ok(self.wire())
+    }
 }
 
 /// `v03.00`, as the specifications are called.

@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use e2sm::common::UeId;
+use e2sm::common::{Cgi, UeId};
 use e2sm::kpm::{
     ActionDefinition, ActionDefinitionFormat1, ActionDefinitionFormat3, ActionDefinitionFormats, MatchingCondItem,
-    MeasurementInfoItem, MeasurementLabel, MeasurementType,
+    MeasurementInfoItem, MeasurementLabel, MeasurementType, Revision,
 };
 use ferric::agent::{ControllerId, RequestKey, Ue, Views};
 use ferric::e2::{self, Time};
@@ -15,6 +15,7 @@ use tracing::debug;
 
 use super::collect::Collection;
 use super::conditions::{Conditions, ValueConditions};
+use super::v1;
 use super::{KpmConfig, KpmSource, ReportStyle};
 
 /// Values of one record and UE: measurements with their labels.
@@ -52,6 +53,8 @@ pub(super) enum Subject {
     Each(Conditions),
     /// The UEs that meet the conditions of a column, together.
     Groups(Vec<Conditions>),
+    /// A container of v01.00, and the cell that it tells of.
+    Container(v1::Style, Cgi),
 }
 
 /// One value of a record.
@@ -121,6 +124,12 @@ impl<M: Default> Action<M> {
         let definition = match &wanted.definition {
             _ if wanted.kind != RicActionType::Report => return Err(NOT_SUPPORTED),
             None => return Err(SEMANTIC),
+            Some(bytes) if config.revision == Revision::V1_00 => {
+                let subject = Subject::Container(v1::style(bytes)?, source.cell());
+                let info = Info::Measurements(Vec::new());
+                let schedule = Schedule { granularity_ms: reporting_period_ms, records: 1, start: now, done: 0 };
+                return Ok(Action::start(source, key, wanted.id, config, subject, Vec::new(), info, schedule));
+            }
             Some(bytes) => ActionDefinition::decode_owned(bytes, config.revision).map_err(|error| {
                 debug!(%error, "action definition");
                 Cause::Protocol(CauseProtocol::TransferSyntaxError)
@@ -164,18 +173,26 @@ impl<M: Default> Action<M> {
         let rows = if let Subject::Named(ues) = &subject { ues.len() } else { 1 };
         let values = columns.len().saturating_mul(records as usize).saturating_mul(rows);
         at_most(values, config.max_values)?;
+        let schedule = Schedule { granularity_ms, records, start: now, done: 0 };
+        Ok(Action::start(source, key, wanted.id, config, subject, columns, info, schedule))
+    }
+
+    /// Counting begins.
+    #[allow(clippy::too_many_arguments, reason = "each is a part of the action")]
+    fn start<S: KpmSource<Mark = M>>(
+        source: &S,
+        key: RequestKey,
+        id: RicActionId,
+        config: &KpmConfig,
+        subject: Subject,
+        columns: Vec<Column>,
+        info: Info,
+        schedule: Schedule,
+    ) -> Self {
         let mut mark = M::default();
         source.mark(&mut mark);
-        Ok(Action {
-            key,
-            id: wanted.id,
-            collection: Collection::new(columns.len(), records as usize, config.max_values),
-            subject,
-            columns,
-            info,
-            schedule: Schedule { granularity_ms, records, start: now, done: 0 },
-            mark,
-        })
+        let collection = Collection::new(columns.len(), schedule.records as usize, config.max_values);
+        Action { key, id, subject, columns, info, schedule, collection, mark }
     }
 }
 

@@ -1,12 +1,14 @@
 //! Collecting a report: a record for each granularity period, of each UE that it is about.
 
 use e2sm::common::UeId;
+use e2sm::kpm::v1::PfContainer;
 use e2sm::kpm::{MeasurementRecordItem, Value};
 use ferric::agent::{Ue, Views};
 use ferric::e2::Time;
 use per::Real;
 
 use super::action::{Action, Column, Subject};
+use super::v1;
 use super::{KpmSource, Whom};
 
 /// The values of the report that is being collected. Its memory is used again for the next.
@@ -23,6 +25,8 @@ pub(super) struct Collection {
     incomplete: Vec<bool>,
     /// The UEs that met the conditions of a group in any of the records.
     matched: Vec<Vec<(Ue, UeId<'static>)>>,
+    /// The container of v01.00.
+    container: Option<PfContainer<'static>>,
     /// The UEs that are there.
     ues: Vec<Ue>,
     /// Those of them that meet a condition.
@@ -39,6 +43,7 @@ impl Collection {
             values: Vec::new(),
             incomplete: Vec::new(),
             matched: Vec::new(),
+            container: None,
             ues: Vec::new(),
             chosen: Vec::new(),
         }
@@ -59,7 +64,12 @@ impl Collection {
         self.matched.get(group).map_or(&[], Vec::as_slice)
     }
 
+    pub fn container(&self) -> Option<&PfContainer<'static>> {
+        self.container.as_ref()
+    }
+
     fn clear(&mut self) {
+        self.container = None;
         self.rows.clear();
         self.values.clear();
         self.incomplete.clear();
@@ -132,7 +142,7 @@ impl<M> Action<M> {
     fn sample<S: KpmSource<Mark = M>>(&mut self, source: &S, views: &Views, record: usize) {
         let controller = self.key().controller;
         let Action { subject, columns, collection, mark, .. } = self;
-        if !matches!(subject, Subject::Cell) {
+        if !matches!(subject, Subject::Cell | Subject::Container(..)) {
             collection.ues.clear();
             source.ues(&mut collection.ues);
             if !views.sees_all(controller) {
@@ -166,6 +176,7 @@ impl<M> Action<M> {
                 collection.chosen.extend(matching);
                 each(source, mark, columns, collection, record);
             }
+            Subject::Container(style, _) => collection.container = v1::container(source, mark, *style),
             Subject::Groups(groups) => {
                 single_row(collection);
                 collection.matched.resize_with(groups.len(), Vec::new);

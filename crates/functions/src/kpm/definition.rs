@@ -10,7 +10,7 @@ use ferric::e2::Function;
 use ferric::e2ap::RanFunctionRevision;
 use per::{List, PrintableString};
 
-use super::{KpmConfig, Offer};
+use super::{KpmConfig, Offer, v1};
 
 /// A report style (KPM 7.4).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -84,11 +84,14 @@ pub(super) fn check(offers: &[Offer], config: &KpmConfig) {
 /// What E2 Setup tells.
 pub(super) fn function(offers: &[Offer], config: &KpmConfig) -> Function {
     let mut bytes = Vec::new();
-    if let Err(error) = definition(offers, config).encode(config.revision, &mut bytes) {
+    if config.revision == Revision::V1_00 {
+        bytes = v1::definition();
+    } else if let Err(error) = definition(offers, config).encode(config.revision, &mut bytes) {
         panic!("offers were checked when the function was made: {error}");
     }
     // By habit in the field the function's revision follows the specification's; see `e2sm::kpm::Detection`.
     let revision = match config.revision {
+        Revision::V1_00 => 0,
         Revision::V2_01 => 1,
         Revision::V2_03 => 2,
         Revision::V3_00 => 3,

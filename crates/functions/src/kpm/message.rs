@@ -11,6 +11,7 @@ use e2sm::kpm::{
 use per::{List, Memo};
 
 use super::action::{Action, Info, Subject};
+use super::v1;
 use crate::wall_clock::ntp;
 
 /// Header and message as they were last written; their memory is used again.
@@ -34,6 +35,11 @@ impl Writer {
     /// Writes the report that is complete; not where there is nobody to report on.
     pub fn write<M>(&mut self, revision: Revision, began: SystemTime, action: &Action<M>) -> Result<bool, per::Error> {
         let collection = &action.collection;
+        self.header.clear();
+        self.message.clear();
+        if let Subject::Container(_, cell) = action.subject {
+            return v1::write(cell, collection.container(), &mut self.header, &mut self.message);
+        }
         let granul_period = Some(GranularityPeriod(action.schedule.granularity_ms));
         let named = matches!(action.subject, Subject::Named(_) | Subject::Each(_));
         let rows = if named { collection.rows().len() } else { 1 };
@@ -84,8 +90,6 @@ impl Writer {
                 })
             }
         };
-        self.header.clear();
-        self.message.clear();
         header(revision, began).encode(revision, &mut self.header)?;
         IndicationMessage { formats }.encode(revision, &mut self.message)?;
         Ok(true)
@@ -107,7 +111,7 @@ fn header(revision: Revision, began: SystemTime) -> IndicationHeader<'static> {
 fn time_stamp(revision: Revision, at: SystemTime) -> TimeStamp {
     let ntp = ntp(at);
     match revision {
-        Revision::V2_01 | Revision::V2_03 => TimeStamp::Short(((ntp >> 32) as u32).to_be_bytes()),
+        Revision::V1_00 | Revision::V2_01 | Revision::V2_03 => TimeStamp::Short(((ntp >> 32) as u32).to_be_bytes()),
         Revision::V3_00 | Revision::V4_00 => TimeStamp::Long(ntp.to_be_bytes()),
     }
 }

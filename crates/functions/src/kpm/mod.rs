@@ -1,4 +1,5 @@
-//! E2SM-KPM: measurements, reported by the period (v02.01, v02.03, v03.00 and v04.00; report styles 1 to 5).
+//! E2SM-KPM: measurements, reported by the period (v02.01, v02.03, v03.00 and v04.00: report styles 1 to 5; v01.00: the
+//! containers of DU, CU-CP and CU-UP with the 5G core).
 //!
 //! A base station implements [`KpmSource`]; [`KpmFunction`] does the rest.
 //!
@@ -19,6 +20,7 @@ mod message;
 mod source;
 #[cfg(test)]
 mod tests;
+mod v1;
 
 use std::cell::RefCell;
 use std::fmt;
@@ -237,13 +239,18 @@ impl<S: KpmSource> fmt::Debug for KpmFunction<S> {
 
 /// Milliseconds from report to report.
 fn reporting_period(trigger: &[u8], config: &KpmConfig) -> Result<u32, Cause> {
-    let trigger = EventTriggerDefinition::decode(trigger, config.revision).map_err(|error| {
-        debug!(%error, "event trigger definition");
-        Cause::Protocol(CauseProtocol::TransferSyntaxError)
-    })?;
-    let EventTriggerDefinitionFormats::Format1(format1) = trigger.formats;
-    if format1.reporting_period < config.min_period_ms {
+    let period_ms = if config.revision == Revision::V1_00 {
+        v1::reporting_period(trigger)?
+    } else {
+        let trigger = EventTriggerDefinition::decode(trigger, config.revision).map_err(|error| {
+            debug!(%error, "event trigger definition");
+            Cause::Protocol(CauseProtocol::TransferSyntaxError)
+        })?;
+        let EventTriggerDefinitionFormats::Format1(format1) = trigger.formats;
+        format1.reporting_period
+    };
+    if period_ms < config.min_period_ms {
         return Err(Cause::RicRequest(CauseRicRequest::EventTriggerNotSupported));
     }
-    Ok(format1.reporting_period)
+    Ok(period_ms)
 }

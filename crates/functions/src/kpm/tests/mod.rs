@@ -2,6 +2,7 @@
 
 mod reports;
 mod subscriptions;
+mod v1;
 
 use std::time::Duration;
 
@@ -90,7 +91,8 @@ impl KpmSource for Counting {
     }
 
     fn has_label(&self, offer: usize, label: &MeasurementLabel) -> bool {
-        *label == MeasurementLabel::NO_LABEL || offer == 0 && *label == slice_label(1)
+        let of_class = label.slice_id.is_some() && label.five_qi == Some(FiveQi(9));
+        *label == MeasurementLabel::NO_LABEL || offer == 0 && (*label == slice_label(1) || of_class)
     }
 
     fn properties(&self) -> &[TestCondType] {

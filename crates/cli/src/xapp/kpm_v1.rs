@@ -1,0 +1,62 @@
+//! Nodes of E2SM-KPM v01.00: containers in place of measurements that one asks for.
+
+use anyhow::{Context, bail};
+use e2ap::{RicActionId, RicActionType};
+use e2sm::kpm::v1::{
+    ActionDefinition, Class, EventTriggerDefinition, IndicationMessage, RanFunctionDefinition, ReportPeriod, Row,
+};
+use ferric::e2::{Action, SubscriptionSpec};
+use tracing::info;
+
+/// Actions of one subscription: E2AP allows no more.
+const MAX_ACTIONS: usize = 16;
+
+/// All that a node offers, by the period that comes nearest.
+pub fn subscription(definition: &[u8], period_ms: u32) -> anyhow::Result<SubscriptionSpec> {
+    let definition = RanFunctionDefinition::decode_owned(definition)?;
+    let period = ReportPeriod::nearest(period_ms);
+    if period.ms() != period_ms {
+        info!(period_ms = period.ms(), "KPM v01.00 has a few periods only: that which comes nearest");
+    }
+    let mut event_trigger = Vec::new();
+    EventTriggerDefinition::every(period).encode(&mut event_trigger)?;
+    let styles = definition.e2sm_kpm_ran_function_item.ric_report_style_list.unwrap_or_default();
+    let mut actions = Vec::new();
+    for (id, style) in (0..).zip(styles.iter().take(MAX_ACTIONS)) {
+        let mut bytes = Vec::new();
+        let action = ActionDefinition { ric_style_type: style.ric_report_style_type };
+        action.encode(&mut bytes).context("a report style's number")?;
+        let (id, kind) = (RicActionId(id), RicActionType::Report);
+        actions.push(Action { id, kind, definition: Some(bytes), subsequent: None });
+    }
+    if actions.is_empty() {
+        bail!("the node offers no report style");
+    }
+    Ok(SubscriptionSpec { event_trigger, actions })
+}
+
+/// What a report tells: of whom, what, and how much.
+pub fn values(message: &[u8]) -> Result<Vec<(String, String, Option<f64>)>, per::Error> {
+    let message = IndicationMessage::decode_owned(message)?;
+    Ok(message.rows().iter().map(|row| (whom(row), row.counter.name().to_owned(), Some(row.value as f64))).collect())
+}
+
+fn whom(row: &Row) -> String {
+    let mut name = match (row.cell, row.interface) {
+        (Some(_), _) => "cell".to_owned(),
+        (None, Some(_)) => "user plane".to_owned(),
+        (None, None) => "node".to_owned(),
+    };
+    if let Some(slice) = row.slice {
+        name += &format!(" sst-{}", slice.sst.0[0]);
+        if let Some(sd) = slice.sd {
+            name += &format!("-{:02x}{:02x}{:02x}", sd.0[0], sd.0[1], sd.0[2]);
+        }
+    }
+    match row.class {
+        Some(Class::FiveQi(five_qi)) => name += &format!(" 5qi-{five_qi}"),
+        Some(Class::Qci(qci)) => name += &format!(" qci-{qci}"),
+        None => {}
+    }
+    name
+}
