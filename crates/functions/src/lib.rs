@@ -4,6 +4,7 @@
 //! |---|---|---|
 //! | E2SM-KPM | [`KpmFunction`](kpm::KpmFunction) | [`KpmSource`](kpm::KpmSource) |
 //! | E2SM-CCC | [`CccFunction`](ccc::CccFunction) | [`CccSource`](ccc::CccSource) |
+//! | E2SM-RC | [`RcFunction`](rc::RcFunction) | [`RcSource`](rc::RcSource) |
 //! | MAC, RLC, PDCP and GTP statistics | [`StatisticsFunction`](statistics::StatisticsFunction) | [`StatisticsSource`](statistics::StatisticsSource) |
 //! | SLICE control | [`SliceFunction`](slice::SliceFunction) | [`SliceSource`](slice::SliceSource) |
 //! | hello world | [`HwFunction`](hw::HwFunction) | nothing |
@@ -14,9 +15,11 @@
 #![forbid(unsafe_code)]
 
 pub mod ccc;
+pub mod held;
 pub mod hw;
 pub mod kpm;
 mod periodic;
+pub mod rc;
 pub mod slice;
 pub mod statistics;
 #[cfg(test)]

@@ -88,6 +88,33 @@ pub enum RicTimeToWait {
     W60s,
 }
 
+impl RicTimeToWait {
+    /// The duration in milliseconds.
+    #[must_use]
+    pub const fn milliseconds(self) -> u32 {
+        match self {
+            RicTimeToWait::Zero => 0,
+            RicTimeToWait::W1ms => 1,
+            RicTimeToWait::W2ms => 2,
+            RicTimeToWait::W5ms => 5,
+            RicTimeToWait::W10ms => 10,
+            RicTimeToWait::W20ms => 20,
+            RicTimeToWait::W30ms => 30,
+            RicTimeToWait::W40ms => 40,
+            RicTimeToWait::W50ms => 50,
+            RicTimeToWait::W100ms => 100,
+            RicTimeToWait::W200ms => 200,
+            RicTimeToWait::W500ms => 500,
+            RicTimeToWait::W1s => 1_000,
+            RicTimeToWait::W2s => 2_000,
+            RicTimeToWait::W5s => 5_000,
+            RicTimeToWait::W10s => 10_000,
+            RicTimeToWait::W20s => 20_000,
+            RicTimeToWait::W60s => 60_000,
+        }
+    }
+}
+
 /// How long to wait before the next attempt (E2AP v03.01 9.2.5).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Per)]
 #[per(extensible)]

@@ -6,8 +6,8 @@ use super::dictionary::MULTIPLE_ACTIONS;
 use super::{
     ActionId, ControlAction, ControlHeader, ControlHeaderFormat1, ControlHeaderFormat2, ControlHeaderFormat3,
     ControlHeaderFormat4, ControlHeaderFormats, ControlMessage, ControlMessageFormat1, ControlMessageFormat2,
-    ControlMessageFormat2ActionItem, ControlMessageFormat2StyleItem, ControlMessageFormats, Decision, Revision,
-    UeGroupDefinition, UeGroupId,
+    ControlMessageFormat2ActionItem, ControlMessageFormat2StyleItem, ControlMessageFormats, Decision, OtherAction,
+    Revision, UeGroupDefinition, UeGroupId,
 };
 use crate::common::{PartialUeId, RicStyleType, UeId};
 use crate::{Arena, Error};
@@ -78,7 +78,16 @@ impl Control {
         Control { target: ControlTarget::Ue(ue), decision: None, actions: ControlActions::One(action) }
     }
 
-    /// The same, as the answer to a procedure that waits.
+    /// The answer to a UE's procedure that waits, which is to go on as it wants, or not.
+    #[must_use]
+    pub const fn answer(ue: UeId<'static>, id: ActionId, decision: Decision) -> Self {
+        let action = ControlAction::Other(OtherAction { id, parameters: Vec::new() });
+        let mut control = Control::of_ue(ue, action);
+        control.decision = Some(decision);
+        control
+    }
+
+    /// The same action, as the answer to a procedure that waits.
     #[must_use]
     pub fn deciding(mut self, decision: Decision) -> Self {
         self.decision = Some(decision);
@@ -164,6 +173,12 @@ impl Control {
             }
         };
         let actions = match (id, &message.formats) {
+            // the answer to a procedure need not say again what that wants
+            (Some(id), ControlMessageFormats::Format1(format))
+                if decision.is_some() && format.ran_p_list.is_empty() =>
+            {
+                ControlActions::One(ControlAction::Other(OtherAction { id, parameters: Vec::new() }))
+            }
             (Some(id), ControlMessageFormats::Format1(format)) => {
                 ControlActions::One(ControlAction::from_parameters(id, &format.ran_p_list)?)
             }

@@ -142,6 +142,23 @@ pub fn control_action(style: i64, action: u16) -> Option<&'static ActionName> {
     CONTROL_ACTIONS.iter().find(|known| known.style == style && known.action == action)
 }
 
+/// The parameters of an action that has [fields with names](super::ControlAction), those that are not within others; of
+/// any other none are known.
+#[must_use]
+pub const fn control_parameters(style: i64, action: u16) -> &'static [(RanParameterId, &'static str)] {
+    match (style, action) {
+        (1, 2) => &[(RanParameterId(1), "DRB ID"), (RanParameterId(2), "List of QoS Flows to be modified in DRB")],
+        (2, 1) => &[
+            (RanParameterId(1), "Long DRX Cycle Length"),
+            (RanParameterId(2), "Short DRX Cycle Length"),
+            (RanParameterId(3), "Short DRX Cycle Timer"),
+        ],
+        (2, 6) => &[(RanParameterId(1), "RRM Policy Ratio List")],
+        (3, 1) => &[(RanParameterId(1), "Target Primary Cell ID")],
+        _ => &[],
+    }
+}
+
 /// A procedure of a UE and a point in it, at which the node can stop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Breakpoint {

@@ -1,0 +1,240 @@
+//! Controls: read, checked, handed to the base station, and what came of them.
+
+use e2sm::common::RicStyleType;
+use e2sm::rc::{
+    ActionId, CallProcessId, Control, ControlAction, ControlActions, ControlOutcome, ControlOutcomeFormat1,
+    ControlOutcomeFormat2, ControlOutcomeFormat2OutcomeItem, ControlOutcomeFormat2StyleItem, ControlOutcomeFormats,
+    ControlTarget, Decision, RanParameterElementItem, RanParameterId, RanParameterValue, Revision,
+};
+use ferric::agent::{ControlFailure, ControllerId, Reports, Ue};
+use ferric::e2::{ControlRequest, Time};
+use ferric::e2ap::{Cause, CauseRicRequest};
+use per::{List, PrintableString};
+use tracing::{debug, warn};
+
+use super::{Origin, RcFunction, RcSource, Refusal, Verdict, conditions, ues};
+
+/// The parameter of an outcome that says in words why a control was not carried out: one of ours, far from those of
+/// the specification. Where a parameter of the control is at fault, the words stand under that one's number.
+pub const WHY: RanParameterId = RanParameterId(4_000_000_000);
+
+type Outcome = Vec<RanParameterElementItem<'static>>;
+
+fn refuse<T>(cause: CauseRicRequest, why: impl Into<std::borrow::Cow<'static, str>>) -> Result<T, Refusal> {
+    Err(Refusal::new(Cause::RicRequest(cause), why))
+}
+
+impl<S: RcSource> RcFunction<S> {
+    /// Reads a control and carries it out.
+    pub(super) fn carry_out(
+        &mut self,
+        now: Time,
+        controller: ControllerId,
+        request: &ControlRequest,
+        reports: &mut Reports<'_>,
+    ) -> Result<Option<Vec<u8>>, ControlFailure> {
+        let revision = self.config.revision;
+        let fail = |refusal: &Refusal, formats| {
+            debug!(controller = controller.0, cause = %refusal.cause, why = %refusal.why, "control refused");
+            ControlFailure { cause: refusal.cause, outcome: encode(revision, formats) }
+        };
+        let control = match Control::decode(&request.header, &request.message, revision) {
+            Ok(control) => control,
+            Err(error) => {
+                let parameter = match &error {
+                    e2sm::Error::Parameter(error) => Some(error.id),
+                    _ => None,
+                };
+                let cause = Cause::RicRequest(CauseRicRequest::ControlMessageInvalid);
+                let refusal = Refusal { cause, parameter, why: error.to_string().into() };
+                return Err(fail(&refusal, one(told(&refusal))));
+            }
+        };
+        if let Some(call_process_id) = &request.call_process_id {
+            let answered = self.answer(now, controller, call_process_id, &control, reports);
+            return match answered {
+                Ok(()) => Ok(success(revision, Vec::new())),
+                Err(refusal) => Err(fail(&refusal, one(told(&refusal)))),
+            };
+        }
+        let actions = control.actions.as_slice();
+        let targets = actions
+            .iter()
+            .map(|action| self.targets(controller, &control.target, action, reports))
+            .collect::<Result<Vec<_>, _>>();
+        let targets = targets.map_err(|refusal| fail(&refusal, one(told(&refusal))))?;
+        let mut outcomes = Vec::new();
+        for (action, targets) in actions.iter().zip(targets) {
+            match self.act(now, controller, action, &targets) {
+                Ok(outcome) => outcomes.push((action.id(), outcome)),
+                Err(refusal) => {
+                    let formats = match &control.actions {
+                        ControlActions::One(_) => one(told(&refusal)),
+                        ControlActions::Several(_) => {
+                            outcomes.push((action.id(), told(&refusal)));
+                            several(outcomes)
+                        }
+                    };
+                    return Err(fail(&refusal, formats));
+                }
+            }
+        }
+        Ok(match &control.actions {
+            ControlActions::One(_) => {
+                success(revision, outcomes.into_iter().flat_map(|(_, outcome)| outcome).collect())
+            }
+            ControlActions::Several(_) => several(outcomes).and_then(|formats| encode(revision, Some(formats))),
+        })
+    }
+
+    /// To whom an action is done: UEs that the controller sees; once to nobody in particular.
+    fn targets(
+        &self,
+        controller: ControllerId,
+        target: &ControlTarget,
+        action: &ControlAction,
+        reports: &Reports<'_>,
+    ) -> Result<Vec<Option<Ue>>, Refusal> {
+        let source = self.source.borrow();
+        if !source.actions().contains(&action.id()) {
+            return refuse(CauseRicRequest::ActionNotSupported, format!("{} is not offered", action.id()));
+        }
+        if !action.is_about_ue() {
+            return Ok(vec![None]);
+        }
+        let seen = ues::seen(&*source, reports.views(), controller);
+        let meant: Vec<Ue> = match target {
+            ControlTarget::Ue(name) => ues::find(&*source, &seen, name).into_iter().collect(),
+            ControlTarget::Partial(names) => {
+                seen.into_iter().filter(|ue| ues::has_names(&source.ue_id(*ue), names)).collect()
+            }
+            ControlTarget::Group(_, group) if !conditions::can_group(&*source, group) => {
+                return refuse(
+                    CauseRicRequest::ControlMessageInvalid,
+                    "the group is defined by what is not known here",
+                );
+            }
+            ControlTarget::Group(_, group) => {
+                seen.into_iter().filter(|ue| conditions::is_in_group(&*source, *ue, group)).collect()
+            }
+            ControlTarget::Nobody => {
+                return refuse(CauseRicRequest::ControlMessageInvalid, format!("{} is about a UE", action.id()));
+            }
+        };
+        match (meant.len(), target) {
+            (0, _) => refuse(CauseRicRequest::ControlFailedToExecute, "there is no such UE"),
+            (2.., ControlTarget::Partial(_)) => {
+                refuse(CauseRicRequest::ControlMessageInvalid, "the names are those of several UEs")
+            }
+            _ => Ok(meant.into_iter().map(Some).collect()),
+        }
+    }
+
+    /// One action on each of those; the first refusal ends it.
+    fn act(
+        &mut self,
+        now: Time,
+        controller: ControllerId,
+        action: &ControlAction,
+        targets: &[Option<Ue>],
+    ) -> Result<Outcome, Refusal> {
+        let mut source = self.source.borrow_mut();
+        let mut outcome = Vec::new();
+        for (done, ue) in targets.iter().enumerate() {
+            let more = source.control(now, Origin::Control(controller), *ue, action).map_err(|refusal| match done {
+                0 => refusal,
+                _ => Refusal { why: format!("{}; done for {done} UEs before", refusal.why).into(), ..refusal },
+            })?;
+            outcome.extend(more);
+        }
+        Ok(outcome)
+    }
+
+    /// The answer to a procedure that waits.
+    fn answer(
+        &mut self,
+        now: Time,
+        controller: ControllerId,
+        call_process_id: &[u8],
+        control: &Control,
+        reports: &mut Reports<'_>,
+    ) -> Result<(), Refusal> {
+        let number = CallProcessId::decode(call_process_id, self.config.revision).ok().map(CallProcessId::number);
+        let asked = number.and_then(|number| Some((number, self.held.get(number)?)));
+        let Some((number, asked)) = asked.filter(|(_, asked)| asked.key.controller == controller) else {
+            return refuse(CauseRicRequest::RicCallProcessIdInvalid, "no procedure waits under that id, or no longer");
+        };
+        let ControlActions::One(action) = &control.actions else {
+            return refuse(CauseRicRequest::ControlMessageInvalid, "a procedure is answered by one action");
+        };
+        if action.id() != asked.action {
+            let why = format!("the procedure that waits is about {}, not {}", asked.action, action.id());
+            return refuse(CauseRicRequest::ControlMessageInvalid, why);
+        }
+        if let ControlTarget::Ue(name) = &control.target
+            && !ues::is_named(&asked.stopped.ue_id, name)
+        {
+            return refuse(CauseRicRequest::ControlMessageInvalid, "another UE's procedure waits under that id");
+        }
+        let is_empty = matches!(action, ControlAction::Other(other) if other.parameters.is_empty());
+        let verdict = match control.decision {
+            Some(Decision::Reject) => Verdict::Cancel,
+            Some(Decision::Accept) | None if is_empty => Verdict::GoOn,
+            Some(Decision::Accept) | None => Verdict::Instead(action),
+        };
+        if let Some(asked) = self.held.take(number) {
+            self.resume(now, &asked.stopped, verdict, reports);
+        }
+        Ok(())
+    }
+}
+
+/// An outcome of words.
+fn told(refusal: &Refusal) -> Outcome {
+    let words: String = refusal.why.chars().filter(char::is_ascii).collect();
+    let Ok(words) = PrintableString::try_from(words) else { return Vec::new() };
+    let value = RanParameterValue::ValuePrintableString(words);
+    vec![RanParameterElementItem { ran_parameter_id: refusal.parameter.unwrap_or(WHY), value }]
+}
+
+fn one(outcome: Outcome) -> Option<ControlOutcomeFormats<'static>> {
+    Some(ControlOutcomeFormats::Format1(ControlOutcomeFormat1 { ran_p_list: List::from(outcome) }))
+}
+
+/// What was told of each action; nothing where nothing was told of any.
+fn several(outcomes: Vec<(ActionId, Outcome)>) -> Option<ControlOutcomeFormats<'static>> {
+    let told: Vec<_> = outcomes.into_iter().filter(|(_, outcome)| !outcome.is_empty()).collect();
+    let style = |style: RicStyleType, run: &[(ActionId, Outcome)]| ControlOutcomeFormat2StyleItem {
+        indicated_control_style_type: style,
+        control_outcome_list: run
+            .iter()
+            .map(|(id, outcome)| ControlOutcomeFormat2OutcomeItem {
+                ric_control_action_id: id.action,
+                ran_p_list: List::from(outcome.clone()),
+            })
+            .collect(),
+    };
+    let runs = told.chunk_by(|a, b| a.0.style == b.0.style).map(|run| style(run[0].0.style, run));
+    let control_style_list: List<'static, _> = runs.collect();
+    let formats = ControlOutcomeFormats::Format2(ControlOutcomeFormat2 { control_style_list });
+    (!told.is_empty()).then_some(formats)
+}
+
+/// v01.03 is told an outcome where there is something to tell, later revisions always.
+fn success(revision: Revision, outcome: Outcome) -> Option<Vec<u8>> {
+    if outcome.is_empty() && revision == Revision::V1_03 {
+        return None;
+    }
+    encode(revision, one(outcome))
+}
+
+fn encode(revision: Revision, formats: Option<ControlOutcomeFormats<'static>>) -> Option<Vec<u8>> {
+    let mut bytes = Vec::new();
+    match (ControlOutcome { formats: formats? }).encode(revision, &mut bytes) {
+        Ok(()) => Some(bytes),
+        Err(error) => {
+            warn!(%error, "an outcome cannot be written: the source tells more than fits");
+            None
+        }
+    }
+}

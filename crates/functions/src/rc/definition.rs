@@ -1,0 +1,283 @@
+//! What controllers are told of the function: what the base station implements.
+
+use e2sm::common::{RanFunctionName, RicFormatType, RicStyleName, RicStyleType};
+use e2sm::rc::dictionary::{
+    self, CONTROL_STYLES, EVENT_TRIGGER_STYLES, INSERT_STYLES, MULTIPLE_ACTIONS, QUERY_STYLES, REPORT_STYLES, Style,
+};
+use e2sm::rc::{
+    ActionId, AdditionalSupportedFormat, ControlActionItem, ControlActionParameterItem, ControlStyleItem,
+    EventTriggerBreakpointItem, EventTriggerCallProcessItem, EventTriggerStyleItem, Flag, InsertIndicationItem,
+    InsertStyleItem, OID, OfferedRanParameter, PolicyActionItem, PolicyStyleItem, QueryStyleItem,
+    RanFunctionDefinition, RanFunctionDefinitionControl, RanFunctionDefinitionEventTrigger,
+    RanFunctionDefinitionInsert, RanFunctionDefinitionPolicy, RanFunctionDefinitionQuery, RanFunctionDefinitionReport,
+    RanParameterDefinitionItem, RanParameterId, RanParameterName, ReportStyleItem, Revision,
+    RicCallProcessBreakpointId, RicCallProcessBreakpointName, RicCallProcessTypeId, RicCallProcessTypeName,
+    RicControlActionName, RicInsertIndicationId, RicInsertIndicationName,
+};
+use ferric::e2::Function;
+use ferric::e2ap::RanFunctionRevision;
+use per::{List, PrintableString};
+
+use super::control::WHY;
+use super::subscription::reportable;
+use super::{BreakpointOffer, Happening, RcConfig, RcSource};
+
+/// What E2 Setup tells.
+///
+/// Panics where the source's offers cannot be told.
+pub(super) fn function<S: RcSource>(source: &S, config: &RcConfig) -> Function {
+    let mut bytes = Vec::new();
+    if let Err(error) = definition(source, config).encode(config.revision, &mut bytes) {
+        panic!("what the source offers cannot be told: {error}");
+    }
+    // By habit in the field the function's revision follows the specification's; see `e2sm::rc::Detection`.
+    let revision = match config.revision {
+        Revision::V1_03 => 1,
+        Revision::V3_00 => 3,
+        Revision::V5_00 => 5,
+    };
+    Function { id: config.function_id, revision: RanFunctionRevision(revision), oid: OID.to_owned(), definition: bytes }
+}
+
+fn text(text: &'static str) -> PrintableString<'static> {
+    PrintableString::literal(text)
+}
+
+fn style_name(styles: &[Style], number: i64) -> RicStyleName<'static> {
+    let known = styles.iter().find(|style| style.number == number);
+    RicStyleName(text(known.map_or("Vendor specific", |style| style.name)))
+}
+
+/// A list that is there where something is in it.
+fn some<T>(items: Vec<T>) -> Option<List<'static, T>> {
+    (!items.is_empty()).then(|| List::from(items))
+}
+
+fn offered((id, name): (RanParameterId, &'static str)) -> OfferedRanParameter<'static> {
+    OfferedRanParameter {
+        ran_parameter_id: id,
+        ran_parameter_name: RanParameterName(text(name)),
+        ran_parameter_definition: None,
+    }
+}
+
+/// Numbers of styles, each once, in their order.
+fn styles_of(actions: &[ActionId]) -> Vec<RicStyleType> {
+    let mut styles: Vec<_> = actions.iter().map(|id| id.style).collect();
+    styles.sort_unstable();
+    styles.dedup();
+    styles
+}
+
+/// The report styles on offer.
+pub(super) fn report_styles<S: RcSource>(source: &S, config: &RcConfig) -> Vec<i64> {
+    let happens = |happening| source.happenings().contains(&happening);
+    let offers = [
+        (1, happens(Happening::RrcMessages)),
+        (2, !source.breakpoints().is_empty()),
+        (3, happens(Happening::NodeChanges)),
+        (4, happens(Happening::RrcStates)),
+        (5, config.revision == Revision::V1_03),
+    ];
+    offers.into_iter().filter(|(_, is_offered)| *is_offered).map(|(style, _)| style).collect()
+}
+
+fn definition<S: RcSource>(source: &S, config: &RcConfig) -> RanFunctionDefinition<'static> {
+    let reports = report_styles(source, config);
+    let is_new = config.revision != Revision::V1_03;
+    RanFunctionDefinition {
+        ran_function_name: RanFunctionName {
+            short_name: text("ORAN-E2SM-RC"),
+            e2sm_oid: text(OID),
+            description: text("RAN Control"),
+            instance: None,
+        },
+        event_trigger: event_trigger(source, &reports),
+        report: some(reports.iter().map(|style| report_style(*style)).collect())
+            .map(|report_style_list| RanFunctionDefinitionReport { report_style_list }),
+        insert: some(insert_styles(source.breakpoints()))
+            .map(|insert_style_list| RanFunctionDefinitionInsert { insert_style_list }),
+        control: some(control_styles(source, config))
+            .map(|control_style_list| RanFunctionDefinitionControl { control_style_list }),
+        policy: some(policy_styles(source)).map(|policy_style_list| RanFunctionDefinitionPolicy { policy_style_list }),
+        query: some(if is_new { query_styles(source) } else { Vec::new() })
+            .map(|query_style_list| RanFunctionDefinitionQuery { query_style_list }),
+    }
+}
+
+/// A report style has the event trigger style of its own number.
+fn event_trigger<S: RcSource>(source: &S, reports: &[i64]) -> Option<RanFunctionDefinitionEventTrigger<'static>> {
+    let styles = reports.iter().map(|style| EventTriggerStyleItem {
+        ric_event_trigger_style_type: RicStyleType(*style),
+        ric_event_trigger_style_name: style_name(&EVENT_TRIGGER_STYLES, *style),
+        ric_event_trigger_format_type: RicFormatType(*style),
+    });
+    let mut breakpoints = source.breakpoints().to_vec();
+    breakpoints.sort_unstable_by_key(|offer| (offer.breakpoint.call_process_type, offer.breakpoint.breakpoint));
+    let processes = breakpoints.chunk_by(|a, b| a.breakpoint.call_process_type == b.breakpoint.call_process_type);
+    let processes = processes.map(|offers| EventTriggerCallProcessItem {
+        call_process_type_id: RicCallProcessTypeId(offers[0].breakpoint.call_process_type),
+        call_process_type_name: RicCallProcessTypeName(text(offers[0].call_process)),
+        call_process_breakpoints_list: offers
+            .iter()
+            .map(|offer| EventTriggerBreakpointItem {
+                call_process_breakpoint_id: RicCallProcessBreakpointId(offer.breakpoint.breakpoint),
+                call_process_breakpoint_name: RicCallProcessBreakpointName(text(offer.name)),
+                call_process_breakpoint_parameters_list: None,
+            })
+            .collect(),
+    });
+    let of_ues = source.parameters().iter().map(|offer| offered((offer.id, offer.name)));
+    Some(RanFunctionDefinitionEventTrigger {
+        event_trigger_style_list: some(styles.collect())?,
+        l2_parameters_list: None,
+        call_process_types_list: some(processes.collect()),
+        ue_identification_parameters_list: some(of_ues.collect()),
+        cell_identification_parameters_list: None,
+    })
+}
+
+fn report_style(style: i64) -> ReportStyleItem<'static> {
+    // RC 7.4.2 to 7.4.6
+    let message_format = match style {
+        1 | 2 => 1,
+        3 => 3,
+        4 => 2,
+        _ => 4,
+    };
+    ReportStyleItem {
+        ric_report_style_type: RicStyleType(style),
+        ric_report_style_name: style_name(&REPORT_STYLES, style),
+        ric_supported_event_trigger_style_type: RicStyleType(style),
+        ric_report_action_format_type: RicFormatType(1),
+        ric_indication_header_format_type: RicFormatType(1),
+        ric_indication_message_format_type: RicFormatType(message_format),
+        report_parameters_list: some(reportable(style).iter().map(|parameter| offered(*parameter)).collect()),
+    }
+}
+
+fn insert_styles(breakpoints: &[BreakpointOffer]) -> Vec<InsertStyleItem<'static>> {
+    let mut inserts: Vec<_> = breakpoints.iter().map(|offer| offer.insert).collect();
+    inserts.sort_unstable_by_key(|insert| (insert.style, insert.indication));
+    let styles = inserts.chunk_by(|a, b| a.style == b.style).map(|inserts| {
+        let items = inserts.iter().map(|insert| InsertIndicationItem {
+            ric_insert_indication_id: RicInsertIndicationId(insert.indication),
+            ric_insert_indication_name: RicInsertIndicationName(text(insert.name)),
+            insert_indication_parameters_list: some(parameters_of(insert.action).map(offered).collect()),
+        });
+        InsertStyleItem {
+            ric_insert_style_type: RicStyleType(inserts[0].style),
+            ric_insert_style_name: style_name(&INSERT_STYLES, inserts[0].style),
+            ric_supported_event_trigger_style_type: RicStyleType(2),
+            ric_action_definition_format_type: RicFormatType(3),
+            insert_indication_list: some(items.collect()),
+            ric_indication_header_format_type: RicFormatType(2),
+            ric_indication_message_format_type: RicFormatType(5),
+            ric_call_process_id_format_type: RicFormatType(1),
+        }
+    });
+    styles.collect()
+}
+
+fn parameters_of(id: ActionId) -> impl Iterator<Item = (RanParameterId, &'static str)> {
+    dictionary::control_parameters(id.style.0, id.action.0).iter().copied()
+}
+
+fn action_name(id: ActionId) -> RicControlActionName<'static> {
+    RicControlActionName(text(id.name().unwrap_or("Vendor specific")))
+}
+
+fn control_styles<S: RcSource>(source: &S, config: &RcConfig) -> Vec<ControlStyleItem<'static>> {
+    let actions = source.actions();
+    let is_new = config.revision != Revision::V1_03;
+    let has_partial = config.revision == Revision::V5_00;
+    let item = |style: RicStyleType, header: i64| {
+        let of_style = actions.iter().filter(|id| id.style == style);
+        let items = of_style.map(|id| ControlActionItem {
+            ric_control_action_id: id.action,
+            ric_control_action_name: action_name(*id),
+            control_action_parameters_list: some(
+                parameters_of(*id)
+                    .map(|(ran_parameter_id, name)| ControlActionParameterItem {
+                        ran_parameter_id,
+                        ran_parameter_name: RanParameterName(text(name)),
+                        ran_parameter_definition: None,
+                        list_of_additional_supported_formats_ue_group_control: None,
+                    })
+                    .collect(),
+            ),
+            ue_group_control_action_supported: (is_new && !source.parameters().is_empty()).then_some(Flag::True),
+        });
+        // v05.00: a group of UEs, and a UE by some of its names
+        let more = |header| AdditionalSupportedFormat {
+            ric_control_header_format_type: RicFormatType(header),
+            ric_control_message_format_type: RicFormatType(1),
+            ric_control_outcome_format_type: None,
+            ric_control_action_id: None,
+        };
+        let has_inserts = source.breakpoints().iter().any(|offer| offer.insert.action.style == style);
+        ControlStyleItem {
+            ric_control_style_type: style,
+            ric_control_style_name: style_name(&CONTROL_STYLES, style.0),
+            control_action_list: some(items.collect()),
+            ric_control_header_format_type: RicFormatType(header),
+            ric_control_message_format_type: RicFormatType(header),
+            ric_call_process_id_format_type: has_inserts.then_some(RicFormatType(1)),
+            ric_control_outcome_format_type: RicFormatType(header),
+            control_outcome_parameters_list: is_new.then(|| List::from(vec![offered((WHY, "Why not"))])),
+            list_of_additional_supported_formats: (has_partial && header == 1)
+                .then(|| List::from(vec![more(3), more(4)])),
+        }
+    };
+    let mut styles: Vec<_> = styles_of(actions).into_iter().map(|style| item(style, 1)).collect();
+    if !styles.is_empty() {
+        styles.push(item(RicStyleType(MULTIPLE_ACTIONS), 2));
+    }
+    styles
+}
+
+fn policy_styles<S: RcSource>(source: &S) -> Vec<PolicyStyleItem<'static>> {
+    if source.breakpoints().is_empty() {
+        return Vec::new();
+    }
+    let conditions = || some(source.parameters().iter().map(|offer| offered((offer.id, offer.name))).collect());
+    let item = |style: RicStyleType| {
+        let actions = source.policies().iter().filter(|id| id.style == style).map(|id| PolicyActionItem {
+            ric_policy_action_id: id.action,
+            ric_policy_action_name: action_name(*id),
+            ric_action_definition_format_type: RicFormatType(2),
+            policy_action_parameters_list: some(parameters_of(*id).map(offered).collect()),
+            policy_condition_parameters_list: conditions(),
+        });
+        PolicyStyleItem {
+            ric_policy_style_type: style,
+            ric_policy_style_name: style_name(&CONTROL_STYLES, style.0),
+            ric_supported_event_trigger_style_type: RicStyleType(2),
+            policy_action_list: some(actions.collect()),
+        }
+    };
+    styles_of(source.policies()).into_iter().map(item).collect()
+}
+
+fn query_styles<S: RcSource>(source: &S) -> Vec<QueryStyleItem<'static>> {
+    let item = |style: i64, parameters: Vec<RanParameterDefinitionItem<'static>>| QueryStyleItem {
+        ric_query_style_type: RicStyleType(style),
+        ric_query_style_name: style_name(&QUERY_STYLES, style),
+        ric_query_header_format_type: RicFormatType(1),
+        ric_query_definition_format_type: RicFormatType(1),
+        ric_query_outcome_format_type: RicFormatType(style),
+        query_parameters_list: some(parameters),
+    };
+    let parameter = |id, name| RanParameterDefinitionItem {
+        ran_parameter_id: id,
+        ran_parameter_name: RanParameterName(text(name)),
+        ran_parameter_definition: None,
+    };
+    let neighbours = parameter(dictionary::node_information::NEIGHBOUR_RELATION_TABLE, "Neighbour Relation Table");
+    let of_ues: Vec<_> = source.parameters().iter().map(|offer| parameter(offer.id, offer.name)).collect();
+    let mut styles = vec![item(1, vec![neighbours])];
+    if !of_ues.is_empty() {
+        styles.push(item(2, of_ues));
+    }
+    styles
+}

@@ -1,0 +1,218 @@
+//! E2SM-RC: control of the RAN (v01.03, v03.00 and v05.00).
+//!
+//! A base station implements [`RcSource`]; [`RcFunction`] does the rest.
+//!
+//! * What the base station does not implement is not offered, and refused where it is asked for all the same: with the
+//!   cause, the parameter at fault, and why in words (see [`WHY`]).
+//! * A control of several actions (style 255) is checked as a whole, then carried out in order; the first refusal ends it,
+//!   and the outcome tells at which action.
+//! * A procedure that comes to a point waits while a controller is asked (insert): until the control comes that carries
+//!   its call process id, or the time to wait has passed; then it goes on, or ends, as the subscription says. A policy
+//!   decides without asking, and before anybody is asked. Where nobody has a say, it goes on at once.
+//! * A controller learns of those UEs only that it [may see](ferric::agent::Views), and acts on no others.
+
+mod conditions;
+mod control;
+mod definition;
+mod events;
+mod query;
+mod source;
+mod subscription;
+#[cfg(test)]
+mod tests;
+mod ues;
+
+use std::cell::RefCell;
+use std::fmt;
+use std::rc::Rc;
+
+use e2sm::rc::Revision;
+use ferric::agent::{Admission, ControlFailure, ControllerId, RanFunction, Reports, RequestKey, Views};
+use ferric::e2::{ControlRequest, Function, QueryRequest, SubscriptionRequest, Time};
+use ferric::e2ap::{Cause, CauseProtocol, CauseRicRequest, RanFunctionId};
+use tracing::debug;
+
+use crate::held::Held;
+use events::Asked;
+use subscription::{Subscription, Trigger};
+
+pub use control::WHY;
+pub use source::{
+    BreakpointOffer, Event, Happening, InsertOffer, Origin, ParameterOffer, Procedure, RcSource, Refusal, Verdict,
+};
+
+/// What a function offers, and its bounds.
+#[derive(Clone, Debug)]
+pub struct RcConfig {
+    /// Its id within the node. Default: 3.
+    pub function_id: RanFunctionId,
+    /// The revision of E2SM-RC that it speaks. Default: v03.00.
+    pub revision: Revision,
+    /// Actions that may be set up at a time. Default: 256.
+    pub max_actions: usize,
+    /// Procedures that may wait for answers at a time; others go on unasked. Default: 1024.
+    pub max_held: usize,
+    /// How long a procedure waits where the subscription does not say, in milliseconds. Default: 100.
+    pub default_wait_ms: u32,
+}
+
+impl Default for RcConfig {
+    fn default() -> Self {
+        RcConfig {
+            function_id: RanFunctionId(3),
+            revision: Revision::V3_00,
+            max_actions: 256,
+            max_held: 1024,
+            default_wait_ms: 100,
+        }
+    }
+}
+
+/// The RAN function of E2SM-RC, towards all controllers of its node.
+pub struct RcFunction<S: RcSource> {
+    source: Rc<RefCell<S>>,
+    config: RcConfig,
+    subscriptions: Vec<Subscription>,
+    held: Held<Asked>,
+    /// Subscriptions that are to be told at once.
+    on_demand: Vec<RequestKey>,
+    /// Procedures that found no room to wait.
+    unasked: u64,
+    /// The latest time that was told.
+    now: Time,
+}
+
+impl<S: RcSource> RcFunction<S> {
+    /// A function without subscriptions.
+    ///
+    /// # Panics
+    /// Where the source offers what cannot be told: a name that is not 1 to 150 characters of ASCII, say.
+    #[must_use]
+    pub fn new(source: Rc<RefCell<S>>, config: RcConfig) -> Self {
+        definition::function(&*source.borrow(), &config);
+        RcFunction {
+            source,
+            held: Held::new(config.max_held),
+            config,
+            subscriptions: Vec::new(),
+            on_demand: Vec::new(),
+            unasked: 0,
+            now: Time::default(),
+        }
+    }
+
+    /// Procedures that wait for an answer.
+    #[must_use]
+    pub fn held(&self) -> usize {
+        self.held.len()
+    }
+
+    /// Procedures that went on unasked because as many waited as may, until now.
+    #[must_use]
+    pub fn unasked(&self) -> u64 {
+        self.unasked
+    }
+}
+
+impl<S: RcSource> RanFunction for RcFunction<S> {
+    fn id(&self) -> RanFunctionId {
+        self.config.function_id
+    }
+
+    fn definition(&self) -> Function {
+        definition::function(&*self.source.borrow(), &self.config)
+    }
+
+    fn subscribe(
+        &mut self,
+        now: Time,
+        controller: ControllerId,
+        request: &SubscriptionRequest,
+        _views: &Views,
+    ) -> Result<Admission, Cause> {
+        self.now = now;
+        let source = self.source.borrow();
+        let trigger = Trigger::new(&*source, &self.config, &request.event_trigger)?;
+        let key = RequestKey { controller, id: request.request_id };
+        let mut admission = Admission { admitted: Vec::new(), not_admitted: Vec::new() };
+        for wanted in &request.actions {
+            let subscription = if self.subscriptions.len() < self.config.max_actions {
+                Subscription::new(&*source, &self.config, key, &trigger, wanted)
+            } else {
+                Err(Cause::RicRequest(CauseRicRequest::FunctionResourceLimit))
+            };
+            match subscription {
+                Ok(subscription) => {
+                    self.subscriptions.push(subscription);
+                    admission.admitted.push(wanted.id);
+                }
+                Err(cause) => {
+                    debug!(action = wanted.id.0, %cause, "action refused");
+                    admission.not_admitted.push((wanted.id, cause));
+                }
+            }
+        }
+        if admission.admitted.is_empty() {
+            // one cause for all: that of the first
+            let none = Cause::Protocol(CauseProtocol::SemanticError);
+            return Err(admission.not_admitted.first().map_or(none, |(_, cause)| *cause));
+        }
+        if matches!(trigger, Trigger::OnDemand(_)) {
+            self.on_demand.push(key);
+        }
+        Ok(admission)
+    }
+
+    fn unsubscribe(&mut self, key: RequestKey) {
+        self.subscriptions.retain(|subscription| subscription.key != key);
+        self.on_demand.retain(|pending| *pending != key);
+        // who was asked will not answer any more
+        for asked in self.held.take_where(|asked| asked.key == key) {
+            let verdict = if asked.goes_on { Verdict::GoOn } else { Verdict::Cancel };
+            self.source.borrow_mut().resume(self.now, asked.stopped.procedure, verdict);
+        }
+    }
+
+    fn control(
+        &mut self,
+        now: Time,
+        controller: ControllerId,
+        request: &ControlRequest,
+        reports: &mut Reports<'_>,
+    ) -> Result<Option<Vec<u8>>, ControlFailure> {
+        self.now = now;
+        self.carry_out(now, controller, request, reports)
+    }
+
+    fn query(
+        &mut self,
+        now: Time,
+        controller: ControllerId,
+        request: &QueryRequest,
+        views: &Views,
+    ) -> Result<Vec<u8>, Cause> {
+        self.now = now;
+        self.answer_query(controller, views, &request.header, &request.definition)
+    }
+
+    fn next_report(&self) -> Option<Time> {
+        let at_once = (!self.on_demand.is_empty()).then_some(self.now);
+        [at_once, self.held.next_deadline(), self.source.borrow().next_look()].into_iter().flatten().min()
+    }
+
+    fn report(&mut self, now: Time, reports: &mut Reports<'_>) {
+        self.now = now;
+        self.look(now, reports);
+    }
+}
+
+impl<S: RcSource> fmt::Debug for RcFunction<S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RcFunction")
+            .field("config", &self.config)
+            .field("subscriptions", &self.subscriptions.len())
+            .field("held", &self.held.len())
+            .field("unasked", &self.unasked)
+            .finish_non_exhaustive()
+    }
+}

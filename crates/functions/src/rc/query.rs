@@ -1,0 +1,127 @@
+//! Queries: cells and UEs as they are now (v03.00).
+
+use e2sm::rc::{
+    AssociatedUeInfo, AssociatedUeType, LogicalOr, OptionalRanParameterItem, QueryDefinition, QueryDefinitionFormats,
+    QueryHeader, QueryHeaderFormats, QueryOutcome, QueryOutcomeFormat1, QueryOutcomeFormat1ItemCell,
+    QueryOutcomeFormat2, QueryOutcomeFormat2ItemUe, QueryOutcomeFormats, RanParameterElementFalse, RanParameterId,
+    RanParameterValueType, Revision, UeFilterId,
+};
+use ferric::agent::{ControllerId, Ue, Views};
+use ferric::e2ap::{Cause, CauseProtocol, CauseRicRequest};
+use tracing::debug;
+
+use super::{RcFunction, RcSource, conditions, ues};
+
+const NOT_SUPPORTED: Cause = Cause::RicRequest(CauseRicRequest::ActionNotSupported);
+const SYNTAX: Cause = Cause::Protocol(CauseProtocol::TransferSyntaxError);
+
+impl<S: RcSource> RcFunction<S> {
+    /// The outcome of a query: style 1 tells of the cells, style 2 of the UEs that the controller sees.
+    ///
+    /// # Errors
+    /// The cause, where the query cannot be read, or asks for what is not known here.
+    pub(super) fn answer_query(
+        &self,
+        controller: ControllerId,
+        views: &Views,
+        header: &[u8],
+        definition: &[u8],
+    ) -> Result<Vec<u8>, Cause> {
+        let revision = self.config.revision;
+        if revision == Revision::V1_03 {
+            return Err(NOT_SUPPORTED);
+        }
+        let unreadable = |error: per::Error| {
+            debug!(%error, "query");
+            SYNTAX
+        };
+        let QueryHeaderFormats::Format1(header) =
+            QueryHeader::decode_owned(header, revision).map_err(unreadable)?.formats;
+        let QueryDefinitionFormats::Format1(definition) =
+            QueryDefinition::decode_owned(definition, revision).map_err(unreadable)?.formats;
+        if header.associated_e2_node_info.is_some() {
+            return Err(NOT_SUPPORTED);
+        }
+        let wanted: Vec<_> = definition.ran_p_list.iter().map(|item| item.ran_parameter_id).collect();
+        let source = self.source.borrow();
+        let formats = match header.ric_style_type.0 {
+            1 => {
+                let cells = source.cells();
+                let cells = cells.iter().map(|cell| QueryOutcomeFormat1ItemCell {
+                    cell_global_id: *cell,
+                    ran_p_list: Default::default(),
+                    neighbor_relation_table: source.neighbours(cell),
+                });
+                QueryOutcomeFormats::Format1(QueryOutcomeFormat1 { cell_info_list: cells.collect() })
+            }
+            2 => {
+                let known = |id: &RanParameterId| source.parameters().iter().any(|offer| offer.id == *id);
+                let ues = header.associated_ue_info.as_ref();
+                if !wanted.iter().all(known) || ues.is_some_and(|ues| !can_select(&*source, ues)) {
+                    return Err(Cause::RicRequest(CauseRicRequest::RequestedInformationUnavailable));
+                }
+                let item = |ue: Ue| {
+                    let ue_filter_id = match ues {
+                        Some(ues) => Some(passes(&*source, ue, ues)?),
+                        None => None,
+                    };
+                    let parameter = |id: &RanParameterId| OptionalRanParameterItem {
+                        ran_parameter_id: *id,
+                        value_type: source.parameter(ue, *id).map(|value| {
+                            RanParameterValueType::ElementFalse(RanParameterElementFalse { value: Some(value) })
+                        }),
+                    };
+                    let ran_p_list = wanted.iter().map(parameter).collect();
+                    Some(QueryOutcomeFormat2ItemUe { ue_id: source.ue_id(ue), ran_p_list, ue_filter_id })
+                };
+                let seen = ues::seen(&*source, views, controller);
+                let ue_info_list = seen.into_iter().filter_map(item).collect();
+                QueryOutcomeFormats::Format2(QueryOutcomeFormat2 { ue_info_list })
+            }
+            _ => return Err(NOT_SUPPORTED),
+        };
+        let mut bytes = Vec::new();
+        QueryOutcome { formats }.encode(revision, &mut bytes).map_err(|error| {
+            debug!(%error, "a query's outcome cannot be written");
+            Cause::RicRequest(CauseRicRequest::Unspecified)
+        })?;
+        Ok(bytes)
+    }
+}
+
+fn can_select<S: RcSource>(source: &S, ues: &AssociatedUeInfo<'_>) -> bool {
+    ues.associated_ue_info_list.iter().all(|item| match &item.ue_type {
+        AssociatedUeType::Individual(one) => {
+            one.ran_parameter_testing.as_ref().is_none_or(|testing| conditions::can_answer(source, testing))
+        }
+        AssociatedUeType::Group(group) => conditions::can_answer(source, &group.ran_parameter_testing),
+        AssociatedUeType::UeQuery(query) => {
+            query.ran_parameter_testing.as_ref().is_none_or(|testing| conditions::can_answer(source, testing))
+        }
+    })
+}
+
+/// The filter that a UE passes: the last one that it meets. UEs that are named are alternatives.
+fn passes<S: RcSource>(source: &S, ue: Ue, ues: &AssociatedUeInfo<'_>) -> Option<UeFilterId> {
+    let name = source.ue_id(ue);
+    let mut passed = None;
+    let all = conditions::all_groups(ues.associated_ue_info_list.iter().map(|item| {
+        let tested = |testing: &Option<_>| testing.as_ref().is_none_or(|t| conditions::hold(source, ue, t));
+        let (holds, or) = match &item.ue_type {
+            AssociatedUeType::Individual(one) => {
+                (ues::is_named(&name, &one.ue_id) && tested(&one.ran_parameter_testing), true)
+            }
+            AssociatedUeType::UeQuery(query) => {
+                (ues::has_names(&name, &query.partial_ueid) && tested(&query.ran_parameter_testing), true)
+            }
+            AssociatedUeType::Group(group) => {
+                (conditions::hold(source, ue, &group.ran_parameter_testing), item.logical_or == Some(LogicalOr::True))
+            }
+        };
+        if holds {
+            passed = Some(item.ue_filter_id);
+        }
+        (holds, or)
+    }));
+    passed.filter(|_| all)
+}

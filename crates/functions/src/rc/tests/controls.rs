@@ -1,0 +1,262 @@
+//! Controls: carried out, refused with the cause and why.
+
+use e2sm::common::{PartialUeId, SNssai, Sst};
+use e2sm::rc::{
+    ControlActions, ControlTarget, Decision, Drx, OtherAction, RanFunctionDefinition, RanParameterElementTrue,
+    RanParameterValueType, SlicePrbQuota, UeGroupDefinition, UeGroupDefinitionIdentifierItem, UeGroupId,
+};
+use ferric::e2ap::CauseRicRequest::{
+    ActionNotSupported, ControlFailedToExecute, ControlMessageInvalid, RicCallProcessIdInvalid,
+};
+
+use super::*;
+
+fn quota() -> ControlAction {
+    ControlAction::SlicePrbQuota(SlicePrbQuota::of_slice(NETWORK, SNssai { sst: Sst([1]), sd: None }, 30, 50))
+}
+
+fn drx() -> ControlAction {
+    ControlAction::Drx(Drx::long(320))
+}
+
+fn release() -> ControlAction {
+    ControlAction::Other(OtherAction { id: RELEASE, parameters: Vec::new() })
+}
+
+fn refused(result: Result<Option<Vec<u8>>, ControlFailure>, cause: CauseRicRequest) -> Option<Vec<u8>> {
+    let failure = result.unwrap_err();
+    assert_eq!(failure.cause, Cause::RicRequest(cause));
+    failure.outcome
+}
+
+#[test]
+fn what_is_offered_is_what_is_implemented() {
+    for revision in Revision::ALL {
+        let bench = Bench::new(revision);
+        let function = bench.function.definition();
+        let detected = e2sm::rc::Detection::of_function(&function.oid, function.revision.0, &function.definition);
+        assert_eq!(detected.unwrap().revision, revision);
+        let definition = RanFunctionDefinition::decode_owned(&function.definition, revision).unwrap();
+        let controls = definition.control.unwrap().control_style_list;
+        let styles: Vec<_> = controls.iter().map(|style| style.ric_control_style_type.0).collect();
+        assert_eq!(styles, [2, 3, 4, 255]);
+        let actions = controls[0].control_action_list.as_ref().unwrap();
+        let names: Vec<_> = actions.iter().map(|action| action.ric_control_action_name.0.as_str()).collect();
+        assert_eq!(names, ["Slice-level PRB quota", "DRX parameter configuration"]);
+        let call_process = controls.iter().map(|style| style.ric_call_process_id_format_type.is_some());
+        assert_eq!(call_process.collect::<Vec<_>>(), [false, true, false, false], "of what is asked");
+
+        let reports = definition.report.unwrap().report_style_list;
+        let styles: Vec<_> = reports.iter().map(|style| style.ric_report_style_type.0).collect();
+        let is_old = revision == Revision::V1_03;
+        assert_eq!(styles, if is_old { vec![1, 2, 3, 4, 5] } else { vec![1, 2, 3, 4] });
+        assert_eq!(definition.insert.unwrap().insert_style_list[0].ric_insert_style_type.0, 3);
+        assert_eq!(definition.policy.unwrap().policy_style_list.len(), 1);
+        assert_eq!(definition.query.is_none(), is_old);
+        let trigger = definition.event_trigger.unwrap();
+        assert_eq!(trigger.call_process_types_list.unwrap()[0].call_process_type_id.0, 3);
+        assert_eq!(trigger.ue_identification_parameters_list.unwrap()[0].ran_parameter_name.0.as_str(), "RSRP");
+    }
+}
+
+/// A base station with nothing but cells and UEs offers next to nothing.
+struct Bare;
+
+impl RcSource for Bare {
+    fn cells(&self) -> Vec<Cgi> {
+        Vec::new()
+    }
+    fn ues(&self, _out: &mut Vec<Ue>) {}
+    fn ue_id(&self, ue: Ue) -> UeId<'static> {
+        name(ue.0)
+    }
+    fn actions(&self) -> &[ActionId] {
+        &[]
+    }
+    fn control(
+        &mut self,
+        _now: Time,
+        _origin: Origin,
+        _ue: Option<Ue>,
+        action: &ControlAction,
+    ) -> Result<Vec<RanParameterElementItem<'static>>, Refusal> {
+        panic!("not offered: {action:?}")
+    }
+}
+
+#[test]
+fn nothing_is_offered_for_others() {
+    for revision in Revision::ALL {
+        let config = RcConfig { revision, ..RcConfig::default() };
+        let function = RcFunction::new(Rc::new(RefCell::new(Bare)), config);
+        let definition = RanFunctionDefinition::decode_owned(&function.definition().definition, revision).unwrap();
+        assert_eq!((definition.insert, definition.control, definition.policy), (None, None, None));
+        assert_eq!(definition.report.is_some(), revision == Revision::V1_03, "on demand");
+        assert_eq!(function.next_report(), None);
+    }
+}
+
+#[test]
+fn carried_out_in_every_revision() {
+    for revision in Revision::ALL {
+        let mut bench = Bench::new(revision);
+        let origin = Origin::Control(FIRST);
+        let outcome = bench.control(FIRST, &Control::of_ue(name(2), drx())).unwrap();
+        assert_eq!(bench.done(), [(origin, Some(Ue(2)), drx())]);
+        // nothing to tell: v01.03 is told nothing, later revisions an empty outcome
+        assert_eq!(outcome.is_none(), revision == Revision::V1_03);
+        // shares of a cell are nobody's, whatever UE xApps name
+        bench.control(FIRST, &Control::of_ue(name(77), quota())).unwrap();
+        assert_eq!(bench.done(), [(origin, None, quota())]);
+        let outcome = bench.control(FIRST, &Control::of_ue(name(1), release())).unwrap();
+        assert_eq!(told(outcome.as_ref(), revision), [(5, "ValueInt(1)".to_owned())]);
+        bench.done();
+
+        let actions = ControlActions::Several(vec![quota(), release(), drx()]);
+        let several = Control { target: ControlTarget::Ue(name(2)), decision: None, actions };
+        let outcome = bench.control(FIRST, &several).unwrap();
+        assert_eq!(
+            bench.done(),
+            [(origin, None, quota()), (origin, Some(Ue(2)), release()), (origin, Some(Ue(2)), drx()),]
+        );
+        assert_eq!(told(outcome.as_ref(), revision), [(5, "ValueInt(2)".to_owned())]);
+    }
+}
+
+#[test]
+fn refused_with_the_cause_and_why() {
+    let revision = Revision::V3_00;
+    let mut bench = Bench::new(revision);
+    let mapping = e2sm::rc::QosFlowMapping { drb_id: 1, flows: vec![e2sm::rc::MappedFlow { qfi: 1, direction: None }] };
+    let mapping = Control::of_ue(name(1), ControlAction::QosFlowMapping(mapping));
+    let outcome = refused(bench.control(FIRST, &mapping), ActionNotSupported);
+    let why = "control style 1 action 2 (QoS flow mapping configuration) is not offered".to_owned();
+    assert_eq!(told(outcome.as_ref(), revision), [(WHY.0, why)]);
+    refused(bench.control(FIRST, &Control::of_ue(name(3), drx())), ControlFailedToExecute);
+    // a guest acts on the UEs that it was shown
+    refused(bench.control(GUEST, &Control::of_ue(name(1), drx())), ControlFailedToExecute);
+    bench.control(GUEST, &Control::of_ue(name(2), drx())).unwrap();
+    assert_eq!(bench.done(), [(Origin::Control(GUEST), Some(Ue(2)), drx())]);
+
+    // the parameter at fault is named
+    let (header, _) = Control::of_ue(name(1), drx()).encode(revision).unwrap();
+    let mut message = Vec::new();
+    let wrong = RanParameterElementTrue { value: RanParameterValue::ValueInt(20) };
+    let list = vec![e2sm::rc::RanParameterItem {
+        ran_parameter_id: RanParameterId(1),
+        value_type: RanParameterValueType::ElementTrue(wrong),
+    }];
+    let formats =
+        e2sm::rc::ControlMessageFormats::Format1(e2sm::rc::ControlMessageFormat1 { ran_p_list: List::from(list) });
+    e2sm::rc::ControlMessage { formats }.encode(revision, &mut message).unwrap();
+    let outcome = refused(bench.control_octets(FIRST, header.clone(), message, None), ControlMessageInvalid);
+    let why = "RAN parameter 1 (Long DRX Cycle Length) is out of range".to_owned();
+    assert_eq!(told(outcome.as_ref(), revision), [(1, why)]);
+    refused(bench.control_octets(FIRST, header, vec![0xFF], None), ControlMessageInvalid);
+    refused(bench.control_octets(FIRST, vec![], vec![], None), ControlMessageInvalid);
+
+    // nothing waits
+    let (header, message) =
+        Control::answer(name(1), ControlAction::HANDOVER, Decision::Accept).encode(revision).unwrap();
+    for id in [vec![0, 0, 1], vec![], vec![0xFF; 40]] {
+        let answer = bench.control_octets(FIRST, header.clone(), message.clone(), Some(id));
+        refused(answer, RicCallProcessIdInvalid);
+    }
+
+    // the base station's own refusal
+    bench.source.borrow_mut().is_full = true;
+    let failure = bench.control(FIRST, &Control::of_ue(name(1), quota())).unwrap_err();
+    assert_eq!(failure.cause, Cause::Misc(CauseMisc::ControlProcessingOverload));
+    assert_eq!(told(failure.outcome.as_ref(), revision), [(WHY.0, "60 % of 40 % are wanted".to_owned())]);
+    assert!(bench.done().is_empty());
+}
+
+#[test]
+fn several_actions_are_checked_as_a_whole() {
+    let revision = Revision::V1_03;
+    let mut bench = Bench::new(revision);
+    let several =
+        |actions| Control { target: ControlTarget::Nobody, decision: None, actions: ControlActions::Several(actions) };
+    refused(bench.control(FIRST, &several(vec![quota(), drx()])), ControlMessageInvalid);
+    assert!(bench.done().is_empty(), "an action about a UE, and nobody is named: nothing is done");
+    bench.control(FIRST, &several(vec![quota(), quota()])).unwrap();
+    assert_eq!(bench.done().len(), 2);
+    bench.source.borrow_mut().is_full = true;
+    let failure = bench.control(FIRST, &several(vec![quota()])).unwrap_err();
+    assert_eq!(told(failure.outcome.as_ref(), revision), [(WHY.0, "60 % of 40 % are wanted".to_owned())]);
+}
+
+#[test]
+fn groups_and_partial_names() {
+    let revision = Revision::V5_00;
+    let mut bench = Bench::new(revision);
+    let group = |id, value| Control {
+        target: ControlTarget::Group(
+            UeGroupId(1),
+            UeGroupDefinition {
+                identifier_list: List::from(vec![UeGroupDefinitionIdentifierItem {
+                    ran_parameter_id: id,
+                    value_type: RanParameterValueType::ElementTrue(RanParameterElementTrue {
+                        value: RanParameterValue::ValueInt(value),
+                    }),
+                    logical_or: None,
+                }]),
+            },
+        ),
+        decision: None,
+        actions: ControlActions::One(drx()),
+    };
+    bench.control(FIRST, &group(RSRP, -102)).unwrap();
+    assert_eq!(bench.done(), [(Origin::Control(FIRST), Some(Ue(2)), drx())]);
+    refused(bench.control(FIRST, &group(RSRP, -50)), ControlFailedToExecute);
+    refused(bench.control(FIRST, &group(RanParameterId(9), 1)), ControlMessageInvalid);
+
+    let partial =
+        |names| Control { target: ControlTarget::Partial(names), decision: None, actions: ControlActions::One(drx()) };
+    let f1ap = PartialUeId { gnb_cu_ue_f1ap_id: Some(GnbCuUeF1apId(1)), ..PartialUeId::default() };
+    bench.control(FIRST, &partial(f1ap)).unwrap();
+    assert_eq!(bench.done(), [(Origin::Control(FIRST), Some(Ue(1)), drx())]);
+    refused(bench.control(FIRST, &partial(PartialUeId::default())), ControlFailedToExecute);
+}
+
+/// Octets that make no sense are refused, whatever they are.
+#[test]
+fn garbage() {
+    let mut state = 0x9E37_79B9_7F4A_7C15_u64;
+    let mut octets = |most: u64| -> Vec<u8> {
+        let mut next = || {
+            state ^= state >> 12;
+            state ^= state << 25;
+            state ^= state >> 27;
+            state.wrapping_mul(0x2545_F491_4F6C_DD1D) >> 33
+        };
+        (0..next() % most).map(|_| next() as u8).collect()
+    };
+    for revision in Revision::ALL {
+        let mut bench = Bench::new(revision);
+        let (header, message) = Control::of_ue(name(1), quota()).encode(revision).unwrap();
+        for _ in 0..3000 {
+            let _ = bench.control_octets(FIRST, octets(40), octets(60), Some(octets(8)));
+            let _ = bench.control_octets(FIRST, header.clone(), octets(60), None);
+            let mut spoilt = message.clone();
+            let at = octets(200).len() % spoilt.len();
+            spoilt[at] ^= 1 << (octets(9).len() % 8);
+            let _ = bench.control_octets(FIRST, header.clone(), spoilt, None);
+            let request = SubscriptionRequest {
+                request_id: RicRequestId { requestor: 1, instance: 1 },
+                ran_function_id: RanFunctionId(3),
+                event_trigger: octets(30),
+                actions: vec![e2::Action {
+                    id: RicActionId(0),
+                    kind: RicActionType::Insert,
+                    definition: Some(octets(40)),
+                    subsequent: None,
+                }],
+                times: Default::default(),
+            };
+            let _ = bench.function.subscribe(bench.now, FIRST, &request, &bench.views);
+            let _ = bench.query(FIRST, &octets(30), &octets(30));
+        }
+        assert!(bench.function.subscriptions.len() <= 4);
+    }
+}

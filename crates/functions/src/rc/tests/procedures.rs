@@ -1,0 +1,215 @@
+//! Procedures that wait: inserts and their answers, deadlines, policies.
+
+use e2sm::rc::{
+    Comparison, Decision, HandoverRequest, OtherAction, RanParameterTesting, RanParameterTestingCondition,
+    RanParameterTestingElementFalse, RanParameterTestingItem, RanParameterTestingType, Rule,
+};
+use ferric::e2ap::CauseRicRequest::{ControlMessageInvalid, FunctionResourceLimit, RicCallProcessIdInvalid};
+
+use super::*;
+
+fn then(kind: RicSubsequentActionType, time_to_wait: RicTimeToWait) -> Option<RicSubsequentAction> {
+    Some(RicSubsequentAction { kind, time_to_wait })
+}
+
+/// A bench whose first controller is asked about handovers.
+fn asking(revision: Revision) -> (Bench, RequestKey) {
+    let mut bench = Bench::new(revision);
+    let key = bench.subscribe(FIRST, RicActionType::Insert, &Plan::insert_handover(None)).unwrap();
+    (bench, key)
+}
+
+fn answer(
+    bench: &mut Bench,
+    of: ControllerId,
+    control: &Control,
+    id: &Sent,
+) -> Result<Option<Vec<u8>>, ControlFailure> {
+    let (header, message) = control.encode(bench.revision).unwrap();
+    bench.control_octets(of, header, message, id.call_process_id.clone())
+}
+
+#[test]
+fn a_handover_waits_for_its_answer() {
+    for revision in Revision::ALL {
+        for (number, control, verdict) in [
+            (1, Control::answer(name(1), ControlAction::HANDOVER, Decision::Accept), "goes on"),
+            (2, Control::answer(name(1), ControlAction::HANDOVER, Decision::Reject), "ends"),
+            (3, Control::of_ue(name(1), ControlAction::Handover(Handover::to(cell(9)))), "to true"),
+            (
+                4,
+                Control::of_ue(name(1), ControlAction::Handover(Handover::to(cell(9)))).deciding(Decision::Accept),
+                "to true",
+            ),
+        ] {
+            let (mut bench, key) = asking(revision);
+            bench.happen(handover(number, 1));
+            assert_eq!((bench.resumed(), bench.function.held()), (vec![], 1), "it waits");
+            let sent = bench.sent();
+            let [insert] = &sent[..] else { panic!("{sent:?}") };
+            assert_eq!(insert.key, key);
+            let request = HandoverRequest::decode(&insert.header, &insert.message, revision).unwrap().unwrap();
+            assert_eq!((request.ue_id, request.handover.target), (name(1), cell(2)));
+
+            answer(&mut bench, FIRST, &control, insert).unwrap();
+            assert_eq!(bench.resumed(), [(Procedure(number), verdict.to_owned())]);
+            // it was answered
+            let again = answer(&mut bench, FIRST, &control, insert).unwrap_err();
+            assert_eq!(again.cause, Cause::RicRequest(RicCallProcessIdInvalid));
+            assert_eq!((bench.resumed(), bench.function.next_report()), (vec![], None));
+        }
+    }
+}
+
+#[test]
+fn an_answer_that_is_none_leaves_it_waiting() {
+    let (mut bench, _) = asking(Revision::V3_00);
+    bench.happen(handover(1, 1));
+    let sent = bench.sent();
+    let accept = Control::answer(name(1), ControlAction::HANDOVER, Decision::Accept);
+    let other_ue = Control::answer(name(2), ControlAction::HANDOVER, Decision::Accept);
+    let other_action = Control::answer(name(1), ControlAction::DRX, Decision::Accept);
+    for (of, control, cause) in [
+        (GUEST, &accept, RicCallProcessIdInvalid),
+        (FIRST, &other_ue, ControlMessageInvalid),
+        (FIRST, &other_action, ControlMessageInvalid),
+    ] {
+        let failure = answer(&mut bench, of, control, &sent[0]).unwrap_err();
+        assert_eq!(failure.cause, Cause::RicRequest(cause));
+    }
+    assert_eq!((bench.resumed(), bench.function.held()), (vec![], 1));
+    answer(&mut bench, FIRST, &accept, &sent[0]).unwrap();
+}
+
+#[test]
+fn nobody_waits_for_ever() {
+    for (subsequent, wait_ms, verdict) in [
+        (None, 100, "goes on"),
+        (then(RicSubsequentActionType::Continue, RicTimeToWait::W20ms), 20, "goes on"),
+        (then(RicSubsequentActionType::Wait, RicTimeToWait::W1s), 1000, "ends"),
+        (then(RicSubsequentActionType::Continue, RicTimeToWait::Zero), 0, "goes on"),
+    ] {
+        let mut bench = Bench::new(Revision::V3_00);
+        let plan = Plan::insert_handover(None);
+        bench.subscribe_then(FIRST, RicActionType::Insert, &plan, subsequent).unwrap();
+        let asked_at = bench.now;
+        bench.happen(handover(1, 1));
+        let deadline = asked_at + Duration::from_millis(wait_ms);
+        if wait_ms > 0 {
+            assert_eq!((bench.resumed(), bench.function.next_report()), (vec![], Some(deadline)));
+            bench.now = deadline;
+            bench.report();
+        }
+        assert_eq!(bench.resumed(), [(Procedure(1), verdict.to_owned())]);
+        // the answer comes too late
+        let sent = bench.sent();
+        let accept = Control::answer(name(1), ControlAction::HANDOVER, Decision::Accept);
+        let late = answer(&mut bench, FIRST, &accept, &sent[0]).unwrap_err();
+        assert_eq!(late.cause, Cause::RicRequest(RicCallProcessIdInvalid));
+    }
+}
+
+#[test]
+fn who_is_not_there_is_not_waited_for() {
+    let (mut bench, key) = asking(Revision::V3_00);
+    bench.happen(handover(1, 1));
+    bench.function.unsubscribe(key);
+    assert_eq!(bench.resumed(), [(Procedure(1), "goes on".to_owned())]);
+    bench.happen(handover(2, 1));
+    assert_eq!(bench.resumed(), [(Procedure(2), "goes on".to_owned())], "nobody asks");
+
+    let (mut bench, _) = asking(Revision::V3_00);
+    bench.recorder.is_gone = true;
+    bench.happen(handover(1, 1));
+    assert_eq!((bench.resumed(), bench.function.held()), (vec![(Procedure(1), "goes on".to_owned())], 0));
+}
+
+#[test]
+fn so_many_wait_and_others_go_on() {
+    let (mut bench, _) = asking(Revision::V3_00);
+    for number in 1..=3 {
+        bench.happen(handover(number, 1));
+    }
+    assert_eq!(bench.resumed(), [(Procedure(3), "goes on".to_owned())]);
+    assert_eq!((bench.function.held(), bench.function.unasked()), (2, 1));
+}
+
+/// A controller is asked about the UEs that it sees, and that it named.
+#[test]
+fn who_is_asked_about_whom() {
+    let mut bench = Bench::new(Revision::V3_00);
+    bench.subscribe(GUEST, RicActionType::Insert, &Plan::insert_handover(None)).unwrap();
+    bench.subscribe(FIRST, RicActionType::Insert, &Plan::insert_handover(Some(name(1)))).unwrap();
+    for (ue, asked) in [(1, FIRST), (2, GUEST)] {
+        bench.happen(handover(ue, ue));
+        let sent = bench.sent();
+        assert_eq!((sent.len(), sent[0].key.controller), (1, asked));
+    }
+}
+
+fn below(dbm: i64) -> RanParameterTesting<'static> {
+    RanParameterTesting(List::from(vec![RanParameterTestingItem {
+        ran_parameter_id: RSRP,
+        ran_parameter_type: RanParameterTestingType::ElementFalse(RanParameterTestingElementFalse {
+            test_condition: RanParameterTestingCondition::Comparison(Comparison::LessThan),
+            value: Some(RanParameterValue::ValueInt(dbm)),
+            logical_or: None,
+        }),
+    }]))
+}
+
+#[test]
+fn a_policy_decides_without_asking() {
+    let decision = || ControlAction::Other(OtherAction { id: ControlAction::HANDOVER, parameters: Vec::new() });
+    let rules = [
+        // UE 2 has -102 dBm
+        Rule { condition: Some(below(-101)), action: ControlAction::Handover(Handover::to(cell(9))), decision: None },
+        Rule { condition: None, action: decision(), decision: Some(Decision::Reject) },
+    ];
+    for revision in Revision::ALL {
+        let (mut bench, _) = asking(revision);
+        let plan = Plan::policy(HANDOVER_PREPARATION, 3, &rules);
+        let key = bench.subscribe(FIRST, RicActionType::Policy, &plan).unwrap();
+        bench.happen(handover(1, 1));
+        bench.happen(handover(2, 2));
+        let verdicts = [(Procedure(1), "ends".to_owned()), (Procedure(2), "to true".to_owned())];
+        assert_eq!((bench.resumed(), bench.sent().len()), (verdicts.to_vec(), 0), "nobody is asked");
+
+        // without a rule that holds, the controller is asked as before
+        bench.function.unsubscribe(key);
+        bench.subscribe(FIRST, RicActionType::Policy, &Plan::policy(HANDOVER_PREPARATION, 3, &rules[..1])).unwrap();
+        bench.happen(handover(3, 1));
+        assert_eq!((bench.resumed(), bench.sent().len()), (vec![], 1));
+    }
+}
+
+#[test]
+fn what_cannot_be_done_is_refused() {
+    let mut bench = Bench::new(Revision::V3_00);
+    let mut refused = |kind, plan: &Plan, cause| {
+        assert_eq!(bench.subscribe(FIRST, kind, plan), Err(Cause::RicRequest(cause)));
+    };
+    use ferric::e2ap::CauseRicRequest::{ActionNotSupported, EventTriggerNotSupported};
+    let elsewhere = e2sm::rc::dictionary::Breakpoint { call_process_type: 1, breakpoint: 1 };
+    let indication = e2sm::rc::RicInsertIndicationId(1);
+    refused(RicActionType::Insert, &Plan::insert(elsewhere, 3, indication, &[RSRP], None), EventTriggerNotSupported);
+    let other_style = Plan::insert(HANDOVER_PREPARATION, 1, indication, &[RSRP], None);
+    refused(RicActionType::Insert, &other_style, ActionNotSupported);
+    refused(RicActionType::Report, &Plan::insert_handover(None), ActionNotSupported);
+    let drx = ControlAction::Drx(e2sm::rc::Drx::long(20));
+    let rule = Rule { condition: None, action: drx, decision: None };
+    refused(RicActionType::Policy, &Plan::policy(HANDOVER_PREPARATION, 2, &[rule]), ActionNotSupported);
+    let mut unknown = below(-100).0.to_vec();
+    unknown[0].ran_parameter_id = RanParameterId(99);
+    let rule = Rule {
+        condition: Some(RanParameterTesting(List::from(unknown))),
+        action: ControlAction::Handover(Handover::to(cell(9))),
+        decision: None,
+    };
+    refused(RicActionType::Policy, &Plan::policy(HANDOVER_PREPARATION, 3, &[rule]), ActionNotSupported);
+    for _ in 0..4 {
+        bench.subscribe(FIRST, RicActionType::Insert, &Plan::insert_handover(None)).unwrap();
+    }
+    let full = bench.subscribe(FIRST, RicActionType::Insert, &Plan::insert_handover(None));
+    assert_eq!(full, Err(Cause::RicRequest(FunctionResourceLimit)));
+}
