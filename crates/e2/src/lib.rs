@@ -65,6 +65,7 @@ mod controller;
 mod notice;
 mod outbox;
 pub mod ran;
+mod rights;
 mod time;
 mod timers;
 pub mod xapp;
@@ -81,6 +82,7 @@ pub use controller::{
     SubscriptionEnd, SubscriptionId, SubscriptionOrder, SubscriptionSpec, Ticket,
 };
 pub use notice::Notice;
+pub use rights::{FunctionName, Grant, NodeRights, Selection, XappRights};
 pub use time::Time;
 pub use xapp::{XappClient, XappHost};
 
@@ -101,6 +103,8 @@ pub enum CloseReason {
     Misbehaved,
     /// The node came back on another association.
     TakenOver,
+    /// Whoever it is has no right to be here.
+    NotAllowed,
     /// What it is to be sent does not fit its bound.
     Overflow,
     /// The node leaves in order, or is let go.
@@ -119,6 +123,7 @@ impl core::fmt::Display for CloseReason {
             CloseReason::ResetTimeout => "no answer to a reset in time",
             CloseReason::Misbehaved => "it sent what cannot be understood",
             CloseReason::TakenOver => "the node came back on another association",
+            CloseReason::NotAllowed => "it has no right to be here",
             CloseReason::Overflow => "the peer does not read what it must be told",
             CloseReason::Removed => "the node is removed",
             CloseReason::RemovalTimeout => "no answer to a removal in time",

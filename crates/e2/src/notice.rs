@@ -79,6 +79,27 @@ pub enum Notice {
         /// The node.
         node: GlobalE2NodeId,
     },
+    /// A peer set up as a node that it may not be. It was refused.
+    NodeNotAllowed {
+        /// The node.
+        node: GlobalE2NodeId,
+    },
+    /// A node that somebody has whose identity is known was claimed by somebody else. The older one keeps it.
+    TakeoverRefused {
+        /// The node.
+        node: GlobalE2NodeId,
+    },
+    /// An xApp asked for what it has no right to. It was refused.
+    XappNotAllowed {
+        /// Of which node.
+        node: GlobalE2NodeId,
+        /// Of which function.
+        ran_function_id: RanFunctionId,
+        /// Whether it was to control it, or to read from it.
+        control: bool,
+        /// How many such refusals the xApp had until now.
+        count: u64,
+    },
     /// A setup was refused.
     SetupRefused {
         /// Why.
@@ -167,6 +188,23 @@ impl fmt::Display for Notice {
             }
             Notice::RepeatedSetup { was, is } => write!(f, "{was} sets up again as {is}: its subscriptions are gone"),
             Notice::TakenOver { node } => write!(f, "{node} came back on another association; the older one is closed"),
+            Notice::NodeNotAllowed { node } => write!(
+                f,
+                "setup as {node} refused: the peer's certificate has no right to that node; if it should, add the node to \
+                 its `node_ids`"
+            ),
+            Notice::TakeoverRefused { node } => write!(
+                f,
+                "setup as {node} refused: the node is there already, with another certificate's identity, and keeps its \
+                 place"
+            ),
+            Notice::XappNotAllowed { node, ran_function_id, control, count } => write!(
+                f,
+                "refused for lack of rights: to {} RAN function {} of {node} ({count} refusals until now); if it should, \
+                 add it to the rights of the xApp's certificate",
+                if *control { "control" } else { "read from" },
+                ran_function_id.0
+            ),
             Notice::SetupRefused { cause } => write!(f, "setup refused: {cause}"),
             Notice::FunctionRejected { ran_function_id, cause } => {
                 write!(f, "RAN function {} was rejected: {cause}", ran_function_id.0)

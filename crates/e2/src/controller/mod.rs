@@ -33,14 +33,15 @@ mod types;
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 
 use e2ap::{
-    Decoded, GlobalE2NodeId, GlobalRicId, Kind, Pdu, ProcedureCode, RanFunctionId, RicRequestId, Version, peek,
+    Decoded, GlobalE2NodeId, GlobalRicId, Kind, Pdu, ProcedureCode, RanFunctionId, RicActionType, RicRequestId,
+    Version, peek,
 };
 use per::Gather;
 
 use crate::budget::Budget;
 use crate::outbox::Outbox;
 use crate::timers::Timers;
-use crate::{AssocId, CloseReason, Notice, Time};
+use crate::{AssocId, CloseReason, NodeRights, Notice, Time};
 use holdings::Holdings;
 use procedures::Procedures;
 use requests::{Request, Requests};
@@ -59,6 +60,8 @@ pub use types::*;
 struct Assoc {
     /// Who is there, once it has set up.
     node: Option<NodeId>,
+    /// What is known of who it is.
+    rights: Option<NodeRights>,
     /// What is spoken; once there is a node, the node's.
     version: Version,
     /// When it must have set up.
@@ -160,6 +163,19 @@ impl Controller {
         }
     }
 
+    /// The node and the function of a subscription, and the kinds of its actions.
+    pub(crate) fn subscribed_to(
+        &self,
+        subscription: SubscriptionId,
+    ) -> Option<(NodeId, RanFunctionId, impl Iterator<Item = RicActionType>)> {
+        match self.requests.get(subscription.0) {
+            Some(Request::Subscription(of)) => {
+                Some((of.node, of.function, of.spec.actions.iter().map(|action| action.kind)))
+            }
+            _ => None,
+        }
+    }
+
     /// Requests that run: subscriptions towards nodes, in whatever state, and controls.
     #[must_use]
     pub fn requests(&self) -> usize {
@@ -182,6 +198,7 @@ impl Controller {
     pub fn handle_open(&mut self, now: Time, assoc: AssocId) {
         let state = Assoc {
             node: None,
+            rights: None,
             version: self.config.version.unwrap_or(Version::V2_03),
             setup_by: now + self.config.setup_timeout,
             bad: 0,

@@ -4,7 +4,7 @@
 
 use e2ap::{
     Cause, CauseMisc, E2NodeComponentConfigAdditionAckItem, E2NodeComponentConfigUpdateAckItemV1, E2SetupRequest,
-    E2SetupResponse, RanFunctionIdItem, TimeToWait, Version,
+    E2SetupResponse, GlobalE2NodeId, RanFunctionIdItem, TimeToWait, Version,
 };
 use per::IntoOwned;
 
@@ -13,7 +13,7 @@ use super::functions::Functions;
 use super::procedures::Procedures;
 use super::{Controller, Event, LostReason, Node, NodeId};
 use crate::change::all;
-use crate::{AssocId, CloseReason, Notice, Time};
+use crate::{AssocId, CloseReason, NodeRights, Notice, Time};
 
 impl Controller {
     pub(super) fn setup(&mut self, now: Time, assoc: AssocId, version: Version, request: E2SetupRequest<'_>) {
@@ -28,6 +28,12 @@ impl Controller {
         let known = self.by_key.get(&key).copied();
         if was.is_none() && known.is_none() && self.nodes.len() >= self.config.max_nodes {
             let cause = Cause::Misc(CauseMisc::ControlProcessingOverload);
+            self.refuse_setup(now, assoc, version, request.transaction_id, cause, Some(TimeToWait::V60s), None);
+            return;
+        }
+        if let Some(denial) = self.denial(assoc, &key, known) {
+            self.remark(now, assoc, denial);
+            let cause = Cause::Misc(CauseMisc::OmIntervention);
             self.refuse_setup(now, assoc, version, request.transaction_id, cause, Some(TimeToWait::V60s), None);
             return;
         }
@@ -96,6 +102,26 @@ impl Controller {
         self.nodes.insert(id, Node { id, global_id: key, assoc, version, functions, components });
         self.events.push_back(Event::NodeUp(id));
         self.restore(now, id);
+    }
+
+    /// Says who is at the other end of an association, and which nodes it may set up as. Without this it may be any.
+    pub fn vouch(&mut self, assoc: AssocId, rights: NodeRights) {
+        if let Some(state) = self.assocs.get_mut(&assoc) {
+            state.rights = Some(rights);
+        }
+    }
+
+    /// Why an association may not be that node, which is perhaps known already.
+    fn denial(&self, assoc: AssocId, key: &GlobalE2NodeId, known: Option<NodeId>) -> Option<Notice> {
+        let rights = |assoc: &AssocId| self.assocs.get(assoc)?.rights.as_ref();
+        let own = rights(&assoc);
+        if own.is_some_and(|own| !own.may_be(key)) {
+            return Some(Notice::NodeNotAllowed { node: *key });
+        }
+        // Whoever could take over a node could speak for it.
+        let holder = known.and_then(|id| self.nodes.get(&id)).and_then(|node| rights(&node.assoc));
+        let is_same = holder.is_none_or(|holder| own.is_some_and(|own| own.identity == holder.identity));
+        (!is_same).then_some(Notice::TakeoverRefused { node: *key })
     }
 
     fn next_node_id(&mut self) -> NodeId {

@@ -1,6 +1,7 @@
 //! A RIC's side of the RIC-xApp protocol.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
+use std::sync::Arc;
 
 use crate::outbox::Outbox;
 use crate::xapp::protocol::{
@@ -10,7 +11,7 @@ use crate::xapp::protocol::{
 use crate::xapp::wire::MAX_REVISION;
 use crate::{
     AssocId, CloseReason, Consumer, ControlOutcome, Controller, Event, Misuse, ModifyOutcome, Node, NodeId, Notice,
-    QueryOutcome, RanFunction, SubscribeError, Time,
+    QueryOutcome, RanFunction, SubscribeError, Time, XappRights,
 };
 
 /// The sessions of all xApps: turns what they say into commands of a [`Controller`], and its news into what they are
@@ -18,17 +19,19 @@ use crate::{
 /// [`Envelope`](super::Envelope) itself.
 #[derive(Debug)]
 pub struct XappHost {
-    sessions: HashMap<AssocId, Session>,
+    pub(super) sessions: HashMap<AssocId, Session>,
     by_consumer: BTreeMap<Consumer, AssocId>,
     /// Nodes whose coming was told to all, and whose going was not: an xApp that says hello in between hears of each once.
     told: BTreeSet<NodeId>,
     /// Sessions that [`XappHost::poll_news`] has something for, oldest first.
     behind: VecDeque<AssocId>,
     hints: Vec<FunctionHint>,
+    /// Of sessions of which something is known; the others may do everything.
+    pub(super) rights: HashMap<AssocId, Arc<XappRights>>,
     next_consumer: u32,
     outbox: Outbox,
-    closes: VecDeque<(AssocId, CloseReason)>,
-    notices: VecDeque<(AssocId, Notice)>,
+    pub(super) closes: VecDeque<(AssocId, CloseReason)>,
+    pub(super) notices: VecDeque<(AssocId, Notice)>,
     scratch: Vec<u8>,
 }
 
@@ -44,12 +47,12 @@ pub struct FunctionHint {
 }
 
 #[derive(Debug)]
-enum Session {
+pub(super) enum Session {
     /// No hello yet.
     Greeting,
     Open {
         consumer: Consumer,
-        /// Commands that made no sense: told to the log at powers of two.
+        /// Commands that made no sense, or that it had no right to: told to the log at powers of two.
         misuses: u64,
         /// Nodes that it is still to be told of. One that goes before is never mentioned.
         untold: BTreeSet<NodeId>,
@@ -79,6 +82,7 @@ impl XappHost {
             told: BTreeSet::new(),
             behind: VecDeque::new(),
             hints: Vec::new(),
+            rights: HashMap::new(),
             next_consumer: FIRST_XAPP,
             outbox: Outbox::default(),
             closes: VecDeque::new(),
@@ -116,6 +120,7 @@ impl XappHost {
 
     /// An xApp's association is gone: so is all that it asked for.
     pub fn handle_close(&mut self, now: Time, assoc: AssocId, controller: &mut Controller) {
+        self.rights.remove(&assoc);
         if let Some(Session::Open { consumer, .. }) = self.sessions.remove(&assoc) {
             self.by_consumer.remove(&consumer);
             controller.drop_consumer(now, consumer);
@@ -143,6 +148,9 @@ impl XappHost {
             }
         };
         let Some(consumer) = session else { return };
+        if let Some(refusal) = self.denial(assoc, &message, controller) {
+            return self.send(assoc, &refusal);
+        }
         match message {
             Message::Subscribe { ticket, node, function, order } => {
                 if let Err(misuse) = controller.subscribe(now, consumer, ticket, node, function, order) {
@@ -406,7 +414,7 @@ impl XappHost {
         }
     }
 
-    fn send(&mut self, assoc: AssocId, message: &Message<'_>) {
+    pub(super) fn send(&mut self, assoc: AssocId, message: &Message<'_>) {
         self.scratch.clear();
         message.encode(&mut self.scratch);
         self.outbox.push_bytes([assoc], &self.scratch);

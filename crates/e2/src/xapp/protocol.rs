@@ -81,6 +81,8 @@ pub enum RefusalCode {
     UnderWay = 11,
     /// Others have a part in the subscription.
     Shared = 12,
+    /// Whoever vouches for the xApp gives it no right to that, or none at all.
+    NotAllowed = 13,
 }
 
 /// Why a subscription was not set up.

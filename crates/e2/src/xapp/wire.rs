@@ -242,6 +242,7 @@ impl<'a> Take<'a> {
             10 => RefusalCode::NotInVersion,
             11 => RefusalCode::UnderWay,
             12 => RefusalCode::Shared,
+            13 => RefusalCode::NotAllowed,
             _ => return Err(ProtocolError::BadField),
         })
     }
