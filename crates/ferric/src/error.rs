@@ -30,6 +30,9 @@ impl fmt::Display for Error {
             Error::Link(source) => source.fmt(f),
             Error::System { what, source } => write!(f, "{what}: {source}"),
             Error::Protocol(source) => source.fmt(f),
+            Error::Refused(e2::xapp::RefusalCode::NotAllowed) => {
+                f.write_str("the RIC refuses: our certificate has no rights there")
+            }
             Error::Refused(code) => write!(f, "the RIC refuses: {code:?}"),
             Error::NoAnswer => f.write_str("the RIC did not answer in time"),
         }

@@ -459,5 +459,6 @@ enum Raw<'a> {
 }
 
 fn fatal(code: e2::xapp::RefusalCode) -> bool {
-    matches!(code, e2::xapp::RefusalCode::Version | e2::xapp::RefusalCode::Protocol)
+    use e2::xapp::RefusalCode as Code;
+    matches!(code, Code::Version | Code::Protocol | Code::NotAllowed)
 }

@@ -17,12 +17,13 @@
 
 mod apps;
 mod iapp;
+mod rights;
 
 use std::collections::VecDeque;
 use std::time::Duration;
 
 use e2::{AssocId, CloseReason, Controller, ControllerConfig, Routed, Time, XappHost};
-use link::{Address, Class, Events, Link, Listener, Poll, Scratch};
+use link::{Address, Class, Events, Link, Listener, Poll, Scratch, State};
 use tracing::{debug, error, info, warn};
 
 use crate::clock::{self, Clock};
@@ -30,8 +31,10 @@ use crate::peers::{self, Peers};
 use crate::stop::STOP_TOKEN;
 use crate::{Error, Stop};
 use apps::Apps;
+use rights::Admission;
 
 pub use iapp::{Iapp, IappEvent, Ric};
+pub use rights::{NodeEntry, Rights, XappEntry};
 
 /// What a server listens on and how it behaves.
 #[derive(Clone, Debug)]
@@ -48,6 +51,8 @@ pub struct ServerConfig {
     pub xapp_tap: Option<link::Tap>,
     /// What xApps are told of nodes' functions beyond what the nodes tell. Default: nothing.
     pub hints: Vec<e2::xapp::FunctionHint>,
+    /// Who may connect, and what each may do. Default: everybody everything.
+    pub rights: Rights,
     /// Connections of either kind at a time; more are closed at once. Default: 8192.
     pub max_connections: usize,
 }
@@ -61,6 +66,7 @@ impl Default for ServerConfig {
             link: link::Config::default(),
             xapp_tap: None,
             hints: Vec::new(),
+            rights: Rights::default(),
             max_connections: 8192,
         }
     }
@@ -261,11 +267,13 @@ impl Server {
             warn!(%peer, limit = self.config.max_connections, "closed at once: too many connections; raise max_connections");
             return;
         }
+        let is_established = link.state() == State::Established;
         let peers = if kind == KIND_NODE { &mut self.nodes } else { &mut self.apps.xapps };
-        match peers.insert(&self.poll, link) {
+        let assoc = match peers.insert(&self.poll, link) {
             Ok(assoc) if kind == KIND_NODE => {
                 debug!(%peer, "a node connects");
                 self.controller.handle_open(now, assoc);
+                assoc
             }
             Ok(assoc) => {
                 debug!(%peer, "an xApp connects");
@@ -275,8 +283,80 @@ impl Server {
                 }
                 self.greetings.push_back((now + self.config.controller.setup_timeout, assoc));
                 self.apps.host.handle_open(assoc);
+                assoc
             }
-            Err(error) => warn!(%peer, %error, "closed at once: cannot wait for it"),
+            Err(error) => return warn!(%peer, %error, "closed at once: cannot wait for it"),
+        };
+        if is_established {
+            self.admit(now, assoc);
+        }
+    }
+
+    /// Who it is that has connected is known by now: it is given its rights, or turned away. Whether it may stay.
+    fn admit(&mut self, now: Time, assoc: AssocId) -> bool {
+        const REFUSED: &str = "closed: its certificate is in no entry of the rights";
+        const NOBODY: &str = "closed: there are rights to keep to, and it has shown no certificate; use tls://";
+        let is_node = peers::kind(assoc.0) == KIND_NODE;
+        let peers = if is_node { &mut self.nodes } else { &mut self.apps.xapps };
+        let Some(peer) = peers.get_mut(assoc) else { return false };
+        let (peer, identity) = (peer.link.peer(), peer.link.identity());
+        let certificate = identity.map(ToString::to_string);
+        if certificate.is_some() {
+            info!(%peer, certificate, "{}", if is_node { "a node shows who it is" } else { "an xApp shows who it is" });
+        }
+        let is_refused = if is_node {
+            match self.config.rights.of_node(identity) {
+                Admission::Unknown => false,
+                Admission::Known(rights) => {
+                    self.controller.vouch(assoc, rights);
+                    false
+                }
+                Admission::Refused => true,
+            }
+        } else {
+            match self.config.rights.of_xapp(identity) {
+                Admission::Unknown => false,
+                Admission::Known(rights) => {
+                    self.apps.host.set_rights(assoc, rights);
+                    false
+                }
+                Admission::Refused => true,
+            }
+        };
+        if is_refused {
+            let fingerprint = identity.map(|identity| identity.fingerprint.to_string());
+            warn!(%peer, certificate, fingerprint, "{}", if identity.is_some() { REFUSED } else { NOBODY });
+            if is_node {
+                self.nodes.remove(&self.poll, assoc);
+                self.controller.handle_close(now, assoc, CloseReason::NotAllowed);
+            } else {
+                // it is told before it is closed
+                self.apps.host.refuse(now, assoc, &mut self.controller);
+            }
+        }
+        !is_refused
+    }
+
+    /// Goes on with what must be before a link stands. Whether it stands, and its peer may say something.
+    fn shake_hands(&mut self, now: Time, assoc: AssocId) -> bool {
+        let is_node = peers::kind(assoc.0) == KIND_NODE;
+        let peers = if is_node { &mut self.nodes } else { &mut self.apps.xapps };
+        let Some(peer) = peers.get_mut(assoc) else { return false };
+        match peer.link.finish_connect() {
+            Ok(State::Established) => self.admit(now, assoc),
+            Ok(_) => {
+                // what could not be written at once is waited for
+                peers.touch(assoc);
+                false
+            }
+            Err(error) if is_node => {
+                self.lose_node(now, assoc, &error);
+                false
+            }
+            Err(error) => {
+                self.lose_xapp(now, assoc, &error);
+                false
+            }
         }
     }
 
@@ -298,6 +378,11 @@ impl Server {
 
     /// The hot path: from a node's read buffer to the outboxes of the apps.
     fn receive_from_node(&mut self, now: Time, assoc: AssocId) {
+        if self.nodes.get_mut(assoc).is_some_and(|peer| peer.link.state() == State::Connecting)
+            && !self.shake_hands(now, assoc)
+        {
+            return;
+        }
         let Server { nodes, apps, controller, counters, scratch, .. } = self;
         let Some(peer) = nodes.get_mut(assoc) else { return };
         let received = peer.link.receive(scratch, BUDGET_OCTETS, &mut |_stream, pdu| {
@@ -313,6 +398,11 @@ impl Server {
     }
 
     fn receive_from_xapp(&mut self, now: Time, assoc: AssocId) {
+        if self.apps.xapps.get_mut(assoc).is_some_and(|peer| peer.link.state() == State::Connecting)
+            && !self.shake_hands(now, assoc)
+        {
+            return;
+        }
         let Server { apps: Apps { xapps, host, .. }, controller, scratch, .. } = self;
         let Some(peer) = xapps.get_mut(assoc) else { return };
         let spoke = &mut peer.spoke;
