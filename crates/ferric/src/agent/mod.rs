@@ -59,7 +59,7 @@ pub struct AgentLoopConfig {
     pub retry_first: Duration,
     /// The longest pause. Default: 30 s.
     pub retry_last: Duration,
-    /// A controller must answer the setup within this. Default: 5 s.
+    /// A link must stand within this, and a controller answer the setup within as long again. Default: 5 s.
     pub setup_timeout: Duration,
     /// The links' bounds. `sctp_ppid` follows the node's type instead: [`link::Ppid::E2_DU`] of a DU,
     /// [`link::Ppid::E2_UP`] of a CU-UP, [`link::Ppid::E2_CP`] of all others.
@@ -186,6 +186,7 @@ impl AgentLoop {
             lost: None,
             dirty: false,
             due: None,
+            connect_by: None,
         });
         if node.views.first().is_none() && node.controllers.is_empty() {
             node.views.set_first(id);

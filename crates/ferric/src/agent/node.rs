@@ -46,6 +46,8 @@ pub(super) struct Member {
     pub machine: Agent,
     pub address: Address,
     pub assoc: Option<AssocId>,
+    /// When a link that is being set up must stand.
+    pub connect_by: Option<Time>,
     /// Who it is, once it has taken the setup.
     pub ric_id: Option<GlobalRicId>,
     /// Why its link is to be given up.

@@ -82,7 +82,10 @@ impl AgentLoop {
         let (Some(peer), Some(member)) = (self.peers.get_mut(assoc), self.members.get_mut(id)) else { return };
         if peer.link.state() == link::State::Connecting {
             match peer.link.finish_connect() {
-                Ok(link::State::Established) => member.machine.handle_open(now),
+                Ok(link::State::Established) => {
+                    member.connect_by = None;
+                    member.machine.handle_open(now);
+                }
                 Ok(_) => {}
                 Err(error) => return self.lose(now, id, &error),
             }
@@ -109,6 +112,8 @@ impl AgentLoop {
                 self.owners[place] = Some(id);
                 if established {
                     member.machine.handle_open(now);
+                } else {
+                    member.connect_by = Some(now + self.config.setup_timeout);
                 }
             }
             Err(error) => {
@@ -120,6 +125,7 @@ impl AgentLoop {
 
     fn lose(&mut self, now: Time, id: ControllerId, error: &link::Error) {
         let Some(member) = self.members.get_mut(id) else { return };
+        member.connect_by = None;
         if let Some(link) = member.assoc.take().and_then(|assoc| self.peers.remove(&self.poll, assoc)) {
             self.dropped_reports += link.dropped_reports();
         }
@@ -142,6 +148,10 @@ impl AgentLoop {
                 Whose::Controller(id) => {
                     if let Some(member) = self.members.get_mut(id) {
                         member.machine.handle_timeout(now);
+                        if member.connect_by.is_some_and(|by| by <= now) {
+                            // nobody answers there, or somebody who never finishes a handshake
+                            member.lost = Some(link::Error::Lost(std::io::ErrorKind::TimedOut.into()));
+                        }
                         self.mark(id);
                     }
                 }
@@ -210,7 +220,7 @@ impl AgentLoop {
             self.close(now, id, assoc, reason);
         }
         if let Some(member) = self.members.get_mut(id) {
-            let due = member.machine.poll_timeout();
+            let due = [member.machine.poll_timeout(), member.connect_by].into_iter().flatten().min();
             self.schedule.set(Whose::Controller(id), &mut member.due, due);
         }
         self.tend(at);

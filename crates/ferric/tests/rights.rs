@@ -1,0 +1,384 @@
+//! Who may connect over TLS and what each may do, against a real server.
+#![cfg(feature = "tls")]
+
+extern crate link as ferric_link;
+
+#[path = "../../link/tests/suite/certificates.rs"]
+mod certificates;
+mod common;
+
+use std::net::TcpStream;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use certificates::Authority;
+use common::function::{Reporter, impatient, work_until};
+use common::peer::{FUNCTION, OID, Peer, VERSION, decoded, node_id, report_spec, setup_request};
+use common::scene::{Ric, free_ports};
+use common::session::{name_of, turn_until};
+use common::{PATIENCE, eventually};
+use e2ap::{Cause, CauseMisc, Pdu, RanFunctionId, RicActionType};
+use ferric::agent::{AgentLoop, AgentLoopConfig};
+use ferric::e2::xapp::{ControlResult, RefusalCode, SubscribeFailure};
+use ferric::e2::{FunctionName, Grant, Selection, XappRights};
+use ferric::link::{Address, Class, Config, Error, Events, Interest, Link, Poll, Scratch, StreamId, Tls};
+use ferric::server::{NodeEntry, Rights, ServerConfig, XappEntry};
+use ferric::xapp::{Xapp, XappConfig, XappEvent};
+
+/// A RIC behind TLS, and the CA that it believes.
+struct Secured {
+    authority: Authority,
+    ric: Ric,
+}
+
+fn secured(rights: Rights) -> Secured {
+    secured_with(rights, |_| ())
+}
+
+fn secured_with(rights: Rights, change: impl FnOnce(&mut ServerConfig)) -> Secured {
+    let authority = Authority::new();
+    let any_port: Address = "tls://127.0.0.1:0".parse().unwrap();
+    let mut config = ServerConfig { e2: vec![any_port.clone()], xapp: Some(any_port), rights, ..free_ports() };
+    config.link.tls = Some(authority.tls(&["127.0.0.1"], |_| ()).unwrap());
+    change(&mut config);
+    Secured { ric: Ric::start(config), authority }
+}
+
+impl Secured {
+    fn tls(&self, name: &str) -> Tls {
+        self.authority.tls(&[name], |_| ()).unwrap()
+    }
+
+    fn node(&self, name: &str) -> Node {
+        Node::connect(&self.ric.e2[0], self.tls(name))
+    }
+
+    fn xapp(&self, name: &str) -> Result<Xapp, ferric::Error> {
+        let mut config = XappConfig::default();
+        config.link.tls = Some(self.tls(name));
+        Xapp::connect(&self.ric.xapp, name, config)
+    }
+}
+
+/// A node driven by hand.
+struct Node {
+    link: Link,
+    poll: Poll,
+    scratch: Scratch,
+}
+
+impl Node {
+    fn connect(address: &Address, tls: Tls) -> Node {
+        let link = Link::connect(address, &Config { tls: Some(tls), ..Config::default() }).unwrap();
+        let poll = Poll::new().unwrap();
+        poll.add(&link, 0, Interest::READ_WRITE).unwrap();
+        Node { link, poll, scratch: Scratch::new() }
+    }
+
+    fn set_up(&mut self, number: u32) {
+        self.link.send(StreamId(0), &[&setup_request(number, VERSION)], Class::Keep).unwrap();
+    }
+
+    /// What comes next; fails once the RIC has closed.
+    fn receive(&mut self) -> Result<Pdu<'static>, Error> {
+        let deadline = Instant::now() + PATIENCE;
+        let mut got = None;
+        while got.is_none() {
+            assert!(Instant::now() < deadline, "nothing comes");
+            self.link.flush()?;
+            let interest = if self.link.wants_write() { Interest::READ_WRITE } else { Interest::READ };
+            self.poll.modify(&self.link, 0, interest).unwrap();
+            self.poll.wait(&mut Events::new(), Some(Duration::from_millis(20))).unwrap();
+            self.link.receive(&mut self.scratch, 1, &mut |_, pdu| got = Some(decoded(pdu)))?;
+        }
+        Ok(got.unwrap())
+    }
+
+    fn is_accepted(&mut self) {
+        assert!(matches!(self.receive(), Ok(Pdu::E2SetupResponse(_))));
+    }
+
+    fn is_refused(&mut self) {
+        match self.receive() {
+            Ok(Pdu::E2SetupFailure(failure)) => {
+                assert_eq!(failure.cause, Cause::Misc(CauseMisc::OmIntervention));
+                assert!(failure.time_to_wait.is_some());
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn is_closed(&mut self) {
+        let error = self.receive().unwrap_err();
+        assert!(matches!(error, Error::Closed | Error::Lost(_)), "{error:?}");
+    }
+}
+
+fn some<const N: usize>(names: [&str; N]) -> Selection<String> {
+    names.into_iter().map(str::to_owned).collect()
+}
+
+fn id(number: u32) -> String {
+    node_id(number).to_string()
+}
+
+fn for_nodes(entries: &[(&str, Selection<String>)]) -> Rights {
+    let entry = |(certificate, node_ids): &(&str, Selection<String>)| NodeEntry {
+        certificate: (*certificate).to_owned(),
+        node_ids: node_ids.clone(),
+    };
+    Rights { nodes: Some(entries.iter().map(entry).collect()), xapps: None }
+}
+
+#[test]
+fn a_node_may_be_what_its_certificate_says_and_nothing_else() {
+    let scene = secured(for_nodes(&[("gnb1.example", some([&id(1), &id(2)])), ("any.example", Selection::All)]));
+    let mut node = scene.node("gnb1.example");
+    node.set_up(3);
+    node.is_refused();
+    // It is not closed for this: it may try again as itself, on the same association.
+    node.set_up(1);
+    node.is_accepted();
+    node.set_up(2);
+    node.is_accepted();
+    node.set_up(3);
+    node.is_refused();
+    let mut any = scene.node("any.example");
+    any.set_up(77);
+    any.is_accepted();
+    // A certificate of our CA, but in no entry.
+    scene.node("stranger.example").is_closed();
+}
+
+#[test]
+fn where_there_are_rights_a_node_without_a_certificate_is_turned_away() {
+    let plain: Address = "tcp://127.0.0.1:0".parse().unwrap();
+    let rights = for_nodes(&[("gnb1.example", Selection::All)]);
+    let scene = secured_with(rights, |config| config.e2.push(plain.clone()));
+    let mut peer = Peer::connect(&scene.ric.e2[1]);
+    peer.send(&setup_request(1, VERSION));
+    assert!(peer.expect_closed().is_empty());
+    // Nor is somebody served who speaks no TLS where it is asked for.
+    let Address::Tls { port, .. } = scene.ric.e2[0] else { unreachable!() };
+    let mut peer = Peer::of(TcpStream::connect(("127.0.0.1", port)).unwrap());
+    peer.send(&setup_request(1, VERSION));
+    while peer.stream.peek(&mut [0]).is_ok_and(|octets| octets > 0) {
+        // the alert that says so
+        std::io::Read::read(&mut peer.stream, &mut [0; 64]).unwrap();
+    }
+    let mut node = scene.node("gnb1.example");
+    node.set_up(1);
+    node.is_accepted();
+}
+
+#[test]
+fn a_node_is_taken_over_by_the_same_certificate_only() {
+    // There are no rights; a certificate is enough for this.
+    let plain: Address = "tcp://127.0.0.1:0".parse().unwrap();
+    let scene = secured_with(Rights::default(), |config| config.e2.push(plain));
+    let mut holder = scene.node("gnb1.example");
+    holder.set_up(1);
+    holder.is_accepted();
+    let mut thief = scene.node("gnb2.example");
+    thief.set_up(1);
+    thief.is_refused();
+    let mut nobody = Peer::connect(&scene.ric.e2[1]);
+    nobody.send(&setup_request(1, VERSION));
+    assert!(matches!(nobody.receive_pdu(), Pdu::E2SetupFailure(_)));
+    // The thief may be somebody else.
+    thief.set_up(2);
+    thief.is_accepted();
+    // Another certificate for the same name, as after a renewal, is the same.
+    let mut same = scene.node("gnb1.example");
+    same.set_up(1);
+    same.is_accepted();
+    holder.is_closed();
+    // Whom nobody vouched for is taken over by anybody, as without TLS.
+    let mut plain = Peer::connect(&scene.ric.e2[1]);
+    plain.set_up(9);
+    let mut secure = scene.node("gnb9.example");
+    secure.set_up(9);
+    secure.is_accepted();
+    assert!(plain.expect_closed().is_empty());
+}
+
+fn grant(nodes: Selection<String>, functions: Selection<FunctionName>) -> Grant {
+    Grant { nodes, functions }
+}
+
+fn for_xapps(entries: Vec<(&str, XappRights)>) -> Rights {
+    let entry = |(certificate, rights): (&str, XappRights)| XappEntry {
+        certificate: certificate.into(),
+        rights: Arc::new(rights),
+    };
+    Rights { nodes: None, xapps: Some(entries.into_iter().map(entry).collect()) }
+}
+
+/// What becomes of a subscription that the node, if it is asked, answers.
+fn failure(xapp: &mut Xapp) -> Option<SubscribeFailure> {
+    turn_until(xapp, |event| match event {
+        XappEvent::Subscribed { .. } => Some(None),
+        XappEvent::SubscribeFailed { failure, .. } => Some(Some(failure)),
+        _ => None,
+    })
+}
+
+#[test]
+fn an_xapp_may_read_and_control_what_it_was_given() {
+    let by_oid: Selection<FunctionName> = [FunctionName::Oid(OID.into())].into_iter().collect();
+    let by_id: Selection<FunctionName> = [FunctionName::Id(FUNCTION)].into_iter().collect();
+    let other_function: Selection<FunctionName> = [FunctionName::Id(RanFunctionId(99))].into_iter().collect();
+    let reader = XappRights { read: vec![grant(some([&id(1)]), by_oid)], control: vec![] };
+    let controller = XappRights {
+        read: vec![grant(Selection::All, other_function), grant(Selection::All, by_id.clone())],
+        control: vec![grant(some([&id(2)]), by_id)],
+    };
+    let rights = for_xapps(vec![
+        ("reader.example", reader),
+        ("controller.example", controller),
+        ("idle.example", XappRights::default()),
+    ]);
+    let plain: Address = "tcp://127.0.0.1:0".parse().unwrap();
+    let scene = secured_with(rights, |config| config.e2.push(plain));
+    let mut nodes: Vec<Peer> = (1..=2)
+        .map(|number| {
+            let mut node = Peer::connect(&scene.ric.e2[1]);
+            node.set_up(number);
+            node
+        })
+        .collect();
+    let refused = Some(SubscribeFailure::Misuse(RefusalCode::NotAllowed));
+    for (name, may_read, may_control) in [
+        ("reader.example", [true, false], [false, false]),
+        ("controller.example", [true, true], [false, true]),
+        ("idle.example", [false, false], [false, false]),
+    ] {
+        let mut xapp = scene.xapp(name).unwrap();
+        for (at, node) in nodes.iter_mut().enumerate() {
+            let number = at as u32 + 1;
+            let named = name_of(&mut xapp, number);
+            xapp.commands().subscribe(named, FUNCTION, report_spec(name.as_bytes()));
+            if may_read[at] {
+                xapp.turn(Some(Duration::ZERO), |_, _| ()).unwrap();
+                node.admit();
+                assert_eq!(failure(&mut xapp), None, "{name} {number}");
+            } else {
+                assert_eq!(failure(&mut xapp), refused, "{name} {number}");
+            }
+            // What has the node act is more than reading.
+            let mut policy = report_spec(name.as_bytes());
+            policy.actions[0].kind = RicActionType::Policy;
+            xapp.commands().subscribe(named, FUNCTION, policy);
+            if may_read[at] && may_control[at] {
+                xapp.turn(Some(Duration::ZERO), |_, _| ()).unwrap();
+                node.admit();
+                assert_eq!(failure(&mut xapp), None, "{name} {number}");
+            } else {
+                assert_eq!(failure(&mut xapp), refused, "{name} {number}");
+            }
+            xapp.commands().control(named, FUNCTION, b"header", b"message");
+            if may_control[at] {
+                xapp.turn(Some(Duration::ZERO), |_, _| ()).unwrap();
+                assert!(matches!(node.receive_pdu(), Pdu::RicControlRequest(_)), "{name} {number}");
+            } else {
+                let result = turn_until(&mut xapp, |event| match event {
+                    XappEvent::Controlled { result, .. } => Some(result),
+                    _ => None,
+                });
+                assert_eq!(result, ControlResult::Misuse(RefusalCode::NotAllowed), "{name} {number}");
+            }
+        }
+        // What the subscriptions of this one leave behind is not the next one's.
+        drop(xapp);
+        for (at, node) in nodes.iter_mut().enumerate() {
+            for _ in 0..u32::from(may_read[at]) + u32::from(may_read[at] && may_control[at]) {
+                assert!(matches!(node.receive_pdu(), Pdu::RicSubscriptionDeleteRequest(_)), "{name}");
+            }
+        }
+    }
+    match scene.xapp("stranger.example").err().unwrap() {
+        ferric::Error::Refused(RefusalCode::NotAllowed) => {}
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn agents_and_xapps_work_over_tls() {
+    let scene = secured(Rights::default());
+    let mut config = impatient();
+    config.link.tls = Some(scene.tls("gnb1.example"));
+    let mut agents = AgentLoop::new(config).unwrap();
+    agents.add(node_id(1), scene.ric.e2[0].clone(), vec![Box::new(Reporter::new(Duration::from_millis(1)))]);
+    work_until(&mut agents, "the setup", |agents| agents.up() == 1);
+    let mut xapp = scene.xapp("x.example").unwrap();
+    let node = name_of(&mut xapp, 1);
+    xapp.commands().subscribe(node, FUNCTION, report_spec(b""));
+    let mut reports = 0;
+    work_until(&mut agents, "100 reports", |_| {
+        xapp.turn(Some(Duration::ZERO), |event, _| reports += u32::from(matches!(event, XappEvent::Indication(_))))
+            .unwrap();
+        reports >= 100
+    });
+    assert_eq!(agents.dropped_reports(), 0);
+}
+
+#[test]
+fn what_is_wrong_with_a_certificate_reaches_the_xapp() {
+    let scene = secured(Rights::default());
+    let config = |tls| {
+        let mut config = XappConfig::default();
+        config.link.tls = Some(tls);
+        config
+    };
+    let others = Authority::new().tls(&["x"], |_| ()).unwrap();
+    let error = Xapp::connect(&scene.ric.xapp, "x", config(others)).err().unwrap().to_string();
+    assert!(error.contains("signed by none of our CAs"), "{error}");
+    let expired = scene.authority.tls(&["x"], |params| {
+        params.not_before = rcgen::date_time_ymd(2019, 1, 1);
+        params.not_after = rcgen::date_time_ymd(2020, 1, 1);
+    });
+    let error = Xapp::connect(&scene.ric.xapp, "x", config(expired.unwrap())).err().unwrap().to_string();
+    assert!(error.contains("our certificate has expired; renew it"), "{error}");
+    let error = Xapp::connect(&scene.ric.xapp, "x", XappConfig::default()).err().unwrap().to_string();
+    assert!(error.contains("a CA, a certificate and a key"), "{error}");
+}
+
+#[test]
+fn handshakes_that_are_never_finished_end() {
+    let scene = secured_with(Rights::default(), |config| config.controller.setup_timeout = Duration::from_millis(200));
+    for address in [&scene.ric.e2[0], &scene.ric.xapp] {
+        let Address::Tls { port, .. } = *address else { unreachable!() };
+        for octets in [&[][..], &[22, 3, 1, 2, 0, 1, 0]] {
+            let mut peer = Peer::of(TcpStream::connect(("127.0.0.1", port)).unwrap());
+            peer.write(octets);
+            let begun = Instant::now();
+            // An alert may tell that it is closed.
+            let mut alert = Vec::new();
+            std::io::Read::read_to_end(&mut peer.stream, &mut alert).unwrap();
+            assert!(alert.len() < 10);
+            assert!(begun.elapsed() < PATIENCE / 2);
+        }
+    }
+}
+
+#[test]
+fn an_agent_gives_up_a_ric_that_never_shakes_hands() {
+    let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let authority = Authority::new();
+    let mut config = AgentLoopConfig { setup_timeout: Duration::from_millis(100), ..impatient() };
+    config.link.tls = Some(authority.tls(&["gnb1.example"], |_| ()).unwrap());
+    let mut agents = AgentLoop::new(config).unwrap();
+    let address = format!("tls://{}", silent.local_addr().unwrap()).parse().unwrap();
+    agents.add(node_id(1), address, vec![Box::new(Reporter::new(Duration::from_secs(1)))]);
+    silent.set_nonblocking(true).unwrap();
+    let mut held = Vec::new();
+    // It comes back, again and again.
+    work_until(&mut agents, "three attempts", |_| {
+        held.extend(silent.accept().map(|(stream, _)| stream));
+        held.len() >= 3
+    });
+    // What it gave up it has closed.
+    use std::io::Read;
+    held[0].set_read_timeout(Some(PATIENCE)).unwrap();
+    eventually("the end", || matches!(held[0].read(&mut [0; 4096]), Ok(0)));
+}
