@@ -21,6 +21,7 @@ mod ran;
 mod record;
 mod ric;
 mod signals;
+mod tls;
 mod xapp;
 
 use std::process::ExitCode;

@@ -4,7 +4,7 @@ use ::ran::{Ran, RanConfig};
 use ferric::link::Address;
 use ferric::record::Protocol;
 
-use crate::{record, signals};
+use crate::{record, signals, tls};
 
 /// Run emulated E2 nodes.
 ///
@@ -34,12 +34,15 @@ pub struct Args {
     #[arg(long, value_name = "REVISION", default_value = "3.00")]
     kpm: e2sm::kpm::Revision,
     #[command(flatten)]
+    tls: tls::TlsArgs,
+    #[command(flatten)]
     record: record::RecordArgs,
 }
 
 pub fn run(args: &Args) -> anyhow::Result<()> {
     let recorder = args.record.start()?;
     let mut config = RanConfig {
+        tls: args.tls.load(None)?,
         tap: recorder.as_ref().map(|recorder| recorder.tap(Protocol::E2)),
         nodes: args.nodes,
         ues: args.ues,

@@ -9,7 +9,7 @@ use ferric::record::Protocol;
 use tracing::info;
 
 use crate::model::ModelArgs;
-use crate::{record, signals};
+use crate::{record, signals, tls};
 
 /// Run a near-RT RIC.
 ///
@@ -19,7 +19,7 @@ pub struct Args {
     /// A configuration file in TOML; options given here override it.
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// Where to await E2 nodes: tcp://HOST:PORT, sctp://HOST:PORT, unix:PATH, shm:PATH; several times for several.
+    /// Where to await E2 nodes: tcp://HOST:PORT, tls://HOST:PORT, sctp://HOST:PORT, unix:PATH, shm:PATH; several times for several.
     /// [default: tcp://127.0.0.1:36421]
     #[arg(long, value_name = "URL")]
     e2: Vec<Address>,
@@ -28,6 +28,8 @@ pub struct Args {
     xapp: Option<Address>,
     #[command(flatten)]
     models: ModelArgs,
+    #[command(flatten)]
+    tls: tls::TlsArgs,
     #[command(flatten)]
     record: record::RecordArgs,
     /// Record what is said with ferric's xApps too, on an interface of its own.
@@ -50,6 +52,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         config.server.xapp.clone_from(&args.xapp);
     }
     config.models = args.models.load()?;
+    config.server.link.tls = args.tls.load(config.tls.as_ref())?;
     let recorder = args.record.start()?;
     if let Some(recorder) = &recorder {
         config.server.link.tap = Some(recorder.tap(Protocol::E2));

@@ -4,7 +4,7 @@ use std::fmt;
 
 use e2sm::kpm::Revision;
 use ferric::e2ap::Version;
-use ferric::link::{Address, DEFAULT_PORT, Tap};
+use ferric::link::{Address, DEFAULT_PORT, Tap, Tls};
 use functions::PeriodicConfig;
 use functions::kpm::KpmConfig;
 
@@ -40,6 +40,8 @@ pub struct RanConfig {
     pub periodic: PeriodicConfig,
     /// Bound of what waits to be written to one RIC, in octets. Default: 4 MiB.
     pub outbox_octets: usize,
+    /// What `tls://` links show and believe. Default: nothing, so that there are none.
+    pub tls: Option<Tls>,
     /// Who looks on at the links to the RICs, such as a recorder. Default: nobody.
     pub tap: Option<Tap>,
 }
@@ -57,6 +59,7 @@ impl Default for RanConfig {
             kpm: KpmConfig::default(),
             periodic: PeriodicConfig::default(),
             outbox_octets: 4 * 1024 * 1024,
+            tls: None,
             tap: None,
         }
     }

@@ -54,6 +54,7 @@ impl Ran {
             version: config.e2ap_version,
             link: link::Config {
                 outbox_octets: config.outbox_octets,
+                tls: config.tls.clone(),
                 tap: config.tap.clone(),
                 ..link::Config::default()
             },

@@ -15,17 +15,35 @@
 //! delete_timeout_ms = 5000
 //! control_timeout_ms = 5000
 //!
+//! [tls]                         # for tls:// addresses: PEM files, found from where the program runs
+//! ca = "pki/ca.pem"
+//! certificate = "pki/ric.pem"
+//! key = "pki/ric.key"
+//!
+//! [[node_rights]]               # once there is one: no node without a certificate that one of them names
+//! certificate = "gnb1.example"  # a name in it, or "sha256:" and its fingerprint
+//! nodes = ["gnb-00101-e00"]     # which nodes it may be, as the log writes them; ["*"]: any
+//!
+//! [[xapp_rights]]               # likewise for xApps
+//! certificate = "kpm.example"
+//! read = [{ nodes = ["*"], functions = ["1.3.6.1.4.1.53148.1.2.2.2"] }]      # by OID, or by id
+//! control = [{ nodes = ["gnb-00101-e00"], functions = [3] }]                 # ["*"]: all functions
+//!
 //! [[node]]
 //! id = "gnb-00101-e00"          # as the log writes it
 //! kpm = "2.01"                  # the revision of its KPM function, where what it registers misleads
 //! ```
 
+mod rights;
+
 use std::fmt;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 use e2sm::kpm::Revision;
 use ferric::e2ap::{GlobalRicId, PlmnIdentity};
+use ferric::link::TlsFiles;
 use ferric::server::ServerConfig;
 use model::Model;
 use serde::Deserialize;
@@ -35,6 +53,8 @@ use serde::Deserialize;
 pub struct RicConfig {
     /// What it listens on, its identity, patience and bounds.
     pub server: ServerConfig,
+    /// The files for `tls://` addresses. Whoever runs the server loads them into `server.link.tls`.
+    pub tls: Option<TlsFiles>,
     /// What is known about single nodes.
     pub nodes: Vec<NodeConfig>,
     /// Service models that were loaded from shared objects; not a key of the file, since who may name code to run is who
@@ -104,10 +124,15 @@ const KEYS: &[&str] = &[
     "subscription_timeout_ms",
     "delete_timeout_ms",
     "control_timeout_ms",
+    "tls",
+    "node_rights",
+    "xapp_rights",
     "node",
 ];
 /// The keys of a `[[node]]`.
 const NODE_KEYS: &[&str] = &["id", "kpm"];
+/// The keys of `[tls]`.
+const TLS_KEYS: &[&str] = &["ca", "certificate", "key"];
 
 #[derive(Deserialize)]
 struct File {
@@ -124,8 +149,18 @@ struct File {
     subscription_timeout_ms: Option<u64>,
     delete_timeout_ms: Option<u64>,
     control_timeout_ms: Option<u64>,
+    tls: Option<FileTls>,
+    node_rights: Option<Vec<rights::FileNodeRights>>,
+    xapp_rights: Option<Vec<rights::FileXappRights>>,
     #[serde(default)]
     node: Vec<FileNode>,
+}
+
+#[derive(Deserialize)]
+struct FileTls {
+    ca: PathBuf,
+    certificate: PathBuf,
+    key: PathBuf,
 }
 
 #[derive(Deserialize)]
@@ -142,14 +177,27 @@ impl RicConfig {
     pub fn from_toml(text: &str) -> Result<Self, ConfigError> {
         let table: toml::Table = text.parse().map_err(|e: toml::de::Error| ConfigError::Syntax(e.to_string()))?;
         check_keys(&table, KEYS)?;
-        if let Some(nodes) = table.get("node").and_then(toml::Value::as_array) {
-            for node in nodes.iter().filter_map(toml::Value::as_table) {
-                check_keys(node, NODE_KEYS)?;
-            }
+        for (key, known) in
+            [("node", NODE_KEYS), ("node_rights", rights::NODE_RIGHTS_KEYS), ("xapp_rights", rights::XAPP_RIGHTS_KEYS)]
+        {
+            check_tables(table.get(key), known)?;
+        }
+        for entry in table.get("xapp_rights").and_then(toml::Value::as_array).into_iter().flatten() {
+            check_tables(entry.get("read"), rights::GRANT_KEYS)?;
+            check_tables(entry.get("control"), rights::GRANT_KEYS)?;
+        }
+        if let Some(tls) = table.get("tls").and_then(toml::Value::as_table) {
+            check_keys(tls, TLS_KEYS)?;
         }
         let file: File = toml::from_str(text).map_err(|e| ConfigError::Syntax(e.to_string()))?;
         file.apply()
     }
+}
+
+/// The keys of each table in a list.
+fn check_tables(list: Option<&toml::Value>, known: &'static [&'static str]) -> Result<(), ConfigError> {
+    let tables = list.and_then(toml::Value::as_array).into_iter().flatten().filter_map(toml::Value::as_table);
+    tables.into_iter().try_for_each(|table| check_keys(table, known))
 }
 
 fn check_keys(table: &toml::Table, known: &'static [&'static str]) -> Result<(), ConfigError> {
@@ -218,6 +266,10 @@ impl File {
                 *place = Duration::from_millis(ms);
             }
         }
+        if let Some(FileTls { ca, certificate, key }) = self.tls {
+            config.tls = Some(TlsFiles { ca, certificate, key });
+        }
+        server.rights = rights::rights(self.node_rights, self.xapp_rights)?;
         for node in self.node {
             let kpm = node.kpm.as_deref().map(|kpm| value("kpm", kpm)).transpose()?;
             config.nodes.push(NodeConfig { id: node.id, kpm });

@@ -8,13 +8,15 @@ mod table;
 use ferric::record::Protocol;
 use ferric::xapp::XappConfig;
 
-use crate::record;
+use crate::{record, tls};
 
 /// Run a built-in xApp.
 #[derive(clap::Args)]
 pub struct Args {
     #[command(subcommand)]
     which: Which,
+    #[command(flatten)]
+    tls: tls::TlsArgs,
     #[command(flatten)]
     record: record::RecordArgs,
 }
@@ -28,6 +30,7 @@ enum Which {
 pub fn run(args: &Args) -> anyhow::Result<()> {
     let recorder = args.record.start()?;
     let mut config = XappConfig::default();
+    config.link.tls = args.tls.load(None)?;
     config.link.tap = recorder.as_ref().map(|recorder| recorder.tap(Protocol::Xapp));
     match &args.which {
         Which::Kpm(args) => kpm::run(args, config),
