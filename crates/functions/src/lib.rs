@@ -7,10 +7,11 @@
 //! | E2SM-RC | [`RcFunction`](rc::RcFunction) | [`RcSource`](rc::RcSource) |
 //! | MAC, RLC, PDCP and GTP statistics | [`StatisticsFunction`](statistics::StatisticsFunction) | [`StatisticsSource`](statistics::StatisticsSource) |
 //! | SLICE control | [`SliceFunction`](slice::SliceFunction) | [`SliceSource`](slice::SliceSource) |
+//! | TC (traffic control) | [`TcFunction`](tc::TcFunction) | [`TcSource`](tc::TcSource) |
+//! | RRC notifications | [`RrcFunction`](rrc::RrcFunction) | [`RrcSource`](rrc::RrcSource) |
 //! | hello world | [`HwFunction`](hw::HwFunction) | nothing |
 //!
-//! A function serves one near-RT RIC. A node with several gives each of its agents a function of its own; those share
-//! the base station's side.
+//! A function serves all controllers of its node, and tells each of the UEs that it may see.
 
 #![forbid(unsafe_code)]
 
@@ -20,8 +21,10 @@ pub mod hw;
 pub mod kpm;
 mod periodic;
 pub mod rc;
+pub mod rrc;
 pub mod slice;
 pub mod statistics;
+pub mod tc;
 #[cfg(test)]
 mod testing;
 mod wall_clock;

@@ -1,12 +1,13 @@
 //! An emulated RAN: cells, UEs and traffic behind ordinary E2 agents.
 //!
-//! Each node is a gNB with one cell of 106 PRBs, and functions of E2SM-KPM, E2SM-CCC, FlexRIC's statistics (MAC, RLC, PDCP
-//! and GTP) and slices, and the hello world. What they tell comes from a model in which distance, shadowing and fading make
-//! the SINR, that the CQI, that what a block carries; users read, watch and play; a proportionally fair scheduler shares the
-//! blocks out; what does not fit waits. So load, CQI, PRB use, throughput and delay move together.
+//! Each node is a gNB with one cell of 106 PRBs, and functions of E2SM-KPM, E2SM-CCC, FlexRIC's models (statistics of MAC,
+//! RLC, PDCP and GTP; slices; traffic control), RRC notifications and the hello world. What they tell comes from a model in
+//! which distance, shadowing and fading make the SINR, that the CQI, that what a block carries; users read, watch and play; a
+//! proportionally fair scheduler shares the blocks out; what does not fit waits. So load, CQI, PRB use, throughput and delay
+//! move together.
 //!
-//! Slices that FlexRIC's model sets are checked, kept and told; the scheduler does not obey them. It obeys the policies of
-//! E2SM-CCC.
+//! The policies of E2SM-CCC are obeyed. Slices and traffic control that FlexRIC's models set are checked, kept and told; the
+//! scheduler and the queues do not obey them yet.
 //!
 //! ```no_run
 //! use ran::{Ran, RanConfig};

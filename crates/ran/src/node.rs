@@ -93,6 +93,7 @@ pub struct Node {
     pub(crate) cell: Cell,
     pub(crate) configuration: Configuration,
     pub(crate) slices: Slices,
+    pub(crate) traffic_control: functions::tc::Configuration,
     step_ms: u64,
     /// Ties the model's time to the loop's, once somebody has looked.
     anchor: Option<Anchor>,
@@ -126,6 +127,7 @@ impl Node {
             gnb,
             configuration: Configuration::new(gnb),
             slices: Slices::new(config.ues),
+            traffic_control: functions::tc::Configuration::default(),
             cell: Cell::new(config.seed, number, config.ues, config.step_ms),
             step_ms: config.step_ms.into(),
             anchor: None,

@@ -1,5 +1,6 @@
-//! FlexRIC's models: statistics, served from the model's state; and slices, which are kept and told but which the model's
-//! scheduler does not obey yet (what it does obey are E2SM-CCC's policies).
+//! FlexRIC's models: statistics, served from the model's state; notifications of UEs, which are always there; and slices and
+//! traffic control, which are kept and told but which the model does not obey yet (what its scheduler does obey are
+//! E2SM-CCC's policies).
 //!
 //! The model moves bits, not packets, and steps over many slots at once. So packets are [`PACKET_OCTETS`] each, a
 //! transport block is what went through in a slot of the last step in the mean, and what the model does not know (HARQ
@@ -9,7 +10,9 @@ mod gtp;
 mod mac;
 mod pdcp;
 mod rlc;
+mod rrc;
 mod slice;
+mod tc;
 #[cfg(test)]
 mod tests;
 
@@ -20,8 +23,10 @@ use ferric::agent::{RanFunction, Ue};
 use ferric::e2::Time;
 use functions::PeriodicConfig;
 use functions::kpm::KpmSource;
+use functions::rrc::{RrcConfig, RrcFunction};
 use functions::slice::{SliceConfig, SliceFunction};
 use functions::statistics::{GtpFunction, MacFunction, PdcpFunction, RlcFunction};
+use functions::tc::TcFunction;
 
 use crate::model::{self, Counters};
 use crate::node::Node;
@@ -44,6 +49,8 @@ pub fn functions(node: &Rc<RefCell<Node>>, config: &PeriodicConfig) -> Vec<Box<d
         Box::new(PdcpFunction::new(node(), config())),
         Box::new(GtpFunction::new(node(), config())),
         Box::new(SliceFunction::new(node(), SliceConfig { periodic: config(), ..SliceConfig::default() })),
+        Box::new(TcFunction::new(node(), config())),
+        Box::new(RrcFunction::new(node(), RrcConfig::default())),
     ]
 }
 
