@@ -1,13 +1,14 @@
 //! Error indications that both sides send (E2AP v03.01 8.3.2, 10).
 
 use e2ap::{
-    Cause, CauseProtocol, Criticality, CriticalityDiagnostics, ErrorIndication, Pdu, ProcedureCode, Version, peek,
+    Cause, CauseProtocol, Criticality, CriticalityDiagnostics, ErrorIndication, Pdu, ProcedureCode, Version,
+    peek::Outline,
 };
 
 use crate::Notice;
 
-/// About a PDU that cannot be read; `None` where it is to be ignored.
-pub(crate) fn malformed(pdu: &[u8], error: &e2ap::Error) -> Option<ErrorIndication<'static>> {
+/// About a PDU that cannot be read, but for its outline; `None` where it is to be ignored.
+pub(crate) fn malformed(outline: Option<Outline>, error: &e2ap::Error) -> Option<ErrorIndication<'static>> {
     match error {
         // E2AP v03.01 10.3.4.1
         e2ap::Error::UnknownProcedure { criticality: Criticality::Ignore, .. } => return None,
@@ -15,13 +16,13 @@ pub(crate) fn malformed(pdu: &[u8], error: &e2ap::Error) -> Option<ErrorIndicati
         _ if error.message().is_some_and(|(_, code)| code == ProcedureCode::ERROR_INDICATION) => return None,
         _ => {}
     }
-    Some(with_ids(pdu, error.cause(), error.diagnostics()))
+    Some(with_ids(outline, error.cause(), error.diagnostics()))
 }
 
 /// About a message that was understood.
 pub(crate) fn about(
     pdu: &Pdu<'_>,
-    bytes: &[u8],
+    outline: Option<Outline>,
     cause: CauseProtocol,
     procedure_criticality: Option<Criticality>,
 ) -> ErrorIndication<'static> {
@@ -31,29 +32,28 @@ pub(crate) fn about(
         procedure_criticality,
         ..Default::default()
     };
-    with_ids(bytes, Cause::Protocol(cause), Some(diagnostics))
+    with_ids(outline, Cause::Protocol(cause), Some(diagnostics))
 }
 
 /// About the first message of a procedure that is not supported: by its criticality (E2AP v03.01 10.3.4.1).
-pub(crate) fn not_supported(pdu: &Pdu<'_>, bytes: &[u8]) -> (Notice, Option<ErrorIndication<'static>>) {
+pub(crate) fn not_supported(pdu: &Pdu<'_>, outline: Option<Outline>) -> (Notice, Option<ErrorIndication<'static>>) {
     let message = pdu.name();
     match pdu.procedure_code() {
         ProcedureCode::RIC_SERVICE_QUERY
         | ProcedureCode::RIC_INDICATION
         | ProcedureCode::RIC_SUBSCRIPTION_DELETE_REQUIRED => (Notice::Ignored { message }, None),
         _ => {
-            let answer = about(pdu, bytes, CauseProtocol::AbstractSyntaxErrorReject, Some(Criticality::Reject));
+            let answer = about(pdu, outline, CauseProtocol::AbstractSyntaxErrorReject, Some(Criticality::Reject));
             (Notice::NotSupported { message }, Some(answer))
         }
     }
 }
 
 fn with_ids(
-    pdu: &[u8],
+    outline: Option<Outline>,
     cause: Cause,
     criticality_diagnostics: Option<CriticalityDiagnostics<'static>>,
 ) -> ErrorIndication<'static> {
-    let outline = peek::outline(pdu);
     ErrorIndication {
         transaction_id: outline.and_then(|o| o.transaction_id),
         request_id: outline.and_then(|o| o.request_id),

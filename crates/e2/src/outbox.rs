@@ -1,8 +1,8 @@
 //! PDUs that a machine wants sent, until its caller takes them.
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 
-use e2ap::{Pdu, Version};
+use e2ap::{Codec, Pdu, Version};
 
 use crate::AssocId;
 
@@ -12,6 +12,8 @@ pub(crate) struct Outbox {
     bytes: VecDeque<u8>,
     pdus: VecDeque<Queued>,
     scratch: Vec<u8>,
+    /// The associations whose encoding is another than PER.
+    codecs: HashMap<AssocId, Codec>,
 }
 
 #[derive(Debug)]
@@ -23,13 +25,26 @@ struct Queued {
 }
 
 impl Outbox {
+    /// Messages for that association are written in this encoding.
+    pub fn open(&mut self, assoc: AssocId, codec: Codec) {
+        if codec != Codec::Per {
+            self.codecs.insert(assoc, codec);
+        }
+    }
+
+    /// Nothing more comes for that association.
+    pub fn close(&mut self, assoc: AssocId) {
+        self.codecs.remove(&assoc);
+    }
+
     /// Queues `pdu`.
     ///
     /// # Panics
     /// Where `pdu` cannot be written in `version`: the machines build only what the version has.
     pub fn push(&mut self, assoc: AssocId, version: Version, pdu: &Pdu<'_>) {
         self.scratch.clear();
-        if let Err(error) = pdu.encode(version, &mut self.scratch) {
+        let codec = self.codecs.get(&assoc).copied().unwrap_or_default();
+        if let Err(error) = codec.encode(pdu, version, &mut self.scratch) {
             panic!("a machine built a {} that E2AP v{version} cannot carry: {error}", pdu.name());
         }
         self.bytes.extend(&self.scratch);

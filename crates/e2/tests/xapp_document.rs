@@ -42,6 +42,7 @@ fn example() -> Vec<(&'static str, Message<'static>)> {
                 id: node,
                 global_id: GlobalE2NodeId::gnb(PLMN, GnbId::new(0xE00, 28)),
                 version: Version::V2_03,
+                encoding: "per".into(),
                 functions: vec![FunctionInfo {
                     id: function,
                     revision: RanFunctionRevision(1),
@@ -107,6 +108,7 @@ fn example() -> Vec<(&'static str, Message<'static>)> {
                 id: node,
                 global_id: GlobalE2NodeId::gnb(PLMN, GnbId::new(0xE00, 28)),
                 version: Version::V3_01,
+                encoding: "per".into(),
                 functions: vec![],
             }),
         ),

@@ -3,7 +3,7 @@
 use e2ap::{
     CauseProtocol, CriticalityDiagnostics, E2ConnectionUpdateFailure, E2RemovalFailure, Kind, Pdu, ProcedureCode,
     RanFunctionId, RicControlFailure, RicQueryFailure, RicRequestId, RicSubscriptionDeleteFailure,
-    RicSubscriptionFailure, RicSubscriptionModificationFailure, TransactionId, Version, peek,
+    RicSubscriptionFailure, RicSubscriptionModificationFailure, TransactionId, Version,
 };
 
 use super::{Agent, AgentEvent};
@@ -21,7 +21,7 @@ impl Agent {
             }
             // none left: this counts it
             _ => {
-                let answer = malformed(pdu, &error);
+                let answer = malformed(self.config.codec.outline(pdu), &error);
                 let notice = if answer.is_some() { Notice::Malformed } else { Notice::Unreadable };
                 self.complain(now, notice(error), answer);
             }
@@ -38,7 +38,7 @@ impl Agent {
         if let e2ap::Error::UnknownProcedure { .. } = error {
             return None;
         }
-        let (outline, version) = (peek::outline(pdu)?, self.config.version);
+        let (outline, version) = (self.config.codec.outline(pdu)?, self.config.version);
         if let ProcedureCode::E2_CONNECTION_UPDATE | ProcedureCode::E2_REMOVAL = code {
             let transaction = outline.transaction_id;
             return (transaction.is_some() || version < Version::V2_03)

@@ -4,7 +4,7 @@ use core::fmt;
 use core::time::Duration;
 
 use e2ap::{
-    E2NodeComponentConfigAdditionItem, E2NodeComponentConfigUpdateItemV1, E2NodeComponentConfiguration,
+    Codec, E2NodeComponentConfigAdditionItem, E2NodeComponentConfigUpdateItemV1, E2NodeComponentConfiguration,
     E2NodeComponentId, E2NodeComponentInterfaceNg, E2NodeComponentInterfaceType, E2SetupRequest, GlobalE2NodeId,
     RanFunctionId, RanFunctionItem, RanFunctionRevision, TransactionId, Version,
 };
@@ -39,6 +39,8 @@ pub struct AgentConfig {
     pub components_v1: Vec<E2NodeComponentConfigUpdateItemV1<'static>>,
     /// The version that it speaks. Default: v02.03.
     pub version: Version,
+    /// The encoding that it writes, which the RIC must expect on the link. Default: PER.
+    pub codec: Codec,
     /// The RIC must answer the setup within this. Default: 5 s.
     pub setup_timeout: Duration,
     /// The first pause after a failure; each next one is twice as long. Default: 1 s.
@@ -91,6 +93,7 @@ impl AgentConfig {
             components: Vec::new(),
             components_v1: Vec::new(),
             version: Version::V2_03,
+            codec: Codec::Per,
             setup_timeout: Duration::from_secs(5),
             retry_first: Duration::from_secs(1),
             retry_last: Duration::from_secs(30),
@@ -116,7 +119,7 @@ impl AgentConfig {
             }
         }
         let request = self.setup_request((self.version >= Version::V2_03).then_some(TransactionId(0)));
-        e2ap::encode(&request, self.version, &mut Vec::new()).map_err(AgentConfigError::Setup)
+        self.codec.encode(&request.into(), self.version, &mut Vec::new()).map_err(AgentConfigError::Setup)
     }
 
     /// The setup request of such an agent.

@@ -66,7 +66,7 @@ impl Agent {
         };
         state.sn = state.sn.wrapping_add(1);
         // the ids were decoded in this version, the number is a whole u16, and the octets have no bound
-        if let Err(error) = e2ap::encode(&indication, self.config.version, out) {
+        if let Err(error) = self.config.codec.encode_indication(&indication, self.config.version, out) {
             panic!("every version carries such an indication: {error}");
         }
         Ok(())

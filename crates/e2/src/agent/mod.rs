@@ -30,8 +30,8 @@ use core::time::Duration;
 use std::collections::{BTreeMap, HashMap, VecDeque};
 
 use e2ap::{
-    Cause, CauseProtocol, CauseRicRequest, CauseTransport, ErrorIndication, GlobalE2NodeId, GlobalRicId, Kind, Pdu,
-    ProcedureCode, RanFunctionId, RicActionId, RicRequestId, TransactionId, Version,
+    Cause, CauseProtocol, CauseRicRequest, CauseTransport, Codec, ErrorIndication, GlobalE2NodeId, GlobalRicId, Kind,
+    Pdu, ProcedureCode, RanFunctionId, RicActionId, RicRequestId, TransactionId, Version,
 };
 use per::Gather;
 
@@ -228,6 +228,8 @@ impl Agent {
         if let Err(error) = config.check() {
             panic!("there is no such agent: {error}");
         }
+        let mut outbox = Outbox::default();
+        outbox.open(ASSOC, config.codec);
         Agent {
             pause: config.retry_first,
             config,
@@ -244,7 +246,7 @@ impl Agent {
             components: Telling::new(),
             connection: None,
             required: BTreeMap::new(),
-            outbox: Outbox::default(),
+            outbox,
             events: VecDeque::from([AgentEvent::Connect]),
             close: None,
             answers: Budget::new(Time::default()),
@@ -264,6 +266,12 @@ impl Agent {
         self.config.version
     }
 
+    /// The encoding that is written.
+    #[must_use]
+    pub fn codec(&self) -> Codec {
+        self.config.codec
+    }
+
     /// The node's key.
     #[must_use]
     pub fn node_id(&self) -> GlobalE2NodeId {
@@ -276,7 +284,7 @@ impl Agent {
             return; // left over from an association that is gone
         }
         let gather = Gather::new();
-        let decoded = match e2ap::decode(pdu, self.config.version, &gather) {
+        let decoded = match self.config.codec.decode(pdu, self.config.version, &gather) {
             Ok(decoded) => decoded,
             Err(error) => return self.answer_malformed(now, pdu, error),
         };
@@ -313,7 +321,7 @@ impl Agent {
             Pdu::E2ConnectionUpdate(update) => self.connection_update(&update),
             Pdu::E2RemovalRequest(request) => self.removal_request(&request),
             other => {
-                let (notice, answer) = not_supported(&other, pdu);
+                let (notice, answer) = not_supported(&other, self.config.codec.outline(pdu));
                 self.complain(now, notice, answer);
             }
         }
@@ -351,7 +359,8 @@ impl Agent {
 
     /// E2AP v03.01 10.4
     fn not_in_state(&mut self, now: Time, message: &Pdu<'_>, pdu: &[u8]) {
-        let answer = about(message, pdu, CauseProtocol::MessageNotCompatibleWithReceiverState, None);
+        let outline = self.config.codec.outline(pdu);
+        let answer = about(message, outline, CauseProtocol::MessageNotCompatibleWithReceiverState, None);
         self.complain(now, Notice::NotInState { message: message.name() }, Some(answer));
     }
 

@@ -4,7 +4,7 @@ use core::time::Duration;
 
 use e2ap::{
     Cause, CauseProtocol, CauseRicRequest, CriticalityDiagnostics, E2SetupFailure, ErrorIndication, Kind, Pdu,
-    ProcedureCode, RanFunctionId, RicRequestId, TimeToWait, TransactionId, Version, peek,
+    ProcedureCode, RanFunctionId, RicRequestId, TimeToWait, TransactionId, Version, peek::Outline,
 };
 
 use super::{Controller, Deadline, NodeId};
@@ -35,6 +35,11 @@ impl Controller {
         }
     }
 
+    /// What can be told of a PDU that came over an association.
+    fn outline(&self, assoc: AssocId, pdu: &[u8]) -> Option<Outline> {
+        self.assocs.get(&assoc)?.codec.outline(pdu)
+    }
+
     /// Counts a PDU that could not be taken. Whether the association stands for no more of them.
     fn out_of_patience(&mut self, assoc: AssocId) -> bool {
         let Some(state) = self.assocs.get_mut(&assoc).filter(|state| state.node.is_none()) else { return false };
@@ -55,7 +60,8 @@ impl Controller {
             self.notice(assoc, Notice::Unreadable(error));
             return self.close(now, assoc, CloseReason::Misbehaved);
         }
-        let transaction_id = peek::outline(pdu).and_then(|outline| outline.transaction_id);
+        let outline = self.outline(assoc, pdu);
+        let transaction_id = outline.and_then(|outline| outline.transaction_id);
         match error.message() {
             // E2AP v03.01 8.3.1.3: a setup that cannot be taken has a failure of its own.
             Some((Kind::Initiating, ProcedureCode::E2_SETUP)) => {
@@ -65,7 +71,7 @@ impl Controller {
                 }
             }
             _ => {
-                let answer = malformed(pdu, &error);
+                let answer = malformed(outline, &error);
                 let notice = if answer.is_some() { Notice::Malformed } else { Notice::Unreadable };
                 self.complain(now, assoc, notice(error), answer);
             }
@@ -83,13 +89,13 @@ impl Controller {
 
     /// A message that does not fit the state (E2AP v03.01 10.4).
     pub(super) fn not_in_state(&mut self, now: Time, assoc: AssocId, pdu: &Pdu<'_>, bytes: &[u8]) {
-        let answer = about(pdu, bytes, CauseProtocol::MessageNotCompatibleWithReceiverState, None);
+        let answer = about(pdu, self.outline(assoc, bytes), CauseProtocol::MessageNotCompatibleWithReceiverState, None);
         self.complain(now, assoc, Notice::NotInState { message: pdu.name() }, Some(answer));
     }
 
     /// A procedure that is not supported: by its criticality (E2AP v03.01 10.3.4.1).
     pub(super) fn not_supported(&mut self, now: Time, assoc: AssocId, pdu: &Pdu<'_>, bytes: &[u8]) {
-        let (notice, answer) = not_supported(pdu, bytes);
+        let (notice, answer) = not_supported(pdu, self.outline(assoc, bytes));
         self.complain(now, assoc, notice, answer);
     }
 

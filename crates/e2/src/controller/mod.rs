@@ -33,8 +33,8 @@ mod types;
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 
 use e2ap::{
-    Decoded, GlobalE2NodeId, GlobalRicId, Kind, Pdu, ProcedureCode, RanFunctionId, RicActionType, RicRequestId,
-    Version, peek,
+    Codec, Decoded, GlobalE2NodeId, GlobalRicId, Kind, Pdu, ProcedureCode, RanFunctionId, RicActionType, RicRequestId,
+    Version,
 };
 use per::Gather;
 
@@ -64,6 +64,8 @@ struct Assoc {
     rights: Option<NodeRights>,
     /// What is spoken; once there is a node, the node's.
     version: Version,
+    /// How it is written.
+    codec: Codec,
     /// When it must have set up.
     setup_by: Time,
     /// PDUs that could not be taken before the setup.
@@ -194,12 +196,19 @@ impl Controller {
         self.strays
     }
 
-    /// A node's association is there.
+    /// A node's association is there; PDUs are in PER.
     pub fn handle_open(&mut self, now: Time, assoc: AssocId) {
+        self.handle_open_in(now, assoc, Codec::Per);
+    }
+
+    /// A node's association is there, with an encoding that its link was told.
+    pub fn handle_open_in(&mut self, now: Time, assoc: AssocId, codec: Codec) {
+        self.outbox.open(assoc, codec);
         let state = Assoc {
             node: None,
             rights: None,
             version: self.config.version.unwrap_or(Version::V2_03),
+            codec,
             setup_by: now + self.config.setup_timeout,
             bad: 0,
             answers: Budget::new(now),
@@ -214,6 +223,7 @@ impl Controller {
 
     /// A node's association is gone.
     pub fn handle_close(&mut self, now: Time, assoc: AssocId, reason: CloseReason) {
+        self.outbox.close(assoc);
         if let Some(Assoc { node: Some(node), .. }) = self.assocs.remove(&assoc) {
             self.lose_node(now, node, LostReason::Closed(reason));
         }
@@ -224,8 +234,8 @@ impl Controller {
     /// An indication of a subscription that stands is given back, borrowed; all else is done within.
     #[inline]
     pub fn handle_pdu<'a>(&mut self, now: Time, assoc: AssocId, pdu: &'a [u8]) -> Routed<'a> {
-        if let Some(peeked) = peek::indication(pdu)
-            && let Some(Assoc { node: Some(node), version, .. }) = self.assocs.get(&assoc)
+        if let Some(Assoc { node: Some(node), version, codec, .. }) = self.assocs.get(&assoc)
+            && let Some(peeked) = codec.peek_indication(pdu)
             && let Some(subscription) = self.route(*node, peeked.request_id, peeked.ran_function_id)
         {
             return Routed::Indication(Indication {
@@ -236,6 +246,7 @@ impl Controller {
                 sn: peeked.sn,
                 kind: peeked.kind,
                 version: *version,
+                codec: *codec,
                 pdu,
                 payload: Some((peeked.header, peeked.message)),
             });
@@ -257,13 +268,14 @@ impl Controller {
     fn handle_slowly<'a>(&mut self, now: Time, assoc: AssocId, pdu: &'a [u8]) -> Routed<'a> {
         let Some(state) = self.assocs.get_mut(&assoc) else { return Routed::Done };
         // A setup tells the version, a repeated one too; it counts once the setup is taken.
-        let told = Version::of_setup(pdu).map(|version| self.config.version.unwrap_or(version));
+        let codec = state.codec;
+        let told = codec.version_of_setup(pdu).map(|version| self.config.version.unwrap_or(version));
         if let (Some(told), None) = (told, state.node) {
             state.version = told;
         }
         let (mut version, node) = (told.unwrap_or(state.version), state.node);
         let gather = Gather::new();
-        let decoded = match e2ap::decode(pdu, version, &gather) {
+        let decoded = match codec.decode(pdu, version, &gather) {
             Ok(decoded) => decoded,
             Err(error) => match self.newer(assoc, pdu, version, &error, &gather) {
                 Some(decoded) => {
@@ -294,6 +306,7 @@ impl Controller {
                         sn: indication.sn,
                         kind: indication.kind,
                         version,
+                        codec,
                         pdu,
                         payload: None,
                     });
@@ -365,8 +378,8 @@ impl Controller {
         if version != Version::V2_03 || self.config.version.is_some() || matches!(error, e2ap::Error::Header(_)) {
             return None;
         }
-        let decoded = e2ap::decode(pdu, Version::V3_01, gather).ok()?;
         let state = self.assocs.get_mut(&assoc)?;
+        let decoded = state.codec.decode(pdu, Version::V3_01, gather).ok()?;
         // a setup's version counts once it is taken
         if !matches!(decoded.pdu, Pdu::E2SetupRequest(_)) {
             state.version = Version::V3_01;

@@ -3,8 +3,8 @@
 //! Procedure: E2 Setup. Clause: E2AP v03.01 8.3.1. Role: ric. Since: v01.00. Scenarios: setup*
 
 use e2ap::{
-    Cause, CauseMisc, E2NodeComponentConfigAdditionAckItem, E2NodeComponentConfigUpdateAckItemV1, E2SetupRequest,
-    E2SetupResponse, GlobalE2NodeId, RanFunctionIdItem, TimeToWait, Version,
+    Cause, CauseMisc, Codec, E2NodeComponentConfigAdditionAckItem, E2NodeComponentConfigUpdateAckItemV1,
+    E2SetupRequest, E2SetupResponse, GlobalE2NodeId, RanFunctionIdItem, TimeToWait, Version,
 };
 use per::IntoOwned;
 
@@ -94,12 +94,14 @@ impl Controller {
         };
         self.outbox.push(assoc, version, &response.into());
 
+        let mut codec = Codec::Per;
         if let Some(state) = self.assocs.get_mut(&assoc) {
+            codec = state.codec;
             (state.node, state.version) = (Some(id), version);
             (state.procedures, state.connection_not_before) = (Procedures::default(), now);
         }
         self.by_key.insert(key, id);
-        self.nodes.insert(id, Node { id, global_id: key, assoc, version, functions, components });
+        self.nodes.insert(id, Node { id, global_id: key, assoc, version, codec, functions, components });
         self.events.push_back(Event::NodeUp(id));
         self.restore(now, id);
     }

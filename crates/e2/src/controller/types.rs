@@ -4,7 +4,7 @@ use core::fmt;
 use core::time::Duration;
 
 use e2ap::{
-    Cause, GlobalE2NodeId, GlobalRicId, RanFunctionId, RanFunctionRevision, RicActionId, RicIndication,
+    Cause, Codec, GlobalE2NodeId, GlobalRicId, RanFunctionId, RanFunctionRevision, RicActionId, RicIndication,
     RicIndicationSn, RicIndicationType, RicTimeToWait, Version,
 };
 use per::Gather;
@@ -132,6 +132,8 @@ pub struct Node {
     pub assoc: AssocId,
     /// The version that it speaks.
     pub version: Version,
+    /// The encoding that it writes.
+    pub codec: Codec,
     /// What it offers, by id.
     pub functions: Vec<RanFunction>,
     /// Its interfaces.
@@ -388,6 +390,8 @@ pub struct Indication<'a> {
     pub kind: RicIndicationType,
     /// The version it is written in.
     pub version: Version,
+    /// The encoding it is written in.
+    pub codec: Codec,
     /// The whole PDU, untouched.
     pub pdu: &'a [u8],
     /// Header and message, where they lie in one piece each: below 16384 octets.
@@ -400,6 +404,6 @@ impl<'a> Indication<'a> {
     /// # Errors
     /// Where `pdu` is no indication: the controller routes nothing else.
     pub fn decode(&self, gather: &'a Gather) -> Result<RicIndication<'a>, e2ap::Error> {
-        e2ap::decode_indication(self.pdu, self.version, gather)
+        self.codec.decode_indication(self.pdu, self.version, gather)
     }
 }

@@ -7,7 +7,8 @@ use super::protocol::{
     SubscribeFailure,
 };
 use super::wire::{
-    MAGIC, MAX_ACTIONS, MAX_ACTIONS_ASKED, MAX_BLOB, MAX_FUNCTIONS, MAX_NAME, MAX_OID, MAX_REVISION, Take, Taken, kind,
+    MAGIC, MAX_ACTIONS, MAX_ACTIONS_ASKED, MAX_BLOB, MAX_ENCODING, MAX_FUNCTIONS, MAX_NAME, MAX_OID, MAX_REVISION,
+    Take, Taken, kind,
 };
 use crate::{
     ActionChange, AddedAction, ChangeResult, NodeId, SubscriptionChange, SubscriptionEnd, SubscriptionId,
@@ -17,6 +18,7 @@ use crate::{
 fn node(take: &mut Take<'_>) -> Taken<NodeInfo> {
     let id = NodeId(take.u32()?);
     let version = *Version::ALL.get(usize::from(take.u8()?)).ok_or(ProtocolError::BadField)?;
+    let encoding = take.text(MAX_ENCODING)?;
     let global_id = take.per()?;
     let mut functions = Vec::new();
     for _ in 0..take.count(MAX_FUNCTIONS)? {
@@ -28,7 +30,7 @@ fn node(take: &mut Take<'_>) -> Taken<NodeInfo> {
             model_revision: if take.flag()? { Some(take.text(MAX_REVISION)?) } else { None },
         });
     }
-    Ok(NodeInfo { id, global_id, version, functions })
+    Ok(NodeInfo { id, global_id, version, encoding, functions })
 }
 
 fn change(take: &mut Take<'_>) -> Taken<ActionChange> {

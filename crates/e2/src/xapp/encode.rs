@@ -5,7 +5,7 @@ use super::wire::{MAGIC, Put, kind};
 use crate::{SubscriptionEnd, SubscriptionOrder};
 
 fn put_node(put: &mut Put<'_>, node: &NodeInfo) {
-    put.u32(node.id.0).u8(node.version.revision()).per(&node.global_id);
+    put.u32(node.id.0).u8(node.version.revision()).octets(node.encoding.as_bytes()).per(&node.global_id);
     put.u16(node.functions.len() as u16);
     for function in &node.functions {
         put.u16(function.id.0).u16(function.revision.0);

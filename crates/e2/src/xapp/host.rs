@@ -400,6 +400,7 @@ impl XappHost {
             id: node.id,
             global_id: node.global_id,
             version: node.version,
+            encoding: node.codec.name().to_owned(),
             functions: node
                 .functions
                 .iter()

@@ -34,6 +34,8 @@ pub struct NodeInfo {
     pub global_id: GlobalE2NodeId,
     /// The version that it speaks, in which its PDUs are written.
     pub version: Version,
+    /// The name of the encoding that its PDUs are written in, as `e2ap::Codec` names it.
+    pub encoding: String,
     /// What it offers.
     pub functions: Vec<FunctionInfo>,
 }

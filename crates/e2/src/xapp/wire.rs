@@ -13,6 +13,8 @@ use crate::Action;
 pub(super) const MAGIC: [u8; 4] = *b"FRXA";
 /// Octets of an xApp's name.
 pub(super) const MAX_NAME: usize = 64;
+/// Octets of an encoding's name.
+pub(super) const MAX_ENCODING: usize = 16;
 /// Octets of an OID.
 pub(crate) const MAX_OID: usize = 1000;
 /// Octets of a service model's revision.
