@@ -122,10 +122,11 @@ fn one_that_is_lost_or_removed_harms_no_other() {
     scene.goes_on(&mut comes);
     scene.goes_on(&mut stays);
 
-    // removed while it is there: its RIC sees the node leave
+    // removed while it is there: it leaves in order, and its RIC sees the node leave
     let id = scene.rics[at].1;
     assert!(scene.agents.remove_controller(id));
-    assert_eq!((log.removed(), log.unsubscribed()), (2, 2));
+    assert!(!scene.agents.remove_controller(id), "it is going already");
+    work_until(&mut scene.agents, "the removal", |_| (log.removed(), log.unsubscribed()) == (2, 2));
     let mut gone = false;
     work_until(&mut scene.agents, "the node's leaving", |_| {
         comes.turn(Some(Duration::ZERO), |event, _| gone |= matches!(event, XappEvent::NodeLost(_))).unwrap();
@@ -144,6 +145,8 @@ fn the_first_sees_all_until_it_is_removed() {
     assert!(views.sees(first, Ue(1)) && !views.sees(guest, Ue(1)) && views.sees(guest, Ue(3)));
 
     assert!(scene.agents.remove_controller(first));
+    let node = scene.node;
+    work_until(&mut scene.agents, "the removal", |agents| agents.controllers(node).count() == 1);
     let views = scene.agents.views(scene.node);
     assert_eq!((views.first(), views.sees(guest, Ue(1))), (None, false), "nobody is promoted");
     assert!(!scene.agents.set_first(scene.node, first), "it is not there");

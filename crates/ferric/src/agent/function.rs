@@ -1,7 +1,11 @@
 //! RAN functions: what a node offers through one service model.
 
-use e2::{AgentMisuse, ControlRequest, Function, QueryRequest, SubscriptionRequest, Time};
-use e2ap::{Cause, CauseRicRequest, GlobalRicId, RanFunctionId, RicActionId, RicIndicationType, RicRequestId};
+use e2::{
+    AgentMisuse, ChangeResult, ControlRequest, Function, QueryRequest, SubscriptionChange, SubscriptionRequest, Time,
+};
+use e2ap::{
+    Cause, CauseRicRequest, GlobalRicId, RanFunctionId, RicActionId, RicIndicationType, RicRequestId, RicTimeToWait,
+};
 use link::Class;
 
 use super::node::Members;
@@ -40,6 +44,27 @@ pub trait RanFunction {
         request: &SubscriptionRequest,
         views: &Views,
     ) -> Result<Admission, Cause>;
+
+    /// A controller wants a subscription changed, which E2AP has from v3 on. Unless the function says otherwise, it changes
+    /// nothing: a controller may subscribe anew.
+    ///
+    /// # Errors
+    /// The cause, where nothing of it can be done; the subscription stands as it was.
+    fn modify(
+        &mut self,
+        now: Time,
+        key: RequestKey,
+        change: &SubscriptionChange,
+        views: &Views,
+    ) -> Result<ChangeResult, Cause> {
+        let _ = (now, key, change, views);
+        Err(Cause::RicRequest(CauseRicRequest::ActionNotSupported))
+    }
+
+    /// A controller answers a change that one of the node's functions required by [`Reports::require_change`].
+    fn change_answered(&mut self, key: RequestKey, answer: &ChangeAnswer) {
+        let _ = (key, answer);
+    }
 
     /// A subscription is gone: its controller wants it no more, or is gone.
     fn unsubscribe(&mut self, key: RequestKey);
@@ -96,6 +121,22 @@ pub trait RanFunction {
     }
 }
 
+/// What a controller says to a change that a function required.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ChangeAnswer {
+    /// It agrees, to some of it at least.
+    Confirmed {
+        /// Actions that are followed by the new time to wait.
+        modified: Vec<RicActionId>,
+        /// Actions that are gone.
+        removed: Vec<RicActionId>,
+        /// Actions that stay as they are, and why.
+        refused: Vec<(RicActionId, Cause)>,
+    },
+    /// It does not agree; without a cause where it did not answer.
+    Refused(Option<Cause>),
+}
+
 /// What a function takes of a subscription: one action at least.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Admission {
@@ -145,6 +186,30 @@ pub trait Outlet {
 
     /// The node's controllers, in the order of their adding, and who they are once they have taken the setup.
     fn controllers(&self) -> Vec<(ControllerId, Option<GlobalRicId>)>;
+
+    /// Asks for a subscription's deletion. An outlet without this way says that the version does not have it.
+    ///
+    /// # Errors
+    /// As [`Reports::require_deletion`].
+    fn require_deletion(&mut self, key: RequestKey, cause: Cause) -> Result<(), AgentMisuse> {
+        let _ = (key, cause);
+        Err(AgentMisuse::NotInVersion)
+    }
+
+    /// Asks for a change of a subscription. An outlet without this way says that the version does not have it.
+    ///
+    /// # Errors
+    /// As [`Reports::require_change`].
+    fn require_change(
+        &mut self,
+        now: Time,
+        key: RequestKey,
+        modify: &[(RicActionId, RicTimeToWait)],
+        remove: &[(RicActionId, Cause)],
+    ) -> Result<(), AgentMisuse> {
+        let _ = (now, key, modify, remove);
+        Err(AgentMisuse::NotInVersion)
+    }
 }
 
 impl<'a> Reports<'a> {
@@ -181,6 +246,31 @@ impl<'a> Reports<'a> {
         message: &[u8],
     ) -> Result<(), AgentMisuse> {
         self.outlet.send(key, action, Some(call_process_id), header, message)
+    }
+
+    /// The function wants to lose a subscription: its controller is asked to delete it, and does so by
+    /// [`RanFunction::unsubscribe`]. E2AP has this from v2 on.
+    ///
+    /// # Errors
+    /// Where the subscription does not stand (any more), or the version does not have this.
+    pub fn require_deletion(&mut self, key: RequestKey, cause: Cause) -> Result<(), AgentMisuse> {
+        self.outlet.require_deletion(key, cause)
+    }
+
+    /// The function wants a subscription changed: actions followed by another time to wait, or gone. What the controller
+    /// says comes by [`RanFunction::change_answered`]. E2AP has this from v3 on.
+    ///
+    /// # Errors
+    /// Where the subscription or an action does not stand (any more), nothing is named or something twice, the last such
+    /// question is not answered yet, or the version does not have this.
+    pub fn require_change(
+        &mut self,
+        now: Time,
+        key: RequestKey,
+        modify: &[(RicActionId, RicTimeToWait)],
+        remove: &[(RicActionId, Cause)],
+    ) -> Result<(), AgentMisuse> {
+        self.outlet.require_change(now, key, modify, remove)
     }
 
     /// Which UEs each controller sees.
@@ -240,6 +330,22 @@ impl Outlet for Links<'_> {
         }
         out.clear();
         Ok(())
+    }
+
+    fn require_deletion(&mut self, key: RequestKey, cause: Cause) -> Result<(), AgentMisuse> {
+        let member = self.members.get_mut(key.controller).ok_or(AgentMisuse::UnknownRequest)?;
+        member.machine.require_deletion(&[(key.id, cause)])
+    }
+
+    fn require_change(
+        &mut self,
+        now: Time,
+        key: RequestKey,
+        modify: &[(RicActionId, RicTimeToWait)],
+        remove: &[(RicActionId, Cause)],
+    ) -> Result<(), AgentMisuse> {
+        let member = self.members.get_mut(key.controller).ok_or(AgentMisuse::UnknownRequest)?;
+        member.machine.require_modification(now, key.id, modify, remove)
     }
 
     fn controllers(&self) -> Vec<(ControllerId, Option<GlobalRicId>)> {

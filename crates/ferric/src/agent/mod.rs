@@ -35,8 +35,8 @@ mod views;
 
 use std::time::Duration;
 
-use e2::{Agent, AgentConfig, AssocId, CloseReason, Time};
-use e2ap::{GlobalE2NodeId, GlobalRicId, Version};
+use e2::{Agent, AgentConfig, AgentMisuse, AssocId, CloseReason, Time};
+use e2ap::{E2NodeComponentConfigAdditionItem, GlobalE2NodeId, GlobalRicId, RanFunctionId, Version};
 use link::{Address, Events, Poll, Scratch};
 use tracing::info;
 
@@ -46,7 +46,7 @@ use crate::{Error, Stop};
 use node::{Member, Members, Node};
 use schedule::{Schedule, Whose};
 
-pub use function::{Admission, ControlFailure, Outlet, RanFunction, Reports, RequestKey};
+pub use function::{Admission, ChangeAnswer, ControlFailure, Outlet, RanFunction, Reports, RequestKey};
 pub use node::NodeConfig;
 pub use views::{ControllerId, MAX_EXPOSED_UES, TooManyUes, Ue, Views};
 
@@ -183,6 +183,8 @@ impl AgentLoop {
             address,
             assoc: None,
             ric_id: None,
+            is_left: false,
+            leaves: false,
             lost: None,
             dirty: false,
             due: None,
@@ -196,23 +198,109 @@ impl AgentLoop {
         id
     }
 
-    /// Removes a controller from its node: its subscriptions end, its connection is closed. Whether there was one.
+    /// Removes a controller from its node: in order by E2 Removal where it has taken the setup and speaks v2 or later, so
+    /// that it goes in one of the turns to come; at once else. Whether there was one, and it is not going already.
     ///
     /// If it was the one that sees every UE, none does until [`AgentLoop::set_first`] names another.
     pub fn remove_controller(&mut self, id: ControllerId) -> bool {
         let now = self.clock.now();
-        let Some(Member { node, assoc, .. }) = self.members.get(id) else { return false };
+        let Some(member) = self.members.get_mut(id).filter(|member| !member.leaves) else { return false };
+        member.leaves = true;
+        member.is_left = member.machine.remove(now).is_err();
+        if member.is_left {
+            self.forget_controller(now, id);
+        } else {
+            self.mark(id);
+        }
+        true
+    }
+
+    /// A controller that was left, or cannot be left in order, is gone.
+    fn forget_controller(&mut self, now: Time, id: ControllerId) {
+        let Some(Member { node, assoc, leaves, .. }) = self.members.get_mut(id) else { return };
         let (at, assoc) = (*node, *assoc);
+        *leaves = false; // it is under way
         self.close(now, id, assoc, CloseReason::Local);
         self.drain(now, id);
-        let Some(mut member) = self.members.remove(id) else { return false };
+        let Some(mut member) = self.members.remove(id) else { return };
         self.schedule.set(Whose::Controller(id), &mut member.due, None);
         let node = &mut self.nodes[at];
         node.controllers.retain(|other| *other != id);
         node.views.remove(id);
         node.functions.iter_mut().for_each(|function| function.controller_removed(id));
         self.renew(at);
-        true
+    }
+
+    /// Connects again to a controller that has removed the node. Whether it had.
+    pub fn reconnect(&mut self, id: ControllerId) -> bool {
+        let connects = self.members.get_mut(id).is_some_and(|member| member.machine.connect().is_ok());
+        self.mark(id);
+        connects
+    }
+
+    /// Adds a function to a node; its controllers are told by a RIC Service Update.
+    ///
+    /// # Errors
+    /// Where there cannot be such a node: a function with its id is there, or it cannot be told.
+    pub fn add_function(&mut self, node: NodeHandle, function: Box<dyn RanFunction>) -> Result<(), AgentMisuse> {
+        self.nodes[node.0].functions.push(function);
+        self.update_functions(node).inspect_err(|_| drop(self.nodes[node.0].functions.pop()))
+    }
+
+    /// Takes a function out of a node; its subscriptions end, and the controllers are told by a RIC Service Update. `None`
+    /// where there is none.
+    pub fn remove_function(&mut self, node: NodeHandle, id: RanFunctionId) -> Option<Box<dyn RanFunction>> {
+        let functions = &mut self.nodes[node.0].functions;
+        let at = functions.iter().position(|function| function.id() == id)?;
+        let function = functions.remove(at);
+        if self.update_functions(node).is_err() {
+            // from v2 on a node has one function at least
+            self.nodes[node.0].functions.insert(at, function);
+            return None;
+        }
+        Some(function)
+    }
+
+    /// A function's definition changed, and with it its revision: the node's controllers are told by a RIC Service Update.
+    ///
+    /// # Errors
+    /// Where a definition changed and its revision did not, or it cannot be told. The first thing that is wrong.
+    pub fn update_functions(&mut self, node: NodeHandle) -> Result<(), AgentMisuse> {
+        let now = self.clock.now();
+        let definitions: Vec<_> = self.nodes[node.0].functions.iter().map(|function| function.definition()).collect();
+        self.update(node, |machine| machine.update_functions(now, definitions.clone()))
+    }
+
+    /// The node's components changed: its controllers are told by an E2 Node Configuration Update.
+    ///
+    /// # Errors
+    /// Where a controller's version has no such components, or they cannot be told. The first thing that is wrong.
+    pub fn update_components(
+        &mut self,
+        node: NodeHandle,
+        components: Vec<E2NodeComponentConfigAdditionItem<'static>>,
+    ) -> Result<(), AgentMisuse> {
+        let now = self.clock.now();
+        self.nodes[node.0].config.components.clone_from(&components);
+        self.update(node, |machine| machine.update_components(now, components.clone()))
+    }
+
+    /// Tells all machines of a node something.
+    fn update(
+        &mut self,
+        node: NodeHandle,
+        mut tell: impl FnMut(&mut Agent) -> Result<(), AgentMisuse>,
+    ) -> Result<(), AgentMisuse> {
+        let mut result = Ok(());
+        for at in 0..self.nodes[node.0].controllers.len() {
+            let id = self.nodes[node.0].controllers[at];
+            if let Some(member) = self.members.get_mut(id) {
+                result = result.and(tell(&mut member.machine));
+            }
+            self.mark(id);
+        }
+        self.renew(node.0);
+        result
     }
 
     /// Makes one of a node's controllers the one that sees every UE. Whether it is one of them.

@@ -1,13 +1,14 @@
 //! A node, its functions, and its controllers.
 
-use e2::{Agent, AgentEvent, AssocId, Time};
+use e2::{Agent, AgentEvent, AssocId, ModificationRequest, Time};
 use e2ap::{
-    Cause, CauseRicRequest, E2NodeComponentConfigAdditionItem, GlobalE2NodeId, GlobalRicId, RanFunctionId, Version,
+    Cause, CauseRicRequest, E2NodeComponentConfigAdditionItem, GlobalE2NodeId, GlobalRicId, ProcedureCode,
+    RanFunctionId, Version,
 };
 use link::Address;
 use tracing::{debug, info, warn};
 
-use super::function::{Admission, ControlFailure, Links, RanFunction, Reports, RequestKey};
+use super::function::{Admission, ChangeAnswer, ControlFailure, Links, RanFunction, Reports, RequestKey};
 use super::{ControllerId, Views};
 use crate::peers::Peers;
 
@@ -50,6 +51,10 @@ pub(super) struct Member {
     pub connect_by: Option<Time>,
     /// Who it is, once it has taken the setup.
     pub ric_id: Option<GlobalRicId>,
+    /// Whether it has left the controller, in order or by a loss, since it was asked to.
+    pub is_left: bool,
+    /// Whether the controller is to be removed once it is left.
+    pub leaves: bool,
     /// Why its link is to be given up.
     pub lost: Option<link::Error>,
     /// Whether the machine is to be asked what it wants.
@@ -129,6 +134,7 @@ impl Node {
                 info!(%node, %ric_id, functions = accepted.len(), "the RIC has taken the setup");
             }
             AgentEvent::Down { reason, retry_at } => {
+                member.is_left = true;
                 debug!(%node, %reason, retry_in_ms = (retry_at - now).as_millis(), "down");
             }
             AgentEvent::Notice(notice) => warn!(%node, ric = %member.address, "{notice}"),
@@ -151,7 +157,43 @@ impl Node {
                     let _ = machine.refuse(request.request_id, cause); // it may be gone by now
                 }
             }
-            AgentEvent::Removed { by_ric } => info!(%node, ric = %member.address, by_ric, "removed in order"),
+            AgentEvent::Modify(ModificationRequest { request_id, ran_function_id, change }) => {
+                let Some(function) = find(functions, ran_function_id) else { return };
+                let key = RequestKey { controller, id: request_id };
+                let answered = match function.modify(now, key, &change, views) {
+                    Ok(result) => machine.modified(request_id, &result),
+                    Err(cause) => machine.refuse_modification(request_id, cause),
+                };
+                if let Err(error) = answered {
+                    warn!(%node, %error, "a RAN function answered a modification in a way that makes no sense");
+                    let cause = Cause::RicRequest(CauseRicRequest::Unspecified);
+                    let _ = machine.refuse_modification(request_id, cause); // it may be gone by now
+                }
+            }
+            AgentEvent::ModificationConfirmed { request_id, modified, removed, refused } => {
+                let answer = ChangeAnswer::Confirmed { modified, removed, refused };
+                let key = RequestKey { controller, id: request_id };
+                functions.iter_mut().for_each(|function| function.change_answered(key, &answer));
+            }
+            AgentEvent::ModificationRefused { request_id, cause } => {
+                let (key, answer) = (RequestKey { controller, id: request_id }, ChangeAnswer::Refused(cause));
+                functions.iter_mut().for_each(|function| function.change_answered(key, &answer));
+            }
+            AgentEvent::Removed { by_ric } => {
+                member.is_left = true;
+                info!(%node, ric = %member.address, by_ric, "removed in order");
+            }
+            AgentEvent::GivenUp { procedure_code, cause } => {
+                member.is_left = procedure_code == ProcedureCode::E2_REMOVAL;
+                let cause = cause.map(|cause| cause.to_string());
+                warn!(%node, ric = %member.address, procedure = ?procedure_code, cause, "the RIC does not take it");
+            }
+            AgentEvent::FunctionsUpdated { accepted, rejected } => {
+                info!(%node, ric = %member.address, accepted = accepted.len(), rejected = rejected.len(), "functions updated");
+            }
+            AgentEvent::ComponentsUpdated { rejected } => {
+                info!(%node, ric = %member.address, rejected, "components updated");
+            }
             AgentEvent::Query(request) => {
                 let Some(function) = find(functions, request.ran_function_id) else { return };
                 let answered = match function.query(now, controller, &request, views) {
@@ -182,8 +224,11 @@ impl Node {
                     debug!(%node, %error, "a control's answer came to nothing");
                 }
             }
-            // what no function does here is declined; the rest is for who wants to know
-            other => machine.decline(&other),
+            // one association is all that a machine has
+            AgentEvent::ConnectionUpdate(_) => {
+                info!(%node, ric = %member.address, "the RIC asks for other associations, which is declined");
+                machine.decline(&event);
+            }
         }
     }
 }

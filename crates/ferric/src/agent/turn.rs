@@ -219,6 +219,9 @@ impl AgentLoop {
             let assoc = member.assoc;
             self.close(now, id, assoc, reason);
         }
+        if self.members.get(id).is_some_and(|member| member.leaves && member.is_left) {
+            return self.forget_controller(now, id);
+        }
         if let Some(member) = self.members.get_mut(id) {
             let due = [member.machine.poll_timeout(), member.connect_by].into_iter().flatten().min();
             self.schedule.set(Whose::Controller(id), &mut member.due, due);
