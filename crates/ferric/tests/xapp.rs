@@ -356,6 +356,7 @@ impl Iapp for Watcher {
                 ric.subscribe(node.id, FUNCTION, report_spec(b"trigger")).unwrap();
                 format!("up {}", node.global_id)
             }
+            IappEvent::Ran(_) => return,
             IappEvent::NodeLost(_) => "lost".to_owned(),
             IappEvent::Subscribed { .. } => "subscribed".to_owned(),
             IappEvent::SubscriptionEnded { end, .. } => format!("ended {end:?}"),

@@ -112,7 +112,8 @@ impl Iapp for Listener {
                 ric.control(node, HW, b"head", b"body").unwrap();
             }
             IappEvent::Controlled { outcome, .. } => self.heard.lock().unwrap().outcomes.push((*outcome).clone()),
-            IappEvent::NodeLost(_)
+            IappEvent::Ran(_)
+            | IappEvent::NodeLost(_)
             | IappEvent::SubscriptionEnded { .. }
             | IappEvent::SubscriptionSuspended(_)
             | IappEvent::SubscriptionResumed { .. } => {}

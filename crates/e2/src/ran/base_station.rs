@@ -4,13 +4,14 @@ use core::fmt;
 use std::collections::{BTreeMap, BTreeSet};
 
 use e2ap::{
-    E2NodeComponentConfigAdditionItem, E2NodeComponentId, GlobalE2NodeId, GlobalEnGnbId, GlobalEnbId, GlobalGnbId,
-    GlobalNgEnbId,
+    E2NodeComponentConfigUpdateV1, E2NodeComponentId, E2NodeComponentIdV1, GlobalE2NodeEnGnbId, GlobalE2NodeEnbId,
+    GlobalE2NodeId, GlobalE2NodeNgEnbId, GlobalEnGnbId, GlobalEnbId, GlobalGnbId, GlobalNgEnbId,
 };
+use per::Octets;
 
 use super::BaseStationId;
 use super::f1::{self, Cell};
-use crate::NodeId;
+use crate::{Components, NodeId};
 
 /// Cells that are kept of one node.
 const MAX_CELLS: usize = 512;
@@ -38,6 +39,26 @@ impl BaseStationKey {
             GlobalE2NodeId::NgEnb(id) => BaseStationKey::NgEnb(id.global_ng_enb_id),
             GlobalE2NodeId::Enb(id) => BaseStationKey::Enb(id.global_enb_id),
         }
+    }
+}
+
+/// As operators write it: kind, PLMN, number: `gnb-00101-e00`.
+impl fmt::Display for BaseStationKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // a whole base station's node id is written so
+        let whole = match *self {
+            BaseStationKey::Gnb(GlobalGnbId { plmn, gnb_id }) => GlobalE2NodeId::gnb(plmn, gnb_id),
+            BaseStationKey::EnGnb(global_en_gnb_id) => {
+                let (en_gnb_cu_up_id, en_gnb_du_id) = (None, None);
+                GlobalE2NodeId::EnGnb(GlobalE2NodeEnGnbId { global_en_gnb_id, en_gnb_cu_up_id, en_gnb_du_id })
+            }
+            BaseStationKey::NgEnb(global_ng_enb_id) => {
+                let (global_enb_id, ng_enb_du_id) = (None, None);
+                GlobalE2NodeId::NgEnb(GlobalE2NodeNgEnbId { global_ng_enb_id, global_enb_id, ng_enb_du_id })
+            }
+            BaseStationKey::Enb(global_enb_id) => GlobalE2NodeId::Enb(GlobalE2NodeEnbId { global_enb_id }),
+        };
+        whole.fmt(f)
     }
 }
 
@@ -147,39 +168,21 @@ impl BaseStation {
         wanted.into_iter().filter(move |part| !there.contains(part)).map(MissingPart)
     }
 
-    pub(super) fn set_node(
-        &mut self,
-        node: NodeId,
-        id: GlobalE2NodeId,
-        components: &[E2NodeComponentConfigAdditionItem<'_>],
-    ) {
+    pub(super) fn set_node(&mut self, node: NodeId, id: GlobalE2NodeId, components: &Components) {
         let part = Part::of(&id);
         let (mut interfaces, mut cells) = (BTreeSet::new(), Vec::new());
         if part != Part::Control {
             // a part has an interface to the CU-CP, whether it says so or not
             interfaces.insert(Part::Control);
         }
-        for component in components {
-            let far = match &component.id {
-                E2NodeComponentId::F1(f1) => Part::Du(f1.gnb_du_id.0 as u64),
-                E2NodeComponentId::W1(w1) => Part::Du(w1.ng_enb_du_id.0 as u64),
-                E2NodeComponentId::E1(e1) => Part::CuUp(e1.gnb_cu_up_id.0 as u64),
-                E2NodeComponentId::Ng(_)
-                | E2NodeComponentId::Xn(_)
-                | E2NodeComponentId::S1(_)
-                | E2NodeComponentId::X2(_) => {
-                    continue;
-                }
-            };
+        for (far, f1_setup) in interfaces_of(components) {
             interfaces.insert(far);
-            if let E2NodeComponentId::F1(_) = component.id {
-                let request = component.configuration.request_part.to_cow();
-                f1::served_cells(&request, |cell| {
-                    if cells.len() < MAX_CELLS && !cells.contains(&cell) {
-                        cells.push(cell);
-                    }
-                });
-            }
+            let request = f1_setup.map(Octets::to_cow).unwrap_or_default();
+            f1::served_cells(&request, |cell| {
+                if cells.len() < MAX_CELLS && !cells.contains(&cell) {
+                    cells.push(cell);
+                }
+            });
         }
         self.nodes.insert(node, Member { part, interfaces, cells });
     }
@@ -187,4 +190,28 @@ impl BaseStation {
     pub(super) fn remove_node(&mut self, node: NodeId) {
         self.nodes.remove(&node);
     }
+}
+
+/// The parts that components lead to, each with the F1 setup that came over it.
+fn interfaces_of(components: &Components) -> impl Iterator<Item = (Part, Option<&Octets<'static>>)> {
+    let v1 = components.listed_v1.iter().filter_map(|item| {
+        let far = match item.id? {
+            E2NodeComponentIdV1::GnbDu(du) => Part::Du(du.gnb_du_id.0 as u64),
+            E2NodeComponentIdV1::GnbCuUp(cu_up) => Part::CuUp(cu_up.gnb_cu_up_id.0 as u64),
+        };
+        let f1_setup = match &item.configuration {
+            E2NodeComponentConfigUpdateV1::Gnb(gnb) => gnb.f1_ap.as_ref(),
+            _ => None,
+        };
+        Some((far, f1_setup))
+    });
+    let listed = components.listed.iter().filter_map(|item| match &item.id {
+        E2NodeComponentId::F1(f1) => Some((Part::Du(f1.gnb_du_id.0 as u64), Some(&item.configuration.request_part))),
+        E2NodeComponentId::W1(w1) => Some((Part::Du(w1.ng_enb_du_id.0 as u64), None)),
+        E2NodeComponentId::E1(e1) => Some((Part::CuUp(e1.gnb_cu_up_id.0 as u64), None)),
+        E2NodeComponentId::Ng(_) | E2NodeComponentId::Xn(_) | E2NodeComponentId::S1(_) | E2NodeComponentId::X2(_) => {
+            None
+        }
+    });
+    listed.chain(v1)
 }

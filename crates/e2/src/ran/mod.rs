@@ -15,9 +15,9 @@ mod ue;
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 
-use e2ap::{E2NodeComponentConfigAdditionItem, GlobalE2NodeId};
+use e2ap::GlobalE2NodeId;
 
-use crate::{NodeId, Time};
+use crate::{Components, NodeId, Time};
 use ue::Ues;
 
 pub use base_station::{BaseStation, BaseStationKey, MissingPart, Part};
@@ -109,12 +109,7 @@ impl RanDatabase {
     }
 
     /// A node has set up, or its components have changed.
-    pub fn node_told(
-        &mut self,
-        node: NodeId,
-        id: GlobalE2NodeId,
-        components: &[E2NodeComponentConfigAdditionItem<'_>],
-    ) {
+    pub fn node_told(&mut self, node: NodeId, id: GlobalE2NodeId, components: &Components) {
         let key = BaseStationKey::of(&id);
         let next = BaseStationId(self.next_station);
         let station = *self.by_key.entry(key).or_insert(next);

@@ -1,12 +1,17 @@
 use e2ap::{
-    E2NodeComponentConfiguration, E2NodeComponentId, E2NodeComponentInterfaceE1, E2NodeComponentInterfaceF1,
-    E2NodeComponentInterfaceNg, E2NodeComponentInterfaceType, GnbCuUpId, GnbDuId, GnbId, PlmnIdentity,
+    E2NodeComponentConfigAdditionItem, E2NodeComponentConfiguration, E2NodeComponentId, E2NodeComponentInterfaceE1,
+    E2NodeComponentInterfaceF1, E2NodeComponentInterfaceNg, E2NodeComponentInterfaceType, GnbCuUpId, GnbDuId, GnbId,
+    PlmnIdentity,
 };
 use per::{Octets, PrintableString};
 
 use super::*;
 
 type Component = E2NodeComponentConfigAdditionItem<'static>;
+
+fn all<const N: usize>(listed: [Component; N]) -> Components {
+    Components { listed: listed.into(), ..Components::default() }
+}
 
 /// An F1 SETUP REQUEST with three cells, made with pycrate's TS 38.473.
 const F1_SETUP: &str = "0001008092000005004e00020003002a0003200e00002d400400806475002c00710002002b0021080000f1101234567890\
@@ -64,9 +69,9 @@ const STATION: BaseStationId = BaseStationId(1);
 /// A gNB of three parts.
 fn split() -> RanDatabase {
     let mut ran = RanDatabase::new(100);
-    ran.node_told(CU, gnb(7, None, None), &[ng(), f1(5), e1(6)]);
-    ran.node_told(DU, gnb(7, Some(5), None), &[f1(5)]);
-    ran.node_told(UP, gnb(7, None, Some(6)), &[e1(6)]);
+    ran.node_told(CU, gnb(7, None, None), &all([ng(), f1(5), e1(6)]));
+    ran.node_told(DU, gnb(7, Some(5), None), &all([f1(5)]));
+    ran.node_told(UP, gnb(7, None, Some(6)), &all([e1(6)]));
     events(&mut ran);
     ran
 }
@@ -74,7 +79,7 @@ fn split() -> RanDatabase {
 #[test]
 fn a_whole_base_station_is_complete_by_itself() {
     let mut ran = RanDatabase::new(100);
-    ran.node_told(CU, gnb(7, None, None), &[ng()]);
+    ran.node_told(CU, gnb(7, None, None), &all([ng()]));
     assert_eq!(events(&mut ran), [RanEvent::NodeCame { node: CU, station: STATION }, RanEvent::Complete(STATION)]);
     ran.node_lost(CU);
     assert_eq!(events(&mut ran), [RanEvent::NodeLost { node: CU, station: STATION }, RanEvent::StationLost(STATION)]);
@@ -86,21 +91,21 @@ fn a_whole_base_station_is_complete_by_itself() {
 #[test]
 fn parts_make_up_a_base_station_in_any_order() {
     let mut ran = RanDatabase::new(100);
-    ran.node_told(DU, gnb(7, Some(5), None), &[]);
+    ran.node_told(DU, gnb(7, Some(5), None), &all([]));
     let missing = |ran: &RanDatabase| ran.station(STATION).unwrap().missing().map(|part| part.0).collect::<Vec<_>>();
     assert_eq!(missing(&ran), [Part::Control], "a DU has an F1, whether it says so or not");
-    ran.node_told(CU, gnb(7, None, None), &[ng(), f1(5), f1(55), e1(6)]);
+    ran.node_told(CU, gnb(7, None, None), &all([ng(), f1(5), f1(55), e1(6)]));
     assert_eq!(missing(&ran), [Part::Du(55), Part::CuUp(6)]);
-    ran.node_told(UP, gnb(7, None, Some(6)), &[e1(6)]);
+    ran.node_told(UP, gnb(7, None, Some(6)), &all([e1(6)]));
     let other_du = NodeId(4);
     let came = |node| RanEvent::NodeCame { node, station: STATION };
     assert_eq!(events(&mut ran), [came(DU), came(CU), came(UP)]);
-    ran.node_told(other_du, gnb(7, Some(55), None), &[f1(55)]);
+    ran.node_told(other_du, gnb(7, Some(55), None), &all([f1(55)]));
     assert_eq!(events(&mut ran), [came(other_du), RanEvent::Complete(STATION)]);
     assert_eq!(ran.station(STATION).unwrap().node(Part::Du(55)), Some(other_du));
 
     // another base station is another one
-    ran.node_told(NodeId(9), gnb(8, Some(5), None), &[]);
+    ran.node_told(NodeId(9), gnb(8, Some(5), None), &all([]));
     assert_eq!(ran.station_of(NodeId(9)).unwrap().id(), BaseStationId(2));
     assert_eq!(ran.station_of(DU).unwrap().id(), STATION);
     events(&mut ran);
@@ -109,7 +114,7 @@ fn parts_make_up_a_base_station_in_any_order() {
     let lost = |node| RanEvent::NodeLost { node, station: STATION };
     assert_eq!(events(&mut ran), [lost(UP), RanEvent::Incomplete(STATION)]);
     // its CU-CP gives the interface up: what is left is whole
-    ran.node_told(CU, gnb(7, None, None), &[ng(), f1(5), f1(55)]);
+    ran.node_told(CU, gnb(7, None, None), &all([ng(), f1(5), f1(55)]));
     assert_eq!(events(&mut ran), [RanEvent::Complete(STATION)]);
     assert_eq!(missing(&ran), []);
     assert_eq!(MissingPart(Part::Du(3)).to_string(), "the DU 3, which an F1 or W1 leads to");
@@ -121,19 +126,19 @@ fn cells_come_from_f1_setups() {
     let whole = octets(F1_SETUP);
     let id = E2NodeComponentId::F1(E2NodeComponentInterfaceF1 { gnb_du_id: GnbDuId(5) });
     let with = |request: &[u8]| component(E2NodeComponentInterfaceType::F1, id.clone(), request.to_vec());
-    ran.node_told(DU, gnb(7, Some(5), None), &[with(&whole)]);
+    ran.node_told(DU, gnb(7, Some(5), None), &all([with(&whole)]));
     let cells =
         |ran: &RanDatabase| ran.station(STATION).unwrap().cells().map(|(_, cell)| cell.to_string()).collect::<Vec<_>>();
     assert_eq!(cells(&ran), ["nr-00101-123456789", "nr-00101-12345678a", "nr-00101-12345678b"]);
     // one that is cut, and what is none, harm nobody
     for length in 0..whole.len() {
-        ran.node_told(DU, gnb(7, Some(5), None), &[with(&whole[..length])]);
+        ran.node_told(DU, gnb(7, Some(5), None), &all([with(&whole[..length])]));
         assert!(cells(&ran).len() <= 3);
     }
     for at in 0..whole.len() {
         let mut bytes = whole.clone();
         bytes[at] ^= 0xff;
-        ran.node_told(DU, gnb(7, Some(5), None), &[with(&bytes)]);
+        ran.node_told(DU, gnb(7, Some(5), None), &all([with(&bytes)]));
     }
 }
 
@@ -235,7 +240,7 @@ fn indices_agree_whatever_is_told() {
             0 => {
                 ran.node_lost(node);
                 let (du, up) = ((node == DU).then_some(5), (node == UP).then_some(6));
-                ran.node_told(node, gnb(7, du, up), &[]);
+                ran.node_told(node, gnb(7, du, up), &all([]));
             }
             1..6 => {
                 for name in &names {

@@ -1,5 +1,6 @@
 //! Whom the controller's news and the nodes' indications go to: internal apps at once, external ones by their links.
 
+use e2::ran::{Part, RanDatabase, RanEvent};
 use e2::{AssocId, Consumer, Controller, Event, Indication, Node, Notice, Time, XappHost};
 use e2ap::RicIndicationType;
 use link::Class;
@@ -17,6 +18,7 @@ pub(super) struct Apps {
     /// Tickets given out to internal apps.
     tickets: u32,
     pub host: XappHost,
+    pub ran: RanDatabase,
     /// The links of external apps.
     pub xapps: Peers,
     /// Links, of apps or nodes, that failed and are to be taken out.
@@ -27,9 +29,9 @@ pub(super) struct Apps {
 }
 
 impl Apps {
-    pub fn new(host: XappHost, xapps: Peers) -> Self {
+    pub fn new(host: XappHost, xapps: Peers, max_ues: usize) -> Self {
         let (lost, slow, out) = (Vec::new(), Vec::new(), Vec::new());
-        Apps { iapps: Vec::new(), tickets: 0, host, xapps, lost, slow, out }
+        Apps { iapps: Vec::new(), tickets: 0, host, ran: RanDatabase::new(max_ues), xapps, lost, slow, out }
     }
 
     /// Hands the controller's news to whom it concerns.
@@ -37,27 +39,50 @@ impl Apps {
     pub fn tell(&mut self, now: Time, controller: &mut Controller) {
         while let Some(event) = controller.poll_event() {
             self.tell_one(now, controller, event);
+            self.tell_ran(now, controller);
         }
+        self.tell_ran(now, controller); // of UEs that were learned since
         self.send_queued();
     }
 
     fn tell_one(&mut self, now: Time, controller: &mut Controller, event: Event) {
         let Some(event) = self.host.handle_event(event, controller) else { return };
         log(&event, controller);
-        if self.iapps.is_empty() {
-            return;
+        match &event {
+            Event::NodeUp(id) | Event::NodeChanged(id) => {
+                if let Some(node) = controller.node(*id) {
+                    self.ran.node_told(*id, node.global_id, &node.components);
+                }
+            }
+            Event::NodeLost { node, .. } => self.ran.node_lost(*node),
+            _ => {}
         }
-        let only = event.consumer();
         // the apps get the controller to themselves
         let node = match event {
-            Event::NodeUp(id) | Event::NodeChanged(id) => controller.node(id).cloned(),
+            Event::NodeUp(id) | Event::NodeChanged(id) if !self.iapps.is_empty() => controller.node(id).cloned(),
             _ => None,
         };
-        let Some(event) = IappEvent::of(&event, node.as_ref()) else { return };
-        for (at, iapp) in self.iapps.iter_mut().enumerate() {
+        if let Some(told) = IappEvent::of(&event, node.as_ref()) {
+            self.tell_iapps(now, controller, event.consumer(), &told);
+        }
+    }
+
+    /// Tells internal apps of what the nodes make up together.
+    #[inline]
+    fn tell_ran(&mut self, now: Time, controller: &mut Controller) {
+        while let Some(event) = self.ran.poll_event() {
+            log_ran(&event, &self.ran);
+            self.tell_iapps(now, controller, None, &IappEvent::Ran(&event));
+        }
+    }
+
+    /// Tells one internal app of something, or all of them.
+    fn tell_iapps(&mut self, now: Time, controller: &mut Controller, only: Option<Consumer>, event: &IappEvent<'_>) {
+        let Apps { iapps, ran, tickets, .. } = self;
+        for (at, iapp) in iapps.iter_mut().enumerate() {
             let consumer = Consumer(at as u32); // a program has few of them
             if only.is_none_or(|only| only == consumer) {
-                iapp.on_event(&event, &mut Ric { controller, tickets: &mut self.tickets, now, consumer });
+                iapp.on_event(event, &mut Ric { controller, ran, tickets, now, consumer });
             }
         }
     }
@@ -94,8 +119,10 @@ impl Apps {
             counters.deliveries += 1;
             if let Some(xapp) = self.host.assoc(consumer) {
                 self.forward(xapp, indication, counters);
-            } else if let Some(iapp) = self.iapps.get_mut(consumer.0 as usize) {
-                iapp.on_indication(indication, &mut Ric { controller, tickets: &mut self.tickets, now, consumer });
+            } else {
+                let Apps { iapps, ran, tickets, .. } = self;
+                let Some(iapp) = iapps.get_mut(consumer.0 as usize) else { continue };
+                iapp.on_indication(indication, &mut Ric { controller, ran, tickets, now, consumer });
             }
         }
     }
@@ -159,6 +186,22 @@ impl Apps {
             false
         });
         slow.len() < before
+    }
+}
+
+/// A line where a base station of several parts becomes complete, or ceases to be.
+fn log_ran(event: &RanEvent, ran: &RanDatabase) {
+    let (RanEvent::Complete(id) | RanEvent::Incomplete(id)) = event else { return };
+    let Some(station) = ran.station(*id).filter(|station| station.nodes().any(|(_, part)| part != Part::Control))
+    else {
+        return;
+    };
+    let (base_station, nodes) = (station.key(), station.nodes().count());
+    if let RanEvent::Complete(_) = event {
+        info!(%base_station, nodes, cells = station.cells().count(), "base station is complete");
+    } else {
+        let missing: Vec<_> = station.missing().map(|part| part.to_string()).collect();
+        warn!(%base_station, nodes, "base station is not complete: {} is missing", missing.join(", "));
     }
 }
 

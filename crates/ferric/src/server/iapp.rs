@@ -1,5 +1,6 @@
 //! Internal apps: what specializes a controller, on the controller's own thread.
 
+use e2::ran::{RanDatabase, RanEvent, UeName, UeRef};
 use e2::{
     ConnectionOutcome, ConnectionUpdate, Consumer, ControlOutcome, Controller, Event, Indication, Misuse,
     ModifyOutcome, Node, NodeId, QueryOutcome, SubscribeError, SubscriptionChange, SubscriptionEnd, SubscriptionId,
@@ -28,6 +29,8 @@ pub enum IappEvent<'a> {
     NodeChanged(&'a Node),
     /// A node is gone, and every subscription with it that is not suspended.
     NodeLost(NodeId),
+    /// What the nodes make up together has changed: told right after the node's own news, or after a UE was learned.
+    Ran(&'a RanEvent),
     /// A subscription of the app stands.
     Subscribed {
         /// Of which command.
@@ -152,12 +155,30 @@ impl<'a> IappEvent<'a> {
 #[derive(Debug)]
 pub struct Ric<'a> {
     pub(super) controller: &'a mut Controller,
+    pub(super) ran: &'a mut RanDatabase,
     pub(super) tickets: &'a mut u32,
     pub(super) now: Time,
     pub(super) consumer: Consumer,
 }
 
 impl Ric<'_> {
+    /// What the nodes make up together: base stations, cells, UEs.
+    #[must_use]
+    pub fn ran(&self) -> &RanDatabase {
+        self.ran
+    }
+
+    /// A node tells of a UE by all the names that it has for it, as the app has decoded them; see
+    /// [`RanDatabase::learn_ue`].
+    pub fn learn_ue(&mut self, node: NodeId, names: &[UeName]) -> Option<UeRef> {
+        self.ran.learn_ue(self.now, node, names)
+    }
+
+    /// A node tells that a UE has left it. Whether it was known.
+    pub fn forget_ue(&mut self, node: NodeId, name: &UeName) -> bool {
+        self.ran.forget_ue(node, name)
+    }
+
     /// The nodes that have set up.
     pub fn nodes(&self) -> impl Iterator<Item = &Node> {
         self.controller.nodes()

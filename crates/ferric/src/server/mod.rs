@@ -22,6 +22,7 @@ mod rights;
 use std::collections::VecDeque;
 use std::time::Duration;
 
+use e2::ran::RanDatabase;
 use e2::{AssocId, CloseReason, Controller, ControllerConfig, Routed, Time, XappHost};
 use link::{Address, Class, Events, Link, Listener, Poll, Scratch, State};
 use tracing::{debug, error, info, warn};
@@ -55,6 +56,8 @@ pub struct ServerConfig {
     pub rights: Rights,
     /// Connections of either kind at a time; more are closed at once. Default: 8192.
     pub max_connections: usize,
+    /// UEs that the RAN database keeps; the one that was not heard of for the longest makes room. Default: 65536.
+    pub max_ues: usize,
 }
 
 impl Default for ServerConfig {
@@ -68,6 +71,7 @@ impl Default for ServerConfig {
             hints: Vec::new(),
             rights: Rights::default(),
             max_connections: 8192,
+            max_ues: 65_536,
         }
     }
 }
@@ -146,7 +150,7 @@ impl Server {
             listeners,
             nodes: Peers::new(KIND_NODE, &config.link),
             controller: Controller::new(config.controller.clone()),
-            apps: Apps::new(host, Peers::new(KIND_XAPP, &xapp_link)),
+            apps: Apps::new(host, Peers::new(KIND_XAPP, &xapp_link), config.max_ues),
             counters: Counters::default(),
             out: Vec::new(),
             greetings: VecDeque::new(),
@@ -184,6 +188,12 @@ impl Server {
     #[must_use]
     pub fn controller(&self) -> &Controller {
         &self.controller
+    }
+
+    /// What the nodes make up together: base stations, cells, UEs.
+    #[must_use]
+    pub fn ran(&self) -> &RanDatabase {
+        &self.apps.ran
     }
 
     /// What it did until now.
