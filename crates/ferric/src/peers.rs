@@ -3,7 +3,7 @@
 use std::io;
 
 use e2::AssocId;
-use link::{Class, Interest, Link, Poll, Sent, StreamId};
+use link::{Class, Interest, Link, PathEvent, Poll, Sent, StreamId};
 
 /// What an association's token tells: its kind, a generation, and its place.
 const PLACE_BITS: u32 = 32;
@@ -45,6 +45,17 @@ pub(crate) struct Peer {
 }
 
 impl Peer {
+    /// The log hears of the paths beneath an SCTP association.
+    pub fn log_paths(&mut self) {
+        while let Some(event) = self.link.poll_path_event() {
+            let peer = self.link.peer();
+            match event {
+                PathEvent::Unreachable(_) | PathEvent::Restarted => tracing::warn!(%peer, "{event}"),
+                _ => tracing::info!(%peer, "{event}"),
+            }
+        }
+    }
+
     fn write(&mut self) -> Result<(), link::Error> {
         self.full = self.link.flush()?.waiting;
         Ok(())

@@ -1,6 +1,7 @@
 //! The link: one contract over every transport.
 
 use std::collections::VecDeque;
+use std::fmt;
 use std::io;
 use std::net::IpAddr;
 use std::os::fd::{AsFd, BorrowedFd};
@@ -83,6 +84,18 @@ pub enum PathEvent {
     Restarted,
     /// The peer is shutting the association down.
     ShuttingDown,
+}
+
+impl fmt::Display for PathEvent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            PathEvent::Reachable(ip) => write!(f, "its address {ip} can be reached"),
+            PathEvent::Unreachable(ip) => write!(f, "its address {ip} cannot be reached; others may serve"),
+            PathEvent::Primary(ip) => write!(f, "its address {ip} is the one that is sent to"),
+            PathEvent::Restarted => f.write_str("its end began anew within the association"),
+            PathEvent::ShuttingDown => f.write_str("it shuts the association down"),
+        }
+    }
 }
 
 /// Path events kept for [`Link::poll_path_event`]; beyond these the oldest go.

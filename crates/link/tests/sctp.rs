@@ -2,6 +2,7 @@
 //!
 //! `CARGO_TARGET_X86_64_UNKNOWN_LINUX_GNU_RUNNER=$PWD/crates/link/kernel-sctp/run cargo test -p ferric-link --test sctp`
 
+mod paths;
 mod suite;
 
 use std::time::Duration;

@@ -67,6 +67,7 @@ impl AgentLoop {
         let (Some(peer), Some(member)) = (peers.get_mut(assoc), members.get_mut(id)) else { return };
         let received =
             peer.link.receive(scratch, BUDGET_OCTETS, &mut |_stream, pdu| member.machine.handle_pdu(now, pdu));
+        peer.log_paths();
         if let Err(error) = received {
             self.lose(now, id, &error);
         }

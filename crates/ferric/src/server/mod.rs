@@ -402,6 +402,7 @@ impl Server {
                 apps.deliver(now, controller, &indication, counters);
             }
         });
+        peer.log_paths();
         if let Err(error) = received {
             self.lose_node(now, assoc, &error);
         }
@@ -420,6 +421,7 @@ impl Server {
             *spoke = true;
             host.handle_pdu(now, assoc, pdu, controller);
         });
+        peer.log_paths();
         if let Err(error) = received {
             self.lose_xapp(now, assoc, &error);
         }
