@@ -33,6 +33,12 @@ pub struct Args {
     /// The revision of KPM that the nodes speak: 1.00, 2.01, 2.03, 3.00 or 4.00.
     #[arg(long, value_name = "REVISION", default_value = "3.00")]
     kpm: e2sm::kpm::Revision,
+    /// The revision of RC that the nodes speak: 1.03, 3.00 or 5.00.
+    #[arg(long, value_name = "REVISION", default_value = "3.00")]
+    rc: e2sm::rc::Revision,
+    /// Handovers that each node begins by itself in a minute.
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u16).range(0..=600))]
+    handovers_per_minute: u16,
     #[command(flatten)]
     tls: tls::TlsArgs,
     #[command(flatten)]
@@ -50,6 +56,8 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         seed: args.seed,
         e2ap_version: args.e2ap,
         kpm_revision: args.kpm,
+        rc_revision: args.rc,
+        handovers_per_minute: args.handovers_per_minute,
         ..RanConfig::default()
     };
     if !args.ric.is_empty() {

@@ -3,10 +3,12 @@
 use std::fmt;
 
 use e2sm::kpm::Revision;
+use e2sm::rc;
 use ferric::e2ap::Version;
 use ferric::link::{Address, DEFAULT_PORT, Tap, Tls};
 use functions::PeriodicConfig;
 use functions::kpm::KpmConfig;
+use functions::rc::RcConfig;
 
 /// Most nodes: each has an address of its own in the network.
 const MAX_NODES: u16 = 4096;
@@ -14,6 +16,8 @@ const MAX_NODES: u16 = 4096;
 const MAX_UES: u16 = 1024;
 /// Longest step of the model, in milliseconds.
 const MAX_STEP_MS: u32 = 1000;
+/// Most handovers that a node begins in a minute.
+const MAX_HANDOVERS: u16 = 600;
 
 /// What the RAN is made of.
 #[derive(Clone, Debug)]
@@ -35,6 +39,13 @@ pub struct RanConfig {
     pub kpm_revision: Revision,
     /// What else their KPM functions offer, and their bounds; `revision` is taken from above. Default: all styles.
     pub kpm: KpmConfig,
+    /// The revision of E2SM-RC that they speak. Default: v03.00.
+    pub rc_revision: rc::Revision,
+    /// The bounds of their RC functions; `revision` is taken from above.
+    pub rc: RcConfig,
+    /// Handovers that each node begins by itself in a minute, each of the UE that it hears worst, to the next node's
+    /// cell: at most 600, and none where there is one node only. Default: 0.
+    pub handovers_per_minute: u16,
     /// The wire form of FlexRIC's models, and the bounds of their functions; their ids are the models' own. Default:
     /// FlexRIC's plain layout.
     pub periodic: PeriodicConfig,
@@ -57,6 +68,9 @@ impl Default for RanConfig {
             e2ap_version: Version::V2_03,
             kpm_revision: Revision::V3_00,
             kpm: KpmConfig::default(),
+            rc_revision: rc::Revision::V3_00,
+            rc: RcConfig::default(),
+            handovers_per_minute: 0,
             periodic: PeriodicConfig::default(),
             outbox_octets: 4 * 1024 * 1024,
             tls: None,
@@ -79,6 +93,9 @@ impl RanConfig {
         if !(1..=MAX_STEP_MS).contains(&self.step_ms) {
             return Err(Error::Step);
         }
+        if self.handovers_per_minute > MAX_HANDOVERS {
+            return Err(Error::Handovers);
+        }
         Ok(())
     }
 }
@@ -95,6 +112,8 @@ pub enum Error {
     Ues,
     /// Misuse: a step out of bounds.
     Step,
+    /// Misuse: a number of handovers out of bounds.
+    Handovers,
     /// The agents cannot go on.
     Agents(ferric::Error),
 }
@@ -106,6 +125,7 @@ impl fmt::Display for Error {
             Error::Nodes => write!(f, "a RAN has 1 to {MAX_NODES} nodes"),
             Error::Ues => write!(f, "a node has at most {MAX_UES} UEs"),
             Error::Step => write!(f, "a step takes 1 to {MAX_STEP_MS} ms"),
+            Error::Handovers => write!(f, "a node begins at most {MAX_HANDOVERS} handovers a minute"),
             Error::Agents(source) => source.fmt(f),
         }
     }
@@ -115,7 +135,7 @@ impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
             Error::Agents(source) => Some(source),
-            Error::NoRic | Error::Nodes | Error::Ues | Error::Step => None,
+            Error::NoRic | Error::Nodes | Error::Ues | Error::Step | Error::Handovers => None,
         }
     }
 }

@@ -5,9 +5,11 @@
 
 use e2sm::ccc::{
     AdministrativeState, Bwp, BwpContext, Cause, CellState, GnbCuCpFunction, GnbDuFunction, InitialBwp, NrCellCu,
-    NrCellDu, OperationalState, PlmnInfo, RanConfigurationStructure as Structure, ResourceType, RrmPolicyRatio,
+    NrCellDu, OperationalState, PlmnInfo, RanConfigurationStructure as Structure, ResourceType, RrmPolicyMember,
+    RrmPolicyRatio,
 };
 use e2sm::common::{Cgi, PlmnIdentity, SNssai, Sst};
+use e2sm::rc::SlicePrbQuota;
 use ferric::agent::ControllerId;
 use ferric::e2::Time;
 use functions::ccc::{AttributeOffer, CccSource, Level, Place, Refusal, StructureOffer};
@@ -32,7 +34,7 @@ pub struct Configuration {
 }
 
 /// An RRM policy, and whose it is.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Policy {
     owner: ControllerId,
     ratio: RrmPolicyRatio,
@@ -246,6 +248,49 @@ impl CccSource for Node {
 }
 
 impl Node {
+    /// What a RIC asks for by E2SM-RC's slice-level PRB quota: policies for both directions, all or none.
+    pub fn set_quota(&mut self, origin: ControllerId, quota: &SlicePrbQuota) -> Result<(), Refusal> {
+        let before = self.configuration.policies.clone();
+        for wanted in &quota.policies {
+            let members = wanted
+                .members
+                .iter()
+                .map(|member| RrmPolicyMember { plmn_id: Some(member.plmn_identity), snssai: Some(member.slice) });
+            let members: Option<Vec<_>> = Some(members.collect());
+            for resource in [ResourceType::PrbDl, ResourceType::PrbUl] {
+                let is_meant = |policy: &&Policy| {
+                    policy.ratio.resource_type == Some(resource) && policy.ratio.rrm_policy_member_list == members
+                };
+                let current = self.configuration.policies.iter().find(is_meant).map(|policy| policy.ratio.clone());
+                let ratio = RrmPolicyRatio {
+                    resource_type: Some(resource),
+                    rrm_policy_member_list: members.clone(),
+                    rrm_policy_max_ratio: wanted.max_percent,
+                    rrm_policy_min_ratio: wanted.min_percent,
+                    rrm_policy_dedicated_ratio: wanted.dedicated_percent,
+                };
+                if let Err(refusal) = self.set_policy(origin, current.as_ref(), &ratio) {
+                    self.configuration.policies = before;
+                    self.apply_quotas();
+                    return Err(refusal);
+                }
+            }
+        }
+        self.configuration.changes += 1;
+        Ok(())
+    }
+
+    /// The physical identity of the cell.
+    pub fn nr_pci(&self) -> u16 {
+        self.configuration.nr_pci
+    }
+
+    fn apply_quotas(&mut self) {
+        let (downlink, uplink) =
+            (self.configuration.quotas(ResourceType::PrbDl), self.configuration.quotas(ResourceType::PrbUl));
+        self.cell.set_quotas(downlink, uplink);
+    }
+
     /// Sets a policy, or adds it.
     fn set_policy(
         &mut self,
@@ -298,9 +343,7 @@ impl Node {
             }
             None => policies.push(Policy { owner: origin, ratio }),
         }
-        let (downlink, uplink) =
-            (self.configuration.quotas(ResourceType::PrbDl), self.configuration.quotas(ResourceType::PrbUl));
-        self.cell.set_quotas(downlink, uplink);
+        self.apply_quotas();
         Ok(())
     }
 }
@@ -338,7 +381,6 @@ fn check(ratio: &RrmPolicyRatio) -> Result<(), Refusal> {
 mod tests {
     use std::time::Duration;
 
-    use e2sm::ccc::RrmPolicyMember;
     use e2sm::kpm::MeasurementLabel;
     use functions::kpm::Whom;
 
@@ -351,7 +393,7 @@ mod tests {
     const B: ControllerId = ControllerId(2);
 
     fn node() -> Node {
-        let mut node = Node::new(&RanConfig::default(), 0);
+        let mut node = Node::new(&RanConfig::default(), 0, Default::default());
         node.advance(START);
         node
     }

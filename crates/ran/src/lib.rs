@@ -1,13 +1,17 @@
 //! An emulated RAN: cells, UEs and traffic behind ordinary E2 agents.
 //!
-//! Each node is a gNB with one cell of 106 PRBs, and functions of E2SM-KPM, E2SM-CCC, FlexRIC's models (statistics of MAC,
-//! RLC, PDCP and GTP; slices; traffic control), RRC notifications and the hello world. What they tell comes from a model in
-//! which distance, shadowing and fading make the SINR, that the CQI, that what a block carries; users read, watch and play; a
-//! proportionally fair scheduler shares the blocks out; what does not fit waits. So load, CQI, PRB use, throughput and delay
-//! move together.
+//! Each node is a gNB with one cell of 106 PRBs, and functions of E2SM-KPM, E2SM-RC, E2SM-CCC, FlexRIC's models (statistics
+//! of MAC, RLC, PDCP and GTP; slices; traffic control), RRC notifications and the hello world. What they tell comes from a
+//! model in which distance, shadowing and fading make the SINR, that the CQI, that what a block carries; users read, watch
+//! and play; a proportionally fair scheduler shares the blocks out; what does not fit waits. So load, CQI, PRB use,
+//! throughput and delay move together.
 //!
 //! The policies of E2SM-CCC are obeyed. Slices and traffic control that FlexRIC's models set are checked, kept and told; the
 //! scheduler and the queues do not obey them yet.
+//!
+//! E2SM-RC is obeyed: handovers move UEs between the nodes' cells, quotas bound slices, DRX and bearers change how a UE
+//! is served, and KPM shows it. Nodes begin handovers by themselves where the configuration says so, and let them wait
+//! for a RIC that wants a say.
 //!
 //! ```no_run
 //! use ran::{Ran, RanConfig};
@@ -22,8 +26,10 @@
 
 mod config;
 mod configuration;
+mod mobility;
 mod model;
 mod node;
+mod rc;
 mod stats;
 
 use std::cell::RefCell;
@@ -35,8 +41,10 @@ use ferric::{Stop, link};
 use functions::ccc::{CccConfig, CccFunction};
 use functions::hw::HwFunction;
 use functions::kpm::{KpmConfig, KpmFunction};
+use functions::rc::{RcConfig, RcFunction};
 
 pub use config::{Error, RanConfig};
+use mobility::Air;
 use node::Node;
 
 /// All nodes, on one thread: make it there.
@@ -61,13 +69,16 @@ impl Ran {
             },
             ..AgentLoopConfig::default()
         })?;
+        let air = Rc::new(RefCell::new(Air::new(config.nodes)));
         for number in 0..config.nodes {
-            let node = Rc::new(RefCell::new(Node::new(&config, number)));
+            let node = Rc::new(RefCell::new(Node::new(&config, number, Rc::clone(&air))));
             let id = node.borrow().id();
             let kpm = KpmConfig { revision: config.kpm_revision, ..config.kpm.clone() };
+            let rc = RcConfig { revision: config.rc_revision, ..config.rc.clone() };
             let mut functions: Vec<Box<dyn RanFunction>> = vec![
                 Box::new(KpmFunction::new(Rc::clone(&node), kpm)),
                 Box::new(CccFunction::new(Rc::clone(&node), CccConfig::default())),
+                Box::new(RcFunction::new(Rc::clone(&node), rc)),
                 Box::new(HwFunction::new()),
             ];
             functions.extend(stats::functions(&node, &config.periodic));

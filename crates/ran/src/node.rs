@@ -1,5 +1,8 @@
 //! A gNB: its identities, and what its cell's counters say as measurements.
 
+use std::cell::RefCell;
+use std::rc::Rc;
+
 use e2sm::common::{AmfUeNgapId, Cgi, FiveQi, Guami, NrCgi, PlmnIdentity, RanUeId, SNssai, True, UeId, UeIdGnb};
 use e2sm::kpm::dictionary::Scope::{self, Cell as OfCell, CellAndUe, Ue as OfUe};
 use e2sm::kpm::{MeasurementLabel, TestCondType, Value};
@@ -11,6 +14,7 @@ use per::{Bits, One};
 
 use crate::RanConfig;
 use crate::configuration::Configuration;
+use crate::mobility::{Air, Mobility};
 use crate::model::{Cell, Counters, PRBS};
 use crate::stats::Slices;
 
@@ -94,9 +98,11 @@ pub struct Node {
     pub(crate) configuration: Configuration,
     pub(crate) slices: Slices,
     pub(crate) traffic_control: functions::tc::Configuration,
+    pub(crate) mobility: Mobility,
     step_ms: u64,
     /// Ties the model's time to the loop's, once somebody has looked.
     anchor: Option<Anchor>,
+    looked_at: Time,
 }
 
 /// At that time of the loop the model has made that many steps.
@@ -121,16 +127,18 @@ pub struct Mark {
 }
 
 impl Node {
-    pub fn new(config: &RanConfig, number: u16) -> Self {
+    pub fn new(config: &RanConfig, number: u16, air: Rc<RefCell<Air>>) -> Self {
         let gnb = FIRST_GNB + u32::from(number);
         Node {
             gnb,
+            mobility: Mobility::new(number, config, air),
             configuration: Configuration::new(gnb),
             slices: Slices::new(config.ues),
             traffic_control: functions::tc::Configuration::default(),
             cell: Cell::new(config.seed, number, config.ues, config.step_ms),
             step_ms: config.step_ms.into(),
             anchor: None,
+            looked_at: Time::default(),
         }
     }
 
@@ -139,8 +147,13 @@ impl Node {
         GlobalE2NodeId::gnb(e2ap::PlmnIdentity::from_codes(MCC, MNC, 2), GnbId::new(self.gnb, GNB_ID_BITS))
     }
 
+    /// When somebody looked last.
+    pub(crate) fn looked_at(&self) -> Time {
+        self.looked_at
+    }
+
     fn ue(&self, ue: Ue) -> Option<&crate::model::Ue> {
-        self.cell.ues().get(usize::try_from(ue.0).ok()?)
+        self.cell.ue(usize::try_from(ue.0).ok()?)
     }
 
     /// What was counted since a mark.
@@ -165,10 +178,7 @@ impl KpmSource for Node {
     type Mark = Mark;
 
     fn cell(&self) -> Cgi {
-        Cgi::NrCgi(NrCgi {
-            plmn_identity: PlmnIdentity::from_codes(MCC, MNC, 2),
-            nr_cell_identity: Bits::new(u64::from(self.gnb) << (NR_CELL_BITS - GNB_ID_BITS) | 1, NR_CELL_BITS),
-        })
+        cell_of(self.mobility.number())
     }
 
     fn offers(&self) -> &[Offer] {
@@ -176,11 +186,12 @@ impl KpmSource for Node {
     }
 
     fn ues(&self, out: &mut Vec<Ue>) {
-        out.extend((0..self.cell.ues().len() as u64).map(Ue));
+        out.extend(self.cell.here().map(|at| Ue(at as u64)));
     }
 
     fn ue_id(&self, ue: Ue) -> UeId<'static> {
-        let number = u64::from(self.gnb) << 16 | ue.0;
+        // a UE has its name from where it was first, and keeps it wherever it goes
+        let number = self.cell.ues().get(ue.0 as usize).map_or(0, |ue| (u64::from(FIRST_GNB) << 16) + ue.number());
         UeId::Gnb(One::from(UeIdGnb {
             amf_ue_ngap_id: AmfUeNgapId(number as i64), // 38 bits of 40
             guami: Guami {
@@ -206,6 +217,7 @@ impl KpmSource for Node {
     }
 
     fn advance(&mut self, until: Time) {
+        self.looked_at = self.looked_at.max(until);
         let until_ms = until.as_nanos() / 1_000_000;
         let warm_up = (WARM_UP_S / self.cell.step_s()).ceil() as u64;
         let steps = self.cell.steps();
@@ -218,8 +230,10 @@ impl KpmSource for Node {
             _ => Anchor { at_ms: until_ms, steps: steps + warm_up },
         };
         self.anchor = Some(anchor);
+        self.take_arrivals();
         for _ in steps..anchor.due(until_ms, self.step_ms) {
             self.cell.step();
+            self.after_step();
         }
     }
 
@@ -228,7 +242,7 @@ impl KpmSource for Node {
         match KPIS.get(offer) {
             Some((kpi, _)) => {
                 let counted = self.counted(since, whom, label);
-                value(*kpi, &counted, steps, self.cell.step_s(), self.cell.ues().len())
+                value(*kpi, &counted, steps, self.cell.step_s(), self.cell.here().count())
             }
             None => Value::NoValue,
         }
@@ -264,6 +278,15 @@ impl KpmSource for Node {
     fn five_qis(&self, ue: Ue) -> &[FiveQi] {
         self.ue(ue).map_or(&[], |ue| ue.five_qis())
     }
+}
+
+/// The cell of a node.
+pub fn cell_of(number: u16) -> Cgi {
+    let gnb = u64::from(FIRST_GNB + u32::from(number));
+    Cgi::NrCgi(NrCgi {
+        plmn_identity: PlmnIdentity::from_codes(MCC, MNC, 2),
+        nr_cell_identity: Bits::new(gnb << (NR_CELL_BITS - GNB_ID_BITS) | 1, NR_CELL_BITS),
+    })
 }
 
 /// A measurement from what was counted over some steps; units are those of [`e2sm::kpm::dictionary`].
@@ -313,7 +336,7 @@ mod tests {
     const START: Time = Time::from_nanos(5_000_000_000);
 
     fn node() -> Node {
-        let mut node = Node::new(&RanConfig::default(), 0);
+        let mut node = Node::new(&RanConfig::default(), 0, Rc::default());
         node.advance(START);
         node
     }

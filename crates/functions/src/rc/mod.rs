@@ -157,6 +157,10 @@ impl<S: RcSource> RanFunction for RcFunction<S> {
             let none = Cause::Protocol(CauseProtocol::SemanticError);
             return Err(admission.not_admitted.first().map_or(none, |(_, cause)| *cause));
         }
+        drop(source);
+        if self.subscriptions.len() == admission.admitted.len() {
+            self.source.borrow_mut().watched(true);
+        }
         if matches!(trigger, Trigger::OnDemand(_)) {
             self.on_demand.push(key);
         }
@@ -166,6 +170,9 @@ impl<S: RcSource> RanFunction for RcFunction<S> {
     fn unsubscribe(&mut self, key: RequestKey) {
         self.subscriptions.retain(|subscription| subscription.key != key);
         self.on_demand.retain(|pending| *pending != key);
+        if self.subscriptions.is_empty() {
+            self.source.borrow_mut().watched(false);
+        }
         // who was asked will not answer any more
         for asked in self.held.take_where(|asked| asked.key == key) {
             let verdict = if asked.goes_on { Verdict::GoOn } else { Verdict::Cancel };

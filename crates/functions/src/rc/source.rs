@@ -68,7 +68,12 @@ pub trait RcSource {
         None
     }
 
-    /// When [`RcSource::next_event`] is to be called. It is called more often than that.
+    /// Whether anybody has subscribed: while nobody has, it need not tell of anything but procedures.
+    fn watched(&mut self, is_watched: bool) {
+        let _ = is_watched;
+    }
+
+    /// When [`RcSource::next_event`] is to be called: now where there is more to tell. It is called more often than that.
     fn next_look(&self) -> Option<Time> {
         None
     }

@@ -87,7 +87,9 @@ pub struct Cell {
     steps: u64,
     /// Where in the wave of activity it began.
     phase: f64,
+    /// Those that it has or has had, in the order of their coming.
     ues: Vec<Ue>,
+    is_here: Vec<bool>,
     counters: Vec<Counters>,
     /// The counters before the last step.
     before: Vec<Counters>,
@@ -112,6 +114,7 @@ impl Cell {
             before: vec![Counters::default(); ues.len()],
             demands: vec![Demand::default(); ues.len()],
             grants: vec![0; ues.len()],
+            is_here: vec![true; ues.len()],
             ues,
             is_locked: false,
             downlink_quotas: Quotas::default(),
@@ -128,8 +131,42 @@ impl Cell {
         self.step_s
     }
 
+    /// The UEs that it has or has had.
     pub fn ues(&self) -> &[Ue] {
         &self.ues
+    }
+
+    /// A UE that it has.
+    pub fn ue(&self, at: usize) -> Option<&Ue> {
+        self.ues.get(at).filter(|_| self.is_here[at])
+    }
+
+    /// The same, to be changed.
+    pub fn ue_mut(&mut self, at: usize) -> Option<&mut Ue> {
+        self.ues.get_mut(at).filter(|_| self.is_here[at])
+    }
+
+    /// The places of the UEs that it has.
+    pub fn here(&self) -> impl Iterator<Item = usize> {
+        self.is_here.iter().enumerate().filter(|(_, is_here)| **is_here).map(|(at, _)| at)
+    }
+
+    /// A UE leaves. What was counted of it stays.
+    pub fn leave(&mut self, at: usize) -> Option<Ue> {
+        let ue = self.ue(at)?.clone();
+        self.is_here[at] = false;
+        Some(ue)
+    }
+
+    /// A UE comes.
+    pub fn arrive(&mut self, mut ue: Ue) {
+        ue.arrive(self.steps as f64 * self.step_s, self.step_s);
+        self.ues.push(ue);
+        self.is_here.push(true);
+        self.counters.push(Counters::default());
+        self.before.push(Counters::default());
+        self.demands.push(Demand::default());
+        self.grants.push(0);
     }
 
     /// The UEs' counters, in their order.
@@ -167,12 +204,12 @@ impl Cell {
             self.steps += 1;
             return;
         }
-        let Cell { step_s, ues, counters, demands, grants, downlink_quotas, uplink_quotas, .. } = self;
+        let Cell { step_s, ues, is_here, counters, demands, grants, downlink_quotas, uplink_quotas, .. } = self;
         let step_s = *step_s;
         let now_s = self.steps as f64 * step_s;
         let wave = ((now_s / WAVE_S + self.phase) * std::f64::consts::TAU).sin();
         let activity = 1.0 + WAVE_DEPTH * wave;
-        for (ue, counters) in ues.iter_mut().zip(counters.iter_mut()) {
+        for (ue, counters, _) in present(ues, counters, is_here, grants) {
             let came = ue.begin(now_s, step_s, activity);
             counters.ue_steps += 1;
             counters.downlink_came_bits += came.downlink_bits;
@@ -183,26 +220,41 @@ impl Cell {
         }
 
         let slots = SLOTS_PER_S * DOWNLINK_SHARE * step_s;
-        demands.iter_mut().zip(ues.iter_mut()).for_each(|(demand, ue)| *demand = ue.demand_downlink(slots, step_s));
+        for ((demand, ue), is_here) in demands.iter_mut().zip(ues.iter_mut()).zip(is_here.iter()) {
+            *demand = if *is_here { ue.demand_downlink(slots, now_s, step_s) } else { Demand::default() };
+        }
         share_out_within(downlink_quotas, PRBS, ues, demands, grants);
-        for ((ue, counters), blocks) in ues.iter_mut().zip(counters.iter_mut()).zip(grants.iter()) {
-            let sent = ue.send_downlink(*blocks, now_s, step_s);
-            counters.downlink_prbs += u64::from(*blocks);
+        for (ue, counters, blocks) in present(ues, counters, is_here, grants) {
+            let sent = ue.send_downlink(blocks, now_s, step_s);
+            counters.downlink_prbs += u64::from(blocks);
             counters.downlink_active += u64::from(sent.active);
             counters.downlink_bits += sent.bits;
             counters.downlink_bit_seconds += sent.bit_seconds;
         }
 
         let slots = SLOTS_PER_S * UPLINK_SHARE * step_s;
-        demands.iter_mut().zip(ues.iter_mut()).for_each(|(demand, ue)| *demand = ue.demand_uplink(slots, step_s));
+        for ((demand, ue), is_here) in demands.iter_mut().zip(ues.iter_mut()).zip(is_here.iter()) {
+            *demand = if *is_here { ue.demand_uplink(slots, step_s) } else { Demand::default() };
+        }
         share_out_within(uplink_quotas, PRBS, ues, demands, grants);
-        for ((ue, counters), blocks) in ues.iter_mut().zip(counters.iter_mut()).zip(grants.iter()) {
-            let sent = ue.send_uplink(*blocks, now_s, step_s);
-            counters.uplink_prbs += u64::from(*blocks);
+        for (ue, counters, blocks) in present(ues, counters, is_here, grants) {
+            let sent = ue.send_uplink(blocks, now_s, step_s);
+            counters.uplink_prbs += u64::from(blocks);
             counters.uplink_active += u64::from(sent.active);
             counters.uplink_bits += sent.bits;
             counters.uplink_lost_bits += sent.lost_bits;
         }
         self.steps += 1;
     }
+}
+
+/// The UEs that are there, with what is counted of them and the blocks that they were given.
+fn present<'c>(
+    ues: &'c mut [Ue],
+    counters: &'c mut [Counters],
+    is_here: &'c [bool],
+    grants: &'c [u32],
+) -> impl Iterator<Item = (&'c mut Ue, &'c mut Counters, u32)> {
+    let all = ues.iter_mut().zip(counters).zip(is_here).zip(grants);
+    all.filter(|((_, is_here), _)| **is_here).map(|(((ue, counters), _), blocks)| (ue, counters, *blocks))
 }

@@ -25,6 +25,10 @@ const DEADLINE_S: f64 = 0.3;
 /// went through meanwhile.
 const FIRST_WINDOW_BITS: f64 = 0.4e6;
 const ROUND_TRIP_S: f64 = 0.04;
+/// How much more a bearer with a priority counts than the default one.
+const PRIORITY: f64 = 4.0;
+/// The default bearer.
+const DEFAULT_DRB: u8 = 1;
 /// Spatial layers.
 const DOWNLINK_LAYERS: f64 = 2.0;
 const UPLINK_LAYERS: f64 = 1.0;
@@ -119,6 +123,7 @@ impl Direction {
 /// A UE.
 #[derive(Clone, Debug)]
 pub struct Ue {
+    number: u64,
     random: Random,
     channel: Channel,
     traffic: Traffic,
@@ -126,6 +131,16 @@ pub struct Ue {
     pub uplink: Direction,
     slice: [SNssai; 1],
     five_qi: [FiveQi; 1],
+    drx: Option<Drx>,
+    /// The bearer that its flow goes over.
+    drb: u8,
+}
+
+/// Discontinuous reception: a UE that has been sent all there was sleeps until its cycle begins anew.
+#[derive(Clone, Copy, Debug)]
+struct Drx {
+    cycle_s: f64,
+    is_awake: bool,
 }
 
 /// What came and what was thrown away in a step.
@@ -148,6 +163,7 @@ impl Ue {
             Profile::Steady => (2, 3),
         };
         Ue {
+            number,
             downlink: Direction::new(DOWNLINK_LAYERS, channel.sinr_db()),
             uplink: Direction::new(UPLINK_LAYERS, channel.uplink_sinr_db()),
             random,
@@ -155,7 +171,35 @@ impl Ue {
             traffic,
             slice: [SNssai { sst: Sst([sst]), sd: None }],
             five_qi: [FiveQi(five_qi)],
+            drx: None,
+            drb: DEFAULT_DRB,
         }
+    }
+
+    /// Its number in the RAN.
+    pub fn number(&self) -> u64 {
+        self.number
+    }
+
+    /// It has come to another cell: another channel. What waited for it is there already.
+    pub fn arrive(&mut self, now_s: f64, step_s: f64) {
+        self.channel = Channel::new(step_s, &mut self.random);
+        for direction in [&mut self.downlink, &mut self.uplink] {
+            // times of the cell that it comes from mean nothing here
+            let bits = direction.queue.bits();
+            direction.queue = Queue::default();
+            direction.queue.push(now_s, bits);
+        }
+    }
+
+    /// Has it listen once in so many seconds while nothing comes; `None`: always.
+    pub fn set_drx(&mut self, cycle_s: Option<f64>) {
+        self.drx = cycle_s.map(|cycle_s| Drx { cycle_s, is_awake: true });
+    }
+
+    /// Has its flow go over that bearer; each but the default one has a priority.
+    pub fn set_drb(&mut self, drb: u8) {
+        self.drb = drb;
     }
 
     /// A step begins: the channel goes on, traffic comes.
@@ -179,8 +223,19 @@ impl Ue {
         Came { downlink_bits: arrivals.downlink, expired_bits }
     }
 
-    pub fn demand_downlink(&mut self, slots: f64, step_s: f64) -> Demand {
-        self.downlink.demand(slots, step_s)
+    pub fn demand_downlink(&mut self, slots: f64, now_s: f64, step_s: f64) -> Demand {
+        if let Some(drx) = &mut self.drx {
+            let begins = now_s % drx.cycle_s < step_s;
+            drx.is_awake = self.downlink.queue.bits() > 0.0 && (drx.is_awake || begins);
+            if !drx.is_awake {
+                return Demand::default();
+            }
+        }
+        let mut demand = self.downlink.demand(slots, step_s);
+        if self.drb != DEFAULT_DRB {
+            demand.weight *= PRIORITY;
+        }
+        demand
     }
 
     pub fn demand_uplink(&mut self, slots: f64, step_s: f64) -> Demand {

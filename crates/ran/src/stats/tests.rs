@@ -19,7 +19,7 @@ where
 
 #[test]
 fn layers_agree_and_counters_grow() {
-    let mut node = Node::new(&RanConfig { ues: 16, ..RanConfig::default() }, 0);
+    let mut node = Node::new(&RanConfig { ues: 16, ..RanConfig::default() }, 0, Default::default());
     let mut now = Time::from_nanos(0);
     let mut before = vec![0; 16];
     for _ in 0..50 {
@@ -47,7 +47,7 @@ fn layers_agree_and_counters_grow() {
 
 #[test]
 fn names_are_told_apart() {
-    let node = Node::new(&RanConfig { ues: 1024, ..RanConfig::default() }, 7);
+    let node = Node::new(&RanConfig { ues: 1024, ..RanConfig::default() }, 7, Default::default());
     let tunnels = records::<e2sm::gtp::Tunnel>(&node);
     let rntis: std::collections::BTreeSet<_> = tunnels.iter().map(|tunnel| tunnel.rnti).collect();
     let teids: std::collections::BTreeSet<_> = tunnels.iter().map(|tunnel| tunnel.teid_gnb).collect();

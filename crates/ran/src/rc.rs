@@ -1,0 +1,396 @@
+//! E2SM-RC: the emulator obeys. A handover moves the UE to another cell of the RAN; a quota bounds a slice's blocks; a
+//! UE with DRX is sent to in its cycle; a bearer with a priority gets its flow served first.
+
+use std::time::Duration;
+
+use e2sm::common::{
+    Cgi, FiveGsTac, NrArfcn, NrFrequencyBandItem, NrFrequencyInfo, NrPci, ServingCellArfcn, ServingCellPci, UeId,
+};
+use e2sm::rc::dictionary::HANDOVER_PREPARATION;
+use e2sm::rc::{
+    ActionId, ControlAction, Flag, NeighborCellItem, NeighborCellNr, NeighborRelationInfo, NrModeInfo,
+    RanParameterElementItem, RanParameterId, RanParameterValue, RrcState,
+};
+use ferric::agent::Ue;
+use ferric::e2::Time;
+use ferric::e2ap::{Cause, CauseRicRequest};
+use functions::kpm::KpmSource;
+use functions::rc::{
+    BreakpointOffer, Event, Happening, InsertOffer, Origin, ParameterOffer, Procedure, RcSource, Refusal, Verdict,
+};
+use per::{List, Real};
+
+use crate::node::Node;
+
+/// How often something that happens by itself is looked for.
+const LOOK: Duration = Duration::from_millis(100);
+/// Neighbours that are told.
+const MAX_NEIGHBOURS: usize = 32;
+/// 3.5 GHz in band n78 (TS 38.104 5.4.2.1).
+const NR_ARFCN: u32 = 633_334;
+const BAND: u16 = 78;
+/// Physical cell identities are 0 to 1007.
+const PCIS: u16 = 1008;
+
+/// Parameters of UEs, with numbers of our own: the specification's begin at 1 in each of its tables.
+const RSRP_DBM: RanParameterId = RanParameterId(4_000_000_001);
+const CQI: RanParameterId = RanParameterId(4_000_000_002);
+const SLICE_TYPE: RanParameterId = RanParameterId(4_000_000_003);
+
+fn refuse<T>(why: &'static str) -> Result<T, Refusal> {
+    Err(Refusal::new(Cause::RicRequest(CauseRicRequest::ControlFailedToExecute), why))
+}
+
+impl RcSource for Node {
+    fn cells(&self) -> Vec<Cgi> {
+        vec![KpmSource::cell(self)]
+    }
+
+    fn ues(&self, out: &mut Vec<Ue>) {
+        KpmSource::ues(self, out);
+    }
+
+    fn ue_id(&self, ue: Ue) -> UeId<'static> {
+        KpmSource::ue_id(self, ue)
+    }
+
+    fn actions(&self) -> &[ActionId] {
+        &[ControlAction::QOS_FLOW_MAPPING, ControlAction::DRX, ControlAction::SLICE_PRB_QUOTA, ControlAction::HANDOVER]
+    }
+
+    fn control(
+        &mut self,
+        now: Time,
+        origin: Origin,
+        ue: Option<Ue>,
+        action: &ControlAction,
+    ) -> Result<Vec<RanParameterElementItem<'static>>, Refusal> {
+        // what was before goes on as it was
+        self.advance(now);
+        let (Origin::Control(controller) | Origin::Policy(controller)) = origin;
+        let step_s = self.cell.step_s();
+        match (action, ue) {
+            (ControlAction::SlicePrbQuota(quota), _) => {
+                self.set_quota(controller, quota).map_err(|refusal| {
+                    Refusal::new(Cause::RicRequest(CauseRicRequest::ControlFailedToExecute), refusal.why)
+                })?;
+            }
+            (ControlAction::Handover(handover), Some(ue)) => {
+                if !handover.other.is_empty() {
+                    return refuse("a UE goes with all that it has: no sessions, bearers or secondary cells are told");
+                }
+                self.hand_over(ue, &handover.target).or_else(|stays| refuse(stays.why()))?;
+            }
+            (action, Some(ue)) => {
+                let there = self.cell.ue_mut(ue.0 as usize);
+                let Some(there) = there else { return refuse("the UE has left") };
+                match action {
+                    ControlAction::Drx(drx) => {
+                        // a cycle is a step at least
+                        let cycle_s = drx.long_cycle_ms().map(|ms| (f64::from(ms) / 1e3).max(step_s));
+                        there.set_drx(cycle_s.filter(|cycle_s| *cycle_s > step_s));
+                    }
+                    ControlAction::QosFlowMapping(mapping) => {
+                        let has = |qfi: u8| there.five_qis().iter().any(|five_qi| five_qi.0 == qfi);
+                        if mapping.flows.is_empty() || !mapping.flows.iter().all(|flow| has(flow.qfi)) {
+                            return refuse("the UE has one flow, whose identifier is its 5QI");
+                        }
+                        there.set_drb(mapping.drb_id);
+                    }
+                    other => panic!("{} is not offered", other.id()),
+                }
+            }
+            (action, None) => panic!("{} is about a UE", action.id()),
+        }
+        Ok(Vec::new())
+    }
+
+    fn policies(&self) -> &[ActionId] {
+        &[ControlAction::HANDOVER]
+    }
+
+    fn breakpoints(&self) -> &[BreakpointOffer] {
+        const HANDOVER: BreakpointOffer = BreakpointOffer {
+            breakpoint: HANDOVER_PREPARATION,
+            call_process: "Mobility Management",
+            name: "Handover Preparation",
+            insert: InsertOffer {
+                style: 3,
+                indication: 1,
+                name: "Handover Control Request",
+                action: ControlAction::HANDOVER,
+            },
+        };
+        &[HANDOVER]
+    }
+
+    fn resume(&mut self, now: Time, procedure: Procedure, verdict: Verdict<'_>) {
+        self.advance(now);
+        let Some((ue, target)) = self.mobility.take(procedure) else { return };
+        let target = match verdict {
+            Verdict::GoOn => target,
+            Verdict::Instead(ControlAction::Handover(handover)) => handover.target,
+            Verdict::Instead(_) | Verdict::Cancel => return,
+        };
+        // a UE that has left, or a cell that is not there: it stays as it is
+        let _ = self.hand_over(ue, &target);
+    }
+
+    fn happenings(&self) -> &[Happening] {
+        &[Happening::RrcStates]
+    }
+
+    fn next_event(&mut self, now: Time) -> Option<Event> {
+        self.advance(now);
+        self.mobility.next_event()
+    }
+
+    fn watched(&mut self, is_watched: bool) {
+        self.mobility.watched(is_watched);
+    }
+
+    fn next_look(&self) -> Option<Time> {
+        if self.mobility.has_events() {
+            return Some(Time::default());
+        }
+        self.mobility.is_busy().then(|| self.looked_at() + LOOK)
+    }
+
+    fn parameters(&self) -> &[ParameterOffer] {
+        &[
+            ParameterOffer { id: RSRP_DBM, name: "SS-RSRP in dBm" },
+            ParameterOffer { id: CQI, name: "CQI" },
+            ParameterOffer { id: SLICE_TYPE, name: "Slice/Service type" },
+        ]
+    }
+
+    fn parameter(&self, ue: Ue, id: RanParameterId) -> Option<RanParameterValue<'static>> {
+        let ue = self.cell.ue(usize::try_from(ue.0).ok()?)?;
+        match id {
+            RSRP_DBM => Some(RanParameterValue::ValueReal(Real::from(ue.rsrp_dbm()))),
+            CQI => Some(RanParameterValue::ValueInt(ue.cqi().into())),
+            SLICE_TYPE => Some(RanParameterValue::ValueInt(ue.slices().first()?.sst.0[0].into())),
+            _ => None,
+        }
+    }
+
+    fn rrc_state(&self, ue: Ue) -> Option<RrcState> {
+        self.cell.ue(usize::try_from(ue.0).ok()?)?;
+        Some(if self.is_silent(ue) { RrcState::RrcInactive } else { RrcState::RrcConnected })
+    }
+
+    fn neighbours(&self, _cell: &Cgi) -> Option<NeighborRelationInfo<'static>> {
+        let frequency = NrArfcn { nr_arfcn: NR_ARFCN };
+        let neighbour = |cell: Cgi| {
+            let Cgi::NrCgi(nr_cgi) = cell else { return None };
+            let band = NrFrequencyBandItem { freq_band_indicator_nr: BAND, supported_sul_band_list: List::default() };
+            Some(NeighborCellItem::Nr(NeighborCellNr {
+                nr_cgi,
+                // as its node has it until it is configured otherwise
+                nr_pci: NrPci((nr_cgi.nr_cell_identity.value >> 14) as u16 % PCIS),
+                five_gs_tac: FiveGsTac([0, 0, 1]),
+                nr_mode_info: NrModeInfo::Tdd,
+                nr_freq_info: NrFrequencyInfo {
+                    nr_arfcn: frequency,
+                    frequency_band_list: List::from(vec![band]),
+                    frequency_shift_7p5khz: None,
+                },
+                x2_xn_established: Flag::True,
+                ho_validated: Flag::True,
+                version: 1,
+            }))
+        };
+        let neighbours: Vec<_> = self.mobility.other_cells().take(MAX_NEIGHBOURS).filter_map(neighbour).collect();
+        (!neighbours.is_empty()).then(|| NeighborRelationInfo {
+            serving_cell_pci: ServingCellPci::Nr(NrPci(self.nr_pci())),
+            serving_cell_arfcn: ServingCellArfcn::Nr(frequency),
+            neighbor_cell_list: List::from(neighbours),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::RefCell;
+    use std::rc::Rc;
+
+    use e2sm::common::{NrCgi, PlmnIdentity, SNssai, Sst};
+    use e2sm::kpm::MeasurementLabel;
+    use e2sm::rc::{Drx, Handover, MappedFlow, QosFlowMapping, SlicePrbQuota};
+    use ferric::agent::ControllerId;
+    use functions::kpm::Whom;
+    use per::Bits;
+
+    use super::*;
+    use crate::RanConfig;
+    use crate::mobility::Air;
+    use crate::node::{Mark, cell_of};
+
+    const START: Time = Time::from_nanos(5_000_000_000);
+    const RIC: Origin = Origin::Control(ControllerId(1));
+
+    fn nodes(count: u16, config: RanConfig) -> Vec<Node> {
+        let air = Rc::new(RefCell::new(Air::new(count)));
+        let mut nodes: Vec<_> = (0..count).map(|number| Node::new(&config, number, Rc::clone(&air))).collect();
+        nodes.iter_mut().for_each(|node| node.advance(START));
+        nodes
+    }
+
+    fn at(seconds: u64) -> Time {
+        START + Duration::from_secs(seconds)
+    }
+
+    fn ues(node: &Node) -> Vec<Ue> {
+        let mut ues = Vec::new();
+        KpmSource::ues(node, &mut ues);
+        ues
+    }
+
+    /// A measurement of some seconds.
+    fn measure(node: &mut Node, from: u64, to: u64, whom: Whom<'_>, label: &MeasurementLabel, name: &str) -> f64 {
+        node.advance(at(from));
+        let mut mark = Mark::default();
+        node.mark(&mut mark);
+        node.advance(at(to));
+        let offer = KpmSource::offers(node).iter().position(|offer| offer.name == name).unwrap();
+        node.value(&mark, whom, offer, label).number().unwrap()
+    }
+
+    #[test]
+    fn a_quota_bounds_the_blocks_of_a_slice() {
+        let mut node = nodes(1, RanConfig::default()).remove(0);
+        let slice = SNssai { sst: Sst([1]), sd: None };
+        let label = MeasurementLabel { slice_id: Some(slice), ..MeasurementLabel::default() };
+        let share = |node: &mut Node, from| measure(node, from, from + 10, Whom::Cell, &label, "RRU.PrbTotDl");
+        let throughput = |node: &mut Node, from| measure(node, from, from + 10, Whom::Cell, &label, "DRB.UEThpDl");
+        let (before, fast) = (share(&mut node, 0), throughput(&mut node, 10));
+        assert!(before > 30.0, "{before} %");
+        let network = PlmnIdentity::from_codes(1, 1, 2);
+        let quota = |min, max| ControlAction::SlicePrbQuota(SlicePrbQuota::of_slice(network, slice, min, max));
+        node.control(at(20), RIC, None, &quota(5, 20)).unwrap();
+        let (after, slow) = (share(&mut node, 20), throughput(&mut node, 30));
+        assert!(after <= 20.0 && slow < fast, "{after} % and {slow} kbit/s, {fast} before");
+        // again, and by somebody else
+        node.control(at(40), RIC, None, &quota(5, 100)).unwrap();
+        assert!(share(&mut node, 40) > 20.0);
+        let refusal = node.control(at(50), Origin::Control(ControllerId(2)), None, &quota(0, 10)).unwrap_err();
+        assert_eq!(refusal.why, "the policy is controller 1's");
+        let elsewhere = SlicePrbQuota::of_slice(PlmnIdentity::from_codes(310, 410, 3), slice, 1, 2);
+        assert!(node.control(at(50), RIC, None, &ControlAction::SlicePrbQuota(elsewhere)).is_err());
+    }
+
+    #[test]
+    fn a_ue_goes_to_another_cell_and_keeps_its_name() {
+        let mut nodes = nodes(2, RanConfig { ues: 4, ..RanConfig::default() });
+        let (ue, name) = (Ue(2), KpmSource::ue_id(&nodes[0], Ue(2)));
+        let to = |cell| ControlAction::Handover(Handover::to(cell));
+        nodes[0].control(at(1), RIC, Some(ue), &to(cell_of(1))).unwrap();
+        assert_eq!(ues(&nodes[0]), [Ue(0), Ue(1), Ue(3)]);
+        nodes[1].advance(at(1));
+        assert_eq!(ues(&nodes[1]), [Ue(0), Ue(1), Ue(2), Ue(3), Ue(4)], "a new number");
+        assert_eq!(KpmSource::ue_id(&nodes[1], Ue(4)), name);
+        let label = MeasurementLabel::NO_LABEL;
+        assert_eq!(measure(&mut nodes[1], 1, 2, Whom::Cell, &label, "RRC.ConnMean"), 5.0);
+        assert_eq!(measure(&mut nodes[0], 1, 2, Whom::Cell, &label, "RRC.ConnMean"), 3.0);
+        let blocks = measure(&mut nodes[0], 1, 20, Whom::Ues(&[ue]), &label, "RRU.PrbUsedDl");
+        assert_eq!(blocks, 0.0, "nothing is counted of who has left");
+
+        let nowhere =
+            Cgi::NrCgi(NrCgi { plmn_identity: PlmnIdentity::from_codes(1, 1, 2), nr_cell_identity: Bits::new(1, 36) });
+        for (ue, cell, why) in [
+            (Ue(2), cell_of(1), "the UE has left"),
+            (Ue(1), cell_of(0), "the UE is in that cell"),
+            (Ue(1), nowhere, "there is no such cell in this RAN"),
+        ] {
+            assert_eq!(nodes[0].control(at(20), RIC, Some(ue), &to(cell)).unwrap_err().why, why);
+        }
+        let mut with_sessions = Handover::to(cell_of(1));
+        with_sessions.other = Handover::to(cell_of(1)).to_parameters();
+        let refused = nodes[0].control(at(20), RIC, Some(Ue(1)), &ControlAction::Handover(with_sessions));
+        assert!(refused.is_err() && ues(&nodes[0]).len() == 3);
+    }
+
+    #[test]
+    fn drx_delays_and_a_bearer_with_priority_hurries() {
+        let label = MeasurementLabel::NO_LABEL;
+        let mut node = nodes(1, RanConfig::default()).remove(0);
+        let all = ues(&node);
+        let delay =
+            |node: &mut Node, from| measure(node, from, from + 10, Whom::Ues(&all), &label, "DRB.RlcSduDelayDl");
+        let before = delay(&mut node, 0);
+        for ue in &all {
+            node.control(at(10), RIC, Some(*ue), &ControlAction::Drx(Drx::long(640))).unwrap();
+        }
+        let with_drx = delay(&mut node, 10);
+        assert!(with_drx > 2.0 * before, "{with_drx} after {before}");
+        for ue in &all {
+            node.control(at(20), RIC, Some(*ue), &ControlAction::Drx(Drx::long(10))).unwrap();
+        }
+        assert!(delay(&mut node, 20) < with_drx, "a cycle of a step is none");
+
+        // of two RANs alike, one serves a UE first
+        let run = |drb_id| {
+            let mut node = nodes(1, RanConfig { ues: 64, ..RanConfig::default() }).remove(0);
+            let busy = |ue: &&Ue| node.five_qis(**ue)[0].0 == 6;
+            let ue = *ues(&node).iter().find(busy).unwrap();
+            let flows = vec![MappedFlow { qfi: 6, direction: None }];
+            let mapping = ControlAction::QosFlowMapping(QosFlowMapping { drb_id, flows });
+            node.control(at(0), RIC, Some(ue), &mapping).unwrap();
+            let wrong = QosFlowMapping { drb_id, flows: vec![MappedFlow { qfi: 7, direction: None }] };
+            assert!(node.control(at(0), RIC, Some(ue), &ControlAction::QosFlowMapping(wrong)).is_err());
+            measure(&mut node, 0, 30, Whom::Ues(&[ue]), &label, "DRB.UEThpDl")
+        };
+        let (default, first) = (run(1), run(2));
+        assert!(first > 1.2 * default, "{first} kbit/s, {default} over the default bearer");
+    }
+
+    #[test]
+    fn handovers_begin_by_themselves_and_wait() {
+        let config = RanConfig { ues: 3, handovers_per_minute: 60, ..RanConfig::default() };
+        let mut nodes = nodes(2, config.clone());
+        let mut events = Vec::new();
+        for tenth in 1..=30 {
+            let now = START + Duration::from_millis(100 * tenth);
+            assert!(nodes[0].next_look().is_some_and(|at| at <= now), "somebody has to look");
+            events.extend(std::iter::from_fn(|| nodes[0].next_event(now)));
+        }
+        let procedures: Vec<_> = events
+            .iter()
+            .map(|event| match event {
+                Event::Breakpoint { procedure, ue, wants, .. } => {
+                    assert_eq!(*wants, ControlAction::Handover(Handover::to(cell_of(1))));
+                    (*procedure, *ue)
+                }
+                other => panic!("{other:?}"),
+            })
+            .collect();
+        assert_eq!(procedures.len(), 3, "one a second, of another UE each time");
+        assert_eq!(ues(&nodes[0]).len(), 3, "they wait");
+        nodes[0].resume(at(4), procedures[0].0, Verdict::GoOn);
+        nodes[0].resume(at(4), procedures[1].0, Verdict::Cancel);
+        nodes[0].resume(at(4), procedures[0].0, Verdict::GoOn);
+        nodes[1].advance(at(4));
+        assert_eq!((ues(&nodes[0]).len(), ues(&nodes[1]).len()), (2, 4));
+        assert!(!ues(&nodes[0]).contains(&procedures[0].1));
+        let alone = Node::new(&config, 0, Rc::new(RefCell::new(Air::new(1))));
+        assert_eq!(alone.next_look(), None, "nowhere to go");
+    }
+
+    #[test]
+    fn ues_fall_silent_and_speak_again() {
+        let mut node = nodes(1, RanConfig::default()).remove(0);
+        node.advance(at(30));
+        assert_eq!((node.next_event(at(30)), node.next_look()), (None, None), "nobody watches");
+        node.watched(true);
+        let events: Vec<_> = std::iter::from_fn(|| node.next_event(at(60))).collect();
+        let states = |wanted| {
+            events.iter().filter(|event| matches!(event, Event::RrcState { state, .. } if *state == wanted)).count()
+        };
+        let (silent, speak) = (states(RrcState::RrcInactive), states(RrcState::RrcConnected));
+        assert!(silent > 0 && speak > 0 && silent >= speak, "{silent} and {speak}");
+        let Event::RrcState { ue, .. } = &events[0] else { panic!("{:?}", events[0]) };
+        assert!(node.rrc_state(*ue).is_some());
+        let silent = ues(&node).into_iter().filter(|ue| node.rrc_state(*ue) == Some(RrcState::RrcInactive)).count();
+        assert_eq!(silent, states(RrcState::RrcInactive) - states(RrcState::RrcConnected));
+    }
+}
