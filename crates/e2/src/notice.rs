@@ -67,7 +67,7 @@ pub enum Notice {
         /// Why.
         cause: Cause,
     },
-    /// A node sets up again on its association. What it had is forgotten.
+    /// A node sets up again on its association, which begins anew.
     RepeatedSetup {
         /// The node as it was.
         was: GlobalE2NodeId,
@@ -184,9 +184,9 @@ impl fmt::Display for Notice {
             }
             Notice::Reset { cause } => write!(f, "the peer resets ({cause}): all subscriptions are gone"),
             Notice::RepeatedSetup { was, is } if was == is => {
-                write!(f, "{is} sets up again: its subscriptions are gone")
+                write!(f, "{is} sets up again: it begins anew")
             }
-            Notice::RepeatedSetup { was, is } => write!(f, "{was} sets up again as {is}: its subscriptions are gone"),
+            Notice::RepeatedSetup { was, is } => write!(f, "{was} sets up again as {is}"),
             Notice::TakenOver { node } => write!(f, "{node} came back on another association; the older one is closed"),
             Notice::NodeNotAllowed { node } => write!(
                 f,

@@ -5,6 +5,9 @@
 //! is a PDU to the peer `a`, `! …` news or a line in the log, `a closed: …` an association that is closed, `= …` an
 //! answer to `> state`. A line that begins with `#` is a remark. PDUs are written as `tests/support/short.rs` has them.
 //!
+//! A first line with `each=1.01,2.03` has the scenario played in each of these versions. It is written as the last one has
+//! it; in v1, which has no transactions, the words `tx=…` are left out.
+//!
 //! `FERRIC_BLESS=1 cargo test -p ferric-e2 --test scenarios` writes what comes into the files: read the difference.
 
 mod support;
@@ -22,9 +25,10 @@ enum World {
 }
 
 impl World {
-    fn new(line: &str) -> Self {
+    fn new(line: &str, version: Option<&str>) -> Self {
         let words: Vec<&str> = line.split_whitespace().collect();
-        let args = Args::new(&words[1..]);
+        let version = version.map(|version| ["v=", version].concat());
+        let args = Args::new(&words[1..].iter().copied().chain(version.as_deref()).collect::<Vec<_>>());
         match words[0] {
             "ric" => World::Ric(Box::new(RicWorld::new(&args))),
             "agent" => World::Agent(Box::new(AgentWorld::new(&args))),
@@ -40,8 +44,26 @@ impl World {
     }
 }
 
+/// The versions that a scenario is to be played in: none where it says everything itself.
+fn versions(text: &str) -> Vec<&str> {
+    let first = text.lines().find(|line| !line.starts_with('#')).unwrap_or_default();
+    let each = first.split_whitespace().find_map(|word| word.strip_prefix("each="));
+    each.map_or(Vec::new(), |each| each.split(',').collect())
+}
+
+/// A scenario as it is in `version`, if it is so in `written`.
+fn translated(text: &str, written: &str, version: &str) -> String {
+    let (old, new) = (format!(" v{written}"), format!(" v{version}"));
+    let line = |line: &str| {
+        let transactions = !version.starts_with('1');
+        let words: Vec<_> = line.split(' ').filter(|word| transactions || !word.starts_with("tx=")).collect();
+        words.join(" ").replace(&old, &new) + "\n"
+    };
+    text.lines().map(line).collect()
+}
+
 /// The file with what really comes of what happens in it.
-fn replay(text: &str) -> String {
+fn replay(text: &str, version: Option<&str>) -> String {
     let mut world = None;
     let mut real = String::new();
     for line in text.lines() {
@@ -54,7 +76,7 @@ fn replay(text: &str) -> String {
             }
             None if line.is_empty() || line.starts_with('#') => writeln!(real, "{line}").unwrap(),
             None if world.is_none() => {
-                world = Some(World::new(line));
+                world = Some(World::new(line, version));
                 writeln!(real, "{line}").unwrap();
             }
             None => {} // what is expected: compared as a whole
@@ -73,17 +95,26 @@ fn every_scenario_comes_out_as_written() {
     for path in files {
         let written = std::fs::read_to_string(&path).unwrap();
         let name = path.file_name().unwrap().to_string_lossy().into_owned();
-        let real = std::panic::catch_unwind(|| replay(&written)).unwrap_or_else(|_| panic!("{name}: see above"));
-        if real == written {
-            continue;
+        let versions = versions(&written);
+        let play = |text: &str, version| {
+            std::panic::catch_unwind(|| replay(text, version)).unwrap_or_else(|_| panic!("{name}: see above"))
+        };
+        let real = play(&written, versions.last().copied());
+        if real != written && std::env::var_os("FERRIC_BLESS").is_some() {
+            std::fs::write(&path, &real).unwrap();
         }
-        if std::env::var_os("FERRIC_BLESS").is_some() {
-            std::fs::write(&path, real).unwrap();
-            continue;
+        let others = versions.iter().rev().skip(1).map(|version| {
+            let written = translated(&written, versions[versions.len() - 1], version);
+            (format!("{name} in v{version}"), play(&written, Some(version)), written)
+        });
+        for (name, real, written) in others.chain([(name.clone(), real, written.clone())]) {
+            let at = written.lines().zip(real.lines()).take_while(|(a, b)| a == b).count();
+            let line = |text: &str| text.lines().nth(at).unwrap_or("(the end)").to_owned();
+            if real != written {
+                writeln!(wrong, "{name}:{}\n  written: {}\n  real:    {}", at + 1, line(&written), line(&real))
+                    .unwrap();
+            }
         }
-        let at = written.lines().zip(real.lines()).take_while(|(a, b)| a == b).count();
-        let line = |text: &str| text.lines().nth(at).unwrap_or("(the end)").to_owned();
-        writeln!(wrong, "{name}:{}\n  written: {}\n  real:    {}", at + 1, line(&written), line(&real)).unwrap();
     }
     assert!(wrong.is_empty(), "\n{wrong}");
 }

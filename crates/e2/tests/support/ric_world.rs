@@ -35,6 +35,8 @@ pub struct RicWorld {
     xapps: BTreeMap<String, (AssocId, XappClient)>,
     next_assoc: u64,
     next_ticket: u32,
+    /// What nodes speak that do not say otherwise.
+    version: Version,
     out: Vec<String>,
 }
 
@@ -66,7 +68,8 @@ impl RicWorld {
         if let Some(suspended) = args.number("max-suspended") {
             config.max_suspended = suspended;
         }
-        config.version = args.get("version").map(|text| text.parse().unwrap());
+        let version: Option<Version> = args.get("v").map(|text| text.parse().unwrap());
+        config.version = args.get("version").map(|text| text.parse().unwrap()).or(version);
         RicWorld {
             now: Time::from_nanos(1_000_000_000),
             controller: Controller::new(config),
@@ -75,6 +78,7 @@ impl RicWorld {
             xapps: BTreeMap::new(),
             next_assoc: 1,
             next_ticket: 0,
+            version: version.unwrap_or(Version::V2_03),
             out: Vec::new(),
         }
     }
@@ -126,8 +130,12 @@ impl RicWorld {
                     .iter()
                     .map(|f| format!("{}r{}:{}", f.id.0, f.revision.0, f.definition.len()))
                     .collect();
-                let (v2, v1) = (node.components.listed.len(), node.components.listed_v1.len());
-                self.out.push(format!("= functions [{}] components={}", functions.join(", "), v2 + v1));
+                self.out.push(format!("= functions [{}]", functions.join(", ")));
+            }
+            "components" => {
+                let node = NodeId(Args::new(&words[1..]).number("node").unwrap());
+                let components = &self.controller.node(node).expect("it is there").components;
+                self.out.push(format!("= components {}", components.listed.len() + components.listed_v1.len()));
             }
             name if name.starts_with("iapp") => self.iapp(name, &words[1..]),
             name if name.starts_with('x') => self.xapp(name, &words[1..]),
@@ -151,7 +159,7 @@ impl RicWorld {
     fn node(&mut self, name: &str, words: &[&str]) {
         match words[0] {
             "open" => {
-                let version = Args::new(words).get("v").map_or(Version::V2_03, |text| text.parse().unwrap());
+                let version = Args::new(words).get("v").map_or(self.version, |text| text.parse().unwrap());
                 let assoc = self.open();
                 self.nodes.insert(name.to_owned(), Peer { assoc, version });
                 self.controller.handle_open(self.now, assoc);
@@ -393,14 +401,7 @@ impl RicWorld {
             Event::NodeChanged(id) => match self.controller.node(*id) {
                 Some(node) => {
                     let functions: Vec<_> = node.functions.iter().map(|f| f.id.0.to_string()).collect();
-                    let (v2, v1) = (node.components.listed.len(), node.components.listed_v1.len());
-                    format!(
-                        "! node-changed {} v{} fns={} components={}",
-                        id.0,
-                        node.version,
-                        functions.join(","),
-                        v2 + v1
-                    )
+                    format!("! node-changed {} v{} fns={}", id.0, node.version, functions.join(","))
                 }
                 None => format!("! node-changed {} and gone", id.0),
             },

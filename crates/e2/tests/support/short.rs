@@ -87,6 +87,21 @@ pub fn cause(name: &str) -> Cause {
     }
 }
 
+/// A message without what `version` has no place for: v01.00 has no OIDs and no components.
+fn carried(mut pdu: Pdu<'static>, version: Version) -> Pdu<'static> {
+    let items = match &mut pdu {
+        Pdu::E2SetupRequest(m) => [m.ran_functions_added.as_mut(), None],
+        Pdu::RicServiceUpdate(m) => [m.ran_functions_added.as_mut(), m.ran_functions_modified.as_mut()],
+        _ => [None, None],
+    };
+    if version == Version::V1_00 {
+        for items in items.into_iter().flatten() {
+            *items = items.iter().map(|item| RanFunctionItem { oid: None, ..item.clone() }).collect();
+        }
+    }
+    pdu
+}
+
 /// The octets that a line says: a message in `version`; `hex` and octets; or a message that was tampered with: `cut=5`
 /// takes octets from its end, `plus=200` adds an IE with that id and criticality reject (`plusi` with ignore), and
 /// `minus` drops its last IE, if that has one octet.
@@ -97,7 +112,7 @@ pub fn bytes(words: &[&str], version: Version) -> Vec<u8> {
     let args = Args::new(&words[1..]);
     let version = args.get("v").map_or(version, |text| text.parse().unwrap());
     let mut out = Vec::new();
-    build(words[0], &args).encode(version, &mut out).unwrap_or_else(|e| panic!("{words:?}: {e}"));
+    carried(build(words[0], &args), version).encode(version, &mut out).unwrap_or_else(|e| panic!("{words:?}: {e}"));
     for (key, criticality) in [("plus", 0), ("plusi", 0x40)] {
         if let Some(id) = args.number::<u16>(key) {
             // a short message: its length is one octet, its number of IEs stands three behind it
