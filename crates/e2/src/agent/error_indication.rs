@@ -1,6 +1,6 @@
 //! The RIC says that something was wrong with what it was sent.
 //!
-//! Procedure: Error Indication. Clause: E2AP v03.01 8.3.2. Role: node. Since: v01.00. Scenarios: agent_error_*
+//! Procedure: Error Indication. Clause: E2AP v03.01 8.3.2. Role: node. Since: v01.00. Scenarios: agent_error*
 
 use e2ap::{Cause, CauseProtocol, ErrorIndication, ProcedureCode};
 

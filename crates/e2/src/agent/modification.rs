@@ -1,6 +1,6 @@
 //! The RIC changes a subscription that stands.
 //!
-//! Procedure: RIC Subscription Modification. Clause: E2AP v03.01 8.2.7. Role: node. Since: v03.01. Scenarios: agent_modification*
+//! Procedure: RIC Subscription Modification. Clause: E2AP v03.01 8.2.7. Role: node. Since: v03.01. Scenarios: agent_modification
 //!
 //! One change of a subscription runs at a time. What the function says to it decides which actions stand from then on.
 

@@ -1,6 +1,6 @@
 //! What the RIC subscribes to, and what the function says to it.
 //!
-//! Procedure: RIC Subscription. Clause: E2AP v03.01 8.2.1. Role: node. Since: v01.00. Scenarios: agent_subscription_*
+//! Procedure: RIC Subscription. Clause: E2AP v03.01 8.2.1. Role: node. Since: v01.00. Scenarios: agent_subscription*
 
 use e2ap::{
     Cause, CauseRicRequest, RanFunctionId, RicActionAdmitted, RicActionId, RicActionNotAdmitted, RicActionType,

@@ -1,6 +1,6 @@
 //! The RIC wants a subscription no more.
 //!
-//! Procedure: RIC Subscription Delete. Clause: E2AP v03.01 8.2.2. Role: node. Since: v01.00. Scenarios: agent_delete_*
+//! Procedure: RIC Subscription Delete. Clause: E2AP v03.01 8.2.2. Role: node. Since: v01.00. Scenarios: agent_delete
 
 use e2ap::{
     Cause, CauseRicRequest, RicSubscriptionDeleteFailure, RicSubscriptionDeleteRequest, RicSubscriptionDeleteResponse,

@@ -1,6 +1,6 @@
 //! What subscriptions bring. The way of one that stands is [`Controller::handle_pdu`]; here are the strays.
 //!
-//! Procedure: RIC Indication. Clause: E2AP v03.01 8.2.5. Role: ric. Since: v01.00. Scenarios: indication* subscription
+//! Procedure: RIC Indication. Clause: E2AP v03.01 8.2.5. Role: ric. Since: v01.00. Scenarios: indication*
 
 use e2ap::RicIndication;
 

@@ -1,6 +1,6 @@
 //! A consumer changes its subscription.
 //!
-//! Procedure: RIC Subscription Modification. Clause: E2AP v03.01 8.2.7. Role: ric. Since: v03.01. Scenarios: modification*
+//! Procedure: RIC Subscription Modification. Clause: E2AP v03.01 8.2.7. Role: ric. Since: v03.01. Scenarios: modification modification_times_out modification_is_overtaken
 //!
 //! Only what is one consumer's alone can be changed, and from its first change on nobody else can join it. One change runs at
 //! a time. After a time-out nobody knows which of its actions the node has; the consumer is told so, and an answer that

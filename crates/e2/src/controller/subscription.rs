@@ -1,6 +1,6 @@
 //! A subscription from its request to its end.
 //!
-//! Procedure: RIC Subscription. Clause: E2AP v03.01 8.2.1. Role: ric. Since: v01.00. Scenarios: subscription*
+//! Procedure: RIC Subscription. Clause: E2AP v03.01 8.2.1. Role: ric. Since: v01.00. Scenarios: subscription* shared_* request_ids_rest
 //!
 //! Consumers whose REPORT subscriptions to a function have byte-equal triggers and actions share one towards the node.
 //!

@@ -1,6 +1,6 @@
 //! Leaving subscriptions: the last consumer's leaving deletes one.
 //!
-//! Procedure: RIC Subscription Delete. Clause: E2AP v03.01 8.2.2. Role: ric. Since: v01.00. Scenarios: subscription* delete_timeout
+//! Procedure: RIC Subscription Delete. Clause: E2AP v03.01 8.2.2. Role: ric. Since: v01.00. Scenarios: subscription_left* subscription_comes_back subscription delete_timeout
 
 use e2ap::{RanFunctionId, RicRequestId, RicSubscriptionDeleteRequest};
 

@@ -87,8 +87,13 @@ pub fn cause(name: &str) -> Cause {
     }
 }
 
-/// A message without what `version` has no place for: v01.00 has no OIDs and no components.
+/// A message as `version` has it: v01.00 has no OIDs, and v1 a status in an acknowledgement.
 fn carried(mut pdu: Pdu<'static>, version: Version) -> Pdu<'static> {
+    if let Pdu::RicControlAcknowledge(ack) = &mut pdu
+        && version < Version::V2_03
+    {
+        ack.status.get_or_insert(RicControlStatus::Success);
+    }
     let items = match &mut pdu {
         Pdu::E2SetupRequest(m) => [m.ran_functions_added.as_mut(), None],
         Pdu::RicServiceUpdate(m) => [m.ran_functions_added.as_mut(), m.ran_functions_modified.as_mut()],
