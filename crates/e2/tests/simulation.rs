@@ -56,14 +56,18 @@ impl World {
                 self.close_at_agent(wire);
             }
         }
-        for _ in 0..100 {
+        self.recall();
+        for round in 0..100 {
             self.settle();
+            if round == 50 {
+                self.recall(); // who left meanwhile
+            }
             while let Some(at) = self.wires.iter().position(|w| !w.up.is_empty() || !w.down.is_empty()) {
                 self.deliver_on(at, !self.wires[at].up.is_empty());
                 self.settle();
             }
             for at in 0..AGENTS {
-                for control in [true, false] {
+                for control in [true, false, true, false] {
                     self.answer_of(at, false, control);
                 }
             }
@@ -73,6 +77,8 @@ impl World {
         }
         assert!(self.nodes.iter().all(|node| node.agent.is_up()), "everybody comes up at last");
         assert!(self.iapp.pending.is_empty(), "every command has its answer");
+        assert!(self.iapp.changing.is_empty(), "every change has its answer");
+        assert!(self.xapps.iter().flatten().all(|x| x.knows.changing.is_empty()), "every change has its answer");
         assert!(self.iapp.suspended.is_empty(), "what waited came back or ended");
         assert!(self.xapps.iter().flatten().all(|x| x.knows.suspended.is_empty()), "what waited came back or ended");
         assert!(self.xapps.iter().flatten().all(|x| x.knows.pending.is_empty()), "every command has its answer");
@@ -87,6 +93,8 @@ impl World {
         for node in &self.nodes {
             let known = self.controller.nodes().find(|n| n.global_id == gnb(node.number));
             assert_eq!(known.map(|n| n.assoc), node.wire.map(|wire| self.wires[wire].assoc), "{}", node.number);
+            let functions = known.into_iter().flat_map(|n| &n.functions).map(|f| (f.id.0, f.revision.0));
+            assert_eq!(functions.collect::<BTreeMap<_, _>>(), node.functions, "node {}", node.number);
         }
         let at_nodes: BTreeSet<RicRequestId> =
             self.nodes.iter().flat_map(|n| n.active.keys().copied().collect::<Vec<_>>()).collect();
@@ -132,13 +140,13 @@ fn whatever_happens_everybody_knows_the_same() {
         return;
     }
     let (mut ups, mut indications) = (0, 0);
-    for seed in 0..2000 {
+    for seed in 0..1000 {
         let result = std::panic::catch_unwind(|| run(seed));
         let Ok((_, up, routed)) = result else { panic!("seed {seed} fails: replay it with FERRIC_SEED={seed}") };
         ups += up;
         indications += routed;
     }
-    assert!(ups > 10_000 && indications > 5_000, "much happened: {ups} setups, {indications} indications");
+    assert!(ups > 5_000 && indications > 1_500, "much happened: {ups} setups, {indications} indications");
 }
 
 #[test]

@@ -7,11 +7,12 @@ use core::time::Duration;
 
 use e2::xapp::Message;
 use e2::{
-    Agent, AgentConfig, AgentEvent, AssocId, CloseReason, Controller, ControllerConfig, NodeId, Routed, SubscriptionId,
-    SubscriptionSpec, Time, XappClient, XappHost,
+    Agent, AgentConfig, AgentEvent, AssocId, CloseReason, ConnectionUpdate, Controller, ControllerConfig, NodeId,
+    Routed, SubscriptionChange, SubscriptionId, SubscriptionSpec, Time, XappClient, XappHost,
 };
 use e2ap::{Pdu, RanFunctionId, RicActionId, RicIndicationType, Version};
 use support::agent_world::functions;
+use support::build::connection;
 use support::random::Random;
 use support::short::{self, Args};
 
@@ -31,11 +32,23 @@ const NODE: &[&str] = &[
     "delete-required id=1021/0 fn=2 cause=overload",
     "delete-response id=1021/0 fn=2",
     "error id=1021/4 fn=2 cause=reject",
-    "service-update tx=4 delete=2",
-    "config-update tx=5",
-    "removal tx=6",
+    "service-update tx=4 add=4 modify=3 rev=2 delete=2",
+    "config-update tx=5 add=7,8",
+    "connection-update-ack tx=2 setup=2",
+    "service-update-ack tx=1 accept=2",
     "reset tx=7 cause=om",
     "setup tx=8 gnb=1 fns=2",
+    "removal-failure tx=3 cause=om",
+    "removal tx=6",
+    "setup tx=9 gnb=1 fns=2",
+];
+
+/// What only v03.01 has besides.
+const NODE_V3: &[&str] = &[
+    "query-response id=1021/3 fn=2 outcome=0102",
+    "modification-required id=1021/0 fn=2 modify=1",
+    "modification-response id=1021/0 fn=2",
+    "query-failure id=1021/4 fn=2 cause=no-room",
 ];
 
 /// What a RIC may say.
@@ -46,16 +59,26 @@ const RIC: &[&str] = &[
     "control id=1/2 fn=2 header=01 message=02 call=03 ack",
     "sub-request id=1/3 fn=3 actions=1",
     "delete-request id=1/1 fn=2",
-    "service-query tx=9",
-    "connection-update tx=8",
+    "service-query tx=9 accept=2",
+    "service-update-ack tx=3 accept=2,3",
+    "config-update-ack tx=4 add=7",
+    "connection-update tx=8 add=2 remove=3",
     "error cause=reject",
     "reset tx=7 cause=om",
+    "removal tx=9",
+];
+
+/// What only v03.01 has besides.
+const RIC_V3: &[&str] = &[
+    "query id=1/4 fn=2 header=01 definition=02",
+    "modification id=1/3 fn=3 trigger=01 add=2 modify=1",
+    "modification-confirm id=1/3 fn=3 removed=1",
 ];
 
 /// What an xApp may say.
 fn xapp_messages() -> Vec<Vec<u8>> {
     let mut client = XappClient::new();
-    let mut messages = vec![Vec::new(); 6];
+    let mut messages = vec![Vec::new(); 8];
     let spec = |trigger: u8| {
         let action = e2::Action {
             id: RicActionId(1),
@@ -69,8 +92,11 @@ fn xapp_messages() -> Vec<Vec<u8>> {
     client.subscribe(NodeId(1), RanFunctionId(2), spec(1), &mut messages[1]);
     client.control(NodeId(1), RanFunctionId(2), &[1], &[2], Some(&[3]), true, &mut messages[2]);
     client.subscribe(NodeId(2), RanFunctionId(2), spec(2), &mut messages[3]);
-    client.unsubscribe(SubscriptionId(0), &mut messages[4]);
-    client.control(NodeId(2), RanFunctionId(2), &[], &[], None, false, &mut messages[5]);
+    let change = SubscriptionChange { event_trigger: Some(vec![3]), ..SubscriptionChange::default() };
+    client.modify(SubscriptionId(0), change, &mut messages[4]);
+    client.unsubscribe(SubscriptionId(0), &mut messages[5]);
+    client.control(NodeId(2), RanFunctionId(2), &[], &[], None, false, &mut messages[6]);
+    client.query(NodeId(1), RanFunctionId(2), &[1], &[2], &mut messages[7]);
     messages
 }
 
@@ -242,7 +268,7 @@ impl Ric {
 
 #[test]
 fn a_node_that_tampers_harms_nobody_else() {
-    for seed in 0..3000 {
+    for seed in 0..2000 {
         let mut random = Random::new(seed);
         let mut ric = Ric::new();
         ric.controller.handle_open(ric.now, BAD_NODE);
@@ -253,6 +279,7 @@ fn a_node_that_tampers_harms_nobody_else() {
                     let line: String = line.split(' ').filter(|w| !w.starts_with("tx=")).collect::<Vec<_>>().join(" ");
                     let line = line.replace("control-ack", "control-ack status=success");
                     let line = line.replace("sub-failure", "sub-failure not=1");
+                    let line = line.replace("config-update add=7,8", "config-update add=7");
                     if line.starts_with("removal") || line.starts_with("delete-required") || line.contains("setup") {
                         return line.starts_with("setup").then(|| {
                             let words: Vec<_> = line.split(' ').collect();
@@ -262,6 +289,11 @@ fn a_node_that_tampers_harms_nobody_else() {
                     Some(short::bytes(&line.split(' ').collect::<Vec<_>>(), version))
                 };
                 NODE.iter().filter_map(old).collect()
+            }
+            Version::V3_01 => {
+                let mut lines = NODE.to_vec();
+                lines.splice(5..5, NODE_V3.iter().copied());
+                pdus(&lines, version)
             }
             version => pdus(NODE, version),
         };
@@ -288,8 +320,17 @@ fn a_node_that_tampers_harms_nobody_else() {
                     // misuse where its function was tampered with
                     let _ = match command % 2 {
                         0 => ric.controller.subscribe(now, iapp, ticket, node, function, spec),
+                        _ if version == Version::V3_01 && command == 3 => {
+                            ric.controller.query(now, iapp, ticket, node, function, &[], &[])
+                        }
                         _ => ric.controller.control(now, iapp, ticket, node, function, &[], &[], None, true),
                     };
+                }
+                if let Some(node) = node {
+                    let update = ConnectionUpdate { add: vec![connection(2)], ..ConnectionUpdate::default() };
+                    let _ = ric.controller.service_query(ric.now, node);
+                    let _ = ric.controller.connection_update(ric.now, node, &update);
+                    let _ = ric.controller.remove(ric.now, node);
                 }
                 ric.settle(BAD_XAPP);
             }
@@ -309,7 +350,7 @@ fn a_node_that_tampers_harms_nobody_else() {
 
 #[test]
 fn an_xapp_that_tampers_harms_nobody_else() {
-    for seed in 0..4000 {
+    for seed in 0..2500 {
         let mut random = Random::new(seed);
         let mut ric = Ric::new();
         ric.host.handle_open(BAD_XAPP);
@@ -335,10 +376,13 @@ fn an_xapp_that_tampers_harms_nobody_else() {
 
 #[test]
 fn a_ric_that_tampers_does_not_stop_an_agent() {
-    for seed in 0..4000 {
+    for seed in 0..2500 {
         let mut random = Random::new(seed);
         let mut now = Time::from_nanos(1);
-        let mut agent = Agent::new(AgentConfig::new(short::gnb(1), functions(&[2, 3])));
+        let version = *random.pick(&[Version::V2_03, Version::V3_01]);
+        let mut config = AgentConfig::new(short::gnb(1), functions(&[2, 3]));
+        config.version = version;
+        let mut agent = Agent::new(config);
         let mut said = 0;
         let mut settle = |agent: &mut Agent, now: Time, random: &mut Random| {
             let mut out = Vec::new();
@@ -358,6 +402,16 @@ fn a_ric_that_tampers_does_not_stop_an_agent() {
                         agent.fail(request.request_id, short::cause("not-ready"), None).expect("it waits");
                     }
                     AgentEvent::Notice(notice) => assert!(!notice.to_string().is_empty()),
+                    AgentEvent::Query(request) => agent.answer_query(request.request_id, &[1]).expect("it waits"),
+                    AgentEvent::Modify(request) => {
+                        agent.modified(request.request_id, &request.change.all_done()).expect("it waits");
+                    }
+                    AgentEvent::Removed { .. } => agent.connect().expect("it was removed"),
+                    AgentEvent::Up { .. } => {
+                        // something of its own to be answered
+                        agent.update_functions(now, functions(&[2, 3, 4])).expect("there can be such an agent");
+                        let _ = agent.update_components(now, Vec::new());
+                    }
                     other => agent.decline(&other),
                 }
             }
@@ -369,14 +423,18 @@ fn a_ric_that_tampers_does_not_stop_an_agent() {
             out.clear();
             while agent.poll_transmit(&mut out) {
                 let gather = Default::default();
-                e2ap::decode(&out, Version::V2_03, &gather).expect("what is sent can be read");
+                e2ap::decode(&out, version, &gather).expect("what is sent can be read");
                 said += out.len();
                 out.clear();
             }
             let _ = agent.poll_close();
         };
         settle(&mut agent, now, &mut random);
-        let mut dialogue = pdus(RIC, Version::V2_03);
+        let mut lines = RIC.to_vec();
+        if version == Version::V3_01 {
+            lines.splice(5..5, RIC_V3.iter().copied());
+        }
+        let mut dialogue = pdus(&lines, version);
         tamper(&mut random, &mut dialogue);
         let octets: usize = dialogue.iter().map(Vec::len).sum();
         for pdu in &dialogue {
@@ -398,7 +456,7 @@ fn a_ric_that_tampers_does_not_stop_an_agent() {
                 let line = format!("tx={tx}");
                 let mut pdu = Vec::new();
                 let response = short::build("setup-response", &Args::new(&[&line, "accept=2"]));
-                response.encode(Version::V2_03, &mut pdu).expect("it can be written");
+                response.encode(version, &mut pdu).expect("it can be written");
                 if !agent.is_up() {
                     agent.handle_pdu(now, &pdu);
                 }

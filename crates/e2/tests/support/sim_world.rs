@@ -4,12 +4,16 @@ use core::time::Duration;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use e2::{
-    Action, Agent, AgentConfig, AgentEvent, AssocId, CloseReason, Consumer, Controller, ControllerConfig, Event,
-    NodeId, Routed, SubscriptionId, SubscriptionSpec, Ticket, Time, XappClient, XappHost, xapp::ClientEvent,
+    Action, AddedAction, Agent, AgentConfig, AgentEvent, AssocId, CloseReason, ConnectionResult, ConnectionUpdate,
+    Consumer, Controller, ControllerConfig, Event, Function, NodeId, Routed, SubscriptionChange, SubscriptionId,
+    SubscriptionSpec, Ticket, Time, XappClient, XappHost, xapp::ClientEvent,
 };
-use e2ap::{Cause, CauseMisc, RanFunctionId, RicActionId, RicActionType, RicIndicationType, RicRequestId, Version};
+use e2ap::{
+    Cause, CauseMisc, RanFunctionId, RanFunctionRevision, RicActionId, RicActionType, RicIndicationType, RicRequestId,
+    Version,
+};
 
-use super::agent_world::functions;
+use super::build::{component, connection};
 use super::random::Random;
 use super::short::gnb;
 
@@ -35,14 +39,23 @@ pub struct Node {
     /// The wire that the agent is on.
     pub wire: Option<usize>,
     pub waiting_subscriptions: Vec<(RicRequestId, Vec<RicActionId>)>,
-    pub waiting_controls: Vec<RicRequestId>,
+    pub waiting_controls: Vec<(RicRequestId, RanFunctionId)>,
+    pub waiting_queries: Vec<(RicRequestId, RanFunctionId)>,
+    pub waiting_changes: Vec<(RicRequestId, SubscriptionChange)>,
+    pub waiting_connection: Option<ConnectionUpdate>,
     pub active: BTreeMap<RicRequestId, RicActionId>,
+    /// What it offers.
+    pub functions: BTreeMap<u16, u16>,
+    /// It left in order, and comes back when it is asked to.
+    pub removed: bool,
 }
 
 /// What an app knows: what it asked for, and what it was told.
 #[derive(Default)]
 pub struct Knowledge {
     pub pending: BTreeSet<Ticket>,
+    /// Changes that were asked for.
+    pub changing: BTreeSet<Ticket>,
     pub active: BTreeSet<SubscriptionId>,
     /// Those of them that wait for their node.
     pub suspended: BTreeSet<SubscriptionId>,
@@ -54,6 +67,10 @@ pub struct Knowledge {
 impl Knowledge {
     fn answered(&mut self, ticket: Ticket) {
         assert!(self.pending.remove(&ticket), "{ticket:?} is answered once, and was asked for");
+    }
+
+    fn changed(&mut self, ticket: Ticket) {
+        assert!(self.changing.remove(&ticket), "{ticket:?} is answered once, and was asked for");
     }
 
     fn subscribed(&mut self, ticket: Ticket, subscription: SubscriptionId) {
@@ -110,9 +127,18 @@ pub struct World {
 impl World {
     pub fn new(seed: u64, hostile: bool) -> Self {
         let mut random = Random::new(seed);
-        let versions = [Version::V1_01, Version::V2_03, Version::V3_01];
-        let nodes = (0..AGENTS as u32).map(|number| Node::new(number, *random.pick(&versions))).collect();
-        let config = ControllerConfig { max_requests: REQUESTS, max_requests_per_consumer: 8, ..Default::default() };
+        // a v3 node is only asked what v3 has where it is known for one
+        let newest = seed % 3 == 0;
+        let versions: &[Version] =
+            if newest { &[Version::V3_01] } else { &[Version::V1_01, Version::V2_03, Version::V3_01] };
+        let nodes = (0..AGENTS as u32).map(|number| Node::new(number, *random.pick(versions))).collect();
+        let config = ControllerConfig {
+            max_requests: REQUESTS,
+            max_requests_per_consumer: 8,
+            max_suspended: 6,
+            version: newest.then_some(Version::V3_01),
+            ..Default::default()
+        };
         World {
             random,
             hostile,
@@ -145,7 +171,8 @@ impl World {
 
     pub fn step(&mut self) {
         match self.random.below(100) {
-            0..45 => self.deliver(),
+            0..43 => self.deliver(),
+            43..45 => self.node_acts(),
             45..57 => self.command(),
             57..69 => self.answer(),
             69..80 => self.indicate(),
@@ -154,9 +181,11 @@ impl World {
                 self.pass(Duration::from_millis(ms));
             }
             90 => self.lose_wire(),
+            91 if self.random.once_in(2) => self.recall(),
             91 => self.restart_agent(),
-            92..95 => self.xapp_comes_or_goes(),
-            95 => self.reset(),
+            92..94 => self.xapp_comes_or_goes(),
+            94 => self.node_acts(),
+            95 => self.ric_acts(),
             _ if self.hostile => self.harm(),
             _ => self.deliver(),
         }
@@ -219,9 +248,10 @@ impl World {
     fn command(&mut self) {
         let node = NodeId(1 + self.random.below(self.ups as usize + 2) as u32);
         let node = self.controller.nodes().nth(self.random.below(AGENTS)).map_or(node, |n| n.id);
-        let function = RanFunctionId(2 + self.random.below(8).min(2) as u16); // mostly none
+        let function = RanFunctionId(2 + self.random.below(3) as u16); // 4 is none
         let function = if self.random.once_in(4) { function } else { RanFunctionId(2) };
-        let (what, who) = (self.random.below(10), self.random.below(3));
+        let (what, who) = (self.random.below(14), self.random.below(3));
+        let change = self.change();
         let subscription = SubscriptionId(self.random.below(REQUESTS as usize) as u32);
         let spec = self.spec();
         let own = |knows: &Knowledge, random: &mut Random| {
@@ -240,7 +270,15 @@ impl World {
                     assert_eq!(result.is_ok(), known, "one leaves what is one's own, and nothing else");
                     return;
                 }
-                _ => self.controller.control(self.now, IAPP, ticket, node, function, &[1], &[2], None, what < 9),
+                7..10 => self.controller.control(self.now, IAPP, ticket, node, function, &[1], &[2], None, what < 9),
+                10..12 => self.controller.query(self.now, IAPP, ticket, node, function, &[1], &[2]),
+                _ => {
+                    let subscription = own(&self.iapp, &mut self.random);
+                    if self.controller.modify(self.now, IAPP, ticket, subscription, change).is_ok() {
+                        self.iapp.changing.insert(ticket);
+                    }
+                    return;
+                }
             };
             if result.is_ok() {
                 self.iapp.pending.insert(ticket);
@@ -258,13 +296,34 @@ impl World {
                 let subscription = own(&xapp.knows, &mut self.random);
                 xapp.client.unsubscribe(subscription, &mut pdu);
             }
-            _ => {
+            7..10 => {
                 let ticket = xapp.client.control(node, function, &[1], &[2], None, what < 9, &mut pdu);
                 xapp.knows.pending.insert(ticket);
+            }
+            10..12 => {
+                let ticket = xapp.client.query(node, function, &[1], &[2], &mut pdu);
+                xapp.knows.pending.insert(ticket);
+            }
+            _ => {
+                let subscription = own(&xapp.knows, &mut self.random);
+                let ticket = xapp.client.modify(subscription, change, &mut pdu);
+                xapp.knows.changing.insert(ticket);
             }
         }
         let assoc = xapp.assoc;
         self.host.handle_pdu(self.now, assoc, &pdu, &mut self.controller);
+    }
+
+    /// A change that leaves a subscription its first action.
+    fn change(&mut self) -> SubscriptionChange {
+        let action = Action { id: RicActionId(7), kind: RicActionType::Report, definition: None, subsequent: None };
+        let mut change = SubscriptionChange::default();
+        match self.random.below(3) {
+            0 => change.event_trigger = Some(vec![self.random.below(2) as u8]),
+            1 => change.add = vec![AddedAction { action, execution_order: 1 }],
+            _ => change.remove = vec![RicActionId(7)],
+        }
+        change
     }
 
     /// A RAN function answers something that waits for it, if anything does.
@@ -276,7 +335,25 @@ impl World {
 
     pub fn answer_of(&mut self, at: usize, refuse: bool, control: bool) {
         let node = &mut self.nodes[at];
-        if control && let Some(id) = node.waiting_controls.pop() {
+        if let Some(update) = node.waiting_connection.take() {
+            let result = match refuse {
+                true => node.agent.refuse_connection_update(Cause::Misc(CauseMisc::OmIntervention), None),
+                false => node.agent.connection_updated(&ConnectionResult { set_up: update.add, failed: Vec::new() }),
+            };
+            result.expect("it waits");
+        } else if let Some((id, change)) = node.waiting_changes.pop() {
+            let result = match refuse {
+                true => node.agent.refuse_modification(id, Cause::Misc(CauseMisc::OmIntervention)),
+                false => node.agent.modified(id, &change.all_done()),
+            };
+            result.expect("it waits");
+        } else if control && let Some((id, _)) = node.waiting_queries.pop() {
+            let result = match refuse {
+                true => node.agent.fail_query(id, Cause::Misc(CauseMisc::HardwareFailure)),
+                false => node.agent.answer_query(id, &[7]),
+            };
+            result.expect("it waits");
+        } else if control && let Some((id, _)) = node.waiting_controls.pop() {
             let result = match refuse {
                 true => node.agent.fail(id, Cause::Misc(CauseMisc::HardwareFailure), None),
                 false => node.agent.acknowledge(id, Some(&[7])),
@@ -395,17 +472,50 @@ impl World {
         }
     }
 
-    fn reset(&mut self) {
+    /// A node begins a procedure of its own. Whatever makes no sense in its state is refused.
+    fn node_acts(&mut self) {
+        let at = self.random.below(AGENTS);
+        let (what, now) = (self.random.below(6), self.now);
         let cause = Cause::Misc(CauseMisc::OmIntervention);
-        if self.random.once_in(2) {
-            let at = self.random.below(AGENTS);
-            let _ = self.nodes[at].agent.reset(self.now, cause); // it need not be up
-            return;
+        let revision = 1 + self.random.below(9) as u16;
+        let node = &mut self.nodes[at];
+        let first = node.active.iter().next().map(|(id, action)| (*id, *action));
+        match (what, first) {
+            (0, _) => {
+                // a function comes, changes or goes
+                if node.functions.remove(&3).is_none() || revision > 4 {
+                    node.functions.insert(3, revision);
+                }
+                let offered = node.functions.clone();
+                node.agent.update_functions(now, offering(&offered)).expect("there can be such a node");
+                node.waiting_controls.retain(|(_, function)| offered.contains_key(&function.0));
+                node.waiting_queries.retain(|(_, function)| offered.contains_key(&function.0));
+            }
+            (1, _) => {
+                let components = vec![component(i64::from(revision), 3)];
+                let _ = node.agent.update_components(now, components);
+            }
+            (2, _) if revision < 4 => drop(node.agent.remove(now)),
+            (3, Some(first)) => drop(node.agent.require_deletion(&[(first.0, cause)])),
+            (4, Some((id, action))) => drop(node.agent.require_modification(now, id, &[], &[(action, cause)])),
+            _ => drop(node.agent.reset(now, cause)),
         }
-        let id = self.controller.nodes().nth(self.random.below(AGENTS)).map(|n| n.id);
-        if let Some(id) = id {
-            let _ = self.controller.reset(self.now, id, cause); // one may be under way
-        }
+        self.note(|| format!("agent {at} acts: {what}"));
+    }
+
+    /// The RIC begins a procedure about a node as a whole. One may be under way, or not in the node's version.
+    fn ric_acts(&mut self) {
+        let (what, which) = (self.random.below(8), self.random.below(AGENTS));
+        let Some(id) = self.controller.nodes().nth(which).map(|n| n.id) else { return };
+        let _ = match what {
+            0 => self.controller.remove(self.now, id),
+            1..4 => self.controller.service_query(self.now, id),
+            4..6 => {
+                let update = ConnectionUpdate { add: vec![connection(2)], ..ConnectionUpdate::default() };
+                self.controller.connection_update(self.now, id, &update)
+            }
+            _ => self.controller.reset(self.now, id, Cause::Misc(CauseMisc::OmIntervention)),
+        };
     }
 
     /// A PDU is repeated, tampered with, moved to another wire, or invented.
@@ -455,8 +565,8 @@ impl World {
                 }
                 Some(Event::SubscriptionFailed { consumer: IAPP, ticket, .. })
                 | Some(Event::Controlled { consumer: IAPP, ticket, .. })
-                | Some(Event::Queried { consumer: IAPP, ticket, .. })
-                | Some(Event::Modified { consumer: IAPP, ticket, .. }) => self.iapp.answered(ticket),
+                | Some(Event::Queried { consumer: IAPP, ticket, .. }) => self.iapp.answered(ticket),
+                Some(Event::Modified { consumer: IAPP, ticket, .. }) => self.iapp.changed(ticket),
                 Some(Event::SubscriptionSuspended { consumer: IAPP, subscription }) => self.iapp.waits(subscription),
                 Some(Event::SubscriptionResumed { consumer: IAPP, subscription, .. }) => self.iapp.stands(subscription),
                 Some(Event::SubscriptionChanged { consumer: IAPP, subscription, .. }) => {
@@ -496,8 +606,8 @@ impl World {
                 ClientEvent::Subscribed { ticket, subscription, .. } => xapp.knows.subscribed(ticket, subscription),
                 ClientEvent::SubscribeFailed { ticket, .. }
                 | ClientEvent::Controlled { ticket, .. }
-                | ClientEvent::Queried { ticket, .. }
-                | ClientEvent::Modified { ticket, .. } => xapp.knows.answered(ticket),
+                | ClientEvent::Queried { ticket, .. } => xapp.knows.answered(ticket),
+                ClientEvent::Modified { ticket, .. } => xapp.knows.changed(ticket),
                 ClientEvent::NodeChanged(node) => {
                     assert!(xapp.knows.nodes.contains(&node.id), "{:?} is known", node.id);
                 }
@@ -515,6 +625,15 @@ impl World {
         assert!(self.host.poll_close().is_none(), "these xApps behave");
         for at in 0..AGENTS {
             self.settle_agent(at);
+        }
+    }
+
+    /// Nodes that left in order come back.
+    pub fn recall(&mut self) {
+        for node in &mut self.nodes {
+            if std::mem::take(&mut node.removed) {
+                node.agent.connect().expect("it was removed");
+            }
         }
     }
 
@@ -537,11 +656,26 @@ impl World {
                 }
                 AgentEvent::Unsubscribe { request_id, .. } => {
                     node.waiting_subscriptions.retain(|(id, _)| *id != request_id);
+                    node.waiting_changes.retain(|(id, _)| *id != request_id);
                     node.active.remove(&request_id);
                 }
-                AgentEvent::Control(request) => node.waiting_controls.push(request.request_id),
-                AgentEvent::Down { .. } => node.waiting_controls.clear(),
-                AgentEvent::Notice(e2::Notice::Reset { .. }) => node.waiting_controls.clear(),
+                AgentEvent::Control(request) => {
+                    node.waiting_controls.push((request.request_id, request.ran_function_id));
+                }
+                AgentEvent::Query(request) => node.waiting_queries.push((request.request_id, request.ran_function_id)),
+                AgentEvent::Modify(request) => node.waiting_changes.push((request.request_id, request.change)),
+                AgentEvent::ConnectionUpdate(update) => node.waiting_connection = Some(update),
+                AgentEvent::ModificationConfirmed { request_id, removed, .. } => {
+                    if node.active.get(&request_id).is_some_and(|action| removed.contains(action)) {
+                        node.active.remove(&request_id);
+                    }
+                }
+                AgentEvent::Down { .. } => node.forget(true),
+                AgentEvent::Removed { .. } => {
+                    node.forget(true);
+                    node.removed = true;
+                }
+                AgentEvent::Notice(e2::Notice::Reset { .. }) => node.forget(false),
                 other => node.agent.decline(&other),
             }
         }
@@ -550,7 +684,7 @@ impl World {
         let mut bytes = Vec::new();
         while node.agent.poll_transmit(&mut bytes) {
             if matches!(bytes[..2], [0, 3]) {
-                node.waiting_controls.clear();
+                node.forget(false);
             }
             if let Some(wire) = node.wire {
                 self.wires[wire].up.push_back(std::mem::take(&mut bytes));
@@ -572,9 +706,29 @@ impl World {
     }
 }
 
+fn offering(functions: &BTreeMap<u16, u16>) -> Vec<Function> {
+    let function = |(id, revision): (&u16, &u16)| Function {
+        id: RanFunctionId(*id),
+        revision: RanFunctionRevision(*revision),
+        oid: "1.3.6.1".into(),
+        definition: revision.to_be_bytes().to_vec(),
+    };
+    functions.iter().map(function).collect()
+}
+
 impl Node {
+    /// What waited for an answer does so no more.
+    fn forget(&mut self, everything: bool) {
+        self.waiting_controls.clear();
+        self.waiting_queries.clear();
+        if everything {
+            self.waiting_connection = None;
+        }
+    }
+
     pub fn new(number: u32, version: Version) -> Self {
-        let mut config = AgentConfig::new(gnb(number), functions(&[2, 3]));
+        let functions = BTreeMap::from([(2, 1), (3, 1)]);
+        let mut config = AgentConfig::new(gnb(number), offering(&functions));
         config.version = version;
         Node {
             agent: Agent::new(config),
@@ -583,7 +737,12 @@ impl Node {
             wire: None,
             waiting_subscriptions: Vec::new(),
             waiting_controls: Vec::new(),
+            waiting_queries: Vec::new(),
+            waiting_changes: Vec::new(),
+            waiting_connection: None,
             active: BTreeMap::new(),
+            functions,
+            removed: false,
         }
     }
 }
