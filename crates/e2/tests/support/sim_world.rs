@@ -128,7 +128,7 @@ impl World {
     pub fn new(seed: u64, hostile: bool) -> Self {
         let mut random = Random::new(seed);
         // a v3 node is only asked what v3 has where it is known for one
-        let newest = seed % 3 == 0;
+        let newest = seed.is_multiple_of(3);
         let versions: &[Version] =
             if newest { &[Version::V3_01] } else { &[Version::V1_01, Version::V2_03, Version::V3_01] };
         let nodes = (0..AGENTS as u32).map(|number| Node::new(number, *random.pick(versions))).collect();
