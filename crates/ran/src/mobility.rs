@@ -7,8 +7,10 @@ use std::rc::Rc;
 use e2sm::common::Cgi;
 use e2sm::rc::dictionary::HANDOVER_PREPARATION;
 use e2sm::rc::{ControlAction, Handover, RrcState};
+use e2sm::rrc::{self, Notification};
 use ferric::agent::Ue;
 use functions::rc::{Event, Procedure};
+use functions::rrc::RrcSource;
 
 use crate::RanConfig;
 use crate::model;
@@ -20,6 +22,8 @@ const MAX_ON_THE_WAY: usize = 64;
 const MAX_ARRIVALS: usize = 3072;
 /// Events that wait to be told: more are forgotten, since RRC states will be told again.
 const MAX_EVENTS: usize = 1024;
+/// Comings and goings that wait to be told: more are forgotten, the oldest first.
+const MAX_NEWS: usize = 256;
 /// A UE that was neither sent nor has sent anything for so long is `RRC_INACTIVE`, in seconds.
 const INACTIVE_S: f64 = 2.0;
 
@@ -33,7 +37,8 @@ pub struct Air {
 /// UEs that go to a node.
 #[derive(Debug, Default)]
 struct Arrivals {
-    on_the_way: VecDeque<model::Ue>,
+    /// Each with the number of the node that it comes from.
+    on_the_way: VecDeque<(u16, model::Ue)>,
     /// How many have come, or are to.
     all: usize,
 }
@@ -84,6 +89,7 @@ pub struct Mobility {
     waiting: BTreeMap<Procedure, (Ue, Cgi)>,
     last_procedure: u64,
     events: VecDeque<Event>,
+    news: VecDeque<(Ue, Notification<'static>)>,
     is_watched: bool,
     /// By place in the cell: steps without traffic, and whether that was told.
     quiet: Vec<(u64, bool)>,
@@ -100,6 +106,7 @@ impl Mobility {
             waiting: BTreeMap::new(),
             last_procedure: 0,
             events: VecDeque::new(),
+            news: VecDeque::new(),
             is_watched: false,
             quiet: Vec::new(),
         }
@@ -141,6 +148,22 @@ impl Mobility {
         self.waiting.remove(&procedure)
     }
 
+    /// Whether UEs have come or gone since that was told.
+    pub fn has_news(&self) -> bool {
+        !self.news.is_empty()
+    }
+
+    pub fn take_news(&mut self) -> impl Iterator<Item = (Ue, Notification<'static>)> + '_ {
+        self.news.drain(..)
+    }
+
+    fn remember(&mut self, ue: Ue, notification: Notification<'static>) {
+        if self.news.len() >= MAX_NEWS {
+            self.news.pop_front();
+        }
+        self.news.push_back((ue, notification));
+    }
+
     /// Tells of an event, where there is room.
     fn tell(&mut self, event: Event) {
         if self.events.len() < MAX_EVENTS {
@@ -152,9 +175,15 @@ impl Mobility {
 impl Node {
     /// Takes in the UEs that have come.
     pub fn take_arrivals(&mut self) {
-        let mut air = self.mobility.air.borrow_mut();
-        let arrived = air.arrivals.get_mut(usize::from(self.mobility.number));
-        arrived.into_iter().flat_map(|arrived| arrived.on_the_way.drain(..)).for_each(|ue| self.cell.arrive(ue));
+        let air = Rc::clone(&self.mobility.air);
+        let mut air = air.borrow_mut();
+        let Some(arrivals) = air.arrivals.get_mut(usize::from(self.mobility.number)) else { return };
+        for (from, arrived) in arrivals.on_the_way.drain(..) {
+            self.cell.arrive(arrived);
+            let ue = Ue(self.cell.ues().len() as u64 - 1);
+            let notification = Notification { event: rrc::Event::HandedOver(cell_of(from)), ..self.present(ue) };
+            self.mobility.remember(ue, notification);
+        }
     }
 
     /// A UE goes to another cell of the RAN.
@@ -170,8 +199,13 @@ impl Node {
         if arrivals.on_the_way.len() >= MAX_ON_THE_WAY || arrivals.all >= MAX_ARRIVALS {
             return Err(Stays::NoRoom);
         }
-        arrivals.on_the_way.push_back(self.cell.leave(at).ok_or(Stays::NoSuchUe)?);
+        if self.cell.ue(at).is_none() {
+            return Err(Stays::NoSuchUe);
+        }
+        let notification = Notification { event: rrc::Event::Detached, ..self.present(ue) };
+        arrivals.on_the_way.extend(self.cell.leave(at).map(|left| (self.mobility.number, left)));
         arrivals.all += 1;
+        self.mobility.remember(ue, notification);
         Ok(())
     }
 

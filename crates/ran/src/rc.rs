@@ -217,8 +217,10 @@ mod tests {
     use e2sm::common::{NrCgi, PlmnIdentity, SNssai, Sst};
     use e2sm::kpm::MeasurementLabel;
     use e2sm::rc::{Drx, Handover, MappedFlow, QosFlowMapping, SlicePrbQuota};
+    use e2sm::rrc;
     use ferric::agent::ControllerId;
     use functions::kpm::Whom;
+    use functions::rrc::RrcSource;
     use per::Bits;
 
     use super::*;
@@ -289,6 +291,14 @@ mod tests {
         nodes[1].advance(at(1));
         assert_eq!(ues(&nodes[1]), [Ue(0), Ue(1), Ue(2), Ue(3), Ue(4)], "a new number");
         assert_eq!(KpmSource::ue_id(&nodes[1], Ue(4)), name);
+        let came = rrc::Event::HandedOver(cell_of(0));
+        for (node, ue, event) in [(0, Ue(2), rrc::Event::Detached), (1, Ue(4), came)] {
+            assert!(nodes[node].has_news());
+            let mut news = Vec::new();
+            nodes[node].take_news(&mut news);
+            let [(of, told)] = &news[..] else { panic!("{news:?}") };
+            assert_eq!((*of, told.event, told.cell, &told.ue_id), (ue, event, cell_of(node as u16), &name));
+        }
         let label = MeasurementLabel::NO_LABEL;
         assert_eq!(measure(&mut nodes[1], 1, 2, Whom::Cell, &label, "RRC.ConnMean"), 5.0);
         assert_eq!(measure(&mut nodes[0], 1, 2, Whom::Cell, &label, "RRC.ConnMean"), 3.0);

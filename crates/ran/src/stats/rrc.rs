@@ -1,4 +1,4 @@
-//! RRC: the UEs that are there. None comes or goes.
+//! RRC: the UEs that are there, those that leave for another cell of the RAN, and those that come from one.
 
 use e2sm::common::{PlmnIdentity, RntiValue};
 use e2sm::rrc::{Event, Notification};
@@ -26,8 +26,10 @@ impl RrcSource for Node {
     }
 
     fn has_news(&self) -> bool {
-        false
+        self.mobility.has_news()
     }
 
-    fn take_news(&mut self, _out: &mut Vec<(Ue, Notification<'static>)>) {}
+    fn take_news(&mut self, out: &mut Vec<(Ue, Notification<'static>)>) {
+        out.extend(self.mobility.take_news());
+    }
 }
