@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::thread::{self, JoinHandle};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use ferric::Stop;
 use ferric::agent::AgentLoop;
@@ -22,6 +22,12 @@ mod iapp;
 #[allow(dead_code, reason = "its main is not called here")]
 #[path = "../src/bin/ran_function.rs"]
 mod ran_function;
+#[allow(dead_code, reason = "its main is not called here")]
+#[path = "../src/bin/slices.rs"]
+mod slices;
+#[allow(dead_code, reason = "its main is not called here")]
+#[path = "../src/bin/statistics.rs"]
+mod statistics;
 #[allow(dead_code, reason = "its main is not called here")]
 #[path = "../src/bin/xapp.rs"]
 mod xapp;
@@ -184,4 +190,50 @@ fn an_xapp_bounds_a_slice_and_hears_of_it() {
     let [now, set] = &lines[..] else { panic!("a report and an outcome") };
     assert!(now.starts_with("now: ") && now.contains("rrm_policy_max_ratio: Some(30)"), "{now}");
     assert!(set.starts_with("set: ") && set.contains("failed: None"), "{set}");
+}
+
+#[test]
+fn an_xapp_reads_three_layers() {
+    let mut running = Running::default();
+    let (ric, xapp_address) = running.ric(None);
+    running.ran(ric, 1);
+    // until all four UEs were told of, and all three layers have spoken of one that has traffic
+    let (begun, mut lines, mut whole) = (Instant::now(), Vec::new(), false);
+    statistics::run(&xapp_address, 5, |line| {
+        whole |= !line.contains("cqi 0 ") && !line.contains("pdcp 0 octets down, 0 up");
+        lines.push(line);
+        (lines.len() < 40 || !whole) && begun.elapsed() < PATIENCE
+    })
+    .unwrap();
+    assert!(whole, "{:?}", lines.last());
+    let ues: std::collections::BTreeSet<_> = lines.iter().map(|line| line.split(':').next().unwrap()).collect();
+    assert_eq!(ues.len(), 4, "{ues:?}");
+}
+
+#[test]
+fn an_xapp_slices_a_cell_and_is_told_what_cannot_be() {
+    let mut running = Running::default();
+    let (ric, xapp_address) = running.ric(None);
+    running.ran(ric, 1);
+    let mut lines = Vec::new();
+    slices::run(&xapp_address, 0.3, |line| {
+        lines.push(line);
+        lines.len() < 8
+    })
+    .unwrap();
+    assert_eq!(lines.iter().filter(|line| *line == "done: ").count(), 2, "slices, and their UEs: {lines:?}");
+    let told = |name: &str| lines.iter().rfind(|line| line.contains(name)).unwrap_or_else(|| panic!("{lines:?}"));
+    assert!(told("others").contains("reserved: 0.7"), "{lines:?}");
+    assert!(told("in-time").contains("reserved: 0.3"), "{lines:?}");
+    let ues = |name| told(name).split(' ').nth_back(1).unwrap().parse::<usize>().unwrap();
+    assert_eq!(ues("others") + ues("in-time"), 4, "{lines:?}");
+
+    // one slice of one and a half cells leaves less than nothing for the other
+    let mut refused = String::new();
+    slices::run(&xapp_address, 1.5, |line| {
+        refused = line;
+        !refused.starts_with("refused")
+    })
+    .unwrap();
+    assert!(refused.contains("a share is from 0 to 100 %"), "{refused}");
 }
