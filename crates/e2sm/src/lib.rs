@@ -2,8 +2,8 @@
 //!
 //! Each model is a module and a Cargo feature: [`kpm`] (measurements), [`rc`] (control of the RAN), [`ni`]
 //! (messages of interfaces), [`ccc`] (cell configuration and control); FlexRIC's statistics [`mac`], [`rlc`], [`pdcp`] and [`gtp`], its control of [`slice`]s and
-//! traffic ([`tc`]), each with several encodings ([`Wire`]); [`rrc`] (UEs that come and go) and [`hw`] (a ping), which are
-//! ours. What models share is in [`common`]. Types are plain Rust, borrowed from the bytes they were read from;
+//! traffic ([`tc`]), each with several encodings ([`Wire`]); [`rrc`] (UEs that come and go),
+//! [`association`] (which UEs each controller of a node sees) and [`hw`] (a ping), which are ours. What models share is in [`common`]. Types are plain Rust, borrowed from the bytes they were read from;
 //! `into_owned` makes them free of those. Lists live in an [`Arena`] that is used again for every message.
 //!
 //! Who wants the raw octets takes them from the E2AP message: nothing here stands in between.
@@ -11,6 +11,8 @@
 #![forbid(unsafe_code)]
 
 mod arena;
+#[cfg(feature = "association")]
+pub mod association;
 #[cfg(feature = "ccc")]
 pub mod ccc;
 pub mod common;
@@ -39,7 +41,15 @@ pub mod pdcp;
 pub mod plain;
 #[cfg(feature = "rc")]
 pub mod rc;
-#[cfg(any(feature = "kpm", feature = "rc", feature = "ni", feature = "ccc", feature = "hw", feature = "flexric"))]
+#[cfg(any(
+    feature = "kpm",
+    feature = "rc",
+    feature = "ni",
+    feature = "ccc",
+    feature = "hw",
+    feature = "flexric",
+    feature = "association"
+))]
 pub mod registry;
 #[cfg(feature = "rlc")]
 pub mod rlc;

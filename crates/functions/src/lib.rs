@@ -9,12 +9,14 @@
 //! | SLICE control | [`SliceFunction`](slice::SliceFunction) | [`SliceSource`](slice::SliceSource) |
 //! | TC (traffic control) | [`TcFunction`](tc::TcFunction) | [`TcSource`](tc::TcSource) |
 //! | RRC notifications | [`RrcFunction`](rrc::RrcFunction) | [`RrcSource`](rrc::RrcSource) |
+//! | UE-to-controller association | [`AssociationFunction`](association::AssociationFunction) | [`UeDirectory`](association::UeDirectory) |
 //! | hello world | [`HwFunction`](hw::HwFunction) | nothing |
 //!
 //! A function serves all controllers of its node, and tells each of the UEs that it may see.
 
 #![forbid(unsafe_code)]
 
+pub mod association;
 pub mod ccc;
 pub mod held;
 pub mod hw;

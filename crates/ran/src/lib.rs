@@ -24,6 +24,7 @@
 
 #![forbid(unsafe_code)]
 
+mod association;
 mod config;
 mod configuration;
 mod mobility;
@@ -38,6 +39,7 @@ use std::time::Duration;
 
 use ferric::agent::{AgentLoop, AgentLoopConfig, NodeConfig, RanFunction};
 use ferric::{Stop, link};
+use functions::association::AssociationFunction;
 use functions::ccc::{CccConfig, CccFunction};
 use functions::hw::HwFunction;
 use functions::kpm::{KpmConfig, KpmFunction};
@@ -79,6 +81,7 @@ impl Ran {
                 Box::new(KpmFunction::new(Rc::clone(&node), kpm)),
                 Box::new(CccFunction::new(Rc::clone(&node), CccConfig::default())),
                 Box::new(RcFunction::new(Rc::clone(&node), rc)),
+                Box::new(AssociationFunction::new(Rc::clone(&node))),
                 Box::new(HwFunction::new()),
             ];
             functions.extend(stats::functions(&node, &config.periodic));

@@ -21,6 +21,8 @@
 //! # fn main() {}
 //! ```
 
+#[cfg(feature = "association")]
+mod association;
 #[cfg(feature = "ccc")]
 mod ccc;
 #[cfg(any(feature = "kpm", feature = "rc"))]
@@ -192,6 +194,8 @@ fn modules() -> impl Iterator<Item = (&'static str, u8, Types)> {
         ("tc-plain", 0, flexric::tc::PLAIN),
         #[cfg(feature = "rrc")]
         ("rrc-per", 0, rrc::TYPES),
+        #[cfg(feature = "association")]
+        ("association", 3, association::TYPES),
         #[cfg(feature = "hw")]
         ("hw", 0, hw::TYPES),
     ];
