@@ -53,7 +53,7 @@ impl Running {
     /// A RIC on free ports, with an internal app; where nodes and xApps find it.
     fn ric(&mut self, app: Option<Box<dyn Iapp>>) -> (Address, Address) {
         let any = || Address::Tcp { host: "127.0.0.1".into(), port: 0 };
-        let config = ServerConfig { e2: vec![any()], xapp: Some(any()), ..ServerConfig::default() };
+        let config = ServerConfig { e2: vec![any().into()], xapp: Some(any()), ..ServerConfig::default() };
         let mut server = Server::bind(config).unwrap();
         app.into_iter().for_each(|app| server.add_iapp(app));
         let addresses = (server.e2_addresses().next().unwrap().clone(), server.xapp_address().unwrap().clone());
@@ -68,7 +68,7 @@ impl Running {
     }
 
     fn ran(&mut self, ric: Address, nodes: u16) {
-        let config = RanConfig { rics: vec![ric], nodes, ues: 4, ..RanConfig::default() };
+        let config = RanConfig { rics: vec![ric.into()], nodes, ues: 4, ..RanConfig::default() };
         self.spawn(
             move || {
                 let ran = Ran::new(config).unwrap();
@@ -131,7 +131,7 @@ fn a_thermometer_reports() {
         move || {
             let mut agents = AgentLoop::new(Default::default()).unwrap();
             let node = GlobalE2NodeId::gnb(PlmnIdentity::from_codes(1, 1, 2), GnbId::new(0xf00, 22));
-            agents.add(node, ric, vec![Box::new(ran_function::Thermometer::default())]);
+            agents.add(node, ric.into(), vec![Box::new(ran_function::Thermometer::default())]);
             let stop = agents.stop();
             (agents, stop)
         },

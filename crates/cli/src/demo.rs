@@ -23,12 +23,12 @@ pub struct Args {
 pub fn run(args: &Args) -> anyhow::Result<()> {
     let any_port = || Address::Tcp { host: "127.0.0.1".into(), port: 0 };
     let mut config = RicConfig::default();
-    config.server.e2 = vec![any_port()];
+    config.server.e2 = vec![any_port().into()];
     config.server.xapp = Some(any_port());
     let mut ric = ::ric::bind(config)?;
     let e2 = ric.e2_addresses().next().cloned().context("the RIC listens on no address")?;
     let xapp = ric.xapp_address().cloned().context("the RIC awaits no xApps")?;
-    let ran = RanConfig { rics: vec![e2], ..RanConfig::default() };
+    let ran = RanConfig { rics: vec![e2.into()], ..RanConfig::default() };
 
     let ric_stop = ric.stop();
     let ric = thread::Builder::new().name("ric".into()).spawn(move || ric.run())?;

@@ -1,7 +1,7 @@
 //! `ferric ran`
 
 use ::ran::{Ran, RanConfig};
-use ferric::link::Address;
+use ferric::Endpoint;
 use ferric::record::Protocol;
 
 use crate::{record, signals, tls};
@@ -13,7 +13,7 @@ use crate::{record, signals, tls};
 pub struct Args {
     /// The RIC to connect to; several times for several RICs. [default: tcp://127.0.0.1:36421]
     #[arg(long, value_name = "URL")]
-    ric: Vec<Address>,
+    ric: Vec<Endpoint>,
     /// How many nodes.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=4096))]
     nodes: u16,

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use ::ric::RicConfig;
 use anyhow::Context;
+use ferric::Endpoint;
 use ferric::link::Address;
 use ferric::record::Protocol;
 use tracing::info;
@@ -19,10 +20,11 @@ pub struct Args {
     /// A configuration file in TOML; options given here override it.
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// Where to await E2 nodes: tcp://HOST:PORT, tls://HOST:PORT, sctp://HOST:PORT, unix:PATH, shm:PATH; several times for several.
+    /// Where to await E2 nodes: tcp://HOST:PORT, tls://HOST:PORT, sctp://HOST:PORT, unix:PATH, shm:PATH; several times for
+    /// several. tcp+flat:// and the like: E2AP in FlatBuffers there, not in PER.
     /// [default: tcp://127.0.0.1:36421]
     #[arg(long, value_name = "URL")]
-    e2: Vec<Address>,
+    e2: Vec<Endpoint>,
     /// Where to await xApps. [default: tcp://127.0.0.1:36423]
     #[arg(long, value_name = "URL")]
     xapp: Option<Address>,
@@ -61,8 +63,8 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     let mut server = ::ric::bind(config)?;
     signals::stop_on_signal(vec![server.stop()])?;
     // for scripts that let the system choose the ports
-    for address in server.e2_addresses() {
-        say!("e2={address}");
+    for endpoint in server.e2_endpoints() {
+        say!("e2={endpoint}");
     }
     if let Some(address) = server.xapp_address() {
         say!("xapp={address}");

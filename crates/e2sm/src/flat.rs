@@ -102,7 +102,7 @@ models! {
         IndicationHeader,
         IndicationMessage,
     }
-    "hw" hw "The ping" RanFunctionDefinition { RanFunctionDefinition }
+    "hw" hw "The ping" Ping { RanFunctionDefinition, Ping }
 }
 
 fn text(schema: &Schema, model: &str, what: &str, root: &str) -> String {

@@ -19,6 +19,7 @@
 pub mod agent;
 #[cfg(any(feature = "agent", feature = "server"))]
 mod clock;
+mod endpoint;
 mod error;
 #[cfg(any(feature = "agent", feature = "server"))]
 mod peers;
@@ -38,6 +39,7 @@ const XAPP_OVERHEAD_OCTETS: usize = 16 * 1024;
 
 pub use e2;
 pub use e2ap;
+pub use endpoint::{Endpoint, EndpointError};
 pub use error::Error;
 pub use link;
 pub use stop::Stop;

@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 
 use e2::xapp::{ClientEvent, ControlResult, ModifyResult, NodeInfo, QueryResult, SubscribeFailure};
 use e2::{NodeId, SubscriptionChange, SubscriptionEnd, SubscriptionId, SubscriptionOrder, Ticket, XappClient};
-use e2ap::{Cause, GlobalRicId, RanFunctionId, RicActionId, RicIndication, RicTimeToWait, Version, peek};
+use e2ap::{Cause, Codec, GlobalRicId, RanFunctionId, RicActionId, RicIndication, RicTimeToWait, Version, peek};
 use link::{Address, Class, Events, Interest, Link, Poll, Scratch, StreamId};
 use per::Gather;
 
@@ -33,13 +33,15 @@ pub struct XappConfig {
     pub connect_timeout: Duration,
     /// The link's bounds. Default: PDUs as long as a RIC sends by its own defaults, which is 16 KiB above E2's 1 MiB.
     pub link: link::Config,
+    /// Encodings that nodes may use beside those that are built in. Default: none.
+    pub encodings: Vec<Codec>,
 }
 
 impl Default for XappConfig {
     fn default() -> Self {
         let e2 = link::Config::default();
         let link = link::Config { max_pdu_octets: e2.max_pdu_octets + crate::XAPP_OVERHEAD_OCTETS, ..e2 };
-        XappConfig { connect_timeout: Duration::from_secs(5), link }
+        XappConfig { connect_timeout: Duration::from_secs(5), link, encodings: Vec::new() }
     }
 }
 
@@ -137,23 +139,32 @@ pub struct Indication<'a> {
     pub subscription: SubscriptionId,
     /// The version that it is written in.
     pub version: Version,
+    /// The encoding that it is written in, where that is known here: see [`XappConfig::encodings`].
+    pub codec: Option<Codec>,
     /// The E2AP PDU.
     pub pdu: &'a [u8],
 }
 
+/// The encoding of that name, built in or among `others`.
+fn named(others: &[Codec], name: &str) -> Option<Codec> {
+    Codec::named(name).or_else(|| others.iter().copied().find(|codec| codec.name() == name))
+}
+
 impl<'a> Indication<'a> {
-    /// Ids and payload without decoding; `None` where the payload came in fragments (from 16384 octets on).
+    /// Ids and payload without decoding; `None` where the payload came in fragments (PER, from 16384 octets on), and where
+    /// the encoding is not known here.
     #[must_use]
     pub fn peek(&self) -> Option<peek::Indication<'a>> {
-        peek::indication(self.pdu)
+        self.codec?.peek_indication(self.pdu)
     }
 
     /// The whole message; `gather` takes a payload that came in fragments.
     ///
     /// # Errors
-    /// Where it is no indication: the RIC forwards nothing else.
+    /// Where the encoding is not known here. The RIC forwards nothing but indications.
     pub fn decode(&self, gather: &'a Gather) -> Result<RicIndication<'a>, e2ap::Error> {
-        e2ap::decode_indication(self.pdu, self.version, gather)
+        let unknown = per::Error { kind: per::ErrorKind::UnknownExtension, bit: 0, at: "encoding" };
+        self.codec.ok_or(e2ap::Error::Header(unknown))?.decode_indication(self.pdu, self.version, gather)
     }
 }
 
@@ -229,6 +240,7 @@ pub struct Xapp {
     client: XappClient,
     ric_id: GlobalRicId,
     nodes: BTreeMap<NodeId, NodeInfo>,
+    encodings: Vec<Codec>,
     /// News that came with the welcome, before anybody asked.
     early: Vec<NodeId>,
     ends: Vec<usize>,
@@ -260,6 +272,7 @@ impl Xapp {
             client,
             ric_id: GlobalRicId::new(e2ap::PlmnIdentity([0; 3]), 0),
             nodes: BTreeMap::new(),
+            encodings: config.encodings,
             early: Vec::new(),
             ends: Vec::new(),
             bytes: Vec::new(),
@@ -352,7 +365,7 @@ impl Xapp {
     }
 
     fn read(&mut self, handle: &mut impl FnMut(Raw<'_>, &mut Commands<'_>)) -> Result<(), Error> {
-        let Xapp { link, scratch, client, nodes, ends, bytes, .. } = self;
+        let Xapp { link, scratch, client, nodes, encodings, ends, bytes, .. } = self;
         let mut failed = None;
         let received = link.receive(scratch, BUDGET_OCTETS, &mut |_stream, pdu| {
             if failed.is_some() {
@@ -397,10 +410,12 @@ impl Xapp {
                 ClientEvent::Indication(envelope) => {
                     // a node that speaks a newer version than its setup told shares this message's wire format
                     let version = nodes.get(&envelope.node).map_or(Version::V2_03, |node| node.version);
+                    let codec = nodes.get(&envelope.node).and_then(|node| named(encodings, &node.encoding));
                     XappEvent::Indication(Indication {
                         node: envelope.node,
                         subscription: envelope.subscription,
                         version,
+                        codec,
                         pdu: envelope.pdu,
                     })
                 }

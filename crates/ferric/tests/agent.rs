@@ -30,7 +30,7 @@ fn agents(config: AgentLoopConfig, rics: &[Address], reporter: impl Fn() -> Repo
     for (ric, number) in rics.iter().zip(1..) {
         let reporter = reporter();
         logs.push(reporter.log.clone());
-        agents.add(node_id(number), ric.clone(), vec![Box::new(reporter)]);
+        agents.add(node_id(number), ric.clone().into(), vec![Box::new(reporter)]);
     }
     (agents, logs)
 }
@@ -41,7 +41,7 @@ fn every(ms: u64) -> impl Fn() -> Reporter {
 
 /// A server that awaits nodes at `address`.
 fn ric_at(address: &Address) -> Ric {
-    Ric::start(ServerConfig { e2: vec![address.clone()], ..free_ports() })
+    Ric::start(ServerConfig { e2: vec![address.clone().into()], ..free_ports() })
 }
 
 /// A RIC driven by hand.
@@ -337,7 +337,7 @@ fn agents_of_every_version_meet_one_server() {
     let mut loops = Vec::new();
     for (version, number) in versions.into_iter().zip(101..) {
         let mut agents = AgentLoop::new(AgentLoopConfig { version, ..impatient() }).unwrap();
-        agents.add(node_id(number), ric.e2[0].clone(), vec![Box::new(Reporter::new(Duration::from_millis(1)))]);
+        agents.add(node_id(number), ric.e2[0].clone().into(), vec![Box::new(Reporter::new(Duration::from_millis(1)))]);
         loops.push(agents);
     }
     let mut turn = || loops.iter_mut().for_each(|agents| agents.turn(Some(Duration::from_millis(1))).unwrap());

@@ -41,7 +41,7 @@ impl Scene {
         let controller =
             ControllerConfig { ric_id: e2ap::GlobalRicId::new(plmn, number), ..ControllerConfig::default() };
         let ric = Ric::start(ServerConfig { controller, ..free_ports() });
-        let id = self.agents.add_controller(self.node, ric.e2[0].clone());
+        let id = self.agents.add_controller(self.node, ric.e2[0].clone().into());
         self.rics.push((ric, id));
         let expected = self.rics.len();
         work_until(&mut self.agents, "the setup", |agents| agents.up() == expected);

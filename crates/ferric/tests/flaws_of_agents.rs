@@ -39,7 +39,7 @@ impl Scene {
         let mut agents = AgentLoop::new(impatient()).unwrap();
         let reporter = Reporter::new(Duration::from_millis(1));
         let node = agents.add_node(NodeConfig::new(node_id(1)), vec![Box::new(reporter)]);
-        agents.add_controller(node, ric.e2[0].clone());
+        agents.add_controller(node, ric.e2[0].clone().into());
         work_until(&mut agents, "the setup", |agents| agents.up() == 1);
         let mut witness = session(&ric);
         let name = name_of(&mut witness, 1);

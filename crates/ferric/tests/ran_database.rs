@@ -99,7 +99,7 @@ fn parts_make_a_whole() {
     let add = |agents: &mut AgentLoop, id, components: Vec<Component>| -> (NodeHandle, ControllerId) {
         let config = NodeConfig { components, ..NodeConfig::new(id) };
         let node = agents.add_node(config, vec![Box::new(Reporter::new(Duration::from_millis(1)))]);
-        let controller = agents.add_controller(node, ric.e2[0].clone());
+        let controller = agents.add_controller(node, ric.e2[0].clone().into());
         let expected = agents.up() + 1;
         work_until(agents, "the setup", |agents| agents.up() == expected);
         (node, controller)

@@ -38,7 +38,7 @@ fn secured(rights: Rights) -> Secured {
 fn secured_with(rights: Rights, change: impl FnOnce(&mut ServerConfig)) -> Secured {
     let authority = Authority::new();
     let any_port: Address = "tls://127.0.0.1:0".parse().unwrap();
-    let mut config = ServerConfig { e2: vec![any_port.clone()], xapp: Some(any_port), rights, ..free_ports() };
+    let mut config = ServerConfig { e2: vec![any_port.clone().into()], xapp: Some(any_port), rights, ..free_ports() };
     config.link.tls = Some(authority.tls(&["127.0.0.1"], |_| ()).unwrap());
     change(&mut config);
     Secured { ric: Ric::start(config), authority }
@@ -154,7 +154,7 @@ fn a_node_may_be_what_its_certificate_says_and_nothing_else() {
 fn where_there_are_rights_a_node_without_a_certificate_is_turned_away() {
     let plain: Address = "tcp://127.0.0.1:0".parse().unwrap();
     let rights = for_nodes(&[("gnb1.example", Selection::All)]);
-    let scene = secured_with(rights, |config| config.e2.push(plain.clone()));
+    let scene = secured_with(rights, |config| config.e2.push(plain.clone().into()));
     let mut peer = Peer::connect(&scene.ric.e2[1]);
     peer.send(&setup_request(1, VERSION));
     assert!(peer.expect_closed().is_empty());
@@ -175,7 +175,7 @@ fn where_there_are_rights_a_node_without_a_certificate_is_turned_away() {
 fn a_node_is_taken_over_by_the_same_certificate_only() {
     // There are no rights; a certificate is enough for this.
     let plain: Address = "tcp://127.0.0.1:0".parse().unwrap();
-    let scene = secured_with(Rights::default(), |config| config.e2.push(plain));
+    let scene = secured_with(Rights::default(), |config| config.e2.push(plain.into()));
     let mut holder = scene.node("gnb1.example");
     holder.set_up(1);
     holder.is_accepted();
@@ -239,7 +239,7 @@ fn an_xapp_may_read_and_control_what_it_was_given() {
         ("idle.example", XappRights::default()),
     ]);
     let plain: Address = "tcp://127.0.0.1:0".parse().unwrap();
-    let scene = secured_with(rights, |config| config.e2.push(plain));
+    let scene = secured_with(rights, |config| config.e2.push(plain.into()));
     let mut nodes: Vec<Peer> = (1..=2)
         .map(|number| {
             let mut node = Peer::connect(&scene.ric.e2[1]);
@@ -308,7 +308,7 @@ fn agents_and_xapps_work_over_tls() {
     let mut config = impatient();
     config.link.tls = Some(scene.tls("gnb1.example"));
     let mut agents = AgentLoop::new(config).unwrap();
-    agents.add(node_id(1), scene.ric.e2[0].clone(), vec![Box::new(Reporter::new(Duration::from_millis(1)))]);
+    agents.add(node_id(1), scene.ric.e2[0].clone().into(), vec![Box::new(Reporter::new(Duration::from_millis(1)))]);
     work_until(&mut agents, "the setup", |agents| agents.up() == 1);
     let mut xapp = scene.xapp("x.example").unwrap();
     let node = name_of(&mut xapp, 1);

@@ -42,7 +42,7 @@ fn from_an_agent_over_sctp_to_an_xapp_and_back() {
         let mut agents = AgentLoop::new(impatient()).unwrap();
         let reporter = Reporter::new(Duration::from_millis(2)).with_octets(octets);
         let log = reporter.log.clone();
-        agents.add(node_id(1), ric.e2[0].clone(), vec![Box::new(reporter)]);
+        agents.add(node_id(1), ric.e2[0].clone().into(), vec![Box::new(reporter)]);
         work_until(&mut agents, "the setup", |agents| agents.up() == 1);
         let mut xapp = session(&ric);
         let node = name_of(&mut xapp, 1);

@@ -1,6 +1,7 @@
 //! The hello-world function: a control is answered by an acknowledgement, and by an indication of the same octets to
 //! each subscription of the same controller.
 
+use e2sm::Wire;
 use e2sm::hw::{EVENT_TRIGGER, FUNCTION_ID, OID, RanFunctionDefinition};
 use ferric::agent::{Admission, ControlFailure, ControllerId, RanFunction, Reports, RequestKey, Views};
 use ferric::e2::{ControlRequest, Function, SubscriptionRequest, Time};
@@ -9,6 +10,7 @@ use ferric::e2ap::{Cause, CauseRicRequest, RanFunctionId, RanFunctionRevision, R
 /// Answers each control with an indication of the same octets.
 #[derive(Debug, Default)]
 pub struct HwFunction {
+    wire: Wire,
     /// The actions that are set up.
     actions: Vec<(RequestKey, RicActionId)>,
 }
@@ -19,6 +21,24 @@ impl HwFunction {
     pub fn new() -> Self {
         HwFunction::default()
     }
+
+    /// The same, in another wire form than PER.
+    ///
+    /// # Panics
+    /// Where the model does not have it, or it is not built in.
+    #[must_use]
+    pub fn in_wire(wire: Wire) -> Self {
+        definition(wire);
+        HwFunction { wire, ..HwFunction::default() }
+    }
+}
+
+fn definition(wire: Wire) -> Vec<u8> {
+    let mut definition = Vec::new();
+    if let Err(error) = RanFunctionDefinition::STANDARD.encode(wire, &mut definition) {
+        panic!("there is no such function: {error}");
+    }
+    definition
 }
 
 impl RanFunction for HwFunction {
@@ -27,11 +47,8 @@ impl RanFunction for HwFunction {
     }
 
     fn definition(&self) -> Function {
-        let definition = match RanFunctionDefinition::STANDARD.encode() {
-            Ok(definition) => definition,
-            Err(error) => panic!("the constant definition can be encoded: {error}"),
-        };
-        Function { id: self.id(), revision: RanFunctionRevision(1), oid: OID.to_owned(), definition }
+        let (oid, definition) = (self.wire.oid(OID).into_owned(), definition(self.wire));
+        Function { id: self.id(), revision: RanFunctionRevision(1), oid, definition }
     }
 
     fn subscribe(

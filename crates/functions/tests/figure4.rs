@@ -246,7 +246,7 @@ fn ric(address: &str, number: u32, iapp: Box<dyn Iapp>) -> Server {
     let address: Address = address.parse().unwrap();
     let ric_id = GlobalRicId::new(e2ap::PlmnIdentity(HOME.0), number);
     let controller = ControllerConfig { ric_id, ..ControllerConfig::default() };
-    let config = ServerConfig { e2: vec![address], xapp: None, controller, ..ServerConfig::default() };
+    let config = ServerConfig { e2: vec![address.into()], xapp: None, controller, ..ServerConfig::default() };
     let mut server = Server::bind(config).unwrap();
     server.add_iapp(iapp);
     server

@@ -135,7 +135,7 @@ impl Iapp for Listener {
 }
 
 fn ric(address: &Address, period_ms: u32) -> (Server, Arc<Mutex<Heard>>) {
-    let config = ServerConfig { e2: vec![address.clone()], xapp: None, ..ServerConfig::default() };
+    let config = ServerConfig { e2: vec![address.clone().into()], xapp: None, ..ServerConfig::default() };
     let mut server = Server::bind(config).unwrap();
     let heard = Arc::new(Mutex::new(Heard::default()));
     server.add_iapp(Box::new(Listener { period_ms, heard: Arc::clone(&heard) }));
@@ -156,7 +156,7 @@ fn agents(rics: &[&Address]) -> AgentLoop {
     let functions: Vec<Box<dyn RanFunction>> = vec![Box::new(kpm), Box::new(HwFunction::new())];
     let node = agents.add_node(NodeConfig::new(node), functions);
     for ric in rics {
-        let controller = agents.add_controller(node, (*ric).clone());
+        let controller = agents.add_controller(node, (*ric).clone().into());
         for ue in 1..=3 {
             agents.views_mut(node).expose(controller, Ue(ue)).unwrap();
         }

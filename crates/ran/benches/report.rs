@@ -84,14 +84,14 @@ impl Iapp for Subscriber {
 
 fn server(name: &str) -> (Server, Address) {
     let e2 = Address::Memory(name.into());
-    let config = ServerConfig { e2: vec![e2.clone()], xapp: None, ..ServerConfig::default() };
+    let config = ServerConfig { e2: vec![e2.clone().into()], xapp: None, ..ServerConfig::default() };
     (Server::bind(config).expect("the name is free"), e2)
 }
 
 fn reports() {
     let (mut server, e2) = server("bench-report");
     server.add_iapp(Box::new(Subscriber));
-    let mut ran = Ran::new(RanConfig { rics: vec![e2], ..RanConfig::default() }).expect("a good configuration");
+    let mut ran = Ran::new(RanConfig { rics: vec![e2.into()], ..RanConfig::default() }).expect("a good configuration");
     let mut busy = Duration::ZERO;
     let mut best = Duration::MAX;
     let warm = 50;
@@ -121,7 +121,7 @@ fn idle_nodes() {
     const NODES: u16 = 1000;
     let (mut server, e2) = server("bench-idle");
     let before = OCTETS.load(Relaxed);
-    let config = RanConfig { rics: vec![e2], nodes: NODES, ..RanConfig::default() };
+    let config = RanConfig { rics: vec![e2.into()], nodes: NODES, ..RanConfig::default() };
     let mut ran = Ran::new(config).expect("a good configuration");
     let made = OCTETS.load(Relaxed) - before;
     let start = Instant::now();

@@ -4,6 +4,7 @@ use std::fmt;
 
 use e2sm::kpm::Revision;
 use e2sm::rc;
+use ferric::Endpoint;
 use ferric::e2ap::Version;
 use ferric::link::{Address, DEFAULT_PORT, Tap, Tls};
 use functions::PeriodicConfig;
@@ -23,7 +24,7 @@ const MAX_HANDOVERS: u16 = 600;
 #[derive(Clone, Debug)]
 pub struct RanConfig {
     /// The RICs that every node connects to. Default: `tcp://127.0.0.1:36421`.
-    pub rics: Vec<Address>,
+    pub rics: Vec<Endpoint>,
     /// Nodes, 1 to 4096: gNBs 0xe00 and on of network 001.01. Default: 1.
     pub nodes: u16,
     /// UEs of each node, up to 1024. Default: 32.
@@ -60,7 +61,7 @@ pub struct RanConfig {
 impl Default for RanConfig {
     fn default() -> Self {
         RanConfig {
-            rics: vec![Address::Tcp { host: "127.0.0.1".into(), port: DEFAULT_PORT }],
+            rics: vec![Address::Tcp { host: "127.0.0.1".into(), port: DEFAULT_PORT }.into()],
             nodes: 1,
             ues: 32,
             step_ms: 10,

@@ -25,14 +25,15 @@ impl Running {
         // both are made where they run
         let (ric_stop, e2_address, xapp_address) = (sender.clone(), e2.clone(), xapp.clone());
         let ric = thread::spawn(move || {
-            let config = ServerConfig { e2: vec![e2_address], xapp: Some(xapp_address), ..ServerConfig::default() };
+            let config =
+                ServerConfig { e2: vec![e2_address.into()], xapp: Some(xapp_address), ..ServerConfig::default() };
             let mut server = Server::bind(config).unwrap();
             ric_stop.send(server.stop()).unwrap();
             server.run().unwrap();
         });
         let ric = (stops.recv().unwrap(), ric);
         let ran = thread::spawn(move || {
-            let mut ran = Ran::new(RanConfig { rics: vec![e2], ..config }).unwrap();
+            let mut ran = Ran::new(RanConfig { rics: vec![e2.into()], ..config }).unwrap();
             sender.send(ran.stop()).unwrap();
             ran.run().unwrap();
         });

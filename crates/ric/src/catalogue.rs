@@ -30,7 +30,7 @@ impl Catalogue {
         if let Some(model) = self.models.iter().find(|model| model.has_oid(oid)) {
             return say_loaded(node, function, model);
         }
-        if oid == e2sm::hw::OID {
+        if e2sm::hw::wire_of(oid).is_some() {
             return info!(node, function = id, "offers the ping");
         }
         let configured = self.nodes.iter().find(|n| n.id == node).and_then(|n| n.kpm);

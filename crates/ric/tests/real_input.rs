@@ -76,7 +76,7 @@ struct Running {
 fn start() -> Running {
     let any_port: Address = "tcp://127.0.0.1:0".parse().unwrap();
     let mut config = RicConfig::default();
-    config.server.e2 = vec![any_port.clone()];
+    config.server.e2 = vec![any_port.clone().into()];
     config.server.xapp = Some(any_port);
     let mut server = ric::bind(config).unwrap();
     let (e2, xapp, stop) =

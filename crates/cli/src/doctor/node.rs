@@ -164,7 +164,7 @@ fn explain_function(node: &Node, function: &RanFunction, findings: &mut Findings
         );
     }
     let arena = Arena::new();
-    let told = if &**oid == e2sm::hw::OID {
+    let told = if e2sm::hw::wire_of(oid).is_some() {
         Ok("the ping".to_owned())
     } else if &**oid == e2sm::rc::OID {
         e2sm::rc::Detection::of_function(oid, revision.0, definition).map(|detection| detection.to_string())

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context;
 use e2ap::{RanFunctionId, RicActionId, RicActionType};
-use e2sm::hw;
+use e2sm::{Arena, Wire, hw};
 use ferric::e2::{Action, NodeId, SubscriptionSpec, Ticket};
 use ferric::link::Address;
 use ferric::xapp::{Xapp, XappConfig, XappEvent};
@@ -25,8 +25,8 @@ pub struct Args {
     /// Milliseconds from ping to ping.
     #[arg(long, value_name = "P", default_value_t = 1000, value_parser = clap::value_parser!(u32).range(1..))]
     period_ms: u32,
-    /// Octets of a ping's message.
-    #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u32).range(8..=1_000_000))]
+    /// Octets of a ping's payload.
+    #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u32).range(0..=1_000_000))]
     octets: u32,
     /// End after that many seconds; else at Ctrl-C.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
@@ -40,9 +40,10 @@ pub struct Args {
 struct Target {
     name: String,
     function: RanFunctionId,
+    wire: Wire,
     /// The subscription that is asked for; pings begin once it stands.
     asked: Option<Ticket>,
-    waiting: Option<(u64, Instant)>,
+    waiting: Option<(u32, Instant)>,
 }
 
 pub fn run(args: &Args, config: XappConfig) -> anyhow::Result<()> {
@@ -56,7 +57,7 @@ pub fn run(args: &Args, config: XappConfig) -> anyhow::Result<()> {
     let mut targets: HashMap<NodeId, Target> = HashMap::new();
     let (mut sent, mut lost, mut count) = (0u64, 0u64, 0u64);
     let mut latency = Percentiles::default();
-    let mut message = vec![0; args.octets as usize];
+    let (payload, mut message, mut arena) = (vec![0; args.octets as usize], Vec::new(), Arena::new());
     let mut next = Instant::now();
     while !stop.is_stopped() && end.is_none_or(|end| Instant::now() < end) {
         if Instant::now() >= next {
@@ -65,23 +66,26 @@ pub fn run(args: &Args, config: XappConfig) -> anyhow::Result<()> {
             for (node, target) in targets.iter_mut().filter(|(_, t)| t.asked.is_none()) {
                 sent += 1;
                 lost += u64::from(target.waiting.is_some());
-                message[..8].copy_from_slice(&sent.to_be_bytes());
+                let ping = hw::Ping { number: sent as u32, payload: payload.as_slice().into() };
+                message.clear();
+                ping.encode(target.wire, &mut message)?;
                 commands.control(*node, target.function, &[], &message);
-                target.waiting = Some((sent, Instant::now()));
+                target.waiting = Some((sent as u32, Instant::now()));
             }
         }
         let patience = next.saturating_duration_since(Instant::now()).min(Duration::from_millis(200));
         let turned = xapp.turn(Some(patience), |event, ric| match event {
             XappEvent::NodeUp(node) => {
                 let name = node.global_id.to_string();
-                let Some(function) = node.functions.iter().find(|f| f.oid == hw::OID) else {
+                let mut functions = node.functions.iter().filter_map(|f| Some((f, hw::wire_of(&f.oid)?)));
+                let Some((function, wire)) = functions.next() else {
                     return info!(node = name, "does not offer the ping");
                 };
                 let action =
                     Action { id: RicActionId(1), kind: RicActionType::Report, definition: None, subsequent: None };
                 let spec = SubscriptionSpec { event_trigger: hw::EVENT_TRIGGER.to_vec(), actions: vec![action] };
                 let asked = Some(ric.subscribe(node.id, function.id, spec));
-                targets.insert(node.id, Target { name, function: function.id, asked, waiting: None });
+                targets.insert(node.id, Target { name, function: function.id, wire, asked, waiting: None });
             }
             XappEvent::NodeLost(node) => drop(targets.remove(&node.id)),
             XappEvent::Subscribed { ticket, .. } => {
@@ -90,7 +94,9 @@ pub fn run(args: &Args, config: XappConfig) -> anyhow::Result<()> {
             XappEvent::SubscribeFailed { failure, .. } => warn!(?failure, "cannot subscribe"),
             XappEvent::Indication(indication) => {
                 let Some(target) = targets.get_mut(&indication.node) else { return };
-                let number = indication.peek().and_then(|p| p.message.first_chunk().copied()).map(u64::from_be_bytes);
+                arena.reset();
+                let read = indication.peek().and_then(|p| hw::Ping::decode(p.message, target.wire, &arena).ok());
+                let number = read.map(|ping| ping.number);
                 if let Some((expected, since)) = target.waiting
                     && number == Some(expected)
                 {

@@ -1,8 +1,9 @@
 //! The ping.
 
 use super::{Read, readers};
-use crate::hw::RanFunctionDefinition;
+use crate::hw::{Ping, RanFunctionDefinition};
 
 pub(super) const TYPES: &[(&str, Read)] = readers! {
     "HW-RANfunction-Definition": RanFunctionDefinition<'_>,
+    "HW-Ping": Ping<'_>,
 };

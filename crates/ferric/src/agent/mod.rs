@@ -42,7 +42,7 @@ use tracing::info;
 
 use crate::clock::Clock;
 use crate::peers::Peers;
-use crate::{Error, Stop};
+use crate::{Endpoint, Error, Stop};
 use node::{Member, Members, Node};
 use schedule::{Schedule, Whose};
 
@@ -143,18 +143,18 @@ impl AgentLoop {
         })
     }
 
-    /// Adds a node with one controller, the RIC at `address`. It connects in the next turn.
+    /// Adds a node with one controller, the RIC at `endpoint`. It connects in the next turn.
     ///
     /// # Panics
     /// As [`AgentLoop::add_controller`].
     pub fn add(
         &mut self,
         node: GlobalE2NodeId,
-        address: Address,
+        endpoint: Endpoint,
         functions: Vec<Box<dyn RanFunction>>,
     ) -> (NodeHandle, ControllerId) {
         let node = self.add_node(NodeConfig::new(node), functions);
-        (node, self.add_controller(node, address))
+        (node, self.add_controller(node, endpoint))
     }
 
     /// Adds a node, without controllers.
@@ -163,17 +163,19 @@ impl AgentLoop {
         NodeHandle(self.nodes.len() - 1)
     }
 
-    /// Adds a controller to a node: the RIC at `address`. The node connects to it in the next turn. The first one that is
+    /// Adds a controller to a node: the RIC at `endpoint`. The node connects to it in the next turn. The first one that is
     /// added sees every UE.
     ///
     /// # Panics
     /// Where [`AgentConfig::check`] finds something wrong: two functions with one id, or an OID that is none.
-    pub fn add_controller(&mut self, node: NodeHandle, address: Address) -> ControllerId {
+    pub fn add_controller(&mut self, node: NodeHandle, endpoint: Endpoint) -> ControllerId {
+        let Endpoint { address, codec } = endpoint;
         let at = node.0;
         let node = &mut self.nodes[at];
         let mut config = AgentConfig::new(node.config.id, node.functions.iter().map(|f| f.definition()).collect());
         config.components.clone_from(&node.config.components);
         config.version = node.config.version.unwrap_or(self.config.version);
+        config.codec = codec;
         config.retry_first = self.config.retry_first;
         config.retry_last = self.config.retry_last;
         config.setup_timeout = self.config.setup_timeout;

@@ -24,13 +24,14 @@ use std::time::Duration;
 
 use e2::ran::RanDatabase;
 use e2::{AssocId, CloseReason, Controller, ControllerConfig, Routed, Time, XappHost};
+use e2ap::Codec;
 use link::{Address, Class, Events, Link, Listener, Poll, Scratch, State};
 use tracing::{debug, error, info, warn};
 
 use crate::clock::{self, Clock};
 use crate::peers::{self, Peers};
 use crate::stop::STOP_TOKEN;
-use crate::{Error, Stop};
+use crate::{Endpoint, Error, Stop};
 use apps::Apps;
 use rights::Admission;
 
@@ -40,8 +41,8 @@ pub use rights::{NodeEntry, Rights, XappEntry};
 /// What a server listens on and how it behaves.
 #[derive(Clone, Debug)]
 pub struct ServerConfig {
-    /// Where E2 nodes connect. Default: `tcp://127.0.0.1:36421`.
-    pub e2: Vec<Address>,
+    /// Where E2 nodes connect, and the encoding that is spoken there. Default: `tcp://127.0.0.1:36421`, in PER.
+    pub e2: Vec<Endpoint>,
     /// Where xApps connect; without it there is no host for them. Default: `tcp://127.0.0.1:36423`.
     pub xapp: Option<Address>,
     /// The controller's identity and patience.
@@ -63,7 +64,7 @@ pub struct ServerConfig {
 impl Default for ServerConfig {
     fn default() -> Self {
         ServerConfig {
-            e2: vec![Address::Tcp { host: "127.0.0.1".into(), port: link::DEFAULT_PORT }],
+            e2: vec![Address::Tcp { host: "127.0.0.1".into(), port: link::DEFAULT_PORT }.into()],
             xapp: Some(Address::Tcp { host: "127.0.0.1".into(), port: DEFAULT_XAPP_PORT }),
             controller: ControllerConfig::default(),
             link: link::Config::default(),
@@ -130,7 +131,7 @@ impl Server {
         let poll = Poll::new().map_err(Error::epoll)?;
         let stop = Stop::new(&poll).map_err(Error::epoll)?;
         let mut listeners = Vec::new();
-        for address in &config.e2 {
+        for Endpoint { address, .. } in &config.e2 {
             listeners.push((Listener::bind(address, &config.link)?, KIND_NODE));
         }
         if let Some(address) = &config.xapp {
@@ -166,6 +167,12 @@ impl Server {
     /// Where E2 nodes can connect, with the real port where port 0 was asked for.
     pub fn e2_addresses(&self) -> impl Iterator<Item = &Address> {
         self.addresses(KIND_NODE)
+    }
+
+    /// The same, with what is spoken there.
+    pub fn e2_endpoints(&self) -> impl Iterator<Item = Endpoint> {
+        let codecs = self.config.e2.iter().map(|endpoint| endpoint.codec);
+        self.e2_addresses().zip(codecs).map(|(address, codec)| Endpoint::new(address.clone(), codec))
     }
 
     /// Where xApps can connect, with the real port where port 0 was asked for.
@@ -260,8 +267,10 @@ impl Server {
         for _ in 0..ACCEPT_BATCH {
             let Some((listener, kind)) = self.listeners.get_mut(at) else { return };
             let kind = *kind;
+            // those of E2 stand first
+            let codec = self.config.e2.get(at).map(|endpoint| endpoint.codec).unwrap_or_default();
             match listener.accept() {
-                Ok(Some(link)) => self.welcome(now, kind, link),
+                Ok(Some(link)) => self.welcome(now, kind, codec, link),
                 Ok(None) => return,
                 Err(error) => {
                     warn!(address = %listener.local_address(), %error, "a connection could not be accepted");
@@ -271,7 +280,7 @@ impl Server {
         }
     }
 
-    fn welcome(&mut self, now: Time, kind: u64, link: Link) {
+    fn welcome(&mut self, now: Time, kind: u64, codec: Codec, link: Link) {
         let peer = link.peer().clone();
         if self.nodes.len() + self.apps.xapps.len() >= self.config.max_connections {
             warn!(%peer, limit = self.config.max_connections, "closed at once: too many connections; raise max_connections");
@@ -282,7 +291,7 @@ impl Server {
         let assoc = match peers.insert(&self.poll, link) {
             Ok(assoc) if kind == KIND_NODE => {
                 debug!(%peer, "a node connects");
-                self.controller.handle_open(now, assoc);
+                self.controller.handle_open_in(now, assoc, codec);
                 assoc
             }
             Ok(assoc) => {

@@ -44,7 +44,7 @@ pub struct Ric {
 /// Listens on free ports of this host.
 pub fn free_ports() -> ServerConfig {
     let any_port: Address = "tcp://127.0.0.1:0".parse().unwrap();
-    ServerConfig { e2: vec![any_port.clone()], xapp: Some(any_port), ..ServerConfig::default() }
+    ServerConfig { e2: vec![any_port.clone().into()], xapp: Some(any_port), ..ServerConfig::default() }
 }
 
 impl Ric {
