@@ -5,17 +5,25 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use ferric::Stop;
+use custom_encoding::CHECKED;
 use ferric::agent::AgentLoop;
 use ferric::e2::{Action, Indication, NodeId, SubscriptionSpec};
-use ferric::e2ap::{GlobalE2NodeId, GnbId, PlmnIdentity, RanFunctionId, RicActionId, RicActionType};
+use ferric::e2ap::{
+    Cause, CauseMisc, Codec, GlobalE2NodeId, GnbId, Pdu, PlmnIdentity, RanFunctionId, ResetRequest, RicActionId,
+    RicActionType, TransactionId, Version,
+};
 use ferric::link::Address;
 use ferric::server::{Iapp, IappEvent, Ric, Server, ServerConfig};
+use ferric::xapp::{Xapp, XappConfig, XappEvent};
+use ferric::{Endpoint, Stop};
 use ran::{Ran, RanConfig};
 
 #[allow(dead_code, reason = "its main is not called here")]
 #[path = "../src/bin/cell_configuration.rs"]
 mod cell_configuration;
+#[allow(dead_code, reason = "its main is not called here")]
+#[path = "../src/bin/custom_encoding.rs"]
+mod custom_encoding;
 #[allow(dead_code, reason = "its main is not called here")]
 #[path = "../src/bin/iapp.rs"]
 mod iapp;
@@ -52,8 +60,14 @@ impl Running {
 
     /// A RIC on free ports, with an internal app; where nodes and xApps find it.
     fn ric(&mut self, app: Option<Box<dyn Iapp>>) -> (Address, Address) {
+        self.ric_in(Codec::Per, app)
+    }
+
+    /// The same, where nodes speak another encoding.
+    fn ric_in(&mut self, codec: Codec, app: Option<Box<dyn Iapp>>) -> (Address, Address) {
         let any = || Address::Tcp { host: "127.0.0.1".into(), port: 0 };
-        let config = ServerConfig { e2: vec![any().into()], xapp: Some(any()), ..ServerConfig::default() };
+        let e2 = vec![Endpoint::new(any(), codec)];
+        let config = ServerConfig { e2, xapp: Some(any()), ..ServerConfig::default() };
         let mut server = Server::bind(config).unwrap();
         app.into_iter().for_each(|app| server.add_iapp(app));
         let addresses = (server.e2_addresses().next().unwrap().clone(), server.xapp_address().unwrap().clone());
@@ -122,23 +136,91 @@ impl Iapp for Reader {
     }
 }
 
+impl Running {
+    fn thermometer(&mut self, ric: Endpoint) {
+        self.spawn(
+            move || {
+                let mut agents = AgentLoop::new(Default::default()).unwrap();
+                let node = GlobalE2NodeId::gnb(PlmnIdentity::from_codes(1, 1, 2), GnbId::new(0xf00, 22));
+                agents.add(node, ric, vec![Box::new(ran_function::Thermometer::default())]);
+                let stop = agents.stop();
+                (agents, stop)
+            },
+            |mut agents| agents.run().unwrap(),
+        );
+    }
+}
+
 #[test]
 fn a_thermometer_reports() {
     let (sender, receiver) = mpsc::channel();
     let mut running = Running::default();
     let (ric, _) = running.ric(Some(Box::new(Reader(sender))));
-    running.spawn(
-        move || {
-            let mut agents = AgentLoop::new(Default::default()).unwrap();
-            let node = GlobalE2NodeId::gnb(PlmnIdentity::from_codes(1, 1, 2), GnbId::new(0xf00, 22));
-            agents.add(node, ric.into(), vec![Box::new(ran_function::Thermometer::default())]);
-            let stop = agents.stop();
-            (agents, stop)
-        },
-        |mut agents| agents.run().unwrap(),
-    );
+    running.thermometer(ric.into());
     for _ in 0..3 {
         assert_eq!(next(&receiver), [21]);
+    }
+}
+
+/// An iApp reads what a node writes in it, an xApp too; one that does not know it says so, and has the bytes.
+#[test]
+fn an_encoding_of_ones_own_goes_all_the_way() {
+    let (sender, receiver) = mpsc::channel();
+    let mut running = Running::default();
+    let (e2, xapp) = running.ric_in(CHECKED, Some(Box::new(Reader(sender))));
+    running.thermometer(Endpoint::new(e2, CHECKED));
+    for _ in 0..3 {
+        assert_eq!(next(&receiver), [21]);
+    }
+    for encodings in [vec![CHECKED], vec![]] {
+        let config = XappConfig { encodings: encodings.clone(), ..XappConfig::default() };
+        let mut reader = Xapp::connect(&xapp, "reader", config).unwrap();
+        let mut read = None;
+        let deadline = Instant::now() + PATIENCE;
+        while read.is_none() {
+            assert!(Instant::now() < deadline, "no indication");
+            reader
+                .turn(Some(Duration::from_millis(50)), |event, ric| match event {
+                    XappEvent::NodeUp(node) => {
+                        assert_eq!(node.encoding, "crc32");
+                        let actions = vec![Action {
+                            id: RicActionId(1),
+                            kind: RicActionType::Report,
+                            definition: None,
+                            subsequent: None,
+                        }];
+                        let event_trigger = 10u32.to_be_bytes().to_vec();
+                        ric.subscribe(node.id, RanFunctionId(99), SubscriptionSpec { event_trigger, actions });
+                    }
+                    XappEvent::Indication(indication) => {
+                        let gather = per::Gather::new();
+                        assert_eq!(indication.decode(&gather).is_ok(), !encodings.is_empty());
+                        assert!(indication.pdu.len() > 40, "the node's very bytes");
+                        read = Some(indication.peek().map(|peeked| peeked.message.to_vec()));
+                    }
+                    _ => {}
+                })
+                .unwrap();
+        }
+        assert_eq!(read, Some((!encodings.is_empty()).then(|| vec![21])));
+    }
+}
+
+#[test]
+fn a_damaged_octet_is_noticed() {
+    let reset = ResetRequest { transaction_id: Some(TransactionId(7)), cause: Cause::Misc(CauseMisc::OmIntervention) };
+    let (pdu, version, gather) = (Pdu::from(reset), Version::V2_03, per::Gather::new());
+    let mut octets = b"before".to_vec();
+    CHECKED.encode(&pdu, version, &mut octets).unwrap();
+    let octets = octets.strip_prefix(b"before").unwrap();
+    assert_eq!(CHECKED.decode(octets, version, &gather).unwrap().pdu, pdu);
+    for at in 0..octets.len() {
+        let mut damaged = octets.to_vec();
+        damaged[at] ^= 0x10;
+        let gather = per::Gather::new();
+        assert!(CHECKED.decode(&damaged, version, &gather).is_err(), "octet {at}");
+        assert!(CHECKED.decode(&octets[..at], version, &gather).is_err(), "cut at {at}");
+        assert_eq!(CHECKED.outline(&damaged), None);
     }
 }
 
