@@ -95,6 +95,8 @@ pub enum Notice {
         node: GlobalE2NodeId,
         /// Of which function.
         ran_function_id: RanFunctionId,
+        /// Of which service model, by its object identifier; empty where the node did not tell.
+        oid: Box<str>,
         /// Whether it was to control it, or to read from it.
         control: bool,
         /// How many such refusals the xApp had until now.
@@ -198,10 +200,10 @@ impl fmt::Display for Notice {
                 "setup as {node} refused: the node is there already, with another certificate's identity, and keeps its \
                  place"
             ),
-            Notice::XappNotAllowed { node, ran_function_id, control, count } => write!(
+            Notice::XappNotAllowed { node, ran_function_id, oid, control, count } => write!(
                 f,
-                "refused for lack of rights: to {} RAN function {} of {node} ({count} refusals until now); if it should, \
-                 add it to the rights of the xApp's certificate",
+                "refused for lack of rights: to {} RAN function {} (OID {oid}) of {node} ({count} refusals until now); if \
+                 it should, add it to the rights of the xApp's certificate",
                 if *control { "control" } else { "read from" },
                 ran_function_id.0
             ),

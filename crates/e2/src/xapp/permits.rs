@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use e2ap::{RanFunctionId, RicActionType};
+use e2ap::RicActionType;
 
 use super::host::{Session, XappHost};
 use super::protocol::{ControlResult, Message, ModifyResult, QueryResult, RefusalCode, SubscribeFailure};
-use crate::{AssocId, CloseReason, Controller, NodeId, Notice, Time, XappRights};
+use crate::{AssocId, CloseReason, Controller, Notice, Time, XappRights};
 
 impl XappHost {
     /// Says what an xApp may do. Without this it may do everything.
@@ -62,27 +62,21 @@ impl XappHost {
         if may_read && (!controls || rights.may_control(node, function)) {
             return None;
         }
-        self.denied(assoc, node.id, function, may_read, controller);
-        Some(refusal)
-    }
-
-    /// The log hears of a refusal, at powers of two.
-    fn denied(
-        &mut self,
-        assoc: AssocId,
-        node: NodeId,
-        ran_function_id: RanFunctionId,
-        control: bool,
-        controller: &Controller,
-    ) {
-        if let Some(node) = controller.node(node).map(|node| node.global_id)
-            && let Some(Session::Open { misuses: count, .. }) = self.sessions.get_mut(&assoc)
-        {
-            *count += 1;
-            if count.is_power_of_two() {
-                let count = *count;
-                self.notices.push_back((assoc, Notice::XappNotAllowed { node, ran_function_id, control, count }));
+        // The log hears of it, at powers of two.
+        if let Some(Session::Open { misuses, .. }) = self.sessions.get_mut(&assoc) {
+            *misuses += 1;
+            let oid = node.functions.iter().find(|own| own.id == function).map(|own| own.oid.as_ref().into());
+            if misuses.is_power_of_two() {
+                let notice = Notice::XappNotAllowed {
+                    node: node.global_id,
+                    ran_function_id: function,
+                    oid: oid.unwrap_or_default(),
+                    control: may_read,
+                    count: *misuses,
+                };
+                self.notices.push_back((assoc, notice));
             }
         }
+        Some(refusal)
     }
 }

@@ -29,6 +29,8 @@ const BUFFER_OCTETS: usize = 64 * 1024;
 /// Slices of one gathered write.
 const WRITE_SLICES: usize = 64;
 
+/// Change of cipher (for the sake of old middleboxes), alert, handshake, application data (RFC 8446 5.1).
+const RECORD_TYPES: std::ops::RangeInclusive<u8> = 20..=23;
 /// A record's type, version and length; and the most that may follow (RFC 8446 5.1, 5.2).
 const RECORD_HEADER_OCTETS: usize = 5;
 const RECORD_OCTETS: usize = (1 << 14) + 256;
@@ -105,8 +107,11 @@ impl TlsLink {
             let have = self.record.len();
             let total = match self.record.first_chunk::<RECORD_HEADER_OCTETS>() {
                 None => RECORD_HEADER_OCTETS,
-                Some([_, _, _, high, low]) => {
+                Some([kind, _, _, high, low]) => {
                     let octets = usize::from(u16::from_be_bytes([*high, *low]));
+                    if !RECORD_TYPES.contains(kind) {
+                        return Err(Error::Tls(TlsFault::NotTls));
+                    }
                     // A record of the handshake is never empty (RFC 8446 5.1).
                     if !(1..=RECORD_OCTETS).contains(&octets) {
                         return Err(Error::Tls(TlsFault::NotTls));
@@ -261,6 +266,15 @@ impl TlsLink {
         // It fails only if the connection is gone already.
         let _ = self.write_records();
         self.stream.shut_down();
+    }
+}
+
+impl Drop for TlsLink {
+    fn drop(&mut self) {
+        // Whoever ends a link says so, even if it does not wait until all is written: it was not cut by somebody else.
+        if !self.tls.is_handshaking() {
+            self.shut_down();
+        }
     }
 }
 
