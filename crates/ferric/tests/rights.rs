@@ -19,8 +19,8 @@ use common::session::{name_of, turn_until};
 use common::{PATIENCE, eventually};
 use e2ap::{Cause, CauseMisc, Pdu, RanFunctionId, RicActionType};
 use ferric::agent::{AgentLoop, AgentLoopConfig};
-use ferric::e2::xapp::{ControlResult, RefusalCode, SubscribeFailure};
-use ferric::e2::{FunctionName, Grant, Selection, XappRights};
+use ferric::e2::xapp::{ControlResult, ModifyResult, QueryResult, RefusalCode, SubscribeFailure};
+use ferric::e2::{AddedAction, FunctionName, Grant, Selection, SubscriptionChange, SubscriptionId, XappRights};
 use ferric::link::{Address, Class, Config, Error, Events, Interest, Link, Poll, Scratch, StreamId, Tls};
 use ferric::server::{NodeEntry, Rights, ServerConfig, XappEntry};
 use ferric::xapp::{Xapp, XappConfig, XappEvent};
@@ -215,10 +215,10 @@ fn for_xapps(entries: Vec<(&str, XappRights)>) -> Rights {
 }
 
 /// What becomes of a subscription that the node, if it is asked, answers.
-fn failure(xapp: &mut Xapp) -> Option<SubscribeFailure> {
+fn outcome(xapp: &mut Xapp) -> Result<SubscriptionId, SubscribeFailure> {
     turn_until(xapp, |event| match event {
-        XappEvent::Subscribed { .. } => Some(None),
-        XappEvent::SubscribeFailed { failure, .. } => Some(Some(failure)),
+        XappEvent::Subscribed { subscription, .. } => Some(Ok(subscription)),
+        XappEvent::SubscribeFailed { failure, .. } => Some(Err(failure)),
         _ => None,
     })
 }
@@ -247,7 +247,7 @@ fn an_xapp_may_read_and_control_what_it_was_given() {
             node
         })
         .collect();
-    let refused = Some(SubscribeFailure::Misuse(RefusalCode::NotAllowed));
+    let refused = Err(SubscribeFailure::Misuse(RefusalCode::NotAllowed));
     for (name, may_read, may_control) in [
         ("reader.example", [true, false], [false, false]),
         ("controller.example", [true, true], [false, true]),
@@ -261,10 +261,30 @@ fn an_xapp_may_read_and_control_what_it_was_given() {
             if may_read[at] {
                 xapp.turn(Some(Duration::ZERO), |_, _| ()).unwrap();
                 node.admit();
-                assert_eq!(failure(&mut xapp), None, "{name} {number}");
+                let subscription = outcome(&mut xapp).unwrap();
+                // Nor does it come to act by a change of what it only reads.
+                let mut action = report_spec(b"").actions.remove(0);
+                action.kind = RicActionType::Policy;
+                let add = vec![AddedAction { action, execution_order: 0 }];
+                xapp.commands().modify(subscription, SubscriptionChange { add, ..SubscriptionChange::default() });
+                let changed = turn_until(&mut xapp, |event| match event {
+                    XappEvent::Modified { result, .. } => Some(result),
+                    _ => None,
+                });
+                let code = if may_control[at] { RefusalCode::NotInVersion } else { RefusalCode::NotAllowed };
+                assert_eq!(changed, ModifyResult::Misuse(code), "{name} {number}");
             } else {
-                assert_eq!(failure(&mut xapp), refused, "{name} {number}");
+                assert_eq!(outcome(&mut xapp), refused, "{name} {number}");
             }
+            // A query reads, too.
+            xapp.commands().query(named, FUNCTION, b"header", b"definition");
+            let asked = turn_until(&mut xapp, |event| match event {
+                XappEvent::Queried { result, .. } => Some(result),
+                _ => None,
+            });
+            // These nodes speak a version without queries.
+            let code = if may_read[at] { RefusalCode::NotInVersion } else { RefusalCode::NotAllowed };
+            assert_eq!(asked, QueryResult::Misuse(code), "{name} {number}");
             // What has the node act is more than reading.
             let mut policy = report_spec(name.as_bytes());
             policy.actions[0].kind = RicActionType::Policy;
@@ -272,9 +292,9 @@ fn an_xapp_may_read_and_control_what_it_was_given() {
             if may_read[at] && may_control[at] {
                 xapp.turn(Some(Duration::ZERO), |_, _| ()).unwrap();
                 node.admit();
-                assert_eq!(failure(&mut xapp), None, "{name} {number}");
+                outcome(&mut xapp).unwrap();
             } else {
-                assert_eq!(failure(&mut xapp), refused, "{name} {number}");
+                assert_eq!(outcome(&mut xapp), refused, "{name} {number}");
             }
             xapp.commands().control(named, FUNCTION, b"header", b"message");
             if may_control[at] {
