@@ -14,6 +14,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod verify;
+
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
@@ -25,6 +27,9 @@ use per::Gather;
 
 use crate::stop::STOP_TOKEN;
 use crate::{Error, Stop};
+
+use verify::Verifications;
+pub use verify::{MAX_VERIFICATIONS, TooManyVerifications, Verdict, Verify};
 
 /// How an xApp behaves.
 #[derive(Clone, Debug)]
@@ -126,6 +131,13 @@ pub enum XappEvent<'a> {
         /// What became of it.
         result: ControlResult,
     },
+    /// Whether a control that was to be verified, and was acknowledged, had its effect.
+    Verified {
+        /// Of which command.
+        ticket: Ticket,
+        /// What the reports say.
+        verdict: Verdict,
+    },
     /// Reports were lost because the xApp reads too slowly: all of them until now.
     Dropped(u64),
 }
@@ -175,6 +187,7 @@ pub struct Commands<'a> {
     /// Messages, each behind its end within `bytes`.
     ends: &'a mut Vec<usize>,
     bytes: &'a mut Vec<u8>,
+    verifications: &'a mut Verifications,
 }
 
 impl Commands<'_> {
@@ -204,6 +217,27 @@ impl Commands<'_> {
         let ticket = self.client.control(node, function, header, message, None, true, self.bytes);
         self.ends.push(self.bytes.len());
         ticket
+    }
+
+    /// The same, and looks whether the control had its effect: once it is acknowledged, the reports of a subscription are
+    /// watched, and [`XappEvent::Verified`] says what they show. A control that fails is told as ever, and not verified.
+    ///
+    /// # Errors
+    /// Where [`MAX_VERIFICATIONS`] are under way; then nothing was sent.
+    pub fn control_verified(
+        &mut self,
+        node: NodeId,
+        function: RanFunctionId,
+        header: &[u8],
+        message: &[u8],
+        verify: Verify,
+    ) -> Result<Ticket, TooManyVerifications> {
+        if !self.verifications.has_room() {
+            return Err(TooManyVerifications);
+        }
+        let ticket = self.control(node, function, header, message);
+        self.verifications.add(ticket, verify);
+        Ok(ticket)
     }
 
     /// Answers an insert: a control that carries the insert's call process id, and that is to be acknowledged.
@@ -245,6 +279,7 @@ pub struct Xapp {
     early: Vec<NodeId>,
     ends: Vec<usize>,
     bytes: Vec<u8>,
+    verifications: Verifications,
 }
 
 const LINK_TOKEN: u64 = 1;
@@ -276,6 +311,7 @@ impl Xapp {
             early: Vec::new(),
             ends: Vec::new(),
             bytes: Vec::new(),
+            verifications: Verifications::default(),
         };
         xapp.client.hello(name, &mut xapp.bytes);
         xapp.ends.push(xapp.bytes.len());
@@ -318,7 +354,12 @@ impl Xapp {
 
     /// What the xApp asks for outside of its handler. It is sent in the next turn.
     pub fn commands(&mut self) -> Commands<'_> {
-        Commands { client: &mut self.client, ends: &mut self.ends, bytes: &mut self.bytes }
+        Commands {
+            client: &mut self.client,
+            ends: &mut self.ends,
+            bytes: &mut self.bytes,
+            verifications: &mut self.verifications,
+        }
     }
 
     /// Waits at most `patience` (`None`: until something comes), then hands all that came to `handle`, in order.
@@ -333,8 +374,8 @@ impl Xapp {
         let early = std::mem::take(&mut self.early);
         let patience = if early.is_empty() { patience } else { Some(Duration::ZERO) };
         for node in early.iter().filter_map(|id| self.nodes.get(id)) {
-            let Xapp { client, ends, bytes, .. } = self;
-            handle(XappEvent::NodeUp(node), &mut Commands { client, ends, bytes });
+            let Xapp { client, ends, bytes, verifications, .. } = self;
+            handle(XappEvent::NodeUp(node), &mut Commands { client, ends, bytes, verifications });
         }
         self.exchange(patience, |event, commands| {
             if let Raw::News(event) = event {
@@ -349,6 +390,9 @@ impl Xapp {
         mut handle: impl FnMut(Raw<'_>, &mut Commands<'_>),
     ) -> Result<(), Error> {
         self.write()?;
+        // a verdict is told in time
+        let left = self.verifications.deadline().map(|at| at.saturating_duration_since(Instant::now()));
+        let patience = [patience, left].into_iter().flatten().min();
         self.poll.wait(&mut self.events, patience).map_err(Error::epoll)?;
         let (mut readable, mut writable) = (false, false);
         for event in self.events.iter().filter(|e| e.token != STOP_TOKEN) {
@@ -358,6 +402,13 @@ impl Xapp {
         if readable {
             self.read(&mut handle)?;
         }
+        if self.verifications.deadline().is_some() {
+            let Xapp { client, ends, bytes, verifications, .. } = self;
+            for (ticket, verdict) in verifications.expired(Instant::now()) {
+                let commands = &mut Commands { client, ends, bytes, verifications };
+                handle(Raw::News(XappEvent::Verified { ticket, verdict }), commands);
+            }
+        }
         if writable || !self.ends.is_empty() {
             self.write()?;
         }
@@ -365,7 +416,7 @@ impl Xapp {
     }
 
     fn read(&mut self, handle: &mut impl FnMut(Raw<'_>, &mut Commands<'_>)) -> Result<(), Error> {
-        let Xapp { link, scratch, client, nodes, encodings, ends, bytes, .. } = self;
+        let Xapp { link, scratch, client, nodes, encodings, ends, bytes, verifications, .. } = self;
         let mut failed = None;
         let received = link.receive(scratch, BUDGET_OCTETS, &mut |_stream, pdu| {
             if failed.is_some() {
@@ -380,7 +431,7 @@ impl Xapp {
             };
             let news = match event {
                 ClientEvent::Welcome(ric_id) => {
-                    return handle(Raw::Welcome(ric_id), &mut Commands { client, ends, bytes });
+                    return handle(Raw::Welcome(ric_id), &mut Commands { client, ends, bytes, verifications });
                 }
                 ClientEvent::Refused(code) if fatal(code) => {
                     failed = Some(Error::Refused(code));
@@ -402,7 +453,7 @@ impl Xapp {
                 }
                 ClientEvent::NodeLost(id) => {
                     if let Some(node) = nodes.remove(&id) {
-                        let commands = &mut Commands { client, ends, bytes };
+                        let commands = &mut Commands { client, ends, bytes, verifications };
                         handle(Raw::News(XappEvent::NodeLost(&node)), commands);
                     }
                     return;
@@ -411,13 +462,19 @@ impl Xapp {
                     // a node that speaks a newer version than its setup told shares this message's wire format
                     let version = nodes.get(&envelope.node).map_or(Version::V2_03, |node| node.version);
                     let codec = nodes.get(&envelope.node).and_then(|node| named(encodings, &node.encoding));
-                    XappEvent::Indication(Indication {
+                    let indication = Indication {
                         node: envelope.node,
                         subscription: envelope.subscription,
                         version,
                         codec,
                         pdu: envelope.pdu,
-                    })
+                    };
+                    let commands = &mut Commands { client, ends, bytes, verifications };
+                    handle(Raw::News(XappEvent::Indication(indication)), commands);
+                    for (ticket, verdict) in commands.verifications.reported(&indication) {
+                        handle(Raw::News(XappEvent::Verified { ticket, verdict }), commands);
+                    }
+                    return;
                 }
                 ClientEvent::Subscribed { ticket, subscription, admitted, not_admitted } => {
                     XappEvent::Subscribed { ticket, subscription, admitted, not_admitted }
@@ -436,11 +493,14 @@ impl Xapp {
                 ClientEvent::Modified { ticket, subscription, result } => {
                     XappEvent::Modified { ticket, subscription, result }
                 }
-                ClientEvent::Controlled { ticket, result } => XappEvent::Controlled { ticket, result },
+                ClientEvent::Controlled { ticket, result } => {
+                    verifications.answered(ticket, &result, Instant::now);
+                    XappEvent::Controlled { ticket, result }
+                }
                 ClientEvent::Queried { ticket, result } => XappEvent::Queried { ticket, result },
                 ClientEvent::Dropped(reports) => XappEvent::Dropped(reports),
             };
-            handle(Raw::News(news), &mut Commands { client, ends, bytes });
+            handle(Raw::News(news), &mut Commands { client, ends, bytes, verifications });
         });
         match failed {
             Some(error) => Err(error),
