@@ -12,7 +12,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use e2::{AssocId, Consumer, SubscriptionId};
 use e2ap::RicRequestId;
 use support::short::gnb;
-use support::sim_world::{AGENTS, IAPP, Knowledge, REQUESTS, World};
+use support::sim_parts::Knowledge;
+use support::sim_world::{AGENTS, IAPP, REQUESTS, World};
 
 const STEPS: usize = 250;
 

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use common::peer::{FUNCTION, framed, indication_of, node_id, report_spec};
+use common::peer::{FUNCTION, framed, indication, indication_of, node_id, report_spec};
 use common::scene::Scene;
 use common::session::{name_of, session, subscribe, turn_until};
 use common::witness::WITNESS_NODE;
@@ -239,6 +239,52 @@ fn an_xapp_that_does_not_read_its_acknowledgements_is_disconnected() {
     };
     assert!((1..40).contains(&acknowledged), "{acknowledged} acknowledgements and {error}");
     scene.end();
+}
+
+#[test]
+fn an_xapp_that_does_not_read_its_inserts_is_disconnected_and_loses_none_before() {
+    let scene = Scene::with(|config| {
+        config.link.outbox_octets = 256 * 1024;
+        config.link.send_buffer_octets = Some(16 * 1024);
+    });
+    let mut node = scene.ric.node();
+    node.set_up(43);
+    let mut slow = SlowXapp::connect(&scene.ric.xapp);
+    let name = slow.node(43);
+    let mut spec = report_spec(b"");
+    spec.actions[0].kind = e2ap::RicActionType::Insert;
+    slow.send(&Message::Subscribe { ticket: Ticket(1), node: name, function: FUNCTION, order: spec.into() });
+    let (request_id, action) = node.admit();
+    slow.read_until(|message| matches!(message, Message::Subscribed { .. }).then_some(()));
+    for number in 0..200u32 {
+        let mut message = vec![3; 4000];
+        message[..4].copy_from_slice(&number.to_be_bytes());
+        let mut insert = indication(request_id, action, &message);
+        insert.kind = e2ap::RicIndicationType::Insert;
+        insert.call_process_id = Some(number.to_be_bytes().to_vec().into());
+        node.send_pdu(insert);
+    }
+    // its subscription goes with it
+    match node.receive_pdu() {
+        Pdu::RicSubscriptionDeleteRequest(request) => assert_eq!(request.request_id, request_id),
+        other => panic!("{other:?}"),
+    }
+    let mut next = 0;
+    let error = loop {
+        let read = slow.read(&mut |message| match message {
+            Message::Envelope(envelope) => {
+                let message = e2ap::peek::indication(envelope.pdu).unwrap().message;
+                assert_eq!(u32::from_be_bytes(*message.first_chunk().unwrap()), next, "none is dropped");
+                next += 1;
+            }
+            other => panic!("{other:?}"),
+        });
+        if let Err(error) = read {
+            break error;
+        }
+    };
+    assert!((1..200).contains(&next), "{next} inserts and {error}");
+    assert_eq!(scene.end().dropped_reports, 0);
 }
 
 #[test]

@@ -7,4 +7,5 @@ pub mod random;
 pub mod ric_world;
 pub mod short;
 pub mod show;
+pub mod sim_parts;
 pub mod sim_world;

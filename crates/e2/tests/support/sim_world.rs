@@ -1,21 +1,18 @@
 //! The world of the simulation: what can happen in it, and how what the machines want is carried about.
 
 use core::time::Duration;
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::VecDeque;
 
 use e2::{
-    Action, AddedAction, Agent, AgentConfig, AgentEvent, AssocId, CloseReason, ConnectionResult, ConnectionUpdate,
-    Consumer, Controller, ControllerConfig, Event, Function, NodeId, Routed, SubscriptionChange, SubscriptionId,
-    SubscriptionSpec, Ticket, Time, XappClient, XappHost, xapp::ClientEvent,
+    Action, AddedAction, AgentEvent, AssocId, CloseReason, ConnectionResult, ConnectionUpdate, Consumer, Controller,
+    ControllerConfig, Event, NodeId, Routed, SubscriptionChange, SubscriptionId, SubscriptionSpec, Ticket, Time,
+    XappClient, XappHost, xapp::ClientEvent,
 };
-use e2ap::{
-    Cause, CauseMisc, RanFunctionId, RanFunctionRevision, RicActionId, RicActionType, RicIndicationType, RicRequestId,
-    Version,
-};
+use e2ap::{Cause, CauseMisc, RanFunctionId, RicActionId, RicActionType, RicIndicationType, Version};
 
 use super::build::{component, connection};
 use super::random::Random;
-use super::short::gnb;
+use super::sim_parts::{Knowledge, Node, offering};
 
 pub const AGENTS: usize = 3;
 pub const IAPP: Consumer = Consumer(1);
@@ -30,73 +27,6 @@ pub struct Wire {
     pub down: VecDeque<Vec<u8>>,
     pub agent_holds: bool,
     pub ric_holds: bool,
-}
-
-pub struct Node {
-    pub agent: Agent,
-    pub version: Version,
-    pub number: u32,
-    /// The wire that the agent is on.
-    pub wire: Option<usize>,
-    pub waiting_subscriptions: Vec<(RicRequestId, Vec<RicActionId>)>,
-    pub waiting_controls: Vec<(RicRequestId, RanFunctionId)>,
-    pub waiting_queries: Vec<(RicRequestId, RanFunctionId)>,
-    pub waiting_changes: Vec<(RicRequestId, SubscriptionChange)>,
-    pub waiting_connection: Option<ConnectionUpdate>,
-    pub active: BTreeMap<RicRequestId, RicActionId>,
-    /// What it offers.
-    pub functions: BTreeMap<u16, u16>,
-    /// It left in order, and comes back when it is asked to.
-    pub removed: bool,
-}
-
-/// What an app knows: what it asked for, and what it was told.
-#[derive(Default)]
-pub struct Knowledge {
-    pub pending: BTreeSet<Ticket>,
-    /// Changes that were asked for.
-    pub changing: BTreeSet<Ticket>,
-    pub active: BTreeSet<SubscriptionId>,
-    /// Those of them that wait for their node.
-    pub suspended: BTreeSet<SubscriptionId>,
-    /// Those of them that may be given again to who asks for the same.
-    pub came_back: BTreeSet<SubscriptionId>,
-    pub nodes: BTreeSet<NodeId>,
-}
-
-impl Knowledge {
-    fn answered(&mut self, ticket: Ticket) {
-        assert!(self.pending.remove(&ticket), "{ticket:?} is answered once, and was asked for");
-    }
-
-    fn changed(&mut self, ticket: Ticket) {
-        assert!(self.changing.remove(&ticket), "{ticket:?} is answered once, and was asked for");
-    }
-
-    fn subscribed(&mut self, ticket: Ticket, subscription: SubscriptionId) {
-        self.answered(ticket);
-        let again = self.came_back.remove(&subscription);
-        assert!(
-            self.active.insert(subscription) || again,
-            "{subscription:?} is given once, and once when it came back"
-        );
-    }
-
-    fn waits(&mut self, subscription: SubscriptionId) {
-        assert!(self.active.contains(&subscription), "{subscription:?} stood");
-        assert!(self.suspended.insert(subscription), "{subscription:?} is suspended once");
-        self.came_back.insert(subscription);
-    }
-
-    fn stands(&mut self, subscription: SubscriptionId) {
-        assert!(self.suspended.remove(&subscription), "{subscription:?} was suspended");
-    }
-
-    fn ended(&mut self, subscription: SubscriptionId) {
-        self.suspended.remove(&subscription);
-        self.came_back.remove(&subscription);
-        assert!(self.active.remove(&subscription), "{subscription:?} ends once, and stood");
-    }
 }
 
 pub struct Xapp {
@@ -702,47 +632,6 @@ impl World {
     fn digest(&mut self, assoc: AssocId, bytes: &[u8]) {
         for octet in bytes.iter().chain(&assoc.0.to_be_bytes()) {
             self.digest = (self.digest ^ u64::from(*octet)).wrapping_mul(0x100_0000_01B3);
-        }
-    }
-}
-
-fn offering(functions: &BTreeMap<u16, u16>) -> Vec<Function> {
-    let function = |(id, revision): (&u16, &u16)| Function {
-        id: RanFunctionId(*id),
-        revision: RanFunctionRevision(*revision),
-        oid: "1.3.6.1".into(),
-        definition: revision.to_be_bytes().to_vec(),
-    };
-    functions.iter().map(function).collect()
-}
-
-impl Node {
-    /// What waited for an answer does so no more.
-    fn forget(&mut self, everything: bool) {
-        self.waiting_controls.clear();
-        self.waiting_queries.clear();
-        if everything {
-            self.waiting_connection = None;
-        }
-    }
-
-    pub fn new(number: u32, version: Version) -> Self {
-        let functions = BTreeMap::from([(2, 1), (3, 1)]);
-        let mut config = AgentConfig::new(gnb(number), offering(&functions));
-        config.version = version;
-        Node {
-            agent: Agent::new(config),
-            version,
-            number,
-            wire: None,
-            waiting_subscriptions: Vec::new(),
-            waiting_controls: Vec::new(),
-            waiting_queries: Vec::new(),
-            waiting_changes: Vec::new(),
-            waiting_connection: None,
-            active: BTreeMap::new(),
-            functions,
-            removed: false,
         }
     }
 }

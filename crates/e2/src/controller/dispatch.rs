@@ -1,0 +1,136 @@
+//! What came, and to whom it goes: everything but plain indications, whose way is [`Controller::handle_pdu`].
+
+use e2ap::{Decoded, Kind, Pdu, Version};
+use per::Gather;
+
+use super::{Controller, Event, Indication, NodeId, Routed};
+use crate::{AssocId, Notice, Time};
+
+impl Controller {
+    /// Everything that is no plain indication of a subscription that stands.
+    pub(super) fn handle_slowly<'a>(&mut self, now: Time, assoc: AssocId, pdu: &'a [u8]) -> Routed<'a> {
+        let Some(state) = self.assocs.get_mut(&assoc) else { return Routed::Done };
+        // A setup tells the version, a repeated one too; it counts once the setup is taken.
+        let codec = state.codec;
+        let told = codec.version_of_setup(pdu).map(|version| self.config.version.unwrap_or(version));
+        if let (Some(told), None) = (told, state.node) {
+            state.version = told;
+        }
+        let (mut version, node) = (told.unwrap_or(state.version), state.node);
+        let gather = Gather::new();
+        let decoded = match codec.decode(pdu, version, &gather) {
+            Ok(decoded) => decoded,
+            Err(error) => match self.newer(assoc, pdu, version, &error, &gather) {
+                Some(decoded) => {
+                    version = Version::V3_01;
+                    decoded
+                }
+                None => {
+                    self.answer_malformed(now, assoc, pdu, version, error);
+                    return Routed::Done;
+                }
+            },
+        };
+        if !decoded.unknown.is_empty() {
+            let (procedure_code, count) = (decoded.pdu.procedure_code(), decoded.unknown.len());
+            self.remark(now, assoc, Notice::UnknownIes { procedure_code, count });
+        }
+        match (decoded.pdu, node) {
+            (Pdu::E2SetupRequest(request), _) => self.setup(now, assoc, version, request),
+            (Pdu::ErrorIndication(indication), _) => self.error_indication(now, assoc, indication),
+            (other, None) => self.before_setup(now, assoc, &other, pdu),
+            (Pdu::RicIndication(indication), Some(node)) => {
+                if let Some(subscription) = self.route(node, indication.request_id, indication.ran_function_id) {
+                    return Routed::Indication(Indication {
+                        node,
+                        subscription,
+                        ran_function_id: indication.ran_function_id,
+                        action_id: indication.action_id,
+                        sn: indication.sn,
+                        kind: indication.kind,
+                        version,
+                        codec,
+                        pdu,
+                        payload: None,
+                    });
+                }
+                self.stray_indication(now, node, &indication);
+            }
+            (other, Some(node)) if other.kind() == Kind::Initiating => self.request(now, assoc, node, other, pdu),
+            (other, Some(node)) => self.answer(now, assoc, node, other, pdu),
+        }
+        Routed::Done
+    }
+
+    /// A node begins a procedure.
+    fn request(&mut self, now: Time, assoc: AssocId, node: NodeId, message: Pdu<'_>, pdu: &[u8]) {
+        match message {
+            Pdu::RicSubscriptionDeleteRequired(required) => self.delete_required(now, node, &required),
+            Pdu::RicSubscriptionModificationRequired(m) => self.modification_required(now, node, &m),
+            Pdu::RicServiceUpdate(update) => self.service_update(now, node, &update),
+            Pdu::E2NodeConfigurationUpdate(update) => self.configuration_update(now, node, &update),
+            Pdu::ResetRequest(request) => self.reset_request(now, node, &request),
+            Pdu::E2RemovalRequest(request) => self.removal_request(now, assoc, node, &request),
+            other => self.not_supported(now, assoc, &other, pdu),
+        }
+    }
+
+    /// A node ends a procedure of ours.
+    fn answer(&mut self, now: Time, assoc: AssocId, node: NodeId, message: Pdu<'_>, pdu: &[u8]) {
+        let code = message.procedure_code();
+        match message {
+            Pdu::RicSubscriptionResponse(response) => self.subscription_response(now, node, &response),
+            Pdu::RicSubscriptionFailure(failure) => self.subscription_failure(now, node, &failure),
+            Pdu::RicSubscriptionDeleteResponse(m) => {
+                let name = "RicSubscriptionDeleteResponse";
+                self.delete_response(now, node, m.request_id, m.ran_function_id, name);
+            }
+            Pdu::RicSubscriptionDeleteFailure(m) => {
+                let name = "RicSubscriptionDeleteFailure";
+                self.delete_response(now, node, m.request_id, m.ran_function_id, name);
+            }
+            Pdu::RicSubscriptionModificationResponse(m) => self.modification_response(now, node, &m),
+            Pdu::RicSubscriptionModificationFailure(m) => self.modification_failure(now, node, &m),
+            Pdu::RicControlAcknowledge(ack) => self.control_acknowledge(now, node, &ack),
+            Pdu::RicControlFailure(failure) => self.control_failure(now, node, &failure),
+            Pdu::RicQueryResponse(response) => self.query_response(now, node, &response),
+            Pdu::RicQueryFailure(failure) => self.query_failure(now, node, &failure),
+            Pdu::ResetResponse(m) if self.ends(assoc, code, m.transaction_id) => {}
+            Pdu::E2ConnectionUpdateAcknowledge(m) if self.ends(assoc, code, m.transaction_id) => {
+                self.connection_updated(node, &m);
+            }
+            Pdu::E2ConnectionUpdateFailure(m) if self.ends(assoc, code, m.transaction_id) => {
+                self.connection_refused(now, node, &m);
+            }
+            Pdu::E2RemovalResponse(m) if self.ends(assoc, code, m.transaction_id) => self.removed(now, assoc, node),
+            Pdu::E2RemovalFailure(m) if self.ends(assoc, code, m.transaction_id) => self.removal_refused(node, m.cause),
+            // Nobody asked for it.
+            other => self.not_in_state(now, assoc, &other, pdu),
+        }
+    }
+
+    /// A v02.03 peer that sends what only v03.01 has, speaks v03.01: their setups are alike.
+    fn newer<'a>(
+        &mut self,
+        assoc: AssocId,
+        pdu: &'a [u8],
+        version: Version,
+        error: &e2ap::Error,
+        gather: &'a Gather,
+    ) -> Option<Decoded<'a>> {
+        if version != Version::V2_03 || self.config.version.is_some() || matches!(error, e2ap::Error::Header(_)) {
+            return None;
+        }
+        let state = self.assocs.get_mut(&assoc)?;
+        let decoded = state.codec.decode(pdu, Version::V3_01, gather).ok()?;
+        // a setup's version counts once it is taken
+        if !matches!(decoded.pdu, Pdu::E2SetupRequest(_)) {
+            state.version = Version::V3_01;
+            if let Some(node) = state.node.and_then(|id| self.nodes.get_mut(&id)) {
+                node.version = Version::V3_01;
+                self.events.push_back(Event::NodeChanged(node.id));
+            }
+        }
+        Some(decoded)
+    }
+}
