@@ -28,6 +28,9 @@ mod custom_encoding;
 #[path = "../src/bin/iapp.rs"]
 mod iapp;
 #[allow(dead_code, reason = "its main is not called here")]
+#[path = "../src/bin/interface_messages.rs"]
+mod interface_messages;
+#[allow(dead_code, reason = "its main is not called here")]
 #[path = "../src/bin/ran_function.rs"]
 mod ran_function;
 #[allow(dead_code, reason = "its main is not called here")]
@@ -318,4 +321,20 @@ fn an_xapp_slices_a_cell_and_is_told_what_cannot_be() {
     })
     .unwrap();
     assert!(refused.contains("a share is from 0 to 100 %"), "{refused}");
+}
+
+#[test]
+fn an_xapp_holds_an_interfaces_messages() {
+    let mut running = Running::default();
+    let (ric, xapp_address) = running.ric(None);
+    running.ran(ric, 3);
+    let mut lines = Vec::new();
+    interface_messages::run(&xapp_address, |line| {
+        lines.push(line);
+        !lines.iter().any(|line| line.starts_with("answered"))
+    })
+    .unwrap();
+    // a message of NGAP's procedure 37, behind the length of the octets
+    assert!(lines[0].starts_with("held: [00, 2") && lines[0].contains(", 00, 25, 40, "), "{}", lines[0]);
+    assert!(lines.last().unwrap().starts_with("answered: Acknowledged(Some("), "{lines:?}");
 }

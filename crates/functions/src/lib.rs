@@ -3,6 +3,7 @@
 //! | service model | function | what the base station implements |
 //! |---|---|---|
 //! | E2SM-KPM | [`KpmFunction`](kpm::KpmFunction) | [`KpmSource`](kpm::KpmSource) |
+//! | E2SM-NI | [`NiFunction`](ni::NiFunction) | [`NiSource`](ni::NiSource) |
 //! | E2SM-CCC | [`CccFunction`](ccc::CccFunction) | [`CccSource`](ccc::CccSource) |
 //! | E2SM-RC | [`RcFunction`](rc::RcFunction) | [`RcSource`](rc::RcSource) |
 //! | MAC, RLC, PDCP and GTP statistics | [`StatisticsFunction`](statistics::StatisticsFunction) | [`StatisticsSource`](statistics::StatisticsSource) |
@@ -21,6 +22,7 @@ pub mod ccc;
 pub mod held;
 pub mod hw;
 pub mod kpm;
+pub mod ni;
 mod periodic;
 pub mod rc;
 pub mod rrc;

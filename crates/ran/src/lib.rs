@@ -1,7 +1,7 @@
 //! An emulated RAN: cells, UEs and traffic behind ordinary E2 agents.
 //!
-//! Each node is a gNB with one cell of 106 PRBs, and functions of E2SM-KPM, E2SM-RC, E2SM-CCC, FlexRIC's models (statistics
-//! of MAC, RLC, PDCP and GTP; slices; traffic control), RRC notifications and the hello world. What they tell comes from a
+//! Each node is a gNB with one cell of 106 PRBs, and functions of E2SM-KPM, E2SM-RC, E2SM-CCC, E2SM-NI, FlexRIC's models
+//! (statistics of MAC, RLC, PDCP and GTP; slices; traffic control), RRC notifications and the hello world. What they tell comes from a
 //! model in which distance, shadowing and fading make the SINR, that the CQI, that what a block carries; users read, watch
 //! and play; a proportionally fair scheduler shares the blocks out; what does not fit waits. So load, CQI, PRB use,
 //! throughput and delay move together.
@@ -27,6 +27,7 @@
 mod association;
 mod config;
 mod configuration;
+mod interfaces;
 mod mobility;
 mod model;
 mod node;
@@ -43,6 +44,7 @@ use functions::association::AssociationFunction;
 use functions::ccc::{CccConfig, CccFunction};
 use functions::hw::HwFunction;
 use functions::kpm::{KpmConfig, KpmFunction};
+use functions::ni::{NiConfig, NiFunction};
 use functions::rc::{RcConfig, RcFunction};
 
 pub use config::{Error, RanConfig};
@@ -80,6 +82,7 @@ impl Ran {
             let mut functions: Vec<Box<dyn RanFunction>> = vec![
                 Box::new(KpmFunction::new(Rc::clone(&node), kpm)),
                 Box::new(CccFunction::new(Rc::clone(&node), CccConfig::default())),
+                Box::new(NiFunction::new(Rc::clone(&node), NiConfig::default())),
                 Box::new(RcFunction::new(Rc::clone(&node), rc)),
                 Box::new(AssociationFunction::new(Rc::clone(&node))),
                 Box::new(HwFunction::new()),

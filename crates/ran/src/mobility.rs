@@ -25,7 +25,7 @@ const MAX_EVENTS: usize = 1024;
 /// Comings and goings that wait to be told: more are forgotten, the oldest first.
 const MAX_NEWS: usize = 256;
 /// A UE that was neither sent nor has sent anything for so long is `RRC_INACTIVE`, in seconds.
-const INACTIVE_S: f64 = 2.0;
+pub const INACTIVE_S: f64 = 2.0;
 
 /// What lies between the cells: UEs on their way.
 #[derive(Debug, Default)]

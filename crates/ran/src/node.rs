@@ -14,6 +14,7 @@ use per::{Bits, One};
 
 use crate::RanConfig;
 use crate::configuration::Configuration;
+use crate::interfaces::Taps;
 use crate::mobility::{Air, Mobility};
 use crate::model::{Cell, Counters, PRBS};
 use crate::stats::Slices;
@@ -21,7 +22,7 @@ use crate::stats::Slices;
 /// The first gNB's id, and bits of an id.
 const FIRST_GNB: u32 = 0xe00;
 pub const GNB_ID_BITS: u8 = 22;
-const NR_CELL_BITS: u8 = 36;
+pub const NR_CELL_BITS: u8 = 36;
 /// Test network 001.01.
 pub const MCC: u16 = 1;
 pub const MNC: u16 = 1;
@@ -96,6 +97,7 @@ pub struct Node {
     pub(crate) gnb: u32,
     pub(crate) cell: Cell,
     pub(crate) configuration: Configuration,
+    pub(crate) taps: Taps,
     pub(crate) slices: Slices,
     pub(crate) traffic_control: functions::tc::Configuration,
     pub(crate) mobility: Mobility,
@@ -133,6 +135,7 @@ impl Node {
             gnb,
             mobility: Mobility::new(number, config, air),
             configuration: Configuration::new(gnb),
+            taps: Taps::new(gnb),
             slices: Slices::new(config.ues),
             traffic_control: functions::tc::Configuration::default(),
             cell: Cell::new(config.seed, number, config.ues, config.step_ms),
@@ -140,6 +143,11 @@ impl Node {
             anchor: None,
             looked_at: Time::default(),
         }
+    }
+
+    /// What the AMF calls a UE: it has its name from where it was first, and keeps it wherever it goes.
+    pub(crate) fn amf_ue_ngap_id(&self, ue: Ue) -> u64 {
+        self.cell.ues().get(ue.0 as usize).map_or(0, |ue| (u64::from(FIRST_GNB) << 16) + ue.number())
     }
 
     /// The node's key.
@@ -190,8 +198,7 @@ impl KpmSource for Node {
     }
 
     fn ue_id(&self, ue: Ue) -> UeId<'static> {
-        // a UE has its name from where it was first, and keeps it wherever it goes
-        let number = self.cell.ues().get(ue.0 as usize).map_or(0, |ue| (u64::from(FIRST_GNB) << 16) + ue.number());
+        let number = self.amf_ue_ngap_id(ue);
         UeId::Gnb(One::from(UeIdGnb {
             amf_ue_ngap_id: AmfUeNgapId(number as i64), // 38 bits of 40
             guami: Guami {

@@ -1,0 +1,438 @@
+//! E2SM-NI: messages of the node's interfaces, reported, inserted, injected, and dealt with by policies.
+//!
+//! A base station implements [`NiSource`], the taps of its interfaces; [`NiFunction`] does the rest.
+//!
+//! * A message that comes to a tap is looked at once. Policies come first: the first that matches decides. What no policy
+//!   stops is reported, and the first insert that matches holds it.
+//! * What an insert holds waits for the control that carries its call process id: the message of that control goes on in
+//!   its place, and nothing does where that is empty. When the time to wait is over, or the subscription, or where as many
+//!   wait as may, it goes on; with the subsequent action "wait" it does not.
+//! * A control without a call process id has a message of its own go its way.
+//! * Triggers compare the octets of IEs: for more the types of all IEs of six protocols would have to be known. A trigger
+//!   that asks for more is refused.
+//! * A controller hears of the messages of those UEs only that it may see. One that does not see all of them injects
+//!   nothing, and neither inserts nor policies of its own touch messages that are about no UE.
+
+mod definition;
+mod pdu;
+mod source;
+mod subscription;
+#[cfg(test)]
+mod tests;
+
+use std::cell::RefCell;
+use std::fmt;
+use std::rc::Rc;
+use std::time::{Duration, SystemTime};
+
+use e2sm::ni::{
+    CallProcessId, CallProcessIdFormat1, ControlHeader, ControlMessage, ControlOutcome, ControlOutcomeFormat1,
+    IndicationHeader, IndicationHeaderFormat1, IndicationMessage, InterfaceMessage, NiDirection, NiTimeStamp,
+    RanParameterItem, RanParameterValue,
+};
+use ferric::agent::{Admission, ControlFailure, ControllerId, RanFunction, Reports, RequestKey, Views};
+use ferric::e2::{ControlRequest, Function, SubscriptionRequest, Time};
+use ferric::e2ap::{Cause, CauseProtocol, CauseRicRequest, RanFunctionId, RicActionId};
+use per::{List, Octets};
+use tracing::{debug, info, warn};
+
+use crate::held::Held;
+use crate::wall_clock::{WallClock, ntp};
+use pdu::Pdu;
+use subscription::{Action, Patience, Service, Trigger};
+
+pub use source::{Fate, Interface, Message, MessageId, NiSource, Way};
+
+/// What a function offers, and its bounds.
+#[derive(Clone, Debug)]
+pub struct NiConfig {
+    /// Its id within the node. Default: 5.
+    pub function_id: RanFunctionId,
+    /// Actions that may be set up at a time. Default: 256.
+    pub max_actions: usize,
+    /// Messages that may wait for controls at a time. Default: 1024.
+    pub max_held: usize,
+    /// How long a message waits where the subscription does not say, in milliseconds. Default: 100.
+    pub default_wait_ms: u32,
+}
+
+impl Default for NiConfig {
+    fn default() -> Self {
+        NiConfig { function_id: RanFunctionId(5), max_actions: 256, max_held: 1024, default_wait_ms: 100 }
+    }
+}
+
+/// Messages that are looked at before the other functions of the node have their turn.
+const MESSAGES_AT_ONCE: usize = 256;
+
+/// A message that waits for a control.
+#[derive(Debug)]
+struct Asked {
+    message: Message,
+    key: RequestKey,
+    goes_on: bool,
+}
+
+/// The RAN function of E2SM-NI, towards all controllers of its node.
+pub struct NiFunction<S: NiSource> {
+    source: Rc<RefCell<S>>,
+    config: NiConfig,
+    wall_clock: WallClock,
+    actions: Vec<Action>,
+    held: Held<Asked>,
+    /// Messages are left over from the last turn.
+    is_behind: bool,
+    /// The latest time that was told.
+    now: Time,
+}
+
+impl<S: NiSource> NiFunction<S> {
+    /// A function without subscriptions.
+    ///
+    /// # Panics
+    /// Where the source offers no interface.
+    #[must_use]
+    pub fn new(source: Rc<RefCell<S>>, config: NiConfig) -> Self {
+        definition::function(source.borrow().interfaces(), &config);
+        NiFunction {
+            source,
+            wall_clock: WallClock::new(SystemTime::now),
+            actions: Vec::new(),
+            held: Held::new(config.max_held),
+            is_behind: false,
+            now: Time::default(),
+            config,
+        }
+    }
+
+    /// Takes the time of day from elsewhere than the system's clock.
+    #[must_use]
+    pub fn with_wall_clock(mut self, wall_clock: impl Fn() -> SystemTime + 'static) -> Self {
+        self.wall_clock = WallClock::new(wall_clock);
+        self
+    }
+
+    /// How many messages wait for controls.
+    #[must_use]
+    pub fn held(&self) -> usize {
+        self.held.len()
+    }
+
+    /// Looks at a message that has come.
+    fn look(&mut self, message: Message, reports: &mut Reports<'_>) {
+        let Some(pdu) = Pdu::read(&message.octets) else {
+            debug!("a message that is no PDU of its interface's protocol");
+            return self.decide(message.id, Fate::Pass);
+        };
+        let views = reports.views();
+        let sees = |key: RequestKey| message.ue.is_none_or(|ue| views.sees(key.controller, ue));
+        let may_touch = |key: RequestKey| match message.ue {
+            Some(ue) => views.sees(key.controller, ue),
+            None => views.sees_all(key.controller),
+        };
+        let policy = self.actions.iter().find_map(|action| match &action.service {
+            Service::Policy(fate) if may_touch(action.key) && action.trigger.is_of(&message, &pdu) => {
+                Some(fate.clone())
+            }
+            _ => None,
+        });
+        let (mut to_report, mut insert) = (Vec::new(), None);
+        let goes_on = matches!(policy, None | Some(Fate::Pass));
+        for action in self.actions.iter_mut().filter(|action| action.trigger.is_of(&message, &pdu)) {
+            match &mut action.service {
+                Service::Report(every) => {
+                    if sees(action.key) && every.next() {
+                        to_report.push((action.key, action.id));
+                    }
+                }
+                Service::Insert(every, patience) => {
+                    if goes_on && insert.is_none() && may_touch(action.key) && every.next() {
+                        insert = Some((action.key, action.id, *patience));
+                    }
+                }
+                Service::Policy(_) => {}
+            }
+        }
+        if to_report.is_empty() && insert.is_none() {
+            return self.decide(message.id, policy.unwrap_or(Fate::Pass));
+        }
+        let Some((header, body)) = self.indication(&message) else {
+            return self.decide(message.id, policy.unwrap_or(Fate::Pass));
+        };
+        for (key, id) in to_report {
+            // a subscription that is gone by now is forgotten by the `unsubscribe` to come
+            let _ = reports.report(key, id, &header, &body);
+        }
+        match insert {
+            Some((key, id, patience)) => self.hold(message, key, id, patience, (&header, &body), reports),
+            None => self.decide(message.id, policy.unwrap_or(Fate::Pass)),
+        }
+    }
+
+    /// Has a message wait, and asks the controller.
+    fn hold(
+        &mut self,
+        message: Message,
+        key: RequestKey,
+        action: RicActionId,
+        patience: Patience,
+        (header, body): (&[u8], &[u8]),
+        reports: &mut Reports<'_>,
+    ) {
+        let until = self.now + Duration::from_millis(patience.wait_ms.into());
+        let id = message.id;
+        let Ok(number) = self.held.hold(until, Asked { message, key, goes_on: patience.goes_on }) else {
+            warn!(most = self.config.max_held, "as many messages wait as may: this one goes on unasked");
+            return self.decide(id, Fate::Pass);
+        };
+        let mut process = Vec::new();
+        let call_process_id = CallProcessIdFormat1 { call_process_id: number.into() };
+        let asked = CallProcessId::Format1(call_process_id).encode(&mut process).is_ok()
+            && reports.insert(key, action, &process, header, body).is_ok();
+        if !asked {
+            // nobody was asked, so nobody answers
+            self.held.take(number);
+            self.decide(id, Fate::Pass);
+        }
+    }
+
+    /// Header and message of an indication; `None` where they cannot be written.
+    fn indication(&self, message: &Message) -> Option<(Vec<u8>, Vec<u8>)> {
+        let interface = self.source.borrow().interfaces().get(message.interface).copied()?;
+        let header = IndicationHeader::Format1(IndicationHeaderFormat1 {
+            interface_type: interface.kind,
+            interface_id: interface.id,
+            interface_direction: direction(message.way),
+            timestamp: Some(NiTimeStamp(ntp(self.wall_clock.at(message.at)).to_be_bytes())),
+        });
+        let octets = Octets::from(&message.octets[..]);
+        let body = IndicationMessage::Format1(InterfaceMessage { interface_message: octets });
+        let (mut header_bytes, mut body_bytes) = (Vec::new(), Vec::new());
+        match header.encode(&mut header_bytes).and_then(|()| body.encode(&mut body_bytes)) {
+            Ok(()) => Some((header_bytes, body_bytes)),
+            Err(error) => {
+                warn!(%error, "an indication cannot be written: the source's interface breaks a constraint");
+                None
+            }
+        }
+    }
+
+    fn decide(&self, message: MessageId, fate: Fate) {
+        self.source.borrow_mut().decide(self.now, message, fate);
+    }
+
+    /// A message waits no more, and nobody has said what becomes of it.
+    fn let_go(&self, asked: &Asked) {
+        self.decide(asked.message.id, if asked.goes_on { Fate::Pass } else { Fate::Drop });
+    }
+
+    /// The answer to an insert.
+    fn answer(
+        &mut self,
+        controller: ControllerId,
+        call_process_id: &[u8],
+        wanted: &Wanted,
+    ) -> Result<bool, CauseRicRequest> {
+        let number = match CallProcessId::decode(call_process_id) {
+            Ok(CallProcessId::Format1(id)) => u32::try_from(id.call_process_id).ok(),
+            _ => None,
+        };
+        let asked = number.and_then(|number| Some((number, self.held.get(number)?)));
+        let Some((number, asked)) = asked.filter(|(_, asked)| asked.key.controller == controller) else {
+            info!("no message waits under that call process id, or no longer");
+            return Err(CauseRicRequest::RicCallProcessIdInvalid);
+        };
+        if wanted.interface != asked.message.interface || wanted.way != asked.message.way {
+            info!("the message that waits is another interface's, or goes the other way");
+            return Err(CauseRicRequest::ControlMessageInvalid);
+        }
+        let Some(asked) = self.held.take(number) else { return Err(CauseRicRequest::RicCallProcessIdInvalid) };
+        let fate = match &wanted.octets[..] {
+            [] => Fate::Drop,
+            same if same == asked.message.octets => Fate::Pass,
+            other => Fate::Replace(other.to_vec()),
+        };
+        let is_sent = fate != Fate::Drop;
+        self.decide(asked.message.id, fate);
+        Ok(is_sent)
+    }
+}
+
+/// What a control wants to go which way.
+struct Wanted {
+    interface: usize,
+    way: Way,
+    octets: Vec<u8>,
+}
+
+impl Wanted {
+    fn read<S: NiSource>(source: &S, request: &ControlRequest) -> Result<Self, Cause> {
+        let unreadable = |error| {
+            info!(%error, "a control cannot be read");
+            Cause::Protocol(CauseProtocol::TransferSyntaxError)
+        };
+        let ControlHeader::Format1(header) = ControlHeader::decode(&request.header).map_err(unreadable)?;
+        let ControlMessage::Format1(message) = ControlMessage::decode(&request.message).map_err(unreadable)?;
+        let invalid = Cause::RicRequest(CauseRicRequest::ControlMessageInvalid);
+        let way = match header.interface_direction {
+            NiDirection::Incoming => Way::Incoming,
+            NiDirection::Outgoing => Way::Outgoing,
+            NiDirection::Both => {
+                info!("a message goes one way");
+                return Err(invalid);
+            }
+        };
+        let is_meant = |at: &Interface| at.kind == header.interface_type && at.id == header.interface_id;
+        let interface = source.interfaces().iter().position(is_meant).ok_or_else(|| {
+            info!(kind = ?header.interface_type, "no such interface");
+            invalid
+        })?;
+        Ok(Wanted { interface, way, octets: message.interface_message.to_cow().into_owned() })
+    }
+}
+
+const fn direction(way: Way) -> NiDirection {
+    match way {
+        Way::Incoming => NiDirection::Incoming,
+        Way::Outgoing => NiDirection::Outgoing,
+    }
+}
+
+/// Whether a message went its way.
+fn outcome(is_sent: bool) -> Option<Vec<u8>> {
+    let item = RanParameterItem {
+        ran_parameter_id: definition::SENT,
+        ran_parameter_value: RanParameterValue::ValueBool(is_sent),
+    };
+    let outcome = ControlOutcome::Format1(ControlOutcomeFormat1 { outcome_element_list: Some(List::from(vec![item])) });
+    let mut bytes = Vec::new();
+    outcome.encode(&mut bytes).is_ok().then_some(bytes)
+}
+
+impl<S: NiSource> RanFunction for NiFunction<S> {
+    fn id(&self) -> RanFunctionId {
+        self.config.function_id
+    }
+
+    fn definition(&self) -> Function {
+        definition::function(self.source.borrow().interfaces(), &self.config)
+    }
+
+    fn subscribe(
+        &mut self,
+        now: Time,
+        controller: ControllerId,
+        request: &SubscriptionRequest,
+        _views: &Views,
+    ) -> Result<Admission, Cause> {
+        self.now = now;
+        let trigger = Trigger::new(&*self.source.borrow(), &request.event_trigger)?;
+        let key = RequestKey { controller, id: request.request_id };
+        let was_watched = !self.actions.is_empty();
+        let mut admission = Admission { admitted: Vec::new(), not_admitted: Vec::new() };
+        for wanted in &request.actions {
+            let action = if self.actions.len() < self.config.max_actions {
+                Action::new(&self.config, &trigger, key, wanted)
+            } else {
+                Err(Cause::RicRequest(CauseRicRequest::FunctionResourceLimit))
+            };
+            match action {
+                Ok(action) => {
+                    self.actions.push(action);
+                    admission.admitted.push(wanted.id);
+                }
+                Err(cause) => {
+                    debug!(action = wanted.id.0, %cause, "action refused");
+                    admission.not_admitted.push((wanted.id, cause));
+                }
+            }
+        }
+        if admission.admitted.is_empty() {
+            // one cause for all: that of the first
+            let none = Cause::Protocol(CauseProtocol::SemanticError);
+            return Err(admission.not_admitted.first().map_or(none, |(_, cause)| *cause));
+        }
+        if !was_watched {
+            self.source.borrow_mut().watch(now, true);
+        }
+        Ok(admission)
+    }
+
+    fn unsubscribe(&mut self, key: RequestKey) {
+        let before = self.actions.len();
+        self.actions.retain(|action| action.key != key);
+        // who was asked will not answer any more
+        for asked in self.held.take_where(|asked| asked.key == key) {
+            self.let_go(&asked);
+        }
+        if before > 0 && self.actions.is_empty() {
+            self.is_behind = false;
+            self.source.borrow_mut().watch(self.now, false);
+        }
+    }
+
+    fn control(
+        &mut self,
+        now: Time,
+        controller: ControllerId,
+        request: &ControlRequest,
+        reports: &mut Reports<'_>,
+    ) -> Result<Option<Vec<u8>>, ControlFailure> {
+        self.now = now;
+        let wanted = Wanted::read(&*self.source.borrow(), request)?;
+        let failed = |cause| ControlFailure { cause: Cause::RicRequest(cause), outcome: outcome(false) };
+        if let Some(call_process_id) = &request.call_process_id {
+            return self.answer(controller, call_process_id, &wanted).map(outcome).map_err(failed);
+        }
+        if !reports.views().sees_all(controller) {
+            info!(controller = controller.0, "a controller that does not see all UEs injects no messages");
+            return Err(failed(CauseRicRequest::ControlFailedToExecute));
+        }
+        let Wanted { interface, way, octets } = wanted;
+        let injected = self.source.borrow_mut().inject(now, controller, interface, way, &octets);
+        if let Err(why) = injected {
+            info!(%why, "a message is not injected");
+            return Err(failed(CauseRicRequest::ControlFailedToExecute));
+        }
+        Ok(outcome(true))
+    }
+
+    fn next_report(&self) -> Option<Time> {
+        if self.actions.is_empty() {
+            return None;
+        }
+        let behind = self.is_behind.then_some(self.now);
+        [behind, self.held.next_deadline(), self.source.borrow().next_look()].into_iter().flatten().min()
+    }
+
+    fn report(&mut self, now: Time, reports: &mut Reports<'_>) {
+        self.now = now;
+        self.wall_clock.tick(now);
+        for asked in self.held.expired(now) {
+            debug!("a message has waited long enough");
+            self.let_go(&asked);
+        }
+        if self.actions.is_empty() {
+            return;
+        }
+        self.is_behind = true;
+        for _ in 0..MESSAGES_AT_ONCE {
+            let message = self.source.borrow_mut().next_message(now);
+            let Some(message) = message else {
+                self.is_behind = false;
+                break;
+            };
+            self.look(message, reports);
+        }
+    }
+}
+
+impl<S: NiSource> fmt::Debug for NiFunction<S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("NiFunction")
+            .field("config", &self.config)
+            .field("actions", &self.actions.len())
+            .field("held", &self.held.len())
+            .finish_non_exhaustive()
+    }
+}
