@@ -108,8 +108,10 @@ fn an_xapp_reads_every_ues_kpis() {
             scope: Scope::EveryUe(EveryUe::AnySignal),
         };
         watch(&xapp, revision, &wish, |_, rows| {
-            let rows: Vec<_> =
-                rows.map(|row| (row.ue.unwrap().clone(), row.record, row.value.number().unwrap())).collect();
+            let rows: Option<Vec<_>> =
+                rows.map(|row| Some((row.ue.unwrap().clone(), row.record, row.value.number()?))).collect();
+            // a machine that is busy misses a record, which then has no values
+            let Some(rows) = rows else { return false };
             assert_eq!(rows.len(), 8 * 2 * 2, "UEs, records, measurements");
             assert!(rows.chunks(2).all(|pair| pair[0].2 >= 0.0 && (0.0..=15.0).contains(&pair[1].2)));
             true
