@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use e2sm::Arena;
 use e2sm::kpm::{Detection, RanFunctionDefinition};
+use e2sm::{Arena, Wire, flexric};
 use ferric::e2::{Indication, RanFunction};
 use ferric::server::{Iapp, IappEvent, Ric};
 use model::{DEFINITION, Model};
@@ -33,6 +33,9 @@ impl Catalogue {
         if e2sm::hw::wire_of(oid).is_some() {
             return info!(node, function = id, "offers the ping");
         }
+        if let Some((_, wire)) = e2sm::detect(oid) {
+            return say_flexric(node, function, wire);
+        }
         let configured = self.nodes.iter().find(|n| n.id == node).and_then(|n| n.kpm);
         let detected = match configured {
             Some(revision) => Ok(Detection::configured(revision)),
@@ -53,6 +56,17 @@ impl Catalogue {
                 warn!(node, function = id, oid, %error, "the definition cannot be read; configure `kpm` for this node")
             }
         }
+    }
+}
+
+/// FlexRIC's models, and ours beside them, tell their name.
+fn say_flexric(node: &str, function: &RanFunction, wire: Wire) {
+    let (id, oid) = (function.id.0, &*function.oid);
+    match flexric::RanFunctionDefinition::decode_owned(&function.definition, wire) {
+        Ok(definition) => {
+            info!(node, function = id, model = &*definition.name, %wire, "offers one of FlexRIC's models")
+        }
+        Err(error) => warn!(node, function = id, oid, %error, "the definition cannot be read"),
     }
 }
 

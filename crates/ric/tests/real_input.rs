@@ -161,7 +161,9 @@ fn a_recorded_node_sets_up() {
 
         // the catalogue read what the node offers of KPM; it speaks before the answer is written
         let log = ric.log.text();
-        for said in ["ORAN-E2SM-KPM", "DRB.PdcpSduVolumeDL", "DRB.UEThpDl", "RRU.PrbTotDl"] {
+        for said in
+            ["ORAN-E2SM-KPM", "DRB.PdcpSduVolumeDL", "DRB.UEThpDl", "RRU.PrbTotDl", "MAC_STATS_V0", "SLICE_STATS_V0"]
+        {
             assert!(log.contains(said), "{said} is not in the log:\n{log}");
         }
         assert!(!log.contains("cannot be read"), "{log}");
