@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use e2sm::slice::{DeleteSlices, DirectionSlices, NO_SLICE, SliceConfiguration, UeSlices};
+use e2sm::slice::{DeleteSlices, DirectionSlices, NO_SLICE, Parameters, Slice, SliceConfiguration, UeSlices};
 use ferric::agent::{ControllerId, Ue, Views};
 use ferric::e2ap::{Cause, CauseRicRequest};
 
@@ -67,8 +67,13 @@ impl Owners {
         self.0.retain(|(d, i, _)| (*d, *i) != (direction, id));
     }
 
+    /// What was a controller's is nobody's.
+    pub fn forget_all_of(&mut self, controller: ControllerId) {
+        self.0.retain(|(.., owner)| *owner != controller);
+    }
+
     /// The slices of a controller.
-    pub fn all_of(&self, controller: ControllerId) -> DeleteSlices<'static> {
+    fn all_of(&self, controller: ControllerId) -> DeleteSlices<'static> {
         let ids = |direction| {
             let of = self.0.iter().filter(|(d, _, owner)| (*d, *owner) == (direction, controller));
             of.map(|(_, id, _)| *id).collect()
@@ -155,8 +160,31 @@ impl<S: SliceSource> Request<'_, S> {
         Ok(next)
     }
 
-    /// Deletes slices. UEs that were in them are in none then.
+    /// Deletes slices that nothing leans on. UEs that were in them are in none then.
     pub fn delete(self, ids: &DeleteSlices<'_>) -> Result<(), Refusal> {
+        self.without(ids, |direction, left, source| check(source, direction, left, usize::MAX, |_| false))
+    }
+
+    /// Deletes the slices of a controller that is removed: what leaned on them does so no more.
+    pub fn withdraw(self) -> Result<(), Refusal> {
+        let ids = self.owners.all_of(self.controller);
+        self.without(&ids, |_, left, _| {
+            let there: Vec<u32> = left.iter().map(|slice| slice.id).collect();
+            for slice in left {
+                if let Parameters::Edf(edf) = &mut slice.parameters {
+                    edf.over = edf.over.iter().copied().filter(|over| there.contains(over)).collect();
+                }
+            }
+            Ok(())
+        })
+    }
+
+    /// Deletes slices, once `settle` has looked at what is left of each direction.
+    fn without(
+        self,
+        ids: &DeleteSlices<'_>,
+        settle: impl Fn(Direction, &mut Vec<Slice<'static>>, &S) -> Result<(), Fault>,
+    ) -> Result<(), Refusal> {
         let ids = |direction| match direction {
             Direction::Downlink => &ids.dl,
             Direction::Uplink => &ids.ul,
@@ -171,13 +199,14 @@ impl<S: SliceSource> Request<'_, S> {
                     return Err(Fault::Owned(direction, *id).into());
                 }
             }
-            let left = match direction {
+            let in_direction = match direction {
                 Direction::Downlink => &mut next.dl,
                 Direction::Uplink => &mut next.ul,
             };
-            left.slices = left.slices.iter().filter(|slice| !ids(direction).contains(&slice.id)).cloned().collect();
-            // what is left may have leant on what goes
-            check(self.source, direction, &left.slices, usize::MAX, |_| false)?;
+            let stays = |slice: &&Slice<'_>| !ids(direction).contains(&slice.id);
+            let mut left: Vec<_> = in_direction.slices.iter().filter(stays).cloned().collect();
+            settle(direction, &mut left, self.source)?;
+            in_direction.slices = left.into();
         }
         self.source.set_slices(next).map_err(Refusal::BaseStation)?;
         let mut ues = Vec::new();

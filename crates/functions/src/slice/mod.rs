@@ -188,7 +188,6 @@ impl<S: SliceSource> RanFunction for SliceFunction<S> {
     }
 
     fn controller_removed(&mut self, controller: ControllerId) {
-        let ids = self.owners.all_of(controller);
         let mut source = self.source.borrow_mut();
         let request = Request {
             source: &mut *source,
@@ -197,8 +196,9 @@ impl<S: SliceSource> RanFunction for SliceFunction<S> {
             views: &Views::default(),
             max_slices: self.config.max_slices,
         };
-        if let Err(refusal) = request.delete(&ids) {
-            warn!(controller = controller.0, "slices of a removed controller stay: {}", refusal.text());
+        if let Err(refusal) = request.withdraw() {
+            warn!(controller = controller.0, "slices of a removed controller stay, nobody's now: {}", refusal.text());
+            self.owners.forget_all_of(controller);
         }
     }
 }

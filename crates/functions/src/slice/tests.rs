@@ -327,6 +327,23 @@ fn what_goes_takes_its_ues_out() {
 }
 
 #[test]
+fn who_is_removed_leaves_nothing_behind() {
+    let mut bench = Bench::new();
+    bench.add(GUEST, vec![edf(1, 2, 100, &[])]).unwrap();
+    bench.add(FIRST, vec![edf(2, 2, 100, &[1])]).unwrap();
+    bench.function.controller_removed(GUEST);
+    assert_eq!(bench.source.borrow().slices.dl.slices.to_vec(), [edf(2, 2, 100, &[])]);
+    bench.add(FIRST, vec![edf(1, 2, 100, &[2])]).unwrap();
+    // where the base station does not let them go they stay, and are nobody's
+    bench.add(GUEST, vec![edf(3, 2, 0, &[])]).unwrap();
+    bench.source.borrow_mut().broken = true;
+    bench.function.controller_removed(GUEST);
+    bench.source.borrow_mut().broken = false;
+    assert_eq!(bench.ids(), [2, 1, 3]);
+    bench.control(FIRST, &delete(&[3], &[])).unwrap();
+}
+
+#[test]
 fn octets_that_are_no_control() {
     let mut bench = Bench::new();
     let syntax = Cause::Protocol(CauseProtocol::TransferSyntaxError);
