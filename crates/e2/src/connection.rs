@@ -7,7 +7,7 @@ use per::IntoOwned;
 
 use crate::change::{all, list};
 
-/// What is to become of the associations between a node and its RIC.
+/// What is to become of the associations between a node and its RIC. [`TnlInformation::addresses`] tells where they lead.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ConnectionUpdate {
     /// To be set up: at most 32.

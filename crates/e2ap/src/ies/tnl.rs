@@ -1,5 +1,7 @@
 //! Transport network layer addresses (E2AP v03.01 9.2.28).
 
+use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
 use per::{BitString, Bits, Per};
 
 use super::Cause;
@@ -15,6 +17,38 @@ pub struct TnlInformation<'a> {
     /// Port.
     #[per(size = 16..=16)]
     pub port: Option<Bits>,
+}
+
+impl TnlInformation<'_> {
+    /// An address and a port; without one, E2's own.
+    #[must_use]
+    pub fn new(address: IpAddr, port: Option<u16>) -> TnlInformation<'static> {
+        let address = match address {
+            IpAddr::V4(address) => BitString::new(u32::from(address).into(), 32),
+            IpAddr::V6(address) => BitString::Long { octets: address.octets().to_vec().into(), count: 128 },
+        };
+        TnlInformation { address, port: port.map(|port| Bits::new(port.into(), 16)) }
+    }
+
+    /// The addresses in it: one, the other, or both (TS 38.414). None where it has another length.
+    #[must_use]
+    pub fn addresses(&self) -> (Option<Ipv4Addr>, Option<Ipv6Addr>) {
+        let octets = self.address.to_octets();
+        let (v4, v6) = match self.address.len() {
+            32 => (octets.as_slice(), &[][..]),
+            128 => (&[][..], octets.as_slice()),
+            160 => octets.split_at(4),
+            _ => return (None, None),
+        };
+        let v4 = v4.first_chunk::<4>().map(|octets| Ipv4Addr::from(*octets));
+        (v4, v6.first_chunk::<16>().map(|octets| Ipv6Addr::from(*octets)))
+    }
+
+    /// The port, where it names one.
+    #[must_use]
+    pub fn port_number(&self) -> Option<u16> {
+        self.port.map(|port| port.value as u16) // it has 16 bits
+    }
 }
 
 /// What an association is for.
@@ -70,3 +104,22 @@ pub struct E2NodeTnlAssociationRemovalItem<'a> {
     pub tnl_information_ric: TnlInformation<'a>,
 }
 item!(E2NodeTnlAssociationRemovalItem<'a>: 59 Reject 1..=32);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_in_and_out() {
+        let v4 = TnlInformation::new(IpAddr::V4(Ipv4Addr::new(10, 0, 0, 7)), Some(36421));
+        assert_eq!(v4.addresses(), (Some(Ipv4Addr::new(10, 0, 0, 7)), None));
+        assert_eq!(v4.port_number(), Some(36421));
+        let v6 = TnlInformation::new(IpAddr::V6(Ipv6Addr::LOCALHOST), None);
+        assert_eq!((v6.addresses(), v6.port_number()), ((None, Some(Ipv6Addr::LOCALHOST)), None));
+        let octets: Vec<u8> = [127, 0, 0, 1].into_iter().chain(Ipv6Addr::LOCALHOST.octets()).collect();
+        let both = TnlInformation { address: BitString::Long { octets: octets.into(), count: 160 }, port: None };
+        assert_eq!(both.addresses(), (Some(Ipv4Addr::LOCALHOST), Some(Ipv6Addr::LOCALHOST)));
+        let other = TnlInformation { address: BitString::new(1, 7), port: None };
+        assert_eq!(other.addresses(), (None, None));
+    }
+}
