@@ -1,6 +1,7 @@
 //! `ferric ran`
 
 use ::ran::{Ran, RanConfig};
+use e2sm::Wire;
 use ferric::Endpoint;
 use ferric::record::Protocol;
 
@@ -33,6 +34,9 @@ pub struct Args {
     /// The revision of KPM that the nodes speak: 1.00, 2.01, 2.03, 3.00 or 4.00.
     #[arg(long, value_name = "REVISION", default_value = "3.00")]
     kpm: e2sm::kpm::Revision,
+    /// KPM and the ping in FlatBuffers, not in PER. (For E2AP, the address says it: --ric tcp+flat://HOST:PORT.)
+    #[arg(long)]
+    flat: bool,
     /// The revision of RC that the nodes speak: 1.03, 3.00 or 5.00.
     #[arg(long, value_name = "REVISION", default_value = "3.00")]
     rc: e2sm::rc::Revision,
@@ -56,6 +60,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         seed: args.seed,
         e2ap_version: args.e2ap,
         kpm_revision: args.kpm,
+        wire: if args.flat { Wire::Flat } else { Wire::Per },
         rc_revision: args.rc,
         handovers_per_minute: args.handovers_per_minute,
         ..RanConfig::default()

@@ -32,6 +32,7 @@ macro_rules! message {
                 $name::decode(bytes, revision, &arena).map(per::IntoOwned::into_owned)
             }
         }
+        $crate::message::message!(@decode_in $name);
         $crate::message::message!(@encode $name<'_>);
     };
     ($name:ident, no lists) => {
@@ -44,6 +45,7 @@ macro_rules! message {
                 per::decode(bytes, revision.of_messages()?)
             }
         }
+        $crate::message::message!(@decode_in $name);
         $crate::message::message!(@encode $name<'_>);
     };
     ($name:ident, no borrow) => {
@@ -55,8 +57,37 @@ macro_rules! message {
             pub fn decode(bytes: &[u8], revision: super::Revision) -> Result<Self, per::Error> {
                 per::decode(bytes, revision.of_messages()?)
             }
+
+            /// As [`Self::decode`], in any wire form that there is.
+            ///
+            /// # Errors
+            /// Whatever is wrong with the encoding; a wire form that the model does not have.
+            pub fn decode_in(
+                bytes: &[u8],
+                revision: super::Revision,
+                wire: $crate::Wire,
+            ) -> Result<Self, $crate::Error> {
+                let arena = $crate::Arena::new();
+                $crate::wire::decode(bytes, revision.of_messages()?, wire, &arena)
+            }
         }
         $crate::message::message!(@encode $name);
+    };
+    (@decode_in $name:ident) => {
+        impl<'a> $name<'a> {
+            /// As [`Self::decode`], in any wire form that there is; lists go to `arena`.
+            ///
+            /// # Errors
+            /// Whatever is wrong with the encoding; a wire form that the model does not have.
+            pub fn decode_in(
+                bytes: &'a [u8],
+                revision: super::Revision,
+                wire: $crate::Wire,
+                arena: &'a $crate::Arena,
+            ) -> Result<Self, $crate::Error> {
+                $crate::wire::decode(bytes, revision.of_messages()?, wire, arena)
+            }
+        }
     };
     (@encode $type:ty) => {
         impl $type {
@@ -66,6 +97,19 @@ macro_rules! message {
             /// A value outside its constraints, or one that `revision` cannot carry.
             pub fn encode(&self, revision: super::Revision, out: &mut Vec<u8>) -> Result<(), per::Error> {
                 per::encode(self, revision.of_messages()?, out)
+            }
+
+            /// As [`Self::encode`], in any wire form that there is.
+            ///
+            /// # Errors
+            /// As [`Self::encode`]; a wire form that the model does not have.
+            pub fn encode_in(
+                &self,
+                revision: super::Revision,
+                wire: $crate::Wire,
+                out: &mut Vec<u8>,
+            ) -> Result<(), $crate::Error> {
+                $crate::wire::encode(self, revision.of_messages()?, wire, out)
             }
         }
     };

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use e2sm::Wire;
 use e2sm::kpm::Revision;
 use e2sm::rc;
 use ferric::Endpoint;
@@ -38,6 +39,8 @@ pub struct RanConfig {
     pub e2ap_version: Version,
     /// The revision of E2SM-KPM that they speak. Default: v03.00.
     pub kpm_revision: Revision,
+    /// The wire form of KPM and of the ping: PER, or FlatBuffers, which KPM v01.00 does not have. Default: PER.
+    pub wire: Wire,
     /// What else their KPM functions offer, and their bounds; `revision` is taken from above. Default: all styles.
     pub kpm: KpmConfig,
     /// The revision of E2SM-RC that they speak. Default: v03.00.
@@ -68,6 +71,7 @@ impl Default for RanConfig {
             seed: 1,
             e2ap_version: Version::V2_03,
             kpm_revision: Revision::V3_00,
+            wire: Wire::Per,
             kpm: KpmConfig::default(),
             rc_revision: rc::Revision::V3_00,
             rc: RcConfig::default(),
@@ -94,6 +98,9 @@ impl RanConfig {
         if !(1..=MAX_STEP_MS).contains(&self.step_ms) {
             return Err(Error::Step);
         }
+        if self.wire != Wire::Per && self.kpm_revision == Revision::V1_00 {
+            return Err(Error::WireForm);
+        }
         if self.handovers_per_minute > MAX_HANDOVERS {
             return Err(Error::Handovers);
         }
@@ -113,6 +120,8 @@ pub enum Error {
     Ues,
     /// Misuse: a step out of bounds.
     Step,
+    /// Misuse: KPM v01.00 in another wire form than PER.
+    WireForm,
     /// Misuse: a number of handovers out of bounds.
     Handovers,
     /// The agents cannot go on.
@@ -126,6 +135,7 @@ impl fmt::Display for Error {
             Error::Nodes => write!(f, "a RAN has 1 to {MAX_NODES} nodes"),
             Error::Ues => write!(f, "a node has at most {MAX_UES} UEs"),
             Error::Step => write!(f, "a step takes 1 to {MAX_STEP_MS} ms"),
+            Error::WireForm => f.write_str("KPM v01.00 is in PER only; take a later revision"),
             Error::Handovers => write!(f, "a node begins at most {MAX_HANDOVERS} handovers a minute"),
             Error::Agents(source) => source.fmt(f),
         }
@@ -136,7 +146,7 @@ impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
             Error::Agents(source) => Some(source),
-            Error::NoRic | Error::Nodes | Error::Ues | Error::Step | Error::Handovers => None,
+            Error::NoRic | Error::Nodes | Error::Ues | Error::Step | Error::WireForm | Error::Handovers => None,
         }
     }
 }

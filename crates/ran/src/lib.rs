@@ -77,7 +77,7 @@ impl Ran {
         for number in 0..config.nodes {
             let node = Rc::new(RefCell::new(Node::new(&config, number, Rc::clone(&air))));
             let id = node.borrow().id();
-            let kpm = KpmConfig { revision: config.kpm_revision, ..config.kpm.clone() };
+            let kpm = KpmConfig { revision: config.kpm_revision, wire: config.wire, ..config.kpm.clone() };
             let rc = RcConfig { revision: config.rc_revision, ..config.rc.clone() };
             let mut functions: Vec<Box<dyn RanFunction>> = vec![
                 Box::new(KpmFunction::new(Rc::clone(&node), kpm)),
@@ -85,7 +85,7 @@ impl Ran {
                 Box::new(NiFunction::new(Rc::clone(&node), NiConfig::default())),
                 Box::new(RcFunction::new(Rc::clone(&node), rc)),
                 Box::new(AssociationFunction::new(Rc::clone(&node))),
-                Box::new(HwFunction::new()),
+                Box::new(HwFunction::in_wire(config.wire)),
             ];
             functions.extend(stats::functions(&node, &config.periodic));
             let handle = agents.add_node(NodeConfig::new(id), functions);

@@ -4,14 +4,16 @@ use std::sync::mpsc;
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use e2sm::Arena;
-use e2sm::kpm::{EveryUe, IndicationMessage, RanFunctionDefinition, Revision, Row, Scope, Wish, WishedMeasurement};
-use ferric::Stop;
+use e2sm::kpm::{
+    Detection, EveryUe, IndicationMessage, RanFunctionDefinition, Revision, Row, Scope, Wish, WishedMeasurement,
+};
+use e2sm::{Arena, Wire};
 use ferric::e2::{Action, SubscriptionSpec};
-use ferric::e2ap::{RanFunctionId, RicActionId, RicActionType};
+use ferric::e2ap::{Codec, RanFunctionId, RicActionId, RicActionType};
 use ferric::link::Address;
 use ferric::server::{Server, ServerConfig};
 use ferric::xapp::{Xapp, XappEvent};
+use ferric::{Endpoint, Stop};
 use ran::{Ran, RanConfig};
 
 struct Running(Vec<(Stop, JoinHandle<()>)>);
@@ -19,21 +21,25 @@ struct Running(Vec<(Stop, JoinHandle<()>)>);
 impl Running {
     /// A RIC and a RAN that connects to it; where xApps find the RIC.
     fn start(name: &str, config: RanConfig) -> (Running, Address) {
-        let e2 = Address::Memory(format!("{name}-e2"));
+        Running::start_in(Codec::Per, name, config)
+    }
+
+    /// The same, with an encoding of E2AP.
+    fn start_in(codec: Codec, name: &str, config: RanConfig) -> (Running, Address) {
+        let e2 = Endpoint::new(Address::Memory(format!("{name}-e2")), codec);
         let xapp = Address::Memory(format!("{name}-xapp"));
         let (sender, stops) = mpsc::channel();
         // both are made where they run
         let (ric_stop, e2_address, xapp_address) = (sender.clone(), e2.clone(), xapp.clone());
         let ric = thread::spawn(move || {
-            let config =
-                ServerConfig { e2: vec![e2_address.into()], xapp: Some(xapp_address), ..ServerConfig::default() };
+            let config = ServerConfig { e2: vec![e2_address], xapp: Some(xapp_address), ..ServerConfig::default() };
             let mut server = Server::bind(config).unwrap();
             ric_stop.send(server.stop()).unwrap();
             server.run().unwrap();
         });
         let ric = (stops.recv().unwrap(), ric);
         let ran = thread::spawn(move || {
-            let mut ran = Ran::new(RanConfig { rics: vec![e2.into()], ..config }).unwrap();
+            let mut ran = Ran::new(RanConfig { rics: vec![e2], ..config }).unwrap();
             sender.send(ran.stop()).unwrap();
             ran.run().unwrap();
         });
@@ -61,18 +67,22 @@ fn watch(
     let mut xapp = Xapp::connect(xapp, "test", Default::default()).unwrap();
     let deadline = Instant::now() + Duration::from_secs(10);
     let mut finished = false;
-    let mut arena = Arena::new();
+    let (mut arena, mut wire) = (Arena::new(), Wire::Per);
     while !finished {
         assert!(Instant::now() < deadline, "not what was waited for");
         xapp.turn(Some(Duration::from_millis(100)), |event, ric| match event {
             XappEvent::NodeUp(node) => {
                 let kpm = RanFunctionId(2);
                 let function = node.functions.iter().find(|f| f.id == kpm).unwrap();
-                let offered = RanFunctionDefinition::decode_owned(&function.definition, revision).unwrap();
+                let detected =
+                    Detection::of_function(&function.oid, function.revision.0, &function.definition).unwrap();
+                wire = detected.wire;
+                let arena = Arena::new();
+                let offered = RanFunctionDefinition::decode_in(&function.definition, revision, wire, &arena).unwrap();
                 let plan = wish.plan(&offered, revision).unwrap();
                 let (mut event_trigger, mut definition) = (Vec::new(), Vec::new());
-                plan.trigger.encode(revision, &mut event_trigger).unwrap();
-                plan.action.encode(revision, &mut definition).unwrap();
+                plan.trigger.encode_in(revision, wire, &mut event_trigger).unwrap();
+                plan.action.encode_in(revision, wire, &mut definition).unwrap();
                 let action = Action {
                     id: RicActionId(1),
                     kind: RicActionType::Report,
@@ -84,7 +94,7 @@ fn watch(
             XappEvent::Indication(indication) => {
                 arena.reset();
                 let message = indication.peek().unwrap().message;
-                let message = IndicationMessage::decode(message, revision, &arena).unwrap();
+                let message = IndicationMessage::decode_in(message, revision, wire, &arena).unwrap();
                 finished |= done(indication.node.0, &mut message.rows(None));
             }
             XappEvent::Subscribed { not_admitted, .. } => assert_eq!(not_admitted, []),
@@ -97,9 +107,10 @@ fn watch(
 
 #[test]
 fn an_xapp_reads_every_ues_kpis() {
-    for revision in Revision::FROM_V2 {
-        let config = RanConfig { ues: 8, kpm_revision: revision, ..RanConfig::default() };
-        let (_running, xapp) = Running::start(&format!("ran-path-{revision}"), config);
+    let encodings = [Codec::Per, Codec::FLAT].into_iter().flat_map(|codec| [(codec, Wire::Per), (codec, Wire::Flat)]);
+    for (revision, (codec, wire)) in Revision::FROM_V2.into_iter().zip(encodings) {
+        let config = RanConfig { ues: 8, kpm_revision: revision, wire, ..RanConfig::default() };
+        let (_running, xapp) = Running::start_in(codec, &format!("ran-path-{revision}"), config);
         let measurements = [WishedMeasurement::named("DRB.UEThpDl"), WishedMeasurement::named("CQI")];
         let wish = Wish {
             measurements: &measurements,

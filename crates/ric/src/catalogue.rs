@@ -38,13 +38,14 @@ impl Catalogue {
         }
         let configured = self.nodes.iter().find(|n| n.id == node).and_then(|n| n.kpm);
         let detected = match configured {
-            Some(revision) => Ok(Detection::configured(revision)),
+            Some(revision) => Ok(Detection::configured(revision).in_wire_of(oid)),
             None => Detection::of_function(oid, function.revision.0, &function.definition),
         };
         match detected {
             Ok(detection) => {
                 let arena = Arena::new();
-                match RanFunctionDefinition::decode(&function.definition, detection.revision, &arena) {
+                match RanFunctionDefinition::decode_in(&function.definition, detection.revision, detection.wire, &arena)
+                {
                     Ok(definition) => say_kpm(node, id, &detection, &definition),
                     Err(error) => warn!(node, function = id, %detection, %error, "the KPM definition cannot be read"),
                 }

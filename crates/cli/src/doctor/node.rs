@@ -172,9 +172,11 @@ fn explain_function(node: &Node, function: &RanFunction, findings: &mut Findings
         Ok("E2SM-CCC".to_owned())
     } else {
         match e2sm::kpm::Detection::of_function(oid, revision.0, definition) {
-            Ok(detection) => e2sm::kpm::RanFunctionDefinition::decode(definition, detection.revision, &arena)
-                .map(|_| detection.to_string())
-                .map_err(e2sm::Error::from),
+            Ok(detection) => {
+                let (revision, wire) = (detection.revision, detection.wire);
+                let read = e2sm::kpm::RanFunctionDefinition::decode_in(definition, revision, wire, &arena);
+                read.map(|_| detection.to_string())
+            }
             Err(error) => Err(error),
         }
     };

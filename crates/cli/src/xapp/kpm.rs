@@ -205,7 +205,7 @@ impl App {
         let hinted = function.model_revision.as_deref().and_then(|revision| revision.parse().ok());
         let detection = match (self.args.kpm.or(hinted), detected) {
             (_, Err(e2sm::Error::UnknownOid)) => return Ok(()), // another model
-            (Some(revision), _) => Detection::configured(revision),
+            (Some(revision), _) => Detection::configured(revision).in_wire_of(&function.oid),
             (None, detected) => detected.context("cannot tell its KPM revision; say it by --kpm")?,
         };
         info!(node = name, function = function.id.0, "{detection}");
@@ -223,7 +223,8 @@ impl App {
             return Ok(());
         }
         let arena = Arena::new();
-        let definition = RanFunctionDefinition::decode(&function.definition, detection.revision, &arena)?;
+        let definition =
+            RanFunctionDefinition::decode_in(&function.definition, detection.revision, detection.wire, &arena)?;
         let offered = |wanted: &str| {
             let styles = definition.ric_report_style_list.iter().flat_map(|styles| styles.iter());
             styles.flat_map(|s| s.meas_info_action_list.iter()).any(|item| item.meas_name.0.as_str() == wanted)
@@ -250,8 +251,8 @@ impl App {
         };
         let plan = plan.context("cannot ask for these measurements")?;
         let (mut trigger, mut action) = (Vec::new(), Vec::new());
-        plan.trigger.encode(detection.revision, &mut trigger)?;
-        plan.action.encode(detection.revision, &mut action)?;
+        plan.trigger.encode_in(detection.revision, detection.wire, &mut trigger)?;
+        plan.action.encode_in(detection.revision, detection.wire, &mut action)?;
         let spec = SubscriptionSpec {
             event_trigger: trigger,
             actions: vec![Action {
@@ -294,7 +295,7 @@ impl App {
             source.detection = narrowed;
         }
         self.arena.reset();
-        let revision = source.detection.revision;
+        let (revision, wire) = (source.detection.revision, source.detection.wire);
         if revision == Revision::V1_00 {
             return match kpm_v1::values(message) {
                 Ok(values) => {
@@ -304,7 +305,7 @@ impl App {
                 Err(error) => warn!(node = source.node_name, %error, "an indication message cannot be read"),
             };
         }
-        match IndicationHeader::decode(header, revision) {
+        match IndicationHeader::decode_in(header, revision, wire, &self.arena) {
             Ok(IndicationHeader { formats: IndicationHeaderFormats::Format1(header), .. }) => {
                 let period = Duration::from_millis(self.args.period_ms.into());
                 if let Some(collected) =
@@ -317,8 +318,8 @@ impl App {
             }
             Err(error) => warn!(node = source.node_name, %error, "an indication header cannot be read"),
         }
-        let action = e2sm::kpm::ActionDefinition::decode(&source.action, revision, &self.arena).ok();
-        let message = match IndicationMessage::decode(message, revision, &self.arena) {
+        let action = e2sm::kpm::ActionDefinition::decode_in(&source.action, revision, wire, &self.arena).ok();
+        let message = match IndicationMessage::decode_in(message, revision, wire, &self.arena) {
             Ok(message) => message,
             Err(error) => return warn!(node = source.node_name, %error, "an indication message cannot be read"),
         };

@@ -40,7 +40,7 @@ use core::str::FromStr;
 use super::{IndicationHeader, RanFunctionDefinition, v1};
 use crate::common::RanFunctionName;
 use crate::common::WIRE_E2SM_V5;
-use crate::{Arena, Error};
+use crate::{Arena, Error, Wire};
 
 /// The object identifier of v01.00.
 pub const OID_V1: &str = "1.3.6.1.4.1.53148.1.1.2.2";
@@ -186,6 +186,8 @@ pub struct Detection {
     pub revision: Revision,
     /// What decided on it.
     pub reason: Reason,
+    /// The wire form, which the object identifier tells.
+    pub wire: Wire,
     /// A bit for each revision that the node may speak.
     candidates: u8,
 }
@@ -193,6 +195,9 @@ pub struct Detection {
 impl fmt::Display for Detection {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "E2SM-KPM {}, {}", self.revision, self.reason)?;
+        if self.wire != Wire::Per {
+            write!(f, ", in wire form {}", self.wire)?;
+        }
         let others = self.candidates().filter(|r| *r != self.revision);
         for (i, other) in others.enumerate() {
             write!(f, "{}{other}", if i == 0 { "; could be " } else { ", " })?;
@@ -205,7 +210,13 @@ impl Detection {
     /// What somebody who knows the node has configured; nothing else changes it.
     #[must_use]
     pub const fn configured(revision: Revision) -> Self {
-        Detection { revision, reason: Reason::Configured, candidates: bit(revision) }
+        Detection { revision, reason: Reason::Configured, wire: Wire::Per, candidates: bit(revision) }
+    }
+
+    /// The same, in the wire form that an object identifier tells.
+    #[must_use]
+    pub fn in_wire_of(self, oid: &str) -> Self {
+        Detection { wire: Wire::of(oid.trim()).0, ..self }
     }
 
     /// What a RAN function tells when it is set up: object identifier, revision number and definition, as E2AP
@@ -216,9 +227,10 @@ impl Detection {
     /// [`Error::UnknownOid`], and [`Error::NoRevisionFits`] where the definition cannot be read.
     pub fn of_function(oid: &str, function_revision: u16, definition: &[u8]) -> Result<Self, Error> {
         // The likeliest first. v04.00 reads all that v03.00 has, and writes the same where its additions are not used.
-        let by_oid: &[Revision] = match oid.trim() {
+        let (wire, own) = Wire::of(oid.trim());
+        let by_oid: &[Revision] = match own {
             "" => return Detection::of_definition(function_revision, definition),
-            OID_V1 => &[Revision::V1_00],
+            OID_V1 if wire == Wire::Per => &[Revision::V1_00],
             OID_V2 => &[Revision::V3_00, Revision::V2_03, Revision::V2_01],
             OID_V3 => &[Revision::V4_00, Revision::V3_00],
             _ => return Err(Error::UnknownOid),
@@ -236,7 +248,7 @@ impl Detection {
                     }
                 };
             }
-            match RanFunctionDefinition::decode(definition, *revision, &arena) {
+            match RanFunctionDefinition::decode_in(definition, *revision, wire, &arena).map_err(fault) {
                 Ok(definition) => {
                     has_bins |= offers_bins(&definition);
                     true
@@ -271,7 +283,8 @@ impl Detection {
                 None => Error::UnknownOid,
             })?,
         };
-        Ok(Detection { revision, reason, candidates: left.iter().fold(0, |bits, revision| bits | bit(*revision)) })
+        let candidates = left.iter().fold(0, |bits, revision| bits | bit(*revision));
+        Ok(Detection { revision, reason, wire, candidates })
     }
 
     /// What the definition alone tells. v01.00's begins otherwise than the later ones', and each has to be read to its
@@ -283,7 +296,12 @@ impl Detection {
             && (is_kpm(&read.ran_function_name) || &*read.ran_function_name.e2sm_oid == OID_V1)
         {
             let candidates = bit(Revision::V1_00);
-            return Ok(Detection { revision: Revision::V1_00, reason: Reason::Definition, candidates });
+            return Ok(Detection {
+                revision: Revision::V1_00,
+                reason: Reason::Definition,
+                wire: Wire::Per,
+                candidates,
+            });
         }
         // all that have it read it: the newest reads the most
         let read = RanFunctionDefinition::decode(definition, Revision::V4_00, &arena).map_err(|_| Error::UnknownOid)?;
@@ -304,16 +322,25 @@ impl Detection {
     #[must_use]
     pub fn with_header(self, header: &[u8]) -> Self {
         let reads = |revision: Revision| IndicationHeader::decode(header, revision).is_ok();
-        if self.reason == Reason::Configured || reads(self.revision) {
+        // FlatBuffers tell the stamps apart
+        if self.reason == Reason::Configured || self.wire == Wire::Flat || reads(self.revision) {
             return self;
         }
         let fitting = self.candidates().filter(|revision| reads(*revision));
         let candidates = fitting.fold(0, |bits, revision| bits | bit(revision));
         let chosen = Revision::ALL.into_iter().rev().find(|revision| candidates & bit(*revision) != 0);
         match chosen {
-            Some(revision) => Detection { revision, reason: Reason::TimeStamp, candidates },
+            Some(revision) => Detection { revision, reason: Reason::TimeStamp, candidates, ..self },
             None => self,
         }
+    }
+}
+
+/// What is wrong with a definition; one in a wire form that is not built in is as good as unknown.
+fn fault(error: Error) -> per::Error {
+    match error {
+        Error::Codec(error) => error,
+        _ => per::Error { kind: per::ErrorKind::UnknownExtension, bit: 0, at: "wire form" },
     }
 }
 

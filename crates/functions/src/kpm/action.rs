@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use e2sm::Arena;
 use e2sm::common::{Cgi, UeId};
 use e2sm::kpm::{
     ActionDefinition, ActionDefinitionFormat1, ActionDefinitionFormat3, ActionDefinitionFormats, MatchingCondItem,
@@ -130,10 +131,14 @@ impl<M: Default> Action<M> {
                 let schedule = Schedule { granularity_ms: reporting_period_ms, records: 1, start: now, done: 0 };
                 return Ok(Action::start(source, key, wanted.id, config, subject, Vec::new(), info, schedule));
             }
-            Some(bytes) => ActionDefinition::decode_owned(bytes, config.revision).map_err(|error| {
-                debug!(%error, "action definition");
-                Cause::Protocol(CauseProtocol::TransferSyntaxError)
-            })?,
+            Some(bytes) => {
+                let arena = Arena::new();
+                let read = ActionDefinition::decode_in(bytes, config.revision, config.wire, &arena);
+                read.map(IntoOwned::into_owned).map_err(|error| {
+                    debug!(%error, "action definition");
+                    Cause::Protocol(CauseProtocol::TransferSyntaxError)
+                })?
+            }
         };
         let style = style(&definition, config)?;
         let check = Check { source, style, views, controller: key.controller };

@@ -1,5 +1,6 @@
 //! What the RIC is told of the function.
 
+use e2sm::Wire;
 use e2sm::common::{RanFunctionName, RicFormatType, RicStyleName, RicStyleType};
 use e2sm::kpm::dictionary::Scope;
 use e2sm::kpm::{
@@ -79,6 +80,12 @@ pub(super) fn check(offers: &[Offer], config: &KpmConfig) {
     }
     let some = config.styles.iter().any(|style| offers.iter().any(|offer| style.takes(offer.scope)));
     assert!(some, "the source offers nothing of any of the report styles");
+    let in_wire = match config.wire {
+        Wire::Per => true,
+        _ if config.revision == Revision::V1_00 => false,
+        wire => definition(offers, config).encode_in(config.revision, wire, &mut Vec::new()).is_ok(),
+    };
+    assert!(in_wire, "KPM {} has no wire form {}, or it is not built in", config.revision, config.wire);
 }
 
 /// What E2 Setup tells.
@@ -86,7 +93,7 @@ pub(super) fn function(offers: &[Offer], config: &KpmConfig) -> Function {
     let mut bytes = Vec::new();
     if config.revision == Revision::V1_00 {
         bytes = v1::definition();
-    } else if let Err(error) = definition(offers, config).encode(config.revision, &mut bytes) {
+    } else if let Err(error) = definition(offers, config).encode_in(config.revision, config.wire, &mut bytes) {
         panic!("offers were checked when the function was made: {error}");
     }
     // By habit in the field the function's revision follows the specification's; see `e2sm::kpm::Detection`.
@@ -100,7 +107,7 @@ pub(super) fn function(offers: &[Offer], config: &KpmConfig) -> Function {
     Function {
         id: config.function_id,
         revision: RanFunctionRevision(revision),
-        oid: config.revision.oid().to_owned(),
+        oid: config.wire.oid(config.revision.oid()).into_owned(),
         definition: bytes,
     }
 }

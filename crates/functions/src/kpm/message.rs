@@ -2,6 +2,7 @@
 
 use std::time::SystemTime;
 
+use e2sm::Error;
 use e2sm::common::True;
 use e2sm::kpm::{
     GranularityPeriod, IndicationHeader, IndicationHeaderFormat1, IndicationHeaderFormats, IndicationMessage,
@@ -11,7 +12,7 @@ use e2sm::kpm::{
 use per::{List, Memo};
 
 use super::action::{Action, Info, Subject};
-use super::v1;
+use super::{KpmConfig, v1};
 use crate::wall_clock::ntp;
 
 /// Header and message as they were last written; their memory is used again.
@@ -33,12 +34,13 @@ impl Writer {
     }
 
     /// Writes the report that is complete; not where there is nobody to report on.
-    pub fn write<M>(&mut self, revision: Revision, began: SystemTime, action: &Action<M>) -> Result<bool, per::Error> {
+    pub fn write<M>(&mut self, config: &KpmConfig, began: SystemTime, action: &Action<M>) -> Result<bool, Error> {
+        let KpmConfig { revision, wire, .. } = *config;
         let collection = &action.collection;
         self.header.clear();
         self.message.clear();
         if let Subject::Container(_, cell) = action.subject {
-            return v1::write(cell, collection.container(), &mut self.header, &mut self.message);
+            return Ok(v1::write(cell, collection.container(), &mut self.header, &mut self.message)?);
         }
         let granul_period = Some(GranularityPeriod(action.schedule.granularity_ms));
         let named = matches!(action.subject, Subject::Named(_) | Subject::Each(_));
@@ -90,8 +92,8 @@ impl Writer {
                 })
             }
         };
-        header(revision, began).encode(revision, &mut self.header)?;
-        IndicationMessage { formats }.encode(revision, &mut self.message)?;
+        header(revision, began).encode_in(revision, wire, &mut self.header)?;
+        IndicationMessage { formats }.encode_in(revision, wire, &mut self.message)?;
         Ok(true)
     }
 }

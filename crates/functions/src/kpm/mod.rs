@@ -27,6 +27,7 @@ use std::fmt;
 use std::rc::Rc;
 use std::time::SystemTime;
 
+use e2sm::Wire;
 use e2sm::kpm::{EventTriggerDefinition, EventTriggerDefinitionFormats, Revision};
 use ferric::agent::{Admission, ControllerId, RanFunction, Reports, RequestKey, Views};
 use ferric::e2::{Function, SubscriptionRequest, Time};
@@ -47,6 +48,8 @@ pub struct KpmConfig {
     pub function_id: RanFunctionId,
     /// The revision of E2SM-KPM that it speaks. Default: v03.00.
     pub revision: Revision,
+    /// The wire form that it speaks, which its object identifier tells; v01.00 has PER only. Default: PER.
+    pub wire: Wire,
     /// The report styles that it offers. Default: all.
     pub styles: Vec<ReportStyle>,
     /// The shortest granularity period, in milliseconds. Default: 1.
@@ -62,6 +65,7 @@ impl Default for KpmConfig {
         KpmConfig {
             function_id: RanFunctionId(2),
             revision: Revision::V3_00,
+            wire: Wire::Per,
             styles: ReportStyle::ALL.to_vec(),
             min_period_ms: 1,
             max_actions: 1024,
@@ -132,7 +136,7 @@ impl<S: KpmSource> KpmFunction<S> {
             let action = &mut self.actions[at];
             source.advance(until);
             if let Some(start) = action.collect(&*source, reports.views(), until) {
-                match self.writer.write(self.config.revision, self.wall_clock.at(start), action) {
+                match self.writer.write(&self.config, self.wall_clock.at(start), action) {
                     Ok(true) => {
                         // a subscription that is gone by now is forgotten by the `unsubscribe` to come
                         let (header, message) = (self.writer.header(), self.writer.message());
@@ -242,7 +246,7 @@ fn reporting_period(trigger: &[u8], config: &KpmConfig) -> Result<u32, Cause> {
     let period_ms = if config.revision == Revision::V1_00 {
         v1::reporting_period(trigger)?
     } else {
-        let trigger = EventTriggerDefinition::decode(trigger, config.revision).map_err(|error| {
+        let trigger = EventTriggerDefinition::decode_in(trigger, config.revision, config.wire).map_err(|error| {
             debug!(%error, "event trigger definition");
             Cause::Protocol(CauseProtocol::TransferSyntaxError)
         })?;
