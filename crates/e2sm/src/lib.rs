@@ -2,9 +2,10 @@
 //!
 //! Each model is a module and a Cargo feature: O-RAN's [`kpm`] (measurements), [`rc`] (control of the RAN), [`ni`] (messages of
 //! interfaces) and [`ccc`] (cell configuration and control); FlexRIC's statistics [`mac`], [`rlc`], [`pdcp`] and [`gtp`], its
-//! control of slices ([`mod@slice`]) and traffic ([`tc`]), each with several encodings ([`Wire`]); [`rrc`] (UEs that come and
-//! go) and [`hw`] (a ping), which are ours. What models share is in [`common`]. Types are plain Rust, borrowed from the bytes
-//! they were read from; `into_owned` makes them free of those. Lists live in an [`Arena`] that is used again for every message.
+//! control of slices ([`mod@slice`]) and traffic ([`tc`]), each with several encodings ([`Wire`]); ours are [`rrc`] (UEs that
+//! come and go), [`association`] (which UEs each controller of a node sees) and [`hw`] (a ping). What models share is in
+//! [`common`]. Types are plain Rust, borrowed from the bytes they were read from; `into_owned` makes them free of those. Lists
+//! live in an [`Arena`] that is used again for every message.
 //!
 //! Who wants the raw octets takes them from the E2AP message: nothing here stands in between.
 

@@ -3,13 +3,17 @@
 use std::sync::Arc;
 
 use e2sm::kpm::{Detection, RanFunctionDefinition};
-use e2sm::{Arena, Wire, flexric};
+use e2sm::{Arena, Wire, flexric, gtp, mac, pdcp, rlc, rrc, slice, tc};
 use ferric::e2::{Indication, RanFunction};
 use ferric::server::{Iapp, IappEvent, Ric};
 use model::{DEFINITION, Model};
 use tracing::{info, warn};
 
 use crate::NodeConfig;
+
+/// FlexRIC's models, and RRC notifications, which are ours and introduce themselves alike.
+const FLEXRIC: [e2sm::Model; 7] =
+    [mac::MODEL, rlc::MODEL, pdcp::MODEL, gtp::MODEL, slice::MODEL, tc::MODEL, rrc::MODEL];
 
 /// An internal app that only reads RAN function definitions.
 #[derive(Debug, Default)]
@@ -33,7 +37,7 @@ impl Catalogue {
         if e2sm::hw::wire_of(oid).is_some() {
             return info!(node, function = id, "offers the ping");
         }
-        if let Some((_, wire)) = e2sm::detect(oid) {
+        if let Some(wire) = FLEXRIC.iter().find_map(|model| model.wire_of(oid)) {
             return say_flexric(node, function, wire);
         }
         let configured = self.nodes.iter().find(|n| n.id == node).and_then(|n| n.kpm);
@@ -60,12 +64,12 @@ impl Catalogue {
     }
 }
 
-/// FlexRIC's models, and ours beside them, tell their name.
+/// A model tells its name.
 fn say_flexric(node: &str, function: &RanFunction, wire: Wire) {
     let (id, oid) = (function.id.0, &*function.oid);
     match flexric::RanFunctionDefinition::decode_owned(&function.definition, wire) {
         Ok(definition) => {
-            info!(node, function = id, model = &*definition.name, %wire, "offers one of FlexRIC's models")
+            info!(node, function = id, %wire, "offers {}", definition.name)
         }
         Err(error) => warn!(node, function = id, oid, %error, "the definition cannot be read"),
     }
