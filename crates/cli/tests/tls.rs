@@ -1,0 +1,106 @@
+//! `docs/tls.md`, done as it stands there: certificates, a RIC with rights, a node and xApps.
+
+mod program;
+
+use std::path::PathBuf;
+use std::process::Command;
+
+use program::{Program, run};
+
+/// A folder that no other test has; removed when it is dropped.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new() -> Folder {
+        let folder = std::env::temp_dir().join(format!("ferric-tls-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        Folder(folder)
+    }
+
+    fn path(&self, name: &str) -> String {
+        self.0.join(name).to_str().unwrap().to_owned()
+    }
+
+    fn sh(&self, commands: &str) {
+        let ran = Command::new("sh").args(["-e", "-c", commands]).current_dir(&self.0).output().unwrap();
+        assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
+    }
+
+    /// The options that name somebody's certificate.
+    fn options(&self, name: &str) -> [String; 6] {
+        let file = |suffix: &str| self.path(&format!("{name}.{suffix}"));
+        ["--tls-ca".into(), self.path("ca.pem"), "--tls-cert".into(), file("pem"), "--tls-key".into(), file("key")]
+    }
+
+    fn run(&self, arguments: &[&str], name: &str) -> program::Outcome {
+        let options = self.options(name);
+        let all: Vec<&str> = arguments.iter().copied().chain(options.iter().map(String::as_str)).collect();
+        run(&all)
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// The first block of a page in a language.
+fn block(page: &str, language: &str) -> String {
+    let (_, rest) = page.split_once(&format!("```{language}\n")).unwrap();
+    rest.split_once("```").unwrap().0.to_owned()
+}
+
+#[test]
+fn the_page_is_true() {
+    if Command::new("openssl").arg("version").output().is_err() {
+        return eprintln!("no openssl here: docs/tls.md is not tested");
+    }
+    let page = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/tls.md")).unwrap();
+    let folder = Folder::new();
+    // The page's addresses are a network's; here there is one host. The xApp's certificate is made as the node's.
+    let commands = block(&page, "sh").replace("10.0.0.1", "127.0.0.1");
+    folder.sh(&commands);
+    let lines: Vec<&str> = commands.lines().collect();
+    let (settings, last_two) = (lines[0], lines[lines.len() - 2..].join("\n"));
+    folder.sh(&format!("{settings}\n{}", last_two.replace("gnb1", "kpm")));
+
+    let (_, rights) = page.split_once("## Rights").unwrap();
+    let files = ["ca.pem", "ric.pem", "ric.key"].map(|name| folder.path(name));
+    let [ca, certificate, key] = files;
+    let config = format!(
+        "e2 = [\"tls://127.0.0.1:0\"]\nxapp = \"tls://127.0.0.1:0\"\n\
+         [tls]\nca = \"{ca}\"\ncertificate = \"{certificate}\"\nkey = \"{key}\"\n{}",
+        block(rights, "toml")
+    );
+    std::fs::write(folder.path("ric.toml"), config).unwrap();
+    let mut ric = Program::start(&["ric", "--config", &folder.path("ric.toml")]);
+    let (e2, xapp) = (ric.line("e2="), ric.line("xapp="));
+
+    let options = folder.options("gnb1");
+    let mut ran = vec!["ran", "--ric", &e2, "--ues", "2"];
+    ran.extend(options.iter().map(String::as_str));
+    let ran = Program::start(&ran);
+    ric.logs("a node shows who it is");
+    ric.logs("node is up");
+
+    // What it may read it reads; what it may not is refused, here and in the log.
+    let kpm = ["xapp", "kpm", "--ric", &xapp, "--period-ms", "100", "--seconds", "1", "--json"];
+    let outcome = folder.run(&kpm, "kpm");
+    assert_eq!(outcome.code(), Some(0), "{}", outcome.stderr);
+    assert!(outcome.stdout.contains("DRB.UEThpDl"), "{}\n{}", outcome.stdout, outcome.stderr);
+    let ping = ["xapp", "ping", "--ric", &xapp, "--period-ms", "100", "--seconds", "1"];
+    let outcome = folder.run(&ping, "kpm");
+    assert!(outcome.stderr.contains("NotAllowed"), "{}\n{}", outcome.stdout, outcome.stderr);
+    ric.logs("refused for lack of rights");
+    // The node's certificate is good, and no xApp's.
+    folder.run(&ping, "gnb1").complains(1, &["our certificate has no rights there"]);
+    ric.logs("its certificate is in no entry of the rights");
+
+    run(&ping).complains(1, &["a tls:// address takes a CA, a certificate and a key"]);
+    let half = run(&[&ping[..], &["--tls-ca", "ca.pem"]].concat());
+    half.complains(2, &["--tls-cert"]);
+    folder.run(&ping, "missing").complains(1, &["cannot read the certificate file", "missing.pem"]);
+    ran.stop();
+    ric.stop();
+}
