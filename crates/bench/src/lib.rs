@@ -12,6 +12,7 @@ mod idle;
 mod load;
 mod many;
 mod mover;
+mod ping;
 mod process;
 mod relay;
 mod report;
@@ -19,6 +20,7 @@ mod soak;
 
 pub use alloc::CountingAllocator;
 pub use mover::mover;
+pub use ping::{PingReport, PingRow, ping};
 pub use report::{Codec, Host, Idle, Many, RelayRow, Report, Storm};
 pub use soak::{Soak, SoakReport, Trend, soak};
 

@@ -26,6 +26,19 @@ enum Which {
         #[arg(long, value_name = "S", default_value_t = 2.0, value_parser = seconds)]
         seconds: f64,
     },
+    /// The ping's round trip between a controller and a node, in each combination of E2AP's and the service model's
+    /// encoding, beside a bare echo. Takes a few seconds.
+    Ping {
+        /// Print one JSON object.
+        #[arg(long)]
+        json: bool,
+        /// Rounds, in each of which everything has its turn.
+        #[arg(long, value_name = "N", default_value_t = 7, value_parser = clap::value_parser!(u16).range(1..=99))]
+        rounds: u16,
+        /// Pings of each in a round.
+        #[arg(long, value_name = "N", default_value_t = 500, value_parser = clap::value_parser!(u16).range(1..))]
+        pings: u16,
+    },
     /// A RIC and an emulated RAN for long, while everything that can go wrong around them does. Fails where a report of a
     /// well-behaved node is lost or doubled, or where memory or descriptors grow.
     Soak {
@@ -58,6 +71,15 @@ fn minutes(text: &str) -> Result<f64, &'static str> {
 
 pub fn run(args: &Args) -> anyhow::Result<()> {
     match args.which {
+        Which::Ping { json, rounds, pings } => {
+            let report = ::bench::ping(rounds.into(), pings.into())?;
+            if json {
+                say!("{}", serde_json::to_string(&report)?);
+            } else {
+                say!("{}", report.to_string().trim_end());
+            }
+            Ok(())
+        }
         Which::E2 { json, repetitions, seconds } => {
             let report = ::bench::e2(Effort { repetitions: repetitions.into(), seconds, ..Effort::default() })?;
             if json {

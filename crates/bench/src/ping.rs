@@ -1,0 +1,297 @@
+//! `ferric bench ping`: the ping's round trip from a controller's internal app to a node and back, in each combination of
+//! E2AP's and the service model's encoding, beside a bare echo over the same kind of link (FlexRIC paper, Fig. 7).
+//!
+//! Controller, node and echo are threads of this process over loopback TCP, each waiting in epoll. What is compared is
+//! measured in turns, and of each the median of all round trips is taken.
+
+use std::fmt;
+use std::sync::mpsc::{self, Receiver, Sender};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, anyhow};
+use e2ap::{Codec, GlobalE2NodeId, GnbId, PlmnIdentity, RanFunctionId, RicActionId, RicActionType};
+use e2sm::{Arena, Wire, hw};
+use ferric::agent::{AgentLoop, AgentLoopConfig};
+use ferric::e2::{Action, Indication, NodeId, SubscriptionSpec};
+use ferric::link::{Address, Class, Config, Events, Interest, Link, Listener, Poll, Scratch, StreamId};
+use ferric::server::{Iapp, IappEvent, Ric, Server, ServerConfig};
+use ferric::{Endpoint, Stop};
+use functions::hw::HwFunction;
+use serde::Serialize;
+
+const PATIENCE: Duration = Duration::from_secs(30);
+const SIZES: [usize; 2] = [100, 1500];
+
+/// Round trips of a payload's size.
+#[derive(Clone, Debug, Serialize)]
+pub struct PingRow {
+    /// Octets of the payload.
+    pub payload_bytes: usize,
+    /// E2AP's encoding; none of the echo.
+    pub e2ap: Option<&'static str>,
+    /// The service model's encoding; none of the echo.
+    pub e2sm: Option<&'static str>,
+    /// Round trips.
+    pub pings: usize,
+    /// Their median.
+    pub p50_us: f64,
+    /// Divided by the echo's.
+    pub ratio: f64,
+}
+
+/// All of `ferric bench ping`.
+#[derive(Clone, Debug, Serialize)]
+pub struct PingReport {
+    /// The echo of each size, then each combination.
+    pub rows: Vec<PingRow>,
+}
+
+impl fmt::Display for PingReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "Round trip of a ping over loopback TCP, beside a bare echo of its payload, medians")?;
+        writeln!(f, "  {:>6} {:>6} {:>6} {:>8} {:>9} {:>6}", "octets", "E2AP", "E2SM", "pings", "p50 us", "ratio")?;
+        for row in &self.rows {
+            let (e2ap, e2sm) = (row.e2ap.unwrap_or("echo"), row.e2sm.unwrap_or(""));
+            let PingRow { payload_bytes, pings, p50_us, ratio, .. } = row;
+            writeln!(f, "  {payload_bytes:>6} {e2ap:>6} {e2sm:>6} {pings:>8} {p50_us:>9.1} {ratio:>6.2}")?;
+        }
+        Ok(())
+    }
+}
+
+/// Measures `rounds` times `pings` round trips of each.
+///
+/// # Errors
+/// Where a link cannot be had, or an answer does not come.
+pub fn ping(rounds: usize, pings: usize) -> anyhow::Result<PingReport> {
+    let mut rows = Vec::new();
+    for size in SIZES {
+        let mut echo = Vec::new();
+        let mut combinations = Vec::new();
+        for codec in [Codec::Per, Codec::FLAT] {
+            for wire in [Wire::Per, Wire::Flat] {
+                combinations.push((codec, wire, Vec::new()));
+            }
+        }
+        for _ in 0..rounds {
+            echo.extend(echoes(size, pings)?);
+            for (codec, wire, times) in &mut combinations {
+                times.extend(round_trips(*codec, *wire, size, pings)?);
+            }
+        }
+        let floor = median(&mut echo);
+        let row = |e2ap, e2sm, mut times: Vec<u64>| {
+            let p50_us = median(&mut times);
+            PingRow { payload_bytes: size, e2ap, e2sm, pings: times.len(), p50_us, ratio: p50_us / floor }
+        };
+        rows.push(row(None, None, echo));
+        rows.extend(
+            combinations.into_iter().map(|(codec, wire, times)| row(Some(codec.name()), Some(wire.name()), times)),
+        );
+    }
+    Ok(PingReport { rows })
+}
+
+/// Of nanoseconds, in microseconds.
+fn median(times_ns: &mut [u64]) -> f64 {
+    times_ns.sort_unstable();
+    times_ns.get(times_ns.len() / 2).map_or(f64::NAN, |ns| *ns as f64 / 1000.0)
+}
+
+fn any_port() -> Address {
+    Address::Tcp { host: "127.0.0.1".into(), port: 0 }
+}
+
+/// A link that is waited for.
+struct End {
+    link: Link,
+    poll: Poll,
+    events: Events,
+    scratch: Scratch,
+}
+
+impl End {
+    fn new(link: Link) -> anyhow::Result<Self> {
+        let poll = Poll::new()?;
+        poll.add(&link, 0, Interest::READ)?;
+        Ok(End { link, poll, events: Events::new(), scratch: Scratch::new() })
+    }
+
+    fn send(&mut self, octets: &[u8]) -> anyhow::Result<()> {
+        self.link.send(StreamId(0), &[octets], Class::Keep)?;
+        while self.link.flush()?.waiting {
+            thread::yield_now();
+        }
+        Ok(())
+    }
+
+    /// The next frame; an error where there is none any more.
+    fn next(&mut self, into: &mut Vec<u8>) -> anyhow::Result<()> {
+        into.clear();
+        let mut came = false;
+        while !came {
+            self.poll.wait(&mut self.events, Some(PATIENCE))?;
+            self.link.receive(&mut self.scratch, usize::MAX, &mut |_, pdu| {
+                into.extend_from_slice(pdu);
+                came = true;
+            })?;
+        }
+        Ok(())
+    }
+}
+
+/// The floor: what comes goes back.
+fn echoes(size: usize, pings: usize) -> anyhow::Result<Vec<u64>> {
+    let mut listener = Listener::bind(&any_port(), &Config::default())?;
+    let mut near = End::new(Link::connect(listener.local_address(), &Config::default())?)?;
+    let echo = thread::spawn(move || -> anyhow::Result<()> {
+        let link = loop {
+            if let Some(link) = listener.accept()? {
+                break link;
+            }
+            thread::yield_now();
+        };
+        let (mut far, mut frame) = (End::new(link)?, Vec::new());
+        // until the other end is gone
+        while far.next(&mut frame).is_ok() {
+            far.send(&frame)?;
+        }
+        Ok(())
+    });
+    let (payload, mut frame, mut times) = (vec![7; size], Vec::new(), Vec::with_capacity(pings));
+    for _ in 0..pings {
+        let start = Instant::now();
+        near.send(&payload)?;
+        near.next(&mut frame)?;
+        times.push(elapsed_ns(start));
+    }
+    drop(near);
+    join(echo)??;
+    Ok(times)
+}
+
+fn elapsed_ns(start: Instant) -> u64 {
+    u64::try_from(start.elapsed().as_nanos()).unwrap_or(u64::MAX)
+}
+
+fn join<T>(thread: JoinHandle<T>) -> anyhow::Result<T> {
+    thread.join().map_err(|_| anyhow!("a thread of the measurement panicked"))
+}
+
+/// The internal app: a ping when its subscription stands, and another for each that comes back.
+struct Pinger {
+    wire: Wire,
+    payload: Vec<u8>,
+    node: Option<(NodeId, RanFunctionId)>,
+    started: Instant,
+    number: u32,
+    left: usize,
+    times: Vec<u64>,
+    message: Vec<u8>,
+    arena: Arena,
+    done: Sender<Vec<u64>>,
+}
+
+impl Pinger {
+    fn ping(&mut self, ric: &mut Ric<'_>) {
+        let Some((node, function)) = self.node else { return };
+        self.started = Instant::now();
+        self.number += 1;
+        self.message.clear();
+        let ping = hw::Ping { number: self.number, payload: self.payload.as_slice().into() };
+        // what cannot be sent is missed by who waits for it
+        if ping.encode(self.wire, &mut self.message).is_ok() {
+            let _ = ric.control(node, function, &[], &self.message);
+        }
+    }
+}
+
+impl Iapp for Pinger {
+    fn name(&self) -> &str {
+        "pinger"
+    }
+
+    fn on_event(&mut self, event: &IappEvent<'_>, ric: &mut Ric<'_>) {
+        match event {
+            IappEvent::NodeUp(node) => {
+                let Some(function) = node.functions.iter().find(|f| hw::wire_of(&f.oid) == Some(self.wire)) else {
+                    return;
+                };
+                let action =
+                    Action { id: RicActionId(1), kind: RicActionType::Report, definition: None, subsequent: None };
+                let spec = SubscriptionSpec { event_trigger: hw::EVENT_TRIGGER.to_vec(), actions: vec![action] };
+                self.node = Some((node.id, function.id));
+                let _ = ric.subscribe(node.id, function.id, spec);
+            }
+            IappEvent::Subscribed { .. } => self.ping(ric),
+            _ => {}
+        }
+    }
+
+    fn on_indication(&mut self, indication: &Indication<'_>, ric: &mut Ric<'_>) {
+        self.arena.reset();
+        let Some((_, message)) = indication.payload else { return };
+        match hw::Ping::decode(message, self.wire, &self.arena) {
+            Ok(ping) if ping.number == self.number && ping.payload.len() == self.payload.len() => {}
+            _ => return,
+        }
+        self.times.push(elapsed_ns(self.started));
+        self.left = self.left.saturating_sub(1);
+        if self.left > 0 {
+            self.ping(ric);
+        } else {
+            let _ = self.done.send(std::mem::take(&mut self.times));
+        }
+    }
+}
+
+/// Pings between a controller and a node of their own.
+fn round_trips(codec: Codec, wire: Wire, size: usize, pings: usize) -> anyhow::Result<Vec<u64>> {
+    let (done, times): (_, Receiver<Vec<u64>>) = mpsc::channel();
+    let e2 = vec![Endpoint::new(any_port(), codec)];
+    let mut server = Server::bind(ServerConfig { e2, xapp: None, ..ServerConfig::default() })?;
+    server.add_iapp(Box::new(Pinger {
+        wire,
+        payload: vec![7; size],
+        node: None,
+        started: Instant::now(),
+        number: 0,
+        left: pings,
+        times: Vec::with_capacity(pings),
+        message: Vec::new(),
+        arena: Arena::new(),
+        done,
+    }));
+    let endpoint = server.e2_endpoints().next().context("the controller listens nowhere")?;
+    let ric_stop = server.stop();
+    let ric = thread::spawn(move || server.run());
+    let (sender, receiver): (Sender<Stop>, _) = mpsc::channel();
+    let node = thread::spawn(move || -> anyhow::Result<()> {
+        let mut agents = AgentLoop::new(AgentLoopConfig::default())?;
+        let id = GlobalE2NodeId::gnb(PlmnIdentity::from_codes(1, 1, 2), GnbId::new(1, 28));
+        agents.add(id, endpoint, vec![Box::new(HwFunction::in_wire(wire))]);
+        // whoever waits for it is there until it ends
+        let _ = sender.send(agents.stop());
+        Ok(agents.run()?)
+    });
+    let node_stop = receiver.recv_timeout(PATIENCE)?;
+    let times = times.recv_timeout(PATIENCE).context("a ping did not come back");
+    node_stop.stop();
+    join(node)??;
+    ric_stop.stop();
+    join(ric)??;
+    times
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_combination_is_measured() {
+        let report = ping(1, 3).unwrap();
+        assert_eq!(report.rows.len(), 2 * 5);
+        assert!(report.rows.iter().all(|row| row.pings == 3 && row.p50_us > 0.0 && row.ratio > 0.0), "{report}");
+    }
+}
