@@ -31,6 +31,9 @@ mod iapp;
 #[path = "../src/bin/interface_messages.rs"]
 mod interface_messages;
 #[allow(dead_code, reason = "its main is not called here")]
+#[path = "../src/bin/prb_quota.rs"]
+mod prb_quota;
+#[allow(dead_code, reason = "its main is not called here")]
 #[path = "../src/bin/ran_function.rs"]
 mod ran_function;
 #[allow(dead_code, reason = "its main is not called here")]
@@ -84,8 +87,8 @@ impl Running {
         addresses
     }
 
-    fn ran(&mut self, ric: Address, nodes: u16) {
-        let config = RanConfig { rics: vec![ric.into()], nodes, ues: 4, ..RanConfig::default() };
+    fn ran(&mut self, ric: Address, nodes: u16, ues: u16) {
+        let config = RanConfig { rics: vec![ric.into()], nodes, ues, ..RanConfig::default() };
         self.spawn(
             move || {
                 let ran = Ran::new(config).unwrap();
@@ -235,7 +238,7 @@ fn an_iapp_counts_each_nodes_indications() {
     };
     let mut running = Running::default();
     let (ric, _) = running.ric(Some(Box::new(iapp::Counter { counts: BTreeMap::new(), tell })));
-    running.ran(ric, 3);
+    running.ran(ric, 3, 4);
     let mut counts = BTreeMap::new();
     while counts.len() < 3 || counts.values().any(|count| *count < 3) {
         let (node, count) = next(&receiver);
@@ -248,7 +251,7 @@ fn an_iapp_counts_each_nodes_indications() {
 fn an_xapp_prints_every_ues_kpis() {
     let mut running = Running::default();
     let (ric, xapp_address) = running.ric(None);
-    running.ran(ric, 1);
+    running.ran(ric, 1, 4);
     let mut lines = Vec::new();
     xapp::run(&xapp_address, 20, |line| {
         lines.push(line);
@@ -264,7 +267,7 @@ fn an_xapp_prints_every_ues_kpis() {
 fn an_xapp_bounds_a_slice_and_hears_of_it() {
     let mut running = Running::default();
     let (ric, xapp_address) = running.ric(None);
-    running.ran(ric, 1);
+    running.ran(ric, 1, 4);
     let mut lines = Vec::new();
     cell_configuration::run(&xapp_address, 1, 30, |line| {
         lines.push(line);
@@ -281,7 +284,7 @@ fn an_xapp_bounds_a_slice_and_hears_of_it() {
 fn an_xapp_reads_three_layers() {
     let mut running = Running::default();
     let (ric, xapp_address) = running.ric(None);
-    running.ran(ric, 1);
+    running.ran(ric, 1, 4);
     // until all four UEs were told of, and all three layers have spoken of one that has traffic
     let (begun, mut lines, mut whole) = (Instant::now(), Vec::new(), false);
     statistics::run(&xapp_address, 5, |line| {
@@ -299,7 +302,7 @@ fn an_xapp_reads_three_layers() {
 fn an_xapp_slices_a_cell_and_is_told_what_cannot_be() {
     let mut running = Running::default();
     let (ric, xapp_address) = running.ric(None);
-    running.ran(ric, 1);
+    running.ran(ric, 1, 4);
     let mut lines = Vec::new();
     slices::run(&xapp_address, 0.3, |line| {
         lines.push(line);
@@ -327,7 +330,7 @@ fn an_xapp_slices_a_cell_and_is_told_what_cannot_be() {
 fn an_xapp_holds_an_interfaces_messages() {
     let mut running = Running::default();
     let (ric, xapp_address) = running.ric(None);
-    running.ran(ric, 3);
+    running.ran(ric, 3, 4);
     let mut lines = Vec::new();
     interface_messages::run(&xapp_address, |line| {
         lines.push(line);
@@ -337,4 +340,29 @@ fn an_xapp_holds_an_interfaces_messages() {
     // a message of NGAP's procedure 37, behind the length of the octets
     assert!(lines[0].starts_with("held: [00, 2") && lines[0].contains(", 00, 25, 40, "), "{}", lines[0]);
     assert!(lines.last().unwrap().starts_with("answered: Acknowledged(Some("), "{lines:?}");
+}
+
+#[test]
+fn an_xapp_sets_a_quota_and_sees_it() {
+    let mut running = Running::default();
+    let (ric, xapp_address) = running.ric(None);
+    running.ran(ric, 1, 32);
+    let (mut before, mut after) = (Vec::new(), None::<Vec<f64>>);
+    prb_quota::run(&xapp_address, 100, (1, 10), |line| {
+        let share = line.strip_prefix("the slice uses ").and_then(|line| line.strip_suffix(" %"));
+        match (share, &mut after) {
+            (Some(share), None) => before.push(share.parse::<f64>().unwrap()),
+            (Some(share), Some(after)) => after.push(share.parse().unwrap()),
+            (None, _) => {
+                assert_eq!(line, "the slice gets 1 to 10 %");
+                after = Some(Vec::new());
+            }
+        }
+        after.as_ref().is_none_or(|after| after.len() < 8)
+    })
+    .unwrap();
+    let after = after.unwrap();
+    assert!(before.iter().any(|share| *share > 30.0), "{before:?}");
+    // the first report is partly of before
+    assert!(after[1..].iter().all(|share| *share <= 10.0) && after.iter().any(|share| *share > 0.0), "{after:?}");
 }

@@ -9,20 +9,18 @@ use super::{
     ControlMessageFormat2ActionItem, ControlMessageFormat2StyleItem, ControlMessageFormats, Decision, OtherAction,
     Revision, UeGroupDefinition, UeGroupId,
 };
-use crate::common::{PartialUeId, RicStyleType, UeId};
+use crate::common::{GnbCuUeF1apId, PartialUeId, RicStyleType, UeId, UeIdGnbDu};
 use crate::{Arena, Error};
 
 /// A control: header and message with names.
 ///
 /// ```
-/// use e2sm::common::{PlmnIdentity, SNssai, Sst, UeId};
-/// # use e2sm::common::{GnbCuUeF1apId, UeIdGnbDu};
+/// use e2sm::common::{PlmnIdentity, SNssai, Sst};
 /// use e2sm::rc::{Control, ControlAction, Revision, SlicePrbQuota};
 ///
-/// # let ue = UeId::GnbDu(UeIdGnbDu { gnb_cu_ue_f1ap_id: GnbCuUeF1apId(5), ran_ueid: None, cell_rnti: None });
 /// let slice = SNssai { sst: Sst([1]), sd: None };
 /// let quota = SlicePrbQuota::of_slice(PlmnIdentity::from_codes(1, 1, 2), slice, 30, 50);
-/// let control = Control::of_ue(ue, ControlAction::SlicePrbQuota(quota));
+/// let control = Control::of_cell(ControlAction::SlicePrbQuota(quota));
 ///
 /// let (header, message) = control.encode(Revision::V1_03)?;
 /// assert_eq!(Control::decode(&header, &message, Revision::V1_03)?, control);
@@ -76,6 +74,14 @@ impl Control {
     #[must_use]
     pub const fn of_ue(ue: UeId<'static>, action: ControlAction) -> Self {
         Control { target: ControlTarget::Ue(ue), decision: None, actions: ControlActions::One(action) }
+    }
+
+    /// One action that is not about a UE. E2SM-RC has no header without one: the UE of number 0 stands there, at which
+    /// nodes do not look.
+    #[must_use]
+    pub const fn of_cell(action: ControlAction) -> Self {
+        let nobody = UeIdGnbDu { gnb_cu_ue_f1ap_id: GnbCuUeF1apId(0), ran_ueid: None, cell_rnti: None };
+        Control::of_ue(UeId::GnbDu(nobody), action)
     }
 
     /// The answer to a UE's procedure that waits, which is to go on as it wants, or not.

@@ -1,0 +1,98 @@
+//! An external app that gives a slice a quota of the resource blocks by E2SM-RC, and sees in E2SM-KPM what comes of it.
+//!
+//! `cargo run -p ferric-examples --bin prb_quota -- tcp://127.0.0.1:36423`, with `ferric ric` and `ferric ran` running
+
+use std::error::Error;
+
+use e2sm::common::{PlmnIdentity, SNssai, Sst};
+use e2sm::kpm::{self, IndicationMessage, LabelInfoItem, MeasurementLabel, Scope, Wish, WishedMeasurement};
+use e2sm::rc::{self, Control, ControlAction, SlicePrbQuota};
+use ferric::e2::xapp::{ControlResult, FunctionInfo};
+use ferric::e2::{Action, SubscriptionSpec};
+use ferric::e2ap::{RicActionId, RicActionType};
+use ferric::link::Address;
+use ferric::xapp::{Xapp, XappEvent};
+
+/// The network that the emulated base stations are of.
+const NETWORK: PlmnIdentity = PlmnIdentity::from_codes(1, 1, 2);
+
+/// The share of the downlink's blocks that a slice uses, of the whole cell.
+fn share_of(slice: SNssai, period_ms: u32, kpm: &FunctionInfo) -> Result<SubscriptionSpec, Box<dyn Error>> {
+    let revision = kpm::Detection::of_function(&kpm.oid, kpm.revision.0, &kpm.definition)?.revision;
+    let offered = kpm::RanFunctionDefinition::decode_owned(&kpm.definition, revision)?;
+    let label = MeasurementLabel { slice_id: Some(slice), ..MeasurementLabel::default() };
+    let labels = &[LabelInfoItem { meas_label: label }];
+    let measurements = &[WishedMeasurement { name: "RRU.PrbTotDl", labels }];
+    let (granularity_period_ms, reporting_period_ms) = (period_ms, period_ms);
+    let wish = Wish { measurements, granularity_period_ms, reporting_period_ms, scope: Scope::Node };
+    let plan = wish.plan(&offered, revision)?;
+    let (mut event_trigger, mut definition) = (Vec::new(), Vec::new());
+    plan.trigger.encode(revision, &mut event_trigger)?;
+    plan.action.encode(revision, &mut definition)?;
+    let (id, kind) = (RicActionId(0), RicActionType::Report);
+    let actions = vec![Action { id, kind, definition: Some(definition), subsequent: None }];
+    Ok(SubscriptionSpec { event_trigger, actions })
+}
+
+/// Slice-level PRB quota: at least and at most so many percent.
+fn quota(slice: SNssai, (min, max): (u8, u8), rc: &FunctionInfo) -> Result<(Vec<u8>, Vec<u8>), Box<dyn Error>> {
+    let revision = rc::Detection::of_function(&rc.oid, rc.revision.0, &rc.definition)?.revision;
+    let quota = SlicePrbQuota::of_slice(NETWORK, slice, min, max);
+    Ok(Control::of_cell(ControlAction::SlicePrbQuota(quota)).encode(revision)?)
+}
+
+/// Hands a line for each report and answer to `print`, until that has enough; the quota is set after the first reports.
+pub fn run(
+    ric: &Address,
+    period_ms: u32,
+    percent: (u8, u8),
+    mut print: impl FnMut(String) -> bool,
+) -> Result<(), Box<dyn Error>> {
+    let slice = SNssai { sst: Sst([1]), sd: None };
+    let mut xapp = Xapp::connect(ric, "prb-quota", Default::default())?;
+    let (mut wanted, mut reports) = (true, 0);
+    while wanted {
+        let mut node_to_set = None;
+        xapp.turn(None, |event, ric| match event {
+            XappEvent::NodeUp(node) => {
+                let kpm = node.functions.iter().find(|function| kpm::OIDS.contains(&&*function.oid));
+                let Some(kpm) = kpm else { return eprintln!("{} has no KPM", node.global_id) };
+                match share_of(slice, period_ms, kpm) {
+                    Ok(spec) => drop(ric.subscribe(node.id, kpm.id, spec)),
+                    Err(error) => eprintln!("{}: {error}", node.global_id),
+                }
+            }
+            XappEvent::Indication(indication) => {
+                let node = indication.node;
+                let Some(indication) = indication.peek() else { return };
+                // all revisions write reports of a cell alike
+                let message = IndicationMessage::decode_owned(indication.message, kpm::Revision::V3_00);
+                for share in message.iter().flat_map(|m| m.rows(None)).filter_map(|row| row.value.number()) {
+                    reports += 1;
+                    node_to_set = (reports == 5).then_some(node);
+                    wanted &= print(format!("the slice uses {share} %"));
+                }
+            }
+            XappEvent::Controlled { result: ControlResult::Acknowledged(_), .. } => {
+                wanted &= print(format!("the slice gets {} to {} %", percent.0, percent.1));
+            }
+            XappEvent::Controlled { result, .. } => eprintln!("no quota: {result:?}"),
+            other => eprintln!("{other:?}"),
+        })?;
+        let node = node_to_set.and_then(|id| xapp.nodes().find(|node| node.id == id));
+        let rc = node.and_then(|node| Some((node.id, node.functions.iter().find(|f| f.oid == rc::OID)?)));
+        if let Some((node, rc)) = rc {
+            let (function, (header, message)) = (rc.id, quota(slice, percent, rc)?);
+            xapp.commands().control(node, function, &header, &message);
+        }
+    }
+    Ok(())
+}
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let ric = std::env::args().nth(1).unwrap_or("tcp://127.0.0.1:36423".into()).parse()?;
+    run(&ric, 1000, (5, 20), |line| {
+        println!("{line}");
+        true
+    })
+}
