@@ -55,8 +55,23 @@ fn every_command_helps() {
         (&[], &["demo", "ric", "ran", "xapp", "decode", "play", "doctor", "bench", "--log", "Try `ferric demo` first"]),
         (&["demo"], &["--seconds"]),
         (&["ric"], &["--config", "--e2", "--xapp", "tcp://127.0.0.1:36421", "tcp://127.0.0.1:36423", "--record"]),
-        (&["ran"], &["--ric", "--nodes", "--ues", "--period-ms", "--seed", "--e2ap", "--kpm"]),
-        (&["xapp"], &["kpm", "ping"]),
+        (
+            &["ran"],
+            &[
+                "--ric",
+                "--nodes",
+                "--ues",
+                "--period-ms",
+                "--seed",
+                "--e2ap",
+                "--kpm",
+                "--rc",
+                "--handovers-per-minute",
+            ],
+        ),
+        (&["xapp"], &["kpm", "ping", "rc"]),
+        (&["xapp", "rc"], &["slice-quota", "handover", "drx", "--node", "--rc"]),
+        (&["xapp", "rc", "slice-quota"], &["--sst", "--sd", "--min", "--max", "--dedicated"]),
         (&["xapp", "kpm"], &["--ric", "--period-ms", "--measurement", "--cell", "--kpm", "--seconds", "--json"]),
         (&["xapp", "ping"], &["--ric", "--period-ms", "--octets", "--seconds", "--json", "--record"]),
         (&["decode"], &["--type", "--list", "HEX|FILE|-"]),
@@ -194,6 +209,55 @@ fn a_node_of_kpm_v1_is_found_and_read() {
     assert_eq!(number(last_line(&kpm), "lost"), 0);
     ran.stop();
     ric.stop();
+}
+
+#[test]
+fn nodes_do_what_rc_asks_for_or_say_why_not() {
+    let (ric, e2, xapp) = start_ric();
+    for revision in ["1.03", "3.00", "5.00"] {
+        let ran = Program::start(&["ran", "--ric", &e2, "--nodes", "2", "--ues", "2", "--rc", revision]);
+        let ask = |args: &[&str]| {
+            let mut all = vec!["xapp", "rc"];
+            all.extend_from_slice(args);
+            all.extend(["--ric", &xapp, "--seconds", "20"]);
+            run(&all)
+        };
+        let outcome = ask(&["slice-quota", "--sst", "1", "--min", "30", "--max", "50"]);
+        let lines: Vec<_> = outcome.stdout.lines().collect();
+        assert!(
+            outcome.status.success() && lines.len() == 2 && lines.iter().all(|line| line.ends_with(" done")),
+            "{outcome:?}"
+        );
+        // the second UE of the first node, to the second node's cell and back
+        let (ue, there, back) = (["--ue", "amf-234881025"], ["--cell", "003804001"], ["--cell", "003800001"]);
+        let to = |cell: [&str; 2]| ask(&[&["handover"][..], &ue, &cell].concat());
+        for cell in [there, back] {
+            let outcome = to(cell);
+            assert!(outcome.status.success(), "one node has the UE: {outcome:?}");
+            assert_eq!(outcome.stdout.lines().filter(|line| line.ends_with(" done")).count(), 1, "{outcome:?}");
+        }
+        let outcome = to(["--cell", "fffffffff"]);
+        assert!(!outcome.status.success() && outcome.stdout.contains("refused: "), "{outcome:?}");
+        let why = outcome.stdout.contains("there is no such cell in this RAN");
+        assert!(why, "{outcome:?}");
+        let outcome = ask(&["drx", "--ue", "f1ap-1", "--cycle-ms", "320"]);
+        assert!(!outcome.status.success() && outcome.stdout.contains("there is no such UE"), "{outcome:?}");
+        let nobody = ["slice-quota", "--sst", "1", "--node", "gnb-99999-1", "--ric", &xapp, "--seconds", "1"];
+        let outcome = run(&[&["xapp", "rc"], &nobody[..]].concat());
+        assert!(!outcome.status.success() && outcome.stderr.contains("no such node offers E2SM-RC"), "{outcome:?}");
+        ran.stop();
+    }
+    ric.stop();
+    for (bad, why) in [
+        (&["slice-quota", "--sst", "1", "--min", "60", "--max", "50"][..], "--min 60 is above --max 50"),
+        (&["slice-quota", "--sst", "1", "--sd", "12"], "a slice differentiator is six hex digits"),
+        (&["handover", "--ue", "imsi-1", "--cell", "1"], "a UE is called amf-N, f1ap-N or e1ap-N"),
+        (&["handover", "--ue", "amf-1", "--cell", "1000000000"], "36 bits"),
+        (&["handover", "--ue", "amf-1", "--amf", "1:2", "--cell", "1"], "such as 1:1:1"),
+    ] {
+        let outcome = run(&[&["xapp", "rc"], bad].concat());
+        assert!(!outcome.status.success() && outcome.stderr.contains(why), "{outcome:?}");
+    }
 }
 
 #[test]

@@ -42,6 +42,10 @@ fn refuse<T>(why: &'static str) -> Result<T, Refusal> {
 }
 
 impl RcSource for Node {
+    fn catch_up(&mut self, now: Time) {
+        self.advance(now);
+    }
+
     fn cells(&self) -> Vec<Cgi> {
         vec![KpmSource::cell(self)]
     }

@@ -3,6 +3,7 @@
 pub mod kpm;
 mod kpm_v1;
 mod ping;
+mod rc;
 mod table;
 
 use ferric::record::Protocol;
@@ -25,6 +26,7 @@ pub struct Args {
 enum Which {
     Kpm(kpm::Args),
     Ping(ping::Args),
+    Rc(rc::Args),
 }
 
 pub fn run(args: &Args) -> anyhow::Result<()> {
@@ -35,5 +37,6 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     match &args.which {
         Which::Kpm(args) => kpm::run(args, config),
         Which::Ping(args) => ping::run(args, config),
+        Which::Rc(args) => rc::run(args, config),
     }
 }

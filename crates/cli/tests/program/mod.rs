@@ -24,6 +24,7 @@ pub struct Program {
 }
 
 /// What a run left behind.
+#[derive(Debug)]
 pub struct Outcome {
     pub status: ExitStatus,
     pub stdout: String,

@@ -101,6 +101,11 @@ impl<S: RcSource> RcFunction<S> {
         }
     }
 
+    fn begin(&mut self, now: Time) {
+        self.now = now;
+        self.source.borrow_mut().catch_up(now);
+    }
+
     /// Procedures that wait for an answer.
     #[must_use]
     pub fn held(&self) -> usize {
@@ -130,7 +135,7 @@ impl<S: RcSource> RanFunction for RcFunction<S> {
         request: &SubscriptionRequest,
         _views: &Views,
     ) -> Result<Admission, Cause> {
-        self.now = now;
+        self.begin(now);
         let source = self.source.borrow();
         let trigger = Trigger::new(&*source, &self.config, &request.event_trigger)?;
         let key = RequestKey { controller, id: request.request_id };
@@ -187,7 +192,7 @@ impl<S: RcSource> RanFunction for RcFunction<S> {
         request: &ControlRequest,
         reports: &mut Reports<'_>,
     ) -> Result<Option<Vec<u8>>, ControlFailure> {
-        self.now = now;
+        self.begin(now);
         self.carry_out(now, controller, request, reports)
     }
 
@@ -198,7 +203,7 @@ impl<S: RcSource> RanFunction for RcFunction<S> {
         request: &QueryRequest,
         views: &Views,
     ) -> Result<Vec<u8>, Cause> {
-        self.now = now;
+        self.begin(now);
         self.answer_query(controller, views, &request.header, &request.definition)
     }
 
@@ -208,7 +213,7 @@ impl<S: RcSource> RanFunction for RcFunction<S> {
     }
 
     fn report(&mut self, now: Time, reports: &mut Reports<'_>) {
-        self.now = now;
+        self.begin(now);
         self.look(now, reports);
     }
 }

@@ -17,6 +17,12 @@ use ferric::e2ap::Cause;
 /// A base station tells what happens through [`RcSource::next_event`]. A procedure that comes to a point which it
 /// offers ([`RcSource::breakpoints`]) waits there until [`RcSource::resume`]: at once where nobody wants a say.
 pub trait RcSource {
+    /// It is `now`, before anything is asked or told. A base station that goes on by itself has nothing to do; a model of
+    /// one computes.
+    fn catch_up(&mut self, now: Time) {
+        let _ = now;
+    }
+
     /// Its cells.
     fn cells(&self) -> Vec<Cgi>;
 
