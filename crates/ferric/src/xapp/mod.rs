@@ -14,6 +14,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod kept;
 mod verify;
 
 use std::collections::BTreeMap;
@@ -28,6 +29,7 @@ use per::Gather;
 use crate::stop::STOP_TOKEN;
 use crate::{Error, Stop};
 
+use kept::{Asked, Kept, Taken};
 use verify::Verifications;
 pub use verify::{MAX_VERIFICATIONS, TooManyVerifications, Verdict, Verify};
 
@@ -38,6 +40,9 @@ pub struct XappConfig {
     pub connect_timeout: Duration,
     /// The link's bounds. Default: PDUs as long as a RIC sends by its own defaults, which is 16 KiB above E2's 1 MiB.
     pub link: link::Config,
+    /// Whether a session outlives its RIC: where the RIC is lost, [`Xapp::turn`] tells so, connects again after a pause, and
+    /// asks again for what the xApp had subscribed to. Default: no, and `turn` fails.
+    pub reconnect: Option<Reconnect>,
     /// Encodings that nodes may use beside those that are built in. Default: none.
     pub encodings: Vec<Codec>,
 }
@@ -46,13 +51,36 @@ impl Default for XappConfig {
     fn default() -> Self {
         let e2 = link::Config::default();
         let link = link::Config { max_pdu_octets: e2.max_pdu_octets + crate::XAPP_OVERHEAD_OCTETS, ..e2 };
-        XappConfig { connect_timeout: Duration::from_secs(5), link, encodings: Vec::new() }
+        XappConfig { connect_timeout: Duration::from_secs(5), link, reconnect: None, encodings: Vec::new() }
+    }
+}
+
+/// The pauses before an xApp connects again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Reconnect {
+    /// The first one; each next one is twice as long. Default: 1 s.
+    pub first: Duration,
+    /// The longest. Default: 30 s.
+    pub last: Duration,
+}
+
+impl Default for Reconnect {
+    fn default() -> Self {
+        Reconnect { first: Duration::from_secs(1), last: Duration::from_secs(30) }
     }
 }
 
 /// What an xApp is told.
 #[derive(Clone, Debug, PartialEq)]
 pub enum XappEvent<'a> {
+    /// The RIC is lost, and tried again after a pause ([`XappConfig::reconnect`]). Told after the loss of all nodes, the
+    /// suspension of all subscriptions, and the failure of all that was not answered.
+    Disconnected {
+        /// Until the next attempt.
+        retry_in: Duration,
+    },
+    /// The RIC is back, or another one in its place.
+    Reconnected(GlobalRicId),
     /// A node is there.
     NodeUp(&'a NodeInfo),
     /// A node is not what was told of it before.
@@ -182,41 +210,64 @@ impl<'a> Indication<'a> {
 
 /// What an xApp can ask for.
 #[derive(Debug)]
-pub struct Commands<'a> {
-    client: &'a mut XappClient,
+pub struct Commands<'a>(&'a mut Desk);
+
+/// What is asked for until it is sent, and what is known of it until it is answered.
+#[derive(Debug)]
+struct Desk {
+    client: XappClient,
     /// Messages, each behind its end within `bytes`.
-    ends: &'a mut Vec<usize>,
-    bytes: &'a mut Vec<u8>,
-    verifications: &'a mut Verifications,
+    ends: Vec<usize>,
+    bytes: Vec<u8>,
+    verifications: Verifications,
+    kept: Kept,
+}
+
+impl Desk {
+    fn subscribe(
+        &mut self,
+        node: NodeId,
+        function: RanFunctionId,
+        order: SubscriptionOrder,
+        again: Option<SubscriptionId>,
+    ) -> Ticket {
+        let ticket = self.client.subscribe(node, function, order.clone(), &mut self.bytes);
+        self.ends.push(self.bytes.len());
+        self.kept.ask(ticket, || Asked::Subscribe { node, function, order, again });
+        ticket
+    }
 }
 
 impl Commands<'_> {
     /// Subscribes to a node's function; the ticket comes back with what becomes of it. A plain
     /// [`SubscriptionSpec`](e2::SubscriptionSpec) will do: it comes back by itself after its node was lost.
     pub fn subscribe(&mut self, node: NodeId, function: RanFunctionId, order: impl Into<SubscriptionOrder>) -> Ticket {
-        let ticket = self.client.subscribe(node, function, order, self.bytes);
-        self.ends.push(self.bytes.len());
-        ticket
+        self.0.subscribe(node, function, order.into(), None)
     }
 
     /// Changes a subscription, which E2AP has from v3 on; the ticket comes back with what becomes of it.
     pub fn modify(&mut self, subscription: SubscriptionId, change: SubscriptionChange) -> Ticket {
-        let ticket = self.client.modify(subscription, change, self.bytes);
-        self.ends.push(self.bytes.len());
+        let Desk { client, ends, bytes, kept, .. } = &mut *self.0;
+        // one that the RIC does not have now is none of its, whatever it is called there
+        let remote = kept.remote(subscription).unwrap_or(SubscriptionId(u32::MAX));
+        let ticket = client.modify(remote, change, bytes);
+        ends.push(bytes.len());
+        kept.ask(ticket, || Asked::Modify(subscription));
         ticket
     }
 
     /// Leaves a subscription.
     pub fn unsubscribe(&mut self, subscription: SubscriptionId) {
-        self.client.unsubscribe(subscription, self.bytes);
-        self.ends.push(self.bytes.len());
+        let Desk { client, ends, bytes, kept, .. } = &mut *self.0;
+        if let Some(remote) = kept.leave(subscription) {
+            client.unsubscribe(remote, bytes);
+            ends.push(bytes.len());
+        }
     }
 
     /// Asks a function to do something and to acknowledge it; the ticket comes back with what becomes of it.
     pub fn control(&mut self, node: NodeId, function: RanFunctionId, header: &[u8], message: &[u8]) -> Ticket {
-        let ticket = self.client.control(node, function, header, message, None, true, self.bytes);
-        self.ends.push(self.bytes.len());
-        ticket
+        self.send_control(node, function, None, header, message)
     }
 
     /// The same, and looks whether the control had its effect: once it is acknowledged, the reports of a subscription are
@@ -232,11 +283,11 @@ impl Commands<'_> {
         message: &[u8],
         verify: Verify,
     ) -> Result<Ticket, TooManyVerifications> {
-        if !self.verifications.has_room() {
+        if !self.0.verifications.has_room() {
             return Err(TooManyVerifications);
         }
         let ticket = self.control(node, function, header, message);
-        self.verifications.add(ticket, verify);
+        self.0.verifications.add(ticket, verify);
         Ok(ticket)
     }
 
@@ -249,16 +300,30 @@ impl Commands<'_> {
         header: &[u8],
         message: &[u8],
     ) -> Ticket {
-        let call = Some(call_process_id);
-        let ticket = self.client.control(node, function, header, message, call, true, self.bytes);
-        self.ends.push(self.bytes.len());
+        self.send_control(node, function, Some(call_process_id), header, message)
+    }
+
+    fn send_control(
+        &mut self,
+        node: NodeId,
+        function: RanFunctionId,
+        call_process_id: Option<&[u8]>,
+        header: &[u8],
+        message: &[u8],
+    ) -> Ticket {
+        let Desk { client, ends, bytes, kept, .. } = &mut *self.0;
+        let ticket = client.control(node, function, header, message, call_process_id, true, bytes);
+        ends.push(bytes.len());
+        kept.ask(ticket, || Asked::Control);
         ticket
     }
 
     /// Asks a function something, which E2AP has from v3 on; the ticket comes back with what becomes of it.
     pub fn query(&mut self, node: NodeId, function: RanFunctionId, header: &[u8], definition: &[u8]) -> Ticket {
-        let ticket = self.client.query(node, function, header, definition, self.bytes);
-        self.ends.push(self.bytes.len());
+        let Desk { client, ends, bytes, kept, .. } = &mut *self.0;
+        let ticket = client.query(node, function, header, definition, bytes);
+        ends.push(bytes.len());
+        kept.ask(ticket, || Asked::Query);
         ticket
     }
 }
@@ -268,18 +333,31 @@ pub struct Xapp {
     poll: Poll,
     events: Events,
     scratch: Scratch,
-    link: Link,
+    /// None while the RIC is lost.
+    link: Option<Link>,
     writable_wanted: bool,
     stop: Stop,
-    client: XappClient,
+    address: Address,
+    name: String,
+    config: XappConfig,
+    session: Session,
+    /// The next pause before connecting again.
+    pause: Duration,
     ric_id: GlobalRicId,
     nodes: BTreeMap<NodeId, NodeInfo>,
-    encodings: Vec<Codec>,
     /// News that came with the welcome, before anybody asked.
     early: Vec<NodeId>,
-    ends: Vec<usize>,
-    bytes: Vec<u8>,
-    verifications: Verifications,
+    desk: Desk,
+}
+
+/// How it stands with the RIC.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Session {
+    /// Hello is said, and to be answered by then.
+    Greeting(Instant),
+    Open,
+    /// The RIC is lost, and not to be tried before then.
+    Lost(Instant),
 }
 
 const LINK_TOKEN: u64 = 1;
@@ -296,25 +374,30 @@ impl Xapp {
         let stop = Stop::new(&poll).map_err(Error::epoll)?;
         let link = Link::connect(address, &config.link)?;
         poll.add(&link, LINK_TOKEN, Interest::READ_WRITE).map_err(Error::epoll)?;
-        let client = XappClient::new();
         let mut xapp = Xapp {
             poll,
             events: Events::new(),
             scratch: Scratch::new(),
-            link,
+            link: Some(link),
             writable_wanted: true,
             stop,
-            client,
+            address: address.clone(),
+            name: name.to_owned(),
+            session: Session::Greeting(deadline),
+            pause: config.reconnect.unwrap_or_default().first,
             ric_id: GlobalRicId::new(e2ap::PlmnIdentity([0; 3]), 0),
             nodes: BTreeMap::new(),
-            encodings: config.encodings,
             early: Vec::new(),
-            ends: Vec::new(),
-            bytes: Vec::new(),
-            verifications: Verifications::default(),
+            desk: Desk {
+                client: XappClient::new(),
+                ends: Vec::new(),
+                bytes: Vec::new(),
+                verifications: Verifications::default(),
+                kept: Kept::new(config.reconnect.is_some()),
+            },
+            config,
         };
-        xapp.client.hello(name, &mut xapp.bytes);
-        xapp.ends.push(xapp.bytes.len());
+        xapp.greet();
         let mut welcome = None;
         while welcome.is_none() {
             let patience = deadline.saturating_duration_since(Instant::now());
@@ -332,7 +415,15 @@ impl Xapp {
         if let Some(ric_id) = welcome {
             xapp.ric_id = ric_id;
         }
+        xapp.session = Session::Open;
         Ok(xapp)
+    }
+
+    /// Says hello.
+    fn greet(&mut self) {
+        let Desk { client, ends, bytes, .. } = &mut self.desk;
+        client.hello(&self.name, bytes);
+        ends.push(bytes.len());
     }
 
     /// Who the RIC is.
@@ -354,18 +445,13 @@ impl Xapp {
 
     /// What the xApp asks for outside of its handler. It is sent in the next turn.
     pub fn commands(&mut self) -> Commands<'_> {
-        Commands {
-            client: &mut self.client,
-            ends: &mut self.ends,
-            bytes: &mut self.bytes,
-            verifications: &mut self.verifications,
-        }
+        Commands(&mut self.desk)
     }
 
     /// Waits at most `patience` (`None`: until something comes), then hands all that came to `handle`, in order.
     ///
     /// # Errors
-    /// Where the RIC is lost, or turns the xApp away: the session is over.
+    /// Where the RIC turns the xApp away, or is lost and is not to be connected to again: the session is over.
     pub fn turn(
         &mut self,
         patience: Option<Duration>,
@@ -374,14 +460,125 @@ impl Xapp {
         let early = std::mem::take(&mut self.early);
         let patience = if early.is_empty() { patience } else { Some(Duration::ZERO) };
         for node in early.iter().filter_map(|id| self.nodes.get(id)) {
-            let Xapp { client, ends, bytes, verifications, .. } = self;
-            handle(XappEvent::NodeUp(node), &mut Commands { client, ends, bytes, verifications });
+            handle(XappEvent::NodeUp(node), &mut Commands(&mut self.desk));
         }
-        self.exchange(patience, |event, commands| {
-            if let Raw::News(event) = event {
-                handle(event, commands);
+        if let Session::Lost(until) = self.session
+            && !self.come_back(patience, until, &mut handle)?
+        {
+            return Ok(());
+        }
+        let mut welcome = None;
+        let exchanged = self.exchange(patience, |event, commands| match event {
+            Raw::Welcome(ric_id) => {
+                welcome = Some(ric_id);
+                handle(XappEvent::Reconnected(ric_id), commands);
             }
-        })
+            Raw::News(event) => handle(event, commands),
+        });
+        if let Some(ric_id) = welcome {
+            (self.ric_id, self.session) = (ric_id, Session::Open);
+            self.pause = self.config.reconnect.unwrap_or_default().first;
+        }
+        let late = matches!(self.session, Session::Greeting(by) if by <= Instant::now());
+        match exchanged.and(if late { Err(Error::NoAnswer) } else { Ok(()) }) {
+            Err(error) if self.config.reconnect.is_some() && is_loss(&error) => {
+                tracing::warn!(ric = %self.address, %error, "the RIC is lost");
+                self.lose(&mut handle);
+                Ok(())
+            }
+            result => result,
+        }
+    }
+
+    /// Connects again, once the pause is over. Whether there is a link.
+    fn come_back(
+        &mut self,
+        patience: Option<Duration>,
+        until: Instant,
+        handle: &mut impl FnMut(XappEvent<'_>, &mut Commands<'_>),
+    ) -> Result<bool, Error> {
+        let left = until.saturating_duration_since(Instant::now());
+        self.poll.wait(&mut self.events, Some(patience.unwrap_or(left).min(left))).map_err(Error::epoll)?;
+        // what is asked for now is asked of nobody
+        self.fail_unanswered(handle);
+        if Instant::now() < until {
+            return Ok(false);
+        }
+        let linked = Link::connect(&self.address, &self.config.link).map_err(Error::from);
+        let added = linked.and_then(|link| {
+            self.poll.add(&link, LINK_TOKEN, Interest::READ_WRITE).map_err(Error::epoll)?;
+            Ok(link)
+        });
+        match added {
+            Ok(link) => {
+                self.link = Some(link);
+                self.writable_wanted = true;
+                self.session = Session::Greeting(Instant::now() + self.config.connect_timeout);
+                self.greet();
+                Ok(true)
+            }
+            Err(error) => {
+                tracing::debug!(ric = %self.address, %error, "cannot connect");
+                self.rest(handle);
+                Ok(false)
+            }
+        }
+    }
+
+    /// The RIC is lost: all that it had told and all that was asked of it.
+    fn lose(&mut self, handle: &mut impl FnMut(XappEvent<'_>, &mut Commands<'_>)) {
+        if let Some(link) = self.link.take() {
+            // closing the descriptor would do as well
+            let _ = self.poll.remove(&link);
+        }
+        self.early.clear();
+        self.fail_unanswered(handle);
+        for node in std::mem::take(&mut self.nodes).values() {
+            handle(XappEvent::NodeLost(node), &mut Commands(&mut self.desk));
+        }
+        self.rest(handle);
+    }
+
+    /// What was asked for is not answered, and what stood does not stand now.
+    fn fail_unanswered(&mut self, handle: &mut impl FnMut(XappEvent<'_>, &mut Commands<'_>)) {
+        self.desk.ends.clear();
+        self.desk.bytes.clear();
+        let (unanswered, suspended) = self.desk.kept.lose();
+        let verdicts = self.desk.verifications.lose();
+        let left = self.desk.kept.take_left();
+        let commands = &mut Commands(&mut self.desk);
+        for (ticket, asked) in unanswered {
+            handle(
+                match asked {
+                    Asked::Subscribe { .. } => {
+                        XappEvent::SubscribeFailed { ticket, failure: SubscribeFailure::NodeLost }
+                    }
+                    Asked::Modify(subscription) => {
+                        XappEvent::Modified { ticket, subscription, result: ModifyResult::Ended }
+                    }
+                    Asked::Control => XappEvent::Controlled { ticket, result: ControlResult::NodeLost },
+                    Asked::Query => XappEvent::Queried { ticket, result: QueryResult::NodeLost },
+                },
+                commands,
+            );
+        }
+        for (ticket, verdict) in verdicts {
+            handle(XappEvent::Verified { ticket, verdict }, commands);
+        }
+        for subscription in suspended {
+            handle(XappEvent::SubscriptionSuspended(subscription), commands);
+        }
+        for subscription in left {
+            handle(XappEvent::SubscriptionEnded { subscription, end: SubscriptionEnd::Deleted }, commands);
+        }
+    }
+
+    /// Pauses before the next attempt.
+    fn rest(&mut self, handle: &mut impl FnMut(XappEvent<'_>, &mut Commands<'_>)) {
+        let retry_in = self.pause;
+        self.pause = self.pause.saturating_mul(2).min(self.config.reconnect.unwrap_or_default().last);
+        self.session = Session::Lost(Instant::now() + retry_in);
+        handle(XappEvent::Disconnected { retry_in }, &mut Commands(&mut self.desk));
     }
 
     fn exchange(
@@ -390,8 +587,13 @@ impl Xapp {
         mut handle: impl FnMut(Raw<'_>, &mut Commands<'_>),
     ) -> Result<(), Error> {
         self.write()?;
-        // a verdict is told in time
-        let left = self.verifications.deadline().map(|at| at.saturating_duration_since(Instant::now()));
+        // a verdict is told in time, and so is the end of a RIC's patience
+        let greeting = match self.session {
+            Session::Greeting(by) => Some(by),
+            Session::Open | Session::Lost(_) => None,
+        };
+        let deadline = [self.desk.verifications.deadline(), greeting].into_iter().flatten().min();
+        let left = deadline.map(|at| at.saturating_duration_since(Instant::now()));
         let patience = [patience, left].into_iter().flatten().min();
         self.poll.wait(&mut self.events, patience).map_err(Error::epoll)?;
         let (mut readable, mut writable) = (false, false);
@@ -402,27 +604,27 @@ impl Xapp {
         if readable {
             self.read(&mut handle)?;
         }
-        if self.verifications.deadline().is_some() {
-            let Xapp { client, ends, bytes, verifications, .. } = self;
-            for (ticket, verdict) in verifications.expired(Instant::now()) {
-                let commands = &mut Commands { client, ends, bytes, verifications };
-                handle(Raw::News(XappEvent::Verified { ticket, verdict }), commands);
+        if self.desk.verifications.deadline().is_some() {
+            for (ticket, verdict) in self.desk.verifications.expired(Instant::now()) {
+                handle(Raw::News(XappEvent::Verified { ticket, verdict }), &mut Commands(&mut self.desk));
             }
         }
-        if writable || !self.ends.is_empty() {
+        if writable || !self.desk.ends.is_empty() {
             self.write()?;
         }
         Ok(())
     }
 
     fn read(&mut self, handle: &mut impl FnMut(Raw<'_>, &mut Commands<'_>)) -> Result<(), Error> {
-        let Xapp { link, scratch, client, nodes, encodings, ends, bytes, verifications, .. } = self;
+        let Xapp { link: Some(link), scratch, nodes, config: XappConfig { encodings, .. }, desk, .. } = self else {
+            return Ok(());
+        };
         let mut failed = None;
         let received = link.receive(scratch, BUDGET_OCTETS, &mut |_stream, pdu| {
             if failed.is_some() {
                 return;
             }
-            let event = match client.handle_pdu(pdu) {
+            let event = match desk.client.handle_pdu(pdu) {
                 Ok(event) => event,
                 Err(error) => {
                     failed = Some(Error::Protocol(error));
@@ -431,7 +633,7 @@ impl Xapp {
             };
             let news = match event {
                 ClientEvent::Welcome(ric_id) => {
-                    return handle(Raw::Welcome(ric_id), &mut Commands { client, ends, bytes, verifications });
+                    return handle(Raw::Welcome(ric_id), &mut Commands(desk));
                 }
                 ClientEvent::Refused(code) if fatal(code) => {
                     failed = Some(Error::Refused(code));
@@ -442,9 +644,13 @@ impl Xapp {
                     return;
                 }
                 ClientEvent::NodeUp(node) => {
-                    let id = node.id;
+                    let (id, key) = (node.id, node.global_id);
                     nodes.insert(id, node);
-                    XappEvent::NodeUp(&nodes[&id])
+                    handle(Raw::News(XappEvent::NodeUp(&nodes[&id])), &mut Commands(desk));
+                    for (local, function, order) in desk.kept.to_ask(id, key) {
+                        desk.subscribe(id, function, order, Some(local));
+                    }
+                    return;
                 }
                 ClientEvent::NodeChanged(node) => {
                     let id = node.id;
@@ -453,7 +659,7 @@ impl Xapp {
                 }
                 ClientEvent::NodeLost(id) => {
                     if let Some(node) = nodes.remove(&id) {
-                        let commands = &mut Commands { client, ends, bytes, verifications };
+                        let commands = &mut Commands(desk);
                         handle(Raw::News(XappEvent::NodeLost(&node)), commands);
                     }
                     return;
@@ -464,43 +670,71 @@ impl Xapp {
                     let codec = nodes.get(&envelope.node).and_then(|node| named(encodings, &node.encoding));
                     let indication = Indication {
                         node: envelope.node,
-                        subscription: envelope.subscription,
+                        subscription: desk.kept.local(envelope.subscription),
                         version,
                         codec,
                         pdu: envelope.pdu,
                     };
-                    let commands = &mut Commands { client, ends, bytes, verifications };
-                    handle(Raw::News(XappEvent::Indication(indication)), commands);
-                    for (ticket, verdict) in commands.verifications.reported(&indication) {
-                        handle(Raw::News(XappEvent::Verified { ticket, verdict }), commands);
+                    handle(Raw::News(XappEvent::Indication(indication)), &mut Commands(desk));
+                    for (ticket, verdict) in desk.verifications.reported(&indication) {
+                        handle(Raw::News(XappEvent::Verified { ticket, verdict }), &mut Commands(desk));
                     }
                     return;
                 }
                 ClientEvent::Subscribed { ticket, subscription, admitted, not_admitted } => {
-                    XappEvent::Subscribed { ticket, subscription, admitted, not_admitted }
+                    let key = |node| nodes.get(&node).map(|node| node.global_id);
+                    match desk.kept.subscribed(ticket, subscription, key) {
+                        Taken::New(subscription) => {
+                            XappEvent::Subscribed { ticket, subscription, admitted, not_admitted }
+                        }
+                        Taken::Again(subscription, node) => {
+                            XappEvent::SubscriptionResumed { subscription, node, admitted, not_admitted }
+                        }
+                    }
                 }
-                ClientEvent::SubscribeFailed { ticket, failure } => XappEvent::SubscribeFailed { ticket, failure },
+                ClientEvent::SubscribeFailed { ticket, failure } => match desk.kept.answered(ticket) {
+                    Some(Asked::Subscribe { again: Some(subscription), .. }) => {
+                        desk.kept.forget(subscription);
+                        let end = match failure {
+                            SubscribeFailure::Refused(cause) => SubscriptionEnd::ByNode(cause),
+                            _ => SubscriptionEnd::NotRestored,
+                        };
+                        XappEvent::SubscriptionEnded { subscription, end }
+                    }
+                    _ => XappEvent::SubscribeFailed { ticket, failure },
+                },
                 ClientEvent::SubscriptionEnded { subscription, end } => {
-                    XappEvent::SubscriptionEnded { subscription, end }
+                    XappEvent::SubscriptionEnded { subscription: desk.kept.ended(subscription), end }
                 }
-                ClientEvent::SubscriptionSuspended(subscription) => XappEvent::SubscriptionSuspended(subscription),
+                ClientEvent::SubscriptionSuspended(subscription) => {
+                    XappEvent::SubscriptionSuspended(desk.kept.local(subscription))
+                }
                 ClientEvent::SubscriptionResumed { subscription, node, admitted, not_admitted } => {
+                    let subscription = desk.kept.local(subscription);
                     XappEvent::SubscriptionResumed { subscription, node, admitted, not_admitted }
                 }
                 ClientEvent::SubscriptionChanged { subscription, removed, modified } => {
-                    XappEvent::SubscriptionChanged { subscription, removed, modified }
+                    XappEvent::SubscriptionChanged { subscription: desk.kept.local(subscription), removed, modified }
                 }
                 ClientEvent::Modified { ticket, subscription, result } => {
+                    let subscription = match desk.kept.answered(ticket) {
+                        Some(Asked::Modify(subscription)) => subscription,
+                        _ => desk.kept.local(subscription),
+                    };
                     XappEvent::Modified { ticket, subscription, result }
                 }
                 ClientEvent::Controlled { ticket, result } => {
-                    verifications.answered(ticket, &result, Instant::now);
+                    desk.kept.answered(ticket);
+                    desk.verifications.answered(ticket, &result, Instant::now);
                     XappEvent::Controlled { ticket, result }
                 }
-                ClientEvent::Queried { ticket, result } => XappEvent::Queried { ticket, result },
+                ClientEvent::Queried { ticket, result } => {
+                    desk.kept.answered(ticket);
+                    XappEvent::Queried { ticket, result }
+                }
                 ClientEvent::Dropped(reports) => XappEvent::Dropped(reports),
             };
-            handle(Raw::News(news), &mut Commands { client, ends, bytes, verifications });
+            handle(Raw::News(news), &mut Commands(desk));
         });
         match failed {
             Some(error) => Err(error),
@@ -510,20 +744,29 @@ impl Xapp {
 
     /// Sends what was asked for, and writes.
     fn write(&mut self) -> Result<(), Error> {
+        let Xapp { link: Some(link), desk: Desk { ends, bytes, .. }, .. } = self else { return Ok(()) };
         let mut start = 0;
-        for end in self.ends.drain(..) {
-            self.link.send(StreamId(0), &[&self.bytes[start..end]], Class::Keep)?;
+        for end in ends.drain(..) {
+            link.send(StreamId(0), &[&bytes[start..end]], Class::Keep)?;
             start = end;
         }
-        self.bytes.clear();
-        self.link.flush()?;
-        let wanted = self.link.wants_write();
+        bytes.clear();
+        link.flush()?;
+        let wanted = link.wants_write();
         if wanted != self.writable_wanted {
             self.writable_wanted = wanted;
             let interest = if wanted { Interest::READ_WRITE } else { Interest::READ };
-            self.poll.modify(&self.link, LINK_TOKEN, interest).map_err(Error::epoll)?;
+            self.poll.modify(link, LINK_TOKEN, interest).map_err(Error::epoll)?;
         }
         Ok(())
+    }
+}
+
+/// Whether the RIC may be there again: what is wrong with it, or with the xApp, does not pass by itself.
+fn is_loss(error: &Error) -> bool {
+    match error {
+        Error::Link(_) | Error::NoAnswer => true,
+        Error::Refused(_) | Error::Protocol(_) | Error::System { .. } => false,
     }
 }
 

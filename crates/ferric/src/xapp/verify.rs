@@ -102,6 +102,12 @@ impl Verifications {
         self.0.iter().filter_map(Verification::deadline).min()
     }
 
+    /// The RIC is lost: nobody can tell of those that are acknowledged.
+    pub fn lose(&mut self) -> Vec<(Ticket, Verdict)> {
+        let lost = std::mem::take(&mut self.0);
+        lost.into_iter().filter(|lost| lost.since.is_some()).map(|lost| (lost.ticket, Verdict::NoReports)).collect()
+    }
+
     /// A control is answered: acknowledged, its effect is looked for; what failed has none.
     pub fn answered(&mut self, ticket: Ticket, result: &ControlResult, now: impl FnOnce() -> Instant) {
         let Some(at) = self.0.iter().position(|verification| verification.ticket == ticket) else { return };

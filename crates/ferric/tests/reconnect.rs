@@ -1,0 +1,217 @@
+//! xApps that outlive their RIC: what they had comes back under its old name, and nothing is left waiting.
+
+mod common;
+
+use std::time::{Duration, Instant};
+
+use common::function::{Reporter, impatient};
+use common::peer::{FUNCTION, node_id, report_spec};
+use common::scene::Ric;
+use common::{PATIENCE, socket_path};
+use ferric::agent::AgentLoop;
+use ferric::e2::xapp::{ControlResult, SubscribeFailure};
+use ferric::e2::{NodeId, SubscriptionEnd, SubscriptionId};
+use ferric::link::Address;
+use ferric::server::ServerConfig;
+use ferric::xapp::{Commands, Reconnect, Xapp, XappConfig, XappEvent};
+
+/// A node that reports each millisecond, a RIC that comes and goes, and an xApp.
+struct Scene {
+    e2: Address,
+    xapp_at: Address,
+    agents: AgentLoop,
+    ric: Option<Ric>,
+    xapp: Xapp,
+}
+
+impl Scene {
+    fn new() -> Scene {
+        let (e2, xapp_at) = (Address::Unix(socket_path("again-e2")), Address::Unix(socket_path("again-xapp")));
+        let ric = start(&e2, &xapp_at);
+        let mut agents = AgentLoop::new(impatient()).unwrap();
+        agents.add(node_id(1), e2.clone().into(), vec![Box::new(Reporter::new(Duration::from_millis(1)))]);
+        let pause = Duration::from_millis(20);
+        let reconnect = Some(Reconnect { first: pause, last: 4 * pause });
+        let xapp = Xapp::connect(&xapp_at, "kept", XappConfig { reconnect, ..XappConfig::default() }).unwrap();
+        Scene { e2, xapp_at, agents, ric: Some(ric), xapp }
+    }
+
+    fn come_back(&mut self) {
+        self.ric = Some(start(&self.e2, &self.xapp_at));
+    }
+
+    /// Works until `wanted` finds what it looks for.
+    fn until<T>(&mut self, what: &str, mut wanted: impl FnMut(XappEvent<'_>, &mut Commands<'_>) -> Option<T>) -> T {
+        let deadline = Instant::now() + PATIENCE;
+        let mut found = None;
+        while found.is_none() {
+            assert!(Instant::now() < deadline, "it never came: {what}");
+            self.agents.turn(Some(Duration::from_millis(1))).unwrap();
+            self.xapp
+                .turn(Some(Duration::ZERO), |event, commands| {
+                    let new = wanted(event, commands);
+                    found = found.take().or(new);
+                })
+                .unwrap();
+        }
+        found.unwrap()
+    }
+
+    fn node(&mut self) -> NodeId {
+        let known = self.xapp.nodes().next().map(|node| node.id);
+        known.unwrap_or_else(|| {
+            self.until("the node", |event, _| match event {
+                XappEvent::NodeUp(node) => Some(node.id),
+                _ => None,
+            })
+        })
+    }
+
+    fn subscribe(&mut self, trigger: &[u8]) -> SubscriptionId {
+        let node = self.node();
+        self.xapp.commands().subscribe(node, FUNCTION, report_spec(trigger));
+        self.until("the subscription", |event, _| match event {
+            XappEvent::Subscribed { subscription, .. } => Some(subscription),
+            XappEvent::SubscribeFailed { failure, .. } => panic!("{failure:?}"),
+            _ => None,
+        })
+    }
+
+    fn reports_of(&mut self, subscription: SubscriptionId) {
+        for _ in 0..5 {
+            self.until("its reports", |event, _| match event {
+                XappEvent::Indication(indication) if indication.subscription == subscription => Some(()),
+                _ => None,
+            });
+        }
+    }
+}
+
+fn start(e2: &Address, xapp: &Address) -> Ric {
+    Ric::start(ServerConfig { e2: vec![e2.clone().into()], xapp: Some(xapp.clone()), ..ServerConfig::default() })
+}
+
+#[test]
+fn what_stood_stands_again() {
+    let mut scene = Scene::new();
+    let (first, second) = (scene.subscribe(b"first"), scene.subscribe(b"second"));
+    scene.reports_of(first);
+    for _ in 0..3 {
+        scene.ric = None;
+        let (mut suspended, mut lost) = (Vec::new(), 0);
+        scene.until("the loss", |event, _| match event {
+            XappEvent::SubscriptionSuspended(subscription) => {
+                suspended.push(subscription);
+                None
+            }
+            XappEvent::NodeLost(_) => {
+                lost += 1;
+                None
+            }
+            XappEvent::Disconnected { retry_in } => {
+                assert_eq!(retry_in, Duration::from_millis(20));
+                Some(())
+            }
+            _ => None,
+        });
+        // the RIC may have told of the node's loss before its own end
+        assert!(lost <= 1 && scene.xapp.nodes().count() == 0);
+        suspended.sort_unstable();
+        suspended.dedup();
+        assert_eq!(suspended, [first, second]);
+        scene.come_back();
+        let mut resumed = Vec::new();
+        scene.until("both", |event, _| {
+            if let XappEvent::SubscriptionResumed { subscription, .. } = event {
+                resumed.push(subscription);
+            }
+            (resumed.len() == 2).then_some(())
+        });
+        resumed.sort_unstable();
+        assert_eq!(resumed, [first, second]);
+        scene.reports_of(first);
+        scene.reports_of(second);
+    }
+    // a new one beside them, and one that is left
+    let third = scene.subscribe(b"third");
+    assert!(third != first && third != second);
+    scene.reports_of(third);
+    scene.xapp.commands().unsubscribe(first);
+    let ended = scene.until("the end", |event, _| match event {
+        XappEvent::SubscriptionEnded { subscription, end } => Some((subscription, end)),
+        _ => None,
+    });
+    assert_eq!(ended, (first, SubscriptionEnd::Deleted));
+    scene.reports_of(second);
+}
+
+#[test]
+fn nothing_is_left_waiting() {
+    let mut scene = Scene::new();
+    let (stays, left) = (scene.subscribe(b"stays"), scene.subscribe(b"left"));
+    let node = scene.node();
+    scene.ric = None;
+    scene.until("the loss", |event, _| matches!(event, XappEvent::Disconnected { .. }).then_some(()));
+    // asked of nobody
+    let mut commands = scene.xapp.commands();
+    let (control, subscribe) =
+        (commands.control(node, FUNCTION, b"", b""), commands.subscribe(node, FUNCTION, report_spec(b"never")));
+    commands.unsubscribe(left);
+    let mut failed = 0;
+    scene.until("their failures", |event, _| {
+        match event {
+            XappEvent::Controlled { ticket, result } => {
+                assert_eq!((ticket, result), (control, ControlResult::NodeLost));
+                failed += 1;
+            }
+            XappEvent::SubscribeFailed { ticket, failure } => {
+                assert_eq!((ticket, failure), (subscribe, SubscribeFailure::NodeLost));
+                failed += 1;
+            }
+            XappEvent::SubscriptionEnded { subscription, .. } => {
+                assert_eq!(subscription, left);
+                failed += 1;
+            }
+            _ => {}
+        }
+        (failed == 3).then_some(())
+    });
+    scene.come_back();
+    let resumed = scene.until("what stays", |event, _| match event {
+        XappEvent::SubscriptionResumed { subscription, .. } => Some(subscription),
+        _ => None,
+    });
+    assert_eq!(resumed, stays);
+    scene.reports_of(stays);
+}
+
+#[test]
+fn who_subscribes_whenever_a_node_comes_has_it_once() {
+    let mut scene = Scene::new();
+    let stays = scene.subscribe(b"every node");
+    scene.ric = None;
+    scene.until("the loss", |event, _| matches!(event, XappEvent::Disconnected { .. }).then_some(()));
+    scene.come_back();
+    let again = scene.until("the subscription", |event, commands| match event {
+        XappEvent::NodeUp(node) => {
+            commands.subscribe(node.id, FUNCTION, report_spec(b"every node"));
+            None
+        }
+        XappEvent::Subscribed { subscription, .. } => Some(subscription),
+        XappEvent::SubscriptionResumed { .. } => panic!("it was asked for by the xApp itself"),
+        _ => None,
+    });
+    assert_eq!(again, stays);
+    scene.reports_of(stays);
+}
+
+#[test]
+fn without_it_a_lost_ric_ends_the_session() {
+    let mut scene = Scene::new();
+    let mut xapp = Xapp::connect(&scene.xapp_at, "plain", XappConfig::default()).unwrap();
+    scene.ric = None;
+    let deadline = Instant::now() + PATIENCE;
+    while xapp.turn(Some(Duration::from_millis(10)), |_, _| ()).is_ok() {
+        assert!(Instant::now() < deadline, "it never ends");
+    }
+}
