@@ -62,6 +62,7 @@ mod budget;
 mod change;
 mod connection;
 mod controller;
+pub mod e42;
 mod notice;
 mod outbox;
 pub mod ran;
@@ -81,6 +82,7 @@ pub use controller::{
     LostReason, Misuse, ModifyOutcome, Node, NodeId, QueryOutcome, RanFunction, Routed, SubscribeError,
     SubscriptionEnd, SubscriptionId, SubscriptionOrder, SubscriptionSpec, Ticket,
 };
+pub use e42::E42Host;
 pub use notice::Notice;
 pub use rights::{FunctionName, Grant, NodeRights, Selection, XappRights};
 pub use time::Time;

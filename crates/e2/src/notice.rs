@@ -136,6 +136,18 @@ pub enum Notice {
         /// Of which request.
         request_id: Option<RicRequestId>,
     },
+    /// Nodes that an xApp is not told of: E42 cannot tell of them, or there was no room.
+    NodesUntold {
+        /// How many.
+        count: usize,
+    },
+    /// A subscription of an xApp ended, and E42 has no words for it.
+    EndUntold {
+        /// What the xApp calls it.
+        request_id: RicRequestId,
+        /// Why it ended.
+        end: crate::SubscriptionEnd,
+    },
     /// An xApp said something that the protocol does not allow.
     XappMisuse {
         /// What.
@@ -223,6 +235,14 @@ impl fmt::Display for Notice {
                 }
                 Ok(())
             }
+            Notice::NodesUntold { count } => {
+                write!(f, "it is not told of {count} nodes: E42 has no room or words for them")
+            }
+            Notice::EndUntold { request_id, end } => write!(
+                f,
+                "it is not told that its subscription {}/{} ended ({end:?}): E42 has no words for that",
+                request_id.requestor, request_id.instance
+            ),
             Notice::XappMisuse { what } => write!(f, "refused: {what}"),
         }
     }

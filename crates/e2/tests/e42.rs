@@ -1,0 +1,614 @@
+//! FlexRIC's xApps and a RIC, in virtual time: by hand, tampered with, and as recorded.
+
+mod support;
+
+use core::time::Duration;
+use std::path::Path;
+
+use e2::{AssocId, CloseReason, Controller, ControllerConfig, E42Host, Event, Notice, Routed, SubscriptionEnd, Time};
+use e2ap::e42::{
+    self, E42ControlRequest, E42Pdu, E42SetupRequest, E42SubscriptionDeleteRequest, E42SubscriptionRequest, E42Version,
+    XappId,
+};
+use e2ap::{
+    Cause, CauseRicRequest, E2NodeComponentConfigAdditionItem, E2NodeComponentConfiguration, E2NodeComponentId,
+    E2NodeComponentInterfaceNg, E2NodeComponentInterfaceType, E2SetupRequest, GlobalE2NodeId, GnbId, Pdu, PlmnIdentity,
+    RanFunctionId, RanFunctionItem, RanFunctionRevision, RicActionAdmitted, RicActionId, RicActionToBeSetup,
+    RicActionType, RicControlAckRequest, RicControlAcknowledge, RicControlFailure, RicControlStatus, RicIndication,
+    RicIndicationType, RicRequestId, RicSubscriptionDeleteRequest, RicSubscriptionDeleteResponse,
+    RicSubscriptionDetails, RicSubscriptionFailure, RicSubscriptionResponse, TransactionId, Version,
+};
+use per::{Gather, Octets, PrintableString};
+use support::random::Random;
+
+const NODE: AssocId = AssocId(1);
+const FUNCTION: RanFunctionId = RanFunctionId(142);
+const VERSION: Version = Version::V2_03;
+
+fn node_id(number: u32) -> GlobalE2NodeId {
+    GlobalE2NodeId::gnb(PlmnIdentity::from_codes(1, 1, 2), GnbId::new(number, 22))
+}
+
+fn request(requestor: u16) -> RicRequestId {
+    RicRequestId { requestor, instance: 0 }
+}
+
+/// A RIC with its host, and nobody else.
+struct World {
+    now: Time,
+    ric: Controller,
+    host: E42Host,
+    /// What nodes are sent.
+    to_nodes: Vec<(AssocId, Pdu<'static>)>,
+    /// What xApps are sent.
+    to_xapps: Vec<(AssocId, Vec<u8>)>,
+    closed: Vec<(AssocId, CloseReason)>,
+    notices: Vec<Notice>,
+}
+
+impl World {
+    fn new(version: E42Version) -> World {
+        World {
+            now: Time::default(),
+            ric: Controller::new(ControllerConfig::default()),
+            host: E42Host::new(version, 1 << 20),
+            to_nodes: Vec::new(),
+            to_xapps: Vec::new(),
+            closed: Vec::new(),
+            notices: Vec::new(),
+        }
+    }
+
+    /// With a node that has set up.
+    fn with_node() -> World {
+        let mut world = World::new(E42Version::V2);
+        world.node_comes(NODE, 7);
+        world
+    }
+
+    fn node_comes(&mut self, assoc: AssocId, number: u32) {
+        self.ric.handle_open(self.now, assoc);
+        self.node_says(assoc, setup(node_id(number)));
+        assert!(matches!(self.to_nodes.pop(), Some((_, Pdu::E2SetupResponse(_)))));
+    }
+
+    fn node_says<'a>(&mut self, assoc: AssocId, pdu: impl Into<Pdu<'a>>) {
+        let mut bytes = Vec::new();
+        pdu.into().encode(VERSION, &mut bytes).unwrap();
+        self.node_sends(assoc, &bytes);
+    }
+
+    fn node_sends(&mut self, assoc: AssocId, bytes: &[u8]) {
+        if let Routed::Indication(indication) = self.ric.handle_pdu(self.now, assoc, bytes) {
+            for consumer in self.ric.consumers(indication.subscription) {
+                let mut out = Vec::new();
+                if let Some(xapp) = self.host.write_indication(*consumer, &indication, &mut out) {
+                    self.to_xapps.push((xapp, out));
+                }
+            }
+        }
+        self.settle();
+    }
+
+    fn xapp_comes(&mut self, assoc: AssocId) -> XappId {
+        self.host.handle_open(assoc);
+        self.xapp_says(assoc, E42Pdu::SetupRequest(E42SetupRequest { ran_functions: vec![function(2)].into() }));
+        let (to, bytes) = self.to_xapps.pop().unwrap();
+        assert_eq!(to, assoc);
+        let gather = Gather::new();
+        match e42::decode(&bytes, E42Version::V2, &gather).unwrap() {
+            E42Pdu::SetupResponse(response) => response.xapp_id,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn xapp_says(&mut self, assoc: AssocId, pdu: E42Pdu<'_>) {
+        let mut bytes = Vec::new();
+        pdu.encode(E42Version::V2, &mut bytes).unwrap();
+        self.xapp_sends(assoc, &bytes);
+    }
+
+    fn xapp_sends(&mut self, assoc: AssocId, bytes: &[u8]) {
+        self.host.handle_pdu(self.now, assoc, bytes, &mut self.ric);
+        self.settle();
+    }
+
+    fn wait(&mut self, duration: Duration) {
+        self.now = self.now + duration;
+        self.ric.handle_timeout(self.now);
+        self.settle();
+    }
+
+    fn settle(&mut self) {
+        while let Some(event) = self.ric.poll_event() {
+            if let Some(Event::Notice { notice, .. }) = self.host.handle_event(event) {
+                self.notices.push(notice);
+            }
+        }
+        let mut out = Vec::new();
+        while let Some(assoc) = self.ric.poll_transmit(&mut out) {
+            let gather = Gather::new();
+            let pdu = e2ap::decode(&out, VERSION, &gather).unwrap().pdu.into_owned();
+            self.to_nodes.push((assoc, pdu));
+            out.clear();
+        }
+        while let Some(assoc) = self.host.poll_transmit(&mut out) {
+            self.to_xapps.push((assoc, std::mem::take(&mut out)));
+        }
+        while let Some(close) = self.host.poll_close() {
+            self.closed.push(close);
+        }
+        while let Some((_, notice)) = self.host.poll_notice() {
+            self.notices.push(notice);
+        }
+    }
+
+    /// The only thing that an xApp was told.
+    fn told(&mut self, assoc: AssocId) -> Pdu<'static> {
+        assert_eq!(self.to_xapps.len(), 1, "{:?}", self.to_xapps);
+        let (to, bytes) = self.to_xapps.pop().unwrap();
+        assert_eq!(to, assoc);
+        let gather = Gather::new();
+        e2ap::decode(&bytes, VERSION, &gather).unwrap().pdu.into_owned()
+    }
+
+    /// The only thing that a node was asked.
+    fn asked(&mut self) -> Pdu<'static> {
+        assert_eq!(self.to_nodes.len(), 1, "{:?}", self.to_nodes);
+        self.to_nodes.pop().unwrap().1
+    }
+
+    /// A subscription of an xApp that stands; the controller's request id.
+    fn subscribed(&mut self, xapp: AssocId, id: XappId, requestor: u16) -> RicRequestId {
+        self.xapp_says(xapp, subscribe(id, 7, requestor, b"trigger"));
+        let Pdu::RicSubscriptionRequest(asked) = self.asked() else { panic!("a subscription") };
+        self.node_says(NODE, admit(asked.request_id));
+        let Pdu::RicSubscriptionResponse(response) = self.told(xapp) else { panic!("a response") };
+        assert_eq!(response.request_id, request(requestor));
+        asked.request_id
+    }
+}
+
+fn function(id: u16) -> RanFunctionItem<'static> {
+    RanFunctionItem {
+        id: RanFunctionId(id),
+        definition: b"definition".into(),
+        revision: RanFunctionRevision(1),
+        oid: Some(PrintableString::literal("1.3.6.1.4.1.32473.1.7")),
+    }
+}
+
+fn setup(node: GlobalE2NodeId) -> E2SetupRequest<'static> {
+    let component = E2NodeComponentConfigAdditionItem {
+        interface_type: E2NodeComponentInterfaceType::Ng,
+        id: E2NodeComponentId::Ng(E2NodeComponentInterfaceNg { amf_name: PrintableString::literal("amf") }),
+        configuration: E2NodeComponentConfiguration {
+            request_part: Octets::default(),
+            response_part: Octets::default(),
+        },
+    };
+    E2SetupRequest {
+        transaction_id: Some(TransactionId(1)),
+        global_e2_node_id: node,
+        ran_functions_added: Some(vec![function(142)].into()),
+        component_config_update_v1: None,
+        component_config_addition: Some(vec![component].into()),
+    }
+}
+
+fn admit(id: RicRequestId) -> RicSubscriptionResponse<'static> {
+    RicSubscriptionResponse {
+        request_id: id,
+        ran_function_id: FUNCTION,
+        actions_admitted: vec![RicActionAdmitted { id: RicActionId(0) }].into(),
+        actions_not_admitted: None,
+    }
+}
+
+fn subscribe(xapp_id: XappId, node: u32, requestor: u16, trigger: &'static [u8]) -> E42Pdu<'static> {
+    let action = RicActionToBeSetup {
+        id: RicActionId(0),
+        kind: RicActionType::Report,
+        definition: None,
+        subsequent_action: None,
+        execution_order: None,
+    };
+    E42Pdu::SubscriptionRequest(E42SubscriptionRequest {
+        xapp_id,
+        global_e2_node_id: node_id(node),
+        request_id: request(requestor),
+        ran_function_id: FUNCTION,
+        details: RicSubscriptionDetails { event_trigger_definition: trigger.into(), actions: vec![action].into() },
+    })
+}
+
+fn delete(xapp_id: XappId, requestor: u16) -> E42Pdu<'static> {
+    E42Pdu::SubscriptionDeleteRequest(E42SubscriptionDeleteRequest {
+        xapp_id,
+        request_id: request(requestor),
+        ran_function_id: FUNCTION,
+    })
+}
+
+fn control(xapp_id: XappId, requestor: u16, ack: Option<RicControlAckRequest>) -> E42Pdu<'static> {
+    E42Pdu::ControlRequest(E42ControlRequest {
+        xapp_id,
+        global_e2_node_id: node_id(7),
+        request_id: request(requestor),
+        ran_function_id: FUNCTION,
+        call_process_id: None,
+        header: b"header".into(),
+        message: b"message".into(),
+        ack_request: ack,
+    })
+}
+
+fn indication(id: RicRequestId, message: &[u8]) -> RicIndication<'_> {
+    RicIndication {
+        request_id: id,
+        ran_function_id: FUNCTION,
+        action_id: RicActionId(0),
+        sn: None,
+        kind: RicIndicationType::Report,
+        header: b"header".into(),
+        message: message.into(),
+        call_process_id: None,
+    }
+}
+
+const A: AssocId = AssocId(11);
+const B: AssocId = AssocId(12);
+
+#[test]
+fn a_session_from_its_setup_to_its_end() {
+    let mut world = World::with_node();
+    let xapp = world.xapp_comes(A);
+    let id = world.subscribed(A, xapp, 1);
+    assert_ne!(id, request(1), "towards the node it has the controller's name");
+
+    for octets in [1, 200, 40_000] {
+        let message = vec![0x5E; octets];
+        world.node_says(NODE, indication(id, &message));
+        assert_eq!(world.told(A), indication(request(1), &message).into());
+    }
+
+    world.xapp_says(A, control(xapp, 2, Some(RicControlAckRequest::Ack)));
+    let Pdu::RicControlRequest(asked) = world.asked() else { panic!("a control") };
+    assert_eq!(asked.ack_request, Some(RicControlAckRequest::Ack));
+    assert_eq!((asked.header, asked.message), (b"header".into(), b"message".into()));
+    let acknowledge = RicControlAcknowledge {
+        request_id: asked.request_id,
+        ran_function_id: FUNCTION,
+        call_process_id: None,
+        status: None,
+        outcome: Some(b"outcome".into()),
+    };
+    world.node_says(NODE, acknowledge.clone());
+    assert_eq!(world.told(A), RicControlAcknowledge { request_id: request(2), ..acknowledge }.into());
+
+    world.xapp_says(A, delete(xapp, 1));
+    let ran_function_id = FUNCTION;
+    assert_eq!(world.asked(), RicSubscriptionDeleteRequest { request_id: id, ran_function_id }.into());
+    assert_eq!(world.told(A), RicSubscriptionDeleteResponse { request_id: request(1), ran_function_id }.into());
+    world.node_says(NODE, RicSubscriptionDeleteResponse { request_id: id, ran_function_id });
+
+    // the name is free again; the end of the session leaves nothing
+    world.subscribed(A, xapp, 1);
+    world.host.handle_close(world.now, A, &mut world.ric);
+    world.settle();
+    assert!(matches!(world.asked(), Pdu::RicSubscriptionDeleteRequest(_)));
+    assert_eq!((world.host.sessions(), world.notices), (0, Vec::new()));
+}
+
+#[test]
+fn xapps_share_what_is_equal_and_keep_their_names() {
+    let mut world = World::with_node();
+    let (a, b) = (world.xapp_comes(A), world.xapp_comes(B));
+    assert_ne!(a, b);
+    let id = world.subscribed(A, a, 1);
+    world.xapp_says(B, subscribe(b, 7, 9, b"trigger"));
+    assert!(world.to_nodes.is_empty(), "one subscription is enough");
+    assert!(matches!(world.told(B), Pdu::RicSubscriptionResponse(response) if response.request_id == request(9)));
+    world.node_says(NODE, indication(id, b"x"));
+    let told: Vec<_> =
+        world.to_xapps.drain(..).map(|(to, pdu)| (to, e2ap::peek::indication(&pdu).unwrap().request_id)).collect();
+    assert_eq!(told, [(A, request(1)), (B, request(9))]);
+    // one leaves, the other stays
+    world.xapp_says(A, delete(a, 1));
+    assert!(matches!(world.told(A), Pdu::RicSubscriptionDeleteResponse(_)));
+    assert!(world.to_nodes.is_empty());
+}
+
+#[test]
+fn nobody_speaks_for_another() {
+    let mut world = World::with_node();
+    let (a, b) = (world.xapp_comes(A), world.xapp_comes(B));
+    world.subscribed(A, a, 1);
+    world.xapp_says(B, subscribe(a, 7, 2, b"other"));
+    assert!(matches!(world.told(B), Pdu::RicSubscriptionFailure(failure) if failure.request_id == request(2)));
+    world.xapp_says(B, delete(a, 1));
+    assert!(matches!(world.told(B), Pdu::RicSubscriptionDeleteFailure(_)));
+    world.xapp_says(B, control(a, 3, None));
+    assert!(matches!(world.told(B), Pdu::RicControlFailure(failure) if failure.request_id == request(3)));
+    // under its own number it has no such subscription
+    world.xapp_says(B, delete(b, 1));
+    let Pdu::RicSubscriptionDeleteFailure(failure) = world.told(B) else { panic!() };
+    assert_eq!(failure.cause, Cause::RicRequest(CauseRicRequest::RequestIdUnknown));
+    assert!(world.to_nodes.is_empty() && world.closed.is_empty());
+    // said at powers of two
+    let misuses = world.notices.iter().filter(|notice| matches!(notice, Notice::XappMisuse { .. })).count();
+    assert_eq!(misuses, 2);
+}
+
+#[test]
+fn what_makes_no_sense_is_refused() {
+    let mut world = World::with_node();
+    let xapp = world.xapp_comes(A);
+    let mut refused = |pdu: E42Pdu<'_>| {
+        world.xapp_says(A, pdu);
+        match world.told(A) {
+            Pdu::RicSubscriptionFailure(RicSubscriptionFailure { cause: Some(cause), .. })
+            | Pdu::RicControlFailure(RicControlFailure { cause, .. }) => cause,
+            other => panic!("{other:?}"),
+        }
+    };
+    assert_eq!(refused(subscribe(xapp, 8, 1, b"")), Cause::RicRequest(CauseRicRequest::SystemNotReady));
+    let E42Pdu::SubscriptionRequest(good) = subscribe(xapp, 7, 1, b"") else { panic!() };
+    let other_function = E42SubscriptionRequest { ran_function_id: RanFunctionId(5), ..good };
+    let invalid = Cause::RicRequest(CauseRicRequest::RanFunctionIdInvalid);
+    assert_eq!(refused(E42Pdu::SubscriptionRequest(other_function)), invalid);
+    // a name that is taken
+    world.subscribed(A, xapp, 1);
+    world.xapp_says(A, subscribe(xapp, 7, 1, b"another"));
+    assert!(matches!(world.told(A), Pdu::RicSubscriptionFailure(_)));
+    assert!(world.to_nodes.is_empty());
+}
+
+#[test]
+fn answers_that_are_bad_news_or_do_not_come() {
+    let mut world = World::with_node();
+    let xapp = world.xapp_comes(A);
+    // the node refuses
+    world.xapp_says(A, subscribe(xapp, 7, 1, b"one"));
+    let Pdu::RicSubscriptionRequest(asked) = world.asked() else { panic!() };
+    let cause = Cause::RicRequest(CauseRicRequest::FunctionResourceLimit);
+    let failure = RicSubscriptionFailure {
+        request_id: asked.request_id,
+        ran_function_id: FUNCTION,
+        actions_not_admitted: None,
+        cause: Some(cause),
+        criticality_diagnostics: None,
+    };
+    world.node_says(NODE, failure.clone());
+    assert_eq!(world.told(A), RicSubscriptionFailure { request_id: request(1), ..failure }.into());
+    // the node says nothing
+    world.xapp_says(A, subscribe(xapp, 7, 2, b"two"));
+    world.xapp_says(A, control(xapp, 3, Some(RicControlAckRequest::Ack)));
+    world.to_nodes.clear();
+    world.wait(Duration::from_secs(6));
+    let names: Vec<_> = world
+        .to_xapps
+        .drain(..)
+        .map(|(_, pdu)| {
+            e2ap::peek::outline(&pdu).map(|o| (o.kind, o.procedure_code.0, o.request_id.unwrap().requestor))
+        })
+        .collect();
+    let unsuccessful = e2ap::Kind::Unsuccessful;
+    assert_eq!(names, [Some((unsuccessful, 8, 2)), Some((unsuccessful, 4, 3))]);
+    // no answer was asked for: none is given
+    world.xapp_says(A, control(xapp, 4, None));
+    world.wait(Duration::from_secs(6));
+    assert!(world.to_xapps.is_empty());
+}
+
+#[test]
+fn a_node_that_resets_ends_what_cannot_be_told() {
+    let mut world = World::with_node();
+    let xapp = world.xapp_comes(A);
+    let id = world.subscribed(A, xapp, 1);
+    let cause = Cause::RicRequest(CauseRicRequest::Unspecified);
+    let gone = e2ap::RicSubscriptionWithCause { request_id: id, ran_function_id: FUNCTION, cause };
+    world.node_says(NODE, e2ap::RicSubscriptionDeleteRequired { subscriptions: vec![gone].into() });
+    assert!(world.to_xapps.is_empty());
+    let end = SubscriptionEnd::ByNode(cause);
+    assert!(world.notices.contains(&Notice::EndUntold { request_id: request(1), end }), "{:?}", world.notices);
+    world.xapp_says(A, delete(xapp, 1));
+    assert!(matches!(world.told(A), Pdu::RicSubscriptionDeleteFailure(_)));
+}
+
+#[test]
+fn only_what_xapps_can_read_is_told() {
+    let mut world = World::with_node();
+    // a gNB of v1 that tells of no component
+    world.ric.handle_open(world.now, AssocId(2));
+    let mut without = setup(node_id(9));
+    without.transaction_id = None;
+    without.component_config_addition = None;
+    let mut bytes = Vec::new();
+    Pdu::from(without).encode(Version::V1_01, &mut bytes).unwrap();
+    world.ric.handle_pdu(world.now, AssocId(2), &bytes);
+    let mut out = Vec::new();
+    while world.ric.poll_transmit(&mut out).is_some() {}
+    world.settle();
+    assert_eq!(world.ric.nodes().count(), 2);
+
+    world.host.handle_open(A);
+    world.xapp_says(A, E42Pdu::SetupRequest(E42SetupRequest { ran_functions: vec![function(2)].into() }));
+    let gather = Gather::new();
+    let E42Pdu::SetupResponse(response) = e42::decode(&world.to_xapps[0].1, E42Version::V2, &gather).unwrap() else {
+        panic!()
+    };
+    assert_eq!(response.nodes.iter().map(|node| node.global_e2_node_id).collect::<Vec<_>>(), [node_id(7)]);
+    assert_eq!(world.notices, [Notice::NodesUntold { count: 1 }]);
+    // as often as it is asked, the answer is the same
+    world.xapp_says(A, E42Pdu::SetupRequest(E42SetupRequest { ran_functions: vec![function(2)].into() }));
+    assert_eq!(world.to_xapps[0], world.to_xapps[1]);
+    assert_eq!(world.host.sessions(), 1);
+}
+
+#[test]
+fn an_xapp_built_for_v1_is_answered_in_v1() {
+    let mut world = World::with_node();
+    world.host = E42Host::new(E42Version::V1, 1 << 20);
+    world.host.handle_open(A);
+    let mut bytes = Vec::new();
+    let setup = E42Pdu::SetupRequest(E42SetupRequest { ran_functions: vec![function(2)].into() });
+    setup.encode(E42Version::V1, &mut bytes).unwrap();
+    world.xapp_sends(A, &bytes);
+    let (_, response) = world.to_xapps.pop().unwrap();
+    let gather = Gather::new();
+    let E42Pdu::SetupResponse(response) = e42::decode(&response, E42Version::V1, &gather).unwrap() else { panic!() };
+    assert!(response.nodes[0].components.is_none());
+    bytes.clear();
+    control(response.xapp_id, 1, Some(RicControlAckRequest::Ack)).encode(E42Version::V1, &mut bytes).unwrap();
+    world.xapp_sends(A, &bytes);
+    let Pdu::RicControlRequest(asked) = world.asked() else { panic!() };
+    let (request_id, ran_function_id) = (asked.request_id, FUNCTION);
+    let ack = RicControlAcknowledge { request_id, ran_function_id, call_process_id: None, status: None, outcome: None };
+    world.node_says(NODE, ack);
+    let (_, answer) = world.to_xapps.pop().unwrap();
+    let gather = Gather::new();
+    let Pdu::RicControlAcknowledge(answer) = e2ap::decode(&answer, Version::V1_01, &gather).unwrap().pdu else {
+        panic!()
+    };
+    assert_eq!((answer.request_id, answer.status), (request(1), Some(RicControlStatus::Success)));
+}
+
+#[test]
+fn who_speaks_out_of_turn_is_turned_away() {
+    for (bytes, greeted) in [
+        (&b"\x01"[..], false),
+        (b"garbage, and more of it", false),
+        (b"", true),
+        (&[0x20, 0x0E, 0x00, 0x03, 0, 0, 0], true),
+    ] {
+        let mut world = World::with_node();
+        world.xapp_comes(B);
+        if greeted {
+            world.xapp_comes(A);
+        } else {
+            world.host.handle_open(A);
+        }
+        world.xapp_sends(A, bytes);
+        assert_eq!(world.closed, [(A, CloseReason::Misbehaved)], "{bytes:?}");
+        // what it says until it is gone is not heard, and the other one has lost nothing
+        world.xapp_sends(A, bytes);
+        assert_eq!((world.closed.len(), world.host.sessions()), (1, 1));
+    }
+    let mut world = World::with_node();
+    world.host.handle_open(A);
+    world.xapp_says(A, subscribe(XappId(1), 7, 1, b""));
+    assert_eq!(world.closed, [(A, CloseReason::Misbehaved)]);
+    assert!(world.to_nodes.is_empty());
+}
+
+#[test]
+fn tampered_dialogues_break_nothing() {
+    let mut answered = 0;
+    for seed in 0..300 {
+        let mut random = Random::new(seed);
+        let mut world = World::with_node();
+        let witness = world.xapp_comes(B);
+        let id = world.subscribed(B, witness, 1);
+        let xapp = world.xapp_comes(A);
+        for said in [
+            subscribe(xapp, 7, 1, b"one"),
+            control(xapp, 2, Some(RicControlAckRequest::Ack)),
+            subscribe(xapp, 7, 3, b"two"),
+            delete(xapp, 1),
+            delete(xapp, 3),
+        ] {
+            let mut bytes = Vec::new();
+            said.encode(E42Version::V2, &mut bytes).unwrap();
+            if random.below(3) == 0 {
+                let at = random.below(bytes.len());
+                bytes[at] = random.below(256) as u8;
+            }
+            world.xapp_sends(A, &bytes);
+            for (_, asked) in std::mem::take(&mut world.to_nodes) {
+                if let Pdu::RicSubscriptionRequest(asked) = asked {
+                    world.node_says(NODE, admit(asked.request_id));
+                }
+            }
+        }
+        answered += world.to_xapps.len();
+        world.to_xapps.clear();
+        world.node_says(NODE, indication(id, b"for the witness"));
+        assert_eq!(world.told(B), indication(request(1), b"for the witness").into());
+    }
+    assert!(answered > 300, "{answered}");
+}
+
+/// A dialogue of FlexRIC's own xApps and its emulated gNB: to both ends this RIC says the same as FlexRIC's.
+#[test]
+fn a_recorded_dialogue_of_flexric() {
+    let found = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .ancestors()
+        .map(|dir| dir.join("../shared/vectors/flexric-e2ap-v2.json"))
+        .find(|file| file.is_file());
+    let Some(found) = found else {
+        println!("not tested here: recorded messages of FlexRIC's xApps (no ../shared/vectors)");
+        return;
+    };
+    let text = std::fs::read_to_string(found).unwrap();
+    let all: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let recorded = |pdu: &str, procedure: &str, function: Option<u16>, sender: &str| -> Vec<u8> {
+        let is_kind = |kind: &&serde_json::Value| {
+            kind["pdu"] == pdu
+                && kind["procedure"] == procedure
+                && kind["ran_function_id"].as_u64() == function.map(u64::from)
+        };
+        let samples = all["vectors"].as_array().unwrap().iter().filter(is_kind).flat_map(|k| k["samples"].as_array());
+        let sample = samples.flatten().find(|sample| sample["sender"] == sender);
+        let hex = sample.unwrap_or_else(|| panic!("no {pdu} {procedure} {function:?} of {sender}"))["hex"].as_str();
+        let digits = hex.unwrap().as_bytes();
+        digits.chunks(2).map(|d| u8::from_str_radix(std::str::from_utf8(d).unwrap(), 16).unwrap()).collect()
+    };
+    let (ric, xapp, node) = ("nearRT-RIC", "xapp_gtp_mac_rl", "emu_agent_gnb");
+    let mut world = World::new(E42Version::V2);
+    world.ric.handle_open(world.now, NODE);
+    world.node_sends(NODE, &recorded("initiatingMessage", "E2setup", None, node));
+    world.to_nodes.clear();
+    world.host.handle_open(A);
+    world.xapp_sends(A, &recorded("initiatingMessage", "E42setup", None, "rc-vec"));
+    let (_, mut response) = world.to_xapps.pop().unwrap();
+    let expected = recorded("successfulOutcome", "E42setup", None, ric);
+    let number = response[12..14].to_vec();
+    response[12..14].copy_from_slice(&expected[12..14]); // the xApp's number
+    assert_eq!(response, expected);
+
+    let own = |mut bytes: Vec<u8>| {
+        let at = if bytes[3] & 0x80 == 0 { 11 } else { 12 };
+        bytes[at..at + 2].copy_from_slice(&number);
+        bytes
+    };
+    let in_nodes_words = |mut bytes: Vec<u8>, id: RicRequestId| {
+        assert!(e2ap::peek::replace_request_id(&mut bytes, id));
+        bytes
+    };
+    for function in [142, 143, 144, 148] {
+        world.xapp_sends(A, &own(recorded("initiatingMessage", "E42RICsubscription", Some(function), xapp)));
+        let Pdu::RicSubscriptionRequest(asked) = world.asked() else { panic!("a subscription") };
+        assert_eq!(asked.ran_function_id, RanFunctionId(function));
+        let response = recorded("successfulOutcome", "RICsubscription", Some(function), node);
+        world.node_sends(NODE, &in_nodes_words(response, asked.request_id));
+        let told = world.to_xapps.pop().unwrap().1;
+        assert_eq!(told, recorded("successfulOutcome", "RICsubscription", Some(function), ric), "{function}");
+
+        let id = e2ap::peek::outline(&told).unwrap().request_id.unwrap();
+        let report = recorded("initiatingMessage", "RICindication", Some(function), node);
+        world.node_sends(NODE, &in_nodes_words(report.clone(), asked.request_id));
+        assert_eq!(world.to_xapps.pop().unwrap().1, in_nodes_words(report, id));
+
+        world.xapp_sends(A, &own(recorded("initiatingMessage", "E42RICsubscriptionDelete", Some(function), xapp)));
+        assert!(matches!(world.asked(), Pdu::RicSubscriptionDeleteRequest(_)));
+        let told = world.to_xapps.pop().unwrap().1;
+        assert_eq!(told, recorded("successfulOutcome", "RICsubscriptionDelete", Some(function), ric), "{function}");
+    }
+    world.xapp_sends(A, &own(recorded("initiatingMessage", "E42RICcontrol", Some(142), "xapp_mac_ctrl")));
+    let Pdu::RicControlRequest(asked) = world.asked() else { panic!("a control") };
+    let acknowledge = recorded("successfulOutcome", "RICcontrol", Some(142), node);
+    world.node_sends(NODE, &in_nodes_words(acknowledge, asked.request_id));
+    assert_eq!(world.to_xapps.pop().unwrap().1, recorded("successfulOutcome", "RICcontrol", Some(142), ric));
+    assert!(world.closed.is_empty() && world.notices.is_empty(), "{:?}", world.notices);
+}
