@@ -4,9 +4,11 @@ use std::path::PathBuf;
 
 use ::ric::RicConfig;
 use anyhow::Context;
+use e2ap::e42::E42Version;
 use ferric::Endpoint;
 use ferric::link::Address;
 use ferric::record::Protocol;
+use ferric::server::E42Address;
 use tracing::info;
 
 use crate::model::ModelArgs;
@@ -14,7 +16,8 @@ use crate::{record, signals, tls};
 
 /// Run a near-RT RIC.
 ///
-/// E2 nodes on one side, xApps on the other, until Ctrl-C. First prints where it listens: `e2=URL` and `xapp=URL`.
+/// E2 nodes on one side, xApps on the other, until Ctrl-C. First prints where it listens: `e2=URL` and `xapp=URL` (and
+/// `e42=URL`).
 #[derive(clap::Args)]
 pub struct Args {
     /// A configuration file in TOML; options given here override it.
@@ -28,6 +31,12 @@ pub struct Args {
     /// Where to await xApps. [default: tcp://127.0.0.1:36423]
     #[arg(long, value_name = "URL")]
     xapp: Option<Address>,
+    /// Where to await FlexRIC's xApps, such as e42+sctp://127.0.0.1:36422; several times for several. [default: nowhere]
+    #[arg(long, value_name = "URL")]
+    e42: Vec<E42Address>,
+    /// The version of E2AP that FlexRIC's xApps were built with, which no message tells: 1, 2 or 3. [default: 2]
+    #[arg(long, value_name = "VERSION")]
+    e42_version: Option<E42Version>,
     #[command(flatten)]
     models: ModelArgs,
     #[command(flatten)]
@@ -55,9 +64,18 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     }
     config.models = args.models.load()?;
     config.server.link.tls = args.tls.load(config.tls.as_ref())?;
+    if !args.e42.is_empty() {
+        config.server.e42.get_or_insert_default().addresses.clone_from(&args.e42);
+    }
+    if let Some(version) = args.e42_version {
+        config.server.e42.get_or_insert_default().version = version;
+    }
     let recorder = args.record.start()?;
     if let Some(recorder) = &recorder {
         config.server.link.tap = Some(recorder.tap(Protocol::E2));
+        if let Some(e42) = &mut config.server.e42 {
+            e42.tap = Some(recorder.tap(Protocol::E42));
+        }
         config.server.xapp_tap = args.record_xapps.then(|| recorder.tap(Protocol::Xapp));
     }
     let mut server = ::ric::bind(config)?;
@@ -68,6 +86,9 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     }
     if let Some(address) = server.xapp_address() {
         say!("xapp={address}");
+    }
+    for address in server.e42_addresses() {
+        say!("e42=e42+{address}");
     }
     server.run()?;
     let counters = server.counters();

@@ -124,6 +124,22 @@ fn a_port_that_is_taken_is_named() {
 }
 
 #[test]
+fn flexrics_xapps_are_awaited_where_asked_for() {
+    let any = "tcp://127.0.0.1:0";
+    let ric = ["ric", "--e2", any, "--xapp", any];
+    let mut program = Program::start(&[&ric[..], &["--e42", "e42+tcp://127.0.0.1:0", "--e42", any]].concat());
+    for _ in 0..2 {
+        assert!(program.line("e42=").starts_with("e42+tcp://127.0.0.1:"));
+    }
+    program.stop();
+    run(&[&ric[..], &["--e42", "e43+tcp://x"]].concat()).complains(2, &["sctp://host"]);
+    run(&[&ric[..], &["--e42", "e42+tls://x"]].concat()).complains(2, &["without TLS"]);
+    run(&[&ric[..], &["--e42-version", "4"]].concat()).complains(2, &["1, 2 and 3"]);
+    let file = File::new("e42.toml", b"e42 = [\"e42+tcp://127.0.0.1:0\"]\ne42_version = \"9\"\n");
+    run(&[&ric[..], &["--config", file.name()]].concat()).complains(1, &["e42_version: ", "1, 2 and 3"]);
+}
+
+#[test]
 fn configuration_files_that_cannot_be_used() {
     run(&["ric", "--config", "/nowhere/ric.toml"]).complains(1, &["/nowhere/ric.toml", "No such file"]);
     let file = File::new("typo.toml", b"max_node = 3\n");

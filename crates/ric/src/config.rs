@@ -3,6 +3,8 @@
 //! ```toml
 //! e2 = ["tcp://0.0.0.0:36421", "sctp://[::]:36421"]
 //! xapp = "tcp://127.0.0.1:36423"
+//! e42 = ["e42+sctp://0.0.0.0:36422"]   # where FlexRIC's xApps are awaited
+//! e42_version = "2"             # by the E2AP that they were built with: 1, 2 or 3
 //! plmn = "00101"
 //! ric_id = 1
 //! e2ap = "2.03"                 # only where peers are to speak another version than their setup tells
@@ -113,6 +115,8 @@ impl std::error::Error for ConfigError {}
 const KEYS: &[&str] = &[
     "e2",
     "xapp",
+    "e42",
+    "e42_version",
     "plmn",
     "ric_id",
     "e2ap",
@@ -138,6 +142,8 @@ const TLS_KEYS: &[&str] = &["ca", "certificate", "key"];
 struct File {
     e2: Option<Vec<String>>,
     xapp: Option<String>,
+    e42: Option<Vec<String>>,
+    e42_version: Option<String>,
     plmn: Option<String>,
     ric_id: Option<u32>,
     e2ap: Option<String>,
@@ -229,6 +235,13 @@ impl File {
         let server = &mut config.server;
         if let Some(urls) = &self.e2 {
             server.e2 = urls.iter().map(|url| value("e2", url)).collect::<Result<_, _>>()?;
+        }
+        if let Some(urls) = &self.e42 {
+            let addresses = urls.iter().map(|url| value("e42", url)).collect::<Result<_, _>>()?;
+            server.e42.get_or_insert_default().addresses = addresses;
+        }
+        if let Some(version) = &self.e42_version {
+            server.e42.get_or_insert_default().version = value("e42_version", version)?;
         }
         if let Some(url) = &self.xapp {
             server.xapp = Some(value("xapp", url)?);

@@ -6,6 +6,7 @@ use e2ap::RicIndicationType;
 use link::Class;
 use tracing::{debug, info, warn};
 
+use super::e42::E42Apps;
 use super::{Counters, Iapp, IappEvent, Ric};
 use crate::peers::Peers;
 
@@ -21,6 +22,8 @@ pub(super) struct Apps {
     pub ran: RanDatabase,
     /// The links of external apps.
     pub xapps: Peers,
+    /// FlexRIC's xApps.
+    pub e42: E42Apps,
     /// Links, of apps or nodes, that failed and are to be taken out.
     pub lost: Vec<(AssocId, link::Error)>,
     /// External apps that lost reports and were not told yet.
@@ -29,9 +32,9 @@ pub(super) struct Apps {
 }
 
 impl Apps {
-    pub fn new(host: XappHost, xapps: Peers, max_ues: usize) -> Self {
+    pub fn new(host: XappHost, xapps: Peers, e42: E42Apps, max_ues: usize) -> Self {
         let (lost, slow, out) = (Vec::new(), Vec::new(), Vec::new());
-        Apps { iapps: Vec::new(), tickets: 0, host, ran: RanDatabase::new(max_ues), xapps, lost, slow, out }
+        Apps { iapps: Vec::new(), tickets: 0, host, ran: RanDatabase::new(max_ues), xapps, e42, lost, slow, out }
     }
 
     /// Hands the controller's news to whom it concerns.
@@ -47,6 +50,7 @@ impl Apps {
 
     fn tell_one(&mut self, now: Time, controller: &mut Controller, event: Event) {
         let Some(event) = self.host.handle_event(event, controller) else { return };
+        let Some(event) = self.e42.handle_event(event) else { return };
         log(&event, controller);
         match &event {
             Event::NodeUp(id) | Event::NodeChanged(id) => {
@@ -100,6 +104,7 @@ impl Apps {
             let peer = self.xapps.get_mut(assoc).map(|p| p.link.peer().to_string());
             warn!(xapp = peer, "{notice}");
         }
+        self.e42.send_queued(&mut self.lost);
     }
 
     /// Hands an indication to all that take it.
@@ -119,10 +124,11 @@ impl Apps {
             counters.deliveries += 1;
             if let Some(xapp) = self.host.assoc(consumer) {
                 self.forward(xapp, indication, counters);
-            } else {
-                let Apps { iapps, ran, tickets, .. } = self;
-                let Some(iapp) = iapps.get_mut(consumer.0 as usize) else { continue };
+            } else if let Some(iapp) = self.iapps.get_mut(consumer.0 as usize) {
+                let Apps { ran, tickets, .. } = self;
                 iapp.on_indication(indication, &mut Ric { controller, ran, tickets, now, consumer });
+            } else {
+                self.e42.forward(consumer, indication, counters, &mut self.lost);
             }
         }
     }

@@ -16,6 +16,7 @@
 //! apps that take it, in the loop that read it; each link is written once a turn.
 
 mod apps;
+mod e42;
 mod iapp;
 mod rights;
 
@@ -23,7 +24,7 @@ use std::collections::VecDeque;
 use std::time::Duration;
 
 use e2::ran::RanDatabase;
-use e2::{AssocId, CloseReason, Controller, ControllerConfig, Routed, Time, XappHost};
+use e2::{AssocId, CloseReason, Controller, ControllerConfig, E42Host, Routed, Time, XappHost};
 use e2ap::Codec;
 use link::{Address, Class, Events, Link, Listener, Poll, Scratch, State};
 use tracing::{debug, error, info, warn};
@@ -33,8 +34,10 @@ use crate::peers::{self, Peers};
 use crate::stop::STOP_TOKEN;
 use crate::{Endpoint, Error, Stop};
 use apps::Apps;
+use e42::E42Apps;
 use rights::Admission;
 
+pub use e42::{DEFAULT_E42_PORT, E42Address, E42AddressError, E42Config};
 pub use iapp::{Iapp, IappEvent, Ric};
 pub use rights::{NodeEntry, Rights, XappEntry};
 
@@ -45,6 +48,8 @@ pub struct ServerConfig {
     pub e2: Vec<Endpoint>,
     /// Where xApps connect; without it there is no host for them. Default: `tcp://127.0.0.1:36423`.
     pub xapp: Option<Address>,
+    /// Where FlexRIC's xApps connect; without it they do not. Default: nowhere.
+    pub e42: Option<E42Config>,
     /// The controller's identity and patience.
     pub controller: ControllerConfig,
     /// The links' bounds. What comes in the longest PDU fits the links of xApps, whose PDUs are a little longer.
@@ -66,6 +71,7 @@ impl Default for ServerConfig {
         ServerConfig {
             e2: vec![Address::Tcp { host: "127.0.0.1".into(), port: link::DEFAULT_PORT }.into()],
             xapp: Some(Address::Tcp { host: "127.0.0.1".into(), port: DEFAULT_XAPP_PORT }),
+            e42: None,
             controller: ControllerConfig::default(),
             link: link::Config::default(),
             xapp_tap: None,
@@ -83,6 +89,7 @@ pub const DEFAULT_XAPP_PORT: u16 = 36423;
 const KIND_LISTENER: u64 = 1;
 const KIND_NODE: u64 = 2;
 const KIND_XAPP: u64 = 3;
+const KIND_E42: u64 = 4;
 
 /// Octets read from one link before the others have their turn.
 const BUDGET_OCTETS: usize = 256 * 1024;
@@ -137,11 +144,18 @@ impl Server {
         if let Some(address) = &config.xapp {
             listeners.push((Listener::bind(address, &xapp_link)?, KIND_XAPP));
         }
+        let e42_link = link::Config { tap: config.e42.as_ref().and_then(|e42| e42.tap.clone()), ..config.link.clone() };
+        for address in config.e42.iter().flat_map(|e42| &e42.addresses) {
+            listeners.push((Listener::bind(&address.0, &e42_link)?, KIND_E42));
+        }
         for (place, (listener, _)) in listeners.iter().enumerate() {
             poll.add(listener, peers::token(KIND_LISTENER, place), link::Interest::READ).map_err(Error::epoll)?;
         }
         let mut host = XappHost::new();
         host.set_hints(config.hints.clone());
+        let e42_version = config.e42.as_ref().map_or(e2ap::e42::E42Version::V2, |e42| e42.version);
+        let e42_host = E42Host::new(e42_version, e42_link.max_pdu_octets);
+        let e42 = E42Apps::new(e42_host, Peers::new(KIND_E42, &e42_link));
         Ok(Server {
             poll,
             events: Events::new(),
@@ -151,7 +165,7 @@ impl Server {
             listeners,
             nodes: Peers::new(KIND_NODE, &config.link),
             controller: Controller::new(config.controller.clone()),
-            apps: Apps::new(host, Peers::new(KIND_XAPP, &xapp_link), config.max_ues),
+            apps: Apps::new(host, Peers::new(KIND_XAPP, &xapp_link), e42, config.max_ues),
             counters: Counters::default(),
             out: Vec::new(),
             greetings: VecDeque::new(),
@@ -246,6 +260,14 @@ impl Server {
                         self.nodes.touch(assoc);
                     }
                 }
+                KIND_E42 => {
+                    if event.readable {
+                        self.receive_from_e42(now, assoc);
+                    }
+                    if event.writable {
+                        self.apps.e42.peers.touch(assoc);
+                    }
+                }
                 _ => {
                     if event.readable {
                         self.receive_from_xapp(now, assoc);
@@ -282,12 +304,16 @@ impl Server {
 
     fn welcome(&mut self, now: Time, kind: u64, codec: Codec, link: Link) {
         let peer = link.peer().clone();
-        if self.nodes.len() + self.apps.xapps.len() >= self.config.max_connections {
+        if self.nodes.len() + self.apps.xapps.len() + self.apps.e42.peers.len() >= self.config.max_connections {
             warn!(%peer, limit = self.config.max_connections, "closed at once: too many connections; raise max_connections");
             return;
         }
         let is_established = link.state() == State::Established;
-        let peers = if kind == KIND_NODE { &mut self.nodes } else { &mut self.apps.xapps };
+        let peers = match kind {
+            KIND_NODE => &mut self.nodes,
+            KIND_E42 => return self.welcome_e42(now, link),
+            _ => &mut self.apps.xapps,
+        };
         let assoc = match peers.insert(&self.poll, link) {
             Ok(assoc) if kind == KIND_NODE => {
                 debug!(%peer, "a node connects");
@@ -296,11 +322,7 @@ impl Server {
             }
             Ok(assoc) => {
                 debug!(%peer, "an xApp connects");
-                if self.greetings.len() > 2 * self.config.max_connections {
-                    let mut silent = |assoc| self.apps.xapps.get_mut(assoc).is_some_and(|peer| !peer.spoke);
-                    self.greetings.retain(|(_, assoc)| silent(*assoc));
-                }
-                self.greetings.push_back((now + self.config.controller.setup_timeout, assoc));
+                self.await_greeting(now, assoc);
                 self.apps.host.handle_open(assoc);
                 assoc
             }
@@ -309,6 +331,16 @@ impl Server {
         if is_established {
             self.admit(now, assoc);
         }
+    }
+
+    /// An xApp must say something in time.
+    fn await_greeting(&mut self, now: Time, assoc: AssocId) {
+        if self.greetings.len() > 2 * self.config.max_connections {
+            let Apps { xapps, e42, .. } = &mut self.apps;
+            let mut silent = |assoc| xapps.get_mut(assoc).is_some_and(|peer| !peer.spoke);
+            self.greetings.retain(|(_, assoc)| silent(*assoc) || e42.is_silent(*assoc));
+        }
+        self.greetings.push_back((now + self.config.controller.setup_timeout, assoc));
     }
 
     /// Who it is that has connected is known by now: it is given its rights, or turned away. Whether it may stay.
@@ -385,6 +417,7 @@ impl Server {
             && by <= now
         {
             self.greetings.pop_front();
+            self.apps.e42.end_silence(now, &self.poll, assoc, &mut self.controller);
             if let Some(peer) = self.apps.xapps.get_mut(assoc)
                 && !peer.spoke
             {
@@ -454,6 +487,7 @@ impl Server {
             for (assoc, error) in std::mem::take(&mut self.apps.lost) {
                 match peers::kind(assoc.0) {
                     KIND_NODE => self.lose_node(now, assoc, &error),
+                    KIND_E42 => self.lose_e42(now, assoc, &error),
                     _ => self.lose_xapp(now, assoc, &error),
                 }
             }
@@ -461,9 +495,10 @@ impl Server {
     }
 
     fn flush(&mut self) {
-        let (nodes, Apps { xapps, lost, .. }) = (&mut self.nodes, &mut self.apps);
+        let (nodes, Apps { xapps, e42, lost, .. }) = (&mut self.nodes, &mut self.apps);
         nodes.flush(&self.poll, |assoc, error| lost.push((assoc, error)));
         xapps.flush(&self.poll, |assoc, error| lost.push((assoc, error)));
+        e42.peers.flush(&self.poll, |assoc, error| lost.push((assoc, error)));
     }
 
     /// Puts what the controller wants sent into the nodes' outboxes.
@@ -484,6 +519,7 @@ impl Server {
                 link.close();
             }
         }
+        self.apps.e42.close_wanted(&self.poll);
         while let Some((assoc, reason)) = self.apps.host.poll_close() {
             if let Some(link) = self.apps.xapps.remove(&self.poll, assoc) {
                 info!(xapp = %link.peer(), %reason, "closed");
