@@ -11,7 +11,7 @@ use e2ap::e42::{
     XappId,
 };
 use e2ap::{
-    Cause, CauseRicRequest, E2NodeComponentConfigAdditionItem, E2NodeComponentConfiguration, E2NodeComponentId,
+    Cause, CauseRicRequest, Codec, E2NodeComponentConfigAdditionItem, E2NodeComponentConfiguration, E2NodeComponentId,
     E2NodeComponentInterfaceNg, E2NodeComponentInterfaceType, E2SetupRequest, GlobalE2NodeId, GnbId, Pdu, PlmnIdentity,
     RanFunctionId, RanFunctionItem, RanFunctionRevision, RicActionAdmitted, RicActionId, RicActionToBeSetup,
     RicActionType, RicControlAckRequest, RicControlAcknowledge, RicControlFailure, RicControlStatus, RicIndication,
@@ -37,6 +37,8 @@ fn request(requestor: u16) -> RicRequestId {
 struct World {
     now: Time,
     ric: Controller,
+    /// What nodes write.
+    codec: Codec,
     host: E42Host,
     /// What nodes are sent.
     to_nodes: Vec<(AssocId, Pdu<'static>)>,
@@ -51,6 +53,7 @@ impl World {
         World {
             now: Time::default(),
             ric: Controller::new(ControllerConfig::default()),
+            codec: Codec::Per,
             host: E42Host::new(version, 1 << 20),
             to_nodes: Vec::new(),
             to_xapps: Vec::new(),
@@ -67,14 +70,14 @@ impl World {
     }
 
     fn node_comes(&mut self, assoc: AssocId, number: u32) {
-        self.ric.handle_open(self.now, assoc);
+        self.ric.handle_open_in(self.now, assoc, self.codec);
         self.node_says(assoc, setup(node_id(number)));
         assert!(matches!(self.to_nodes.pop(), Some((_, Pdu::E2SetupResponse(_)))));
     }
 
     fn node_says<'a>(&mut self, assoc: AssocId, pdu: impl Into<Pdu<'a>>) {
         let mut bytes = Vec::new();
-        pdu.into().encode(VERSION, &mut bytes).unwrap();
+        self.codec.encode(&pdu.into(), VERSION, &mut bytes).unwrap();
         self.node_sends(assoc, &bytes);
     }
 
@@ -128,7 +131,7 @@ impl World {
         let mut out = Vec::new();
         while let Some(assoc) = self.ric.poll_transmit(&mut out) {
             let gather = Gather::new();
-            let pdu = e2ap::decode(&out, VERSION, &gather).unwrap().pdu.into_owned();
+            let pdu = self.codec.decode(&out, VERSION, &gather).unwrap().pdu.into_owned();
             self.to_nodes.push((assoc, pdu));
             out.clear();
         }
@@ -298,6 +301,21 @@ fn a_session_from_its_setup_to_its_end() {
     world.settle();
     assert!(matches!(world.asked(), Pdu::RicSubscriptionDeleteRequest(_)));
     assert_eq!((world.host.sessions(), world.notices), (0, Vec::new()));
+}
+
+/// FlexRIC's xApps read PER, whatever the node writes.
+#[test]
+fn a_node_of_another_encoding_is_told_in_per() {
+    let mut world = World::new(E42Version::V2);
+    world.codec = Codec::FLAT;
+    world.node_comes(NODE, 7);
+    let xapp = world.xapp_comes(A);
+    let id = world.subscribed(A, xapp, 1);
+    for octets in [1, 200, 40_000] {
+        let message = vec![0x5E; octets];
+        world.node_says(NODE, indication(id, &message));
+        assert_eq!(world.told(A), indication(request(1), &message).into());
+    }
 }
 
 #[test]

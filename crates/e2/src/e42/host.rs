@@ -7,7 +7,7 @@ use e2ap::e42::{
     E42Version, XappId,
 };
 use e2ap::{
-    Cause, CauseProtocol, CauseRicRequest, GlobalE2NodeId, Pdu, RanFunctionId, RicActionAdmitted, RicActionId,
+    Cause, CauseProtocol, CauseRicRequest, Codec, GlobalE2NodeId, Pdu, RanFunctionId, RicActionAdmitted, RicActionId,
     RicActionNotAdmitted, RicControlAckRequest, RicControlAcknowledge, RicControlFailure, RicControlStatus,
     RicRequestId, RicSubscriptionDeleteFailure, RicSubscriptionDeleteResponse, RicSubscriptionFailure,
     RicSubscriptionResponse, Version,
@@ -451,13 +451,15 @@ impl E42Host {
     ) -> Option<AssocId> {
         let assoc = self.assoc(consumer)?;
         let request_id = *self.sessions.get(&assoc)?.by_subscription.get(&indication.subscription)?;
-        let start = out.len();
-        out.extend_from_slice(indication.pdu);
-        if e2ap::peek::replace_request_id(&mut out[start..], request_id) {
-            return Some(assoc);
+        if indication.codec == Codec::Per {
+            let start = out.len();
+            out.extend_from_slice(indication.pdu);
+            if e2ap::peek::replace_request_id(&mut out[start..], request_id) {
+                return Some(assoc);
+            }
+            out.truncate(start);
         }
         // in another encoding, or in an order that nobody else writes: it is read and written anew
-        out.truncate(start);
         let gather = Gather::new();
         let message = e2ap::RicIndication { request_id, ..indication.decode(&gather).ok()? };
         Pdu::from(message).encode(self.version.e2ap(), out).ok()?;
