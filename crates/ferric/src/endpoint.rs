@@ -37,6 +37,13 @@ impl Endpoint {
     pub const fn new(address: Address, codec: Codec) -> Self {
         Endpoint { address, codec }
     }
+
+    /// The configuration of its links: whoever looks on at them is told what is spoken.
+    #[cfg(feature = "server")]
+    pub(crate) fn link(&self, config: &link::Config) -> link::Config {
+        let tap = config.tap.as_ref().map(|tap| tap.speaking(self.codec.name()));
+        link::Config { tap, ..config.clone() }
+    }
 }
 
 /// An address alone: PER is spoken there.

@@ -4,12 +4,16 @@ mod common;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::Duration;
 
+use common::function::{Reporter, impatient, work_until};
 use common::peer::{VERSION, encoded, indication_of, setup_request};
 use common::scene::{Ric, free_ports};
 use common::session::session;
 use common::unique;
-use e2ap::{E2SetupRequest, GlobalE2NodeId, GnbDuId, Pdu, RicActionId, RicRequestId};
+use e2ap::{Codec, E2SetupRequest, GlobalE2NodeId, GnbDuId, GnbId, Pdu, PlmnIdentity, RicActionId, RicRequestId};
+use ferric::Endpoint;
+use ferric::agent::{AgentLoop, NodeConfig};
 use ferric::link::{Address, Class, Config, Link, Listener, StreamId};
 use ferric::record::{Content, Message, Protocol, Recorder, RecorderConfig, Recording};
 use per::Gather;
@@ -256,6 +260,39 @@ fn every_link_has_its_interface_and_its_addresses() {
         said.push(String::from_utf8(pdu).unwrap());
     }
     assert_eq!(said, ["tcp://127.0.0.1:0", "tcp://[::1]:0", &path, "memory:recorded"]);
+}
+
+/// What Wireshark cannot read is not given out as what it can, and both ends know it.
+#[test]
+fn another_encoding_has_an_interface_of_its_own() {
+    let files = [File::new(), File::new()];
+    let recorders = files.each_ref().map(|file| Recorder::create(RecorderConfig::new(&file.0)).unwrap());
+    let mut config = free_ports();
+    config.e2.push("tcp+flat://127.0.0.1:0".parse().unwrap());
+    config.link.tap = Some(recorders[0].tap(Protocol::E2));
+    let ric = Ric::start(config);
+
+    let mut config = impatient();
+    config.link.tap = Some(recorders[1].tap(Protocol::E2));
+    let mut agent = AgentLoop::new(config).unwrap();
+    let node = GlobalE2NodeId::gnb(PlmnIdentity::from_codes(1, 1, 2), GnbId::new(7, 22));
+    let node = agent.add_node(NodeConfig::new(node), vec![Box::new(Reporter::new(Duration::from_secs(60)))]);
+    let codecs = [Codec::Per, Codec::FLAT];
+    for (codec, to) in codecs.iter().zip(&ric.e2) {
+        agent.add_controller(node, Endpoint::new(to.clone(), *codec));
+    }
+    work_until(&mut agent, "both are up", |agent| agent.up() == codecs.len());
+    drop(agent);
+    drop(ric);
+    drop(recorders);
+
+    for file in &files {
+        let (found, _) = packets(&file.0);
+        let mut of: Vec<_> = found.iter().map(|packet| packet.interface.clone()).collect();
+        of.sort_unstable();
+        let (per, flat) = ((101, "e2-tcp-per".to_owned()), (147, "e2-tcp-flat".to_owned()));
+        assert_eq!(of, [per.clone(), per.clone(), per, flat.clone(), flat], "setup, its answer, and an end");
+    }
 }
 
 #[test]

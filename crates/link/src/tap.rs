@@ -27,6 +27,8 @@ pub struct Ends<'a> {
     pub accepted: bool,
     /// What the configuration says that our PDUs are on SCTP.
     pub ppid: Ppid,
+    /// The name of what PDUs are written in: see [`Tap::speaking`].
+    pub encoding: &'static str,
 }
 
 /// Somebody who looks on at links.
@@ -44,25 +46,34 @@ pub trait Watch: Send + Sync {
 
 /// Lets somebody look on at links: see [`Config::tap`](crate::Config::tap).
 #[derive(Clone)]
-pub struct Tap(Arc<dyn Onlooker>);
+pub struct Tap {
+    onlooker: Arc<dyn Onlooker>,
+    encoding: &'static str,
+}
 
 impl Tap {
     /// Shows what crosses links to `onlooker`.
     pub fn new(onlooker: Arc<dyn Onlooker>) -> Self {
-        Tap(onlooker)
+        Tap { onlooker, encoding: "per" }
+    }
+
+    /// The same onlooker, told that PDUs are in that encoding. A link knows nothing of it; without this it is `per`.
+    #[must_use]
+    pub fn speaking(&self, encoding: &'static str) -> Self {
+        Tap { onlooker: Arc::clone(&self.onlooker), encoding }
     }
 
     pub(crate) fn begin(&self, socket: impl AsFd, peer: &Address, accepted: bool, ppid: Ppid) -> Box<dyn Watch> {
         // a descriptor that is no socket has no address
         let local = rustix::net::getsockname(socket).ok().and_then(|any| SocketAddr::try_from(any).ok());
-        self.0.begin(Ends { peer, local, accepted, ppid })
+        self.onlooker.begin(Ends { peer, local, accepted, ppid, encoding: self.encoding })
     }
 }
 
-/// The same onlooker, or not.
+/// The same onlooker, told the same, or not.
 impl PartialEq for Tap {
     fn eq(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.0, &other.0)
+        Arc::ptr_eq(&self.onlooker, &other.onlooker) && self.encoding == other.encoding
     }
 }
 

@@ -183,6 +183,7 @@ impl AgentLoop {
             node: at,
             machine: Agent::new(config),
             address,
+            codec,
             assoc: None,
             ric_id: None,
             is_left: false,

@@ -2,7 +2,7 @@
 
 use e2::{Agent, AgentEvent, AssocId, ModificationRequest, Time};
 use e2ap::{
-    Cause, CauseRicRequest, E2NodeComponentConfigAdditionItem, GlobalE2NodeId, GlobalRicId, ProcedureCode,
+    Cause, CauseRicRequest, Codec, E2NodeComponentConfigAdditionItem, GlobalE2NodeId, GlobalRicId, ProcedureCode,
     RanFunctionId, Version,
 };
 use link::Address;
@@ -46,6 +46,8 @@ pub(super) struct Member {
     pub node: usize,
     pub machine: Agent,
     pub address: Address,
+    /// What is spoken with it.
+    pub codec: Codec,
     pub assoc: Option<AssocId>,
     /// When a link that is being set up must stand.
     pub connect_by: Option<Time>,

@@ -98,6 +98,7 @@ impl AgentLoop {
     fn connect(&mut self, now: Time, id: ControllerId) {
         let Some(member) = self.members.get_mut(id) else { return };
         self.config.link.sctp_ppid = ppid_of(member.machine.node_id());
+        self.config.link.tap = self.config.link.tap.take().map(|tap| tap.speaking(member.codec.name()));
         let linked = Link::connect(&member.address, &self.config.link);
         let established = linked.as_ref().is_ok_and(|link| link.state() == link::State::Established);
         let assoc = linked

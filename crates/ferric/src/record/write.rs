@@ -76,10 +76,10 @@ impl Conversation {
             if ends.accepted { (local_ip, peer_ip, peer_port) } else { (peer_ip, local_ip, local_port) };
         let url = ends.peer.to_string();
         let scheme = url.split(':').next().unwrap_or_default();
-        let (transport, encoding) = scheme.split_once('+').unwrap_or((scheme, "per"));
+        let encoding = ends.encoding;
         let (interface, dissectable) = match protocol {
-            Protocol::Xapp => (format!("xapp-{transport}"), false),
-            _ => (format!("{}-{transport}-{encoding}", protocol.name()), encoding == "per"),
+            Protocol::Xapp => (format!("xapp-{scheme}"), false),
+            _ => (format!("{}-{scheme}-{encoding}", protocol.name()), encoding == "per"),
         };
         Conversation {
             number,

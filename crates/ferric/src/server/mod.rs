@@ -138,8 +138,8 @@ impl Server {
         let poll = Poll::new().map_err(Error::epoll)?;
         let stop = Stop::new(&poll).map_err(Error::epoll)?;
         let mut listeners = Vec::new();
-        for Endpoint { address, .. } in &config.e2 {
-            listeners.push((Listener::bind(address, &config.link)?, KIND_NODE));
+        for endpoint in &config.e2 {
+            listeners.push((Listener::bind(&endpoint.address, &endpoint.link(&config.link))?, KIND_NODE));
         }
         if let Some(address) = &config.xapp {
             listeners.push((Listener::bind(address, &xapp_link)?, KIND_XAPP));
