@@ -100,7 +100,7 @@ fn wrong_arguments_are_told_with_a_hint() {
         (&["ran", "--e2ap", "2"], "2.03"),
         (&["xapp"], "kpm"),
         (&["xapp", "kpm", "--kpm", "9"], "3.00"),
-        (&["xapp", "ping", "--octets", "1"], "8..=1000000"),
+        (&["xapp", "ping", "--octets", "1000001"], "0..=1000000"),
         (&["decode"], "HEX|FILE|-"),
         (&["bench", "e2", "--repetitions", "0"], "1..=99"),
         (&["demo", "--log", "loud"], "debug"),
