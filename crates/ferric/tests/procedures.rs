@@ -16,7 +16,7 @@ use ferric::xapp::{Xapp, XappEvent};
 /// A RIC that knows the gNB 1 for one that speaks v03.01.
 fn start() -> Ric {
     let mut config = free_ports();
-    config.controller.node_versions.insert(node_id(1), Version::V3_01);
+    config.controller.node_versions.insert(node_id(1).to_string(), Version::V3_01);
     Ric::start(ServerConfig { ..config })
 }
 

@@ -34,6 +34,7 @@
 //! [[node]]
 //! id = "gnb-00101-e00"          # as the log writes it
 //! kpm = "2.01"                  # the revision of its KPM function, where what it registers misleads
+//! e2ap = "3.01"                 # the version that it speaks: a v3 node's setup looks like v2.03's
 //! ```
 
 mod rights;
@@ -134,7 +135,7 @@ const KEYS: &[&str] = &[
     "node",
 ];
 /// The keys of a `[[node]]`.
-const NODE_KEYS: &[&str] = &["id", "kpm"];
+const NODE_KEYS: &[&str] = &["id", "kpm", "e2ap"];
 /// The keys of `[tls]`.
 const TLS_KEYS: &[&str] = &["ca", "certificate", "key"];
 
@@ -173,6 +174,7 @@ struct FileTls {
 struct FileNode {
     id: String,
     kpm: Option<String>,
+    e2ap: Option<String>,
 }
 
 impl RicConfig {
@@ -284,6 +286,9 @@ impl File {
         }
         server.rights = rights::rights(self.node_rights, self.xapp_rights)?;
         for node in self.node {
+            if let Some(version) = node.e2ap.as_deref().map(|version| value("e2ap", version)).transpose()? {
+                server.controller.node_versions.insert(node.id.clone(), version);
+            }
             let kpm = node.kpm.as_deref().map(|kpm| value("kpm", kpm)).transpose()?;
             config.nodes.push(NodeConfig { id: node.id, kpm });
         }
@@ -303,6 +308,8 @@ fn plmn(text: &str) -> Result<PlmnIdentity, ConfigError> {
 
 #[cfg(test)]
 mod tests {
+    use ferric::e2ap::Version;
+
     use super::*;
 
     #[test]
@@ -320,6 +327,7 @@ mod tests {
             [[node]]
             id = "gnb-00101-e00"
             kpm = "2.01"
+            e2ap = "3.01"
             "#,
         )
         .unwrap();
@@ -329,6 +337,7 @@ mod tests {
         assert_eq!(config.server.controller.max_nodes, 2);
         assert_eq!(config.server.controller.control_timeout, Duration::from_millis(10));
         assert_eq!(config.server.link.max_pdu_octets, 2048);
+        assert_eq!(config.server.controller.node_versions["gnb-00101-e00"], Version::V3_01);
         assert_eq!(config.nodes, [NodeConfig { id: "gnb-00101-e00".into(), kpm: Some(Revision::V2_01) }]);
     }
 

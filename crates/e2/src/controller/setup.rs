@@ -21,7 +21,9 @@ impl Controller {
         let was = state.node;
         let key = request.global_e2_node_id;
         let alike = |known: &Version| (*known < Version::V2_03) == (version < Version::V2_03);
-        let version = self.config.node_versions.get(&key).copied().filter(alike).unwrap_or(version);
+        let versions = &self.config.node_versions;
+        let known = if versions.is_empty() { None } else { versions.get(&key.to_string()).copied() };
+        let version = known.filter(alike).unwrap_or(version);
         // Each repetition costs every xApp two messages.
         if was.is_some() && !state.answers.take(now) {
             return self.withheld(assoc);

@@ -21,10 +21,10 @@ pub struct ControllerConfig {
     pub ric_id: GlobalRicId,
     /// The version that a peer speaks, where it is to be another than its setup tells. Default: none.
     pub version: Option<Version>,
-    /// The versions that certain nodes speak, where that is not what their setups tell: v02.03 and v03.01 write the same setup,
+    /// The versions that certain nodes speak, by their ids as these are written (`gnb-00101-e00`), where that is not what their setups tell: v02.03 and v03.01 write the same setup,
     /// so that a v3 node is only asked what v3 has once it is known for one. A version whose setup is another than the one
     /// that came is not taken. Default: none.
-    pub node_versions: HashMap<GlobalE2NodeId, Version>,
+    pub node_versions: HashMap<String, Version>,
     /// The first requestor id that is given out; more are taken once its 65536 instances are used up. Default: 1021.
     pub first_requestor: u16,
     /// Requests that may run or rest at a time. Default: 262144.
