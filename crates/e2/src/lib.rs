@@ -79,7 +79,7 @@ pub use change::{ActionChange, AddedAction, ChangeResult, SubscriptionChange, Su
 pub use connection::{ConnectionResult, ConnectionUpdate};
 pub use controller::{
     Action, Components, ConnectionOutcome, Consumer, ControlOutcome, Controller, ControllerConfig, Event, Indication,
-    LostReason, Misuse, ModifyOutcome, Node, NodeId, QueryOutcome, RanFunction, Routed, SubscribeError,
+    LostReason, Misuse, ModifyOutcome, Node, NodeId, QueryOutcome, RanFunction, Route, Routed, SubscribeError,
     SubscriptionEnd, SubscriptionId, SubscriptionOrder, SubscriptionSpec, Ticket,
 };
 pub use e42::E42Host;

@@ -46,6 +46,22 @@ impl World {
         assert_eq!(self.host.sessions(), sessions.len());
     }
 
+    /// Who asks for changed routes only knows all of them.
+    fn check_routes(&mut self) {
+        let World { controller, routes, .. } = self;
+        while let Some(changed) = controller.poll_route() {
+            routes.remove(&changed);
+            if let Some(route) = controller.route_of(changed) {
+                routes.insert(changed, (route.assoc, route.consumers.to_vec()));
+            }
+        }
+        for subscription in (0..REQUESTS).map(SubscriptionId) {
+            let real = controller.route_of(subscription);
+            let known = routes.get(&subscription).map(|(assoc, consumers)| (*assoc, consumers.as_slice()));
+            assert_eq!(known, real.map(|route| (route.assoc, route.consumers)), "{subscription:?}");
+        }
+    }
+
     /// No more harm and no more losses, until nothing more happens.
     fn quiesce(&mut self) {
         for wire in 0..self.wires.len() {
@@ -76,6 +92,7 @@ impl World {
             self.settle();
             self.check();
         }
+        self.check_routes();
         assert!(self.nodes.iter().all(|node| node.agent.is_up()), "everybody comes up at last");
         assert!(self.iapp.pending.is_empty(), "every command has its answer");
         assert!(self.iapp.changing.is_empty(), "every change has its answer");
@@ -128,6 +145,7 @@ fn run(seed: u64) -> (u64, u64, u64) {
     for _ in 0..STEPS {
         world.step();
         world.check();
+        world.check_routes();
     }
     world.quiesce();
     world.end();

@@ -23,6 +23,7 @@ mod removal;
 mod requests;
 mod reset;
 mod restore;
+mod routes;
 mod service_query;
 mod service_update;
 mod setup;
@@ -52,6 +53,7 @@ pub use connection_update::ConnectionOutcome;
 pub use control::ControlOutcome;
 pub use modification::ModifyOutcome;
 pub use query::QueryOutcome;
+pub use routes::Route;
 pub use subscription::{Action, SubscribeError, SubscriptionEnd, SubscriptionOrder, SubscriptionSpec};
 pub use types::*;
 

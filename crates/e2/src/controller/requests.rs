@@ -49,6 +49,15 @@ struct Slot {
     deadline: u32,
     /// When something last came for the request that was here.
     heard: Time,
+    /// Whether it is among those touched.
+    touched: bool,
+}
+
+/// The place of a request id in a controller that gives out ids from `first_requestor` on.
+#[inline]
+pub(super) fn place(first_requestor: u16, id: RicRequestId) -> Option<u32> {
+    let block = id.requestor.checked_sub(first_requestor)?;
+    Some(u32::from(block) << 16 | u32::from(id.instance))
 }
 
 #[derive(Debug)]
@@ -61,6 +70,8 @@ pub(super) struct Requests {
     /// Freed places and since when, oldest first.
     resting: VecDeque<(Time, u32)>,
     of_node: HashMap<NodeId, BTreeSet<u32>>,
+    /// Places whose request may have changed since they were asked for, each once; none where nobody asks.
+    touched: Option<Vec<u32>>,
 }
 
 impl Requests {
@@ -74,13 +85,35 @@ impl Requests {
             in_use: 0,
             resting: VecDeque::new(),
             of_node: HashMap::new(),
+            touched: None,
+        }
+    }
+
+    /// From now on, [`Requests::next_touched`] tells what may have changed.
+    pub fn track(&mut self) {
+        self.touched.get_or_insert_default();
+    }
+
+    pub fn next_touched(&mut self) -> Option<u32> {
+        let place = self.touched.as_mut()?.pop()?;
+        if let Some(slot) = self.slots.get_mut(place as usize) {
+            slot.touched = false;
+        }
+        Some(place)
+    }
+
+    fn touch(&mut self, place: u32) {
+        if let Some(touched) = &mut self.touched
+            && let Some(slot) = self.slots.get_mut(place as usize)
+            && !std::mem::replace(&mut slot.touched, true)
+        {
+            touched.push(place);
         }
     }
 
     #[inline]
     pub fn place(&self, id: RicRequestId) -> Option<u32> {
-        let block = id.requestor.checked_sub(self.first_requestor)?;
-        Some(u32::from(block) << 16 | u32::from(id.instance))
+        place(self.first_requestor, id)
     }
 
     pub fn id(&self, place: u32) -> RicRequestId {
@@ -93,7 +126,9 @@ impl Requests {
         self.slots.get(place as usize)?.request.as_deref()
     }
 
+    /// The only way to change a request, so that no change of a route is missed.
     pub fn get_mut(&mut self, place: u32) -> Option<&mut Request> {
+        self.touch(place);
         self.slots.get_mut(place as usize)?.request.as_deref_mut()
     }
 
@@ -160,6 +195,7 @@ impl Requests {
     }
 
     pub fn free(&mut self, now: Time, place: u32) -> Option<Request> {
+        self.touch(place);
         let request = *self.slots.get_mut(place as usize)?.request.take()?;
         self.in_use -= 1;
         self.resting.push_back((now, place));

@@ -14,3 +14,4 @@ pub use protocol::{
     ControlResult, ENVELOPE_OCTETS, Envelope, FunctionInfo, Message, ModifyResult, NodeInfo, PROTOCOL_VERSION,
     ProtocolError, QueryResult, RefusalCode, SubscribeFailure,
 };
+pub use wire::Taking;

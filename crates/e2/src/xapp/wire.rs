@@ -7,7 +7,7 @@
 use e2ap::{Cause, RanFunctionId, RicActionId, RicActionType, RicSubscriptionTime, RicSubsequentAction, Version};
 
 use super::protocol::{ENVELOPE_OCTETS, Envelope, ProtocolError, RefusalCode};
-use crate::Action;
+use crate::{Action, SubscriptionId};
 
 /// The first octets of every hello.
 pub(super) const MAGIC: [u8; 4] = *b"FRXA";
@@ -69,6 +69,31 @@ impl Envelope<'_> {
         // a PDU that came over a link is far below 4 GiB
         head[9..13].copy_from_slice(&(self.pdu.len() as u32).to_be_bytes());
         head
+    }
+}
+
+/// What a message from the RIC changes about whom a subscription's indications go to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Taking {
+    /// The xApp takes them from now on.
+    Begins(SubscriptionId),
+    /// No more.
+    Ends(SubscriptionId),
+}
+
+impl Taking {
+    /// What a message changes, if it is one that does, without reading the rest of it.
+    #[must_use]
+    pub fn of(message: &[u8]) -> Option<Self> {
+        let mut take = Take(message);
+        match take.u8().ok()? {
+            kind::SUBSCRIBED => {
+                take.u32().ok()?; // its ticket
+                take.u32().ok().map(|id| Taking::Begins(SubscriptionId(id)))
+            }
+            kind::SUBSCRIPTION_ENDED => take.u32().ok().map(|id| Taking::Ends(SubscriptionId(id))),
+            _ => None,
+        }
     }
 }
 
@@ -247,5 +272,31 @@ impl<'a> Take<'a> {
             13 => RefusalCode::NotAllowed,
             _ => return Err(ProtocolError::BadField),
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::protocol::Message;
+    use super::*;
+    use crate::{NodeId, SubscriptionEnd, Ticket};
+
+    #[test]
+    fn what_a_message_changes_is_told_by_its_first_octets() {
+        let subscription = SubscriptionId(0x0102_0304);
+        let of = |message: Message<'_>| {
+            let mut bytes = Vec::new();
+            message.encode(&mut bytes);
+            Taking::of(&bytes)
+        };
+        let (ticket, admitted) = (Ticket(7), vec![RicActionId(1)]);
+        let subscribed = Message::Subscribed { ticket, subscription, admitted, not_admitted: Vec::new() };
+        assert_eq!(of(subscribed), Some(Taking::Begins(subscription)));
+        let ended = Message::SubscriptionEnded { subscription, end: SubscriptionEnd::Reset };
+        assert_eq!(of(ended), Some(Taking::Ends(subscription)));
+        assert_eq!(of(Message::NodeLost(NodeId(1))), None);
+        assert_eq!(of(Message::Unsubscribe { subscription }), None, "the xApp says so; the RIC has not answered");
+        assert_eq!(Taking::of(&[]), None);
+        assert_eq!(Taking::of(&[kind::SUBSCRIBED, 0, 0, 0, 0, 1]), None);
     }
 }

@@ -1,7 +1,7 @@
 //! The world of the simulation: what can happen in it, and how what the machines want is carried about.
 
 use core::time::Duration;
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 use e2::{
     Action, AddedAction, AgentEvent, AssocId, CloseReason, ConnectionResult, ConnectionUpdate, Consumer, Controller,
@@ -46,6 +46,8 @@ pub struct World {
     pub wires: Vec<Wire>,
     pub xapps: Vec<Option<Xapp>>,
     pub iapp: Knowledge,
+    /// What somebody knows of routes who only asks for those that may have changed.
+    pub routes: BTreeMap<SubscriptionId, (AssocId, Vec<Consumer>)>,
     pub next_assoc: u64,
     pub next_ticket: u32,
     pub ups: u64,
@@ -74,12 +76,17 @@ impl World {
             hostile,
             trace: std::env::var_os("FERRIC_SEED").map(|_| seed),
             now: Time::from_nanos(0),
-            controller: Controller::new(config),
+            controller: {
+                let mut controller = Controller::new(config);
+                controller.track_routes();
+                controller
+            },
             host: XappHost::new(),
             nodes,
             wires: Vec::new(),
             xapps: vec![None, None],
             iapp: Knowledge::default(),
+            routes: BTreeMap::new(),
             next_assoc: 0,
             next_ticket: 0,
             ups: 0,
