@@ -21,7 +21,7 @@ mod soak;
 pub use alloc::CountingAllocator;
 pub use mover::mover;
 pub use ping::{PingReport, PingRow, ping};
-pub use report::{Codec, Host, Idle, Many, RelayRow, Report, Storm};
+pub use report::{Codec, Host, Idle, LoopsRow, Many, RelayRow, Report, Storm};
 pub use soak::{Soak, SoakReport, Trend, soak};
 
 /// How much is measured.
@@ -51,6 +51,7 @@ pub fn e2(effort: Effort) -> anyhow::Result<Report> {
     Ok(Report {
         codec: codec::measure(Duration::from_secs_f64(effort.seconds))?,
         relay: relay::measure(effort)?,
+        loops: relay::measure_loops(effort)?,
         many: many::measure(effort)?,
         storm: many::storm(effort)?,
         idle: idle::measure(effort)?,

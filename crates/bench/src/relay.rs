@@ -12,7 +12,7 @@ use ferric::xapp::{Xapp, XappConfig, XappEvent};
 
 use crate::load::{FUNCTION, Node, Template};
 use crate::process::Process;
-use crate::{Effort, RelayRow};
+use crate::{Effort, LoopsRow, RelayRow};
 
 /// As many octets as FlexRIC's MAC, RLC and PDCP statistics of 32 UEs have in an indication.
 const PDU_OCTETS: usize = 4285;
@@ -39,7 +39,7 @@ pub(crate) fn measure(effort: Effort) -> anyhow::Result<Vec<RelayRow>> {
 fn row(nodes: usize, effort: Effort) -> anyhow::Result<RelayRow> {
     let (mut rics, mut movers) = (Vec::new(), Vec::new());
     for _ in 0..effort.repetitions {
-        rics.push(through_ric(nodes, effort.seconds)?);
+        rics.push(through_ric(nodes, 1, effort.seconds)?);
         movers.push(through_mover(nodes, effort.seconds)?);
     }
     let of = |runs: &[Run], value: fn(&Run) -> f64| median(runs.iter().map(value).collect());
@@ -60,14 +60,41 @@ fn row(nodes: usize, effort: Effort) -> anyhow::Result<RelayRow> {
     })
 }
 
+/// The RIC with one loop and with two, as a relay from the same nodes to one xApp.
+pub(crate) fn measure_loops(effort: Effort) -> anyhow::Result<Vec<LoopsRow>> {
+    [2, 4].into_iter().map(|nodes| loops_row(nodes, effort)).collect()
+}
+
+fn loops_row(nodes: usize, effort: Effort) -> anyhow::Result<LoopsRow> {
+    let (mut one, mut two) = (Vec::new(), Vec::new());
+    for _ in 0..effort.repetitions {
+        one.push(through_ric(nodes, 1, effort.seconds)?);
+        two.push(through_ric(nodes, 2, effort.seconds)?);
+    }
+    let of = |runs: &[Run], value: fn(&Run) -> f64| median(runs.iter().map(value).collect());
+    let (one_cpu_us, two_cpu_us) = (of(&one, |r| r.cpu_us), of(&two, |r| r.cpu_us));
+    Ok(LoopsRow {
+        nodes,
+        indications: two.iter().map(|r| r.received).sum(),
+        lost: two.iter().map(|r| r.sent - r.received).sum(),
+        one_cpu_us,
+        two_cpu_us,
+        ratio: two_cpu_us / one_cpu_us,
+        one_p50_us: of(&one, |r| r.p50_us),
+        one_p99_us: of(&one, |r| r.p99_us),
+        two_p50_us: of(&two, |r| r.p50_us),
+        two_p99_us: of(&two, |r| r.p99_us),
+    })
+}
+
 fn median(mut values: Vec<f64>) -> f64 {
     values.sort_by(f64::total_cmp);
     values[values.len() / 2]
 }
 
-fn through_ric(nodes: usize, seconds: f64) -> anyhow::Result<Run> {
-    let ric =
-        Process::start(&["--log", "error", "ric", "--e2", "tcp://127.0.0.1:0", "--xapp", "tcp://127.0.0.1:0"], 2)?;
+fn through_ric(nodes: usize, loops: usize, seconds: f64) -> anyhow::Result<Run> {
+    let (any_port, loops) = ("tcp://127.0.0.1:0", loops.to_string());
+    let ric = Process::start(&["--log", "error", "ric", "--e2", any_port, "--xapp", any_port, "--loops", &loops], 2)?;
     let e2: Address = ric.said("e2")?.parse()?;
     let xapp: Address = ric.said("xapp")?.parse()?;
 

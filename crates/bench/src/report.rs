@@ -15,6 +15,8 @@ pub struct Report {
     pub many: Many,
     /// Nodes that come back all at once.
     pub storm: Storm,
+    /// The same with two event loops, beside one.
+    pub loops: Vec<LoopsRow>,
     /// Memory of the RIC with idle nodes.
     pub idle: Idle,
     /// Where it was measured.
@@ -100,6 +102,32 @@ pub struct Storm {
     pub told_ms: f64,
     /// Losses and returns that it was not told of.
     pub missing: usize,
+}
+
+/// The RIC with two event loops as a relay from nodes to one xApp, beside the RIC with one: the load of [`RelayRow`], and
+/// links where `ferric ric --loops 2` puts them. Medians of repetitions that alternate between the two.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct LoopsRow {
+    /// Nodes that send.
+    pub nodes: usize,
+    /// Indications that the xApp got through two loops, in all repetitions.
+    pub indications: u64,
+    /// Indications that it did not get.
+    pub lost: u64,
+    /// Processor time for an indication with one loop.
+    pub one_cpu_us: f64,
+    /// Processor time for an indication with two.
+    pub two_cpu_us: f64,
+    /// The latter divided by the former.
+    pub ratio: f64,
+    /// Median time from a node's write to the xApp's read with one loop.
+    pub one_p50_us: f64,
+    /// The same for the slowest in a hundred.
+    pub one_p99_us: f64,
+    /// Median time with two loops.
+    pub two_p50_us: f64,
+    /// The same for the slowest in a hundred.
+    pub two_p99_us: f64,
 }
 
 /// Memory of the RIC with nodes that have set up and are silent.
@@ -206,6 +234,37 @@ impl fmt::Display for Report {
             "{nodes} nodes cut off and back at once: set up after {set_up_ms:.0} ms, an xApp told of all after \
              {told_ms:.0} ms, of {missing} never"
         )?;
+        writeln!(f, "\nThe same relay with two event loops, beside one")?;
+        writeln!(
+            f,
+            "  {:>5} {:>11} {:>5} {:>11} {:>11} {:>6} {:>8} {:>8} {:>8} {:>8}",
+            "nodes",
+            "indications",
+            "lost",
+            "one us/ind",
+            "two us/ind",
+            "ratio",
+            "one p50",
+            "one p99",
+            "two p50",
+            "two p99"
+        )?;
+        for row in &self.loops {
+            writeln!(
+                f,
+                "  {:>5} {:>11} {:>5} {:>11.2} {:>11.2} {:>6.2} {:>8.0} {:>8.0} {:>8.0} {:>8.0}",
+                row.nodes,
+                row.indications,
+                row.lost,
+                row.one_cpu_us,
+                row.two_cpu_us,
+                row.ratio,
+                row.one_p50_us,
+                row.one_p99_us,
+                row.two_p50_us,
+                row.two_p99_us
+            )?;
+        }
         let mib = self.idle.rss_bytes as f64 / f64::from(1 << 20);
         writeln!(f, "\nRIC with {} idle nodes: {mib:.1} MiB resident", self.idle.nodes)
     }

@@ -14,7 +14,7 @@ pub struct Args {
 #[derive(clap::Subcommand)]
 enum Which {
     /// The codecs, the RIC as a relay against a program that only moves the same bytes, and the memory of idle nodes.
-    /// Takes a little more than a minute.
+    /// Takes some three minutes.
     E2 {
         /// Print one JSON object.
         #[arg(long)]

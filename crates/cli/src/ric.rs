@@ -37,6 +37,9 @@ pub struct Args {
     /// The version of E2AP that FlexRIC's xApps were built with, which no message tells: 1, 2 or 3. [default: 2]
     #[arg(long, value_name = "VERSION")]
     e42_version: Option<E42Version>,
+    /// Event loops, each a thread with links of its own. [default: 1]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=ferric::server::MAX_LOOPS as i64))]
+    loops: Option<u8>,
     #[command(flatten)]
     models: ModelArgs,
     #[command(flatten)]
@@ -77,6 +80,9 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
             e42.tap = Some(recorder.tap(Protocol::E42));
         }
         config.server.xapp_tap = args.record_xapps.then(|| recorder.tap(Protocol::Xapp));
+    }
+    if let Some(loops) = args.loops {
+        config.server.loops = loops.into();
     }
     let mut server = ::ric::bind(config)?;
     signals::stop_on_signal(vec![server.stop()])?;

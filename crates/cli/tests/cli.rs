@@ -400,6 +400,11 @@ fn the_benchmark_tells_what_its_readers_rely_on() {
         assert!(report["codec"][key].as_f64().unwrap() > 0.0, "{key}");
     }
     assert!(report["codec"]["decode_allocs"].is_u64());
+    let loops = report["loops"].as_array().unwrap();
+    assert_eq!(loops.iter().map(|row| row["nodes"].as_u64().unwrap()).collect::<Vec<_>>(), [2, 4]);
+    for row in loops {
+        assert!(row["ratio"].as_f64().unwrap() > 0.0 && row["indications"].as_u64().unwrap() > 0, "{row}");
+    }
     let rows = report["relay"].as_array().unwrap();
     assert_eq!(rows.iter().map(|row| row["nodes"].as_u64().unwrap()).collect::<Vec<_>>(), [1, 2, 4]);
     for row in rows {

@@ -36,6 +36,21 @@ pub(crate) struct Peer {
     /// Whether the peer has said anything.
     #[cfg(feature = "server")]
     pub spoke: bool,
+    /// The last of its PDUs that its loop sent to the loop that owns the controller, by number.
+    #[cfg(feature = "server")]
+    pub sent_up: u64,
+    /// Reports for it that found no room between two loops.
+    #[cfg(feature = "server")]
+    pub missed_reports: u64,
+    /// Whether nothing is read from it for now.
+    #[cfg(feature = "server")]
+    pub paused: bool,
+    /// How a node speaks.
+    #[cfg(feature = "server")]
+    pub codec: e2ap::Codec,
+    /// Whether it was decided on which loop it lives.
+    #[cfg(feature = "server")]
+    pub settled: bool,
     /// PDUs that the link does not carry.
     too_long: u64,
     writable_wanted: bool,
@@ -60,6 +75,20 @@ impl Peer {
         self.full = self.link.flush()?.waiting;
         Ok(())
     }
+
+    fn interest(&self) -> Interest {
+        #[cfg(feature = "server")]
+        let read = !self.paused;
+        #[cfg(not(feature = "server"))]
+        let read = true;
+        Interest { read, write: self.writable_wanted }
+    }
+
+    /// Reports that were for it and that it did not get.
+    #[cfg(feature = "server")]
+    pub fn lost_reports(&self) -> u64 {
+        self.link.dropped_reports() + self.missed_reports
+    }
 }
 
 /// What gathers for a link within a turn before it is written, at most; less where the outbox has no room for twice that.
@@ -81,6 +110,7 @@ impl Peers {
         Peers { kind, slots: Vec::new(), free: Vec::new(), generation: 0, dirty: Vec::new(), gather_octets }
     }
 
+    /// How many there are, those that were moved out included.
     #[cfg(feature = "server")]
     pub fn len(&self) -> usize {
         self.slots.len() - self.free.len()
@@ -91,9 +121,14 @@ impl Peers {
         let place = self.free.last().copied().unwrap_or(self.slots.len());
         self.generation = (self.generation + 1) & GENERATIONS;
         let assoc = AssocId(token(self.kind, place) | self.generation << PLACE_BITS);
+        self.insert_as(poll, assoc, link)?;
+        self.free.pop();
+        Ok(assoc)
+    }
+
+    /// Takes a link in whose association somebody else has named, at a place that is free.
+    pub fn insert_as(&mut self, poll: &Poll, assoc: AssocId, link: Link) -> io::Result<()> {
         let writable_wanted = link.wants_write();
-        let interest = if writable_wanted { Interest::READ_WRITE } else { Interest::READ };
-        poll.add(&link, assoc.0, interest)?;
         let peer = Peer {
             link,
             assoc,
@@ -101,17 +136,51 @@ impl Peers {
             untold: false,
             #[cfg(feature = "server")]
             spoke: false,
+            #[cfg(feature = "server")]
+            sent_up: 0,
+            #[cfg(feature = "server")]
+            missed_reports: 0,
+            #[cfg(feature = "server")]
+            paused: false,
+            #[cfg(feature = "server")]
+            codec: e2ap::Codec::Per,
+            #[cfg(feature = "server")]
+            settled: false,
             too_long: 0,
             writable_wanted,
             full: false,
             dirty: false,
         };
-        if self.free.pop().is_some() {
-            self.slots[place] = Some(peer);
-        } else {
-            self.slots.push(Some(peer));
+        poll.add(&peer.link, assoc.0, peer.interest())?;
+        let place = place(assoc.0);
+        if place >= self.slots.len() {
+            self.slots.resize_with(place + 1, || None);
         }
-        Ok(assoc)
+        self.slots[place] = Some(peer);
+        Ok(())
+    }
+
+    /// Reads no more from a link until [`Peers::resume`]. Its end may still be told.
+    #[cfg(feature = "server")]
+    pub fn pause(&mut self, poll: &Poll, assoc: AssocId) -> Result<(), link::Error> {
+        self.set_paused(poll, assoc, true)
+    }
+
+    /// Reads from a link again.
+    #[cfg(feature = "server")]
+    pub fn resume(&mut self, poll: &Poll, assoc: AssocId) -> Result<(), link::Error> {
+        self.set_paused(poll, assoc, false)
+    }
+
+    #[cfg(feature = "server")]
+    fn set_paused(&mut self, poll: &Poll, assoc: AssocId, paused: bool) -> Result<(), link::Error> {
+        match self.get_mut(assoc) {
+            Some(peer) if peer.paused != paused => {
+                peer.paused = paused;
+                poll.modify(&peer.link, assoc.0, peer.interest()).map_err(link::Error::Lost)
+            }
+            _ => Ok(()),
+        }
     }
 
     #[inline]
@@ -122,6 +191,22 @@ impl Peers {
     #[cfg(feature = "agent")]
     pub fn get(&self, assoc: AssocId) -> Option<&Peer> {
         self.slots.get(place(assoc.0))?.as_ref().filter(|peer| peer.assoc == assoc)
+    }
+
+    /// Takes a link out whose association another loop has named, or still names: its place is not free before
+    /// [`Peers::vacate`].
+    #[cfg(feature = "server")]
+    pub fn move_out(&mut self, poll: &Poll, assoc: AssocId) -> Option<Link> {
+        self.get_mut(assoc)?;
+        let peer = self.slots[place(assoc.0)].take()?;
+        let _ = poll.remove(&peer.link); // it has no other owner, so that this succeeds
+        Some(peer.link)
+    }
+
+    /// The association of a link that was moved out is gone.
+    #[cfg(feature = "server")]
+    pub fn vacate(&mut self, assoc: AssocId) {
+        self.free.push(place(assoc.0));
     }
 
     /// Takes a link out.
@@ -194,8 +279,7 @@ impl Peers {
             let wanted = peer.link.wants_write();
             if wanted != peer.writable_wanted {
                 peer.writable_wanted = wanted;
-                let interest = if wanted { Interest::READ_WRITE } else { Interest::READ };
-                if let Err(source) = poll.modify(&peer.link, assoc.0, interest) {
+                if let Err(source) = poll.modify(&peer.link, assoc.0, peer.interest()) {
                     lost(assoc, link::Error::Lost(source));
                     continue;
                 }

@@ -8,6 +8,7 @@
 //! plmn = "00101"
 //! ric_id = 1
 //! e2ap = "2.03"                 # only where peers are to speak another version than their setup tells
+//! loops = 1                     # event loops, each a thread
 //! max_nodes = 4096
 //! max_connections = 8192
 //! max_pdu_octets = 1048576
@@ -47,7 +48,7 @@ use std::time::Duration;
 use e2sm::kpm::Revision;
 use ferric::e2ap::{GlobalRicId, PlmnIdentity};
 use ferric::link::TlsFiles;
-use ferric::server::ServerConfig;
+use ferric::server::{MAX_LOOPS, ServerConfig};
 use model::Model;
 use serde::Deserialize;
 
@@ -121,6 +122,7 @@ const KEYS: &[&str] = &[
     "plmn",
     "ric_id",
     "e2ap",
+    "loops",
     "max_nodes",
     "max_connections",
     "max_pdu_octets",
@@ -148,6 +150,7 @@ struct File {
     plmn: Option<String>,
     ric_id: Option<u32>,
     e2ap: Option<String>,
+    loops: Option<usize>,
     max_nodes: Option<usize>,
     max_connections: Option<usize>,
     max_pdu_octets: Option<usize>,
@@ -257,6 +260,9 @@ impl File {
         if let Some(version) = &self.e2ap {
             server.controller.version = Some(value("e2ap", version)?);
         }
+        if let Some(count) = self.loops {
+            server.loops = bounded("loops", count, 1, MAX_LOOPS)?;
+        }
         if let Some(count) = self.max_nodes {
             server.controller.max_nodes = bounded("max_nodes", count, 1, 1 << 20)?;
         }
@@ -321,6 +327,7 @@ mod tests {
             plmn = "310410"
             ric_id = 0xABCDE
             e2ap = "3.01"
+            loops = 2
             max_nodes = 2
             max_pdu_octets = 2048
             control_timeout_ms = 10
@@ -334,6 +341,7 @@ mod tests {
         assert_eq!(config.server.e2.len(), 2);
         assert_eq!(config.server.xapp.unwrap().to_string(), "tcp://[::1]:2");
         assert_eq!(config.server.controller.ric_id.to_string(), "ric-310410-abcde");
+        assert_eq!(config.server.loops, 2);
         assert_eq!(config.server.controller.max_nodes, 2);
         assert_eq!(config.server.controller.control_timeout, Duration::from_millis(10));
         assert_eq!(config.server.link.max_pdu_octets, 2048);
@@ -349,6 +357,7 @@ mod tests {
         assert_eq!(says("[[node]]\nid = \"x\"\nkmp = \"2.01\""), "unknown key `kmp`; did you mean `kpm`?");
         assert!(says("xapp = \"http://x\"").starts_with("xapp: "));
         assert!(says("max_pdu_octets = 1").starts_with("max_pdu_octets: 1 is not between"));
+        assert_eq!(says("loops = 0"), "loops: 0 is not between 1 and 64");
         assert!(says("plmn = \"12\"").starts_with("plmn: `12` is not"));
         assert!(says("e2 = 7").contains("line 1"), "{}", says("e2 = 7"));
         assert!(says("e2 = [").contains("line 1"));

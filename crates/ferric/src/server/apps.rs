@@ -1,14 +1,16 @@
 //! Whom the controller's news and the nodes' indications go to: internal apps at once, external ones by their links.
 
 use e2::ran::{Part, RanDatabase, RanEvent};
+use e2::xapp::Envelope;
 use e2::{AssocId, Consumer, Controller, Event, Indication, Node, Notice, Time, XappHost};
 use e2ap::RicIndicationType;
-use link::Class;
+use link::{Address, Class};
 use tracing::{debug, info, warn};
 
 use super::e42::E42Apps;
+use super::outlets::Outlets;
+use super::workers::Workers;
 use super::{Counters, Iapp, IappEvent, Ric};
-use crate::peers::Peers;
 
 /// Octets of news of nodes that are told in one turn, so that indications are not held up by them.
 const NEWS_OCTETS: usize = 256 * 1024;
@@ -20,21 +22,19 @@ pub(super) struct Apps {
     tickets: u32,
     pub host: XappHost,
     pub ran: RanDatabase,
-    /// The links of external apps.
-    pub xapps: Peers,
-    /// FlexRIC's xApps.
+    /// FlexRIC's xApps, which live on this loop.
     pub e42: E42Apps,
-    /// Links, of apps or nodes, that failed and are to be taken out.
-    pub lost: Vec<(AssocId, link::Error)>,
-    /// External apps that lost reports and were not told yet.
-    slow: Vec<AssocId>,
+    /// The links of external apps that live on this loop.
+    pub outlets: Outlets,
+    /// The loops on which the others live.
+    pub workers: Workers,
     out: Vec<u8>,
 }
 
 impl Apps {
-    pub fn new(host: XappHost, xapps: Peers, e42: E42Apps, max_ues: usize) -> Self {
-        let (lost, slow, out) = (Vec::new(), Vec::new(), Vec::new());
-        Apps { iapps: Vec::new(), tickets: 0, host, ran: RanDatabase::new(max_ues), xapps, e42, lost, slow, out }
+    pub fn new(host: XappHost, outlets: Outlets, workers: Workers, e42: E42Apps, max_ues: usize) -> Self {
+        let ran = RanDatabase::new(max_ues);
+        Apps { iapps: Vec::new(), tickets: 0, host, ran, outlets, workers, e42, out: Vec::new() }
     }
 
     /// Hands the controller's news to whom it concerns.
@@ -45,6 +45,7 @@ impl Apps {
             self.tell_ran(now, controller);
         }
         self.tell_ran(now, controller); // of UEs that were learned since
+        self.workers.publish(controller, &self.host);
         self.send_queued();
     }
 
@@ -95,16 +96,24 @@ impl Apps {
     #[inline]
     fn send_queued(&mut self) {
         while let Some(assoc) = self.host.poll_transmit(&mut self.out) {
-            if let Err(error) = self.xapps.send(assoc, &[&self.out], Class::Keep) {
-                self.lost.push((assoc, error));
+            if !self.workers.send(assoc, &self.out) {
+                self.outlets.send(assoc, &[&self.out]);
             }
             self.out.clear();
         }
         while let Some((assoc, notice)) = self.host.poll_notice() {
-            let peer = self.xapps.get_mut(assoc).map(|p| p.link.peer().to_string());
+            let peer = self.peer(assoc).map(|(peer, _)| peer.to_string());
             warn!(xapp = peer, "{notice}");
         }
-        self.e42.send_queued(&mut self.lost);
+        self.e42.send_queued(&mut self.outlets.lost);
+    }
+
+    /// Who is at the other end of an external app's link, and whether it has said anything.
+    pub fn peer(&mut self, xapp: AssocId) -> Option<(&Address, bool)> {
+        match self.workers.loop_of(xapp) {
+            0 => self.outlets.xapps.get_mut(xapp).map(|peer| (peer.link.peer(), peer.spoke)),
+            _ => self.workers.xapp(xapp),
+        }
     }
 
     /// Hands an indication to all that take it.
@@ -117,81 +126,54 @@ impl Apps {
         counters: &mut Counters,
     ) {
         counters.indications += 1;
-        let mut at = 0;
-        // asked anew each time: an internal app may leave the subscription
-        while let Some(consumer) = controller.consumers(indication.subscription).get(at).copied() {
-            at += 1;
-            counters.deliveries += 1;
-            if let Some(xapp) = self.host.assoc(consumer) {
-                self.forward(xapp, indication, counters);
-            } else if let Some(iapp) = self.iapps.get_mut(consumer.0 as usize) {
-                let Apps { ran, tickets, .. } = self;
-                iapp.on_indication(indication, &mut Ric { controller, ran, tickets, now, consumer });
-            } else {
-                self.e42.forward(consumer, indication, counters, &mut self.lost);
-            }
-        }
-    }
-
-    /// Puts a node's very bytes into an external app's outbox.
-    #[inline]
-    fn forward(&mut self, xapp: AssocId, indication: &Indication<'_>, counters: &mut Counters) {
         let Indication { node, subscription, pdu, .. } = *indication;
-        let envelope = e2::xapp::Envelope { node, subscription, pdu };
+        let head = Envelope { node, subscription, pdu }.head();
         let class = match indication.kind {
             RicIndicationType::Report => Class::Report,
             RicIndicationType::Insert => Class::Keep, // a procedure of the node waits for its answer
         };
-        match self.xapps.send(xapp, &[&envelope.head(), pdu], class) {
-            Ok(sent) if sent.dropped_reports == 0 => {}
-            Ok(sent) => {
-                counters.dropped_reports += u64::from(sent.dropped_reports);
-                if let Some(peer) = self.xapps.get_mut(xapp)
-                    && !std::mem::replace(&mut peer.untold, true)
-                {
-                    self.slow.push(xapp);
+        let mut elsewhere = 0_u64;
+        let mut at = 0;
+        // asked anew each time: an internal app may leave the subscription
+        while let Some(consumer) = controller.consumers(indication.subscription).get(at).copied() {
+            at += 1;
+            if let Some(xapp) = self.host.assoc(consumer) {
+                match self.workers.loop_of(xapp) {
+                    0 => self.outlets.forward(xapp, &[&head, pdu], class, counters),
+                    event_loop => elsewhere |= 1 << event_loop,
                 }
+            } else if let Some(iapp) = self.iapps.get_mut(consumer.0 as usize) {
+                let Apps { ran, tickets, .. } = self;
+                counters.deliveries += 1;
+                iapp.on_indication(indication, &mut Ric { controller, ran, tickets, now, consumer });
+            } else {
+                counters.deliveries += 1;
+                self.e42.forward(consumer, indication, counters, &mut self.outlets.lost);
             }
-            Err(error) => self.lost.push((xapp, error)),
+        }
+        while elsewhere != 0 {
+            let event_loop = elsewhere.trailing_zeros() as usize;
+            elsewhere &= elsewhere - 1;
+            self.workers.deliver(event_loop, subscription, class, &[&head, pdu]);
         }
     }
 
     /// Tells external apps of nodes that came, as far as `room_octets` of each one's outbox and this turn's share go.
     pub fn tell_news(&mut self, controller: &Controller, room_octets: usize) {
-        let Apps { host, xapps, lost, out, .. } = self;
+        let Apps { host, outlets, workers, out, .. } = self;
         let mut octets = 0;
         while octets < NEWS_OCTETS
-            && let Some(assoc) = host.poll_news(controller, out, |assoc| xapps.has_room(assoc, room_octets))
+            && let Some(assoc) = host.poll_news(controller, out, |assoc| match workers.loop_of(assoc) {
+                0 => outlets.xapps.has_room(assoc, room_octets),
+                _ => workers.has_room(assoc, room_octets),
+            })
         {
             octets += out.len();
-            if let Err(error) = xapps.send(assoc, &[out], Class::Keep) {
-                lost.push((assoc, error));
+            if !workers.send(assoc, out) {
+                outlets.send(assoc, &[out]);
             }
             out.clear();
         }
-    }
-
-    /// An external app that lost reports is told how many, once no more than `room_octets` wait for it. Whether one was.
-    pub fn tell_slow(&mut self, room_octets: usize) -> bool {
-        let Apps { slow, xapps, lost, out, .. } = self;
-        let before = slow.len();
-        slow.retain(|assoc| {
-            let Some(peer) = xapps.get_mut(*assoc) else { return false };
-            if peer.link.queued_octets() > room_octets {
-                return true;
-            }
-            let reports = peer.link.dropped_reports();
-            peer.untold = false;
-            warn!(xapp = %peer.link.peer(), reports, "reads too slowly: that many reports were dropped until now");
-            out.clear();
-            e2::xapp::Message::Dropped { reports }.encode(out);
-            if let Err(error) = xapps.send(*assoc, &[out], Class::Keep) {
-                lost.push((*assoc, error));
-            }
-            out.clear();
-            false
-        });
-        slow.len() < before
     }
 }
 

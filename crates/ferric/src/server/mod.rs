@@ -14,11 +14,22 @@
 //!
 //! One loop, one thread. An indication goes from the read buffer of its node's link straight into the outboxes of the
 //! apps that take it, in the loop that read it; each link is written once a turn.
+//!
+//! With [`ServerConfig::loops`] above one there are workers beside that loop, each with links of its own. The first loop
+//! keeps the controller, the internal apps, and nodes that nobody has subscribed to. A worker takes reports straight to
+//! xApps, its own and, through a ring of bytes, those of other workers; all else it leaves to the first loop.
 
 mod apps;
 mod e42;
 mod iapp;
+mod lane;
+mod outlets;
 mod rights;
+mod ring;
+mod routes;
+mod takers;
+mod worker;
+mod workers;
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -35,11 +46,15 @@ use crate::stop::STOP_TOKEN;
 use crate::{Endpoint, Error, Stop};
 use apps::Apps;
 use e42::E42Apps;
+use outlets::Outlets;
 use rights::Admission;
+use ring::Head;
+use workers::{Uplink, Workers};
 
 pub use e42::{DEFAULT_E42_PORT, E42Address, E42AddressError, E42Config};
 pub use iapp::{Iapp, IappEvent, Ric};
 pub use rights::{NodeEntry, Rights, XappEntry};
+pub use workers::MAX_LOOPS;
 
 /// What a server listens on and how it behaves.
 #[derive(Clone, Debug)]
@@ -64,6 +79,11 @@ pub struct ServerConfig {
     pub max_connections: usize,
     /// UEs that the RAN database keeps; the one that was not heard of for the longest makes room. Default: 65536.
     pub max_ues: usize,
+    /// Event loops, each a thread: 1 to [`MAX_LOOPS`]. More than one pays where one core is not enough. Default: 1.
+    pub loops: usize,
+    /// With several loops, a node goes to the loop of an xApp that takes its reports, even if that loop then has so many
+    /// links more than the one with the fewest: what crosses from loop to loop costs more than what does not. Default: 16.
+    pub affinity_links: usize,
 }
 
 impl Default for ServerConfig {
@@ -79,6 +99,8 @@ impl Default for ServerConfig {
             rights: Rights::default(),
             max_connections: 8192,
             max_ues: 65_536,
+            loops: 1,
+            affinity_links: 16,
         }
     }
 }
@@ -90,6 +112,7 @@ const KIND_LISTENER: u64 = 1;
 const KIND_NODE: u64 = 2;
 const KIND_XAPP: u64 = 3;
 const KIND_E42: u64 = 4;
+const KIND_BELL: u64 = 5;
 
 /// Octets read from one link before the others have their turn.
 const BUDGET_OCTETS: usize = 256 * 1024;
@@ -119,6 +142,8 @@ pub struct Server {
     nodes: Peers,
     controller: Controller,
     apps: Apps,
+    /// Where what workers say comes out.
+    uplinks: Vec<Uplink>,
     counters: Counters,
     out: Vec<u8>,
     /// xApps by when they must have said hello.
@@ -129,7 +154,10 @@ impl Server {
     /// Listens on all addresses.
     ///
     /// # Errors
-    /// Where one of them cannot be had, or the system refuses an epoll.
+    /// Where one of them cannot be had, or the system refuses an epoll or a thread.
+    ///
+    /// # Panics
+    /// Where [`ServerConfig::loops`] is not within its bounds.
     pub fn bind(mut config: ServerConfig) -> Result<Self, Error> {
         // an xApp's command must not be what ends a node's link
         let max_pdu_octets = &mut config.controller.max_pdu_octets;
@@ -156,6 +184,11 @@ impl Server {
         let e42_version = config.e42.as_ref().map_or(e2ap::e42::E42Version::V2, |e42| e42.version);
         let e42_host = E42Host::new(e42_version, e42_link.max_pdu_octets);
         let e42 = E42Apps::new(e42_host, Peers::new(KIND_E42, &e42_link));
+        let mut controller = Controller::new(config.controller.clone());
+        let (workers, uplinks) = Workers::start(&config, &xapp_link, &poll)?;
+        if !workers.is_empty() {
+            controller.track_routes();
+        }
         Ok(Server {
             poll,
             events: Events::new(),
@@ -164,8 +197,9 @@ impl Server {
             stop,
             listeners,
             nodes: Peers::new(KIND_NODE, &config.link),
-            controller: Controller::new(config.controller.clone()),
-            apps: Apps::new(host, Peers::new(KIND_XAPP, &xapp_link), e42, config.max_ues),
+            controller,
+            apps: Apps::new(host, Outlets::new(Peers::new(KIND_XAPP, &xapp_link)), workers, e42, config.max_ues),
+            uplinks,
             counters: Counters::default(),
             out: Vec::new(),
             greetings: VecDeque::new(),
@@ -220,18 +254,23 @@ impl Server {
     /// What it did until now.
     #[must_use]
     pub fn counters(&self) -> Counters {
-        self.counters
+        let mut counters = self.counters;
+        self.apps.workers.add_to(&mut counters);
+        counters
     }
 
     /// Serves until [`Stop::stop`] is called.
     ///
     /// # Errors
     /// Where the system refuses to wait for events. What a peer does never ends the loop.
+    ///
+    /// # Panics
+    /// As a worker has, where one did.
     pub fn run(&mut self) -> Result<(), Error> {
         while !self.stop.is_stopped() {
             self.turn(None)?;
         }
-        Ok(())
+        self.apps.workers.end()
     }
 
     /// Waits at most `patience` (`None`: until something happens), then does what there is to do.
@@ -243,7 +282,11 @@ impl Server {
         let deadline = [self.controller.poll_timeout(), greeting].into_iter().flatten().min();
         let patience = if self.apps.host.has_news() { Some(Duration::ZERO) } else { patience };
         let timeout = clock::wait(self.clock.now(), deadline, patience);
+        let doze = self.apps.workers.doze(&self.uplinks);
+        let timeout = [timeout, doze].into_iter().flatten().min();
         self.poll.wait(&mut self.events, timeout).map_err(Error::epoll)?;
+        self.apps.workers.rise();
+        self.apps.workers.check()?;
         let now = self.clock.now();
         let mut at = 0;
         while let Some(event) = self.events.get(at) {
@@ -268,20 +311,25 @@ impl Server {
                         self.apps.e42.peers.touch(assoc);
                     }
                 }
+                KIND_BELL => {} // what it is rung for is looked for in every turn
                 _ => {
                     if event.readable {
                         self.receive_from_xapp(now, assoc);
                     }
                     if event.writable {
-                        self.apps.xapps.touch(assoc);
+                        self.apps.outlets.xapps.touch(assoc);
                         self.apps.host.handle_room(assoc);
                     }
                 }
             }
         }
+        self.hear_workers(now);
         self.controller.handle_timeout(now);
         self.end_silence(now);
         self.settle(now);
+        self.place_nodes();
+        self.apps.workers.ring_bells();
+        self.uplinks.iter().for_each(Uplink::settled);
         Ok(())
     }
 
@@ -304,7 +352,7 @@ impl Server {
 
     fn welcome(&mut self, now: Time, kind: u64, codec: Codec, link: Link) {
         let peer = link.peer().clone();
-        if self.nodes.len() + self.apps.xapps.len() + self.apps.e42.peers.len() >= self.config.max_connections {
+        if self.nodes.len() + self.apps.outlets.xapps.len() + self.apps.e42.peers.len() >= self.config.max_connections {
             warn!(%peer, limit = self.config.max_connections, "closed at once: too many connections; raise max_connections");
             return;
         }
@@ -312,7 +360,7 @@ impl Server {
         let peers = match kind {
             KIND_NODE => &mut self.nodes,
             KIND_E42 => return self.welcome_e42(now, link),
-            _ => &mut self.apps.xapps,
+            _ => &mut self.apps.outlets.xapps,
         };
         let assoc = match peers.insert(&self.poll, link) {
             Ok(assoc) if kind == KIND_NODE => {
@@ -336,9 +384,9 @@ impl Server {
     /// An xApp must say something in time.
     fn await_greeting(&mut self, now: Time, assoc: AssocId) {
         if self.greetings.len() > 2 * self.config.max_connections {
-            let Apps { xapps, e42, .. } = &mut self.apps;
-            let mut silent = |assoc| xapps.get_mut(assoc).is_some_and(|peer| !peer.spoke);
-            self.greetings.retain(|(_, assoc)| silent(*assoc) || e42.is_silent(*assoc));
+            let apps = &mut self.apps;
+            self.greetings
+                .retain(|(_, assoc)| apps.peer(*assoc).is_some_and(|(_, spoke)| !spoke) || apps.e42.is_silent(*assoc));
         }
         self.greetings.push_back((now + self.config.controller.setup_timeout, assoc));
     }
@@ -348,7 +396,7 @@ impl Server {
         const REFUSED: &str = "closed: its certificate is in no entry of the rights";
         const NOBODY: &str = "closed: there are rights to keep to, and it has shown no certificate; use tls://";
         let is_node = peers::kind(assoc.0) == KIND_NODE;
-        let peers = if is_node { &mut self.nodes } else { &mut self.apps.xapps };
+        let peers = if is_node { &mut self.nodes } else { &mut self.apps.outlets.xapps };
         let Some(peer) = peers.get_mut(assoc) else { return false };
         let (peer, identity) = (peer.link.peer(), peer.link.identity());
         let certificate = identity.map(ToString::to_string);
@@ -385,13 +433,26 @@ impl Server {
                 self.apps.host.refuse(now, assoc, &mut self.controller);
             }
         }
+        if !is_node && !is_refused {
+            self.place_xapp(assoc);
+        }
         !is_refused
+    }
+
+    /// An xApp whose link stands, and that has said nothing yet, goes where it is to live.
+    fn place_xapp(&mut self, assoc: AssocId) {
+        let event_loop = self.apps.workers.loop_for_xapp(self.load());
+        if event_loop > 0
+            && let Some(link) = self.apps.outlets.xapps.move_out(&self.poll, assoc)
+        {
+            self.apps.workers.place_xapp(event_loop, assoc, link);
+        }
     }
 
     /// Goes on with what must be before a link stands. Whether it stands, and its peer may say something.
     fn shake_hands(&mut self, now: Time, assoc: AssocId) -> bool {
         let is_node = peers::kind(assoc.0) == KIND_NODE;
-        let peers = if is_node { &mut self.nodes } else { &mut self.apps.xapps };
+        let peers = if is_node { &mut self.nodes } else { &mut self.apps.outlets.xapps };
         let Some(peer) = peers.get_mut(assoc) else { return false };
         match peer.link.finish_connect() {
             Ok(State::Established) => self.admit(now, assoc),
@@ -411,6 +472,25 @@ impl Server {
         }
     }
 
+    /// How many links live on this loop.
+    fn load(&self) -> usize {
+        self.nodes.len() + self.apps.outlets.xapps.len() + self.apps.e42.peers.len() - self.apps.workers.links()
+    }
+
+    /// Nodes whose first subscription stands go where they are to live.
+    fn place_nodes(&mut self) {
+        let affinity_links = self.config.affinity_links;
+        while let Some((assoc, codec, event_loop)) = self.apps.workers.next_to_place(self.load(), affinity_links) {
+            let Some(peer) = self.nodes.get_mut(assoc) else { continue }; // it is there already
+            if !std::mem::replace(&mut peer.settled, true)
+                && event_loop > 0
+                && let Some(link) = self.nodes.move_out(&self.poll, assoc)
+            {
+                self.apps.workers.place_node(event_loop, assoc, link, codec);
+            }
+        }
+    }
+
     /// xApps that connected and said nothing take the place of others.
     fn end_silence(&mut self, now: Time) {
         while let Some((by, assoc)) = self.greetings.front().copied()
@@ -418,11 +498,9 @@ impl Server {
         {
             self.greetings.pop_front();
             self.apps.e42.end_silence(now, &self.poll, assoc, &mut self.controller);
-            if let Some(peer) = self.apps.xapps.get_mut(assoc)
-                && !peer.spoke
-            {
-                info!(xapp = %peer.link.peer(), "closed: no hello in time");
-                self.apps.xapps.remove(&self.poll, assoc);
+            if let Some((peer, false)) = self.apps.peer(assoc) {
+                info!(xapp = %peer, "closed: no hello in time");
+                drop(self.close_xapp(assoc));
                 self.apps.host.handle_close(now, assoc, &mut self.controller);
             }
         }
@@ -445,19 +523,20 @@ impl Server {
             }
         });
         peer.log_paths();
+        self.apps.workers.ring_bells();
         if let Err(error) = received {
             self.lose_node(now, assoc, &error);
         }
     }
 
     fn receive_from_xapp(&mut self, now: Time, assoc: AssocId) {
-        if self.apps.xapps.get_mut(assoc).is_some_and(|peer| peer.link.state() == State::Connecting)
+        if self.apps.outlets.xapps.get_mut(assoc).is_some_and(|peer| peer.link.state() == State::Connecting)
             && !self.shake_hands(now, assoc)
         {
             return;
         }
-        let Server { apps: Apps { xapps, host, .. }, controller, scratch, .. } = self;
-        let Some(peer) = xapps.get_mut(assoc) else { return };
+        let Server { apps: Apps { outlets, host, .. }, controller, scratch, .. } = self;
+        let Some(peer) = outlets.xapps.get_mut(assoc) else { return };
         let spoke = &mut peer.spoke;
         let received = peer.link.receive(scratch, BUDGET_OCTETS, &mut |_stream, pdu| {
             *spoke = true;
@@ -469,6 +548,45 @@ impl Server {
         }
     }
 
+    /// What workers say: mostly what came over the links that live with them.
+    fn hear_workers(&mut self, now: Time) {
+        let Server { uplinks, nodes, apps, controller, counters, .. } = self;
+        for uplink in uplinks {
+            uplink.read(|event_loop, record, head, payload| {
+                apps.workers.heard(event_loop, record);
+                match head {
+                    Head::Came(assoc) if apps.workers.loop_of(assoc) == 0 => {} // closed meanwhile
+                    Head::Came(assoc) if peers::kind(assoc.0) == KIND_NODE => {
+                        if let Routed::Indication(indication) = controller.handle_pdu(now, assoc, payload) {
+                            apps.tell(now, controller);
+                            apps.deliver(now, controller, &indication, counters);
+                        }
+                    }
+                    Head::Came(assoc) => {
+                        apps.workers.spoke(assoc);
+                        apps.host.handle_pdu(now, assoc, payload, controller);
+                    }
+                    Head::Gone(assoc, reason) => match apps.workers.forget(assoc).map(|_| peers::kind(assoc.0)) {
+                        None => {} // closed meanwhile
+                        Some(KIND_NODE) => {
+                            nodes.vacate(assoc);
+                            controller.handle_close(now, assoc, reason);
+                        }
+                        Some(_) => {
+                            apps.outlets.xapps.vacate(assoc);
+                            apps.host.handle_close(now, assoc, controller);
+                        }
+                    },
+                    Head::Room(assoc, kept_octets) => {
+                        apps.workers.has_room_again(assoc, kept_octets);
+                        apps.host.handle_room(assoc);
+                    }
+                    other => unreachable!("a worker hears this, and never says it: {other:?}"),
+                }
+            });
+        }
+    }
+
     /// Does what the machines want until they want nothing more, then writes.
     fn settle(&mut self, now: Time) {
         loop {
@@ -477,14 +595,14 @@ impl Server {
             self.apps.tell_news(&self.controller, self.config.link.outbox_octets / 4);
             self.send_queued();
             self.flush();
-            if self.apps.tell_slow(self.config.link.outbox_octets / 2) {
+            if self.apps.outlets.tell_slow(self.config.link.outbox_octets / 2) {
                 self.flush();
             }
             self.close_wanted();
-            if self.apps.lost.is_empty() {
+            if self.apps.outlets.lost.is_empty() {
                 return;
             }
-            for (assoc, error) in std::mem::take(&mut self.apps.lost) {
+            for (assoc, error) in std::mem::take(&mut self.apps.outlets.lost) {
                 match peers::kind(assoc.0) {
                     KIND_NODE => self.lose_node(now, assoc, &error),
                     KIND_E42 => self.lose_e42(now, assoc, &error),
@@ -495,7 +613,8 @@ impl Server {
     }
 
     fn flush(&mut self) {
-        let (nodes, Apps { xapps, e42, lost, .. }) = (&mut self.nodes, &mut self.apps);
+        let Apps { outlets: Outlets { xapps, lost, .. }, e42, .. } = &mut self.apps;
+        let nodes = &mut self.nodes;
         nodes.flush(&self.poll, |assoc, error| lost.push((assoc, error)));
         xapps.flush(&self.poll, |assoc, error| lost.push((assoc, error)));
         e42.peers.flush(&self.poll, |assoc, error| lost.push((assoc, error)));
@@ -505,8 +624,10 @@ impl Server {
     fn send_queued(&mut self) {
         self.out.clear();
         while let Some(assoc) = self.controller.poll_transmit(&mut self.out) {
-            if let Err(error) = self.nodes.send(assoc, &[&self.out], Class::Keep) {
-                self.apps.lost.push((assoc, error));
+            if !self.apps.workers.send(assoc, &self.out)
+                && let Err(error) = self.nodes.send(assoc, &[&self.out], Class::Keep)
+            {
+                self.apps.outlets.lost.push((assoc, error));
             }
             self.out.clear();
         }
@@ -514,18 +635,30 @@ impl Server {
 
     fn close_wanted(&mut self) {
         while let Some((assoc, reason)) = self.controller.poll_close() {
-            if let Some(link) = self.nodes.remove(&self.poll, assoc) {
-                info!(peer = %link.peer(), %reason, "closed");
-                link.close();
+            let moved = self.apps.workers.close(assoc);
+            if moved.is_some() {
+                self.nodes.vacate(assoc);
+            }
+            let peer = moved.or_else(|| self.nodes.remove(&self.poll, assoc).map(closed));
+            if let Some(peer) = peer {
+                info!(%peer, %reason, "closed");
             }
         }
         self.apps.e42.close_wanted(&self.poll);
         while let Some((assoc, reason)) = self.apps.host.poll_close() {
-            if let Some(link) = self.apps.xapps.remove(&self.poll, assoc) {
-                info!(xapp = %link.peer(), %reason, "closed");
-                link.close();
+            if let Some(peer) = self.close_xapp(assoc) {
+                info!(xapp = %peer, %reason, "closed");
             }
         }
+    }
+
+    /// Writes what waits for an external app, closes its link, and tells who was there.
+    fn close_xapp(&mut self, assoc: AssocId) -> Option<Address> {
+        let moved = self.apps.workers.close(assoc);
+        if moved.is_some() {
+            self.apps.outlets.xapps.vacate(assoc);
+        }
+        moved.or_else(|| self.apps.outlets.xapps.remove(&self.poll, assoc).map(closed))
     }
 
     fn lose_node(&mut self, now: Time, assoc: AssocId, error: &link::Error) {
@@ -536,7 +669,7 @@ impl Server {
     }
 
     fn lose_xapp(&mut self, now: Time, assoc: AssocId, error: &link::Error) {
-        let Some(link) = self.apps.xapps.remove(&self.poll, assoc) else { return };
+        let Some(link) = self.apps.outlets.xapps.remove(&self.poll, assoc) else { return };
         report_loss("xApp", &link, error);
         self.apps.host.handle_close(now, assoc, &mut self.controller);
     }
@@ -547,6 +680,13 @@ fn xapp_link(config: &ServerConfig) -> link::Config {
     let longest = config.link.max_pdu_octets.max(config.controller.max_function_octets);
     let max_pdu_octets = longest + crate::XAPP_OVERHEAD_OCTETS;
     link::Config { max_pdu_octets, tap: config.xapp_tap.clone(), ..config.link.clone() }
+}
+
+/// Writes what waits, closes, and tells who was there.
+fn closed(link: Link) -> Address {
+    let peer = link.peer().clone();
+    link.close();
+    peer
 }
 
 fn reason(error: &link::Error) -> CloseReason {

@@ -14,6 +14,12 @@ use std::time::{Duration, Instant};
 /// Nothing here takes a tenth of this, unless it never comes.
 pub const PATIENCE: Duration = Duration::from_secs(15);
 
+/// The event loops of the servers: suites of one loop are run once more as a part of `loops.rs`, with three. That of
+/// rights always has three: its links go from loop to loop once their handshake is done.
+pub fn loops() -> usize {
+    if matches!(env!("CARGO_CRATE_NAME"), "loops" | "rights") { 3 } else { 1 }
+}
+
 /// Waits until `condition` holds.
 pub fn eventually(what: &str, mut condition: impl FnMut() -> bool) {
     let deadline = Instant::now() + PATIENCE;
@@ -26,7 +32,9 @@ pub fn eventually(what: &str, mut condition: impl FnMut() -> bool) {
 /// A name that no other test has.
 pub fn unique(what: &str) -> String {
     static NEXT: AtomicU32 = AtomicU32::new(0);
-    format!("ferric-{what}-{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed))
+    // this module may be there more than once in a program
+    let module = module_path!().replace("::", "-");
+    format!("{module}-{what}-{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed))
 }
 
 /// A path for a Unix socket.

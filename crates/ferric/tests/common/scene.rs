@@ -44,7 +44,9 @@ pub struct Ric {
 /// Listens on free ports of this host.
 pub fn free_ports() -> ServerConfig {
     let any_port: Address = "tcp://127.0.0.1:0".parse().unwrap();
-    ServerConfig { e2: vec![any_port.clone().into()], xapp: Some(any_port), ..ServerConfig::default() }
+    let e2 = vec![any_port.clone().into()];
+    // with several loops, indications cross
+    ServerConfig { e2, xapp: Some(any_port), loops: super::loops(), affinity_links: 0, ..ServerConfig::default() }
 }
 
 impl Ric {

@@ -1,0 +1,83 @@
+//! The links of the external apps that live on one loop, and what they lose by reading slowly.
+
+use e2::AssocId;
+use link::Class;
+use tracing::warn;
+
+use super::Counters;
+use crate::peers::Peers;
+
+pub(super) struct Outlets {
+    pub xapps: Peers,
+    /// Links, of apps or nodes, that failed and are to be taken out.
+    pub lost: Vec<(AssocId, link::Error)>,
+    /// External apps that lost reports and were not told yet.
+    slow: Vec<AssocId>,
+    out: Vec<u8>,
+}
+
+impl Outlets {
+    pub fn new(xapps: Peers) -> Self {
+        Outlets { xapps, lost: Vec::new(), slow: Vec::new(), out: Vec::new() }
+    }
+
+    /// Puts a message that must not be dropped into an app's outbox.
+    pub fn send(&mut self, xapp: AssocId, parts: &[&[u8]]) {
+        if let Err(error) = self.xapps.send(xapp, parts, Class::Keep) {
+            self.lost.push((xapp, error));
+        }
+    }
+
+    /// Puts an enveloped indication into an app's outbox.
+    #[inline]
+    pub fn forward(&mut self, xapp: AssocId, parts: &[&[u8]], class: Class, counters: &mut Counters) {
+        counters.deliveries += 1;
+        match self.xapps.send(xapp, parts, class) {
+            Ok(sent) if sent.dropped_reports == 0 => {}
+            Ok(sent) => {
+                counters.dropped_reports += u64::from(sent.dropped_reports);
+                self.is_slow(xapp);
+            }
+            Err(error) => self.lost.push((xapp, error)),
+        }
+    }
+
+    /// So many reports for an app found no room between two loops.
+    pub fn missed(&mut self, xapp: AssocId, reports: u64, counters: &mut Counters) {
+        let Some(peer) = self.xapps.get_mut(xapp) else { return };
+        peer.missed_reports += reports;
+        counters.dropped_reports += reports;
+        self.is_slow(xapp);
+    }
+
+    fn is_slow(&mut self, xapp: AssocId) {
+        if let Some(peer) = self.xapps.get_mut(xapp)
+            && !std::mem::replace(&mut peer.untold, true)
+        {
+            self.slow.push(xapp);
+        }
+    }
+
+    /// An external app that lost reports is told how many, once no more than `room_octets` wait for it. Whether one was.
+    pub fn tell_slow(&mut self, room_octets: usize) -> bool {
+        let Outlets { slow, xapps, lost, out } = self;
+        let before = slow.len();
+        slow.retain(|assoc| {
+            let Some(peer) = xapps.get_mut(*assoc) else { return false };
+            if peer.link.queued_octets() > room_octets {
+                return true;
+            }
+            let reports = peer.lost_reports();
+            peer.untold = false;
+            warn!(xapp = %peer.link.peer(), reports, "reads too slowly: that many reports were dropped until now");
+            out.clear();
+            e2::xapp::Message::Dropped { reports }.encode(out);
+            if let Err(error) = xapps.send(*assoc, &[out], Class::Keep) {
+                lost.push((*assoc, error));
+            }
+            out.clear();
+            false
+        });
+        slow.len() < before
+    }
+}

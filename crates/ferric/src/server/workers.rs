@@ -1,0 +1,485 @@
+//! The other loops, as the one with the controller sees them: it hands links over, says what is to be sent on them, and
+//! hears what comes.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use e2::{AssocId, Controller, SubscriptionId, XappHost};
+use e2ap::Codec;
+use link::{Address, Class, Link, Poll};
+
+use super::lane::{Lane, Progress, Up};
+use super::ring::{Bell, Head, Moved, Reader, Record, ring};
+use super::routes::{Editor, Follower};
+use super::worker::{TELL_AGAIN, Tally, Ties, Worker};
+use super::{BUDGET_OCTETS, Counters, KIND_BELL, KIND_NODE, KIND_XAPP, ServerConfig};
+use crate::Error;
+use crate::peers;
+
+/// Loops there may be: a way has a bit for each.
+pub const MAX_LOOPS: usize = 64;
+
+/// How long to wait for room in a ring before looking again.
+const FULL_RING: Duration = Duration::from_micros(50);
+
+/// An xApp that lives on another loop.
+struct Remote {
+    assoc: AssocId,
+    event_loop: usize,
+    peer: Address,
+    spoke: bool,
+    /// Octets that must not be dropped that may still wait for it, as far as is known.
+    kept_octets: u64,
+    /// Those that were sent after its room was asked for; none while it is not.
+    since_asked: Option<u64>,
+}
+
+/// A worker, from outside.
+struct Colleague {
+    down: Lane,
+    bell: Arc<Bell>,
+    tally: Arc<Tally>,
+    /// How many links live there.
+    nodes: usize,
+    xapps: usize,
+    /// Set when its thread ends.
+    ended: Arc<AtomicBool>,
+    /// Records that were read from it, and of every worker's those that this one was told to be behind.
+    heard: u64,
+    behind: Vec<u64>,
+    thread: Option<JoinHandle<Result<(), Error>>>,
+}
+
+impl Colleague {
+    /// Writes what must not be dropped. A worker never waits for us, so that it will make room.
+    fn write(&mut self, head: Head, parts: &[&[u8]]) {
+        while !self.down.writer.write(head, parts) {
+            if self.down.writer.is_abandoned() {
+                return; // its end is noticed elsewhere
+            }
+            self.down.writer.ring_bell();
+            thread::sleep(FULL_RING);
+        }
+    }
+
+    /// Hands a link over.
+    fn adopt(&mut self, assoc: AssocId, link: Link, codec: Codec) {
+        let mut link = Box::new(Moved { link, codec });
+        while let Err(back) = self.down.writer.write_link(Head::Adopt(assoc), link) {
+            if self.down.writer.is_abandoned() {
+                return;
+            }
+            link = back;
+            self.down.writer.ring_bell();
+            thread::sleep(FULL_RING);
+        }
+    }
+
+    fn load(&self) -> usize {
+        self.nodes + self.xapps
+    }
+}
+
+/// Where a worker's records come out.
+pub(super) struct Uplink {
+    reader: Reader,
+    done: u64,
+    progress: Arc<Progress>,
+    bell: Arc<Bell>,
+    event_loop: usize,
+    joined: Vec<u8>,
+}
+
+impl Uplink {
+    /// Takes what the worker has said, as far as this turn's share goes. With each record comes the worker's number, and
+    /// the record's.
+    pub fn read(&mut self, mut take: impl FnMut(usize, u64, Head, &[u8])) {
+        let Uplink { reader, done, event_loop, joined, .. } = self;
+        let mut budget_octets = BUDGET_OCTETS;
+        let spent = std::cell::Cell::new(0);
+        reader.read(
+            reader.end(),
+            |_| {
+                budget_octets = budget_octets.saturating_sub(spent.take());
+                budget_octets > 0
+            },
+            |record: Record<'_>| {
+                *done += 1;
+                let payload = record.whole(joined);
+                spent.set(payload.len() + 1);
+                take(*event_loop, *done, record.head, payload);
+            },
+        );
+    }
+
+    /// All that came of what was read is written.
+    pub fn settled(&self) {
+        self.progress.set_done(self.done, &self.bell);
+    }
+}
+
+/// All workers; with a single loop there are none.
+pub(super) struct Workers {
+    colleagues: Vec<Colleague>,
+    /// The nodes that live on workers: at the other end of what, and where.
+    nodes: HashMap<AssocId, (Address, usize)>,
+    /// The xApps that do, by the place that their association names.
+    xapps: Vec<Option<Remote>>,
+    /// Who wakes this loop.
+    bell: Option<Arc<Bell>>,
+    editor: Editor,
+    stop: Arc<AtomicBool>,
+}
+
+impl Workers {
+    /// Starts `config.loops - 1` workers beside the loop that waits with `poll`.
+    pub fn start(config: &ServerConfig, xapps: &link::Config, poll: &Poll) -> Result<(Workers, Vec<Uplink>), Error> {
+        assert!((1..=MAX_LOOPS).contains(&config.loops), "there are 1 to {MAX_LOOPS} loops, not {}", config.loops);
+        let stop = Arc::new(AtomicBool::new(false));
+        let editor = Editor::default();
+        let mut workers =
+            Workers { colleagues: Vec::new(), nodes: HashMap::new(), xapps: Vec::new(), bell: None, editor, stop };
+        let mut uplinks = Vec::new();
+        if config.loops == 1 {
+            return Ok((workers, uplinks));
+        }
+        let owner_bell = Bell::new(poll, peers::token(KIND_BELL, 0)).map_err(Error::epoll)?;
+        workers.bell = Some(owner_bell.clone());
+
+        let mut rooms = Vec::new();
+        for _ in 1..config.loops {
+            let poll = Poll::new().map_err(Error::epoll)?;
+            let bell = Bell::new(&poll, peers::token(KIND_BELL, 0)).map_err(Error::epoll)?;
+            rooms.push((poll, bell));
+        }
+        // from each to each
+        let mut writers: Vec<Vec<Option<Lane>>> = Vec::new();
+        let mut readers: Vec<Vec<Option<Reader>>> = rooms.iter().map(|_| vec![None]).collect();
+        for from in 0..rooms.len() {
+            let mut lanes: Vec<Option<Lane>> = vec![None]; // nothing goes directly to or from the first loop
+            for (to, (_, bell)) in rooms.iter().enumerate() {
+                let (writer, reader) = (to != from).then(|| ring(bell)).unzip();
+                lanes.push(writer.map(Lane::new));
+                readers[to].push(reader);
+            }
+            writers.push(lanes);
+        }
+        for (at, (((poll, bell), across), others)) in rooms.into_iter().zip(writers).zip(readers).enumerate() {
+            let event_loop = at + 1;
+            let (up, reader) = ring(&owner_bell);
+            let (down, owner) = ring(&bell);
+            let progress = Arc::new(Progress::default());
+            let tally = Arc::new(Tally::default());
+            let ties = Ties {
+                event_loop,
+                poll,
+                bell: bell.clone(),
+                stop: workers.stop.clone(),
+                tally: tally.clone(),
+                routes: Follower::new(workers.editor.board()),
+                up: Up::new(up, progress.clone()),
+                across,
+                owner,
+                others,
+                first_requestor: config.controller.first_requestor,
+            };
+            let ended = Arc::new(AtomicBool::new(false));
+            let end = End { ended: ended.clone(), owner: owner_bell.clone() };
+            let mut worker = Worker::new(ties, &config.link, xapps);
+            let thread = thread::Builder::new()
+                .name(format!("loop-{event_loop}"))
+                .spawn(move || {
+                    let _end = end;
+                    worker.run().map_err(Error::epoll)
+                })
+                .map_err(|source| Error::System { what: "a thread", source })?;
+            uplinks.push(Uplink { reader, done: 0, progress, bell: bell.clone(), event_loop, joined: Vec::new() });
+            workers.colleagues.push(Colleague {
+                down: Lane::new(down),
+                bell,
+                tally,
+                nodes: 0,
+                xapps: 0,
+                ended,
+                heard: 0,
+                behind: vec![0; config.loops],
+                thread: Some(thread),
+            });
+        }
+        Ok((workers, uplinks))
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.colleagues.is_empty()
+    }
+
+    /// Links that live on workers.
+    pub fn links(&self) -> usize {
+        self.colleagues.iter().map(Colleague::load).sum()
+    }
+
+    /// The loop with the fewest links, where this one has `own`, and how many these are.
+    fn least_loaded(&self, own: usize) -> (usize, usize) {
+        let loads = std::iter::once(own).chain(self.colleagues.iter().map(Colleague::load));
+        let least = loads.zip(0..).min().expect("there is this loop at least");
+        (least.1, least.0)
+    }
+
+    /// The loop that a new xApp is to live on: the one with the fewest links, where this one has `own`.
+    pub fn loop_for_xapp(&self, own: usize) -> usize {
+        self.least_loaded(own).0
+    }
+
+    /// Hands the link of an xApp over.
+    pub fn place_xapp(&mut self, event_loop: usize, assoc: AssocId, link: Link) {
+        let place = peers::place(assoc.0);
+        if place >= self.xapps.len() {
+            self.xapps.resize_with(place + 1, || None);
+        }
+        let peer = link.peer().clone();
+        self.xapps[place] = Some(Remote { assoc, event_loop, peer, spoke: false, kept_octets: 0, since_asked: None });
+        let worker = &mut self.colleagues[event_loop - 1];
+        worker.xapps += 1;
+        worker.adopt(assoc, link, Codec::Per);
+    }
+
+    /// A node whose first subscription stands, and the loop that it is to live on: that of somebody who takes it, as
+    /// long as that loop has at most `affinity_links` more links than the one with the fewest.
+    ///
+    /// What crosses from loop to loop wakes two of them. While a core has room, that costs more than an uneven load.
+    pub fn next_to_place(&mut self, own: usize, affinity_links: usize) -> Option<(AssocId, Codec, usize)> {
+        let (way, codec) = self.editor.next_begun()?;
+        let (least_loaded, fewest) = self.least_loaded(own);
+        let of_taker = way.loops.trailing_zeros() as usize;
+        let load =
+            of_taker.checked_sub(1).map_or(own, |at| self.colleagues.get(at).map_or(usize::MAX, Colleague::load));
+        Some((way.assoc, codec, if load <= fewest + affinity_links { of_taker } else { least_loaded }))
+    }
+
+    /// Hands the link of a node over.
+    pub fn place_node(&mut self, event_loop: usize, assoc: AssocId, link: Link, codec: Codec) {
+        self.nodes.insert(assoc, (link.peer().clone(), event_loop));
+        let worker = &mut self.colleagues[event_loop - 1];
+        worker.nodes += 1;
+        worker.adopt(assoc, link, codec);
+    }
+
+    /// The loop that a link lives on, or lived on.
+    #[inline]
+    pub fn loop_of(&self, assoc: AssocId) -> usize {
+        if self.colleagues.is_empty() {
+            return 0;
+        }
+        match peers::kind(assoc.0) {
+            KIND_NODE => self.nodes.get(&assoc).map_or(0, |(_, event_loop)| *event_loop),
+            _ => self.remote(assoc).map_or(0, |remote| remote.event_loop),
+        }
+    }
+
+    #[inline]
+    fn remote(&self, xapp: AssocId) -> Option<&Remote> {
+        self.xapps.get(peers::place(xapp.0))?.as_ref().filter(|remote| remote.assoc == xapp)
+    }
+
+    fn remote_mut(&mut self, xapp: AssocId) -> Option<&mut Remote> {
+        self.xapps.get_mut(peers::place(xapp.0))?.as_mut().filter(|remote| remote.assoc == xapp)
+    }
+
+    /// What a worker is told from now on is told after its record of that number.
+    pub fn heard(&mut self, event_loop: usize, record: u64) {
+        self.colleagues[event_loop - 1].heard = record;
+    }
+
+    /// A worker to write to: what is written is read after all that others wrote to it before what was heard from them.
+    fn colleague(&mut self, event_loop: usize) -> &mut Colleague {
+        for other in 1..=self.colleagues.len() {
+            let heard = self.colleagues[other - 1].heard;
+            let worker = &mut self.colleagues[event_loop - 1];
+            if other != event_loop && worker.behind[other] != heard {
+                worker.behind[other] = heard;
+                worker.write(Head::Behind(other as u64, heard), &[]);
+            }
+        }
+        &mut self.colleagues[event_loop - 1]
+    }
+
+    /// Notes that an xApp said something.
+    pub fn spoke(&mut self, xapp: AssocId) {
+        if let Some(remote) = self.remote_mut(xapp) {
+            remote.spoke = true;
+        }
+    }
+
+    /// Who is at the other end of an xApp's link, and whether it has said anything.
+    pub fn xapp(&self, xapp: AssocId) -> Option<(&Address, bool)> {
+        self.remote(xapp).map(|remote| (&remote.peer, remote.spoke))
+    }
+
+    /// Sends what must not be dropped over a link that may live on a worker. Whether it does.
+    pub fn send(&mut self, assoc: AssocId, payload: &[u8]) -> bool {
+        let event_loop = self.loop_of(assoc);
+        if event_loop == 0 {
+            return false;
+        }
+        if peers::kind(assoc.0) == KIND_XAPP
+            && let Some(remote) = self.remote_mut(assoc)
+        {
+            remote.kept_octets += payload.len() as u64;
+            if let Some(octets) = &mut remote.since_asked {
+                *octets += payload.len() as u64;
+            }
+        }
+        self.colleague(event_loop).write(Head::Send(assoc), &[payload]);
+        true
+    }
+
+    /// Whether no more than `octets` that must not be dropped wait for an xApp. If not, [`Workers::has_room_again`] will
+    /// be told.
+    pub fn has_room(&mut self, assoc: AssocId, octets: usize) -> bool {
+        let octets = octets as u64;
+        let Some(remote) = self.remote_mut(assoc) else { return false };
+        if remote.kept_octets <= octets {
+            return true;
+        }
+        if remote.since_asked.is_none() {
+            remote.since_asked = Some(0);
+            let event_loop = remote.event_loop;
+            self.colleague(event_loop).write(Head::Ask(assoc, octets), &[]);
+        }
+        false
+    }
+
+    /// An xApp's loop says that no more than so many octets wait for it.
+    pub fn has_room_again(&mut self, assoc: AssocId, kept_octets: u64) {
+        if let Some(remote) = self.remote_mut(assoc) {
+            remote.kept_octets = kept_octets + remote.since_asked.take().unwrap_or(0);
+        }
+    }
+
+    /// Sends an enveloped indication to those xApps of a worker that take it.
+    #[inline]
+    pub fn deliver(&mut self, event_loop: usize, subscription: SubscriptionId, class: Class, parts: &[&[u8]]) {
+        let worker = self.colleague(event_loop);
+        match class {
+            Class::Report => worker.down.report(subscription, 0, parts),
+            Class::Keep => worker.write(Head::Deliver(subscription, class, 0), parts),
+        }
+    }
+
+    /// Has a link that lives on a worker written and closed; tells who was there.
+    pub fn close(&mut self, assoc: AssocId) -> Option<Address> {
+        let event_loop = self.loop_of(assoc);
+        let peer = self.forget(assoc)?;
+        self.colleague(event_loop).write(Head::Close(assoc), &[]);
+        Some(peer)
+    }
+
+    /// A link that lived on a worker is gone; tells who was there.
+    pub fn forget(&mut self, assoc: AssocId) -> Option<Address> {
+        let worker = self.loop_of(assoc).checked_sub(1).map(|at| &mut self.colleagues[at])?;
+        if peers::kind(assoc.0) == KIND_NODE {
+            worker.nodes -= 1;
+            self.nodes.remove(&assoc).map(|(peer, _)| peer)
+        } else {
+            worker.xapps -= 1;
+            self.xapps.get_mut(peers::place(assoc.0))?.take().map(|remote| remote.peer)
+        }
+    }
+
+    /// Publishes the ways that have changed. To be done before the news of it is told: a report that an xApp causes by
+    /// what it hears meets a way that leads to it.
+    #[inline]
+    pub fn publish(&mut self, controller: &mut Controller, host: &XappHost) {
+        if self.colleagues.is_empty() {
+            return;
+        }
+        // an iApp lives here
+        let Workers { editor, xapps, .. } = self;
+        let event_loop = |consumer: &e2::Consumer| {
+            let assoc = host.assoc(*consumer)?;
+            let remote = xapps.get(peers::place(assoc.0))?.as_ref().filter(|remote| remote.assoc == assoc)?;
+            Some(remote.event_loop)
+        };
+        editor.publish(controller, |consumers| {
+            consumers.iter().fold(0, |loops, consumer| loops | 1 << event_loop(consumer).unwrap_or(0))
+        });
+    }
+
+    /// About to sleep: for how long at most. From now on whoever has something for this loop rings.
+    pub fn doze(&mut self, uplinks: &[Uplink]) -> Option<Duration> {
+        self.bell.as_ref()?.doze();
+        if uplinks.iter().any(|uplink| uplink.reader.has_records()) {
+            return Some(Duration::ZERO);
+        }
+        let told = self.colleagues.iter_mut().all(|worker| worker.down.tell_missed());
+        if told { None } else { Some(TELL_AGAIN) }
+    }
+
+    /// Awake again.
+    pub fn rise(&self) {
+        if let Some(bell) = &self.bell {
+            bell.rise();
+        }
+    }
+
+    /// Wakes those that something was written for.
+    #[inline]
+    pub fn ring_bells(&mut self) {
+        for worker in &mut self.colleagues {
+            worker.down.tell_missed();
+            worker.down.writer.ring_bell();
+        }
+    }
+
+    /// What they counted.
+    pub fn add_to(&self, counters: &mut Counters) {
+        self.colleagues.iter().for_each(|worker| worker.tally.add_to(counters));
+    }
+
+    /// Fails as a worker has failed, if one did.
+    #[inline]
+    pub fn check(&mut self) -> Result<(), Error> {
+        if self.colleagues.iter().any(|worker| worker.ended.load(Ordering::Acquire)) {
+            return self.end();
+        }
+        Ok(())
+    }
+
+    /// Ends them all, and waits until they have ended.
+    pub fn end(&mut self) -> Result<(), Error> {
+        self.stop.store(true, Ordering::Release);
+        self.colleagues.iter().for_each(|worker| worker.bell.wake());
+        let mut outcome = Ok(());
+        for thread in self.colleagues.iter_mut().filter_map(|worker| worker.thread.take()) {
+            match thread.join() {
+                Ok(ended) => outcome = outcome.and(ended),
+                Err(_) if thread::panicking() => {} // our own fault is told already
+                Err(panic) => std::panic::resume_unwind(panic),
+            }
+        }
+        outcome
+    }
+}
+
+/// Tells, whichever way a worker's thread ends, that it has.
+struct End {
+    ended: Arc<AtomicBool>,
+    owner: Arc<Bell>,
+}
+
+impl Drop for End {
+    fn drop(&mut self) {
+        self.ended.store(true, Ordering::Release);
+        self.owner.wake();
+    }
+}
+
+impl Drop for Workers {
+    fn drop(&mut self) {
+        // an error now is nobody's any more
+        let _ = self.end();
+    }
+}

@@ -1,0 +1,413 @@
+//! Several event loops: the suites of whole systems once more, and what only several loops have.
+#![allow(clippy::duplicate_mod, reason = "each suite brings what the suites share")]
+
+#[path = "agent.rs"]
+mod agent;
+#[path = "bad_input.rs"]
+mod bad_input;
+#[path = "bad_xapps.rs"]
+mod bad_xapps;
+mod common;
+#[path = "controllers.rs"]
+mod controllers;
+#[path = "published_flaws.rs"]
+mod published_flaws;
+#[path = "xapp.rs"]
+mod xapp;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use common::function::{Reporter, impatient, work_until};
+use common::peer::{FUNCTION, Peer, VERSION, encoded, framed, indication, node_id, report_spec};
+use common::scene::{Ric, Scene, free_ports};
+use common::session::{name_of, session, subscribe, turn_until};
+use common::{PATIENCE, eventually};
+use e2ap::{RicActionType, RicIndicationType};
+use ferric::agent::AgentLoop;
+use ferric::e2::SubscriptionId;
+use ferric::link::{Direction, Ends, Onlooker, StreamId, Tap, Watch};
+use ferric::server::{Server, ServerConfig};
+use ferric::xapp::{Xapp, XappEvent};
+
+/// A node with the function of the tests, set up.
+fn node(ric: &Ric, number: u32) -> Peer {
+    let mut node = ric.node();
+    node.set_up(number);
+    node
+}
+
+fn number_of(indication: &ferric::xapp::Indication<'_>) -> u64 {
+    u64::from_be_bytes(indication.peek().unwrap().message.try_into().unwrap())
+}
+
+/// Nodes and xApps on every loop: each report goes to xApps on its own loop and on others.
+#[test]
+fn every_report_reaches_every_xapp_once_and_in_order() {
+    const NODES: u32 = 4;
+    const XAPPS: usize = 3;
+    const REPORTS: u64 = 1000;
+    for affinity_links in [0, 16] {
+        let ric = Ric::start(ServerConfig { affinity_links, ..free_ports() });
+        let mut nodes: Vec<_> = (0..NODES).map(|number| node(&ric, number)).collect();
+        let mut xapps: Vec<_> = (0..XAPPS).map(|_| session(&ric)).collect();
+        let mut ids = Vec::new();
+        for (number, node) in (0..NODES).zip(&mut nodes) {
+            // the first one asks the node, the others share
+            let (subscription, request_id, action) = subscribe(&mut xapps[0], node, number);
+            ids.push((subscription, request_id, action));
+            for xapp in &mut xapps[1..] {
+                let name = name_of(xapp, number);
+                xapp.commands().subscribe(name, FUNCTION, report_spec(b"trigger"));
+                turn_until(xapp, |event| matches!(event, XappEvent::Subscribed { .. }).then_some(()));
+            }
+        }
+        let sinks: Vec<_> = xapps
+            .into_iter()
+            .map(|mut xapp| {
+                std::thread::spawn(move || {
+                    let mut next: BTreeMap<SubscriptionId, u64> = BTreeMap::new();
+                    let deadline = Instant::now() + PATIENCE;
+                    while next.values().sum::<u64>() < u64::from(NODES) * REPORTS {
+                        assert!(Instant::now() < deadline, "reports are lost: {next:?}");
+                        xapp.turn(Some(Duration::from_millis(100)), |event, _| match event {
+                            XappEvent::Indication(indication) => {
+                                let next = next.entry(indication.subscription).or_default();
+                                assert_eq!(number_of(&indication), *next, "each once, in order");
+                                *next += 1;
+                            }
+                            other => panic!("{other:?}"),
+                        })
+                        .unwrap();
+                    }
+                })
+            })
+            .collect();
+        for number in 0..REPORTS {
+            for (node, (_, request_id, action)) in nodes.iter_mut().zip(&ids) {
+                node.report(*request_id, *action, &number.to_be_bytes());
+            }
+        }
+        sinks.into_iter().for_each(|sink| sink.join().unwrap());
+        let counters = ric.stop();
+        assert_eq!(counters.indications, u64::from(NODES) * REPORTS);
+        assert_eq!(counters.deliveries, u64::from(NODES) * REPORTS * XAPPS as u64);
+        assert_eq!(counters.dropped_reports, 0);
+    }
+}
+
+/// What an xApp of the storm goes through: subscribes, takes some reports, leaves, again and again.
+fn restless(mut xapp: Xapp, nodes: u32, seed: u64, ended: &AtomicBool) -> u64 {
+    let names: Vec<_> = (1..=nodes).map(|number| name_of(&mut xapp, number)).collect();
+    // reports since it was told that the subscription stands, and the number of the next one
+    let mut standing: BTreeMap<SubscriptionId, (u64, Option<u64>)> = BTreeMap::new();
+    let (mut random, mut rounds, mut asked, mut leaving) = (seed, 0_u64, 0_u32, Vec::new());
+    let mut last = None;
+    while !(ended.load(Ordering::Acquire) && asked == 0 && standing.is_empty()) {
+        let asks = asked == 0 && standing.is_empty();
+        if asks && !ended.load(Ordering::Acquire) {
+            for name in &names {
+                random = random.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+                // shared with others, or not
+                let trigger = if random >> 63 == 0 { b"shared".to_vec() } else { seed.to_be_bytes().to_vec() };
+                xapp.commands().subscribe(*name, FUNCTION, report_spec(&trigger));
+                asked += 1;
+            }
+        }
+        xapp.turn(Some(Duration::from_millis(100)), |event, ric| match event {
+            XappEvent::Subscribed { subscription, .. } => {
+                asked -= 1;
+                assert_eq!(standing.insert(subscription, (0, None)), None, "told twice");
+            }
+            XappEvent::Indication(indication) => {
+                let (count, next) =
+                    standing.get_mut(&indication.subscription).expect("only while it stands, as it was told");
+                let number = number_of(&indication);
+                assert!(next.is_none_or(|next| next == number), "expected {next:?}, got {number}");
+                (*count, *next) = (*count + 1, Some(number + 1));
+                if *count == 20 {
+                    ric.unsubscribe(indication.subscription);
+                    leaving.push(indication.subscription);
+                }
+            }
+            XappEvent::SubscriptionEnded { subscription, .. } => {
+                last = standing.remove(&subscription);
+                assert!(last.is_some(), "it stood");
+                rounds += 1;
+            }
+            XappEvent::NodeUp(_) => {}
+            other => panic!("{other:?}"),
+        })
+        .unwrap();
+    }
+    rounds
+}
+
+#[test]
+fn a_storm_of_subscriptions_loses_doubles_and_misplaces_nothing() {
+    const NODES: u32 = 3;
+    const XAPPS: u64 = 4;
+    for affinity_links in [0, 16] {
+        let ric = Ric::start(ServerConfig { affinity_links, ..free_ports() });
+        let (started, agents) = std::sync::mpsc::channel();
+        let e2 = ric.e2[0].clone();
+        let ran = std::thread::spawn(move || {
+            let mut agents = AgentLoop::new(impatient()).unwrap();
+            for number in 1..=NODES {
+                let reporter = Reporter::new(Duration::from_micros(300));
+                agents.add(node_id(number), e2.clone().into(), vec![Box::new(reporter)]);
+            }
+            work_until(&mut agents, "the setups", |agents| agents.up() == NODES as usize);
+            started.send(agents.stop()).unwrap();
+            agents.run().unwrap();
+            agents.dropped_reports()
+        });
+        let stop = agents.recv().unwrap();
+        let ended = Arc::new(AtomicBool::new(false));
+        let xapps: Vec<_> = (0..XAPPS)
+            .map(|seed| {
+                let (xapp, ended) = (session(&ric), ended.clone());
+                std::thread::spawn(move || restless(xapp, NODES, seed, &ended))
+            })
+            .collect();
+        std::thread::sleep(Duration::from_millis(700)); // how long the storm lasts
+        ended.store(true, Ordering::Release);
+        let rounds: Vec<_> = xapps.into_iter().map(|xapp| xapp.join().expect("all was in order")).collect();
+        assert!(rounds.iter().all(|rounds| *rounds > 20), "{rounds:?} subscriptions each");
+        stop.stop();
+        assert_eq!(ran.join().unwrap(), 0);
+        assert_eq!(ric.stop().dropped_reports, 0);
+    }
+}
+
+/// Inserts go by the loop with the controller; what follows them on the same association must not overtake them.
+#[test]
+fn reports_do_not_overtake_inserts() {
+    let ric = Ric::start(free_ports());
+    let mut node = node(&ric, 1);
+    let mut xapp = session(&ric);
+    let mut spec = report_spec(b"both");
+    spec.actions[0].kind = RicActionType::Insert;
+    let name = name_of(&mut xapp, 1);
+    xapp.commands().subscribe(name, FUNCTION, spec);
+    xapp.turn(Some(Duration::ZERO), |_, _| ()).unwrap();
+    let (request_id, action) = node.admit();
+    turn_until(&mut xapp, |event| matches!(event, XappEvent::Subscribed { .. }).then_some(()));
+    const SENT: u64 = 5000;
+    let sink = std::thread::spawn(move || {
+        let mut next = 0;
+        while next < SENT {
+            xapp.turn(Some(PATIENCE), |event, _| match event {
+                XappEvent::Indication(indication) => {
+                    assert_eq!(number_of(&indication), next);
+                    next += 1;
+                }
+                other => panic!("{other:?}"),
+            })
+            .unwrap();
+        }
+    });
+    for number in 0..SENT {
+        let bytes = number.to_be_bytes();
+        let mut pdu = indication(request_id, action, &bytes);
+        if number % 7 == 0 {
+            pdu.kind = RicIndicationType::Insert;
+        }
+        node.send_pdu(pdu);
+    }
+    sink.join().unwrap();
+}
+
+/// The loop with the controller rests, by the will of the program around it. Reports go on; what needs the controller
+/// waits, all of it.
+#[test]
+fn workers_go_on_while_the_first_loop_rests() {
+    let mut server = Server::bind(free_ports()).unwrap();
+    let (e2, xapp) = (server.e2_addresses().next().unwrap().clone(), server.xapp_address().unwrap().clone());
+    let resting = Arc::new(AtomicBool::new(false));
+    let stop = server.stop();
+    let thread = std::thread::spawn({
+        let (resting, stop) = (resting.clone(), stop.clone());
+        move || {
+            while !stop.is_stopped() {
+                if resting.load(Ordering::Acquire) {
+                    std::thread::sleep(Duration::from_millis(1)); // the other work of the program
+                } else {
+                    server.turn(Some(Duration::from_millis(5))).unwrap();
+                }
+            }
+            server.counters()
+        }
+    });
+    let (mut nodes, mut xapps) = (Vec::new(), Vec::new());
+    for number in 1..=3 {
+        let mut node = Peer::connect(&e2);
+        node.set_up(number);
+        nodes.push(node);
+        xapps.push(Xapp::connect(&xapp, "test", ferric::xapp::XappConfig::default()).unwrap());
+    }
+    let last = xapps.len() - 1;
+    let mut ids = Vec::new();
+    for (number, node) in (1..).zip(&mut nodes) {
+        ids.push(subscribe(&mut xapps[last], node, number));
+        // another one on another loop, so that inserts cannot stay on one
+        let name = name_of(&mut xapps[1], number);
+        xapps[1].commands().subscribe(name, FUNCTION, report_spec(b"trigger"));
+        turn_until(&mut xapps[1], |event| matches!(event, XappEvent::Subscribed { .. }).then_some(()));
+    }
+    let mut other = xapps.remove(1);
+    let last = last - 1;
+    let reads = std::thread::spawn(move || while other.turn(None, |_, _| ()).is_ok() {});
+    let placed = Instant::now();
+    let mut direct = None;
+    while direct.is_none() {
+        assert!(placed.elapsed() < PATIENCE, "no node is on a worker");
+        resting.store(true, Ordering::Release);
+        std::thread::sleep(Duration::from_millis(20)); // the turn that it is in
+        for (at, (node, (_, request_id, action))) in nodes.iter_mut().zip(&ids).enumerate() {
+            node.report(*request_id, *action, &(at as u64).to_be_bytes());
+        }
+        // those that come while the first loop rests came by workers alone
+        let waited = Instant::now();
+        while direct.is_none() && waited.elapsed() < Duration::from_millis(200) {
+            xapps[last]
+                .turn(Some(Duration::from_millis(20)), |event, _| {
+                    if let XappEvent::Indication(indication) = event {
+                        direct = Some(number_of(&indication) as usize);
+                    }
+                })
+                .unwrap();
+        }
+        resting.store(false, Ordering::Release);
+        std::thread::sleep(Duration::from_millis(20)); // what waits for it is done
+        xapps[last].turn(Some(Duration::ZERO), |_, _| ()).unwrap();
+    }
+
+    // far more inserts than the ring and what waits beside it hold: the node is made to wait, and nothing is lost
+    const INSERTS: u64 = 3000;
+    let at = direct.unwrap();
+    let (subscription, request_id, action) = ids[at];
+    let mut writer = nodes[at].another();
+    resting.store(true, Ordering::Release);
+    let written = Arc::new(AtomicU64::new(0));
+    let source = std::thread::spawn({
+        let written = written.clone();
+        move || {
+            let mut message = vec![0; 8000];
+            for number in 0..INSERTS {
+                message[..8].copy_from_slice(&number.to_be_bytes());
+                let mut insert = indication(request_id, action, &message);
+                insert.kind = RicIndicationType::Insert;
+                writer.write(&framed(&encoded(insert, VERSION)));
+                written.store(number + 1, Ordering::Release);
+            }
+        }
+    });
+    let mut before = 0;
+    loop {
+        std::thread::sleep(Duration::from_millis(100)); // until nothing more is taken
+        let now = written.load(Ordering::Acquire);
+        if now == before {
+            break;
+        }
+        before = now;
+    }
+    assert!(before < INSERTS, "the node must wait");
+    resting.store(false, Ordering::Release);
+    let mut next = 0;
+    let deadline = Instant::now() + PATIENCE;
+    while next < INSERTS {
+        assert!(Instant::now() < deadline, "{next} inserts came");
+        xapps[last]
+            .turn(Some(Duration::from_millis(100)), |event, _| match event {
+                XappEvent::Indication(indication) if indication.subscription == subscription => {
+                    let message = indication.peek().unwrap().message;
+                    if message.len() == 8000 {
+                        assert_eq!(u64::from_be_bytes(*message.first_chunk().unwrap()), next);
+                        next += 1;
+                    }
+                }
+                _ => {}
+            })
+            .unwrap();
+    }
+    source.join().unwrap();
+    stop.stop();
+    thread.join().unwrap();
+    reads.join().unwrap(); // its session ends with the server
+}
+
+/// Fails as soon as it sees a PDU on a worker.
+struct Faulty;
+
+impl Onlooker for Faulty {
+    fn begin(&self, _ends: Ends<'_>) -> Box<dyn Watch> {
+        Box::new(Faulty)
+    }
+}
+
+impl Watch for Faulty {
+    fn pdu(&self, _direction: Direction, _stream: StreamId, _parts: &[&[u8]]) {
+        let thread = std::thread::current();
+        assert!(!thread.name().is_some_and(|name| name.starts_with("loop-")), "a fault of our own");
+    }
+}
+
+#[test]
+fn a_worker_that_panics_ends_the_server_with_its_reason() {
+    let mut config = free_ports();
+    config.xapp_tap = Some(Tap::new(Arc::new(Faulty)));
+    let mut server = Server::bind(config).unwrap();
+    let xapp = server.xapp_address().unwrap().clone();
+    let thread = std::thread::spawn(move || drop(server.run()));
+    // some of them on a worker
+    let xapps: Vec<_> = (0..3)
+        .map(|_| {
+            let mut xapp = Peer::connect(&xapp);
+            xapp.send_message(&ferric::e2::xapp::Message::Hello { lowest: 1, highest: 1, name: "test".into() });
+            xapp
+        })
+        .collect();
+    eventually("the end of the server", || thread.is_finished());
+    let panic = thread.join().expect_err("it fails as the worker did");
+    assert!(panic.downcast_ref::<&str>().is_some_and(|reason| reason.contains("a fault of our own")));
+    drop(xapps);
+}
+
+#[test]
+fn the_end_of_the_server_is_the_end_of_all_loops() {
+    let threads = || {
+        let tasks = std::fs::read_dir("/proc/self/task").unwrap();
+        let name = |task: std::fs::DirEntry| std::fs::read_to_string(task.path().join("comm")).ok();
+        tasks.flatten().filter_map(name).filter(|name| name.trim() == "loop-63").count()
+    };
+    let mut server = Server::bind(ServerConfig { loops: 64, ..free_ports() }).unwrap();
+    server.turn(Some(Duration::ZERO)).unwrap();
+    eventually("the last loop", || threads() == 1);
+    drop(server);
+    assert_eq!(threads(), 0);
+}
+
+#[test]
+fn peers_on_workers_count_and_are_cleared_away() {
+    let scene = Scene::with(|config| config.max_connections = 8);
+    // the witness has two connections
+    for round in 0..5 {
+        let mut nodes: Vec<_> = (0..3).map(|number| node(&scene.ric, 100 * round + number)).collect();
+        let mut xapps: Vec<_> = (0..3).map(|_| session(&scene.ric)).collect();
+        for (at, node) in nodes.iter_mut().enumerate() {
+            subscribe(&mut xapps[at], node, 100 * round + at as u32);
+        }
+        let mut one_too_many = scene.ric.node();
+        assert_eq!(one_too_many.try_receive(), None);
+        drop((nodes, xapps));
+        eventually("room", || {
+            let mut peer = scene.ric.node();
+            peer.send(&common::peer::setup_request(7777, VERSION));
+            peer.try_receive().is_some()
+        });
+    }
+    scene.end();
+}
