@@ -9,8 +9,9 @@ use std::time::Duration;
 
 use anyhow::bail;
 use e2ap::Version;
-use ferric::link::Address;
+use ferric::link::{Address, Config};
 
+use crate::tls::TlsArgs;
 use findings::Findings;
 
 /// Say why a node does not come up.
@@ -36,21 +37,24 @@ pub struct Args {
     /// Seconds to wait for an answer; with `--listen`, for a node.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=86_400))]
     patience: Option<u32>,
+    #[command(flatten)]
+    tls: TlsArgs,
 }
 
 pub fn run(args: &Args) -> anyhow::Result<()> {
     let patience = |default: u32| Duration::from_secs(args.patience.unwrap_or(default).into());
     let mut findings = Findings::default();
+    let link = Config { tls: args.tls.load(None)?, ..Config::default() };
     match (&args.listen, &args.ric) {
-        (Some(address), _) => node::await_node(address, patience(120), &mut findings)?,
-        (_, Some(address)) => probe::ask_ric(address, args.e2ap, patience(5), &mut findings),
+        (Some(address), _) => node::await_node(address, &link, patience(120), &mut findings)?,
+        (_, Some(address)) => probe::ask_ric(address, &link, args.e2ap, patience(5), &mut findings),
         _ => {
             let usual = ["tcp://127.0.0.1:36421", "sctp://127.0.0.1:36421"].map(|url| url.parse::<Address>());
             let usual = usual.into_iter().collect::<Result<Vec<_>, _>>()?;
             let addresses = if args.e2.is_empty() { &usual } else { &args.e2 };
             for address in addresses {
-                if host::look(address, &mut findings) == host::Seen::Taken {
-                    probe::ask_ric(address, args.e2ap, patience(5), &mut findings);
+                if host::look(address, &link, &mut findings) == host::Seen::Taken {
+                    probe::ask_ric(address, &link, args.e2ap, patience(5), &mut findings);
                 }
             }
         }

@@ -27,8 +27,8 @@ fn epoll(source: std::io::Error) -> Error {
 
 impl Live {
     /// Begins to connect.
-    pub fn connect(address: &Address) -> Result<Live, Error> {
-        Live::of(Link::connect(address, &Config::default())?)
+    pub fn connect(address: &Address, config: &Config) -> Result<Live, Error> {
+        Live::of(Link::connect(address, config)?)
     }
 
     /// Waits for the next connection until `deadline`; `None` where none comes.
@@ -102,6 +102,11 @@ impl Live {
     /// Why nothing more comes, where that is so.
     pub fn lost(&self) -> Option<&Error> {
         self.lost.as_ref()
+    }
+
+    /// The same, taken out.
+    pub fn take_lost(&mut self) -> Option<Error> {
+        self.lost.take()
     }
 
     fn exchange(&mut self, until: Instant) -> Result<(), Error> {

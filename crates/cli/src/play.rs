@@ -70,7 +70,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     let messages = dialogue(args)?;
     let version = messages.iter().find_map(|said| Version::of_setup(&said.pdu)).unwrap_or(Version::V2_03);
     let mut live = match args.side {
-        Side::Node => Live::connect(&args.e2)?,
+        Side::Node => Live::connect(&args.e2, &Config::default())?,
         Side::Ric => {
             let mut listener = Listener::bind(&args.e2, &Config::default())?;
             say!("e2={}", listener.local_address());

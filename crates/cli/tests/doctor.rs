@@ -168,3 +168,10 @@ fn a_node_whose_functions_help_nobody() {
     stream.read_exact(&mut answer).unwrap();
     fault(&doctor.end(), &["has no OID", "have the node speak E2AP v02.03"]);
 }
+
+#[test]
+fn tls_takes_files() {
+    for option in ["--ric", "--listen", "--e2"] {
+        fault(&run(&["doctor", option, "tls://127.0.0.1:1"]), &["a tls:// address takes", "--tls-ca", "docs/tls.md"]);
+    }
+}

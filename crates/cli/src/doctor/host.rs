@@ -3,7 +3,7 @@
 use std::io::ErrorKind;
 use std::path::Path;
 
-use ferric::link::{Address, Config, Error, Listener};
+use ferric::link::{Address, Config, Error, Listener, TlsFault};
 
 use super::findings::Findings;
 
@@ -16,8 +16,8 @@ pub enum Seen {
 }
 
 /// Whether a RIC could listen there, or somebody does.
-pub fn look(address: &Address, findings: &mut Findings) -> Seen {
-    match Listener::bind(address, &Config::default()) {
+pub fn look(address: &Address, link: &Config, findings: &mut Findings) -> Seen {
+    match Listener::bind(address, link) {
         Ok(_) => {
             findings.fault(
                 format_args!("nothing listens at {address}"),
@@ -45,10 +45,37 @@ pub fn look(address: &Address, findings: &mut Findings) -> Seen {
             Seen::Impossible
         }
         Err(error) => {
-            findings.fault(format_args!("nobody can listen at {address}"), error, "correct the address");
+            let remedy = remedy(&error).unwrap_or("correct the address");
+            findings.fault(format_args!("nobody can listen at {address}"), error, remedy);
             Seen::Impossible
         }
     }
+}
+
+/// What to do about what TLS complains of.
+pub fn remedy(error: &Error) -> Option<&'static str> {
+    Some(match error {
+        Error::TlsMissing => "give --tls-ca, --tls-cert and --tls-key; docs/tls.md tells how to make the files",
+        Error::Tls(fault) => match fault {
+            TlsFault::NoCertificate => "give the other end a certificate that our CA has signed",
+            TlsFault::UnknownCa => "give both ends certificates that the CA of the other one's --tls-ca has signed",
+            TlsFault::Expired => "issue the other end's certificate anew, and look at both clocks",
+            TlsFault::NotYetValid => "look at both clocks (`timedatectl`)",
+            TlsFault::WrongName => {
+                "connect to a name that the certificate has, or issue it for this name or address too"
+            }
+            TlsFault::WrongUse => {
+                "issue the certificate with the extended key usage of its end: serverAuth, clientAuth"
+            }
+            TlsFault::Refused(_) => {
+                "the other end does not take our certificate: look at its CA, its clock and its log"
+            }
+            TlsFault::NotTls => "use tcp:// here, or tls:// at the other end: both must be the same",
+            TlsFault::Unfinished => "look at the other end's log; it may speak plain TCP, or refuse our certificate",
+            _ => "look at the other end's log, and whether both speak a common version of TLS (1.3 is ours)",
+        },
+        _ => return None,
+    })
 }
 
 /// SCTP is a module of Linux, which few hosts load by themselves.

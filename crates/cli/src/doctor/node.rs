@@ -14,8 +14,8 @@ use crate::live::Live;
 const ASSOC: AssocId = AssocId(1);
 
 /// Waits for a node, and explains its setup.
-pub fn await_node(address: &Address, patience: Duration, findings: &mut Findings) -> anyhow::Result<()> {
-    let mut listener = match Listener::bind(address, &Config::default()) {
+pub fn await_node(address: &Address, link: &Config, patience: Duration, findings: &mut Findings) -> anyhow::Result<()> {
+    let mut listener = match Listener::bind(address, link) {
         Ok(listener) => listener,
         Err(Error::SctpUnsupported) => {
             host::no_sctp(findings);
@@ -25,7 +25,9 @@ pub fn await_node(address: &Address, patience: Duration, findings: &mut Findings
             findings.fault(
                 format_args!("cannot await a node at {address}"),
                 &error,
-                "end the RIC that has the address for as long as this runs (`ss -lntp`, `ss -lnSp`), or give another",
+                host::remedy(&error).unwrap_or(
+                    "end the RIC that has the address for as long as this runs (`ss -lntp`, `ss -lnSp`), or give another",
+                ),
             );
             return Ok(());
         }
@@ -101,7 +103,7 @@ fn no_setup(peer: &Address, lost: Option<&Error>, waited: Duration, findings: &m
         Some(error) => findings.fault(
             what,
             error,
-            "look at the node's log: it gave up by itself, or speaks another protocol",
+            host::remedy(error).unwrap_or("look at the node's log: it gave up by itself, or speaks another protocol"),
         ),
         None => findings.fault(
             what,

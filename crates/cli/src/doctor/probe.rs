@@ -8,7 +8,7 @@ use e2ap::{
     E2NodeComponentInterfaceType, E2SetupRequest, E2SetupResponse, GlobalE2NodeId, GnbId, Pdu, PlmnIdentity,
     RanFunctionId, RanFunctionItem, RanFunctionRevision, TransactionId, Version,
 };
-use ferric::link::{Address, Error, StreamId};
+use ferric::link::{Address, Config, Error, StreamId};
 use per::{Gather, Octets, PrintableString};
 
 use super::findings::Findings;
@@ -16,7 +16,13 @@ use super::host;
 use crate::live::Live;
 
 /// Connects, sets up, and tells what comes of it.
-pub fn ask_ric(address: &Address, version: Option<Version>, patience: Duration, findings: &mut Findings) {
+pub fn ask_ric(
+    address: &Address,
+    link: &Config,
+    version: Option<Version>,
+    patience: Duration,
+    findings: &mut Findings,
+) {
     let versions = match &version {
         Some(version) => std::slice::from_ref(version),
         // v03.01 writes the same setup as v02.03
@@ -24,7 +30,7 @@ pub fn ask_ric(address: &Address, version: Option<Version>, patience: Duration, 
     };
     let mut refusal: Option<Answer> = None;
     for &version in versions {
-        match ask(address, version, patience, findings) {
+        match ask(address, link, version, patience, findings) {
             None => return,
             Some(Answer::Taken(response)) => {
                 return match refusal {
@@ -53,13 +59,19 @@ enum Answer {
     /// Something that is not in our version.
     Unreadable(Vec<u8>),
     /// It closed, or the link broke.
-    Lost(String),
+    Lost(Error),
     Silence,
 }
 
 /// One attempt; `None` where it did not even come to a setup, which is told.
-fn ask(address: &Address, version: Version, patience: Duration, findings: &mut Findings) -> Option<Answer> {
-    let connected = Live::connect(address).and_then(|mut live| {
+fn ask(
+    address: &Address,
+    link: &Config,
+    version: Version,
+    patience: Duration,
+    findings: &mut Findings,
+) -> Option<Answer> {
+    let connected = Live::connect(address, link).and_then(|mut live| {
         let stands = live.establish(Instant::now() + patience)?;
         Ok((live, stands))
     });
@@ -84,8 +96,8 @@ fn ask(address: &Address, version: Version, patience: Duration, findings: &mut F
         Err(error) => Err(error),
     };
     Some(match answer {
-        Err(error) => Answer::Lost(error.to_string()),
-        Ok(None) => live.lost().map_or(Answer::Silence, |error| Answer::Lost(error.to_string())),
+        Err(error) => Answer::Lost(error),
+        Ok(None) => live.take_lost().map_or(Answer::Silence, Answer::Lost),
         Ok(Some(bytes)) => {
             let gather = Gather::new();
             match e2ap::decode(&bytes, version, &gather).map(|decoded| decoded.pdu.into_owned()) {
@@ -104,7 +116,7 @@ fn no_connection(address: &Address, error: &Error, findings: &mut Findings) {
             other => findings.fault(
                 format_args!("no connection to {address}"),
                 other,
-                "give the address and what it takes as the RIC has them",
+                host::remedy(other).unwrap_or("give the address and what it takes as the RIC has them"),
             ),
         };
     };
@@ -175,8 +187,10 @@ fn explain(address: &Address, versions: &[Version], answer: &Answer, patience: D
         Answer::Lost(error) => findings.fault(
             refuses,
             format_args!("it ends the connection: {error}"),
-            "look at its log; over TCP it must expect a length of 4 octets before each message, which ferric's does and \
-             others may not",
+            host::remedy(error).unwrap_or(
+                "look at its log; over TCP it must expect a length of 4 octets before each message, which ferric's does \
+                 and others may not",
+            ),
         ),
         Answer::Silence => findings.fault(
             format_args!("{address} takes a connection, and does not answer a setup in E2AP v{names}"),
