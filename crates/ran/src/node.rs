@@ -9,14 +9,14 @@ use e2sm::kpm::{MeasurementLabel, TestCondType, Value};
 use ferric::agent::Ue;
 use ferric::e2::Time;
 use ferric::e2ap::{self, GlobalE2NodeId, GnbId};
-use functions::kpm::{KpmSource, Offer, Whom};
+use functions::kpm::{Bin, KpmSource, Offer, Whom};
 use per::{Bits, One};
 
 use crate::RanConfig;
 use crate::configuration::Configuration;
 use crate::interfaces::Taps;
 use crate::mobility::{Air, Mobility};
-use crate::model::{Cell, Counters, PRBS};
+use crate::model::{Cell, Counters, PRBS, Usage};
 use crate::stats::Slices;
 
 /// The first gNB's id, and bits of an id.
@@ -53,13 +53,15 @@ enum Kpi {
     PrbTotUl,
     PrbUsedDl,
     PrbUsedUl,
+    PrbDistDl,
+    PrbDistUl,
 }
 
 const fn kpi(kpi: Kpi, name: &'static str, scope: Scope, id: u32) -> (Kpi, Offer) {
     (kpi, Offer { name, id: Some(id), scope })
 }
 
-const KPIS: [(Kpi, Offer); 19] = [
+const KPIS: [(Kpi, Offer); 21] = [
     kpi(Kpi::ThroughputDl, "DRB.UEThpDl", CellAndUe, 1),
     kpi(Kpi::ThroughputUl, "DRB.UEThpUl", CellAndUe, 2),
     kpi(Kpi::DelayDl, "DRB.RlcSduDelayDl", CellAndUe, 3),
@@ -79,6 +81,8 @@ const KPIS: [(Kpi, Offer); 19] = [
     kpi(Kpi::Cqi, "CQI", OfUe, 17),
     kpi(Kpi::Sinr, "L1M.DL-SS-SINR", OfUe, 18),
     kpi(Kpi::Rsrp, "L1M.DL-SS-RSRP", OfUe, 19),
+    kpi(Kpi::PrbDistDl, "RRU.PrbTotDlDist", OfCell, 20),
+    kpi(Kpi::PrbDistUl, "RRU.PrbTotUlDist", OfCell, 21),
 ];
 
 const OFFERS: [Offer; KPIS.len()] = {
@@ -89,6 +93,19 @@ const OFFERS: [Offer; KPIS.len()] = {
         at += 1;
     }
     offers
+};
+
+/// The bins of how much was used: tenths, the last with its end, in percent.
+const TENTHS: [Bin; 10] = {
+    let mut bins = [Bin { from: 0.0, to: 10.0 }; 10];
+    let mut at = 0;
+    while at < bins.len() {
+        bins[at].from = 10.0 * at as f64;
+        bins[at].to = 10.0 * (at + 1) as f64;
+        at += 1;
+    }
+    bins[9].to = 100.5;
+    bins
 };
 
 /// A gNB. Its time goes on when somebody looks.
@@ -126,6 +143,8 @@ impl Anchor {
 pub struct Mark {
     steps: u64,
     counters: Vec<Counters>,
+    downlink_usage: Usage,
+    uplink_usage: Usage,
 }
 
 impl Node {
@@ -162,6 +181,16 @@ impl Node {
 
     fn ue(&self, ue: Ue) -> Option<&crate::model::Ue> {
         self.cell.ue(usize::try_from(ue.0).ok()?)
+    }
+
+    /// How much of the cell was used since a mark, in the direction of a measurement that is about that.
+    fn usage(&self, since: &Mark, kpi: Kpi) -> Option<Usage> {
+        let (downlink, uplink) = self.cell.usage();
+        match kpi {
+            Kpi::PrbTotDl | Kpi::PrbDistDl => Some(downlink.since(&since.downlink_usage)),
+            Kpi::PrbTotUl | Kpi::PrbDistUl => Some(uplink.since(&since.uplink_usage)),
+            _ => None,
+        }
     }
 
     /// What was counted since a mark.
@@ -221,6 +250,8 @@ impl KpmSource for Node {
         mark.steps = self.cell.steps();
         mark.counters.clear();
         mark.counters.extend_from_slice(self.cell.counters());
+        let (downlink, uplink) = self.cell.usage();
+        (mark.downlink_usage, mark.uplink_usage) = (*downlink, *uplink);
     }
 
     fn advance(&mut self, until: Time) {
@@ -248,6 +279,13 @@ impl KpmSource for Node {
         let steps = self.cell.steps().saturating_sub(since.steps);
         match KPIS.get(offer) {
             Some((kpi, _)) => {
+                if (label.min.is_some() || label.max.is_some())
+                    && let Some(usage) = self.usage(since, *kpi)
+                {
+                    // of the cell only: no UE has a greatest share of its own
+                    let extreme = if label.min.is_some() { usage.min() } else { usage.max() };
+                    return extreme.filter(|_| whom == Whom::Cell).map_or(Value::NoValue, Value::Integer);
+                }
                 let counted = self.counted(since, whom, label);
                 value(*kpi, &counted, steps, self.cell.step_s(), self.cell.here().count())
             }
@@ -255,11 +293,34 @@ impl KpmSource for Node {
         }
     }
 
-    /// Everything is known of a slice and of a 5QI too, but for what is not of UEs.
+    fn bins(&self, offer: usize) -> &[Bin] {
+        match KPIS.get(offer) {
+            Some((Kpi::PrbDistDl | Kpi::PrbDistUl, _)) => &TENTHS,
+            _ => &[],
+        }
+    }
+
+    fn binned(&self, since: &Mark, _whom: Whom<'_>, offer: usize, bin: Bin) -> Value {
+        let usage = KPIS.get(offer).and_then(|(kpi, _)| self.usage(since, *kpi));
+        usage.map_or(Value::NoValue, |usage| Value::Integer(usage.between(bin.from, bin.to) as u32))
+    }
+
+    /// Everything is known of a slice and of a 5QI too, but for what is not of UEs; of the blocks' use the extremes as well.
     fn has_label(&self, offer: usize, label: &MeasurementLabel) -> bool {
+        let alone = MeasurementLabel::default();
+        let extremes = [
+            MeasurementLabel { min: Some(True), ..alone },
+            MeasurementLabel { max: Some(True), ..alone },
+            MeasurementLabel { avg: Some(True), ..alone },
+        ];
+        if extremes.contains(label) {
+            return KPIS.get(offer).is_some_and(|(kpi, _)| matches!(kpi, Kpi::PrbTotDl | Kpi::PrbTotUl));
+        }
         let of_some =
             MeasurementLabel { slice_id: label.slice_id, five_qi: label.five_qi, ..MeasurementLabel::default() };
-        let divisible = KPIS.get(offer).is_some_and(|(kpi, _)| !matches!(kpi, Kpi::PrbAvailable | Kpi::Connected));
+        let divisible = KPIS.get(offer).is_some_and(|(kpi, _)| {
+            !matches!(kpi, Kpi::PrbAvailable | Kpi::Connected | Kpi::PrbDistDl | Kpi::PrbDistUl)
+        });
         *label == MeasurementLabel::NO_LABEL || divisible && *label == of_some && *label != MeasurementLabel::default()
     }
 
@@ -319,6 +380,8 @@ fn value(kpi: Kpi, counted: &Counters, steps: u64, step_s: f64, ues: usize) -> V
         Kpi::PrbUsedDl => integer(per_step(counted.downlink_prbs)),
         Kpi::PrbUsedUl => integer(per_step(counted.uplink_prbs)),
         Kpi::PrbAvailable => Value::Integer(PRBS),
+        // all bins together
+        Kpi::PrbDistDl | Kpi::PrbDistUl => Value::Integer(steps as u32),
         Kpi::PacketDropRateDl => integer(share(counted.downlink_dropped_bits, counted.downlink_came_bits)),
         Kpi::PacketLossRateUl => integer(share(counted.uplink_lost_bits, counted.uplink_bits)),
         Kpi::ActiveDl => real(per_step(counted.downlink_active)),
@@ -428,6 +491,29 @@ mod tests {
         assert!((share(1) + share(2) - cell).abs() <= 1.0);
         assert!(!node.has_label(0, &MeasurementLabel::default()));
         assert!(!node.has_label(0, &MeasurementLabel { sum: Some(True), ..MeasurementLabel::default() }));
+    }
+
+    #[test]
+    fn use_is_told_by_tenths_and_extremes() {
+        let mut node = node();
+        let since = mark(&node);
+        node.advance(START + SECOND * 10);
+        let dist = offer("RRU.PrbTotDlDist");
+        let bins = node.bins(dist);
+        let counts = bins.iter().map(|bin| node.binned(&since, Whom::Cell, dist, *bin).number().unwrap());
+        assert_eq!(counts.sum::<f64>(), 1000.0, "each step is in one bin");
+        assert_eq!(cell_value(&node, &since, "RRU.PrbTotDlDist"), 1000.0);
+        assert!(node.bins(offer("RRU.PrbTotDl")).is_empty());
+        let alone = MeasurementLabel::default();
+        let with = |label: MeasurementLabel| {
+            assert!(node.has_label(offer("RRU.PrbTotDl"), &label) && !node.has_label(offer("CQI"), &label));
+            node.value(&since, Whom::Cell, offer("RRU.PrbTotDl"), &label).number().unwrap()
+        };
+        let (min, max) = (MeasurementLabel { min: Some(True), ..alone }, MeasurementLabel { max: Some(True), ..alone });
+        let mean = with(MeasurementLabel { avg: Some(True), ..alone });
+        assert_eq!(mean, cell_value(&node, &since, "RRU.PrbTotDl"));
+        assert!(with(min) < mean && mean < with(max) && with(max) <= 100.0);
+        assert_eq!(node.value(&since, Whom::Ues(&[Ue(1)]), offer("RRU.PrbTotDl"), &max), Value::NoValue);
     }
 
     #[test]

@@ -1,9 +1,9 @@
 //! What controllers are told of the function.
 
 use e2sm::ccc::{
-    ControlService, ControlStyle, EventTriggerService, EventTriggerStyle, EventTriggerStyleType, OID,
-    RanFunctionDefinition, RanFunctionName, ReportService, ReportStyle, SHORT_NAME, SupportedAttribute, SupportedCell,
-    SupportedServices, SupportedStructure,
+    ControlService, ControlStyle, EventTriggerService, EventTriggerStyle, EventTriggerStyleType, OID, QueryService,
+    QueryStyle, RanFunctionDefinition, RanFunctionName, ReportService, ReportStyle, SHORT_NAME, SupportedAttribute,
+    SupportedCell, SupportedServices, SupportedStructure,
 };
 use ferric::e2::Function;
 use ferric::e2ap::RanFunctionRevision;
@@ -94,6 +94,15 @@ fn services(level: Level, writable: bool) -> SupportedServices {
                 message_format_type: number,
                 call_process_id_format_type: None,
                 control_outcome_format_type: number,
+            }],
+        }),
+        query: Some(QueryService {
+            styles: vec![QueryStyle {
+                style_type: number,
+                name: report.to_owned(),
+                header_format_type: 1,
+                definition_format_type: number,
+                outcome_format_type: number,
             }],
         }),
         ..SupportedServices::default()

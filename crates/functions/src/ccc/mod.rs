@@ -7,6 +7,7 @@
 //! * A control sets each structure as a whole or not at all. Its old values say which structure is meant and what the
 //!   sender takes it to be; where that is no longer so, nothing is set. The outcome names each structure that was set and
 //!   each that was not, the latter with the attributes at fault, the present values and the cause.
+//! * A query is answered with what is so.
 //! * What cannot be read is refused as a whole, and the log says where in the message the fault is.
 
 mod control;
@@ -23,7 +24,7 @@ use std::time::SystemTime;
 
 use e2sm::ccc::{IndicationHeader, IndicationHeaderFormat1, TimeStamp};
 use ferric::agent::{Admission, ControlFailure, ControllerId, RanFunction, Reports, RequestKey, Views};
-use ferric::e2::{ControlRequest, Function, SubscriptionRequest, Time};
+use ferric::e2::{ControlRequest, Function, QueryRequest, SubscriptionRequest, Time};
 use ferric::e2ap::{Cause, CauseProtocol, CauseRicRequest, RanFunctionId};
 use tracing::{debug, warn};
 
@@ -154,6 +155,23 @@ impl<S: CccSource> RanFunction for CccFunction<S> {
         let received = self.time_stamp(now);
         let outcome = control::carry_out(&mut *self.source.borrow_mut(), now, controller, request, received)?;
         Ok(Some(outcome).filter(|outcome| !outcome.is_empty()))
+    }
+
+    fn query(
+        &mut self,
+        now: Time,
+        _controller: ControllerId,
+        request: &QueryRequest,
+        _views: &Views,
+    ) -> Result<Vec<u8>, Cause> {
+        self.now = now;
+        let outcome = report::query(&*self.source.borrow(), &request.header, &request.definition)?;
+        let mut bytes = Vec::new();
+        outcome.encode(&mut bytes).map_err(|error| {
+            warn!(%error, "an answer cannot be written: the source's values break a bound");
+            Cause::RicRequest(CauseRicRequest::RequestedInformationUnavailable)
+        })?;
+        Ok(bytes)
     }
 
     fn next_report(&self) -> Option<Time> {

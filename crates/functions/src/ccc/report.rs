@@ -3,9 +3,10 @@
 use std::time::Duration;
 
 use e2sm::ccc::{
-    ActionDefinition, ActionDefinitionFormat, AttributeName, CellReported, ChangeType, EventTriggerDefinition,
-    EventTriggerDefinitionFormat, IndicationMessage, IndicationMessageFormat, IndicationReason,
-    RanConfigurationStructure, ReportType, StructureForAction, StructureForEventTrigger, StructureReported,
+    ActionDefinition, ActionDefinitionFormat, AttributeName, CellQueried, CellReported, ChangeType,
+    EventTriggerDefinition, EventTriggerDefinitionFormat, IndicationMessage, IndicationMessageFormat, IndicationReason,
+    QueryDefinition, QueryDefinitionFormat, QueryHeader, QueryOutcome, QueryOutcomeFormat, RanConfigurationStructure,
+    ReportType, StructureForAction, StructureForEventTrigger, StructureForQuery, StructureQueried, StructureReported,
     TriggerAttribute,
 };
 use e2sm::common::Cgi;
@@ -269,6 +270,49 @@ impl Watched {
     }
 }
 
+/// Answers a query.
+pub(super) fn query<S: CccSource>(source: &S, header: &[u8], definition: &[u8]) -> Result<QueryOutcome, Cause> {
+    let unreadable = |error| {
+        debug!(%error, "a query cannot be read");
+        SYNTAX
+    };
+    let header = QueryHeader::decode(header).map_err(unreadable)?;
+    let definition = QueryDefinition::decode(definition).map_err(unreadable)?;
+    let check = Check { source };
+    let all =
+        |structures: &[StructureForQuery], level, cell| check.watched(structures.iter().map(query_parts), level, cell);
+    let (level, wanted) = match &definition.format {
+        QueryDefinitionFormat::NodeLevel(structures) => (Level::Node, all(structures, Level::Node, None)?),
+        QueryDefinitionFormat::CellLevel(cells) => {
+            let each = cells.iter().map(|cell| all(&cell.structures, Level::Cell, cell.cell_global_id));
+            (Level::Cell, each.collect::<Result<Vec<_>, _>>()?.concat())
+        }
+    };
+    if header.format.ric_style_type != level.number() {
+        return Err(SEMANTIC);
+    }
+    at_most(wanted.len(), MAX_STRUCTURES)?;
+    let (mut node, mut cells): (Vec<StructureQueried>, Vec<CellQueried>) = (Vec::new(), Vec::new());
+    for (watched, structures) in wanted.iter().zip(snapshot(source, &wanted)) {
+        let structures = structures.into_iter().map(StructureQueried);
+        match watched.place {
+            Place::Node => node.extend(structures),
+            Place::Cell(id) => match cells.iter_mut().find(|cell| cell.cell_global_id == id) {
+                Some(cell) => cell.structures.extend(structures),
+                None => cells.push(CellQueried { cell_global_id: id, structures: structures.collect() }),
+            },
+        }
+    }
+    // a list cannot be empty
+    cells.retain(|cell| !cell.structures.is_empty());
+    match level {
+        Level::Node if node.is_empty() => Err(NOT_AVAILABLE),
+        Level::Cell if cells.is_empty() => Err(NOT_AVAILABLE),
+        Level::Node => Ok(QueryOutcome { format: QueryOutcomeFormat::NodeLevel(node) }),
+        Level::Cell => Ok(QueryOutcome { format: QueryOutcomeFormat::CellLevel(cells) }),
+    }
+}
+
 fn snapshot<S: CccSource>(source: &S, all: &[Watched]) -> Snapshot {
     let read = |watched: &Watched| {
         let structures = source.read(watched.place, watched.name);
@@ -294,7 +338,12 @@ fn action_parts(structure: &StructureForAction) -> Parts<'_> {
     (&structure.name, structure.attributes.as_ref().map(names), structure.report_type)
 }
 
-/// What a subscription is checked against.
+fn query_parts(structure: &StructureForQuery) -> Parts<'_> {
+    let names = |list: &Vec<AttributeName>| list.iter().map(|attribute| attribute.name.clone()).collect();
+    (&structure.name, structure.attributes.as_ref().map(names), ReportType::All)
+}
+
+/// What a subscription or a query is checked against.
 struct Check<'s, S> {
     source: &'s S,
 }

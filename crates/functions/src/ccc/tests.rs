@@ -508,3 +508,38 @@ fn what_cannot_be_is_refused_with_its_cause() {
     assert!(ControlMessage::decode(json!({ "controlMessageFormat": bad.clone() }).to_string().as_bytes()).is_err());
     assert_eq!(bench.control(2, &bad).unwrap_err(), (syntax, None));
 }
+
+#[test]
+fn a_query_is_answered_with_what_is_so() {
+    use e2sm::ccc::{QueryOutcome, QueryOutcomeFormat};
+    let mut bench = Bench::new();
+    let mut ask = |style: i64, format: Value| {
+        let request = e2::QueryRequest {
+            request_id: RicRequestId { requestor: 3, instance: 3 },
+            ran_function_id: RanFunctionId(4),
+            header: json!({ "queryHeaderFormat": { "ricStyleType": style } }).to_string().into_bytes(),
+            definition: json!({ "queryDefinitionFormat": format }).to_string().into_bytes(),
+        };
+        bench.function.query(millis(0), CONTROLLER, &request, &bench.views)
+    };
+    let node = |attribute: &str| {
+        json!({ "listOfNodelevelRanConfigurationStructuresForQuery": [
+            { "ranConfigurationStructureName": DU, "listOfAttributes": [{ "attributeName": attribute }] }] })
+    };
+    let QueryOutcomeFormat::NodeLevel(told) = QueryOutcome::decode(&ask(1, node("gNBDUName")).unwrap()).unwrap().format
+    else {
+        panic!("of the node")
+    };
+    assert_eq!(Value::Object(told[0].0.attributes()), json!({ "gNBDUName": "north" }));
+    let cells = json!({ "listOfCellsToBeQueriedForQuery": [{ "listOfCelllevelConfigurationStructuresForQuery": [
+        { "ranConfigurationStructureName": CELL }, { "ranConfigurationStructureName": RATIO }] }] });
+    let QueryOutcomeFormat::CellLevel(told) = QueryOutcome::decode(&ask(2, cells.clone()).unwrap()).unwrap().format
+    else {
+        panic!("of cells")
+    };
+    assert_eq!((told.len(), told[0].cell_global_id, told[0].structures.len()), (1, cell(1), 2));
+    let unavailable = Cause::RicRequest(CauseRicRequest::RequestedInformationUnavailable);
+    assert_eq!(ask(1, node("gNBId")), Err(unavailable));
+    assert_eq!(ask(1, cells), Err(Cause::Protocol(CauseProtocol::SemanticError)));
+    assert_eq!(ask(1, json!({})), Err(Cause::Protocol(CauseProtocol::TransferSyntaxError)));
+}

@@ -5,8 +5,9 @@ use std::time::Duration;
 use e2sm::Arena;
 use e2sm::common::{Cgi, UeId};
 use e2sm::kpm::{
-    ActionDefinition, ActionDefinitionFormat1, ActionDefinitionFormat3, ActionDefinitionFormats, MatchingCondItem,
-    MeasurementInfoItem, MeasurementLabel, MeasurementType, Revision,
+    ActionDefinition, ActionDefinitionFormat1, ActionDefinitionFormat3, ActionDefinitionFormats, BinRangeDefinition,
+    BinRangeItem, BinRangeValue, LabelInfoItem, MatchingCondItem, MeasurementInfoItem, MeasurementLabel,
+    MeasurementType, Revision, StartEndInd,
 };
 use ferric::agent::{ControllerId, RequestKey, Ue, Views};
 use ferric::e2::{self, Time};
@@ -16,8 +17,9 @@ use tracing::debug;
 
 use super::collect::Collection;
 use super::conditions::{Conditions, ValueConditions};
+use super::definition::MAX_BINS;
 use super::v1;
-use super::{KpmConfig, KpmSource, ReportStyle};
+use super::{Bin, KpmConfig, KpmSource, ReportStyle};
 
 /// Values of one record and UE: measurements with their labels.
 const MAX_COLUMNS: usize = 1024;
@@ -62,6 +64,8 @@ pub(super) enum Subject {
 pub(super) struct Column {
     pub offer: usize,
     pub label: MeasurementLabel,
+    /// Of a distribution: the bin.
+    pub bin: Option<Bin>,
     pub conditions: ValueConditions,
 }
 
@@ -239,6 +243,55 @@ fn at_most(count: usize, bound: usize) -> Result<(), Cause> {
     if count > bound { Err(TOO_MUCH) } else { Ok(()) }
 }
 
+/// A subcounter that is asked for.
+enum Wanted {
+    Label(MeasurementLabel),
+    Bin(u16),
+}
+
+/// The subcounters that labels ask for; a range of bins (startEndInd) is as many as it has bins.
+fn labels(items: &[LabelInfoItem]) -> Result<Vec<Wanted>, Cause> {
+    let mut wanted = Vec::new();
+    let mut items = items.iter().map(|item| item.meas_label);
+    while let Some(label) = items.next() {
+        let plain = MeasurementLabel { dist_bin_x: None, start_end_ind: None, ..label };
+        let is_bin = plain == MeasurementLabel::default();
+        match (label.start_end_ind, label.dist_bin_x) {
+            (None, Some(bin)) if is_bin => wanted.push(Wanted::Bin(bin)),
+            (None, _) => wanted.push(Wanted::Label(label)),
+            (Some(StartEndInd::Start), Some(first)) if is_bin => {
+                let last = items.next().filter(|last| {
+                    let expected = MeasurementLabel { dist_bin_x: last.dist_bin_x, ..MeasurementLabel::default() };
+                    *last == MeasurementLabel { start_end_ind: Some(StartEndInd::End), ..expected }
+                });
+                let last = last.and_then(|last| last.dist_bin_x).filter(|last| *last >= first).ok_or(SEMANTIC)?;
+                at_most(usize::from(last - first) + 1, MAX_BINS)?;
+                wanted.extend((first..=last).map(Wanted::Bin));
+            }
+            (Some(_), _) => return Err(NOT_AVAILABLE),
+        }
+        at_most(wanted.len(), MAX_COLUMNS)?;
+    }
+    Ok(wanted)
+}
+
+/// The bins that a controller asks for, by their numbers: of one dimension.
+fn bins(definition: &BinRangeDefinition<'_>) -> Result<Vec<(u16, Bin)>, Cause> {
+    if definition.bin_range_list_y.is_some() || definition.bin_range_list_z.is_some() {
+        return Err(NOT_SUPPORTED);
+    }
+    at_most(definition.bin_range_list_x.len(), MAX_BINS)?;
+    let border = |value: &BinRangeValue<'_>| match value {
+        BinRangeValue::ValueInt(value) => *value as f64,
+        BinRangeValue::ValueReal(value) => value.value(),
+    };
+    let bin = |item: &BinRangeItem<'_>| {
+        let bin = Bin { from: border(&item.start_value), to: border(&item.end_value) };
+        (bin.from < bin.to).then_some((item.bin_index.0, bin)).ok_or(SEMANTIC)
+    };
+    definition.bin_range_list_x.iter().map(bin).collect()
+}
+
 /// What an action is checked against.
 struct Check<'s, S> {
     source: &'s S,
@@ -253,8 +306,9 @@ impl<S: KpmSource> Check<'_, S> {
         if format.cell_global_id.is_some_and(|cell| cell != self.source.cell()) {
             return Err(NOT_AVAILABLE);
         }
-        if format.dist_meas_bin_range_info.is_some() {
-            return Err(NOT_SUPPORTED); // no distributions are on offer
+        let mut own_bins = Vec::new();
+        for item in format.dist_meas_bin_range_info.iter().flatten() {
+            own_bins.push((self.offer(&item.meas_type)?, bins(&item.bin_range_def)?));
         }
         let mut columns = Vec::new();
         for info in &format.meas_info_list {
@@ -262,14 +316,23 @@ impl<S: KpmSource> Check<'_, S> {
             let conditions = info.match_cond_report_list.as_deref().unwrap_or_default();
             at_most(conditions.len(), MAX_CONDITIONS)?;
             let conditions = ValueConditions::new(conditions).ok_or(NOT_SUPPORTED)?;
-            at_most(columns.len() + info.label_info_list.len(), MAX_COLUMNS)?;
-            for item in info.label_info_list.iter() {
-                // a range of labels has any number of values
-                let label = item.meas_label;
-                if label.start_end_ind.is_some() || !self.source.has_label(offer, &label) {
-                    return Err(NOT_AVAILABLE);
-                }
-                columns.push(Column { offer, label, conditions: conditions.clone() });
+            let native: Vec<_> = (1..).zip(self.source.bins(offer).iter().copied()).collect();
+            let own = own_bins.iter().find(|(of, _)| *of == offer).map(|(_, bins)| bins);
+            if own.is_some() && native.is_empty() {
+                return Err(NOT_SUPPORTED); // not a distribution
+            }
+            let bins = own.unwrap_or(&native);
+            for wanted in labels(&info.label_info_list)? {
+                let (label, bin) = match wanted {
+                    Wanted::Label(label) if self.source.has_label(offer, &label) => (label, None),
+                    Wanted::Bin(index) => {
+                        let bin = bins.iter().find(|(number, _)| *number == index).map(|(_, bin)| *bin);
+                        (MeasurementLabel::NO_LABEL, Some(bin.ok_or(NOT_AVAILABLE)?))
+                    }
+                    Wanted::Label(_) => return Err(NOT_AVAILABLE),
+                };
+                at_most(columns.len() + 1, MAX_COLUMNS)?;
+                columns.push(Column { offer, label, bin, conditions: conditions.clone() });
             }
         }
         let told = |info: &MeasurementInfoItem<'_>| MeasurementInfoItem {
@@ -295,7 +358,7 @@ impl<S: KpmSource> Check<'_, S> {
             let offer = self.offer(&item.meas_type)?;
             all.push(Conditions::of_measurement(self.source, &item.matching_cond).ok_or(NOT_AVAILABLE)?);
             let (label, conditions) = (MeasurementLabel::NO_LABEL, ValueConditions::default());
-            columns.push(Column { offer, label, conditions });
+            columns.push(Column { offer, label, bin: None, conditions });
             info.push((item.meas_type.clone(), item.matching_cond.clone()));
         }
         Ok((all, columns, Info::Groups(info)))

@@ -217,7 +217,10 @@ fn each<S: KpmSource>(source: &S, mark: &S::Mark, columns: &[Column], collection
 }
 
 fn value<S: KpmSource>(source: &S, mark: &S::Mark, whom: Whom<'_>, column: &Column) -> MeasurementRecordItem<'static> {
-    let value = source.value(mark, whom, column.offer, &column.label);
+    let value = match column.bin {
+        Some(bin) => source.binned(mark, whom, column.offer, bin),
+        None => source.value(mark, whom, column.offer, &column.label),
+    };
     if value.number().is_some_and(|number| !column.conditions.hold(number)) {
         return MeasurementRecordItem::NotSatisfied;
     }

@@ -33,6 +33,8 @@ enum Test {
     Slice(SNssai),
     AnySlice,
     FiveQi(FiveQi),
+    /// Both of a label.
+    Class(SNssai, FiveQi),
     AnyFiveQi,
     Property(TestCondType, Comparison),
     /// It is known of the UE; a property that is true or false is true.
@@ -95,9 +97,8 @@ impl Conditions {
             Test::Any => true,
             Test::AnySlice => !source.slices(ue).is_empty(),
             // a condition without a slice differentiator means all slices of that type
-            Test::Slice(slice) => {
-                source.slices(ue).iter().any(|s| s.sst == slice.sst && (slice.sd.is_none() || s.sd == slice.sd))
-            }
+            Test::Slice(slice) => uses(source, ue, slice),
+            Test::Class(slice, five_qi) => uses(source, ue, slice) && source.five_qis(ue).contains(&five_qi),
             Test::AnyFiveQi => !source.five_qis(ue).is_empty(),
             Test::FiveQi(five_qi) => source.five_qis(ue).contains(&five_qi),
             Test::Property(what, comparison) => source.property(ue, what).is_some_and(|value| comparison.holds(value)),
@@ -172,7 +173,12 @@ impl Comparison {
     }
 }
 
-/// Labels that select UEs: all of them, those in a slice, those with a 5QI. One component only.
+/// Whether a UE uses a slice; without a differentiator, one of that type.
+fn uses<S: KpmSource>(source: &S, ue: Ue, slice: SNssai) -> bool {
+    source.slices(ue).iter().any(|s| s.sst == slice.sst && (slice.sd.is_none() || s.sd == slice.sd))
+}
+
+/// Labels that select UEs: all of them, those in a slice, those with a 5QI, those with both.
 fn of_label(label: &MeasurementLabel) -> Option<Test> {
     let alone = |only: MeasurementLabel| *label == only;
     if alone(MeasurementLabel::NO_LABEL) {
@@ -181,6 +187,11 @@ fn of_label(label: &MeasurementLabel) -> Option<Test> {
     match (label.slice_id, label.five_qi) {
         (Some(slice), None) => alone(MeasurementLabel { slice_id: Some(slice), ..MeasurementLabel::default() })
             .then_some(Test::Slice(slice)),
+        (Some(slice), Some(five_qi)) => {
+            let both =
+                MeasurementLabel { slice_id: Some(slice), five_qi: Some(five_qi), ..MeasurementLabel::default() };
+            alone(both).then_some(Test::Class(slice, five_qi))
+        }
         (None, Some(five_qi)) => alone(MeasurementLabel { five_qi: Some(five_qi), ..MeasurementLabel::default() })
             .then_some(Test::FiveQi(five_qi)),
         _ => None,

@@ -4,14 +4,17 @@ use e2sm::Wire;
 use e2sm::common::{RanFunctionName, RicFormatType, RicStyleName, RicStyleType};
 use e2sm::kpm::dictionary::Scope;
 use e2sm::kpm::{
-    MeasurementInfoActionItem, MeasurementTypeId, MeasurementTypeName, RanFunctionDefinition, Revision,
-    RicEventTriggerStyleItem, RicReportStyleItem,
+    BinIndex, BinRangeDefinition, BinRangeItem, BinRangeValue, MeasurementInfoActionItem, MeasurementTypeId,
+    MeasurementTypeName, RanFunctionDefinition, Revision, RicEventTriggerStyleItem, RicReportStyleItem,
 };
 use ferric::e2::Function;
 use ferric::e2ap::RanFunctionRevision;
-use per::{List, PrintableString};
+use per::{List, PrintableString, Real};
 
-use super::{KpmConfig, Offer, v1};
+use super::{Bin, KpmConfig, KpmSource, Offer, v1};
+
+/// Most bins of a distribution.
+pub(super) const MAX_BINS: usize = 256;
 
 /// A report style (KPM 7.4).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -72,8 +75,11 @@ impl ReportStyle {
 }
 
 /// Panics where the source's offers cannot be told.
-pub(super) fn check(offers: &[Offer], config: &KpmConfig) {
-    for offer in offers {
+pub(super) fn check<S: KpmSource>(source: &S, config: &KpmConfig) {
+    let offers = source.offers();
+    for (at, offer) in offers.iter().enumerate() {
+        let bins = source.bins(at);
+        assert!(bins.len() <= MAX_BINS, "{} has more than {MAX_BINS} bins", offer.name);
         let fits = offer.name.is_ascii() && (1..=150).contains(&offer.name.len());
         assert!(fits, "`{}` is no measurement name: 1 to 150 characters of ASCII", offer.name);
         assert!(offer.id.is_none_or(|id| (1..=65536).contains(&id)), "{}'s id is not within 1 to 65536", offer.name);
@@ -83,17 +89,17 @@ pub(super) fn check(offers: &[Offer], config: &KpmConfig) {
     let in_wire = match config.wire {
         Wire::Per => true,
         _ if config.revision == Revision::V1_00 => false,
-        wire => definition(offers, config).encode_in(config.revision, wire, &mut Vec::new()).is_ok(),
+        wire => definition(source, config).encode_in(config.revision, wire, &mut Vec::new()).is_ok(),
     };
     assert!(in_wire, "KPM {} has no wire form {}, or it is not built in", config.revision, config.wire);
 }
 
 /// What E2 Setup tells.
-pub(super) fn function(offers: &[Offer], config: &KpmConfig) -> Function {
+pub(super) fn function<S: KpmSource>(source: &S, config: &KpmConfig) -> Function {
     let mut bytes = Vec::new();
     if config.revision == Revision::V1_00 {
         bytes = v1::definition();
-    } else if let Err(error) = definition(offers, config).encode_in(config.revision, config.wire, &mut bytes) {
+    } else if let Err(error) = definition(source, config).encode_in(config.revision, config.wire, &mut bytes) {
         panic!("offers were checked when the function was made: {error}");
     }
     // By habit in the field the function's revision follows the specification's; see `e2sm::kpm::Detection`.
@@ -112,13 +118,13 @@ pub(super) fn function(offers: &[Offer], config: &KpmConfig) -> Function {
     }
 }
 
-fn definition(offers: &[Offer], config: &KpmConfig) -> RanFunctionDefinition<'static> {
+fn definition<S: KpmSource>(source: &S, config: &KpmConfig) -> RanFunctionDefinition<'static> {
     let trigger = RicEventTriggerStyleItem {
         ric_event_trigger_style_type: RicStyleType(1),
         ric_event_trigger_style_name: RicStyleName(PrintableString::literal("Periodic report")),
         ric_event_trigger_format_type: RicFormatType(1),
     };
-    let styles = config.styles.iter().map(|style| style_item(*style, offers));
+    let styles = config.styles.iter().map(|style| style_item(*style, source, config.revision));
     RanFunctionDefinition {
         ran_function_name: RanFunctionName {
             short_name: PrintableString::literal("ORAN-E2SM-KPM"),
@@ -131,18 +137,31 @@ fn definition(offers: &[Offer], config: &KpmConfig) -> RanFunctionDefinition<'st
     }
 }
 
-fn style_item(style: ReportStyle, offers: &[Offer]) -> RicReportStyleItem<'static> {
-    let measurement = |offer: &Offer| MeasurementInfoActionItem {
+fn style_item<S: KpmSource>(style: ReportStyle, source: &S, revision: Revision) -> RicReportStyleItem<'static> {
+    let measurement = |(at, offer): (usize, &Offer)| MeasurementInfoActionItem {
         meas_name: MeasurementTypeName(PrintableString::literal(offer.name)),
         meas_id: offer.id.map(MeasurementTypeId),
-        bin_range_def: None,
+        bin_range_def: bin_range_definition(source.bins(at)).filter(|_| revision > Revision::V2_01),
     };
+    let offered = source.offers().iter().enumerate().filter(|(_, offer)| style.takes(offer.scope));
     RicReportStyleItem {
         ric_report_style_type: RicStyleType(style.number()),
         ric_report_style_name: RicStyleName(PrintableString::literal(style.name())),
         ric_action_format_type: RicFormatType(style.number()),
-        meas_info_action_list: offers.iter().filter(|offer| style.takes(offer.scope)).map(measurement).collect(),
+        meas_info_action_list: offered.map(measurement).collect(),
         ric_indication_header_format_type: RicFormatType(1),
         ric_indication_message_format_type: RicFormatType(style.message_format()),
     }
+}
+
+/// The bins of a distribution, in one dimension.
+fn bin_range_definition(bins: &[Bin]) -> Option<BinRangeDefinition<'static>> {
+    let item = |(index, bin): (u16, &Bin)| BinRangeItem {
+        bin_index: BinIndex(index),
+        start_value: BinRangeValue::ValueReal(Real::from(bin.from)),
+        end_value: BinRangeValue::ValueReal(Real::from(bin.to)),
+    };
+    let bin_range_list_x: List<'_, _> = (1..).zip(bins).map(item).collect();
+    let definition = BinRangeDefinition { bin_range_list_x, bin_range_list_y: None, bin_range_list_z: None };
+    (!bins.is_empty()).then_some(definition)
 }

@@ -39,7 +39,7 @@ use action::Action;
 use message::Writer;
 
 pub use definition::ReportStyle;
-pub use source::{KpmSource, Offer, Whom};
+pub use source::{Bin, KpmSource, Offer, Whom};
 
 /// What a function offers, and its bounds.
 #[derive(Clone, Debug)]
@@ -97,7 +97,7 @@ impl<S: KpmSource> KpmFunction<S> {
     /// Where the source offers nothing of any of the styles, or a name that is not 1 to 150 characters of ASCII.
     #[must_use]
     pub fn new(source: Rc<RefCell<S>>, config: KpmConfig) -> Self {
-        definition::check(source.borrow().offers(), &config);
+        definition::check(&*source.borrow(), &config);
         KpmFunction {
             source,
             config,
@@ -174,7 +174,7 @@ impl<S: KpmSource> RanFunction for KpmFunction<S> {
     }
 
     fn definition(&self) -> Function {
-        definition::function(self.source.borrow().offers(), &self.config)
+        definition::function(&*self.source.borrow(), &self.config)
     }
 
     fn subscribe(

@@ -17,6 +17,15 @@ pub struct Offer {
     pub scope: Scope,
 }
 
+/// A bin of a distribution, in the measurement's unit.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Bin {
+    /// The least that falls into it.
+    pub from: f64,
+    /// The least above it.
+    pub to: f64,
+}
+
 /// About whom a value is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Whom<'a> {
@@ -64,6 +73,19 @@ pub trait KpmSource {
     fn has_label(&self, offer: usize, label: &MeasurementLabel) -> bool {
         let _ = offer;
         *label == MeasurementLabel::NO_LABEL
+    }
+
+    /// The bins of a measurement that is a distribution, numbered from 1; none for any other.
+    fn bins(&self, offer: usize) -> &[Bin] {
+        let _ = offer;
+        &[]
+    }
+
+    /// How often a distribution's samples fell into a bin, from a mark until now. The bin is one of
+    /// [`KpmSource::bins`], or one that a controller asks for in their place.
+    fn binned(&self, since: &Self::Mark, whom: Whom<'_>, offer: usize, bin: Bin) -> Value {
+        let _ = (since, whom, offer, bin);
+        Value::NoValue
     }
 
     /// The properties of UEs that conditions may test besides slices and 5QIs. A received power below 1000, by which

@@ -5,6 +5,7 @@ use std::ops::{AddAssign, Sub};
 use super::quota::{Quotas, share_out_within};
 use super::scheduler::Demand;
 use super::ue::Ue;
+use super::usage::Usage;
 
 /// Resource blocks: 40 MHz at 30 kHz (TS 38.101-1 table 5.3.2-1).
 pub const PRBS: u32 = 106;
@@ -98,6 +99,8 @@ pub struct Cell {
     is_locked: bool,
     downlink_quotas: Quotas,
     uplink_quotas: Quotas,
+    downlink_usage: Usage,
+    uplink_usage: Usage,
 }
 
 impl Cell {
@@ -119,6 +122,8 @@ impl Cell {
             is_locked: false,
             downlink_quotas: Quotas::default(),
             uplink_quotas: Quotas::default(),
+            downlink_usage: Usage::default(),
+            uplink_usage: Usage::default(),
         }
     }
 
@@ -182,6 +187,11 @@ impl Cell {
         }
     }
 
+    /// How often which share of the blocks was given, downlink and uplink.
+    pub fn usage(&self) -> (&Usage, &Usage) {
+        (&self.downlink_usage, &self.uplink_usage)
+    }
+
     /// Whether it serves nobody.
     pub fn is_locked(&self) -> bool {
         self.is_locked
@@ -205,6 +215,7 @@ impl Cell {
             return;
         }
         let Cell { step_s, ues, is_here, counters, demands, grants, downlink_quotas, uplink_quotas, .. } = self;
+        let (downlink_usage, uplink_usage) = (&mut self.downlink_usage, &mut self.uplink_usage);
         let step_s = *step_s;
         let now_s = self.steps as f64 * step_s;
         let wave = ((now_s / WAVE_S + self.phase) * std::f64::consts::TAU).sin();
@@ -224,6 +235,7 @@ impl Cell {
             *demand = if *is_here { ue.demand_downlink(slots, now_s, step_s) } else { Demand::default() };
         }
         share_out_within(downlink_quotas, PRBS, ues, demands, grants);
+        downlink_usage.count(grants.iter().sum(), PRBS);
         for (ue, counters, blocks) in present(ues, counters, is_here, grants) {
             let sent = ue.send_downlink(blocks, now_s, step_s);
             counters.downlink_prbs += u64::from(blocks);
@@ -237,6 +249,7 @@ impl Cell {
             *demand = if *is_here { ue.demand_uplink(slots, step_s) } else { Demand::default() };
         }
         share_out_within(uplink_quotas, PRBS, ues, demands, grants);
+        uplink_usage.count(grants.iter().sum(), PRBS);
         for (ue, counters, blocks) in present(ues, counters, is_here, grants) {
             let sent = ue.send_uplink(blocks, now_s, step_s);
             counters.uplink_prbs += u64::from(blocks);

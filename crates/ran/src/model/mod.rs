@@ -13,7 +13,9 @@ mod scheduler;
 mod tests;
 mod traffic;
 mod ue;
+mod usage;
 
 pub use cell::{Cell, Counters, DOWNLINK_SHARE, PRBS, SLOTS_PER_S, UPLINK_SHARE};
 pub use quota::{Quota, Quotas};
 pub use ue::Ue;
+pub use usage::Usage;

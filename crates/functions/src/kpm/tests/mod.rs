@@ -1,5 +1,6 @@
 //! The function in virtual time, on a source whose values are known.
 
+mod bins;
 mod reports;
 mod subscriptions;
 mod v1;
