@@ -28,13 +28,15 @@ pub(super) struct Apps {
     pub outlets: Outlets,
     /// The loops on which the others live.
     pub workers: Workers,
+    /// External apps on this loop that had no room for news in this turn.
+    full: Vec<AssocId>,
     out: Vec<u8>,
 }
 
 impl Apps {
     pub fn new(host: XappHost, outlets: Outlets, workers: Workers, e42: E42Apps, max_ues: usize) -> Self {
         let ran = RanDatabase::new(max_ues);
-        Apps { iapps: Vec::new(), tickets: 0, host, ran, outlets, workers, e42, out: Vec::new() }
+        Apps { iapps: Vec::new(), tickets: 0, host, ran, outlets, workers, e42, full: Vec::new(), out: Vec::new() }
     }
 
     /// Hands the controller's news to whom it concerns.
@@ -158,13 +160,28 @@ impl Apps {
         }
     }
 
+    /// External apps that had no room for news may have it now: where the flush wrote all, no event of the link says so.
+    pub fn look_for_room(&mut self) {
+        for assoc in self.full.drain(..) {
+            if self.outlets.xapps.get_mut(assoc).is_some_and(|peer| !peer.link.wants_write()) {
+                self.host.handle_room(assoc);
+            }
+        }
+    }
+
     /// Tells external apps of nodes that came, as far as `room_octets` of each one's outbox and this turn's share go.
     pub fn tell_news(&mut self, controller: &Controller, room_octets: usize) {
-        let Apps { host, outlets, workers, out, .. } = self;
+        let Apps { host, outlets, workers, full, out, .. } = self;
         let mut octets = 0;
         while octets < NEWS_OCTETS
             && let Some(assoc) = host.poll_news(controller, out, |assoc| match workers.loop_of(assoc) {
-                0 => outlets.xapps.has_room(assoc, room_octets),
+                0 => {
+                    let has_room = outlets.xapps.has_room(assoc, room_octets);
+                    if !has_room {
+                        full.push(assoc);
+                    }
+                    has_room
+                }
                 _ => workers.has_room(assoc, room_octets),
             })
         {

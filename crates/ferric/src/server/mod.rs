@@ -595,6 +595,7 @@ impl Server {
             self.apps.tell_news(&self.controller, self.config.link.outbox_octets / 4);
             self.send_queued();
             self.flush();
+            self.apps.look_for_room();
             if self.apps.outlets.tell_slow(self.config.link.outbox_octets / 2) {
                 self.flush();
             }
