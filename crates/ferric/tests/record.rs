@@ -13,7 +13,7 @@ use common::session::session;
 use common::unique;
 use e2ap::{Codec, E2SetupRequest, GlobalE2NodeId, GnbDuId, GnbId, Pdu, PlmnIdentity, RicActionId, RicRequestId};
 use ferric::Endpoint;
-use ferric::agent::{AgentLoop, NodeConfig};
+use ferric::agent::AgentLoop;
 use ferric::link::{Address, Class, Config, Link, Listener, StreamId};
 use ferric::record::{Content, Message, Protocol, Recorder, RecorderConfig, Recording};
 use per::Gather;
@@ -275,11 +275,11 @@ fn another_encoding_has_an_interface_of_its_own() {
     let mut config = impatient();
     config.link.tap = Some(recorders[1].tap(Protocol::E2));
     let mut agent = AgentLoop::new(config).unwrap();
-    let node = GlobalE2NodeId::gnb(PlmnIdentity::from_codes(1, 1, 2), GnbId::new(7, 22));
-    let node = agent.add_node(NodeConfig::new(node), vec![Box::new(Reporter::new(Duration::from_secs(60)))]);
     let codecs = [Codec::Per, Codec::FLAT];
-    for (codec, to) in codecs.iter().zip(&ric.e2) {
-        agent.add_controller(node, Endpoint::new(to.clone(), *codec));
+    // nodes of their own: one that came twice would take over from itself
+    for ((codec, to), number) in codecs.iter().zip(&ric.e2).zip(7..) {
+        let id = GlobalE2NodeId::gnb(PlmnIdentity::from_codes(1, 1, 2), GnbId::new(number, 22));
+        agent.add(id, Endpoint::new(to.clone(), *codec), vec![Box::new(Reporter::new(Duration::from_secs(60)))]);
     }
     work_until(&mut agent, "both are up", |agent| agent.up() == codecs.len());
     drop(agent);
