@@ -71,7 +71,13 @@ enum Command {
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
-    init_log(cli.log, matches!(cli.command, Command::Demo(_)));
+    // a table is what is to be seen, and what a measurement connects and cuts off is no news
+    let usual = match cli.command {
+        Command::Demo(_) => LevelFilter::WARN,
+        Command::Bench(_) => LevelFilter::ERROR,
+        _ => LevelFilter::INFO,
+    };
+    init_log(cli.log, usual);
     limits::raise_open_files();
     let result = match cli.command {
         Command::Demo(args) => demo::run(&args),
@@ -108,14 +114,12 @@ fn say(line: std::fmt::Arguments<'_>) {
     }
 }
 
-fn init_log(log: Log, quiet: bool) {
+fn init_log(log: Log, usual: LevelFilter) {
     let level = match log {
         Log::Off => LevelFilter::OFF,
         Log::Error => LevelFilter::ERROR,
         Log::Warn => LevelFilter::WARN,
-        // the demo's table is what is to be seen
-        Log::Info if quiet => LevelFilter::WARN,
-        Log::Info => LevelFilter::INFO,
+        Log::Info => usual,
         Log::Debug => LevelFilter::DEBUG,
         Log::Trace => LevelFilter::TRACE,
     };
