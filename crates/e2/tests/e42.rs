@@ -492,6 +492,32 @@ fn an_xapp_built_for_v1_is_answered_in_v1() {
     assert_eq!((answer.request_id, answer.status), (request(1), Some(RicControlStatus::Success)));
 }
 
+/// What only later versions can say of a node is no reason to end: an xApp of v1 is not told of it.
+#[test]
+fn a_node_that_v1_cannot_name_is_not_told_in_v1() {
+    let GlobalE2NodeId::Gnb(mut id) = node_id(8) else { panic!() };
+    let GlobalE2NodeId::Gnb(whole) = node_id(9) else { panic!() };
+    id.global_en_gnb_id =
+        Some(e2ap::GlobalEnGnbId { plmn: whole.global_gnb_id.plmn, gnb_id: whole.global_gnb_id.gnb_id });
+    for (version, told) in [(E42Version::V1, 1), (E42Version::V2, 2), (E42Version::V3, 2)] {
+        let mut world = World::with_node();
+        world.host = E42Host::new(version, 1 << 20);
+        world.ric.handle_open(world.now, AssocId(2));
+        world.node_says(AssocId(2), setup(GlobalE2NodeId::Gnb(id)));
+        assert_eq!(world.ric.nodes().count(), 2);
+        world.host.handle_open(A);
+        let mut bytes = Vec::new();
+        let setup = E42Pdu::SetupRequest(E42SetupRequest { ran_functions: vec![function(2)].into() });
+        setup.encode(version, &mut bytes).unwrap();
+        world.xapp_sends(A, &bytes);
+        let gather = Gather::new();
+        let E42Pdu::SetupResponse(response) = e42::decode(&world.to_xapps[0].1, version, &gather).unwrap() else {
+            panic!()
+        };
+        assert_eq!((response.nodes.len(), world.notices.len()), (told, 2 - told), "{version}");
+    }
+}
+
 #[test]
 fn who_speaks_out_of_turn_is_turned_away() {
     for (bytes, greeted) in [

@@ -32,10 +32,11 @@ pub(super) fn connected<'a>(
     (told, untold)
 }
 
-/// `None` for a node that FlexRIC's xApps would end themselves over.
+/// `None` for a node that FlexRIC's xApps would end themselves over, or that their version cannot name.
 fn connected_node(node: &Node, version: E42Version) -> Option<ConnectedNode<'_>> {
     let known = match node.global_id {
-        GlobalE2NodeId::Gnb(_) => true,
+        // v1 has no place for the en-gNB that a gNB is too, and without it the name would be another node's
+        GlobalE2NodeId::Gnb(id) => version != E42Version::V1 || id.global_en_gnb_id.is_none(),
         GlobalE2NodeId::Enb(id) => matches!(id.global_enb_id.enb_id, EnbId::Macro(_)),
         GlobalE2NodeId::EnGnb(_) | GlobalE2NodeId::NgEnb(_) => false,
     };
