@@ -7,7 +7,12 @@ use ferric::agent::{Admission, ControlFailure, ControllerId, RanFunction, Report
 use ferric::e2::{ControlRequest, Function, SubscriptionRequest, Time};
 use ferric::e2ap::{Cause, CauseRicRequest, RanFunctionId, RanFunctionRevision, RicActionId, RicActionType};
 
-/// Answers each control with an indication of the same octets.
+use crate::admission::admit;
+
+/// Actions that may be set up at a time.
+const MAX_ACTIONS: usize = 256;
+
+/// Answers each control with an indication of the same octets. 256 actions may be set up at a time.
 #[derive(Debug, Default)]
 pub struct HwFunction {
     wire: Wire,
@@ -61,20 +66,11 @@ impl RanFunction for HwFunction {
         if request.event_trigger != EVENT_TRIGGER {
             return Err(Cause::RicRequest(CauseRicRequest::EventTriggerNotSupported));
         }
-        let mut admission = Admission { admitted: Vec::new(), not_admitted: Vec::new() };
-        for action in &request.actions {
-            if action.kind == RicActionType::Report {
-                admission.admitted.push(action.id);
-            } else {
-                admission.not_admitted.push((action.id, Cause::RicRequest(CauseRicRequest::ActionNotSupported)));
-            }
-        }
-        if admission.admitted.is_empty() {
-            return Err(Cause::RicRequest(CauseRicRequest::ActionNotSupported));
-        }
         let key = RequestKey { controller, id: request.request_id };
-        self.actions.extend(admission.admitted.iter().map(|action| (key, *action)));
-        Ok(admission)
+        admit(&mut self.actions, MAX_ACTIONS, request, |action| match action.kind {
+            RicActionType::Report => Ok((key, action.id)),
+            _ => Err(Cause::RicRequest(CauseRicRequest::ActionNotSupported)),
+        })
     }
 
     fn unsubscribe(&mut self, key: RequestKey) {

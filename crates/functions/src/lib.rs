@@ -17,6 +17,7 @@
 
 #![forbid(unsafe_code)]
 
+mod admission;
 pub mod association;
 pub mod ccc;
 pub mod held;

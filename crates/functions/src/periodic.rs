@@ -8,11 +8,11 @@ use std::time::Duration;
 use e2sm::flexric::EventTriggerDefinition;
 use e2sm::{Model, Wire};
 use ferric::agent::{Admission, ControllerId, RequestKey};
-use ferric::e2::{Action, Function, SubscriptionRequest, Time};
-use ferric::e2ap::{
-    Cause, CauseProtocol, CauseRicRequest, RanFunctionId, RanFunctionRevision, RicActionId, RicActionType,
-};
+use ferric::e2::{Function, SubscriptionRequest, Time};
+use ferric::e2ap::{Cause, CauseProtocol, CauseRicRequest, RanFunctionId, RanFunctionRevision, RicActionId};
 use tracing::{debug, warn};
+
+use crate::admission::{admit, only_bare_reports};
 
 /// What a function that reports by the period offers, and its bounds.
 #[derive(Clone, Debug)]
@@ -93,11 +93,12 @@ impl Schedule {
         }
         let key = RequestKey { controller, id: request.request_id };
         let period_ns = u64::from(trigger.period_ms) * 1_000_000;
-        let admission = admit(request, config.max_actions.saturating_sub(self.actions.len()))?;
         let due = now + Duration::from_nanos(period_ns);
-        self.actions.extend(admission.admitted.iter().map(|id| Periodic { key, id: *id, period_ns, due }));
+        let admission = admit(&mut self.actions, config.max_actions, request, |action| {
+            only_bare_reports(action).map(|()| Periodic { key, id: action.id, period_ns, due })
+        });
         self.schedule();
-        Ok(admission)
+        admission
     }
 
     pub fn unsubscribe(&mut self, key: RequestKey) {
@@ -140,36 +141,5 @@ impl Schedule {
                 "reports skipped until now: the host came too late for them"
             );
         }
-    }
-}
-
-/// The actions that can be set up, at most `room` of them: reports without a definition, which the models do not have.
-pub(crate) fn admit(request: &SubscriptionRequest, room: usize) -> Result<Admission, Cause> {
-    let mut admission = Admission { admitted: Vec::new(), not_admitted: Vec::new() };
-    for action in &request.actions {
-        match check(action) {
-            Ok(()) if admission.admitted.len() < room => admission.admitted.push(action.id),
-            Ok(()) => {
-                let cause = Cause::RicRequest(CauseRicRequest::FunctionResourceLimit);
-                admission.not_admitted.push((action.id, cause));
-            }
-            Err(cause) => admission.not_admitted.push((action.id, cause)),
-        }
-    }
-    if admission.admitted.is_empty() {
-        // one cause for all: that of the first
-        let none = Cause::Protocol(CauseProtocol::SemanticError);
-        return Err(admission.not_admitted.first().map_or(none, |(_, cause)| *cause));
-    }
-    Ok(admission)
-}
-
-fn check(action: &Action) -> Result<(), Cause> {
-    if action.kind != RicActionType::Report {
-        return Err(Cause::RicRequest(CauseRicRequest::ActionNotSupported));
-    }
-    match action.definition.as_deref() {
-        None | Some([]) => Ok(()),
-        Some(_) => Err(Cause::Protocol(CauseProtocol::SemanticError)),
     }
 }

@@ -25,9 +25,10 @@ use std::time::SystemTime;
 use e2sm::ccc::{IndicationHeader, IndicationHeaderFormat1, TimeStamp};
 use ferric::agent::{Admission, ControlFailure, ControllerId, RanFunction, Reports, RequestKey, Views};
 use ferric::e2::{ControlRequest, Function, QueryRequest, SubscriptionRequest, Time};
-use ferric::e2ap::{Cause, CauseProtocol, CauseRicRequest, RanFunctionId};
-use tracing::{debug, warn};
+use ferric::e2ap::{Cause, CauseRicRequest, RanFunctionId};
+use tracing::warn;
 
+use crate::admission::admit;
 use crate::wall_clock::{WallClock, ntp};
 use report::{Action, Trigger};
 
@@ -115,30 +116,9 @@ impl<S: CccSource> RanFunction for CccFunction<S> {
         let source = self.source.borrow();
         let trigger = Trigger::new(&*source, &self.config, &request.event_trigger)?;
         let key = RequestKey { controller, id: request.request_id };
-        let mut admission = Admission { admitted: Vec::new(), not_admitted: Vec::new() };
-        for wanted in &request.actions {
-            let action = if self.actions.len() < self.config.max_actions {
-                Action::new(now, &*source, &trigger, key, wanted)
-            } else {
-                Err(Cause::RicRequest(CauseRicRequest::FunctionResourceLimit))
-            };
-            match action {
-                Ok(action) => {
-                    self.actions.push(action);
-                    admission.admitted.push(wanted.id);
-                }
-                Err(cause) => {
-                    debug!(action = wanted.id.0, %cause, "action refused");
-                    admission.not_admitted.push((wanted.id, cause));
-                }
-            }
-        }
-        if admission.admitted.is_empty() {
-            // one cause for all: that of the first
-            let none = Cause::Protocol(CauseProtocol::SemanticError);
-            return Err(admission.not_admitted.first().map_or(none, |(_, cause)| *cause));
-        }
-        Ok(admission)
+        admit(&mut self.actions, self.config.max_actions, request, |wanted| {
+            Action::new(now, &*source, &trigger, key, wanted)
+        })
     }
 
     fn unsubscribe(&mut self, key: RequestKey) {

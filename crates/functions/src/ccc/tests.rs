@@ -10,7 +10,7 @@ use e2sm::ccc::{
 use e2sm::common::{Cgi, NrCgi, PlmnIdentity, SNssai, Sst};
 use ferric::agent::Outlet;
 use ferric::e2::{self, AgentMisuse};
-use ferric::e2ap::{GlobalRicId, RicActionId, RicActionType, RicRequestId};
+use ferric::e2ap::{CauseProtocol, GlobalRicId, RicActionId, RicActionType, RicRequestId};
 use per::Bits;
 use serde_json::{Value, json};
 

@@ -34,6 +34,7 @@ use ferric::e2::{Function, SubscriptionRequest, Time};
 use ferric::e2ap::{Cause, CauseProtocol, CauseRicRequest, RanFunctionId};
 use tracing::{debug, warn};
 
+use crate::admission::admit;
 use crate::wall_clock::WallClock;
 use action::Action;
 use message::Writer;
@@ -188,32 +189,12 @@ impl<S: KpmSource> RanFunction for KpmFunction<S> {
         let reporting_period_ms = reporting_period(&request.event_trigger, &self.config)?;
         let mut source = self.source.borrow_mut();
         source.advance(now);
-        let mut admission = Admission { admitted: Vec::new(), not_admitted: Vec::new() };
-        for wanted in &request.actions {
-            let action = if self.actions.len() < self.config.max_actions {
-                Action::new(now, &*source, views, &self.config, reporting_period_ms, key, wanted)
-            } else {
-                Err(Cause::RicRequest(CauseRicRequest::FunctionResourceLimit))
-            };
-            match action {
-                Ok(action) => {
-                    self.actions.push(action);
-                    admission.admitted.push(wanted.id);
-                }
-                Err(cause) => {
-                    debug!(action = wanted.id.0, %cause, "action refused");
-                    admission.not_admitted.push((wanted.id, cause));
-                }
-            }
-        }
+        let admission = admit(&mut self.actions, self.config.max_actions, request, |wanted| {
+            Action::new(now, &*source, views, &self.config, reporting_period_ms, key, wanted)
+        });
         drop(source);
         self.schedule();
-        if admission.admitted.is_empty() {
-            // one cause for all: that of the first
-            let none = Cause::Protocol(CauseProtocol::SemanticError);
-            return Err(admission.not_admitted.first().map_or(none, |(_, cause)| *cause));
-        }
-        Ok(admission)
+        admission
     }
 
     fn unsubscribe(&mut self, key: RequestKey) {

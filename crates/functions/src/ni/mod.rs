@@ -36,6 +36,7 @@ use ferric::e2ap::{Cause, CauseProtocol, CauseRicRequest, RanFunctionId, RicActi
 use per::{List, Octets};
 use tracing::{debug, info, warn};
 
+use crate::admission::admit;
 use crate::held::Held;
 use crate::wall_clock::{WallClock, ntp};
 use pdu::Pdu;
@@ -329,29 +330,9 @@ impl<S: NiSource> RanFunction for NiFunction<S> {
         let trigger = Trigger::new(&*self.source.borrow(), &request.event_trigger)?;
         let key = RequestKey { controller, id: request.request_id };
         let was_watched = !self.actions.is_empty();
-        let mut admission = Admission { admitted: Vec::new(), not_admitted: Vec::new() };
-        for wanted in &request.actions {
-            let action = if self.actions.len() < self.config.max_actions {
-                Action::new(&self.config, &trigger, key, wanted)
-            } else {
-                Err(Cause::RicRequest(CauseRicRequest::FunctionResourceLimit))
-            };
-            match action {
-                Ok(action) => {
-                    self.actions.push(action);
-                    admission.admitted.push(wanted.id);
-                }
-                Err(cause) => {
-                    debug!(action = wanted.id.0, %cause, "action refused");
-                    admission.not_admitted.push((wanted.id, cause));
-                }
-            }
-        }
-        if admission.admitted.is_empty() {
-            // one cause for all: that of the first
-            let none = Cause::Protocol(CauseProtocol::SemanticError);
-            return Err(admission.not_admitted.first().map_or(none, |(_, cause)| *cause));
-        }
+        let admission = admit(&mut self.actions, self.config.max_actions, request, |wanted| {
+            Action::new(&self.config, &trigger, key, wanted)
+        })?;
         if !was_watched {
             self.source.borrow_mut().watch(now, true);
         }

@@ -29,9 +29,9 @@ use std::rc::Rc;
 use e2sm::rc::Revision;
 use ferric::agent::{Admission, ControlFailure, ControllerId, RanFunction, Reports, RequestKey, Views};
 use ferric::e2::{ControlRequest, Function, QueryRequest, SubscriptionRequest, Time};
-use ferric::e2ap::{Cause, CauseProtocol, CauseRicRequest, RanFunctionId};
-use tracing::debug;
+use ferric::e2ap::{Cause, RanFunctionId};
 
+use crate::admission::admit;
 use crate::held::Held;
 use events::Asked;
 use subscription::{Subscription, Trigger};
@@ -139,29 +139,9 @@ impl<S: RcSource> RanFunction for RcFunction<S> {
         let source = self.source.borrow();
         let trigger = Trigger::new(&*source, &self.config, &request.event_trigger)?;
         let key = RequestKey { controller, id: request.request_id };
-        let mut admission = Admission { admitted: Vec::new(), not_admitted: Vec::new() };
-        for wanted in &request.actions {
-            let subscription = if self.subscriptions.len() < self.config.max_actions {
-                Subscription::new(&*source, &self.config, key, &trigger, wanted)
-            } else {
-                Err(Cause::RicRequest(CauseRicRequest::FunctionResourceLimit))
-            };
-            match subscription {
-                Ok(subscription) => {
-                    self.subscriptions.push(subscription);
-                    admission.admitted.push(wanted.id);
-                }
-                Err(cause) => {
-                    debug!(action = wanted.id.0, %cause, "action refused");
-                    admission.not_admitted.push((wanted.id, cause));
-                }
-            }
-        }
-        if admission.admitted.is_empty() {
-            // one cause for all: that of the first
-            let none = Cause::Protocol(CauseProtocol::SemanticError);
-            return Err(admission.not_admitted.first().map_or(none, |(_, cause)| *cause));
-        }
+        let admission = admit(&mut self.subscriptions, self.config.max_actions, request, |wanted| {
+            Subscription::new(&*source, &self.config, key, &trigger, wanted)
+        })?;
         drop(source);
         if self.subscriptions.len() == admission.admitted.len() {
             self.source.borrow_mut().watched(true);

@@ -22,7 +22,8 @@ use ferric::e2ap::{Cause, CauseProtocol, CauseRicRequest, RanFunctionId, RicActi
 use per::List;
 use tracing::{debug, warn};
 
-use crate::periodic::{PeriodicConfig, admit};
+use crate::admission::{admit, only_bare_reports};
+use crate::periodic::PeriodicConfig;
 use crate::wall_clock::WallClock;
 
 /// Notifications of one indication.
@@ -125,11 +126,10 @@ impl<S: RrcSource> RanFunction for RrcFunction<S> {
             // nothing would ever come
             return Err(Cause::RicRequest(CauseRicRequest::EventTriggerNotSupported));
         }
-        let admission = admit(request, self.config.max_actions.saturating_sub(self.actions.len()))?;
         let key = RequestKey { controller, id: request.request_id };
-        let action = |id: &RicActionId| Action { key, id: *id, trigger, is_greeted: !trigger.attach };
-        self.actions.extend(admission.admitted.iter().map(action));
-        Ok(admission)
+        admit(&mut self.actions, self.config.max_actions, request, |action| {
+            only_bare_reports(action).map(|()| Action { key, id: action.id, trigger, is_greeted: !trigger.attach })
+        })
     }
 
     fn unsubscribe(&mut self, key: RequestKey) {

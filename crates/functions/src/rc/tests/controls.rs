@@ -6,7 +6,7 @@ use e2sm::rc::{
     RanParameterValueType, SlicePrbQuota, UeGroupDefinition, UeGroupDefinitionIdentifierItem, UeGroupId,
 };
 use ferric::e2ap::CauseRicRequest::{
-    ActionNotSupported, ControlFailedToExecute, ControlMessageInvalid, RicCallProcessIdInvalid,
+    self, ActionNotSupported, ControlFailedToExecute, ControlMessageInvalid, RicCallProcessIdInvalid,
 };
 
 use super::*;
