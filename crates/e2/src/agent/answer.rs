@@ -40,7 +40,8 @@ impl Agent {
         }
         let (outline, version) = (self.config.codec.outline(pdu)?, self.config.version);
         if let ProcedureCode::E2_CONNECTION_UPDATE | ProcedureCode::E2_REMOVAL = code {
-            let transaction = outline.transaction_id;
+            // v1 has none: what looks like one is not told back
+            let transaction = outline.transaction_id.filter(|_| version >= Version::V2_03);
             return (transaction.is_some() || version < Version::V2_03)
                 .then(|| global_failure(code, transaction, version, error));
         }
