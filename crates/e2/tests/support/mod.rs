@@ -7,5 +7,8 @@ pub mod random;
 pub mod ric_world;
 pub mod short;
 pub mod show;
+pub mod sim_acts;
+pub mod sim_faults;
 pub mod sim_parts;
+pub mod sim_settle;
 pub mod sim_world;

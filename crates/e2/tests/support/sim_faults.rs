@@ -1,0 +1,349 @@
+//! What goes wrong in the simulation's world.
+
+use core::time::Duration;
+use std::collections::BTreeMap;
+
+use e2::CloseReason;
+
+use super::sim_parts::{Clock, Knowledge, Node};
+use super::sim_world::{AGENTS, World};
+
+/// After so long keep-alives find that nobody answers.
+pub const KEEP_ALIVE: Duration = Duration::from_secs(12);
+
+/// A kind of fault. Besides, each link is as slow as it likes: what was sent first over one may arrive after what was sent
+/// last over another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Fault {
+    /// What is on its way is held for seconds, longer than answers are waited for.
+    Delay,
+    /// A link breaks; what was on its way is lost, and both ends learn of it.
+    Cut,
+    /// A link breaks, and only one end learns of it before keep-alives tell the other.
+    HalfOpen,
+    /// Nothing gets from a node to the RIC or back for seconds or half a minute, nor does a new connection.
+    Partition,
+    /// A PDU arrives twice.
+    Repetition,
+    /// Two PDUs of a link change places.
+    Reordering,
+    /// A PDU arrives over another's link.
+    Misdirection,
+    /// A PDU arrives with other octets, or cut short.
+    Tampering,
+    /// A PDU arrives that nobody sent.
+    Invention,
+    /// A node begins anew and knows nothing; the RIC need not notice.
+    NodeRestart,
+    /// An xApp goes without a word; it comes back some time.
+    XappRestart,
+    /// The RIC begins anew and knows nothing. It is away for seconds; not all nodes notice.
+    RicRestart,
+    /// A host's clock jumps, forward or back.
+    ClockJump,
+    /// An xApp does not read for seconds: reports are dropped, and who is told too much is closed.
+    SlowReader,
+}
+
+impl Fault {
+    /// Those of networks and hosts that are bad, and of nobody's malice.
+    pub const HONEST: [Fault; 9] = [
+        Fault::Delay,
+        Fault::Cut,
+        Fault::HalfOpen,
+        Fault::Partition,
+        Fault::NodeRestart,
+        Fault::XappRestart,
+        Fault::RicRestart,
+        Fault::ClockJump,
+        Fault::SlowReader,
+    ];
+    /// Those of peers and networks that lie.
+    pub const HOSTILE: [Fault; 5] =
+        [Fault::Repetition, Fault::Reordering, Fault::Misdirection, Fault::Tampering, Fault::Invention];
+}
+
+/// What happened, for who wants to know that it did.
+#[derive(Default)]
+pub struct Tally {
+    pub faults: BTreeMap<Fault, u64>,
+    pub seen: BTreeMap<&'static str, u64>,
+}
+
+impl Tally {
+    pub fn saw(&mut self, what: &'static str) {
+        *self.seen.entry(what).or_default() += 1;
+    }
+
+    pub fn add(&mut self, other: &Tally) {
+        for (fault, count) in &other.faults {
+            *self.faults.entry(*fault).or_default() += count;
+        }
+        for (what, count) in &other.seen {
+            *self.seen.entry(what).or_default() += count;
+        }
+    }
+}
+
+impl World {
+    /// Something goes wrong, if there is anything that can.
+    pub fn fault(&mut self) {
+        let kinds = if self.hostile && self.random.once_in(2) { &Fault::HOSTILE[..] } else { &Fault::HONEST };
+        let fault = *self.random.pick(kinds);
+        // after it there is little left to go wrong
+        if fault == Fault::RicRestart && !self.random.once_in(4) {
+            return;
+        }
+        self.inject(fault);
+    }
+
+    fn inject(&mut self, fault: Fault) {
+        let happened = match fault {
+            Fault::Delay => self.delay(),
+            Fault::Cut | Fault::HalfOpen => self.lose_wire(fault == Fault::Cut),
+            Fault::Partition => self.partition(),
+            Fault::Repetition | Fault::Reordering | Fault::Misdirection | Fault::Tampering => self.harm(fault),
+            Fault::Invention => self.invent(),
+            Fault::NodeRestart => self.restart_node(),
+            Fault::XappRestart => self.restart_xapp(),
+            Fault::RicRestart => self.restart_ric(),
+            Fault::ClockJump => self.jump(),
+            Fault::SlowReader => self.slow_down(),
+        };
+        if happened {
+            *self.tally.faults.entry(fault).or_default() += 1;
+            self.note(|| format!("fault: {fault:?}"));
+        }
+    }
+
+    fn some_ms(&mut self, choices: &[u64]) -> Duration {
+        Duration::from_millis(*self.random.pick(choices))
+    }
+
+    fn delay(&mut self) -> bool {
+        let Some((at, up)) = self.lane_where(|lane, _| !lane.pdus.is_empty()) else { return false };
+        let until = self.now + self.some_ms(&[200, 1000, 3000, 5500, 9000]);
+        self.wires[at].lane(up).hold(until);
+        true
+    }
+
+    /// An association breaks: both ends learn of it, or one.
+    fn lose_wire(&mut self, both: bool) -> bool {
+        let Some(at) = self.live_wire() else { return false };
+        let agent_learns = self.random.once_in(2);
+        if both || agent_learns {
+            self.close_at_agent(at);
+        }
+        if both || !agent_learns {
+            self.close_at_ric(at);
+        }
+        true
+    }
+
+    fn partition(&mut self) -> bool {
+        let span = self.some_ms(&[2000, 7000, 15_000, 30_000]);
+        let (at, until) = (self.random.below(AGENTS), self.now + span);
+        self.nodes[at].cut_off_until = until;
+        let Some(wire) = self.nodes[at].wire else { return false };
+        let wire = &mut self.wires[wire];
+        wire.up.hold(until);
+        wire.down.hold(until);
+        if span > KEEP_ALIVE {
+            wire.noticed_at.get_or_insert(self.now + KEEP_ALIVE);
+        }
+        true
+    }
+
+    /// A PDU on its way is repeated, overtaken, misdirected or tampered with.
+    fn harm(&mut self, fault: Fault) -> bool {
+        let several = if fault == Fault::Reordering { 2 } else { 1 };
+        let lane = self.lane_where(|lane, _| lane.pdus.len() >= several);
+        let (Some((at, up)), Some(to)) = (lane, self.live_wire()) else { return false };
+        let len = self.wires[at].lane(up).pdus.len();
+        let (one, other) = (self.random.below(len), self.random.below(len));
+        let pdus = &mut self.wires[at].lane(up).pdus;
+        match fault {
+            Fault::Repetition => pdus.push_back(pdus[one].clone()),
+            Fault::Reordering => {
+                pdus.swap(one, other);
+                return one != other;
+            }
+            Fault::Misdirection => {
+                let pdu = pdus[one].clone();
+                let up = up != self.random.once_in(10);
+                let held = if up { self.wires[to].ric_holds } else { self.wires[to].agent_holds };
+                if !held || to == at {
+                    return false;
+                }
+                self.wires[to].lane(up).pdus.push_back(pdu);
+            }
+            _ => {
+                let mut pdu = pdus[one].clone();
+                for _ in 0..1 + self.random.below(3) {
+                    if pdu.is_empty() {
+                        break;
+                    }
+                    let at = self.random.below(pdu.len());
+                    match self.random.below(3) {
+                        0 => pdu[at] ^= 1 << self.random.below(8),
+                        1 => pdu.truncate(at),
+                        _ => pdu[at] = self.random.next() as u8,
+                    }
+                }
+                let pdus = &mut self.wires[at].lane(up).pdus;
+                let same = pdus[one] == pdu;
+                // the true one is lost, or comes behind
+                match self.random.once_in(2) {
+                    true => pdus[one] = pdu,
+                    false => pdus.insert(one, pdu),
+                }
+                return !same;
+            }
+        }
+        true
+    }
+
+    fn invent(&mut self) -> bool {
+        let Some(to) = self.live_wire() else { return false };
+        let mut pdu: Vec<u8> = (0..self.random.below(40)).map(|_| self.random.next() as u8).collect();
+        if let Some(head) = pdu.first_chunk_mut::<2>().filter(|_| self.random.once_in(2)) {
+            // at least a procedure that there is
+            *head = [*self.random.pick(&[0x00, 0x20, 0x40]), self.random.below(16) as u8];
+        }
+        let up = self.random.once_in(2);
+        self.wires[to].lane(up).pdus.push_back(pdu);
+        true
+    }
+
+    fn restart_node(&mut self) -> bool {
+        let at = self.random.below(AGENTS);
+        if let Some(wire) = self.nodes[at].wire {
+            self.drop_agents_end(wire);
+        }
+        let was = &self.nodes[at];
+        let (clock, cut_off_until) = (was.clock, was.cut_off_until);
+        self.nodes[at] = Node { clock, cut_off_until, ..Node::new(was.number, was.version) };
+        true
+    }
+
+    fn restart_xapp(&mut self) -> bool {
+        let at = self.random.below(self.xapps.len());
+        let Some(xapp) = self.xapps[at].take() else { return false };
+        self.host.handle_close(self.ric_now(), xapp.assoc, &mut self.controller);
+        true
+    }
+
+    fn restart_ric(&mut self) -> bool {
+        self.ric_down_until = self.now + self.some_ms(&[0, 800, 4000, 12_000]);
+        self.begin_ric();
+        self.xapps.fill_with(|| None);
+        self.iapp = Knowledge::default();
+        for at in 0..self.wires.len() {
+            if !std::mem::take(&mut self.wires[at].ric_holds) {
+                continue;
+            }
+            self.wires[at].up.pdus.clear();
+            self.wires[at].noticed_at.get_or_insert(self.now + KEEP_ALIVE);
+            if !self.random.once_in(3) {
+                self.close_at_agent(at);
+            }
+        }
+        true
+    }
+
+    fn jump(&mut self) -> bool {
+        // clocks that jump back do so a little: else all waits longer than a seed takes
+        let forward = !self.random.once_in(3);
+        let span = if forward { self.some_ms(&[900, 6000, 40_000]) } else { self.some_ms(&[30, 700, 2500]) };
+        let which = self.random.below(AGENTS + 1);
+        let clock: &mut Clock = match self.nodes.get_mut(which) {
+            Some(node) => &mut node.clock,
+            None => &mut self.ric_clock,
+        };
+        clock.jump(forward, span);
+        true
+    }
+
+    fn slow_down(&mut self) -> bool {
+        let (at, span) = (self.random.below(self.xapps.len()), self.some_ms(&[1000, 5000, 20_000]));
+        let Some(xapp) = &mut self.xapps[at] else { return false };
+        xapp.reads_at = self.now + span;
+        true
+    }
+
+    /// Nothing goes wrong any more. What lies have done is healed by new associations; what else went wrong heals by itself.
+    pub fn end_of_faults(&mut self) {
+        for node in &mut self.nodes {
+            node.cut_off_until = self.now;
+        }
+        for wire in &mut self.wires {
+            (wire.up.held_until, wire.down.held_until) = (self.now, self.now);
+        }
+        for xapp in self.xapps.iter_mut().flatten() {
+            xapp.reads_at = self.now;
+        }
+        self.ric_down_until = self.now;
+        if self.hostile {
+            for at in 0..self.wires.len() {
+                self.wires[at].up.pdus.clear();
+                self.close_at_agent(at);
+                self.close_at_ric(at);
+            }
+        }
+    }
+
+    /// A wire that somebody holds.
+    fn live_wire(&mut self) -> Option<usize> {
+        let held = |(_, wire): &(usize, &super::sim_parts::Wire)| wire.agent_holds || wire.ric_holds;
+        let live: Vec<usize> = self.wires.iter().enumerate().filter(held).map(|(at, _)| at).collect();
+        (!live.is_empty()).then(|| *self.random.pick(&live))
+    }
+
+    pub fn close_at_agent(&mut self, at: usize) {
+        self.drop_agents_end(at);
+        if let Some(node) = self.nodes.iter_mut().find(|n| n.wire == Some(at)) {
+            node.wire = None;
+            node.agent.handle_close(node.clock.at(self.now), CloseReason::Transport);
+        }
+    }
+
+    /// Who was at the wire's lower end is not there any more.
+    pub fn drop_agents_end(&mut self, at: usize) {
+        let wire = &mut self.wires[at];
+        wire.agent_holds = false;
+        wire.down.pdus.clear();
+        if wire.ric_holds {
+            wire.noticed_at.get_or_insert(self.now + KEEP_ALIVE);
+        }
+    }
+
+    pub fn close_at_ric(&mut self, at: usize) {
+        let now = self.ric_now();
+        let wire = &mut self.wires[at];
+        if wire.ric_holds {
+            wire.ric_holds = false;
+            wire.up.pdus.clear();
+            if wire.agent_holds {
+                wire.noticed_at.get_or_insert(self.now + KEEP_ALIVE);
+            }
+            self.controller.handle_close(now, wire.assoc, CloseReason::Transport);
+        }
+    }
+
+    /// Keep-alives find who is not there.
+    pub fn keep_alive(&mut self) {
+        for at in 0..self.wires.len() {
+            let wire = &mut self.wires[at];
+            if wire.noticed_at.is_none_or(|noticed| noticed > self.now) {
+                continue;
+            }
+            wire.noticed_at = None;
+            if wire.agent_holds || wire.ric_holds {
+                self.tally.saw("a link ended by its keep-alives");
+                self.close_at_agent(at);
+                self.close_at_ric(at);
+                self.wires[at].noticed_at = None;
+            }
+        }
+    }
+}
