@@ -214,7 +214,8 @@ fn an_encoding_of_ones_own_goes_all_the_way() {
 
 #[test]
 fn a_damaged_octet_is_noticed() {
-    let reset = ResetRequest { transaction_id: Some(TransactionId(7)), cause: Cause::Misc(CauseMisc::OmIntervention) };
+    let reset =
+        ResetRequest { transaction_id: Some(TransactionId(7)), cause: Some(Cause::Misc(CauseMisc::OmIntervention)) };
     let (pdu, version, gather) = (Pdu::from(reset), Version::V2_03, per::Gather::new());
     let mut octets = b"before".to_vec();
     CHECKED.encode(&pdu, version, &mut octets).unwrap();

@@ -1,7 +1,7 @@
 //! Error indications that both sides send (E2AP v03.01 8.3.2, 10).
 
 use e2ap::{
-    Cause, CauseProtocol, Criticality, CriticalityDiagnostics, ErrorIndication, Pdu, ProcedureCode, Version,
+    Cause, CauseMisc, CauseProtocol, Criticality, CriticalityDiagnostics, ErrorIndication, Pdu, ProcedureCode, Version,
     peek::Outline,
 };
 
@@ -47,6 +47,30 @@ pub(crate) fn not_supported(pdu: &Pdu<'_>, outline: Option<Outline>) -> (Notice,
             (Notice::NotSupported { message }, Some(answer))
         }
     }
+}
+
+/// What a consumer is told where the peer left the cause out (E2AP v03.01 10.3.5).
+pub(crate) fn or_unspecified(cause: Option<Cause>) -> Cause {
+    cause.unwrap_or(Cause::Misc(CauseMisc::Unspecified))
+}
+
+/// About a message that was understood but for some of it, of which its sender wants to be told (E2AP v03.01 10.3.4.2,
+/// 10.3.5). One error indication is never answered by another.
+pub(crate) fn report(
+    pdu: &Pdu<'_>,
+    outline: Option<Outline>,
+    diagnostics: CriticalityDiagnostics<'static>,
+) -> Option<ErrorIndication<'static>> {
+    let cause = Cause::Protocol(CauseProtocol::AbstractSyntaxErrorIgnoreAndNotify);
+    (pdu.procedure_code() != ProcedureCode::ERROR_INDICATION).then(|| with_ids(outline, cause, Some(diagnostics)))
+}
+
+/// Whether what an error indication is about goes on: it only reports IEs that were ignored (E2AP v03.01 10.3.4.2,
+/// 10.3.5). Without an IE it is about a whole procedure that was.
+pub(crate) fn goes_on(indication: &ErrorIndication<'_>) -> bool {
+    let diagnostics = indication.criticality_diagnostics.as_ref();
+    indication.cause == Some(Cause::Protocol(CauseProtocol::AbstractSyntaxErrorIgnoreAndNotify))
+        && diagnostics.is_some_and(|diagnostics| diagnostics.ies.is_some())
 }
 
 fn with_ids(

@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-use e2ap::{Cause, GlobalE2NodeId, ProcedureCode, RanFunctionId, RicRequestId};
+use e2ap::{Cause, Decoded, GlobalE2NodeId, ProcedureCode, ProtocolIeId, RanFunctionId, RicRequestId};
 
 /// Something that went wrong or is odd, and what was done about it.
 #[derive(Clone, Debug, PartialEq)]
@@ -16,6 +16,15 @@ pub enum Notice {
     UnknownIes {
         /// The procedure they were in.
         procedure_code: ProcedureCode,
+        /// How many.
+        count: usize,
+    },
+    /// Mandatory IEs are missing, and the message goes on without them (E2AP v03.01 10.3.5).
+    MissingIes {
+        /// The procedure they should have been in.
+        procedure_code: ProcedureCode,
+        /// The first of them.
+        ie: ProtocolIeId,
         /// How many.
         count: usize,
     },
@@ -155,6 +164,21 @@ pub enum Notice {
     },
 }
 
+impl Notice {
+    /// What a message goes on without, if anything.
+    pub(crate) fn overlooked(decoded: &Decoded<'_>) -> Option<Self> {
+        let procedure_code = decoded.pdu.procedure_code();
+        let mut missing = decoded.missing();
+        let count = missing.len();
+        match (missing.next(), decoded.unknown.len()) {
+            (None, 0) => None,
+            // what is there and cannot be read counts as both
+            (None, count) => Some(Notice::UnknownIes { procedure_code, count }),
+            (Some(ie), _) => Some(Notice::MissingIes { procedure_code, ie, count }),
+        }
+    }
+}
+
 impl fmt::Display for Notice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -163,6 +187,12 @@ impl fmt::Display for Notice {
             Notice::UnknownIes { procedure_code, count } => {
                 write!(f, "unknown IEs in {procedure_code:?}: {count} ignored")
             }
+            Notice::MissingIes { procedure_code, ie, count } => write!(
+                f,
+                "{count} mandatory IEs of {procedure_code:?} are missing or cannot be read, the first is {}: it goes on \
+                 without",
+                ie.0
+            ),
             Notice::NotInState { message } => {
                 write!(f, "{message} does not fit the state; answered with an error indication")
             }

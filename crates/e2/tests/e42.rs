@@ -351,7 +351,7 @@ fn nobody_speaks_for_another() {
     // under its own number it has no such subscription
     world.xapp_says(B, delete(b, 1));
     let Pdu::RicSubscriptionDeleteFailure(failure) = world.told(B) else { panic!() };
-    assert_eq!(failure.cause, Cause::RicRequest(CauseRicRequest::RequestIdUnknown));
+    assert_eq!(failure.cause, Some(Cause::RicRequest(CauseRicRequest::RequestIdUnknown)));
     assert!(world.to_nodes.is_empty() && world.closed.is_empty());
     // said at powers of two
     let misuses = world.notices.iter().filter(|notice| matches!(notice, Notice::XappMisuse { .. })).count();
@@ -366,7 +366,7 @@ fn what_makes_no_sense_is_refused() {
         world.xapp_says(A, pdu);
         match world.told(A) {
             Pdu::RicSubscriptionFailure(RicSubscriptionFailure { cause: Some(cause), .. })
-            | Pdu::RicControlFailure(RicControlFailure { cause, .. }) => cause,
+            | Pdu::RicControlFailure(RicControlFailure { cause: Some(cause), .. }) => cause,
             other => panic!("{other:?}"),
         }
     };
@@ -426,7 +426,7 @@ fn a_node_that_resets_ends_what_cannot_be_told() {
     let id = world.subscribed(A, xapp, 1);
     let cause = Cause::RicRequest(CauseRicRequest::Unspecified);
     let gone = e2ap::RicSubscriptionWithCause { request_id: id, ran_function_id: FUNCTION, cause };
-    world.node_says(NODE, e2ap::RicSubscriptionDeleteRequired { subscriptions: vec![gone].into() });
+    world.node_says(NODE, e2ap::RicSubscriptionDeleteRequired { subscriptions: Some(vec![gone].into()) });
     assert!(world.to_xapps.is_empty());
     let end = SubscriptionEnd::ByNode(cause);
     assert!(world.notices.contains(&Notice::EndUntold { request_id: request(1), end }), "{:?}", world.notices);

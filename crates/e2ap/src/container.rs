@@ -2,7 +2,7 @@
 
 use per::{Decode, ErrorKind, Heap, Reader};
 
-use crate::message::{IeRow, Presence};
+use crate::message::IeRow;
 use crate::{Criticality, Error, IeFault, Kind, Marks, ProcedureCode, ProtocolIeId, UnknownIe};
 
 /// A walk over the IEs of a message: what the wire tables' decoders read from.
@@ -110,7 +110,7 @@ impl<'a> Container<'a> {
     /// E2AP v03.01 10.3.4: what is not comprehended and may be ignored does not spoil the message.
     #[cold]
     fn malformed(&mut self, row: &IeRow, value: &'a [u8], source: per::Error) -> Result<(), Error> {
-        if row.criticality == Criticality::Reject || row.presence[self.revision()] != Presence::Optional {
+        if row.criticality == Criticality::Reject {
             return Err(self.fault(row.name, row.id, row.criticality, IeFault::Malformed(source)));
         }
         self.unknown.push(UnknownIe { id: row.id, criticality: row.criticality, value });
@@ -129,9 +129,19 @@ impl<'a> Container<'a> {
         Ok(())
     }
 
-    /// A mandatory IE that did not come.
+    /// A mandatory IE that did not come, or could not be read: its criticality tells what to do (E2AP v03.01 10.3.5).
     #[cold]
-    pub fn missing(&self, row: &IeRow) -> Error {
+    pub fn missing(&mut self, row: &IeRow) -> Result<(), Error> {
+        if row.criticality == Criticality::Reject {
+            return Err(self.lacks(row));
+        }
+        self.marks.missing.push((row.id, row.criticality));
+        Ok(())
+    }
+
+    /// A mandatory IE without which there is no message.
+    #[cold]
+    pub fn lacks(&self, row: &IeRow) -> Error {
         self.fault(row.name, row.id, row.criticality, IeFault::Missing)
     }
 

@@ -8,6 +8,8 @@ use core::fmt;
 
 use per::Gather;
 
+#[cfg(feature = "flat")]
+use crate::Marks;
 use crate::peek::{self, Indication, Outline};
 use crate::{Criticality, Decoded, Error, Pdu, RicIndication, Version};
 
@@ -31,8 +33,8 @@ pub trait Encoding: fmt::Debug + Send + Sync {
     /// A message that `version` cannot carry, or a value outside its constraints: the caller's fault.
     fn encode(&self, pdu: &Pdu<'_>, version: Version, out: &mut Vec<u8>) -> Result<(), per::Error>;
 
-    /// Appends what was read, as its sender marked it. Criticalities that are not E2AP's own are lost, unless an
-    /// encoding carries them.
+    /// Appends what was read, as its sender marked it. Unless an encoding does better, criticalities that are not E2AP's own
+    /// are lost, and what lacks a mandatory IE cannot be written.
     ///
     /// # Errors
     /// As [`Encoding::encode`].
@@ -119,7 +121,11 @@ impl Encoding for FlatBuffers {
     }
 
     fn encode(&self, pdu: &Pdu<'_>, version: Version, out: &mut Vec<u8>) -> Result<(), per::Error> {
-        pdu.write_flat(version, out)
+        pdu.write_flat(version, &Marks::NONE, out)
+    }
+
+    fn encode_decoded(&self, decoded: &Decoded<'_>, version: Version, out: &mut Vec<u8>) -> Result<(), per::Error> {
+        decoded.pdu.write_flat(version, &decoded.marks, out)
     }
 
     fn encode_indication(

@@ -14,7 +14,7 @@ use crate::message::{IeRow, Message, Presence};
 use crate::pdu::{SLOTS, procedure};
 use crate::peek::{Indication, Outline};
 use crate::{
-    Criticality, Decoded, Error, IeFault, Kind, Pdu, ProcedureCode, ProtocolIeId, RanFunctionId, RicIndication,
+    Criticality, Decoded, Error, IeFault, Kind, Marks, Pdu, ProcedureCode, ProtocolIeId, RanFunctionId, RicIndication,
     RicRequestId, TransactionId, UnknownIe, Version,
 };
 
@@ -29,7 +29,7 @@ pub trait FlatMessage<'a>: Message<'a> {
     /// Reads the IEs.
     fn read_ies(ies: &mut Ies<'a>) -> Result<Self, Error>;
     /// Writes the IEs.
-    fn write_ies(&self, writer: &mut Writer<'_>, place: usize) -> Result<(), per::Error>;
+    fn write_ies(&self, writer: &mut Writer<'_>, place: usize, marks: &Marks) -> Result<(), per::Error>;
 }
 
 /// A message's place in the table of all.
@@ -69,6 +69,7 @@ pub struct Ies<'a> {
     kind: Kind,
     procedure_code: ProcedureCode,
     pub(crate) unknown: Vec<UnknownIe<'a>>,
+    pub(crate) marks: Marks,
 }
 
 impl<'a> Ies<'a> {
@@ -86,7 +87,7 @@ impl<'a> Ies<'a> {
             }
         }
         match reader.table(place) {
-            Ok(table) => Ok(Ies { reader, table, kind, procedure_code, unknown: Vec::new() }),
+            Ok(table) => Ok(Ies { reader, table, kind, procedure_code, unknown: Vec::new(), marks: Marks::NONE }),
             Err(source) => Err(Error::Container { kind, procedure_code, source }),
         }
     }
@@ -102,7 +103,7 @@ impl<'a> Ies<'a> {
         let row = &rows[slot];
         let presence = row.presence[usize::from(self.reader.revision())];
         match (self.table.place(slot), presence) {
-            (None, Presence::Mandatory) => Err(self.missing(row)),
+            (None, Presence::Mandatory) => self.missing(row).map(|()| None),
             (None, _) => Ok(None),
             (Some(place), Presence::Absent) => self.unknown(row, place).map(|()| None),
             (Some(place), _) => match T::read(&mut self.reader, place) {
@@ -118,9 +119,19 @@ impl<'a> Ies<'a> {
         Error::Ie { kind: self.kind, procedure_code: self.procedure_code, ie, name, criticality, fault }
     }
 
-    /// A mandatory IE that did not come.
+    /// A mandatory IE that did not come, or could not be read: its criticality tells what to do (E2AP v03.01 10.3.5).
     #[cold]
-    pub fn missing(&self, row: &IeRow) -> Error {
+    fn missing(&mut self, row: &IeRow) -> Result<(), Error> {
+        if row.criticality == Criticality::Reject {
+            return Err(self.lacks(row));
+        }
+        self.marks.missing.push((row.id, row.criticality));
+        Ok(())
+    }
+
+    /// A mandatory IE without which there is no message.
+    #[cold]
+    pub fn lacks(&self, row: &IeRow) -> Error {
         self.fault(row, IeFault::Missing)
     }
 
@@ -137,12 +148,12 @@ impl<'a> Ies<'a> {
     /// E2AP v03.01 10.3.4: what is not comprehended and may be ignored does not spoil the message.
     #[cold]
     fn malformed(&mut self, row: &IeRow, presence: Presence, source: per::Error) -> Result<(), Error> {
-        if row.criticality == Criticality::Reject || presence != Presence::Optional {
+        if row.criticality == Criticality::Reject {
             return Err(self.fault(row, IeFault::Malformed(source)));
         }
         self.reader.resume(&self.table);
         self.passed_over(row);
-        Ok(())
+        if presence == Presence::Mandatory { self.missing(row) } else { Ok(()) }
     }
 
     fn passed_over(&mut self, row: &IeRow) {
@@ -174,21 +185,31 @@ pub fn decode(bytes: &[u8], version: Version) -> Result<Decoded<'_>, Error> {
 /// # Errors
 /// As [`Pdu::encode`].
 pub fn encode<'a, M: FlatMessage<'a>>(message: &M, version: Version, out: &mut Vec<u8>) -> Result<(), per::Error> {
+    encode_marked(message, version, &Marks::NONE, out)
+}
+
+pub(crate) fn encode_marked<'a, M: FlatMessage<'a>>(
+    message: &M,
+    version: Version,
+    marks: &Marks,
+    out: &mut Vec<u8>,
+) -> Result<(), per::Error> {
     let (since, _) = const { procedure(M::PROCEDURE).expect("every message belongs to a procedure") };
     per::flat::encode_with(version.revision(), Some(IDENTIFIER), out, |writer, root| {
         if version < since {
             return Err(writer.error(per::ErrorKind::NotInRevision).within("E2AP-PDU"));
         }
         let place = writer.choice(root, const { slot(M::KIND, M::PROCEDURE) }, 4);
-        message.write_ies(writer, place)
+        message.write_ies(writer, place, marks)
     })
 }
 
 /// Whether a version's wire table allows that an IE is there, or is not.
 #[inline]
 #[doc(hidden)]
-pub fn check(writer: &Writer<'_>, row: &IeRow, is_there: bool) -> Result<(), per::Error> {
+pub fn check(writer: &Writer<'_>, marks: &Marks, row: &IeRow, is_there: bool) -> Result<(), per::Error> {
     let kind = match (row.presence[usize::from(writer.revision())], is_there) {
+        (Presence::Mandatory, false) if marks.lacks(row.id) => return Ok(()),
         (Presence::Mandatory, false) => per::ErrorKind::Missing,
         (Presence::Absent, true) => per::ErrorKind::NotInRevision,
         _ => return Ok(()),

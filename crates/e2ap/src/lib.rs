@@ -8,7 +8,7 @@
 //!
 //! let reset = Pdu::from(ResetRequest {
 //!     transaction_id: Some(TransactionId(7)),
-//!     cause: Cause::Misc(CauseMisc::OmIntervention),
+//!     cause: Some(Cause::Misc(CauseMisc::OmIntervention)),
 //! });
 //! let mut bytes = Vec::new();
 //! reset.encode(Version::V2_03, &mut bytes)?;

@@ -59,6 +59,7 @@ pub fn encode_ie<T: Encode>(
 ) -> Result<(), per::Error> {
     match (row.presence[usize::from(writer.revision())], value) {
         (Presence::Absent | Presence::Optional, None) => Ok(()),
+        (Presence::Mandatory, None) if marks.lacks(row.id) => Ok(()),
         (Presence::Mandatory, None) => Err(writer.error(ErrorKind::Missing).within(row.name)),
         (Presence::Absent, Some(_)) => Err(writer.error(ErrorKind::NotInRevision).within(row.name)),
         (_, Some(value)) => {
@@ -86,7 +87,8 @@ pub fn encode_ie<T: Encode>(
 /// are written in this order.
 ///
 /// A field is what its type says where the IE `must` be there in every version that has the message, and an `Option`
-/// of it where it `may` be absent in some. Two rows may have the same id if no version has both.
+/// of it where it `may` be absent in some. An IE whose criticality is not reject `may` be absent even where it is
+/// mandatory: the message goes on without it (E2AP v03.01 10.3.5). Two rows may have the same id if no version has both.
 macro_rules! messages {
     ($(
         $(#[$doc:meta])*
@@ -144,10 +146,10 @@ macro_rules! messages {
                     id: $crate::ProtocolIeId($id),
                     criticality: $crate::Criticality::$criticality,
                     presence: [
-                        messages!(@presence $must $p0),
-                        messages!(@presence $must $p1),
-                        messages!(@presence $must $p2),
-                        messages!(@presence $must $p3),
+                        messages!(@presence $must $criticality $p0),
+                        messages!(@presence $must $criticality $p1),
+                        messages!(@presence $must $criticality $p2),
+                        messages!(@presence $must $criticality $p3),
                     ],
                 }, )*
             ];
@@ -166,9 +168,9 @@ macro_rules! messages {
                     }
                 }
                 $( if $field.is_none() && Self::TABLE[Row::$field as usize].presence[revision] == $crate::message::Presence::Mandatory {
-                    return Err(container.missing(&Self::TABLE[Row::$field as usize]));
+                    container.missing(&Self::TABLE[Row::$field as usize])?;
                 } )*
-                Ok(Self { $( $field: messages!(@unwrap $must $field, container.missing(&Self::TABLE[Row::$field as usize])), )* })
+                Ok(Self { $( $field: messages!(@unwrap $must $field, container.lacks(&Self::TABLE[Row::$field as usize])), )* })
             }
 
             fn encode_ies(&self, writer: &mut per::Writer<'_>, marks: &$crate::Marks) -> Result<(), per::Error> {
@@ -198,13 +200,18 @@ macro_rules! messages {
                 use $crate::message::Message;
                 messages!(@rows $($field)*);
                 $( let $field: Option<$ty> = ies.value(Row::$field as usize, Self::TABLE)?; )*
-                Ok(Self { $( $field: messages!(@unwrap $must $field, ies.missing(&Self::TABLE[Row::$field as usize])), )* })
+                Ok(Self { $( $field: messages!(@unwrap $must $field, ies.lacks(&Self::TABLE[Row::$field as usize])), )* })
             }
 
-            fn write_ies(&self, writer: &mut per::flat::Writer<'_>, place: usize) -> Result<(), per::Error> {
+            fn write_ies(
+                &self,
+                writer: &mut per::flat::Writer<'_>,
+                place: usize,
+                marks: &$crate::Marks,
+            ) -> Result<(), per::Error> {
                 use $crate::message::Message;
                 messages!(@rows $($field)*);
-                $( $crate::flat::check(writer, &Self::TABLE[Row::$field as usize], messages!(@option $must self.$field).is_some())?; )*
+                $( $crate::flat::check(writer, marks, &Self::TABLE[Row::$field as usize], messages!(@option $must self.$field).is_some())?; )*
                 let table = writer.table(place, [
                     $( if messages!(@option $must self.$field).is_some() { <$ty as per::flat::Type>::WIDTH } else { 0 }, )*
                 ]);
@@ -235,9 +242,10 @@ macro_rules! messages {
     (@unwrap may $value:expr, $missing:expr) => { $value };
     (@owned $name:ident <$lt:lifetime>) => { $name<'static> };
     (@owned $name:ident) => { $name };
-    // what must be there is optional in no version: that has no rule
-    (@presence may O) => { $crate::message::Presence::Optional };
-    (@presence $must:ident M) => { $crate::message::Presence::Mandatory };
-    (@presence $must:ident _) => { $crate::message::Presence::Absent };
+    // what must be there is optional in no version and refuses the message where it is missing: else there is no rule
+    (@presence may $criticality:ident O) => { $crate::message::Presence::Optional };
+    (@presence may $criticality:ident M) => { $crate::message::Presence::Mandatory };
+    (@presence must Reject M) => { $crate::message::Presence::Mandatory };
+    (@presence $must:ident $criticality:ident _) => { $crate::message::Presence::Absent };
 }
 pub(crate) use messages;

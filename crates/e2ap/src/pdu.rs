@@ -7,7 +7,10 @@ use per::{Decode, Encode, Gather, Heap, Reader, Writer};
 use crate::container::Container;
 use crate::message::{IeRow, Message};
 use crate::messages::*;
-use crate::{Criticality, Error, ProcedureCode, ProtocolIeId, TriggeringMessage, Version};
+use crate::{
+    Criticality, CriticalityDiagnostics, CriticalityDiagnosticsIe, Error, ProcedureCode, ProtocolIeId,
+    TriggeringMessage, TypeOfError, Version,
+};
 
 /// Which message of an elementary procedure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -57,18 +60,25 @@ pub struct UnknownIe<'a> {
     pub value: &'a [u8],
 }
 
-/// Criticalities that a peer wrote and that are not the tables' ones.
+/// Criticalities that a peer wrote and that are not the tables' ones, and mandatory IEs that it left out.
 ///
 /// Known IEs are treated by the tables, as E2AP v03.01 10.3.2 has it; these are kept so that a PDU can be written again
-/// as it was.
+/// as it was, and its sender be told.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Marks {
     pub(crate) procedure: Option<Criticality>,
     pub(crate) ies: Vec<(ProtocolIeId, Criticality)>,
+    /// Mandatory IEs that are not there, and that the message does without.
+    pub(crate) missing: Vec<(ProtocolIeId, Criticality)>,
 }
 
 impl Marks {
-    const NONE: Marks = Marks { procedure: None, ies: Vec::new() };
+    pub(crate) const NONE: Marks = Marks { procedure: None, ies: Vec::new(), missing: Vec::new() };
+
+    /// Whether the sender left out an IE that is mandatory.
+    pub(crate) fn lacks(&self, id: ProtocolIeId) -> bool {
+        self.missing.iter().any(|(missing, _)| *missing == id)
+    }
 
     #[inline]
     pub(crate) fn of(&self, row: &IeRow) -> Criticality {
@@ -81,7 +91,7 @@ impl Marks {
 pub struct Decoded<'a> {
     /// The message.
     pub pdu: Pdu<'a>,
-    /// What it held besides, kept for who knows it.
+    /// What it held besides, or in a form that cannot be read, kept for who knows it.
     pub unknown: Vec<UnknownIe<'a>>,
     /// What its sender marked otherwise than E2AP does.
     pub marks: Marks,
@@ -94,6 +104,33 @@ impl Decoded<'_> {
     /// As [`Pdu::encode`].
     pub fn encode(&self, version: Version, out: &mut Vec<u8>) -> Result<(), per::Error> {
         self.pdu.encode_marked(version, &self.marks, out)
+    }
+
+    /// Mandatory IEs that are not there, and that the message does without (E2AP v03.01 10.3.5).
+    pub fn missing(&self) -> impl ExactSizeIterator<Item = ProtocolIeId> {
+        self.marks.missing.iter().map(|(id, _)| *id)
+    }
+
+    /// What its sender wants to be told of: IEs marked "notify" that were not comprehended (E2AP v03.01 10.3.4.2) or are
+    /// missing (10.3.5). They go into the procedure's answer, or into an error indication.
+    #[must_use]
+    pub fn to_report(&self) -> Option<CriticalityDiagnostics<'static>> {
+        let item =
+            |ie_id, type_of_error| CriticalityDiagnosticsIe { criticality: Criticality::Notify, ie_id, type_of_error };
+        let unknown = self.unknown.iter().filter(|ie| ie.criticality == Criticality::Notify);
+        let missing = self.marks.missing.iter().filter(|(_, criticality)| *criticality == Criticality::Notify);
+        let not_there = missing.filter(|(id, _)| self.unknown.iter().all(|ie| ie.id != *id));
+        let ies: Vec<_> = unknown
+            .map(|ie| item(ie.id, TypeOfError::NotUnderstood))
+            .chain(not_there.map(|(id, _)| item(*id, TypeOfError::Missing)))
+            .take(256) // as many as there is room for
+            .collect();
+        (!ies.is_empty()).then(|| CriticalityDiagnostics {
+            procedure_code: Some(self.pdu.procedure_code()),
+            triggering_message: Some(self.pdu.kind().triggering_message()),
+            ies: Some(ies.into()),
+            ..Default::default()
+        })
     }
 }
 
@@ -208,13 +245,18 @@ macro_rules! pdus {
             pub(crate) fn read_flat(mut ies: crate::flat::Ies<'a>) -> Result<Decoded<'a>, Error> {
                 $( if ies.is::<$name>() {
                     let message = <$name as crate::flat::FlatMessage<'a>>::read_ies(&mut ies)?;
-                    return Ok(Decoded { pdu: Pdu::$name(message), unknown: ies.unknown, marks: Marks::NONE });
+                    return Ok(Decoded { pdu: Pdu::$name(message), unknown: ies.unknown, marks: ies.marks });
                 } )*
                 unreachable!("SLOTS and these are of the same list")
             }
 
-            pub(crate) fn write_flat(&self, version: Version, out: &mut Vec<u8>) -> Result<(), per::Error> {
-                match self { $( Pdu::$name(message) => crate::flat::encode(message, version, out), )* }
+            pub(crate) fn write_flat(
+                &self,
+                version: Version,
+                marks: &Marks,
+                out: &mut Vec<u8>,
+            ) -> Result<(), per::Error> {
+                match self { $( Pdu::$name(message) => crate::flat::encode_marked(message, version, marks, out), )* }
             }
         }
 

@@ -45,7 +45,7 @@ const CAUSE: Ie<'_> = (1, Ignore, &[0x54]);
 const CAUSE_V1: Ie<'_> = (1, Ignore, &[0x44]);
 
 fn reset() -> Pdu<'static> {
-    ResetRequest { transaction_id: Some(TransactionId(7)), cause: Cause::Misc(CauseMisc::OmIntervention) }.into()
+    ResetRequest { transaction_id: Some(TransactionId(7)), cause: Some(Cause::Misc(CauseMisc::OmIntervention)) }.into()
 }
 
 #[track_caller]
@@ -191,15 +191,13 @@ fn an_ie_twice_makes_a_falsely_constructed_message() {
 
 #[test]
 fn a_mandatory_ie_that_is_missing_is_named() {
-    let error = error(&pdu(0, RESET, &[TRANSACTION]), V2_03);
+    let error = error(&pdu(0, RESET, &[CAUSE]), V2_03);
     let blamed = blamed(&error);
-    assert_eq!((blamed.ie_id, blamed.type_of_error), (ProtocolIeId(1), TypeOfError::Missing));
-    assert_eq!(error.cause(), Cause::Protocol(CauseProtocol::AbstractSyntaxErrorIgnoreAndNotify));
-    assert_eq!(error.bit(), None);
-    assert_eq!(error.to_string(), "IE 1 (cause) in the initiating message of Reset (3) is missing");
-    // an IE whose criticality is reject, missing in one version only
-    let error = self::error(&pdu(0, RESET, &[CAUSE]), V2_03);
+    assert_eq!((blamed.ie_id, blamed.type_of_error), (ProtocolIeId(49), TypeOfError::Missing));
     assert_eq!(error.cause(), Cause::Protocol(CauseProtocol::AbstractSyntaxErrorReject));
+    assert_eq!(error.bit(), None);
+    assert_eq!(error.to_string(), "IE 49 (transaction_id) in the initiating message of Reset (3) is missing");
+    // missing in one version only
     assert!(decode(&pdu(0, RESET, &[CAUSE_V1]), V1_01, &Gather::new()).is_ok());
 }
 
@@ -226,8 +224,15 @@ fn a_malformed_ie_spoils_the_message_unless_it_may_be_ignored() {
     assert_eq!(decoded.unknown, [kept]);
 
     // mandatory, may be ignored
-    let error = self::error(&pdu(0, RESET, &[TRANSACTION, (1, Ignore, &[0x54, 0])]), V2_03);
-    let Error::Ie { fault: IeFault::Malformed(source), name: "cause", .. } = error else { panic!("{error}") };
+    let octets = pdu(0, RESET, &[TRANSACTION, (1, Ignore, &[0x54, 0])]);
+    let decoded = decode(&octets, V2_03, &gather).unwrap();
+    assert!(matches!(decoded.pdu, Pdu::ResetRequest(ResetRequest { cause: None, .. })));
+    assert_eq!(decoded.unknown, [UnknownIe { id: ProtocolIeId(1), criticality: Ignore, value: &[0x54, 0] }]);
+    assert_eq!(decoded.missing().collect::<Vec<_>>(), [ProtocolIeId(1)]);
+
+    // mandatory, must not be ignored
+    let error = self::error(&pdu(0, RESET, &[(49, Reject, &[0, 7, 0]), CAUSE]), V2_03);
+    let Error::Ie { fault: IeFault::Malformed(source), name: "transaction_id", .. } = error else { panic!("{error}") };
     assert_eq!(source.kind, ErrorKind::TrailingOctets);
     assert_eq!(error.cause(), Cause::Protocol(CauseProtocol::TransferSyntaxError));
     assert_eq!(blamed(&error).type_of_error, TypeOfError::NotUnderstood);
@@ -251,10 +256,16 @@ fn values_from_behind_an_extension_marker_are_not_comprehended() {
     assert_eq!(decoded.unknown, [UnknownIe { id: ProtocolIeId(31), criticality: Ignore, value: &[0x80] }]);
 
     // a choice: Cause's first addition, an open type
-    let error = self::error(&pdu(0, RESET, &[TRANSACTION, (1, Ignore, &[0x80, 1, 0])]), V2_03);
+    let octets = pdu(0, RESET, &[TRANSACTION, (1, Ignore, &[0x80, 1, 0])]);
+    let decoded = decode(&octets, V2_03, &gather).unwrap();
+    assert_eq!(decoded.unknown, [UnknownIe { id: ProtocolIeId(1), criticality: Ignore, value: &[0x80, 1, 0] }]);
+    // and where it must be: RIC Subscription Failure's from v2 on
+    let ids: [Ie<'_>; 2] = [(29, Reject, &[0, 0, 1, 0, 2]), (5, Reject, &[0, 3])];
+    let octets = pdu(2, ProcedureCode::RIC_SUBSCRIPTION.0, &[&ids[..], &[(1, Reject, &[0x80, 1, 0])]].concat());
+    let error = self::error(&octets, V2_03);
     let Error::Ie { fault: IeFault::Malformed(source), .. } = error else { panic!("{error}") };
     assert_eq!((source.kind, source.at), (ErrorKind::UnknownExtension, "Cause"));
-    assert_eq!(error.cause(), Cause::Protocol(CauseProtocol::AbstractSyntaxErrorIgnoreAndNotify));
+    assert_eq!(error.cause(), Cause::Protocol(CauseProtocol::AbstractSyntaxErrorReject));
 
     // where it must be understood: RIC Indication Type
     let header = [];

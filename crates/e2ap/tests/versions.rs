@@ -38,7 +38,7 @@ fn carried<'a, M: Message<'a> + Clone + Into<Pdu<'a>>>(message: &M, versions: &[
 }
 
 fn reset(cause: Cause, transaction_id: Option<TransactionId>) -> ResetRequest {
-    ResetRequest { transaction_id, cause }
+    ResetRequest { transaction_id, cause: Some(cause) }
 }
 
 fn function(oid: Option<&'static str>) -> RanFunctionItem<'static> {
@@ -285,7 +285,7 @@ fn control_lost_its_status_and_one_way_to_ask() {
         request_id: REQUEST,
         ran_function_id: FUNCTION,
         call_process_id: None,
-        cause: Cause::Misc(CauseMisc::Unspecified),
+        cause: Some(Cause::Misc(CauseMisc::Unspecified)),
         outcome: None,
         criticality_diagnostics: Some(CriticalityDiagnostics::default()),
     };

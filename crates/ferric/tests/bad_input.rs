@@ -157,7 +157,7 @@ fn a_setup_without_what_it_must_have_is_refused() {
     match peer.receive_pdu() {
         Pdu::E2SetupFailure(failure) => {
             assert_eq!(failure.transaction_id, Some(TransactionId(5)));
-            assert_eq!(failure.cause, Cause::Protocol(CauseProtocol::AbstractSyntaxErrorReject));
+            assert_eq!(failure.cause, Some(Cause::Protocol(CauseProtocol::AbstractSyntaxErrorReject)));
             assert!(failure.criticality_diagnostics.is_some());
         }
         other => panic!("{other:?}"),

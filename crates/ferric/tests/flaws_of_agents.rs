@@ -110,7 +110,7 @@ impl Scene {
     /// The node is well, and owes this RIC nothing.
     fn is_served(&mut self, peer: &mut Peer) {
         let cause = Cause::Misc(CauseMisc::OmIntervention);
-        peer.send_pdu(ResetRequest { transaction_id: Some(TransactionId(77)), cause });
+        peer.send_pdu(ResetRequest { transaction_id: Some(TransactionId(77)), cause: Some(cause) });
         match self.said(peer) {
             Pdu::ResetResponse(response) => assert_eq!(response.transaction_id, Some(TransactionId(77))),
             other => panic!("owed: {other:?}"),
@@ -180,7 +180,10 @@ fn octets_and_garbage() {
         peer.send(&noise(seed, 40));
     }
     let mut answers = 0;
-    peer.send_pdu(ResetRequest { transaction_id: Some(TransactionId(1)), cause: Cause::Misc(CauseMisc::Unspecified) });
+    peer.send_pdu(ResetRequest {
+        transaction_id: Some(TransactionId(1)),
+        cause: Some(Cause::Misc(CauseMisc::Unspecified)),
+    });
     while !matches!(scene.said(&mut peer), Pdu::ResetResponse(_)) {
         answers += 1;
     }
@@ -239,13 +242,13 @@ fn unknown_functions_and_requests() {
     }
     peer.send_pdu(control(REQUEST, nowhere));
     match scene.said(&mut peer) {
-        Pdu::RicControlFailure(failure) => assert_eq!(failure.cause, Cause::RicRequest(invalid)),
+        Pdu::RicControlFailure(failure) => assert_eq!(failure.cause, Some(Cause::RicRequest(invalid))),
         other => panic!("{other:?}"),
     }
     for (ran_function_id, cause) in [(nowhere, invalid), (FUNCTION, unknown)] {
         peer.send_pdu(RicSubscriptionDeleteRequest { request_id: REQUEST, ran_function_id });
         match scene.said(&mut peer) {
-            Pdu::RicSubscriptionDeleteFailure(failure) => assert_eq!(failure.cause, Cause::RicRequest(cause)),
+            Pdu::RicSubscriptionDeleteFailure(failure) => assert_eq!(failure.cause, Some(Cause::RicRequest(cause))),
             other => panic!("{other:?}"),
         }
     }
@@ -326,7 +329,10 @@ fn a_reset_an_error_or_a_query_at_any_moment() {
     // before the setup's answer
     let mut peer = scene.connection();
     assert!(matches!(scene.said(&mut peer), Pdu::E2SetupRequest(_)));
-    peer.send_pdu(ResetRequest { transaction_id: Some(TransactionId(1)), cause: Cause::Misc(CauseMisc::Unspecified) });
+    peer.send_pdu(ResetRequest {
+        transaction_id: Some(TransactionId(1)),
+        cause: Some(Cause::Misc(CauseMisc::Unspecified)),
+    });
     assert!(matches!(scene.said(&mut peer), Pdu::ErrorIndication(_)));
     peer.send_pdu(about_nothing());
     // taken as the answer that it may be: the setup is tried again
@@ -340,7 +346,10 @@ fn a_reset_an_error_or_a_query_at_any_moment() {
     }
     scene.goes_on();
     // whatever was answered to the queries is valid, and comes to an end
-    peer.send_pdu(ResetRequest { transaction_id: Some(TransactionId(7)), cause: Cause::Misc(CauseMisc::Unspecified) });
+    peer.send_pdu(ResetRequest {
+        transaction_id: Some(TransactionId(7)),
+        cause: Some(Cause::Misc(CauseMisc::Unspecified)),
+    });
     while !matches!(scene.said(&mut peer), Pdu::ResetResponse(_)) {}
     scene.goes_on();
 }
@@ -357,7 +366,7 @@ fn a_controller_that_takes_and_says_nothing() {
     let Pdu::E2SetupRequest(request) = scene.said(&mut peer) else { panic!("a setup comes first") };
     peer.send_pdu(E2SetupFailure {
         transaction_id: request.transaction_id,
-        cause: Cause::Misc(CauseMisc::ControlProcessingOverload),
+        cause: Some(Cause::Misc(CauseMisc::ControlProcessingOverload)),
         time_to_wait: Some(TimeToWait::V1s),
         criticality_diagnostics: None,
         tnl_information: None,

@@ -101,7 +101,7 @@ impl Node {
     fn is_refused(&mut self) {
         match self.receive() {
             Ok(Pdu::E2SetupFailure(failure)) => {
-                assert_eq!(failure.cause, Cause::Misc(CauseMisc::OmIntervention));
+                assert_eq!(failure.cause, Some(Cause::Misc(CauseMisc::OmIntervention)));
                 assert!(failure.time_to_wait.is_some());
             }
             other => panic!("{other:?}"),

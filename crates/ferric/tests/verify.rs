@@ -52,7 +52,7 @@ impl Scene {
                 request_id,
                 ran_function_id,
                 call_process_id: None,
-                cause: Cause::RicRequest(CauseRicRequest::ControlFailedToExecute),
+                cause: Some(Cause::RicRequest(CauseRicRequest::ControlFailedToExecute)),
                 outcome: None,
                 criticality_diagnostics: None,
             });

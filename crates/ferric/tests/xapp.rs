@@ -278,7 +278,7 @@ fn every_end_of_a_control() {
         request_id,
         ran_function_id: FUNCTION,
         call_process_id: None,
-        cause,
+        cause: Some(cause),
         outcome: Some(b"why".into()),
         criticality_diagnostics: None,
     });

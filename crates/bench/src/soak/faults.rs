@@ -181,8 +181,11 @@ impl Faults {
                 actions_not_admitted: None,
             }
             .into(),
-            ResetRequest { transaction_id: Some(TransactionId(9)), cause: Cause::Misc(CauseMisc::OmIntervention) }
-                .into(),
+            ResetRequest {
+                transaction_id: Some(TransactionId(9)),
+                cause: Some(Cause::Misc(CauseMisc::OmIntervention)),
+            }
+            .into(),
         ];
         for message in messages {
             let mut pdu = Vec::new();

@@ -166,7 +166,8 @@ fn explain(address: &Address, versions: &[Version], answer: &Answer, patience: D
             let why = match &**pdu {
                 Pdu::E2SetupFailure(failure) => {
                     let wait = failure.time_to_wait.map_or_else(String::new, |wait| format!(", to be tried again after {wait:?}"));
-                    format!("it answers with a setup failure: {}{wait}", failure.cause)
+                    let cause = failure.cause.map_or_else(|| "no cause".to_owned(), |cause| cause.to_string());
+                    format!("it answers with a setup failure: {cause}{wait}")
                 }
                 Pdu::ErrorIndication(error) => {
                     let cause = error.cause.map_or_else(|| "no cause".to_owned(), |cause| cause.to_string());

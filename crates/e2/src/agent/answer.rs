@@ -58,11 +58,11 @@ fn global_failure(
     error: &e2ap::Error,
 ) -> Pdu<'static> {
     let (cause, criticality_diagnostics) = (error.cause().in_version(version), error.diagnostics());
+    let cause = Some(cause);
     if code == ProcedureCode::E2_REMOVAL {
         return E2RemovalFailure { transaction_id, cause, criticality_diagnostics }.into();
     }
-    let (cause, time_to_wait) = (Some(cause), None);
-    E2ConnectionUpdateFailure { transaction_id, cause, time_to_wait, criticality_diagnostics }.into()
+    E2ConnectionUpdateFailure { transaction_id, cause, time_to_wait: None, criticality_diagnostics }.into()
 }
 
 fn failure(
@@ -86,13 +86,14 @@ fn failure(
         }
         .into(),
         ProcedureCode::RIC_SUBSCRIPTION_DELETE => {
-            RicSubscriptionDeleteFailure { request_id, ran_function_id, cause, criticality_diagnostics }.into()
+            RicSubscriptionDeleteFailure { request_id, ran_function_id, cause: Some(cause), criticality_diagnostics }
+                .into()
         }
         ProcedureCode::RIC_CONTROL => RicControlFailure {
             request_id,
             ran_function_id,
             call_process_id: None,
-            cause,
+            cause: Some(cause),
             outcome: None,
             // v1 has no place for them
             criticality_diagnostics: criticality_diagnostics.filter(|_| v2),
@@ -102,7 +103,7 @@ fn failure(
             RicSubscriptionModificationFailure { request_id, ran_function_id, cause, criticality_diagnostics }.into()
         }
         ProcedureCode::RIC_QUERY => {
-            RicQueryFailure { request_id, ran_function_id, cause, criticality_diagnostics }.into()
+            RicQueryFailure { request_id, ran_function_id, cause: Some(cause), criticality_diagnostics }.into()
         }
         _ => return None,
     })

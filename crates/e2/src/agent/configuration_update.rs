@@ -13,6 +13,7 @@ use e2ap::{
 
 use super::telling::{Due, GivenUp, Phase};
 use super::{Agent, AgentEvent, AgentMisuse};
+use crate::answer::or_unspecified;
 use crate::change::{all, list};
 use crate::{Notice, Time};
 
@@ -125,9 +126,9 @@ impl Agent {
     }
 
     pub(super) fn configuration_update_failed(&mut self, now: Time, failure: &E2NodeConfigurationUpdateFailure<'_>) {
-        self.events.push_back(AgentEvent::Notice(Notice::UpdateRefused { cause: failure.cause }));
+        self.events.push_back(AgentEvent::Notice(Notice::UpdateRefused { cause: or_unspecified(failure.cause) }));
         if !self.components.refused(now, failure.time_to_wait) {
-            let (procedure_code, cause) = (ProcedureCode::E2_NODE_CONFIGURATION_UPDATE, Some(failure.cause));
+            let (procedure_code, cause) = (ProcedureCode::E2_NODE_CONFIGURATION_UPDATE, failure.cause);
             self.give_up(GivenUp { procedure_code, cause });
         }
     }

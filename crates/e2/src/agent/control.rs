@@ -123,7 +123,7 @@ impl Agent {
             request_id: id,
             ran_function_id: control.ran_function_id,
             call_process_id: control.call_process_id.map(Octets::from),
-            cause: cause.in_version(self.config.version),
+            cause: Some(cause.in_version(self.config.version)),
             outcome: outcome.map(Octets::from),
             criticality_diagnostics: None,
         };

@@ -27,7 +27,7 @@ impl Agent {
         let items: Option<Vec<_>> = subscriptions.iter().map(item).collect();
         let items = items.ok_or(AgentMisuse::UnknownRequest)?;
         for some in items.chunks(MAX_SUBSCRIPTIONS) {
-            self.send(&RicSubscriptionDeleteRequired { subscriptions: some.to_vec().into() }.into());
+            self.send(&RicSubscriptionDeleteRequired { subscriptions: Some(some.to_vec().into()) }.into());
         }
         Ok(())
     }

@@ -2,11 +2,12 @@
 //!
 //! Procedure: Error Indication. Clause: E2AP v03.01 8.3.2. Role: node. Since: v01.00. Scenarios: agent_error*
 
-use e2ap::{Cause, CauseProtocol, ErrorIndication, ProcedureCode};
+use e2ap::{ErrorIndication, ProcedureCode};
 
 use super::Agent;
 use super::setup::State;
 use super::telling::GivenUp;
+use crate::answer::goes_on;
 use crate::{Notice, Time};
 
 impl Agent {
@@ -15,6 +16,9 @@ impl Agent {
         let procedure_code = diagnostics.and_then(|d| d.procedure_code);
         let (transaction, cause, request_id) = (indication.transaction_id, indication.cause, indication.request_id);
         self.complain(now, Notice::ErrorIndication { cause, procedure_code, request_id }, None);
+        if goes_on(indication) {
+            return;
+        }
         // A RIC that cannot read the setup may say so this way: no use in waiting for its answer.
         let about_setup = procedure_code.is_none_or(|code| code == ProcedureCode::E2_SETUP);
         if matches!(self.state, State::AwaitSetup { .. }) && about_setup {
@@ -29,7 +33,7 @@ impl Agent {
             self.components.refused(now, None);
             self.give_up(GivenUp { procedure_code: ProcedureCode::E2_NODE_CONFIGURATION_UPDATE, cause });
         } else if is(ProcedureCode::E2_REMOVAL) && self.awaits_removal(transaction) {
-            self.removal_refused(now, cause.unwrap_or(Cause::Protocol(CauseProtocol::Unspecified)));
+            self.removal_refused(now, cause);
         } else if let Some(id) = request_id.filter(|id| self.awaits_required(*id)) {
             self.modification_refused(id, cause);
         }

@@ -30,12 +30,13 @@ use core::time::Duration;
 use std::collections::{BTreeMap, HashMap, VecDeque};
 
 use e2ap::{
-    Cause, CauseProtocol, CauseRicRequest, CauseTransport, Codec, ErrorIndication, GlobalE2NodeId, GlobalRicId, Kind,
-    Pdu, ProcedureCode, RanFunctionId, RicActionId, RicRequestId, TransactionId, Version,
+    Cause, CauseProtocol, CauseRicRequest, CauseTransport, Codec, CriticalityDiagnostics, Decoded, ErrorIndication,
+    GlobalE2NodeId, GlobalRicId, Kind, Pdu, ProcedureCode, RanFunctionId, RicActionId, RicRequestId, TransactionId,
+    Version,
 };
 use per::Gather;
 
-use crate::answer::{about, in_version, not_supported};
+use crate::answer::{about, in_version, not_supported, report as report_of};
 use crate::budget::Budget;
 use crate::outbox::Outbox;
 use crate::{AssocId, CloseReason, ConnectionUpdate, Notice, Time};
@@ -288,22 +289,46 @@ impl Agent {
             Ok(decoded) => decoded,
             Err(error) => return self.answer_malformed(now, pdu, error),
         };
-        if !decoded.unknown.is_empty() && self.remarks.take(now) {
-            let (procedure_code, count) = (decoded.pdu.procedure_code(), decoded.unknown.len());
-            self.events.push_back(AgentEvent::Notice(Notice::UnknownIes { procedure_code, count }));
-        }
+        let report = match Notice::overlooked(&decoded) {
+            Some(notice) => self.overlooked(now, pdu, &decoded, notice),
+            None => None,
+        };
         match decoded.pdu {
             Pdu::E2SetupResponse(m) if self.awaits(m.transaction_id) => self.setup_response(now, &m),
             Pdu::E2SetupFailure(m) if self.awaits(m.transaction_id) => self.setup_failure(now, &m),
             Pdu::ErrorIndication(m) => self.error_indication(now, &m),
-            other if other.kind() == Kind::Initiating && self.is_up() => self.request(now, other, pdu),
+            other if other.kind() == Kind::Initiating && self.is_up() => self.request(now, other, pdu, report),
             other if self.is_up() => self.answer(now, other, pdu),
             other => self.not_in_state(now, &other, pdu),
         }
     }
 
-    /// The RIC begins a procedure.
-    fn request(&mut self, now: Time, message: Pdu<'_>, pdu: &[u8]) {
+    /// A message goes on without some of what it should hold. What its sender wants to be told is told at once, or given
+    /// back where the procedure's answer has room for it (E2AP v03.01 10.3.4.2, 10.3.5).
+    fn overlooked(
+        &mut self,
+        now: Time,
+        pdu: &[u8],
+        decoded: &Decoded<'_>,
+        notice: Notice,
+    ) -> Option<CriticalityDiagnostics<'static>> {
+        let report = decoded.to_report();
+        match (&decoded.pdu, report) {
+            (Pdu::ResetRequest(_) | Pdu::E2RemovalRequest(_), Some(report)) if self.is_up() => {
+                self.remark(now, notice);
+                return Some(report);
+            }
+            (message, Some(diagnostics)) => {
+                let answer = report_of(message, self.config.codec.outline(pdu), diagnostics);
+                self.complain(now, notice, answer);
+            }
+            (_, None) => self.remark(now, notice),
+        }
+        None
+    }
+
+    /// The RIC begins a procedure; `report` belongs into its answer.
+    fn request(&mut self, now: Time, message: Pdu<'_>, pdu: &[u8], report: Option<CriticalityDiagnostics<'static>>) {
         match message {
             // Sent before the RIC saw our reset: it forgets them (E2AP v03.01 8.3.3.2).
             Pdu::RicSubscriptionRequest(_)
@@ -316,10 +341,10 @@ impl Agent {
             Pdu::RicSubscriptionModificationRequest(request) => self.modification_request(&request),
             Pdu::RicControlRequest(request) => self.control_request(&request),
             Pdu::RicQueryRequest(request) => self.query_request(&request),
-            Pdu::ResetRequest(request) => self.reset_request(now, &request),
+            Pdu::ResetRequest(request) => self.reset_request(now, &request, report),
             Pdu::RicServiceQuery(query) => self.service_query(now, &query),
             Pdu::E2ConnectionUpdate(update) => self.connection_update(&update),
-            Pdu::E2RemovalRequest(request) => self.removal_request(&request),
+            Pdu::E2RemovalRequest(request) => self.removal_request(&request, report),
             other => {
                 let (notice, answer) = not_supported(&other, self.config.codec.outline(pdu));
                 self.complain(now, notice, answer);
@@ -466,8 +491,13 @@ impl Agent {
 
     /// An answer that did not come in time.
     fn timed_out(&mut self, now: Time, procedure_code: ProcedureCode, request_id: Option<RicRequestId>) {
+        self.remark(now, Notice::TimedOut { procedure_code, request_id });
+    }
+
+    /// A line in the log about what is only odd, unless there were too many of them lately.
+    fn remark(&mut self, now: Time, notice: Notice) {
         if self.remarks.take(now) {
-            self.events.push_back(AgentEvent::Notice(Notice::TimedOut { procedure_code, request_id }));
+            self.events.push_back(AgentEvent::Notice(notice));
         }
     }
 }

@@ -66,7 +66,7 @@ impl Agent {
     }
 
     fn send_query_failure(&mut self, request_id: RicRequestId, ran_function_id: RanFunctionId, cause: Cause) {
-        let cause = cause.in_version(self.config.version);
+        let cause = Some(cause.in_version(self.config.version));
         self.send(&RicQueryFailure { request_id, ran_function_id, cause, criticality_diagnostics: None }.into());
     }
 }

@@ -9,7 +9,7 @@
 //!  +------------ the RIC's request ---------------------+
 //! ```
 
-use e2ap::{Cause, E2RemovalRequest, E2RemovalResponse, ProcedureCode, TransactionId, Version};
+use e2ap::{Cause, CriticalityDiagnostics, E2RemovalRequest, E2RemovalResponse, ProcedureCode, TransactionId, Version};
 
 use super::setup::State;
 use super::telling::GivenUp;
@@ -59,8 +59,12 @@ impl Agent {
     }
 
     /// The RIC lets the node go.
-    pub(super) fn removal_request(&mut self, request: &E2RemovalRequest) {
-        let response = E2RemovalResponse { transaction_id: request.transaction_id, criticality_diagnostics: None };
+    pub(super) fn removal_request(
+        &mut self,
+        request: &E2RemovalRequest,
+        criticality_diagnostics: Option<CriticalityDiagnostics<'_>>,
+    ) {
+        let response = E2RemovalResponse { transaction_id: request.transaction_id, criticality_diagnostics };
         self.send(&response.into());
         self.removed(true);
     }
@@ -69,9 +73,9 @@ impl Agent {
         self.removal.is_some_and(|removal| removal.transaction_id == answer)
     }
 
-    pub(super) fn removal_refused(&mut self, now: Time, cause: Cause) {
+    pub(super) fn removal_refused(&mut self, now: Time, cause: Option<Cause>) {
         self.removal = None;
-        self.give_up(GivenUp { procedure_code: ProcedureCode::E2_REMOVAL, cause: Some(cause) });
+        self.give_up(GivenUp { procedure_code: ProcedureCode::E2_REMOVAL, cause });
         // what was held back
         self.tell_functions(now);
         self.tell_components(now);

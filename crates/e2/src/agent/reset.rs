@@ -2,9 +2,10 @@
 //!
 //! Procedure: Reset. Clause: E2AP v03.01 8.3.3. Role: node. Since: v01.00. Scenarios: agent_reset*
 
-use e2ap::{Cause, ProcedureCode, ResetRequest, ResetResponse, TransactionId};
+use e2ap::{Cause, CriticalityDiagnostics, ProcedureCode, ResetRequest, ResetResponse, TransactionId};
 
 use super::{Agent, AgentEvent, AgentMisuse};
+use crate::answer::or_unspecified;
 use crate::{CloseReason, Notice, Time};
 
 /// A reset of ours that waits for its answer.
@@ -15,12 +16,17 @@ pub(super) struct PendingReset {
 }
 
 impl Agent {
-    pub(super) fn reset_request(&mut self, now: Time, request: &ResetRequest) {
+    pub(super) fn reset_request(
+        &mut self,
+        now: Time,
+        request: &ResetRequest,
+        criticality_diagnostics: Option<CriticalityDiagnostics<'_>>,
+    ) {
         if self.remarks.take(now) {
-            self.events.push_back(AgentEvent::Notice(Notice::Reset { cause: request.cause }));
+            self.events.push_back(AgentEvent::Notice(Notice::Reset { cause: or_unspecified(request.cause) }));
         }
         self.forget_requests();
-        let response = ResetResponse { transaction_id: request.transaction_id, criticality_diagnostics: None };
+        let response = ResetResponse { transaction_id: request.transaction_id, criticality_diagnostics };
         self.send(&response.into());
     }
 
@@ -38,7 +44,7 @@ impl Agent {
         let transaction_id = self.next_transaction();
         self.reset = Some(PendingReset { transaction_id, by: now + self.config.reset_timeout });
         self.forget_requests();
-        let cause = cause.in_version(self.config.version);
+        let cause = Some(cause.in_version(self.config.version));
         self.send(&ResetRequest { transaction_id, cause }.into());
         Ok(())
     }

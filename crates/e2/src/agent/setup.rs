@@ -22,6 +22,7 @@ use e2ap::{
 
 use super::service_update::revisions;
 use super::{Agent, AgentEvent};
+use crate::answer::or_unspecified;
 use crate::budget::Budget;
 use crate::change::all;
 use crate::{CloseReason, Notice, Time};
@@ -150,7 +151,7 @@ impl Agent {
     }
 
     pub(super) fn setup_failure(&mut self, now: Time, failure: &E2SetupFailure<'_>) {
-        self.events.push_back(AgentEvent::Notice(Notice::SetupRefused { cause: failure.cause }));
+        self.events.push_back(AgentEvent::Notice(Notice::SetupRefused { cause: or_unspecified(failure.cause) }));
         // E2AP v03.01 8.3.1.3: not before the RIC's time to wait, where it names one, on whatever association.
         let at = match failure.time_to_wait {
             Some(wait) => {

@@ -21,7 +21,7 @@ impl Agent {
             let failure = RicSubscriptionDeleteFailure {
                 request_id,
                 ran_function_id,
-                cause: Cause::RicRequest(cause),
+                cause: Some(Cause::RicRequest(cause)),
                 criticality_diagnostics: None,
             };
             return self.send(&failure.into());

@@ -71,6 +71,10 @@ impl Controller {
                 }
             }
             _ => {
+                if let (Some((Kind::Successful | Kind::Unsuccessful, code)), Some(outline)) = (error.message(), outline)
+                {
+                    self.answered_unreadably(now, assoc, outline, code, error.cause());
+                }
                 let answer = malformed(outline, &error);
                 let notice = if answer.is_some() { Notice::Malformed } else { Notice::Unreadable };
                 self.complain(now, assoc, notice(error), answer);
@@ -183,8 +187,13 @@ impl Controller {
         }
         let cause = cause.in_version(version);
         let transaction_id = (version >= Version::V2_03).then(|| transaction_id.unwrap_or(TransactionId(0)));
-        let failure =
-            E2SetupFailure { transaction_id, cause, time_to_wait, criticality_diagnostics, tnl_information: None };
+        let failure = E2SetupFailure {
+            transaction_id,
+            cause: Some(cause),
+            time_to_wait,
+            criticality_diagnostics,
+            tnl_information: None,
+        };
         self.outbox.push(assoc, version, &failure.into());
         self.notice(assoc, Notice::SetupRefused { cause });
         true

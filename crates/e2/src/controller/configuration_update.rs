@@ -28,9 +28,12 @@ impl Controller {
         if update.global_e2_node_id.is_some_and(|named| named != key) {
             let cause = Cause::Protocol(CauseProtocol::SemanticError);
             self.remark(now, assoc, Notice::UpdateRefused { cause });
-            let (time_to_wait, criticality_diagnostics) = (None, None);
-            let failure =
-                E2NodeConfigurationUpdateFailure { transaction_id, cause, time_to_wait, criticality_diagnostics };
+            let failure = E2NodeConfigurationUpdateFailure {
+                transaction_id,
+                cause: Some(cause),
+                time_to_wait: None,
+                criticality_diagnostics: None,
+            };
             return self.send(id, &failure.into());
         }
         let count = all(&update.tnl_association_removal).count();

@@ -10,6 +10,7 @@ use per::Octets;
 
 use super::requests::Request;
 use super::{Consumer, Controller, Event, Misuse, NodeId, Ticket};
+use crate::answer::or_unspecified;
 use crate::{Notice, Time};
 
 /// A control that waits for its answer.
@@ -95,7 +96,7 @@ impl Controller {
 
     pub(super) fn control_failure(&mut self, now: Time, node: NodeId, failure: &RicControlFailure<'_>) {
         let outcome = ControlOutcome::Failed {
-            cause: failure.cause,
+            cause: or_unspecified(failure.cause),
             outcome: failure.outcome.as_ref().map(|o| o.to_cow().into()),
         };
         self.control_answer(now, node, failure.request_id, failure.ran_function_id, "RicControlFailure", outcome);

@@ -8,11 +8,12 @@ use super::requests::Request;
 use super::subscription::State;
 use super::{Controller, NodeId, SubscribeError, SubscriptionEnd};
 use crate::Time;
+use crate::change::all;
 
 impl Controller {
     /// The node wants to lose subscriptions: it is asked to delete them (E2AP v03.01 8.2.3.2).
     pub(super) fn delete_required(&mut self, now: Time, node: NodeId, required: &RicSubscriptionDeleteRequired<'_>) {
-        for item in &required.subscriptions {
+        for item in all(&required.subscriptions) {
             let (id, function) = (item.request_id, item.ran_function_id);
             let found = self.find(now, node, id, function, "RicSubscriptionDeleteRequired");
             let Some(place) = found else { continue };

@@ -1,10 +1,10 @@
 //! What came, and to whom it goes: everything but plain indications, whose way is [`Controller::handle_pdu`].
 
-use e2ap::{Decoded, Kind, Pdu, Version};
+use e2ap::{CriticalityDiagnostics, Decoded, Kind, Pdu, Version};
 use per::Gather;
 
 use super::{Controller, Event, Indication, NodeId, Routed};
-use crate::{AssocId, Notice, Time};
+use crate::{AssocId, Notice, Time, answer};
 
 impl Controller {
     /// Everything that is no plain indication of a subscription that stands.
@@ -31,10 +31,10 @@ impl Controller {
                 }
             },
         };
-        if !decoded.unknown.is_empty() {
-            let (procedure_code, count) = (decoded.pdu.procedure_code(), decoded.unknown.len());
-            self.remark(now, assoc, Notice::UnknownIes { procedure_code, count });
-        }
+        let report = match Notice::overlooked(&decoded) {
+            Some(notice) => self.overlooked(now, assoc, pdu, &decoded, notice),
+            None => None,
+        };
         match (decoded.pdu, node) {
             (Pdu::E2SetupRequest(request), _) => self.setup(now, assoc, version, request),
             (Pdu::ErrorIndication(indication), _) => self.error_indication(now, assoc, indication),
@@ -56,21 +56,57 @@ impl Controller {
                 }
                 self.stray_indication(now, node, &indication);
             }
-            (other, Some(node)) if other.kind() == Kind::Initiating => self.request(now, assoc, node, other, pdu),
+            (other, Some(node)) if other.kind() == Kind::Initiating => {
+                self.request(now, assoc, node, other, pdu, report)
+            }
             (other, Some(node)) => self.answer(now, assoc, node, other, pdu),
         }
         Routed::Done
     }
 
-    /// A node begins a procedure.
-    fn request(&mut self, now: Time, assoc: AssocId, node: NodeId, message: Pdu<'_>, pdu: &[u8]) {
+    /// A message goes on without some of what it should hold. What its sender wants to be told is told at once, or given
+    /// back where the procedure's answer has room for it (E2AP v03.01 10.3.4.2, 10.3.5).
+    #[cold]
+    fn overlooked(
+        &mut self,
+        now: Time,
+        assoc: AssocId,
+        pdu: &[u8],
+        decoded: &Decoded<'_>,
+        notice: Notice,
+    ) -> Option<CriticalityDiagnostics<'static>> {
+        let state = self.assocs.get(&assoc)?;
+        match (&decoded.pdu, decoded.to_report()) {
+            (Pdu::ResetRequest(_) | Pdu::E2RemovalRequest(_), Some(report)) if state.node.is_some() => {
+                self.remark(now, assoc, notice);
+                return Some(report);
+            }
+            (message, Some(diagnostics)) => {
+                let answer = answer::report(message, state.codec.outline(pdu), diagnostics);
+                self.complain(now, assoc, notice, answer);
+            }
+            (_, None) => self.remark(now, assoc, notice),
+        }
+        None
+    }
+
+    /// A node begins a procedure; `report` belongs into its answer.
+    fn request(
+        &mut self,
+        now: Time,
+        assoc: AssocId,
+        node: NodeId,
+        message: Pdu<'_>,
+        pdu: &[u8],
+        report: Option<CriticalityDiagnostics<'static>>,
+    ) {
         match message {
             Pdu::RicSubscriptionDeleteRequired(required) => self.delete_required(now, node, &required),
             Pdu::RicSubscriptionModificationRequired(m) => self.modification_required(now, node, &m),
             Pdu::RicServiceUpdate(update) => self.service_update(now, node, &update),
             Pdu::E2NodeConfigurationUpdate(update) => self.configuration_update(now, node, &update),
-            Pdu::ResetRequest(request) => self.reset_request(now, node, &request),
-            Pdu::E2RemovalRequest(request) => self.removal_request(now, assoc, node, &request),
+            Pdu::ResetRequest(request) => self.reset_request(now, node, &request, report),
+            Pdu::E2RemovalRequest(request) => self.removal_request(now, assoc, node, &request, report),
             other => self.not_supported(now, assoc, &other, pdu),
         }
     }

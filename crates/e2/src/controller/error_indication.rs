@@ -2,19 +2,24 @@
 //!
 //! Procedure: Error Indication. Clause: E2AP v03.01 8.3.2. Role: ric. Since: v01.00. Scenarios: error_indication_*
 
-use e2ap::{Cause, CauseProtocol, ErrorIndication, ProcedureCode};
+use e2ap::{Cause, CauseProtocol, ErrorIndication, ProcedureCode, peek::Outline};
 
 use super::requests::Request;
 use super::{Assoc, ConnectionOutcome, ControlOutcome, Controller, NodeId, QueryOutcome};
+use crate::answer::goes_on;
 use crate::{AssocId, Notice, Time};
 
 impl Controller {
     /// The peer says that something was wrong. What it was about fails.
     pub(super) fn error_indication(&mut self, now: Time, assoc: AssocId, indication: ErrorIndication<'_>) {
+        let goes_on = goes_on(&indication);
         let ErrorIndication { transaction_id, request_id, cause, criticality_diagnostics, .. } = indication;
         let procedure_code = criticality_diagnostics.as_ref().and_then(|d| d.procedure_code);
         let request_id = request_id.or(criticality_diagnostics.and_then(|d| d.ric_request_id));
         self.complain(now, assoc, Notice::ErrorIndication { cause, procedure_code, request_id }, None);
+        if goes_on {
+            return;
+        }
         let Some(Assoc { node: Some(node), procedures, .. }) = self.assocs.get_mut(&assoc) else { return };
         let node = *node;
         let reason = cause.unwrap_or(Cause::Protocol(CauseProtocol::Unspecified));
@@ -30,14 +35,34 @@ impl Controller {
             }
             Some(code @ ProcedureCode::E2_REMOVAL) => {
                 procedures.drop(code);
-                self.removal_refused(node, reason);
+                self.removal_refused(node, cause);
             }
             // whether it has reset nobody knows: the time-out tells
             _ => {}
         }
     }
 
-    /// The peer says that it could not do with a request.
+    /// An answer that cannot be read ends its procedure unsuccessfully (E2AP v03.01 10.2, 10.3.4.2, 10.3.5).
+    pub(super) fn answered_unreadably(
+        &mut self,
+        now: Time,
+        assoc: AssocId,
+        outline: Outline,
+        code: ProcedureCode,
+        cause: Cause,
+    ) {
+        let Some(Assoc { node: Some(node), procedures, .. }) = self.assocs.get_mut(&assoc) else { return };
+        let node = *node;
+        if let Some(place) = outline.request_id.and_then(|id| self.requests.place(id)) {
+            return self.request_failed(now, node, place, Some(code), cause);
+        }
+        // A reset or a removal is done or not, for all that can be read: the time-out tells.
+        if code == ProcedureCode::E2_CONNECTION_UPDATE && procedures.end(code, outline.transaction_id) {
+            self.connection_ended(node, ConnectionOutcome::Refused { cause: None, wait: None });
+        }
+    }
+
+    /// The peer says that it could not do with a request, or says something unreadable about it.
     fn request_failed(
         &mut self,
         now: Time,
@@ -46,16 +71,16 @@ impl Controller {
         procedure_code: Option<ProcedureCode>,
         cause: Cause,
     ) {
+        let may_be = |code| procedure_code.is_none_or(|about| about == code);
         match self.requests.get(place) {
-            Some(Request::Control(control)) if control.node == node => {
+            Some(Request::Control(control)) if control.node == node && may_be(ProcedureCode::RIC_CONTROL) => {
                 self.finish_control(now, place, ControlOutcome::Failed { cause, outcome: None });
             }
-            Some(Request::Query(query)) if query.node == node => {
+            Some(Request::Query(query)) if query.node == node && may_be(ProcedureCode::RIC_QUERY) => {
                 self.finish_query(now, place, QueryOutcome::Failed(cause));
             }
             Some(Request::Subscription(s)) if s.node == node => {
-                let about_change = procedure_code.is_none_or(|c| c == ProcedureCode::RIC_SUBSCRIPTION_MODIFICATION);
-                if s.is_active() && s.change.is_some() && about_change {
+                if s.is_active() && s.change.is_some() && may_be(ProcedureCode::RIC_SUBSCRIPTION_MODIFICATION) {
                     self.modification_rejected(place, cause);
                 } else {
                     self.subscription_rejected(now, place, cause);

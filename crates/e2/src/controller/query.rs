@@ -8,6 +8,7 @@ use e2ap::{
 
 use super::requests::Request;
 use super::{Consumer, Controller, Event, Misuse, NodeId, Ticket};
+use crate::answer::or_unspecified;
 use crate::{Notice, Time};
 
 /// A query that waits for its answer.
@@ -72,7 +73,7 @@ impl Controller {
     }
 
     pub(super) fn query_failure(&mut self, now: Time, node: NodeId, failure: &RicQueryFailure<'_>) {
-        let outcome = QueryOutcome::Failed(failure.cause);
+        let outcome = QueryOutcome::Failed(or_unspecified(failure.cause));
         self.query_answer(now, node, failure.request_id, failure.ran_function_id, "RicQueryFailure", outcome);
     }
 

@@ -5,9 +5,10 @@
 //! What was subscribed to such a node does not wait for it to come back. Where both sides begin at once, each answers the
 //! other, and the node is gone by the first word that arrives.
 
-use e2ap::{Cause, E2RemovalRequest, E2RemovalResponse, ProcedureCode, Version};
+use e2ap::{Cause, CriticalityDiagnostics, E2RemovalRequest, E2RemovalResponse, ProcedureCode, Version};
 
 use super::{Controller, Event, LostReason, Misuse, NodeId};
+use crate::answer::or_unspecified;
 use crate::{AssocId, CloseReason, Time};
 
 impl Controller {
@@ -24,8 +25,15 @@ impl Controller {
     }
 
     /// The node wants to leave.
-    pub(super) fn removal_request(&mut self, now: Time, assoc: AssocId, node: NodeId, request: &E2RemovalRequest) {
-        let response = E2RemovalResponse { transaction_id: request.transaction_id, criticality_diagnostics: None };
+    pub(super) fn removal_request(
+        &mut self,
+        now: Time,
+        assoc: AssocId,
+        node: NodeId,
+        request: &E2RemovalRequest,
+        criticality_diagnostics: Option<CriticalityDiagnostics<'_>>,
+    ) {
+        let response = E2RemovalResponse { transaction_id: request.transaction_id, criticality_diagnostics };
         self.send(node, &response.into());
         self.removed(now, assoc, node);
     }
@@ -39,8 +47,8 @@ impl Controller {
         self.close(now, assoc, CloseReason::Removed);
     }
 
-    pub(super) fn removal_refused(&mut self, node: NodeId, cause: Cause) {
-        self.events.push_back(Event::RemovalRefused { node, cause });
+    pub(super) fn removal_refused(&mut self, node: NodeId, cause: Option<Cause>) {
+        self.events.push_back(Event::RemovalRefused { node, cause: or_unspecified(cause) });
     }
 
     /// A node that does not even answer this is not there.

@@ -2,18 +2,25 @@
 //!
 //! Procedure: Reset. Clause: E2AP v03.01 8.3.3. Role: ric. Since: v01.00. Scenarios: reset_*
 
-use e2ap::{Cause, ProcedureCode, ResetRequest, ResetResponse, Version};
+use e2ap::{Cause, CriticalityDiagnostics, ProcedureCode, ResetRequest, ResetResponse, Version};
 
 use super::{Controller, Misuse, NodeId, SubscriptionEnd};
+use crate::answer::or_unspecified;
 use crate::{Notice, Time};
 
 impl Controller {
-    pub(super) fn reset_request(&mut self, now: Time, node: NodeId, request: &ResetRequest) {
+    pub(super) fn reset_request(
+        &mut self,
+        now: Time,
+        node: NodeId,
+        request: &ResetRequest,
+        criticality_diagnostics: Option<CriticalityDiagnostics<'_>>,
+    ) {
         if let Some(assoc) = self.nodes.get(&node).map(|n| n.assoc) {
-            self.remark(now, assoc, Notice::Reset { cause: request.cause });
+            self.remark(now, assoc, Notice::Reset { cause: or_unspecified(request.cause) });
         }
         self.drop_requests(now, node, SubscriptionEnd::Reset);
-        let response = ResetResponse { transaction_id: request.transaction_id, criticality_diagnostics: None };
+        let response = ResetResponse { transaction_id: request.transaction_id, criticality_diagnostics };
         self.send(node, &response.into());
     }
 
@@ -26,7 +33,7 @@ impl Controller {
         let transaction_id = self.begin(now, node, ProcedureCode::RESET, Version::V1_00, patience)?;
         self.drop_requests(now, node, SubscriptionEnd::Reset);
         let version = self.nodes.get(&node).map_or(Version::V1_00, |node| node.version);
-        self.send(node, &ResetRequest { transaction_id, cause: cause.in_version(version) }.into());
+        self.send(node, &ResetRequest { transaction_id, cause: Some(cause.in_version(version)) }.into());
         Ok(())
     }
 }

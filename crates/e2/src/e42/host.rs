@@ -144,7 +144,7 @@ impl E42Host {
             (E42Pdu::SubscriptionDeleteRequest(request), Some(open)) => {
                 if let Err(cause) = self.delete(now, assoc, open, request, controller) {
                     let (request_id, ran_function_id) = (request.request_id, request.ran_function_id);
-                    let cause = cause.in_version(self.version.e2ap());
+                    let cause = Some(cause.in_version(self.version.e2ap()));
                     let failure = RicSubscriptionDeleteFailure {
                         request_id,
                         ran_function_id,
@@ -436,7 +436,7 @@ impl E42Host {
             request_id,
             ran_function_id,
             call_process_id: None,
-            cause: cause.in_version(self.version.e2ap()),
+            cause: Some(cause.in_version(self.version.e2ap())),
             outcome: outcome.map(Octets::from),
             criticality_diagnostics: None,
         };

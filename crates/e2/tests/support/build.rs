@@ -179,7 +179,7 @@ pub fn build(name: &str, args: &Args<'_>) -> Pdu<'static> {
         .into(),
         "setup-failure" => E2SetupFailure {
             transaction_id: args.tx(),
-            cause: args.cause(),
+            cause: Some(args.cause()),
             time_to_wait: args.wait(),
             criticality_diagnostics: None,
             tnl_information: None,
@@ -244,17 +244,19 @@ pub fn build(name: &str, args: &Args<'_>) -> Pdu<'static> {
         "delete-failure" => RicSubscriptionDeleteFailure {
             request_id: args.id(),
             ran_function_id: args.function(),
-            cause: args.cause(),
+            cause: Some(args.cause()),
             criticality_diagnostics: None,
         }
         .into(),
         "delete-required" => RicSubscriptionDeleteRequired {
-            subscriptions: vec![RicSubscriptionWithCause {
-                request_id: args.id(),
-                ran_function_id: args.function(),
-                cause: args.cause(),
-            }]
-            .into(),
+            subscriptions: Some(
+                vec![RicSubscriptionWithCause {
+                    request_id: args.id(),
+                    ran_function_id: args.function(),
+                    cause: args.cause(),
+                }]
+                .into(),
+            ),
         }
         .into(),
         "indication" => RicIndication {
@@ -299,7 +301,7 @@ pub fn build(name: &str, args: &Args<'_>) -> Pdu<'static> {
             request_id: args.id(),
             ran_function_id: args.function(),
             call_process_id: None,
-            cause: args.cause(),
+            cause: Some(args.cause()),
             outcome: args.has("outcome").then(|| args.octets("outcome").into()),
             criticality_diagnostics: None,
         }
@@ -309,10 +311,20 @@ pub fn build(name: &str, args: &Args<'_>) -> Pdu<'static> {
             request_id: args.maybe_id(),
             ran_function_id: args.number("fn").map(RanFunctionId),
             cause: Some(args.cause()),
-            criticality_diagnostics: None,
+            criticality_diagnostics: args.number("about").map(|id| CriticalityDiagnostics {
+                ies: Some(
+                    vec![CriticalityDiagnosticsIe {
+                        criticality: Criticality::Notify,
+                        ie_id: ProtocolIeId(id),
+                        type_of_error: TypeOfError::NotUnderstood,
+                    }]
+                    .into(),
+                ),
+                ..Default::default()
+            }),
         }
         .into(),
-        "reset" => ResetRequest { transaction_id: args.tx(), cause: args.cause() }.into(),
+        "reset" => ResetRequest { transaction_id: args.tx(), cause: Some(args.cause()) }.into(),
         "reset-response" => ResetResponse { transaction_id: args.tx(), criticality_diagnostics: None }.into(),
         "service-update" => RicServiceUpdate {
             transaction_id: args.tx(),
@@ -343,7 +355,7 @@ pub fn build(name: &str, args: &Args<'_>) -> Pdu<'static> {
         "config-update-ack" => config_update_ack(args).into(),
         "config-update-failure" => E2NodeConfigurationUpdateFailure {
             transaction_id: args.tx(),
-            cause: args.cause(),
+            cause: Some(args.cause()),
             time_to_wait: args.wait(),
             criticality_diagnostics: None,
         }
@@ -374,7 +386,7 @@ pub fn build(name: &str, args: &Args<'_>) -> Pdu<'static> {
         "removal" => E2RemovalRequest { transaction_id: args.tx() }.into(),
         "removal-response" => E2RemovalResponse { transaction_id: args.tx(), criticality_diagnostics: None }.into(),
         "removal-failure" => {
-            let (transaction_id, cause) = (args.tx(), args.cause());
+            let (transaction_id, cause) = (args.tx(), Some(args.cause()));
             E2RemovalFailure { transaction_id, cause, criticality_diagnostics: None }.into()
         }
         "query" => RicQueryRequest {
@@ -393,7 +405,7 @@ pub fn build(name: &str, args: &Args<'_>) -> Pdu<'static> {
         "query-failure" => RicQueryFailure {
             request_id: args.id(),
             ran_function_id: args.function(),
-            cause: args.cause(),
+            cause: Some(args.cause()),
             criticality_diagnostics: None,
         }
         .into(),

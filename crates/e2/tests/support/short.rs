@@ -82,6 +82,7 @@ pub fn cause(name: &str) -> Cause {
         "no-function" => Cause::RicRequest(CauseRicRequest::RanFunctionIdInvalid),
         "ric-full" => Cause::RicService(CauseRicService::RicResourceLimit),
         "transport" => Cause::Transport(CauseTransport::TransportResourceUnavailable),
+        "notify" => Cause::Protocol(CauseProtocol::AbstractSyntaxErrorIgnoreAndNotify),
         "reject" => Cause::Protocol(CauseProtocol::AbstractSyntaxErrorReject),
         other => panic!("no cause is called {other}"),
     }
@@ -108,7 +109,7 @@ fn carried(mut pdu: Pdu<'static>, version: Version) -> Pdu<'static> {
 }
 
 /// The octets that a line says: a message in `version`; `hex` and octets; or a message that was tampered with: `cut=5`
-/// takes octets from its end, `plus=200` adds an IE with that id and criticality reject (`plusi` with ignore), and
+/// takes octets from its end, `plus=200` adds an IE with that id and criticality reject (`plusi` with ignore, `plusn` with notify), and
 /// `minus` drops its last IE, if that has one octet.
 pub fn bytes(words: &[&str], version: Version) -> Vec<u8> {
     if words[0] == "hex" {
@@ -118,7 +119,7 @@ pub fn bytes(words: &[&str], version: Version) -> Vec<u8> {
     let version = args.get("v").map_or(version, |text| text.parse().unwrap());
     let mut out = Vec::new();
     carried(build(words[0], &args), version).encode(version, &mut out).unwrap_or_else(|e| panic!("{words:?}: {e}"));
-    for (key, criticality) in [("plus", 0), ("plusi", 0x40)] {
+    for (key, criticality) in [("plus", 0), ("plusi", 0x40), ("plusn", 0x80)] {
         if let Some(id) = args.number::<u16>(key) {
             // a short message: its length is one octet, its number of IEs stands three behind it
             assert!(out[3] < 0x80 - 5, "too long to be tampered with");

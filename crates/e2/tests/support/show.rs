@@ -88,7 +88,7 @@ pub fn show(pdu: &Pdu<'_>) -> String {
             Ok(())
         }
         Pdu::E2SetupFailure(m) => {
-            write!(line, "setup-failure{} ({})", tx(m.transaction_id), m.cause).unwrap();
+            write!(line, "setup-failure{} ({})", tx(m.transaction_id), why(m.cause)).unwrap();
             if let Some(wait) = m.time_to_wait {
                 write!(line, " wait={}", wait.seconds()).unwrap();
             }
@@ -132,7 +132,7 @@ pub fn show(pdu: &Pdu<'_>) -> String {
             line,
             "delete-failure{} ({}){}",
             of(m.request_id, m.ran_function_id),
-            m.cause,
+            why(m.cause),
             diagnostics(&m.criticality_diagnostics)
         ),
         Pdu::RicIndication(m) => write!(
@@ -168,7 +168,7 @@ pub fn show(pdu: &Pdu<'_>) -> String {
             "control-failure{}{} ({}){}{}",
             of(m.request_id, m.ran_function_id),
             maybe("call", &m.call_process_id),
-            m.cause,
+            why(m.cause),
             maybe("outcome", &m.outcome),
             diagnostics(&m.criticality_diagnostics)
         ),
@@ -185,8 +185,10 @@ pub fn show(pdu: &Pdu<'_>) -> String {
             }
             write!(line, "{}", diagnostics(&m.criticality_diagnostics))
         }
-        Pdu::ResetRequest(m) => write!(line, "reset{} ({})", tx(m.transaction_id), m.cause),
-        Pdu::ResetResponse(m) => write!(line, "reset-response{}", tx(m.transaction_id)),
+        Pdu::ResetRequest(m) => write!(line, "reset{} ({})", tx(m.transaction_id), why(m.cause)),
+        Pdu::ResetResponse(m) => {
+            write!(line, "reset-response{}{}", tx(m.transaction_id), diagnostics(&m.criticality_diagnostics))
+        }
         Pdu::RicServiceUpdate(m) => {
             write!(line, "service-update{}", tx(m.transaction_id)).unwrap();
             for (key, items) in [("add", &m.ran_functions_added), ("modify", &m.ran_functions_modified)] {
@@ -236,7 +238,7 @@ pub fn show(pdu: &Pdu<'_>) -> String {
         }
         Pdu::E2NodeConfigurationUpdateFailure(m) => {
             let (tx, wait) = (tx(m.transaction_id), wait(m.time_to_wait));
-            write!(line, "config-update-failure{tx} ({}){wait}", m.cause)
+            write!(line, "config-update-failure{tx} ({}){wait}", why(m.cause))
         }
         Pdu::E2ConnectionUpdate(m) => write!(
             line,
@@ -261,8 +263,10 @@ pub fn show(pdu: &Pdu<'_>) -> String {
             wait(m.time_to_wait)
         ),
         Pdu::E2RemovalRequest(m) => write!(line, "removal{}", tx(m.transaction_id)),
-        Pdu::E2RemovalResponse(m) => write!(line, "removal-response{}", tx(m.transaction_id)),
-        Pdu::E2RemovalFailure(m) => write!(line, "removal-failure{} ({})", tx(m.transaction_id), m.cause),
+        Pdu::E2RemovalResponse(m) => {
+            write!(line, "removal-response{}{}", tx(m.transaction_id), diagnostics(&m.criticality_diagnostics))
+        }
+        Pdu::E2RemovalFailure(m) => write!(line, "removal-failure{} ({})", tx(m.transaction_id), why(m.cause)),
         Pdu::RicQueryRequest(m) => write!(
             line,
             "query{}{}{}",
@@ -277,7 +281,7 @@ pub fn show(pdu: &Pdu<'_>) -> String {
             line,
             "query-failure{} ({}){}",
             of(m.request_id, m.ran_function_id),
-            m.cause,
+            why(m.cause),
             diagnostics(&m.criticality_diagnostics)
         ),
         Pdu::RicSubscriptionModificationRequest(m) => write!(
@@ -327,7 +331,7 @@ pub fn show(pdu: &Pdu<'_>) -> String {
             write!(line, "modification-refuse{} ({})", of(m.request_id, m.ran_function_id), m.cause)
         }
         Pdu::RicSubscriptionDeleteRequired(m) => {
-            let items = list(m.subscriptions.iter(), |s| {
+            let items = list(m.subscriptions.iter().flat_map(|items| items.iter()), |s| {
                 format!("{}/{} ({})", s.request_id.requestor, s.request_id.instance, s.cause)
             });
             write!(line, "delete-required {items}")
@@ -335,4 +339,8 @@ pub fn show(pdu: &Pdu<'_>) -> String {
     }
     .unwrap();
     line
+}
+
+fn why(cause: Option<e2ap::Cause>) -> String {
+    cause.map_or_else(|| "no cause".to_owned(), |cause| cause.to_string())
 }

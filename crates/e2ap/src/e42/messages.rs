@@ -54,7 +54,7 @@ macro_rules! must {
     ($container:ident, $row:expr, $place:ident) => {
         match $place {
             Some(value) => value,
-            None => return Err($container.missing(&$row)),
+            None => return Err($container.lacks(&$row)),
         }
     };
 }

@@ -47,7 +47,7 @@ messages! {
         /// That of the update.
         may transaction_id: TransactionId = 49 Reject [_ _ M M],
         /// Why.
-        must cause: Cause = 1 Ignore [_ M M M],
+        may cause: Cause = 1 Ignore [_ M M M],
         /// Not to be tried again before.
         may time_to_wait: TimeToWait = 31 Ignore [_ O O O],
         /// What was wrong.

@@ -45,7 +45,7 @@ messages! {
         /// That of the request.
         may call_process_id: Octets<'a> = 20 Reject [O O O O],
         /// Why.
-        must cause: Cause = 1 Ignore [M M M M],
+        may cause: Cause = 1 Ignore [M M M M],
         /// The service model's outcome.
         may outcome: Octets<'a> = 32 Reject [O O O O],
         /// What was wrong.

@@ -35,7 +35,7 @@ messages! {
         /// That of the request.
         must ran_function_id: RanFunctionId = 5 Reject [_ _ _ M],
         /// Why.
-        must cause: Cause = 1 Ignore [_ _ _ M],
+        may cause: Cause = 1 Ignore [_ _ _ M],
         /// What was wrong.
         may criticality_diagnostics: CriticalityDiagnostics<'a> = 2 Ignore [_ _ _ O],
     }

@@ -23,7 +23,7 @@ messages! {
         /// That of the request.
         may transaction_id: TransactionId = 49 Reject [_ _ M M],
         /// Why.
-        must cause: Cause = 1 Ignore [_ _ M M],
+        may cause: Cause = 1 Ignore [_ _ M M],
         /// What was wrong.
         may criticality_diagnostics: CriticalityDiagnostics<'a> = 2 Ignore [_ _ O O],
     }

@@ -9,7 +9,7 @@ messages! {
         /// Pairs the answer with this.
         may transaction_id: TransactionId = 49 Reject [_ _ M M],
         /// Why.
-        must cause: Cause = 1 Ignore [M M M M],
+        may cause: Cause = 1 Ignore [M M M M],
     }
 
     /// RESET RESPONSE (E2AP v03.01 9.1.2.6).

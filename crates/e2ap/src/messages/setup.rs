@@ -44,7 +44,7 @@ messages! {
         /// That of the request.
         may transaction_id: TransactionId = 49 Reject [_ _ M M],
         /// Why.
-        must cause: Cause = 1 Ignore [M M M M],
+        may cause: Cause = 1 Ignore [M M M M],
         /// Not to be tried again before.
         may time_to_wait: TimeToWait = 31 Ignore [O O O O],
         /// What was wrong.

@@ -28,7 +28,7 @@ messages! {
         /// That of the request.
         must ran_function_id: RanFunctionId = 5 Reject [M M M M],
         /// Why.
-        must cause: Cause = 1 Ignore [M M M M],
+        may cause: Cause = 1 Ignore [M M M M],
         /// What was wrong.
         may criticality_diagnostics: CriticalityDiagnostics<'a> = 2 Ignore [O O O O],
     }
@@ -36,6 +36,6 @@ messages! {
     /// RIC SUBSCRIPTION DELETE REQUIRED: the node wants to lose subscriptions; from v2 on.
     RicSubscriptionDeleteRequired<'a> = Initiating RIC_SUBSCRIPTION_DELETE_REQUIRED {
         /// Which, and why.
-        must subscriptions: Items<'a, RicSubscriptionWithCause> = 60 Ignore [_ _ M M],
+        may subscriptions: Items<'a, RicSubscriptionWithCause> = 60 Ignore [_ _ M M],
     }
 }

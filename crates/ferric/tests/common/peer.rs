@@ -244,7 +244,7 @@ fn component() -> E2NodeComponentConfigAdditionItem<'static> {
 pub fn reset_request() -> e2ap::ResetRequest {
     e2ap::ResetRequest {
         transaction_id: Some(TransactionId(9)),
-        cause: e2ap::Cause::Misc(e2ap::CauseMisc::OmIntervention),
+        cause: Some(e2ap::Cause::Misc(e2ap::CauseMisc::OmIntervention)),
     }
 }
 
