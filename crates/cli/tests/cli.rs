@@ -70,7 +70,7 @@ fn every_command_helps() {
             ],
         ),
         (&["xapp"], &["kpm", "ping", "rc"]),
-        (&["xapp", "rc"], &["slice-quota", "handover", "drx", "--node", "--rc"]),
+        (&["xapp", "rc"], &["slice-quota", "handover", "drx", "qos", "--node", "--rc"]),
         (&["xapp", "rc", "slice-quota"], &["--sst", "--sd", "--min", "--max", "--dedicated"]),
         (&["xapp", "kpm"], &["--ric", "--period-ms", "--measurement", "--cell", "--kpm", "--seconds", "--json"]),
         (&["xapp", "ping"], &["--ric", "--period-ms", "--octets", "--seconds", "--json", "--record"]),
@@ -258,6 +258,10 @@ fn nodes_do_what_rc_asks_for_or_say_why_not() {
         assert!(why, "{outcome:?}");
         let outcome = ask(&["drx", "--ue", "f1ap-1", "--cycle-ms", "320"]);
         assert!(!outcome.status.success() && outcome.stdout.contains("there is no such UE"), "{outcome:?}");
+        let outcome = ask(&[&["qos", "--priority", "5", "--five-qi", "7"][..], &ue].concat());
+        assert!(outcome.status.success(), "{outcome:?}");
+        let outcome = ask(&[&["qos", "--drb", "2", "--priority", "5"][..], &ue].concat());
+        assert!(outcome.stdout.contains("the UE has one bearer, whose number is 1"), "{outcome:?}");
         let nobody = ["slice-quota", "--sst", "1", "--node", "gnb-99999-1", "--ric", &xapp, "--seconds", "1"];
         let outcome = run(&[&["xapp", "rc"], &nobody[..]].concat());
         assert!(!outcome.status.success() && outcome.stderr.contains("no such node offers E2SM-RC"), "{outcome:?}");
@@ -267,6 +271,7 @@ fn nodes_do_what_rc_asks_for_or_say_why_not() {
     for (bad, why) in [
         (&["slice-quota", "--sst", "1", "--min", "60", "--max", "50"][..], "--min 60 is above --max 50"),
         (&["slice-quota", "--sst", "1", "--sd", "12"], "a slice differentiator is six hex digits"),
+        (&["qos", "--ue", "amf-1"], "required arguments were not provided"),
         (&["handover", "--ue", "imsi-1", "--cell", "1"], "a UE is called amf-N, f1ap-N or e1ap-N"),
         (&["handover", "--ue", "amf-1", "--cell", "1000000000"], "36 bits"),
         (&["handover", "--ue", "amf-1", "--amf", "1:2", "--cell", "1"], "such as 1:1:1"),

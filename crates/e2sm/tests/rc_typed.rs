@@ -43,6 +43,27 @@ fn mapping() -> QosFlowMapping {
     }
 }
 
+fn bearer() -> DrbQos {
+    let rates = |max_bps| FlowRates { max_bps, guaranteed_bps: 1_000_000, max_loss_per_mille: None };
+    DrbQos {
+        drb_id: 32,
+        five_qi: Some(255),
+        packet_delay_budget: Some(1023),
+        packet_error_rate: Some(PacketErrorRate { scalar: 1, exponent: 6 }),
+        allocation_and_retention: Some(AllocationAndRetention {
+            priority_level: 15,
+            may_preempt: true,
+            is_preemptable: false,
+        }),
+        priority_level: Some(127),
+        guaranteed: Some(GuaranteedRates {
+            downlink: FlowRates { max_loss_per_mille: Some(1000), ..rates(4_000_000_000_000) },
+            uplink: rates(2_000_000),
+        }),
+        other: vec![element(22, RanParameterValue::ValueBoolean(true))],
+    }
+}
+
 fn actions() -> Vec<ControlAction> {
     let eutra = EutraCgi { plmn_identity: NETWORK, eutra_cell_identity: Bits::new(0x0ABC_DEF0, 28) };
     let drx = Drx { long_cycle: 11, short_cycle: Some(15), short_cycle_timer: Some(2) };
@@ -53,6 +74,8 @@ fn actions() -> Vec<ControlAction> {
         ControlAction::Handover(Handover::to(Cgi::EutraCgi(eutra))),
         ControlAction::Drx(drx),
         ControlAction::QosFlowMapping(mapping()),
+        ControlAction::DrbQos(DrbQos::priority(1, 20)),
+        ControlAction::DrbQos(bearer()),
         ControlAction::Other(release),
     ]
 }
@@ -100,6 +123,74 @@ fn targets_of_later_revisions() {
     assert_eq!(group.deciding(Decision::Accept).encode(Revision::V3_00), Err(Error::FormatsDoNotFit));
     let nobody = Control { target: ControlTarget::Nobody, decision: None, actions: one() };
     assert_eq!(nobody.encode(Revision::V5_00), Err(Error::FormatsDoNotFit));
+}
+
+#[test]
+fn what_later_revisions_say_of_one_action() {
+    let id = ControlAction::DRX;
+    let low = RanParameterTesting(List::from(vec![RanParameterTestingItem {
+        ran_parameter_id: RanParameterId(1),
+        ran_parameter_type: RanParameterTestingType::ElementTrue(RanParameterTestingElementTrue { value: number(1) }),
+    }]));
+    let filter = EntityFilter {
+        entity_filter_id: EntityFilterId(1),
+        entity_filter_definition: low,
+        entity_specific_control_ran_p_list: List::from(vec![element(1, number(3))]),
+    };
+    let filtered =
+        FilteredAction { id, filters: vec![filter], for_all: vec![element(1, number(9)), element(2, number(4))] };
+    let drx = |long_cycle| ControlAction::Drx(Drx { long_cycle, short_cycle: Some(4), short_cycle_timer: None });
+    assert_eq!(filtered.action(|_| true), Ok(drx(3)), "what the filter says comes first");
+    assert_eq!(filtered.action(|_| false), Ok(drx(9)));
+    let nothing = FilteredAction { for_all: Vec::new(), ..filtered.clone() };
+    assert!(matches!(nothing.action(|_| false), Err(Error::Parameter(_))));
+    let of = |actions| Control { target: ControlTarget::Ue(ue()), decision: None, actions };
+    for control in [of(ControlActions::Filtered(filtered)), of(ControlActions::Filtered(nothing))] {
+        over_the_wire(&control, Revision::V3_00);
+        over_the_wire(&control, Revision::V5_00);
+        assert!(matches!(control.encode(Revision::V1_03), Err(Error::Codec(_))));
+    }
+    let tell = of(ControlActions::Tell(id, vec![RanParameterId(7), RanParameterId(9)]));
+    over_the_wire(&tell, Revision::V5_00);
+    assert!(matches!(tell.encode(Revision::V3_00), Err(Error::Codec(_))));
+
+    // nothing more to say than the header does
+    let (header, _) = Control::answer(ue(), id, Decision::Accept).encode(Revision::V5_00).unwrap();
+    let mut message = Vec::new();
+    ControlMessage { formats: ControlMessageFormats::Format5 }.encode(Revision::V5_00, &mut message).unwrap();
+    let answer = Control::decode(&header, &message, Revision::V5_00).unwrap();
+    assert_eq!(answer, Control::answer(ue(), id, Decision::Accept));
+    let (header, _) = of(ControlActions::One(drx(1))).encode(Revision::V5_00).unwrap();
+    assert!(matches!(Control::decode(&header, &message, Revision::V5_00), Err(Error::Parameter(_))));
+}
+
+/// What a definition tells is what the table has: numbers grow, and each stands once.
+#[test]
+fn tables_of_parameters() {
+    fn numbers(parameters: &[KnownParameter], all: &mut Vec<u32>) {
+        for parameter in parameters {
+            all.push(parameter.id.0);
+            match parameter.shape {
+                Shape::Structure(parts) => numbers(parts, all),
+                Shape::List(item) => numbers(std::slice::from_ref(item), all),
+                _ => assert_eq!(parameter.definition(), None, "{}", parameter.name),
+            }
+        }
+    }
+    for (action, count) in [((1, 1), 22), ((1, 2), 5), ((2, 1), 3), ((2, 6), 12), ((3, 1), 21)] {
+        let mut all = Vec::new();
+        let parameters = dictionary::control_parameters(action.0, action.1);
+        numbers(parameters, &mut all);
+        assert!(all.windows(2).all(|two| two[0] < two[1]), "{all:?}");
+        assert_eq!(all.len(), count, "{action:?}");
+        for parameter in parameters {
+            let mut bytes = Vec::new();
+            if let Some(definition) = parameter.definition() {
+                per::encode(&definition, Revision::V1_03.wire(), &mut bytes).unwrap();
+            }
+        }
+    }
+    assert!(dictionary::control_parameters(4, 2).is_empty());
 }
 
 #[test]
@@ -189,9 +280,12 @@ fn what_is_wrong_is_named() {
     for (items, told) in [
         (vec![], "RAN parameter 1 (RRM Policy Ratio List) is missing"),
         (vec![element(1, number(1))], "RAN parameter 1 (RRM Policy Ratio List) is not a list"),
-        (vec![list(1, vec![]), element(77, number(1))], "RAN parameter 77 is not one of this action's"),
-        (vec![list(1, vec![structure(3, vec![])])], "RAN parameter 5 (RRM Policy Member List) is missing"),
-        (quota_of(30, 101), "RAN parameter 12 (Max PRB Policy Ratio) is out of range"),
+        (vec![element(77, number(1)), list(1, vec![])], "RAN parameter 77 is not one of this action's"),
+        (
+            vec![list(1, vec![structure(3, vec![])])],
+            "RAN parameter 5 (RRM Policy Member List) is missing, in RRM Policy",
+        ),
+        (quota_of(30, 101), "RAN parameter 12 (Max PRB Policy Ratio) is out of range, in RRM Policy Ratio Group"),
         (quota_of(51, 50), "RAN parameter 11 (Min PRB Policy Ratio) is out of range"),
     ] {
         assert_eq!(error(&items, ControlAction::SLICE_PRB_QUOTA), told);
@@ -207,13 +301,39 @@ fn what_is_wrong_is_named() {
     let target = |items| vec![structure(1, vec![structure(2, items)])];
     for (items, told) in [
         (target(vec![]), "RAN parameter 3 (NR Cell) is missing"),
-        (target(vec![structure(3, vec![])]), "RAN parameter 4 (NR CGI) is missing"),
-        (target(vec![structure(3, vec![element(4, octets(&[1, 2]))])]), "RAN parameter 4 (NR CGI) is out of range"),
+        (target(vec![structure(3, vec![])]), "RAN parameter 4 (NR CGI) is missing, in NR Cell"),
+        (
+            target(vec![structure(3, vec![element(4, octets(&[1, 2]))])]),
+            "RAN parameter 4 (NR CGI) is out of range, in NR Cell",
+        ),
     ] {
         assert_eq!(error(&items, ControlAction::HANDOVER), told);
     }
+    let session = structure(1, vec![structure(2, vec![structure(3, vec![element(4, octets(&[0; 9]))])])]);
+    for (more, told) in [
+        (list(7, vec![]), "RAN parameter 9 (PDU session ID) is missing, in PDU session Item for handover"),
+        (
+            list(13, vec![element(15, number(33))]),
+            "RAN parameter 15 (DRB ID) is out of range, in DRB item for handover",
+        ),
+        (element(19, number(1)), "RAN parameter 19 (List of Secondary cells to be setup) is not a list"),
+        (session.clone(), "RAN parameter 1 (Target Primary Cell ID) is there twice"),
+        (element(99, number(1)), "RAN parameter 99 is not one of this action's"),
+    ] {
+        assert_eq!(error(&[session.clone(), more], ControlAction::HANDOVER), told);
+    }
     let drb = element(1, number(33));
     assert_eq!(error(&[drb], ControlAction::QOS_FLOW_MAPPING), "RAN parameter 1 (DRB ID) is out of range");
+    let qos = |more| error(&[element(1, number(1)), more], ControlAction::DRB_QOS);
+    for (more, told) in [
+        (structure(4, vec![element(5, number(1))]), "RAN parameter 6 (Exponent) is missing, in Packet Error Rate"),
+        (element(11, number(0)), "RAN parameter 11 (Priority Level of Mapped QoS Flows) is out of range"),
+        (element(22, octets(&[1])), "RAN parameter 22 (Reflective QoS Mapping) is not a truth value"),
+        (element(4, number(1)), "RAN parameter 4 (Packet Error Rate) is not a structure"),
+        (element(9, number(1)), "RAN parameter 9 is not one of this action's"),
+    ] {
+        assert_eq!(qos(more), told);
+    }
 }
 
 /// An NR CGI comes as the IE of TS 38.413 or as what is in it; what else a handover says is kept.

@@ -229,8 +229,12 @@ impl CccSource for Node {
                     let why = "the UEs of the model never leave by themselves";
                     return refusal(Cause::NotSupported, &["administrativeState"], why);
                 }
+                let pci = wanted.nr_pci.unwrap_or(self.configuration.nr_pci);
+                if (state, pci) != (self.configuration.administrative_state, self.configuration.nr_pci) {
+                    self.mobility.cell_changed();
+                }
                 self.configuration.administrative_state = state;
-                self.configuration.nr_pci = wanted.nr_pci.unwrap_or(self.configuration.nr_pci);
+                self.configuration.nr_pci = pci;
                 self.cell.set_locked(state == AdministrativeState::Locked);
             }
             (Structure::RrmPolicyRatio(wanted), current) => {

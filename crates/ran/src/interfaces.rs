@@ -10,16 +10,20 @@ use std::borrow::Cow;
 use std::collections::{BTreeSet, VecDeque};
 use std::time::Duration;
 
-use e2sm::common::{GlobalGnbId, GlobalNgRanNodeId, GnbId, PlmnIdentity};
+use e2sm::common::{
+    GlobalGnbId, GlobalNgRanNodeId, GnbId, InterfaceIdNg, InterfaceIdentifier, InterfaceMessageId,
+    InterfaceMessageType, PlmnIdentity,
+};
 use e2sm::ni::{NiIdentifier, NiType};
 use ferric::agent::{ControllerId, Ue};
 use ferric::e2::Time;
 use functions::kpm::KpmSource;
 use functions::ni::{Fate, Interface, Message, MessageId, NiSource, Way};
+use functions::rc;
 use per::{Bits, List, Octets, Per};
 
 use crate::mobility::INACTIVE_S;
-use crate::node::{GNB_ID_BITS, MCC, MNC, NR_CELL_BITS, Node};
+use crate::node::{GNB_ID_BITS, MCC, MNC, NR_CELL_BITS, Node, guami};
 
 /// How often UEs are looked at while somebody watches.
 const LOOK: Duration = Duration::from_millis(20);
@@ -81,6 +85,27 @@ impl Node {
         self.cell.counters().iter().map(|counters| counters.downlink_active + counters.uplink_active)
     }
 
+    /// What the AMF is told of a UE's state.
+    fn report_of(&self, ue: Ue, state: RrcState) -> Vec<u8> {
+        let cell = u64::from(self.gnb) << (NR_CELL_BITS - GNB_ID_BITS) | 1;
+        rrc_inactive_transition_report(self.amf_ue_ngap_id(ue) as i64, ue.0 as u32, state, cell)
+    }
+
+    /// The same message, as E2SM-RC copies it.
+    pub fn transition_report(&self, ue: Ue, is_inactive: bool) -> rc::Event {
+        let state = if is_inactive { RrcState::Inactive } else { RrcState::Connected };
+        rc::Event::NiMessage {
+            ue,
+            interface: InterfaceIdentifier::Ng(InterfaceIdNg { guami: guami() }),
+            id: InterfaceMessageId {
+                interface_procedure_id: ID_RRC_INACTIVE_TRANSITION_REPORT.into(),
+                message_type: InterfaceMessageType::InitiatingMessage,
+            },
+            is_incoming: false,
+            octets: self.report_of(ue, state),
+        }
+    }
+
     /// Looks at who has become active or inactive until now, and has the AMF told.
     fn look_at_activity(&mut self, now: Time) {
         let mut changes = Vec::new();
@@ -101,9 +126,7 @@ impl Node {
             }
         }
         for (ue, state) in changes {
-            let amf_ue_ngap_id = self.amf_ue_ngap_id(Ue(ue));
-            let cell = u64::from(self.gnb) << (NR_CELL_BITS - GNB_ID_BITS) | 1;
-            let octets = rrc_inactive_transition_report(amf_ue_ngap_id as i64, ue as u32, state, cell);
+            let octets = self.report_of(Ue(ue), state);
             self.taps.last += 1;
             if self.taps.waiting.len() < MAX_WAITING {
                 let (id, ue) = (MessageId(self.taps.last), Some(Ue(ue)));

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::rc::Rc;
 
 use e2sm::common::Cgi;
-use e2sm::rc::dictionary::HANDOVER_PREPARATION;
+use e2sm::rc::dictionary::{HANDOVER_PREPARATION, node_change};
 use e2sm::rc::{ControlAction, Handover, RrcState};
 use e2sm::rrc::{self, Notification};
 use ferric::agent::Ue;
@@ -164,6 +164,14 @@ impl Mobility {
         self.news.push_back((ue, notification));
     }
 
+    /// The cell is configured otherwise.
+    pub fn cell_changed(&mut self) {
+        if self.is_watched {
+            let change = node_change::CELL_CONFIGURATION;
+            self.tell(Event::CellChanged { cell: cell_of(self.number), change });
+        }
+    }
+
     /// Tells of an event, where there is room.
     fn tell(&mut self, event: Event) {
         if self.events.len() < MAX_EVENTS {
@@ -235,6 +243,7 @@ impl Node {
     }
 
     fn notice_silence(&mut self) {
+        let mut changes = Vec::new();
         let (cell, mobility) = (&self.cell, &mut self.mobility);
         mobility.quiet.resize(cell.ues().len(), (0, false));
         let limit = (INACTIVE_S / cell.step_s()) as u64;
@@ -249,7 +258,12 @@ impl Node {
                 _ => continue,
             };
             mobility.quiet[at].1 = state == RrcState::RrcInactive;
-            mobility.tell(Event::RrcState { ue: Ue(at as u64), state });
+            changes.push((Ue(at as u64), state));
+        }
+        for (ue, state) in changes {
+            let message = self.transition_report(ue, state == RrcState::RrcInactive);
+            self.mobility.tell(Event::RrcState { ue, state });
+            self.mobility.tell(message);
         }
     }
 

@@ -230,12 +230,7 @@ impl KpmSource for Node {
         let number = self.amf_ue_ngap_id(ue);
         UeId::Gnb(One::from(UeIdGnb {
             amf_ue_ngap_id: AmfUeNgapId(number as i64), // 38 bits of 40
-            guami: Guami {
-                plmn_identity: PlmnIdentity::from_codes(MCC, MNC, 2),
-                amf_region_id: Bits::new(1, 8),
-                amf_set_id: Bits::new(1, 10),
-                amf_pointer: Bits::new(1, 6),
-            },
+            guami: guami(),
             gnb_cu_ue_f1ap_id_list: None,
             gnb_cu_cp_ue_e1ap_id_list: None,
             ran_ueid: Some(RanUeId(number.to_be_bytes())),
@@ -345,6 +340,16 @@ impl KpmSource for Node {
 
     fn five_qis(&self, ue: Ue) -> &[FiveQi] {
         self.ue(ue).map_or(&[], |ue| ue.five_qis())
+    }
+}
+
+/// The AMF that all nodes have.
+pub fn guami() -> Guami {
+    Guami {
+        plmn_identity: PlmnIdentity::from_codes(MCC, MNC, 2),
+        amf_region_id: Bits::new(1, 8),
+        amf_set_id: Bits::new(1, 10),
+        amf_pointer: Bits::new(1, 6),
     }
 }
 

@@ -1,14 +1,19 @@
 //! E2SM-RC: the emulator obeys. A handover moves the UE to another cell of the RAN; a quota bounds a slice's blocks; a
-//! UE with DRX is sent to in its cycle; a bearer with a priority gets its flow served first.
+//! UE with DRX is sent to in its cycle; a bearer with a priority gets its flow served first, by its number or by its QoS.
+//!
+//! It tells of what it truly does: RRC states, the messages on its NG interface that go with them, a cell that is
+//! configured otherwise, handovers that are about to be prepared. It has no messages of RRC, and tells of none.
 
+use std::borrow::Cow;
 use std::time::Duration;
 
 use e2sm::common::{
     Cgi, FiveGsTac, NrArfcn, NrFrequencyBandItem, NrFrequencyInfo, NrPci, ServingCellArfcn, ServingCellPci, UeId,
 };
 use e2sm::rc::dictionary::HANDOVER_PREPARATION;
+use e2sm::rc::dictionary::ue_information::DL_BUFFER_OCCUPANCY;
 use e2sm::rc::{
-    ActionId, ControlAction, Flag, NeighborCellItem, NeighborCellNr, NeighborRelationInfo, NrModeInfo,
+    ActionId, ControlAction, DrbQos, Flag, NeighborCellItem, NeighborCellNr, NeighborRelationInfo, NrModeInfo,
     RanParameterElementItem, RanParameterId, RanParameterValue, RrcState,
 };
 use ferric::agent::Ue;
@@ -36,8 +41,9 @@ const PCIS: u16 = 1008;
 const RSRP_DBM: RanParameterId = RanParameterId(4_000_000_001);
 const CQI: RanParameterId = RanParameterId(4_000_000_002);
 const SLICE_TYPE: RanParameterId = RanParameterId(4_000_000_003);
+const FIVE_QI: RanParameterId = RanParameterId(4_000_000_004);
 
-fn refuse<T>(why: &'static str) -> Result<T, Refusal> {
+fn refuse<T>(why: impl Into<Cow<'static, str>>) -> Result<T, Refusal> {
     Err(Refusal::new(Cause::RicRequest(CauseRicRequest::ControlFailedToExecute), why))
 }
 
@@ -59,7 +65,13 @@ impl RcSource for Node {
     }
 
     fn actions(&self) -> &[ActionId] {
-        &[ControlAction::QOS_FLOW_MAPPING, ControlAction::DRX, ControlAction::SLICE_PRB_QUOTA, ControlAction::HANDOVER]
+        &[
+            ControlAction::DRB_QOS,
+            ControlAction::QOS_FLOW_MAPPING,
+            ControlAction::DRX,
+            ControlAction::SLICE_PRB_QUOTA,
+            ControlAction::HANDOVER,
+        ]
     }
 
     fn control(
@@ -94,10 +106,22 @@ impl RcSource for Node {
                         let cycle_s = drx.long_cycle_ms().map(|ms| (f64::from(ms) / 1e3).max(step_s));
                         there.set_drx(cycle_s.filter(|cycle_s| *cycle_s > step_s));
                     }
+                    ControlAction::DrbQos(qos) => {
+                        let DrbQos { drb_id, five_qi, priority_level, .. } = *qos;
+                        let simple = DrbQos { drb_id, five_qi, priority_level, ..DrbQos::default() };
+                        if *qos != simple {
+                            return refuse("of a bearer's QoS, 5QI and priority level alone can be changed here");
+                        }
+                        if there.drb() != drb_id {
+                            return refuse(format!("the UE has one bearer, whose number is {}", there.drb()));
+                        }
+                        let set = there.set_qos(five_qi, priority_level);
+                        set.map_or_else(|| refuse("nothing is known here of that 5QI: it is 1 to 9"), Ok)?;
+                    }
                     ControlAction::QosFlowMapping(mapping) => {
-                        let has = |qfi: u8| there.five_qis().iter().any(|five_qi| five_qi.0 == qfi);
+                        let has = |qfi: u8| there.qfi() == qfi;
                         if mapping.flows.is_empty() || !mapping.flows.iter().all(|flow| has(flow.qfi)) {
-                            return refuse("the UE has one flow, whose identifier is its 5QI");
+                            return refuse(format!("the UE has one flow, whose identifier is {}", there.qfi()));
                         }
                         there.set_drb(mapping.drb_id);
                     }
@@ -141,7 +165,7 @@ impl RcSource for Node {
     }
 
     fn happenings(&self) -> &[Happening] {
-        &[Happening::RrcStates]
+        &[Happening::NiMessages, Happening::NodeChanges, Happening::RrcStates]
     }
 
     fn next_event(&mut self, now: Time) -> Option<Event> {
@@ -162,9 +186,11 @@ impl RcSource for Node {
 
     fn parameters(&self) -> &[ParameterOffer] {
         &[
-            ParameterOffer { id: RSRP_DBM, name: "SS-RSRP in dBm" },
-            ParameterOffer { id: CQI, name: "CQI" },
-            ParameterOffer { id: SLICE_TYPE, name: "Slice/Service type" },
+            ParameterOffer { id: DL_BUFFER_OCCUPANCY, name: "DL Buffer Occupancy", is_layer_2: true },
+            ParameterOffer { id: RSRP_DBM, name: "SS-RSRP in dBm", is_layer_2: true },
+            ParameterOffer { id: CQI, name: "CQI", is_layer_2: true },
+            ParameterOffer { id: SLICE_TYPE, name: "Slice/Service type", is_layer_2: false },
+            ParameterOffer { id: FIVE_QI, name: "5QI", is_layer_2: false },
         ]
     }
 
@@ -172,6 +198,8 @@ impl RcSource for Node {
         let ue = self.cell.ue(usize::try_from(ue.0).ok()?)?;
         match id {
             RSRP_DBM => Some(RanParameterValue::ValueReal(Real::from(ue.rsrp_dbm()))),
+            DL_BUFFER_OCCUPANCY => Some(RanParameterValue::ValueInt(ue.downlink.waiting_bits() as i64)),
+            FIVE_QI => Some(RanParameterValue::ValueInt(ue.five_qis().first()?.0.into())),
             CQI => Some(RanParameterValue::ValueInt(ue.cqi().into())),
             SLICE_TYPE => Some(RanParameterValue::ValueInt(ue.slices().first()?.sst.0[0].into())),
             _ => None,
@@ -359,6 +387,40 @@ mod tests {
     }
 
     #[test]
+    fn a_bearer_of_another_priority_is_served_otherwise() {
+        let run = |qos: Option<DrbQos>| {
+            let mut node = nodes(1, RanConfig { ues: 64, ..RanConfig::default() }).remove(0);
+            let busy = |ue: &&Ue| node.five_qis(**ue)[0].0 == 6;
+            let ue = *ues(&node).iter().find(busy).unwrap();
+            if let Some(qos) = qos {
+                node.control(at(0), RIC, Some(ue), &ControlAction::DrbQos(qos)).unwrap();
+            }
+            measure(&mut node, 0, 30, Whom::Ues(&[ue]), &MeasurementLabel::NO_LABEL, "DRB.UEThpDl")
+        };
+        let five_qi = |five_qi| DrbQos { drb_id: 1, five_qi: Some(five_qi), ..DrbQos::default() };
+        let (first, default, last) =
+            (run(Some(DrbQos::priority(1, 10))), run(None), run(Some(DrbQos::priority(1, 127))));
+        assert!(first > 1.2 * default && last < default, "{first}, {default} and {last} kbit/s");
+        assert!(run(Some(five_qi(5))) > 1.2 * default, "a 5QI has a level of its own");
+        assert_eq!(run(Some(five_qi(6))), default);
+
+        let mut node = nodes(1, RanConfig::default()).remove(0);
+        let mut set = |qos| node.control(at(1), RIC, Some(Ue(0)), &ControlAction::DrbQos(qos));
+        set(five_qi(3)).unwrap();
+        for (qos, why) in [
+            (DrbQos::priority(2, 10), "the UE has one bearer, whose number is 1"),
+            (five_qi(82), "nothing is known here of that 5QI: it is 1 to 9"),
+            (
+                DrbQos { packet_delay_budget: Some(9), ..five_qi(9) },
+                "of a bearer's QoS, 5QI and priority level alone can be changed here",
+            ),
+        ] {
+            assert_eq!(set(qos).unwrap_err().why, why);
+        }
+        assert_eq!(node.parameter(Ue(0), FIVE_QI), Some(RanParameterValue::ValueInt(3)), "what was set stays");
+    }
+
+    #[test]
     fn handovers_begin_by_themselves_and_wait() {
         let config = RanConfig { ues: 3, handovers_per_minute: 60, ..RanConfig::default() };
         let mut nodes = nodes(2, config.clone());
@@ -391,12 +453,48 @@ mod tests {
     }
 
     #[test]
+    fn a_cell_that_is_configured_otherwise_is_told() {
+        use e2sm::ccc::{NrCellDu, RanConfigurationStructure};
+        use e2sm::rc::dictionary::node_change::CELL_CONFIGURATION;
+        use functions::ccc::{CccSource, Place};
+
+        let mut node = nodes(2, RanConfig::default()).remove(0);
+        let cell = cell_of(0);
+        let set = |node: &mut Node, pci| {
+            let wanted = RanConfigurationStructure::NrCellDu(NrCellDu { nr_pci: Some(pci), ..NrCellDu::default() });
+            node.write(at(1), ControllerId(1), Place::Cell(cell), None, &wanted).unwrap();
+        };
+        set(&mut node, 7);
+        assert_eq!(node.next_event(at(1)), None, "nobody watches");
+        node.watched(true);
+        set(&mut node, 7);
+        assert_eq!(node.next_event(at(1)), None, "it is as it was");
+        set(&mut node, 8);
+        assert_eq!(node.next_event(at(1)), Some(Event::CellChanged { cell, change: CELL_CONFIGURATION }));
+        assert_eq!(node.neighbours(&cell).unwrap().serving_cell_pci, ServingCellPci::Nr(NrPci(8)));
+    }
+
+    #[test]
+    fn what_is_known_of_a_ue() {
+        let mut node = nodes(1, RanConfig { ues: 64, ..RanConfig::default() }).remove(0);
+        node.advance(at(10));
+        for offer in node.parameters() {
+            assert!(ues(&node).iter().all(|ue| node.parameter(*ue, offer.id).is_some()), "{}", offer.name);
+        }
+        let waits = |ue: &&Ue| node.parameter(**ue, DL_BUFFER_OCCUPANCY) != Some(RanParameterValue::ValueInt(0));
+        assert!(ues(&node).iter().any(|ue| waits(&ue)), "a busy cell");
+        assert_eq!(node.parameter(Ue(64), CQI), None);
+    }
+
+    #[test]
     fn ues_fall_silent_and_speak_again() {
         let mut node = nodes(1, RanConfig::default()).remove(0);
         node.advance(at(30));
         assert_eq!((node.next_event(at(30)), node.next_look()), (None, None), "nobody watches");
         node.watched(true);
-        let events: Vec<_> = std::iter::from_fn(|| node.next_event(at(60))).collect();
+        let (events, messages): (Vec<_>, Vec<_>) =
+            std::iter::from_fn(|| node.next_event(at(60))).partition(|event| !matches!(event, Event::NiMessage { .. }));
+        assert_eq!(events.len(), messages.len(), "the AMF is told each time");
         let states = |wanted| {
             events.iter().filter(|event| matches!(event, Event::RrcState { state, .. } if *state == wanted)).count()
         };

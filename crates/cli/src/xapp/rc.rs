@@ -10,7 +10,7 @@ use e2sm::common::{
     UeIdGnbCuUp, UeIdGnbDu,
 };
 use e2sm::rc::{
-    Control, ControlAction, ControlOutcome, ControlOutcomeFormats, Detection, Drx, Handover, OID,
+    Control, ControlAction, ControlOutcome, ControlOutcomeFormats, Detection, DrbQos, Drx, Handover, OID,
     RanParameterElementItem, RanParameterValue, Revision, RrmPolicyMember, RrmPolicyRatio, SlicePrbQuota,
 };
 use ferric::e2::Ticket;
@@ -52,6 +52,7 @@ enum What {
     SliceQuota(SliceQuota),
     Handover(HandOver),
     Drx(SetDrx),
+    Qos(SetQos),
 }
 
 /// Give a slice a share of the resource blocks.
@@ -92,6 +93,23 @@ struct SetDrx {
     /// The long cycle; the longest that there is and that is not longer is taken.
     #[arg(long, value_name = "MS", value_parser = clap::value_parser!(u16).range(10..=10240))]
     cycle_ms: u16,
+}
+
+/// Have a UE's bearer be treated otherwise.
+#[derive(clap::Args)]
+#[command(group(clap::ArgGroup::new("otherwise").args(["five_qi", "priority"]).multiple(true).required(true)))]
+struct SetQos {
+    #[command(flatten)]
+    ue: WhichUe,
+    /// The bearer.
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=32))]
+    drb: u8,
+    /// Its 5QI.
+    #[arg(long, value_name = "5QI")]
+    five_qi: Option<u8>,
+    /// The priority level of its flows: the lower, the earlier they are served.
+    #[arg(long, value_name = "LEVEL", value_parser = clap::value_parser!(u8).range(1..=127))]
+    priority: Option<u8>,
 }
 
 #[derive(clap::Args)]
@@ -207,6 +225,11 @@ impl What {
                 let cell = NrCgi { plmn_identity, nr_cell_identity: Bits::new(args.cell, 36) };
                 let handover = Handover::to(Cgi::NrCgi(cell));
                 Control::of_ue(args.ue.id(plmn_identity), ControlAction::Handover(handover))
+            }
+            What::Qos(args) => {
+                let (drb_id, five_qi, priority_level) = (args.drb, args.five_qi, args.priority);
+                let qos = DrbQos { drb_id, five_qi, priority_level, ..DrbQos::default() };
+                Control::of_ue(args.ue.id(plmn_identity), ControlAction::DrbQos(qos))
             }
             What::Drx(args) => Control::of_ue(args.ue.id(plmn_identity), ControlAction::Drx(Drx::long(args.cycle_ms))),
         })

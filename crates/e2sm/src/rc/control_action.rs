@@ -4,7 +4,7 @@ use core::fmt;
 
 use per::IntoOwned;
 
-use super::{Drx, Handover, QosFlowMapping, RanParameterItem, RicControlActionId, SlicePrbQuota, dictionary};
+use super::{DrbQos, Drx, Handover, QosFlowMapping, RanParameterItem, RicControlActionId, SlicePrbQuota, dictionary};
 use crate::Error;
 use crate::common::RicStyleType;
 
@@ -50,6 +50,8 @@ impl fmt::Display for ActionId {
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub enum ControlAction {
+    /// Style 1 action 1: what a bearer is treated like.
+    DrbQos(DrbQos),
     /// Style 1 action 2: flows are moved to a bearer.
     QosFlowMapping(QosFlowMapping),
     /// Style 2 action 1: when a UE listens.
@@ -72,6 +74,8 @@ pub struct OtherAction {
 }
 
 impl ControlAction {
+    /// [`ControlAction::DrbQos`].
+    pub const DRB_QOS: ActionId = ActionId::new(1, 1);
     /// [`ControlAction::QosFlowMapping`].
     pub const QOS_FLOW_MAPPING: ActionId = ActionId::new(1, 2);
     /// [`ControlAction::Drx`].
@@ -85,6 +89,7 @@ impl ControlAction {
     #[must_use]
     pub const fn id(&self) -> ActionId {
         match self {
+            ControlAction::DrbQos(_) => Self::DRB_QOS,
             ControlAction::QosFlowMapping(_) => Self::QOS_FLOW_MAPPING,
             ControlAction::Drx(_) => Self::DRX,
             ControlAction::SlicePrbQuota(_) => Self::SLICE_PRB_QUOTA,
@@ -103,6 +108,7 @@ impl ControlAction {
     #[must_use]
     pub fn to_parameters(&self) -> Vec<RanParameterItem<'static>> {
         match self {
+            ControlAction::DrbQos(qos) => qos.to_parameters(),
             ControlAction::QosFlowMapping(mapping) => mapping.to_parameters(),
             ControlAction::Drx(drx) => drx.to_parameters(),
             ControlAction::SlicePrbQuota(quota) => quota.to_parameters(),
@@ -117,6 +123,7 @@ impl ControlAction {
     /// [`Error::Parameter`]: what is missing, not what it should be, out of range or unknown.
     pub fn from_parameters(id: ActionId, parameters: &[RanParameterItem<'_>]) -> Result<Self, Error> {
         match id {
+            Self::DRB_QOS => DrbQos::from_parameters(parameters).map(ControlAction::DrbQos),
             Self::QOS_FLOW_MAPPING => QosFlowMapping::from_parameters(parameters).map(ControlAction::QosFlowMapping),
             Self::DRX => Drx::from_parameters(parameters).map(ControlAction::Drx),
             Self::SLICE_PRB_QUOTA => SlicePrbQuota::from_parameters(parameters).map(ControlAction::SlicePrbQuota),

@@ -3,11 +3,13 @@
 use per::IntoOwned;
 
 use super::dictionary::MULTIPLE_ACTIONS;
+use super::known::ParameterFault;
 use super::{
     ActionId, ControlAction, ControlHeader, ControlHeaderFormat1, ControlHeaderFormat2, ControlHeaderFormat3,
     ControlHeaderFormat4, ControlHeaderFormats, ControlMessage, ControlMessageFormat1, ControlMessageFormat2,
-    ControlMessageFormat2ActionItem, ControlMessageFormat2StyleItem, ControlMessageFormats, Decision, OtherAction,
-    Revision, UeGroupDefinition, UeGroupId,
+    ControlMessageFormat2ActionItem, ControlMessageFormat2StyleItem, ControlMessageFormat3, ControlMessageFormat4,
+    ControlMessageFormats, Decision, EntityFilter, OtherAction, ParameterError, QueriedRanParameter, RanParameterId,
+    RanParameterItem, RanParameterTesting, Revision, UeGroupDefinition, UeGroupId,
 };
 use crate::common::{GnbCuUeF1apId, PartialUeId, RicStyleType, UeId, UeIdGnbDu};
 use crate::{Arena, Error};
@@ -56,16 +58,36 @@ pub enum ControlActions {
     One(ControlAction),
     /// Several, in that order (control style 255): one at least. They go to a UE or to nobody in particular.
     Several(Vec<ControlAction>),
+    /// One action, done otherwise to those that pass a filter (v03.00).
+    Filtered(FilteredAction),
+    /// Nothing is done, and parameters of an action are told as they are (v05.00).
+    Tell(ActionId, Vec<RanParameterId>),
 }
 
-impl ControlActions {
-    /// The actions.
-    #[must_use]
-    pub fn as_slice(&self) -> &[ControlAction] {
-        match self {
-            ControlActions::One(action) => core::slice::from_ref(action),
-            ControlActions::Several(actions) => actions,
-        }
+/// An action that depends on whom it is done to.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FilteredAction {
+    /// Which action.
+    pub id: ActionId,
+    /// Parameters for those that pass a filter, each filter with its number.
+    pub filters: Vec<EntityFilter<'static>>,
+    /// Parameters for all.
+    pub for_all: Vec<RanParameterItem<'static>>,
+}
+
+impl FilteredAction {
+    /// The action on somebody of whom conditions hold or not. What a filter says takes the place of what is said for all;
+    /// of several filters that are passed, the first counts.
+    ///
+    /// # Errors
+    /// [`Error::Parameter`]: what is missing, not what it should be, out of range or unknown.
+    pub fn action(&self, holds: impl Fn(&RanParameterTesting<'_>) -> bool) -> Result<ControlAction, Error> {
+        let passed = self.filters.iter().find(|filter| holds(&filter.entity_filter_definition));
+        let own = passed.map_or(&[][..], |filter| &filter.entity_specific_control_ran_p_list);
+        let is_own = |item: &&RanParameterItem<'_>| own.iter().any(|own| own.ran_parameter_id == item.ran_parameter_id);
+        let common = self.for_all.iter().filter(|item| !is_own(item));
+        let parameters: Vec<_> = own.iter().chain(common).cloned().collect();
+        ControlAction::from_parameters(self.id, &parameters)
     }
 }
 
@@ -86,9 +108,8 @@ impl Control {
 
     /// The answer to a UE's procedure that waits, which is to go on as it wants, or not.
     #[must_use]
-    pub const fn answer(ue: UeId<'static>, id: ActionId, decision: Decision) -> Self {
-        let action = ControlAction::Other(OtherAction { id, parameters: Vec::new() });
-        let mut control = Control::of_ue(ue, action);
+    pub fn answer(ue: UeId<'static>, id: ActionId, decision: Decision) -> Self {
+        let mut control = Control::of_ue(ue, bare(id));
         control.decision = Some(decision);
         control
     }
@@ -117,6 +138,8 @@ impl Control {
                 let format = ControlHeaderFormat2 { ue_id, ric_control_decision: self.decision };
                 (ControlHeaderFormats::Format2(format), several(actions))
             }
+            ControlActions::Filtered(action) => (self.header(action.id)?, filtered(action)),
+            ControlActions::Tell(id, parameters) => (self.header(*id)?, tell(parameters)),
         };
         let (mut header_octets, mut message_octets) = (Vec::new(), Vec::new());
         ControlHeader { formats: header }.encode(revision, &mut header_octets)?;
@@ -155,8 +178,7 @@ impl Control {
     ///
     /// # Errors
     /// [`Error::Codec`], [`Error::Parameter`]; [`Error::FormatsDoNotFit`] where header and message are not of the same
-    /// control, or the message is of a format without actions of ours: filters (format 3), and what asks instead of
-    /// tells (formats 4 and 5).
+    /// control.
     pub fn decode(header: &[u8], message: &[u8], revision: Revision) -> Result<Self, Error> {
         let arena = Arena::new();
         let header = ControlHeader::decode(header, revision, &arena)?;
@@ -183,15 +205,28 @@ impl Control {
             (Some(id), ControlMessageFormats::Format1(format))
                 if decision.is_some() && format.ran_p_list.is_empty() =>
             {
-                ControlActions::One(ControlAction::Other(OtherAction { id, parameters: Vec::new() }))
+                ControlActions::One(bare(id))
             }
+            (Some(id), ControlMessageFormats::Format5) if decision.is_some() => ControlActions::One(bare(id)),
+            (Some(id), ControlMessageFormats::Format5) => ControlActions::One(ControlAction::from_parameters(id, &[])?),
+            (Some(id), ControlMessageFormats::Format3(format)) => ControlActions::Filtered(FilteredAction {
+                id,
+                filters: format.list_of_entity_filters.iter().flatten().map(|f| f.clone().into_owned()).collect(),
+                for_all: format
+                    .entity_agnostic_control_ran_p_list
+                    .iter()
+                    .flatten()
+                    .map(|item| item.clone().into_owned())
+                    .collect(),
+            }),
+            (Some(id), ControlMessageFormats::Format4(format)) => ControlActions::Tell(id, told(format)?),
             (Some(id), ControlMessageFormats::Format1(format)) => {
                 ControlActions::One(ControlAction::from_parameters(id, &format.ran_p_list)?)
             }
             // a header that names the style of several actions is as good as one that names none
-            (None, ControlMessageFormats::Format2(format)) => ControlActions::Several(read_several(format)?),
+            (None, ControlMessageFormats::Format2(format)) => ControlActions::Several(read_several(format, decision)?),
             (Some(id), ControlMessageFormats::Format2(format)) if id.style == RicStyleType(MULTIPLE_ACTIONS) => {
-                ControlActions::Several(read_several(format)?)
+                ControlActions::Several(read_several(format, decision)?)
             }
             _ => return Err(Error::FormatsDoNotFit),
         };
@@ -202,6 +237,36 @@ impl Control {
 fn one(action: &ControlAction) -> ControlMessageFormats<'static> {
     let ran_p_list = action.to_parameters().into();
     ControlMessageFormats::Format1(ControlMessageFormat1 { ran_p_list })
+}
+
+/// An action of which nothing more is said.
+fn bare(id: ActionId) -> ControlAction {
+    ControlAction::Other(OtherAction { id, parameters: Vec::new() })
+}
+
+fn filtered(action: &FilteredAction) -> ControlMessageFormats<'static> {
+    // a list of none is not there
+    ControlMessageFormats::Format3(ControlMessageFormat3 {
+        list_of_entity_filters: (!action.filters.is_empty()).then(|| action.filters.clone().into()),
+        entity_agnostic_control_ran_p_list: (!action.for_all.is_empty()).then(|| action.for_all.clone().into()),
+    })
+}
+
+fn tell(parameters: &[RanParameterId]) -> ControlMessageFormats<'static> {
+    let asked = |id: &RanParameterId| QueriedRanParameter { ran_parameter_id: *id, ran_parameter_definition: None };
+    ControlMessageFormats::Format4(ControlMessageFormat4 { ran_p_list: parameters.iter().map(asked).collect() })
+}
+
+/// The parameters that are asked for, as a whole: parts of them are not told apart.
+fn told(format: &ControlMessageFormat4<'_>) -> Result<Vec<RanParameterId>, Error> {
+    let asked = |item: &QueriedRanParameter<'_>| match item.ran_parameter_definition {
+        None => Ok(item.ran_parameter_id),
+        Some(_) => {
+            let (id, fault) = (item.ran_parameter_id, ParameterFault::NotA("told in parts"));
+            Err(Error::Parameter(ParameterError { id, name: None, within: None, fault }))
+        }
+    };
+    format.ran_p_list.iter().map(asked).collect()
 }
 
 /// An item for each run of actions of the same style, so that their order stays.
@@ -219,12 +284,17 @@ fn several(actions: &[ControlAction]) -> ControlMessageFormats<'static> {
     ControlMessageFormats::Format2(ControlMessageFormat2 { control_style_list: runs.collect() })
 }
 
-fn read_several(format: &ControlMessageFormat2<'_>) -> Result<Vec<ControlAction>, Error> {
+fn read_several(format: &ControlMessageFormat2<'_>, decision: Option<Decision>) -> Result<Vec<ControlAction>, Error> {
     let mut actions = Vec::new();
     for style in &format.control_style_list {
         for item in &style.control_action_list {
             let id = ActionId { style: style.indicated_control_style_type, action: item.ric_control_action_id };
-            actions.push(ControlAction::from_parameters(id, &item.ran_p_list.ran_p_list)?);
+            let parameters = &item.ran_p_list.ran_p_list;
+            actions.push(if decision.is_some() && parameters.is_empty() {
+                bare(id)
+            } else {
+                ControlAction::from_parameters(id, parameters)?
+            });
         }
     }
     Ok(actions)

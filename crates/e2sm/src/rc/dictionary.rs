@@ -7,7 +7,7 @@
 //! assert_eq!(dictionary::control_style(3).map(|style| style.name), Some("Connected Mode Mobility Control"));
 //! ```
 
-use super::{RanParameterId, Revision};
+use super::{KnownParameter, Revision, bearer, drx, flows, handover, quota};
 
 /// A style.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -142,19 +142,23 @@ pub fn control_action(style: i64, action: u16) -> Option<&'static ActionName> {
     CONTROL_ACTIONS.iter().find(|known| known.style == style && known.action == action)
 }
 
-/// The parameters of an action that has [fields with names](super::ControlAction), those that are not within others; of
-/// any other none are known.
+/// The table of RAN parameters of an action that has [fields with names](super::ControlAction): those that are not within
+/// others. Of any other action none are known, and what is sent is taken as it is.
+///
+/// ```
+/// use e2sm::rc::dictionary;
+///
+/// let cycle = dictionary::control_parameters(2, 1)[0];
+/// assert_eq!((cycle.id.0, cycle.name, cycle.is_required), (1, "Long DRX Cycle Length", true));
+/// ```
 #[must_use]
-pub const fn control_parameters(style: i64, action: u16) -> &'static [(RanParameterId, &'static str)] {
+pub const fn control_parameters(style: i64, action: u16) -> &'static [KnownParameter] {
     match (style, action) {
-        (1, 2) => &[(RanParameterId(1), "DRB ID"), (RanParameterId(2), "List of QoS Flows to be modified in DRB")],
-        (2, 1) => &[
-            (RanParameterId(1), "Long DRX Cycle Length"),
-            (RanParameterId(2), "Short DRX Cycle Length"),
-            (RanParameterId(3), "Short DRX Cycle Timer"),
-        ],
-        (2, 6) => &[(RanParameterId(1), "RRM Policy Ratio List")],
-        (3, 1) => &[(RanParameterId(1), "Target Primary Cell ID")],
+        (1, 1) => bearer::PARAMETERS,
+        (1, 2) => flows::PARAMETERS,
+        (2, 1) => drx::PARAMETERS,
+        (2, 6) => quota::PARAMETERS,
+        (3, 1) => handover::PARAMETERS,
         _ => &[],
     }
 }
@@ -171,9 +175,19 @@ pub struct Breakpoint {
 /// Mobility management, a handover about to be prepared.
 pub const HANDOVER_PREPARATION: Breakpoint = Breakpoint { call_process_type: 3, breakpoint: 1 };
 
+/// Changes of the node and its cells, by their numbers (RC 7.3.4).
+pub mod node_change {
+    use crate::rc::E2NodeInfoChangeId;
+
+    /// A cell is configured otherwise.
+    pub const CELL_CONFIGURATION: E2NodeInfoChangeId = E2NodeInfoChangeId(1);
+    /// A cell has other neighbours.
+    pub const CELL_NEIGHBOURS: E2NodeInfoChangeId = E2NodeInfoChangeId(2);
+}
+
 /// RAN parameters of report style 1, a copy of a message (RC 8.2.1).
 pub mod message_copy {
-    use super::RanParameterId;
+    use crate::rc::RanParameterId;
 
     /// What happened to the UE.
     pub const UE_EVENT_ID: RanParameterId = RanParameterId(1);
@@ -189,7 +203,7 @@ pub mod message_copy {
 
 /// RAN parameters of report style 2, the outcome of a procedure (RC 8.2.2).
 pub mod call_process_outcome {
-    use super::RanParameterId;
+    use crate::rc::RanParameterId;
 
     /// The UE.
     pub const CURRENT_UE_ID: RanParameterId = RanParameterId(1);
@@ -205,7 +219,7 @@ pub mod call_process_outcome {
 
 /// RAN parameters of report style 3, the node and its cells (RC 8.2.3).
 pub mod node_information {
-    use super::RanParameterId;
+    use crate::rc::RanParameterId;
 
     /// A cell's configuration.
     pub const CELL_CONTEXT_INFORMATION: RanParameterId = RanParameterId(1);
@@ -217,7 +231,7 @@ pub mod node_information {
 
 /// RAN parameters of report style 4, UEs (RC 8.2.4).
 pub mod ue_information {
-    use super::RanParameterId;
+    use crate::rc::RanParameterId;
 
     /// Bits that wait for the UE.
     pub const DL_BUFFER_OCCUPANCY: RanParameterId = RanParameterId(102);

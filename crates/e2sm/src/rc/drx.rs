@@ -1,12 +1,16 @@
 //! DRX parameter configuration (RC 8.4.3.1): when a UE listens.
 
 use super::RanParameterItem;
-use super::fields::{Name, integer, only};
+use super::known::{KnownParameter, Shape, check, number, optional, required};
 use crate::Error;
 
-const LONG_CYCLE: Name = Name(1, "Long DRX Cycle Length");
-const SHORT_CYCLE: Name = Name(2, "Short DRX Cycle Length");
-const SHORT_CYCLE_TIMER: Name = Name(3, "Short DRX Cycle Timer");
+const LONG_CYCLE: KnownParameter =
+    required(1, "Long DRX Cycle Length", Shape::Number(0, LONG_DRX_CYCLES_MS.len() as i64 - 1));
+const SHORT_CYCLE: KnownParameter =
+    optional(2, "Short DRX Cycle Length", Shape::Number(0, SHORT_DRX_CYCLES_MS.len() as i64 - 1));
+const SHORT_CYCLE_TIMER: KnownParameter = optional(3, "Short DRX Cycle Timer", Shape::Number(1, 16));
+
+pub(super) const PARAMETERS: &[KnownParameter] = &[LONG_CYCLE, SHORT_CYCLE, SHORT_CYCLE_TIMER];
 
 /// The lengths of a long cycle in the order of their numbers, in milliseconds (TS 38.473 9.3.1.24).
 pub const LONG_DRX_CYCLES_MS: [u16; 20] =
@@ -51,9 +55,9 @@ impl Drx {
     /// The RAN parameters.
     #[must_use]
     pub fn to_parameters(&self) -> Vec<RanParameterItem<'static>> {
-        let mut items = vec![LONG_CYCLE.element(integer(self.long_cycle))];
-        items.extend(self.short_cycle.map(|cycle| SHORT_CYCLE.element(integer(cycle))));
-        items.extend(self.short_cycle_timer.map(|timer| SHORT_CYCLE_TIMER.element(integer(timer))));
+        let mut items = vec![LONG_CYCLE.element_of(number(self.long_cycle))];
+        items.extend(self.short_cycle.map(|cycle| SHORT_CYCLE.element_of(number(cycle))));
+        items.extend(self.short_cycle_timer.map(|timer| SHORT_CYCLE_TIMER.element_of(number(timer))));
         items
     }
 
@@ -62,13 +66,11 @@ impl Drx {
     /// # Errors
     /// [`Error::Parameter`]: what is missing, out of range or unknown.
     pub fn from_parameters(items: &[RanParameterItem<'_>]) -> Result<Self, Error> {
-        only(items, &[LONG_CYCLE, SHORT_CYCLE, SHORT_CYCLE_TIMER])?;
-        let optional = |name: Name, lo: u8, hi: u8| name.among(items).map(|v| name.integer(v, lo, hi)).transpose();
-        let last = |cycles: &[u16]| (cycles.len() - 1) as u8;
+        check(PARAMETERS, items)?;
         Ok(Drx {
-            long_cycle: LONG_CYCLE.integer(LONG_CYCLE.required(items)?, 0, last(&LONG_DRX_CYCLES_MS))?,
-            short_cycle: optional(SHORT_CYCLE, 0, last(&SHORT_DRX_CYCLES_MS))?,
-            short_cycle_timer: optional(SHORT_CYCLE_TIMER, 1, 16)?,
+            long_cycle: LONG_CYCLE.required_number(items)?,
+            short_cycle: SHORT_CYCLE.number(items)?,
+            short_cycle_timer: SHORT_CYCLE_TIMER.number(items)?,
         })
     }
 }

@@ -1,14 +1,16 @@
 //! QoS flow mapping configuration (RC 8.4.2.2): which flows go over which bearer.
 
 use super::RanParameterItem;
-use super::fields::{Name, integer, only};
+use super::known::{KnownParameter, Shape, check, number, optional, required};
 use crate::Error;
 
-const DRB: Name = Name(1, "DRB ID");
-const FLOWS: Name = Name(2, "List of QoS Flows to be modified in DRB");
-const FLOW: Name = Name(3, "QoS Flow Item");
-const FLOW_ID: Name = Name(4, "QoS Flow Identifier");
-const MAPPING: Name = Name(5, "QoS Flow Mapping Indication");
+const DRB: KnownParameter = required(1, "DRB ID", Shape::Number(1, 32));
+const FLOWS: KnownParameter = required(2, "List of QoS Flows to be modified in DRB", Shape::List(&FLOW));
+const FLOW: KnownParameter = required(3, "QoS Flow Item", Shape::Structure(&[FLOW_ID, MAPPING]));
+const FLOW_ID: KnownParameter = required(4, "QoS Flow Identifier", Shape::Number(0, 63));
+const MAPPING: KnownParameter = optional(5, "QoS Flow Mapping Indication", Shape::Number(0, 1));
+
+pub(super) const PARAMETERS: &[KnownParameter] = &[DRB, FLOWS];
 
 /// QoS flow mapping configuration: control style 1, action 2.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -42,11 +44,11 @@ impl QosFlowMapping {
     #[must_use]
     pub fn to_parameters(&self) -> Vec<RanParameterItem<'static>> {
         let flows = self.flows.iter().map(|flow| {
-            let mut items = vec![FLOW_ID.key(integer(flow.qfi))];
-            items.extend(flow.direction.map(|direction| MAPPING.element(integer(direction as i64))));
+            let mut items = vec![FLOW_ID.key_of(number(flow.qfi))];
+            items.extend(flow.direction.map(|direction| MAPPING.element_of(number(direction as i64))));
             items
         });
-        vec![DRB.key(integer(self.drb_id)), FLOWS.list_of(flows)]
+        vec![DRB.key_of(number(self.drb_id)), FLOWS.list_of(flows)]
     }
 
     /// Reads the RAN parameters.
@@ -54,21 +56,14 @@ impl QosFlowMapping {
     /// # Errors
     /// [`Error::Parameter`]: what is missing, out of range or unknown.
     pub fn from_parameters(items: &[RanParameterItem<'_>]) -> Result<Self, Error> {
-        only(items, &[DRB, FLOWS])?;
+        check(PARAMETERS, items)?;
         let flow = |items: &[RanParameterItem<'_>]| {
-            only(items, &[FLOW_ID, MAPPING])?;
-            let direction = MAPPING.among(items).map(|value| MAPPING.integer(value, 0i64, 1)).transpose()?;
-            Ok(MappedFlow {
-                qfi: FLOW_ID.integer(FLOW_ID.required(items)?, 0, 63)?,
-                direction: direction.map(|to_ue| match to_ue {
-                    0 => FlowDirection::Uplink,
-                    _ => FlowDirection::Downlink,
-                }),
-            })
+            let direction = |to_ue| if to_ue { FlowDirection::Downlink } else { FlowDirection::Uplink };
+            Ok(MappedFlow { qfi: FLOW_ID.required_number(items)?, direction: MAPPING.flag(items)?.map(direction) })
         };
         Ok(QosFlowMapping {
-            drb_id: DRB.integer(DRB.required(items)?, 1, 32)?,
-            flows: FLOWS.list(FLOWS.required(items)?, FLOW)?.map(flow).collect::<Result<_, Error>>()?,
+            drb_id: DRB.required_number(items)?,
+            flows: FLOWS.list(items).map(flow).collect::<Result<_, Error>>()?,
         })
     }
 }

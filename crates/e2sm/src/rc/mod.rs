@@ -16,17 +16,18 @@
 //! ```
 
 mod action;
+mod bearer;
 mod control;
 mod control_action;
 mod control_request;
 mod definition;
 pub mod dictionary;
 mod drx;
-mod fields;
 mod flows;
 mod handover;
 mod identifiers;
 mod indication;
+mod known;
 mod neighbor;
 mod parameter;
 mod plan;
@@ -41,6 +42,7 @@ pub use action::{
     ActionDefinitionFormat3, ActionDefinitionFormat4, ActionDefinitionFormat4IndicationItem,
     ActionDefinitionFormat4StyleItem, ActionDefinitionFormats, Decision, RicPolicyAction,
 };
+pub use bearer::{AllocationAndRetention, DrbQos, FlowRates, GuaranteedRates, PacketErrorRate};
 pub use control::{
     ControlHeader, ControlHeaderFormat1, ControlHeaderFormat2, ControlHeaderFormat3, ControlHeaderFormat4,
     ControlHeaderFormats, ControlMessage, ControlMessageFormat1, ControlMessageFormat2,
@@ -50,7 +52,7 @@ pub use control::{
     EntityFilter,
 };
 pub use control_action::{ActionId, ControlAction, OtherAction};
-pub use control_request::{Control, ControlActions, ControlTarget};
+pub use control_request::{Control, ControlActions, ControlTarget, FilteredAction};
 pub use definition::{
     AdditionalSupportedFormat, ControlActionItem, ControlActionParameterItem, ControlStyleItem,
     EventTriggerBreakpointItem, EventTriggerCallProcessItem, EventTriggerStyleItem, InsertIndicationItem,
@@ -59,7 +61,6 @@ pub use definition::{
     RanFunctionDefinitionPolicy, RanFunctionDefinitionQuery, RanFunctionDefinitionReport, ReportStyleItem,
 };
 pub use drx::{Drx, LONG_DRX_CYCLES_MS, SHORT_DRX_CYCLES_MS};
-pub use fields::{ParameterError, ParameterFault};
 pub use flows::{FlowDirection, MappedFlow, QosFlowMapping};
 pub use handover::Handover;
 pub use identifiers::{
@@ -76,6 +77,7 @@ pub use indication::{
     IndicationMessageFormat4ItemUe, IndicationMessageFormat5, IndicationMessageFormat6,
     IndicationMessageFormat6IndicationItem, IndicationMessageFormat6StyleItem, IndicationMessageFormats,
 };
+pub use known::{KnownParameter, ParameterError, ParameterFault, Shape};
 pub use neighbor::{Flag, NeighborCellEutra, NeighborCellItem, NeighborCellNr, NeighborRelationInfo, NrModeInfo};
 pub use parameter::{
     OfferedRanParameter, OptionalRanParameterItem, QueriedRanParameter, RanParameterDefinition,

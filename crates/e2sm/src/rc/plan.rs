@@ -2,17 +2,19 @@
 
 use per::{IntoOwned, List};
 
-use super::dictionary::{self, Breakpoint};
-use super::fields::ParameterFault;
+use super::dictionary::{self, Breakpoint, MULTIPLE_ACTIONS};
+use super::known::ParameterFault;
 use super::{
     ActionDefinition, ActionDefinitionFormat1, ActionDefinitionFormat2, ActionDefinitionFormat2Item,
-    ActionDefinitionFormat3, ActionDefinitionFormats, ControlAction, Decision, E2NodeInfoChangeId, EventTrigger,
-    EventTriggerFormat1, EventTriggerFormat1Item, EventTriggerFormat2, EventTriggerFormat3, EventTriggerFormat3Item,
-    EventTriggerFormat4, EventTriggerFormat4Item, EventTriggerFormat5, EventTriggerFormats, Handover, IndicationHeader,
-    IndicationHeaderFormats, IndicationMessage, IndicationMessageFormats, LogicalOr, MessageTypeChoice, MessageTypeRrc,
-    ParameterError, RanParameterId, RanParameterTesting, RanParameterValue, RanParameterValueType, Revision,
-    RicCallProcessBreakpointId, RicCallProcessTypeId, RicEventTriggerConditionId, RicInsertIndicationId,
-    RicPolicyAction, RrcState, TriggerTypeChoice, TriggerTypeRrcState, TriggerTypeRrcStateItem, WantedRanParameter,
+    ActionDefinitionFormat3, ActionDefinitionFormat4, ActionDefinitionFormat4IndicationItem,
+    ActionDefinitionFormat4StyleItem, ActionDefinitionFormats, ControlAction, Decision, E2NodeInfoChangeId,
+    EventTrigger, EventTriggerFormat1, EventTriggerFormat1Item, EventTriggerFormat2, EventTriggerFormat3,
+    EventTriggerFormat3Item, EventTriggerFormat4, EventTriggerFormat4Item, EventTriggerFormat5, EventTriggerFormats,
+    Handover, IndicationHeader, IndicationHeaderFormats, IndicationMessage, IndicationMessageFormats, LogicalOr,
+    MessageTypeChoice, MessageTypeNi, MessageTypeRrc, ParameterError, RanParameterId, RanParameterTesting,
+    RanParameterValue, RanParameterValueType, Revision, RicCallProcessBreakpointId, RicCallProcessTypeId,
+    RicEventTriggerConditionId, RicInsertIndicationId, RicPolicyAction, RrcState, TriggerTypeChoice,
+    TriggerTypeL2State, TriggerTypeRrcState, TriggerTypeRrcStateItem, TriggerTypeUeContext, WantedRanParameter,
 };
 use crate::Error;
 use crate::common::{RicStyleType, RrcMessageId, True, UeId};
@@ -51,18 +53,16 @@ impl Plan {
     #[must_use]
     pub fn report_rrc_messages(messages: &[RrcMessageId]) -> Self {
         use dictionary::message_copy::{RRC_MESSAGE, UE_ID};
-        let conditions = messages.iter().enumerate().map(|(at, rrc_message)| EventTriggerFormat1Item {
-            ric_event_trigger_condition_id: condition(at),
-            message_type: MessageTypeChoice::Rrc(MessageTypeRrc { rrc_message: *rrc_message }),
-            message_direction: None,
-            associated_ue_info: None,
-            associated_ue_event: None,
-            logical_or: Some(LogicalOr::True),
-        });
-        let message_list = conditions.collect();
-        let trigger =
-            EventTriggerFormats::Format1(EventTriggerFormat1 { message_list, global_associated_ue_info: None });
-        Plan::new(trigger, 1, report(&[RRC_MESSAGE, UE_ID]))
+        let kinds = messages.iter().map(|message| MessageTypeChoice::Rrc(MessageTypeRrc { rrc_message: *message }));
+        Plan::new(messages_of(kinds), 1, report(&[RRC_MESSAGE, UE_ID]))
+    }
+
+    /// Copies of messages of interfaces between nodes, and of whom they are (report style 1).
+    #[must_use]
+    pub fn report_ni_messages(messages: &[MessageTypeNi]) -> Self {
+        use dictionary::message_copy::{NI_MESSAGE, UE_ID};
+        let kinds = messages.iter().map(|message| MessageTypeChoice::Ni(*message));
+        Plan::new(messages_of(kinds), 1, report(&[NI_MESSAGE, UE_ID]))
     }
 
     /// What came of procedures that reached a point: parameters of [`dictionary::call_process_outcome`] (report style 2).
@@ -92,15 +92,22 @@ impl Plan {
         let items = states
             .iter()
             .map(|state| TriggerTypeRrcStateItem { state_changed_to: *state, logical_or: Some(LogicalOr::True) });
-        let item = EventTriggerFormat4Item {
-            ric_event_trigger_condition_id: condition(0),
-            trigger_type: TriggerTypeChoice::RrcState(TriggerTypeRrcState { rrc_state_list: items.collect() }),
-            associated_ue_info: None,
-            logical_or: None,
-        };
-        let ue_info_change_list = List::from(vec![item]);
-        let trigger = EventTriggerFormats::Format4(EventTriggerFormat4 { ue_info_change_list });
-        Plan::new(trigger, 4, report(&[dictionary::ue_information::RRC_STATE_CHANGED_TO]))
+        let states = TriggerTypeChoice::RrcState(TriggerTypeRrcState { rrc_state_list: items.collect() });
+        Plan::new(ue_changes(states), 4, report(&[dictionary::ue_information::RRC_STATE_CHANGED_TO]))
+    }
+
+    /// UEs that come to meet conditions on variables of layer 2, with parameters of theirs (report style 4).
+    #[must_use]
+    pub fn report_layer_2(conditions: RanParameterTesting<'static>, parameters: &[RanParameterId]) -> Self {
+        let trigger = TriggerTypeChoice::L2State(TriggerTypeL2State { associated_l2_variables: conditions });
+        Plan::new(ue_changes(trigger), 4, report(parameters))
+    }
+
+    /// UEs whose context comes to meet conditions, with parameters of theirs (report style 4, v03.00).
+    #[must_use]
+    pub fn report_ue_context(conditions: RanParameterTesting<'static>, parameters: &[RanParameterId]) -> Self {
+        let trigger = TriggerTypeChoice::UeContext(TriggerTypeUeContext { associated_ue_ctxt_variables: conditions });
+        Plan::new(ue_changes(trigger), 4, report(parameters))
     }
 
     /// UEs and cells as they are now (report style 5, v01.03).
@@ -134,6 +141,28 @@ impl Plan {
         Plan::insert(dictionary::HANDOVER_PREPARATION, 3, RicInsertIndicationId(1), &[target], ue_id)
     }
 
+    /// Be asked several questions at a time before a procedure goes on (insert style 255): each an indication of a
+    /// style, with the parameters to be told. Questions of the same style stand together.
+    #[must_use]
+    pub fn insert_several(
+        breakpoint: Breakpoint,
+        questions: &[(i64, RicInsertIndicationId, &[RanParameterId])],
+        ue_id: Option<UeId<'static>>,
+    ) -> Self {
+        let question = |(_, id, parameters): &(i64, RicInsertIndicationId, &[RanParameterId])| {
+            ActionDefinitionFormat4IndicationItem {
+                ric_insert_indication_id: *id,
+                insert_indication_list: wanted(parameters),
+            }
+        };
+        let styles = questions.chunk_by(|a, b| a.0 == b.0).map(|of_style| ActionDefinitionFormat4StyleItem {
+            requested_insert_style_type: RicStyleType(of_style[0].0),
+            insert_indication_list: of_style.iter().map(question).collect(),
+        });
+        let format = ActionDefinitionFormat4 { insert_style_list: styles.collect(), ue_id };
+        Plan::new(at(breakpoint), MULTIPLE_ACTIONS, ActionDefinitionFormats::Format4(format))
+    }
+
     /// Have the node act by itself at a point of a procedure. All rules are of one style; the first that holds is the
     /// one that is carried out.
     #[must_use]
@@ -163,6 +192,29 @@ impl Plan {
 fn condition(at: usize) -> RicEventTriggerConditionId {
     // more than a list can have are refused when it is written
     RicEventTriggerConditionId(u16::try_from(at + 1).unwrap_or(u16::MAX))
+}
+
+fn messages_of(kinds: impl Iterator<Item = MessageTypeChoice>) -> EventTriggerFormats<'static> {
+    let item = |(at, message_type)| EventTriggerFormat1Item {
+        ric_event_trigger_condition_id: condition(at),
+        message_type,
+        message_direction: None,
+        associated_ue_info: None,
+        associated_ue_event: None,
+        logical_or: Some(LogicalOr::True),
+    };
+    let message_list = kinds.enumerate().map(item).collect();
+    EventTriggerFormats::Format1(EventTriggerFormat1 { message_list, global_associated_ue_info: None })
+}
+
+fn ue_changes(trigger_type: TriggerTypeChoice<'static>) -> EventTriggerFormats<'static> {
+    let item = EventTriggerFormat4Item {
+        ric_event_trigger_condition_id: condition(0),
+        trigger_type,
+        associated_ue_info: None,
+        logical_or: None,
+    };
+    EventTriggerFormats::Format4(EventTriggerFormat4 { ue_info_change_list: List::from(vec![item]) })
 }
 
 fn at(breakpoint: Breakpoint) -> EventTriggerFormats<'static> {
@@ -198,7 +250,7 @@ fn policy(rules: &[Rule]) -> ActionDefinitionFormat2<'static> {
     ActionDefinitionFormat2 { policy_conditions_list: rules.iter().map(item).collect() }
 }
 
-/// A handover that waits for an answer (insert style 3, indication 1).
+/// A handover that waits for an answer (insert style 3, indication 1; by itself or among several, style 255).
 #[derive(Clone, Debug, PartialEq)]
 pub struct HandoverRequest {
     /// The UE.
@@ -215,16 +267,23 @@ impl HandoverRequest {
     pub fn decode(header: &[u8], message: &[u8], revision: Revision) -> Result<Option<Self>, Error> {
         let header = IndicationHeader::decode_owned(header, revision)?;
         let message = IndicationMessage::decode_owned(message, revision)?;
-        let (IndicationHeaderFormats::Format2(header), IndicationMessageFormats::Format5(message)) =
-            (header.formats, message.formats)
-        else {
-            return Ok(None);
-        };
-        if (header.ric_insert_style_type.0, header.ric_insert_indication_id.0) != (3, 1) {
-            return Ok(None);
+        match (header.formats, message.formats) {
+            (IndicationHeaderFormats::Format2(header), IndicationMessageFormats::Format5(message))
+                if (header.ric_insert_style_type.0, header.ric_insert_indication_id.0) == (3, 1) =>
+            {
+                let handover = Handover::from_parameters(&message.requested_list)?;
+                Ok(Some(HandoverRequest { ue_id: header.ue_id, handover }))
+            }
+            (IndicationHeaderFormats::Format3(header), IndicationMessageFormats::Format6(message)) => {
+                let of_style = message.insert_style_list.iter().filter(|item| item.indicated_insert_style_type.0 == 3);
+                let mut questions = of_style.flat_map(|item| &item.insert_indication_list);
+                let question = questions.find(|question| question.ric_insert_indication_id.0 == 1);
+                let Some((question, ue_id)) = question.zip(header.ue_id) else { return Ok(None) };
+                let handover = Handover::from_parameters(&question.insert_indication_list)?;
+                Ok(Some(HandoverRequest { ue_id, handover }))
+            }
+            _ => Ok(None),
         }
-        let handover = Handover::from_parameters(&message.requested_list)?;
-        Ok(Some(HandoverRequest { ue_id: header.ue_id, handover }))
     }
 }
 
@@ -249,7 +308,7 @@ pub fn rrc_states(message: &IndicationMessage<'_>) -> Result<Vec<(UeId<'static>,
             Some(RanParameterValue::ValueInt(2)) => RrcState::RrcIdle,
             _ => {
                 let (name, fault) = (Some("RRC State Changed To"), ParameterFault::OutOfRange);
-                return Err(Error::Parameter(ParameterError { id: changed, name, fault }));
+                return Err(Error::Parameter(ParameterError { id: changed, name, within: None, fault }));
             }
         };
         states.push((item.ue_id.clone().into_owned(), state));

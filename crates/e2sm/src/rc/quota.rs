@@ -1,57 +1,62 @@
 //! Slice-level PRB quota (RC 8.4.3.6): which share of the resource blocks the slices get.
 
-use super::fields::{Name, ParameterFault, integer, octets, only};
-use super::{RanParameterItem, RanParameterValueType};
+use super::RanParameterItem;
+use super::known::{KnownParameter, ParameterFault, Shape, check, number, octets, optional, required};
 use crate::Error;
 use crate::common::{PlmnIdentity, SNssai, Sd, Sst};
 
-const RATIO_LIST: Name = Name(1, "RRM Policy Ratio List");
-const RATIO_GROUP: Name = Name(2, "RRM Policy Ratio Group");
-const POLICY: Name = Name(3, "RRM Policy");
-const SLICE: Name = Name(8, "S-NSSAI");
-const MIN_RATIO: Name = Name(11, "Min PRB Policy Ratio");
-const MAX_RATIO: Name = Name(12, "Max PRB Policy Ratio");
-const DEDICATED_RATIO: Name = Name(13, "Dedicated PRB Policy Ratio");
-
-/// The names of the parameters whose numbers are not the same everywhere.
-#[derive(Clone, Copy)]
+/// The parameters whose numbers are not the same everywhere.
 struct Names {
-    member_list: Name,
-    member: Name,
-    plmn_identity: Name,
-    slice: Name,
-    sst: Name,
-    sd: Name,
-    min: Name,
-    max: Name,
-    dedicated: Name,
+    ratio_list: KnownParameter,
+    policy: KnownParameter,
+    member_list: KnownParameter,
+    plmn_identity: KnownParameter,
+    slice: KnownParameter,
+    sst: KnownParameter,
+    sd: KnownParameter,
+    min: KnownParameter,
+    max: KnownParameter,
+    dedicated: KnownParameter,
+}
+
+/// The parameters; all but the first three are counted from there.
+macro_rules! counted_from {
+    ($first:literal) => {{
+        const RATIO_LIST: KnownParameter = required(1, "RRM Policy Ratio List", Shape::List(&GROUP));
+        const GROUP: KnownParameter =
+            required(2, "RRM Policy Ratio Group", Shape::Structure(&[POLICY, MIN, MAX, DEDICATED]));
+        const POLICY: KnownParameter = required(3, "RRM Policy", Shape::Structure(&[MEMBER_LIST]));
+        const MEMBER_LIST: KnownParameter = required($first, "RRM Policy Member List", Shape::List(&MEMBER));
+        const MEMBER: KnownParameter =
+            required($first + 1, "RRM Policy Member", Shape::Structure(&[PLMN_IDENTITY, SLICE]));
+        const PLMN_IDENTITY: KnownParameter = required($first + 2, "PLMN Identity", Shape::Octets(3, 3));
+        const SLICE: KnownParameter = required($first + 3, "S-NSSAI", Shape::Structure(&[SST, SD]));
+        const SST: KnownParameter = required($first + 4, "SST", Shape::Octets(1, 1));
+        const SD: KnownParameter = optional($first + 5, "SD", Shape::Octets(3, 3));
+        const MIN: KnownParameter = optional($first + 6, "Min PRB Policy Ratio", Shape::Number(0, 100));
+        const MAX: KnownParameter = optional($first + 7, "Max PRB Policy Ratio", Shape::Number(0, 100));
+        const DEDICATED: KnownParameter = optional($first + 8, "Dedicated PRB Policy Ratio", Shape::Number(0, 100));
+        Names {
+            ratio_list: RATIO_LIST,
+            policy: POLICY,
+            member_list: MEMBER_LIST,
+            plmn_identity: PLMN_IDENTITY,
+            slice: SLICE,
+            sst: SST,
+            sd: SD,
+            min: MIN,
+            max: MAX,
+            dedicated: DEDICATED,
+        }
+    }};
 }
 
 /// As the specification has them: 4 is not used.
-const STANDARD: Names = Names {
-    member_list: Name(5, "RRM Policy Member List"),
-    member: Name(6, "RRM Policy Member"),
-    plmn_identity: Name(7, "PLMN Identity"),
-    slice: SLICE,
-    sst: Name(9, "SST"),
-    sd: Name(10, "SD"),
-    min: MIN_RATIO,
-    max: MAX_RATIO,
-    dedicated: DEDICATED_RATIO,
-};
-
+const STANDARD: Names = counted_from!(5);
 /// As FlexRIC's and OAI's xApps count them: without the gap.
-const WITHOUT_GAP: Names = Names {
-    member_list: Name(4, "RRM Policy Member List"),
-    member: Name(5, "RRM Policy Member"),
-    plmn_identity: Name(6, "PLMN Identity"),
-    slice: Name(7, "S-NSSAI"),
-    sst: Name(8, "SST"),
-    sd: Name(9, "SD"),
-    min: Name(10, "Min PRB Policy Ratio"),
-    max: Name(11, "Max PRB Policy Ratio"),
-    dedicated: Name(12, "Dedicated PRB Policy Ratio"),
-};
+const WITHOUT_GAP: Names = counted_from!(4);
+
+pub(super) const PARAMETERS: &[KnownParameter] = &[STANDARD.ratio_list];
 
 /// Slice-level PRB quota: control style 2, action 6.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -99,23 +104,24 @@ impl SlicePrbQuota {
     /// The RAN parameters.
     #[must_use]
     pub fn to_parameters(&self) -> Vec<RanParameterItem<'static>> {
-        let names = STANDARD;
+        let names = &STANDARD;
         let groups = self.policies.iter().map(|policy| {
             let members = policy.members.iter().map(|member| {
-                let mut slice = vec![names.sst.element(octets(&member.slice.sst.0))];
-                slice.extend(member.slice.sd.map(|sd| names.sd.element(octets(&sd.0))));
-                vec![names.plmn_identity.element(octets(&member.plmn_identity.0)), names.slice.structure_of(slice)]
+                let mut slice = vec![names.sst.element_of(octets(&member.slice.sst.0))];
+                slice.extend(member.slice.sd.map(|sd| names.sd.element_of(octets(&sd.0))));
+                let plmn_identity = names.plmn_identity.element_of(octets(&member.plmn_identity.0));
+                vec![plmn_identity, names.slice.structure_of(slice)]
             });
             let ratios = [
-                (names.min, policy.min_percent),
-                (names.max, policy.max_percent),
-                (names.dedicated, policy.dedicated_percent),
+                (&names.min, policy.min_percent),
+                (&names.max, policy.max_percent),
+                (&names.dedicated, policy.dedicated_percent),
             ];
-            let mut group = vec![POLICY.structure_of(vec![names.member_list.list_of(members)])];
-            group.extend(ratios.into_iter().filter_map(|(name, ratio)| Some(name.element(integer(ratio?)))));
+            let mut group = vec![names.policy.structure_of(vec![names.member_list.list_of(members)])];
+            group.extend(ratios.into_iter().filter_map(|(name, ratio)| Some(name.element_of(number(ratio?)))));
             group
         });
-        vec![RATIO_LIST.list_of(groups)]
+        vec![names.ratio_list.list_of(groups)]
     }
 
     /// Reads the RAN parameters, as the specification numbers them and as FlexRIC does.
@@ -123,25 +129,23 @@ impl SlicePrbQuota {
     /// # Errors
     /// [`Error::Parameter`]: what is missing, not what it should be, or unknown; quotas that contradict themselves.
     pub fn from_parameters(items: &[RanParameterItem<'_>]) -> Result<Self, Error> {
-        only(items, &[RATIO_LIST])?;
-        let groups = RATIO_LIST.list(RATIO_LIST.required(items)?, RATIO_GROUP)?;
-        Ok(SlicePrbQuota { policies: groups.map(policy).collect::<Result<_, _>>()? })
+        // the member list's number tells how the others are counted
+        let mut groups = STANDARD.ratio_list.list(items);
+        let has_no_gap = |group| WITHOUT_GAP.member_list.among(STANDARD.policy.structure(group)).is_some();
+        let names = if groups.any(has_no_gap) { &WITHOUT_GAP } else { &STANDARD };
+        check(&[names.ratio_list], items)?;
+        let policies = names.ratio_list.list(items).map(|group| policy(group, names));
+        Ok(SlicePrbQuota { policies: policies.collect::<Result<_, _>>()? })
     }
 }
 
-fn policy(group: &[RanParameterItem<'_>]) -> Result<RrmPolicyRatio, Error> {
-    let policy = POLICY.structure(POLICY.required(group)?)?;
-    // the member list's number tells how the others are counted
-    let names = if WITHOUT_GAP.member_list.among(policy).is_some() { WITHOUT_GAP } else { STANDARD };
-    only(policy, &[names.member_list])?;
-    only(group, &[POLICY, names.min, names.max, names.dedicated])?;
-    let members = names.member_list.list(names.member_list.required(policy)?, names.member)?;
-    let ratio = |name: Name| name.among(group).map(|value| name.integer(value, 0u8, 100)).transpose();
+fn policy(group: &[RanParameterItem<'_>], names: &Names) -> Result<RrmPolicyRatio, Error> {
+    let members = names.member_list.list(names.policy.structure(group));
     let policy = RrmPolicyRatio {
         members: members.map(|items| member(items, names)).collect::<Result<_, _>>()?,
-        min_percent: ratio(names.min)?,
-        max_percent: ratio(names.max)?,
-        dedicated_percent: ratio(names.dedicated)?,
+        min_percent: names.min.number(group)?,
+        max_percent: names.max.number(group)?,
+        dedicated_percent: names.dedicated.number(group)?,
     };
     // TS 28.541 4.3.36.2: dedicated is within min, and min within max
     let (least, most) = (policy.min_percent.unwrap_or(0), policy.max_percent.unwrap_or(100));
@@ -157,16 +161,10 @@ fn policy(group: &[RanParameterItem<'_>]) -> Result<RrmPolicyRatio, Error> {
     Ok(policy)
 }
 
-fn member(items: &[RanParameterItem<'_>], names: Names) -> Result<RrmPolicyMember, Error> {
-    only(items, &[names.plmn_identity, names.slice])?;
-    let slice = names.slice.structure(names.slice.required(items)?)?;
-    only(slice, &[names.sst, names.sd])?;
-    let sd = |value: &RanParameterValueType<'_>| names.sd.octets(value).map(Sd);
+fn member(items: &[RanParameterItem<'_>], names: &Names) -> Result<RrmPolicyMember, Error> {
+    let slice = names.slice.structure(items);
     Ok(RrmPolicyMember {
-        plmn_identity: PlmnIdentity(names.plmn_identity.octets(names.plmn_identity.required(items)?)?),
-        slice: SNssai {
-            sst: Sst(names.sst.octets(names.sst.required(slice)?)?),
-            sd: names.sd.among(slice).map(sd).transpose()?,
-        },
+        plmn_identity: PlmnIdentity(names.plmn_identity.required_octets(items)?),
+        slice: SNssai { sst: Sst(names.sst.required_octets(slice)?), sd: names.sd.octets(slice)?.map(Sd) },
     })
 }

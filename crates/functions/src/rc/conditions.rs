@@ -12,8 +12,8 @@ use e2sm::rc::{
 };
 use ferric::agent::Ue;
 
-use super::RcSource;
 use super::ues::is_named;
+use super::{ParameterOffer, RcSource};
 
 /// Whether one of each group of conditions holds; `conditions` tells whether each holds and is joined to the next.
 pub(super) fn all_groups(conditions: impl IntoIterator<Item = (bool, bool)>) -> bool {
@@ -59,11 +59,16 @@ fn test<'s, 'a>(item: &'s RanParameterTestingItem<'a>) -> Option<Test<'s, 'a>> {
     }
 }
 
-/// Whether a base station can answer the conditions: it has the parameters, and they are compared with something.
-pub(super) fn can_answer<S: RcSource>(source: &S, testing: &RanParameterTesting<'_>) -> bool {
+/// Whether a base station can answer the conditions: it has the parameters, they are such as are asked for, and they are
+/// compared with something.
+pub(super) fn can_answer<S: RcSource>(
+    source: &S,
+    testing: &RanParameterTesting<'_>,
+    is_such: fn(&ParameterOffer) -> bool,
+) -> bool {
     testing.0.iter().all(|item| {
         test(item).is_some_and(|test| {
-            let known = source.parameters().iter().any(|offer| offer.id == test.id);
+            let known = source.parameters().iter().any(|offer| offer.id == test.id && is_such(offer));
             known
                 && match test.condition {
                     RanParameterTestingCondition::Comparison(_) => test.value.is_some(),
@@ -138,9 +143,9 @@ fn octets(value: &RanParameterValue<'_>) -> Option<Vec<u8>> {
 pub(super) fn can_select<S: RcSource>(source: &S, ues: &EventTriggerUeInfo<'_>) -> bool {
     ues.ue_info_list.iter().all(|item| match &item.ue_type {
         EventTriggerUeType::Individual(one) => {
-            one.ran_parameter_testing.as_ref().is_none_or(|testing| can_answer(source, testing))
+            one.ran_parameter_testing.as_ref().is_none_or(|testing| can_answer(source, testing, |_| true))
         }
-        EventTriggerUeType::Group(group) => can_answer(source, &group.ran_parameter_testing),
+        EventTriggerUeType::Group(group) => can_answer(source, &group.ran_parameter_testing, |_| true),
     })
 }
 

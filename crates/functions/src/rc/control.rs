@@ -4,7 +4,8 @@ use e2sm::common::RicStyleType;
 use e2sm::rc::{
     ActionId, CallProcessId, Control, ControlAction, ControlActions, ControlOutcome, ControlOutcomeFormat1,
     ControlOutcomeFormat2, ControlOutcomeFormat2OutcomeItem, ControlOutcomeFormat2StyleItem, ControlOutcomeFormats,
-    ControlTarget, Decision, RanParameterElementItem, RanParameterId, RanParameterValue, Revision,
+    ControlTarget, Decision, EntityFilter, FilteredAction, RanParameterElementItem, RanParameterId,
+    RanParameterTesting, RanParameterValue, Revision,
 };
 use ferric::agent::{ControlFailure, ControllerId, Reports, Ue};
 use ferric::e2::{ControlRequest, Time};
@@ -24,6 +25,30 @@ fn refuse<T>(cause: CauseRicRequest, why: impl Into<std::borrow::Cow<'static, st
     Err(Refusal::new(Cause::RicRequest(cause), why))
 }
 
+/// A control that cannot be read, or parts of it.
+fn unreadable(error: &e2sm::Error) -> Refusal {
+    let parameter = match error {
+        e2sm::Error::Parameter(error) => Some(error.id),
+        _ => None,
+    };
+    let cause = Cause::RicRequest(CauseRicRequest::ControlMessageInvalid);
+    Refusal { cause, parameter, why: error.to_string().into() }
+}
+
+/// What comes of a control that was checked.
+enum Planned {
+    /// Something is to be done, in that order.
+    Steps(Vec<Step>),
+    /// Something is to be told.
+    Told(Outcome),
+}
+
+/// An action, and to whom it is done.
+struct Step {
+    action: ControlAction,
+    targets: Vec<Option<Ue>>,
+}
+
 impl<S: RcSource> RcFunction<S> {
     /// Reads a control and carries it out.
     pub(super) fn carry_out(
@@ -41,12 +66,7 @@ impl<S: RcSource> RcFunction<S> {
         let control = match Control::decode(&request.header, &request.message, revision) {
             Ok(control) => control,
             Err(error) => {
-                let parameter = match &error {
-                    e2sm::Error::Parameter(error) => Some(error.id),
-                    _ => None,
-                };
-                let cause = Cause::RicRequest(CauseRicRequest::ControlMessageInvalid);
-                let refusal = Refusal { cause, parameter, why: error.to_string().into() };
+                let refusal = unreadable(&error);
                 return Err(fail(&refusal, one(told(&refusal))));
             }
         };
@@ -57,34 +77,94 @@ impl<S: RcSource> RcFunction<S> {
                 Err(refusal) => Err(fail(&refusal, one(told(&refusal)))),
             };
         }
-        let actions = control.actions.as_slice();
-        let targets = actions
-            .iter()
-            .map(|action| self.targets(controller, &control.target, action, reports))
-            .collect::<Result<Vec<_>, _>>();
-        let targets = targets.map_err(|refusal| fail(&refusal, one(told(&refusal))))?;
+        let is_several = matches!(control.actions, ControlActions::Several(_));
+        let steps = match self.steps(controller, &control, reports) {
+            Ok(Planned::Steps(steps)) => steps,
+            Ok(Planned::Told(outcome)) => return Ok(success(revision, outcome)),
+            Err(refusal) => return Err(fail(&refusal, one(told(&refusal)))),
+        };
         let mut outcomes = Vec::new();
-        for (action, targets) in actions.iter().zip(targets) {
-            match self.act(now, controller, action, &targets) {
+        for Step { action, targets } in &steps {
+            match self.act(now, controller, action, targets) {
                 Ok(outcome) => outcomes.push((action.id(), outcome)),
-                Err(refusal) => {
-                    let formats = match &control.actions {
-                        ControlActions::One(_) => one(told(&refusal)),
-                        ControlActions::Several(_) => {
-                            outcomes.push((action.id(), told(&refusal)));
-                            several(outcomes)
-                        }
-                    };
-                    return Err(fail(&refusal, formats));
+                Err(refusal) if is_several => {
+                    outcomes.push((action.id(), told(&refusal)));
+                    return Err(fail(&refusal, several(outcomes)));
                 }
+                Err(refusal) => return Err(fail(&refusal, one(told(&refusal)))),
             }
         }
-        Ok(match &control.actions {
-            ControlActions::One(_) => {
-                success(revision, outcomes.into_iter().flat_map(|(_, outcome)| outcome).collect())
-            }
-            ControlActions::Several(_) => several(outcomes).and_then(|formats| encode(revision, Some(formats))),
+        Ok(if is_several {
+            several(outcomes).and_then(|formats| encode(revision, Some(formats)))
+        } else {
+            success(revision, outcomes.into_iter().flat_map(|(_, outcome)| outcome).collect())
         })
+    }
+
+    /// What is to be done to whom, all of it checked.
+    fn steps(&self, controller: ControllerId, control: &Control, reports: &Reports<'_>) -> Result<Planned, Refusal> {
+        let step = |action: &ControlAction| {
+            let targets = self.targets(controller, &control.target, action.id(), action.is_about_ue(), reports)?;
+            Ok(Step { action: action.clone(), targets })
+        };
+        match &control.actions {
+            ControlActions::One(action) => Ok(Planned::Steps(vec![step(action)?])),
+            ControlActions::Several(actions) => actions.iter().map(step).collect::<Result<_, _>>().map(Planned::Steps),
+            ControlActions::Filtered(filtered) => self.filtered(controller, control, filtered, reports),
+            ControlActions::Tell(id, parameters) => self.tell(controller, control, *id, parameters, reports),
+        }
+    }
+
+    /// An action that is another for those who pass a filter.
+    fn filtered(
+        &self,
+        controller: ControllerId,
+        control: &Control,
+        filtered: &FilteredAction,
+        reports: &Reports<'_>,
+    ) -> Result<Planned, Refusal> {
+        let invalid = CauseRicRequest::ControlMessageInvalid;
+        let targets = self.targets(controller, &control.target, filtered.id, true, reports)?;
+        let source = self.source.borrow();
+        let can_answer =
+            |filter: &EntityFilter<'_>| conditions::can_answer(&*source, &filter.entity_filter_definition, |_| true);
+        if let Some(filter) = filtered.filters.iter().find(|filter| !can_answer(filter)) {
+            return refuse(invalid, format!("filter {} is by what is not known here", filter.entity_filter_id.0));
+        }
+        let step = |ue: Option<Ue>| {
+            let holds =
+                |testing: &RanParameterTesting<'_>| ue.is_some_and(|ue| conditions::hold(&*source, ue, testing));
+            let action = filtered.action(holds).map_err(|error| unreadable(&error))?;
+            if !action.is_about_ue() {
+                return refuse(invalid, format!("{} is not about UEs, which filters tell apart", action.id()));
+            }
+            Ok(Step { action, targets: vec![ue] })
+        };
+        targets.into_iter().map(step).collect::<Result<_, _>>().map(Planned::Steps)
+    }
+
+    /// Parameters of one UE, as they are.
+    fn tell(
+        &self,
+        controller: ControllerId,
+        control: &Control,
+        id: ActionId,
+        parameters: &[RanParameterId],
+        reports: &Reports<'_>,
+    ) -> Result<Planned, Refusal> {
+        let targets = self.targets(controller, &control.target, id, true, reports)?;
+        let [Some(ue)] = targets[..] else {
+            return refuse(CauseRicRequest::ControlMessageInvalid, "parameters are told of one UE at a time");
+        };
+        let source = self.source.borrow();
+        let told = |id: &RanParameterId| match source.parameter(ue, *id) {
+            Some(value) => Ok(RanParameterElementItem { ran_parameter_id: *id, value }),
+            None => Err(Refusal {
+                parameter: Some(*id),
+                ..Refusal::new(Cause::RicRequest(CauseRicRequest::ControlMessageInvalid), "is not known here")
+            }),
+        };
+        parameters.iter().map(told).collect::<Result<_, _>>().map(Planned::Told)
     }
 
     /// To whom an action is done: UEs that the controller sees; once to nobody in particular.
@@ -92,14 +172,15 @@ impl<S: RcSource> RcFunction<S> {
         &self,
         controller: ControllerId,
         target: &ControlTarget,
-        action: &ControlAction,
+        action: ActionId,
+        is_about_ue: bool,
         reports: &Reports<'_>,
     ) -> Result<Vec<Option<Ue>>, Refusal> {
         let source = self.source.borrow();
-        if !source.actions().contains(&action.id()) {
-            return refuse(CauseRicRequest::ActionNotSupported, format!("{} is not offered", action.id()));
+        if !source.actions().contains(&action) {
+            return refuse(CauseRicRequest::ActionNotSupported, format!("{action} is not offered"));
         }
-        if !action.is_about_ue() {
+        if !is_about_ue {
             return Ok(vec![None]);
         }
         let seen = ues::seen(&*source, reports.views(), controller);
@@ -118,7 +199,7 @@ impl<S: RcSource> RcFunction<S> {
                 seen.into_iter().filter(|ue| conditions::is_in_group(&*source, *ue, group)).collect()
             }
             ControlTarget::Nobody => {
-                return refuse(CauseRicRequest::ControlMessageInvalid, format!("{} is about a UE", action.id()));
+                return refuse(CauseRicRequest::ControlMessageInvalid, format!("{action} is about a UE"));
             }
         };
         match (meant.len(), target) {
@@ -164,8 +245,11 @@ impl<S: RcSource> RcFunction<S> {
         let Some((number, asked)) = asked.filter(|(_, asked)| asked.key.controller == controller) else {
             return refuse(CauseRicRequest::RicCallProcessIdInvalid, "no procedure waits under that id, or no longer");
         };
-        let ControlActions::One(action) = &control.actions else {
-            return refuse(CauseRicRequest::ControlMessageInvalid, "a procedure is answered by one action");
+        let action = match &control.actions {
+            ControlActions::One(action) => action,
+            // the answer to several questions, of which the procedure wants one
+            ControlActions::Several(actions) if actions.len() == 1 => &actions[0],
+            _ => return refuse(CauseRicRequest::ControlMessageInvalid, "a procedure is answered by one action"),
         };
         if action.id() != asked.action {
             let why = format!("the procedure that waits is about {}, not {}", asked.action, action.id());

@@ -7,7 +7,7 @@ use e2sm::rc::dictionary::{
 use e2sm::rc::{
     ActionId, AdditionalSupportedFormat, ControlActionItem, ControlActionParameterItem, ControlStyleItem,
     EventTriggerBreakpointItem, EventTriggerCallProcessItem, EventTriggerStyleItem, Flag, InsertIndicationItem,
-    InsertStyleItem, OID, OfferedRanParameter, PolicyActionItem, PolicyStyleItem, QueryStyleItem,
+    InsertStyleItem, KnownParameter, OID, OfferedRanParameter, PolicyActionItem, PolicyStyleItem, QueryStyleItem,
     RanFunctionDefinition, RanFunctionDefinitionControl, RanFunctionDefinitionEventTrigger,
     RanFunctionDefinitionInsert, RanFunctionDefinitionPolicy, RanFunctionDefinitionQuery, RanFunctionDefinitionReport,
     RanParameterDefinitionItem, RanParameterId, RanParameterName, ReportStyleItem, Revision,
@@ -73,10 +73,10 @@ fn styles_of(actions: &[ActionId]) -> Vec<RicStyleType> {
 pub(super) fn report_styles<S: RcSource>(source: &S, config: &RcConfig) -> Vec<i64> {
     let happens = |happening| source.happenings().contains(&happening);
     let offers = [
-        (1, happens(Happening::RrcMessages)),
+        (1, happens(Happening::NiMessages) || happens(Happening::RrcMessages)),
         (2, !source.breakpoints().is_empty()),
         (3, happens(Happening::NodeChanges)),
-        (4, happens(Happening::RrcStates)),
+        (4, happens(Happening::RrcStates) || !source.parameters().is_empty()),
         (5, config.revision == Revision::V1_03),
     ];
     offers.into_iter().filter(|(_, is_offered)| *is_offered).map(|(style, _)| style).collect()
@@ -93,7 +93,7 @@ fn definition<S: RcSource>(source: &S, config: &RcConfig) -> RanFunctionDefiniti
             instance: None,
         },
         event_trigger: event_trigger(source, &reports),
-        report: some(reports.iter().map(|style| report_style(*style)).collect())
+        report: some(reports.iter().map(|style| report_style(source, *style)).collect())
             .map(|report_style_list| RanFunctionDefinitionReport { report_style_list }),
         insert: some(insert_styles(source.breakpoints()))
             .map(|insert_style_list| RanFunctionDefinitionInsert { insert_style_list }),
@@ -128,16 +128,20 @@ fn event_trigger<S: RcSource>(source: &S, reports: &[i64]) -> Option<RanFunction
             .collect(),
     });
     let of_ues = source.parameters().iter().map(|offer| offered((offer.id, offer.name)));
+    let layer_2 = source.parameters().iter().filter(|offer| offer.is_layer_2);
+    let of_layer_2 = layer_2.map(|offer| offered((offer.id, offer.name)));
     Some(RanFunctionDefinitionEventTrigger {
         event_trigger_style_list: some(styles.collect())?,
-        l2_parameters_list: None,
+        l2_parameters_list: some(of_layer_2.collect()),
         call_process_types_list: some(processes.collect()),
         ue_identification_parameters_list: some(of_ues.collect()),
         cell_identification_parameters_list: None,
     })
 }
 
-fn report_style(style: i64) -> ReportStyleItem<'static> {
+fn report_style<S: RcSource>(source: &S, style: i64) -> ReportStyleItem<'static> {
+    let of_ues = if style == 4 { source.parameters() } else { &[] };
+    let parameters = reportable(style).iter().copied().chain(of_ues.iter().map(|offer| (offer.id, offer.name)));
     // RC 7.4.2 to 7.4.6
     let message_format = match style {
         1 | 2 => 1,
@@ -152,35 +156,56 @@ fn report_style(style: i64) -> ReportStyleItem<'static> {
         ric_report_action_format_type: RicFormatType(1),
         ric_indication_header_format_type: RicFormatType(1),
         ric_indication_message_format_type: RicFormatType(message_format),
-        report_parameters_list: some(reportable(style).iter().map(|parameter| offered(*parameter)).collect()),
+        report_parameters_list: some(parameters.map(offered).collect()),
     }
 }
 
 fn insert_styles(breakpoints: &[BreakpointOffer]) -> Vec<InsertStyleItem<'static>> {
     let mut inserts: Vec<_> = breakpoints.iter().map(|offer| offer.insert).collect();
     inserts.sort_unstable_by_key(|insert| (insert.style, insert.indication));
-    let styles = inserts.chunk_by(|a, b| a.style == b.style).map(|inserts| {
-        let items = inserts.iter().map(|insert| InsertIndicationItem {
-            ric_insert_indication_id: RicInsertIndicationId(insert.indication),
-            ric_insert_indication_name: RicInsertIndicationName(text(insert.name)),
-            insert_indication_parameters_list: some(parameters_of(insert.action).map(offered).collect()),
-        });
-        InsertStyleItem {
-            ric_insert_style_type: RicStyleType(inserts[0].style),
-            ric_insert_style_name: style_name(&INSERT_STYLES, inserts[0].style),
+    let mut styles: Vec<_> = inserts
+        .chunk_by(|a, b| a.style == b.style)
+        .map(|inserts| {
+            let items = inserts.iter().map(|insert| InsertIndicationItem {
+                ric_insert_indication_id: RicInsertIndicationId(insert.indication),
+                ric_insert_indication_name: RicInsertIndicationName(text(insert.name)),
+                insert_indication_parameters_list: some(parameters_of(insert.action).map(known).collect()),
+            });
+            InsertStyleItem {
+                ric_insert_style_type: RicStyleType(inserts[0].style),
+                ric_insert_style_name: style_name(&INSERT_STYLES, inserts[0].style),
+                ric_supported_event_trigger_style_type: RicStyleType(2),
+                ric_action_definition_format_type: RicFormatType(3),
+                insert_indication_list: some(items.collect()),
+                ric_indication_header_format_type: RicFormatType(2),
+                ric_indication_message_format_type: RicFormatType(5),
+                ric_call_process_id_format_type: RicFormatType(1),
+            }
+        })
+        .collect();
+    if !styles.is_empty() {
+        styles.push(InsertStyleItem {
+            ric_insert_style_type: RicStyleType(MULTIPLE_ACTIONS),
+            ric_insert_style_name: style_name(&INSERT_STYLES, MULTIPLE_ACTIONS),
             ric_supported_event_trigger_style_type: RicStyleType(2),
-            ric_action_definition_format_type: RicFormatType(3),
-            insert_indication_list: some(items.collect()),
-            ric_indication_header_format_type: RicFormatType(2),
-            ric_indication_message_format_type: RicFormatType(5),
+            ric_action_definition_format_type: RicFormatType(4),
+            insert_indication_list: None,
+            ric_indication_header_format_type: RicFormatType(3),
+            ric_indication_message_format_type: RicFormatType(6),
             ric_call_process_id_format_type: RicFormatType(1),
-        }
-    });
-    styles.collect()
+        });
+    }
+    styles
 }
 
-fn parameters_of(id: ActionId) -> impl Iterator<Item = (RanParameterId, &'static str)> {
-    dictionary::control_parameters(id.style.0, id.action.0).iter().copied()
+fn parameters_of(id: ActionId) -> impl Iterator<Item = &'static KnownParameter> {
+    dictionary::control_parameters(id.style.0, id.action.0).iter()
+}
+
+/// A parameter, and what is in it.
+fn known(parameter: &KnownParameter) -> OfferedRanParameter<'static> {
+    let ran_parameter_definition = parameter.definition();
+    OfferedRanParameter { ran_parameter_definition, ..offered((parameter.id, parameter.name)) }
 }
 
 fn action_name(id: ActionId) -> RicControlActionName<'static> {
@@ -198,10 +223,10 @@ fn control_styles<S: RcSource>(source: &S, config: &RcConfig) -> Vec<ControlStyl
             ric_control_action_name: action_name(*id),
             control_action_parameters_list: some(
                 parameters_of(*id)
-                    .map(|(ran_parameter_id, name)| ControlActionParameterItem {
-                        ran_parameter_id,
-                        ran_parameter_name: RanParameterName(text(name)),
-                        ran_parameter_definition: None,
+                    .map(|parameter| ControlActionParameterItem {
+                        ran_parameter_id: parameter.id,
+                        ran_parameter_name: RanParameterName(text(parameter.name)),
+                        ran_parameter_definition: parameter.definition(),
                         list_of_additional_supported_formats_ue_group_control: None,
                     })
                     .collect(),
@@ -246,7 +271,7 @@ fn policy_styles<S: RcSource>(source: &S) -> Vec<PolicyStyleItem<'static>> {
             ric_policy_action_id: id.action,
             ric_policy_action_name: action_name(*id),
             ric_action_definition_format_type: RicFormatType(2),
-            policy_action_parameters_list: some(parameters_of(*id).map(offered).collect()),
+            policy_action_parameters_list: some(parameters_of(*id).map(known).collect()),
             policy_condition_parameters_list: conditions(),
         });
         PolicyStyleItem {

@@ -1,22 +1,26 @@
 //! What happens, and who is told, asked, or has said what is to be done.
 
+use std::collections::BTreeSet;
+use std::time::Duration;
+
 use e2sm::common::{Cgi, RicStyleType, UeId};
 use e2sm::rc::dictionary::{self, Breakpoint};
 use e2sm::rc::{
-    ActionId, CallProcessId, ControlAction, Decision, IndicationHeader, IndicationHeaderFormat1,
-    IndicationHeaderFormat2, IndicationHeaderFormats, IndicationMessage, IndicationMessageFormat1,
-    IndicationMessageFormat2, IndicationMessageFormat2Item, IndicationMessageFormat3, IndicationMessageFormat3Item,
-    IndicationMessageFormat4, IndicationMessageFormat4ItemCell, IndicationMessageFormat4ItemUe,
-    IndicationMessageFormat5, IndicationMessageFormats, MessageDirection, RanParameterElementFalse, RanParameterId,
-    RanParameterItem, RanParameterValue, RanParameterValueType, RicEventTriggerConditionId, RicInsertIndicationId,
-    RrcState,
+    ActionId, CallProcessId, ControlAction, Decision, E2NodeInfoChangeId, IndicationHeader, IndicationHeaderFormat1,
+    IndicationHeaderFormat2, IndicationHeaderFormat3, IndicationHeaderFormats, IndicationMessage,
+    IndicationMessageFormat1, IndicationMessageFormat2, IndicationMessageFormat2Item, IndicationMessageFormat3,
+    IndicationMessageFormat3Item, IndicationMessageFormat4, IndicationMessageFormat4ItemCell,
+    IndicationMessageFormat4ItemUe, IndicationMessageFormat5, IndicationMessageFormat6,
+    IndicationMessageFormat6IndicationItem, IndicationMessageFormat6StyleItem, IndicationMessageFormats,
+    MessageDirection, RanParameterElementFalse, RanParameterId, RanParameterItem, RanParameterValue,
+    RanParameterValueType, RicEventTriggerConditionId, RicInsertIndicationId, RrcState,
 };
-use ferric::agent::{Reports, RequestKey, Ue};
+use ferric::agent::{Reports, RequestKey, Ue, Views};
 use ferric::e2::Time;
 use per::{Encode, List, Octets};
 use tracing::{debug, warn};
 
-use super::subscription::{Insert, Trigger, What, deadline};
+use super::subscription::{Copied, Insert, Subscription, Trigger, UeChange, UeCondition, What, deadline};
 use super::{Event, Origin, Procedure, RcFunction, RcSource, Verdict, conditions, ues};
 
 /// Events that are told of in one turn; the rest waits for the next.
@@ -65,7 +69,10 @@ impl<S: RcSource> RcFunction<S> {
                 None => break,
                 Some(Event::RrcState { ue, state }) => self.rrc_state(ue, state, reports),
                 Some(Event::RrcMessage { ue, id, from_ue, octets }) => {
-                    self.rrc_message(ue, id, from_ue, &octets, reports);
+                    self.message(ue, Copied::Rrc(id), from_ue, &octets, reports);
+                }
+                Some(Event::NiMessage { ue, interface, id, is_incoming, octets }) => {
+                    self.message(ue, Copied::Ni(interface, id), is_incoming, &octets, reports);
                 }
                 Some(Event::CellChanged { cell, change }) => self.cell_changed(cell, change, reports),
                 Some(Event::Breakpoint { procedure, breakpoint, ue, wants }) => {
@@ -74,6 +81,7 @@ impl<S: RcSource> RcFunction<S> {
                 }
             }
         }
+        self.look_at_ues(now, reports);
         for asked in self.held.expired(now) {
             debug!(procedure = asked.stopped.procedure.0, goes_on = asked.goes_on, "nobody has answered in time");
             let verdict = if asked.goes_on { Verdict::GoOn } else { Verdict::Cancel };
@@ -144,46 +152,86 @@ impl<S: RcSource> RcFunction<S> {
 
     /// Report style 4.
     fn rrc_state(&self, ue: Ue, state: RrcState, reports: &mut Reports<'_>) {
-        use dictionary::ue_information::{CURRENT_RRC_STATE, RRC_STATE_CHANGED_TO};
         self.report_to(reports, |this, trigger, key, wanted, reports| {
-            let Trigger::RrcStates(conditions) = trigger else { return None };
+            let Trigger::UeChanges(conditions) = trigger else { return None };
             let source = this.source.borrow();
-            let is_met = |condition: &&super::subscription::StateCondition| {
-                let state = condition.states.iter().any(|wanted| *wanted == state || *wanted == RrcState::Any);
+            let is_met = |condition: &&UeCondition| {
+                let UeChange::Comes(states) = &condition.change else { return false };
+                let state = states.iter().any(|wanted| *wanted == state || *wanted == RrcState::Any);
                 state && condition.ues.as_ref().is_none_or(|ues| conditions::selects(&*source, ue, ues))
             };
             let met = conditions.iter().find(is_met).filter(|_| reports.views().sees(key.controller, ue))?;
-            let values = [RRC_STATE_CHANGED_TO, CURRENT_RRC_STATE].into_iter().filter(|id| wanted.contains(id));
-            let ran_p_list = values.map(|id| element(id, state_number(state))).collect();
-            let item = IndicationMessageFormat2Item { ue_id: source.ue_id(ue), ran_p_list };
+            let item = of_ue(&*source, ue, Some(state), wanted);
             let message = IndicationMessageFormat2 { ue_parameter_list: List::from(vec![item]) };
             Some((Some(met.id), IndicationMessageFormats::Format2(message)))
         });
     }
 
+    /// Report style 4: UEs that have come to meet conditions since that was looked at last.
+    fn look_at_ues(&mut self, now: Time, reports: &mut Reports<'_>) {
+        if self.next_look.is_none_or(|next| now < next) {
+            return;
+        }
+        self.next_look = Some(now + Duration::from_millis(self.config.look_ms.into()));
+        for at in 0..self.subscriptions.len() {
+            let meet = self.meet(&self.subscriptions[at], reports.views());
+            let met = std::mem::replace(&mut self.subscriptions[at].met, meet);
+            let Subscription {
+                trigger: Trigger::UeChanges(conditions), what: What::Report { wanted }, met: meet, ..
+            } = &self.subscriptions[at]
+            else {
+                continue;
+            };
+            let source = self.source.borrow();
+            for (place, condition) in conditions.iter().enumerate() {
+                let new = meet.difference(&met).filter(|(of, _)| *of == place);
+                let items = new.map(|(_, ue)| of_ue(&*source, *ue, source.rrc_state(*ue), wanted));
+                let ue_parameter_list: List<'static, _> = items.collect();
+                if !ue_parameter_list.is_empty() {
+                    let message = IndicationMessageFormat2 { ue_parameter_list };
+                    self.send(at, Some(condition.id), IndicationMessageFormats::Format2(message), reports);
+                }
+            }
+        }
+    }
+
+    /// The conditions of a trigger on UEs, by their places, and the UEs that meet them.
+    pub(super) fn meet(&self, subscription: &Subscription, views: &Views) -> BTreeSet<(usize, Ue)> {
+        let Trigger::UeChanges(conditions) = &subscription.trigger else { return BTreeSet::new() };
+        let source = self.source.borrow();
+        let seen = ues::seen(&*source, views, subscription.key.controller);
+        let mut meet = BTreeSet::new();
+        for (place, condition) in conditions.iter().enumerate() {
+            let UeChange::Meets(testing) = &condition.change else { continue };
+            let is_meant = |ue: &Ue| {
+                conditions::hold(&*source, *ue, testing)
+                    && condition.ues.as_ref().is_none_or(|ues| conditions::selects(&*source, *ue, ues))
+            };
+            meet.extend(seen.iter().copied().filter(is_meant).map(|ue| (place, ue)));
+        }
+        meet
+    }
+
     /// Report style 1.
-    fn rrc_message(
-        &self,
-        ue: Ue,
-        id: e2sm::common::RrcMessageId,
-        from_ue: bool,
-        octets: &[u8],
-        reports: &mut Reports<'_>,
-    ) {
-        use dictionary::message_copy::{CELL_GLOBAL_ID, RRC_MESSAGE, UE_ID};
-        let direction = if from_ue { MessageDirection::Incoming } else { MessageDirection::Outgoing };
+    fn message(&self, ue: Ue, copied: Copied, is_incoming: bool, octets: &[u8], reports: &mut Reports<'_>) {
+        use dictionary::message_copy::{CELL_GLOBAL_ID, NI_MESSAGE, RRC_MESSAGE, UE_ID};
+        let own = match copied {
+            Copied::Rrc(_) => RRC_MESSAGE,
+            Copied::Ni(..) => NI_MESSAGE,
+        };
+        let direction = if is_incoming { MessageDirection::Incoming } else { MessageDirection::Outgoing };
         self.report_to(reports, |this, trigger, key, wanted, reports| {
             let Trigger::Messages(conditions) = trigger else { return None };
             let source = this.source.borrow();
             let is_met = |condition: &&super::subscription::MessageCondition| {
                 let ues = [&condition.ues, &condition.all_ues];
-                condition.message == id
+                condition.is_of(&copied)
                     && condition.direction.is_none_or(|wanted| wanted == direction)
                     && ues.into_iter().flatten().all(|ues| conditions::selects(&*source, ue, ues))
             };
             let met = conditions.iter().find(is_met).filter(|_| reports.views().sees(key.controller, ue))?;
             let parameter = |id: &RanParameterId| match *id {
-                RRC_MESSAGE => Some(element(*id, RanParameterValue::ValueOctS(Octets::from(octets.to_vec())))),
+                id if id == own => Some(element(id, RanParameterValue::ValueOctS(Octets::from(octets.to_vec())))),
                 UE_ID => this.octets(*id, &source.ue_id(ue)),
                 CELL_GLOBAL_ID => this.octets(*id, source.cells().first()?),
                 _ => None,
@@ -195,7 +243,7 @@ impl<S: RcSource> RcFunction<S> {
     }
 
     /// Report style 3.
-    fn cell_changed(&self, cell: Cgi, change: u16, reports: &mut Reports<'_>) {
+    fn cell_changed(&self, cell: Cgi, change: E2NodeInfoChangeId, reports: &mut Reports<'_>) {
         self.report_to(reports, |this, trigger, _, _, _| {
             let Trigger::NodeChanges(conditions) = trigger else { return None };
             let is_met = |condition: &&super::subscription::NodeCondition| {
@@ -318,8 +366,7 @@ impl<S: RcSource> RcFunction<S> {
             }
             let (key, action) = (subscription.key, subscription.action);
             let Some((header, message)) = self.question(insert, &stopped.ue_id, wants) else { continue };
-            let asked =
-                Asked { key, stopped: stopped.clone(), action: insert.offer.insert.action, goes_on: insert.goes_on };
+            let asked = Asked { key, stopped: stopped.clone(), action: wants.id(), goes_on: insert.goes_on };
             let Ok(number) = self.held.hold(deadline(now, insert.wait_ms), asked) else {
                 self.unasked += 1;
                 warn!(unasked = self.unasked, "as many procedures wait as may: one goes on unasked");
@@ -336,16 +383,29 @@ impl<S: RcSource> RcFunction<S> {
         false
     }
 
-    /// The header and message of an insert.
+    /// The header and message of an insert; `None` where what the procedure wants is not asked about.
     fn question(&self, insert: &Insert, ue_id: &UeId<'static>, wants: &ControlAction) -> Option<(Vec<u8>, Vec<u8>)> {
-        let header = IndicationHeaderFormats::Format2(IndicationHeaderFormat2 {
-            ue_id: ue_id.clone(),
-            ric_insert_style_type: RicStyleType(insert.offer.insert.style),
-            ric_insert_indication_id: RicInsertIndicationId(insert.offer.insert.indication),
-        });
+        let question = insert.questions.iter().find(|question| question.offer.insert.action == wants.id())?;
+        let style = RicStyleType(question.offer.insert.style);
+        let ric_insert_indication_id = RicInsertIndicationId(question.offer.insert.indication);
         let parameters = wants.to_parameters().into_iter();
-        let requested_list = parameters.filter(|item| insert.wanted.contains(&item.ran_parameter_id)).collect();
-        self.write(header, IndicationMessageFormats::Format5(IndicationMessageFormat5 { requested_list }))
+        let told = parameters.filter(|item| question.wanted.contains(&item.ran_parameter_id)).collect();
+        if insert.is_several {
+            let header = IndicationHeaderFormat3 { ric_event_trigger_condition_id: None, ue_id: Some(ue_id.clone()) };
+            let of_style = IndicationMessageFormat6StyleItem {
+                indicated_insert_style_type: style,
+                insert_indication_list: List::from(vec![IndicationMessageFormat6IndicationItem {
+                    ric_insert_indication_id,
+                    insert_indication_list: told,
+                }]),
+            };
+            let message = IndicationMessageFormat6 { insert_style_list: List::from(vec![of_style]) };
+            return self.write(IndicationHeaderFormats::Format3(header), IndicationMessageFormats::Format6(message));
+        }
+        let header =
+            IndicationHeaderFormat2 { ue_id: ue_id.clone(), ric_insert_style_type: style, ric_insert_indication_id };
+        let message = IndicationMessageFormat5 { requested_list: told };
+        self.write(IndicationHeaderFormats::Format2(header), IndicationMessageFormats::Format5(message))
     }
 
     /// A procedure goes on, or not; and those are told who want to know of its outcome (report style 2).
@@ -370,6 +430,22 @@ impl<S: RcSource> RcFunction<S> {
             }
         }
     }
+}
+
+/// What is told of a UE: its state, and what the base station knows of it.
+fn of_ue<S: RcSource>(
+    source: &S,
+    ue: Ue,
+    state: Option<RrcState>,
+    wanted: &[RanParameterId],
+) -> IndicationMessageFormat2Item<'static> {
+    use dictionary::ue_information::{CURRENT_RRC_STATE, RRC_STATE_CHANGED_TO};
+    let value = |id: &RanParameterId| match *id {
+        CURRENT_RRC_STATE | RRC_STATE_CHANGED_TO => state.map(state_number),
+        id => source.parameter(ue, id),
+    };
+    let ran_p_list = wanted.iter().filter_map(|id| Some(element(*id, value(id)?))).collect();
+    IndicationMessageFormat2Item { ue_id: source.ue_id(ue), ran_p_list }
 }
 
 /// A report: the condition that was met, and the message.

@@ -9,6 +9,11 @@
 //! * A procedure that comes to a point waits while a controller is asked (insert): until the control comes that carries
 //!   its call process id, or the time to wait has passed; then it goes on, or ends, as the subscription says. A policy
 //!   decides without asking, and before anybody is asked. Where nobody has a say, it goes on at once.
+//! * A trigger on variables of layer 2 or on the UE's context (event trigger style 4) is pulled by the UEs that come to meet
+//!   its conditions; those that meet them already are not told of.
+//! * Triggers on a UE's names or on how MIMO is used are refused, and so are messages together with events of the UE, and
+//!   conditions on the node: no base station can tell of them here. On demand is for v01.03 alone; later it is a query.
+//! * A control can act otherwise on UEs that pass filters (message format 3), and ask for parameters (format 4).
 //! * A controller learns of those UEs only that it [may see](ferric::agent::Views), and acts on no others.
 
 mod conditions;
@@ -25,6 +30,7 @@ mod ues;
 use std::cell::RefCell;
 use std::fmt;
 use std::rc::Rc;
+use std::time::Duration;
 
 use e2sm::rc::Revision;
 use ferric::agent::{Admission, ControlFailure, ControllerId, RanFunction, Reports, RequestKey, Views};
@@ -54,6 +60,8 @@ pub struct RcConfig {
     pub max_held: usize,
     /// How long a procedure waits where the subscription does not say, in milliseconds. Default: 100.
     pub default_wait_ms: u32,
+    /// How often it is looked whether UEs meet the conditions of triggers, in milliseconds. Default: 100.
+    pub look_ms: u32,
 }
 
 impl Default for RcConfig {
@@ -64,6 +72,7 @@ impl Default for RcConfig {
             max_actions: 256,
             max_held: 1024,
             default_wait_ms: 100,
+            look_ms: 100,
         }
     }
 }
@@ -76,6 +85,8 @@ pub struct RcFunction<S: RcSource> {
     held: Held<Asked>,
     /// Subscriptions that are to be told at once.
     on_demand: Vec<RequestKey>,
+    /// When it is looked next whether UEs meet conditions, where any trigger has some.
+    next_look: Option<Time>,
     /// Procedures that found no room to wait.
     unasked: u64,
     /// The latest time that was told.
@@ -96,6 +107,7 @@ impl<S: RcSource> RcFunction<S> {
             config,
             subscriptions: Vec::new(),
             on_demand: Vec::new(),
+            next_look: None,
             unasked: 0,
             now: Time::default(),
         }
@@ -104,6 +116,13 @@ impl<S: RcSource> RcFunction<S> {
     fn begin(&mut self, now: Time) {
         self.now = now;
         self.source.borrow_mut().catch_up(now);
+    }
+
+    /// Looks at UEs as long as a trigger has conditions on them.
+    fn look_again(&mut self) {
+        let has_conditions = self.subscriptions.iter().any(|subscription| subscription.trigger.has_conditions());
+        let next = self.next_look.unwrap_or(self.now + Duration::from_millis(self.config.look_ms.into()));
+        self.next_look = has_conditions.then_some(next);
     }
 
     /// Procedures that wait for an answer.
@@ -133,7 +152,7 @@ impl<S: RcSource> RanFunction for RcFunction<S> {
         now: Time,
         controller: ControllerId,
         request: &SubscriptionRequest,
-        _views: &Views,
+        views: &Views,
     ) -> Result<Admission, Cause> {
         self.begin(now);
         let source = self.source.borrow();
@@ -146,6 +165,11 @@ impl<S: RcSource> RanFunction for RcFunction<S> {
         if self.subscriptions.len() == admission.admitted.len() {
             self.source.borrow_mut().watched(true);
         }
+        let new = self.subscriptions.len() - admission.admitted.len();
+        for at in new..self.subscriptions.len() {
+            self.subscriptions[at].met = self.meet(&self.subscriptions[at], views);
+        }
+        self.look_again();
         if matches!(trigger, Trigger::OnDemand(_)) {
             self.on_demand.push(key);
         }
@@ -155,6 +179,7 @@ impl<S: RcSource> RanFunction for RcFunction<S> {
     fn unsubscribe(&mut self, key: RequestKey) {
         self.subscriptions.retain(|subscription| subscription.key != key);
         self.on_demand.retain(|pending| *pending != key);
+        self.look_again();
         if self.subscriptions.is_empty() {
             self.source.borrow_mut().watched(false);
         }
@@ -189,7 +214,10 @@ impl<S: RcSource> RanFunction for RcFunction<S> {
 
     fn next_report(&self) -> Option<Time> {
         let at_once = (!self.on_demand.is_empty()).then_some(self.now);
-        [at_once, self.held.next_deadline(), self.source.borrow().next_look()].into_iter().flatten().min()
+        [at_once, self.held.next_deadline(), self.next_look, self.source.borrow().next_look()]
+            .into_iter()
+            .flatten()
+            .min()
     }
 
     fn report(&mut self, now: Time, reports: &mut Reports<'_>) {

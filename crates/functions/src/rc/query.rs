@@ -92,11 +92,11 @@ impl<S: RcSource> RcFunction<S> {
 fn can_select<S: RcSource>(source: &S, ues: &AssociatedUeInfo<'_>) -> bool {
     ues.associated_ue_info_list.iter().all(|item| match &item.ue_type {
         AssociatedUeType::Individual(one) => {
-            one.ran_parameter_testing.as_ref().is_none_or(|testing| conditions::can_answer(source, testing))
+            one.ran_parameter_testing.as_ref().is_none_or(|testing| conditions::can_answer(source, testing, |_| true))
         }
-        AssociatedUeType::Group(group) => conditions::can_answer(source, &group.ran_parameter_testing),
+        AssociatedUeType::Group(group) => conditions::can_answer(source, &group.ran_parameter_testing, |_| true),
         AssociatedUeType::UeQuery(query) => {
-            query.ran_parameter_testing.as_ref().is_none_or(|testing| conditions::can_answer(source, testing))
+            query.ran_parameter_testing.as_ref().is_none_or(|testing| conditions::can_answer(source, testing, |_| true))
         }
     })
 }

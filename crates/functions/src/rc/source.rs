@@ -2,10 +2,11 @@
 
 use std::borrow::Cow;
 
-use e2sm::common::{Cgi, RrcMessageId, UeId};
+use e2sm::common::{Cgi, InterfaceIdentifier, InterfaceMessageId, RrcMessageId, UeId};
 use e2sm::rc::dictionary::Breakpoint;
 use e2sm::rc::{
-    ActionId, ControlAction, NeighborRelationInfo, RanParameterElementItem, RanParameterId, RanParameterValue, RrcState,
+    ActionId, ControlAction, E2NodeInfoChangeId, NeighborRelationInfo, RanParameterElementItem, RanParameterId,
+    RanParameterValue, RrcState,
 };
 use ferric::agent::{ControllerId, Ue};
 use ferric::e2::Time;
@@ -161,6 +162,8 @@ pub struct InsertOffer {
 /// A kind of happenings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Happening {
+    /// Messages of interfaces between nodes: report style 1.
+    NiMessages,
     /// Messages of RRC: report style 1.
     RrcMessages,
     /// Changes of the node and its cells: report style 3.
@@ -190,12 +193,25 @@ pub enum Event {
         /// Its octets.
         octets: Vec<u8>,
     },
+    /// A message of an interface between nodes.
+    NiMessage {
+        /// The UE that it is about.
+        ue: Ue,
+        /// Of which interface.
+        interface: InterfaceIdentifier,
+        /// Which message.
+        id: InterfaceMessageId,
+        /// Whether it came to the node.
+        is_incoming: bool,
+        /// Its octets.
+        octets: Vec<u8>,
+    },
     /// A cell or its neighbours have changed.
     CellChanged {
         /// The cell.
         cell: Cgi,
-        /// What changed, as the base station numbers it: 1 to 512.
-        change: u16,
+        /// What changed, such as [`CELL_CONFIGURATION`](e2sm::rc::dictionary::node_change::CELL_CONFIGURATION).
+        change: E2NodeInfoChangeId,
     },
     /// A procedure has come to a point, and waits there.
     Breakpoint {
@@ -217,6 +233,8 @@ pub struct ParameterOffer {
     pub id: RanParameterId,
     /// Its name: 1 to 150 characters of ASCII.
     pub name: &'static str,
+    /// Whether it is a variable of layer 2, on which triggers of that kind are; else it is of the UE's context.
+    pub is_layer_2: bool,
 }
 
 /// Why an action is not carried out.

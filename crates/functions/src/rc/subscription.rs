@@ -1,24 +1,31 @@
 //! Subscriptions: event triggers and action definitions, read and checked.
 
-use e2sm::common::{Cgi, RrcMessageId, UeId};
-use e2sm::rc::dictionary::{self, Breakpoint};
+use std::collections::BTreeSet;
+
+use e2sm::common::{Cgi, InterfaceIdentifier, InterfaceMessageId, InterfaceType, RrcMessageId, UeId};
+use e2sm::rc::dictionary::{self, Breakpoint, MULTIPLE_ACTIONS};
 use e2sm::rc::{
-    ActionDefinition, ActionDefinitionFormats, ActionId, ControlAction, Decision, EventTrigger, EventTriggerCellInfo,
-    EventTriggerCellType, EventTriggerFormats, EventTriggerUeInfo, MessageDirection, MessageTypeChoice, OtherAction,
-    RanParameterId, RanParameterTesting, RicEventTriggerConditionId, RrcState, TriggerTypeChoice,
+    ActionDefinition, ActionDefinitionFormats, ActionId, ControlAction, Decision, E2NodeInfoChangeId, EventTrigger,
+    EventTriggerCellInfo, EventTriggerCellType, EventTriggerFormats, EventTriggerUeInfo, MessageDirection,
+    MessageTypeChoice, MessageTypeNi, OtherAction, RanParameterId, RanParameterTesting, RicEventTriggerConditionId,
+    RrcState, TriggerTypeChoice, WantedRanParameter,
 };
-use ferric::agent::RequestKey;
+use ferric::agent::{RequestKey, Ue};
 use ferric::e2::{Action, Time};
 use ferric::e2ap::{Cause, CauseProtocol, CauseRicRequest, RicActionId, RicActionType, RicSubsequentActionType};
 use tracing::debug;
 
-use super::{BreakpointOffer, Happening, RcConfig, RcSource, conditions, definition};
+use super::{BreakpointOffer, Happening, ParameterOffer, RcConfig, RcSource, conditions, definition};
+
+/// Conditions on UEs in a trigger, each of which is looked at again and again.
+const MAX_CONDITIONS: usize = 64;
 
 /// What can be reported by a style: the parameters that a function fills in whatever the base station.
 pub(super) const fn reportable(style: i64) -> &'static [(RanParameterId, &'static str)] {
     use dictionary::{call_process_outcome, message_copy, node_information, ue_information};
     match style {
         1 => &[
+            (message_copy::NI_MESSAGE, "NI Message"),
             (message_copy::RRC_MESSAGE, "RRC Message"),
             (message_copy::UE_ID, "UE ID"),
             (message_copy::CELL_GLOBAL_ID, "Cell Global ID"),
@@ -44,6 +51,15 @@ pub(super) struct Subscription {
     pub action: RicActionId,
     pub trigger: Trigger,
     pub what: What,
+    /// Of a trigger on UEs: the conditions, by their places, and the UEs that meet them.
+    pub met: BTreeSet<(usize, Ue)>,
+}
+
+/// A message that has come or gone.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Copied {
+    Rrc(RrcMessageId),
+    Ni(InterfaceIdentifier, InterfaceMessageId),
 }
 
 /// When.
@@ -52,14 +68,14 @@ pub(super) enum Trigger {
     Messages(Vec<MessageCondition>),
     Breakpoint(Breakpoint, Option<EventTriggerUeInfo<'static>>),
     NodeChanges(Vec<NodeCondition>),
-    RrcStates(Vec<StateCondition>),
+    UeChanges(Vec<UeCondition>),
     OnDemand(Option<EventTriggerUeInfo<'static>>),
 }
 
 #[derive(Clone, Debug)]
 pub(super) struct MessageCondition {
     pub id: RicEventTriggerConditionId,
-    pub message: RrcMessageId,
+    pub message: MessageTypeChoice,
     pub direction: Option<MessageDirection>,
     pub ues: Option<EventTriggerUeInfo<'static>>,
     /// Those of the whole trigger.
@@ -69,16 +85,25 @@ pub(super) struct MessageCondition {
 #[derive(Clone, Debug)]
 pub(super) struct NodeCondition {
     pub id: RicEventTriggerConditionId,
-    pub change: u16,
+    pub change: E2NodeInfoChangeId,
     /// All cells where none is named.
     pub cells: Option<Vec<Cgi>>,
 }
 
 #[derive(Clone, Debug)]
-pub(super) struct StateCondition {
+pub(super) struct UeCondition {
     pub id: RicEventTriggerConditionId,
-    pub states: Vec<RrcState>,
+    pub change: UeChange,
     pub ues: Option<EventTriggerUeInfo<'static>>,
+}
+
+/// What changes of a UE.
+#[derive(Clone, Debug)]
+pub(super) enum UeChange {
+    /// It comes to one of these states.
+    Comes(Vec<RrcState>),
+    /// It comes to meet these conditions.
+    Meets(RanParameterTesting<'static>),
 }
 
 /// What is done then.
@@ -91,13 +116,21 @@ pub(super) enum What {
 
 #[derive(Debug)]
 pub(super) struct Insert {
-    pub offer: BreakpointOffer,
-    pub wanted: Vec<RanParameterId>,
+    pub questions: Vec<Question>,
+    /// Whether they are asked as several (insert style 255).
+    pub is_several: bool,
     /// Any UE where none is named.
     pub ue: Option<UeId<'static>>,
     pub wait_ms: u32,
     /// Whether the procedure goes on when nobody has answered in time.
     pub goes_on: bool,
+}
+
+/// What is asked, and what is told with it.
+#[derive(Debug)]
+pub(super) struct Question {
+    pub offer: BreakpointOffer,
+    pub wanted: Vec<RanParameterId>,
 }
 
 #[derive(Debug)]
@@ -144,16 +177,18 @@ impl Trigger {
         let happens = |happening| source.happenings().contains(&happening).then_some(()).ok_or(NO_SUCH_TRIGGER);
         match trigger.formats {
             EventTriggerFormats::Format1(format) => {
-                happens(Happening::RrcMessages)?;
                 let all_ues = ues_of(source, format.global_associated_ue_info)?;
                 let condition = |item: &e2sm::rc::EventTriggerFormat1Item<'static>| {
-                    let MessageTypeChoice::Rrc(rrc) = item.message_type else { return Err(NO_SUCH_TRIGGER) };
+                    happens(match item.message_type {
+                        MessageTypeChoice::Ni(_) => Happening::NiMessages,
+                        MessageTypeChoice::Rrc(_) => Happening::RrcMessages,
+                    })?;
                     if item.associated_ue_event.is_some() {
                         return Err(NO_SUCH_TRIGGER);
                     }
                     Ok(MessageCondition {
                         id: item.ric_event_trigger_condition_id,
-                        message: rrc.rrc_message,
+                        message: item.message_type,
                         direction: item.message_direction,
                         ues: ues_of(source, item.associated_ue_info.clone())?,
                         all_ues: all_ues.clone(),
@@ -177,7 +212,7 @@ impl Trigger {
                 let condition = |item: &e2sm::rc::EventTriggerFormat3Item<'static>| {
                     Ok(NodeCondition {
                         id: item.ric_event_trigger_condition_id,
-                        change: item.e2_node_info_change_id.0,
+                        change: item.e2_node_info_change_id,
                         cells: item.associated_cell_info.clone().map(cells_of).transpose()?,
                     })
                 };
@@ -185,21 +220,41 @@ impl Trigger {
                 conditions.collect::<Result<_, Cause>>().map(Trigger::NodeChanges)
             }
             EventTriggerFormats::Format4(format) => {
-                happens(Happening::RrcStates)?;
+                if format.ue_info_change_list.len() > MAX_CONDITIONS {
+                    return Err(Cause::RicRequest(CauseRicRequest::FunctionResourceLimit));
+                }
+                let meets = |testing: &RanParameterTesting<'static>, is_known: fn(&ParameterOffer) -> bool| {
+                    let can_answer = conditions::can_answer(source, testing, is_known);
+                    can_answer.then(|| UeChange::Meets(testing.clone())).ok_or(NO_SUCH_TRIGGER)
+                };
                 let condition = |item: &e2sm::rc::EventTriggerFormat4Item<'static>| {
-                    let TriggerTypeChoice::RrcState(states) = &item.trigger_type else { return Err(NO_SUCH_TRIGGER) };
-                    Ok(StateCondition {
-                        id: item.ric_event_trigger_condition_id,
-                        states: states.rrc_state_list.iter().map(|item| item.state_changed_to).collect(),
-                        ues: ues_of(source, item.associated_ue_info.clone())?,
-                    })
+                    let change = match &item.trigger_type {
+                        TriggerTypeChoice::RrcState(states) => {
+                            happens(Happening::RrcStates)?;
+                            UeChange::Comes(states.rrc_state_list.iter().map(|item| item.state_changed_to).collect())
+                        }
+                        TriggerTypeChoice::L2State(l2) => meets(&l2.associated_l2_variables, |offer| offer.is_layer_2)?,
+                        TriggerTypeChoice::UeContext(context) => {
+                            meets(&context.associated_ue_ctxt_variables, |offer| !offer.is_layer_2)?
+                        }
+                        // of a UE's names, and of how it is sent to, nobody is told
+                        TriggerTypeChoice::UeId(_) | TriggerTypeChoice::L2MacSchChg(_) => return Err(NO_SUCH_TRIGGER),
+                    };
+                    let ues = ues_of(source, item.associated_ue_info.clone())?;
+                    Ok(UeCondition { id: item.ric_event_trigger_condition_id, change, ues })
                 };
                 let conditions = format.ue_info_change_list.iter().map(condition);
-                conditions.collect::<Result<_, _>>().map(Trigger::RrcStates)
+                conditions.collect::<Result<_, _>>().map(Trigger::UeChanges)
             }
             EventTriggerFormats::Format5(format) => Ok(Trigger::OnDemand(ues_of(source, format.associated_ue_info)?)),
             EventTriggerFormats::Unused5 => Err(NO_SUCH_TRIGGER),
         }
+    }
+
+    /// Whether it has conditions that UEs may come to meet.
+    pub(super) fn has_conditions(&self) -> bool {
+        let meets = |condition: &UeCondition| matches!(condition.change, UeChange::Meets(_));
+        matches!(self, Trigger::UeChanges(conditions) if conditions.iter().any(meets))
     }
 
     /// The style, which is that of the reports that go with it.
@@ -208,9 +263,37 @@ impl Trigger {
             Trigger::Messages(_) => 1,
             Trigger::Breakpoint(..) => 2,
             Trigger::NodeChanges(_) => 3,
-            Trigger::RrcStates(_) => 4,
+            Trigger::UeChanges(_) => 4,
             Trigger::OnDemand(_) => 5,
         }
+    }
+}
+
+impl MessageCondition {
+    /// Whether a message of RRC or of an interface is meant.
+    pub fn is_of(&self, message: &Copied) -> bool {
+        match (&self.message, message) {
+            (MessageTypeChoice::Rrc(wanted), Copied::Rrc(id)) => wanted.rrc_message == *id,
+            (MessageTypeChoice::Ni(wanted), Copied::Ni(interface, id)) => {
+                let MessageTypeNi { ni_type, ni_identifier, ni_message } = wanted;
+                *ni_type == kind(interface)
+                    && ni_identifier.is_none_or(|wanted| wanted == *interface)
+                    && ni_message.is_none_or(|wanted| wanted == *id)
+            }
+            _ => false,
+        }
+    }
+}
+
+fn kind(interface: &InterfaceIdentifier) -> InterfaceType {
+    match interface {
+        InterfaceIdentifier::Ng(_) => InterfaceType::Ng,
+        InterfaceIdentifier::Xn(_) => InterfaceType::Xn,
+        InterfaceIdentifier::F1(_) => InterfaceType::F1,
+        InterfaceIdentifier::E1(_) => InterfaceType::E1,
+        InterfaceIdentifier::S1(_) => InterfaceType::S1,
+        InterfaceIdentifier::X2(_) => InterfaceType::X2,
+        InterfaceIdentifier::W1(_) => InterfaceType::W1,
     }
 }
 
@@ -232,27 +315,33 @@ impl Subscription {
                 if style != trigger.style() || !definition::report_styles(source, config).contains(&style) {
                     return Err(NOT_SUPPORTED);
                 }
-                let known = reportable(style);
-                let wanted: Vec<_> = format.to_be_reported_list.iter().map(|item| item.ran_parameter_id).collect();
-                if wanted.iter().any(|id| known.iter().all(|(known, _)| known != id)) {
+                let wanted = ids(&format.to_be_reported_list);
+                let is_known = |id: &RanParameterId| {
+                    reportable(style).iter().any(|(known, _)| known == id)
+                        || style == 4 && source.parameters().iter().any(|offer| offer.id == *id)
+                };
+                if !wanted.iter().all(is_known) {
                     return Err(NOT_SUPPORTED);
                 }
                 What::Report { wanted }
             }
             (RicActionType::Insert, ActionDefinitionFormats::Format3(format), Trigger::Breakpoint(breakpoint, _)) => {
-                let is_meant = |offer: &&BreakpointOffer| {
-                    offer.breakpoint == *breakpoint
-                        && (offer.insert.style, offer.insert.indication) == (style, format.ric_insert_indication_id.0)
-                };
-                let offer = *source.breakpoints().iter().find(is_meant).ok_or(NOT_SUPPORTED)?;
-                let subsequent = wanted.subsequent;
-                What::Insert(Insert {
-                    offer,
-                    wanted: format.insert_indication_list.iter().map(|item| item.ran_parameter_id).collect(),
-                    ue: format.ue_id,
-                    wait_ms: subsequent.map_or(config.default_wait_ms, |s| s.time_to_wait.milliseconds()),
-                    goes_on: subsequent.is_none_or(|s| s.kind == RicSubsequentActionType::Continue),
-                })
+                let id = format.ric_insert_indication_id.0;
+                let question = question(source, *breakpoint, style, id, &format.insert_indication_list)?;
+                What::Insert(Insert::new(config, vec![question], false, format.ue_id, wanted))
+            }
+            (RicActionType::Insert, ActionDefinitionFormats::Format4(format), Trigger::Breakpoint(breakpoint, _))
+                if style == MULTIPLE_ACTIONS =>
+            {
+                let mut questions = Vec::new();
+                for item in &format.insert_style_list {
+                    for asked in &item.insert_indication_list {
+                        let (style, id) = (item.requested_insert_style_type.0, asked.ric_insert_indication_id.0);
+                        let wanted = &asked.insert_indication_list;
+                        questions.push(question(source, *breakpoint, style, id, wanted)?);
+                    }
+                }
+                What::Insert(Insert::new(config, questions, true, format.ue_id, wanted))
             }
             (RicActionType::Policy, ActionDefinitionFormats::Format2(format), Trigger::Breakpoint(..)) => {
                 let rules = format.policy_conditions_list.iter().map(|item| rule(source, style, item));
@@ -260,8 +349,46 @@ impl Subscription {
             }
             _ => return Err(NOT_SUPPORTED),
         };
-        Ok(Subscription { key, action: wanted.id, trigger: trigger.clone(), what })
+        Ok(Subscription { key, action: wanted.id, trigger: trigger.clone(), what, met: BTreeSet::new() })
     }
+}
+
+impl Insert {
+    fn new(
+        config: &RcConfig,
+        questions: Vec<Question>,
+        is_several: bool,
+        ue: Option<UeId<'static>>,
+        wanted: &Action,
+    ) -> Self {
+        let subsequent = wanted.subsequent;
+        Insert {
+            questions,
+            is_several,
+            ue,
+            wait_ms: subsequent.map_or(config.default_wait_ms, |s| s.time_to_wait.milliseconds()),
+            goes_on: subsequent.is_none_or(|s| s.kind == RicSubsequentActionType::Continue),
+        }
+    }
+}
+
+fn ids(wanted: &[WantedRanParameter<'_>]) -> Vec<RanParameterId> {
+    wanted.iter().map(|item| item.ran_parameter_id).collect()
+}
+
+/// A question that the base station offers at that point.
+fn question<S: RcSource>(
+    source: &S,
+    breakpoint: Breakpoint,
+    style: i64,
+    indication: u16,
+    wanted: &[WantedRanParameter<'_>],
+) -> Result<Question, Cause> {
+    let is_meant = |offer: &&BreakpointOffer| {
+        offer.breakpoint == breakpoint && (offer.insert.style, offer.insert.indication) == (style, indication)
+    };
+    let offer = *source.breakpoints().iter().find(is_meant).ok_or(NOT_SUPPORTED)?;
+    Ok(Question { offer, wanted: ids(wanted) })
 }
 
 fn rule<S: RcSource>(
@@ -271,7 +398,7 @@ fn rule<S: RcSource>(
 ) -> Result<Rule, Cause> {
     let id = ActionId::new(style, item.policy_action.policy_action_id.0);
     let condition = item.policy_condition_definition.clone();
-    let can_answer = condition.as_ref().is_none_or(|testing| conditions::can_answer(source, testing));
+    let can_answer = condition.as_ref().is_none_or(|testing| conditions::can_answer(source, testing, |_| true));
     if !source.policies().contains(&id) || !can_answer {
         return Err(NOT_SUPPORTED);
     }

@@ -29,6 +29,11 @@ const ROUND_TRIP_S: f64 = 0.04;
 const PRIORITY: f64 = 4.0;
 /// The default bearer.
 const DEFAULT_DRB: u8 = 1;
+/// The default priority levels of 5QIs (TS 23.501 table 5.7.4-1).
+const PRIORITY_LEVELS: [(u8, u8); 9] =
+    [(1, 20), (2, 40), (3, 30), (4, 50), (5, 10), (6, 60), (7, 70), (8, 80), (9, 90)];
+/// How much a priority level can count against the default one, either way.
+const MAX_PREFERENCE: f64 = 10.0;
 /// Spatial layers.
 const DOWNLINK_LAYERS: f64 = 2.0;
 const UPLINK_LAYERS: f64 = 1.0;
@@ -132,8 +137,12 @@ pub struct Ue {
     slice: [SNssai; 1],
     five_qi: [FiveQi; 1],
     drx: Option<Drx>,
+    /// Its flow.
+    qfi: u8,
     /// The bearer that its flow goes over.
     drb: u8,
+    /// How much it counts for its bearer's priority level.
+    preference: f64,
 }
 
 /// Discontinuous reception: a UE that has been sent all there was sleeps until its cycle begins anew.
@@ -172,7 +181,9 @@ impl Ue {
             slice: [SNssai { sst: Sst([sst]), sd: None }],
             five_qi: [FiveQi(five_qi)],
             drx: None,
+            qfi: five_qi,
             drb: DEFAULT_DRB,
+            preference: 1.0,
         }
     }
 
@@ -200,6 +211,33 @@ impl Ue {
     /// Has its flow go over that bearer; each but the default one has a priority.
     pub fn set_drb(&mut self, drb: u8) {
         self.drb = drb;
+    }
+
+    /// Has its bearer be of another 5QI, or of a priority level of its own: as much as that is below the level which the
+    /// first 5QI has by itself, its data counts more. `None` where nothing is known of that 5QI.
+    pub fn set_qos(&mut self, five_qi: Option<u8>, priority_level: Option<u8>) -> Option<()> {
+        let level_of =
+            |five_qi: u8| PRIORITY_LEVELS.iter().find(|(known, _)| *known == five_qi).map(|(_, level)| *level);
+        let own = level_of(self.qfi)?;
+        let of_five_qi = five_qi.map(level_of);
+        let level = match (priority_level, of_five_qi) {
+            (_, Some(None)) => return None,
+            (Some(level), _) | (None, Some(Some(level))) => level,
+            (None, None) => return Some(()),
+        };
+        self.five_qi = [FiveQi(five_qi.unwrap_or(self.five_qi[0].0))];
+        self.preference = (f64::from(own) / f64::from(level.max(1))).clamp(1.0 / MAX_PREFERENCE, MAX_PREFERENCE);
+        Some(())
+    }
+
+    /// The bearer that its flow goes over.
+    pub fn drb(&self) -> u8 {
+        self.drb
+    }
+
+    /// Its flow, whose identifier is the 5QI that it began with.
+    pub fn qfi(&self) -> u8 {
+        self.qfi
     }
 
     /// A step begins: the channel goes on, traffic comes.
@@ -232,6 +270,7 @@ impl Ue {
             }
         }
         let mut demand = self.downlink.demand(slots, step_s);
+        demand.weight *= self.preference;
         if self.drb != DEFAULT_DRB {
             demand.weight *= PRIORITY;
         }

@@ -2,8 +2,9 @@
 
 use e2sm::common::{PartialUeId, SNssai, Sst};
 use e2sm::rc::{
-    ControlActions, ControlTarget, Decision, Drx, OtherAction, RanFunctionDefinition, RanParameterElementTrue,
-    RanParameterValueType, SlicePrbQuota, UeGroupDefinition, UeGroupDefinitionIdentifierItem, UeGroupId,
+    Comparison, ControlActions, ControlTarget, Decision, Drx, EntityFilter, EntityFilterId, FilteredAction,
+    OtherAction, RanFunctionDefinition, RanParameterElementTrue, RanParameterItem, RanParameterValueType,
+    SlicePrbQuota, UeGroupDefinition, UeGroupDefinitionIdentifierItem, UeGroupId,
 };
 use ferric::e2ap::CauseRicRequest::{
     self, ActionNotSupported, ControlFailedToExecute, ControlMessageInvalid, RicCallProcessIdInvalid,
@@ -217,6 +218,74 @@ fn groups_and_partial_names() {
     bench.control(FIRST, &partial(f1ap)).unwrap();
     assert_eq!(bench.done(), [(Origin::Control(FIRST), Some(Ue(1)), drx())]);
     refused(bench.control(FIRST, &partial(PartialUeId::default())), ControlFailedToExecute);
+}
+
+/// Message format 3: UEs that pass a filter are treated otherwise; all of it is checked before anything is done.
+#[test]
+fn filters_tell_ues_apart() {
+    let revision = Revision::V5_00;
+    let mut bench = Bench::new(revision);
+    let cycle = |cycle: i64| RanParameterItem {
+        ran_parameter_id: RanParameterId(1),
+        value_type: RanParameterValueType::ElementTrue(RanParameterElementTrue {
+            value: RanParameterValue::ValueInt(cycle),
+        }),
+    };
+    let all = |id| UeGroupDefinition {
+        identifier_list: List::from(vec![UeGroupDefinitionIdentifierItem {
+            ran_parameter_id: id,
+            value_type: RanParameterValueType::ElementTrue(RanParameterElementTrue {
+                value: RanParameterValue::ValueInt(0),
+            }),
+            logical_or: None,
+        }]),
+    };
+    let filtered = |id, filter_by, of_filter: i64, of_all: Vec<RanParameterItem<'static>>| Control {
+        target: ControlTarget::Group(UeGroupId(1), all(SLICE)),
+        decision: None,
+        actions: ControlActions::Filtered(FilteredAction {
+            id,
+            filters: vec![EntityFilter {
+                entity_filter_id: EntityFilterId(7),
+                entity_filter_definition: procedures::test(filter_by, Comparison::LessThan, -101),
+                entity_specific_control_ran_p_list: List::from(vec![cycle(of_filter)]),
+            }],
+            for_all: of_all,
+        }),
+    };
+    let drx = |long_cycle| ControlAction::Drx(Drx { long_cycle, short_cycle: None, short_cycle_timer: None });
+    bench.control(FIRST, &filtered(ControlAction::DRX, RSRP, 3, vec![cycle(9)])).unwrap();
+    let origin = Origin::Control(FIRST);
+    assert_eq!(bench.done(), [(origin, Some(Ue(1)), drx(9)), (origin, Some(Ue(2)), drx(3))]);
+    for (control, cause) in [
+        // UE 1 is not told its cycle; what nobody knows filters nothing; a share of the cell is nobody's
+        (filtered(ControlAction::DRX, RSRP, 3, vec![]), ControlMessageInvalid),
+        (filtered(ControlAction::DRX, RSRP, 99, vec![cycle(9)]), ControlMessageInvalid),
+        (filtered(ControlAction::DRX, RanParameterId(99), 3, vec![cycle(9)]), ControlMessageInvalid),
+        (filtered(ControlAction::SLICE_PRB_QUOTA, RSRP, 3, vec![]), ControlMessageInvalid),
+        (filtered(ControlAction::DRB_QOS, RSRP, 3, vec![]), ActionNotSupported),
+    ] {
+        refused(bench.control(FIRST, &control), cause);
+        assert_eq!(bench.done(), [], "nothing is done");
+    }
+}
+
+/// Message format 4: parameters of a UE are told as they are.
+#[test]
+fn parameters_are_told() {
+    let revision = Revision::V5_00;
+    let mut bench = Bench::new(revision);
+    let tell = |ue, parameters| Control {
+        target: ControlTarget::Ue(name(ue)),
+        decision: None,
+        actions: ControlActions::Tell(ControlAction::DRX, parameters),
+    };
+    let outcome = bench.control(FIRST, &tell(2, vec![RSRP, SLICE])).unwrap();
+    assert_eq!(told(outcome.as_ref(), revision), [(1, "ValueInt(-102)".to_owned()), (2, "ValueInt(0)".to_owned())]);
+    assert_eq!(bench.done(), []);
+    let outcome = refused(bench.control(FIRST, &tell(2, vec![RSRP, RanParameterId(9)])), ControlMessageInvalid);
+    assert_eq!(told(outcome.as_ref(), revision), [(9, "is not known here".to_owned())]);
+    refused(bench.control(GUEST, &tell(1, vec![RSRP])), ControlFailedToExecute);
 }
 
 /// Octets that make no sense are refused, whatever they are.

@@ -32,6 +32,8 @@ const GUEST: ControllerId = ControllerId(2);
 const NETWORK: PlmnIdentity = PlmnIdentity::from_codes(1, 1, 2);
 /// The parameter that UEs can be tested by.
 const RSRP: RanParameterId = RanParameterId(1);
+/// A parameter of the UEs' context.
+const SLICE: RanParameterId = RanParameterId(2);
 const RELEASE: ActionId = ActionId::new(4, 4);
 
 fn cell(number: u64) -> Cgi {
@@ -49,6 +51,9 @@ struct Station {
     resumed: Vec<(Procedure, String)>,
     events: VecDeque<Event>,
     is_full: bool,
+    /// What all UEs are heard worse by, in dB.
+    fade_db: i64,
+    slice: i64,
 }
 
 impl RcSource for Station {
@@ -110,7 +115,7 @@ impl RcSource for Station {
     }
 
     fn happenings(&self) -> &[Happening] {
-        &[Happening::RrcMessages, Happening::NodeChanges, Happening::RrcStates]
+        &[Happening::NiMessages, Happening::RrcMessages, Happening::NodeChanges, Happening::RrcStates]
     }
 
     fn next_event(&mut self, _now: Time) -> Option<Event> {
@@ -122,12 +127,19 @@ impl RcSource for Station {
     }
 
     fn parameters(&self) -> &[ParameterOffer] {
-        &[ParameterOffer { id: RSRP, name: "RSRP" }]
+        &[
+            ParameterOffer { id: RSRP, name: "RSRP", is_layer_2: true },
+            ParameterOffer { id: SLICE, name: "Slice", is_layer_2: false },
+        ]
     }
 
     fn parameter(&self, ue: Ue, id: RanParameterId) -> Option<RanParameterValue<'static>> {
-        // -101 and -102 dBm
-        (id == RSRP).then_some(RanParameterValue::ValueInt(-100 - ue.0 as i64))
+        match id {
+            // -101 and -102 dBm
+            RSRP => Some(RanParameterValue::ValueInt(-100 - ue.0 as i64 - self.fade_db)),
+            SLICE => Some(RanParameterValue::ValueInt(self.slice)),
+            _ => None,
+        }
     }
 
     fn rrc_state(&self, _ue: Ue) -> Option<RrcState> {
@@ -280,6 +292,12 @@ impl Bench {
             definition: definition.to_vec(),
         };
         self.function.query(self.now, of, &request, &self.views)
+    }
+
+    /// So long until it is looked again.
+    fn look(&mut self) {
+        self.now = self.now + Duration::from_millis(100);
+        self.report();
     }
 
     fn happen(&mut self, event: Event) {

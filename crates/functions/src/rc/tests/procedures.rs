@@ -61,6 +61,49 @@ fn a_handover_waits_for_its_answer() {
     }
 }
 
+/// Several questions at a time (style 255), of which the procedure puts one.
+#[test]
+fn a_handover_among_several_questions() {
+    let indication = e2sm::rc::RicInsertIndicationId(1);
+    let target = RanParameterId(1);
+    for revision in Revision::ALL {
+        let mut bench = Bench::new(revision);
+        let plan = Plan::insert_several(HANDOVER_PREPARATION, &[(3, indication, &[target])], None);
+        bench.subscribe(FIRST, RicActionType::Insert, &plan).unwrap();
+        let unknown = Plan::insert_several(
+            HANDOVER_PREPARATION,
+            &[(3, indication, &[target]), (3, e2sm::rc::RicInsertIndicationId(2), &[target])],
+            None,
+        );
+        let refused = bench.subscribe(FIRST, RicActionType::Insert, &unknown);
+        assert_eq!(refused, Err(Cause::RicRequest(ferric::e2ap::CauseRicRequest::ActionNotSupported)));
+        let bare = ControlAction::Other(OtherAction { id: ControlAction::HANDOVER, parameters: Vec::new() });
+        let elsewhere = ControlAction::Handover(Handover::to(cell(9)));
+        let several = |actions: Vec<ControlAction>, decision| Control {
+            target: e2sm::rc::ControlTarget::Ue(name(1)),
+            decision: Some(decision),
+            actions: e2sm::rc::ControlActions::Several(actions),
+        };
+        for (number, control, verdict) in [
+            (1, several(vec![bare.clone()], Decision::Accept), "goes on"),
+            (2, several(vec![bare.clone()], Decision::Reject), "ends"),
+            (3, several(vec![elsewhere.clone()], Decision::Accept), "to true"),
+            (4, Control::answer(name(1), ControlAction::HANDOVER, Decision::Accept), "goes on"),
+        ] {
+            bench.happen(handover(number, 1));
+            let sent = bench.sent();
+            let [insert] = &sent[..] else { panic!("{sent:?}") };
+            let request = HandoverRequest::decode(&insert.header, &insert.message, revision).unwrap().unwrap();
+            assert_eq!((request.ue_id, request.handover.target), (name(1), cell(2)));
+            let two = several(vec![elsewhere.clone(), elsewhere.clone()], Decision::Accept);
+            let failure = answer(&mut bench, FIRST, &two, insert).unwrap_err();
+            assert_eq!(failure.cause, Cause::RicRequest(ControlMessageInvalid));
+            answer(&mut bench, FIRST, &control, insert).unwrap();
+            assert_eq!(bench.resumed(), [(Procedure(number), verdict.to_owned())]);
+        }
+    }
+}
+
 #[test]
 fn an_answer_that_is_none_leaves_it_waiting() {
     let (mut bench, _) = asking(Revision::V3_00);
@@ -147,15 +190,20 @@ fn who_is_asked_about_whom() {
     }
 }
 
-fn below(dbm: i64) -> RanParameterTesting<'static> {
+/// A condition on one parameter.
+pub fn test(id: RanParameterId, comparison: Comparison, with: i64) -> RanParameterTesting<'static> {
     RanParameterTesting(List::from(vec![RanParameterTestingItem {
-        ran_parameter_id: RSRP,
+        ran_parameter_id: id,
         ran_parameter_type: RanParameterTestingType::ElementFalse(RanParameterTestingElementFalse {
-            test_condition: RanParameterTestingCondition::Comparison(Comparison::LessThan),
-            value: Some(RanParameterValue::ValueInt(dbm)),
+            test_condition: RanParameterTestingCondition::Comparison(comparison),
+            value: Some(RanParameterValue::ValueInt(with)),
             logical_or: None,
         }),
     }]))
+}
+
+fn below(dbm: i64) -> RanParameterTesting<'static> {
+    test(RSRP, Comparison::LessThan, dbm)
 }
 
 #[test]

@@ -1,14 +1,21 @@
 //! Reports of every style, and queries.
 
-use e2sm::common::{PartialUeId, RrcClassNr, RrcMessageId, RrcType};
-use e2sm::rc::dictionary::{call_process_outcome, node_information};
-use e2sm::rc::{
-    AssociatedUeInfo, AssociatedUeInfoItem, AssociatedUeType, E2NodeInfoChangeId, IndicationHeader,
-    IndicationHeaderFormats, IndicationMessage, IndicationMessageFormats, QueriedRanParameter, QueryDefinition,
-    QueryDefinitionFormat1, QueryDefinitionFormats, QueryHeader, QueryHeaderFormat1, QueryHeaderFormats, QueryOutcome,
-    QueryOutcomeFormats, RanParameterValueType, UeFilterId, UeQuery, rrc_states,
+use e2sm::common::{
+    Guami, InterfaceIdNg, InterfaceIdentifier, InterfaceMessageId, InterfaceMessageType, InterfaceType, PartialUeId,
+    RrcClassNr, RrcMessageId, RrcType,
 };
-use ferric::e2ap::CauseRicRequest::{ActionNotSupported, EventTriggerNotSupported, RequestedInformationUnavailable};
+use e2sm::rc::dictionary::{call_process_outcome, node_change, node_information, ue_information};
+use e2sm::rc::{
+    AssociatedUeInfo, AssociatedUeInfoItem, AssociatedUeType, Comparison, EventTrigger, EventTriggerFormat4,
+    EventTriggerFormat4Item, EventTriggerFormats, IndicationHeader, IndicationHeaderFormats, IndicationMessage,
+    IndicationMessageFormats, MessageTypeNi, QueriedRanParameter, QueryDefinition, QueryDefinitionFormat1,
+    QueryDefinitionFormats, QueryHeader, QueryHeaderFormat1, QueryHeaderFormats, QueryOutcome, QueryOutcomeFormats,
+    RanParameterValueType, RicEventTriggerConditionId, TriggerTypeChoice, TriggerTypeUeId, UeFilterId, UeIdChangeId,
+    UeQuery, rrc_states,
+};
+use ferric::e2ap::CauseRicRequest::{
+    ActionNotSupported, EventTriggerNotSupported, FunctionResourceLimit, RequestedInformationUnavailable,
+};
 
 use super::*;
 
@@ -73,14 +80,127 @@ fn copies_of_messages() {
 }
 
 #[test]
+fn copies_of_messages_between_nodes() {
+    let revision = Revision::V3_00;
+    let guami = |region| Guami {
+        plmn_identity: NETWORK,
+        amf_region_id: Bits::new(region, 8),
+        amf_set_id: Bits::new(1, 10),
+        amf_pointer: Bits::new(1, 6),
+    };
+    let ng = |region| InterfaceIdentifier::Ng(InterfaceIdNg { guami: guami(region) });
+    let release =
+        InterfaceMessageId { interface_procedure_id: 41, message_type: InterfaceMessageType::InitiatingMessage };
+    let copy = |interface, id| Event::NiMessage { ue: Ue(1), interface, id, is_incoming: true, octets: vec![9] };
+    let other = InterfaceMessageId { interface_procedure_id: 42, ..release };
+    for (wanted, told) in [
+        (MessageTypeNi { ni_type: InterfaceType::Ng, ni_identifier: None, ni_message: None }, 3),
+        (MessageTypeNi { ni_type: InterfaceType::Ng, ni_identifier: Some(ng(1)), ni_message: None }, 2),
+        (MessageTypeNi { ni_type: InterfaceType::Ng, ni_identifier: Some(ng(1)), ni_message: Some(release) }, 1),
+        (MessageTypeNi { ni_type: InterfaceType::Xn, ni_identifier: None, ni_message: None }, 0),
+    ] {
+        let mut bench = Bench::new(revision);
+        bench.subscribe(FIRST, RicActionType::Report, &Plan::report_ni_messages(&[wanted])).unwrap();
+        bench.subscribe(GUEST, RicActionType::Report, &Plan::report_ni_messages(&[wanted])).unwrap();
+        bench.happen(copy(ng(1), release));
+        bench.happen(copy(ng(1), other));
+        bench.happen(copy(ng(2), release));
+        let sent = bench.sent();
+        assert_eq!(sent.iter().filter(|sent| sent.key.controller == FIRST).count(), told, "{wanted:?}");
+        assert_eq!(sent.len(), told, "it is about a UE that the guest does not see");
+        for sent in sent {
+            let IndicationMessageFormats::Format1(format) = message(&sent, revision) else { panic!("format 1") };
+            let ids: Vec<_> = format.reported_list.iter().map(|item| item.ran_parameter_id.0).collect();
+            assert_eq!(ids, [2, 4]);
+        }
+    }
+}
+
+/// The UEs of a report of style 4, each with its parameters.
+fn told_of(sent: &Sent, revision: Revision) -> Vec<(UeId<'static>, Vec<u32>)> {
+    let IndicationMessageFormats::Format2(format) = message(sent, revision) else { panic!("format 2") };
+    let ids = |items: &[e2sm::rc::RanParameterItem<'_>]| items.iter().map(|item| item.ran_parameter_id.0).collect();
+    format.ue_parameter_list.iter().map(|item| (item.ue_id.clone(), ids(&item.ran_p_list))).collect()
+}
+
+#[test]
+fn ues_that_come_to_meet_conditions() {
+    for revision in Revision::ALL {
+        let mut bench = Bench::new(revision);
+        let wanted = [ue_information::CURRENT_RRC_STATE, RSRP];
+        let plan = Plan::report_layer_2(procedures::test(RSRP, Comparison::LessThan, -101), &wanted);
+        let key = bench.subscribe(FIRST, RicActionType::Report, &plan).unwrap();
+        bench.subscribe(GUEST, RicActionType::Report, &plan).unwrap();
+        bench.look();
+        assert!(bench.sent().is_empty(), "UE 2 met it before");
+        bench.source.borrow_mut().fade_db = 5;
+        bench.look();
+        let sent = bench.sent();
+        assert_eq!((sent.len(), sent[0].key, condition(&sent[0], revision)), (1, key, Some(1)));
+        assert_eq!(told_of(&sent[0], revision), [(name(1), vec![201, 1])]);
+        bench.look();
+        assert!(bench.sent().is_empty(), "once");
+        bench.source.borrow_mut().fade_db = -10;
+        bench.look();
+        bench.source.borrow_mut().fade_db = 10;
+        bench.look();
+        let sent = bench.sent();
+        let all: Vec<_> = sent.iter().map(|sent| (sent.key.controller, told_of(sent, revision).len())).collect();
+        assert_eq!(all, [(FIRST, 2), (GUEST, 1)], "again, each the UEs that it sees");
+        bench.function.unsubscribe(key);
+        assert!(bench.function.next_report().is_some(), "the guest goes on");
+    }
+}
+
+#[test]
+fn ues_whose_context_changes() {
+    let revision = Revision::V3_00;
+    let mut bench = Bench::new(revision);
+    let plan = Plan::report_ue_context(procedures::test(SLICE, Comparison::Equal, 2), &[SLICE]);
+    let key = bench.subscribe(FIRST, RicActionType::Report, &plan).unwrap();
+    bench.source.borrow_mut().slice = 2;
+    bench.look();
+    let sent = bench.sent();
+    assert_eq!(told_of(&sent[0], revision), [(name(1), vec![2]), (name(2), vec![2])]);
+    bench.function.unsubscribe(key);
+    assert_eq!(bench.function.next_report(), None);
+
+    let mut refused = |plan: &Plan, cause| {
+        assert_eq!(bench.subscribe(FIRST, RicActionType::Report, plan), Err(Cause::RicRequest(cause)));
+    };
+    // each kind of trigger has parameters of its own
+    let slice = procedures::test(SLICE, Comparison::Equal, 2);
+    refused(&Plan::report_layer_2(slice.clone(), &[SLICE]), EventTriggerNotSupported);
+    let rsrp = procedures::test(RSRP, Comparison::Equal, 2);
+    refused(&Plan::report_ue_context(rsrp, &[SLICE]), EventTriggerNotSupported);
+    refused(&Plan::report_ue_context(slice.clone(), &[RanParameterId(77)]), ActionNotSupported);
+    // of names nobody is told; and there is an end to what is looked at
+    let trigger = |trigger_type: TriggerTypeChoice<'static>, count: u16| {
+        let item = |id| EventTriggerFormat4Item {
+            ric_event_trigger_condition_id: RicEventTriggerConditionId(id),
+            trigger_type: trigger_type.clone(),
+            associated_ue_info: None,
+            logical_or: None,
+        };
+        let ue_info_change_list = (1..=count).map(item).collect();
+        let formats = EventTriggerFormats::Format4(EventTriggerFormat4 { ue_info_change_list });
+        Plan { trigger: EventTrigger { formats }, action: plan.action.clone() }
+    };
+    let names = TriggerTypeChoice::UeId(TriggerTypeUeId { ue_id_change_id: UeIdChangeId(1) });
+    refused(&trigger(names, 1), EventTriggerNotSupported);
+    let context = TriggerTypeChoice::UeContext(e2sm::rc::TriggerTypeUeContext { associated_ue_ctxt_variables: slice });
+    refused(&trigger(context, 65), FunctionResourceLimit);
+}
+
+#[test]
 fn changes_of_cells() {
     let revision = Revision::V5_00;
     let mut bench = Bench::new(revision);
     let table = [node_information::NEIGHBOUR_RELATION_TABLE];
-    let plan = Plan::report_node_changes(&[E2NodeInfoChangeId(2)], &table);
+    let plan = Plan::report_node_changes(&[node_change::CELL_NEIGHBOURS], &table);
     bench.subscribe(FIRST, RicActionType::Report, &plan).unwrap();
-    bench.happen(Event::CellChanged { cell: cell(1), change: 1 });
-    bench.happen(Event::CellChanged { cell: cell(1), change: 2 });
+    bench.happen(Event::CellChanged { cell: cell(1), change: node_change::CELL_CONFIGURATION });
+    bench.happen(Event::CellChanged { cell: cell(1), change: node_change::CELL_NEIGHBOURS });
     let sent = bench.sent();
     assert_eq!(sent.len(), 1);
     let IndicationMessageFormats::Format3(format) = message(&sent[0], revision) else { panic!("format 3") };
