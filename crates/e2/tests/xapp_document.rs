@@ -95,6 +95,15 @@ fn example() -> Vec<(&'static str, Message<'static>)> {
             },
         ),
         (
+            "ChangeRequired",
+            Message::ChangeRequired {
+                subscription,
+                remove: vec![],
+                modify: vec![(RicActionId(1), RicTimeToWait::W1s)],
+            },
+        ),
+        ("AnswerChange", Message::AnswerChange { subscription, refused: vec![] }),
+        (
             "SubscriptionChanged",
             Message::SubscriptionChanged {
                 subscription,

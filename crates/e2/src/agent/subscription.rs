@@ -19,7 +19,8 @@ pub struct SubscriptionRequest {
     pub ran_function_id: RanFunctionId,
     /// The service model's event trigger definition.
     pub event_trigger: Vec<u8>,
-    /// What is wanted.
+    /// What is wanted, in the order in which it is to be carried out (RIC Action Execution Order, from v3 on): those without
+    /// a place come last, as they were written.
     pub actions: Vec<Action>,
     /// From when to when; from v3 on.
     pub times: SubscriptionTimes,
@@ -70,12 +71,14 @@ impl Agent {
         let asked = actions.iter().map(|a| a.id).collect();
         let subscription = Subscription { ran_function_id: function, asked, admitted: None, change: None };
         self.subscriptions.insert(id, subscription);
+        let mut ordered: Vec<_> = actions.iter().collect();
+        ordered.sort_by_key(|action| action.execution_order.map_or(u64::MAX, |order| order.0.into()));
         self.events.push_back(AgentEvent::Subscribe(SubscriptionRequest {
             request_id: id,
             ran_function_id: function,
             event_trigger: request.details.event_trigger_definition.to_cow().into_owned(),
-            actions: actions
-                .iter()
+            actions: ordered
+                .into_iter()
                 .map(|action| Action {
                     id: action.id,
                     kind: action.kind,

@@ -64,11 +64,17 @@ impl Subscription {
                 action.definition = change.definition.clone().or(action.definition.take());
                 action.subsequent = change.subsequent.or(action.subsequent);
             }
+            if let Some(place) = change.execution_order {
+                self.execution_order.retain(|(id, _)| *id != change.id);
+                self.execution_order.push((change.id, place));
+            }
         }
         for added in change.add.iter().filter(|added| result.added.contains(&added.action.id)) {
             self.admitted.push(added.action.id);
+            self.execution_order.push((added.action.id, added.execution_order));
             spec.actions.push(added.action.clone());
         }
+        self.execution_order.retain(|(id, _)| self.admitted.contains(id));
         self.not_admitted.clear();
     }
 }
@@ -97,7 +103,7 @@ impl Controller {
         if s.holders().count() > 1 {
             return Err(Misuse::Shared);
         }
-        if s.change.as_ref().is_some_and(|change| change.is_awaited()) {
+        if s.change.as_ref().is_some_and(|change| change.is_awaited()) || s.required.is_some() {
             return Err(Misuse::UnderWay);
         }
         if !change.fits(&s.admitted) {
@@ -210,16 +216,20 @@ impl Controller {
 
     /// A change that comes to nothing, since its subscription does not stand any more.
     pub(super) fn drop_change(&mut self, place: u32) {
-        if let Some(Request::Subscription(s)) = self.requests.get_mut(place)
-            && let Some(pending) = s.change.take()
-        {
-            self.change_ended(*pending, place, ModifyOutcome::Ended);
+        if let Some(Request::Subscription(s)) = self.requests.get_mut(place) {
+            s.required = None;
+            if let Some(pending) = s.change.take() {
+                self.change_ended(*pending, place, ModifyOutcome::Ended);
+            }
         }
     }
 
     pub(super) fn modification_timeout(&mut self, now: Time, place: u32) {
         let request_id = Some(self.requests.id(place));
         let Some(Request::Subscription(s)) = self.requests.get_mut(place) else { return };
+        if s.required.is_some() {
+            return self.consent_timeout(now, place);
+        }
         let Some((consumer, ticket)) = s.change.as_mut().and_then(|change| change.waiting.take()) else { return };
         let (subscription, outcome) = (SubscriptionId(place), ModifyOutcome::TimedOut);
         self.events.push_back(Event::Modified { consumer, ticket, subscription, outcome });

@@ -2,8 +2,8 @@
 //!
 //! Procedure: RIC Subscription Modification Required. Clause: E2AP v03.01 8.2.8. Role: ric. Since: v03.01. Scenarios: modification_required*
 //!
-//! Nobody can have a node do what it cannot do any more, so that the RIC agrees on its consumers' behalf and tells them. It
-//! does not agree to what makes no sense: a subscription that does not stand, actions that it does not have, and anything
+//! Nobody can have a node do what it cannot do any more, so that the RIC agrees on its consumers' behalf and tells them, unless
+//! the consumer wants to be asked: then what it does not refuse in time is agreed to, action by action. The RIC does not agree to what makes no sense: a subscription that does not stand, actions that it does not have, and anything
 //! while a change of ours is under way, for then nobody knows what there is.
 
 use std::sync::Arc;
@@ -11,13 +11,26 @@ use std::sync::Arc;
 use e2ap::{
     Cause, CauseProtocol, CauseRicRequest, RicActionConfirmedForModification, RicActionConfirmedForRemoval,
     RicActionId, RicActionRefusedToBeModified, RicActionRefusedToBeRemoved, RicSubscriptionModificationConfirm,
-    RicSubscriptionModificationRefuse, RicSubscriptionModificationRequired, RicTimeToWait,
+    RicSubscriptionModificationRefuse, RicSubscriptionModificationRequired, RicTimeToWait, Version,
 };
 
 use super::requests::Request;
-use super::{Controller, Event, NodeId, SubscriptionEnd, SubscriptionId};
+use super::{Consumer, Controller, Event, Misuse, NodeId, SubscriptionEnd, SubscriptionId};
 use crate::change::{all, list, twice};
 use crate::{Notice, Time};
+
+/// A change that a node requires, and that a consumer was asked about.
+#[derive(Debug)]
+pub(super) struct RequiredChange {
+    modify: Vec<(RicActionId, RicTimeToWait)>,
+    remove: Vec<(RicActionId, Cause)>,
+}
+
+impl RequiredChange {
+    fn names(&self, id: RicActionId) -> bool {
+        self.modify.iter().any(|(other, _)| *other == id) || self.remove.iter().any(|(other, _)| *other == id)
+    }
+}
 
 impl Controller {
     pub(super) fn modification_required(
@@ -34,7 +47,7 @@ impl Controller {
         let place = self.requests.place(request_id);
         let refusal = match place.and_then(|place| self.requests.get(place)) {
             Some(Request::Subscription(s)) if s.node == node && s.function == ran_function_id => {
-                if s.change.is_some() || !s.is_active() {
+                if s.change.is_some() || s.required.is_some() || !s.is_active() {
                     Some(Cause::Protocol(CauseProtocol::MessageNotCompatibleWithReceiverState))
                 } else if twice(ids) || (modify.is_empty() && remove.is_empty()) {
                     Some(Cause::Protocol(CauseProtocol::SemanticError))
@@ -45,7 +58,7 @@ impl Controller {
             _ => Some(Cause::RicRequest(CauseRicRequest::RequestIdUnknown)),
         };
         match (place, refusal) {
-            (Some(place), None) => self.agree(now, place, &modify, &remove),
+            (Some(place), None) => self.required(now, place, RequiredChange { modify, remove }),
             (_, refusal) => {
                 let cause = refusal.unwrap_or(Cause::RicRequest(CauseRicRequest::RequestIdUnknown));
                 if let Some(assoc) = self.nodes.get(&node).map(|node| node.assoc) {
@@ -59,19 +72,73 @@ impl Controller {
         }
     }
 
-    fn agree(
+    /// Asks the consumer that wants to be asked, or agrees. What concerns none of its actions is no question.
+    fn required(&mut self, now: Time, place: u32, required: RequiredChange) {
+        let Some(Request::Subscription(s)) = self.requests.get_mut(place) else { return };
+        let concerns = s.admitted.iter().any(|id| required.names(*id));
+        let (true, true, &[consumer]) = (s.consent, concerns, s.consumers.as_slice()) else {
+            return self.agree(now, place, &required, &[]);
+        };
+        let has = |id: &RicActionId| s.admitted.contains(id);
+        let remove = required.remove.iter().filter(|(id, _)| has(id)).copied().collect();
+        let modify = required.modify.iter().filter(|(id, _)| has(id)).copied().collect();
+        s.required = Some(Box::new(required));
+        self.events.push_back(Event::ChangeRequired { consumer, subscription: SubscriptionId(place), remove, modify });
+        self.set_deadline(now + self.config.consent_timeout, place);
+    }
+
+    /// Answers an [`Event::ChangeRequired`]: actions that are to stay as they are, each with the cause that the node is told;
+    /// the RIC agrees to the rest.
+    ///
+    /// # Errors
+    /// Where nothing is asked about such a subscription of the consumer's (any more), or an action is named twice or was not
+    /// asked about. Then nothing was sent.
+    pub fn answer_change(
         &mut self,
         now: Time,
-        place: u32,
-        modify: &[(RicActionId, RicTimeToWait)],
-        remove: &[(RicActionId, Cause)],
-    ) {
+        consumer: Consumer,
+        id: SubscriptionId,
+        refused: &[(RicActionId, Cause)],
+    ) -> Result<(), Misuse> {
+        let Some(Request::Subscription(s)) = self.requests.get_mut(id.0) else {
+            return Err(Misuse::UnknownSubscription);
+        };
+        if !s.consumers.contains(&consumer) {
+            return Err(Misuse::UnknownSubscription);
+        }
+        let Some(required) = s.required.take() else { return Err(Misuse::UnknownSubscription) };
+        let ids = || refused.iter().map(|(id, _)| *id);
+        if twice(ids()) || !ids().all(|id| required.names(id) && s.admitted.contains(&id)) {
+            s.required = Some(required);
+            return Err(Misuse::BadActions);
+        }
+        self.requests.renew_deadline(id.0);
+        self.agree(now, id.0, &required, refused);
+        Ok(())
+    }
+
+    /// The consumer that was asked says nothing.
+    pub(super) fn consent_timeout(&mut self, now: Time, place: u32) {
+        let Some(Request::Subscription(s)) = self.requests.get_mut(place) else { return };
+        if let Some(required) = s.required.take() {
+            self.agree(now, place, &required, &[]);
+        }
+    }
+
+    /// Agrees to what concerns actions that there are and that are not `refused`.
+    fn agree(&mut self, now: Time, place: u32, required: &RequiredChange, refused: &[(RicActionId, Cause)]) {
         let request_id = self.requests.id(place);
         let Some(Request::Subscription(s)) = self.requests.get_mut(place) else { return };
+        let version = self.nodes.get(&s.node).map_or(Version::V3_01, |node| node.version);
         let cause = Cause::RicRequest(CauseRicRequest::ActionNotSupported);
-        let (modified, not_modified): (Vec<_>, Vec<_>) = modify.iter().partition(|(id, _)| s.admitted.contains(id));
+        let why = |id: RicActionId| {
+            let refused = refused.iter().find(|(other, _)| *other == id);
+            refused.map_or(cause, |(_, cause)| cause.in_version(version))
+        };
+        let agreed = |id: &RicActionId| s.admitted.contains(id) && !refused.iter().any(|(other, _)| other == id);
+        let (modified, not_modified): (Vec<_>, Vec<_>) = required.modify.iter().partition(|(id, _)| agreed(id));
         let (removed, not_removed): (Vec<(RicActionId, Cause)>, Vec<_>) =
-            remove.iter().partition(|(id, _)| s.admitted.contains(id));
+            required.remove.iter().partition(|(id, _)| agreed(id));
         let confirm = RicSubscriptionModificationConfirm {
             request_id,
             ran_function_id: s.function,
@@ -79,11 +146,11 @@ impl Controller {
                 modified.iter().map(|(id, _): &(RicActionId, _)| RicActionConfirmedForModification { id: *id }),
             ),
             actions_refused_to_be_modified: list(
-                not_modified.iter().map(|(id, _)| RicActionRefusedToBeModified { id: *id, cause }),
+                not_modified.iter().map(|(id, _)| RicActionRefusedToBeModified { id: *id, cause: why(*id) }),
             ),
             actions_confirmed_for_removal: list(removed.iter().map(|(id, _)| RicActionConfirmedForRemoval { id: *id })),
             actions_refused_to_be_removed: list(
-                not_removed.iter().map(|(id, _)| RicActionRefusedToBeRemoved { id: *id, cause }),
+                not_removed.iter().map(|(id, _)| RicActionRefusedToBeRemoved { id: *id, cause: why(*id) }),
             ),
         };
         let (node, consumers) = (s.node, s.consumers.clone());
@@ -95,6 +162,7 @@ impl Controller {
             let gone = |id: RicActionId| removed.iter().any(|(other, _)| *other == id);
             spec.actions.retain(|action| !gone(action.id));
             s.admitted.retain(|id| !gone(*id));
+            s.execution_order.retain(|(id, _)| !gone(*id));
             for (id, wait) in &modified {
                 let action = spec.actions.iter_mut().find(|action| action.id == *id);
                 if let Some(subsequent) = action.and_then(|action| action.subsequent.as_mut()) {

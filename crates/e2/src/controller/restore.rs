@@ -86,8 +86,8 @@ impl Controller {
             let State::Suspended { until, .. } = s.state else { continue };
             s.state = State::Restoring { until };
             s.node = id;
-            let (function, timed) = (s.function, s.is_timed());
-            let sound = s.spec.is_sound(version) && (!timed || version >= Version::V3_01);
+            let (function, plain, needs_v3) = (s.function, s.is_plain(), s.needs_v3());
+            let sound = s.spec.is_sound(version) && (!needs_v3 || version >= Version::V3_01);
             self.requests.attach(place);
             let offered = self.nodes.get(&id).is_some_and(|node| node.function(function).is_some());
             if !offered || !sound {
@@ -96,7 +96,7 @@ impl Controller {
                 }
                 continue;
             }
-            if let Some(Request::Subscription(s)) = self.requests.get_mut(place).filter(|_| !timed) {
+            if let Some(Request::Subscription(s)) = self.requests.get_mut(place).filter(|_| plain) {
                 s.unclaimed.clone_from(&s.consumers);
                 self.restored.add(id, function, &s.spec, place);
             }

@@ -18,13 +18,14 @@
 use std::sync::Arc;
 
 use e2ap::{
-    Cause, CauseProtocol, CauseRicRequest, GlobalE2NodeId, ProcedureCode, RanFunctionId, RicActionId,
-    RicActionToBeSetup, RicActionType, RicRequestId, RicSubscriptionDetails, RicSubscriptionFailure,
+    Cause, CauseProtocol, CauseRicRequest, GlobalE2NodeId, ProcedureCode, RanFunctionId, RicActionExecutionOrder,
+    RicActionId, RicActionToBeSetup, RicActionType, RicRequestId, RicSubscriptionDetails, RicSubscriptionFailure,
     RicSubscriptionRequest, RicSubscriptionResponse, RicSubsequentAction, RicTimeToWait, Version,
 };
 use per::Octets;
 
 use super::modification::{ModifyOutcome, PendingChange};
+use super::modification_required::RequiredChange;
 use super::requests::Request;
 use super::sharing::Sharing;
 use super::{Consumer, Controller, Event, Misuse, NodeId, SubscriptionId, Ticket};
@@ -66,11 +67,23 @@ pub struct SubscriptionOrder {
     pub times: SubscriptionTimes,
     /// Whether it comes back by itself after its node was lost. It does unless said otherwise.
     pub restore: bool,
+    /// Places of actions in the order in which the node carries them out, each action once at most; lower ones go first.
+    /// E2AP has this from v3 on. Who asks for an order shares with nobody. None unless said otherwise.
+    pub execution_order: Vec<(RicActionId, u8)>,
+    /// Whether its consumer is asked before the RIC agrees to a change that the node requires: [`Event::ChangeRequired`]
+    /// asks. Who wants this shares with nobody. It is not asked unless said otherwise.
+    pub consent: bool,
 }
 
 impl From<SubscriptionSpec> for SubscriptionOrder {
     fn from(spec: SubscriptionSpec) -> Self {
-        SubscriptionOrder { spec, times: SubscriptionTimes::default(), restore: true }
+        SubscriptionOrder {
+            spec,
+            times: SubscriptionTimes::default(),
+            restore: true,
+            execution_order: Vec::new(),
+            consent: false,
+        }
     }
 }
 
@@ -143,6 +156,12 @@ pub(super) struct Subscription {
     pub function: RanFunctionId,
     pub spec: Arc<SubscriptionSpec>,
     times: SubscriptionTimes,
+    /// Places of actions in the order in which the node carries them out. A version that does not have them is not told.
+    pub execution_order: Vec<(RicActionId, u8)>,
+    /// Whether its consumer asked for an order: an action that comes by a change always has a place.
+    is_ordered: bool,
+    /// Whether its one consumer is asked before a change that the node requires.
+    pub consent: bool,
     /// What counts against each holder's quota.
     pub octets: usize,
     pub state: State,
@@ -158,6 +177,8 @@ pub(super) struct Subscription {
     pub not_admitted: Vec<(RicActionId, Cause)>,
     /// A change that was asked for.
     pub change: Option<Box<PendingChange>>,
+    /// A change that the node requires, and that its consumer was asked about.
+    pub required: Option<Box<RequiredChange>>,
 }
 
 impl Subscription {
@@ -181,9 +202,14 @@ impl Subscription {
         matches!(self.state, State::Active)
     }
 
-    /// Whether it has a beginning or an end.
-    pub fn is_timed(&self) -> bool {
-        self.times != SubscriptionTimes::default()
+    /// Whether it has what E2AP has from v3 on: a beginning or an end, or an order.
+    pub fn needs_v3(&self) -> bool {
+        self.times != SubscriptionTimes::default() || self.is_ordered
+    }
+
+    /// Whether it is what its spec says and nothing more.
+    pub fn is_plain(&self) -> bool {
+        !self.needs_v3() && !self.consent
     }
 }
 
@@ -202,21 +228,26 @@ impl Controller {
         function: RanFunctionId,
         order: impl Into<SubscriptionOrder>,
     ) -> Result<(), Misuse> {
-        let SubscriptionOrder { spec, times, restore } = order.into();
+        let SubscriptionOrder { spec, times, restore, execution_order, consent } = order.into();
         let version = self.check_function(node, function)?.version;
         if !spec.is_sound(version) {
             return Err(Misuse::BadActions);
         }
-        let timed = times != SubscriptionTimes::default();
-        if timed && version < Version::V3_01 {
+        let places = || execution_order.iter().map(|(id, _)| *id);
+        if twice(places()) || !places().all(|id| spec.actions.iter().any(|action| action.id == id)) {
+            return Err(Misuse::BadActions);
+        }
+        let (timed, ordered) = (times != SubscriptionTimes::default(), !execution_order.is_empty());
+        if (timed || ordered) && version < Version::V3_01 {
             return Err(Misuse::NotInVersion);
         }
+        let plain = !timed && !ordered && !consent;
         let (octets, spec) = (spec.octets(), Arc::new(spec));
-        if !timed && self.reclaim(consumer, ticket, node, function, &spec) {
+        if plain && self.reclaim(consumer, ticket, node, function, &spec) {
             return Ok(());
         }
         self.check_room(consumer, octets, octets)?;
-        let shared = Sharing::allows(&spec) && !timed;
+        let shared = Sharing::allows(&spec) && plain;
         if shared && self.join(consumer, ticket, node, function, &spec, restore) {
             return Ok(());
         }
@@ -225,6 +256,9 @@ impl Controller {
             function,
             spec: spec.clone(),
             times,
+            execution_order,
+            is_ordered: ordered,
+            consent,
             octets,
             state: State::Requested,
             consumers: Vec::new(),
@@ -234,6 +268,7 @@ impl Controller {
             admitted: Vec::new(),
             not_admitted: Vec::new(),
             change: None,
+            required: None,
         };
         let place = self.requests.add(now, Request::Subscription(subscription)).ok_or(Misuse::NoRequestId)?;
         self.holdings.take(consumer, place, octets);
@@ -280,12 +315,20 @@ impl Controller {
     pub(super) fn send_request(&mut self, place: u32) {
         let request_id = self.requests.id(place);
         let Some(Request::Subscription(subscription)) = self.requests.get(place) else { return };
+        let Some(node) = self.nodes.get(&subscription.node) else { return };
+        let place = |id| {
+            if node.version < Version::V3_01 {
+                return None;
+            }
+            let (_, place) = subscription.execution_order.iter().find(|(of, _)| *of == id)?;
+            Some(RicActionExecutionOrder((*place).into()))
+        };
         let actions = subscription.spec.actions.iter().map(|action| RicActionToBeSetup {
             id: action.id,
             kind: action.kind,
             definition: action.definition.as_deref().map(Octets::from),
             subsequent_action: action.subsequent,
-            execution_order: None,
+            execution_order: place(action.id),
         });
         let request = RicSubscriptionRequest {
             request_id,
@@ -297,9 +340,7 @@ impl Controller {
             start_time: subscription.times.start,
             end_time: subscription.times.end,
         };
-        if let Some(node) = self.nodes.get(&subscription.node) {
-            self.outbox.push(node.assoc, node.version, &request.into());
-        }
+        self.outbox.push(node.assoc, node.version, &request.into());
     }
 
     /// The place of a running subscription of this node; what cannot be placed is answered.
@@ -356,7 +397,7 @@ impl Controller {
                 let event = Event::SubscriptionResumed { consumer, subscription, node, admitted, not_admitted };
                 self.events.push_back(event);
             }
-            if Sharing::allows(&subscription.spec) && !subscription.is_timed() {
+            if Sharing::allows(&subscription.spec) && subscription.is_plain() {
                 self.sharing.add(node, function, &subscription.spec, place);
             }
         }

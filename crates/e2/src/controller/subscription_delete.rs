@@ -73,6 +73,7 @@ impl Controller {
         let request_id = self.requests.id(place);
         let Some(Request::Subscription(subscription)) = self.requests.get_mut(place) else { return };
         subscription.state = State::Deleting;
+        subscription.required = None;
         self.sharing.remove(subscription, place);
         self.restored.remove(subscription, place);
         let (node, ran_function_id) = (subscription.node, subscription.function);

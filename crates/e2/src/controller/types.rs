@@ -45,6 +45,9 @@ pub struct ControllerConfig {
     pub query_timeout: Duration,
     /// The change of a subscription must be answered within this. Default: 5 s.
     pub modification_timeout: Duration,
+    /// A consumer that wants to be asked about changes that a node requires must answer within this; what it has not
+    /// refused by then is agreed to. Default: 1 s.
+    pub consent_timeout: Duration,
     /// What is asked of a node as a whole must be answered within this: which functions it offers, other associations, its
     /// removal. Default: 5 s.
     pub answer_timeout: Duration,
@@ -84,6 +87,7 @@ impl Default for ControllerConfig {
             reset_timeout: Duration::from_secs(5),
             query_timeout: Duration::from_secs(5),
             modification_timeout: Duration::from_secs(5),
+            consent_timeout: Duration::from_secs(1),
             answer_timeout: Duration::from_secs(5),
             restore_within: Duration::from_secs(60),
             max_suspended: 16_384,
@@ -212,6 +216,18 @@ pub enum Event {
         /// Actions that are not, and why.
         not_admitted: Vec<(RicActionId, Cause)>,
     },
+    /// A node requires a subscription to change, and its consumer wants to be asked: answered by
+    /// [`Controller::answer_change`](super::Controller::answer_change). What is not refused in time is agreed to.
+    ChangeRequired {
+        /// Whose.
+        consumer: Consumer,
+        /// Which one.
+        subscription: SubscriptionId,
+        /// Actions that are to go, and why.
+        remove: Vec<(RicActionId, Cause)>,
+        /// Actions that are to be followed by another time to wait.
+        modify: Vec<(RicActionId, RicTimeToWait)>,
+    },
     /// A subscription is not what it was: its node required that.
     SubscriptionChanged {
         /// Whose.
@@ -294,6 +310,7 @@ impl Event {
             | Event::SubscriptionEnded { consumer, .. }
             | Event::SubscriptionSuspended { consumer, .. }
             | Event::SubscriptionResumed { consumer, .. }
+            | Event::ChangeRequired { consumer, .. }
             | Event::SubscriptionChanged { consumer, .. }
             | Event::Modified { consumer, .. }
             | Event::Controlled { consumer, .. }

@@ -8,9 +8,9 @@ use e2ap::e42::{
 };
 use e2ap::{
     Cause, CauseProtocol, CauseRicRequest, Codec, GlobalE2NodeId, Pdu, RanFunctionId, RicActionAdmitted, RicActionId,
-    RicActionNotAdmitted, RicControlAckRequest, RicControlAcknowledge, RicControlFailure, RicControlStatus,
-    RicRequestId, RicSubscriptionDeleteFailure, RicSubscriptionDeleteResponse, RicSubscriptionFailure,
-    RicSubscriptionResponse, Version,
+    RicActionNotAdmitted, RicActionToBeSetup, RicControlAckRequest, RicControlAcknowledge, RicControlFailure,
+    RicControlStatus, RicRequestId, RicSubscriptionDeleteFailure, RicSubscriptionDeleteResponse,
+    RicSubscriptionFailure, RicSubscriptionResponse, Version,
 };
 use per::{Gather, Octets};
 
@@ -18,7 +18,7 @@ use super::nodes;
 use crate::outbox::Outbox;
 use crate::{
     Action, AssocId, CloseReason, Consumer, ControlOutcome, Controller, Event, Indication, Misuse, NodeId, Notice,
-    SubscribeError, SubscriptionEnd, SubscriptionId, SubscriptionSpec, Ticket, Time,
+    SubscribeError, SubscriptionEnd, SubscriptionId, SubscriptionOrder, SubscriptionSpec, Ticket, Time,
 };
 
 /// Consumers from here on are sessions of this host.
@@ -242,9 +242,17 @@ impl E42Host {
             subsequent: action.subsequent_action,
         });
         let event_trigger = request.details.event_trigger_definition.to_cow().into_owned();
-        let spec = SubscriptionSpec { event_trigger, actions: actions.collect() };
+        let order = |action: &RicActionToBeSetup<'_>| {
+            // a value beyond 255 (9.2 leaves the range open) is no place that nodes can be told
+            let place = u8::try_from(action.execution_order?.0).unwrap_or(u8::MAX);
+            Some((action.id, place))
+        };
+        let order = SubscriptionOrder {
+            execution_order: request.details.actions.iter().filter_map(order).collect(),
+            ..SubscriptionSpec { event_trigger, actions: actions.collect() }.into()
+        };
         let ticket = session.ticket(id, function);
-        match controller.subscribe(now, consumer, ticket, node, function, spec) {
+        match controller.subscribe(now, consumer, ticket, node, function, order) {
             Ok(()) => {
                 session.subscriptions.insert(id, Held { function, subscription: None });
                 Ok(())

@@ -51,6 +51,15 @@ pub enum ClientEvent<'a> {
         /// Actions that are not, and why.
         not_admitted: Vec<(RicActionId, Cause)>,
     },
+    /// The node requires a subscription to change: answered by [`XappClient::answer_change`].
+    ChangeRequired {
+        /// Which one.
+        subscription: SubscriptionId,
+        /// Actions that are to go, and why.
+        remove: Vec<(RicActionId, Cause)>,
+        /// Actions that are to be followed by another time to wait.
+        modify: Vec<(RicActionId, RicTimeToWait)>,
+    },
     /// The node required a subscription to change.
     SubscriptionChanged {
         /// Which one.
@@ -167,6 +176,14 @@ impl XappClient {
         ticket
     }
 
+    /// Answers a change that a node requires: actions that are to stay as they are, each with the cause that the node is
+    /// told. The RIC agrees to the rest.
+    ///
+    /// More than 16 are no message of the protocol: the RIC would end the session.
+    pub fn answer_change(&mut self, subscription: SubscriptionId, refused: &[(RicActionId, Cause)], out: &mut Vec<u8>) {
+        Message::AnswerChange { subscription, refused: refused.to_vec() }.encode(out);
+    }
+
     /// Leaves a subscription.
     pub fn unsubscribe(&mut self, subscription: SubscriptionId, out: &mut Vec<u8>) {
         Message::Unsubscribe { subscription }.encode(out);
@@ -222,6 +239,9 @@ impl XappClient {
             Message::SubscriptionChanged { subscription, removed, modified } => {
                 ClientEvent::SubscriptionChanged { subscription, removed, modified }
             }
+            Message::ChangeRequired { subscription, remove, modify } => {
+                ClientEvent::ChangeRequired { subscription, remove, modify }
+            }
             Message::Modified { ticket, subscription, result } => {
                 ClientEvent::Modified { ticket, subscription, result }
             }
@@ -233,6 +253,7 @@ impl XappClient {
             | Message::Subscribe { .. }
             | Message::Unsubscribe { .. }
             | Message::Modify { .. }
+            | Message::AnswerChange { .. }
             | Message::Control { .. }
             | Message::Query { .. } => {
                 return Err(ProtocolError::NotThisProtocol);

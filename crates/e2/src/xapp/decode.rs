@@ -71,7 +71,15 @@ impl<'a> Message<'a> {
                 let actions = (0..take.count(MAX_ACTIONS_ASKED)?).map(|_| take.action()).collect::<Taken<_>>()?;
                 let spec = SubscriptionSpec { event_trigger, actions };
                 let times = SubscriptionTimes { start: take.time()?, end: take.time()? };
-                let order = SubscriptionOrder { spec, times, restore: take.flag()? };
+                let order = SubscriptionOrder {
+                    spec,
+                    times,
+                    restore: take.flag()?,
+                    execution_order: (0..take.count(MAX_ACTIONS_ASKED)?)
+                        .map(|_| Ok((RicActionId(take.u8()?), take.u8()?)))
+                        .collect::<Taken<_>>()?,
+                    consent: take.flag()?,
+                };
                 Message::Subscribe { ticket, node, function, order }
             }
             kind::UNSUBSCRIBE => Message::Unsubscribe { subscription: SubscriptionId(take.u32()?) },
@@ -103,6 +111,9 @@ impl<'a> Message<'a> {
                 header: take.octets(MAX_BLOB)?.to_vec(),
                 definition: take.octets(MAX_BLOB)?.to_vec(),
             },
+            kind::ANSWER_CHANGE => {
+                Message::AnswerChange { subscription: SubscriptionId(take.u32()?), refused: take.causes()? }
+            }
             kind::WELCOME => Message::Welcome { version: take.u16()?, ric_id: take.per()? },
             kind::NODE_UP => Message::NodeUp(node(take)?),
             kind::NODE_CHANGED => Message::NodeChanged(node(take)?),
@@ -145,9 +156,12 @@ impl<'a> Message<'a> {
             kind::SUBSCRIPTION_CHANGED => Message::SubscriptionChanged {
                 subscription: SubscriptionId(take.u32()?),
                 removed: take.causes()?,
-                modified: (0..take.count(MAX_ACTIONS)?)
-                    .map(|_| Ok((RicActionId(take.u8()?), take.per()?)))
-                    .collect::<Taken<_>>()?,
+                modified: take.waits()?,
+            },
+            kind::CHANGE_REQUIRED => Message::ChangeRequired {
+                subscription: SubscriptionId(take.u32()?),
+                remove: take.causes()?,
+                modify: take.waits()?,
             },
             kind::MODIFIED => Message::Modified {
                 ticket: Ticket(take.u32()?),

@@ -28,13 +28,18 @@ impl Message<'_> {
                 put.u8(kind::HELLO).0.extend(MAGIC);
                 put.u16(*lowest).u16(*highest).octets(name.as_bytes());
             }
-            Message::Subscribe { ticket, node, function, order: SubscriptionOrder { spec, times, restore } } => {
+            Message::Subscribe { ticket, node, function, order } => {
+                let SubscriptionOrder { spec, times, restore, execution_order, consent } = order;
                 put.u8(kind::SUBSCRIBE).u32(ticket.0).u32(node.0).u16(function.0);
                 put.octets(&spec.event_trigger).u16(spec.actions.len() as u16);
                 for action in &spec.actions {
                     put.action(action);
                 }
-                put.time(times.start).time(times.end).u8((*restore).into());
+                put.time(times.start).time(times.end).u8((*restore).into()).u16(execution_order.len() as u16);
+                for (id, place) in execution_order {
+                    put.u8(id.0).u8(*place);
+                }
+                put.u8((*consent).into());
             }
             Message::Unsubscribe { subscription } => drop(put.u8(kind::UNSUBSCRIBE).u32(subscription.0)),
             Message::Control { ticket, node, function, ack, call_process_id, header, message } => {
@@ -59,6 +64,9 @@ impl Message<'_> {
             }
             Message::Query { ticket, node, function, header, definition } => {
                 put.u8(kind::QUERY).u32(ticket.0).u32(node.0).u16(function.0).octets(header).octets(definition);
+            }
+            Message::AnswerChange { subscription, refused } => {
+                put.u8(kind::ANSWER_CHANGE).u32(subscription.0).causes(refused);
             }
             Message::Welcome { version, ric_id } => drop(put.u8(kind::WELCOME).u16(*version).per(ric_id)),
             Message::NodeUp(node) => put_node(put.u8(kind::NODE_UP), node),
@@ -92,10 +100,10 @@ impl Message<'_> {
                 put.u8(kind::SUBSCRIPTION_RESUMED).u32(subscription.0).u32(node.0).ids(admitted).causes(not_admitted);
             }
             Message::SubscriptionChanged { subscription, removed, modified } => {
-                put.u8(kind::SUBSCRIPTION_CHANGED).u32(subscription.0).causes(removed).u16(modified.len() as u16);
-                for (id, wait) in modified {
-                    put.u8(id.0).per(wait);
-                }
+                put.u8(kind::SUBSCRIPTION_CHANGED).u32(subscription.0).causes(removed).waits(modified);
+            }
+            Message::ChangeRequired { subscription, remove, modify } => {
+                put.u8(kind::CHANGE_REQUIRED).u32(subscription.0).causes(remove).waits(modify);
             }
             Message::Modified { ticket, subscription, result } => {
                 put.u8(kind::MODIFIED).u32(ticket.0).u32(subscription.0);

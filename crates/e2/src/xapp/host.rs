@@ -178,6 +178,13 @@ impl XappHost {
                     self.send(assoc, &Message::Modified { ticket, subscription, result });
                 }
             }
+            Message::AnswerChange { subscription, refused } => {
+                // too late, mostly: it is agreed to by now, or the subscription is gone
+                if let Err(misuse) = controller.answer_change(now, consumer, subscription, &refused) {
+                    self.misused(assoc, "an xApp answers a change that it was asked about, once and in time");
+                    self.send(assoc, &Message::Refused(code(misuse)));
+                }
+            }
             Message::Query { ticket, node, function, header, definition } => {
                 if let Err(misuse) = controller.query(now, consumer, ticket, node, function, &header, &definition) {
                     let result = QueryResult::Misuse(code(misuse));
@@ -271,6 +278,9 @@ impl XappHost {
             }
             Event::SubscriptionChanged { subscription, removed, modified, .. } => {
                 Message::SubscriptionChanged { subscription, removed, modified }
+            }
+            Event::ChangeRequired { subscription, remove, modify, .. } => {
+                Message::ChangeRequired { subscription, remove, modify }
             }
             Event::Modified { ticket, subscription, outcome, .. } => {
                 let result = match outcome {

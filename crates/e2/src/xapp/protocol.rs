@@ -9,7 +9,7 @@ use e2ap::{
 use crate::{ChangeResult, NodeId, SubscriptionChange, SubscriptionEnd, SubscriptionId, SubscriptionOrder, Ticket};
 
 /// The one version that is spoken here.
-pub const PROTOCOL_VERSION: u16 = 2;
+pub const PROTOCOL_VERSION: u16 = 3;
 
 /// Octets of an envelope before the PDU in it.
 pub const ENVELOPE_OCTETS: usize = 13;
@@ -214,6 +214,13 @@ pub enum Message<'a> {
         /// The service model's question.
         definition: Vec<u8>,
     },
+    /// xApp: answer a change that a node requires.
+    AnswerChange {
+        /// Of which subscription.
+        subscription: SubscriptionId,
+        /// Actions that are to stay as they are, and why.
+        refused: Vec<(RicActionId, Cause)>,
+    },
     /// RIC: the hello is taken.
     Welcome {
         /// The version that is spoken.
@@ -257,6 +264,15 @@ pub enum Message<'a> {
         admitted: Vec<RicActionId>,
         /// Actions that are not, and why.
         not_admitted: Vec<(RicActionId, Cause)>,
+    },
+    /// RIC: the node requires a subscription to change, and the xApp wants to be asked.
+    ChangeRequired {
+        /// Which one.
+        subscription: SubscriptionId,
+        /// Actions that are to go, and why.
+        remove: Vec<(RicActionId, Cause)>,
+        /// Actions that are to be followed by another time to wait.
+        modify: Vec<(RicActionId, RicTimeToWait)>,
     },
     /// RIC: the node required a subscription to change.
     SubscriptionChanged {

@@ -4,7 +4,9 @@
 //! Each message is one PDU of the link below: an octet that names it, then its fields, big-endian, strings and octets
 //! behind a length. Every field is bounded; what is longer, or is followed by anything, is no message.
 
-use e2ap::{Cause, RanFunctionId, RicActionId, RicActionType, RicSubscriptionTime, RicSubsequentAction, Version};
+use e2ap::{
+    Cause, RanFunctionId, RicActionId, RicActionType, RicSubscriptionTime, RicSubsequentAction, RicTimeToWait, Version,
+};
 
 use super::protocol::{ENVELOPE_OCTETS, Envelope, ProtocolError, RefusalCode};
 use crate::{Action, SubscriptionId};
@@ -40,6 +42,7 @@ pub(super) mod kind {
     pub const CONTROL: u8 = 0x04;
     pub const MODIFY: u8 = 0x05;
     pub const QUERY: u8 = 0x06;
+    pub const ANSWER_CHANGE: u8 = 0x07;
     pub const WELCOME: u8 = 0x81;
     pub const NODE_UP: u8 = 0x82;
     pub const NODE_LOST: u8 = 0x83;
@@ -56,6 +59,7 @@ pub(super) mod kind {
     pub const SUBSCRIPTION_CHANGED: u8 = 0x8E;
     pub const MODIFIED: u8 = 0x8F;
     pub const QUERIED: u8 = 0x90;
+    pub const CHANGE_REQUIRED: u8 = 0x91;
 }
 
 impl Envelope<'_> {
@@ -132,6 +136,13 @@ impl Put<'_> {
         self.u16(ids.len() as u16);
         for id in ids {
             self.u8(id.0);
+        }
+        self
+    }
+    pub fn waits(&mut self, waits: &[(RicActionId, RicTimeToWait)]) -> &mut Self {
+        self.u16(waits.len() as u16);
+        for (id, wait) in waits {
+            self.u8(id.0).per(wait);
         }
         self
     }
@@ -235,6 +246,9 @@ impl<'a> Take<'a> {
         (0..self.count(most)?).map(|_| self.u8().map(RicActionId)).collect()
     }
     pub fn causes(&mut self) -> Taken<Vec<(RicActionId, Cause)>> {
+        (0..self.count(MAX_ACTIONS)?).map(|_| Ok((RicActionId(self.u8()?), self.per()?))).collect()
+    }
+    pub fn waits(&mut self) -> Taken<Vec<(RicActionId, RicTimeToWait)>> {
         (0..self.count(MAX_ACTIONS)?).map(|_| Ok((RicActionId(self.u8()?), self.per()?))).collect()
     }
     pub fn action(&mut self) -> Taken<Action> {

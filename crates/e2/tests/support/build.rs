@@ -193,7 +193,8 @@ pub fn build(name: &str, args: &Args<'_>) -> Pdu<'static> {
                 actions: args
                     .numbers("actions")
                     .into_iter()
-                    .map(|id| RicActionToBeSetup {
+                    .enumerate()
+                    .map(|(at, id)| RicActionToBeSetup {
                         id: RicActionId(id),
                         kind: match () {
                             () if args.has("insert") => RicActionType::Insert,
@@ -202,7 +203,7 @@ pub fn build(name: &str, args: &Args<'_>) -> Pdu<'static> {
                         },
                         definition: None,
                         subsequent_action: None,
-                        execution_order: None,
+                        execution_order: args.numbers("order").get(at).map(|order| RicActionExecutionOrder(*order)),
                     })
                     .collect(),
             },

@@ -223,10 +223,21 @@ impl RicWorld {
         }
     }
 
+    fn refused(args: &Args<'_>) -> Vec<(RicActionId, e2ap::Cause)> {
+        args.numbers("refuse").into_iter().map(|id| (RicActionId(id), args.cause())).collect()
+    }
+
     fn order(args: &Args<'_>) -> SubscriptionOrder {
         let time = |key| args.number(key).map(|at: u64| e2ap::RicSubscriptionTime(at.to_be_bytes()));
         let times = SubscriptionTimes { start: time("start"), end: time("end") };
-        SubscriptionOrder { spec: Self::spec(args), times, restore: !args.has("fleeting") }
+        let ids = args.numbers(if args.has("ordered") { "ordered" } else { "actions" });
+        SubscriptionOrder {
+            spec: Self::spec(args),
+            times,
+            restore: !args.has("fleeting"),
+            execution_order: ids.into_iter().map(RicActionId).zip(args.numbers("order")).collect(),
+            consent: args.has("consent"),
+        }
     }
 
     fn spec(args: &Args<'_>) -> SubscriptionSpec {
@@ -271,6 +282,10 @@ impl RicWorld {
                 let (ticket, function) = (Ticket(self.next_ticket), args.function());
                 let (header, definition) = (args.octets("header"), args.octets("definition"));
                 self.controller.query(self.now, consumer, ticket, node, function, &header, &definition)
+            }
+            "answer-change" => {
+                let s = SubscriptionId(args.number("s").unwrap());
+                self.controller.answer_change(self.now, consumer, s, &Self::refused(&args))
             }
             "unsubscribe" => self.controller.unsubscribe(self.now, consumer, SubscriptionId(args.number("s").unwrap())),
             "control" => {
@@ -326,6 +341,10 @@ impl RicWorld {
             "query" => {
                 let (node, function) = (NodeId(args.number("node").unwrap()), args.function());
                 client.query(node, function, &args.octets("header"), &args.octets("definition"), &mut pdu);
+            }
+            "answer-change" => {
+                let s = SubscriptionId(args.number("s").unwrap());
+                client.answer_change(s, &Self::refused(&args), &mut pdu);
             }
             "unsubscribe" => client.unsubscribe(SubscriptionId(args.number("s").unwrap()), &mut pdu),
             "control" => {
@@ -433,6 +452,9 @@ impl RicWorld {
                 node.0,
                 actions(admitted, not_admitted)
             ),
+            Event::ChangeRequired { consumer, subscription, remove, modify } => {
+                format!("! iapp{} asked s={} remove={remove:?} modify={modify:?}", consumer.0, subscription.0)
+            }
             Event::SubscriptionChanged { consumer, subscription, removed, modified } => {
                 format!("! iapp{} changed s={} removed={removed:?} modified={modified:?}", consumer.0, subscription.0)
             }
@@ -493,6 +515,9 @@ pub fn show_message(message: &Message<'_>) -> String {
         Message::SubscriptionSuspended(subscription) => format!("suspended s={}", subscription.0),
         Message::SubscriptionResumed { subscription, node, admitted, not_admitted } => {
             format!("resumed s={} node={}{}", subscription.0, node.0, actions(admitted, not_admitted))
+        }
+        Message::ChangeRequired { subscription, remove, modify } => {
+            format!("asked s={} remove={remove:?} modify={modify:?}", subscription.0)
         }
         Message::SubscriptionChanged { subscription, removed, modified } => {
             format!("changed s={} removed={removed:?} modified={modified:?}", subscription.0)

@@ -103,7 +103,10 @@ pub fn show(pdu: &Pdu<'_>) -> String {
                 "sub-request{}{} actions={}{}{}",
                 of(m.request_id, m.ran_function_id),
                 octets("trigger", &m.details.event_trigger_definition),
-                list(m.details.actions.iter(), |a| a.id.0.to_string()),
+                list(m.details.actions.iter(), |a| match a.execution_order {
+                    Some(order) => format!("{}:{}", a.id.0, order.0),
+                    None => a.id.0.to_string(),
+                }),
                 time("start", m.start_time),
                 time("end", m.end_time)
             )

@@ -250,6 +250,7 @@ fn log(event: &Event, controller: &Controller) {
         | Event::SubscriptionFailed { .. }
         | Event::SubscriptionSuspended { .. }
         | Event::SubscriptionResumed { .. }
+        | Event::ChangeRequired { .. }
         | Event::SubscriptionChanged { .. }
         | Event::Modified { .. }
         | Event::SubscriptionEnded { .. }

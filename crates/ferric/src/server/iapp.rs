@@ -62,7 +62,18 @@ pub enum IappEvent<'a> {
         /// Actions that are not, and why.
         not_admitted: &'a [(RicActionId, Cause)],
     },
-    /// The node required a subscription of the app to change.
+    /// The node requires a subscription of the app to change, and the app wants to be asked
+    /// ([`SubscriptionOrder::consent`]): answered by [`Ric::answer_change`], at once or within the controller's
+    /// `consent_timeout`. What is not refused by then is agreed to.
+    ChangeRequired {
+        /// Which one.
+        subscription: SubscriptionId,
+        /// Actions that are to go, and why.
+        remove: &'a [(RicActionId, Cause)],
+        /// Actions that are to be followed by another time to wait.
+        modify: &'a [(RicActionId, RicTimeToWait)],
+    },
+    /// The node required a subscription of the app to change, and the RIC agreed.
     SubscriptionChanged {
         /// Which one.
         subscription: SubscriptionId,
@@ -128,6 +139,9 @@ impl<'a> IappEvent<'a> {
             Event::SubscriptionSuspended { subscription, .. } => IappEvent::SubscriptionSuspended(*subscription),
             Event::SubscriptionResumed { subscription, node, admitted, not_admitted, .. } => {
                 IappEvent::SubscriptionResumed { subscription: *subscription, node: *node, admitted, not_admitted }
+            }
+            Event::ChangeRequired { subscription, remove, modify, .. } => {
+                IappEvent::ChangeRequired { subscription: *subscription, remove, modify }
             }
             Event::SubscriptionChanged { subscription, removed, modified, .. } => {
                 IappEvent::SubscriptionChanged { subscription: *subscription, removed, modified }
@@ -208,6 +222,19 @@ impl Ric<'_> {
         let ticket = self.ticket();
         self.controller.modify(self.now, self.consumer, ticket, subscription, change)?;
         Ok(ticket)
+    }
+
+    /// Answers an [`IappEvent::ChangeRequired`]: actions that are to stay as they are, each with the cause that the node is
+    /// told. The RIC agrees to the rest.
+    ///
+    /// # Errors
+    /// Where nothing is asked about it (any more), or an action is named that was not asked about.
+    pub fn answer_change(
+        &mut self,
+        subscription: SubscriptionId,
+        refused: &[(RicActionId, Cause)],
+    ) -> Result<(), Misuse> {
+        self.controller.answer_change(self.now, self.consumer, subscription, refused)
     }
 
     /// Leaves a subscription.

@@ -118,7 +118,18 @@ pub enum XappEvent<'a> {
         /// Actions that are not, and why.
         not_admitted: Vec<(RicActionId, Cause)>,
     },
-    /// The node required a subscription to change.
+    /// The node requires a subscription to change, and the xApp wants to be asked ([`SubscriptionOrder::consent`]): answered
+    /// by [`Commands::answer_change`], within a second unless the RIC is configured otherwise. What is not refused by then is
+    /// agreed to.
+    ChangeRequired {
+        /// Which one.
+        subscription: SubscriptionId,
+        /// Actions that are to go, and why.
+        remove: Vec<(RicActionId, Cause)>,
+        /// Actions that are to be followed by another time to wait.
+        modify: Vec<(RicActionId, RicTimeToWait)>,
+    },
+    /// The node required a subscription to change, and the RIC agreed.
     SubscriptionChanged {
         /// Which one.
         subscription: SubscriptionId,
@@ -254,6 +265,16 @@ impl Commands<'_> {
         ends.push(bytes.len());
         kept.ask(ticket, || Asked::Modify(subscription));
         ticket
+    }
+
+    /// Answers an [`XappEvent::ChangeRequired`]: actions that are to stay as they are, each with the cause that the node is
+    /// told. The RIC agrees to the rest. An answer that comes too late changes nothing.
+    pub fn answer_change(&mut self, subscription: SubscriptionId, refused: &[(RicActionId, Cause)]) {
+        let Desk { client, ends, bytes, kept, .. } = &mut *self.0;
+        if let Some(remote) = kept.remote(subscription) {
+            client.answer_change(remote, refused, bytes);
+            ends.push(bytes.len());
+        }
     }
 
     /// Leaves a subscription.
@@ -712,6 +733,9 @@ impl Xapp {
                 ClientEvent::SubscriptionResumed { subscription, node, admitted, not_admitted } => {
                     let subscription = desk.kept.local(subscription);
                     XappEvent::SubscriptionResumed { subscription, node, admitted, not_admitted }
+                }
+                ClientEvent::ChangeRequired { subscription, remove, modify } => {
+                    XappEvent::ChangeRequired { subscription: desk.kept.local(subscription), remove, modify }
                 }
                 ClientEvent::SubscriptionChanged { subscription, removed, modified } => {
                     XappEvent::SubscriptionChanged { subscription: desk.kept.local(subscription), removed, modified }
