@@ -1,25 +1,55 @@
 //! Random numbers that are the same in every run.
 
-/// xorshift64*.
+/// Where choices come from.
 #[derive(Clone)]
-pub struct Random(u64);
+pub struct Random(Source);
+
+#[derive(Clone)]
+enum Source {
+    /// xorshift64*.
+    Seeded(u64),
+    /// A fuzzer's octets, the next one last; once they are used up, every choice is the first.
+    Octets(Vec<u8>),
+}
 
 impl Random {
     pub fn new(seed: u64) -> Self {
         // spread: seeds that follow each other give unlike sequences, and none is zero
-        Random(seed.wrapping_add(1).wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1)
+        Random(Source::Seeded(seed.wrapping_add(1).wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1))
+    }
+
+    pub fn from_octets(octets: &[u8]) -> Self {
+        Random(Source::Octets(octets.iter().rev().copied().collect()))
+    }
+
+    /// Whether there is anything left to choose by.
+    pub fn is_used_up(&self) -> bool {
+        matches!(&self.0, Source::Octets(octets) if octets.is_empty())
     }
 
     pub fn next(&mut self) -> u64 {
-        self.0 ^= self.0 >> 12;
-        self.0 ^= self.0 << 25;
-        self.0 ^= self.0 >> 27;
-        self.0.wrapping_mul(0x2545_F491_4F6C_DD1D)
+        match &mut self.0 {
+            Source::Seeded(state) => {
+                *state ^= *state >> 12;
+                *state ^= *state << 25;
+                *state ^= *state >> 27;
+                state.wrapping_mul(0x2545_F491_4F6C_DD1D)
+            }
+            Source::Octets(octets) => (0..8).fold(0, |number, _| number << 8 | u64::from(octets.pop().unwrap_or(0))),
+        }
     }
 
     /// Below `end`.
     pub fn below(&mut self, end: usize) -> usize {
-        (((self.next() >> 32) * end as u64) >> 32) as usize
+        match &mut self.0 {
+            Source::Seeded(_) => (((self.next() >> 32) * end as u64) >> 32) as usize,
+            // no more octets than it takes, so that what one of them means is easily found out
+            Source::Octets(_) if end < 2 => 0,
+            Source::Octets(octets) if end <= 256 => usize::from(octets.pop().unwrap_or(0)) % end,
+            Source::Octets(octets) => {
+                usize::from(u16::from_be_bytes([octets.pop().unwrap_or(0), octets.pop().unwrap_or(0)])) % end
+            }
+        }
     }
 
     /// Once in `n`.

@@ -1,6 +1,8 @@
 //! What everybody does in the simulation's world: apps ask, nodes answer and report, and both ends have procedures of their
 //! own. Much of it makes no sense where it is done, and is refused.
 
+use std::collections::BTreeMap;
+
 use e2::{Action, AddedAction, ConnectionResult, ConnectionUpdate, NodeId, SubscriptionChange, SubscriptionId};
 use e2::{SubscriptionSpec, Ticket};
 use e2ap::{Cause, CauseMisc, RanFunctionId, RicActionId, RicActionType, RicIndicationType, RicRequestId};
@@ -142,6 +144,10 @@ impl World {
                 false => node.agent.modified(id, &change.all_done()),
             };
             result.expect("it waits");
+            if let Some(actions) = node.active.get_mut(&id).filter(|_| !refuse) {
+                actions.retain(|id, _| !change.remove.contains(id));
+                actions.extend(change.add.iter().map(|added| (added.action.id, added.action.kind)));
+            }
         } else if control && let Some((id, _)) = node.waiting_queries.pop() {
             let result = match refuse {
                 true => node.agent.fail_query(id, Cause::Misc(CauseMisc::HardwareFailure)),
@@ -160,7 +166,7 @@ impl World {
             } else {
                 let not: Vec<_> = actions[1..].iter().map(|(id, _)| (*id, INTERVENTION)).collect();
                 node.agent.admit(id, &[actions[0].0], &not).expect("it waits");
-                node.active.insert(id, actions[0]);
+                node.active.insert(id, BTreeMap::from([actions[0]]));
             }
         }
     }
@@ -179,7 +185,7 @@ impl World {
         let octets = if self.random.once_in(20) { 20_000 } else { 10 };
         self.next_report += 1;
         let (number, node, mut pdu) = (self.next_report, &mut self.nodes[at], Vec::new());
-        let (action, kind) = node.active[&id];
+        let (&action, &kind) = node.active[&id].iter().next().expect("it has one at least");
         let (header, message) = (number.to_be_bytes(), vec![2; octets]);
         let written = match kind {
             RicActionType::Policy => return None,
@@ -199,7 +205,7 @@ impl World {
         let revision = 1 + self.random.below(9) as u16;
         let node = &mut self.nodes[at];
         let now = node.clock.at(self.now);
-        let first = node.active.iter().next().map(|(id, (action, _))| (*id, *action));
+        let first = node.active.iter().next().and_then(|(id, actions)| Some((*id, *actions.keys().next()?)));
         match (what, first) {
             (0, _) => {
                 // a function comes, changes or goes

@@ -4,7 +4,9 @@ use core::time::Duration;
 use std::collections::BTreeMap;
 
 use e2::CloseReason;
+use e2ap::Version;
 
+use super::mutate::mutate;
 use super::sim_parts::{Clock, Knowledge, Node};
 use super::sim_world::{AGENTS, World};
 
@@ -31,6 +33,8 @@ pub enum Fault {
     Misdirection,
     /// A PDU arrives with other octets, or cut short.
     Tampering,
+    /// A PDU arrives with another value, item or IE than it had, well-formed.
+    Mutation,
     /// A PDU arrives that nobody sent.
     Invention,
     /// A node begins anew and knows nothing; the RIC need not notice.
@@ -59,8 +63,14 @@ impl Fault {
         Fault::SlowReader,
     ];
     /// Those of peers and networks that lie.
-    pub const HOSTILE: [Fault; 5] =
-        [Fault::Repetition, Fault::Reordering, Fault::Misdirection, Fault::Tampering, Fault::Invention];
+    pub const HOSTILE: [Fault; 6] = [
+        Fault::Repetition,
+        Fault::Reordering,
+        Fault::Misdirection,
+        Fault::Tampering,
+        Fault::Mutation,
+        Fault::Invention,
+    ];
 }
 
 /// What happened, for who wants to know that it did.
@@ -102,7 +112,9 @@ impl World {
             Fault::Delay => self.delay(),
             Fault::Cut | Fault::HalfOpen => self.lose_wire(fault == Fault::Cut),
             Fault::Partition => self.partition(),
-            Fault::Repetition | Fault::Reordering | Fault::Misdirection | Fault::Tampering => self.harm(fault),
+            Fault::Repetition | Fault::Reordering | Fault::Misdirection | Fault::Tampering | Fault::Mutation => {
+                self.harm(fault)
+            }
             Fault::Invention => self.invent(),
             Fault::NodeRestart => self.restart_node(),
             Fault::XappRestart => self.restart_xapp(),
@@ -178,29 +190,38 @@ impl World {
                 self.wires[to].lane(up).pdus.push_back(pdu);
             }
             _ => {
-                let mut pdu = pdus[one].clone();
-                for _ in 0..1 + self.random.below(3) {
-                    if pdu.is_empty() {
-                        break;
-                    }
-                    let at = self.random.below(pdu.len());
-                    match self.random.below(3) {
-                        0 => pdu[at] ^= 1 << self.random.below(8),
-                        1 => pdu.truncate(at),
-                        _ => pdu[at] = self.random.next() as u8,
-                    }
+                let mut changed = pdus[one].clone();
+                if fault == Fault::Mutation {
+                    let version = *self.random.pick(&Version::ALL);
+                    mutate(&mut changed, version, &mut self.random);
+                } else {
+                    self.tamper(&mut changed);
                 }
                 let pdus = &mut self.wires[at].lane(up).pdus;
-                let same = pdus[one] == pdu;
+                let same = pdus[one] == changed;
                 // the true one is lost, or comes behind
                 match self.random.once_in(2) {
-                    true => pdus[one] = pdu,
-                    false => pdus.insert(one, pdu),
+                    true => pdus[one] = changed,
+                    false => pdus.insert(one, changed),
                 }
                 return !same;
             }
         }
         true
+    }
+
+    fn tamper(&mut self, pdu: &mut Vec<u8>) {
+        for _ in 0..1 + self.random.below(3) {
+            if pdu.is_empty() {
+                break;
+            }
+            let at = self.random.below(pdu.len());
+            match self.random.below(3) {
+                0 => pdu[at] ^= 1 << self.random.below(8),
+                1 => pdu.truncate(at),
+                _ => pdu[at] = self.random.next() as u8,
+            }
+        }
     }
 
     fn invent(&mut self) -> bool {

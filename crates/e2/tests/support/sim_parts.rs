@@ -182,7 +182,8 @@ pub struct Node {
     pub waiting_queries: Vec<(RicRequestId, RanFunctionId)>,
     pub waiting_changes: Vec<(RicRequestId, SubscriptionChange)>,
     pub waiting_connection: Option<ConnectionUpdate>,
-    pub active: BTreeMap<RicRequestId, (RicActionId, RicActionType)>,
+    /// The subscriptions that stand, and their actions.
+    pub active: BTreeMap<RicRequestId, BTreeMap<RicActionId, RicActionType>>,
     /// What it offers.
     pub functions: BTreeMap<u16, u16>,
     /// It left in order, and comes back when it is asked to.

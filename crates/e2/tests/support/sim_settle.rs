@@ -170,8 +170,11 @@ impl World {
                 AgentEvent::Modify(request) => node.waiting_changes.push((request.request_id, request.change)),
                 AgentEvent::ConnectionUpdate(update) => node.waiting_connection = Some(update),
                 AgentEvent::ModificationConfirmed { request_id, removed, .. } => {
-                    if node.active.get(&request_id).is_some_and(|(action, _)| removed.contains(action)) {
-                        node.active.remove(&request_id);
+                    if let Some(actions) = node.active.get_mut(&request_id) {
+                        actions.retain(|id, _| !removed.contains(id));
+                        if actions.is_empty() {
+                            node.active.remove(&request_id);
+                        }
                     }
                 }
                 AgentEvent::Down { .. } => node.forget(true),
