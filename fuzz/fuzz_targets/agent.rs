@@ -1,4 +1,4 @@
-//! An agent of each version, driven by arbitrary steps: whatever a RIC says, what the agent says can be read.
+//! An agent of each version and encoding, driven by arbitrary steps: whatever a RIC says, what the agent says can be read.
 
 #![no_main]
 
@@ -11,8 +11,8 @@ use e2::{
     Agent, AgentConfig, AgentEvent, CloseReason, ConnectionResult, ConnectionUpdate, Function, SubscriptionChange, Time,
 };
 use e2ap::{
-    Cause, CauseRicRequest, GlobalE2NodeId, GnbId, PlmnIdentity, RanFunctionId, RanFunctionRevision, RicActionId,
-    RicIndicationType, RicRequestId, Version,
+    Cause, CauseRicRequest, Codec, GlobalE2NodeId, GnbId, PlmnIdentity, RanFunctionId, RanFunctionRevision,
+    RicActionId, RicIndicationType, RicRequestId, Version,
 };
 use libfuzzer_sys::fuzz_target;
 use steps::Steps;
@@ -30,9 +30,9 @@ struct Owner {
     connection: Option<ConnectionUpdate>,
 }
 
-fn read(pdu: &[u8], version: Version) {
+fn read(pdu: &[u8], agent: &Agent) {
     let gather = Default::default();
-    e2ap::decode(pdu, version, &gather).expect("what is sent can be read");
+    agent.codec().decode(pdu, agent.version(), &gather).expect("what is sent can be read");
 }
 
 fn function(id: u16, revision: u8) -> Function {
@@ -70,7 +70,7 @@ fn drain(agent: &mut Agent, owner: &mut Owner) {
     }
     let mut out = Vec::new();
     while agent.poll_transmit(&mut out) {
-        read(&out, agent.version());
+        read(&out, agent);
         out.clear();
     }
     let _ = agent.poll_close();
@@ -104,7 +104,7 @@ fn step(agent: &mut Agent, owner: &mut Owner, now: &mut Time, steps: &mut Steps<
             let mut out = Vec::new();
             let kind = RicIndicationType::Report;
             agent.write_indication(id, action, kind, &[1], steps.pdu()?, &mut out).expect("it stands");
-            read(&out, agent.version());
+            read(&out, agent);
         }
         8 => {
             let _ = agent.reset(*now, CAUSE);
@@ -160,6 +160,7 @@ fuzz_target!(|bytes: &[u8]| {
     let node = GlobalE2NodeId::gnb(PlmnIdentity::from_codes(1, 1, 2), GnbId::new(1, 28));
     let mut config = AgentConfig::new(node, vec![function(2, 1), function(3, 1)]);
     config.version = Version::ALL[usize::from(version) % 4];
+    config.codec = if version & 0x80 == 0 { Codec::Per } else { Codec::FLAT };
     config.max_subscriptions = 4;
     let (mut agent, mut owner, mut now) = (Agent::new(config), Owner::default(), Time::default());
     agent.handle_open(now);

@@ -12,7 +12,7 @@ use e2::{
     Action, AssocId, CloseReason, ConnectionUpdate, Consumer, Controller, ControllerConfig, Event, NodeId, Routed,
     SubscriptionChange, SubscriptionId, SubscriptionSpec, Ticket, Time,
 };
-use e2ap::{RanFunctionId, RicActionId, RicActionType, Version};
+use e2ap::{Codec, RanFunctionId, RicActionId, RicActionType, Version};
 use libfuzzer_sys::fuzz_target;
 use steps::Steps;
 
@@ -27,8 +27,8 @@ fn drain(controller: &mut Controller) {
     let mut out = Vec::new();
     while controller.poll_transmit(&mut out).is_some() {
         let gather = Default::default();
-        let read = |version| e2ap::decode(&out, version, &gather).is_ok();
-        assert!(Version::ALL.into_iter().any(read), "unreadable: {out:02x?}");
+        let read = |codec: Codec| Version::ALL.into_iter().any(|version| codec.decode(&out, version, &gather).is_ok());
+        assert!(read(Codec::Per) || read(Codec::FLAT), "unreadable: {out:02x?}");
         out.clear();
     }
     while controller.poll_close().is_some() {}
@@ -44,11 +44,12 @@ fn step(
     let what = steps.octet()?;
     let which = usize::from(what >> 7);
     match what & 0x7F {
-        0 => {
+        0 | 0x7F => {
             controller.handle_close(*now, assocs[which], CloseReason::Transport);
             *next += 1;
             assocs[which] = AssocId(*next);
-            controller.handle_open(*now, assocs[which]);
+            let codec = if what & 0x7F == 0 { Codec::Per } else { Codec::FLAT };
+            controller.handle_open_in(*now, assocs[which], codec);
         }
         1 => controller.handle_close(*now, assocs[which], CloseReason::Transport),
         2 => {

@@ -15,8 +15,8 @@ fn names() -> &'static [String] {
 }
 
 fuzz_target!(|bytes: &[u8]| {
-    let [choice, rest @ ..] = bytes else { return };
-    let name = &names()[usize::from(*choice) * 7 % names().len()];
+    let [first, choice, rest @ ..] = bytes else { return };
+    let name = &names()[usize::from(u16::from_be_bytes([*first, *choice])) % names().len()];
     if let Ok(value) = e2sm::registry::decode(name, rest) {
         let mut again = Vec::new();
         value.encode(&mut again).expect("what was read can be written");

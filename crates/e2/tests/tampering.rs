@@ -1,5 +1,5 @@
-//! Dialogues that are tampered with: octets changed, cut, repeated, swapped, spliced. The machines never panic, say
-//! little, and whoever else is there notices nothing.
+//! Dialogues that are tampered with: octets changed, cut, repeated, swapped, spliced; values, items and IEs changed. The
+//! machines never panic, say little, and whoever else is there notices nothing.
 
 mod support;
 
@@ -13,6 +13,7 @@ use e2::{
 use e2ap::{Pdu, RanFunctionId, RicActionId, RicIndicationType, Version};
 use support::agent_world::functions;
 use support::build::connection;
+use support::mutate::mutate;
 use support::random::Random;
 use support::short::{self, Args};
 
@@ -105,6 +106,12 @@ fn tamper(random: &mut Random, dialogue: &mut Vec<Vec<u8>>) {
     for _ in 0..1 + random.below(4) {
         let at = random.below(dialogue.len());
         let len = dialogue[at].len();
+        if random.once_in(3) {
+            // in whatever version it can be read
+            let version = *random.pick(&[Version::V2_03, Version::V2_03, Version::V3_01, Version::V1_01]);
+            mutate(&mut dialogue[at], version, random);
+            continue;
+        }
         match random.below(9) {
             0 => {
                 let other = random.below(dialogue.len());
