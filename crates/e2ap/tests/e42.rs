@@ -109,6 +109,12 @@ fn what_is_wrong_is_named() {
         read.nodes.iter().cloned().map(|node| e2ap::e42::ConnectedNode { components: None, ..node }).collect();
     let error = E42Pdu::SetupResponse(told_nodes).encode(E42Version::V2, &mut Vec::new()).unwrap_err();
     assert!(error.to_string().contains("components"), "{error}");
+    // a node without its components: the IE has another id, and may be ignored
+    let id = [0, 50];
+    let at = response.windows(2).position(|octets| octets == id).expect("a node has components");
+    let mut without = response.clone();
+    without[at..at + 3].copy_from_slice(&[0, 200, 0x40]);
+    assert!(told(&without).contains("components"), "{}", told(&without));
 }
 
 #[test]

@@ -183,6 +183,9 @@ impl<'a, S: Store<'a>> Decode<'a, S> for ConnectedNode<'a> {
             }
         }
         let missing = |name| reader.error(per::ErrorKind::Missing).within(name);
+        if components.is_none() && reader.revision() >= COMPONENTS_SINCE {
+            return Err(missing(COMPONENTS.name));
+        }
         Ok(ConnectedNode {
             global_e2_node_id: node_id.ok_or_else(|| missing(NODE_ID.name))?,
             components,
