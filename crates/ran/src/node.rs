@@ -16,7 +16,7 @@ use crate::RanConfig;
 use crate::configuration::Configuration;
 use crate::interfaces::Taps;
 use crate::mobility::{Air, Mobility};
-use crate::model::{Cell, Counters, PRBS, Usage};
+use crate::model::{Cell, Counters, Cqis, DOWNLINK_LAYERS, PRBS, Usage};
 use crate::stats::Slices;
 
 /// The first gNB's id, and bits of an id.
@@ -55,13 +55,14 @@ enum Kpi {
     PrbUsedUl,
     PrbDistDl,
     PrbDistUl,
+    CqiDist,
 }
 
 const fn kpi(kpi: Kpi, name: &'static str, scope: Scope, id: u32) -> (Kpi, Offer) {
     (kpi, Offer { name, id: Some(id), scope })
 }
 
-const KPIS: [(Kpi, Offer); 21] = [
+const KPIS: [(Kpi, Offer); 22] = [
     kpi(Kpi::ThroughputDl, "DRB.UEThpDl", CellAndUe, 1),
     kpi(Kpi::ThroughputUl, "DRB.UEThpUl", CellAndUe, 2),
     kpi(Kpi::DelayDl, "DRB.RlcSduDelayDl", CellAndUe, 3),
@@ -83,6 +84,7 @@ const KPIS: [(Kpi, Offer); 21] = [
     kpi(Kpi::Rsrp, "L1M.DL-SS-RSRP", OfUe, 19),
     kpi(Kpi::PrbDistDl, "RRU.PrbTotDlDist", OfCell, 20),
     kpi(Kpi::PrbDistUl, "RRU.PrbTotUlDist", OfCell, 21),
+    kpi(Kpi::CqiDist, "CARR.WBCQIDist", CellAndUe, 22),
 ];
 
 const OFFERS: [Offer; KPIS.len()] = {
@@ -107,6 +109,26 @@ const TENTHS: [Bin; 10] = {
     bins[9].to = 100.5;
     bins
 };
+
+/// The dimensions of how often each CQI was reported (TS 28.552 5.1.1.11.1): the CQI, the rank, and the table that the CQI
+/// is of.
+const CQIS: [Bin; 16] = whole(0);
+const RANKS: [Bin; 8] = whole(1);
+const CQI_TABLES: [Bin; 4] = whole(1);
+/// The table of the model's CQIs: that with 256QAM (TS 38.214 table 5.2.2.1-3).
+const CQI_TABLE: f64 = 2.0;
+
+/// Bins of one whole number each.
+const fn whole<const N: usize>(first: usize) -> [Bin; N] {
+    let mut bins = [Bin { from: 0.0, to: 1.0 }; N];
+    let mut at = 0;
+    while at < N {
+        bins[at].from = (first + at) as f64;
+        bins[at].to = (first + at + 1) as f64;
+        at += 1;
+    }
+    bins
+}
 
 /// A gNB. Its time goes on when somebody looks.
 #[derive(Debug)]
@@ -143,6 +165,7 @@ impl Anchor {
 pub struct Mark {
     steps: u64,
     counters: Vec<Counters>,
+    cqis: Vec<Cqis>,
     downlink_usage: Usage,
     uplink_usage: Usage,
 }
@@ -196,18 +219,27 @@ impl Node {
     /// What was counted since a mark.
     fn counted(&self, since: &Mark, whom: Whom<'_>, label: &MeasurementLabel) -> Counters {
         let mut sum = Counters::default();
-        let mut add = |at: usize| {
-            let Some((ue, now)) = self.cell.ues().get(at).zip(self.cell.counters().get(at)) else { return };
+        self.each(whom, label, &mut |at| {
+            let Some(now) = self.cell.counters().get(at) else { return };
+            sum += *now - since.counters.get(at).copied().unwrap_or_default();
+        });
+        sum
+    }
+
+    /// The places of the UEs that are meant, and whose share a label means.
+    fn each(&self, whom: Whom<'_>, label: &MeasurementLabel, take: &mut dyn FnMut(usize)) {
+        let mut take = |at: usize| {
+            let Some(ue) = self.cell.ues().get(at) else { return };
             let in_slice = label.slice_id.is_none_or(|slice| ue.slices().contains(&slice));
-            if in_slice && label.five_qi.is_none_or(|five_qi| ue.five_qis().contains(&five_qi)) {
-                sum += *now - since.counters.get(at).copied().unwrap_or_default();
+            let has_flow = label.qfi.is_none_or(|qfi| ue.qfi() == qfi.0);
+            if in_slice && has_flow && label.five_qi.is_none_or(|five_qi| ue.five_qis().contains(&five_qi)) {
+                take(at);
             }
         };
         match whom {
-            Whom::Cell => (0..self.cell.ues().len()).for_each(add),
-            Whom::Ues(ues) => ues.iter().for_each(|ue| add(ue.0 as usize)),
+            Whom::Cell => (0..self.cell.ues().len()).for_each(take),
+            Whom::Ues(ues) => ues.iter().for_each(|ue| take(ue.0 as usize)),
         }
-        sum
     }
 }
 
@@ -245,6 +277,8 @@ impl KpmSource for Node {
         mark.steps = self.cell.steps();
         mark.counters.clear();
         mark.counters.extend_from_slice(self.cell.counters());
+        mark.cqis.clear();
+        mark.cqis.extend_from_slice(self.cell.cqis());
         let (downlink, uplink) = self.cell.usage();
         (mark.downlink_usage, mark.uplink_usage) = (*downlink, *uplink);
     }
@@ -288,19 +322,38 @@ impl KpmSource for Node {
         }
     }
 
-    fn bins(&self, offer: usize) -> &[Bin] {
+    fn bins(&self, offer: usize) -> &[&[Bin]] {
         match KPIS.get(offer) {
-            Some((Kpi::PrbDistDl | Kpi::PrbDistUl, _)) => &TENTHS,
+            Some((Kpi::PrbDistDl | Kpi::PrbDistUl, _)) => &[&TENTHS],
+            Some((Kpi::CqiDist, _)) => &[&CQIS, &RANKS, &CQI_TABLES],
             _ => &[],
         }
     }
 
-    fn binned(&self, since: &Mark, _whom: Whom<'_>, offer: usize, bin: Bin) -> Value {
-        let usage = KPIS.get(offer).and_then(|(kpi, _)| self.usage(since, *kpi));
-        usage.map_or(Value::NoValue, |usage| Value::Integer(usage.between(bin.from, bin.to) as u32))
+    fn binned(&self, since: &Mark, whom: Whom<'_>, offer: usize, bins: &[Bin], label: &MeasurementLabel) -> Value {
+        match (KPIS.get(offer).map(|(kpi, _)| *kpi), bins) {
+            (Some(Kpi::CqiDist), [cqi, rank, table]) => {
+                let is_in = |bin: &Bin, value: f64| (bin.from..bin.to).contains(&value);
+                let of_table = is_in(rank, DOWNLINK_LAYERS) && is_in(table, CQI_TABLE);
+                let counts = (0..CQIS.len()).filter(|at| of_table && is_in(cqi, *at as f64));
+                let mut sum = 0;
+                let mut add = |at: usize| {
+                    let (Some(now), before) = (self.cell.cqis().get(at), since.cqis.get(at)) else { return };
+                    let since = |cqi: usize| now[cqi] - before.map_or(0, |before| before[cqi]);
+                    sum += counts.clone().map(since).sum::<u64>();
+                };
+                self.each(whom, label, &mut add);
+                Value::Integer(u32::try_from(sum).unwrap_or(u32::MAX))
+            }
+            (Some(kpi), [bin]) => {
+                let usage = self.usage(since, kpi);
+                usage.map_or(Value::NoValue, |usage| Value::Integer(usage.between(bin.from, bin.to) as u32))
+            }
+            _ => Value::NoValue,
+        }
     }
 
-    /// Everything is known of a slice and of a 5QI too, but for what is not of UEs; of the blocks' use the extremes as well.
+    /// Everything is known of a slice, of a 5QI and of a flow too, but for what is not of UEs; of the blocks' use the extremes as well.
     fn has_label(&self, offer: usize, label: &MeasurementLabel) -> bool {
         let alone = MeasurementLabel::default();
         let extremes = [
@@ -311,8 +364,8 @@ impl KpmSource for Node {
         if extremes.contains(label) {
             return KPIS.get(offer).is_some_and(|(kpi, _)| matches!(kpi, Kpi::PrbTotDl | Kpi::PrbTotUl));
         }
-        let of_some =
-            MeasurementLabel { slice_id: label.slice_id, five_qi: label.five_qi, ..MeasurementLabel::default() };
+        let MeasurementLabel { slice_id, five_qi, qfi, .. } = *label;
+        let of_some = MeasurementLabel { slice_id, five_qi, qfi, ..MeasurementLabel::default() };
         let divisible = KPIS.get(offer).is_some_and(|(kpi, _)| {
             !matches!(kpi, Kpi::PrbAvailable | Kpi::Connected | Kpi::PrbDistDl | Kpi::PrbDistUl)
         });
@@ -387,6 +440,7 @@ fn value(kpi: Kpi, counted: &Counters, steps: u64, step_s: f64, ues: usize) -> V
         Kpi::PrbAvailable => Value::Integer(PRBS),
         // all bins together
         Kpi::PrbDistDl | Kpi::PrbDistUl => Value::Integer(steps as u32),
+        Kpi::CqiDist => integer(Some(counted.ue_steps as f64)),
         Kpi::PacketDropRateDl => integer(share(counted.downlink_dropped_bits, counted.downlink_came_bits)),
         Kpi::PacketLossRateUl => integer(share(counted.uplink_lost_bits, counted.uplink_bits)),
         Kpi::ActiveDl => real(per_step(counted.downlink_active)),
@@ -402,7 +456,7 @@ fn value(kpi: Kpi, counted: &Counters, steps: u64, step_s: f64, ues: usize) -> V
 mod tests {
     use std::time::Duration;
 
-    use e2sm::common::Sst;
+    use e2sm::common::{QosFlowIdentifier, Sst};
     use e2sm::kpm::dictionary::{self, Kind};
 
     use super::*;
@@ -504,8 +558,10 @@ mod tests {
         let since = mark(&node);
         node.advance(START + SECOND * 10);
         let dist = offer("RRU.PrbTotDlDist");
-        let bins = node.bins(dist);
-        let counts = bins.iter().map(|bin| node.binned(&since, Whom::Cell, dist, *bin).number().unwrap());
+        let bins = node.bins(dist)[0];
+        let label = MeasurementLabel::NO_LABEL;
+        let count = |bin: &Bin| node.binned(&since, Whom::Cell, dist, &[*bin], &label).number().unwrap();
+        let counts = bins.iter().map(count);
         assert_eq!(counts.sum::<f64>(), 1000.0, "each step is in one bin");
         assert_eq!(cell_value(&node, &since, "RRU.PrbTotDlDist"), 1000.0);
         assert!(node.bins(offer("RRU.PrbTotDl")).is_empty());
@@ -519,6 +575,34 @@ mod tests {
         assert_eq!(mean, cell_value(&node, &since, "RRU.PrbTotDl"));
         assert!(with(min) < mean && mean < with(max) && with(max) <= 100.0);
         assert_eq!(node.value(&since, Whom::Ues(&[Ue(1)]), offer("RRU.PrbTotDl"), &max), Value::NoValue);
+    }
+
+    #[test]
+    fn cqis_are_told_in_three_dimensions() {
+        let mut node = node();
+        let since = mark(&node);
+        node.advance(START + SECOND * 10);
+        let dist = offer("CARR.WBCQIDist");
+        let [cqis, ranks, tables] = node.bins(dist) else { panic!("three dimensions") };
+        assert_eq!((cqis.len(), ranks.len(), tables.len()), (16, 8, 4));
+        let label = MeasurementLabel::NO_LABEL;
+        let count = |whom, bins: &[Bin], label| node.binned(&since, whom, dist, bins, label).number().unwrap();
+        let of = |whom, label| cqis.iter().map(|cqi| count(whom, &[*cqi, ranks[1], tables[1]], label)).sum::<f64>();
+        assert_eq!(of(Whom::Cell, &label), 32_000.0, "each UE's in each step");
+        assert_eq!(of(Whom::Cell, &label), cell_value(&node, &since, "CARR.WBCQIDist"));
+        assert_eq!(count(Whom::Cell, &[Bin { from: 0.0, to: 16.0 }, ranks[0], tables[1]], &label), 0.0, "two layers");
+        // the mean of the distribution is the mean of the values
+        let ue = [Ue(3)];
+        let sum: f64 = (0u8..)
+            .zip(*cqis)
+            .map(|(cqi, bin)| f64::from(cqi) * count(Whom::Ues(&ue), &[*bin, ranks[1], tables[1]], &label))
+            .sum();
+        let mean = node.value(&since, Whom::Ues(&ue), offer("CQI"), &label).number().unwrap();
+        assert!((sum / 1000.0 - mean).abs() <= 0.5, "{} and {mean}", sum / 1000.0);
+        // a flow's share, and a slice's
+        let flows = [9, 6, 3].map(|qfi| MeasurementLabel { qfi: Some(QosFlowIdentifier(qfi)), ..Default::default() });
+        assert!(flows.iter().all(|label| node.has_label(dist, label)));
+        assert_eq!(flows.iter().map(|label| of(Whom::Cell, label)).sum::<f64>(), 32_000.0);
     }
 
     #[test]

@@ -1,7 +1,8 @@
 //! What common measurements mean: unit, scope and kind of number, by name.
 //!
-//! Names and units are those of TS 28.552 where it has the measurement, otherwise those of E2SM-KPM (clause 7.9) or of
-//! the base stations that offer it. A node may offer names that are not here, and none of these: what counts is its
+//! Names and units are those of E2SM-KPM, which takes them from TS 28.552 but for some that would come out as 0: volumes
+//! are in kbit, not in Mbit, and times in session in ms, not in s (KPM v03.00 7.9.1; nodes of older revisions may mean the
+//! unit of TS 28.552). What neither has is as the base stations have it that offer it. A node may offer names that are not here, and none of these: what counts is its
 //! RAN function definition.
 //!
 //! ```
@@ -120,7 +121,7 @@ const ENTRIES: &[Entry] = &[
     entry("DRB.RlcSduLatencyDlDist", "", Cell, Integer),
     entry("DRB.RlcSduTransmittedVolumeDL", "kbit", CellAndUe, Integer),
     entry("DRB.RlcSduTransmittedVolumeUL", "kbit", CellAndUe, Integer),
-    entry("DRB.SessionTime", "s", Cell, Integer),
+    entry("DRB.SessionTime", "ms", Cell, Integer),
     entry("DRB.UEThpDl", "kbit/s", CellAndUe, Real),
     entry("DRB.UEThpDlDist", "", Cell, Integer),
     entry("DRB.UEThpUl", "kbit/s", CellAndUe, Real),
@@ -224,6 +225,28 @@ const ENTRIES: &[Entry] = &[
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Of each kind of unit some, as published: TS 28.552 5.1, and KPM 7.9.1 where it differs.
+    #[test]
+    fn units_are_as_published() {
+        for (names, unit) in [
+            (&["DRB.UEThpDl", "DRB.UEThpUl"][..], "kbit/s"),
+            (&["DRB.PdcpSduVolumeDL", "DRB.PdcpSduVolumeXnUL", "QosFlow.PdcpPduVolumeUL"], "kbit"),
+            (&["DRB.RlcSduTransmittedVolumeDL"], "kbit"),
+            (&["DRB.SessionTime"], "ms"),
+            (&["DRB.RlcSduDelayDl", "DRB.AirIfDelayUl", "DRB.PdcpSduDelayDl", "DRB.PdcpF1DelayDl"], "0.1 ms"),
+            (&["DRB.PacketLossRateUl", "DRB.RlcPacketDropRateDl", "DRB.F1UpacketLossRateDl"], "1e-6"),
+            (&["RRU.PrbTotDl", "RRU.PrbTotUl", "DRB.UEUnresVolDl", "VR.VCpuUsageMean"], "%"),
+            (&["RRU.PrbUsedDl", "RRU.PrbAvailUl"], "PRBs"),
+            (&["L1M.DL-SS-RSRP", "CARR.MeanTxPwr"], "dBm"),
+            (&["PEE.Energy"], "kWh"),
+            (&["RRC.ConnEstabAtt", "CARR.WBCQIDist", "RACH.PreambleDist"], ""),
+        ] {
+            for name in names {
+                assert_eq!(find(name).map(|entry| entry.unit), Some(unit), "{name}");
+            }
+        }
+    }
 
     #[test]
     fn every_entry_is_found() {

@@ -6,8 +6,8 @@ use e2sm::Arena;
 use e2sm::common::{Cgi, UeId};
 use e2sm::kpm::{
     ActionDefinition, ActionDefinitionFormat1, ActionDefinitionFormat3, ActionDefinitionFormats, BinRangeDefinition,
-    BinRangeItem, BinRangeValue, LabelInfoItem, MatchingCondItem, MeasurementInfoItem, MeasurementLabel,
-    MeasurementType, Revision, StartEndInd,
+    BinRangeItem, BinRangeValue, LabelInfoItem, MatchingCondItem, MatchingCondItemChoice, MeasurementInfoItem,
+    MeasurementLabel, MeasurementType, Revision, StartEndInd,
 };
 use ferric::agent::{ControllerId, RequestKey, Ue, Views};
 use ferric::e2::{self, Time};
@@ -16,7 +16,7 @@ use per::{IntoOwned, List};
 use tracing::debug;
 
 use super::collect::Collection;
-use super::conditions::{Conditions, ValueConditions};
+use super::conditions::{Conditions, ValueConditions, of_network};
 use super::definition::MAX_BINS;
 use super::v1;
 use super::{Bin, KpmConfig, KpmSource, ReportStyle};
@@ -64,8 +64,8 @@ pub(super) enum Subject {
 pub(super) struct Column {
     pub offer: usize,
     pub label: MeasurementLabel,
-    /// Of a distribution: the bin.
-    pub bin: Option<Bin>,
+    /// Of a distribution: the bin, in each dimension.
+    pub bins: Option<Vec<Bin>>,
     pub conditions: ValueConditions,
 }
 
@@ -243,44 +243,75 @@ fn at_most(count: usize, bound: usize) -> Result<(), Cause> {
     if count > bound { Err(TOO_MUCH) } else { Ok(()) }
 }
 
-/// A subcounter that is asked for.
-enum Wanted {
-    Label(MeasurementLabel),
-    Bin(u16),
+/// A subcounter that is asked for: a share, and of a distribution the numbers of its bin.
+struct Wanted {
+    share: MeasurementLabel,
+    bins: Option<Place>,
 }
 
-/// The subcounters that labels ask for; a range of bins (startEndInd) is as many as it has bins.
+/// The numbers of a bin, one for each dimension.
+type Place = [Option<u16>; 3];
+
+/// A bin's numbers, and the rest of its label.
+fn split(label: MeasurementLabel) -> (Place, MeasurementLabel) {
+    let place = [label.dist_bin_x, label.dist_bin_y, label.dist_bin_z];
+    let share = MeasurementLabel { dist_bin_x: None, dist_bin_y: None, dist_bin_z: None, start_end_ind: None, ..label };
+    (place, if share == MeasurementLabel::default() { MeasurementLabel::NO_LABEL } else { share })
+}
+
+/// The subcounters that labels ask for; a range of bins (startEndInd) is as many as it has bins, the last dimension
+/// counted first.
 fn labels(items: &[LabelInfoItem]) -> Result<Vec<Wanted>, Cause> {
     let mut wanted = Vec::new();
     let mut items = items.iter().map(|item| item.meas_label);
     while let Some(label) = items.next() {
-        let plain = MeasurementLabel { dist_bin_x: None, start_end_ind: None, ..label };
-        let is_bin = plain == MeasurementLabel::default();
-        match (label.start_end_ind, label.dist_bin_x) {
-            (None, Some(bin)) if is_bin => wanted.push(Wanted::Bin(bin)),
-            (None, _) => wanted.push(Wanted::Label(label)),
-            (Some(StartEndInd::Start), Some(first)) if is_bin => {
-                let last = items.next().filter(|last| {
-                    let expected = MeasurementLabel { dist_bin_x: last.dist_bin_x, ..MeasurementLabel::default() };
-                    *last == MeasurementLabel { start_end_ind: Some(StartEndInd::End), ..expected }
-                });
-                let last = last.and_then(|last| last.dist_bin_x).filter(|last| *last >= first).ok_or(SEMANTIC)?;
-                at_most(usize::from(last - first) + 1, MAX_BINS)?;
-                wanted.extend((first..=last).map(Wanted::Bin));
+        let (first, share) = split(label);
+        let is_bin = first != [None; 3];
+        match label.start_end_ind {
+            None if is_bin => wanted.push(Wanted { share, bins: Some(first) }),
+            None => wanted.push(Wanted { share: label, bins: None }),
+            Some(StartEndInd::Start) if is_bin => {
+                let last = items.next().filter(|last| last.start_end_ind == Some(StartEndInd::End));
+                let (last, _) = last.map(split).filter(|(_, of_last)| *of_last == share).ok_or(SEMANTIC)?;
+                wanted.extend(range(first, last)?.into_iter().map(|place| Wanted { share, bins: Some(place) }));
             }
-            (Some(_), _) => return Err(NOT_AVAILABLE),
+            Some(_) => return Err(NOT_AVAILABLE),
         }
         at_most(wanted.len(), MAX_COLUMNS)?;
     }
     Ok(wanted)
 }
 
-/// The bins that a controller asks for, by their numbers: of one dimension.
-fn bins(definition: &BinRangeDefinition<'_>) -> Result<Vec<(u16, Bin)>, Cause> {
-    if definition.bin_range_list_y.is_some() || definition.bin_range_list_z.is_some() {
-        return Err(NOT_SUPPORTED);
+/// The bins from one to another, over all dimensions.
+fn range(first: Place, last: Place) -> Result<Vec<Place>, Cause> {
+    let mut places = vec![[None; 3]];
+    for (dimension, ends) in first.into_iter().zip(last).enumerate() {
+        let (first, last) = match ends {
+            (None, None) => continue,
+            (Some(first), Some(last)) if first <= last => (first, last),
+            _ => return Err(SEMANTIC),
+        };
+        at_most(places.len().saturating_mul(usize::from(last - first) + 1), MAX_COLUMNS)?;
+        let with = |place: &Place, number| {
+            let mut place = *place;
+            place[dimension] = Some(number);
+            place
+        };
+        places = places.iter().flat_map(|place| (first..=last).map(move |number| with(place, number))).collect();
     }
-    at_most(definition.bin_range_list_x.len(), MAX_BINS)?;
+    Ok(places)
+}
+
+/// The bins of each dimension of a distribution, by their numbers.
+type Dimensions = Vec<Vec<(u16, Bin)>>;
+
+/// The bins that a controller asks for.
+fn bins(definition: &BinRangeDefinition<'_>) -> Result<Dimensions, Cause> {
+    let lists = [
+        Some(&definition.bin_range_list_x),
+        definition.bin_range_list_y.as_ref(),
+        definition.bin_range_list_z.as_ref(),
+    ];
     let border = |value: &BinRangeValue<'_>| match value {
         BinRangeValue::ValueInt(value) => *value as f64,
         BinRangeValue::ValueReal(value) => value.value(),
@@ -289,7 +320,23 @@ fn bins(definition: &BinRangeDefinition<'_>) -> Result<Vec<(u16, Bin)>, Cause> {
         let bin = Bin { from: border(&item.start_value), to: border(&item.end_value) };
         (bin.from < bin.to).then_some((item.bin_index.0, bin)).ok_or(SEMANTIC)
     };
-    definition.bin_range_list_x.iter().map(bin).collect()
+    if lists[1].is_none() && lists[2].is_some() {
+        return Err(SEMANTIC);
+    }
+    let dimension = |list: &List<'_, BinRangeItem<'_>>| {
+        at_most(list.len(), MAX_BINS)?;
+        list.iter().map(bin).collect()
+    };
+    lists.into_iter().flatten().map(dimension).collect()
+}
+
+/// The bin of those numbers: one for each dimension that there is.
+fn bin_at(dimensions: &Dimensions, place: Place) -> Result<Vec<Bin>, Cause> {
+    let numbers = place.into_iter().take_while(Option::is_some).flatten();
+    let bin = |(bins, number): (&Vec<(u16, Bin)>, u16)| bins.iter().find(|(of, _)| *of == number).map(|(_, bin)| *bin);
+    let bins: Option<Vec<Bin>> = dimensions.iter().zip(numbers).map(bin).collect();
+    let named = place.iter().flatten().count();
+    bins.filter(|bins| bins.len() == dimensions.len() && bins.len() == named).ok_or(NOT_AVAILABLE)
 }
 
 /// What an action is checked against.
@@ -316,23 +363,13 @@ impl<S: KpmSource> Check<'_, S> {
             let conditions = info.match_cond_report_list.as_deref().unwrap_or_default();
             at_most(conditions.len(), MAX_CONDITIONS)?;
             let conditions = ValueConditions::new(conditions).ok_or(NOT_SUPPORTED)?;
-            let native: Vec<_> = (1..).zip(self.source.bins(offer).iter().copied()).collect();
             let own = own_bins.iter().find(|(of, _)| *of == offer).map(|(_, bins)| bins);
-            if own.is_some() && native.is_empty() {
-                return Err(NOT_SUPPORTED); // not a distribution
-            }
-            let bins = own.unwrap_or(&native);
+            let dimensions = self.dimensions(offer, own)?;
             for wanted in labels(&info.label_info_list)? {
-                let (label, bin) = match wanted {
-                    Wanted::Label(label) if self.source.has_label(offer, &label) => (label, None),
-                    Wanted::Bin(index) => {
-                        let bin = bins.iter().find(|(number, _)| *number == index).map(|(_, bin)| *bin);
-                        (MeasurementLabel::NO_LABEL, Some(bin.ok_or(NOT_AVAILABLE)?))
-                    }
-                    Wanted::Label(_) => return Err(NOT_AVAILABLE),
-                };
+                let bins = wanted.bins.map(|place| bin_at(&dimensions, place)).transpose()?;
+                let label = self.share(offer, wanted.share)?;
                 at_most(columns.len() + 1, MAX_COLUMNS)?;
-                columns.push(Column { offer, label, bin, conditions: conditions.clone() });
+                columns.push(Column { offer, label, bins, conditions: conditions.clone() });
             }
         }
         let told = |info: &MeasurementInfoItem<'_>| MeasurementInfoItem {
@@ -352,16 +389,44 @@ impl<S: KpmSource> Check<'_, S> {
         at_most(format.meas_cond_list.iter().map(|item| item.matching_cond.len()).sum(), MAX_CONDITIONS)?;
         let (mut all, mut columns, mut info) = (Vec::new(), Vec::new(), Vec::new());
         for item in &format.meas_cond_list {
-            if item.bin_range_def.is_some() {
-                return Err(NOT_SUPPORTED);
-            }
             let offer = self.offer(&item.meas_type)?;
+            let own = item.bin_range_def.as_ref().map(bins).transpose()?;
+            let dimensions = self.dimensions(offer, own.as_ref())?;
+            // the bin stands in a label, which may say whose share is meant too
+            let places = item.matching_cond.iter().filter_map(|condition| match &condition.choice {
+                MatchingCondItemChoice::MeasLabel(label) => Some(split(*label).0).filter(|place| *place != [None; 3]),
+                MatchingCondItemChoice::TestCondInfo(_) => None,
+            });
+            let bins = match places.collect::<Vec<_>>()[..] {
+                [] => None,
+                [place] => Some(bin_at(&dimensions, place)?),
+                _ => return Err(SEMANTIC), // one value is of one bin
+            };
             all.push(Conditions::of_measurement(self.source, &item.matching_cond).ok_or(NOT_AVAILABLE)?);
             let (label, conditions) = (MeasurementLabel::NO_LABEL, ValueConditions::default());
-            columns.push(Column { offer, label, bin: None, conditions });
+            columns.push(Column { offer, label, bins, conditions });
             info.push((item.meas_type.clone(), item.matching_cond.clone()));
         }
         Ok((all, columns, Info::Groups(info)))
+    }
+
+    /// The bins of a distribution, the controller's own where it has some; none of any other measurement.
+    fn dimensions(&self, offer: usize, own: Option<&Dimensions>) -> Result<Dimensions, Cause> {
+        let native = self.source.bins(offer);
+        match own {
+            Some(own) if own.len() != native.len() => Err(NOT_SUPPORTED), // not a distribution, or not of that kind
+            Some(own) => Ok(own.clone()),
+            None => Ok(native.iter().map(|bins| (1..).zip(bins.iter().copied()).collect()).collect()),
+        }
+    }
+
+    /// Whose share a label means. Where all of the cell is one network's, that network's share is the whole.
+    fn share(&self, offer: usize, label: MeasurementLabel) -> Result<MeasurementLabel, Cause> {
+        if self.source.has_label(offer, &label) {
+            return Ok(label);
+        }
+        let label = of_network(self.source.cell(), label).ok_or(NOT_AVAILABLE)?;
+        if self.source.has_label(offer, &label) { Ok(label) } else { Err(NOT_AVAILABLE) }
     }
 
     /// The place of a measurement among the offers.

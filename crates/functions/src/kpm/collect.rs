@@ -25,6 +25,9 @@ pub(super) struct Collection {
     incomplete: Vec<bool>,
     /// The UEs that met the conditions of a group in any of the records.
     matched: Vec<Vec<(Ue, UeId<'static>)>>,
+    /// Who met the conditions of which group in which record; no more of them than there may be values.
+    matches: Vec<(usize, usize, Ue)>,
+    max_matches: usize,
     /// The container of v01.00.
     container: Option<PfContainer<'static>>,
     /// The UEs that are there.
@@ -43,6 +46,8 @@ impl Collection {
             values: Vec::new(),
             incomplete: Vec::new(),
             matched: Vec::new(),
+            matches: Vec::new(),
+            max_matches: max_values,
             container: None,
             ues: Vec::new(),
             chosen: Vec::new(),
@@ -64,6 +69,22 @@ impl Collection {
         self.matched.get(group).map_or(&[], Vec::as_slice)
     }
 
+    /// The UEs that met the conditions of a group, record by record; `None` where that tells no more than
+    /// [`Collection::matched`], or is too much to be kept.
+    pub fn matched_by_record(&self, group: usize) -> Option<Vec<Vec<&UeId<'static>>>> {
+        let all = self.matched(group);
+        if self.matches.len() >= self.max_matches {
+            return None;
+        }
+        let mut records = vec![Vec::new(); self.records];
+        for (_, record, ue) in self.matches.iter().filter(|(of, _, _)| *of == group) {
+            let name = all.iter().find(|(there, _)| there == ue).map(|(_, name)| name);
+            records[*record].extend(name);
+        }
+        let differ = records.iter().any(|record| record.len() != all.len());
+        differ.then_some(records)
+    }
+
     pub fn container(&self) -> Option<&PfContainer<'static>> {
         self.container.as_ref()
     }
@@ -74,6 +95,7 @@ impl Collection {
         self.values.clear();
         self.incomplete.clear();
         self.matched.iter_mut().for_each(Vec::clear);
+        self.matches.clear();
     }
 
     /// Makes room for a row; without values until they come.
@@ -190,6 +212,9 @@ impl<M> Action<M> {
                             matched.push((*ue, source.ue_id(*ue)));
                         }
                     }
+                    let room = collection.max_matches - collection.matches.len();
+                    let matches = collection.chosen.iter().map(|ue| (at, record, *ue));
+                    collection.matches.extend(matches.take(room));
                     let value = value(source, mark, Whom::Ues(&collection.chosen), column);
                     collection.set(0, record, at, value);
                 }
@@ -217,8 +242,8 @@ fn each<S: KpmSource>(source: &S, mark: &S::Mark, columns: &[Column], collection
 }
 
 fn value<S: KpmSource>(source: &S, mark: &S::Mark, whom: Whom<'_>, column: &Column) -> MeasurementRecordItem<'static> {
-    let value = match column.bin {
-        Some(bin) => source.binned(mark, whom, column.offer, bin),
+    let value = match &column.bins {
+        Some(bins) => source.binned(mark, whom, column.offer, bins, &column.label),
         None => source.value(mark, whom, column.offer, &column.label),
     };
     if value.number().is_some_and(|number| !column.conditions.hold(number)) {

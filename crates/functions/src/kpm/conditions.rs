@@ -2,7 +2,7 @@
 //!
 //! Conditions that are joined by OR form a group, of which one must hold; every group must.
 
-use e2sm::common::{FiveQi, SNssai};
+use e2sm::common::{Cgi, FiveQi, SNssai};
 use e2sm::kpm::{
     MatchCondReportItem, MatchingCondItem, MatchingCondItemChoice, MatchingUeCondPerSubItem, MeasurementLabel,
     TestCondExpression, TestCondInfo, TestCondType, TestCondValue,
@@ -83,7 +83,7 @@ impl Conditions {
     pub fn of_measurement<S: KpmSource>(source: &S, items: &[MatchingCondItem<'_>]) -> Option<Self> {
         let joined = items.iter().map(|item| {
             let test = match &item.choice {
-                MatchingCondItemChoice::MeasLabel(label) => of_label(label)?,
+                MatchingCondItemChoice::MeasLabel(label) => of_label(&of_network(source.cell(), *label)?)?,
                 MatchingCondItemChoice::TestCondInfo(info) => Test::new(source, info)?,
             };
             Some(Joined { test, or: item.logical_or.is_some() })
@@ -178,10 +178,24 @@ fn uses<S: KpmSource>(source: &S, ue: Ue, slice: SNssai) -> bool {
     source.slices(ue).iter().any(|s| s.sst == slice.sst && (slice.sd.is_none() || s.sd == slice.sd))
 }
 
-/// Labels that select UEs: all of them, those in a slice, those with a 5QI, those with both.
+/// A label without its network, where that is the cell's: all that the cell has is that network's. `None` for another.
+pub(super) fn of_network(cell: Cgi, label: MeasurementLabel) -> Option<MeasurementLabel> {
+    let own = match cell {
+        Cgi::NrCgi(cell) => cell.plmn_identity,
+        Cgi::EutraCgi(cell) => cell.plmn_identity,
+    };
+    if label.plmn_id.is_some_and(|plmn| plmn != own) {
+        return None;
+    }
+    let rest = MeasurementLabel { plmn_id: None, ..label };
+    Some(if rest == MeasurementLabel::default() { MeasurementLabel::NO_LABEL } else { rest })
+}
+
+/// Labels that select UEs: all of them, those in a slice, those with a 5QI, those with both. A bin selects none.
 fn of_label(label: &MeasurementLabel) -> Option<Test> {
-    let alone = |only: MeasurementLabel| *label == only;
-    if alone(MeasurementLabel::NO_LABEL) {
+    let label = MeasurementLabel { dist_bin_x: None, dist_bin_y: None, dist_bin_z: None, ..*label };
+    let alone = |only: MeasurementLabel| label == only;
+    if alone(MeasurementLabel::NO_LABEL) || alone(MeasurementLabel::default()) {
         return Some(Test::Any);
     }
     match (label.slice_id, label.five_qi) {

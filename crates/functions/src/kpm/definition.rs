@@ -13,8 +13,9 @@ use per::{List, PrintableString, Real};
 
 use super::{Bin, KpmConfig, KpmSource, Offer, v1};
 
-/// Most bins of a distribution.
+/// Most bins of a distribution, in each of its dimensions: X, Y and Z.
 pub(super) const MAX_BINS: usize = 256;
+const MAX_DIMENSIONS: usize = 3;
 
 /// A report style (KPM 7.4).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -78,8 +79,10 @@ impl ReportStyle {
 pub(super) fn check<S: KpmSource>(source: &S, config: &KpmConfig) {
     let offers = source.offers();
     for (at, offer) in offers.iter().enumerate() {
-        let bins = source.bins(at);
-        assert!(bins.len() <= MAX_BINS, "{} has more than {MAX_BINS} bins", offer.name);
+        let dimensions = source.bins(at);
+        let fits = |bins: &&[Bin]| (1..=MAX_BINS).contains(&bins.len());
+        let do_fit = dimensions.len() <= MAX_DIMENSIONS && dimensions.iter().all(fits);
+        assert!(do_fit, "{} has more than {MAX_DIMENSIONS} dimensions, or one not of 1 to {MAX_BINS} bins", offer.name);
         let fits = offer.name.is_ascii() && (1..=150).contains(&offer.name.len());
         assert!(fits, "`{}` is no measurement name: 1 to 150 characters of ASCII", offer.name);
         assert!(offer.id.is_none_or(|id| (1..=65536).contains(&id)), "{}'s id is not within 1 to 65536", offer.name);
@@ -154,14 +157,17 @@ fn style_item<S: KpmSource>(style: ReportStyle, source: &S, revision: Revision) 
     }
 }
 
-/// The bins of a distribution, in one dimension.
-fn bin_range_definition(bins: &[Bin]) -> Option<BinRangeDefinition<'static>> {
+/// The bins of a distribution.
+fn bin_range_definition(dimensions: &[&[Bin]]) -> Option<BinRangeDefinition<'static>> {
     let item = |(index, bin): (u16, &Bin)| BinRangeItem {
         bin_index: BinIndex(index),
         start_value: BinRangeValue::ValueReal(Real::from(bin.from)),
         end_value: BinRangeValue::ValueReal(Real::from(bin.to)),
     };
-    let bin_range_list_x: List<'_, _> = (1..).zip(bins).map(item).collect();
-    let definition = BinRangeDefinition { bin_range_list_x, bin_range_list_y: None, bin_range_list_z: None };
-    (!bins.is_empty()).then_some(definition)
+    let mut lists = dimensions.iter().map(|bins| (1..).zip(bins.iter()).map(item).collect::<List<'_, _>>());
+    Some(BinRangeDefinition {
+        bin_range_list_x: lists.next()?,
+        bin_range_list_y: lists.next(),
+        bin_range_list_z: lists.next(),
+    })
 }

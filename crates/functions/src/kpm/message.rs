@@ -3,11 +3,12 @@
 use std::time::SystemTime;
 
 use e2sm::Error;
-use e2sm::common::True;
+use e2sm::common::{True, UeId};
 use e2sm::kpm::{
     GranularityPeriod, IndicationHeader, IndicationHeaderFormat1, IndicationHeaderFormats, IndicationMessage,
     IndicationMessageFormat1, IndicationMessageFormat2, IndicationMessageFormat3, IndicationMessageFormats,
-    MatchingUeidItem, MeasurementCondUeidItem, MeasurementDataItem, Revision, TimeStamp, UeMeasurementReportItem,
+    MatchedPerGp, MatchingUeidItem, MatchingUeidItemPerGp, MatchingUeidPerGpItem, MeasurementCondUeidItem,
+    MeasurementDataItem, Revision, TimeStamp, UeMeasurementReportItem,
 };
 use per::{List, Memo};
 
@@ -75,6 +76,18 @@ impl Writer {
                 }
             }
             Info::Groups(groups) => {
+                let period = |ues: Vec<&UeId<'static>>| MatchingUeidPerGpItem {
+                    matched_per_gp: if ues.is_empty() {
+                        MatchedPerGp::NoUeMatched(True)
+                    } else {
+                        let named = ues.into_iter().map(|ue| MatchingUeidItemPerGp { ue_id: ue.clone() });
+                        MatchedPerGp::OneOrMoreUeMatched(named.collect())
+                    },
+                };
+                let by_record = |at| {
+                    let periods = collection.matched_by_record(at)?.into_iter().map(period);
+                    Some(periods.collect::<List<'_, _>>())
+                };
                 let group = |at: usize| {
                     let (meas_type, matching_cond) = &groups[at];
                     let matched = collection.matched(at).iter().map(|(_, ue)| MatchingUeidItem { ue_id: ue.clone() });
@@ -82,7 +95,7 @@ impl Writer {
                         meas_type: meas_type.clone(),
                         matching_cond: List::Borrowed(&matching_cond[..]),
                         matching_ueid_list: Some(matched.collect()).filter(|list: &List<'_, _>| !list.is_empty()),
-                        matching_ueid_per_gp: None,
+                        matching_ueid_per_gp: by_record(at).filter(|_| revision > Revision::V2_01),
                     }
                 };
                 IndicationMessageFormats::Format2(IndicationMessageFormat2 {

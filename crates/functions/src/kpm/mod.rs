@@ -10,7 +10,11 @@
 //!   missed altogether are skipped and counted.
 //! * A report on every UE that meets conditions (style 4) is not sent where there is none: the message cannot be empty.
 //!   A UE that comes or goes has no values in those periods in which it did not meet them.
-//! * Conditions on a measurement (style 3) select UEs; the value is of those UEs together, with all their traffic.
+//! * Conditions on a measurement (style 3) select UEs; the value is of those UEs together, with all their traffic. Where
+//!   others meet them in other periods of a report, it tells which UEs did in which (v02.03).
+//! * A distribution has up to three dimensions, with bins of the base station's or of the controller's. A label names a bin
+//!   in each, and may say whose share is meant too. A range of bins is told with the last dimension counted first.
+//! * A label that the base station does not know, such as a QCI or an SSB of one that has none, is refused.
 
 mod action;
 mod collect;

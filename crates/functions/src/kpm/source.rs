@@ -69,22 +69,31 @@ pub trait KpmSource {
         let _ = until;
     }
 
-    /// Whether a measurement has that subcounter. Most have none: the only label is noLabel.
+    /// Whether a measurement has that subcounter. Most have none: the only label is noLabel. A network's share is asked
+    /// for as the whole where all of the cell is that network's.
     fn has_label(&self, offer: usize, label: &MeasurementLabel) -> bool {
         let _ = offer;
         *label == MeasurementLabel::NO_LABEL
     }
 
-    /// The bins of a measurement that is a distribution, numbered from 1; none for any other.
-    fn bins(&self, offer: usize) -> &[Bin] {
+    /// The bins of a measurement that is a distribution, numbered from 1, of each of its dimensions: three at most (X, Y
+    /// and Z). No dimension for any other measurement.
+    fn bins(&self, offer: usize) -> &[&[Bin]] {
         let _ = offer;
         &[]
     }
 
-    /// How often a distribution's samples fell into a bin, from a mark until now. The bin is one of
-    /// [`KpmSource::bins`], or one that a controller asks for in their place.
-    fn binned(&self, since: &Self::Mark, whom: Whom<'_>, offer: usize, bin: Bin) -> Value {
-        let _ = (since, whom, offer, bin);
+    /// How often a distribution's samples fell into a bin, from a mark until now: a bin of each dimension, which is one of
+    /// [`KpmSource::bins`] or one that a controller asks for in their place. The label is as for [`KpmSource::value`].
+    fn binned(
+        &self,
+        since: &Self::Mark,
+        whom: Whom<'_>,
+        offer: usize,
+        bins: &[Bin],
+        label: &MeasurementLabel,
+    ) -> Value {
+        let _ = (since, whom, offer, bins, label);
         Value::NoValue
     }
 

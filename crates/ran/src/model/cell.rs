@@ -41,6 +41,9 @@ pub struct Counters {
     pub rsrp_dbm: f64,
 }
 
+/// Steps with each CQI, 0 to 15.
+pub type Cqis = [u64; 16];
+
 macro_rules! each_counter {
     ($do:ident) => {
         $do!(
@@ -92,6 +95,7 @@ pub struct Cell {
     ues: Vec<Ue>,
     is_here: Vec<bool>,
     counters: Vec<Counters>,
+    cqis: Vec<Cqis>,
     /// The counters before the last step.
     before: Vec<Counters>,
     demands: Vec<Demand>,
@@ -114,6 +118,7 @@ impl Cell {
             steps: 0,
             phase: f64::from(number) * 0.37,
             counters: vec![Counters::default(); ues.len()],
+            cqis: vec![Cqis::default(); ues.len()],
             before: vec![Counters::default(); ues.len()],
             demands: vec![Demand::default(); ues.len()],
             grants: vec![0; ues.len()],
@@ -169,6 +174,7 @@ impl Cell {
         self.ues.push(ue);
         self.is_here.push(true);
         self.counters.push(Counters::default());
+        self.cqis.push(Cqis::default());
         self.before.push(Counters::default());
         self.demands.push(Demand::default());
         self.grants.push(0);
@@ -177,6 +183,11 @@ impl Cell {
     /// The UEs' counters, in their order.
     pub fn counters(&self) -> &[Counters] {
         &self.counters
+    }
+
+    /// How often each CQI was reported, of the UEs in their order.
+    pub fn cqis(&self) -> &[Cqis] {
+        &self.cqis
     }
 
     /// What was counted of a UE in the last step.
@@ -220,12 +231,14 @@ impl Cell {
         let now_s = self.steps as f64 * step_s;
         let wave = ((now_s / WAVE_S + self.phase) * std::f64::consts::TAU).sin();
         let activity = 1.0 + WAVE_DEPTH * wave;
-        for (ue, counters, _) in present(ues, counters, is_here, grants) {
+        let here = self.cqis.iter_mut().zip(is_here.iter()).filter(|(_, is_here)| **is_here);
+        for ((ue, counters, _), (cqis, _)) in present(ues, counters, is_here, grants).zip(here) {
             let came = ue.begin(now_s, step_s, activity);
             counters.ue_steps += 1;
             counters.downlink_came_bits += came.downlink_bits;
             counters.downlink_dropped_bits += came.expired_bits;
             counters.cqi += u64::from(ue.cqi());
+            cqis[usize::from(ue.cqi())] += 1;
             counters.sinr_db += ue.sinr_db();
             counters.rsrp_dbm += ue.rsrp_dbm();
         }

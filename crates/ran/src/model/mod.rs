@@ -15,7 +15,7 @@ mod traffic;
 mod ue;
 mod usage;
 
-pub use cell::{Cell, Counters, DOWNLINK_SHARE, PRBS, SLOTS_PER_S, UPLINK_SHARE};
+pub use cell::{Cell, Counters, Cqis, DOWNLINK_SHARE, PRBS, SLOTS_PER_S, UPLINK_SHARE};
 pub use quota::{Quota, Quotas};
-pub use ue::Ue;
+pub use ue::{DOWNLINK_LAYERS, Ue};
 pub use usage::Usage;

@@ -35,7 +35,7 @@ const PRIORITY_LEVELS: [(u8, u8); 9] =
 /// How much a priority level can count against the default one, either way.
 const MAX_PREFERENCE: f64 = 10.0;
 /// Spatial layers.
-const DOWNLINK_LAYERS: f64 = 2.0;
+pub const DOWNLINK_LAYERS: f64 = 2.0;
 const UPLINK_LAYERS: f64 = 1.0;
 
 /// One direction of a UE's radio link.

@@ -139,6 +139,63 @@ fn a_late_host_sends_no_burst() {
     assert_eq!(bench.sent.len(), 4);
 }
 
+/// Whom a value of a group is about may be others in each period; then that is told (v02.03).
+#[test]
+fn who_met_the_conditions_in_which_period() {
+    use e2sm::kpm::{ActionDefinitionFormat3, MatchedPerGp, MeasurementCondItem};
+    let group = |label| MeasurementCondItem {
+        meas_type: by_name(VOLUME),
+        matching_cond: List::from(vec![MatchingCondItem {
+            choice: MatchingCondItemChoice::MeasLabel(label),
+            logical_or: None,
+        }]),
+        bin_range_def: None,
+    };
+    for revision in Revision::FROM_V2 {
+        let mut bench = Bench::speaking(revision, &[1]);
+        let formats = ActionDefinitionFormats::Format3(ActionDefinitionFormat3 {
+            meas_cond_list: List::from(vec![
+                group(slice_label(1)),
+                group(MeasurementLabel::NO_LABEL),
+                group(slice_label(9)),
+            ]),
+            granul_period: GranularityPeriod(10),
+            cell_global_id: None,
+        });
+        let mut action = Vec::new();
+        ActionDefinition { ric_style_type: RicStyleType(3), formats }.encode(revision, &mut action).unwrap();
+        bench.subscribe(0, 1, &every(30, revision), &[&action]).unwrap();
+        for (until, ues) in [(10, &[2][..]), (20, &[2, 1]), (30, &[3, 2, 1])] {
+            bench.source.borrow_mut().ues = ues.iter().map(|ue| Ue(*ue)).collect();
+            bench.run_until(until);
+        }
+        let message = IndicationMessage::decode_owned(&bench.sent[0].message, revision).unwrap();
+        let IndicationMessageFormats::Format2(report) = &message.formats else { panic!("format 2") };
+        let periods = |at: usize| -> Option<Vec<Vec<UeId<'static>>>> {
+            let periods = report.meas_cond_ueid_list[at].matching_ueid_per_gp.as_ref()?;
+            let ues = |period: &MatchedPerGp<'static>| match period {
+                MatchedPerGp::NoUeMatched(_) => Vec::new(),
+                MatchedPerGp::OneOrMoreUeMatched(ues) => ues.iter().map(|ue| ue.ue_id.clone()).collect(),
+            };
+            Some(periods.iter().map(|period| ues(&period.matched_per_gp)).collect())
+        };
+        let of = |ues: &[u64]| ues.iter().map(|ue| ue_id(*ue)).collect::<Vec<_>>();
+        if revision == Revision::V2_01 {
+            assert_eq!((periods(0), periods(1)), (None, None));
+            continue;
+        }
+        assert_eq!(periods(0), Some(vec![of(&[]), of(&[1]), of(&[3, 1])]));
+        assert_eq!(periods(1), Some(vec![of(&[2]), of(&[2, 1]), of(&[3, 2, 1])]));
+        assert_eq!(periods(2), None, "nobody, in all of them");
+        // in the next report nothing differs
+        bench.run_until(60);
+        let message = IndicationMessage::decode_owned(&bench.sent[1].message, revision).unwrap();
+        let IndicationMessageFormats::Format2(report) = &message.formats else { panic!("format 2") };
+        assert!(report.meas_cond_ueid_list.iter().all(|group| group.matching_ueid_per_gp.is_none()));
+        assert_eq!(report.meas_cond_ueid_list[1].matching_ueid_list.as_ref().map(|ues| ues.len()), Some(3));
+    }
+}
+
 #[test]
 fn ues_come_and_go() {
     let mut bench = Bench::speaking(Revision::V3_00, &[]);

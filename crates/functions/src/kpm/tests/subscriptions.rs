@@ -2,6 +2,33 @@
 
 use super::*;
 
+/// All of the cell is one network's: its share is the whole, and another's is none.
+#[test]
+fn a_networks_share() {
+    let network = |mcc| Some(PlmnIdentity::from_codes(mcc, 1, 2));
+    let asked = |label| {
+        let mut bytes = Vec::new();
+        style1(format1(vec![info(by_name(VOLUME), label)], 10)).encode(Revision::V3_00, &mut bytes).unwrap();
+        bytes
+    };
+    let label = |mcc, rest| MeasurementLabel { plmn_id: network(mcc), ..rest };
+    for (label, expected) in [
+        (label(1, MeasurementLabel::default()), Ok(30)),
+        (label(1, slice_label(1)), Ok(10)),
+        (label(2, MeasurementLabel::default()), Err(())),
+        (label(2, slice_label(1)), Err(())),
+        (label(1, slice_label(2)), Err(())),
+    ] {
+        let mut bench = Bench::speaking(Revision::V3_00, &[1, 2]);
+        let subscribed = bench.subscribe(0, 1, &every(10, Revision::V3_00), &[&asked(label)]);
+        let none = Cause::RicRequest(CauseRicRequest::RequestedInformationUnavailable);
+        assert_eq!(subscribed.err(), expected.err().map(|()| none), "{label:?}");
+        bench.run_until(10);
+        let told: Vec<_> = (0..bench.sent.len()).flat_map(|at| bench.lines(at)).map(|line| line.2).collect();
+        assert_eq!(told, expected.ok().map(Value::Integer).into_iter().collect::<Vec<_>>());
+    }
+}
+
 #[test]
 fn the_definition_tells_styles_and_measurements() {
     let styles = vec![ReportStyle::CommonConditions];
