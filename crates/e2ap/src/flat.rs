@@ -273,7 +273,7 @@ pub fn outline(pdu: &[u8]) -> Option<Outline> {
 #[must_use]
 pub fn schema() -> String {
     let mut schema = Schema::default();
-    schema.table("Pdu", "e2ap::Pdu", |schema| {
+    schema.table("Pdu", "e2ap::Pdu", &|schema| {
         let message = |slot: &Slot| Field { name: snake(slot.name), ty: declare(schema, slot), mandatory: false };
         SLOTS.iter().map(message).collect()
     });
@@ -301,7 +301,7 @@ fn snake(name: &str) -> String {
 }
 
 fn declare(schema: &mut Schema, slot: &Slot) -> Type {
-    schema.table(slot.name, slot.name, |schema| {
+    schema.table(slot.name, slot.name, &|schema| {
         slot.members
             .iter()
             .map(|&(name, mandatory, ty)| Field { name: name.to_owned(), ty: ty(schema), mandatory })

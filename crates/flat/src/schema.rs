@@ -60,12 +60,8 @@ impl Schema {
     ///
     /// # Panics
     /// Where another type has that name: a fault of who declares.
-    pub fn table(
-        &mut self,
-        name: &'static str,
-        path: &'static str,
-        fields: impl FnOnce(&mut Self) -> Vec<Field>,
-    ) -> Type {
+    pub fn table(&mut self, name: &'static str, path: &'static str, fields: &dyn Fn(&mut Self) -> Vec<Field>) -> Type {
+        // `dyn`: hundreds of types are declared, by tools and tests alone
         if let Some((_, known)) = self.declarations.iter().find(|(known, _)| *known == name) {
             let same = matches!(known, Declaration::Begun(known) | Declaration::Table(known, _) if *known == path);
             assert!(same, "{name} is declared twice: {path} and {known:?}");

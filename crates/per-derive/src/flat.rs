@@ -68,7 +68,7 @@ fn sequence(input: &DeriveInput, out: &Impl<'_>, fields: &FieldsNamed) -> syn::R
             }
         }
     }
-    let declare = quote!(::per::flat::sequence::<Self>(schema, #name, &[#(#members),*]));
+    let declare = quote!(::per::flat::sequence(schema, #name, ::core::any::type_name::<Self>(), &[#(#members),*]));
     let read = quote! {
         let table = reader.table(place)?;
         let value = Self { #(#reads),* };
@@ -143,7 +143,7 @@ fn choice(input: &DeriveInput, out: &Impl<'_>, attributes: &Attributes, data: &D
             #write.map_err(|error| error.within(#at))
         }));
     }
-    let declare = quote!(::per::flat::sequence::<Self>(schema, #name, &[#(#members),*]));
+    let declare = quote!(::per::flat::sequence(schema, #name, ::core::any::type_name::<Self>(), &[#(#members),*]));
     let read = quote! {
         let table = reader.table(place)?;
         let (slot, place) = reader.only(&table, #name)?;
@@ -189,21 +189,20 @@ fn impls(
     read: &TokenStream,
     write: &TokenStream,
 ) -> TokenStream {
-    let decoded = &out.decoded;
+    let (decoded, inline) = (&out.decoded, out.inline());
     let lifetime = out.borrows.then(|| quote!(<'per>));
     quote! {
         #[automatically_derived]
         impl #lifetime ::per::flat::Type for #decoded {
             const WIDTH: u8 = #width;
             const KIND: ::per::flat::Kind = #kind;
-            #[inline]
             fn declare(schema: &mut ::per::flat::Schema) -> ::per::flat::schema::Type {
                 #declare
             }
         }
         #[automatically_derived]
         impl<'per, S: ::per::Store<'per>> ::per::flat::Decode<'per, S> for #decoded {
-            #[inline]
+            #inline
             fn read(
                 reader: &mut ::per::flat::Reader<'per, S>,
                 place: usize,
@@ -213,7 +212,7 @@ fn impls(
         }
         #[automatically_derived]
         impl #lifetime ::per::flat::Encode for #decoded {
-            #[inline]
+            #inline
             fn write(
                 &self,
                 writer: &mut ::per::flat::Writer<'_>,

@@ -96,19 +96,29 @@ struct Impl<'i> {
     borrows: bool,
     /// Whether its reading is to be part of what reads it.
     hot: bool,
+    /// Whether it is but one value: a newtype, or an ENUMERATED.
+    leaf: bool,
 }
 
 impl<'i> Impl<'i> {
     fn of(input: &'i DeriveInput) -> syn::Result<Self> {
         let name = &input.ident;
-        let hot = attributes::of(&input.attrs)?.hot;
+        let attributes = attributes::of(&input.attrs)?;
+        let hot = attributes.hot;
+        let leaf = match &input.data {
+            Data::Struct(data) => !matches!(data.fields, Fields::Named(_)),
+            Data::Enum(data) => !is_choice(&attributes, data),
+            Data::Union(_) => false,
+        };
         let generics = &input.generics;
         if generics.type_params().next().is_some() || generics.const_params().next().is_some() {
             return Err(syn::Error::new_spanned(generics, "only a lifetime can be a parameter"));
         }
         match generics.lifetimes().count() {
             0 => {
-                Ok(Impl { name, decoded: quote!(#name), any: quote!(#name), owned: quote!(#name), borrows: false, hot })
+                let name_alone = quote!(#name);
+                let (decoded, any, owned) = (name_alone.clone(), name_alone.clone(), name_alone);
+                Ok(Impl { name, decoded, any, owned, borrows: false, hot, leaf })
             }
             1 => Ok(Impl {
                 name,
@@ -117,6 +127,7 @@ impl<'i> Impl<'i> {
                 owned: quote!(#name<'static>),
                 borrows: true,
                 hot,
+                leaf,
             }),
             _ => Err(syn::Error::new_spanned(generics, "at most one lifetime, that of the input")),
         }
@@ -155,9 +166,15 @@ impl<'i> Impl<'i> {
         syn::parse2(walk(quote!(#ty), rename.0)).unwrap_or_else(|_| ty.clone())
     }
 
+    /// What is one value is worth a copy wherever it is read or written, and so is what is hot. The rest is not: some
+    /// hundred SEQUENCEs that hold each other would be compiled again and again.
+    fn inline(&self) -> TokenStream {
+        if self.leaf || self.hot { quote!(#[inline]) } else { TokenStream::new() }
+    }
+
     fn decode(&self, body: &TokenStream) -> TokenStream {
         let decoded = &self.decoded;
-        let inline = if self.hot { quote!(#[inline(always)]) } else { quote!(#[inline]) };
+        let inline = if self.hot { quote!(#[inline(always)]) } else { self.inline() };
         quote! {
             #[automatically_derived]
             impl<'per, S: ::per::Store<'per>> ::per::Decode<'per, S> for #decoded {
@@ -173,15 +190,15 @@ impl<'i> Impl<'i> {
     }
 
     fn encode(&self, body: &TokenStream, hint: &TokenStream) -> TokenStream {
-        let any = &self.any;
+        let (any, inline) = (&self.any, self.inline());
         quote! {
             #[automatically_derived]
             impl ::per::Encode for #any {
-                #[inline]
+                #inline
                 fn encode(&self, writer: &mut ::per::Writer<'_>) -> ::core::result::Result<(), ::per::Error> {
                     #body
                 }
-                #[inline]
+                #inline
                 fn size_hint(&self) -> usize {
                     #hint
                 }

@@ -136,15 +136,22 @@ pub fn decode_in<'a, S: Store<'a>, T: Decode<'a, S>>(
     store: S,
 ) -> Result<T, Error> {
     let mut reader = Reader::with_store(bytes, revision, store);
+    let place = root_place(&mut reader, identifier, T::KIND)?;
+    T::read(&mut reader, place)
+}
+
+/// Where the value of a buffer lies.
+fn root_place<'a, S: Store<'a>>(
+    reader: &mut Reader<'a, S>,
+    identifier: Option<[u8; 4]>,
+    kind: Kind,
+) -> Result<usize, Error> {
     let root = reader.root(identifier)?;
-    match T::KIND {
-        Kind::Table => T::read(&mut reader, root),
-        _ => {
-            let table = reader.table(root)?;
-            let place = table.place(0).ok_or_else(|| reader.missing(&table, "value"))?;
-            T::read(&mut reader, place)
-        }
+    if let Kind::Table = kind {
+        return Ok(root);
     }
+    let table = reader.table(root)?;
+    table.place(0).ok_or_else(|| reader.missing(&table, "value"))
 }
 
 /// Appends one value as a buffer to `out`. After an error `out` is as it was.

@@ -10,8 +10,8 @@ pub type Member = (&'static str, bool, fn(&mut Schema) -> schema::Type);
 
 /// Used by derived codecs: declares a SEQUENCE or a CHOICE.
 #[doc(hidden)]
-pub fn sequence<T: ?Sized>(schema: &mut Schema, name: &'static str, members: &[Member]) -> schema::Type {
-    schema.table(name, core::any::type_name::<T>(), |schema| {
+pub fn sequence(schema: &mut Schema, name: &'static str, path: &'static str, members: &[Member]) -> schema::Type {
+    schema.table(name, path, &|schema| {
         members
             .iter()
             .map(|&(name, mandatory, ty)| Field { name: name.to_owned(), ty: ty(schema), mandatory })
@@ -254,9 +254,10 @@ impl Type for BitString<'_> {
     const WIDTH: u8 = 4;
     const KIND: Kind = Kind::Table;
     fn declare(schema: &mut Schema) -> schema::Type {
-        sequence::<BitString<'static>>(
+        sequence(
             schema,
             "BitString",
+            core::any::type_name::<BitString<'static>>(),
             &[("bits", true, Octets::declare), ("length", true, u32::declare)],
         )
     }
@@ -348,7 +349,7 @@ impl<T: Type> Type for List<'_, T> {
         let item = match T::KIND {
             Kind::Vector { item } => {
                 assert!(!item.is_empty(), "a list in a list needs a type of its own, for its name");
-                schema.table(item, item, |schema: &mut Schema| {
+                schema.table(item, item, &|schema: &mut Schema| {
                     vec![Field { name: "value".to_owned(), ty: T::declare(schema), mandatory: true }]
                 })
             }
