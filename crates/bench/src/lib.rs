@@ -12,7 +12,10 @@ mod idle;
 mod load;
 mod many;
 mod mover;
+mod paper;
+mod part;
 mod ping;
+mod plot;
 mod process;
 mod relay;
 mod report;
@@ -20,7 +23,10 @@ mod soak;
 
 pub use alloc::CountingAllocator;
 pub use mover::mover;
+pub use paper::{Cell, Figure, FigureReport, Peer, PeerError, Setting, Table, paper};
+pub use part::part;
 pub use ping::{PingReport, PingRow, ping};
+pub use plot::{Panel, Plot, Series, X};
 pub use report::{Codec, Host, Idle, LoopsRow, Many, RelayRow, Report, Storm};
 pub use soak::{Soak, SoakReport, Trend, soak};
 

@@ -55,10 +55,16 @@ enum Which {
     /// The mover that the relay is measured against.
     #[command(hide = true)]
     Mover,
+    /// A part of a measurement that is a process of its own.
+    #[command(hide = true)]
+    Part {
+        #[arg(value_name = "JSON")]
+        part: String,
+    },
 }
 
 /// Reads the length of a repetition.
-fn seconds(text: &str) -> Result<f64, &'static str> {
+pub(crate) fn seconds(text: &str) -> Result<f64, &'static str> {
     let seconds = text.parse().ok().filter(|seconds| (0.1..=60.0).contains(seconds));
     seconds.ok_or("not a number from 0.1 to 60")
 }
@@ -70,8 +76,8 @@ fn minutes(text: &str) -> Result<f64, &'static str> {
 }
 
 pub fn run(args: &Args) -> anyhow::Result<()> {
-    match args.which {
-        Which::Ping { json, rounds, pings } => {
+    match &args.which {
+        &Which::Ping { json, rounds, pings } => {
             let report = ::bench::ping(rounds.into(), pings.into())?;
             if json {
                 say!("{}", serde_json::to_string(&report)?);
@@ -80,7 +86,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
             }
             Ok(())
         }
-        Which::E2 { json, repetitions, seconds } => {
+        &Which::E2 { json, repetitions, seconds } => {
             let report = ::bench::e2(Effort { repetitions: repetitions.into(), seconds, ..Effort::default() })?;
             if json {
                 say!("{}", report.json());
@@ -89,7 +95,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
             }
             Ok(())
         }
-        Which::Soak { minutes, seed, json } => {
+        &Which::Soak { minutes, seed, json } => {
             let report = ::bench::soak(Soak { span: Duration::from_secs_f64(60.0 * minutes), seed })?;
             if json {
                 say!("{}", serde_json::to_string(&report)?);
@@ -99,5 +105,6 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
             if report.holds() { Ok(()) } else { anyhow::bail!("the soak failed; see above for what did not hold") }
         }
         Which::Mover => ::bench::mover(),
+        Which::Part { part } => ::bench::part(part),
     }
 }

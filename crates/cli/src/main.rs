@@ -15,6 +15,7 @@ mod json;
 mod limits;
 mod live;
 mod model;
+mod paper;
 mod percentiles;
 mod play;
 mod ran;
@@ -39,9 +40,9 @@ static ALLOCATOR: ::bench::CountingAllocator = ::bench::CountingAllocator;
 #[derive(Parser)]
 #[command(name = "ferric", version, max_term_width = 100)]
 struct Cli {
-    /// How much to log (to standard error).
-    #[arg(long, global = true, value_enum, default_value_t = Log::Info, value_name = "LEVEL")]
-    log: Log,
+    /// How much to log (to standard error). [default: info; of `demo` warn, of `bench` and `paper` error]
+    #[arg(long, global = true, value_enum, value_name = "LEVEL")]
+    log: Option<Log>,
     #[command(subcommand)]
     command: Command,
 }
@@ -67,17 +68,17 @@ enum Command {
     Play(play::Args),
     Doctor(doctor::Args),
     Bench(bench::Args),
+    Paper(paper::Args),
 }
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
-    // a table is what is to be seen, and what a measurement connects and cuts off is no news
-    let usual = match cli.command {
-        Command::Demo(_) => LevelFilter::WARN,
-        Command::Bench(_) => LevelFilter::ERROR,
-        _ => LevelFilter::INFO,
-    };
-    init_log(cli.log, usual);
+    init_log(cli.log.unwrap_or(match cli.command {
+        // a table is what is to be seen, and what a measurement connects and cuts off is no news
+        Command::Demo(_) => Log::Warn,
+        Command::Bench(_) | Command::Paper(_) => Log::Error,
+        _ => Log::Info,
+    }));
     limits::raise_open_files();
     let result = match cli.command {
         Command::Demo(args) => demo::run(&args),
@@ -88,6 +89,7 @@ fn main() -> ExitCode {
         Command::Play(args) => play::run(&args),
         Command::Doctor(args) => doctor::run(&args),
         Command::Bench(args) => bench::run(&args),
+        Command::Paper(args) => paper::run(&args),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,
@@ -114,12 +116,12 @@ fn say(line: std::fmt::Arguments<'_>) {
     }
 }
 
-fn init_log(log: Log, usual: LevelFilter) {
+fn init_log(log: Log) {
     let level = match log {
         Log::Off => LevelFilter::OFF,
         Log::Error => LevelFilter::ERROR,
         Log::Warn => LevelFilter::WARN,
-        Log::Info => usual,
+        Log::Info => LevelFilter::INFO,
         Log::Debug => LevelFilter::DEBUG,
         Log::Trace => LevelFilter::TRACE,
     };

@@ -52,7 +52,22 @@ fn last_line(outcome: &Outcome) -> &str {
 #[test]
 fn every_command_helps() {
     let cases: &[(&[&str], &[&str])] = &[
-        (&[], &["demo", "ric", "ran", "xapp", "decode", "play", "doctor", "bench", "--log", "Try `ferric demo` first"]),
+        (
+            &[],
+            &[
+                "demo",
+                "ric",
+                "ran",
+                "xapp",
+                "decode",
+                "play",
+                "doctor",
+                "bench",
+                "paper",
+                "--log",
+                "Try `ferric demo` first",
+            ],
+        ),
         (&["demo"], &["--seconds"]),
         (&["ric"], &["--config", "--e2", "--xapp", "tcp://127.0.0.1:36421", "tcp://127.0.0.1:36423", "--record"]),
         (
@@ -79,6 +94,7 @@ fn every_command_helps() {
         (&["doctor"], &["--e2", "--ric", "--listen", "--e2ap", "--patience"]),
         (&["bench"], &["e2"]),
         (&["bench", "e2"], &["--json", "--repetitions", "--seconds"]),
+        (&["paper"], &["fig8a", "all", "--out", "--json", "--seconds", "--peer", "NAME=URL[,pid=N]"]),
     ];
     for (command, mentioned) in cases {
         let outcome = run(&[command, &["--help"][..]].concat());
@@ -104,6 +120,12 @@ fn wrong_arguments_are_told_with_a_hint() {
         (&["decode"], "HEX|FILE|-"),
         (&["bench", "e2", "--repetitions", "0"], "1..=99"),
         (&["demo", "--log", "loud"], "debug"),
+        (&["paper"], "FIGURE"),
+        (&["paper", "fig10"], "fig8a"),
+        (&["paper", "fig8a", "--seconds", "0"], "0.1 to 60"),
+        (&["paper", "fig8a", "--peer", "tcp://127.0.0.1:1"], "NAME=URL"),
+        (&["paper", "fig8a", "--peer", "a=tcp+cbor://127.0.0.1:1"], "flat"),
+        (&["paper", "fig8a", "--peer", "a=tcp://127.0.0.1:1,pid=one"], "process id"),
     ];
     for (arguments, hint) in cases {
         run(arguments).complains(2, &[hint]);

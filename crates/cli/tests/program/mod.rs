@@ -116,6 +116,11 @@ impl Program {
         }
     }
 
+    /// Its process.
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
     fn kill(&mut self) -> String {
         let _ = self.child.kill(); // it may have ended
         let _ = self.child.wait();

@@ -1,0 +1,136 @@
+//! Agents against a controller, ours or a peer's, and what it takes that one.
+
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anyhow::bail;
+
+use super::peer::Peer;
+use crate::part::{Agents, AgentsCount, Controller, ControllerCount, Encoding, Load, Part, ask};
+use crate::process::{Accounts, Process};
+
+/// Our controller must have subscribed to all agents within this.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// A peer must have taken the agents' setups within this.
+const TAKES_SETUPS: Duration = Duration::from_secs(3);
+/// A peer must have subscribed within this, if it does at all.
+const SUBSCRIBES: Duration = Duration::from_secs(1);
+/// Before the measurement, so that buffers have grown and caches are warm.
+const WARM_UP: Duration = Duration::from_millis(300);
+
+/// What agents are, against whomever.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Crowd {
+    pub nodes: u16,
+    pub ues: u16,
+    pub load: Load,
+    /// Of the service models.
+    pub encoding: Encoding,
+    pub period_ms: u32,
+}
+
+/// What was measured of a controller.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Sample {
+    /// Of one core; `None` where the process is not known.
+    pub cpu_percent: Option<f64>,
+    pub rss_mib: Option<f64>,
+    /// Reports that came a second.
+    pub reports_per_s: f64,
+    /// Octets of their messages, or of their PDUs where the peer does not tell.
+    pub mbit_per_s: f64,
+    /// Of one core: what the agents took.
+    pub agents_cpu_percent: f64,
+}
+
+impl Sample {
+    /// Which part of the reports came that had been asked for.
+    pub fn delivered(&self, crowd: &Crowd) -> f64 {
+        let asked = f64::from(crowd.nodes) * crowd.load.statistics() as f64 * 1e3 / f64::from(crowd.period_ms);
+        self.reports_per_s / asked
+    }
+}
+
+impl Crowd {
+    fn start(&self, ric: &str) -> anyhow::Result<Process> {
+        let Crowd { nodes, ues, load, encoding, .. } = *self;
+        Part::Agents(Agents { ric: ric.to_owned(), nodes, ues, load, encoding, stages: false }).start()
+    }
+
+    /// Against a controller of our own, with E2AP in `e2ap`.
+    pub fn on_ours(&self, e2ap: Encoding, decodes: bool, seconds: f64) -> anyhow::Result<Sample> {
+        let part = Controller { encoding: e2ap, period_ms: self.period_ms, decodes };
+        let mut controller = Part::Controller(part).start()?;
+        let mut agents = self.start(controller.said("e2")?)?;
+        let wanted = u64::from(self.nodes) * self.load.statistics();
+        let deadline = Instant::now() + PATIENCE;
+        while ask::<ControllerCount>(&mut controller)?.subscribed < wanted {
+            if Instant::now() > deadline {
+                bail!("the agents are not subscribed to within {} s", PATIENCE.as_secs());
+            }
+            thread::sleep(Duration::from_millis(10));
+        }
+        let accounts = *controller;
+        let count = |_: &mut Process| {
+            let ControllerCount { reports, octets, unread, .. } = ask(&mut controller)?;
+            if unread > 0 {
+                bail!("the controller could not read {unread} reports");
+            }
+            Ok((reports, octets))
+        };
+        measure(Some(accounts), &mut agents, count, seconds)
+    }
+
+    /// Against a peer.
+    pub fn on_peer(&self, peer: &Peer, seconds: f64) -> anyhow::Result<Sample> {
+        let accounts = peer.pid.map(Accounts::of).transpose()?;
+        let mut agents = self.start(&peer.endpoint.to_string())?;
+        let deadline = Instant::now() + TAKES_SETUPS;
+        loop {
+            let up = ask::<AgentsCount>(&mut agents)?.up;
+            if up == u64::from(self.nodes) {
+                break;
+            }
+            if Instant::now() > deadline {
+                let (all, patience) = (self.nodes, TAKES_SETUPS.as_secs());
+                bail!(
+                    "took the setup of {up} of {all} agents within {patience} s (`ferric doctor --ric {}` says why)",
+                    peer.endpoint
+                );
+            }
+            thread::sleep(Duration::from_millis(10));
+        }
+        let deadline = Instant::now() + SUBSCRIBES;
+        while ask::<AgentsCount>(&mut agents)?.reports == 0 && Instant::now() < deadline {
+            thread::sleep(Duration::from_millis(10));
+        }
+        let count = |agents: &mut Process| {
+            let AgentsCount { reports, octets, dropped, .. } = ask(agents)?;
+            Ok((reports.saturating_sub(dropped), octets))
+        };
+        measure(accounts, &mut agents, count, seconds)
+    }
+}
+
+fn measure(
+    accounts: Option<Accounts>,
+    agents: &mut Process,
+    mut count: impl FnMut(&mut Process) -> anyhow::Result<(u64, u64)>,
+    seconds: f64,
+) -> anyhow::Result<Sample> {
+    thread::sleep(WARM_UP.min(Duration::from_secs_f64(seconds)));
+    let cpu_ns = || accounts.map(Accounts::cpu_ns).transpose();
+    let (begun, before, agents_before, first) = (Instant::now(), cpu_ns()?, agents.cpu_ns()?, count(agents)?);
+    thread::sleep(Duration::from_secs_f64(seconds));
+    let (took, after, agents_after, last) =
+        (begun.elapsed().as_secs_f64(), cpu_ns()?, agents.cpu_ns()?, count(agents)?);
+    let percent = |before: u64, after: u64| (after - before) as f64 / 1e9 / took * 100.0;
+    let rss_mib = accounts.map(Accounts::rss_bytes).transpose()?.map(|bytes| bytes as f64 / f64::from(1 << 20));
+    Ok(Sample {
+        cpu_percent: before.zip(after).map(|(before, after)| percent(before, after)),
+        rss_mib,
+        reports_per_s: (last.0 - first.0) as f64 / took,
+        mbit_per_s: (last.1 - first.1) as f64 * 8.0 / 1e6 / took,
+        agents_cpu_percent: percent(agents_before, agents_after),
+    })
+}

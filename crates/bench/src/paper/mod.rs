@@ -1,0 +1,171 @@
+//! `ferric paper`: our side of the measurements in section 5 of the FlexRIC paper (Schmidt, Irazabal, Nikaein: "FlexRIC: An
+//! SDK for Next-Generation SD-RANs", CoNEXT '21), in the paper's setting as far as this host allows.
+//!
+//! Each figure says what the paper had, what we have, and what differs; what the paper claims, in our words; and whether
+//! our numbers bear it out, where that can be told without the systems that the paper compares with.
+
+mod fig8;
+mod load;
+mod peer;
+mod table;
+
+use std::fmt;
+
+use serde::Serialize;
+
+use crate::plot::Plot;
+use load::{Crowd, Sample};
+
+pub use peer::{Peer, PeerError};
+pub use table::{Cell, Table};
+
+/// What the paper measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Figure {
+    /// Processor time of a controller with a monitoring app, and its memory.
+    Fig8a,
+    /// The same over agents, by the encoding of E2AP.
+    Fig8b,
+}
+
+impl Figure {
+    /// In the order of the paper.
+    pub const ALL: &[Figure] = &[Figure::Fig8a, Figure::Fig8b];
+
+    /// Its name: `fig8a`.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Figure::Fig8a => "fig8a",
+            Figure::Fig8b => "fig8b",
+        }
+    }
+}
+
+/// In what setting something was measured.
+#[derive(Clone, Debug, Serialize)]
+pub struct Setting {
+    /// The paper's.
+    pub paper: &'static str,
+    /// Ours.
+    pub ours: &'static str,
+    /// What is not the same, and matters.
+    pub differs: Vec<&'static str>,
+}
+
+/// Our side of a figure.
+#[derive(Clone, Debug, Serialize)]
+pub struct FigureReport {
+    /// Which one.
+    pub figure: Figure,
+    /// The setting.
+    pub setting: Setting,
+    /// What was measured.
+    pub values: Table,
+    /// What the paper says, in our words.
+    pub claim: &'static str,
+    /// How it is told whether that holds.
+    pub judged: &'static str,
+    /// Whether our numbers bear it out; `None` where what the paper compares with is not here.
+    pub holds: Option<bool>,
+    /// What else there is to say.
+    pub notes: Vec<String>,
+    /// The plot.
+    #[serde(skip)]
+    pub plot: Plot,
+}
+
+impl fmt::Display for FigureReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "{}\n\n{}", self.plot.title, self.values)?;
+        writeln!(f, "  paper:   {}", self.setting.paper)?;
+        writeln!(f, "  ours:    {}", self.setting.ours)?;
+        self.setting.differs.iter().try_for_each(|line| writeln!(f, "  differs: {line}"))?;
+        writeln!(f, "  claim:   {}", self.claim)?;
+        writeln!(f, "  judged:  {}", self.judged)?;
+        let holds = match self.holds {
+            Some(true) => "yes",
+            Some(false) => "no",
+            None => "cannot be told here",
+        };
+        writeln!(f, "  holds:   {holds}")?;
+        self.notes.iter().try_for_each(|note| writeln!(f, "  note:    {note}"))
+    }
+}
+
+/// What a measurement is given.
+struct Context<'a> {
+    /// Of each point.
+    seconds: f64,
+    peers: &'a [Peer],
+    /// What went wrong with peers, once each.
+    failures: Vec<String>,
+    /// Peers that have failed: nobody waits for them again.
+    failed: Vec<bool>,
+    /// Peers that asked for nothing.
+    silent: Vec<bool>,
+}
+
+impl Context<'_> {
+    /// What each peer takes with these agents; nothing of one that has failed.
+    fn of_peers(&mut self, crowd: &Crowd) -> Vec<Option<Sample>> {
+        let mut samples = Vec::new();
+        for (at, peer) in self.peers.iter().enumerate() {
+            if self.failed[at] {
+                samples.push(None);
+                continue;
+            }
+            match crowd.on_peer(peer, self.seconds) {
+                Ok(sample) => {
+                    self.silent[at] |= sample.reports_per_s == 0.0;
+                    samples.push(Some(sample));
+                }
+                Err(error) => {
+                    self.failed[at] = true;
+                    self.failures.push(format!("{} at {}: {error:#}", peer.name, peer.endpoint));
+                    samples.push(None);
+                }
+            }
+        }
+        samples
+    }
+}
+
+/// Measures one figure, each point for as many seconds, with columns for `peers` where agents can drive them; and says what
+/// went wrong with these.
+///
+/// # Errors
+/// Where a process of ours cannot be started or does not answer.
+pub fn paper(figure: Figure, seconds: f64, peers: &[Peer]) -> anyhow::Result<(FigureReport, Vec<String>)> {
+    let none = vec![false; peers.len()];
+    let mut context = Context { seconds, peers, failures: Vec::new(), failed: none.clone(), silent: none };
+    let mut report = match figure {
+        Figure::Fig8a => fig8::fig8a(&mut context)?,
+        Figure::Fig8b => fig8::fig8b(&mut context)?,
+    };
+    for (at, peer) in peers.iter().enumerate() {
+        if context.silent[at] {
+            report.notes.push(format!(
+                "{} took the setups and asked for no reports: its columns are of silent agents. Have an app of its own \
+                 subscribe to the statistics.",
+                peer.name
+            ));
+        }
+        if peer.pid.is_none() {
+            report.notes.push(format!(
+                "Of {} only the reports that it asked for can be counted; with `{}=URL,pid=N` its processor time and memory \
+                 too.",
+                peer.name, peer.name
+            ));
+        }
+    }
+    report.notes.extend(context.failures.iter().cloned());
+    Ok((report, context.failures))
+}
+
+/// The middle one.
+fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values.get(values.len() / 2).copied().unwrap_or(f64::NAN)
+}

@@ -1,0 +1,182 @@
+//! What a figure's measurement gives: a table, which is printed, written as CSV and as JSON, and plotted.
+
+use std::fmt::{self, Write};
+
+use serde::ser::{Serialize, SerializeMap, SerializeSeq, Serializer};
+
+use crate::plot::{Series, number};
+
+/// A value of a table.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Cell {
+    /// A name.
+    Text(String),
+    /// A measurement.
+    Number(f64),
+    /// What could not be measured, or was not.
+    Nothing,
+}
+
+impl From<f64> for Cell {
+    fn from(value: f64) -> Self {
+        if value.is_finite() { Cell::Number(value) } else { Cell::Nothing }
+    }
+}
+
+impl From<Option<f64>> for Cell {
+    fn from(value: Option<f64>) -> Self {
+        value.map_or(Cell::Nothing, Cell::from)
+    }
+}
+
+impl From<&str> for Cell {
+    fn from(value: &str) -> Self {
+        Cell::Text(value.to_owned())
+    }
+}
+
+impl fmt::Display for Cell {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Cell::Text(text) => f.pad(text),
+            Cell::Number(value) => f.pad(&number(*value)),
+            Cell::Nothing => f.pad("-"),
+        }
+    }
+}
+
+/// Named columns, and a row for each setting. Names carry the unit, as the names of JSON do: `cpu_percent`.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Table {
+    /// The names.
+    pub columns: Vec<String>,
+    /// As many cells each as there are columns.
+    pub rows: Vec<Vec<Cell>>,
+}
+
+impl Table {
+    pub(super) fn new<C: Into<String>>(columns: impl IntoIterator<Item = C>) -> Self {
+        Table { columns: columns.into_iter().map(Into::into).collect(), rows: Vec::new() }
+    }
+
+    pub(super) fn row(&mut self, cells: impl IntoIterator<Item = Cell>) {
+        let row: Vec<_> = cells.into_iter().collect();
+        assert_eq!(row.len(), self.columns.len(), "a cell for each column");
+        self.rows.push(row);
+    }
+
+    fn place(&self, column: &str) -> usize {
+        let found = self.columns.iter().position(|name| name == column);
+        found.unwrap_or_else(|| panic!("a table of ours has no column {column}"))
+    }
+
+    /// The value of a row's column, where there is one.
+    pub(super) fn value(&self, row: usize, column: &str) -> Option<f64> {
+        match self.rows.get(row)?.get(self.place(column))? {
+            Cell::Number(value) => Some(*value),
+            _ => None,
+        }
+    }
+
+    /// One column over another; over the rows' numbers where there is no other.
+    pub(super) fn series(&self, name: &str, x: Option<&str>, y: &str) -> Series {
+        let point = |row| Some((x.map_or(Some(row as f64), |x| self.value(row, x))?, self.value(row, y)?));
+        Series { name: name.to_owned(), points: (0..self.rows.len()).filter_map(point).collect() }
+    }
+
+    /// Comma-separated values (RFC 4180).
+    #[must_use]
+    pub fn csv(&self) -> String {
+        let quoted = |text: &str| match text.contains([',', '"', '\n', '\r']) {
+            true => format!("\"{}\"", text.replace('"', "\"\"")),
+            false => text.to_owned(),
+        };
+        let cell = |cell: &Cell| match cell {
+            Cell::Text(text) => quoted(text),
+            Cell::Number(value) => value.to_string(),
+            Cell::Nothing => String::new(),
+        };
+        let header: Vec<_> = self.columns.iter().map(|name| quoted(name)).collect();
+        let rows = self.rows.iter().map(|row| row.iter().map(cell).collect::<Vec<_>>());
+        std::iter::once(header).chain(rows).fold(String::new(), |mut out, line| {
+            out.push_str(&line.join(","));
+            out.push('\n');
+            out
+        })
+    }
+}
+
+/// Columns as wide as what stands in them.
+impl fmt::Display for Table {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let wide = |at: usize| {
+            let cells = self.rows.iter().map(|row| row[at].to_string().chars().count());
+            cells.chain([self.columns[at].chars().count()]).max().unwrap_or(0)
+        };
+        let widths: Vec<_> = (0..self.columns.len()).map(wide).collect();
+        let mut line = |cells: &mut dyn Iterator<Item = String>| {
+            let mut out = String::new();
+            for (cell, width) in cells.zip(&widths) {
+                write!(out, "  {cell:>width$}")?;
+            }
+            writeln!(f, "{out}")
+        };
+        line(&mut self.columns.iter().cloned())?;
+        self.rows.iter().try_for_each(|row| line(&mut row.iter().map(ToString::to_string)))
+    }
+}
+
+struct Row<'a>(&'a [String], &'a [Cell]);
+
+impl Serialize for Row<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(Some(self.0.len()))?;
+        for (name, cell) in self.0.iter().zip(self.1) {
+            match cell {
+                Cell::Text(text) => map.serialize_entry(name, text)?,
+                Cell::Number(value) => map.serialize_entry(name, value)?,
+                Cell::Nothing => map.serialize_entry(name, &())?,
+            }
+        }
+        map.end()
+    }
+}
+
+/// A list with an object for each row.
+impl Serialize for Table {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut list = serializer.serialize_seq(Some(self.rows.len()))?;
+        for row in &self.rows {
+            list.serialize_element(&Row(&self.columns, row))?;
+        }
+        list.end()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_table_in_four_forms() {
+        let mut table = Table::new(["agents", "cpu_percent", "who"]);
+        table.row([2.0.into(), 12.5.into(), "a \"b\", c".into()]);
+        table.row([18.0.into(), None.into(), Cell::from(f64::NAN)]);
+        assert_eq!(table.csv(), "agents,cpu_percent,who\n2,12.5,\"a \"\"b\"\", c\"\n18,,\n");
+        assert_eq!(
+            serde_json::to_value(&table).unwrap(),
+            serde_json::json!([
+                { "agents": 2.0, "cpu_percent": 12.5, "who": "a \"b\", c" },
+                { "agents": 18.0, "cpu_percent": null, "who": null },
+            ])
+        );
+        let text = table.to_string();
+        let lines: Vec<_> = text.lines().collect();
+        assert_eq!(
+            lines,
+            ["  agents  cpu_percent       who", "       2         12.5  a \"b\", c", "      18            -         -"]
+        );
+        assert_eq!(table.series("s", Some("agents"), "cpu_percent").points, [(2.0, 12.5)]);
+        assert_eq!(table.series("s", None, "agents").points, [(0.0, 2.0), (1.0, 18.0)]);
+    }
+}

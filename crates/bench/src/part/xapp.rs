@@ -1,0 +1,62 @@
+//! An xApp that keeps the newest statistics: the same as the controller's internal app, a hop further away.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+use anyhow::Context;
+use ferric::link::Address;
+use ferric::xapp::{Xapp, XappConfig, XappEvent};
+use serde::{Deserialize, Serialize};
+
+use super::store::Store;
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct XappPart {
+    /// The RIC's address for xApps.
+    pub ric: String,
+    /// Which statistics are asked for.
+    pub period_ms: u32,
+}
+
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub(crate) struct XappCount {
+    /// Subscriptions that stand.
+    pub subscribed: u64,
+    /// Reports that were read and kept.
+    pub reports: u64,
+}
+
+impl XappPart {
+    pub fn run(&self) -> anyhow::Result<()> {
+        let ric: Address = self.ric.parse()?;
+        let mut xapp = Xapp::connect(&ric, "statistics", XappConfig::default()).context("cannot use the RIC")?;
+        let stop = xapp.stop();
+        let (subscribed, reports) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicU64::new(0)));
+        let count = (subscribed.clone(), reports.clone());
+        super::answer(stop.clone(), move || XappCount {
+            subscribed: count.0.load(Relaxed),
+            reports: count.1.load(Relaxed),
+        });
+        let mut store = Store::new(true);
+        while !stop.is_stopped() {
+            xapp.turn(None, |event, ric| match event {
+                XappEvent::NodeUp(node) => {
+                    for function in &node.functions {
+                        if let Some(spec) = store.wish(node.id, function.id, &function.oid, self.period_ms) {
+                            ric.subscribe(node.id, function.id, spec);
+                        }
+                    }
+                }
+                XappEvent::NodeLost(node) => store.forget(node.id),
+                XappEvent::Subscribed { .. } => _ = subscribed.fetch_add(1, Relaxed),
+                XappEvent::Indication(indication) => {
+                    let Some(read) = indication.peek() else { return };
+                    let kept = store.keep(indication.node, read.ran_function_id, read.message);
+                    reports.fetch_add(u64::from(kept), Relaxed);
+                }
+                _ => {}
+            })?;
+        }
+        Ok(())
+    }
+}

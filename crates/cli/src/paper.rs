@@ -1,0 +1,70 @@
+//! `ferric paper`
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use ::bench::{Figure, FigureReport, Peer};
+use anyhow::{Context, bail};
+use clap::builder::PossibleValuesParser;
+
+use crate::bench::seconds;
+
+/// Measure what the FlexRIC paper measured, our side of it: tables, CSV files and plots.
+///
+/// Each figure tells its setting and what differs from the paper's; what the paper claims; whether our numbers bear it
+/// out. All of them take some four minutes.
+#[derive(clap::Args)]
+pub struct Args {
+    /// Which figure or table, or all of them.
+    #[arg(value_parser = PossibleValuesParser::new(Figure::ALL.iter().map(|figure| figure.name()).chain(["all"])))]
+    figure: String,
+    /// The directory for FIGURE.csv and FIGURE.svg; made where it is missing.
+    #[arg(long, value_name = "DIR", default_value = "paper")]
+    out: PathBuf,
+    /// Print a JSON object a figure, each on a line.
+    #[arg(long)]
+    json: bool,
+    /// Seconds of each point, from 0.1 to 60.
+    #[arg(long, value_name = "S", default_value_t = 2.0, value_parser = seconds)]
+    seconds: f64,
+    /// A column for another controller, which you have started and whose apps subscribe to statistics: where it awaits E2
+    /// nodes, and its process, if its processor time and memory are to be measured. Figures 8a, 8b and 9b, whose load
+    /// comes from agents, can have it. Several times for several.
+    #[arg(long = "peer", value_name = "NAME=URL[,pid=N]")]
+    peers: Vec<Peer>,
+}
+
+pub fn run(args: &Args) -> anyhow::Result<()> {
+    if let Some(again) = args
+        .peers
+        .iter()
+        .enumerate()
+        .find_map(|(at, peer)| args.peers[..at].iter().any(|other| other.name == peer.name).then_some(&peer.name))
+    {
+        bail!("two peers are called {again}");
+    }
+    // before anything is measured
+    fs::create_dir_all(&args.out).with_context(|| format!("cannot make {}", args.out.display()))?;
+    let mut failures = Vec::new();
+    for figure in Figure::ALL.iter().filter(|figure| args.figure == "all" || args.figure == figure.name()) {
+        let (report, failed) = ::bench::paper(*figure, args.seconds, &args.peers).context(figure.name())?;
+        write(&report, &args.out)?;
+        if args.json {
+            say!("{}", serde_json::to_string(&report)?);
+        } else {
+            say!("{report}");
+        }
+        failures.extend(failed);
+    }
+    failures.sort_unstable();
+    failures.dedup();
+    if failures.is_empty() { Ok(()) } else { bail!("not all peers could be measured: {}", failures.join("; ")) }
+}
+
+fn write(report: &FigureReport, out: &Path) -> anyhow::Result<()> {
+    for (ending, text) in [("csv", report.values.csv()), ("svg", report.plot.svg())] {
+        let path = out.join(format!("{}.{ending}", report.figure.name()));
+        fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,113 @@
+//! `ferric paper`: short runs of each figure, what they leave behind, and peers that are there or not.
+
+mod program;
+
+use std::fs;
+use std::path::PathBuf;
+
+use program::{Outcome, Program, run};
+use serde_json::Value;
+
+/// A directory of a test; removed when it is dropped.
+struct Directory(PathBuf);
+
+impl Directory {
+    fn new(name: &str) -> Directory {
+        Directory(std::env::temp_dir().join(format!("ferric-paper-{}-{name}", std::process::id())))
+    }
+
+    fn name(&self) -> &str {
+        self.0.to_str().unwrap()
+    }
+}
+
+impl Drop for Directory {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+/// A figure's JSON, once everything that each of them must have is there: the object's keys, the CSV file with as many lines, a
+/// plot that is well-formed.
+fn checked(outcome: &Outcome, figure: &str, out: &Directory) -> Value {
+    let report: Value = serde_json::from_str(&outcome.stdout).unwrap_or_else(|e| panic!("{e}: {outcome:?}"));
+    assert_eq!(report["figure"], figure);
+    for key in ["paper", "ours"] {
+        assert!(!report["setting"][key].as_str().unwrap().is_empty(), "{key}");
+    }
+    assert!(!report["claim"].as_str().unwrap().is_empty());
+    assert!(report["holds"].is_boolean() || report["holds"].is_null(), "{report}");
+    let values = report["values"].as_array().unwrap();
+    assert!(!values.is_empty());
+    let csv = fs::read_to_string(out.0.join(format!("{figure}.csv"))).unwrap();
+    let columns = values[0].as_object().unwrap();
+    assert_eq!(csv.lines().count(), 1 + values.len());
+    assert_eq!(csv.lines().next().unwrap().split(',').collect::<Vec<_>>(), columns.keys().collect::<Vec<_>>());
+    let svg = fs::read_to_string(out.0.join(format!("{figure}.svg"))).unwrap();
+    let document = roxmltree::Document::parse(&svg).unwrap();
+    let drawn = document.descendants().filter(|node| node.has_tag_name("circle") || node.has_tag_name("rect"));
+    assert!(drawn.count() > 2, "{svg}");
+    report
+}
+
+/// The values of a column, in all rows.
+fn column(report: &Value, name: &str) -> Vec<f64> {
+    let rows = report["values"].as_array().unwrap();
+    rows.iter().map(|row| row[name].as_f64().unwrap_or_else(|| panic!("no {name} in {row}"))).collect()
+}
+
+fn figure(figure: &str) -> Value {
+    let out = Directory::new(figure);
+    let outcome = run(&["paper", figure, "--json", "--seconds", "0.1", "--out", out.name()]);
+    assert_eq!(outcome.code(), Some(0), "{}", outcome.stderr);
+    assert_eq!(outcome.stderr, "", "a table is not drowned in a log");
+    checked(&outcome, figure, &out)
+}
+
+#[test]
+fn fig8b_has_both_encodings() {
+    let report = figure("fig8b");
+    assert_eq!(column(&report, "agents"), [1.0, 2.0, 4.0, 8.0, 12.0, 18.0, 100.0]);
+    for name in ["per_cpu_percent", "flat_cpu_percent", "per_over_flat", "flat_mbit_per_s"] {
+        assert!(column(&report, name).iter().all(|value| *value > 0.0), "{name}: {report}");
+    }
+    assert!(report["holds"].is_boolean());
+}
+
+#[test]
+fn peers_have_columns_and_one_that_does_not_answer_takes_nobody_elses() {
+    let any = "tcp://127.0.0.1:0";
+    // a RIC whose apps subscribe to nothing
+    let mut ric = Program::start(&["ric", "--e2", any, "--xapp", any]);
+    let peer = format!("other={},pid={}", ric.line("e2="), ric.id());
+    let out = Directory::new("peers");
+    let arguments = ["paper", "fig8a", "--json", "--seconds", "0.1", "--out", out.name()];
+    let outcome = run(&[&arguments[..], &["--peer", &peer, "--peer", "gone=tcp://127.0.0.1:1"]].concat());
+    outcome.complains(1, &["gone at tcp://127.0.0.1:1: took the setup of 0 of 1 agents", "ferric doctor --ric"]);
+    let report = checked(&outcome, "fig8a", &out);
+    assert_eq!(column(&report, "agents").len(), 5);
+    for name in ["cpu_percent", "rss_mib", "decoding_cpu_percent", "reports_per_s", "other_rss_mib"] {
+        assert!(column(&report, name).iter().all(|value| *value > 0.0), "{name}: {report}");
+    }
+    assert!(column(&report, "other_reports_per_s").iter().all(|reports| *reports == 0.0));
+    for row in report["values"].as_array().unwrap() {
+        assert!(row["gone_cpu_percent"].is_null() && row["gone_reports_per_s"].is_null(), "{row}");
+    }
+    let notes = report["notes"].to_string();
+    assert!(notes.contains("other took the setups and asked for no reports"), "{notes}");
+    assert_eq!(report["holds"], Value::Null, "there is nobody to compare with");
+}
+
+#[test]
+fn what_cannot_work_is_told_before_anything_is_measured() {
+    let peers = ["--peer", "a=tcp://127.0.0.1:1", "--peer", "a=tcp://127.0.0.1:2"];
+    run(&[&["paper", "fig8a"][..], &peers].concat()).complains(1, &["two peers are called a"]);
+    run(&["paper", "fig8a", "--out", "/dev/null/paper"]).complains(1, &["cannot make /dev/null/paper"]);
+}
+
+#[test]
+fn a_log_level_given_by_hand_is_honoured() {
+    let told = |level: &[&str]| run(&[level, &["bench", "ping", "--rounds", "1", "--pings", "1"]].concat()).stderr;
+    assert_eq!(told(&[]), "");
+    assert!(told(&["--log", "info"]).contains("INFO"));
+}
