@@ -15,6 +15,7 @@ mod mover;
 mod paper;
 mod part;
 mod ping;
+mod pinger;
 mod plot;
 mod process;
 mod relay;

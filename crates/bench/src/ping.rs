@@ -5,20 +5,21 @@
 //! measured in turns, and of each the median of all round trips is taken.
 
 use std::fmt;
-use std::sync::mpsc::{self, Receiver, Sender};
+use std::sync::mpsc::{self, Sender};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, anyhow};
-use e2ap::{Codec, GlobalE2NodeId, GnbId, PlmnIdentity, RanFunctionId, RicActionId, RicActionType};
-use e2sm::{Arena, Wire, hw};
+use anyhow::anyhow;
+use e2ap::{Codec, GlobalE2NodeId, GnbId, PlmnIdentity};
+use e2sm::Wire;
 use ferric::agent::{AgentLoop, AgentLoopConfig};
-use ferric::e2::{Action, Indication, NodeId, SubscriptionSpec};
-use ferric::link::{Address, Class, Config, Events, Interest, Link, Listener, Poll, Scratch, StreamId};
-use ferric::server::{Iapp, IappEvent, Ric, Server, ServerConfig};
+use ferric::link::{Class, Config, Events, Interest, Link, Listener, Poll, Scratch, StreamId};
 use ferric::{Endpoint, Stop};
 use functions::hw::HwFunction;
 use serde::Serialize;
+
+use crate::part::any_port;
+use crate::pinger::Pings;
 
 const PATIENCE: Duration = Duration::from_secs(30);
 const SIZES: [usize; 2] = [100, 1500];
@@ -99,10 +100,6 @@ fn median(times_ns: &mut [u64]) -> f64 {
     times_ns.get(times_ns.len() / 2).map_or(f64::NAN, |ns| *ns as f64 / 1000.0)
 }
 
-fn any_port() -> Address {
-    Address::Tcp { host: "127.0.0.1".into(), port: 0 }
-}
-
 /// A link that is waited for.
 struct End {
     link: Link,
@@ -179,93 +176,12 @@ fn join<T>(thread: JoinHandle<T>) -> anyhow::Result<T> {
     thread.join().map_err(|_| anyhow!("a thread of the measurement panicked"))
 }
 
-/// The internal app: a ping when its subscription stands, and another for each that comes back.
-struct Pinger {
-    wire: Wire,
-    payload: Vec<u8>,
-    node: Option<(NodeId, RanFunctionId)>,
-    started: Instant,
-    number: u32,
-    left: usize,
-    times: Vec<u64>,
-    message: Vec<u8>,
-    arena: Arena,
-    done: Sender<Vec<u64>>,
-}
-
-impl Pinger {
-    fn ping(&mut self, ric: &mut Ric<'_>) {
-        let Some((node, function)) = self.node else { return };
-        self.started = Instant::now();
-        self.number += 1;
-        self.message.clear();
-        let ping = hw::Ping { number: self.number, payload: self.payload.as_slice().into() };
-        // what cannot be sent is missed by who waits for it
-        if ping.encode(self.wire, &mut self.message).is_ok() {
-            let _ = ric.control(node, function, &[], &self.message);
-        }
-    }
-}
-
-impl Iapp for Pinger {
-    fn name(&self) -> &str {
-        "pinger"
-    }
-
-    fn on_event(&mut self, event: &IappEvent<'_>, ric: &mut Ric<'_>) {
-        match event {
-            IappEvent::NodeUp(node) => {
-                let Some(function) = node.functions.iter().find(|f| hw::wire_of(&f.oid) == Some(self.wire)) else {
-                    return;
-                };
-                let action =
-                    Action { id: RicActionId(1), kind: RicActionType::Report, definition: None, subsequent: None };
-                let spec = SubscriptionSpec { event_trigger: hw::EVENT_TRIGGER.to_vec(), actions: vec![action] };
-                self.node = Some((node.id, function.id));
-                let _ = ric.subscribe(node.id, function.id, spec);
-            }
-            IappEvent::Subscribed { .. } => self.ping(ric),
-            _ => {}
-        }
-    }
-
-    fn on_indication(&mut self, indication: &Indication<'_>, ric: &mut Ric<'_>) {
-        self.arena.reset();
-        let Some((_, message)) = indication.payload else { return };
-        match hw::Ping::decode(message, self.wire, &self.arena) {
-            Ok(ping) if ping.number == self.number && ping.payload.len() == self.payload.len() => {}
-            _ => return,
-        }
-        self.times.push(elapsed_ns(self.started));
-        self.left = self.left.saturating_sub(1);
-        if self.left > 0 {
-            self.ping(ric);
-        } else {
-            let _ = self.done.send(std::mem::take(&mut self.times));
-        }
-    }
-}
-
 /// Pings between a controller and a node of their own.
 fn round_trips(codec: Codec, wire: Wire, size: usize, pings: usize) -> anyhow::Result<Vec<u64>> {
-    let (done, times): (_, Receiver<Vec<u64>>) = mpsc::channel();
-    let e2 = vec![Endpoint::new(any_port(), codec)];
-    let mut server = Server::bind(ServerConfig { e2, xapp: None, ..ServerConfig::default() })?;
-    server.add_iapp(Box::new(Pinger {
-        wire,
-        payload: vec![7; size],
-        node: None,
-        started: Instant::now(),
-        number: 0,
-        left: pings,
-        times: Vec::with_capacity(pings),
-        message: Vec::new(),
-        arena: Arena::new(),
-        done,
-    }));
-    let endpoint = server.e2_endpoints().next().context("the controller listens nowhere")?;
-    let ric_stop = server.stop();
-    let ric = thread::spawn(move || server.run());
+    let endpoint = Endpoint::new(any_port(), codec);
+    let link = Config::default();
+    let pinging = Pings { endpoint, link, wire, octets: size, count: pings, period: None }.start()?;
+    let endpoint = pinging.endpoint.clone();
     let (sender, receiver): (Sender<Stop>, _) = mpsc::channel();
     let node = thread::spawn(move || -> anyhow::Result<()> {
         let mut agents = AgentLoop::new(AgentLoopConfig::default())?;
@@ -276,11 +192,10 @@ fn round_trips(codec: Codec, wire: Wire, size: usize, pings: usize) -> anyhow::R
         Ok(agents.run()?)
     });
     let node_stop = receiver.recv_timeout(PATIENCE)?;
-    let times = times.recv_timeout(PATIENCE).context("a ping did not come back");
+    let times = pinging.times_ns(PATIENCE);
     node_stop.stop();
     join(node)??;
-    ric_stop.stop();
-    join(ric)??;
+    pinging.end()?;
     times
 }
 

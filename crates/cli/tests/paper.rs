@@ -65,6 +65,65 @@ fn figure(figure: &str) -> Value {
 }
 
 #[test]
+fn fig6b_is_an_agent_over_ues() {
+    let report = figure("fig6b");
+    assert_eq!(column(&report, "ues"), [1.0, 2.0, 4.0, 8.0, 16.0, 32.0]);
+    for name in ["cpu_percent", "us_per_report", "reports_per_s", "per_cpu_percent"] {
+        assert!(column(&report, name).iter().all(|value| *value > 0.0), "{name}: {report}");
+    }
+}
+
+#[test]
+fn fig7_has_four_combinations_of_two_sizes() {
+    for (name, value) in [("fig7a", "p50_us"), ("fig7b", "octets_per_ping")] {
+        let report = figure(name);
+        assert_eq!(column(&report, "octets"), [100.0, 100.0, 100.0, 100.0, 1500.0, 1500.0, 1500.0, 1500.0]);
+        let combinations = report["values"].as_array().unwrap().iter().map(|row| row["e2ap/e2sm"].as_str().unwrap());
+        assert_eq!(combinations.collect::<Vec<_>>(), ["per/per", "per/flat", "flat/per", "flat/flat"].repeat(2));
+        let values = column(&report, value);
+        assert!(values.iter().all(|value| *value > 0.0), "{report}");
+        if name == "fig7b" {
+            assert!(
+                values.iter().zip(column(&report, "octets")).all(|(wire, payload)| *wire > 2.0 * payload),
+                "{report}"
+            );
+        }
+    }
+}
+
+#[test]
+fn fig9a_has_one_hop_and_two() {
+    let report = figure("fig9a");
+    assert_eq!(column(&report, "octets"), [100.0, 100.0, 1500.0, 1500.0]);
+    for name in ["one_hop_mean_us", "one_hop_p50_us", "two_hops_mean_us", "two_hops_p50_us"] {
+        assert!(column(&report, name).iter().all(|value| *value > 0.0), "{name}: {report}");
+    }
+    assert!(report["holds"].is_boolean());
+}
+
+#[test]
+fn fig9b_has_the_ric_the_xapp_and_both() {
+    let report = figure("fig9b");
+    let names = report["values"].as_array().unwrap().iter().map(|row| row["controller"].as_str().unwrap());
+    assert_eq!(names.collect::<Vec<_>>(), ["ferric, internal app", "ferric ric", "xApp", "both"]);
+    let cpu = column(&report, "cpu_percent");
+    assert!((cpu[1] + cpu[2] - cpu[3]).abs() < 1e-9 && cpu[0] > 0.0, "{report}");
+    assert!(column(&report, "reports_per_s").iter().all(|reports| *reports > 0.0), "{report}");
+}
+
+#[test]
+fn table2_tells_what_is_there_and_what_is_not_built() {
+    let report = figure("table2");
+    let rows = report["values"].as_array().unwrap();
+    let size = |row: usize| rows[row]["mb"].as_f64().unwrap();
+    assert!((size(0) + size(1) - size(2)).abs() < 1e-9 && size(0) > 1.0, "{report}");
+    assert_eq!(rows[0]["found"], env!("CARGO_BIN_EXE_ferric"));
+    assert!(rows.iter().any(|row| row["component"].as_str().unwrap().starts_with("O-RAN RIC") && row["mb"] == 2469.0));
+    let missing = rows.iter().filter(|row| row["mb"].is_null()).count();
+    assert_eq!(report["notes"].to_string().matches("is not built").count(), missing);
+}
+
+#[test]
 fn fig8b_has_both_encodings() {
     let report = figure("fig8b");
     assert_eq!(column(&report, "agents"), [1.0, 2.0, 4.0, 8.0, 12.0, 18.0, 100.0]);

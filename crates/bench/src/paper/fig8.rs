@@ -1,6 +1,6 @@
 //! Figure 8: what a controller with a monitoring app takes that agents report to.
 
-use super::load::{Crowd, Sample};
+use super::load::{COMPARABLE, Crowd, SAMPLE_COLUMNS, Sample, cells};
 use super::table::{Cell, Table};
 use super::{Context, Figure, FigureReport, Setting};
 use crate::part::{Encoding, Load};
@@ -12,8 +12,6 @@ const AGENTS_8A: [u16; 5] = [1, 2, 4, 7, 10];
 const AGENTS_8B: [u16; 6] = [1, 2, 4, 8, 12, 18];
 /// Agents that report each 10 ms.
 const SLOW_AGENTS: u16 = 100;
-/// A peer that asked for at least this part of the reports is compared.
-const COMPARABLE: f64 = 0.9;
 /// From here on "about four times" holds.
 const FOUR_TIMES: f64 = 3.0;
 
@@ -23,7 +21,7 @@ pub(super) fn fig8a(context: &mut Context<'_>) -> anyhow::Result<FigureReport> {
         ["cpu_percent", "rss_mib", "decoding_cpu_percent", "decoding_rss_mib", "reports_per_s"].map(Into::into),
     );
     for peer in context.peers {
-        columns.extend(["cpu_percent", "rss_mib", "reports_per_s"].map(|column| format!("{}_{column}", peer.name)));
+        columns.extend(SAMPLE_COLUMNS.map(|column| format!("{}_{column}", peer.name)));
     }
     let mut table = Table::new(columns);
     // of the largest crowd
@@ -74,13 +72,6 @@ pub(super) fn fig8a(context: &mut Context<'_>) -> anyhow::Result<FigureReport> {
     })
 }
 
-fn cells(sample: Option<Sample>) -> [Cell; 3] {
-    match sample {
-        Some(sample) => [sample.cpu_percent.into(), sample.rss_mib.into(), sample.reports_per_s.into()],
-        None => [Cell::Nothing, Cell::Nothing, Cell::Nothing],
-    }
-}
-
 /// Whether ours takes a tenth and a third of what each of theirs does; nothing where there is nobody to compare with.
 fn verdict(ours: Option<Sample>, theirs: &[Sample]) -> Option<bool> {
     let ours = ours.and_then(|sample| sample.cpu_percent.zip(sample.rss_mib))?;
@@ -94,7 +85,7 @@ pub(super) fn fig8b(context: &mut Context<'_>) -> anyhow::Result<FigureReport> {
         ["agents", "period_ms", "per_cpu_percent", "flat_cpu_percent", "per_over_flat"].map(str::to_owned).to_vec();
     columns.extend(["flat_mbit_per_s", "flat_delivered_percent", "agents_cpu_percent"].map(str::to_owned));
     for peer in context.peers {
-        columns.extend(["cpu_percent", "rss_mib", "reports_per_s"].map(|column| format!("{}_{column}", peer.name)));
+        columns.extend(SAMPLE_COLUMNS.map(|column| format!("{}_{column}", peer.name)));
     }
     let mut table = Table::new(columns);
     let mut ratios = Vec::new();

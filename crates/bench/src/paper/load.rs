@@ -3,9 +3,10 @@
 use std::thread;
 use std::time::{Duration, Instant};
 
-use anyhow::bail;
+use anyhow::{Context, bail};
 
 use super::peer::Peer;
+use super::table::Cell;
 use crate::part::{Agents, AgentsCount, Controller, ControllerCount, Encoding, Load, Part, ask};
 use crate::process::{Accounts, Process};
 
@@ -17,6 +18,9 @@ const TAKES_SETUPS: Duration = Duration::from_secs(3);
 const SUBSCRIBES: Duration = Duration::from_secs(1);
 /// Before the measurement, so that buffers have grown and caches are warm.
 const WARM_UP: Duration = Duration::from_millis(300);
+
+/// The part of the reports that must have come, or been asked for, where numbers are compared.
+pub(super) const COMPARABLE: f64 = 0.9;
 
 /// What agents are, against whomever.
 #[derive(Clone, Copy, Debug)]
@@ -52,7 +56,8 @@ impl Sample {
 }
 
 impl Crowd {
-    fn start(&self, ric: &str) -> anyhow::Result<Process> {
+    /// The agents' process.
+    pub fn start(&self, ric: &str) -> anyhow::Result<Process> {
         let Crowd { nodes, ues, load, encoding, .. } = *self;
         Part::Agents(Agents { ric: ric.to_owned(), nodes, ues, load, encoding, stages: false }).start()
     }
@@ -61,7 +66,7 @@ impl Crowd {
     pub fn on_ours(&self, e2ap: Encoding, decodes: bool, seconds: f64) -> anyhow::Result<Sample> {
         let part = Controller { encoding: e2ap, period_ms: self.period_ms, decodes };
         let mut controller = Part::Controller(part).start()?;
-        let mut agents = self.start(controller.said("e2")?)?;
+        let agents = self.start(controller.said("e2")?)?;
         let wanted = u64::from(self.nodes) * self.load.statistics();
         let deadline = Instant::now() + PATIENCE;
         while ask::<ControllerCount>(&mut controller)?.subscribed < wanted {
@@ -70,15 +75,14 @@ impl Crowd {
             }
             thread::sleep(Duration::from_millis(10));
         }
-        let accounts = *controller;
-        let count = |_: &mut Process| {
+        let meter = Meter { controllers: &[*controller], agents: *agents, seconds };
+        meter.measure_one(|| {
             let ControllerCount { reports, octets, unread, .. } = ask(&mut controller)?;
             if unread > 0 {
                 bail!("the controller could not read {unread} reports");
             }
             Ok((reports, octets))
-        };
-        measure(Some(accounts), &mut agents, count, seconds)
+        })
     }
 
     /// Against a peer.
@@ -104,33 +108,66 @@ impl Crowd {
         while ask::<AgentsCount>(&mut agents)?.reports == 0 && Instant::now() < deadline {
             thread::sleep(Duration::from_millis(10));
         }
-        let count = |agents: &mut Process| {
-            let AgentsCount { reports, octets, dropped, .. } = ask(agents)?;
+        let controllers: Vec<_> = accounts.into_iter().collect();
+        let meter = Meter { controllers: &controllers, agents: *agents, seconds };
+        meter.measure_one(|| {
+            let AgentsCount { reports, octets, dropped, .. } = ask(&mut agents)?;
             Ok((reports.saturating_sub(dropped), octets))
-        };
-        measure(accounts, &mut agents, count, seconds)
+        })
     }
 }
 
-fn measure(
-    accounts: Option<Accounts>,
-    agents: &mut Process,
-    mut count: impl FnMut(&mut Process) -> anyhow::Result<(u64, u64)>,
-    seconds: f64,
-) -> anyhow::Result<Sample> {
-    thread::sleep(WARM_UP.min(Duration::from_secs_f64(seconds)));
-    let cpu_ns = || accounts.map(Accounts::cpu_ns).transpose();
-    let (begun, before, agents_before, first) = (Instant::now(), cpu_ns()?, agents.cpu_ns()?, count(agents)?);
-    thread::sleep(Duration::from_secs_f64(seconds));
-    let (took, after, agents_after, last) =
-        (begun.elapsed().as_secs_f64(), cpu_ns()?, agents.cpu_ns()?, count(agents)?);
-    let percent = |before: u64, after: u64| (after - before) as f64 / 1e9 / took * 100.0;
-    let rss_mib = accounts.map(Accounts::rss_bytes).transpose()?.map(|bytes| bytes as f64 / f64::from(1 << 20));
-    Ok(Sample {
-        cpu_percent: before.zip(after).map(|(before, after)| percent(before, after)),
-        rss_mib,
-        reports_per_s: (last.0 - first.0) as f64 / took,
-        mbit_per_s: (last.1 - first.1) as f64 * 8.0 / 1e6 / took,
-        agents_cpu_percent: percent(agents_before, agents_after),
-    })
+/// Controllers and agents over which a measurement runs.
+pub(super) struct Meter<'a> {
+    /// What takes the reports: none, one, or several in a row.
+    pub controllers: &'a [Accounts],
+    pub agents: Accounts,
+    pub seconds: f64,
+}
+
+impl Meter<'_> {
+    /// A sample of each controller; of none, one without processor time and memory. `count` tells the reports until now,
+    /// and their octets.
+    pub fn measure(&self, mut count: impl FnMut() -> anyhow::Result<(u64, u64)>) -> anyhow::Result<Vec<Sample>> {
+        let span = Duration::from_secs_f64(self.seconds);
+        thread::sleep(WARM_UP.min(span));
+        let cpu_ns = || self.controllers.iter().map(|of| of.cpu_ns()).collect::<anyhow::Result<Vec<_>>>();
+        let (begun, before, agents_before, first) = (Instant::now(), cpu_ns()?, self.agents.cpu_ns()?, count()?);
+        thread::sleep(span);
+        let took = begun.elapsed().as_secs_f64();
+        let (after, agents_after, last) = (cpu_ns()?, self.agents.cpu_ns()?, count()?);
+        let percent = |before: u64, after: u64| after.saturating_sub(before) as f64 / 1e9 / took * 100.0;
+        let bare = Sample {
+            cpu_percent: None,
+            rss_mib: None,
+            reports_per_s: last.0.saturating_sub(first.0) as f64 / took,
+            mbit_per_s: last.1.saturating_sub(first.1) as f64 * 8.0 / 1e6 / took,
+            agents_cpu_percent: percent(agents_before, agents_after),
+        };
+        let mut samples = Vec::new();
+        for ((of, before), after) in self.controllers.iter().zip(before).zip(after) {
+            let rss_mib = Some(of.rss_bytes()? as f64 / f64::from(1 << 20));
+            samples.push(Sample { cpu_percent: Some(percent(before, after)), rss_mib, ..bare });
+        }
+        if samples.is_empty() {
+            samples.push(bare);
+        }
+        Ok(samples)
+    }
+
+    /// The same, of one controller or of nobody's process.
+    fn measure_one(&self, count: impl FnMut() -> anyhow::Result<(u64, u64)>) -> anyhow::Result<Sample> {
+        self.measure(count)?.pop().context("no sample")
+    }
+}
+
+/// The columns of a controller.
+pub(super) const SAMPLE_COLUMNS: [&str; 3] = ["cpu_percent", "rss_mib", "reports_per_s"];
+
+/// The cells of those columns; of a controller that could not be measured they are empty.
+pub(super) fn cells(sample: Option<Sample>) -> [Cell; 3] {
+    match sample {
+        Some(sample) => [sample.cpu_percent.into(), sample.rss_mib.into(), sample.reports_per_s.into()],
+        None => [Cell::Nothing, Cell::Nothing, Cell::Nothing],
+    }
 }

@@ -4,10 +4,14 @@
 //! Each figure says what the paper had, what we have, and what differs; what the paper claims, in our words; and whether
 //! our numbers bear it out, where that can be told without the systems that the paper compares with.
 
+mod fig6;
+mod fig7;
 mod fig8;
+mod fig9;
 mod load;
 mod peer;
 mod table;
+mod table2;
 
 use std::fmt;
 
@@ -23,23 +27,57 @@ pub use table::{Cell, Table};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Figure {
-    /// Processor time of a controller with a monitoring app, and its memory.
+    /// Processor time of an agent, over UEs.
+    Fig6b,
+    /// Round trip of a ping, by encoding.
+    Fig7a,
+    /// Signalling of pings, by encoding.
+    Fig7b,
+    /// Processor time and memory of a controller with a monitoring app, over agents.
     Fig8a,
-    /// The same over agents, by the encoding of E2AP.
+    /// Its processor time, by the encoding of E2AP.
     Fig8b,
+    /// Round trip of a ping over two hops.
+    Fig9a,
+    /// Processor time and memory, of a controller and of a RIC with an xApp.
+    Fig9b,
+    /// What has to be stored.
+    Table2,
 }
 
 impl Figure {
     /// In the order of the paper.
-    pub const ALL: &[Figure] = &[Figure::Fig8a, Figure::Fig8b];
+    pub const ALL: &[Figure] = &[
+        Figure::Fig6b,
+        Figure::Fig7a,
+        Figure::Fig7b,
+        Figure::Fig8a,
+        Figure::Fig8b,
+        Figure::Fig9a,
+        Figure::Fig9b,
+        Figure::Table2,
+    ];
 
     /// Its name: `fig8a`.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
+            Figure::Fig6b => "fig6b",
+            Figure::Fig7a => "fig7a",
+            Figure::Fig7b => "fig7b",
             Figure::Fig8a => "fig8a",
             Figure::Fig8b => "fig8b",
+            Figure::Fig9a => "fig9a",
+            Figure::Fig9b => "fig9b",
+            Figure::Table2 => "table2",
         }
+    }
+}
+
+impl Figure {
+    /// Whether it has columns for peers: where agents make the load.
+    fn has_peers(self) -> bool {
+        matches!(self, Figure::Fig8a | Figure::Fig8b | Figure::Fig9b)
     }
 }
 
@@ -141,10 +179,20 @@ pub fn paper(figure: Figure, seconds: f64, peers: &[Peer]) -> anyhow::Result<(Fi
     let none = vec![false; peers.len()];
     let mut context = Context { seconds, peers, failures: Vec::new(), failed: none.clone(), silent: none };
     let mut report = match figure {
+        Figure::Fig6b => fig6::fig6b(&context)?,
+        Figure::Fig7a => fig7::fig7a(&context)?,
+        Figure::Fig7b => fig7::fig7b(&context)?,
         Figure::Fig8a => fig8::fig8a(&mut context)?,
         Figure::Fig8b => fig8::fig8b(&mut context)?,
+        Figure::Fig9a => fig9::fig9a(&context)?,
+        Figure::Fig9b => fig9::fig9b(&mut context)?,
+        Figure::Table2 => table2::table2()?,
     };
     for (at, peer) in peers.iter().enumerate() {
+        if !figure.has_peers() {
+            report.notes.push(format!("Of {} nothing: it cannot be driven from agents for this.", peer.name));
+            continue;
+        }
         if context.silent[at] {
             report.notes.push(format!(
                 "{} took the setups and asked for no reports: its columns are of silent agents. Have an app of its own \
@@ -162,6 +210,10 @@ pub fn paper(figure: Figure, seconds: f64, peers: &[Peer]) -> anyhow::Result<(Fi
     }
     report.notes.extend(context.failures.iter().cloned());
     Ok((report, context.failures))
+}
+
+fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len() as f64
 }
 
 /// The middle one.

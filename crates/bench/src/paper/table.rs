@@ -106,20 +106,25 @@ impl Table {
     }
 }
 
-/// Columns as wide as what stands in them.
+/// Columns as wide as what stands in them; names to the left, numbers to the right.
 impl fmt::Display for Table {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let wide = |at: usize| {
+        let layout = |at: usize| {
             let cells = self.rows.iter().map(|row| row[at].to_string().chars().count());
-            cells.chain([self.columns[at].chars().count()]).max().unwrap_or(0)
+            let width = cells.chain([self.columns[at].chars().count()]).max().unwrap_or(0);
+            (width, self.rows.iter().any(|row| matches!(row[at], Cell::Text(_))))
         };
-        let widths: Vec<_> = (0..self.columns.len()).map(wide).collect();
+        let layout: Vec<_> = (0..self.columns.len()).map(layout).collect();
         let mut line = |cells: &mut dyn Iterator<Item = String>| {
             let mut out = String::new();
-            for (cell, width) in cells.zip(&widths) {
-                write!(out, "  {cell:>width$}")?;
+            for (cell, (width, is_text)) in cells.zip(&layout) {
+                if *is_text {
+                    write!(out, "  {cell:width$}")?;
+                } else {
+                    write!(out, "  {cell:>width$}")?;
+                }
             }
-            writeln!(f, "{out}")
+            writeln!(f, "{}", out.trim_end())
         };
         line(&mut self.columns.iter().cloned())?;
         self.rows.iter().try_for_each(|row| line(&mut row.iter().map(ToString::to_string)))
@@ -174,7 +179,7 @@ mod tests {
         let lines: Vec<_> = text.lines().collect();
         assert_eq!(
             lines,
-            ["  agents  cpu_percent       who", "       2         12.5  a \"b\", c", "      18            -         -"]
+            ["  agents  cpu_percent  who", "       2         12.5  a \"b\", c", "      18            -  -"]
         );
         assert_eq!(table.series("s", Some("agents"), "cpu_percent").points, [(2.0, 12.5)]);
         assert_eq!(table.series("s", None, "agents").points, [(0.0, 2.0), (1.0, 18.0)]);

@@ -26,7 +26,7 @@ use crate::process::Process;
 
 pub(crate) use agents::{Agents, AgentsCount, Load};
 pub(crate) use controller::{Controller, ControllerCount};
-pub(crate) use xapp::XappPart;
+pub(crate) use xapp::{XappCount, XappPart};
 
 /// An encoding, of E2AP or of a service model: those that the FlexRIC paper compares.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -24,6 +24,8 @@ pub(crate) struct XappCount {
     pub subscribed: u64,
     /// Reports that were read and kept.
     pub reports: u64,
+    /// Octets of their messages.
+    pub octets: u64,
 }
 
 impl XappPart {
@@ -31,11 +33,12 @@ impl XappPart {
         let ric: Address = self.ric.parse()?;
         let mut xapp = Xapp::connect(&ric, "statistics", XappConfig::default()).context("cannot use the RIC")?;
         let stop = xapp.stop();
-        let (subscribed, reports) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicU64::new(0)));
-        let count = (subscribed.clone(), reports.clone());
+        let [subscribed, reports, octets] = [(); 3].map(|()| Arc::new(AtomicU64::new(0)));
+        let count = [&subscribed, &reports, &octets].map(Arc::clone);
         super::answer(stop.clone(), move || XappCount {
-            subscribed: count.0.load(Relaxed),
-            reports: count.1.load(Relaxed),
+            subscribed: count[0].load(Relaxed),
+            reports: count[1].load(Relaxed),
+            octets: count[2].load(Relaxed),
         });
         let mut store = Store::new(true);
         while !stop.is_stopped() {
@@ -51,8 +54,10 @@ impl XappPart {
                 XappEvent::Subscribed { .. } => _ = subscribed.fetch_add(1, Relaxed),
                 XappEvent::Indication(indication) => {
                     let Some(read) = indication.peek() else { return };
-                    let kept = store.keep(indication.node, read.ran_function_id, read.message);
-                    reports.fetch_add(u64::from(kept), Relaxed);
+                    if store.keep(indication.node, read.ran_function_id, read.message) {
+                        reports.fetch_add(1, Relaxed);
+                        octets.fetch_add(read.message.len() as u64, Relaxed);
+                    }
                 }
                 _ => {}
             })?;

@@ -1,0 +1,172 @@
+//! A controller whose internal app pings the one node that connects: the FlexRIC paper's E2SM-HW ping.
+
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, anyhow};
+use e2ap::{RanFunctionId, RicActionId, RicActionType};
+use e2sm::{Arena, Wire, hw};
+use ferric::e2::{Action, Indication, NodeId, SubscriptionSpec};
+use ferric::link;
+use ferric::server::{Iapp, IappEvent, Ric, Server, ServerConfig};
+use ferric::{Endpoint, Stop};
+
+/// What is pinged, and how often.
+pub(crate) struct Pings {
+    /// Where the node is awaited; it tells E2AP's encoding.
+    pub endpoint: Endpoint,
+    pub link: link::Config,
+    /// The model's encoding.
+    pub wire: Wire,
+    /// Of the payload.
+    pub octets: usize,
+    /// How many.
+    pub count: usize,
+    /// From ping to ping; without it each is sent when the one before has come back.
+    pub period: Option<Duration>,
+}
+
+/// A controller on a thread of its own.
+pub(crate) struct Pinging {
+    pub endpoint: Endpoint,
+    times: Receiver<Vec<u64>>,
+    stop: Stop,
+    thread: JoinHandle<Result<(), ferric::Error>>,
+}
+
+impl Pings {
+    pub fn start(self) -> anyhow::Result<Pinging> {
+        let (done, times) = mpsc::channel();
+        let Pings { endpoint, link, wire, octets, count, period } = self;
+        let mut server =
+            Server::bind(ServerConfig { e2: vec![endpoint], xapp: None, link, ..ServerConfig::default() })?;
+        server.add_iapp(Box::new(Pinger {
+            wire,
+            payload: vec![7; octets],
+            period,
+            node: None,
+            started: Instant::now(),
+            number: 0,
+            left: count,
+            times: Vec::with_capacity(count.min(1 << 16)),
+            message: Vec::new(),
+            arena: Arena::new(),
+            is_back: false,
+            is_acknowledged: false,
+            done,
+        }));
+        let endpoint = server.e2_endpoints().next().context("the controller listens nowhere")?;
+        let stop = server.stop();
+        Ok(Pinging { endpoint, times, stop, thread: thread::spawn(move || server.run()) })
+    }
+}
+
+impl Pinging {
+    /// Waits for all of them, at most so long: nanoseconds of each.
+    pub fn times_ns(&self, patience: Duration) -> anyhow::Result<Vec<u64>> {
+        self.times.recv_timeout(patience).map_err(|error| match error {
+            RecvTimeoutError::Timeout => anyhow!("a ping did not come back"),
+            RecvTimeoutError::Disconnected => anyhow!("the controller ended"),
+        })
+    }
+
+    /// Ends it.
+    pub fn end(self) -> anyhow::Result<()> {
+        self.stop.stop();
+        Ok(self.thread.join().map_err(|_| anyhow!("the controller panicked"))??)
+    }
+}
+
+/// The internal app.
+struct Pinger {
+    wire: Wire,
+    payload: Vec<u8>,
+    period: Option<Duration>,
+    node: Option<(NodeId, RanFunctionId)>,
+    started: Instant,
+    number: u32,
+    left: usize,
+    times: Vec<u64>,
+    message: Vec<u8>,
+    arena: Arena,
+    /// What has come of the ping under way: its indication, its control's acknowledgement.
+    is_back: bool,
+    is_acknowledged: bool,
+    done: Sender<Vec<u64>>,
+}
+
+impl Pinger {
+    fn ping(&mut self, ric: &mut Ric<'_>) {
+        let Some((node, function)) = self.node else { return };
+        (self.is_back, self.is_acknowledged) = (false, false);
+        self.started = Instant::now();
+        self.number += 1;
+        self.message.clear();
+        let ping = hw::Ping { number: self.number, payload: self.payload.as_slice().into() };
+        // what cannot be sent is missed by who waits for it
+        if ping.encode(self.wire, &mut self.message).is_ok() {
+            let _ = ric.control(node, function, &[], &self.message);
+        }
+    }
+
+    /// The next ping, where there is one and it is its time.
+    fn go_on(&mut self, ric: &mut Ric<'_>) {
+        if self.left == 0 {
+            let times = std::mem::take(&mut self.times);
+            if !times.is_empty() {
+                let _ = self.done.send(times);
+            }
+        } else if let Some(period) = self.period {
+            // the loop has nothing else to do; the acknowledgement is not to be read in the next ping's time
+            if self.is_back && self.is_acknowledged {
+                thread::sleep(period.saturating_sub(self.started.elapsed()));
+                self.ping(ric);
+            }
+        } else if self.is_back {
+            self.ping(ric);
+        }
+    }
+}
+
+impl Iapp for Pinger {
+    fn name(&self) -> &str {
+        "pinger"
+    }
+
+    fn on_event(&mut self, event: &IappEvent<'_>, ric: &mut Ric<'_>) {
+        match event {
+            IappEvent::NodeUp(node) => {
+                let Some(function) = node.functions.iter().find(|f| hw::wire_of(&f.oid) == Some(self.wire)) else {
+                    return;
+                };
+                let action =
+                    Action { id: RicActionId(1), kind: RicActionType::Report, definition: None, subsequent: None };
+                let spec = SubscriptionSpec { event_trigger: hw::EVENT_TRIGGER.to_vec(), actions: vec![action] };
+                self.node = Some((node.id, function.id));
+                let _ = ric.subscribe(node.id, function.id, spec);
+            }
+            IappEvent::Subscribed { .. } => self.ping(ric),
+            IappEvent::Controlled { .. } => {
+                self.is_acknowledged = true;
+                if self.period.is_some() {
+                    self.go_on(ric);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn on_indication(&mut self, indication: &Indication<'_>, ric: &mut Ric<'_>) {
+        self.arena.reset();
+        let Some((_, message)) = indication.payload else { return };
+        match hw::Ping::decode(message, self.wire, &self.arena) {
+            Ok(ping) if ping.number == self.number && ping.payload.len() == self.payload.len() => {}
+            _ => return,
+        }
+        self.times.push(u64::try_from(self.started.elapsed().as_nanos()).unwrap_or(u64::MAX));
+        self.left = self.left.saturating_sub(1);
+        self.is_back = true;
+        self.go_on(ric);
+    }
+}
