@@ -34,7 +34,8 @@ pub struct Args {
     /// The revision of KPM that the nodes speak: 1.00, 2.01, 2.03, 3.00 or 4.00.
     #[arg(long, value_name = "REVISION", default_value = "3.00")]
     kpm: e2sm::kpm::Revision,
-    /// KPM and the ping in FlatBuffers, not in PER. (For E2AP, the address says it: --ric tcp+flat://HOST:PORT.)
+    /// KPM, RC, the ping and FlexRIC's models in FlatBuffers, not in PER or FlexRIC's layout. (For E2AP, the address says
+    /// it: --ric tcp+flat://HOST:PORT.)
     #[arg(long)]
     flat: bool,
     /// The revision of RC that the nodes speak: 1.03, 3.00 or 5.00.
@@ -65,6 +66,9 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         handovers_per_minute: args.handovers_per_minute,
         ..RanConfig::default()
     };
+    if args.flat {
+        config.periodic.wire = Wire::Flat;
+    }
     if !args.ric.is_empty() {
         config.rics.clone_from(&args.ric);
     }

@@ -39,13 +39,13 @@ pub struct RanConfig {
     pub e2ap_version: Version,
     /// The revision of E2SM-KPM that they speak. Default: v03.00.
     pub kpm_revision: Revision,
-    /// The wire form of KPM and of the ping: PER, or FlatBuffers, which KPM v01.00 does not have. Default: PER.
+    /// The wire form of KPM, RC and the ping: PER, or FlatBuffers, which KPM v01.00 does not have. Default: PER.
     pub wire: Wire,
     /// What else their KPM functions offer, and their bounds; `revision` is taken from above. Default: all styles.
     pub kpm: KpmConfig,
     /// The revision of E2SM-RC that they speak. Default: v03.00.
     pub rc_revision: rc::Revision,
-    /// The bounds of their RC functions; `revision` is taken from above.
+    /// The bounds of their RC functions; `revision` and `wire` are taken from above.
     pub rc: RcConfig,
     /// Handovers that each node begins by itself in a minute, each of the UE that it hears worst, to the next node's
     /// cell: at most 600, and none where there is one node only. Default: 0.

@@ -78,7 +78,7 @@ impl Ran {
             let node = Rc::new(RefCell::new(Node::new(&config, number, Rc::clone(&air))));
             let id = node.borrow().id();
             let kpm = KpmConfig { revision: config.kpm_revision, wire: config.wire, ..config.kpm.clone() };
-            let rc = RcConfig { revision: config.rc_revision, ..config.rc.clone() };
+            let rc = RcConfig { revision: config.rc_revision, wire: config.wire, ..config.rc.clone() };
             let mut functions: Vec<Box<dyn RanFunction>> = vec![
                 Box::new(KpmFunction::new(Rc::clone(&node), kpm)),
                 Box::new(CccFunction::new(Rc::clone(&node), CccConfig::default())),

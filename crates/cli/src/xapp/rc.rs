@@ -13,6 +13,7 @@ use e2sm::rc::{
     Control, ControlAction, ControlOutcome, ControlOutcomeFormats, Detection, DrbQos, Drx, Handover, OID,
     RanParameterElementItem, RanParameterValue, Revision, RrmPolicyMember, RrmPolicyRatio, SlicePrbQuota,
 };
+use e2sm::{Arena, Wire};
 use ferric::e2::Ticket;
 use ferric::e2::xapp::{ControlResult, FunctionInfo, NodeInfo};
 use ferric::link::Address;
@@ -245,17 +246,17 @@ fn slice_differentiator(text: &str) -> anyhow::Result<Sd> {
 /// A control that waits for its answer.
 struct Asked {
     node: String,
-    revision: Revision,
+    detection: Detection,
 }
 
 impl Args {
-    fn revision(&self, node: &NodeInfo, rc: &FunctionInfo) -> anyhow::Result<Revision> {
+    fn detect(&self, node: &NodeInfo, rc: &FunctionInfo) -> anyhow::Result<Detection> {
         let detection = match self.rc {
-            Some(revision) => Detection::configured(revision),
+            Some(revision) => Detection::configured(revision).in_wire_of(&rc.oid),
             None => Detection::of_function(&rc.oid, rc.revision.0, &rc.definition)?,
         };
         info!(node = %node.global_id, "{detection}");
-        Ok(detection.revision)
+        Ok(detection)
     }
 }
 
@@ -282,18 +283,18 @@ pub fn run(args: &Args, config: XappConfig) -> anyhow::Result<()> {
                 if args.node.as_ref().is_some_and(|wanted| *wanted != name) {
                     return;
                 }
-                let Some(rc) = node.functions.iter().find(|function| function.oid == OID) else {
+                let Some(rc) = node.functions.iter().find(|function| Wire::of(&function.oid).1 == OID) else {
                     return info!(node = name, "does not offer E2SM-RC");
                 };
                 let plmn = PlmnIdentity(node.global_id.plmn().0);
-                let octets = args.revision(node, rc).and_then(|revision| {
-                    let (header, message) = args.what.control(plmn)?.encode(revision)?;
-                    Ok((revision, header, message))
+                let octets = args.detect(node, rc).and_then(|detection| {
+                    let (header, message) = args.what.control(plmn)?.encode_in(detection.revision, detection.wire)?;
+                    Ok((detection, header, message))
                 });
                 match octets {
-                    Ok((revision, header, message)) => {
+                    Ok((detection, header, message)) => {
                         let ticket = ric.control(node.id, rc.id, &header, &message);
-                        asked.insert(ticket, Asked { node: name, revision });
+                        asked.insert(ticket, Asked { node: name, detection });
                         sent += 1;
                         last_node = Instant::now();
                     }
@@ -301,9 +302,9 @@ pub fn run(args: &Args, config: XappConfig) -> anyhow::Result<()> {
                 }
             }
             XappEvent::Controlled { ticket, result } => {
-                let Some(Asked { node, revision }) = asked.remove(&ticket) else { return };
+                let Some(Asked { node, detection }) = asked.remove(&ticket) else { return };
                 done += usize::from(matches!(result, ControlResult::Acknowledged(_)));
-                say!("node={node} {}", told(&result, revision));
+                say!("node={node} {}", told(&result, detection));
             }
             _ => {}
         });
@@ -322,11 +323,11 @@ pub fn run(args: &Args, config: XappConfig) -> anyhow::Result<()> {
     }
 }
 
-fn told(result: &ControlResult, revision: Revision) -> String {
+fn told(result: &ControlResult, detection: Detection) -> String {
     match result {
-        ControlResult::Acknowledged(outcome) => format!("done{}", words(outcome.as_deref(), revision)),
+        ControlResult::Acknowledged(outcome) => format!("done{}", words(outcome.as_deref(), detection)),
         ControlResult::Failed(cause, outcome) => {
-            format!("refused: {cause}{}", words(outcome.as_deref(), revision))
+            format!("refused: {cause}{}", words(outcome.as_deref(), detection))
         }
         ControlResult::Sent => "sent".to_owned(),
         ControlResult::TimedOut => "no answer".to_owned(),
@@ -336,9 +337,10 @@ fn told(result: &ControlResult, revision: Revision) -> String {
 }
 
 /// What an outcome tells.
-fn words(outcome: Option<&[u8]>, revision: Revision) -> String {
+fn words(outcome: Option<&[u8]>, detection: Detection) -> String {
     let Some(outcome) = outcome.filter(|outcome| !outcome.is_empty()) else { return String::new() };
-    let Ok(outcome) = ControlOutcome::decode_owned(outcome, revision) else {
+    let arena = Arena::new();
+    let Ok(outcome) = ControlOutcome::decode_in(outcome, detection.revision, detection.wire, &arena) else {
         return ", with an outcome that cannot be read".to_owned();
     };
     let item = |item: &RanParameterElementItem<'_>| match &item.value {

@@ -12,7 +12,7 @@ use super::{
     RanParameterItem, RanParameterTesting, Revision, UeGroupDefinition, UeGroupId,
 };
 use crate::common::{GnbCuUeF1apId, PartialUeId, RicStyleType, UeId, UeIdGnbDu};
-use crate::{Arena, Error};
+use crate::{Arena, Error, Wire};
 
 /// A control: header and message with names.
 ///
@@ -127,6 +127,14 @@ impl Control {
     /// [`Error::Codec`] where the revision has no such control; [`Error::FormatsDoNotFit`] for a target that these
     /// actions cannot have.
     pub fn encode(&self, revision: Revision) -> Result<(Vec<u8>, Vec<u8>), Error> {
+        self.encode_in(revision, Wire::Per)
+    }
+
+    /// As [`Control::encode`], in any wire form that there is.
+    ///
+    /// # Errors
+    /// As [`Control::encode`]; a wire form that the model does not have.
+    pub fn encode_in(&self, revision: Revision, wire: Wire) -> Result<(Vec<u8>, Vec<u8>), Error> {
         let (header, message) = match &self.actions {
             ControlActions::One(action) => (self.header(action.id())?, one(action)),
             ControlActions::Several(actions) => {
@@ -142,8 +150,8 @@ impl Control {
             ControlActions::Tell(id, parameters) => (self.header(*id)?, tell(parameters)),
         };
         let (mut header_octets, mut message_octets) = (Vec::new(), Vec::new());
-        ControlHeader { formats: header }.encode(revision, &mut header_octets)?;
-        ControlMessage { formats: message }.encode(revision, &mut message_octets)?;
+        ControlHeader { formats: header }.encode_in(revision, wire, &mut header_octets)?;
+        ControlMessage { formats: message }.encode_in(revision, wire, &mut message_octets)?;
         Ok((header_octets, message_octets))
     }
 
@@ -180,9 +188,17 @@ impl Control {
     /// [`Error::Codec`], [`Error::Parameter`]; [`Error::FormatsDoNotFit`] where header and message are not of the same
     /// control.
     pub fn decode(header: &[u8], message: &[u8], revision: Revision) -> Result<Self, Error> {
+        Control::decode_in(header, message, revision, Wire::Per)
+    }
+
+    /// As [`Control::decode`], in any wire form that there is.
+    ///
+    /// # Errors
+    /// As [`Control::decode`]; a wire form that the model does not have.
+    pub fn decode_in(header: &[u8], message: &[u8], revision: Revision, wire: Wire) -> Result<Self, Error> {
         let arena = Arena::new();
-        let header = ControlHeader::decode(header, revision, &arena)?;
-        let message = ControlMessage::decode(message, revision, &arena)?;
+        let header = ControlHeader::decode_in(header, revision, wire, &arena)?;
+        let message = ControlMessage::decode_in(message, revision, wire, &arena)?;
         let (target, decision, id) = match header.formats.into_owned() {
             ControlHeaderFormats::Format1(h) => {
                 let id = ActionId { style: h.ric_style_type, action: h.ric_control_action_id };

@@ -16,8 +16,8 @@ use super::{
     RicEventTriggerConditionId, RicInsertIndicationId, RicPolicyAction, RrcState, TriggerTypeChoice,
     TriggerTypeL2State, TriggerTypeRrcState, TriggerTypeRrcStateItem, TriggerTypeUeContext, WantedRanParameter,
 };
-use crate::Error;
 use crate::common::{RicStyleType, RrcMessageId, True, UeId};
+use crate::{Arena, Error, Wire};
 
 /// An event trigger and an action definition that belong together.
 ///
@@ -187,6 +187,17 @@ impl Plan {
         self.action.encode(revision, &mut action)?;
         Ok((trigger, action))
     }
+
+    /// As [`Plan::encode`], in any wire form that there is.
+    ///
+    /// # Errors
+    /// As [`Plan::encode`]; a wire form that the model does not have.
+    pub fn encode_in(&self, revision: Revision, wire: Wire) -> Result<(Vec<u8>, Vec<u8>), Error> {
+        let (mut trigger, mut action) = (Vec::new(), Vec::new());
+        self.trigger.encode_in(revision, wire, &mut trigger)?;
+        self.action.encode_in(revision, wire, &mut action)?;
+        Ok((trigger, action))
+    }
 }
 
 fn condition(at: usize) -> RicEventTriggerConditionId {
@@ -265,8 +276,17 @@ impl HandoverRequest {
     /// # Errors
     /// [`Error::Codec`], [`Error::Parameter`].
     pub fn decode(header: &[u8], message: &[u8], revision: Revision) -> Result<Option<Self>, Error> {
-        let header = IndicationHeader::decode_owned(header, revision)?;
-        let message = IndicationMessage::decode_owned(message, revision)?;
+        HandoverRequest::decode_in(header, message, revision, Wire::Per)
+    }
+
+    /// As [`HandoverRequest::decode`], in any wire form that there is.
+    ///
+    /// # Errors
+    /// As [`HandoverRequest::decode`]; a wire form that the model does not have.
+    pub fn decode_in(header: &[u8], message: &[u8], revision: Revision, wire: Wire) -> Result<Option<Self>, Error> {
+        let arena = Arena::new();
+        let header = IndicationHeader::decode_in(header, revision, wire, &arena)?.into_owned();
+        let message = IndicationMessage::decode_in(message, revision, wire, &arena)?;
         match (header.formats, message.formats) {
             (IndicationHeaderFormats::Format2(header), IndicationMessageFormats::Format5(message))
                 if (header.ric_insert_style_type.0, header.ric_insert_indication_id.0) == (3, 1) =>

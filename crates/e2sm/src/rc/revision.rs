@@ -39,7 +39,7 @@ use core::str::FromStr;
 
 use super::RanFunctionDefinition;
 use crate::common::WIRE_E2SM_V5;
-use crate::{Arena, Error};
+use crate::{Arena, Error, Wire};
 
 /// The object identifier of all revisions.
 pub const OID: &str = "1.3.6.1.4.1.53148.1.1.2.3";
@@ -135,6 +135,8 @@ pub struct Detection {
     pub revision: Revision,
     /// What decided on it.
     pub reason: Reason,
+    /// The wire form, which the object identifier tells.
+    pub wire: Wire,
     /// A bit for each revision that the node may speak.
     candidates: u8,
 }
@@ -142,6 +144,9 @@ pub struct Detection {
 impl fmt::Display for Detection {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "E2SM-RC {}, {}", self.revision, self.reason)?;
+        if self.wire != Wire::Per {
+            write!(f, ", in wire form {}", self.wire)?;
+        }
         let others = self.candidates().filter(|r| *r != self.revision);
         for (i, other) in others.enumerate() {
             write!(f, "{}{other}", if i == 0 { "; could be " } else { ", " })?;
@@ -154,7 +159,13 @@ impl Detection {
     /// What somebody who knows the node has configured.
     #[must_use]
     pub const fn configured(revision: Revision) -> Self {
-        Detection { revision, reason: Reason::Configured, candidates: bit(revision) }
+        Detection { revision, reason: Reason::Configured, wire: Wire::Per, candidates: bit(revision) }
+    }
+
+    /// The same, in the wire form that an object identifier tells.
+    #[must_use]
+    pub fn in_wire_of(self, oid: &str) -> Self {
+        Detection { wire: Wire::of(oid.trim()).0, ..self }
     }
 
     /// What a RAN function tells when it is set up: object identifier, revision number and definition, as E2AP
@@ -163,7 +174,8 @@ impl Detection {
     /// # Errors
     /// [`Error::UnknownOid`], and [`Error::NoRevisionFits`] where the definition cannot be read.
     pub fn of_function(oid: &str, function_revision: u16, definition: &[u8]) -> Result<Self, Error> {
-        if oid.trim() != OID {
+        let (wire, own) = Wire::of(oid.trim());
+        if own != OID {
             return Err(Error::UnknownOid);
         }
         let mut candidates = 0;
@@ -171,7 +183,7 @@ impl Detection {
         let mut told = 0;
         for revision in Revision::ALL {
             let arena = Arena::new();
-            match RanFunctionDefinition::decode(definition, revision, &arena) {
+            match RanFunctionDefinition::decode_in(definition, revision, wire, &arena) {
                 Ok(definition) => {
                     candidates |= bit(revision);
                     told |= tells_of(&definition);
@@ -199,10 +211,15 @@ impl Detection {
             }
             None => {
                 let oldest = Revision::ALL.into_iter().find(|revision| candidates & bit(*revision) != 0);
-                oldest.ok_or(failed.map_or(Error::UnknownOid, Error::NoRevisionFits))?
+                match (oldest, failed) {
+                    (Some(oldest), _) => oldest,
+                    (None, Some(Error::Codec(error))) => return Err(Error::NoRevisionFits(error)),
+                    // a wire form that is not built in
+                    (None, failed) => return Err(failed.unwrap_or(Error::UnknownOid)),
+                }
             }
         };
-        Ok(Detection { revision, reason, candidates })
+        Ok(Detection { revision, reason, wire, candidates })
     }
 
     /// The revisions that the node may speak, oldest first.

@@ -1,5 +1,6 @@
 //! Controls: read, checked, handed to the base station, and what came of them.
 
+use e2sm::Wire;
 use e2sm::common::RicStyleType;
 use e2sm::rc::{
     ActionId, CallProcessId, Control, ControlAction, ControlActions, ControlOutcome, ControlOutcomeFormat1,
@@ -13,7 +14,7 @@ use ferric::e2ap::{Cause, CauseRicRequest};
 use per::{List, PrintableString};
 use tracing::{debug, warn};
 
-use super::{Origin, RcFunction, RcSource, Refusal, Verdict, conditions, ues};
+use super::{Origin, RcConfig, RcFunction, RcSource, Refusal, Verdict, conditions, ues};
 
 /// The parameter of an outcome that says in words why a control was not carried out: one of ours, far from those of
 /// the specification. Where a parameter of the control is at fault, the words stand under that one's number.
@@ -58,12 +59,13 @@ impl<S: RcSource> RcFunction<S> {
         request: &ControlRequest,
         reports: &mut Reports<'_>,
     ) -> Result<Option<Vec<u8>>, ControlFailure> {
-        let revision = self.config.revision;
+        let RcConfig { revision, wire, .. } = self.config;
+        let encode = |formats| encode(revision, wire, formats);
         let fail = |refusal: &Refusal, formats| {
             debug!(controller = controller.0, cause = %refusal.cause, why = %refusal.why, "control refused");
-            ControlFailure { cause: refusal.cause, outcome: encode(revision, formats) }
+            ControlFailure { cause: refusal.cause, outcome: encode(formats) }
         };
-        let control = match Control::decode(&request.header, &request.message, revision) {
+        let control = match Control::decode_in(&request.header, &request.message, revision, wire) {
             Ok(control) => control,
             Err(error) => {
                 let refusal = unreadable(&error);
@@ -73,14 +75,16 @@ impl<S: RcSource> RcFunction<S> {
         if let Some(call_process_id) = &request.call_process_id {
             let answered = self.answer(now, controller, call_process_id, &control, reports);
             return match answered {
-                Ok(()) => Ok(success(revision, Vec::new())),
+                Ok(()) => Ok(success(revision, Vec::new()).and_then(|formats| encode(Some(formats)))),
                 Err(refusal) => Err(fail(&refusal, one(told(&refusal)))),
             };
         }
         let is_several = matches!(control.actions, ControlActions::Several(_));
         let steps = match self.steps(controller, &control, reports) {
             Ok(Planned::Steps(steps)) => steps,
-            Ok(Planned::Told(outcome)) => return Ok(success(revision, outcome)),
+            Ok(Planned::Told(outcome)) => {
+                return Ok(success(revision, outcome).and_then(|formats| encode(Some(formats))));
+            }
             Err(refusal) => return Err(fail(&refusal, one(told(&refusal)))),
         };
         let mut outcomes = Vec::new();
@@ -94,11 +98,12 @@ impl<S: RcSource> RcFunction<S> {
                 Err(refusal) => return Err(fail(&refusal, one(told(&refusal)))),
             }
         }
-        Ok(if is_several {
-            several(outcomes).and_then(|formats| encode(revision, Some(formats)))
+        let formats = if is_several {
+            several(outcomes)
         } else {
             success(revision, outcomes.into_iter().flat_map(|(_, outcome)| outcome).collect())
-        })
+        };
+        Ok(formats.and_then(|formats| encode(Some(formats))))
     }
 
     /// What is to be done to whom, all of it checked.
@@ -240,7 +245,9 @@ impl<S: RcSource> RcFunction<S> {
         control: &Control,
         reports: &mut Reports<'_>,
     ) -> Result<(), Refusal> {
-        let number = CallProcessId::decode(call_process_id, self.config.revision).ok().map(CallProcessId::number);
+        let number = CallProcessId::decode_in(call_process_id, self.config.revision, self.config.wire)
+            .ok()
+            .map(CallProcessId::number);
         let asked = number.and_then(|number| Some((number, self.held.get(number)?)));
         let Some((number, asked)) = asked.filter(|(_, asked)| asked.key.controller == controller) else {
             return refuse(CauseRicRequest::RicCallProcessIdInvalid, "no procedure waits under that id, or no longer");
@@ -305,16 +312,13 @@ fn several(outcomes: Vec<(ActionId, Outcome)>) -> Option<ControlOutcomeFormats<'
 }
 
 /// v01.03 is told an outcome where there is something to tell, later revisions always.
-fn success(revision: Revision, outcome: Outcome) -> Option<Vec<u8>> {
-    if outcome.is_empty() && revision == Revision::V1_03 {
-        return None;
-    }
-    encode(revision, one(outcome))
+fn success(revision: Revision, outcome: Outcome) -> Option<ControlOutcomeFormats<'static>> {
+    if outcome.is_empty() && revision == Revision::V1_03 { None } else { one(outcome) }
 }
 
-fn encode(revision: Revision, formats: Option<ControlOutcomeFormats<'static>>) -> Option<Vec<u8>> {
+fn encode(revision: Revision, wire: Wire, formats: Option<ControlOutcomeFormats<'static>>) -> Option<Vec<u8>> {
     let mut bytes = Vec::new();
-    match (ControlOutcome { formats: formats? }).encode(revision, &mut bytes) {
+    match (ControlOutcome { formats: formats? }).encode_in(revision, wire, &mut bytes) {
         Ok(()) => Some(bytes),
         Err(error) => {
             warn!(%error, "an outcome cannot be written: the source tells more than fits");

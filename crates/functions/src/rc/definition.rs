@@ -27,7 +27,7 @@ use super::{BreakpointOffer, Happening, RcConfig, RcSource};
 /// Panics where the source's offers cannot be told.
 pub(super) fn function<S: RcSource>(source: &S, config: &RcConfig) -> Function {
     let mut bytes = Vec::new();
-    if let Err(error) = definition(source, config).encode(config.revision, &mut bytes) {
+    if let Err(error) = definition(source, config).encode_in(config.revision, config.wire, &mut bytes) {
         panic!("what the source offers cannot be told: {error}");
     }
     // By habit in the field the function's revision follows the specification's; see `e2sm::rc::Detection`.
@@ -36,7 +36,12 @@ pub(super) fn function<S: RcSource>(source: &S, config: &RcConfig) -> Function {
         Revision::V3_00 => 3,
         Revision::V5_00 => 5,
     };
-    Function { id: config.function_id, revision: RanFunctionRevision(revision), oid: OID.to_owned(), definition: bytes }
+    Function {
+        id: config.function_id,
+        revision: RanFunctionRevision(revision),
+        oid: config.wire.oid(OID).into_owned(),
+        definition: bytes,
+    }
 }
 
 fn text(text: &'static str) -> PrintableString<'static> {

@@ -21,7 +21,7 @@ use per::{Encode, List, Octets};
 use tracing::{debug, warn};
 
 use super::subscription::{Copied, Insert, Subscription, Trigger, UeChange, UeCondition, What, deadline};
-use super::{Event, Origin, Procedure, RcFunction, RcSource, Verdict, conditions, ues};
+use super::{Event, Origin, Procedure, RcConfig, RcFunction, RcSource, Verdict, conditions, ues};
 
 /// Events that are told of in one turn; the rest waits for the next.
 const EVENTS_A_TURN: usize = 1024;
@@ -106,10 +106,10 @@ impl<S: RcSource> RcFunction<S> {
         message: IndicationMessageFormats<'_>,
     ) -> Option<(Vec<u8>, Vec<u8>)> {
         let (mut header_octets, mut message_octets) = (Vec::new(), Vec::new());
-        let revision = self.config.revision;
+        let RcConfig { revision, wire, .. } = self.config;
         let written = IndicationHeader { formats: header }
-            .encode(revision, &mut header_octets)
-            .and_then(|()| IndicationMessage { formats: message }.encode(revision, &mut message_octets));
+            .encode_in(revision, wire, &mut header_octets)
+            .and_then(|()| IndicationMessage { formats: message }.encode_in(revision, wire, &mut message_octets));
         match written {
             Ok(()) => Some((header_octets, message_octets)),
             Err(error) => {
@@ -373,7 +373,7 @@ impl<S: RcSource> RcFunction<S> {
                 return false;
             };
             let mut id = Vec::new();
-            let written = CallProcessId::new(number).encode(self.config.revision, &mut id);
+            let written = CallProcessId::new(number).encode_in(self.config.revision, self.config.wire, &mut id);
             if written.is_ok() && reports.insert(key, action, &id, &header, &message).is_ok() {
                 return true;
             }

@@ -32,6 +32,7 @@ use std::fmt;
 use std::rc::Rc;
 use std::time::Duration;
 
+use e2sm::Wire;
 use e2sm::rc::Revision;
 use ferric::agent::{Admission, ControlFailure, ControllerId, RanFunction, Reports, RequestKey, Views};
 use ferric::e2::{ControlRequest, Function, QueryRequest, SubscriptionRequest, Time};
@@ -54,6 +55,8 @@ pub struct RcConfig {
     pub function_id: RanFunctionId,
     /// The revision of E2SM-RC that it speaks. Default: v03.00.
     pub revision: Revision,
+    /// The wire form that it speaks, which its object identifier tells: PER, or FlatBuffers. Default: PER.
+    pub wire: Wire,
     /// Actions that may be set up at a time. Default: 256.
     pub max_actions: usize,
     /// Procedures that may wait for answers at a time; others go on unasked. Default: 1024.
@@ -69,6 +72,7 @@ impl Default for RcConfig {
         RcConfig {
             function_id: RanFunctionId(3),
             revision: Revision::V3_00,
+            wire: Wire::Per,
             max_actions: 256,
             max_held: 1024,
             default_wait_ms: 100,
@@ -97,7 +101,8 @@ impl<S: RcSource> RcFunction<S> {
     /// A function without subscriptions.
     ///
     /// # Panics
-    /// Where the source offers what cannot be told: a name that is not 1 to 150 characters of ASCII, say.
+    /// Where the source offers what cannot be told: a name that is not 1 to 150 characters of ASCII, say. Where the model
+    /// does not have the configured wire form, or it is not built in.
     #[must_use]
     pub fn new(source: Rc<RefCell<S>>, config: RcConfig) -> Self {
         definition::function(&*source.borrow(), &config);

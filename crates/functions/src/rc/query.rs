@@ -1,5 +1,6 @@
 //! Queries: cells and UEs as they are now (v03.00).
 
+use e2sm::Arena;
 use e2sm::rc::{
     AssociatedUeInfo, AssociatedUeType, LogicalOr, OptionalRanParameterItem, QueryDefinition, QueryDefinitionFormats,
     QueryHeader, QueryHeaderFormats, QueryOutcome, QueryOutcomeFormat1, QueryOutcomeFormat1ItemCell,
@@ -10,7 +11,7 @@ use ferric::agent::{ControllerId, Ue, Views};
 use ferric::e2ap::{Cause, CauseProtocol, CauseRicRequest};
 use tracing::debug;
 
-use super::{RcFunction, RcSource, conditions, ues};
+use super::{RcConfig, RcFunction, RcSource, conditions, ues};
 
 const NOT_SUPPORTED: Cause = Cause::RicRequest(CauseRicRequest::ActionNotSupported);
 const SYNTAX: Cause = Cause::Protocol(CauseProtocol::TransferSyntaxError);
@@ -27,18 +28,19 @@ impl<S: RcSource> RcFunction<S> {
         header: &[u8],
         definition: &[u8],
     ) -> Result<Vec<u8>, Cause> {
-        let revision = self.config.revision;
+        let RcConfig { revision, wire, .. } = self.config;
         if revision == Revision::V1_03 {
             return Err(NOT_SUPPORTED);
         }
-        let unreadable = |error: per::Error| {
+        let arena = Arena::new();
+        let unreadable = |error: e2sm::Error| {
             debug!(%error, "query");
             SYNTAX
         };
         let QueryHeaderFormats::Format1(header) =
-            QueryHeader::decode_owned(header, revision).map_err(unreadable)?.formats;
+            QueryHeader::decode_in(header, revision, wire, &arena).map_err(unreadable)?.formats;
         let QueryDefinitionFormats::Format1(definition) =
-            QueryDefinition::decode_owned(definition, revision).map_err(unreadable)?.formats;
+            QueryDefinition::decode_in(definition, revision, wire, &arena).map_err(unreadable)?.formats;
         if header.associated_e2_node_info.is_some() {
             return Err(NOT_SUPPORTED);
         }
@@ -81,7 +83,7 @@ impl<S: RcSource> RcFunction<S> {
             _ => return Err(NOT_SUPPORTED),
         };
         let mut bytes = Vec::new();
-        QueryOutcome { formats }.encode(revision, &mut bytes).map_err(|error| {
+        QueryOutcome { formats }.encode_in(revision, wire, &mut bytes).map_err(|error| {
             debug!(%error, "a query's outcome cannot be written");
             Cause::RicRequest(CauseRicRequest::Unspecified)
         })?;

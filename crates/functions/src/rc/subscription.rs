@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use e2sm::Arena;
 use e2sm::common::{Cgi, InterfaceIdentifier, InterfaceMessageId, InterfaceType, RrcMessageId, UeId};
 use e2sm::rc::dictionary::{self, Breakpoint, MULTIPLE_ACTIONS};
 use e2sm::rc::{
@@ -13,6 +14,7 @@ use e2sm::rc::{
 use ferric::agent::{RequestKey, Ue};
 use ferric::e2::{Action, Time};
 use ferric::e2ap::{Cause, CauseProtocol, CauseRicRequest, RicActionId, RicActionType, RicSubsequentActionType};
+use per::IntoOwned;
 use tracing::debug;
 
 use super::{BreakpointOffer, Happening, ParameterOffer, RcConfig, RcSource, conditions, definition};
@@ -143,7 +145,7 @@ pub(super) struct Rule {
 const NOT_SUPPORTED: Cause = Cause::RicRequest(CauseRicRequest::ActionNotSupported);
 const NO_SUCH_TRIGGER: Cause = Cause::RicRequest(CauseRicRequest::EventTriggerNotSupported);
 
-fn unreadable(what: &'static str) -> impl Fn(per::Error) -> Cause {
+fn unreadable(what: &'static str) -> impl Fn(e2sm::Error) -> Cause {
     move |error| {
         debug!(%error, what, "cannot be read");
         Cause::Protocol(CauseProtocol::TransferSyntaxError)
@@ -173,7 +175,10 @@ fn cells_of(cells: EventTriggerCellInfo<'static>) -> Result<Vec<Cgi>, Cause> {
 impl Trigger {
     /// Reads an event trigger, and refuses what the base station never tells of.
     pub(super) fn new<S: RcSource>(source: &S, config: &RcConfig, bytes: &[u8]) -> Result<Self, Cause> {
-        let trigger = EventTrigger::decode_owned(bytes, config.revision).map_err(unreadable("event trigger"))?;
+        let arena = Arena::new();
+        let trigger = EventTrigger::decode_in(bytes, config.revision, config.wire, &arena)
+            .map_err(unreadable("event trigger"))?
+            .into_owned();
         let happens = |happening| source.happenings().contains(&happening).then_some(()).ok_or(NO_SUCH_TRIGGER);
         match trigger.formats {
             EventTriggerFormats::Format1(format) => {
@@ -307,8 +312,10 @@ impl Subscription {
         wanted: &Action,
     ) -> Result<Self, Cause> {
         let definition = wanted.definition.as_deref().ok_or(Cause::Protocol(CauseProtocol::SemanticError))?;
-        let definition =
-            ActionDefinition::decode_owned(definition, config.revision).map_err(unreadable("action definition"))?;
+        let arena = Arena::new();
+        let definition = ActionDefinition::decode_in(definition, config.revision, config.wire, &arena)
+            .map_err(unreadable("action definition"))?
+            .into_owned();
         let style = definition.ric_style_type.0;
         let what = match (wanted.kind, definition.formats, trigger) {
             (RicActionType::Report, ActionDefinitionFormats::Format1(format), trigger) => {

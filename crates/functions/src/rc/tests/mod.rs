@@ -214,6 +214,7 @@ struct Bench {
     source: Rc<RefCell<Station>>,
     function: RcFunction<Station>,
     revision: Revision,
+    wire: Wire,
     views: Views,
     recorder: Recorder,
     now: Time,
@@ -222,14 +223,19 @@ struct Bench {
 
 impl Bench {
     fn new(revision: Revision) -> Self {
+        Bench::in_wire(revision, Wire::Per)
+    }
+
+    fn in_wire(revision: Revision, wire: Wire) -> Self {
         let source = Rc::new(RefCell::new(Station::default()));
-        let config = RcConfig { revision, max_actions: 4, max_held: 2, ..RcConfig::default() };
+        let config = RcConfig { revision, wire, max_actions: 4, max_held: 2, ..RcConfig::default() };
         let mut views = Views::with_first(FIRST);
         views.expose(GUEST, Ue(2)).unwrap();
         Bench {
             function: RcFunction::new(Rc::clone(&source), config),
             source,
             revision,
+            wire,
             views,
             recorder: Recorder::default(),
             now: Time::from_nanos(1_000_000_000),
@@ -238,7 +244,7 @@ impl Bench {
     }
 
     fn control(&mut self, of: ControllerId, control: &Control) -> Result<Option<Vec<u8>>, ControlFailure> {
-        let (header, message) = control.encode(self.revision).unwrap();
+        let (header, message) = control.encode_in(self.revision, self.wire).unwrap();
         self.control_octets(of, header, message, None)
     }
 
@@ -272,7 +278,7 @@ impl Bench {
         subsequent: Option<RicSubsequentAction>,
     ) -> Result<RequestKey, Cause> {
         self.instance += 1;
-        let (event_trigger, definition) = plan.encode(self.revision).unwrap();
+        let (event_trigger, definition) = plan.encode_in(self.revision, self.wire).unwrap();
         let request = SubscriptionRequest {
             request_id: RicRequestId { requestor: 1, instance: self.instance },
             ran_function_id: RanFunctionId(3),

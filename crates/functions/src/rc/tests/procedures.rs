@@ -25,7 +25,7 @@ fn answer(
     control: &Control,
     id: &Sent,
 ) -> Result<Option<Vec<u8>>, ControlFailure> {
-    let (header, message) = control.encode(bench.revision).unwrap();
+    let (header, message) = control.encode_in(bench.revision, bench.wire).unwrap();
     bench.control_octets(of, header, message, id.call_process_id.clone())
 }
 
@@ -58,6 +58,39 @@ fn a_handover_waits_for_its_answer() {
             assert_eq!(again.cause, Cause::RicRequest(RicCallProcessIdInvalid));
             assert_eq!((bench.resumed(), bench.function.next_report()), (vec![], None));
         }
+    }
+}
+
+/// The same in FlatBuffers: subscriptions, inserts, call process ids, answers, reports and outcomes.
+#[test]
+fn a_handover_waits_in_flatbuffers() {
+    use e2sm::rc::{ControlOutcome, Detection, IndicationMessage, rrc_states};
+    let arena = e2sm::Arena::new();
+    for revision in Revision::ALL {
+        let mut bench = Bench::in_wire(revision, Wire::Flat);
+        let function = bench.function.definition();
+        let detected = Detection::of_function(&function.oid, function.revision.0, &function.definition).unwrap();
+        assert_eq!((detected.wire, detected.revision), (Wire::Flat, revision));
+        assert!(detected.to_string().contains("in wire form flat"));
+        bench.subscribe(FIRST, RicActionType::Insert, &Plan::insert_handover(None)).unwrap();
+        bench.subscribe(FIRST, RicActionType::Report, &Plan::report_rrc_states(&[RrcState::Any])).unwrap();
+        bench.happen(handover(1, 1));
+        bench.happen(Event::RrcState { ue: Ue(1), state: RrcState::RrcIdle });
+        let sent = bench.sent();
+        let [insert, report] = &sent[..] else { panic!("{sent:?}") };
+        let request = HandoverRequest::decode_in(&insert.header, &insert.message, revision, Wire::Flat).unwrap();
+        assert_eq!(request.unwrap().handover.target, cell(2));
+        let told = IndicationMessage::decode_in(&report.message, revision, Wire::Flat, &arena).unwrap();
+        assert_eq!(rrc_states(&told).unwrap(), [(name(1), RrcState::RrcIdle)]);
+        let elsewhere = Control::of_ue(name(1), ControlAction::Handover(Handover::to(cell(9))));
+        answer(&mut bench, FIRST, &elsewhere, insert).unwrap();
+        assert_eq!(bench.resumed(), [(Procedure(1), "to true".to_owned())]);
+        let failure = answer(&mut bench, FIRST, &elsewhere, insert).unwrap_err();
+        ControlOutcome::decode_in(&failure.outcome.unwrap(), revision, Wire::Flat, &arena).unwrap();
+        // octets of PER are none here
+        let (header, message) = elsewhere.encode(revision).unwrap();
+        let failure = bench.control_octets(FIRST, header, message, None).unwrap_err();
+        assert_eq!(failure.cause, Cause::RicRequest(ControlMessageInvalid));
     }
 }
 
