@@ -252,8 +252,9 @@ fn a_node_of_kpm_v1_is_found_and_read() {
 #[test]
 fn nodes_do_what_rc_asks_for_or_say_why_not() {
     let (ric, e2, xapp) = start_ric();
-    for revision in ["1.03", "3.00", "5.00"] {
-        let ran = Program::start(&["ran", "--ric", &e2, "--nodes", "2", "--ues", "2", "--rc", revision]);
+    for (revision, form) in [("1.03", &[][..]), ("3.00", &["--flat"]), ("5.00", &[])] {
+        let nodes = ["ran", "--ric", &e2, "--nodes", "2", "--ues", "2", "--rc", revision];
+        let ran = Program::start(&[&nodes[..], form].concat());
         let ask = |args: &[&str]| {
             let mut all = vec!["xapp", "rc"];
             all.extend_from_slice(args);
