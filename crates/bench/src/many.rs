@@ -36,7 +36,7 @@ pub(crate) fn measure(effort: Effort) -> anyhow::Result<Many> {
         nodes.push(node);
     }
     let (ready, subscribed) = mpsc::channel();
-    let mut xapp = Xapp::connect(&xapp, "bench", XappConfig::default())?;
+    let mut xapp = Xapp::connect(&xapp, "bench", XappConfig { reconnect: None, ..XappConfig::default() })?;
     let stop = xapp.stop();
     let reader = thread::spawn({
         let stop = stop.clone();
@@ -112,7 +112,7 @@ pub(crate) fn storm(effort: Effort) -> anyhow::Result<Storm> {
         node.set_up(number as u32 + 1, 1)?;
         first.push(node);
     }
-    let mut xapp = Xapp::connect(&xapp, "bench", XappConfig::default())?;
+    let mut xapp = Xapp::connect(&xapp, "bench", XappConfig { reconnect: None, ..XappConfig::default() })?;
     let mut known = 0;
     let deadline = Instant::now() + PATIENCE;
     while known < count && Instant::now() < deadline {

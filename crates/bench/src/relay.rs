@@ -108,7 +108,7 @@ fn through_ric(nodes: usize, loops: usize, seconds: f64) -> anyhow::Result<Run> 
     let (result, clock) = (mpsc::channel(), Instant::now());
     let sender = result.0;
     let sink = thread::spawn(move || -> anyhow::Result<()> {
-        let mut xapp = Xapp::connect(&xapp, "bench", XappConfig::default())?;
+        let mut xapp = Xapp::connect(&xapp, "bench", XappConfig { reconnect: None, ..XappConfig::default() })?;
         let mut got = Got::new(clock);
         while !got.ended() {
             xapp.turn(Some(Duration::from_millis(100)), |event, commands| match event {

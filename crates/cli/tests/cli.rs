@@ -84,7 +84,7 @@ fn every_command_helps() {
                 "--handovers-per-minute",
             ],
         ),
-        (&["xapp"], &["kpm", "ping", "rc"]),
+        (&["xapp"], &["kpm", "ping", "rc", "--no-reconnect"]),
         (&["xapp", "rc"], &["slice-quota", "handover", "drx", "qos", "--node", "--rc"]),
         (&["xapp", "rc", "slice-quota"], &["--sst", "--sd", "--min", "--max", "--dedicated"]),
         (&["xapp", "kpm"], &["--ric", "--period-ms", "--measurement", "--cell", "--kpm", "--seconds", "--json"]),
@@ -308,13 +308,57 @@ fn nodes_do_what_rc_asks_for_or_say_why_not() {
 fn a_ric_that_ends_is_told_by_its_xapp_and_outlived_by_its_ran() {
     let (ric, e2, xapp) = start_ric();
     let ran = Program::start(&["ran", "--ric", &e2]);
-    let mut kpm = Program::start(&["xapp", "kpm", "--ric", &xapp, "--period-ms", "100"]);
+    let mut kpm = Program::start(&["xapp", "kpm", "--ric", &xapp, "--period-ms", "100", "--no-reconnect"]);
     kpm.line("t=");
     ric.stop();
     let kpm = kpm.end();
     kpm.complains(1, &["the RIC is gone"]);
     assert!(number(last_line(&kpm), "indications") > 0, "what was measured is not lost");
     ran.stop();
+}
+
+#[test]
+fn xapps_go_on_when_their_ric_is_back() {
+    let sockets = ["e2", "xapp"].map(|name| {
+        let path = std::env::temp_dir().join(format!("ferric-cli-{}-back-{name}", std::process::id()));
+        format!("unix:{}", path.display())
+    });
+    let [e2, xapp] = &sockets;
+    let start = || {
+        let mut ric = Program::start(&["ric", "--e2", e2, "--xapp", xapp]);
+        ric.line("xapp=");
+        ric
+    };
+    let ric = start();
+    let ran = Program::start(&["ran", "--ric", e2]);
+    let mut kpm = Program::start(&["xapp", "--no-reconnect", "kpm", "--ric", xapp, "--period-ms", "100", "--json"]);
+    kpm.line("{");
+    let mut kpm_too = Program::start(&["xapp", "kpm", "--ric", xapp, "--period-ms", "100", "--json"]);
+    kpm_too.line("{");
+    let mut ping = Program::start(&["xapp", "ping", "--ric", xapp, "--period-ms", "50"]);
+    ping.line("node=");
+    ric.stop();
+    kpm.end().complains(1, &["the RIC is gone"]);
+    for app in [&mut kpm_too, &mut ping] {
+        app.logs("connecting again");
+    }
+    let ric = start();
+    for app in [&mut kpm_too, &mut ping] {
+        app.logs("the RIC is back");
+    }
+    // lines from before are read at once: those that are waited for are new
+    for (app, line) in [(&mut kpm_too, "{"), (&mut ping, "node=")] {
+        let back = Instant::now();
+        while back.elapsed() < Duration::from_millis(300) {
+            app.line(line);
+        }
+    }
+    let kpm = kpm_too.stop();
+    assert!(number(last_line(&kpm), "indications") > 1);
+    let ping = ping.stop();
+    assert!(number(last_line(&ping), "pings") > 3, "{}", last_line(&ping));
+    ran.stop();
+    ric.stop();
 }
 
 #[test]

@@ -208,7 +208,8 @@ fn who_subscribes_whenever_a_node_comes_has_it_once() {
 #[test]
 fn without_it_a_lost_ric_ends_the_session() {
     let mut scene = Scene::new();
-    let mut xapp = Xapp::connect(&scene.xapp_at, "plain", XappConfig::default()).unwrap();
+    let mut xapp =
+        Xapp::connect(&scene.xapp_at, "plain", XappConfig { reconnect: None, ..XappConfig::default() }).unwrap();
     scene.ric = None;
     let deadline = Instant::now() + PATIENCE;
     while xapp.turn(Some(Duration::from_millis(10)), |_, _| ()).is_ok() {

@@ -206,7 +206,7 @@ impl Faults {
 
     /// Subscribes to all that is there, over and over, and leaves without a word.
     fn greedy_xapp(&self, random: &mut Random) -> anyhow::Result<()> {
-        let mut xapp = Xapp::connect(&self.xapp, "greedy", XappConfig::default())?;
+        let mut xapp = Xapp::connect(&self.xapp, "greedy", XappConfig { reconnect: None, ..XappConfig::default() })?;
         let until = Instant::now() + Duration::from_millis(random.below(2_000));
         while Instant::now() < until {
             xapp.turn(Some(Duration::from_millis(50)), |event, commands| {
@@ -231,7 +231,7 @@ impl Faults {
 
     /// Shares the witness's subscriptions and reads nothing for seconds.
     fn slow_xapp(&self, random: &mut Random) -> anyhow::Result<()> {
-        let mut xapp = Xapp::connect(&self.xapp, "slow", XappConfig::default())?;
+        let mut xapp = Xapp::connect(&self.xapp, "slow", XappConfig { reconnect: None, ..XappConfig::default() })?;
         let until = Instant::now() + Duration::from_millis(300);
         while Instant::now() < until {
             xapp.turn(Some(Duration::from_millis(50)), |event, commands| {

@@ -45,7 +45,7 @@ impl Witness {
             node.set_up(FIRST_NODE + number, 1)?;
             nodes.push(node);
         }
-        let session = Xapp::connect(xapp, "witness", XappConfig::default())?;
+        let session = Xapp::connect(xapp, "witness", XappConfig { reconnect: None, ..XappConfig::default() })?;
         let stop = session.stop();
         let xapp = thread::spawn({
             let shared = shared.clone();

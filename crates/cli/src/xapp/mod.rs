@@ -16,6 +16,9 @@ use crate::{record, tls};
 pub struct Args {
     #[command(subcommand)]
     which: Which,
+    /// End when the RIC is lost, rather than connect again and go on.
+    #[arg(long, global = true)]
+    no_reconnect: bool,
     #[command(flatten)]
     tls: tls::TlsArgs,
     #[command(flatten)]
@@ -32,6 +35,9 @@ enum Which {
 pub fn run(args: &Args) -> anyhow::Result<()> {
     let recorder = args.record.start()?;
     let mut config = XappConfig::default();
+    if args.no_reconnect {
+        config.reconnect = None;
+    }
     config.link.tls = args.tls.load(None)?;
     config.link.tap = recorder.as_ref().map(|recorder| recorder.tap(Protocol::Xapp));
     match &args.which {

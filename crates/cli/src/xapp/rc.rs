@@ -1,6 +1,6 @@
 //! `ferric xapp rc`: one control by E2SM-RC, and what the nodes make of it.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::str::FromStr;
 use std::time::{Duration, Instant};
 
@@ -271,6 +271,8 @@ pub fn run(args: &Args, config: XappConfig) -> anyhow::Result<()> {
     let end = Instant::now() + Duration::from_secs(args.seconds.into());
     let mut last_node = Instant::now();
     let mut asked: HashMap<Ticket, Asked> = HashMap::new();
+    // a RIC that was lost and is back tells of its nodes again: what was asked of a node is not asked twice
+    let mut told_nodes = HashSet::new();
     let (mut sent, mut done) = (0, 0);
     while !stop.is_stopped() && Instant::now() < end {
         if sent > 0 && asked.is_empty() && last_node.elapsed() >= SETTLED {
@@ -291,6 +293,9 @@ pub fn run(args: &Args, config: XappConfig) -> anyhow::Result<()> {
                     let (header, message) = args.what.control(plmn)?.encode_in(detection.revision, detection.wire)?;
                     Ok((detection, header, message))
                 });
+                if !told_nodes.insert(name.clone()) {
+                    return;
+                }
                 match octets {
                     Ok((detection, header, message)) => {
                         let ticket = ric.control(node.id, rc.id, &header, &message);

@@ -40,8 +40,9 @@ pub struct XappConfig {
     pub connect_timeout: Duration,
     /// The link's bounds. Default: PDUs as long as a RIC sends by its own defaults, which is 16 KiB above E2's 1 MiB.
     pub link: link::Config,
-    /// Whether a session outlives its RIC: where the RIC is lost, [`Xapp::turn`] tells so, connects again after a pause, and
-    /// asks again for what the xApp had subscribed to. Default: no, and `turn` fails.
+    /// How a session outlives its RIC: where the RIC is lost, [`Xapp::turn`] tells so by [`XappEvent::Disconnected`], connects
+    /// again after a pause, and asks again for what the xApp had subscribed to. None: `turn` fails then. Default: after 1 s
+    /// first and 30 s at last. [`Xapp::connect`] fails in either case where nobody is there, or turns the xApp away.
     pub reconnect: Option<Reconnect>,
     /// Encodings that nodes may use beside those that are built in. Default: none.
     pub encodings: Vec<Codec>,
@@ -51,7 +52,12 @@ impl Default for XappConfig {
     fn default() -> Self {
         let e2 = link::Config::default();
         let link = link::Config { max_pdu_octets: e2.max_pdu_octets + crate::XAPP_OVERHEAD_OCTETS, ..e2 };
-        XappConfig { connect_timeout: Duration::from_secs(5), link, reconnect: None, encodings: Vec::new() }
+        XappConfig {
+            connect_timeout: Duration::from_secs(5),
+            link,
+            reconnect: Some(Reconnect::default()),
+            encodings: Vec::new(),
+        }
     }
 }
 
@@ -497,13 +503,15 @@ impl Xapp {
             Raw::News(event) => handle(event, commands),
         });
         if let Some(ric_id) = welcome {
+            tracing::info!(ric = %self.address, %ric_id, "the RIC is back");
             (self.ric_id, self.session) = (ric_id, Session::Open);
             self.pause = self.config.reconnect.unwrap_or_default().first;
         }
         let late = matches!(self.session, Session::Greeting(by) if by <= Instant::now());
         match exchanged.and(if late { Err(Error::NoAnswer) } else { Ok(()) }) {
             Err(error) if self.config.reconnect.is_some() && is_loss(&error) => {
-                tracing::warn!(ric = %self.address, %error, "the RIC is lost");
+                let retry_in_ms = self.pause.as_millis();
+                tracing::warn!(ric = %self.address, %error, retry_in_ms, "the RIC is lost; connecting again after a pause");
                 self.lose(&mut handle);
                 Ok(())
             }
