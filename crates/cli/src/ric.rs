@@ -31,7 +31,7 @@ pub struct Args {
     /// Where to await xApps. [default: tcp://127.0.0.1:36423]
     #[arg(long, value_name = "URL")]
     xapp: Option<Address>,
-    /// Where to await FlexRIC's xApps, such as e42+sctp://127.0.0.1:36422; several times for several. [default: nowhere]
+    /// Where to await FlexRIC's xApps, such as e42+sctp://127.0.0.1:36422 or e42+tls://HOST:PORT; several times for several. [default: nowhere]
     #[arg(long, value_name = "URL")]
     e42: Vec<E42Address>,
     /// The version of E2AP that FlexRIC's xApps were built with, which no message tells: 1, 2 or 3. [default: 2]
@@ -40,6 +40,10 @@ pub struct Args {
     /// Event loops, each a thread with links of its own. [default: 1]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=ferric::server::MAX_LOOPS as i64))]
     loops: Option<u8>,
+    /// With several event loops: how many links more than the others a loop may get, for a node to be with the xApp that takes
+    /// its reports. [default: 16]
+    #[arg(long, value_name = "N")]
+    affinity_links: Option<u16>,
     #[command(flatten)]
     models: ModelArgs,
     #[command(flatten)]
@@ -83,6 +87,9 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     }
     if let Some(loops) = args.loops {
         config.server.loops = loops.into();
+    }
+    if let Some(links) = args.affinity_links {
+        config.server.affinity_links = links.into();
     }
     let mut server = ::ric::bind(config)?;
     signals::stop_on_signal(vec![server.stop()])?;

@@ -155,7 +155,7 @@ fn flexrics_xapps_are_awaited_where_asked_for() {
     }
     program.stop();
     run(&[&ric[..], &["--e42", "e43+tcp://x"]].concat()).complains(2, &["sctp://host"]);
-    run(&[&ric[..], &["--e42", "e42+tls://x"]].concat()).complains(2, &["without TLS"]);
+    run(&[&ric[..], &["--e42", "e42+tls://127.0.0.1:0"]].concat()).complains(1, &["a tls:// address takes a CA"]);
     run(&[&ric[..], &["--e42-version", "4"]].concat()).complains(2, &["1, 2 and 3"]);
     let file = File::new("e42.toml", b"e42 = [\"e42+tcp://127.0.0.1:0\"]\ne42_version = \"9\"\n");
     run(&[&ric[..], &["--config", file.name()]].concat()).complains(1, &["e42_version: ", "1, 2 and 3"]);

@@ -5,9 +5,9 @@
 
 use std::collections::BTreeSet;
 
-use e2ap::{GlobalE2NodeId, RanFunctionId};
+use e2ap::{GlobalE2NodeId, RanFunctionId, RicActionType};
 
-use crate::{Node, RanFunction};
+use crate::{Node, Notice, RanFunction};
 
 /// All of a kind, or some.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -87,12 +87,62 @@ pub struct XappRights {
 }
 
 impl XappRights {
+    /// The functions of a node that it may do something with: those that it is told of.
+    pub(crate) fn seen<'n>(&self, node: &'n Node) -> impl Iterator<Item = &'n RanFunction> + use<'_, 'n> {
+        let name = node.global_id.to_string();
+        let sees = move |function: &&RanFunction| {
+            self.read.iter().chain(&self.control).any(|grant| grant.covers(&name, function))
+        };
+        node.functions.iter().filter(sees)
+    }
+
+    /// Whether it is told of a node: not of one that it can do nothing with.
+    pub(crate) fn sees(&self, node: &Node) -> bool {
+        self.seen(node).next().is_some()
+    }
+
+    /// Whether it may ask a node's function for these kinds of actions; where not, whether it lacks only the right to control.
+    pub(crate) fn may_subscribe(
+        &self,
+        node: &Node,
+        function: RanFunctionId,
+        mut kinds: impl Iterator<Item = RicActionType>,
+    ) -> Result<(), Lacking> {
+        if !self.may_read(node, function) {
+            return Err(Lacking::Read);
+        }
+        // INSERT holds up the node and POLICY has it act: both are more than reading.
+        if kinds.any(|kind| kind != RicActionType::Report) && !self.may_control(node, function) {
+            return Err(Lacking::Control);
+        }
+        Ok(())
+    }
+
     pub(crate) fn may_read(&self, node: &Node, function: RanFunctionId) -> bool {
         covered(&self.read, node, function)
     }
 
     pub(crate) fn may_control(&self, node: &Node, function: RanFunctionId) -> bool {
         covered(&self.control, node, function)
+    }
+}
+
+/// The right that an xApp lacks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Lacking {
+    Read,
+    Control,
+}
+
+/// What the log is told of an xApp that lacks a right to a node's function; `count` such refusals it had until now.
+pub(crate) fn not_allowed(node: &Node, function: RanFunctionId, lacking: Lacking, count: u64) -> Notice {
+    let oid = node.functions.iter().find(|own| own.id == function).map(|own| own.oid.as_ref().into());
+    Notice::XappNotAllowed {
+        node: node.global_id,
+        ran_function_id: function,
+        oid: oid.unwrap_or_default(),
+        control: lacking == Lacking::Control,
+        count,
     }
 }
 

@@ -344,19 +344,18 @@ fn agents_of_every_version_meet_one_server() {
     let mut xapp = session(&ric);
     eventually("all three", || {
         turn();
-        xapp.turn(Some(Duration::ZERO), |event, ric| {
-            if let XappEvent::NodeUp(node) = event {
-                let first = node.global_id == node_id(101);
-                // the setups of v2 and v3 are alike
-                assert_eq!(node.version, if first { Version::V1_01 } else { Version::V2_03 });
-                ric.subscribe(node.id, FUNCTION, report_spec(b""));
-                ric.control(node.id, FUNCTION, b"", b"echo");
-                ric.control(node.id, FUNCTION, b"", b"fail");
-            }
-        })
-        .unwrap();
+        xapp.turn(Some(Duration::ZERO), |_, _| ()).unwrap();
         xapp.nodes().count() == 3
     });
+    let nodes: Vec<_> = xapp.nodes().map(|node| (node.id, node.global_id, node.version)).collect();
+    for (id, global_id, version) in nodes {
+        // the setups of v2 and v3 are alike
+        assert_eq!(version, if global_id == node_id(101) { Version::V1_01 } else { Version::V2_03 });
+        let mut ric = xapp.commands();
+        ric.subscribe(id, FUNCTION, report_spec(b""));
+        ric.control(id, FUNCTION, b"", b"echo");
+        ric.control(id, FUNCTION, b"", b"fail");
+    }
     let (mut reports, mut acknowledged, mut failed) = (std::collections::BTreeMap::new(), 0, 0);
     eventually("reports and answers of all three", || {
         turn();

@@ -10,14 +10,14 @@ use std::time::Duration;
 
 use common::peer::{FUNCTION, framed, indication, indication_of, node_id, report_spec};
 use common::scene::Scene;
-use common::session::{name_of, session, subscribe, turn_until};
+use common::session::{name_of, plain, session, subscribe, turn_until};
 use common::witness::WITNESS_NODE;
 use common::{PATIENCE, eventually, noise};
 use e2ap::Pdu;
 use ferric::e2::xapp::{Message, PROTOCOL_VERSION, RefusalCode};
 use ferric::e2::{NodeId, SubscriptionEnd, SubscriptionId, Ticket};
 use ferric::link::{Address, Class, Config, Events, Interest, Link, Poll, Scratch, State, StreamId};
-use ferric::xapp::{Xapp, XappConfig, XappEvent};
+use ferric::xapp::{Xapp, XappEvent};
 
 /// An xApp with small buffers, driven by hand: it reads when it is told to.
 struct SlowXapp {
@@ -96,7 +96,7 @@ fn an_xapp_that_stops_reading_loses_its_own_oldest_reports_and_is_told() {
     slow.read_until(|message| matches!(message, Message::Subscribed { .. }).then_some(()));
 
     // a second one takes the same reports, and reads
-    let mut brisk = Xapp::connect(&scene.ric.xapp, "brisk", XappConfig::default()).unwrap();
+    let mut brisk = Xapp::connect(&scene.ric.xapp, "brisk", plain()).unwrap();
     let name = name_of(&mut brisk, 40);
     brisk.commands().subscribe(name, FUNCTION, report_spec(b""));
     turn_until(&mut brisk, |event| matches!(event, XappEvent::Subscribed { .. }).then_some(()));

@@ -23,7 +23,7 @@ use std::time::{Duration, Instant};
 use common::function::{Reporter, impatient, work_until};
 use common::peer::{FUNCTION, Peer, VERSION, encoded, framed, indication, node_id, report_spec};
 use common::scene::{Ric, Scene, free_ports};
-use common::session::{name_of, session, subscribe, turn_until};
+use common::session::{name_of, plain, session, subscribe, turn_until};
 use common::{PATIENCE, eventually};
 use e2ap::{RicActionType, RicIndicationType};
 use ferric::agent::AgentLoop;
@@ -246,7 +246,7 @@ fn workers_go_on_while_the_first_loop_rests() {
         let mut node = Peer::connect(&e2);
         node.set_up(number);
         nodes.push(node);
-        xapps.push(Xapp::connect(&xapp, "test", ferric::xapp::XappConfig::default()).unwrap());
+        xapps.push(Xapp::connect(&xapp, "test", plain()).unwrap());
     }
     let last = xapps.len() - 1;
     let mut ids = Vec::new();

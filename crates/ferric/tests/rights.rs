@@ -7,7 +7,7 @@ extern crate link as ferric_link;
 mod certificates;
 mod common;
 
-use std::net::TcpStream;
+use std::net::{TcpListener, TcpStream};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -17,12 +17,13 @@ use common::peer::{FUNCTION, OID, Peer, VERSION, decoded, node_id, report_spec, 
 use common::scene::{Ric, free_ports};
 use common::session::{name_of, turn_until};
 use common::{PATIENCE, eventually};
-use e2ap::{Cause, CauseMisc, Pdu, RanFunctionId, RicActionType};
+use e2ap::e42::{self, E42ControlRequest, E42Pdu, E42SetupRequest, E42SubscriptionRequest, E42Version, XappId};
+use e2ap::{Cause, CauseMisc, Pdu, RanFunctionId, RanFunctionRevision, RicActionType};
 use ferric::agent::{AgentLoop, AgentLoopConfig};
 use ferric::e2::xapp::{ControlResult, ModifyResult, QueryResult, RefusalCode, SubscribeFailure};
-use ferric::e2::{AddedAction, FunctionName, Grant, Selection, SubscriptionChange, SubscriptionId, XappRights};
+use ferric::e2::{AddedAction, FunctionName, Grant, NodeId, Selection, SubscriptionChange, SubscriptionId, XappRights};
 use ferric::link::{Address, Class, Config, Error, Events, Interest, Link, Poll, Scratch, StreamId, Tls};
-use ferric::server::{NodeEntry, Rights, ServerConfig, XappEntry};
+use ferric::server::{E42Config, NodeEntry, Rights, ServerConfig, XappEntry};
 use ferric::xapp::{Xapp, XappConfig, XappEvent};
 
 /// A RIC behind TLS, and the CA that it believes.
@@ -81,6 +82,10 @@ impl Node {
 
     /// What comes next; fails once the RIC has closed.
     fn receive(&mut self) -> Result<Pdu<'static>, Error> {
+        self.receive_bytes().map(|pdu| decoded(&pdu))
+    }
+
+    fn receive_bytes(&mut self) -> Result<Vec<u8>, Error> {
         let deadline = Instant::now() + PATIENCE;
         let mut got = None;
         while got.is_none() {
@@ -89,7 +94,7 @@ impl Node {
             let interest = if self.link.wants_write() { Interest::READ_WRITE } else { Interest::READ };
             self.poll.modify(&self.link, 0, interest).unwrap();
             self.poll.wait(&mut Events::new(), Some(Duration::from_millis(20))).unwrap();
-            self.link.receive(&mut self.scratch, 1, &mut |_, pdu| got = Some(decoded(pdu)))?;
+            self.link.receive(&mut self.scratch, 1, &mut |_, pdu| got = Some(pdu.to_vec()))?;
         }
         Ok(got.unwrap())
     }
@@ -256,7 +261,9 @@ fn an_xapp_may_read_and_control_what_it_was_given() {
         let mut xapp = scene.xapp(name).unwrap();
         for (at, node) in nodes.iter_mut().enumerate() {
             let number = at as u32 + 1;
-            let named = name_of(&mut xapp, number);
+            // one that it is not told of it may guess: they are counted
+            let is_seen = may_read[at] || may_control[at];
+            let named = if is_seen { name_of(&mut xapp, number) } else { NodeId(number) };
             xapp.commands().subscribe(named, FUNCTION, report_spec(name.as_bytes()));
             if may_read[at] {
                 xapp.turn(Some(Duration::ZERO), |_, _| ()).unwrap();
@@ -308,6 +315,9 @@ fn an_xapp_may_read_and_control_what_it_was_given() {
                 assert_eq!(result, ControlResult::Misuse(RefusalCode::NotAllowed), "{name} {number}");
             }
         }
+        let told: Vec<_> = xapp.nodes().map(|node| node.id.0).collect();
+        let seen: Vec<_> = [1, 2].into_iter().filter(|n| may_read[n - 1] || may_control[n - 1]).collect();
+        assert_eq!(told, seen.iter().map(|n| *n as u32).collect::<Vec<_>>(), "{name}");
         // What the subscriptions of this one leave behind is not the next one's.
         drop(xapp);
         for (at, node) in nodes.iter_mut().enumerate() {
@@ -320,6 +330,176 @@ fn an_xapp_may_read_and_control_what_it_was_given() {
         ferric::Error::Refused(RefusalCode::NotAllowed) => {}
         other => panic!("{other:?}"),
     }
+}
+
+/// What a node offers may come and go; an xApp is told of a node while it may do something with it, and of no more than that.
+#[test]
+fn an_xapp_is_told_of_what_it_may_do_something_with() {
+    let only: Selection<FunctionName> = [FunctionName::Id(FUNCTION)].into_iter().collect();
+    let reader = XappRights { read: vec![grant(Selection::All, only)], control: vec![] };
+    let all = XappRights { read: vec![grant(Selection::All, Selection::All)], control: vec![] };
+    let rights = for_xapps(vec![("reader.example", reader), ("all.example", all)]);
+    let plain: Address = "tcp://127.0.0.1:0".parse().unwrap();
+    let scene = secured_with(rights, |config| config.e2.push(plain.into()));
+    let mut node = Peer::connect(&scene.ric.e2[1]);
+    node.set_up(1);
+    let mut update = |added: Option<u16>, deleted: Option<u16>| {
+        let item = |id: u16| e2ap::RanFunctionItem {
+            id: RanFunctionId(id),
+            definition: b"definition".into(),
+            revision: RanFunctionRevision(1),
+            oid: Some(per::PrintableString::literal("1.2.3")),
+        };
+        let gone = |id: u16| e2ap::RanFunctionIdItem { id: RanFunctionId(id), revision: RanFunctionRevision(1) };
+        node.send_pdu(e2ap::RicServiceUpdate {
+            transaction_id: Some(e2ap::TransactionId(1)),
+            ran_functions_added: added.map(|id| vec![item(id)].into()),
+            ran_functions_modified: None,
+            ran_functions_deleted: deleted.map(|id| vec![gone(id)].into()),
+        });
+        assert!(matches!(node.receive_pdu(), Pdu::RicServiceUpdateAcknowledge(_)));
+    };
+    let functions = |node: &ferric::e2::xapp::NodeInfo| node.functions.iter().map(|f| f.id.0).collect::<Vec<_>>();
+    let news = |xapp: &mut Xapp| {
+        turn_until(xapp, |event| match event {
+            XappEvent::NodeUp(node) => Some(("up", functions(node))),
+            XappEvent::NodeChanged(node) => Some(("changed", functions(node))),
+            XappEvent::NodeLost(_) => Some(("lost", Vec::new())),
+            _ => None,
+        })
+    };
+    let (mut reader, mut all) = (scene.xapp("reader.example").unwrap(), scene.xapp("all.example").unwrap());
+    let its = FUNCTION.0;
+    assert_eq!((news(&mut reader), news(&mut all)), (("up", vec![its]), ("up", vec![its])));
+    update(Some(77), None);
+    assert_eq!((news(&mut reader), news(&mut all)), (("changed", vec![its]), ("changed", vec![its, 77])));
+    update(None, Some(its));
+    assert_eq!((news(&mut reader), news(&mut all)), (("lost", vec![]), ("changed", vec![77])));
+    // what comes now is told nothing of it before it is its
+    let mut late = scene.xapp("reader.example").unwrap();
+    update(Some(its), Some(77));
+    assert_eq!((news(&mut reader), news(&mut late)), (("up", vec![its]), ("up", vec![its])));
+    assert_eq!(news(&mut all), ("changed", vec![its]));
+    drop(node);
+    for xapp in [&mut reader, &mut late, &mut all] {
+        assert_eq!(news(xapp), ("lost", vec![]));
+    }
+}
+
+/// An xApp over E42, driven by hand, with a certificate or without.
+fn e42_says(peer: &mut Node, pdu: &E42Pdu<'_>) -> Result<Vec<u8>, Error> {
+    let mut bytes = Vec::new();
+    pdu.encode(E42Version::V2, &mut bytes).unwrap();
+    peer.link.send(StreamId(0), &[&bytes], Class::Keep).unwrap();
+    peer.receive_bytes()
+}
+
+/// Nodes, with their functions.
+type Told = Vec<(String, Vec<u16>)>;
+
+/// Sets up: its number, and the nodes that it is told of.
+fn e42_comes(peer: &mut Node) -> Result<(XappId, Told), Error> {
+    let answer = e42_says(peer, &E42Pdu::SetupRequest(E42SetupRequest { ran_functions: e42_functions() }))?;
+    let gather = per::Gather::new();
+    match e42::decode(&answer, E42Version::V2, &gather).unwrap() {
+        E42Pdu::SetupResponse(response) => {
+            let functions = |node: &e42::ConnectedNode<'_>| node.ran_functions.iter().map(|f| f.id.0).collect();
+            let nodes = response.nodes.iter().map(|node| (node.global_e2_node_id.to_string(), functions(node)));
+            Ok((response.xapp_id, nodes.collect()))
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+fn e42_functions() -> e2ap::Items<'static, e2ap::RanFunctionItem<'static>> {
+    let oid = Some(per::PrintableString::literal("1.2.3"));
+    let revision = RanFunctionRevision(1);
+    vec![e2ap::RanFunctionItem { id: FUNCTION, definition: b"what they tell".into(), revision, oid }].into()
+}
+
+fn e42_subscribes(xapp_id: XappId, node: u32, kind: RicActionType) -> E42Pdu<'static> {
+    let action = e2ap::RicActionToBeSetup {
+        id: e2ap::RicActionId(1),
+        kind,
+        definition: None,
+        subsequent_action: None,
+        execution_order: None,
+    };
+    E42Pdu::SubscriptionRequest(E42SubscriptionRequest {
+        xapp_id,
+        global_e2_node_id: node_id(node),
+        request_id: e2ap::RicRequestId { requestor: node as u16, instance: kind as u16 },
+        ran_function_id: FUNCTION,
+        details: e2ap::RicSubscriptionDetails { event_trigger_definition: b"t".into(), actions: vec![action].into() },
+    })
+}
+
+#[test]
+fn flexrics_xapps_have_rights_too() {
+    let reads = |node: u32| XappRights { read: vec![grant(some([&id(node)]), Selection::All)], control: vec![] };
+    let rights = for_xapps(vec![("e42.example", reads(1)), ("idle.example", XappRights::default())]);
+    let free = || TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let (tls, plain, e2) = (free(), free(), "tcp://127.0.0.1:0".parse::<Address>().unwrap());
+    let addresses = [format!("e42+tls://127.0.0.1:{tls}"), format!("e42+tcp://127.0.0.1:{plain}")];
+    let e42 = E42Config {
+        addresses: addresses.iter().map(|url| url.parse().unwrap()).collect(),
+        version: E42Version::V2,
+        without_certificate: Some(Arc::new(reads(2))),
+        tap: None,
+    };
+    let scene = secured_with(rights, |config| {
+        config.e2.push(e2.into());
+        config.e42 = Some(e42.clone());
+    });
+    let mut nodes = [1, 2].map(|number| {
+        let mut node = Peer::connect(&scene.ric.e2[1]);
+        node.set_up(number);
+        node
+    });
+    // with a certificate, and without one
+    for (at, certificate) in [Some("e42.example"), None].into_iter().enumerate() {
+        let mut xapp = match certificate {
+            Some(name) => Node::connect(&e42.addresses[0].0, scene.tls(name)),
+            None => Node::connect(&e42.addresses[1].0, scene.tls("unused.example")),
+        };
+        let (xapp_id, told) = e42_comes(&mut xapp).unwrap();
+        let (own, other) = (at as u32 + 1, 2 - at as u32);
+        assert_eq!(told, [(id(own), vec![FUNCTION.0])]);
+        let refused = |answer: Vec<u8>| match decoded(&answer) {
+            Pdu::RicSubscriptionFailure(failure) => failure.cause,
+            other => panic!("{other:?}"),
+        };
+        let om = Some(Cause::Misc(CauseMisc::OmIntervention));
+        let report = RicActionType::Report;
+        assert_eq!(refused(e42_says(&mut xapp, &e42_subscribes(xapp_id, other, report)).unwrap()), om);
+        assert_eq!(refused(e42_says(&mut xapp, &e42_subscribes(xapp_id, own, RicActionType::Policy)).unwrap()), om);
+        let control = E42Pdu::ControlRequest(E42ControlRequest {
+            xapp_id,
+            global_e2_node_id: node_id(own),
+            request_id: e2ap::RicRequestId { requestor: 7, instance: 7 },
+            ran_function_id: FUNCTION,
+            call_process_id: None,
+            header: b"".into(),
+            message: b"".into(),
+            ack_request: None,
+        });
+        match decoded(&e42_says(&mut xapp, &control).unwrap()) {
+            Pdu::RicControlFailure(failure) => assert_eq!(failure.cause, om),
+            other => panic!("{other:?}"),
+        }
+        let mut bytes = Vec::new();
+        e42_subscribes(xapp_id, own, report).encode(E42Version::V2, &mut bytes).unwrap();
+        xapp.link.send(StreamId(0), &[&bytes], Class::Keep).unwrap();
+        xapp.link.flush().unwrap();
+        nodes[at].admit();
+        assert!(matches!(xapp.receive().unwrap(), Pdu::RicSubscriptionResponse(_)));
+    }
+    // one that has rights to nothing is told of nothing; one that nobody knows is turned away
+    let mut idle = Node::connect(&e42.addresses[0].0, scene.tls("idle.example"));
+    assert_eq!(e42_comes(&mut idle).unwrap().1, []);
+    let mut stranger = Node::connect(&e42.addresses[0].0, scene.tls("stranger.example"));
+    assert!(e42_comes(&mut stranger).is_err());
+    eventually("the log has it", || scene.ric.log.text().contains("its certificate is in no entry of the rights"));
 }
 
 #[test]

@@ -9,6 +9,7 @@
 //! ric_id = 1
 //! e2ap = "2.03"                 # only where peers are to speak another version than their setup tells
 //! loops = 1                     # event loops, each a thread
+//! affinity_links = 16           # with several: how many links more a loop may get for a node to be with its xApp
 //! max_nodes = 4096
 //! max_connections = 8192
 //! max_pdu_octets = 1048576
@@ -31,6 +32,9 @@
 //! certificate = "kpm.example"
 //! read = [{ nodes = ["*"], functions = ["1.3.6.1.4.1.53148.1.2.2.2"] }]      # by OID, or by id
 //! control = [{ nodes = ["gnb-00101-e00"], functions = [3] }]                 # ["*"]: all functions
+//!
+//! [e42_rights]                  # where there are xapp_rights: what xApps over E42 may do that show no certificate
+//! read = [{ nodes = ["gnb-00101-e00"], functions = [142] }]
 //!
 //! [[node]]
 //! id = "gnb-00101-e00"          # as the log writes it
@@ -123,6 +127,7 @@ const KEYS: &[&str] = &[
     "ric_id",
     "e2ap",
     "loops",
+    "affinity_links",
     "max_nodes",
     "max_connections",
     "max_pdu_octets",
@@ -134,6 +139,7 @@ const KEYS: &[&str] = &[
     "tls",
     "node_rights",
     "xapp_rights",
+    "e42_rights",
     "node",
 ];
 /// The keys of a `[[node]]`.
@@ -151,6 +157,7 @@ struct File {
     ric_id: Option<u32>,
     e2ap: Option<String>,
     loops: Option<usize>,
+    affinity_links: Option<usize>,
     max_nodes: Option<usize>,
     max_connections: Option<usize>,
     max_pdu_octets: Option<usize>,
@@ -162,6 +169,7 @@ struct File {
     tls: Option<FileTls>,
     node_rights: Option<Vec<rights::FileNodeRights>>,
     xapp_rights: Option<Vec<rights::FileXappRights>>,
+    e42_rights: Option<rights::FileE42Rights>,
     #[serde(default)]
     node: Vec<FileNode>,
 }
@@ -196,6 +204,11 @@ impl RicConfig {
         for entry in table.get("xapp_rights").and_then(toml::Value::as_array).into_iter().flatten() {
             check_tables(entry.get("read"), rights::GRANT_KEYS)?;
             check_tables(entry.get("control"), rights::GRANT_KEYS)?;
+        }
+        if let Some(rights) = table.get("e42_rights").and_then(toml::Value::as_table) {
+            check_keys(rights, rights::E42_RIGHTS_KEYS)?;
+            check_tables(rights.get("read"), rights::GRANT_KEYS)?;
+            check_tables(rights.get("control"), rights::GRANT_KEYS)?;
         }
         if let Some(tls) = table.get("tls").and_then(toml::Value::as_table) {
             check_keys(tls, TLS_KEYS)?;
@@ -263,6 +276,9 @@ impl File {
         if let Some(count) = self.loops {
             server.loops = bounded("loops", count, 1, MAX_LOOPS)?;
         }
+        if let Some(count) = self.affinity_links {
+            server.affinity_links = bounded("affinity_links", count, 0, 1 << 20)?;
+        }
         if let Some(count) = self.max_nodes {
             server.controller.max_nodes = bounded("max_nodes", count, 1, 1 << 20)?;
         }
@@ -291,6 +307,9 @@ impl File {
             config.tls = Some(TlsFiles { ca, certificate, key });
         }
         server.rights = rights::rights(self.node_rights, self.xapp_rights)?;
+        if let Some(rights) = self.e42_rights {
+            server.e42.get_or_insert_default().without_certificate = Some(Arc::new(rights.rights()?));
+        }
         for node in self.node {
             if let Some(version) = node.e2ap.as_deref().map(|version| value("e2ap", version)).transpose()? {
                 server.controller.node_versions.insert(node.id.clone(), version);
@@ -328,6 +347,7 @@ mod tests {
             ric_id = 0xABCDE
             e2ap = "3.01"
             loops = 2
+            affinity_links = 3
             max_nodes = 2
             max_pdu_octets = 2048
             control_timeout_ms = 10
@@ -341,7 +361,7 @@ mod tests {
         assert_eq!(config.server.e2.len(), 2);
         assert_eq!(config.server.xapp.unwrap().to_string(), "tcp://[::1]:2");
         assert_eq!(config.server.controller.ric_id.to_string(), "ric-310410-abcde");
-        assert_eq!(config.server.loops, 2);
+        assert_eq!((config.server.loops, config.server.affinity_links), (2, 3));
         assert_eq!(config.server.controller.max_nodes, 2);
         assert_eq!(config.server.controller.control_timeout, Duration::from_millis(10));
         assert_eq!(config.server.link.max_pdu_octets, 2048);

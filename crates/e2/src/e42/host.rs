@@ -1,24 +1,27 @@
 //! The sessions.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
+use std::sync::Arc;
 
 use e2ap::e42::{
     self, E42ControlRequest, E42Pdu, E42SetupResponse, E42SubscriptionDeleteRequest, E42SubscriptionRequest,
     E42Version, XappId,
 };
 use e2ap::{
-    Cause, CauseProtocol, CauseRicRequest, Codec, GlobalE2NodeId, Pdu, RanFunctionId, RicActionAdmitted, RicActionId,
-    RicActionNotAdmitted, RicActionToBeSetup, RicControlAckRequest, RicControlAcknowledge, RicControlFailure,
-    RicControlStatus, RicRequestId, RicSubscriptionDeleteFailure, RicSubscriptionDeleteResponse,
+    Cause, CauseMisc, CauseProtocol, CauseRicRequest, Codec, GlobalE2NodeId, Pdu, RanFunctionId, RicActionAdmitted,
+    RicActionId, RicActionNotAdmitted, RicActionToBeSetup, RicControlAckRequest, RicControlAcknowledge,
+    RicControlFailure, RicControlStatus, RicRequestId, RicSubscriptionDeleteFailure, RicSubscriptionDeleteResponse,
     RicSubscriptionFailure, RicSubscriptionResponse, Version,
 };
 use per::{Gather, Octets};
 
 use super::nodes;
 use crate::outbox::Outbox;
+use crate::rights::{Lacking, not_allowed};
 use crate::{
-    Action, AssocId, CloseReason, Consumer, ControlOutcome, Controller, Event, Indication, Misuse, NodeId, Notice,
-    SubscribeError, SubscriptionEnd, SubscriptionId, SubscriptionOrder, SubscriptionSpec, Ticket, Time,
+    Action, AssocId, CloseReason, Consumer, ControlOutcome, Controller, Event, Indication, Misuse, Node, NodeId,
+    Notice, SubscribeError, SubscriptionEnd, SubscriptionId, SubscriptionOrder, SubscriptionSpec, Ticket, Time,
+    XappRights,
 };
 
 /// Consumers from here on are sessions of this host.
@@ -53,7 +56,9 @@ struct Session {
     by_subscription: HashMap<SubscriptionId, RicRequestId>,
     tickets: HashMap<Ticket, (RicRequestId, RanFunctionId)>,
     next_ticket: u32,
-    /// Requests that made no sense: told to the log at powers of two.
+    /// What it may do; everything where nothing was said.
+    rights: Option<Arc<XappRights>>,
+    /// Requests that made no sense, or that it had no right to: told to the log at powers of two.
     misuses: u64,
 }
 
@@ -108,6 +113,13 @@ impl E42Host {
     /// An xApp's association is there.
     pub fn handle_open(&mut self, assoc: AssocId) {
         self.sessions.insert(assoc, Session::default());
+    }
+
+    /// Says what an xApp may do. Without this it may do everything.
+    pub fn set_rights(&mut self, assoc: AssocId, rights: Arc<XappRights>) {
+        if let Some(session) = self.sessions.get_mut(&assoc) {
+            session.rights = Some(rights);
+        }
     }
 
     /// An xApp's association is gone: so is all that it asked for.
@@ -185,7 +197,8 @@ impl E42Host {
                 open
             }
         };
-        let (nodes, untold) = nodes::connected(controller.nodes(), self.version, self.max_pdu_octets / 2);
+        let rights = self.sessions.get(&assoc).and_then(|session| session.rights.as_deref());
+        let (nodes, untold) = nodes::connected(controller.nodes(), rights, self.version, self.max_pdu_octets / 2);
         if untold > 0 {
             self.notices.push_back((assoc, Notice::NodesUntold { count: untold }));
         }
@@ -230,8 +243,11 @@ impl E42Host {
     ) -> Result<(), Cause> {
         self.check_xapp(assoc, request.xapp_id == xapp_id)?;
         let node = find(controller, request.global_e2_node_id)?;
-        let Some(session) = self.sessions.get_mut(&assoc) else { return Ok(()) };
         let (id, function) = (request.request_id, request.ran_function_id);
+        self.check_rights(assoc, controller, node, function, |rights, node| {
+            rights.may_subscribe(node, function, request.details.actions.iter().map(|action| action.kind))
+        })?;
+        let Some(session) = self.sessions.get_mut(&assoc) else { return Ok(()) };
         if session.subscriptions.contains_key(&id) {
             return Err(Cause::RicRequest(CauseRicRequest::DuplicateRicRequestId));
         }
@@ -294,8 +310,11 @@ impl E42Host {
     ) -> Result<(), Cause> {
         self.check_xapp(assoc, request.xapp_id == xapp_id)?;
         let node = find(controller, request.global_e2_node_id)?;
-        let Some(session) = self.sessions.get_mut(&assoc) else { return Ok(()) };
         let function = request.ran_function_id;
+        self.check_rights(assoc, controller, node, function, |rights, node| {
+            if rights.may_control(node, function) { Ok(()) } else { Err(Lacking::Control) }
+        })?;
+        let Some(session) = self.sessions.get_mut(&assoc) else { return Ok(()) };
         let ticket = session.ticket(request.request_id, function);
         let (header, message) = (request.header.to_cow(), request.message.to_cow());
         let call = request.call_process_id.as_ref().map(Octets::to_cow);
@@ -305,6 +324,25 @@ impl E42Host {
             session.tickets.remove(&ticket);
             cause_of(misuse)
         })
+    }
+
+    /// What an xApp has no right to is refused: by O&M, as a setup is.
+    fn check_rights(
+        &mut self,
+        assoc: AssocId,
+        controller: &Controller,
+        node: NodeId,
+        function: RanFunctionId,
+        may: impl FnOnce(&XappRights, &Node) -> Result<(), Lacking>,
+    ) -> Result<(), Cause> {
+        let Some(session) = self.sessions.get_mut(&assoc) else { return Ok(()) };
+        let (Some(rights), Some(node)) = (&session.rights, controller.node(node)) else { return Ok(()) };
+        let Err(lacking) = may(rights, node) else { return Ok(()) };
+        session.misuses += 1;
+        if session.misuses.is_power_of_two() {
+            self.notices.push_back((assoc, not_allowed(node, function, lacking, session.misuses)));
+        }
+        Err(Cause::Misc(CauseMisc::OmIntervention))
     }
 
     /// Nobody speaks for another: a message's xApp id is the session's own.

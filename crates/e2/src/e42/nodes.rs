@@ -4,7 +4,7 @@ use e2ap::e42::{ConnectedNode, E42Version};
 use e2ap::{EnbId, GlobalE2NodeId, RanFunctionItem};
 use per::{Octets, PrintableString};
 
-use crate::{Node, RanFunction};
+use crate::{Node, RanFunction, XappRights};
 
 /// What is written around a node and each of its parts, at most.
 const OVERHEAD_OCTETS: usize = 64;
@@ -13,15 +13,16 @@ const MAX_COMPONENTS: usize = 255;
 /// The functions of one list.
 const MAX_FUNCTIONS: usize = 256;
 
-/// The nodes to tell of, as far as `room_octets` go, and how many others there are.
+/// The nodes to tell of, as far as `room_octets` go, and how many others there are that an xApp with these rights may know.
 pub(super) fn connected<'a>(
     nodes: impl Iterator<Item = &'a Node>,
+    rights: Option<&XappRights>,
     version: E42Version,
     mut room_octets: usize,
 ) -> (Vec<ConnectedNode<'a>>, usize) {
     let (mut told, mut untold) = (Vec::new(), 0);
-    for node in nodes {
-        match connected_node(node, version).filter(|_| told.len() < usize::from(u16::MAX) - 1) {
+    for node in nodes.filter(|node| rights.is_none_or(|rights| rights.sees(node))) {
+        match connected_node(node, rights, version).filter(|_| told.len() < usize::from(u16::MAX) - 1) {
             Some(connected) if octets(&connected) <= room_octets => {
                 room_octets -= octets(&connected);
                 told.push(connected);
@@ -33,14 +34,17 @@ pub(super) fn connected<'a>(
 }
 
 /// `None` for a node that FlexRIC's xApps would end themselves over, or that their version cannot name.
-fn connected_node(node: &Node, version: E42Version) -> Option<ConnectedNode<'_>> {
+fn connected_node<'n>(node: &'n Node, rights: Option<&XappRights>, version: E42Version) -> Option<ConnectedNode<'n>> {
     let known = match node.global_id {
         // v1 has no place for the en-gNB that a gNB is too, and without it the name would be another node's
         GlobalE2NodeId::Gnb(id) => version != E42Version::V1 || id.global_en_gnb_id.is_none(),
         GlobalE2NodeId::Enb(id) => matches!(id.global_enb_id.enb_id, EnbId::Macro(_)),
         GlobalE2NodeId::EnGnb(_) | GlobalE2NodeId::NgEnb(_) => false,
     };
-    let functions: Vec<_> = node.functions.iter().filter_map(function).take(MAX_FUNCTIONS).collect();
+    let functions: Vec<_> = match rights {
+        Some(rights) => rights.seen(node).filter_map(function).take(MAX_FUNCTIONS).collect(),
+        None => node.functions.iter().filter_map(function).take(MAX_FUNCTIONS).collect(),
+    };
     if !known || functions.is_empty() {
         return None;
     }

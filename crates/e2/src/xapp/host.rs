@@ -56,8 +56,10 @@ pub(super) enum Session {
         misuses: u64,
         /// Nodes that it is still to be told of. One that goes before is never mentioned.
         untold: BTreeSet<NodeId>,
-        /// Nodes that changed since it was told of them.
+        /// Nodes that changed since it was told of them, or was not.
         changed: BTreeSet<NodeId>,
+        /// Nodes that it is not told of, for it may do nothing with them.
+        hidden: BTreeSet<NodeId>,
         /// Whether it is among those behind.
         behind: bool,
     },
@@ -201,8 +203,8 @@ impl XappHost {
         }
         let consumer = self.next_consumer();
         let untold = self.told.clone();
-        self.sessions
-            .insert(assoc, Session::Open { consumer, misuses: 0, untold, changed: BTreeSet::new(), behind: false });
+        let (changed, hidden) = (BTreeSet::new(), BTreeSet::new());
+        self.sessions.insert(assoc, Session::Open { consumer, misuses: 0, untold, changed, hidden, behind: false });
         self.by_consumer.insert(consumer, assoc);
         self.send(assoc, &Message::Welcome { version: PROTOCOL_VERSION, ric_id: controller.ric_id() });
         self.handle_room(assoc);
@@ -337,9 +339,9 @@ impl XappHost {
                 Message::NodeLost(*node).encode(&mut self.scratch);
                 let sessions = &mut self.sessions;
                 let knows = |assoc: &AssocId| match sessions.get_mut(assoc) {
-                    Some(Session::Open { untold, changed, .. }) => {
+                    Some(Session::Open { untold, changed, hidden, .. }) => {
                         changed.remove(node);
-                        !untold.remove(node)
+                        !untold.remove(node) && !hidden.remove(node)
                     }
                     _ => false,
                 };
@@ -370,25 +372,25 @@ impl XappHost {
         mut has_room: impl FnMut(AssocId) -> bool,
     ) -> Option<AssocId> {
         while let Some(assoc) = self.behind.pop_front() {
-            let Some(Session::Open { untold, changed, behind, .. }) = self.sessions.get_mut(&assoc) else { continue };
+            let Some(Session::Open { untold, changed, hidden, behind, .. }) = self.sessions.get_mut(&assoc) else {
+                continue;
+            };
             *behind = false;
             if (untold.is_empty() && changed.is_empty()) || !has_room(assoc) {
                 continue;
             }
-            // one whose loss is still to be handled is gone from the controller already
-            let news = |nodes: &mut BTreeSet<NodeId>| {
-                std::iter::from_fn(|| nodes.pop_first()).find_map(|id| controller.node(id))
-            };
-            let (came, node) = match news(untold) {
-                Some(node) => (true, Some(node)),
-                None => (false, news(changed)),
-            };
+            let rights = self.rights.get(&assoc).map(|rights| &**rights);
+            let news = next_news(untold, changed, hidden, rights, controller);
             self.handle_room(assoc);
-            if let Some(node) = node {
-                let info = self.info(node);
-                if came { Message::NodeUp(info) } else { Message::NodeChanged(info) }.encode(out);
-                return Some(assoc);
+            let Some(news) = news else { continue };
+            let rights = self.rights.get(&assoc).map(|rights| &**rights);
+            match news {
+                News::Came(node) => Message::NodeUp(self.info(node, rights)),
+                News::Changed(node) => Message::NodeChanged(self.info(node, rights)),
+                News::OutOfSight(node) => Message::NodeLost(node),
             }
+            .encode(out);
+            return Some(assoc);
         }
         None
     }
@@ -399,21 +401,24 @@ impl XappHost {
         !self.behind.is_empty()
     }
 
-    /// A node as xApps see it.
-    fn info(&self, node: &Node) -> NodeInfo {
+    /// A node as an xApp with these rights sees it.
+    fn info(&self, node: &Node, rights: Option<&XappRights>) -> NodeInfo {
         let name = node.global_id.to_string();
         let hint = |function: &RanFunction| {
             let fits = |hint: &&FunctionHint| hint.node == name && hint.oids.iter().any(|oid| **oid == *function.oid);
             self.hints.iter().find(fits).map(|hint| hint.revision.clone())
+        };
+        let functions: Vec<_> = match rights {
+            Some(rights) => rights.seen(node).collect(),
+            None => node.functions.iter().collect(),
         };
         NodeInfo {
             id: node.id,
             global_id: node.global_id,
             version: node.version,
             encoding: node.codec.name().to_owned(),
-            functions: node
-                .functions
-                .iter()
+            functions: functions
+                .into_iter()
                 .map(|function| FunctionInfo {
                     id: function.id,
                     revision: function.revision,
@@ -445,6 +450,49 @@ impl XappHost {
     pub fn poll_notice(&mut self) -> Option<(AssocId, Notice)> {
         self.notices.pop_front()
     }
+}
+
+/// What an xApp is told of a node.
+enum News<'c> {
+    Came(&'c Node),
+    Changed(&'c Node),
+    /// It changed so that the xApp may do nothing with it any more: to the xApp it is gone.
+    OutOfSight(NodeId),
+}
+
+/// The next of an xApp's news. Nodes that it may do nothing with are `hidden` from it.
+fn next_news<'c>(
+    untold: &mut BTreeSet<NodeId>,
+    changed: &mut BTreeSet<NodeId>,
+    hidden: &mut BTreeSet<NodeId>,
+    rights: Option<&XappRights>,
+    controller: &'c Controller,
+) -> Option<News<'c>> {
+    let sees = |node: &Node| rights.is_none_or(|rights| rights.sees(node));
+    // one whose loss is still to be handled is gone from the controller already
+    while let Some(id) = untold.pop_first() {
+        match controller.node(id) {
+            Some(node) if sees(node) => return Some(News::Came(node)),
+            Some(_) => drop(hidden.insert(id)),
+            None => {}
+        }
+    }
+    while let Some(id) = changed.pop_first() {
+        let Some(node) = controller.node(id) else { continue };
+        match (hidden.contains(&id), sees(node)) {
+            (false, true) => return Some(News::Changed(node)),
+            (true, true) => {
+                hidden.remove(&id);
+                return Some(News::Came(node));
+            }
+            (false, false) => {
+                hidden.insert(id);
+                return Some(News::OutOfSight(id));
+            }
+            (true, false) => {}
+        }
+    }
+    None
 }
 
 fn code(misuse: Misuse) -> RefusalCode {

@@ -2,11 +2,10 @@
 
 use std::sync::Arc;
 
-use e2ap::RicActionType;
-
 use super::host::{Session, XappHost};
 use super::protocol::{ControlResult, Message, ModifyResult, QueryResult, RefusalCode, SubscribeFailure};
-use crate::{AssocId, CloseReason, Controller, Notice, Time, XappRights};
+use crate::rights::{Lacking, not_allowed};
+use crate::{AssocId, CloseReason, Controller, Time, XappRights};
 
 impl XappHost {
     /// Says what an xApp may do. Without this it may do everything.
@@ -32,49 +31,42 @@ impl XappHost {
     ) -> Option<Message<'static>> {
         const CODE: RefusalCode = RefusalCode::NotAllowed;
         let rights = Arc::clone(self.rights.get(&assoc)?);
-        // INSERT holds up the node and POLICY has it act: both are more than reading.
-        let acts = |kind: RicActionType| kind != RicActionType::Report;
-        let (node, function, reads, controls, refusal) = match message {
+        let (node, function, lacking, refusal) = match message {
             Message::Subscribe { ticket, node, function, order } => {
-                let controls = order.spec.actions.iter().any(|action| acts(action.kind));
+                let of = controller.node(*node)?;
+                let lacking = rights.may_subscribe(of, *function, order.spec.actions.iter().map(|action| action.kind));
                 let failure = SubscribeFailure::Misuse(CODE);
-                (*node, *function, true, controls, Message::SubscribeFailed { ticket: *ticket, failure })
+                (of, *function, lacking.err()?, Message::SubscribeFailed { ticket: *ticket, failure })
             }
             Message::Modify { ticket, subscription, change } => {
                 let (node, function, kinds) = controller.subscribed_to(*subscription)?;
+                let of = controller.node(node)?;
                 let added = change.add.iter().map(|added| added.action.kind);
-                let controls = added.chain(kinds).any(acts);
+                let lacking = rights.may_subscribe(of, function, added.chain(kinds));
                 let (ticket, subscription, result) = (*ticket, *subscription, ModifyResult::Misuse(CODE));
-                (node, function, true, controls, Message::Modified { ticket, subscription, result })
+                (of, function, lacking.err()?, Message::Modified { ticket, subscription, result })
             }
             Message::Query { ticket, node, function, .. } => {
+                let of = controller.node(*node)?;
+                let lacking = rights.may_subscribe(of, *function, std::iter::empty());
                 let refusal = Message::Queried { ticket: *ticket, result: QueryResult::Misuse(CODE) };
-                (*node, *function, true, false, refusal)
+                (of, *function, lacking.err()?, refusal)
             }
             Message::Control { ticket, node, function, .. } => {
+                let of = controller.node(*node)?;
+                if rights.may_control(of, *function) {
+                    return None;
+                }
                 let refusal = Message::Controlled { ticket: *ticket, result: ControlResult::Misuse(CODE) };
-                (*node, *function, false, true, refusal)
+                (of, *function, Lacking::Control, refusal)
             }
             _ => return None,
         };
-        let node = controller.node(node)?;
-        let may_read = !reads || rights.may_read(node, function);
-        if may_read && (!controls || rights.may_control(node, function)) {
-            return None;
-        }
         // The log hears of it, at powers of two.
         if let Some(Session::Open { misuses, .. }) = self.sessions.get_mut(&assoc) {
             *misuses += 1;
-            let oid = node.functions.iter().find(|own| own.id == function).map(|own| own.oid.as_ref().into());
             if misuses.is_power_of_two() {
-                let notice = Notice::XappNotAllowed {
-                    node: node.global_id,
-                    ran_function_id: function,
-                    oid: oid.unwrap_or_default(),
-                    control: may_read,
-                    count: *misuses,
-                };
-                self.notices.push_back((assoc, notice));
+                self.notices.push_back((assoc, not_allowed(node, function, lacking, *misuses)));
             }
         }
         Some(refusal)

@@ -2,11 +2,12 @@
 
 use std::fmt;
 use std::str::FromStr;
+use std::sync::Arc;
 
-use e2::{AssocId, Consumer, Controller, E42Host, Event, Indication, Time};
+use e2::{AssocId, Consumer, Controller, E42Host, Event, Indication, Time, XappRights};
 use e2ap::RicIndicationType;
 use e2ap::e42::E42Version;
-use link::{Address, Class, Link, Poll, Tap};
+use link::{Address, Class, Link, Poll, State, Tap};
 use tracing::{debug, info, warn};
 
 use super::rights::Admission;
@@ -20,6 +21,9 @@ pub struct E42Config {
     pub addresses: Vec<E42Address>,
     /// The version of E2AP that they were built with, which no message tells.
     pub version: E42Version,
+    /// What those may do that show no certificate, where xApps have rights by certificate. Default: nothing, and they are
+    /// turned away.
+    pub without_certificate: Option<Arc<XappRights>>,
     /// Who looks on at their links. Default: nobody.
     pub tap: Option<Tap>,
 }
@@ -30,44 +34,21 @@ pub const DEFAULT_E42_PORT: u16 = 36422;
 /// None yet, for xApps that were built with E2AP v2, as FlexRIC builds them by default.
 impl Default for E42Config {
     fn default() -> Self {
-        E42Config { addresses: Vec::new(), version: E42Version::V2, tap: None }
+        E42Config { addresses: Vec::new(), version: E42Version::V2, without_certificate: None, tap: None }
     }
 }
 
-/// An address on which E42 is spoken: `e42+sctp://…` or `e42+tcp://…`; the `e42+` may be left out. A port should be
-/// named, since the usual one ([`DEFAULT_E42_PORT`]) is not that of E2.
+/// An address on which E42 is spoken: `e42+sctp://…`, `e42+tcp://…` or `e42+tls://…`; the `e42+` may be left out. A port
+/// should be named, since the usual one ([`DEFAULT_E42_PORT`]) is not that of E2. FlexRIC's own xApps do not speak TLS:
+/// what puts their framed PDUs into TLS is a proxy beside them, or an xApp of another make.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct E42Address(pub Address);
 
-/// Why a text is not an [`E42Address`].
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum E42AddressError {
-    /// It is no address at all.
-    Address(link::AddressError),
-    /// It is one of TLS, which FlexRIC's xApps do not speak.
-    Tls,
-}
-
-impl fmt::Display for E42AddressError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            E42AddressError::Address(error) => error.fmt(f),
-            E42AddressError::Tls => f.write_str("E42 goes without TLS, which FlexRIC's xApps do not speak"),
-        }
-    }
-}
-
-impl std::error::Error for E42AddressError {}
-
 impl FromStr for E42Address {
-    type Err = E42AddressError;
+    type Err = link::AddressError;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        match text.strip_prefix("e42+").unwrap_or(text).parse() {
-            Ok(Address::Tls { .. }) => Err(E42AddressError::Tls),
-            Ok(address) => Ok(E42Address(address)),
-            Err(error) => Err(E42AddressError::Address(error)),
-        }
+        text.strip_prefix("e42+").unwrap_or(text).parse().map(E42Address)
     }
 }
 
@@ -171,24 +152,81 @@ impl Server {
         self.addresses(super::KIND_E42)
     }
 
-    /// Where xApps have rights by certificate, one that can show none has no business here.
     pub(super) fn welcome_e42(&mut self, now: Time, link: Link) {
         let peer = link.peer().clone();
-        if matches!(self.config.rights.of_xapp(None), Admission::Refused) {
-            warn!(xapp = %peer, "closed: xApps have rights by certificate here, and over E42 none is shown");
-            return;
-        }
+        let is_established = link.state() == State::Established;
         match self.apps.e42.peers.insert(&self.poll, link) {
             Ok(assoc) => {
                 debug!(%peer, "an E42 xApp connects");
                 self.await_greeting(now, assoc);
                 self.apps.e42.host.handle_open(assoc);
+                if is_established {
+                    self.admit_e42(now, assoc);
+                }
             }
             Err(error) => warn!(%peer, %error, "closed at once: cannot wait for it"),
         }
     }
 
+    /// Who it is that has connected is known by now: it is given its rights, or turned away. Whether it may stay.
+    fn admit_e42(&mut self, now: Time, assoc: AssocId) -> bool {
+        let Some(peer) = self.apps.e42.peers.get_mut(assoc) else { return false };
+        let (peer, identity) = (peer.link.peer(), peer.link.identity());
+        if let Some(certificate) = identity {
+            info!(xapp = %peer, %certificate, "an E42 xApp shows who it is");
+        }
+        let without = || self.config.e42.as_ref().and_then(|e42| e42.without_certificate.clone());
+        let rights = match (self.config.rights.of_xapp(identity), identity) {
+            (Admission::Unknown, _) => return true,
+            (Admission::Known(rights), _) => Some(rights),
+            (Admission::Refused, None) => without(),
+            (Admission::Refused, Some(_)) => None,
+        };
+        if let Some(rights) = rights {
+            self.apps.e42.host.set_rights(assoc, rights);
+            return true;
+        }
+        match identity {
+            Some(certificate) => {
+                let fingerprint = &certificate.fingerprint;
+                warn!(xapp = %peer, %certificate, %fingerprint, "closed: its certificate is in no entry of the rights");
+            }
+            None => warn!(
+                xapp = %peer,
+                "closed: xApps have rights by certificate here, and it has shown none; use e42+tls://, or say in \
+                 `e42_rights` what xApps without one may do"
+            ),
+        }
+        // E42 has no words for it
+        self.apps.e42.peers.remove(&self.poll, assoc);
+        self.apps.e42.host.handle_close(now, assoc, &mut self.controller);
+        false
+    }
+
+    /// Goes on with what must be before a link stands. Whether it stands, and its peer may say something.
+    fn shake_hands_with_e42(&mut self, now: Time, assoc: AssocId) -> bool {
+        let peers = &mut self.apps.e42.peers;
+        let Some(peer) = peers.get_mut(assoc) else { return false };
+        match peer.link.finish_connect() {
+            Ok(State::Established) => self.admit_e42(now, assoc),
+            Ok(_) => {
+                // what could not be written at once is waited for
+                peers.touch(assoc);
+                false
+            }
+            Err(error) => {
+                self.lose_e42(now, assoc, &error);
+                false
+            }
+        }
+    }
+
     pub(super) fn receive_from_e42(&mut self, now: Time, assoc: AssocId) {
+        if self.apps.e42.peers.get_mut(assoc).is_some_and(|peer| peer.link.state() == State::Connecting)
+            && !self.shake_hands_with_e42(now, assoc)
+        {
+            return;
+        }
         let Server { apps, controller, scratch, .. } = self;
         let E42Apps { host, peers, .. } = &mut apps.e42;
         let Some(peer) = peers.get_mut(assoc) else { return };

@@ -51,7 +51,7 @@ use rights::Admission;
 use ring::Head;
 use workers::{Uplink, Workers};
 
-pub use e42::{DEFAULT_E42_PORT, E42Address, E42AddressError, E42Config};
+pub use e42::{DEFAULT_E42_PORT, E42Address, E42Config};
 pub use iapp::{Iapp, IappEvent, Ric};
 pub use rights::{NodeEntry, Rights, XappEntry};
 pub use workers::MAX_LOOPS;

@@ -10,9 +10,14 @@ use super::PATIENCE;
 use super::peer::{FUNCTION, Peer, node_id, report_spec};
 use super::scene::Ric;
 
+/// A session that ends with its RIC.
+pub fn plain() -> XappConfig {
+    XappConfig { reconnect: None, ..XappConfig::default() }
+}
+
 /// An xApp's session.
 pub fn session(ric: &Ric) -> Xapp {
-    Xapp::connect(&ric.xapp, "test", XappConfig::default()).unwrap()
+    Xapp::connect(&ric.xapp, "test", plain()).unwrap()
 }
 
 /// Works until `wanted` finds what it looks for.

@@ -7,11 +7,12 @@ use std::time::Duration;
 
 use e2ap::RicIndicationType;
 use ferric::Stop;
-use ferric::xapp::{Xapp, XappConfig, XappEvent};
+use ferric::xapp::{Xapp, XappEvent};
 
 use super::eventually;
 use super::peer::{FUNCTION, Peer, report_spec};
 use super::scene::Ric;
+use super::session::plain;
 
 #[derive(Default)]
 struct Shared {
@@ -35,7 +36,7 @@ impl Witness {
         let shared = Arc::new(Shared::default());
         let mut peer = ric.node();
         peer.set_up(WITNESS_NODE);
-        let mut xapp = Xapp::connect(&ric.xapp, "witness", XappConfig::default()).unwrap();
+        let mut xapp = Xapp::connect(&ric.xapp, "witness", plain()).unwrap();
         let stop = xapp.stop();
         let xapp = {
             let (shared, stop) = (shared.clone(), stop.clone());

@@ -1,4 +1,4 @@
-//! `[[node_rights]]` and `[[xapp_rights]]`.
+//! `[[node_rights]]`, `[[xapp_rights]]` and `[e42_rights]`.
 
 use std::sync::Arc;
 
@@ -11,6 +11,7 @@ use super::ConfigError;
 
 pub(super) const NODE_RIGHTS_KEYS: &[&str] = &["certificate", "nodes"];
 pub(super) const XAPP_RIGHTS_KEYS: &[&str] = &["certificate", "read", "control"];
+pub(super) const E42_RIGHTS_KEYS: &[&str] = &["read", "control"];
 pub(super) const GRANT_KEYS: &[&str] = &["nodes", "functions"];
 
 #[derive(Deserialize)]
@@ -41,6 +42,25 @@ enum FileFunction {
     Name(String),
 }
 
+/// `[e42_rights]`: what FlexRIC's xApps may do that show no certificate.
+#[derive(Deserialize)]
+pub(super) struct FileE42Rights {
+    #[serde(default)]
+    read: Vec<FileGrant>,
+    #[serde(default)]
+    control: Vec<FileGrant>,
+}
+
+impl FileE42Rights {
+    pub(super) fn rights(self) -> Result<XappRights, ConfigError> {
+        Ok(XappRights { read: grants(self.read)?, control: grants(self.control)? })
+    }
+}
+
+fn grants(grants: Vec<FileGrant>) -> Result<Vec<Grant>, ConfigError> {
+    grants.into_iter().map(grant).collect()
+}
+
 /// What the entries of a file come to. No entry of a kind: no rights to keep to.
 pub(super) fn rights(
     nodes: Option<Vec<FileNodeRights>>,
@@ -52,7 +72,6 @@ pub(super) fn rights(
     };
     let xapp = |entry: FileXappRights| {
         let certificate = certificate("xapp_rights", entry.certificate)?;
-        let grants = |grants: Vec<FileGrant>| grants.into_iter().map(grant).collect::<Result<_, _>>();
         let rights = XappRights { read: grants(entry.read)?, control: grants(entry.control)? };
         Ok(XappEntry { certificate, rights: Arc::new(rights) })
     };
@@ -131,6 +150,8 @@ mod tests {
             certificate = "all.example"
             read = [{ nodes = ["*"], functions = ["*"] }]
             control = [{ nodes = ["gnb-00101-e00"], functions = ["*"] }]
+            [e42_rights]
+            read = [{ nodes = ["gnb-00101-e00"], functions = [7] }]
             "#,
         )
         .unwrap();
@@ -143,6 +164,9 @@ mod tests {
         assert_eq!(xapps[0].rights.read, [Grant { nodes: Selection::All, functions: functions.into_iter().collect() }]);
         assert!(xapps[0].rights.control.is_empty());
         assert_eq!(xapps[1].rights.control[0].functions, Selection::All);
+        let e42 = config.server.e42.unwrap();
+        assert!(e42.addresses.is_empty());
+        assert_eq!(e42.without_certificate.unwrap().read.len(), 1);
         // Without entries there is nothing to keep to; with none but of nodes, nothing for xApps.
         assert_eq!(RicConfig::from_toml("").unwrap().server.rights, Rights::default());
         let only = RicConfig::from_toml("[[node_rights]]\ncertificate = \"a\"\nnodes = []").unwrap().server.rights;
@@ -158,6 +182,10 @@ mod tests {
         assert!(xapp("{ nodes = [], functions = [-1] }").contains("-1 is not between"));
         assert!(xapp("{ nodes = [] }").contains("functions"));
         assert_eq!(xapp("{ node = [], functions = [] }"), "unknown key `node`; did you mean `nodes`?");
+        let e42 = |grant: &str| says(&format!("[e42_rights]\nread = [{grant}]"));
+        assert!(e42("{ nodes = [], functions = [\"kpm\"] }").contains("`kpm` is no function"));
+        assert_eq!(e42("{ node = [], functions = [] }"), "unknown key `node`; did you mean `nodes`?");
+        assert_eq!(says("[e42_rights]\nreads = []"), "unknown key `reads`; did you mean `read`?");
         assert_eq!(says("[[xapp_right]]"), "unknown key `xapp_right`; did you mean `xapp_rights`?");
         assert_eq!(says("[[node_rights]]\nnode = []"), "unknown key `node`; did you mean `nodes`?");
         assert!(says("[[node_rights]]\ncertificate = \"\"\nnodes = []").contains("names nobody"));
