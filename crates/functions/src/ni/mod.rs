@@ -8,12 +8,13 @@
 //!   its place, and nothing does where that is empty. When the time to wait is over, or the subscription, or where as many
 //!   wait as may, it goes on; with the subsequent action "wait" it does not.
 //! * A control without a call process id has a message of its own go its way.
-//! * Triggers compare the octets of IEs: for more the types of all IEs of six protocols would have to be known. A trigger
-//!   that asks for more is refused.
+//! * Triggers compare IEs whose values are numbers, INTEGER and ENUMERATED, as numbers; of all others they compare the
+//!   octets, since their types are not known here. A trigger that asks for more is refused.
 //! * A controller hears of the messages of those UEs only that it may see. One that does not see all of them injects
 //!   nothing, and neither inserts nor policies of its own touch messages that are about no UE.
 
 mod definition;
+mod ies;
 mod pdu;
 mod source;
 mod subscription;

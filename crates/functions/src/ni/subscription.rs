@@ -1,8 +1,10 @@
 //! Subscriptions: which messages, and what is done with them.
 
+use std::cmp::Ordering;
+
 use e2sm::ni::{
     ActionDefinition, ActionDefinitionFormat, EventTriggerDefinition, NiDirection, NiMessageTypeApproach1,
-    NiProtocolIeItem, NiProtocolIeTest, NiProtocolIeValue, RanParameterItem, RanParameterValue, TypeOfMessage,
+    NiProtocolIeItem, NiProtocolIeTest, NiProtocolIeValue, NiType, RanParameterItem, RanParameterValue, TypeOfMessage,
 };
 use ferric::agent::RequestKey;
 use ferric::e2;
@@ -10,6 +12,7 @@ use ferric::e2ap::{Cause, CauseProtocol, CauseRicRequest, RicActionId, RicAction
 use tracing::debug;
 
 use super::definition::{EVERY_NTH, FATE, FATE_DROP, FATE_PASS, FATE_REPLACE, REPLACEMENT, STYLE};
+use super::ies::{self, Kind};
 use super::pdu::Pdu;
 use super::{Fate, Interface, Message, NiConfig, NiSource, Way};
 
@@ -41,6 +44,8 @@ enum What {
     IsThere,
     Equals(Vec<u8>),
     Contains(Vec<u8>),
+    /// A number that stands so to another.
+    Is(Kind, Ordering, i64),
 }
 
 impl Trigger {
@@ -60,7 +65,7 @@ impl Trigger {
             debug!(?kind, "no such interface");
             return Err(NOT_AVAILABLE);
         }
-        let tests = format.interface_protocol_ie_list.iter().flatten().map(Test::new);
+        let tests = format.interface_protocol_ie_list.iter().flatten().map(|item| Test::new(kind, item));
         Ok(Trigger {
             interfaces,
             direction: format.interface_direction,
@@ -85,19 +90,29 @@ impl Trigger {
 }
 
 impl Test {
-    /// `None` for what would need the IE's type: numbers and texts are not compared.
-    fn new(item: &NiProtocolIeItem<'_>) -> Option<Self> {
-        let octets = match &item.interface_protocol_ie_value {
-            NiProtocolIeValue::ValueOctS(octets) => Some(octets.to_cow().into_owned()),
-            _ => None,
+    /// `None` for what would need the type of an IE that is none of the known ones, or another type.
+    fn new(interface: NiType, item: &NiProtocolIeItem<'_>) -> Option<Self> {
+        let ie = item.interface_protocol_ie_id;
+        let (octets, number) = match &item.interface_protocol_ie_value {
+            NiProtocolIeValue::ValueOctS(octets) => (Some(octets.to_cow().into_owned()), None),
+            NiProtocolIeValue::ValueInt(number) => {
+                (None, ies::kind(interface, ie).filter(|kind| matches!(kind, Kind::Integer { .. })).zip(Some(*number)))
+            }
+            NiProtocolIeValue::ValueEnum(number) => (
+                None,
+                ies::kind(interface, ie).filter(|kind| matches!(kind, Kind::Enumerated { .. })).zip(Some(*number)),
+            ),
+            _ => (None, None),
         };
+        let is = |order| number.map(|(kind, with)| What::Is(kind, order, with));
         let what = match item.interface_protocol_ie_test {
             NiProtocolIeTest::Present => What::IsThere,
-            NiProtocolIeTest::Equal => What::Equals(octets?),
+            NiProtocolIeTest::Equal => is(Ordering::Equal).or(octets.map(What::Equals))?,
             NiProtocolIeTest::Contains => What::Contains(octets.filter(|octets| !octets.is_empty())?),
-            NiProtocolIeTest::GreaterThan | NiProtocolIeTest::LessThan => return None,
+            NiProtocolIeTest::GreaterThan => is(Ordering::Greater)?,
+            NiProtocolIeTest::LessThan => is(Ordering::Less)?,
         };
-        Some(Test { ie: item.interface_protocol_ie_id, what })
+        Some(Test { ie, what })
     }
 
     fn holds(&self, pdu: &Pdu<'_>) -> bool {
@@ -106,6 +121,7 @@ impl Test {
             What::IsThere => true,
             What::Equals(octets) => value == octets,
             What::Contains(octets) => value.windows(octets.len()).any(|window| window == octets),
+            What::Is(kind, order, with) => kind.read(value).is_some_and(|number| number.cmp(with) == *order),
         }
     }
 }
@@ -211,5 +227,95 @@ fn fate(parameters: &[RanParameterItem<'_>]) -> Result<Fate, Cause> {
             Ok(Fate::Replace(octets.to_cow().into_owned()))
         }
         _ => Err(SEMANTIC),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::path::Path;
+
+    use super::super::tests::{interface_of, unhex};
+    use super::*;
+
+    /// Messages of an independent encoder (pycrate 0.8.1), and what stands in their IEs.
+    #[test]
+    fn ies_of_messages_are_compared() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../vectors/interfaces");
+        let (mut messages, mut compared) = (0, 0);
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.extension().is_none_or(|extension| extension != "json") {
+                continue;
+            }
+            let about: serde_json::Value = serde_json::from_str(&fs::read_to_string(&path).unwrap()).unwrap();
+            let octets = unhex(fs::read_to_string(path.with_extension("hex")).unwrap().trim());
+            let interface = interface_of(about["interface"].as_str().unwrap());
+            let pdu = Pdu::read(&octets).unwrap();
+            assert_eq!(pdu.kind.type_of_message, TypeOfMessage::InitiatingMessage, "{about}");
+            messages += 1;
+            for (id, value) in about["ies"].as_object().unwrap() {
+                let (id, value) = (id.parse().unwrap(), value.as_i64().unwrap());
+                let holds = |test, number: i64| {
+                    let interface_protocol_ie_value = match ies::kind(interface, id).unwrap() {
+                        Kind::Integer { .. } => NiProtocolIeValue::ValueInt(number),
+                        Kind::Enumerated { .. } => NiProtocolIeValue::ValueEnum(number),
+                    };
+                    let item = NiProtocolIeItem {
+                        interface_protocol_ie_id: id,
+                        interface_protocol_ie_test: test,
+                        interface_protocol_ie_value,
+                    };
+                    Test::new(interface, &item).unwrap().holds(&pdu)
+                };
+                let of = |number| {
+                    use NiProtocolIeTest::{Equal, GreaterThan, LessThan};
+                    [Equal, GreaterThan, LessThan].map(|test| holds(test, number))
+                };
+                assert_eq!(of(value), [true, false, false], "{path:?} {id}");
+                assert_eq!(of(value - 1), [false, true, false], "{path:?} {id}");
+                assert_eq!(of(value + 1), [false, false, true], "{path:?} {id}");
+                compared += 1;
+            }
+        }
+        assert_eq!((messages, compared), (8, 16));
+    }
+
+    #[test]
+    fn what_cannot_be_compared_is_refused() {
+        use NiProtocolIeTest::{Contains, Equal, GreaterThan};
+        let test = |interface, id, test, value| {
+            Test::new(
+                interface,
+                &NiProtocolIeItem {
+                    interface_protocol_ie_id: id,
+                    interface_protocol_ie_test: test,
+                    interface_protocol_ie_value: value,
+                },
+            )
+        };
+        let int = |value| NiProtocolIeValue::ValueInt(value);
+        let list = |value| NiProtocolIeValue::ValueEnum(value);
+        // NGAP's RAN-UE-NGAP-ID, RRCState and Cause
+        assert!(test(NiType::Ng, 85, GreaterThan, int(3)).is_some());
+        assert!(test(NiType::Ng, 92, Equal, list(1)).is_some());
+        for (id, how, value) in [
+            (85, Contains, int(3)),
+            (85, Equal, list(3)),
+            (92, Equal, int(1)),
+            (15, Equal, int(1)),
+            (15, GreaterThan, NiProtocolIeValue::ValueOctS(vec![1].into())),
+            (85, Equal, NiProtocolIeValue::ValueBool(true)),
+        ] {
+            assert!(test(NiType::Ng, id, how, value.clone()).is_none(), "{id} {how:?} {value:?}");
+        }
+        // octets that are no such number hold nothing
+        let is_three = test(NiType::Ng, 85, Equal, int(3)).unwrap();
+        for value in [&[][..], &[0x00], &[0x00, 0x03, 0x00], &[0xC0, 0x03]] {
+            let mut pdu =
+                vec![0x00, 1, 0x40, 7 + value.len() as u8, 0x00, 0x00, 0x01, 0x00, 0x55, 0x00, value.len() as u8];
+            pdu.extend_from_slice(value);
+            assert!(!is_three.holds(&Pdu::read(&pdu).unwrap()), "{value:?}");
+        }
     }
 }

@@ -17,6 +17,24 @@ use per::Bits;
 use super::*;
 use crate::testing::{FIRST, GUEST, millis, request_id};
 
+pub fn unhex(text: &str) -> Vec<u8> {
+    let digits = |pair| u8::from_str_radix(std::str::from_utf8(pair).unwrap(), 16).unwrap();
+    text.as_bytes().chunks(2).map(digits).collect()
+}
+
+/// The interface that vectors mean.
+pub fn interface_of(name: &str) -> NiType {
+    match name {
+        "s1" => NiType::S1,
+        "x2" => NiType::X2,
+        "ng" => NiType::Ng,
+        "xn" => NiType::Xn,
+        "f1" => NiType::F1,
+        "e1" => NiType::E1,
+        other => panic!("{other}"),
+    }
+}
+
 /// What has become of messages.
 type Fates = Vec<(u64, Fate)>;
 
@@ -426,7 +444,7 @@ fn what_cannot_be_is_refused_with_its_cause() {
         (vec![], report(), syntax),
         (trigger_with(37, NiType::F1, vec![], TypeOfMessage::Nothing), report(), semantic),
         (elsewhere_bytes, report(), request(RequestedInformationUnavailable)),
-        (test(ie(85, NiProtocolIeTest::Equal, number())), report(), request(EventTriggerNotSupported)),
+        (test(ie(15, NiProtocolIeTest::Equal, number())), report(), request(EventTriggerNotSupported)),
         (test(ie(85, NiProtocolIeTest::GreaterThan, octets(1))), report(), request(EventTriggerNotSupported)),
         (on(37), action(0, RicActionType::Report, Some(vec![])), syntax),
         (on(37), action(0, RicActionType::Report, Some(definition_of(2, vec![]))), request(ActionNotSupported)),
