@@ -67,10 +67,13 @@ impl Outbox {
     /// Appends the oldest PDU to `out`.
     pub fn pop(&mut self, out: &mut Vec<u8>) -> Option<AssocId> {
         let Queued { assoc, octets, again } = self.pdus.pop_front()?;
-        if again {
-            out.extend(self.bytes.range(..octets));
-        } else {
-            out.extend(self.bytes.drain(..octets));
+        // a ring's iterator would copy octet by octet
+        let (first, second) = self.bytes.as_slices();
+        let split = octets.min(first.len());
+        out.extend_from_slice(&first[..split]);
+        out.extend_from_slice(&second[..octets - split]);
+        if !again {
+            self.bytes.drain(..octets);
         }
         Some(assoc)
     }
@@ -85,6 +88,21 @@ impl Outbox {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_lies_around_the_end_of_the_ring_comes_whole() {
+        let mut outbox = Outbox::default();
+        let mut out = Vec::new();
+        for i in 0..1000u32 {
+            let pdu = |i: u32| vec![i as u8; 1 + i as usize % 37];
+            outbox.push_bytes([AssocId(1)], &pdu(i));
+            if i >= 3 {
+                out.clear();
+                outbox.pop(&mut out);
+                assert_eq!(out, pdu(i - 3));
+            }
+        }
+    }
 
     #[test]
     fn the_same_bytes_to_many_and_to_none() {
