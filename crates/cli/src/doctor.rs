@@ -9,7 +9,8 @@ use std::time::Duration;
 
 use anyhow::bail;
 use e2ap::Version;
-use ferric::link::{Address, Config};
+use ferric::Endpoint;
+use ferric::link::Config;
 
 use crate::tls::TlsArgs;
 use findings::Findings;
@@ -20,17 +21,18 @@ use findings::Findings;
 /// Each finding says what, why and what to do; faults make the status 1.
 #[derive(clap::Args)]
 pub struct Args {
-    /// An address that a RIC on this host is to have; several times for several. [default: tcp://127.0.0.1:36421 and
+    /// An address that a RIC on this host is to have; several times for several. tcp+flat:// and the like: E2AP in FlatBuffers
+    /// there. [default: tcp://127.0.0.1:36421 and
     /// sctp://127.0.0.1:36421]
     #[arg(long, value_name = "URL", conflicts_with_all = ["ric", "listen"])]
-    e2: Vec<Address>,
+    e2: Vec<Endpoint>,
     /// Be a node for once: connect to this RIC, set up, and tell what it says. The RIC sees gNB 3ffffe of network 001.01
     /// come and go.
     #[arg(long, value_name = "URL", conflicts_with = "listen")]
-    ric: Option<Address>,
+    ric: Option<Endpoint>,
     /// Be a RIC for once: await a node here, and explain the setup that comes.
     #[arg(long, value_name = "URL")]
-    listen: Option<Address>,
+    listen: Option<Endpoint>,
     /// The version of E2AP to ask the RIC in. [default: 2.03, and the others where that fails]
     #[arg(long, value_name = "VERSION")]
     e2ap: Option<Version>,
@@ -46,15 +48,15 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     let mut findings = Findings::default();
     let link = Config { tls: args.tls.load(None)?, ..Config::default() };
     match (&args.listen, &args.ric) {
-        (Some(address), _) => node::await_node(address, &link, patience(120), &mut findings)?,
-        (_, Some(address)) => probe::ask_ric(address, &link, args.e2ap, patience(5), &mut findings),
+        (Some(endpoint), _) => node::await_node(endpoint, &link, patience(120), &mut findings)?,
+        (_, Some(endpoint)) => probe::ask_ric(endpoint, &link, args.e2ap, patience(5), &mut findings),
         _ => {
-            let usual = ["tcp://127.0.0.1:36421", "sctp://127.0.0.1:36421"].map(|url| url.parse::<Address>());
+            let usual = ["tcp://127.0.0.1:36421", "sctp://127.0.0.1:36421"].map(|url| url.parse::<Endpoint>());
             let usual = usual.into_iter().collect::<Result<Vec<_>, _>>()?;
-            let addresses = if args.e2.is_empty() { &usual } else { &args.e2 };
-            for address in addresses {
-                if host::look(address, &link, &mut findings) == host::Seen::Taken {
-                    probe::ask_ric(address, &link, args.e2ap, patience(5), &mut findings);
+            let endpoints = if args.e2.is_empty() { &usual } else { &args.e2 };
+            for endpoint in endpoints {
+                if host::look(endpoint, &link, &mut findings) == host::Seen::Taken {
+                    probe::ask_ric(endpoint, &link, args.e2ap, patience(5), &mut findings);
                 }
             }
         }

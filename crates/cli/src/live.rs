@@ -139,7 +139,8 @@ impl Live {
             Ok(_) => Ok(()),
             Err(error @ Error::Connect { .. }) => Err(error),
             Err(error) => {
-                self.lost = Some(error);
+                // the first reason is the reason: what follows is that it is lost
+                self.lost.get_or_insert(error);
                 Ok(())
             }
         }

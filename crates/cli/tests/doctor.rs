@@ -96,6 +96,49 @@ fn a_ric_that_is_well() {
 }
 
 #[test]
+fn rics_of_each_link_and_encoding() {
+    let path = |name: &str| std::env::temp_dir().join(format!("ferric-doctor-{}-{name}", std::process::id()));
+    let urls = [
+        "tcp+flat://127.0.0.1:0".to_owned(),
+        format!("unix+flat:{}", path("unix").display()),
+        format!("shm:{}", path("shm").display()),
+        format!("shm+flat:{}", path("shm-flat").display()),
+    ];
+    for url in &urls {
+        let mut ric = Program::start(&["ric", "--e2", url, "--xapp", "tcp://127.0.0.1:0"]);
+        let e2 = ric.line("e2=");
+        for option in ["--ric", "--e2"] {
+            let outcome = run(&["doctor", option, &e2]);
+            assert_eq!(outcome.code(), Some(0), "{option} {e2}\n{}\n{}", outcome.stdout, outcome.stderr);
+            finds(&outcome, &["ok ", &format!("at {e2} takes a node's setup in E2AP v2.03")]);
+        }
+        // one end is told the one encoding, the other end the other
+        let other = if e2.contains("+flat") { e2.replacen("+flat", "", 1) } else { e2.replacen(':', "+flat:", 1) };
+        let outcome = run(&["doctor", "--ric", &other, "--e2ap", "2.03", "--patience", "2"]);
+        fault(&outcome, &["refuses a setup", "encoding", "tcp+flat://"]);
+        ric.stop();
+    }
+    let gone = &urls[2];
+    fault(&run(&["doctor", "--ric", gone]), &["there is no socket", gone]);
+    fault(&run(&["doctor", "--e2", gone]), &["nothing listens at", gone, "`ferric ric --e2 shm:"]);
+    fault(&run(&["doctor", "--e2", "memory:x"]), &["nowhere on this host", "unix:PATH"]);
+
+    // a node in the encoding that it was told, and in the other one
+    let node = |listen: &str, ric: fn(String) -> String| {
+        let mut doctor = Program::start(&["doctor", "--listen", listen, "--patience", "10"]);
+        let ran = Program::start(&["ran", "--ric", &ric(doctor.line("e2="))]);
+        let outcome = doctor.end();
+        ran.stop();
+        outcome
+    };
+    let outcome = node("tcp+flat://127.0.0.1:0", |url| url);
+    assert_eq!(outcome.code(), Some(0), "{}", outcome.stdout);
+    finds(&outcome, &["sets up over E2AP v2.03"]);
+    let outcome = node("tcp://127.0.0.1:0", |url| url.replacen("tcp:", "tcp+flat:", 1));
+    fault(&outcome, &["can be read in the encoding `flat`"]);
+}
+
+#[test]
 fn rics_that_are_not_there_or_refuse() {
     fault(&run(&["doctor", "--ric", &free()]), &["nothing listens at", "`ferric ric`"]);
     fault(&run(&["doctor", "--ric", "unix:/nowhere/e2"]), &["no socket", "/nowhere/e2"]);

@@ -19,6 +19,8 @@
 pub mod agent;
 #[cfg(any(feature = "agent", feature = "server"))]
 mod clock;
+#[cfg(any(feature = "agent", feature = "server", feature = "xapp"))]
+mod credentials;
 mod endpoint;
 mod error;
 #[cfg(any(feature = "agent", feature = "server"))]

@@ -20,8 +20,8 @@ use std::net::{TcpListener, TcpStream};
 use std::time::Duration;
 
 use ferric_link::{
-    Address, Class, Config, Error, Events, Family, Identity, Interest, Link, Listener, Poll, Scratch, State, StreamId,
-    Tls, TlsFault, TlsFileError, TlsFiles,
+    Address, Class, Config, Error, Events, Family, Identity, Interest, Link, Listener, Poll, Renewal, Scratch, State,
+    StreamId, Tls, TlsFault, TlsFileError, TlsFiles,
 };
 use rcgen::{DnType, ExtendedKeyUsagePurpose};
 
@@ -379,4 +379,43 @@ fn files_that_cannot_be_used_are_told_by_name() {
     assert!(message.contains("CA file") && message.contains("cannot be used"), "{message}");
     let message = says(TlsFiles { certificate: broken, ..good });
     assert!(message.contains("certificate file") && message.contains("cannot be used"), "{message}");
+}
+
+/// New links take what the files hold now; what cannot be used changes nothing, and is told once.
+#[test]
+fn files_that_change_are_read_again() {
+    let authority = Authority::new();
+    let files = authority.issue(&["127.0.0.1"], |_| ());
+    let (server, client) = (Tls::load(&files).unwrap(), authority.tls(&["client.example"], |_| ()).unwrap());
+    let shown = || {
+        let [seen, _] = shake_hands(client.clone(), server.clone(), "127.0.0.1");
+        seen.unwrap().fingerprint
+    };
+    // it looks once a second
+    let renew = || {
+        std::thread::sleep(Duration::from_millis(1010));
+        server.renew()
+    };
+    let first = shown();
+    assert!(matches!(renew(), Renewal::Unchanged));
+
+    let renewed = authority.issue(&["127.0.0.1"], |_| ());
+    std::fs::copy(&renewed.certificate, &files.certificate).unwrap();
+    match renew() {
+        Renewal::Failed(error @ TlsFileError::KeyDoesNotFit { .. }) => {
+            assert!(error.to_string().contains("is not that of"))
+        }
+        other => panic!("{other:?}"),
+    }
+    assert_eq!(shown(), first);
+    assert!(matches!(renew(), Renewal::Unchanged), "it is told once");
+    std::fs::copy(&renewed.key, &files.key).unwrap();
+    assert!(matches!(server.renew(), Renewal::Unchanged), "too early");
+    assert!(matches!(renew(), Renewal::Renewed));
+    let second = shown();
+    assert_ne!(second, first);
+
+    std::fs::remove_file(&files.ca).unwrap();
+    assert!(matches!(renew(), Renewal::Failed(TlsFileError::Read { .. })));
+    assert_eq!(shown(), second);
 }

@@ -3,6 +3,7 @@
 use std::io::ErrorKind;
 use std::path::Path;
 
+use ferric::Endpoint;
 use ferric::link::{Address, Config, Error, Listener, TlsFault};
 
 use super::findings::Findings;
@@ -16,13 +17,21 @@ pub enum Seen {
 }
 
 /// Whether a RIC could listen there, or somebody does.
-pub fn look(address: &Address, link: &Config, findings: &mut Findings) -> Seen {
-    match Listener::bind(address, link) {
+pub fn look(endpoint: &Endpoint, link: &Config, findings: &mut Findings) -> Seen {
+    if let Address::Memory(_) = endpoint.address {
+        findings.fault(
+            format_args!("{endpoint} is nowhere on this host"),
+            "such an address is for tests, within one program",
+            "on one host use unix:PATH or shm:PATH, else tcp:// or sctp://",
+        );
+        return Seen::Impossible;
+    }
+    match Listener::bind(&endpoint.address, link) {
         Ok(_) => {
             findings.fault(
-                format_args!("nothing listens at {address}"),
+                format_args!("nothing listens at {endpoint}"),
                 "this host could listen there, and nobody does",
-                format_args!("start the RIC there: `ferric ric --e2 {address}`"),
+                format_args!("start the RIC there: `ferric ric --e2 {endpoint}`"),
             );
             Seen::Nobody
         }
@@ -31,7 +40,7 @@ pub fn look(address: &Address, link: &Config, findings: &mut Findings) -> Seen {
             Seen::Impossible
         }
         Err(Error::Bind { source, .. }) if source.kind() == ErrorKind::AddrInUse => {
-            findings.good(format_args!("somebody listens at {address}"));
+            findings.good(format_args!("somebody listens at {endpoint}"));
             Seen::Taken
         }
         Err(Error::Bind { source, .. }) => {
@@ -41,12 +50,12 @@ pub fn look(address: &Address, link: &Config, findings: &mut Findings) -> Seen {
                 ErrorKind::NotFound => "make the directory first",
                 _ => "correct the address",
             };
-            findings.fault(format_args!("nobody can listen at {address}"), source, remedy);
+            findings.fault(format_args!("nobody can listen at {endpoint}"), source, remedy);
             Seen::Impossible
         }
         Err(error) => {
             let remedy = remedy(&error).unwrap_or("correct the address");
-            findings.fault(format_args!("nobody can listen at {address}"), error, remedy);
+            findings.fault(format_args!("nobody can listen at {endpoint}"), error, remedy);
             Seen::Impossible
         }
     }

@@ -2,8 +2,9 @@
 
 use std::time::{Duration, Instant};
 
-use e2ap::Version;
+use e2ap::{Codec, Version};
 use e2sm::Arena;
+use ferric::Endpoint;
 use ferric::e2::{AssocId, Controller, ControllerConfig, Event, Node, Notice, RanFunction, Time};
 use ferric::link::{Address, Config, Error, Listener, StreamId};
 
@@ -14,8 +15,13 @@ use crate::live::Live;
 const ASSOC: AssocId = AssocId(1);
 
 /// Waits for a node, and explains its setup.
-pub fn await_node(address: &Address, link: &Config, patience: Duration, findings: &mut Findings) -> anyhow::Result<()> {
-    let mut listener = match Listener::bind(address, link) {
+pub fn await_node(
+    endpoint: &Endpoint,
+    link: &Config,
+    patience: Duration,
+    findings: &mut Findings,
+) -> anyhow::Result<()> {
+    let mut listener = match Listener::bind(&endpoint.address, link) {
         Ok(listener) => listener,
         Err(Error::SctpUnsupported) => {
             host::no_sctp(findings);
@@ -23,7 +29,7 @@ pub fn await_node(address: &Address, link: &Config, patience: Duration, findings
         }
         Err(error) => {
             findings.fault(
-                format_args!("cannot await a node at {address}"),
+                format_args!("cannot await a node at {endpoint}"),
                 &error,
                 host::remedy(&error).unwrap_or(
                     "end the RIC that has the address for as long as this runs (`ss -lntp`, `ss -lnSp`), or give another",
@@ -32,11 +38,11 @@ pub fn await_node(address: &Address, link: &Config, patience: Duration, findings
             return Ok(());
         }
     };
-    say!("e2={}", listener.local_address());
+    say!("e2={}", Endpoint::new(listener.local_address().clone(), endpoint.codec));
     let deadline = Instant::now() + patience;
     let Some(mut live) = Live::accept(&mut listener, Some(deadline))? else {
         findings.fault(
-            format_args!("no node connected to {address}"),
+            format_args!("no node connected to {endpoint}"),
             format_args!("nobody came within {} s", patience.as_secs()),
             "look at the node's configuration for the RIC's address and port, whether its E2 agent is switched on, and let \
              SCTP (IP protocol 132) through firewalls, NAT and cloud security groups; `tcpdump -ni any sctp` shows whether \
@@ -45,14 +51,14 @@ pub fn await_node(address: &Address, link: &Config, patience: Duration, findings
         return Ok(());
     };
     findings.good(format_args!("{} connects", live.link().peer()));
-    hear(&mut live, deadline, findings)
+    hear(&mut live, endpoint.codec, deadline, findings)
 }
 
 /// Answers as a RIC does until the node is up.
-fn hear(live: &mut Live, deadline: Instant, findings: &mut Findings) -> anyhow::Result<()> {
+fn hear(live: &mut Live, codec: Codec, deadline: Instant, findings: &mut Findings) -> anyhow::Result<()> {
     let begun = Instant::now();
     let mut ric = Controller::new(ControllerConfig::default());
-    ric.handle_open(Time::from_nanos(0), ASSOC);
+    ric.handle_open_in(Time::from_nanos(0), ASSOC, codec);
     let peer = live.link().peer().clone();
     loop {
         let Some(pdu) = live.work_until(deadline, |_| true)? else {
@@ -70,7 +76,7 @@ fn hear(live: &mut Live, deadline: Instant, findings: &mut Findings) -> anyhow::
         while let Some(event) = ric.poll_event() {
             match event {
                 Event::NodeUp(id) => up = Some(id),
-                Event::Notice { notice, .. } => remark(&pdu, &notice, findings),
+                Event::Notice { notice, .. } => remark(&pdu, codec, &notice, findings),
                 _ => {}
             }
         }
@@ -114,16 +120,27 @@ fn no_setup(peer: &Address, lost: Option<&Error>, waited: Duration, findings: &m
 }
 
 /// What the machine finds odd about what came.
-fn remark(pdu: &[u8], notice: &Notice, findings: &mut Findings) {
+fn remark(pdu: &[u8], codec: Codec, notice: &Notice, findings: &mut Findings) {
     match notice {
         Notice::Malformed(error) | Notice::Unreadable(error) => {
-            let readable = Version::ALL.into_iter().find(|version| {
-                let gather = per::Gather::new();
-                e2ap::decode(pdu, *version, &gather).is_ok()
-            });
-            let remedy = match readable {
-                Some(version) => format!("it can be read as E2AP v{version}: configure that version for this node"),
-                None => {
+            let reads = |codec: Codec| {
+                Version::ALL.into_iter().find(|version| {
+                    let gather = per::Gather::new();
+                    codec.decode(pdu, *version, &gather).is_ok()
+                })
+            };
+            let other =
+                Codec::ALL.iter().copied().filter(|other| *other != codec).find(|other| reads(*other).is_some());
+            let remedy = match (reads(codec), other) {
+                (None, Some(other)) => {
+                    format!(
+                        "it can be read in the encoding `{other}`: both ends must be told the same one (tcp+{other}://)"
+                    )
+                }
+                (Some(version), _) => {
+                    format!("it can be read as E2AP v{version}: configure that version for this node")
+                }
+                (None, None) => {
                     format!("`ferric decode {}` shows where it goes wrong", crate::json::hex(pdu.iter().take(2048)))
                 }
             };

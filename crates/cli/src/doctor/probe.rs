@@ -4,11 +4,12 @@ use std::io::ErrorKind;
 use std::time::{Duration, Instant};
 
 use e2ap::{
-    E2NodeComponentConfigAdditionItem, E2NodeComponentConfiguration, E2NodeComponentId, E2NodeComponentInterfaceNg,
-    E2NodeComponentInterfaceType, E2SetupRequest, E2SetupResponse, GlobalE2NodeId, GnbId, Pdu, PlmnIdentity,
-    RanFunctionId, RanFunctionItem, RanFunctionRevision, TransactionId, Version,
+    Codec, E2NodeComponentConfigAdditionItem, E2NodeComponentConfiguration, E2NodeComponentId,
+    E2NodeComponentInterfaceNg, E2NodeComponentInterfaceType, E2SetupRequest, E2SetupResponse, GlobalE2NodeId, GnbId,
+    Pdu, PlmnIdentity, RanFunctionId, RanFunctionItem, RanFunctionRevision, TransactionId, Version,
 };
-use ferric::link::{Address, Config, Error, StreamId};
+use ferric::Endpoint;
+use ferric::link::{Config, Error, StreamId};
 use per::{Gather, Octets, PrintableString};
 
 use super::findings::Findings;
@@ -17,7 +18,7 @@ use crate::live::Live;
 
 /// Connects, sets up, and tells what comes of it.
 pub fn ask_ric(
-    address: &Address,
+    endpoint: &Endpoint,
     link: &Config,
     version: Option<Version>,
     patience: Duration,
@@ -30,13 +31,13 @@ pub fn ask_ric(
     };
     let mut refusal: Option<Answer> = None;
     for &version in versions {
-        match ask(address, link, version, patience, findings) {
+        match ask(endpoint, link, version, patience, findings) {
             None => return,
             Some(Answer::Taken(response)) => {
                 return match refusal {
-                    None => welcome(address, version, &response, findings),
+                    None => welcome(endpoint, version, &response, findings),
                     Some(_) => findings.fault(
-                        format_args!("the RIC at {address} speaks E2AP v{version}, and not v{}", versions[0]),
+                        format_args!("the RIC at {endpoint} speaks E2AP v{version}, and not v{}", versions[0]),
                         format_args!("it took a setup of v{version}; {}", "the one before came to nothing"),
                         format_args!(
                             "have the node speak v{version} (`ferric ran --e2ap {version}`), or update the RIC"
@@ -48,7 +49,7 @@ pub fn ask_ric(
         }
     }
     if let Some(answer) = refusal {
-        explain(address, versions, &answer, patience, findings);
+        explain(endpoint, versions, &answer, patience, findings);
     }
 }
 
@@ -65,13 +66,13 @@ enum Answer {
 
 /// One attempt; `None` where it did not even come to a setup, which is told.
 fn ask(
-    address: &Address,
+    endpoint: &Endpoint,
     link: &Config,
     version: Version,
     patience: Duration,
     findings: &mut Findings,
 ) -> Option<Answer> {
-    let connected = Live::connect(address, link).and_then(|mut live| {
+    let connected = Live::connect(&endpoint.address, link).and_then(|mut live| {
         let stands = live.establish(Instant::now() + patience)?;
         Ok((live, stands))
     });
@@ -79,7 +80,7 @@ fn ask(
         Ok((live, true)) => live,
         Ok((_, false)) => {
             findings.fault(
-                format_args!("{address} does not answer a connection attempt"),
+                format_args!("{endpoint} does not answer a connection attempt"),
                 format_args!("nothing came back within {} s: a firewall drops it, or no such host is up", patience.as_secs()),
                 "look at the path with `ping` and `ip route get`, and let TCP port 36421 (SCTP: IP protocol 132) through \
                  firewalls, NAT and cloud security groups",
@@ -87,20 +88,20 @@ fn ask(
             return None;
         }
         Err(error) => {
-            no_connection(address, &error, findings);
+            no_connection(endpoint, &error, findings);
             return None;
         }
     };
-    let answer = match live.send(StreamId(0), &setup(version)) {
+    let answer = match live.send(StreamId(0), &setup(version, endpoint.codec)) {
         Ok(()) => live.work_until(Instant::now() + patience, |_| true),
         Err(error) => Err(error),
     };
     Some(match answer {
-        Err(error) => Answer::Lost(error),
+        Err(error) => Answer::Lost(live.take_lost().unwrap_or(error)),
         Ok(None) => live.take_lost().map_or(Answer::Silence, Answer::Lost),
         Ok(Some(bytes)) => {
             let gather = Gather::new();
-            match e2ap::decode(&bytes, version, &gather).map(|decoded| decoded.pdu.into_owned()) {
+            match endpoint.codec.decode(&bytes, version, &gather).map(|decoded| decoded.pdu.into_owned()) {
                 Ok(Pdu::E2SetupResponse(response)) => Answer::Taken(Box::new(response)),
                 Ok(other) => Answer::Refused(Box::new(other)),
                 Err(_) => Answer::Unreadable(bytes),
@@ -109,12 +110,12 @@ fn ask(
     })
 }
 
-fn no_connection(address: &Address, error: &Error, findings: &mut Findings) {
+fn no_connection(endpoint: &Endpoint, error: &Error, findings: &mut Findings) {
     let Error::Connect { source, .. } = error else {
         return match error {
             Error::SctpUnsupported => host::no_sctp(findings),
             other => findings.fault(
-                format_args!("no connection to {address}"),
+                format_args!("no connection to {endpoint}"),
                 other,
                 host::remedy(other).unwrap_or("give the address and what it takes as the RIC has them"),
             ),
@@ -133,12 +134,12 @@ fn no_connection(address: &Address, error: &Error, findings: &mut Findings) {
         ErrorKind::PermissionDenied => ("no right to connect to", "look at the socket's owner, and at local firewalls"),
         _ => ("no connection to", "correct the address"),
     };
-    findings.fault(format_args!("{what} {address}"), source, remedy);
+    findings.fault(format_args!("{what} {endpoint}"), source, remedy);
 }
 
-fn welcome(address: &Address, version: Version, response: &E2SetupResponse<'_>, findings: &mut Findings) {
+fn welcome(endpoint: &Endpoint, version: Version, response: &E2SetupResponse<'_>, findings: &mut Findings) {
     let ric = response.global_ric_id;
-    findings.good(format_args!("the RIC {ric} at {address} takes a node's setup in E2AP v{version}"));
+    findings.good(format_args!("the RIC {ric} at {endpoint} takes a node's setup in E2AP v{version}"));
     for rejected in response.ran_functions_rejected.iter().flat_map(|items| items.iter()) {
         findings.note(
             format_args!("it does not take function {} of ours, a ping", rejected.id.0),
@@ -156,10 +157,10 @@ fn welcome(address: &Address, version: Version, response: &E2SetupResponse<'_>, 
     }
 }
 
-fn explain(address: &Address, versions: &[Version], answer: &Answer, patience: Duration, findings: &mut Findings) {
+fn explain(endpoint: &Endpoint, versions: &[Version], answer: &Answer, patience: Duration, findings: &mut Findings) {
     let names: Vec<&str> = versions.iter().map(|version| version.name()).collect();
     let names = names.join(", v");
-    let refuses = format!("the RIC at {address} refuses a setup in E2AP v{names}");
+    let refuses = format!("the RIC at {endpoint} refuses a setup in E2AP v{names}");
     match answer {
         Answer::Taken(_) => {}
         Answer::Refused(pdu) => {
@@ -179,6 +180,14 @@ fn explain(address: &Address, versions: &[Version], answer: &Answer, patience: D
         }
         Answer::Unreadable(bytes) => {
             let begin: Vec<String> = bytes.iter().take(16).map(|octet| format!("{octet:02x}")).collect();
+            let other = Codec::ALL.iter().copied().find(|codec| *codec != endpoint.codec && codec.outline(bytes).is_some());
+            if let Some(other) = other {
+                return findings.fault(
+                    refuses,
+                    format_args!("it does not answer in the encoding `{}`, but in `{other}`", endpoint.codec),
+                    "both ends must be told the same encoding: tcp:// is `per`, tcp+flat:// is `flat`",
+                );
+            }
             findings.fault(
                 refuses,
                 format_args!("its answer is not E2AP of these versions; it begins {}", begin.join(" ")),
@@ -189,12 +198,12 @@ fn explain(address: &Address, versions: &[Version], answer: &Answer, patience: D
             refuses,
             format_args!("it ends the connection: {error}"),
             host::remedy(error).unwrap_or(
-                "look at its log; over TCP it must expect a length of 4 octets before each message, which ferric's does \
+                "look at its log, and whether it was told the same encoding (tcp+flat:// or tcp://); over TCP it must expect a length of 4 octets before each message, which ferric's does \
                  and others may not",
             ),
         ),
         Answer::Silence => findings.fault(
-            format_args!("{address} takes a connection, and does not answer a setup in E2AP v{names}"),
+            format_args!("{endpoint} takes a connection, and does not answer a setup in E2AP v{names}"),
             format_args!("nothing came within {} s", patience.as_secs()),
             "look whether that is an E2 port of a RIC, and at its log",
         ),
@@ -202,7 +211,7 @@ fn explain(address: &Address, versions: &[Version], answer: &Answer, patience: D
 }
 
 /// The probe: a gNB with a ping, on a test network.
-fn setup(version: Version) -> Vec<u8> {
+fn setup(version: Version, codec: Codec) -> Vec<u8> {
     let function = RanFunctionItem {
         id: RanFunctionId(1),
         definition: Octets::from(&b"ferric doctor"[..]),
@@ -226,7 +235,7 @@ fn setup(version: Version) -> Vec<u8> {
         component_config_addition: since_v2.then(|| vec![component].into()),
     };
     let mut bytes = Vec::new();
-    if let Err(error) = Pdu::from(request).encode(version, &mut bytes) {
+    if let Err(error) = codec.encode(&request.into(), version, &mut bytes) {
         panic!("the probe's setup cannot be written in v{version}: {error}");
     }
     bytes

@@ -10,7 +10,7 @@ use super::schedule::Whose;
 use super::{AgentLoop, ControllerId};
 use crate::ppid::ppid_of;
 use crate::stop::STOP_TOKEN;
-use crate::{Error, clock, peers};
+use crate::{Error, clock, credentials, peers};
 
 pub(super) const KIND_AGENT: u64 = 1;
 /// Octets read from one link before the others have their turn.
@@ -99,6 +99,7 @@ impl AgentLoop {
         let Some(member) = self.members.get_mut(id) else { return };
         self.config.link.sctp_ppid = ppid_of(member.machine.node_id());
         self.config.link.tap = self.config.link.tap.take().map(|tap| tap.speaking(member.codec.name()));
+        credentials::renew(&self.config.link);
         let linked = Link::connect(&member.address, &self.config.link);
         let established = linked.as_ref().is_ok_and(|link| link.state() == link::State::Established);
         let assoc = linked

@@ -41,6 +41,7 @@ use link::{Address, Class, Events, Link, Listener, Poll, Scratch, State};
 use tracing::{debug, error, info, warn};
 
 use crate::clock::{self, Clock};
+use crate::credentials;
 use crate::peers::{self, Peers};
 use crate::stop::STOP_TOKEN;
 use crate::{Endpoint, Error, Stop};
@@ -334,6 +335,7 @@ impl Server {
     }
 
     fn accept(&mut self, now: Time, at: usize) {
+        credentials::renew(&self.config.link);
         for _ in 0..ACCEPT_BATCH {
             let Some((listener, kind)) = self.listeners.get_mut(at) else { return };
             let kind = *kind;

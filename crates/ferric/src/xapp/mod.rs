@@ -27,7 +27,7 @@ use link::{Address, Class, Events, Interest, Link, Poll, Scratch, StreamId};
 use per::Gather;
 
 use crate::stop::STOP_TOKEN;
-use crate::{Error, Stop};
+use crate::{Error, Stop, credentials};
 
 use kept::{Asked, Kept, Taken};
 use verify::Verifications;
@@ -533,6 +533,7 @@ impl Xapp {
         if Instant::now() < until {
             return Ok(false);
         }
+        credentials::renew(&self.config.link);
         let linked = Link::connect(&self.address, &self.config.link).map_err(Error::from);
         let added = linked.and_then(|link| {
             self.poll.add(&link, LINK_TOKEN, Interest::READ_WRITE).map_err(Error::epoll)?;

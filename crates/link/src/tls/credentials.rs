@@ -2,8 +2,10 @@
 
 use std::fmt;
 use std::io;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant, SystemTime};
 
 use rustls::client::Resumption;
 use rustls::pki_types::pem::{self, PemObject};
@@ -125,11 +127,66 @@ impl std::error::Error for TlsFileError {
 
 /// What `tls://` links show and believe: see [`Config::tls`](crate::Config::tls). TLS 1.3 only, and every connection is
 /// verified anew: no resumption, no early data.
+///
+/// All copies of one are renewed together, by [`Tls::renew`]: links that stand keep what they have shown and seen.
 #[derive(Clone)]
 pub struct Tls {
-    pub(super) client: Arc<ClientConfig>,
-    pub(super) server: Arc<ServerConfig>,
+    shared: Arc<Shared>,
 }
+
+struct Shared {
+    files: TlsFiles,
+    state: Mutex<Loaded>,
+}
+
+struct Loaded {
+    credentials: Credentials,
+    /// How the files looked when they were read last, whatever came of it.
+    seen: [Option<Stamp>; 3],
+    looked: Instant,
+}
+
+/// What new links take.
+#[derive(Clone)]
+pub(super) struct Credentials {
+    pub client: Arc<ClientConfig>,
+    pub server: Arc<ServerConfig>,
+}
+
+/// Tells a file from what it was: when it was written, how long it is, and which one it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Stamp {
+    modified: SystemTime,
+    octets: u64,
+    inode: u64,
+}
+
+impl Stamp {
+    fn of(path: &Path) -> Option<Stamp> {
+        let metadata = std::fs::metadata(path).ok()?;
+        Some(Stamp { modified: metadata.modified().ok()?, octets: metadata.len(), inode: metadata.ino() })
+    }
+}
+
+impl TlsFiles {
+    fn stamps(&self) -> [Option<Stamp>; 3] {
+        [&self.ca, &self.certificate, &self.key].map(|path| Stamp::of(path))
+    }
+}
+
+/// What came of [`Tls::renew`].
+#[derive(Debug)]
+pub enum Renewal {
+    /// The files are as they were, or were looked at within the last second.
+    Unchanged,
+    /// New links take what they hold now.
+    Renewed,
+    /// They cannot be used as they are now: new links take what was there before. This is told once for each change.
+    Failed(TlsFileError),
+}
+
+/// The files are not looked at more often than that, however many links come.
+const LOOK_EVERY: Duration = Duration::from_secs(1);
 
 impl Tls {
     /// Reads the files, and sees whether they fit together.
@@ -138,6 +195,50 @@ impl Tls {
     ///
     /// [`TlsFileError`] tells which file is wrong, and what to do.
     pub fn load(files: &TlsFiles) -> Result<Tls, TlsFileError> {
+        // before they are read: what is written meanwhile is read again
+        let seen = files.stamps();
+        let state = Loaded { credentials: Credentials::load(files)?, seen, looked: Instant::now() };
+        Ok(Tls { shared: Arc::new(Shared { files: files.clone(), state: Mutex::new(state) }) })
+    }
+
+    /// Reads the files again where they are not what they were: a renewed certificate, another CA. Who listens or connects
+    /// calls this before new links; it looks at the files once a second at most.
+    ///
+    /// A certificate that is replaced before its key does not fit it for a moment: that fails, and the next change is
+    /// tried again.
+    #[must_use]
+    pub fn renew(&self) -> Renewal {
+        let mut state = self.lock();
+        if state.looked.elapsed() < LOOK_EVERY {
+            return Renewal::Unchanged;
+        }
+        state.looked = Instant::now();
+        let seen = self.shared.files.stamps();
+        if seen == state.seen {
+            return Renewal::Unchanged;
+        }
+        state.seen = seen;
+        match Credentials::load(&self.shared.files) {
+            Ok(credentials) => {
+                state.credentials = credentials;
+                Renewal::Renewed
+            }
+            Err(error) => Renewal::Failed(error),
+        }
+    }
+
+    pub(super) fn credentials(&self) -> Credentials {
+        self.lock().credentials.clone()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Loaded> {
+        // nothing is left half done where a thread panicked
+        self.shared.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Credentials {
+    fn load(files: &TlsFiles) -> Result<Credentials, TlsFileError> {
         let authorities = certificates(TlsFile::Ca, &files.ca)?;
         let chain = certificates(TlsFile::Certificate, &files.certificate)?;
         let key = PrivateKeyDer::from_pem_file(&files.key).map_err(|error| bad_pem(TlsFile::Key, &files.key, error))?;
@@ -172,14 +273,14 @@ impl Tls {
             .with_client_auth_cert(chain, key)
             .map_err(bad_own)?;
         client.resumption = Resumption::disabled();
-        Ok(Tls { client: Arc::new(client), server: Arc::new(server) })
+        Ok(Credentials { client: Arc::new(client), server: Arc::new(server) })
     }
 }
 
 /// Loaded by the same call, or not.
 impl PartialEq for Tls {
     fn eq(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.client, &other.client)
+        Arc::ptr_eq(&self.shared, &other.shared)
     }
 }
 

@@ -21,7 +21,7 @@ use crate::identity::Identity;
 use crate::stream::StreamLink;
 use crate::{Config, Error, Flushed, Received, Scratch, StreamId};
 
-pub use credentials::{Tls, TlsFile, TlsFileError, TlsFiles};
+pub use credentials::{Renewal, Tls, TlsFile, TlsFileError, TlsFiles};
 pub use fault::TlsFault;
 
 /// Octets, encrypted, that wait behind the outbox for the socket.
@@ -57,13 +57,13 @@ impl TlsLink {
         // A link-local address may name its interface after a `%`, which is nothing that a certificate knows.
         let name = host.split('%').next().unwrap_or(host).to_owned();
         let name = ServerName::try_from(name).map_err(|error| io::Error::new(io::ErrorKind::InvalidInput, error))?;
-        let connection = ClientConnection::new(tls.client.clone(), name).map_err(io::Error::other)?;
+        let connection = ClientConnection::new(tls.credentials().client, name).map_err(io::Error::other)?;
         Ok(TlsLink::new(StreamLink::connect_tcp(addresses, config)?, false, connection.into()))
     }
 
     /// Takes over an accepted socket, whose peer must show a certificate.
     pub(crate) fn accepted(socket: OwnedFd, tls: &Tls, config: &Config) -> io::Result<Self> {
-        let connection = ServerConnection::new(tls.server.clone()).map_err(io::Error::other)?;
+        let connection = ServerConnection::new(tls.credentials().server).map_err(io::Error::other)?;
         Ok(TlsLink::new(StreamLink::accepted(socket, config, true)?, true, connection.into()))
     }
 
