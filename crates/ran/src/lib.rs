@@ -10,7 +10,8 @@
 //! scheduler and the queues do not obey them yet.
 //!
 //! E2SM-RC is obeyed: handovers move UEs between the nodes' cells, quotas bound slices, DRX and bearers change how a UE
-//! is served, and KPM shows it. Nodes begin handovers by themselves where the configuration says so, and let them wait
+//! is served, and KPM shows it. E2SM-NI taps NG and Xn: UEs that come to rest and wake are told to the AMF, UEs that are
+//! handed over to the node that they came from. Nodes begin handovers by themselves where the configuration says so, and let them wait
 //! for a RIC that wants a say.
 //!
 //! ```no_run

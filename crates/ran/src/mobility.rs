@@ -34,11 +34,23 @@ pub struct Air {
     arrivals: Vec<Arrivals>,
 }
 
-/// UEs that go to a node.
+/// A message from neighbour to neighbour.
+#[derive(Debug)]
+pub struct Letter {
+    /// The node that sent it.
+    pub from: u16,
+    /// The UE that it is about, as the node calls it that gets it.
+    pub ue: Option<Ue>,
+    /// The PDU of XnAP.
+    pub octets: Vec<u8>,
+}
+
+/// What goes to a node.
 #[derive(Debug, Default)]
 struct Arrivals {
-    /// Each with the number of the node that it comes from.
-    on_the_way: VecDeque<(u16, model::Ue)>,
+    letters: VecDeque<Letter>,
+    /// Each with the number of the node that it comes from, and what that one called it.
+    on_the_way: VecDeque<(u16, Ue, model::Ue)>,
     /// How many have come, or are to.
     all: usize,
 }
@@ -57,6 +69,9 @@ impl Air {
         self.arrivals.len() as u16 // made from a u16
     }
 }
+
+/// Messages on their way to a node: more get lost.
+const MAX_LETTERS: usize = 256;
 
 /// Why a UE does not go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -91,6 +106,8 @@ pub struct Mobility {
     events: VecDeque<Event>,
     news: VecDeque<(Ue, Notification<'static>)>,
     is_watched: bool,
+    /// UEs that have come: from which node, and what that one called them.
+    came_as: BTreeMap<Ue, (u16, Ue)>,
     /// By place in the cell: steps without traffic, and whether that was told.
     quiet: Vec<(u64, bool)>,
 }
@@ -108,6 +125,7 @@ impl Mobility {
             events: VecDeque::new(),
             news: VecDeque::new(),
             is_watched: false,
+            came_as: BTreeMap::new(),
             quiet: Vec::new(),
         }
     }
@@ -117,10 +135,37 @@ impl Mobility {
         self.number
     }
 
-    /// The cells of the other nodes, the next one first.
-    pub fn other_cells(&self) -> impl Iterator<Item = Cgi> + use<> {
+    /// The other nodes, the next one first.
+    pub fn others(&self) -> impl Iterator<Item = u16> + use<> {
         let (number, nodes) = (self.number, self.air.borrow().nodes());
-        (1..nodes).map(move |further| cell_of((number + further) % nodes))
+        (1..nodes).map(move |further| (number + further) % nodes)
+    }
+
+    /// Their cells.
+    pub fn other_cells(&self) -> impl Iterator<Item = Cgi> + use<> {
+        self.others().map(cell_of)
+    }
+
+    /// What a UE was called by the node that it came from, if that is the one.
+    pub fn came_as(&self, ue: Ue, node: u16) -> Option<Ue> {
+        self.came_as.get(&ue).filter(|(from, _)| *from == node).map(|(_, ue)| *ue)
+    }
+
+    /// A message goes to another node.
+    pub fn send(&self, node: u16, letter: Letter) {
+        let mut air = self.air.borrow_mut();
+        if let Some(arrivals) = air.arrivals.get_mut(usize::from(node))
+            && arrivals.letters.len() < MAX_LETTERS
+        {
+            arrivals.letters.push_back(letter);
+        }
+    }
+
+    /// A message is copied, where somebody watches.
+    pub fn tell_message(&mut self, message: Event) {
+        if self.is_watched {
+            self.tell(message);
+        }
     }
 
     /// Whether something happens by itself, or has and is not told yet.
@@ -181,16 +226,23 @@ impl Mobility {
 }
 
 impl Node {
-    /// Takes in the UEs that have come.
+    /// Takes in the UEs and the messages that have come.
     pub fn take_arrivals(&mut self) {
-        let air = Rc::clone(&self.mobility.air);
-        let mut air = air.borrow_mut();
-        let Some(arrivals) = air.arrivals.get_mut(usize::from(self.mobility.number)) else { return };
-        for (from, arrived) in arrivals.on_the_way.drain(..) {
+        let (arrived, letters) = {
+            let mut air = self.mobility.air.borrow_mut();
+            let Some(arrivals) = air.arrivals.get_mut(usize::from(self.mobility.number)) else { return };
+            (std::mem::take(&mut arrivals.on_the_way), std::mem::take(&mut arrivals.letters))
+        };
+        for letter in letters {
+            self.hears(letter);
+        }
+        for (from, source_ue, arrived) in arrived {
             self.cell.arrive(arrived);
             let ue = Ue(self.cell.ues().len() as u64 - 1);
+            self.mobility.came_as.insert(ue, (from, source_ue));
             let notification = Notification { event: rrc::Event::HandedOver(cell_of(from)), ..self.present(ue) };
             self.mobility.remember(ue, notification);
+            self.tell_source(from, source_ue, ue);
         }
     }
 
@@ -211,7 +263,7 @@ impl Node {
             return Err(Stays::NoSuchUe);
         }
         let notification = Notification { event: rrc::Event::Detached, ..self.present(ue) };
-        arrivals.on_the_way.extend(self.cell.leave(at).map(|left| (self.mobility.number, left)));
+        arrivals.on_the_way.extend(self.cell.leave(at).map(|left| (self.mobility.number, ue, left)));
         arrivals.all += 1;
         self.mobility.remember(ue, notification);
         Ok(())

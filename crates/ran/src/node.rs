@@ -20,7 +20,7 @@ use crate::model::{Cell, Counters, Cqis, DOWNLINK_LAYERS, PRBS, Usage};
 use crate::stats::Slices;
 
 /// The first gNB's id, and bits of an id.
-const FIRST_GNB: u32 = 0xe00;
+pub const FIRST_GNB: u32 = 0xe00;
 pub const GNB_ID_BITS: u8 = 22;
 pub const NR_CELL_BITS: u8 = 36;
 /// Test network 001.01.
@@ -173,11 +173,12 @@ pub struct Mark {
 impl Node {
     pub fn new(config: &RanConfig, number: u16, air: Rc<RefCell<Air>>) -> Self {
         let gnb = FIRST_GNB + u32::from(number);
+        let mobility = Mobility::new(number, config, air);
         Node {
             gnb,
-            mobility: Mobility::new(number, config, air),
             configuration: Configuration::new(gnb),
-            taps: Taps::new(gnb),
+            taps: Taps::new(number, mobility.others()),
+            mobility,
             slices: Slices::new(config.ues),
             traffic_control: functions::tc::Configuration::default(),
             cell: Cell::new(config.seed, number, config.ues, config.step_ms),

@@ -1,0 +1,398 @@
+//! The interfaces of a node, as E2SM-NI taps them: NG, and Xn to its neighbours.
+//!
+//! A UE that has had nothing to send for a while goes to RRC_INACTIVE, and back when there is something again; each time
+//! the gNB sends an RRC INACTIVE TRANSITION REPORT (TS 38.413 8.3.5 and 9.2.2.10), as it does where its AMF has asked for
+//! them. The AMF at the other end is silent: what goes on is counted, and nothing comes.
+//!
+//! E2SM-NI has no name for an AMF: NG goes by the gNB's. Xn goes by the neighbour's.
+//!
+//! A UE that is handed over has its new gNB send a UE CONTEXT RELEASE to the old one (TS 38.423 8.2.7). It comes there as
+//! it was let go: late where a RIC has held it, never where one has dropped it; the old gNB has forgotten the UE anyway.
+
+mod messages;
+
+use std::borrow::Cow;
+use std::collections::{BTreeMap, VecDeque};
+use std::time::Duration;
+
+use e2sm::common::{
+    GlobalGnbId, GlobalNgRanNodeId, GnbId, InterfaceIdNg, InterfaceIdXn, InterfaceIdentifier, InterfaceMessageId,
+    InterfaceMessageType, PlmnIdentity,
+};
+use e2sm::ni::{NiIdentifier, NiType};
+use ferric::agent::{ControllerId, Ue};
+use ferric::e2::Time;
+use functions::kpm::KpmSource;
+use functions::ni::{Fate, Interface, Message, MessageId, NiSource, Way};
+use functions::rc;
+use messages::{
+    ID_RRC_INACTIVE_TRANSITION_REPORT, ID_UE_CONTEXT_RELEASE, Pdu, RrcState, rrc_inactive_transition_report,
+    ue_context_release,
+};
+use per::Bits;
+
+use crate::mobility::{INACTIVE_S, Letter};
+use crate::node::{FIRST_GNB, GNB_ID_BITS, MCC, MNC, NR_CELL_BITS, Node, guami};
+
+/// How often UEs are looked at while somebody watches.
+const LOOK: Duration = Duration::from_millis(20);
+/// Neighbours with an Xn interface: the next ones.
+const MAX_NEIGHBOURS: usize = 32;
+/// Messages at the tap: more go on untold.
+const MAX_WAITING: usize = 4096;
+/// What is at the taps of a node.
+#[derive(Debug, Default)]
+pub struct Taps {
+    interfaces: Vec<Interface>,
+    /// The neighbours, each at the other end of an Xn interface: those after NG.
+    neighbours: Vec<u16>,
+    /// While somebody watches: when to look next.
+    next_look: Option<Time>,
+    ues: Vec<Activity>,
+    waiting: VecDeque<Message>,
+    /// Told of, and not yet decided.
+    undecided: BTreeMap<MessageId, Message>,
+    last: u64,
+    /// Messages that went to the AMF or to a neighbour, as they were, in place of others, or of a controller's making.
+    sent: u64,
+    /// Messages that did not.
+    dropped: u64,
+}
+
+/// Whether a UE has had something to send of late.
+#[derive(Clone, Copy, Debug)]
+struct Activity {
+    /// Its steps with something to send, when it was last looked at.
+    active_steps: u64,
+    last_active: Time,
+    state: RrcState,
+}
+
+impl Activity {
+    fn new(active_steps: u64, now: Time) -> Self {
+        Activity { active_steps, last_active: now, state: RrcState::Connected }
+    }
+}
+
+impl Taps {
+    /// Those of a node of that number in its RAN, to an AMF and to its neighbours.
+    pub fn new(number: u16, neighbours: impl Iterator<Item = u16>) -> Self {
+        let neighbours: Vec<u16> = neighbours.take(MAX_NEIGHBOURS).collect();
+        let to = |kind, number| Interface { kind, id: NiIdentifier::GlobalNgRanId(gnb(number)) };
+        let ng = to(NiType::Ng, number);
+        let xn = neighbours.iter().map(|neighbour| to(NiType::Xn, *neighbour));
+        Taps { interfaces: std::iter::once(ng).chain(xn).collect(), neighbours, ..Taps::default() }
+    }
+
+    /// The Xn interface to a neighbour.
+    fn xn(&self, neighbour: u16) -> Option<usize> {
+        self.neighbours.iter().position(|number| *number == neighbour).map(|at| at + 1)
+    }
+
+    /// The neighbour at the other end of an interface.
+    fn neighbour(&self, interface: usize) -> Option<u16> {
+        self.neighbours.get(interface.checked_sub(1)?).copied()
+    }
+}
+
+/// The gNB of a node.
+fn gnb(number: u16) -> GlobalNgRanNodeId {
+    let id = FIRST_GNB + u32::from(number);
+    let gnb_id = GnbId::GnbId(Bits::new(id.into(), GNB_ID_BITS));
+    GlobalNgRanNodeId::Gnb(GlobalGnbId { plmn_identity: plmn(), gnb_id })
+}
+
+fn plmn() -> PlmnIdentity {
+    PlmnIdentity::from_codes(MCC, MNC, 2)
+}
+
+impl Node {
+    /// Steps with something to send, of each UE.
+    fn active_steps(&self) -> impl Iterator<Item = u64> {
+        self.cell.counters().iter().map(|counters| counters.downlink_active + counters.uplink_active)
+    }
+
+    /// What the AMF is told of a UE's state.
+    fn report_of(&self, ue: Ue, state: RrcState) -> Vec<u8> {
+        let cell = u64::from(self.gnb) << (NR_CELL_BITS - GNB_ID_BITS) | 1;
+        rrc_inactive_transition_report(self.amf_ue_ngap_id(ue) as i64, ue.0 as u32, state, cell)
+    }
+
+    /// The same message, as E2SM-RC copies it.
+    pub fn transition_report(&self, ue: Ue, is_inactive: bool) -> rc::Event {
+        let state = if is_inactive { RrcState::Inactive } else { RrcState::Connected };
+        rc::Event::NiMessage {
+            ue,
+            interface: InterfaceIdentifier::Ng(InterfaceIdNg { guami: guami() }),
+            id: InterfaceMessageId {
+                interface_procedure_id: ID_RRC_INACTIVE_TRANSITION_REPORT.into(),
+                message_type: InterfaceMessageType::InitiatingMessage,
+            },
+            is_incoming: false,
+            octets: self.report_of(ue, state),
+        }
+    }
+
+    /// Looks at who has become active or inactive until now, and has the AMF told.
+    fn look_at_activity(&mut self, now: Time) {
+        let mut changes = Vec::new();
+        let steps: Vec<u64> = self.active_steps().collect();
+        // those that have come meanwhile were just now busy with that
+        let newcomers = steps.iter().skip(self.taps.ues.len()).map(|steps| Activity::new(*steps, now));
+        self.taps.ues.extend(newcomers.collect::<Vec<_>>());
+        for at in self.cell.here() {
+            let (Some(activity), Some(steps)) = (self.taps.ues.get_mut(at), steps.get(at).copied()) else { continue };
+            let ue = at as u64;
+            if steps != activity.active_steps {
+                (activity.active_steps, activity.last_active) = (steps, now);
+            }
+            let is_inactive = (now - activity.last_active).as_secs_f64() >= INACTIVE_S;
+            let state = if is_inactive { RrcState::Inactive } else { RrcState::Connected };
+            if std::mem::replace(&mut activity.state, state) != state {
+                changes.push((ue, state));
+            }
+        }
+        for (ue, state) in changes {
+            let octets = self.report_of(Ue(ue), state);
+            self.comes_to_tap(now, 0, Way::Outgoing, octets, Some(Ue(ue)));
+        }
+    }
+
+    /// A message is on its way; it stops where somebody watches and there is room.
+    fn comes_to_tap(&mut self, at: Time, interface: usize, way: Way, octets: Vec<u8>, ue: Option<Ue>) {
+        self.taps.last += 1;
+        let message = Message { id: MessageId(self.taps.last), at, interface, way, octets, ue };
+        if self.taps.next_look.is_some() && self.taps.waiting.len() < MAX_WAITING {
+            self.taps.waiting.push_back(message);
+        } else {
+            self.goes_on(message);
+        }
+    }
+
+    /// A message goes to whom it is for. What comes to this node itself is read by nobody.
+    fn goes_on(&mut self, message: Message) {
+        if message.way == Way::Outgoing {
+            self.taps.sent += 1;
+            if let Some(neighbour) = self.taps.neighbour(message.interface) {
+                let from = self.mobility.number();
+                let ue = message.ue.and_then(|ue| self.mobility.came_as(ue, neighbour));
+                self.mobility.send(neighbour, Letter { from, ue, octets: message.octets });
+            }
+        }
+    }
+
+    /// A UE has come from a neighbour: that one is told.
+    pub fn tell_source(&mut self, source: u16, source_ue: Ue, ue: Ue) {
+        let octets = ue_context_release(source_ue.0 as u32, ue.0 as u32);
+        let Some(interface) = self.taps.xn(source) else { return };
+        self.mobility.tell_message(rc::Event::NiMessage {
+            ue,
+            interface: InterfaceIdentifier::Xn(InterfaceIdXn { global_ng_ran_id: gnb(source) }),
+            id: InterfaceMessageId {
+                interface_procedure_id: ID_UE_CONTEXT_RELEASE.into(),
+                message_type: InterfaceMessageType::InitiatingMessage,
+            },
+            is_incoming: false,
+            octets: octets.clone(),
+        });
+        self.comes_to_tap(self.looked_at(), interface, Way::Outgoing, octets, Some(ue));
+    }
+
+    /// A neighbour's message has come.
+    pub fn hears(&mut self, letter: Letter) {
+        let Some(interface) = self.taps.xn(letter.from) else { return };
+        self.comes_to_tap(self.looked_at(), interface, Way::Incoming, letter.octets, letter.ue);
+    }
+}
+
+impl NiSource for Node {
+    fn interfaces(&self) -> &[Interface] {
+        &self.taps.interfaces
+    }
+
+    fn watch(&mut self, now: Time, is_watched: bool) {
+        if !is_watched {
+            self.taps.next_look = None;
+            for message in std::mem::take(&mut self.taps.waiting) {
+                self.goes_on(message);
+            }
+            return;
+        }
+        self.advance(now);
+        self.taps.ues = self.active_steps().map(|steps| Activity::new(steps, now)).collect();
+        self.taps.next_look = Some(now + LOOK);
+    }
+
+    fn next_message(&mut self, now: Time) -> Option<Message> {
+        if self.taps.next_look.is_some_and(|next| next <= now) {
+            self.advance(now);
+            self.look_at_activity(now);
+            self.taps.next_look = Some(now + LOOK);
+        }
+        let message = self.taps.waiting.pop_front()?;
+        self.taps.undecided.insert(message.id, message.clone());
+        Some(message)
+    }
+
+    fn next_look(&self) -> Option<Time> {
+        self.taps.next_look
+    }
+
+    fn decide(&mut self, _now: Time, message: MessageId, fate: Fate) {
+        let Some(message) = self.taps.undecided.remove(&message) else { return };
+        match fate {
+            Fate::Pass => self.goes_on(message),
+            Fate::Replace(octets) => self.goes_on(Message { octets, ..message }),
+            Fate::Drop => self.taps.dropped += 1,
+        }
+    }
+
+    fn inject(
+        &mut self,
+        now: Time,
+        _origin: ControllerId,
+        interface: usize,
+        way: Way,
+        octets: &[u8],
+    ) -> Result<(), Cow<'static, str>> {
+        if way == Way::Incoming {
+            return Err("the emulated node acts on no message of an AMF or a neighbour".into());
+        }
+        per::decode::<Pdu<'_>>(octets, 0).map_err(|error| format!("no PDU of NGAP or XnAP: {error}"))?;
+        let id = MessageId(self.taps.last + 1);
+        self.taps.last = id.0;
+        self.goes_on(Message { id, at: now, interface, way, octets: octets.to_vec(), ue: None });
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::RefCell;
+    use std::rc::Rc;
+
+    use super::messages::{ID_RRC_STATE, ProtocolIes};
+    use super::*;
+    use crate::RanConfig;
+    use crate::mobility::Air;
+    use crate::node::cell_of;
+
+    const START: Time = Time::from_nanos(5_000_000_000);
+    const SECOND: Duration = Duration::from_secs(1);
+
+    fn messages(node: &mut Node, from: Time, seconds: u32) -> Vec<Message> {
+        let mut all = Vec::new();
+        for tick in 1..=seconds * 50 {
+            let now = from + LOOK * tick;
+            all.extend(std::iter::from_fn(|| node.next_message(now)));
+        }
+        all
+    }
+
+    #[test]
+    fn ues_come_to_rest_and_wake() {
+        let mut node = Node::new(&RanConfig::default(), 0, Default::default());
+        node.watch(START, true);
+        let all = messages(&mut node, START, 20);
+        assert!(all.len() > 10, "{} transitions", all.len());
+        let state = |message: &Message| {
+            let pdu: Pdu<'_> = per::decode(&message.octets, 0).unwrap();
+            let Pdu::InitiatingMessage(message) = pdu else { panic!("an initiating message") };
+            assert_eq!(message.procedure_code, ID_RRC_INACTIVE_TRANSITION_REPORT);
+            let octets = message.value.to_cow();
+            let ies: ProtocolIes<'_> = per::decode(&octets, 0).unwrap();
+            let state = ies.protocol_ies.iter().find(|ie| ie.id == ID_RRC_STATE).unwrap();
+            per::decode::<RrcState>(&state.value.to_cow(), 0).unwrap()
+        };
+        for ue in (0..32).map(Ue) {
+            let of_ue: Vec<_> = all.iter().filter(|message| message.ue == Some(ue)).map(state).collect();
+            let expected = [RrcState::Inactive, RrcState::Connected].into_iter().cycle();
+            assert!(of_ue.iter().copied().eq(expected.take(of_ue.len())), "{of_ue:?}");
+        }
+        let count = all.len() as u64;
+        node.decide(START, all[0].id, Fate::Drop);
+        all[1..].iter().for_each(|message| node.decide(START, message.id, Fate::Pass));
+        node.decide(START, all[0].id, Fate::Pass);
+        assert_eq!((node.taps.sent, node.taps.dropped), (count - 1, 1));
+        node.watch(START, false);
+        assert_eq!(node.next_look(), None);
+        assert_eq!(messages(&mut node, START + SECOND * 20, 5), []);
+    }
+
+    #[test]
+    fn what_is_injected_must_be_ngap() {
+        let mut node = Node::new(&RanConfig::default(), 0, Default::default());
+        let good = rrc_inactive_transition_report(1, 1, RrcState::Connected, 1);
+        let origin = ControllerId(1);
+        node.inject(START, origin, 0, Way::Outgoing, &good).unwrap();
+        assert_eq!(node.taps.sent, 1);
+        assert!(
+            node.inject(START, origin, 0, Way::Outgoing, b"hello").unwrap_err().starts_with("no PDU of NGAP or XnAP")
+        );
+        assert!(node.inject(START, origin, 0, Way::Incoming, &good).is_err());
+    }
+
+    /// Two nodes, of which the second gets a UE of the first.
+    fn handover(is_watched: [bool; 2]) -> [Node; 2] {
+        let air = Rc::new(RefCell::new(Air::new(2)));
+        let config = RanConfig { ues: 4, ..RanConfig::default() };
+        let mut nodes = [0, 1].map(|number| Node::new(&config, number, Rc::clone(&air)));
+        for (node, is_watched) in nodes.iter_mut().zip(is_watched) {
+            node.advance(START);
+            if is_watched {
+                node.watch(START, true);
+            }
+        }
+        nodes[0].hand_over(Ue(2), &cell_of(1)).unwrap();
+        nodes
+    }
+
+    /// The next message on Xn.
+    fn on_xn(node: &mut Node, now: Time) -> Option<Message> {
+        node.advance(now);
+        std::iter::from_fn(|| node.next_message(now)).find(|message| message.interface == 1)
+    }
+
+    #[test]
+    fn a_handover_is_told_to_the_old_node() {
+        let now = START + SECOND;
+        let told = ue_context_release(2, 4);
+        for (fate, heard) in
+            [(Fate::Pass, Some(told.clone())), (Fate::Replace(vec![1, 2, 3]), Some(vec![1, 2, 3])), (Fate::Drop, None)]
+        {
+            let [mut old, mut new] = handover([true, true]);
+            assert_eq!(new.interfaces().iter().map(|at| at.kind).collect::<Vec<_>>(), [NiType::Ng, NiType::Xn]);
+            assert_eq!(
+                new.interfaces()[1],
+                old.interfaces().first().map(|ng| Interface { kind: NiType::Xn, ..*ng }).unwrap()
+            );
+            let message = on_xn(&mut new, now).unwrap();
+            assert_eq!((message.way, message.ue, &message.octets), (Way::Outgoing, Some(Ue(4)), &told));
+            assert_eq!(on_xn(&mut old, now), None, "it is held");
+            new.decide(now, message.id, fate);
+            let message = on_xn(&mut old, now);
+            assert_eq!(message.as_ref().map(|message| &message.octets), heard.as_ref());
+            if let Some(message) = message {
+                assert_eq!((message.way, message.ue), (Way::Incoming, Some(Ue(2))), "by the old node's name");
+                old.decide(now, message.id, Fate::Pass);
+            }
+        }
+        // nobody watches the one that sends, and then nobody any more
+        let [mut old, mut new] = handover([true, false]);
+        new.advance(now);
+        assert_eq!(on_xn(&mut old, now).unwrap().octets, told);
+        let [mut old, mut new] = handover([true, true]);
+        new.advance(now);
+        new.watch(now, false);
+        assert_eq!(on_xn(&mut old, now).unwrap().octets, told);
+    }
+
+    #[test]
+    fn a_neighbour_hears_what_is_injected() {
+        let [mut old, mut new] = handover([true, false]);
+        let octets = ue_context_release(7, 7);
+        new.inject(START, ControllerId(1), 1, Way::Outgoing, &octets).unwrap();
+        let message = on_xn(&mut old, START + SECOND).unwrap();
+        assert_eq!((message.ue, message.octets), (None, octets));
+    }
+}
