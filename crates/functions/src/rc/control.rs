@@ -4,9 +4,9 @@ use e2sm::Wire;
 use e2sm::common::RicStyleType;
 use e2sm::rc::{
     ActionId, CallProcessId, Control, ControlAction, ControlActions, ControlOutcome, ControlOutcomeFormat1,
-    ControlOutcomeFormat2, ControlOutcomeFormat2OutcomeItem, ControlOutcomeFormat2StyleItem, ControlOutcomeFormats,
-    ControlTarget, Decision, EntityFilter, FilteredAction, RanParameterElementItem, RanParameterId,
-    RanParameterTesting, RanParameterValue, Revision,
+    ControlOutcomeFormat2, ControlOutcomeFormat2OutcomeItem, ControlOutcomeFormat2StyleItem, ControlOutcomeFormat3,
+    ControlOutcomeFormats, ControlTarget, Decision, EntityFilter, FilteredAction, RanParameterElementItem,
+    RanParameterId, RanParameterTesting, RanParameterValue, Revision,
 };
 use ferric::agent::{ControlFailure, ControllerId, Reports, Ue};
 use ferric::e2::{ControlRequest, Time};
@@ -14,6 +14,8 @@ use ferric::e2ap::{Cause, CauseRicRequest};
 use per::{List, PrintableString};
 use tracing::{debug, warn};
 
+use super::definition::{OUTCOME_WITH_STRUCTURES, outcome_format};
+use super::events::element;
 use super::{Origin, RcConfig, RcFunction, RcSource, Refusal, Verdict, conditions, ues};
 
 /// The parameter of an outcome that says in words why a control was not carried out: one of ours, far from those of
@@ -69,23 +71,24 @@ impl<S: RcSource> RcFunction<S> {
             Ok(control) => control,
             Err(error) => {
                 let refusal = unreadable(&error);
-                return Err(fail(&refusal, one(told(&refusal))));
+                return Err(fail(&refusal, one(None, told(&refusal))));
             }
         };
+        let style = style_of(&control.actions);
         if let Some(call_process_id) = &request.call_process_id {
             let answered = self.answer(now, controller, call_process_id, &control, reports);
             return match answered {
-                Ok(()) => Ok(success(revision, Vec::new()).and_then(|formats| encode(Some(formats)))),
-                Err(refusal) => Err(fail(&refusal, one(told(&refusal)))),
+                Ok(()) => Ok(success(revision, style, Vec::new()).and_then(|formats| encode(Some(formats)))),
+                Err(refusal) => Err(fail(&refusal, one(style, told(&refusal)))),
             };
         }
         let is_several = matches!(control.actions, ControlActions::Several(_));
         let steps = match self.steps(controller, &control, reports) {
             Ok(Planned::Steps(steps)) => steps,
             Ok(Planned::Told(outcome)) => {
-                return Ok(success(revision, outcome).and_then(|formats| encode(Some(formats))));
+                return Ok(success(revision, style, outcome).and_then(|formats| encode(Some(formats))));
             }
-            Err(refusal) => return Err(fail(&refusal, one(told(&refusal)))),
+            Err(refusal) => return Err(fail(&refusal, one(style, told(&refusal)))),
         };
         let mut outcomes = Vec::new();
         for Step { action, targets } in &steps {
@@ -95,13 +98,16 @@ impl<S: RcSource> RcFunction<S> {
                     outcomes.push((action.id(), told(&refusal)));
                     return Err(fail(&refusal, several(outcomes)));
                 }
-                Err(refusal) => return Err(fail(&refusal, one(told(&refusal)))),
+                Err(refusal) => {
+                    let refusal = after(outcomes.len(), refusal);
+                    return Err(fail(&refusal, one(style, told(&refusal))));
+                }
             }
         }
         let formats = if is_several {
             several(outcomes)
         } else {
-            success(revision, outcomes.into_iter().flat_map(|(_, outcome)| outcome).collect())
+            success(revision, style, outcomes.into_iter().flat_map(|(_, outcome)| outcome).collect())
         };
         Ok(formats.and_then(|formats| encode(Some(formats))))
     }
@@ -227,10 +233,8 @@ impl<S: RcSource> RcFunction<S> {
         let mut source = self.source.borrow_mut();
         let mut outcome = Vec::new();
         for (done, ue) in targets.iter().enumerate() {
-            let more = source.control(now, Origin::Control(controller), *ue, action).map_err(|refusal| match done {
-                0 => refusal,
-                _ => Refusal { why: format!("{}; done for {done} UEs before", refusal.why).into(), ..refusal },
-            })?;
+            let more = source.control(now, Origin::Control(controller), *ue, action);
+            let more = more.map_err(|refusal| after(done, refusal))?;
             outcome.extend(more);
         }
         Ok(outcome)
@@ -288,8 +292,32 @@ fn told(refusal: &Refusal) -> Outcome {
     vec![RanParameterElementItem { ran_parameter_id: refusal.parameter.unwrap_or(WHY), value }]
 }
 
-fn one(outcome: Outcome) -> Option<ControlOutcomeFormats<'static>> {
+/// The style of a control's actions; none where they are several.
+fn style_of(actions: &ControlActions) -> Option<RicStyleType> {
+    match actions {
+        ControlActions::One(action) => Some(action.id().style),
+        ControlActions::Filtered(filtered) => Some(filtered.id.style),
+        ControlActions::Tell(id, _) => Some(id.style),
+        ControlActions::Several(_) => None,
+    }
+}
+
+/// The outcome of one action; that of measurement reporting, which may hold structures, has a format of its own.
+fn one(style: Option<RicStyleType>, outcome: Outcome) -> Option<ControlOutcomeFormats<'static>> {
+    if style.is_some_and(|style| outcome_format(style) == OUTCOME_WITH_STRUCTURES) {
+        let item = |item: RanParameterElementItem<'static>| element(item.ran_parameter_id, item.value);
+        let ran_p_list = outcome.into_iter().map(item).collect();
+        return Some(ControlOutcomeFormats::Format3(ControlOutcomeFormat3 { ran_p_list }));
+    }
     Some(ControlOutcomeFormats::Format1(ControlOutcomeFormat1 { ran_p_list: List::from(outcome) }))
+}
+
+/// A refusal after it was done to some.
+fn after(done: usize, refusal: Refusal) -> Refusal {
+    match done {
+        0 => refusal,
+        _ => Refusal { why: format!("{}; done for {done} UEs before", refusal.why).into(), ..refusal },
+    }
 }
 
 /// What was told of each action; nothing where nothing was told of any.
@@ -312,8 +340,12 @@ fn several(outcomes: Vec<(ActionId, Outcome)>) -> Option<ControlOutcomeFormats<'
 }
 
 /// v01.03 is told an outcome where there is something to tell, later revisions always.
-fn success(revision: Revision, outcome: Outcome) -> Option<ControlOutcomeFormats<'static>> {
-    if outcome.is_empty() && revision == Revision::V1_03 { None } else { one(outcome) }
+fn success(
+    revision: Revision,
+    style: Option<RicStyleType>,
+    outcome: Outcome,
+) -> Option<ControlOutcomeFormats<'static>> {
+    if outcome.is_empty() && revision == Revision::V1_03 { None } else { one(style, outcome) }
 }
 
 fn encode(revision: Revision, wire: Wire, formats: Option<ControlOutcomeFormats<'static>>) -> Option<Vec<u8>> {

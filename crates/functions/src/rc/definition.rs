@@ -217,6 +217,19 @@ fn action_name(id: ActionId) -> RicControlActionName<'static> {
     RicControlActionName(text(id.name().unwrap_or("Vendor specific")))
 }
 
+/// The format of outcomes that may hold structures and lists.
+pub(super) const OUTCOME_WITH_STRUCTURES: RicFormatType = RicFormatType(3);
+
+/// The format of the outcomes of a control style.
+pub(super) const fn outcome_format(style: RicStyleType) -> RicFormatType {
+    match style.0 {
+        MULTIPLE_ACTIONS => RicFormatType(2),
+        // measurement reporting configuration
+        9 => OUTCOME_WITH_STRUCTURES,
+        _ => RicFormatType(1),
+    }
+}
+
 fn control_styles<S: RcSource>(source: &S, config: &RcConfig) -> Vec<ControlStyleItem<'static>> {
     let actions = source.actions();
     let is_new = config.revision != Revision::V1_03;
@@ -253,7 +266,7 @@ fn control_styles<S: RcSource>(source: &S, config: &RcConfig) -> Vec<ControlStyl
             ric_control_header_format_type: RicFormatType(header),
             ric_control_message_format_type: RicFormatType(header),
             ric_call_process_id_format_type: has_inserts.then_some(RicFormatType(1)),
-            ric_control_outcome_format_type: RicFormatType(header),
+            ric_control_outcome_format_type: outcome_format(style),
             control_outcome_parameters_list: is_new.then(|| List::from(vec![offered((WHY, "Why not"))])),
             list_of_additional_supported_formats: (has_partial && header == 1)
                 .then(|| List::from(vec![more(3), more(4)])),

@@ -47,7 +47,8 @@ pub(super) struct Asked {
     pub goes_on: bool,
 }
 
-fn element(id: RanParameterId, value: RanParameterValue<'static>) -> RanParameterItem<'static> {
+/// A parameter that is an element.
+pub(super) fn element(id: RanParameterId, value: RanParameterValue<'static>) -> RanParameterItem<'static> {
     let value_type = RanParameterValueType::ElementFalse(RanParameterElementFalse { value: Some(value) });
     RanParameterItem { ran_parameter_id: id, value_type }
 }

@@ -3,8 +3,8 @@
 use e2sm::common::{PartialUeId, SNssai, Sst};
 use e2sm::rc::{
     Comparison, ControlActions, ControlTarget, Decision, Drx, EntityFilter, EntityFilterId, FilteredAction,
-    OtherAction, RanFunctionDefinition, RanParameterElementTrue, RanParameterItem, RanParameterValueType,
-    SlicePrbQuota, UeGroupDefinition, UeGroupDefinitionIdentifierItem, UeGroupId,
+    OtherAction, RanFunctionDefinition, RanParameterElementTrue, RanParameterValueType, SlicePrbQuota,
+    UeGroupDefinition, UeGroupDefinitionIdentifierItem, UeGroupId,
 };
 use ferric::e2ap::CauseRicRequest::{
     self, ActionNotSupported, ControlFailedToExecute, ControlMessageInvalid, RicCallProcessIdInvalid,
@@ -40,7 +40,7 @@ fn what_is_offered_is_what_is_implemented() {
         let definition = RanFunctionDefinition::decode_owned(&function.definition, revision).unwrap();
         let controls = definition.control.unwrap().control_style_list;
         let styles: Vec<_> = controls.iter().map(|style| style.ric_control_style_type.0).collect();
-        assert_eq!(styles, [2, 3, 4, 255]);
+        assert_eq!(styles, [2, 3, 4, 9, 255]);
         let actions = controls[0].control_action_list.as_ref().unwrap();
         let names: Vec<_> = actions.iter().map(|action| action.ric_control_action_name.0.as_str()).collect();
         assert_eq!(names, ["Slice-level PRB quota", "DRX parameter configuration"]);
@@ -267,6 +267,59 @@ fn filters_tell_ues_apart() {
     ] {
         refused(bench.control(FIRST, &control), cause);
         assert_eq!(bench.done(), [], "nothing is done");
+    }
+}
+
+/// The outcome of measurement reporting has a format of its own; what was done before a refusal is told.
+#[test]
+fn outcomes_by_style_and_after_some() {
+    let revision = Revision::V5_00;
+    let mut bench = Bench::new(revision);
+    let delete = ControlAction::Other(OtherAction { id: DELETE_REPORTING, parameters: Vec::new() });
+    let outcome = bench.control(FIRST, &Control::of_ue(name(1), delete.clone())).unwrap();
+    let [(5, value)] = &told(outcome.as_ref(), revision)[..] else { panic!("a parameter") };
+    assert!(value.contains("ElementFalse") && value.contains("ValueInt(1)"), "{value}");
+    let bytes = bench.function.definition().definition;
+    let definition = RanFunctionDefinition::decode_owned(&bytes, revision).unwrap();
+    let formats: Vec<_> = definition
+        .control
+        .iter()
+        .flat_map(|control| control.control_style_list.iter())
+        .map(|style| (style.ric_control_style_type.0, style.ric_control_outcome_format_type.0))
+        .collect();
+    assert_eq!(formats, [(2, 1), (3, 1), (4, 1), (9, 3), (255, 2)]);
+
+    bench.done();
+    bench.source.borrow_mut().most = Some(1);
+    let long = RanParameterItem {
+        ran_parameter_id: RanParameterId(1),
+        value_type: RanParameterValueType::ElementTrue(RanParameterElementTrue {
+            value: RanParameterValue::ValueInt(9),
+        }),
+    };
+    let group = Control {
+        target: ControlTarget::Group(
+            UeGroupId(1),
+            UeGroupDefinition {
+                identifier_list: List::from(vec![UeGroupDefinitionIdentifierItem {
+                    ran_parameter_id: SLICE,
+                    value_type: RanParameterValueType::ElementTrue(RanParameterElementTrue {
+                        value: RanParameterValue::ValueInt(0),
+                    }),
+                    logical_or: None,
+                }]),
+            },
+        ),
+        decision: None,
+        actions: ControlActions::One(drx()),
+    };
+    let of_each = FilteredAction { id: ControlAction::DRX, filters: Vec::new(), for_all: vec![long] };
+    let filtered = Control { actions: ControlActions::Filtered(of_each), ..group.clone() };
+    for control in [group, filtered] {
+        let failure = bench.control(FIRST, &control).unwrap_err();
+        let why = "60 % of 40 % are wanted; done for 1 UEs before".to_owned();
+        assert_eq!(told(failure.outcome.as_ref(), revision), [(WHY.0, why)]);
+        assert_eq!(bench.done().len(), 1);
     }
 }
 

@@ -13,9 +13,9 @@ use e2sm::common::{
 };
 use e2sm::rc::dictionary::HANDOVER_PREPARATION;
 use e2sm::rc::{
-    ActionId, Control, ControlAction, ControlOutcome, ControlOutcomeFormats, Flag, Handover, NeighborCellEutra,
-    NeighborCellItem, NeighborRelationInfo, Plan, RanParameterElementItem, RanParameterId, RanParameterValue, Revision,
-    RrcState,
+    ActionId, Control, ControlAction, ControlOutcome, ControlOutcomeFormat3, ControlOutcomeFormats, Flag, Handover,
+    NeighborCellEutra, NeighborCellItem, NeighborRelationInfo, Plan, RanParameterElementItem, RanParameterId,
+    RanParameterItem, RanParameterValue, Revision, RrcState,
 };
 use ferric::agent::{Outlet, Ue};
 use ferric::e2::{self, AgentMisuse};
@@ -35,6 +35,7 @@ const RSRP: RanParameterId = RanParameterId(1);
 /// A parameter of the UEs' context.
 const SLICE: RanParameterId = RanParameterId(2);
 const RELEASE: ActionId = ActionId::new(4, 4);
+const DELETE_REPORTING: ActionId = ActionId::new(9, 3);
 
 fn cell(number: u64) -> Cgi {
     Cgi::NrCgi(NrCgi { plmn_identity: NETWORK, nr_cell_identity: Bits::new(number, 36) })
@@ -51,6 +52,8 @@ struct Station {
     resumed: Vec<(Procedure, String)>,
     events: VecDeque<Event>,
     is_full: bool,
+    /// How much it does before it is full.
+    most: Option<usize>,
     /// What all UEs are heard worse by, in dB.
     fade_db: i64,
     slice: i64,
@@ -70,7 +73,7 @@ impl RcSource for Station {
     }
 
     fn actions(&self) -> &[ActionId] {
-        &[ControlAction::SLICE_PRB_QUOTA, ControlAction::HANDOVER, ControlAction::DRX, RELEASE]
+        &[ControlAction::SLICE_PRB_QUOTA, ControlAction::HANDOVER, ControlAction::DRX, RELEASE, DELETE_REPORTING]
     }
 
     fn control(
@@ -80,13 +83,13 @@ impl RcSource for Station {
         ue: Option<Ue>,
         action: &ControlAction,
     ) -> Result<Vec<RanParameterElementItem<'static>>, Refusal> {
-        if self.is_full {
+        if self.is_full || self.done.len() >= self.most.unwrap_or(usize::MAX) {
             return Err(Refusal::new(Cause::Misc(CauseMisc::ControlProcessingOverload), "60 % of 40 % are wanted"));
         }
         self.done.push((origin, ue, action.clone()));
         let value = RanParameterValue::ValueInt(ue.map_or(0, |ue| ue.0 as i64));
         let told = RanParameterElementItem { ran_parameter_id: RanParameterId(5), value };
-        Ok(if action.id() == RELEASE { vec![told] } else { Vec::new() })
+        Ok(if [RELEASE, DELETE_REPORTING].contains(&action.id()) { vec![told] } else { Vec::new() })
     }
 
     fn policies(&self) -> &[ActionId] {
@@ -340,6 +343,12 @@ fn handover(procedure: u64, ue: u64) -> Event {
     }
 }
 
+/// The same, of an outcome that could hold structures.
+fn told_with_structures(format: &ControlOutcomeFormat3<'_>) -> Vec<(u32, String)> {
+    let item = |item: &RanParameterItem<'_>| (item.ran_parameter_id.0, format!("{:?}", item.value_type));
+    format.ran_p_list.iter().map(item).collect()
+}
+
 /// The parameters and words of an outcome.
 fn told(outcome: Option<&Vec<u8>>, revision: Revision) -> Vec<(u32, String)> {
     let outcome = ControlOutcome::decode_owned(outcome.unwrap(), revision).unwrap();
@@ -349,7 +358,7 @@ fn told(outcome: Option<&Vec<u8>>, revision: Revision) -> Vec<(u32, String)> {
             let styles = format.control_style_list.iter().flat_map(|style| style.control_outcome_list.iter());
             styles.flat_map(|action| action.ran_p_list.to_vec()).collect()
         }
-        ControlOutcomeFormats::Format3(format) => panic!("{format:?}"),
+        ControlOutcomeFormats::Format3(format) => return told_with_structures(&format),
     };
     let words = |value: &RanParameterValue<'_>| match value {
         RanParameterValue::ValuePrintableString(text) => text.to_string(),
