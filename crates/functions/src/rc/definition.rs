@@ -258,7 +258,9 @@ fn control_styles<S: RcSource>(source: &S, config: &RcConfig) -> Vec<ControlStyl
             ric_control_outcome_format_type: None,
             ric_control_action_id: None,
         };
-        let has_inserts = source.breakpoints().iter().any(|offer| offer.insert.action.style == style);
+        let is_several = style.0 == MULTIPLE_ACTIONS;
+        let mut inserts = source.breakpoints().iter().map(|offer| offer.insert.action.style);
+        let has_inserts = inserts.any(|of_insert| is_several || of_insert == style);
         ControlStyleItem {
             ric_control_style_type: style,
             ric_control_style_name: style_name(&CONTROL_STYLES, style.0),

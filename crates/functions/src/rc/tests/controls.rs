@@ -45,17 +45,19 @@ fn what_is_offered_is_what_is_implemented() {
         let names: Vec<_> = actions.iter().map(|action| action.ric_control_action_name.0.as_str()).collect();
         assert_eq!(names, ["Slice-level PRB quota", "DRX parameter configuration"]);
         let call_process = controls.iter().map(|style| style.ric_call_process_id_format_type.is_some());
-        assert_eq!(call_process.collect::<Vec<_>>(), [false, true, false, false], "of what is asked");
+        assert_eq!(call_process.collect::<Vec<_>>(), [false, true, false, false, true], "of what is asked");
 
         let reports = definition.report.unwrap().report_style_list;
         let styles: Vec<_> = reports.iter().map(|style| style.ric_report_style_type.0).collect();
         let is_old = revision == Revision::V1_03;
         assert_eq!(styles, if is_old { vec![1, 2, 3, 4, 5] } else { vec![1, 2, 3, 4] });
-        assert_eq!(definition.insert.unwrap().insert_style_list[0].ric_insert_style_type.0, 3);
+        let inserts = definition.insert.unwrap().insert_style_list;
+        assert_eq!(inserts.iter().map(|style| style.ric_insert_style_type.0).collect::<Vec<_>>(), [3, 255]);
         assert_eq!(definition.policy.unwrap().policy_style_list.len(), 1);
         assert_eq!(definition.query.is_none(), is_old);
         let trigger = definition.event_trigger.unwrap();
         assert_eq!(trigger.call_process_types_list.unwrap()[0].call_process_type_id.0, 3);
+        assert_eq!(trigger.l2_parameters_list.unwrap().len(), 1);
         assert_eq!(trigger.ue_identification_parameters_list.unwrap()[0].ran_parameter_name.0.as_str(), "RSRP");
     }
 }
