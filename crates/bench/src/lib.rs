@@ -1,4 +1,5 @@
-//! Measurements: codec nanoseconds, the RIC as a relay against a bare mover, memory of idle nodes.
+//! Measurements: codec nanoseconds, the RIC as a relay against a bare mover, an agent's report, the ping, memory of idle
+//! nodes; and our side of the FlexRIC paper's figures.
 //!
 //! What is compared is compared in one run, interleaved, by medians: machines are shared and noisy. The RIC and the
 //! mover are processes of their own (this program, started again), so that their time and memory are the kernel's own
@@ -6,9 +7,11 @@
 
 use std::time::Duration;
 
+mod agent;
 mod alloc;
 mod codec;
 mod idle;
+mod links;
 mod load;
 mod many;
 mod mover;
@@ -28,8 +31,11 @@ pub use paper::{Cell, Figure, FigureReport, Peer, PeerError, Setting, Table, pap
 pub use part::part;
 pub use ping::{PingReport, PingRow, ping};
 pub use plot::{Panel, Plot, Series, X};
-pub use report::{Codec, Host, Idle, LoopsRow, Many, RelayRow, Report, Storm};
+pub use report::{AgentRow, Codec, Host, Idle, LoopsRow, Many, RelayRow, Report, Storm};
 pub use soak::{Soak, SoakReport, Trend, soak};
+
+/// Pings of each kind and repetition, in `ferric bench e2`.
+const PINGS: usize = 200;
 
 /// How much is measured.
 #[derive(Clone, Copy, Debug)]
@@ -58,6 +64,8 @@ pub fn e2(effort: Effort) -> anyhow::Result<Report> {
     Ok(Report {
         codec: codec::measure(Duration::from_secs_f64(effort.seconds))?,
         relay: relay::measure(effort)?,
+        agent: agent::measure(effort)?,
+        ping: ping(effort.repetitions, PINGS)?,
         loops: relay::measure_loops(effort)?,
         many: many::measure(effort)?,
         storm: many::storm(effort)?,

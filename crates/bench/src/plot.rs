@@ -40,7 +40,10 @@ pub struct Series {
     pub points: Vec<(f64, f64)>,
 }
 
+/// The least width of a panel.
 const PANEL_WIDTH: f64 = 400.0;
+/// What a category's name needs.
+const CATEGORY_WIDTH: f64 = 68.0;
 const PANEL_HEIGHT: f64 = 260.0;
 const LEFT: f64 = 64.0;
 const RIGHT: f64 = 16.0;
@@ -75,7 +78,7 @@ impl Plot {
 
     fn write(&self, out: &mut String) -> fmt::Result {
         let names = self.names();
-        let width = PANEL_WIDTH * self.panels.len().max(1) as f64;
+        let width = self.panels.iter().map(Panel::width).sum::<f64>().max(PANEL_WIDTH);
         let height = TOP + PANEL_HEIGHT + BELOW + LEGEND_LINE * names.len() as f64;
         writeln!(
             out,
@@ -84,8 +87,10 @@ impl Plot {
         )?;
         writeln!(out, "<rect width=\"{width}\" height=\"{height}\" fill=\"white\"/>")?;
         text(out, (width / 2.0, 22.0), "middle", "font-size=\"15\"", &self.title)?;
-        for (at, panel) in self.panels.iter().enumerate() {
-            writeln!(out, "<g transform=\"translate({},{TOP})\">", PANEL_WIDTH * at as f64)?;
+        let mut left = 0.0;
+        for panel in &self.panels {
+            writeln!(out, "<g transform=\"translate({left},{TOP})\">")?;
+            left += panel.width();
             panel.write(out, &names)?;
             writeln!(out, "</g>")?;
         }
@@ -105,12 +110,19 @@ fn colour(names: &[&str], name: &str) -> &'static str {
 }
 
 impl Panel {
+    fn width(&self) -> f64 {
+        match &self.x {
+            X::Numbers(_) => PANEL_WIDTH,
+            X::Categories(categories) => PANEL_WIDTH.max(LEFT + RIGHT + CATEGORY_WIDTH * categories.len() as f64),
+        }
+    }
+
     fn points(&self) -> impl Iterator<Item = (f64, f64)> + '_ {
         self.series.iter().flat_map(Series::finite)
     }
 
     fn write(&self, out: &mut String, names: &[&str]) -> fmt::Result {
-        let (inner_width, base) = (PANEL_WIDTH - LEFT - RIGHT, PANEL_HEIGHT);
+        let (inner_width, base) = (self.width() - LEFT - RIGHT, PANEL_HEIGHT);
         let y_step = step(self.points().map(|(_, y)| y).fold(0.0, f64::max));
         let y_top = (self.points().map(|(_, y)| y).fold(y_step, f64::max) / y_step).ceil() * y_step;
         let y = |value: f64| base - value.clamp(0.0, y_top) / y_top * base;

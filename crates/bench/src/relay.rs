@@ -10,6 +10,7 @@ use ferric::e2::{Action, SubscriptionSpec};
 use ferric::link::{Address, Class, Config, Events, Interest, Link, Poll, Scratch, StreamId};
 use ferric::xapp::{Xapp, XappConfig, XappEvent};
 
+use crate::links::OwnPath;
 use crate::load::{FUNCTION, Node, Template};
 use crate::process::Process;
 use crate::{Effort, LoopsRow, RelayRow};
@@ -37,19 +38,21 @@ pub(crate) fn measure(effort: Effort) -> anyhow::Result<Vec<RelayRow>> {
 }
 
 fn row(nodes: usize, effort: Effort) -> anyhow::Result<RelayRow> {
-    let (mut rics, mut movers) = (Vec::new(), Vec::new());
+    let (mut rics, mut shms, mut movers) = (Vec::new(), Vec::new(), Vec::new());
     for _ in 0..effort.repetitions {
-        rics.push(through_ric(nodes, 1, effort.seconds)?);
+        rics.push(through_ric(nodes, RicShape::default(), effort.seconds)?);
+        shms.push(through_ric(nodes, RicShape { shm: true, ..RicShape::default() }, effort.seconds)?);
         movers.push(through_mover(nodes, effort.seconds)?);
     }
     let of = |runs: &[Run], value: fn(&Run) -> f64| median(runs.iter().map(value).collect());
     let (ric_cpu_us, mover_cpu_us) = (of(&rics, |r| r.cpu_us), of(&movers, |r| r.cpu_us));
+    let shm_cpu_us = of(&shms, |r| r.cpu_us);
     Ok(RelayRow {
         nodes,
         period_ms: PERIOD.as_secs_f64() * 1e3,
         payload_bytes: PDU_OCTETS,
         indications: rics.iter().map(|r| r.received).sum(),
-        lost: rics.iter().map(|r| r.sent - r.received).sum(),
+        lost: rics.iter().chain(&shms).map(|r| r.sent - r.received).sum(),
         ric_cpu_us,
         mover_cpu_us,
         ratio: ric_cpu_us / mover_cpu_us,
@@ -57,24 +60,47 @@ fn row(nodes: usize, effort: Effort) -> anyhow::Result<RelayRow> {
         p99_us: of(&rics, |r| r.p99_us),
         mover_p50_us: of(&movers, |r| r.p50_us),
         mover_p99_us: of(&movers, |r| r.p99_us),
+        shm_cpu_us,
+        shm_ratio: shm_cpu_us / mover_cpu_us,
+        shm_p50_us: of(&shms, |r| r.p50_us),
+        shm_p99_us: of(&shms, |r| r.p99_us),
     })
 }
 
-/// The RIC with one loop and with two, as a relay from the same nodes to one xApp.
-pub(crate) fn measure_loops(effort: Effort) -> anyhow::Result<Vec<LoopsRow>> {
-    [2, 4].into_iter().map(|nodes| loops_row(nodes, effort)).collect()
+/// How the RIC is set, and who takes from it.
+#[derive(Clone, Copy)]
+struct RicShape {
+    loops: usize,
+    /// Each takes everything.
+    xapps: usize,
+    /// Whether they read from shared memory, not from TCP.
+    shm: bool,
 }
 
-fn loops_row(nodes: usize, effort: Effort) -> anyhow::Result<LoopsRow> {
+impl Default for RicShape {
+    fn default() -> Self {
+        RicShape { loops: 1, xapps: 1, shm: false }
+    }
+}
+
+/// The RIC with one loop and with two, as a relay from the same nodes to one xApp; and to two, on two loops. Half as long a
+/// repetition as of the relay: what is compared is the one with the other.
+pub(crate) fn measure_loops(effort: Effort) -> anyhow::Result<Vec<LoopsRow>> {
+    [(2, 1), (4, 1), (4, 2)].into_iter().map(|(nodes, xapps)| loops_row(nodes, xapps, effort)).collect()
+}
+
+fn loops_row(nodes: usize, xapps: usize, effort: Effort) -> anyhow::Result<LoopsRow> {
+    let seconds = effort.seconds / 2.0;
     let (mut one, mut two) = (Vec::new(), Vec::new());
     for _ in 0..effort.repetitions {
-        one.push(through_ric(nodes, 1, effort.seconds)?);
-        two.push(through_ric(nodes, 2, effort.seconds)?);
+        one.push(through_ric(nodes, RicShape { xapps, ..RicShape::default() }, seconds)?);
+        two.push(through_ric(nodes, RicShape { loops: 2, xapps, ..RicShape::default() }, seconds)?);
     }
     let of = |runs: &[Run], value: fn(&Run) -> f64| median(runs.iter().map(value).collect());
     let (one_cpu_us, two_cpu_us) = (of(&one, |r| r.cpu_us), of(&two, |r| r.cpu_us));
     Ok(LoopsRow {
         nodes,
+        xapps,
         indications: two.iter().map(|r| r.received).sum(),
         lost: two.iter().map(|r| r.sent - r.received).sum(),
         one_cpu_us,
@@ -92,9 +118,12 @@ fn median(mut values: Vec<f64>) -> f64 {
     values[values.len() / 2]
 }
 
-fn through_ric(nodes: usize, loops: usize, seconds: f64) -> anyhow::Result<Run> {
-    let (any_port, loops) = ("tcp://127.0.0.1:0", loops.to_string());
-    let ric = Process::start(&["--log", "error", "ric", "--e2", any_port, "--xapp", any_port, "--loops", &loops], 2)?;
+fn through_ric(nodes: usize, shape: RicShape, seconds: f64) -> anyhow::Result<Run> {
+    let RicShape { loops, xapps, shm } = shape;
+    let (any_port, loops, path) = ("tcp://127.0.0.1:0", loops.to_string(), OwnPath::new("xapps"));
+    let xapp_at = if shm { Address::Shm(path.0.clone()).to_string() } else { any_port.to_owned() };
+    let ric = ["--log", "error", "ric", "--e2", any_port, "--xapp", &xapp_at, "--loops", &loops];
+    let ric = Process::start(&ric, 2)?;
     let e2: Address = ric.said("e2")?.parse()?;
     let xapp: Address = ric.said("xapp")?.parse()?;
 
@@ -106,40 +135,48 @@ fn through_ric(nodes: usize, loops: usize, seconds: f64) -> anyhow::Result<Run> 
     }
     let (ready, subscribed) = mpsc::channel();
     let (result, clock) = (mpsc::channel(), Instant::now());
-    let sender = result.0;
-    let sink = thread::spawn(move || -> anyhow::Result<()> {
-        let mut xapp = Xapp::connect(&xapp, "bench", XappConfig { reconnect: None, ..XappConfig::default() })?;
-        let mut got = Got::new(clock);
-        while !got.ended() {
-            xapp.turn(Some(Duration::from_millis(100)), |event, commands| match event {
-                XappEvent::NodeUp(node) => {
-                    let action =
-                        Action { id: RicActionId(1), kind: RicActionType::Report, definition: None, subsequent: None };
-                    commands.subscribe(
-                        node.id,
-                        FUNCTION,
-                        SubscriptionSpec { event_trigger: vec![], actions: vec![action] },
-                    );
-                }
-                XappEvent::Subscribed { .. } => drop(ready.send(())),
-                XappEvent::Indication(indication) => got.frame(indication.pdu),
-                _ => {}
-            })?;
-        }
-        let _ = sender.send(got);
-        Ok(())
-    });
+    let mut sinks = Vec::new();
+    for _ in 0..xapps {
+        let (xapp, ready, sender) = (xapp.clone(), ready.clone(), result.0.clone());
+        sinks.push(thread::spawn(move || {
+            let got = take_all(&xapp, clock, &ready)?;
+            // whoever waits for it is there, or has failed
+            let _ = sender.send(got);
+            anyhow::Ok(())
+        }));
+    }
     let mut templates = Vec::new();
     for node in &mut sources {
         let (request_id, action) = node.admit()?;
         templates.push(Template::new(request_id, action, PDU_OCTETS)?);
     }
-    for _ in 0..nodes {
+    for _ in 0..nodes * xapps {
         subscribed.recv_timeout(PATIENCE).map_err(|_| anyhow!("the xApp is not subscribed"))?;
     }
-    let run = pump(&mut sources, &mut templates, &ric, clock, seconds, &result.1);
-    sink.join().map_err(|_| anyhow!("the xApp failed"))??;
+    let run = pump(&mut sources, &mut templates, &ric, clock, seconds, &result.1, xapps);
+    for sink in sinks {
+        sink.join().map_err(|_| anyhow!("the xApp failed"))??;
+    }
     run
+}
+
+/// An xApp that subscribes to every node, and says so each time; until a node says that this was all.
+fn take_all(ric: &Address, clock: Instant, ready: &mpsc::Sender<()>) -> anyhow::Result<Got> {
+    let mut xapp = Xapp::connect(ric, "bench", XappConfig { reconnect: None, ..XappConfig::default() })?;
+    let mut got = Got::new(clock);
+    while !got.ended() {
+        xapp.turn(Some(Duration::from_millis(100)), |event, commands| match event {
+            XappEvent::NodeUp(node) => {
+                let (id, kind) = (RicActionId(1), RicActionType::Report);
+                let actions = vec![Action { id, kind, definition: None, subsequent: None }];
+                commands.subscribe(node.id, FUNCTION, SubscriptionSpec { event_trigger: vec![], actions });
+            }
+            XappEvent::Subscribed { .. } => drop(ready.send(())),
+            XappEvent::Indication(indication) => got.frame(indication.pdu),
+            _ => {}
+        })?;
+    }
+    Ok(got)
 }
 
 fn through_mover(nodes: usize, seconds: f64) -> anyhow::Result<Run> {
@@ -168,7 +205,7 @@ fn through_mover(nodes: usize, seconds: f64) -> anyhow::Result<Run> {
         templates.push(Template::new(request_id, RicActionId(1), PDU_OCTETS)?);
     }
     thread::sleep(Duration::from_millis(50)); // the mover takes its sources in
-    let run = pump(&mut sources, &mut templates, &mover, clock, seconds, &receiver);
+    let run = pump(&mut sources, &mut templates, &mover, clock, seconds, &receiver, 1);
     sink.join().map_err(|_| anyhow!("the sink failed"))??;
     run
 }
@@ -221,6 +258,7 @@ fn pump(
     clock: Instant,
     seconds: f64,
     result: &mpsc::Receiver<Got>,
+    sinks: usize,
 ) -> anyhow::Result<Run> {
     send_for(sources, templates, clock, WARM_UP, true)?;
     thread::sleep(Duration::from_millis(20));
@@ -233,16 +271,20 @@ fn pump(
         node.link.send(StreamId(0), &[&template.pdu], Class::Keep)?;
         node.flush()?;
     }
-    let mut got = result.recv_timeout(PATIENCE).map_err(|_| anyhow!("the sink got no end"))?;
-    got.latencies_ns.sort_unstable();
-    let received = got.latencies_ns.len();
+    let mut latencies_ns = Vec::new();
+    for _ in 0..sinks {
+        let got = result.recv_timeout(PATIENCE).map_err(|_| anyhow!("the sink got no end"))?;
+        latencies_ns.extend(got.latencies_ns);
+    }
+    latencies_ns.sort_unstable();
+    let received = latencies_ns.len();
     let at = |share: usize| -> anyhow::Result<f64> {
         let place = (received * share / 100).min(received.saturating_sub(1));
-        Ok(*got.latencies_ns.get(place).context("nothing arrived")? as f64 / 1e3)
+        Ok(*latencies_ns.get(place).context("nothing arrived")? as f64 / 1e3)
     };
     Ok(Run {
         received: received as u64,
-        sent,
+        sent: sent * sinks as u64,
         cpu_us: cpu_ns as f64 / 1e3 / received.max(1) as f64,
         p50_us: at(50)?,
         p99_us: at(99)?,

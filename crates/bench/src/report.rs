@@ -4,6 +4,8 @@ use std::fmt;
 
 use serde::Serialize;
 
+use crate::PingReport;
+
 /// Everything that `ferric bench e2` measures.
 #[derive(Clone, Debug, Serialize)]
 pub struct Report {
@@ -11,6 +13,10 @@ pub struct Report {
     pub codec: Codec,
     /// The RIC as a relay, a row for each number of nodes.
     pub relay: Vec<RelayRow>,
+    /// An agent at 1 kHz, a row for each number of UEs and each encoding.
+    pub agent: Vec<AgentRow>,
+    /// Round trips of a ping, over each kind of link.
+    pub ping: PingReport,
     /// Very many nodes that report.
     pub many: Many,
     /// Nodes that come back all at once.
@@ -68,6 +74,39 @@ pub struct RelayRow {
     pub mover_p50_us: f64,
     /// The same for the slowest in a hundred.
     pub mover_p99_us: f64,
+    /// Processor time of the RIC for an indication where the xApp reads from shared memory; the nodes' links are as before.
+    pub shm_cpu_us: f64,
+    /// That divided by the mover's.
+    pub shm_ratio: f64,
+    /// Median time then.
+    pub shm_p50_us: f64,
+    /// The same for the slowest in a hundred.
+    pub shm_p99_us: f64,
+}
+
+/// An agent whose MAC, RLC and PDCP functions report each millisecond, over loopback TCP: processor time of its process for a
+/// report, broken down. Gathering and encoding are medians of what they took where they run, in the mean of the three
+/// models; sending is what is left: the link, the system's calls and wake-ups.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct AgentRow {
+    /// UEs, with one bearer each.
+    pub ues: u16,
+    /// Of E2AP and of the models.
+    pub encoding: &'static str,
+    /// Octets of a model's message, in the mean.
+    pub message_bytes: f64,
+    /// Reports that came a second.
+    pub reports_per_s: f64,
+    /// All of it.
+    pub cpu_us: f64,
+    /// Asking the base station.
+    pub gather_us: f64,
+    /// Encoding the model.
+    pub model_us: f64,
+    /// Encoding E2AP, and copying into the link's outbox.
+    pub e2ap_us: f64,
+    /// The rest.
+    pub send_us: f64,
 }
 
 /// Very many nodes that report to one xApp through one RIC, which has one loop.
@@ -110,11 +149,13 @@ pub struct Storm {
 pub struct LoopsRow {
     /// Nodes that send.
     pub nodes: usize,
-    /// Indications that the xApp got through two loops, in all repetitions.
+    /// xApps, each of which takes everything. Two of them live on two loops, so that half of what is delivered crosses.
+    pub xapps: usize,
+    /// Indications that the xApps got through two loops, in all repetitions.
     pub indications: u64,
-    /// Indications that it did not get.
+    /// Indications that they did not get.
     pub lost: u64,
-    /// Processor time for an indication with one loop.
+    /// Processor time for an indication with one loop, delivered to one xApp.
     pub one_cpu_us: f64,
     /// Processor time for an indication with two.
     pub two_cpu_us: f64,
@@ -219,6 +260,34 @@ impl fmt::Display for Report {
                 row.mover_p99_us
             )?;
         }
+        writeln!(f, "\nThe same relay where the xApp reads from shared memory, and the nodes write to TCP as before")?;
+        writeln!(
+            f,
+            "  {:>5} {:>11} {:>11} {:>6} {:>8} {:>8}",
+            "nodes", "RIC us/ind", "mover us", "ratio", "p50 us", "p99 us"
+        )?;
+        for RelayRow { nodes, shm_cpu_us, mover_cpu_us, shm_ratio, shm_p50_us, shm_p99_us, .. } in &self.relay {
+            writeln!(
+                f,
+                "  {nodes:>5} {shm_cpu_us:>11.2} {mover_cpu_us:>11.2} {shm_ratio:>6.2} {shm_p50_us:>8.0} {shm_p99_us:>8.0}"
+            )?;
+        }
+        writeln!(f, "\nAn agent with MAC, RLC and PDCP reports each millisecond: CPU us a report")?;
+        writeln!(
+            f,
+            "  {:>5} {:>5} {:>6} {:>9} {:>7} {:>7} {:>7} {:>7} {:>7}",
+            "codec", "UEs", "octets", "reports/s", "all", "gather", "model", "E2AP", "send"
+        )?;
+        for row in &self.agent {
+            let AgentRow { encoding, ues, message_bytes, reports_per_s, .. } = row;
+            let AgentRow { cpu_us, gather_us, model_us, e2ap_us, send_us, .. } = row;
+            writeln!(
+                f,
+                "  {encoding:>5} {ues:>5} {message_bytes:>6} {reports_per_s:>9.0} {cpu_us:>7.2} {gather_us:>7.2} \
+                 {model_us:>7.2} {e2ap_us:>7.2} {send_us:>7.2}"
+            )?;
+        }
+        write!(f, "\n{}", self.ping)?;
         let Many { nodes, period_ms, indications, lost, cpu_share, late, rss_bytes, .. } = self.many;
         let mib = rss_bytes as f64 / f64::from(1 << 20);
         writeln!(
@@ -234,11 +303,15 @@ impl fmt::Display for Report {
             "{nodes} nodes cut off and back at once: set up after {set_up_ms:.0} ms, an xApp told of all after \
              {told_ms:.0} ms, of {missing} never"
         )?;
-        writeln!(f, "\nThe same relay with two event loops, beside one")?;
         writeln!(
             f,
-            "  {:>5} {:>11} {:>5} {:>11} {:>11} {:>6} {:>8} {:>8} {:>8} {:>8}",
+            "\nThe same relay with two event loops, beside one. Half of what two xApps get crosses from loop to loop"
+        )?;
+        writeln!(
+            f,
+            "  {:>5} {:>5} {:>11} {:>5} {:>11} {:>11} {:>6} {:>8} {:>8} {:>8} {:>8}",
             "nodes",
+            "xApps",
             "indications",
             "lost",
             "one us/ind",
@@ -252,8 +325,9 @@ impl fmt::Display for Report {
         for row in &self.loops {
             writeln!(
                 f,
-                "  {:>5} {:>11} {:>5} {:>11.2} {:>11.2} {:>6.2} {:>8.0} {:>8.0} {:>8.0} {:>8.0}",
+                "  {:>5} {:>5} {:>11} {:>5} {:>11.2} {:>11.2} {:>6.2} {:>8.0} {:>8.0} {:>8.0} {:>8.0}",
                 row.nodes,
+                row.xapps,
                 row.indications,
                 row.lost,
                 row.one_cpu_us,

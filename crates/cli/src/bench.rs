@@ -13,8 +13,8 @@ pub struct Args {
 
 #[derive(clap::Subcommand)]
 enum Which {
-    /// The codecs, the RIC as a relay against a program that only moves the same bytes, and the memory of idle nodes.
-    /// Takes some three minutes.
+    /// The codecs, the RIC as a relay against a program that only moves the same bytes, an agent's report broken down, the
+    /// ping over each link, and the memory of idle nodes. Takes some three and a half minutes.
     E2 {
         /// Print one JSON object.
         #[arg(long)]
@@ -26,8 +26,8 @@ enum Which {
         #[arg(long, value_name = "S", default_value_t = 2.0, value_parser = seconds)]
         seconds: f64,
     },
-    /// The ping's round trip between a controller and a node, in each combination of E2AP's and the service model's
-    /// encoding, beside a bare echo. Takes a few seconds.
+    /// The ping's round trip between a controller and a node, over each kind of link, in each combination of E2AP's and the
+    /// service model's encoding, beside a bare echo. Takes a few seconds.
     Ping {
         /// Print one JSON object.
         #[arg(long)]

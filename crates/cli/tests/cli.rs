@@ -473,7 +473,8 @@ fn the_benchmark_tells_what_its_readers_rely_on() {
     }
     assert!(report["codec"]["decode_allocs"].is_u64());
     let loops = report["loops"].as_array().unwrap();
-    assert_eq!(loops.iter().map(|row| row["nodes"].as_u64().unwrap()).collect::<Vec<_>>(), [2, 4]);
+    let shape = |row: &serde_json::Value| (row["nodes"].as_u64().unwrap(), row["xapps"].as_u64().unwrap());
+    assert_eq!(loops.iter().map(shape).collect::<Vec<_>>(), [(2, 1), (4, 1), (4, 2)]);
     for row in loops {
         assert!(row["ratio"].as_f64().unwrap() > 0.0 && row["indications"].as_u64().unwrap() > 0, "{row}");
     }
@@ -485,6 +486,25 @@ fn the_benchmark_tells_what_its_readers_rely_on() {
         for key in ["ric_cpu_us", "mover_cpu_us", "ratio", "p50_us", "p99_us", "mover_p50_us", "mover_p99_us"] {
             assert!(row[key].as_f64().unwrap() > 0.0, "{key}");
         }
+        for key in ["shm_cpu_us", "shm_ratio", "shm_p50_us", "shm_p99_us"] {
+            assert!(row[key].as_f64().unwrap() > 0.0, "{key}");
+        }
+    }
+    let agent = report["agent"].as_array().unwrap();
+    assert_eq!(
+        agent.iter().map(|row| row["ues"].as_u64().unwrap()).collect::<Vec<_>>(),
+        [1, 2, 4, 8, 16, 32].repeat(2)
+    );
+    for row in agent {
+        let us = |key: &str| row[key].as_f64().unwrap();
+        let parts = ["gather_us", "model_us", "e2ap_us", "send_us"].map(us);
+        assert!(parts[..3].iter().all(|part| *part > 0.0), "{row}");
+        assert!((parts.iter().sum::<f64>() - us("cpu_us")).abs() < 1e-6, "the parts are the whole: {row}");
+    }
+    let pings = report["ping"]["rows"].as_array().unwrap();
+    for link in ["tcp", "unix", "shm", "tls"] {
+        let rows = pings.iter().filter(|row| row["link"] == link);
+        assert_eq!(rows.filter(|row| row["p50_us"].as_f64().unwrap() > 0.0).count(), 10, "{link}");
     }
     assert_eq!(report["idle"]["nodes"], 1000);
     assert!(report["idle"]["rss_bytes"].as_u64().unwrap() > 0);

@@ -40,7 +40,8 @@ fn two_hops_us(e2ap: Encoding, e2sm: Encoding, octets: usize, seconds: f64) -> a
     let (_ric, e2, address) = ric(e2ap)?;
     let _agent = agent(&e2, e2sm)?;
     let address: Address = address.parse()?;
-    let mut xapp = Xapp::connect(&address, "ping", XappConfig::default()).context("cannot use the RIC")?;
+    let mut xapp = Xapp::connect(&address, "ping", XappConfig { reconnect: None, ..XappConfig::default() })
+        .context("cannot use the RIC")?;
     let count = WARM_UP + (seconds / PERIOD.as_secs_f64() / ROUNDS as f64).ceil() as usize;
     let deadline = Instant::now() + PATIENCE + PERIOD * count as u32;
     let (payload, mut message, mut arena) = (vec![7; octets], Vec::new(), Arena::new());

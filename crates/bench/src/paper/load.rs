@@ -24,7 +24,7 @@ pub(super) const COMPARABLE: f64 = 0.9;
 
 /// What agents are, against whomever.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Crowd {
+pub(crate) struct Crowd {
     pub nodes: u16,
     pub ues: u16,
     pub load: Load,
@@ -35,7 +35,7 @@ pub(super) struct Crowd {
 
 /// What was measured of a controller.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Sample {
+pub(crate) struct Sample {
     /// Of one core; `None` where the process is not known.
     pub cpu_percent: Option<f64>,
     pub rss_mib: Option<f64>,
@@ -118,7 +118,7 @@ impl Crowd {
 }
 
 /// Controllers and agents over which a measurement runs.
-pub(super) struct Meter<'a> {
+pub(crate) struct Meter<'a> {
     /// What takes the reports: none, one, or several in a row.
     pub controllers: &'a [Accounts],
     pub agents: Accounts,
@@ -156,7 +156,7 @@ impl Meter<'_> {
     }
 
     /// The same, of one controller or of nobody's process.
-    fn measure_one(&self, count: impl FnMut() -> anyhow::Result<(u64, u64)>) -> anyhow::Result<Sample> {
+    pub fn measure_one(&self, count: impl FnMut() -> anyhow::Result<(u64, u64)>) -> anyhow::Result<Sample> {
         self.measure(count)?.pop().context("no sample")
     }
 }

@@ -20,6 +20,7 @@ use serde::Serialize;
 use crate::plot::Plot;
 use load::{Crowd, Sample};
 
+pub(crate) use load::Meter;
 pub use peer::{Peer, PeerError};
 pub use table::{Cell, Table};
 

@@ -31,7 +31,8 @@ pub(crate) struct XappCount {
 impl XappPart {
     pub fn run(&self) -> anyhow::Result<()> {
         let ric: Address = self.ric.parse()?;
-        let mut xapp = Xapp::connect(&ric, "statistics", XappConfig::default()).context("cannot use the RIC")?;
+        let mut xapp = Xapp::connect(&ric, "statistics", XappConfig { reconnect: None, ..XappConfig::default() })
+            .context("cannot use the RIC")?;
         let stop = xapp.stop();
         let [subscribed, reports, octets] = [(); 3].map(|()| Arc::new(AtomicU64::new(0)));
         let count = [&subscribed, &reports, &octets].map(Arc::clone);
