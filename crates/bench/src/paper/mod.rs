@@ -155,7 +155,7 @@ impl Context<'_> {
                 samples.push(None);
                 continue;
             }
-            match crowd.on_peer(peer, self.seconds) {
+            match crowd.on_peer(peer, self.silent[at], self.seconds) {
                 Ok(sample) => {
                     self.silent[at] |= sample.reports_per_s == 0.0;
                     samples.push(Some(sample));
