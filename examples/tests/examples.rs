@@ -46,7 +46,7 @@ mod statistics;
 #[path = "../src/bin/xapp.rs"]
 mod xapp;
 
-const PATIENCE: Duration = Duration::from_secs(10);
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Threads that end with it.
 #[derive(Default)]

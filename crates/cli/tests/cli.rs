@@ -201,7 +201,8 @@ fn an_xapp_without_a_ric_says_so() {
             let begun = Instant::now();
             let outcome = run(&["xapp", app, "--ric", &address, "--seconds", "60"]);
             outcome.complains(1, &[&address, why, "`ferric ric`"]);
-            assert!(begun.elapsed() < Duration::from_secs(6), "{:?}", begun.elapsed());
+            // long before its 60 s are over
+            assert!(begun.elapsed() < Duration::from_secs(30), "{:?}", begun.elapsed());
         }
     }
 }
@@ -211,7 +212,8 @@ fn a_ric_a_ran_and_xapps_as_processes() {
     let (ric, e2, xapp) = start_ric();
     let ran = Program::start(&["ran", "--ric", &e2, "--nodes", "2", "--ues", "3"]);
     let mut kpm = Program::start(&["xapp", "kpm", "--ric", &xapp, "--period-ms", "100", "--json"]);
-    let mut ping = Program::start(&["xapp", "ping", "--ric", &xapp, "--period-ms", "20", "--seconds", "2"]);
+    // a ping that is not answered before the next counts as lost: the period is longer than a busy machine's pauses
+    let mut ping = Program::start(&["xapp", "ping", "--ric", &xapp, "--period-ms", "1000", "--seconds", "4"]);
     for _ in 0..6 {
         let report: serde_json::Value = serde_json::from_str(&format!("{{{}", kpm.line("{"))).unwrap();
         assert!(report["node"].as_str().unwrap().starts_with("gnb-"), "{report}");
@@ -220,7 +222,7 @@ fn a_ric_a_ran_and_xapps_as_processes() {
     ping.line("node=");
     let ping = ping.end();
     assert_eq!(ping.code(), Some(0), "{}", ping.stderr);
-    assert!(number(last_line(&ping), "pings") > 0 && number(last_line(&ping), "lost") <= 2, "{}", last_line(&ping));
+    assert!(number(last_line(&ping), "pings") >= 2 && number(last_line(&ping), "lost") == 0, "{}", last_line(&ping));
     let kpm = kpm.stop();
     let summary = last_line(&kpm);
     assert!(number(summary, "indications") >= 6 && number(summary, "lost") == 0, "{summary}");

@@ -292,7 +292,7 @@ fn so_are_an_iapps() {
     let ric = Ric::with_iapps(config(), || vec![Box::new(Chooser(sender))]);
     let node = Node::start(&ric);
     assert_eq!(node.answer(), but_2());
-    let said: Vec<_> = (0..5).map(|_| said.recv_timeout(Duration::from_secs(5)).unwrap()).collect();
+    let said: Vec<_> = (0..5).map(|_| said.recv_timeout(PATIENCE).unwrap()).collect();
     assert_eq!(said[0], format!("subscribed {:?}", ids(&[1, 2, 3])));
     assert_eq!(said[1..4], ["action 3", "action 1", "action 2"]);
     assert_eq!(said[4], format!("lost {:?}", [(RicActionId(1), NO_ROOM)]));

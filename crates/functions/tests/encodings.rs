@@ -15,7 +15,7 @@ use ferric::server::{Server, ServerConfig};
 use ferric::xapp::{Xapp, XappConfig, XappEvent};
 use functions::hw::HwFunction;
 
-const PATIENCE: Duration = Duration::from_secs(20);
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Pings of some sizes over one node that speaks `codec` and offers the ping in `wire`; how many came back.
 fn pings(codec: Codec, wire: Wire) -> usize {

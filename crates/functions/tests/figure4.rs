@@ -268,7 +268,7 @@ struct Scene {
 
 impl Scene {
     fn run(&mut self, what: &str, mut done: impl FnMut(&AgentLoop) -> bool) {
-        let deadline = Instant::now() + Duration::from_secs(10);
+        let deadline = Instant::now() + Duration::from_secs(60);
         while !done(&self.agents) {
             assert!(Instant::now() < deadline, "it never came: {what}");
             self.agents.turn(Some(Duration::from_millis(1))).unwrap();

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use ferric_link::{Address, Class, Config, Error, Events, Interest, Link, Listener, Poll, Scratch, State, StreamId};
 
-const PATIENCE: Duration = Duration::from_secs(10);
+const PATIENCE: Duration = Duration::from_secs(60);
 /// Tells the child what to do: `write` or `idle`, and where.
 const CHILD: &str = "FERRIC_LINK_SHM_CHILD";
 

@@ -16,6 +16,9 @@ use ferric::xapp::{Xapp, XappEvent};
 use ferric::{Endpoint, Stop};
 use ran::{Ran, RanConfig};
 
+/// Nothing here takes a tenth of this, unless it never comes: a machine that is busy may take its time.
+const PATIENCE: Duration = Duration::from_secs(60);
+
 struct Running(Vec<(Stop, JoinHandle<()>)>);
 
 impl Running {
@@ -65,7 +68,7 @@ fn watch(
     mut done: impl FnMut(u32, &mut dyn Iterator<Item = Row<'_>>) -> bool,
 ) {
     let mut xapp = Xapp::connect(xapp, "test", Default::default()).unwrap();
-    let deadline = Instant::now() + Duration::from_secs(10);
+    let deadline = Instant::now() + PATIENCE;
     let mut finished = false;
     let (mut arena, mut wire) = (Arena::new(), Wire::Per);
     while !finished {
@@ -139,7 +142,9 @@ fn many_nodes_report_on_themselves() {
         Wish { measurements: &measurements, granularity_period_ms: 100, reporting_period_ms: 100, scope: Scope::Node };
     let mut heard = std::collections::BTreeSet::new();
     watch(&xapp, Revision::V3_00, &wish, |node, rows| {
-        let values: Vec<_> = rows.map(|row| row.value.number().unwrap()).collect();
+        let values: Option<Vec<_>> = rows.map(|row| row.value.number()).collect();
+        // a machine that is busy misses a record, which then has no values
+        let Some(values) = values else { return false };
         assert!((0.0..=100.0).contains(&values[0]));
         assert_eq!(values[1], 4.0);
         heard.insert(node);

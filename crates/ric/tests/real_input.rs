@@ -17,7 +17,7 @@ use ferric::xapp::{Xapp, XappConfig, XappEvent};
 use per::Gather;
 use ric::RicConfig;
 
-const PATIENCE: Duration = Duration::from_secs(10);
+const PATIENCE: Duration = Duration::from_secs(60);
 
 fn shared() -> Option<PathBuf> {
     let beside = |dir: &Path| dir.join("../shared");

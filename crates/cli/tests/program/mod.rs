@@ -131,13 +131,14 @@ impl Program {
         kill_process(Pid::from_child(&self.child), Signal::INT).unwrap();
     }
 
-    /// Interrupts it, and has it end in an orderly way, soon.
+    /// Interrupts it, and has it end in an orderly way, soon: not when some patience of its own ends, of which the shortest
+    /// that nobody shortened is 5 s. A machine that is busy may take some of it.
     pub fn stop(self) -> Outcome {
         self.interrupt();
         let begun = Instant::now();
         let outcome = self.end();
         assert_eq!(outcome.code(), Some(0), "{}", outcome.stderr);
-        assert!(begun.elapsed() < Duration::from_secs(2), "{:?}", begun.elapsed());
+        assert!(begun.elapsed() < Duration::from_secs(5), "{:?}", begun.elapsed());
         outcome
     }
 

@@ -230,6 +230,11 @@ impl Knowledge {
         self.came_back.insert(subscription);
     }
 
+    /// A node is lost, perhaps before what waited for it stood again: who asks for that may be given it once more.
+    pub fn lost(&mut self) {
+        self.came_back.extend(&self.suspended);
+    }
+
     pub fn stands(&mut self, subscription: SubscriptionId) {
         assert!(self.suspended.remove(&subscription), "{subscription:?} was suspended");
     }

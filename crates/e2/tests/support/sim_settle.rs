@@ -20,6 +20,7 @@ impl World {
             self.note(|| format!("ric: {event:?}"));
             match &event {
                 Event::NodeUp(_) => self.tally.saw("a node came up"),
+                Event::NodeLost { .. } => self.iapp.lost(),
                 Event::Notice { notice: Notice::TimedOut { .. }, .. } => {
                     self.tally.saw("a node did not answer in time");
                 }
@@ -110,7 +111,10 @@ impl World {
         let Xapp { knows, client, .. } = xapp;
         match client.handle_pdu(bytes).expect("a host speaks the protocol") {
             ClientEvent::NodeUp(node) => assert!(knows.nodes.insert(node.id), "{:?} is new", node.id),
-            ClientEvent::NodeLost(node) => assert!(knows.nodes.remove(&node), "{node:?} was told of"),
+            ClientEvent::NodeLost(node) => {
+                assert!(knows.nodes.remove(&node), "{node:?} was told of");
+                knows.lost();
+            }
             ClientEvent::NodeChanged(node) => assert!(knows.nodes.contains(&node.id), "{:?} is known", node.id),
             ClientEvent::Subscribed { ticket, subscription, .. } => knows.subscribed(ticket, subscription),
             ClientEvent::SubscribeFailed { ticket, .. }

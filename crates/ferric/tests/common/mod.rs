@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 /// Nothing here takes a tenth of this, unless it never comes.
-pub const PATIENCE: Duration = Duration::from_secs(15);
+pub const PATIENCE: Duration = Duration::from_secs(60);
 
 /// The event loops of the servers: suites of one loop are run once more as a part of `loops.rs`, with three. That of
 /// rights always has three: its links go from loop to loop once their handshake is done.

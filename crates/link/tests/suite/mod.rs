@@ -12,7 +12,7 @@ use ferric_link::{
 };
 
 /// Longer than anything here takes; a test that waits for it has failed.
-const PATIENCE: Duration = Duration::from_secs(10);
+const PATIENCE: Duration = Duration::from_secs(60);
 const BUDGET: usize = 1 << 20;
 const STREAM: StreamId = StreamId(0);
 
