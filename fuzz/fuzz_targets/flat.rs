@@ -30,12 +30,12 @@ fn message(bytes: &[u8], version: Version) {
             let outline = Codec::FLAT.outline(bytes).expect("whatever can be read has an outline");
             assert_eq!((outline.kind, outline.procedure_code), (decoded.pdu.kind(), decoded.pdu.procedure_code()));
             let mut again = Vec::new();
-            Codec::FLAT.encode(&decoded.pdu, version, &mut again).expect("what was read can be written");
+            Codec::FLAT.encode_decoded(&decoded, version, &mut again).expect("what was read can be written");
             let read = Codec::FLAT.decode(&again, version, &gather).expect("what was written can be read");
             assert_eq!(read.pdu, decoded.pdu);
             // what a node of this encoding says may be told to who reads PER, but for values that only later versions have
             let mut per = Vec::new();
-            match decoded.pdu.encode(version, &mut per) {
+            match Codec::Per.encode_decoded(&decoded, version, &mut per) {
                 Ok(()) => {
                     let gather = Gather::new();
                     let read = e2ap::decode(&per, version, &gather).expect("what was written can be read");
