@@ -124,6 +124,36 @@ fn a_reader_that_is_killed_is_noticed_by_who_waits_for_room() {
     assert!(matches!(error, Error::Closed | Error::Lost(_)), "{error:?}");
 }
 
+#[test]
+fn what_a_peer_wrote_before_it_went_is_read() {
+    let address = Address::Shm(socket_path("went"));
+    let mut listener = Listener::bind(&address, &Config::default()).unwrap();
+    let theirs = address.clone();
+    let peer = std::thread::spawn(move || {
+        let mut link = established(&theirs, &Config::default());
+        link.send(StreamId(0), &[b"last words"], Class::Keep).unwrap();
+        link.flush().unwrap();
+    });
+    wait(&listener, Interest::READ);
+    let mut server = listener.accept().unwrap().unwrap();
+    peer.join().unwrap();
+    let (mut scratch, mut heard) = (Scratch::new(), Vec::new());
+    // an event loop writes before it reads, and there is nothing to write
+    let flushed = server.flush().unwrap();
+    assert!(flushed.octets == 0 && !flushed.waiting, "{flushed:?}");
+    let closed = loop {
+        wait(&server, Interest::READ);
+        match server.receive(&mut scratch, 1000, &mut |_, pdu: &[u8]| heard.push(pdu.to_vec())) {
+            Ok(_) => {}
+            Err(error) => break error,
+        }
+    };
+    assert_eq!(heard, [b"last words"]);
+    assert!(matches!(closed, Error::Closed), "{closed:?}");
+    let error = server.send(StreamId(0), &[b"too late"], Class::Keep).unwrap_err();
+    assert!(matches!(error, Error::Closed), "{error:?}");
+}
+
 /// Both ends write and read as fast as they can, on two threads, through rings that are always full or empty, with budgets
 /// that end rounds early: a wake-up that is lost anywhere ends it.
 #[test]
