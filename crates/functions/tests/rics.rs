@@ -182,7 +182,7 @@ fn count(heard: &Mutex<Heard>) -> u32 {
 #[test]
 fn two_rics_at_once() {
     let (a, b): (Address, Address) = ("memory:fn-two-a".parse().unwrap(), "memory:fn-two-b".parse().unwrap());
-    let ((mut server_a, heard_a), (mut server_b, heard_b)) = (ric(&a, 5), ric(&b, 20));
+    let ((mut server_a, heard_a), (mut server_b, heard_b)) = (ric(&a, 5), ric(&b, 100));
     let mut agents = agents(&[&a, &b]);
     run(&mut agents, &mut [&mut server_a, &mut server_b], || count(&heard_a) >= 20 && count(&heard_b) >= 5);
     let values = [1, 2, 3].map(Value::Integer);

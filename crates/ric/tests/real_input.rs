@@ -78,6 +78,8 @@ fn start() -> Running {
     let mut config = RicConfig::default();
     config.server.e2 = vec![any_port.clone().into()];
     config.server.xapp = Some(any_port);
+    // these nodes answer nothing that they are asked, and an independent decoder takes its time
+    config.server.controller.subscription_timeout = PATIENCE;
     let mut server = ric::bind(config).unwrap();
     let (e2, xapp, stop) =
         (server.e2_addresses().next().unwrap().clone(), server.xapp_address().unwrap().clone(), server.stop());
