@@ -16,7 +16,7 @@ use e2ap::{
 
 use super::functions::Functions;
 use super::requests::Request;
-use super::{Controller, Event, NodeId, SubscriptionEnd};
+use super::{Controller, Event, NodeId, SubscribeError, SubscriptionEnd};
 use crate::change::{all, list};
 use crate::{Notice, Time};
 
@@ -107,6 +107,13 @@ impl Controller {
         let cause = Cause::RicRequest(CauseRicRequest::RanFunctionIdInvalid);
         for place in self.requests.of_node(node) {
             if !self.requests.get(place).is_some_and(|request| functions.contains(&request.function())) {
+                continue;
+            }
+            // Asked for and not answered yet: a node that offers the function again when it reads that sets it up.
+            if self.is_awaited(place) {
+                self.fail_waiting(place, &SubscribeError::Refused { cause, actions: Vec::new() });
+                self.end_consumers(place, SubscriptionEnd::FunctionGone);
+                self.send_delete(now, place);
                 continue;
             }
             match self.free(now, place) {

@@ -464,6 +464,12 @@ impl Controller {
         }
     }
 
+    /// Whether a subscription is asked for, and the node has not said yet what became of it.
+    pub(super) fn is_awaited(&self, place: u32) -> bool {
+        let Some(Request::Subscription(subscription)) = self.requests.get(place) else { return false };
+        matches!(subscription.state, State::Requested | State::Restoring { .. })
+    }
+
     /// Tells everybody that takes its indications that it is over. What is with the node is another's affair.
     pub(super) fn end_consumers(&mut self, place: u32, end: SubscriptionEnd) {
         self.drop_change(place);
