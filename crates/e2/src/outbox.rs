@@ -6,12 +6,17 @@ use e2ap::{Codec, Pdu, Version};
 
 use crate::AssocId;
 
+/// What was taken is given up when it is more than this, and more than what waits; an empty buffer that has more gives it
+/// back.
+const RETAINED_OCTETS: usize = 64 * 1024;
+
 /// Control-plane PDUs in one buffer, oldest first.
 #[derive(Debug, Default)]
 pub(crate) struct Outbox {
-    bytes: VecDeque<u8>,
+    bytes: Vec<u8>,
+    /// What of `bytes` was taken already.
+    taken: usize,
     pdus: VecDeque<Queued>,
-    scratch: Vec<u8>,
     /// The associations whose encoding is another than PER.
     codecs: HashMap<AssocId, Codec>,
 }
@@ -42,13 +47,12 @@ impl Outbox {
     /// # Panics
     /// Where `pdu` cannot be written in `version`: the machines build only what the version has.
     pub fn push(&mut self, assoc: AssocId, version: Version, pdu: &Pdu<'_>) {
-        self.scratch.clear();
         let codec = self.codecs.get(&assoc).copied().unwrap_or_default();
-        if let Err(error) = codec.encode(pdu, version, &mut self.scratch) {
+        let before = self.bytes.len();
+        if let Err(error) = codec.encode(pdu, version, &mut self.bytes) {
             panic!("a machine built a {} that E2AP v{version} cannot carry: {error}", pdu.name());
         }
-        self.bytes.extend(&self.scratch);
-        self.pdus.push_back(Queued { assoc, octets: self.scratch.len(), again: false });
+        self.pdus.push_back(Queued { assoc, octets: self.bytes.len() - before, again: false });
     }
 
     /// Queues bytes that are a PDU already, for each of `assocs`; they are kept once.
@@ -67,13 +71,16 @@ impl Outbox {
     /// Appends the oldest PDU to `out`.
     pub fn pop(&mut self, out: &mut Vec<u8>) -> Option<AssocId> {
         let Queued { assoc, octets, again } = self.pdus.pop_front()?;
-        // a ring's iterator would copy octet by octet
-        let (first, second) = self.bytes.as_slices();
-        let split = octets.min(first.len());
-        out.extend_from_slice(&first[..split]);
-        out.extend_from_slice(&second[..octets - split]);
+        out.extend_from_slice(&self.bytes[self.taken..][..octets]);
         if !again {
-            self.bytes.drain(..octets);
+            self.taken += octets;
+        }
+        if self.taken >= RETAINED_OCTETS && self.taken * 2 >= self.bytes.len() || self.pdus.is_empty() {
+            self.bytes.drain(..self.taken);
+            self.taken = 0;
+            if self.pdus.is_empty() && self.bytes.capacity() > RETAINED_OCTETS {
+                self.bytes = Vec::new();
+            }
         }
         Some(assoc)
     }
@@ -81,6 +88,7 @@ impl Outbox {
     /// Forgets all that is queued.
     pub fn clear(&mut self) {
         self.bytes.clear();
+        self.taken = 0;
         self.pdus.clear();
     }
 }
@@ -90,18 +98,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_lies_around_the_end_of_the_ring_comes_whole() {
+    fn what_was_taken_is_given_up_while_more_waits() {
         let mut outbox = Outbox::default();
         let mut out = Vec::new();
-        for i in 0..1000u32 {
-            let pdu = |i: u32| vec![i as u8; 1 + i as usize % 37];
+        let pdu = |i: u32| vec![i as u8; 1 + i as usize % 3700];
+        for i in 0..1000 {
             outbox.push_bytes([AssocId(1)], &pdu(i));
             if i >= 3 {
                 out.clear();
                 outbox.pop(&mut out);
                 assert_eq!(out, pdu(i - 3));
             }
+            assert!(outbox.bytes.len() <= RETAINED_OCTETS + 5 * 3700);
         }
+        while outbox.pop(&mut out).is_some() {}
+        assert!(outbox.bytes.is_empty() && outbox.bytes.capacity() <= RETAINED_OCTETS);
     }
 
     #[test]

@@ -217,6 +217,14 @@ impl Outbox {
         self.entries().next().map(|message| message.class)
     }
 
+    /// All that is to be written, if it lies in one piece and in one lane, as it mostly does.
+    pub(crate) fn in_one_slice(&self) -> Option<&[u8]> {
+        let lane = if self.keep.entries.is_empty() { &self.report } else { &self.keep };
+        let (first, second) = lane.bytes.as_slices();
+        let is_all = second.is_empty() && self.torn.is_empty();
+        (is_all && (self.keep.entries.is_empty() || self.report.entries.is_empty())).then_some(first)
+    }
+
     /// Fills `slices` with the octets to write next, in order; returns how many slices are filled, and their octets.
     pub(crate) fn gather<'a>(&'a self, slices: &mut [IoSlice<'a>]) -> (usize, usize) {
         let mut filled = 0;

@@ -146,12 +146,17 @@ impl StreamLink {
     pub(crate) fn flush(&mut self) -> Result<Flushed, Error> {
         let mut flushed = Flushed::default();
         while !self.outbox.is_empty() {
-            let mut slices = [IoSlice::new(&[]); WRITE_SLICES];
-            let (filled, gathered) = self.outbox.gather(&mut slices);
-            // Not `writev`: a peer that went away must not raise SIGPIPE in a host program that does not expect it.
-            let mut control = SendAncillaryBuffer::new(&mut []);
+            // Not `write`: a peer that went away must not raise SIGPIPE in a host program that does not expect it.
             let flags = SendFlags::NOSIGNAL | SendFlags::DONTWAIT;
-            match rustix::net::sendmsg(&self.socket, &slices[..filled], &mut control, flags) {
+            let (sent, gathered) = if let Some(all) = self.outbox.in_one_slice() {
+                (rustix::net::send(&self.socket, all, flags), all.len())
+            } else {
+                let mut slices = [IoSlice::new(&[]); WRITE_SLICES];
+                let (filled, gathered) = self.outbox.gather(&mut slices);
+                let mut control = SendAncillaryBuffer::new(&mut []);
+                (rustix::net::sendmsg(&self.socket, &slices[..filled], &mut control, flags), gathered)
+            };
+            match sent {
                 Ok(written) => {
                     self.outbox.wrote(written);
                     flushed.octets += written;
