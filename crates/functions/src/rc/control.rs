@@ -22,6 +22,9 @@ use super::{Origin, RcConfig, RcFunction, RcSource, Refusal, Verdict, conditions
 /// the specification. Where a parameter of the control is at fault, the words stand under that one's number.
 pub const WHY: RanParameterId = RanParameterId(4_000_000_000);
 
+/// Tests of all filters of a control, each of which is made of each UE.
+const MAX_FILTER_TESTS: usize = 256;
+
 type Outcome = Vec<RanParameterElementItem<'static>>;
 
 fn refuse<T>(cause: CauseRicRequest, why: impl Into<std::borrow::Cow<'static, str>>) -> Result<T, Refusal> {
@@ -139,6 +142,13 @@ impl<S: RcSource> RcFunction<S> {
         let source = self.source.borrow();
         let can_answer =
             |filter: &EntityFilter<'_>| conditions::can_answer(&*source, &filter.entity_filter_definition, |_| true);
+        let tests: usize = filtered.filters.iter().map(|filter| filter.entity_filter_definition.0.len()).sum();
+        if tests > MAX_FILTER_TESTS {
+            return refuse(
+                CauseRicRequest::FunctionResourceLimit,
+                format!("filters have {MAX_FILTER_TESTS} tests at most"),
+            );
+        }
         if let Some(filter) = filtered.filters.iter().find(|filter| !can_answer(filter)) {
             return refuse(invalid, format!("filter {} is by what is not known here", filter.entity_filter_id.0));
         }

@@ -10,7 +10,7 @@
 //!   its call process id, or the time to wait has passed; then it goes on, or ends, as the subscription says. A policy
 //!   decides without asking, and before anybody is asked. Where nobody has a say, it goes on at once.
 //! * A trigger on variables of layer 2 or on the UE's context (event trigger style 4) is pulled by the UEs that come to meet
-//!   its conditions; those that meet them already are not told of.
+//!   its conditions; those that meet them already are not told of. 16 actions can have such a trigger, of 64 tests each.
 //! * Triggers on a UE's names or on how MIMO is used are refused, and so are messages together with events of the UE, and
 //!   conditions on the node: no base station can tell of them here. On demand is for v01.03 alone; later it is a query.
 //! * A control can act otherwise on UEs that pass filters (message format 3), and ask for parameters (format 4).
@@ -41,7 +41,7 @@ use ferric::e2ap::{Cause, RanFunctionId};
 use crate::admission::admit;
 use crate::held::Held;
 use events::Asked;
-use subscription::{Subscription, Trigger};
+use subscription::{Subscription, TOO_MUCH, Trigger};
 
 pub use control::WHY;
 pub use source::{
@@ -80,6 +80,9 @@ impl Default for RcConfig {
         }
     }
 }
+
+/// Actions whose triggers look at every UE again and again.
+const MAX_WATCHING: usize = 16;
 
 /// The RAN function of E2SM-RC, towards all controllers of its node.
 pub struct RcFunction<S: RcSource> {
@@ -163,7 +166,14 @@ impl<S: RcSource> RanFunction for RcFunction<S> {
         let source = self.source.borrow();
         let trigger = Trigger::new(&*source, &self.config, &request.event_trigger)?;
         let key = RequestKey { controller, id: request.request_id };
+        let has_conditions = trigger.has_conditions();
+        let mut watching =
+            self.subscriptions.iter().filter(|subscription| subscription.trigger.has_conditions()).count();
         let admission = admit(&mut self.subscriptions, self.config.max_actions, request, |wanted| {
+            watching += usize::from(has_conditions);
+            if watching > MAX_WATCHING {
+                return Err(TOO_MUCH);
+            }
             Subscription::new(&*source, &self.config, key, &trigger, wanted)
         })?;
         drop(source);

@@ -19,8 +19,8 @@ use tracing::debug;
 
 use super::{BreakpointOffer, Happening, ParameterOffer, RcConfig, RcSource, conditions, definition};
 
-/// Conditions on UEs in a trigger, each of which is looked at again and again.
-const MAX_CONDITIONS: usize = 64;
+/// Tests of UEs in a trigger, each of which is made again and again.
+const MAX_TESTS: usize = 64;
 
 /// What can be reported by a style: the parameters that a function fills in whatever the base station.
 pub(super) const fn reportable(style: i64) -> &'static [(RanParameterId, &'static str)] {
@@ -143,6 +143,7 @@ pub(super) struct Rule {
 }
 
 const NOT_SUPPORTED: Cause = Cause::RicRequest(CauseRicRequest::ActionNotSupported);
+pub(super) const TOO_MUCH: Cause = Cause::RicRequest(CauseRicRequest::FunctionResourceLimit);
 const NO_SUCH_TRIGGER: Cause = Cause::RicRequest(CauseRicRequest::EventTriggerNotSupported);
 
 fn unreadable(what: &'static str) -> impl Fn(e2sm::Error) -> Cause {
@@ -225,8 +226,13 @@ impl Trigger {
                 conditions.collect::<Result<_, Cause>>().map(Trigger::NodeChanges)
             }
             EventTriggerFormats::Format4(format) => {
-                if format.ue_info_change_list.len() > MAX_CONDITIONS {
-                    return Err(Cause::RicRequest(CauseRicRequest::FunctionResourceLimit));
+                let tests = format.ue_info_change_list.iter().map(|item| match &item.trigger_type {
+                    TriggerTypeChoice::L2State(l2) => l2.associated_l2_variables.0.len(),
+                    TriggerTypeChoice::UeContext(context) => context.associated_ue_ctxt_variables.0.len(),
+                    _ => 1,
+                });
+                if tests.sum::<usize>() > MAX_TESTS {
+                    return Err(TOO_MUCH);
                 }
                 let meets = |testing: &RanParameterTesting<'static>, is_known: fn(&ParameterOffer) -> bool| {
                     let can_answer = conditions::can_answer(source, testing, is_known);

@@ -7,7 +7,8 @@ use e2sm::rc::{
     UeGroupDefinition, UeGroupDefinitionIdentifierItem, UeGroupId,
 };
 use ferric::e2ap::CauseRicRequest::{
-    self, ActionNotSupported, ControlFailedToExecute, ControlMessageInvalid, RicCallProcessIdInvalid,
+    self, ActionNotSupported, ControlFailedToExecute, ControlMessageInvalid, FunctionResourceLimit,
+    RicCallProcessIdInvalid,
 };
 
 use super::*;
@@ -255,6 +256,12 @@ fn filters_tell_ues_apart() {
             for_all: of_all,
         }),
     };
+    let mut endless = filtered(ControlAction::DRX, RSRP, 3, vec![cycle(9)]);
+    let ControlActions::Filtered(action) = &mut endless.actions else { panic!("filters") };
+    let test = action.filters[0].entity_filter_definition.0.to_vec();
+    action.filters[0].entity_filter_definition.0 = test.iter().cycle().take(129).cloned().collect();
+    action.filters.push(action.filters[0].clone());
+    refused(bench.control(FIRST, &endless), FunctionResourceLimit);
     let drx = |long_cycle| ControlAction::Drx(Drx { long_cycle, short_cycle: None, short_cycle_timer: None });
     bench.control(FIRST, &filtered(ControlAction::DRX, RSRP, 3, vec![cycle(9)])).unwrap();
     let origin = Origin::Control(FIRST);

@@ -230,8 +230,16 @@ impl Bench {
     }
 
     fn in_wire(revision: Revision, wire: Wire) -> Self {
+        Bench::of(RcConfig { revision, wire, max_actions: 4, max_held: 2, ..RcConfig::default() })
+    }
+
+    fn with_room_for(max_actions: usize) -> Self {
+        Bench::of(RcConfig { max_actions, ..RcConfig::default() })
+    }
+
+    fn of(config: RcConfig) -> Self {
+        let RcConfig { revision, wire, .. } = config;
         let source = Rc::new(RefCell::new(Station::default()));
-        let config = RcConfig { revision, wire, max_actions: 4, max_held: 2, ..RcConfig::default() };
         let mut views = Views::with_first(FIRST);
         views.expose(GUEST, Ue(2)).unwrap();
         Bench {

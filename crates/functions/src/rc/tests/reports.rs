@@ -189,7 +189,16 @@ fn ues_whose_context_changes() {
     let names = TriggerTypeChoice::UeId(TriggerTypeUeId { ue_id_change_id: UeIdChangeId(1) });
     refused(&trigger(names, 1), EventTriggerNotSupported);
     let context = TriggerTypeChoice::UeContext(e2sm::rc::TriggerTypeUeContext { associated_ue_ctxt_variables: slice });
-    refused(&trigger(context, 65), FunctionResourceLimit);
+    refused(&trigger(context.clone(), 65), FunctionResourceLimit);
+
+    // and to how many look
+    let mut bench = Bench::with_room_for(17);
+    for _ in 0..16 {
+        bench.subscribe(FIRST, RicActionType::Report, &trigger(context.clone(), 64)).unwrap();
+    }
+    let more = bench.subscribe(FIRST, RicActionType::Report, &trigger(context, 1));
+    assert_eq!(more, Err(Cause::RicRequest(FunctionResourceLimit)));
+    bench.subscribe(FIRST, RicActionType::Report, &Plan::report_rrc_states(&[RrcState::Any])).unwrap();
 }
 
 #[test]
