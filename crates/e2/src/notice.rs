@@ -138,6 +138,25 @@ pub enum Notice {
         /// How many.
         count: usize,
     },
+    /// A node has another association.
+    AssociationJoined {
+        /// The node.
+        node: GlobalE2NodeId,
+        /// How many it has.
+        count: usize,
+    },
+    /// An association was to be one of a node's, and is not. It is closed.
+    JoinRefused {
+        /// The node.
+        node: GlobalE2NodeId,
+    },
+    /// A node's first association is gone; it goes on over another.
+    AssociationLost {
+        /// The node.
+        node: GlobalE2NodeId,
+        /// How many it has.
+        left: usize,
+    },
     /// An answer that did not come in time.
     TimedOut {
         /// Of what.
@@ -257,6 +276,17 @@ impl fmt::Display for Notice {
             Notice::UpdateRefused { cause } => write!(f, "an update was refused: {cause}"),
             Notice::AssociationsGivenUp { count } => {
                 write!(f, "the node gives {count} associations up; each ends when its link does")
+            }
+            Notice::AssociationJoined { node, count } => {
+                write!(f, "{node} has another association, the number {count}")
+            }
+            Notice::JoinRefused { node } => write!(
+                f,
+                "the first message asks to be another association of {node}, which is not there, or speaks otherwise, or \
+                 has as many as it may have; refused"
+            ),
+            Notice::AssociationLost { node, left } => {
+                write!(f, "an association of {node} ended: it goes on over another; {left} left")
             }
             Notice::TimedOut { procedure_code, request_id } => {
                 write!(f, "no answer in time to {procedure_code:?}")?;

@@ -4,7 +4,6 @@
 mod common;
 
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::time::Duration;
 
 use common::PATIENCE;
 use common::function::{impatient, work_until};

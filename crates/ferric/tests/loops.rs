@@ -3,6 +3,8 @@
 
 #[path = "agent.rs"]
 mod agent;
+#[path = "associations.rs"]
+mod associations;
 #[path = "bad_input.rs"]
 mod bad_input;
 #[path = "bad_xapps.rs"]

@@ -204,6 +204,24 @@ fn a_node_is_taken_over_by_the_same_certificate_only() {
     let mut secure = scene.node("gnb9.example");
     secure.set_up(9);
     secure.is_accepted();
+    // nor does anybody speak for it who only names it: as another of its associations
+    let mut other = Peer::connect(&scene.ric.e2[1]);
+    other.send_pdu(e2ap::E2NodeConfigurationUpdate {
+        transaction_id: Some(e2ap::TransactionId(1)),
+        global_e2_node_id: Some(node_id(9)),
+        component_config_update_v1: None,
+        component_config_addition: None,
+        component_config_update: None,
+        component_config_removal: None,
+        tnl_association_removal: None,
+    });
+    match other.receive_pdu() {
+        Pdu::E2NodeConfigurationUpdateFailure(failure) => {
+            assert_eq!(failure.cause, Some(Cause::Misc(CauseMisc::OmIntervention)));
+        }
+        other => panic!("{other:?}"),
+    }
+    assert!(other.expect_closed().is_empty());
     assert!(plain.expect_closed().is_empty());
 }
 

@@ -4,10 +4,12 @@
 
 use e2ap::{
     Cause, CauseMisc, CauseProtocol, E2ConnectionSetupFailedItem, E2ConnectionUpdate, E2ConnectionUpdateAcknowledge,
-    E2ConnectionUpdateFailure, TimeToWait, TnlInformation, TransactionId,
+    E2ConnectionUpdateFailure, E2NodeConfigurationUpdate, Pdu, TimeToWait, TnlInformation, TransactionId,
 };
+use per::Gather;
 
 use super::{Agent, AgentEvent, AgentMisuse};
+use crate::answer::or_unspecified;
 use crate::change::list;
 use crate::{ConnectionResult, ConnectionUpdate};
 
@@ -67,6 +69,46 @@ impl Agent {
         self.connection = None;
         self.send(&ack.into());
         Ok(())
+    }
+
+    /// Writes what makes another association one of the node's, the first message there (E2AP v03.01 8.3.5.2), and gives
+    /// back what [`Agent::joined`] knows the answer by.
+    ///
+    /// # Errors
+    /// Where the RIC has not taken the setup, or the version does not have this: v1 names no node.
+    pub fn join(&mut self, out: &mut Vec<u8>) -> Result<TransactionId, AgentMisuse> {
+        if !self.is_up() {
+            return Err(AgentMisuse::NotUp);
+        }
+        let transaction_id = self.next_transaction().ok_or(AgentMisuse::NotInVersion)?;
+        let update = E2NodeConfigurationUpdate {
+            transaction_id: Some(transaction_id),
+            global_e2_node_id: Some(self.config.node_id),
+            component_config_update_v1: None,
+            component_config_addition: None,
+            component_config_update: None,
+            component_config_removal: None,
+            tnl_association_removal: None,
+        };
+        match self.config.codec.encode(&update.into(), self.config.version, out) {
+            Ok(()) => Ok(transaction_id),
+            Err(error) => panic!("an update that v2 and later have: {error}"),
+        }
+    }
+
+    /// What a PDU on an association that is to join says of that: the RIC takes it, or why it does not. `None` where it is
+    /// about something else, and for [`Agent::handle_pdu`].
+    #[must_use]
+    pub fn joined(&self, transaction: TransactionId, pdu: &[u8]) -> Option<Result<(), Cause>> {
+        let gather = Gather::new();
+        match self.config.codec.decode(pdu, self.config.version, &gather).ok()?.pdu {
+            Pdu::E2NodeConfigurationUpdateAcknowledge(m) if m.transaction_id == Some(transaction) => Some(Ok(())),
+            Pdu::E2NodeConfigurationUpdateFailure(m) if m.transaction_id == Some(transaction) => {
+                Some(Err(or_unspecified(m.cause)))
+            }
+            Pdu::ErrorIndication(m) if m.transaction_id == Some(transaction) => Some(Err(or_unspecified(m.cause))),
+            _ => None,
+        }
     }
 
     /// The owner does nothing of what an [`AgentEvent::ConnectionUpdate`] wants.

@@ -38,6 +38,11 @@ impl Controller {
         match (decoded.pdu, node) {
             (Pdu::E2SetupRequest(request), _) => self.setup(now, assoc, version, request),
             (Pdu::ErrorIndication(indication), _) => self.error_indication(now, assoc, indication),
+            (Pdu::E2NodeConfigurationUpdate(update), None) if update.global_e2_node_id.is_some() => {
+                if let Some(key) = update.global_e2_node_id {
+                    self.join_node(now, assoc, key, &update);
+                }
+            }
             (other, None) => self.before_setup(now, assoc, &other, pdu),
             (Pdu::RicIndication(indication), Some(node)) => {
                 if let Some(subscription) = self.route(node, indication.request_id, indication.ran_function_id) {
@@ -106,7 +111,10 @@ impl Controller {
             Pdu::RicServiceUpdate(update) => self.service_update(now, node, &update),
             Pdu::E2NodeConfigurationUpdate(update) => self.configuration_update(now, node, &update),
             Pdu::ResetRequest(request) => self.reset_request(now, node, &request, report),
-            Pdu::E2RemovalRequest(request) => self.removal_request(now, assoc, node, &request, report),
+            Pdu::E2RemovalRequest(request) => {
+                let assoc = self.first_of(node, assoc);
+                self.removal_request(now, assoc, node, &request, report);
+            }
             other => self.not_supported(now, assoc, &other, pdu),
         }
     }
@@ -114,6 +122,8 @@ impl Controller {
     /// A node ends a procedure of ours.
     fn answer(&mut self, now: Time, assoc: AssocId, node: NodeId, message: Pdu<'_>, pdu: &[u8]) {
         let code = message.procedure_code();
+        // answers may come over any association of the node
+        let assoc = self.first_of(node, assoc);
         match message {
             Pdu::RicSubscriptionResponse(response) => self.subscription_response(now, node, &response),
             Pdu::RicSubscriptionFailure(failure) => self.subscription_failure(now, node, &failure),

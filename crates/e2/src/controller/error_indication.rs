@@ -20,8 +20,10 @@ impl Controller {
         if goes_on {
             return;
         }
-        let Some(Assoc { node: Some(node), procedures, .. }) = self.assocs.get_mut(&assoc) else { return };
+        let Some(Assoc { node: Some(node), .. }) = self.assocs.get(&assoc) else { return };
         let node = *node;
+        let first = self.first_of(node, assoc);
+        let Some(Assoc { procedures, .. }) = self.assocs.get_mut(&first) else { return };
         let reason = cause.unwrap_or(Cause::Protocol(CauseProtocol::Unspecified));
         if let Some(place) = request_id.and_then(|id| self.requests.place(id)) {
             return self.request_failed(now, node, place, procedure_code, reason);
@@ -51,8 +53,10 @@ impl Controller {
         code: ProcedureCode,
         cause: Cause,
     ) {
-        let Some(Assoc { node: Some(node), procedures, .. }) = self.assocs.get_mut(&assoc) else { return };
+        let Some(Assoc { node: Some(node), .. }) = self.assocs.get(&assoc) else { return };
         let node = *node;
+        let first = self.first_of(node, assoc);
+        let Some(Assoc { procedures, .. }) = self.assocs.get_mut(&first) else { return };
         if let Some(place) = outline.request_id.and_then(|id| self.requests.place(id)) {
             return self.request_failed(now, node, place, Some(code), cause);
         }

@@ -5,6 +5,7 @@
 //! [`restore`] brings back what was lost with a node. This file takes what happens to the right one.
 
 mod answer;
+mod associations;
 mod components;
 mod configuration_update;
 mod connection_update;
@@ -42,6 +43,7 @@ use crate::budget::Budget;
 use crate::outbox::Outbox;
 use crate::timers::Timers;
 use crate::{AssocId, CloseReason, NodeRights, Notice, Time};
+use associations::Remains;
 use holdings::Holdings;
 use procedures::Procedures;
 use requests::{Request, Requests};
@@ -97,6 +99,8 @@ pub struct Controller {
     assocs: HashMap<AssocId, Assoc>,
     nodes: BTreeMap<NodeId, Node>,
     by_key: HashMap<GlobalE2NodeId, NodeId>,
+    /// Associations that joined a node that has set up on another.
+    joined: associations::Joined,
     next_node: u32,
     transaction: u8,
     requests: Requests,
@@ -125,6 +129,7 @@ impl Controller {
             assocs: HashMap::new(),
             nodes: BTreeMap::new(),
             by_key: HashMap::new(),
+            joined: HashMap::new(),
             next_node: 1,
             transaction: 0,
             sharing: Sharing::default(),
@@ -225,7 +230,10 @@ impl Controller {
     /// A node's association is gone.
     pub fn handle_close(&mut self, now: Time, assoc: AssocId, reason: CloseReason) {
         self.outbox.close(assoc);
-        if let Some(Assoc { node: Some(node), .. }) = self.assocs.remove(&assoc) {
+        let Some(Assoc { node: Some(node), procedures, connection_not_before, .. }) = self.assocs.remove(&assoc) else {
+            return;
+        };
+        if !self.goes_on(now, node, assoc, Remains { procedures, connection_not_before }) {
             self.lose_node(now, node, LostReason::Closed(reason));
         }
     }
@@ -327,6 +335,7 @@ impl Controller {
     /// Forgets a node and all that hangs on it.
     fn lose_node(&mut self, now: Time, id: NodeId, reason: LostReason) {
         let Some(node) = self.nodes.remove(&id) else { return };
+        self.close_joined(now, id);
         self.by_key.remove(&node.global_id);
         if reason != LostReason::Removed {
             self.suspend(now, id, node.global_id);

@@ -31,6 +31,11 @@ impl Procedures {
         self.0.get(&code).is_some_and(|pending| pending.by == by)
     }
 
+    /// When each must be answered.
+    pub fn deadlines(&self) -> impl Iterator<Item = (ProcedureCode, Time)> {
+        self.0.iter().map(|(code, pending)| (*code, pending.by))
+    }
+
     /// Whether one is under way.
     pub fn has(&self, code: ProcedureCode) -> bool {
         self.0.contains_key(&code)

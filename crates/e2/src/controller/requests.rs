@@ -102,6 +102,13 @@ impl Requests {
         Some(place)
     }
 
+    /// The way of all that a node has may have changed.
+    pub fn touch_node(&mut self, node: NodeId) {
+        if self.touched.is_some() {
+            self.of_node(node).into_iter().for_each(|place| self.touch(place));
+        }
+    }
+
     fn touch(&mut self, place: u32) {
         if let Some(touched) = &mut self.touched
             && let Some(slot) = self.slots.get_mut(place as usize)

@@ -8,6 +8,7 @@ use e2ap::{
 };
 use per::IntoOwned;
 
+use super::associations::Remains;
 use super::components::Components;
 use super::functions::Functions;
 use super::procedures::Procedures;
@@ -46,6 +47,10 @@ impl Controller {
             self.notice(assoc, Notice::RepeatedSetup { was: node.global_id, is: key });
         }
         if let Some(id) = was {
+            // on whichever of its associations: the others are the older ones
+            if self.first_of(id, assoc) != assoc {
+                self.make_first(id, assoc, Remains::default());
+            }
             self.lose_node(now, id, LostReason::SetupAgain);
         }
         // Another association: the newer one has the node, since the older one may be half-open for hours.
@@ -118,7 +123,7 @@ impl Controller {
     }
 
     /// Why an association may not be that node, which is perhaps known already.
-    fn denial(&self, assoc: AssocId, key: &GlobalE2NodeId, known: Option<NodeId>) -> Option<Notice> {
+    pub(super) fn denial(&self, assoc: AssocId, key: &GlobalE2NodeId, known: Option<NodeId>) -> Option<Notice> {
         let rights = |assoc: &AssocId| self.assocs.get(assoc)?.rights.as_ref();
         let own = rights(&assoc);
         if own.is_some_and(|own| !own.may_be(key)) {

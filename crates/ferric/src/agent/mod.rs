@@ -20,6 +20,12 @@
 //! [`AgentLoop::remove_controller`]). Its functions are the same for all of them, and are told which one asks. The first
 //! one sees every UE; any other sees those that it was shown ([`Views`]).
 //!
+//! # Several associations
+//!
+//! A controller may ask for other associations with it, at addresses of its choice (E2 Connection Update). They are opened
+//! by the same kind of link as the first (TCP, TLS or SCTP), and join the node without a setup of their own, from v2 on. What
+//! the node says goes over the first; where that is lost, the next takes its place, and nothing is lost but what was on its way.
+//!
 //! # The contract for the host
 //!
 //! Nothing here blocks but waiting, and that only as long as the caller allows. Memory is bounded: a RIC that reads
@@ -27,6 +33,7 @@
 //! their subscriptions are gone, and the agent comes back, after 1 s first and 30 s at last. Only a host *name* in an
 //! address may block, while it is looked up: give an IP address where the loop runs on a thread that must not.
 
+mod associations;
 mod function;
 mod node;
 mod schedule;
@@ -91,6 +98,8 @@ pub struct ControllerStatus {
     pub address: Address,
     /// Who it is, if it has taken the setup and is there.
     pub ric_id: Option<GlobalRicId>,
+    /// Where the other associations lead that the node has with it, by its wish (E2 Connection Update).
+    pub more: Vec<Address>,
 }
 
 /// One or more nodes on one thread, each with its controllers.
@@ -185,6 +194,9 @@ impl AgentLoop {
             address,
             codec,
             assoc: None,
+            first: None,
+            more: Vec::new(),
+            update: None,
             ric_id: None,
             is_left: false,
             leaves: false,
@@ -321,7 +333,9 @@ impl AgentLoop {
         self.nodes[node.0].controllers.iter().filter_map(|id| {
             let member = self.members.get(*id)?;
             let ric_id = member.ric_id.filter(|_| member.machine.is_up());
-            Some(ControllerStatus { id: *id, address: member.address.clone(), ric_id })
+            let joined = member.more.iter().filter(|association| association.has_joined());
+            let more = joined.map(|association| association.address.clone()).collect();
+            Some(ControllerStatus { id: *id, address: member.address.clone(), ric_id, more })
         })
     }
 
@@ -398,6 +412,7 @@ impl AgentLoop {
         let Some(member) = self.members.get_mut(id) else { return };
         member.assoc = None;
         member.machine.handle_close(now, reason);
+        self.drop_associations(id);
         if let Some(link) = assoc.and_then(|assoc| self.peers.remove(&self.poll, assoc)) {
             info!(ric = %link.peer(), %reason, "closed");
             self.dropped_reports += link.dropped_reports();

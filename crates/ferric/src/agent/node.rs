@@ -8,6 +8,7 @@ use e2ap::{
 use link::Address;
 use tracing::{debug, info, warn};
 
+use super::associations::{Association, Update};
 use super::function::{Admission, ChangeAnswer, ControlFailure, Links, RanFunction, Reports, RequestKey};
 use super::{ControllerId, Views};
 use crate::peers::Peers;
@@ -49,6 +50,12 @@ pub(super) struct Member {
     /// What is spoken with it.
     pub codec: Codec,
     pub assoc: Option<AssocId>,
+    /// Where the first of its associations leads, once that is not the one that it was told.
+    pub first: Option<Address>,
+    /// Other associations that it has with the controller, or is to have.
+    pub more: Vec<Association>,
+    /// What the controller wants of its associations, until it is done.
+    pub update: Option<Update>,
     /// When a link that is being set up must stand.
     pub connect_by: Option<Time>,
     /// Who it is, once it has taken the setup.
@@ -116,7 +123,7 @@ impl Node {
         }
     }
 
-    /// What a controller's machine has to say, but for connections, which are the loop's.
+    /// What a controller's machine has to say, but for connections and associations, which are the loop's.
     pub fn handle(
         &mut self,
         now: Time,
@@ -226,11 +233,7 @@ impl Node {
                     debug!(%node, %error, "a control's answer came to nothing");
                 }
             }
-            // one association is all that a machine has
-            AgentEvent::ConnectionUpdate(_) => {
-                info!(%node, ric = %member.address, "the RIC asks for other associations, which is declined");
-                machine.decline(&event);
-            }
+            AgentEvent::ConnectionUpdate(_) => {} // the loop's
         }
     }
 }

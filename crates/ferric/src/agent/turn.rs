@@ -14,7 +14,7 @@ use crate::{Error, clock, credentials, peers};
 
 pub(super) const KIND_AGENT: u64 = 1;
 /// Octets read from one link before the others have their turn.
-const BUDGET_OCTETS: usize = 64 * 1024;
+pub(super) const BUDGET_OCTETS: usize = 64 * 1024;
 
 impl AgentLoop {
     /// Waits at most `patience` (`None`: until something happens), then does what there is to do. With
@@ -57,7 +57,8 @@ impl AgentLoop {
 
     fn owner(&self, assoc: AssocId) -> Option<ControllerId> {
         let id = (*self.owners.get(peers::place(assoc.0))?)?;
-        (self.members.get(id)?.assoc == Some(assoc)).then_some(id)
+        let member = self.members.get(id)?;
+        (member.assoc == Some(assoc) || member.association(assoc).is_some()).then_some(id)
     }
 
     fn receive(&mut self, now: Time, assoc: AssocId) {
@@ -65,11 +66,14 @@ impl AgentLoop {
         self.mark(id);
         let AgentLoop { peers, members, scratch, .. } = self;
         let (Some(peer), Some(member)) = (peers.get_mut(assoc), members.get_mut(id)) else { return };
+        if member.assoc != Some(assoc) {
+            return self.receive_beside(now, id, assoc);
+        }
         let received =
             peer.link.receive(scratch, BUDGET_OCTETS, &mut |_stream, pdu| member.machine.handle_pdu(now, pdu));
         peer.log_paths();
         if let Err(error) = received {
-            self.lose(now, id, &error);
+            self.lose_link(now, id, assoc, &error);
         }
     }
 
@@ -82,6 +86,9 @@ impl AgentLoop {
         let Some(id) = self.owner(assoc) else { return };
         let (Some(peer), Some(member)) = (self.peers.get_mut(assoc), self.members.get_mut(id)) else { return };
         if peer.link.state() == link::State::Connecting {
+            if member.assoc != Some(assoc) {
+                return self.associate(now, id, assoc);
+            }
             match peer.link.finish_connect() {
                 Ok(link::State::Established) => {
                     member.connect_by = None;
@@ -99,6 +106,7 @@ impl AgentLoop {
         let Some(member) = self.members.get_mut(id) else { return };
         self.config.link.sctp_ppid = ppid_of(member.machine.node_id());
         self.config.link.tap = self.config.link.tap.take().map(|tap| tap.speaking(member.codec.name()));
+        member.first = None;
         credentials::renew(&self.config.link);
         let linked = Link::connect(&member.address, &self.config.link);
         let established = linked.as_ref().is_ok_and(|link| link.state() == link::State::Established);
@@ -126,7 +134,10 @@ impl AgentLoop {
         }
     }
 
-    fn lose(&mut self, now: Time, id: ControllerId, error: &link::Error) {
+    pub(super) fn lose(&mut self, now: Time, id: ControllerId, error: &link::Error) {
+        if self.goes_on(id, error) {
+            return;
+        }
         let Some(member) = self.members.get_mut(id) else { return };
         member.connect_by = None;
         if let Some(link) = member.assoc.take().and_then(|assoc| self.peers.remove(&self.poll, assoc)) {
@@ -134,6 +145,7 @@ impl AgentLoop {
         }
         warn!(node = %member.machine.node_id(), ric = %member.address, %error, "the RIC is lost");
         member.machine.handle_close(now, CloseReason::Transport);
+        self.drop_associations(id);
         self.mark(id);
     }
 
@@ -157,6 +169,7 @@ impl AgentLoop {
                         }
                         self.mark(id);
                     }
+                    self.associations_due(now, id);
                 }
             }
         }
@@ -193,7 +206,7 @@ impl AgentLoop {
             }
             for (assoc, error) in lost.drain(..) {
                 if let Some(id) = self.owner(assoc) {
-                    self.lose(now, id, &error);
+                    self.lose_link(now, id, assoc, &error);
                 }
             }
         }
@@ -210,6 +223,8 @@ impl AgentLoop {
         while let Some(event) = self.members.get_mut(id).and_then(|member| member.machine.poll_event()) {
             if event == AgentEvent::Connect {
                 self.connect(now, id);
+            } else if let AgentEvent::ConnectionUpdate(update) = event {
+                self.update_associations(now, id, update);
             } else {
                 let AgentLoop { nodes, members, peers, out, .. } = self;
                 nodes[at].handle(now, id, event, members, peers, out);
@@ -226,7 +241,8 @@ impl AgentLoop {
             return self.forget_controller(now, id);
         }
         if let Some(member) = self.members.get_mut(id) {
-            let due = [member.machine.poll_timeout(), member.connect_by].into_iter().flatten().min();
+            let due = [member.machine.poll_timeout(), member.connect_by, member.associations_due()];
+            let due = due.into_iter().flatten().min();
             self.schedule.set(Whose::Controller(id), &mut member.due, due);
         }
         self.tend(at);

@@ -1,0 +1,144 @@
+//! Several associations of one node.
+//!
+//! One that has set up is a node's first. Others join it by an E2 Node Configuration Update that names the node as the first
+//! message on a new association (E2AP v03.01 8.3.5.2); the RIC asks for that by an E2 Connection Update. What comes over any of
+//! them is the node's. What goes to the node goes over the first, so that its order holds; where that ends, the one that
+//! joined first takes its place, and the node goes on as it was.
+
+use std::collections::HashMap;
+
+use e2ap::{
+    Cause, CauseMisc, CauseProtocol, E2NodeConfigurationUpdate, E2NodeConfigurationUpdateAcknowledge,
+    E2NodeConfigurationUpdateFailure, GlobalE2NodeId,
+};
+
+use super::procedures::Procedures;
+use super::{Controller, Deadline, NodeId};
+use crate::change::all;
+use crate::connection::MAX_ASSOCIATIONS;
+use crate::{AssocId, CloseReason, Notice, Time};
+
+/// Those that joined a node, in the order in which they did.
+pub(super) type Joined = HashMap<NodeId, Vec<AssocId>>;
+
+/// What an association that is gone leaves to the next.
+#[derive(Debug, Default)]
+pub(super) struct Remains {
+    pub procedures: Procedures,
+    pub connection_not_before: Time,
+}
+
+impl Controller {
+    /// The association that goes on where a node's answer comes over any of its own.
+    pub(super) fn first_of(&self, node: NodeId, assoc: AssocId) -> AssocId {
+        self.nodes.get(&node).map_or(assoc, |node| node.assoc)
+    }
+
+    /// The first message of an association names a node: it is to be one of that node's.
+    pub(super) fn join_node(
+        &mut self,
+        now: Time,
+        assoc: AssocId,
+        key: GlobalE2NodeId,
+        update: &E2NodeConfigurationUpdate<'_>,
+    ) {
+        let node = self.by_key.get(&key).and_then(|id| self.nodes.get(id));
+        let holds_more = all(&update.component_config_addition).next().is_some()
+            || all(&update.component_config_update).next().is_some()
+            || all(&update.component_config_removal).next().is_some()
+            || all(&update.tnl_association_removal).next().is_some();
+        let denial = self.denial(assoc, &key, node.map(|node| node.id));
+        let (Some(state), transaction_id) = (self.assocs.get(&assoc), update.transaction_id) else { return };
+        let joined = node.and_then(|node| self.joined.get(&node.id)).map_or(0, Vec::len);
+        let cause = match node {
+            _ if denial.is_some() => Some(Cause::Misc(CauseMisc::OmIntervention)),
+            None => Some(Cause::Protocol(CauseProtocol::MessageNotCompatibleWithReceiverState)),
+            // what is in it goes to the first association, where it has its order
+            Some(node) if holds_more || state.codec != node.codec => {
+                Some(Cause::Protocol(CauseProtocol::SemanticError))
+            }
+            Some(_) if joined >= MAX_ASSOCIATIONS => Some(Cause::Misc(CauseMisc::ControlProcessingOverload)),
+            Some(_) => None,
+        };
+        let version = node.map_or(state.version, |node| node.version);
+        let id = node.map(|node| node.id);
+        match (cause, id) {
+            (None, Some(id)) => {
+                if let Some(state) = self.assocs.get_mut(&assoc) {
+                    (state.node, state.version) = (Some(id), version);
+                }
+                self.joined.entry(id).or_default().push(assoc);
+                let ack = E2NodeConfigurationUpdateAcknowledge {
+                    transaction_id,
+                    component_config_update_ack_v1: None,
+                    component_config_addition_ack: None,
+                    component_config_update_ack: None,
+                    component_config_removal_ack: None,
+                };
+                self.outbox.push(assoc, version, &ack.into());
+                self.notice(assoc, Notice::AssociationJoined { node: key, count: joined + 2 });
+            }
+            (cause, _) => {
+                self.remark(now, assoc, denial.unwrap_or(Notice::JoinRefused { node: key }));
+                let failure = E2NodeConfigurationUpdateFailure {
+                    transaction_id,
+                    cause: cause.map(|cause| cause.in_version(version)),
+                    time_to_wait: None,
+                    criticality_diagnostics: None,
+                };
+                self.outbox.push(assoc, version, &failure.into());
+                self.close(now, assoc, CloseReason::NotAllowed);
+            }
+        }
+    }
+
+    /// An association of a node is gone, and forgotten but for that. Whether the node goes on over another.
+    pub(super) fn goes_on(&mut self, now: Time, node: NodeId, lost: AssocId, remains: Remains) -> bool {
+        let first = self.first_of(node, lost);
+        let Some(joined) = self.joined.get_mut(&node) else { return false };
+        if first != lost {
+            joined.retain(|assoc| *assoc != lost);
+            return true;
+        }
+        let Some(&next) = joined.first() else { return false };
+        self.make_first(node, next, remains);
+        if let Some(joined) = self.joined.get_mut(&node) {
+            joined.retain(|assoc| *assoc != lost);
+        }
+        let (key, left) =
+            (self.nodes.get(&node).map(|node| node.global_id), self.joined.get(&node).map_or(0, Vec::len));
+        if let Some(node) = key {
+            self.remark(now, next, Notice::AssociationLost { node, left: left + 1 });
+        }
+        true
+    }
+
+    /// What goes to a node goes over another of its associations from now on; what is under way goes on there.
+    pub(super) fn make_first(&mut self, id: NodeId, assoc: AssocId, remains: Remains) {
+        let Some(node) = self.nodes.get_mut(&id) else { return };
+        let older = std::mem::replace(&mut node.assoc, assoc);
+        if let Some(joined) = self.joined.get_mut(&id) {
+            joined.retain(|other| *other != assoc);
+            joined.push(older);
+        }
+        let deadlines: Vec<_> = remains.procedures.deadlines().collect();
+        if let Some(state) = self.assocs.get_mut(&assoc) {
+            (state.procedures, state.connection_not_before) = (remains.procedures, remains.connection_not_before);
+        }
+        for (code, by) in deadlines {
+            self.set_timer(by, Deadline::Procedure(assoc, code, by));
+        }
+        // its indications come another way
+        self.requests.touch_node(id);
+    }
+
+    /// A node is gone: so are the associations that joined it.
+    pub(super) fn close_joined(&mut self, now: Time, node: NodeId) {
+        for assoc in self.joined.remove(&node).unwrap_or_default() {
+            if let Some(state) = self.assocs.get_mut(&assoc) {
+                state.node = None;
+                self.close(now, assoc, CloseReason::Removed);
+            }
+        }
+    }
+}

@@ -1,0 +1,289 @@
+//! E2 Connection Update over real sockets: a node opens other associations with its RIC, goes on over them when the first is
+//! lost, and gives them up; what cannot be had is told.
+
+mod common;
+
+use std::net::{IpAddr, Ipv4Addr, TcpListener};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::time::Duration;
+
+use common::eventually;
+use common::function::{Reporter, impatient, work_until};
+use common::peer::{FUNCTION, node_id, report_spec};
+use common::scene::{Ric, free_ports};
+use common::session::session;
+use e2ap::{Cause, CauseTransport, E2ConnectionUpdateItem, TnlInformation, TnlUsage, Version};
+use ferric::agent::{AgentLoop, AgentLoopConfig, NodeHandle};
+use ferric::e2::{ConnectionOutcome, ConnectionResult, ConnectionUpdate, Indication};
+use ferric::link::Address;
+use ferric::server::{Iapp, IappEvent, Ric as RicHandle, ServerConfig};
+use ferric::xapp::XappEvent;
+
+const UNAVAILABLE: Cause = Cause::Transport(CauseTransport::TransportResourceUnavailable);
+
+/// What the RIC is to ask for; what it hears.
+enum News {
+    Up,
+    Lost,
+    Outcome(ConnectionOutcome),
+    Report,
+}
+
+/// Asks for what it is told to, subscribes, and tells what comes.
+struct Operator {
+    orders: Receiver<ConnectionUpdate>,
+    news: Sender<News>,
+}
+
+impl Iapp for Operator {
+    fn name(&self) -> &str {
+        "operator"
+    }
+
+    fn on_event(&mut self, event: &IappEvent<'_>, ric: &mut RicHandle<'_>) {
+        let _ = match event {
+            IappEvent::NodeUp(node) => {
+                ric.subscribe(node.id, FUNCTION, report_spec(b"t")).unwrap();
+                self.news.send(News::Up)
+            }
+            IappEvent::NodeLost(_) => self.news.send(News::Lost),
+            IappEvent::ConnectionUpdated { outcome, .. } => self.news.send(News::Outcome((*outcome).clone())),
+            _ => Ok(()),
+        };
+    }
+
+    fn on_indication(&mut self, _: &Indication<'_>, ric: &mut RicHandle<'_>) {
+        let _ = self.news.send(News::Report);
+        let node = ric.nodes().next().map(|node| node.id);
+        if let (Some(node), Ok(update)) = (node, self.orders.try_recv()) {
+            ric.connection_update(node, &update).unwrap();
+        }
+    }
+}
+
+/// A proxy before a port of the RIC, which can cut what goes through it.
+struct Proxy {
+    port: u16,
+    cut: Sender<()>,
+}
+
+impl Proxy {
+    fn before(target: u16) -> Proxy {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let (cut, is_cut) = channel();
+        std::thread::spawn(move || {
+            let mut streams = Vec::new();
+            listener.set_nonblocking(true).unwrap();
+            // until the test ends, or cuts it: then nobody listens any more
+            while let Err(std::sync::mpsc::TryRecvError::Empty) = is_cut.try_recv() {
+                if let Ok((from, _)) = listener.accept() {
+                    from.set_nonblocking(false).unwrap();
+                    let to = std::net::TcpStream::connect(("127.0.0.1", target)).unwrap();
+                    for (mut from, mut to) in [
+                        (from.try_clone().unwrap(), to.try_clone().unwrap()),
+                        (to.try_clone().unwrap(), from.try_clone().unwrap()),
+                    ] {
+                        std::thread::spawn(move || std::io::copy(&mut from, &mut to));
+                    }
+                    streams.extend([from, to]);
+                }
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            streams.iter().for_each(|stream| drop(stream.shutdown(std::net::Shutdown::Both)));
+        });
+        Proxy { port, cut }
+    }
+}
+
+fn tnl(port: u16) -> TnlInformation<'static> {
+    TnlInformation::new(IpAddr::V4(Ipv4Addr::LOCALHOST), Some(port))
+}
+
+fn item(port: u16) -> E2ConnectionUpdateItem<'static> {
+    E2ConnectionUpdateItem { tnl_information: tnl(port), tnl_usage: TnlUsage::Both }
+}
+
+fn port(address: &Address) -> u16 {
+    match address {
+        Address::Tcp { port, .. } => *port,
+        other => panic!("{other}"),
+    }
+}
+
+struct Scene {
+    ric: Ric,
+    orders: Sender<ConnectionUpdate>,
+    news: Receiver<News>,
+    agents: AgentLoop,
+    node: NodeHandle,
+}
+
+impl Scene {
+    /// A node that connects to `port` once there is a RIC, which listens on two.
+    fn new(version: Version, through: impl FnOnce(&Ric) -> u16) -> Scene {
+        let (orders, ordered) = channel();
+        let (tell, news) = channel();
+        let any: Address = "tcp://127.0.0.1:0".parse().unwrap();
+        let config = ServerConfig { e2: vec![any.clone().into(), any.into()], ..free_ports() };
+        let ric = Ric::with_iapps(config, move || vec![Box::new(Operator { orders: ordered, news: tell })]);
+        let first = Address::Tcp { host: "127.0.0.1".into(), port: through(&ric) };
+        let mut agents =
+            AgentLoop::new(AgentLoopConfig { version, setup_timeout: Duration::from_secs(1), ..impatient() }).unwrap();
+        let (node, _) = agents.add(node_id(1), first.into(), vec![Box::new(Reporter::new(Duration::from_millis(2)))]);
+        work_until(&mut agents, "the setup", |agents| agents.up() == 1);
+        let mut scene = Scene { ric, orders, news, agents, node };
+        scene.hear("the node", |news| matches!(news, News::Up).then_some(()));
+        scene.reports();
+        scene
+    }
+
+    fn hear<T>(&mut self, what: &str, mut wanted: impl FnMut(News) -> Option<T>) -> T {
+        let mut found = None;
+        let Scene { agents, news, .. } = self;
+        work_until(agents, what, |_| {
+            while let Ok(news) = news.try_recv() {
+                found = found.take().or_else(|| wanted(news));
+            }
+            found.is_some()
+        });
+        found.unwrap()
+    }
+
+    /// Reports come that were not on their way before.
+    fn reports(&mut self) {
+        let mut count = 0;
+        self.hear("reports", |news| match news {
+            News::Lost => panic!("the node is lost"),
+            News::Report => {
+                count += 1;
+                (count > 20).then_some(())
+            }
+            _ => None,
+        });
+    }
+
+    fn ask(&mut self, update: ConnectionUpdate) -> ConnectionOutcome {
+        self.orders.send(update).unwrap();
+        self.hear("what becomes of it", |news| match news {
+            News::Outcome(outcome) => Some(outcome),
+            News::Lost => panic!("the node is lost"),
+            _ => None,
+        })
+    }
+
+    /// Where the other associations lead.
+    fn more(&self) -> Vec<u16> {
+        let controller = self.agents.controllers(self.node).next().unwrap();
+        assert!(controller.ric_id.is_some());
+        controller.more.iter().map(port).collect()
+    }
+}
+
+fn done(set_up: &[u16], failed: &[u16]) -> ConnectionOutcome {
+    ConnectionOutcome::Done(ConnectionResult {
+        set_up: set_up.iter().map(|port| item(*port)).collect(),
+        failed: failed.iter().map(|port| (tnl(*port), UNAVAILABLE)).collect(),
+    })
+}
+
+#[test]
+fn a_node_has_several_associations_and_outlives_the_loss_of_the_first() {
+    let mut proxy = None;
+    let mut scene = Scene::new(Version::V2_03, |ric| proxy.insert(Proxy::before(port(&ric.e2[0]))).port);
+    let ports = [port(&scene.ric.e2[0]), port(&scene.ric.e2[1])];
+    let nobody = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let add = |ports: &[u16]| ConnectionUpdate {
+        add: ports.iter().copied().map(item).collect(),
+        ..ConnectionUpdate::default()
+    };
+    // two that can be had, and one that cannot
+    assert_eq!(scene.ask(add(&[ports[1], nobody])), done(&[ports[1]], &[nobody]));
+    assert_eq!(scene.ask(add(&[ports[0]])), done(&[ports[0]], &[]));
+    assert_eq!(scene.more(), [ports[1], ports[0]]);
+    assert!(scene.ric.log.text().contains("has another association, the number 3"));
+    scene.reports();
+
+    // one is given up; what is used otherwise is known, or not
+    let update = ConnectionUpdate {
+        remove: vec![tnl(ports[0])],
+        modify: vec![item(ports[1]), item(nobody)],
+        ..ConnectionUpdate::default()
+    };
+    assert_eq!(scene.ask(update), done(&[ports[1]], &[nobody]));
+    assert_eq!(scene.more(), [ports[1]]);
+
+    // the first is cut: the node stays up, its subscription stands, reports go on
+    proxy.unwrap().cut.send(()).unwrap();
+    let Scene { agents, node, .. } = &mut scene;
+    work_until(agents, "the other takes its place", |agents| {
+        agents.controllers(*node).next().is_some_and(|controller| controller.more.is_empty())
+    });
+    scene.reports();
+    assert_eq!(scene.agents.up(), 1);
+    eventually("the log has it", || scene.ric.log.text().contains("it goes on over another; 1 left"));
+    // and can be asked for others again; the only one stays
+    let update = ConnectionUpdate { remove: vec![tnl(ports[1])], ..ConnectionUpdate::default() };
+    assert_eq!(scene.ask(update), done(&[], &[]));
+    scene.reports();
+    // with another one there, it goes
+    let update = ConnectionUpdate { remove: vec![tnl(ports[1])], ..add(&[ports[0]]) };
+    assert_eq!(scene.ask(update), done(&[ports[0]], &[]));
+    assert!(scene.more().is_empty());
+    scene.reports();
+    assert_eq!(scene.ric.log.text().matches("node is up").count(), 1, "setup is not repeated");
+}
+
+/// With several event loops the node lives on its xApp's, and its other associations do not.
+#[test]
+fn an_xapps_reports_go_on_too() {
+    let mut proxy = None;
+    let mut scene = Scene::new(Version::V2_03, |ric| proxy.insert(Proxy::before(port(&ric.e2[0]))).port);
+    let mut xapp = session(&scene.ric);
+    let mut reports = |scene: &mut Scene| {
+        let mut count = 0;
+        work_until(&mut scene.agents, "reports for the xApp", |_| {
+            xapp.turn(Some(Duration::ZERO), |event, ric| match event {
+                XappEvent::NodeUp(node) => drop(ric.subscribe(node.id, FUNCTION, report_spec(b"its own"))),
+                XappEvent::Indication(_) => count += 1,
+                XappEvent::NodeLost(_) | XappEvent::SubscriptionSuspended(_) => panic!("the node is lost"),
+                _ => {}
+            })
+            .unwrap();
+            count > 20
+        });
+    };
+    reports(&mut scene);
+    let other = port(&scene.ric.e2[1]);
+    let update = ConnectionUpdate { add: vec![item(other)], ..ConnectionUpdate::default() };
+    assert_eq!(scene.ask(update.clone()), done(&[other], &[]));
+    reports(&mut scene);
+    proxy.unwrap().cut.send(()).unwrap();
+    eventually("the log has it", || {
+        scene.agents.turn(Some(Duration::ZERO)).unwrap();
+        scene.ric.log.text().contains("it goes on over another; 1 left")
+    });
+    reports(&mut scene);
+    assert_eq!(scene.ask(update), done(&[other], &[]));
+    reports(&mut scene);
+}
+
+#[test]
+fn v1_names_no_node_and_has_one_association() {
+    let mut scene = Scene::new(Version::V1_01, |ric| port(&ric.e2[0]));
+    let other = port(&scene.ric.e2[1]);
+    let update = ConnectionUpdate { add: vec![item(other)], ..ConnectionUpdate::default() };
+    assert_eq!(scene.ask(update), done(&[], &[other]));
+    assert!(scene.more().is_empty());
+    scene.reports();
+}
+
+#[test]
+fn an_association_that_nobody_answers_is_told_as_failed_in_time() {
+    let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+    let other = silent.local_addr().unwrap().port();
+    let mut scene = Scene::new(Version::V2_03, |ric| port(&ric.e2[0]));
+    let update = ConnectionUpdate { add: vec![item(other)], ..ConnectionUpdate::default() };
+    assert_eq!(scene.ask(update), done(&[], &[other]));
+    scene.reports();
+}
