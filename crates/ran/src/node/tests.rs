@@ -1,0 +1,188 @@
+use std::time::Duration;
+
+use e2sm::common::{QosFlowIdentifier, Sst};
+use e2sm::kpm::dictionary::{self, Kind};
+
+use super::*;
+
+const SECOND: Duration = Duration::from_secs(1);
+const START: Time = Time::from_nanos(5_000_000_000);
+
+fn node() -> Node {
+    let mut node = Node::new(&RanConfig::default(), 0, Rc::default());
+    node.advance(START);
+    node
+}
+
+fn mark(node: &Node) -> Mark {
+    let mut mark = Mark::default();
+    node.mark(&mut mark);
+    mark
+}
+
+fn offer(name: &str) -> usize {
+    OFFERS.iter().position(|offer| offer.name == name).unwrap()
+}
+
+fn cell_value(node: &Node, since: &Mark, name: &str) -> f64 {
+    let value = node.value(since, Whom::Cell, offer(name), &MeasurementLabel::NO_LABEL);
+    value.number().unwrap()
+}
+
+#[test]
+fn offers_are_the_dictionarys() {
+    let mut node = node();
+    let since = mark(&node);
+    node.advance(START + SECOND);
+    for (at, offer) in OFFERS.iter().enumerate() {
+        let entry = dictionary::find(offer.name).unwrap();
+        assert_eq!(entry.scope, offer.scope, "{}", offer.name);
+        let whom = if offer.scope == OfUe { Whom::Ues(&[Ue(1)]) } else { Whom::Cell };
+        match node.value(&since, whom, at, &MeasurementLabel::NO_LABEL) {
+            Value::Integer(_) => assert_eq!(entry.kind, Kind::Integer, "{}", offer.name),
+            Value::Real(_) => assert_eq!(entry.kind, Kind::Real, "{}", offer.name),
+            other => panic!("{}: {other:?}", offer.name),
+        }
+        assert!(OFFERS[..at].iter().all(|before| before.name != offer.name && before.id != offer.id));
+    }
+}
+
+#[test]
+fn periods_of_their_own_see_the_same_counters() {
+    let mut node = node();
+    let long = mark(&node);
+    let mut volumes = 0.0;
+    for tenth in 1..=10 {
+        let short = mark(&node);
+        node.advance(START + SECOND * tenth / 10);
+        volumes += cell_value(&node, &short, "DRB.PdcpSduVolumeDL");
+    }
+    assert!(volumes > 0.0);
+    let whole = cell_value(&node, &long, "DRB.PdcpSduVolumeDL");
+    assert!((whole - volumes).abs() <= 5.0, "{whole} kbit, and {volumes} each rounded");
+    assert_eq!(node.cell.steps(), 200, "a second to warm up, and another");
+}
+
+#[test]
+fn the_cell_is_its_ues() {
+    let mut node = node();
+    let since = mark(&node);
+    node.advance(START + SECOND * 10);
+    let mut ues = Vec::new();
+    node.ues(&mut ues);
+    let of_ues = |name: &str, ues: &[Ue]| {
+        let value = node.value(&since, Whom::Ues(ues), offer(name), &MeasurementLabel::NO_LABEL);
+        value.number().unwrap()
+    };
+    let each: f64 = ues.iter().map(|ue| of_ues("DRB.PdcpSduVolumeDL", &[*ue])).sum();
+    let cell = cell_value(&node, &since, "DRB.PdcpSduVolumeDL");
+    assert!((each - cell).abs() <= ues.len() as f64);
+    assert_eq!(of_ues("DRB.PdcpSduVolumeDL", &ues), cell);
+    let each: f64 = ues.iter().map(|ue| of_ues("RRU.PrbUsedDl", &[*ue])).sum();
+    assert!((each - cell_value(&node, &since, "RRU.PrbUsedDl")).abs() <= ues.len() as f64 / 2.0);
+    assert!(cell_value(&node, &since, "RRU.PrbTotDl") <= 100.0);
+
+    // slices divide the cell
+    let share = |sst: u8| {
+        let slice = SNssai { sst: Sst([sst]), sd: None };
+        let label = MeasurementLabel { slice_id: Some(slice), ..MeasurementLabel::default() };
+        assert!(node.has_label(offer("DRB.PdcpSduVolumeDL"), &label));
+        assert!(!node.has_label(offer("RRU.PrbAvailDl"), &label));
+        node.value(&since, Whom::Cell, offer("DRB.PdcpSduVolumeDL"), &label).number().unwrap()
+    };
+    assert!(share(1) > share(2) && share(2) > 0.0 && share(3) == 0.0);
+    assert!((share(1) + share(2) - cell).abs() <= 1.0);
+    assert!(!node.has_label(0, &MeasurementLabel::default()));
+    assert!(!node.has_label(0, &MeasurementLabel { sum: Some(True), ..MeasurementLabel::default() }));
+}
+
+#[test]
+fn use_is_told_by_tenths_and_extremes() {
+    let mut node = node();
+    let since = mark(&node);
+    node.advance(START + SECOND * 10);
+    let dist = offer("RRU.PrbTotDlDist");
+    let bins = node.bins(dist)[0];
+    let label = MeasurementLabel::NO_LABEL;
+    let count = |bin: &Bin| node.binned(&since, Whom::Cell, dist, &[*bin], &label).number().unwrap();
+    let counts = bins.iter().map(count);
+    assert_eq!(counts.sum::<f64>(), 1000.0, "each step is in one bin");
+    assert_eq!(cell_value(&node, &since, "RRU.PrbTotDlDist"), 1000.0);
+    assert!(node.bins(offer("RRU.PrbTotDl")).is_empty());
+    let alone = MeasurementLabel::default();
+    let with = |label: MeasurementLabel| {
+        assert!(node.has_label(offer("RRU.PrbTotDl"), &label) && !node.has_label(offer("CQI"), &label));
+        node.value(&since, Whom::Cell, offer("RRU.PrbTotDl"), &label).number().unwrap()
+    };
+    let (min, max) = (MeasurementLabel { min: Some(True), ..alone }, MeasurementLabel { max: Some(True), ..alone });
+    let mean = with(MeasurementLabel { avg: Some(True), ..alone });
+    assert_eq!(mean, cell_value(&node, &since, "RRU.PrbTotDl"));
+    assert!(with(min) < mean && mean < with(max) && with(max) <= 100.0);
+    assert_eq!(node.value(&since, Whom::Ues(&[Ue(1)]), offer("RRU.PrbTotDl"), &max), Value::NoValue);
+}
+
+#[test]
+fn cqis_are_told_in_three_dimensions() {
+    let mut node = node();
+    let since = mark(&node);
+    node.advance(START + SECOND * 10);
+    let dist = offer("CARR.WBCQIDist");
+    let [cqis, ranks, tables] = node.bins(dist) else { panic!("three dimensions") };
+    assert_eq!((cqis.len(), ranks.len(), tables.len()), (16, 8, 4));
+    let label = MeasurementLabel::NO_LABEL;
+    let count = |whom, bins: &[Bin], label| node.binned(&since, whom, dist, bins, label).number().unwrap();
+    let of = |whom, label| cqis.iter().map(|cqi| count(whom, &[*cqi, ranks[1], tables[1]], label)).sum::<f64>();
+    assert_eq!(of(Whom::Cell, &label), 32_000.0, "each UE's in each step");
+    assert_eq!(of(Whom::Cell, &label), cell_value(&node, &since, "CARR.WBCQIDist"));
+    assert_eq!(count(Whom::Cell, &[Bin { from: 0.0, to: 16.0 }, ranks[0], tables[1]], &label), 0.0, "two layers");
+    // the mean of the distribution is the mean of the values
+    let ue = [Ue(3)];
+    let sum: f64 = (0u8..)
+        .zip(*cqis)
+        .map(|(cqi, bin)| f64::from(cqi) * count(Whom::Ues(&ue), &[*bin, ranks[1], tables[1]], &label))
+        .sum();
+    let mean = node.value(&since, Whom::Ues(&ue), offer("CQI"), &label).number().unwrap();
+    assert!((sum / 1000.0 - mean).abs() <= 0.5, "{} and {mean}", sum / 1000.0);
+    // a flow's share, and a slice's
+    let flows = [9, 6, 3].map(|qfi| MeasurementLabel { qfi: Some(QosFlowIdentifier(qfi)), ..Default::default() });
+    assert!(flows.iter().all(|label| node.has_label(dist, label)));
+    assert_eq!(flows.iter().map(|label| of(Whom::Cell, label)).sum::<f64>(), 32_000.0);
+}
+
+#[test]
+fn nothing_is_computed_while_nobody_looks() {
+    let mut node = node();
+    assert_eq!(node.cell.steps(), 100, "as long as the model warms up");
+    node.advance(START + SECOND * 3600);
+    assert_eq!(node.cell.steps(), 200, "an hour nobody asked about");
+    node.advance(START + SECOND * 3601);
+    assert_eq!(node.cell.steps(), 300);
+    node.advance(START + SECOND * 3600);
+    assert_eq!(node.cell.steps(), 300, "it never goes back");
+}
+
+#[test]
+fn ues_have_names_and_properties() {
+    let node = node();
+    let mut ues = Vec::new();
+    node.ues(&mut ues);
+    assert_eq!(ues.len(), 32);
+    let mut names: Vec<_> = ues.iter().map(|ue| format!("{:?}", node.ue_id(*ue))).collect();
+    names.sort();
+    names.dedup();
+    assert_eq!(names.len(), 32);
+    for ue in ues {
+        let property = |what| node.property(ue, what);
+        assert!(property(TestCondType::UlRsrp(True)).unwrap() < 1000.0, "the condition that no UE fails");
+        assert!(property(TestCondType::Cqi(True)).unwrap() <= 15.0);
+        assert!(property(TestCondType::Rsrp(True)).unwrap() < -40.0);
+        assert_eq!(property(TestCondType::Gbr(True)) == Some(1.0), node.slices(ue)[0].sst == Sst([2]));
+        assert_eq!(property(TestCondType::Ambr(True)), None);
+        assert_eq!(node.five_qis(ue).len(), 1);
+    }
+    assert_eq!(node.property(Ue(32), TestCondType::Cqi(True)), None);
+    assert_eq!(
+        node.id().to_string(),
+        GlobalE2NodeId::gnb(e2ap::PlmnIdentity::from_codes(1, 1, 2), GnbId::new(0xe00, 22)).to_string()
+    );
+}
