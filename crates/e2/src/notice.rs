@@ -111,6 +111,15 @@ pub enum Notice {
         /// How many such refusals the xApp had until now.
         count: u64,
     },
+    /// A node came with which more would be kept of all nodes than may be. It was refused.
+    NodesTooLarge {
+        /// The node.
+        node: GlobalE2NodeId,
+        /// Octets of functions and components of all nodes, with it.
+        octets: usize,
+        /// How many there may be.
+        limit_octets: usize,
+    },
     /// A setup was refused.
     SetupRefused {
         /// Why.
@@ -267,6 +276,11 @@ impl fmt::Display for Notice {
                  it should, add it to the rights of the xApp's certificate",
                 if *control { "control" } else { "read from" },
                 ran_function_id.0
+            ),
+            Notice::NodesTooLarge { node, octets, limit_octets } => write!(
+                f,
+                "there is no room for what {node} tells of functions and components: {octets} octets with all other nodes, \
+                 of {limit_octets}; if there should be, raise `max_octets_of_nodes`"
             ),
             Notice::SetupRefused { cause } => write!(f, "setup refused: {cause}"),
             Notice::FunctionRejected { ran_function_id, cause } => {

@@ -7,7 +7,6 @@ use e2ap::{
 };
 use per::{IntoOwned, Octets};
 
-type Item = E2NodeComponentConfigAdditionItem<'static>;
 type ItemV1 = E2NodeComponentConfigUpdateItemV1<'static>;
 
 /// The most components of a node: as many as one setup tells.
@@ -22,13 +21,15 @@ pub struct Components {
     pub listed_v1: Vec<E2NodeComponentConfigUpdateItemV1<'static>>,
 }
 
-fn octets(item: &Item) -> usize {
+/// Octets that are kept of a component.
+pub(super) fn octets(item: &E2NodeComponentConfigAdditionItem<'_>) -> usize {
     item.configuration.request_part.len() + item.configuration.response_part.len()
 }
 
-fn octets_v1(item: &ItemV1) -> usize {
+/// The same, of one of v01.01.
+pub(super) fn octets_v1(item: &E2NodeComponentConfigUpdateItemV1<'_>) -> usize {
     use E2NodeComponentConfigUpdateV1::{EnGnb, Enb, Gnb, NgEnb};
-    let of = |parts: &[&Option<Octets<'static>>]| parts.iter().map(|part| part.as_ref().map_or(0, |p| p.len())).sum();
+    let of = |parts: &[&Option<Octets<'_>>]| parts.iter().map(|part| part.as_ref().map_or(0, |p| p.len())).sum();
     match &item.configuration {
         Gnb(gnb) => of(&[&gnb.ng_ap, &gnb.xn_ap, &gnb.e1_ap, &gnb.f1_ap]),
         EnGnb(en_gnb) => of(&[&en_gnb.x2_ap]),
@@ -49,7 +50,7 @@ const NO_ROOM: Cause = Cause::Misc(CauseMisc::ControlProcessingOverload);
 const UNKNOWN: Cause = Cause::E2Node(CauseE2Node::ComponentUnknown);
 
 impl Components {
-    fn octets(&self) -> usize {
+    pub(super) fn octets(&self) -> usize {
         self.listed.iter().map(octets).sum::<usize>() + self.listed_v1.iter().map(octets_v1).sum::<usize>()
     }
 

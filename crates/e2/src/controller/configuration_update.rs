@@ -40,7 +40,8 @@ impl Controller {
         if count > 0 {
             self.remark(now, assoc, Notice::AssociationsGivenUp { count });
         }
-        let max = self.config.max_component_octets;
+        let Some(kept) = self.nodes.get(&id).map(|node| node.components.octets()) else { return };
+        let max = self.room_of_nodes(self.config.max_component_octets, kept);
         let Some(node) = self.nodes.get_mut(&id) else { return };
         let before = node.components.clone();
         let components = &mut node.components;
@@ -70,6 +71,7 @@ impl Controller {
         });
         let gone = list(gone);
         let news = node.components != before;
+        self.octets_of_nodes = self.octets_of_nodes - before.octets() + node.components.octets();
         let ack = E2NodeConfigurationUpdateAcknowledge {
             transaction_id,
             component_config_update_ack_v1: v1,

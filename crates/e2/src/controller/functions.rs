@@ -17,8 +17,14 @@ pub(super) struct Functions {
     octets_left: usize,
 }
 
-fn octets(function: &RanFunction) -> usize {
+/// Octets that are kept of a function.
+pub(super) fn octets(function: &RanFunction) -> usize {
     function.oid.len() + function.definition.len()
+}
+
+/// Octets that would be kept of a function.
+pub(super) fn octets_told(item: &RanFunctionItem<'_>) -> usize {
+    item.oid.as_ref().map_or(0, |oid| oid.as_str().len()) + item.definition.len()
 }
 
 impl Functions {
@@ -37,7 +43,7 @@ impl Functions {
     /// Takes one in, unless there is one with its id, or no room.
     pub fn take(&mut self, item: &RanFunctionItem<'_>) {
         let oid = item.oid.as_ref().map_or("", |oid| oid.as_str());
-        let octets = oid.len() + item.definition.len();
+        let octets = octets_told(item);
         let cause = match self.taken.binary_search_by_key(&item.id, |f| f.id) {
             // The first one stands; two under one id are a fault of the node.
             Ok(_) => CauseRicService::ExcessiveFunctions,

@@ -101,6 +101,8 @@ pub struct Controller {
     by_key: HashMap<GlobalE2NodeId, NodeId>,
     /// Associations that joined a node that has set up on another.
     joined: associations::Joined,
+    /// Octets that are kept of all nodes.
+    octets_of_nodes: usize,
     next_node: u32,
     transaction: u8,
     requests: Requests,
@@ -130,6 +132,7 @@ impl Controller {
             nodes: BTreeMap::new(),
             by_key: HashMap::new(),
             joined: HashMap::new(),
+            octets_of_nodes: 0,
             next_node: 1,
             transaction: 0,
             sharing: Sharing::default(),
@@ -332,11 +335,17 @@ impl Controller {
         }
     }
 
+    /// Octets that may be kept of something of a node, of which there is so much by now.
+    fn room_of_nodes(&self, of_node: usize, kept: usize) -> usize {
+        of_node.min(kept + self.config.max_octets_of_nodes.saturating_sub(self.octets_of_nodes))
+    }
+
     /// Forgets a node and all that hangs on it.
     fn lose_node(&mut self, now: Time, id: NodeId, reason: LostReason) {
         let Some(node) = self.nodes.remove(&id) else { return };
         self.close_joined(now, id);
         self.by_key.remove(&node.global_id);
+        self.octets_of_nodes -= node.octets();
         if reason != LostReason::Removed {
             self.suspend(now, id, node.global_id);
         }

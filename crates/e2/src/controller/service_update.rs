@@ -14,7 +14,7 @@ use e2ap::{
     TransactionId, Version,
 };
 
-use super::functions::Functions;
+use super::functions::{Functions, octets};
 use super::requests::Request;
 use super::{Controller, Event, NodeId, SubscribeError, SubscriptionEnd};
 use crate::change::{all, list};
@@ -39,7 +39,9 @@ impl Controller {
             return self.refuse_update(now, id, transaction_id, cause, &[], None);
         }
 
-        let mut functions = Functions::of(node.functions.clone(), self.config.max_function_octets);
+        let kept = node.functions.iter().map(octets).sum();
+        let room = self.room_of_nodes(self.config.max_function_octets, kept);
+        let mut functions = Functions::of(node.functions.clone(), room);
         named.iter().for_each(|id| functions.remove(*id));
         told().for_each(|item| functions.take(item));
         let Functions { taken, rejected, .. } = functions;
@@ -71,7 +73,9 @@ impl Controller {
         if node.functions == taken {
             return;
         }
+        self.octets_of_nodes -= node.octets();
         let before = std::mem::replace(&mut node.functions, taken);
+        self.octets_of_nodes += node.octets();
         let gone: Vec<_> = before.iter().map(|f| f.id).filter(|id| node.function(*id).is_none()).collect();
         self.drop_requests_of(now, id, &gone);
         self.events.push_back(Event::NodeChanged(id));

@@ -9,8 +9,8 @@ use e2ap::{
 use per::IntoOwned;
 
 use super::associations::Remains;
-use super::components::Components;
-use super::functions::Functions;
+use super::components::{Components, octets, octets_v1};
+use super::functions::{Functions, octets_told};
 use super::procedures::Procedures;
 use super::{Controller, Event, LostReason, Node, NodeId};
 use crate::change::all;
@@ -39,6 +39,14 @@ impl Controller {
         if let Some(denial) = self.denial(assoc, &key, known) {
             self.remark(now, assoc, denial);
             let cause = Cause::Misc(CauseMisc::OmIntervention);
+            self.refuse_setup(now, assoc, version, request.transaction_id, cause, Some(TimeToWait::V60s), None);
+            return;
+        }
+        let octets = self.octets_with(&request, was.into_iter().chain(known));
+        if octets > self.config.max_octets_of_nodes {
+            let limit_octets = self.config.max_octets_of_nodes;
+            self.remark(now, assoc, Notice::NodesTooLarge { node: key, octets, limit_octets });
+            let cause = Cause::Misc(CauseMisc::ControlProcessingOverload);
             self.refuse_setup(now, assoc, version, request.transaction_id, cause, Some(TimeToWait::V60s), None);
             return;
         }
@@ -110,9 +118,29 @@ impl Controller {
             (state.procedures, state.connection_not_before) = (Procedures::default(), now);
         }
         self.by_key.insert(key, id);
-        self.nodes.insert(id, Node { id, global_id: key, assoc, version, codec, functions, components });
+        let node = Node { id, global_id: key, assoc, version, codec, functions, components };
+        self.octets_of_nodes += node.octets();
+        self.nodes.insert(id, node);
         self.events.push_back(Event::NodeUp(id));
         self.restore(now, id);
+    }
+
+    /// Octets that would be kept of all nodes, with one that comes in the place of `others`.
+    fn octets_with(&self, request: &E2SetupRequest<'_>, others: impl Iterator<Item = NodeId>) -> usize {
+        let functions = all(&request.ran_functions_added).map(octets_told).sum::<usize>();
+        let components = all(&request.component_config_addition).map(octets).sum::<usize>()
+            + all(&request.component_config_update_v1).map(octets_v1).sum::<usize>();
+        let mut kept = self.octets_of_nodes
+            + functions.min(self.config.max_function_octets)
+            + components.min(self.config.max_component_octets);
+        let mut gone = None;
+        for other in others.filter_map(|id| self.nodes.get(&id)) {
+            // the two may be one
+            if gone.replace(other.id) != Some(other.id) {
+                kept -= other.octets();
+            }
+        }
+        kept
     }
 
     /// Says who is at the other end of an association, and which nodes it may set up as. Without this it may be any.

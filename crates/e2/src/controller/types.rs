@@ -63,6 +63,9 @@ pub struct ControllerConfig {
     /// Octets of components (the messages that set interfaces up) that are kept of one node; components beyond are rejected.
     /// Default: 256 KiB.
     pub max_component_octets: usize,
+    /// Octets of functions and components that are kept of all nodes together. A node with which there would be more is told
+    /// to wait, and more of one that is there is rejected. Default: 256 MiB.
+    pub max_octets_of_nodes: usize,
     /// Subscriptions, controls and queries that one consumer may have at a time. Default: 16384.
     pub max_requests_per_consumer: usize,
     /// Octets of triggers and action definitions that are kept for one consumer. Default: 16 MiB.
@@ -94,6 +97,7 @@ impl Default for ControllerConfig {
             max_nodes: 4096,
             max_function_octets: 960 * 1024,
             max_component_octets: 256 * 1024,
+            max_octets_of_nodes: 256 * 1024 * 1024,
             max_requests_per_consumer: 16_384,
             max_octets_per_consumer: 16 * 1024 * 1024,
             max_pdu_octets: 1024 * 1024,
@@ -151,6 +155,11 @@ pub struct Node {
 }
 
 impl Node {
+    /// Octets that are kept of it.
+    pub(super) fn octets(&self) -> usize {
+        self.functions.iter().map(super::functions::octets).sum::<usize>() + self.components.octets()
+    }
+
     /// One of the node's functions.
     #[must_use]
     pub fn function(&self, id: RanFunctionId) -> Option<&RanFunction> {

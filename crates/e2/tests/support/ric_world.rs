@@ -65,6 +65,9 @@ impl RicWorld {
         if let Some(octets) = args.number("max-component-octets") {
             config.max_component_octets = octets;
         }
+        if let Some(octets) = args.number("max-octets-of-nodes") {
+            config.max_octets_of_nodes = octets;
+        }
         if let Some(suspended) = args.number("max-suspended") {
             config.max_suspended = suspended;
         }
