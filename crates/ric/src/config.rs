@@ -11,7 +11,9 @@
 //! loops = 1                     # event loops, each a thread
 //! affinity_links = 16           # with several: how many links more a loop may get for a node to be with its xApp
 //! max_nodes = 4096
+//! max_octets_of_nodes = 268435456   # of functions and components, all nodes together
 //! max_connections = 8192
+//! max_log_lines = 6000          # that peers may cause in a minute
 //! max_pdu_octets = 1048576
 //! outbox_octets = 4194304
 //! setup_timeout_ms = 10000
@@ -129,7 +131,9 @@ const KEYS: &[&str] = &[
     "loops",
     "affinity_links",
     "max_nodes",
+    "max_octets_of_nodes",
     "max_connections",
+    "max_log_lines",
     "max_pdu_octets",
     "outbox_octets",
     "setup_timeout_ms",
@@ -159,7 +163,9 @@ struct File {
     loops: Option<usize>,
     affinity_links: Option<usize>,
     max_nodes: Option<usize>,
+    max_octets_of_nodes: Option<usize>,
     max_connections: Option<usize>,
+    max_log_lines: Option<usize>,
     max_pdu_octets: Option<usize>,
     outbox_octets: Option<usize>,
     setup_timeout_ms: Option<u64>,
@@ -282,6 +288,13 @@ impl File {
         if let Some(count) = self.max_nodes {
             server.controller.max_nodes = bounded("max_nodes", count, 1, 1 << 20)?;
         }
+        if let Some(octets) = self.max_octets_of_nodes {
+            server.controller.max_octets_of_nodes = bounded("max_octets_of_nodes", octets, 1024, 1 << 40)?;
+        }
+        if let Some(count) = self.max_log_lines {
+            // it fits
+            server.max_log_lines = bounded("max_log_lines", count, 1, 1 << 20)? as u32;
+        }
         if let Some(count) = self.max_connections {
             server.max_connections = bounded("max_connections", count, 1, 1 << 20)?;
         }
@@ -349,6 +362,8 @@ mod tests {
             loops = 2
             affinity_links = 3
             max_nodes = 2
+            max_octets_of_nodes = 4096
+            max_log_lines = 9
             max_pdu_octets = 2048
             control_timeout_ms = 10
             [[node]]
@@ -363,6 +378,7 @@ mod tests {
         assert_eq!(config.server.controller.ric_id.to_string(), "ric-310410-abcde");
         assert_eq!((config.server.loops, config.server.affinity_links), (2, 3));
         assert_eq!(config.server.controller.max_nodes, 2);
+        assert_eq!((config.server.controller.max_octets_of_nodes, config.server.max_log_lines), (4096, 9));
         assert_eq!(config.server.controller.control_timeout, Duration::from_millis(10));
         assert_eq!(config.server.link.max_pdu_octets, 2048);
         assert_eq!(config.server.controller.node_versions["gnb-00101-e00"], Version::V3_01);

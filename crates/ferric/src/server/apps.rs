@@ -8,9 +8,11 @@ use link::{Address, Class};
 use tracing::{debug, info, warn};
 
 use super::e42::E42Apps;
+use super::lines::Lines;
 use super::outlets::Outlets;
 use super::workers::Workers;
 use super::{Counters, Iapp, IappEvent, Ric};
+use crate::peers::Peers;
 
 /// Octets of news of nodes that are told in one turn, so that indications are not held up by them.
 const NEWS_OCTETS: usize = 256 * 1024;
@@ -30,13 +32,27 @@ pub(super) struct Apps {
     pub workers: Workers,
     /// External apps on this loop that had no room for news in this turn.
     full: Vec<AssocId>,
+    /// What went wrong with who has not set up: the log tells where they are.
+    strangers: Vec<(AssocId, Notice)>,
+    lines: Lines,
     out: Vec<u8>,
 }
 
 impl Apps {
-    pub fn new(host: XappHost, outlets: Outlets, workers: Workers, e42: E42Apps, max_ues: usize) -> Self {
-        let ran = RanDatabase::new(max_ues);
-        Apps { iapps: Vec::new(), tickets: 0, host, ran, outlets, workers, e42, full: Vec::new(), out: Vec::new() }
+    pub fn new(host: XappHost, outlets: Outlets, workers: Workers, e42: E42Apps, max_ues: usize, lines: Lines) -> Self {
+        Apps {
+            iapps: Vec::new(),
+            tickets: 0,
+            host,
+            ran: RanDatabase::new(max_ues),
+            outlets,
+            workers,
+            e42,
+            full: Vec::new(),
+            strangers: Vec::new(),
+            lines,
+            out: Vec::new(),
+        }
     }
 
     /// Hands the controller's news to whom it concerns.
@@ -54,7 +70,7 @@ impl Apps {
     fn tell_one(&mut self, now: Time, controller: &mut Controller, event: Event) {
         let Some(event) = self.host.handle_event(event, controller) else { return };
         let Some(event) = self.e42.handle_event(event) else { return };
-        log(&event, controller);
+        self.log(&event, controller);
         match &event {
             Event::NodeUp(id) | Event::NodeChanged(id) => {
                 if let Some(node) = controller.node(*id) {
@@ -78,7 +94,7 @@ impl Apps {
     #[inline]
     fn tell_ran(&mut self, now: Time, controller: &mut Controller) {
         while let Some(event) = self.ran.poll_event() {
-            log_ran(&event, &self.ran);
+            log_ran(&event, &self.ran, &self.lines);
             self.tell_iapps(now, controller, None, &IappEvent::Ran(&event));
         }
     }
@@ -104,8 +120,10 @@ impl Apps {
             self.out.clear();
         }
         while let Some((assoc, notice)) = self.host.poll_notice() {
-            let peer = self.peer(assoc).map(|(peer, _)| peer.to_string());
-            warn!(xapp = peer, "{notice}");
+            if self.lines.take() {
+                let peer = self.peer(assoc).map(|(peer, _)| peer.to_string());
+                warn!(xapp = peer, "{notice}");
+            }
         }
         self.e42.send_queued(&mut self.outlets.lost);
     }
@@ -115,6 +133,18 @@ impl Apps {
         match self.workers.loop_of(xapp) {
             0 => self.outlets.xapps.get_mut(xapp).map(|peer| (peer.link.peer(), peer.spoke)),
             _ => self.workers.xapp(xapp),
+        }
+    }
+
+    /// One line for each thing that was wrong with who has not set up, or is gone by now.
+    pub fn log_strangers(&mut self, nodes: &mut Peers) {
+        for (assoc, notice) in self.strangers.drain(..) {
+            // one that is gone was told of by its own line
+            let peer = nodes.get_mut(assoc).map(|peer| tracing::field::display(peer.link.peer()));
+            match notice {
+                Notice::UnknownIes { .. } => debug!(peer, "{notice}"),
+                _ => warn!(peer, "{notice}"),
+            }
         }
     }
 
@@ -195,12 +225,15 @@ impl Apps {
 }
 
 /// A line where a base station of several parts becomes complete, or ceases to be.
-fn log_ran(event: &RanEvent, ran: &RanDatabase) {
+fn log_ran(event: &RanEvent, ran: &RanDatabase, lines: &Lines) {
     let (RanEvent::Complete(id) | RanEvent::Incomplete(id)) = event else { return };
     let Some(station) = ran.station(*id).filter(|station| station.nodes().any(|(_, part)| part != Part::Control))
     else {
         return;
     };
+    if !lines.take() {
+        return;
+    }
     let (base_station, nodes) = (station.key(), station.nodes().count());
     if let RanEvent::Complete(_) = event {
         info!(%base_station, nodes, cells = station.cells().count(), "base station is complete");
@@ -210,51 +243,59 @@ fn log_ran(event: &RanEvent, ran: &RanDatabase) {
     }
 }
 
-/// One line for each piece of news that an operator wants to see.
-fn log(event: &Event, controller: &Controller) {
-    match event {
-        Event::NodeUp(id) => {
-            if let Some(Node { global_id, version, functions, .. }) = controller.node(*id) {
-                let functions: Vec<u16> = functions.iter().map(|f| f.id.0).collect();
-                info!(node = %global_id, e2ap = %version, ?functions, "node is up");
+impl Apps {
+    /// One line for each piece of news that an operator wants to see.
+    fn log(&mut self, event: &Event, controller: &Controller) {
+        match event {
+            _ if event.consumer().is_some() => return,                    // it knows
+            Event::Notice { notice: Notice::UnknownIes { .. }, .. } => {} // for who looks closely
+            _ if !self.lines.take() => return,
+            _ => {}
+        }
+        match event {
+            Event::NodeUp(id) => {
+                if let Some(Node { global_id, version, functions, .. }) = controller.node(*id) {
+                    let functions: Vec<u16> = functions.iter().map(|f| f.id.0).collect();
+                    info!(node = %global_id, e2ap = %version, ?functions, "node is up");
+                }
             }
-        }
-        Event::NodeLost { global_id, reason, .. } => match reason {
-            e2::LostReason::Closed(reason) => warn!(node = %global_id, %reason, "node is lost"),
-            e2::LostReason::SetupAgain => warn!(node = %global_id, "node is lost: it sets up again"),
-            e2::LostReason::Removed => info!(node = %global_id, "node is removed in order"),
-        },
-        Event::Notice { assoc, notice } => {
-            let node = controller.nodes().find(|node| node.assoc == *assoc).map(|node| node.global_id.to_string());
-            match notice {
-                Notice::UnknownIes { .. } => debug!(node, "{notice}"),
-                _ => warn!(node, "{notice}"),
+            Event::NodeLost { global_id, reason, .. } => match reason {
+                e2::LostReason::Closed(reason) => warn!(node = %global_id, %reason, "node is lost"),
+                e2::LostReason::SetupAgain => warn!(node = %global_id, "node is lost: it sets up again"),
+                e2::LostReason::Removed => info!(node = %global_id, "node is removed in order"),
+            },
+            Event::Notice { assoc, notice } => {
+                match (controller.nodes().find(|node| node.assoc == *assoc).map(|node| node.global_id), notice) {
+                    (Some(node), Notice::UnknownIes { .. }) => debug!(%node, "{notice}"),
+                    (Some(node), _) => warn!(%node, "{notice}"),
+                    (None, _) => self.strangers.push((*assoc, notice.clone())),
+                }
             }
-        }
-        Event::NodeChanged(id) => {
-            if let Some(Node { global_id, version, functions, components, .. }) = controller.node(*id) {
-                let functions: Vec<u16> = functions.iter().map(|f| f.id.0).collect();
-                let components = components.listed.len() + components.listed_v1.len();
-                info!(node = %global_id, e2ap = %version, ?functions, components, "node has changed");
+            Event::NodeChanged(id) => {
+                if let Some(Node { global_id, version, functions, components, .. }) = controller.node(*id) {
+                    let functions: Vec<u16> = functions.iter().map(|f| f.id.0).collect();
+                    let components = components.listed.len() + components.listed_v1.len();
+                    info!(node = %global_id, e2ap = %version, ?functions, components, "node has changed");
+                }
             }
+            Event::ConnectionUpdated { node, outcome } => {
+                let node = controller.node(*node).map(|node| node.global_id.to_string());
+                info!(node, ?outcome, "node was asked for other associations");
+            }
+            Event::RemovalRefused { node, cause } => {
+                let node = controller.node(*node).map(|node| node.global_id.to_string());
+                warn!(node, %cause, "node does not let itself be removed");
+            }
+            Event::Subscribed { .. }
+            | Event::SubscriptionFailed { .. }
+            | Event::SubscriptionSuspended { .. }
+            | Event::SubscriptionResumed { .. }
+            | Event::ChangeRequired { .. }
+            | Event::SubscriptionChanged { .. }
+            | Event::Modified { .. }
+            | Event::SubscriptionEnded { .. }
+            | Event::Controlled { .. }
+            | Event::Queried { .. } => {}
         }
-        Event::ConnectionUpdated { node, outcome } => {
-            let node = controller.node(*node).map(|node| node.global_id.to_string());
-            info!(node, ?outcome, "node was asked for other associations");
-        }
-        Event::RemovalRefused { node, cause } => {
-            let node = controller.node(*node).map(|node| node.global_id.to_string());
-            warn!(node, %cause, "node does not let itself be removed");
-        }
-        Event::Subscribed { .. }
-        | Event::SubscriptionFailed { .. }
-        | Event::SubscriptionSuspended { .. }
-        | Event::SubscriptionResumed { .. }
-        | Event::ChangeRequired { .. }
-        | Event::SubscriptionChanged { .. }
-        | Event::Modified { .. }
-        | Event::SubscriptionEnded { .. }
-        | Event::Controlled { .. }
-        | Event::Queried { .. } => {}
     }
 }

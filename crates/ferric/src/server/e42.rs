@@ -10,8 +10,9 @@ use e2ap::e42::E42Version;
 use link::{Address, Class, Link, Poll, State, Tap};
 use tracing::{debug, info, warn};
 
+use super::lines::Lines;
 use super::rights::Admission;
-use super::{BUDGET_OCTETS, Counters, Server, report_loss};
+use super::{BUDGET_OCTETS, Counters, Server};
 use crate::peers::Peers;
 
 /// Where FlexRIC's xApps are awaited, and what they speak.
@@ -62,12 +63,13 @@ impl fmt::Display for E42Address {
 pub(super) struct E42Apps {
     pub host: E42Host,
     pub peers: Peers,
+    lines: Lines,
     out: Vec<u8>,
 }
 
 impl E42Apps {
-    pub fn new(host: E42Host, peers: Peers) -> Self {
-        E42Apps { host, peers, out: Vec::new() }
+    pub fn new(host: E42Host, peers: Peers, lines: Lines) -> Self {
+        E42Apps { host, peers, lines, out: Vec::new() }
     }
 
     /// Takes the news that is for one of these xApps.
@@ -85,8 +87,10 @@ impl E42Apps {
             self.out.clear();
         }
         while let Some((assoc, notice)) = self.host.poll_notice() {
-            let peer = self.peers.get_mut(assoc).map(|peer| peer.link.peer().to_string());
-            warn!(xapp = peer, "{notice}");
+            if self.lines.take() {
+                let peer = self.peers.get_mut(assoc).map(|peer| peer.link.peer().to_string());
+                warn!(xapp = peer, "{notice}");
+            }
         }
     }
 
@@ -124,7 +128,9 @@ impl E42Apps {
     pub fn close_wanted(&mut self, poll: &Poll) {
         while let Some((assoc, reason)) = self.host.poll_close() {
             if let Some(link) = self.peers.remove(poll, assoc) {
-                info!(xapp = %link.peer(), %reason, "closed");
+                if self.lines.take() {
+                    info!(xapp = %link.peer(), %reason, "closed");
+                }
                 link.close();
             }
         }
@@ -140,7 +146,9 @@ impl E42Apps {
         if self.is_silent(assoc)
             && let Some(link) = self.peers.remove(poll, assoc)
         {
-            info!(xapp = %link.peer(), "closed: no E42 setup in time");
+            if self.lines.take() {
+                info!(xapp = %link.peer(), "closed: no E42 setup in time");
+            }
             self.host.handle_close(now, assoc, controller);
         }
     }
@@ -164,7 +172,8 @@ impl Server {
                     self.admit_e42(now, assoc);
                 }
             }
-            Err(error) => warn!(%peer, %error, "closed at once: cannot wait for it"),
+            Err(error) if self.lines.take() => warn!(%peer, %error, "closed at once: cannot wait for it"),
+            Err(_) => {}
         }
     }
 
@@ -172,7 +181,9 @@ impl Server {
     fn admit_e42(&mut self, now: Time, assoc: AssocId) -> bool {
         let Some(peer) = self.apps.e42.peers.get_mut(assoc) else { return false };
         let (peer, identity) = (peer.link.peer(), peer.link.identity());
-        if let Some(certificate) = identity {
+        if let Some(certificate) = identity
+            && self.lines.take()
+        {
             info!(xapp = %peer, %certificate, "an E42 xApp shows who it is");
         }
         let without = || self.config.e42.as_ref().and_then(|e42| e42.without_certificate.clone());
@@ -187,6 +198,7 @@ impl Server {
             return true;
         }
         match identity {
+            _ if !self.lines.take() => {}
             Some(certificate) => {
                 let fingerprint = &certificate.fingerprint;
                 warn!(xapp = %peer, %certificate, %fingerprint, "closed: its certificate is in no entry of the rights");
@@ -242,7 +254,7 @@ impl Server {
 
     pub(super) fn lose_e42(&mut self, now: Time, assoc: AssocId, error: &link::Error) {
         let Some(link) = self.apps.e42.peers.remove(&self.poll, assoc) else { return };
-        report_loss("E42 xApp", &link, error);
+        self.lines.lost("E42 xApp", &link, error);
         self.apps.e42.host.handle_close(now, assoc, &mut self.controller);
     }
 }

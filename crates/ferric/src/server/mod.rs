@@ -23,6 +23,7 @@ mod apps;
 mod e42;
 mod iapp;
 mod lane;
+mod lines;
 mod outlets;
 mod rights;
 mod ring;
@@ -47,6 +48,7 @@ use crate::stop::STOP_TOKEN;
 use crate::{Endpoint, Error, Stop};
 use apps::Apps;
 use e42::E42Apps;
+use lines::Lines;
 use outlets::Outlets;
 use rights::Admission;
 use ring::Head;
@@ -78,6 +80,9 @@ pub struct ServerConfig {
     pub rights: Rights,
     /// Connections of either kind at a time; more are closed at once. Default: 8192.
     pub max_connections: usize,
+    /// Lines in the log that peers may cause in a minute, all of them together; the others are left out, and how many is told.
+    /// Default: 6000.
+    pub max_log_lines: u32,
     /// UEs that the RAN database keeps; the one that was not heard of for the longest makes room. Default: 65536.
     pub max_ues: usize,
     /// Event loops, each a thread: 1 to [`MAX_LOOPS`]. More than one pays where one core is not enough. Default: 1.
@@ -99,6 +104,7 @@ impl Default for ServerConfig {
             hints: Vec::new(),
             rights: Rights::default(),
             max_connections: 8192,
+            max_log_lines: 6000,
             max_ues: 65_536,
             loops: 1,
             affinity_links: 16,
@@ -145,6 +151,7 @@ pub struct Server {
     apps: Apps,
     /// Where what workers say comes out.
     uplinks: Vec<Uplink>,
+    lines: Lines,
     counters: Counters,
     out: Vec<u8>,
     /// xApps by when they must have said hello.
@@ -184,9 +191,10 @@ impl Server {
         host.set_hints(config.hints.clone());
         let e42_version = config.e42.as_ref().map_or(e2ap::e42::E42Version::V2, |e42| e42.version);
         let e42_host = E42Host::new(e42_version, e42_link.max_pdu_octets);
-        let e42 = E42Apps::new(e42_host, Peers::new(KIND_E42, &e42_link));
+        let lines = Lines::new(config.max_log_lines);
+        let e42 = E42Apps::new(e42_host, Peers::new(KIND_E42, &e42_link), lines.clone());
         let mut controller = Controller::new(config.controller.clone());
-        let (workers, uplinks) = Workers::start(&config, &xapp_link, &poll)?;
+        let (workers, uplinks) = Workers::start(&config, &xapp_link, &poll, &lines)?;
         if !workers.is_empty() {
             controller.track_routes();
         }
@@ -199,8 +207,16 @@ impl Server {
             listeners,
             nodes: Peers::new(KIND_NODE, &config.link),
             controller,
-            apps: Apps::new(host, Outlets::new(Peers::new(KIND_XAPP, &xapp_link)), workers, e42, config.max_ues),
+            apps: Apps::new(
+                host,
+                Outlets::new(Peers::new(KIND_XAPP, &xapp_link)),
+                workers,
+                e42,
+                config.max_ues,
+                lines.clone(),
+            ),
             uplinks,
+            lines,
             counters: Counters::default(),
             out: Vec::new(),
             greetings: VecDeque::new(),
@@ -284,7 +300,7 @@ impl Server {
         let patience = if self.apps.host.has_news() { Some(Duration::ZERO) } else { patience };
         let timeout = clock::wait(self.clock.now(), deadline, patience);
         let doze = self.apps.workers.doze(&self.uplinks);
-        let timeout = [timeout, doze].into_iter().flatten().min();
+        let timeout = [timeout, doze, self.lines.patience()].into_iter().flatten().min();
         self.poll.wait(&mut self.events, timeout).map_err(Error::epoll)?;
         self.apps.workers.rise();
         self.apps.workers.check()?;
@@ -327,6 +343,7 @@ impl Server {
         self.hear_workers(now);
         self.controller.handle_timeout(now);
         self.end_silence(now);
+        self.lines.turn();
         self.settle(now);
         self.place_nodes();
         self.apps.workers.ring_bells();
@@ -345,7 +362,9 @@ impl Server {
                 Ok(Some(link)) => self.welcome(now, kind, codec, link),
                 Ok(None) => return,
                 Err(error) => {
-                    warn!(address = %listener.local_address(), %error, "a connection could not be accepted");
+                    if self.lines.take() {
+                        warn!(address = %listener.local_address(), %error, "a connection could not be accepted");
+                    }
                     return;
                 }
             }
@@ -355,7 +374,10 @@ impl Server {
     fn welcome(&mut self, now: Time, kind: u64, codec: Codec, link: Link) {
         let peer = link.peer().clone();
         if self.nodes.len() + self.apps.outlets.xapps.len() + self.apps.e42.peers.len() >= self.config.max_connections {
-            warn!(%peer, limit = self.config.max_connections, "closed at once: too many connections; raise max_connections");
+            if self.lines.take() {
+                let limit = self.config.max_connections;
+                warn!(%peer, limit, "closed at once: too many connections; raise max_connections");
+            }
             return;
         }
         let is_established = link.state() == State::Established;
@@ -376,7 +398,12 @@ impl Server {
                 self.apps.host.handle_open(assoc);
                 assoc
             }
-            Err(error) => return warn!(%peer, %error, "closed at once: cannot wait for it"),
+            Err(error) => {
+                if self.lines.take() {
+                    warn!(%peer, %error, "closed at once: cannot wait for it");
+                }
+                return;
+            }
         };
         if is_established {
             self.admit(now, assoc);
@@ -402,7 +429,7 @@ impl Server {
         let Some(peer) = peers.get_mut(assoc) else { return false };
         let (peer, identity) = (peer.link.peer(), peer.link.identity());
         let certificate = identity.map(ToString::to_string);
-        if certificate.is_some() {
+        if certificate.is_some() && self.lines.take() {
             info!(%peer, certificate, "{}", if is_node { "a node shows who it is" } else { "an xApp shows who it is" });
         }
         let is_refused = if is_node {
@@ -425,8 +452,10 @@ impl Server {
             }
         };
         if is_refused {
-            let fingerprint = identity.map(|identity| identity.fingerprint.to_string());
-            warn!(%peer, certificate, fingerprint, "{}", if identity.is_some() { REFUSED } else { NOBODY });
+            if self.lines.take() {
+                let fingerprint = identity.map(|identity| identity.fingerprint.to_string());
+                warn!(%peer, certificate, fingerprint, "{}", if identity.is_some() { REFUSED } else { NOBODY });
+            }
             if is_node {
                 self.nodes.remove(&self.poll, assoc);
                 self.controller.handle_close(now, assoc, CloseReason::NotAllowed);
@@ -501,7 +530,9 @@ impl Server {
             self.greetings.pop_front();
             self.apps.e42.end_silence(now, &self.poll, assoc, &mut self.controller);
             if let Some((peer, false)) = self.apps.peer(assoc) {
-                info!(xapp = %peer, "closed: no hello in time");
+                if self.lines.take() {
+                    info!(xapp = %peer, "closed: no hello in time");
+                }
                 drop(self.close_xapp(assoc));
                 self.apps.host.handle_close(now, assoc, &mut self.controller);
             }
@@ -525,6 +556,7 @@ impl Server {
             }
         });
         peer.log_paths();
+        self.apps.log_strangers(nodes);
         self.apps.workers.ring_bells();
         if let Err(error) = received {
             self.lose_node(now, assoc, &error);
@@ -593,6 +625,7 @@ impl Server {
     fn settle(&mut self, now: Time) {
         loop {
             self.apps.tell(now, &mut self.controller);
+            self.apps.log_strangers(&mut self.nodes);
             // most of what may wait for an xApp is left for what else must not be dropped
             self.apps.tell_news(&self.controller, self.config.link.outbox_octets / 4);
             self.send_queued();
@@ -643,13 +676,17 @@ impl Server {
                 self.nodes.vacate(assoc);
             }
             let peer = moved.or_else(|| self.nodes.remove(&self.poll, assoc).map(closed));
-            if let Some(peer) = peer {
+            if let Some(peer) = peer
+                && self.lines.take()
+            {
                 info!(%peer, %reason, "closed");
             }
         }
         self.apps.e42.close_wanted(&self.poll);
         while let Some((assoc, reason)) = self.apps.host.poll_close() {
-            if let Some(peer) = self.close_xapp(assoc) {
+            if let Some(peer) = self.close_xapp(assoc)
+                && self.lines.take()
+            {
                 info!(xapp = %peer, %reason, "closed");
             }
         }
@@ -666,14 +703,14 @@ impl Server {
 
     fn lose_node(&mut self, now: Time, assoc: AssocId, error: &link::Error) {
         let Some(link) = self.nodes.remove(&self.poll, assoc) else { return };
-        report_loss("node", &link, error);
+        self.lines.lost("node", &link, error);
         let reason = reason(error);
         self.controller.handle_close(now, assoc, reason);
     }
 
     fn lose_xapp(&mut self, now: Time, assoc: AssocId, error: &link::Error) {
         let Some(link) = self.apps.outlets.xapps.remove(&self.poll, assoc) else { return };
-        report_loss("xApp", &link, error);
+        self.lines.lost("xApp", &link, error);
         self.apps.host.handle_close(now, assoc, &mut self.controller);
     }
 }
@@ -702,19 +739,9 @@ fn reason(error: &link::Error) -> CloseReason {
     }
 }
 
-fn report_loss(what: &'static str, link: &Link, error: &link::Error) {
-    let peer = link.peer();
-    match error {
-        link::Error::Closed => debug!(%peer, "{what} disconnects"),
-        link::Error::OutboxFull { .. } => {
-            warn!(%peer, %error, "{what} disconnected: it does not read what it must be told");
-        }
-        _ => warn!(%peer, %error, "{what} disconnected"),
-    }
-}
-
 impl Drop for Server {
     fn drop(&mut self) {
+        self.lines.end();
         if std::thread::panicking() {
             error!("the server ends by a fault of its own; please report it");
         }

@@ -27,11 +27,12 @@ use link::{Class, Events, Link, Poll, Scratch};
 use tracing::warn;
 
 use super::lane::{Lane, Up};
+use super::lines::Lines;
 use super::outlets::Outlets;
 use super::ring::{Bell, Head, Moved, Reader, Record};
 use super::routes::{Follower, Way};
 use super::takers::Takers;
-use super::{BUDGET_OCTETS, Counters, KIND_NODE, KIND_XAPP, reason, report_loss};
+use super::{BUDGET_OCTETS, Counters, KIND_NODE, KIND_XAPP, reason};
 use crate::peers::{self, Peers};
 
 /// After this, a loop tries again to tell of reports for which another loop had no room.
@@ -77,6 +78,7 @@ pub(super) struct Ties {
     pub others: Vec<Option<Reader>>,
     /// What request ids begin with.
     pub first_requestor: u16,
+    pub lines: Lines,
 }
 
 pub(super) struct Worker {
@@ -100,6 +102,7 @@ pub(super) struct Worker {
     /// says of their readiness.
     adopted: Vec<AssocId>,
     outbox_octets: usize,
+    lines: Lines,
 }
 
 /// What a node's PDU meets on its way.
@@ -116,7 +119,8 @@ struct Relay {
 
 impl Worker {
     pub fn new(ties: Ties, nodes: &link::Config, xapps: &link::Config) -> Self {
-        let Ties { event_loop, poll, bell, stop, tally, routes, up, across, owner, others, first_requestor } = ties;
+        let Ties { event_loop, poll, bell, stop, tally, routes, up, across, owner, others, first_requestor, lines } =
+            ties;
         let outlets = Outlets::new(Peers::new(KIND_XAPP, xapps));
         let (takers, counters) = (Takers::default(), Counters::default());
         Worker {
@@ -135,6 +139,7 @@ impl Worker {
             asked: Vec::new(),
             adopted: Vec::new(),
             outbox_octets: nodes.outbox_octets,
+            lines,
         }
     }
 
@@ -209,7 +214,7 @@ impl Worker {
 
     /// Does what the loop with the controller says.
     fn obey(&mut self) {
-        let Worker { poll, owner, others, nodes, relay, asked, adopted, .. } = self;
+        let Worker { poll, owner, others, nodes, relay, asked, adopted, lines, .. } = self;
         let obey = |record: Record<'_>| match record.head {
             Head::Adopt(assoc) => {
                 let Moved { link, codec } = *record.link.expect("a link comes with it");
@@ -223,7 +228,9 @@ impl Worker {
                         adopted.push(assoc);
                     }
                     Err(error) => {
-                        warn!(%peer, %error, "closed at once: cannot wait for it");
+                        if lines.take() {
+                            warn!(%peer, %error, "closed at once: cannot wait for it");
+                        }
                         relay.up.send(Head::Gone(assoc, e2::CloseReason::Transport), &[]);
                     }
                 }
@@ -396,7 +403,7 @@ impl Worker {
             _ => ("xApp", self.relay.remove_xapp(&self.poll, assoc)),
         };
         let Some(link) = link else { return };
-        report_loss(what, &link, error);
+        self.lines.lost(what, &link, error);
         self.relay.up.send(Head::Gone(assoc, reason(error)), &[]);
     }
 }

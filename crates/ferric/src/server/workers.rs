@@ -12,6 +12,7 @@ use e2ap::Codec;
 use link::{Address, Class, Link, Poll};
 
 use super::lane::{Lane, Progress, Up};
+use super::lines::Lines;
 use super::ring::{Bell, Head, Moved, Reader, Record, ring};
 use super::routes::{Editor, Follower};
 use super::worker::{TELL_AGAIN, Tally, Ties, Worker};
@@ -136,7 +137,12 @@ pub(super) struct Workers {
 
 impl Workers {
     /// Starts `config.loops - 1` workers beside the loop that waits with `poll`.
-    pub fn start(config: &ServerConfig, xapps: &link::Config, poll: &Poll) -> Result<(Workers, Vec<Uplink>), Error> {
+    pub fn start(
+        config: &ServerConfig,
+        xapps: &link::Config,
+        poll: &Poll,
+        lines: &Lines,
+    ) -> Result<(Workers, Vec<Uplink>), Error> {
         assert!((1..=MAX_LOOPS).contains(&config.loops), "there are 1 to {MAX_LOOPS} loops, not {}", config.loops);
         let stop = Arc::new(AtomicBool::new(false));
         let editor = Editor::default();
@@ -185,6 +191,7 @@ impl Workers {
                 owner,
                 others,
                 first_requestor: config.controller.first_requestor,
+                lines: lines.clone(),
             };
             let ended = Arc::new(AtomicBool::new(false));
             let end = End { ended: ended.clone(), owner: owner_bell.clone() };
