@@ -3,7 +3,7 @@
 use super::{Read, readers};
 use crate::association::*;
 
-pub(super) const TYPES: &[(&str, Read)] = readers! {
+pub(super) static TYPES: &[(&str, Read)] = readers! {
     "UEA-RANfunction-Definition": RanFunctionDefinition<'_>,
     "UEA-EventTrigger": EventTrigger,
     "UEA-ControlHeader": ControlHeader,

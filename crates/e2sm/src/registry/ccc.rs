@@ -60,7 +60,7 @@ macro_rules! texts {
     };
 }
 
-pub(super) const TYPES: &[(&str, Read)] = texts! {
+pub(super) static TYPES: &[(&str, Read)] = texts! {
     "RANFunctionDefinition": RanFunctionDefinition,
     "RICEventTriggerDefinition": EventTriggerDefinition,
     "RICActionDefinition": ActionDefinition,

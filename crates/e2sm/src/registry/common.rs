@@ -3,7 +3,7 @@
 use super::{Read, readers};
 use crate::common::*;
 
-pub(super) const TYPES: &[(&str, Read)] = readers! {
+pub(super) static TYPES: &[(&str, Read)] = readers! {
     "Beam-ID": BeamId,
     "Cell-RNTI": CellRnti,
     "CGI": Cgi,

@@ -51,8 +51,8 @@ macro_rules! models {
             use super::*;
             use crate::$model::*;
 
-            pub const PER: &[(&str, Read)] = in_wire!(None, $($name: $type,)*);
-            pub const PLAIN: &[(&str, Read)] = in_wire!(Some(Wire::Plain), $($name: $type,)*);
+            pub static PER: &[(&str, Read)] = in_wire!(None, $($name: $type,)*);
+            pub static PLAIN: &[(&str, Read)] = in_wire!(Some(Wire::Plain), $($name: $type,)*);
         }
     )*};
 }

@@ -3,7 +3,7 @@
 use super::{Read, readers};
 use crate::hw::{Ping, RanFunctionDefinition};
 
-pub(super) const TYPES: &[(&str, Read)] = readers! {
+pub(super) static TYPES: &[(&str, Read)] = readers! {
     "HW-RANfunction-Definition": RanFunctionDefinition<'_>,
     "HW-Ping": Ping<'_>,
 };

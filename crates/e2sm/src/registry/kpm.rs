@@ -25,7 +25,7 @@ lists! {
     UeMeasurementReportList: UeMeasurementReportItem<'a>, 1..=65535;
 }
 
-pub(super) const TYPES: &[(&str, Read)] = readers! {
+pub(super) static TYPES: &[(&str, Read)] = readers! {
     "E2SM-KPM-RANfunction-Description": RanFunctionDefinition<'_>,
     "E2SM-KPM-EventTriggerDefinition": EventTriggerDefinition,
     "E2SM-KPM-ActionDefinition": ActionDefinition<'_>,

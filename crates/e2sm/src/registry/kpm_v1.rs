@@ -8,7 +8,7 @@ use crate::common::{
 use crate::kpm::RicEventTriggerStyleItem;
 use crate::kpm::v1::*;
 
-pub(super) const TYPES: &[(&str, Read)] = readers! {
+pub(super) static TYPES: &[(&str, Read)] = readers! {
     "E2SM-KPM-RANfunction-Description": RanFunctionDefinition<'_>,
     "E2SM-KPM-EventTriggerDefinition": EventTriggerDefinition<'_>,
     "E2SM-KPM-EventTriggerDefinition-Format1": EventTriggerDefinitionFormat1<'_>,

@@ -80,7 +80,7 @@ impl<T: Describe> Describe for Typed<T> {
 
 impl<T: Describe + Encode + FlatEncode> Message for Typed<T> {
     fn encode(&self, out: &mut Vec<u8>) -> Result<(), Error> {
-        crate::wire::encode(&self.value, self.revision, self.wire, out)
+        self.encode_as(self.wire, out)
     }
     fn encode_as(&self, wire: Wire, out: &mut Vec<u8>) -> Result<(), Error> {
         crate::wire::encode(&self.value, self.revision, wire, out)
@@ -128,12 +128,12 @@ pub fn types() -> impl Iterator<Item = (&'static str, &'static str)> {
     modules().flat_map(|(module, _, types)| types.iter().map(move |(name, _)| (module, *name)))
 }
 
-/// Types of a module by name.
+/// Types of a module by name. These tables are `static`: what names a `const` of them compiles all of their codecs again.
 type Types = &'static [(&'static str, Read)];
 
 /// Modules by name, with their wire revision.
 fn modules() -> impl Iterator<Item = (&'static str, u8, Types)> {
-    const MODULES: &[(&str, u8, Types)] = &[
+    static MODULES: &[(&str, u8, Types)] = &[
         #[cfg(feature = "kpm")]
         ("kpm-v01.00", 0, kpm_v1::TYPES),
         #[cfg(feature = "kpm")]

@@ -7,7 +7,7 @@ use crate::common::{
 };
 use crate::ni::*;
 
-pub(super) const TYPES: &[(&str, Read)] = readers! {
+pub(super) static TYPES: &[(&str, Read)] = readers! {
     "E2SM-NI-RANfunction-Description": RanFunctionDefinition<'_>,
     "E2SM-NI-RANfunction-Item": RanFunctionItem<'_>,
     "E2SM-NI-EventTriggerDefinition": EventTriggerDefinition<'_>,

@@ -20,7 +20,7 @@ struct ListOfAdditionalSupportedFormats<'a>(List<'a, AdditionalSupportedFormat>)
 #[per(size = 1..=65535)]
 struct TestingList<'a>(List<'a, RanParameterTestingItem<'a>>);
 
-pub(super) const TYPES: &[(&str, Read)] = readers! {
+pub(super) static TYPES: &[(&str, Read)] = readers! {
     "AdditionalSupportedFormat": AdditionalSupportedFormat,
     "AdditionalSupportedFormat-UEGroupControl": AdditionalSupportedFormat,
     "Associated-UE-Info": AssociatedUeInfo<'_>,

@@ -3,7 +3,7 @@
 use super::{Read, readers};
 use crate::rrc::*;
 
-pub(super) const TYPES: &[(&str, Read)] = readers! {
+pub(super) static TYPES: &[(&str, Read)] = readers! {
     "RanFunctionDefinition": RanFunctionDefinition<'_>,
     "EventTriggerDefinition": EventTriggerDefinition,
     "IndicationHeader": IndicationHeader,

@@ -131,7 +131,8 @@ pub(crate) fn encode<T: Encode + FlatEncode>(
     out: &mut Vec<u8>,
 ) -> Result<(), Error> {
     match wire {
-        Wire::Per => Ok(per::encode(value, revision, out)?),
+        // `dyn`: one function for hundreds of types
+        Wire::Per => Ok(per::encode(value as &dyn Encode, revision, out)?),
         #[cfg(feature = "flat")]
         Wire::Flat => Ok(per::flat::encode(value, revision, None, out)?),
         wire => Err(Error::NotInWire(wire)),

@@ -154,15 +154,19 @@ fn root_place<'a, S: Store<'a>>(
     table.place(0).ok_or_else(|| reader.missing(&table, "value"))
 }
 
+type Write<'w> = dyn FnMut(&mut Writer<'_>, usize) -> Result<(), Error> + 'w;
+
 /// Appends one value as a buffer to `out`. After an error `out` is as it was.
 ///
 /// # Errors
 /// A value outside its constraints.
 pub fn encode<T: Encode>(value: &T, revision: u8, identifier: Option<[u8; 4]>, out: &mut Vec<u8>) -> Result<(), Error> {
-    encode_with(revision, identifier, out, |writer, root| {
+    let mut write = |writer: &mut Writer<'_>, root: usize| {
         let place = if let Kind::Table = T::KIND { root } else { writer.choice(root, 0, T::WIDTH) };
         value.write(writer, place)
-    })
+    };
+    // `dyn`: what is around the value is compiled once for all types
+    encode_with(revision, identifier, out, &mut write as &mut Write<'_>)
 }
 
 /// Appends a buffer whose root `write` writes at the place that it is given. After an error `out` is as it was.
