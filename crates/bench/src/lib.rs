@@ -52,7 +52,7 @@ pub struct Effort {
 
 impl Default for Effort {
     fn default() -> Self {
-        Effort { repetitions: 5, seconds: 2.0, idle_nodes: 1000, many_nodes: 2000 }
+        Effort { repetitions: 3, seconds: 2.0, idle_nodes: 1000, many_nodes: 2000 }
     }
 }
 

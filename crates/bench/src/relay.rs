@@ -33,22 +33,44 @@ struct Run {
     p99_us: f64,
 }
 
-pub(crate) fn measure(effort: Effort) -> anyhow::Result<Vec<RelayRow>> {
-    [1, 2, 4].into_iter().map(|nodes| row(nodes, effort)).collect()
+/// Nodes, and when each sends in the period.
+#[derive(Clone, Copy)]
+struct Load {
+    nodes: usize,
+    /// From one node's burst to the next one's.
+    apart: Duration,
 }
 
-fn row(nodes: usize, effort: Effort) -> anyhow::Result<RelayRow> {
+impl Load {
+    /// Nodes that have nothing to do with each other.
+    fn of(nodes: usize) -> Self {
+        Load { nodes, apart: PERIOD / 8 }
+    }
+
+    /// Nodes that share a clock, as base stations that are synchronized do.
+    fn together(nodes: usize) -> Self {
+        Load { nodes, apart: Duration::ZERO }
+    }
+}
+
+pub(crate) fn measure(effort: Effort) -> anyhow::Result<Vec<RelayRow>> {
+    let loads = [Load::of(1), Load::of(2), Load::of(4), Load::together(16)];
+    loads.into_iter().map(|load| row(load, effort)).collect()
+}
+
+fn row(load: Load, effort: Effort) -> anyhow::Result<RelayRow> {
     let (mut rics, mut shms, mut movers) = (Vec::new(), Vec::new(), Vec::new());
     for _ in 0..effort.repetitions {
-        rics.push(through_ric(nodes, RicShape::default(), effort.seconds)?);
-        shms.push(through_ric(nodes, RicShape { shm: true, ..RicShape::default() }, effort.seconds)?);
-        movers.push(through_mover(nodes, effort.seconds)?);
+        rics.push(through_ric(load, RicShape::default(), effort.seconds)?);
+        shms.push(through_ric(load, RicShape { shm: true, ..RicShape::default() }, effort.seconds)?);
+        movers.push(through_mover(load, effort.seconds)?);
     }
     let of = |runs: &[Run], value: fn(&Run) -> f64| median(runs.iter().map(value).collect());
     let (ric_cpu_us, mover_cpu_us) = (of(&rics, |r| r.cpu_us), of(&movers, |r| r.cpu_us));
     let shm_cpu_us = of(&shms, |r| r.cpu_us);
     Ok(RelayRow {
-        nodes,
+        nodes: load.nodes,
+        together: load.apart.is_zero(),
         period_ms: PERIOD.as_secs_f64() * 1e3,
         payload_bytes: PDU_OCTETS,
         indications: rics.iter().map(|r| r.received).sum(),
@@ -93,8 +115,8 @@ fn loops_row(nodes: usize, xapps: usize, effort: Effort) -> anyhow::Result<Loops
     let seconds = effort.seconds / 2.0;
     let (mut one, mut two) = (Vec::new(), Vec::new());
     for _ in 0..effort.repetitions {
-        one.push(through_ric(nodes, RicShape { xapps, ..RicShape::default() }, seconds)?);
-        two.push(through_ric(nodes, RicShape { loops: 2, xapps, ..RicShape::default() }, seconds)?);
+        one.push(through_ric(Load::of(nodes), RicShape { xapps, ..RicShape::default() }, seconds)?);
+        two.push(through_ric(Load::of(nodes), RicShape { loops: 2, xapps, ..RicShape::default() }, seconds)?);
     }
     let of = |runs: &[Run], value: fn(&Run) -> f64| median(runs.iter().map(value).collect());
     let (one_cpu_us, two_cpu_us) = (of(&one, |r| r.cpu_us), of(&two, |r| r.cpu_us));
@@ -118,7 +140,7 @@ fn median(mut values: Vec<f64>) -> f64 {
     values[values.len() / 2]
 }
 
-fn through_ric(nodes: usize, shape: RicShape, seconds: f64) -> anyhow::Result<Run> {
+fn through_ric(load: Load, shape: RicShape, seconds: f64) -> anyhow::Result<Run> {
     let RicShape { loops, xapps, shm } = shape;
     let (any_port, loops, path) = ("tcp://127.0.0.1:0", loops.to_string(), OwnPath::new("xapps"));
     let xapp_at = if shm { Address::Shm(path.0.clone()).to_string() } else { any_port.to_owned() };
@@ -128,7 +150,7 @@ fn through_ric(nodes: usize, shape: RicShape, seconds: f64) -> anyhow::Result<Ru
     let xapp: Address = ric.said("xapp")?.parse()?;
 
     let mut sources = Vec::new();
-    for number in 0..nodes {
+    for number in 0..load.nodes {
         let mut node = Node::connect(&e2)?;
         node.set_up(number as u32 + 1, 1)?;
         sources.push(node);
@@ -150,10 +172,11 @@ fn through_ric(nodes: usize, shape: RicShape, seconds: f64) -> anyhow::Result<Ru
         let (request_id, action) = node.admit()?;
         templates.push(Template::new(request_id, action, PDU_OCTETS)?);
     }
-    for _ in 0..nodes * xapps {
+    for _ in 0..load.nodes * xapps {
         subscribed.recv_timeout(PATIENCE).map_err(|_| anyhow!("the xApp is not subscribed"))?;
     }
-    let run = pump(&mut sources, &mut templates, &ric, clock, seconds, &result.1, xapps);
+    let run =
+        pump(&mut Sources { nodes: sources, templates, apart: load.apart, clock }, &ric, seconds, &result.1, xapps);
     for sink in sinks {
         sink.join().map_err(|_| anyhow!("the xApp failed"))??;
     }
@@ -179,7 +202,7 @@ fn take_all(ric: &Address, clock: Instant, ready: &mpsc::Sender<()>) -> anyhow::
     Ok(got)
 }
 
-fn through_mover(nodes: usize, seconds: f64) -> anyhow::Result<Run> {
+fn through_mover(load: Load, seconds: f64) -> anyhow::Result<Run> {
     let mover = Process::start(&["bench", "mover"], 2)?;
     let (sources_at, sink_at): (Address, Address) = (mover.said("in")?.parse()?, mover.said("out")?.parse()?);
     let clock = Instant::now();
@@ -199,13 +222,13 @@ fn through_mover(nodes: usize, seconds: f64) -> anyhow::Result<Run> {
     });
     let mut sources = Vec::new();
     let mut templates = Vec::new();
-    for _ in 0..nodes {
+    for _ in 0..load.nodes {
         sources.push(Node::connect(&sources_at)?);
         let request_id = RicRequestId { requestor: 1021, instance: 7 };
         templates.push(Template::new(request_id, RicActionId(1), PDU_OCTETS)?);
     }
     thread::sleep(Duration::from_millis(50)); // the mover takes its sources in
-    let run = pump(&mut sources, &mut templates, &mover, clock, seconds, &receiver, 1);
+    let run = pump(&mut Sources { nodes: sources, templates, apart: load.apart, clock }, &mover, seconds, &receiver, 1);
     sink.join().map_err(|_| anyhow!("the sink failed"))??;
     run
 }
@@ -250,27 +273,29 @@ impl Got {
     }
 }
 
+/// Nodes that send, and what.
+struct Sources {
+    nodes: Vec<Node>,
+    templates: Vec<Template>,
+    apart: Duration,
+    clock: Instant,
+}
+
 /// Sends bursts at their times: warm-up, measurement, end; then collects what arrived.
 fn pump(
-    sources: &mut [Node],
-    templates: &mut [Template],
+    sources: &mut Sources,
     relay: &Process,
-    clock: Instant,
     seconds: f64,
     result: &mpsc::Receiver<Got>,
     sinks: usize,
 ) -> anyhow::Result<Run> {
-    send_for(sources, templates, clock, WARM_UP, true)?;
+    sources.send_for(WARM_UP, true)?;
     thread::sleep(Duration::from_millis(20));
     let before = relay.cpu_ns()?;
-    let sent = send_for(sources, templates, clock, Duration::from_secs_f64(seconds), false)?;
+    let sent = sources.send_for(Duration::from_secs_f64(seconds), false)?;
     thread::sleep(Duration::from_millis(20)); // the last of them arrive
     let cpu_ns = relay.cpu_ns()? - before;
-    for (node, template) in sources.iter_mut().zip(templates) {
-        template.stamp(END);
-        node.link.send(StreamId(0), &[&template.pdu], Class::Keep)?;
-        node.flush()?;
-    }
+    sources.end()?;
     let mut latencies_ns = Vec::new();
     for _ in 0..sinks {
         let got = result.recv_timeout(PATIENCE).map_err(|_| anyhow!("the sink got no end"))?;
@@ -291,31 +316,37 @@ fn pump(
     })
 }
 
-/// Sends bursts for `span`; returns how many indications were sent.
-fn send_for(
-    sources: &mut [Node],
-    templates: &mut [Template],
-    clock: Instant,
-    span: Duration,
-    warm: bool,
-) -> anyhow::Result<u64> {
-    let start = Instant::now();
-    let mut sent = 0;
-    let mut next = start;
-    while start.elapsed() < span {
-        // nodes send at times of their own within the period
-        for (at, (node, template)) in sources.iter_mut().zip(templates.iter_mut()).enumerate() {
-            wait_until(next + PERIOD * at as u32 / 8);
-            for _ in 0..BURST {
-                template.stamp(if warm { WARM } else { clock.elapsed().as_nanos() as u64 });
-                node.link.send(StreamId(0), &[&template.pdu], Class::Keep)?;
-                sent += 1;
+impl Sources {
+    /// Sends bursts for `span`; returns how many indications were sent.
+    fn send_for(&mut self, span: Duration, warm: bool) -> anyhow::Result<u64> {
+        let Sources { nodes, templates, apart, clock } = self;
+        let start = Instant::now();
+        let mut sent = 0;
+        let mut next = start;
+        while start.elapsed() < span {
+            for (at, (node, template)) in nodes.iter_mut().zip(templates.iter_mut()).enumerate() {
+                wait_until(next + *apart * at as u32);
+                for _ in 0..BURST {
+                    template.stamp(if warm { WARM } else { clock.elapsed().as_nanos() as u64 });
+                    node.link.send(StreamId(0), &[&template.pdu], Class::Keep)?;
+                    sent += 1;
+                }
+                node.flush()?;
             }
+            next += PERIOD;
+        }
+        Ok(sent)
+    }
+
+    /// Says that this was all.
+    fn end(&mut self) -> anyhow::Result<()> {
+        for (node, template) in self.nodes.iter_mut().zip(&mut self.templates) {
+            template.stamp(END);
+            node.link.send(StreamId(0), &[&template.pdu], Class::Keep)?;
             node.flush()?;
         }
-        next += PERIOD;
+        Ok(())
     }
-    Ok(sent)
 }
 
 fn wait_until(moment: Instant) {

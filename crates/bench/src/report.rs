@@ -52,6 +52,8 @@ pub struct Codec {
 pub struct RelayRow {
     /// Nodes that send.
     pub nodes: usize,
+    /// Whether they send at the same time, as synchronized base stations do; else each has a time of its own.
+    pub together: bool,
     /// Milliseconds from burst to burst of each node; a burst is three indications.
     pub period_ms: f64,
     /// Octets of an indication's PDU.
@@ -259,6 +261,9 @@ impl fmt::Display for Report {
                 row.mover_p50_us,
                 row.mover_p99_us
             )?;
+        }
+        for row in self.relay.iter().filter(|row| row.together) {
+            writeln!(f, "  the {} nodes send at the same time", row.nodes)?;
         }
         writeln!(f, "\nThe same relay where the xApp reads from shared memory, and the nodes write to TCP as before")?;
         writeln!(

@@ -14,13 +14,13 @@ pub struct Args {
 #[derive(clap::Subcommand)]
 enum Which {
     /// The codecs, the RIC as a relay against a program that only moves the same bytes, an agent's report broken down, the
-    /// ping over each link, and the memory of idle nodes. Takes some three and a half minutes.
+    /// ping over each link, and the memory of idle nodes. Takes some three minutes.
     E2 {
         /// Print one JSON object.
         #[arg(long)]
         json: bool,
         /// Repetitions of each row of the relay's table; the median is given.
-        #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u16).range(1..=99))]
+        #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u16).range(1..=99))]
         repetitions: u16,
         /// Seconds of each repetition, from 0.1 to 60.
         #[arg(long, value_name = "S", default_value_t = 2.0, value_parser = seconds)]

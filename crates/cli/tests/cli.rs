@@ -481,7 +481,7 @@ fn the_benchmark_tells_what_its_readers_rely_on() {
         assert!(row["ratio"].as_f64().unwrap() > 0.0 && row["indications"].as_u64().unwrap() > 0, "{row}");
     }
     let rows = report["relay"].as_array().unwrap();
-    assert_eq!(rows.iter().map(|row| row["nodes"].as_u64().unwrap()).collect::<Vec<_>>(), [1, 2, 4]);
+    assert_eq!(rows.iter().map(|row| row["nodes"].as_u64().unwrap()).collect::<Vec<_>>(), [1, 2, 4, 16]);
     for row in rows {
         assert!(row["indications"].as_u64().unwrap() > 0);
         assert_eq!(row["payload_bytes"], 4285);
