@@ -161,7 +161,7 @@ fn through_ric(load: Load, shape: RicShape, seconds: f64) -> anyhow::Result<Run>
     for _ in 0..xapps {
         let (xapp, ready, sender) = (xapp.clone(), ready.clone(), result.0.clone());
         sinks.push(thread::spawn(move || {
-            let got = take_all(&xapp, clock, &ready)?;
+            let got = take_all(&xapp, Got::new(clock, load.nodes), &ready)?;
             // whoever waits for it is there, or has failed
             let _ = sender.send(got);
             anyhow::Ok(())
@@ -183,10 +183,9 @@ fn through_ric(load: Load, shape: RicShape, seconds: f64) -> anyhow::Result<Run>
     run
 }
 
-/// An xApp that subscribes to every node, and says so each time; until a node says that this was all.
-fn take_all(ric: &Address, clock: Instant, ready: &mpsc::Sender<()>) -> anyhow::Result<Got> {
+/// An xApp that subscribes to every node, and says so each time; until all nodes say that this was all.
+fn take_all(ric: &Address, mut got: Got, ready: &mpsc::Sender<()>) -> anyhow::Result<Got> {
     let mut xapp = Xapp::connect(ric, "bench", XappConfig { reconnect: None, ..XappConfig::default() })?;
-    let mut got = Got::new(clock);
     while !got.ended() {
         xapp.turn(Some(Duration::from_millis(100)), |event, commands| match event {
             XappEvent::NodeUp(node) => {
@@ -212,7 +211,7 @@ fn through_mover(load: Load, seconds: f64) -> anyhow::Result<Run> {
         let poll = Poll::new()?;
         poll.add(&link, 0, Interest::READ)?;
         let (mut events, mut scratch) = (Events::new(), Scratch::new());
-        let mut got = Got::new(clock);
+        let mut got = Got::new(clock, load.nodes);
         while !got.ended() {
             poll.wait(&mut events, Some(Duration::from_millis(100)))?;
             link.receive(&mut scratch, 256 * 1024, &mut |_, frame| got.frame(frame))?;
@@ -243,12 +242,13 @@ struct Got {
     clock: Instant,
     stamp_at: Option<usize>,
     latencies_ns: Vec<u64>,
-    ends: usize,
+    /// Nodes that have not said yet that this was all.
+    awaited: usize,
 }
 
 impl Got {
-    fn new(clock: Instant) -> Self {
-        Got { clock, stamp_at: None, latencies_ns: Vec::with_capacity(1 << 20), ends: 0 }
+    fn new(clock: Instant, nodes: usize) -> Self {
+        Got { clock, stamp_at: None, latencies_ns: Vec::with_capacity(1 << 20), awaited: nodes }
     }
 
     fn frame(&mut self, pdu: &[u8]) {
@@ -262,14 +262,14 @@ impl Got {
             return;
         };
         match Template::stamp_of(at, pdu) {
-            Some(END) => self.ends += 1,
+            Some(END) => self.awaited = self.awaited.saturating_sub(1),
             Some(WARM) | None => {}
             Some(sent) => self.latencies_ns.push((self.clock.elapsed().as_nanos() as u64).saturating_sub(sent)),
         }
     }
 
     fn ended(&self) -> bool {
-        self.ends > 0
+        self.awaited == 0
     }
 }
 
@@ -293,14 +293,14 @@ fn pump(
     thread::sleep(Duration::from_millis(20));
     let before = relay.cpu_ns()?;
     let sent = sources.send_for(Duration::from_secs_f64(seconds), false)?;
-    thread::sleep(Duration::from_millis(20)); // the last of them arrive
-    let cpu_ns = relay.cpu_ns()? - before;
     sources.end()?;
     let mut latencies_ns = Vec::new();
     for _ in 0..sinks {
         let got = result.recv_timeout(PATIENCE).map_err(|_| anyhow!("the sink got no end"))?;
         latencies_ns.extend(got.latencies_ns);
     }
+    // all of them have arrived, however late
+    let cpu_ns = relay.cpu_ns()? - before;
     latencies_ns.sort_unstable();
     let received = latencies_ns.len();
     let at = |share: usize| -> anyhow::Result<f64> {
