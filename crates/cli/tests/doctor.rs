@@ -175,6 +175,14 @@ fn a_node_that_is_well() {
     assert_eq!(outcome.code(), Some(0), "{}\n{}", outcome.stdout, outcome.stderr);
     finds(&outcome, &["sets up over E2AP v2.03", "E2SM-KPM v03.00", "the ping"]);
     drop(ran);
+
+    let mut doctor = Program::start(&["doctor", "--listen", "tcp://127.0.0.1:0"]);
+    let e2 = doctor.line("e2=");
+    let ran = Program::start(&["ran", "--ric", &e2, "--flat"]);
+    let outcome = doctor.end();
+    assert_eq!(outcome.code(), Some(0), "{}\n{}", outcome.stdout, outcome.stderr);
+    finds(&outcome, &["E2SM-KPM v03.00", "E2SM-RC v03.00", "MAC_STATS_V0, in wire form flat", "E2SM-CCC", "E2SM-NI"]);
+    drop(ran);
 }
 
 #[test]

@@ -2,18 +2,14 @@
 
 use std::sync::Arc;
 
+use e2sm::Arena;
 use e2sm::kpm::{Detection, RanFunctionDefinition};
-use e2sm::{Arena, Wire, flexric, gtp, mac, pdcp, rlc, rrc, slice, tc};
 use ferric::e2::{Indication, RanFunction};
 use ferric::server::{Iapp, IappEvent, Ric};
 use model::{DEFINITION, Model};
 use tracing::{info, warn};
 
 use crate::NodeConfig;
-
-/// FlexRIC's models, and RRC notifications, which are ours and introduce themselves alike.
-const FLEXRIC: [e2sm::Model; 7] =
-    [mac::MODEL, rlc::MODEL, pdcp::MODEL, gtp::MODEL, slice::MODEL, tc::MODEL, rrc::MODEL];
 
 /// An internal app that only reads RAN function definitions.
 #[derive(Debug, Default)]
@@ -34,16 +30,11 @@ impl Catalogue {
         if let Some(model) = self.models.iter().find(|model| model.has_oid(oid)) {
             return say_loaded(node, function, model);
         }
-        if e2sm::hw::wire_of(oid).is_some() {
-            return info!(node, function = id, "offers the ping");
-        }
-        if let Some(wire) = FLEXRIC.iter().find_map(|model| model.wire_of(oid)) {
-            return say_flexric(node, function, wire);
-        }
         let configured = self.nodes.iter().find(|n| n.id == node).and_then(|n| n.kpm);
-        let detected = match configured {
-            Some(revision) => Ok(Detection::configured(revision).in_wire_of(oid)),
-            None => Detection::of_function(oid, function.revision.0, &function.definition),
+        let detected = match (configured, Detection::of_function(oid, function.revision.0, &function.definition)) {
+            (_, Err(e2sm::Error::UnknownOid)) => return say_another(node, function),
+            (Some(revision), _) => Ok(Detection::configured(revision).in_wire_of(oid)),
+            (None, detected) => detected,
         };
         match detected {
             Ok(detection) => {
@@ -54,9 +45,6 @@ impl Catalogue {
                     Err(error) => warn!(node, function = id, %detection, %error, "the KPM definition cannot be read"),
                 }
             }
-            Err(e2sm::Error::UnknownOid) => {
-                info!(node, function = id, oid, "offers a model that is passed on as it is")
-            }
             Err(error) => {
                 warn!(node, function = id, oid, %error, "the definition cannot be read; configure `kpm` for this node")
             }
@@ -64,13 +52,12 @@ impl Catalogue {
     }
 }
 
-/// A model tells its name.
-fn say_flexric(node: &str, function: &RanFunction, wire: Wire) {
+/// What is not KPM's is told in a word.
+fn say_another(node: &str, function: &RanFunction) {
     let (id, oid) = (function.id.0, &*function.oid);
-    match flexric::RanFunctionDefinition::decode_owned(&function.definition, wire) {
-        Ok(definition) => {
-            info!(node, function = id, %wire, "offers {}", definition.name)
-        }
+    match e2sm::introduce(oid, function.revision.0, &function.definition) {
+        Ok(told) => info!(node, function = id, "offers {told}"),
+        Err(e2sm::Error::UnknownOid) => info!(node, function = id, oid, "offers a model that is passed on as it is"),
         Err(error) => warn!(node, function = id, oid, %error, "the definition cannot be read"),
     }
 }

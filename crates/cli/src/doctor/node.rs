@@ -3,7 +3,6 @@
 use std::time::{Duration, Instant};
 
 use e2ap::{Codec, Version};
-use e2sm::Arena;
 use ferric::Endpoint;
 use ferric::e2::{AssocId, Controller, ControllerConfig, Event, Node, Notice, RanFunction, Time};
 use ferric::link::{Address, Config, Error, Listener, StreamId};
@@ -182,24 +181,7 @@ fn explain_function(node: &Node, function: &RanFunction, findings: &mut Findings
             "have the node speak E2AP v02.03",
         );
     }
-    let arena = Arena::new();
-    let told = if e2sm::hw::wire_of(oid).is_some() {
-        Ok("the ping".to_owned())
-    } else if &**oid == e2sm::rc::OID {
-        e2sm::rc::Detection::of_function(oid, revision.0, definition).map(|detection| detection.to_string())
-    } else if &**oid == e2sm::ccc::OID {
-        Ok("E2SM-CCC".to_owned())
-    } else {
-        match e2sm::kpm::Detection::of_function(oid, revision.0, definition) {
-            Ok(detection) => {
-                let (revision, wire) = (detection.revision, detection.wire);
-                let read = e2sm::kpm::RanFunctionDefinition::decode_in(definition, revision, wire, &arena);
-                read.map(|_| detection.to_string())
-            }
-            Err(error) => Err(error),
-        }
-    };
-    match told {
+    match e2sm::introduce(oid, revision.0, definition) {
         Ok(told) => findings.good(format_args!("{name}: {told}")),
         Err(e2sm::Error::UnknownOid) => findings.note(
             format_args!("{name} is of a service model that is not known here"),
