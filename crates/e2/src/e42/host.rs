@@ -3,26 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::sync::Arc;
 
-use e2ap::e42::{
-    self, E42ControlRequest, E42Pdu, E42SetupResponse, E42SubscriptionDeleteRequest, E42SubscriptionRequest,
-    E42Version, XappId,
-};
-use e2ap::{
-    Cause, CauseMisc, CauseProtocol, CauseRicRequest, Codec, GlobalE2NodeId, Pdu, RanFunctionId, RicActionAdmitted,
-    RicActionId, RicActionNotAdmitted, RicActionToBeSetup, RicControlAckRequest, RicControlAcknowledge,
-    RicControlFailure, RicControlStatus, RicRequestId, RicSubscriptionDeleteFailure, RicSubscriptionDeleteResponse,
-    RicSubscriptionFailure, RicSubscriptionResponse, Version,
-};
-use per::{Gather, Octets};
+use e2ap::e42::{self, E42Pdu, E42SetupResponse, E42Version, XappId};
+use e2ap::{Pdu, RanFunctionId, RicRequestId, RicSubscriptionDeleteFailure};
+use per::Gather;
 
 use super::nodes;
 use crate::outbox::Outbox;
-use crate::rights::{Lacking, not_allowed};
-use crate::{
-    Action, AssocId, CloseReason, Consumer, ControlOutcome, Controller, Event, Indication, Misuse, Node, NodeId,
-    Notice, SubscribeError, SubscriptionEnd, SubscriptionId, SubscriptionOrder, SubscriptionSpec, Ticket, Time,
-    XappRights,
-};
+use crate::{AssocId, CloseReason, Consumer, Controller, Notice, SubscriptionId, Ticket, Time, XappRights};
 
 /// Consumers from here on are sessions of this host.
 const FIRST_CONSUMER: u32 = 1 << 31;
@@ -33,44 +20,44 @@ const FIRST_CONSUMER: u32 = 1 << 31;
 /// nodes they have the controller's own ids, and [`E42Host::write_indication`] puts the xApp's back.
 #[derive(Debug)]
 pub struct E42Host {
-    version: E42Version,
+    pub(super) version: E42Version,
     /// The longest PDU that the xApps' links carry.
-    max_pdu_octets: usize,
-    sessions: HashMap<AssocId, Session>,
-    by_consumer: BTreeMap<Consumer, AssocId>,
-    xapp_ids: BTreeSet<XappId>,
-    next_xapp: u16,
-    next_consumer: u32,
-    outbox: Outbox,
-    closes: VecDeque<(AssocId, CloseReason)>,
-    notices: VecDeque<(AssocId, Notice)>,
-    scratch: Vec<u8>,
+    pub(super) max_pdu_octets: usize,
+    pub(super) sessions: HashMap<AssocId, Session>,
+    pub(super) by_consumer: BTreeMap<Consumer, AssocId>,
+    pub(super) xapp_ids: BTreeSet<XappId>,
+    pub(super) next_xapp: u16,
+    pub(super) next_consumer: u32,
+    pub(super) outbox: Outbox,
+    pub(super) closes: VecDeque<(AssocId, CloseReason)>,
+    pub(super) notices: VecDeque<(AssocId, Notice)>,
+    pub(super) scratch: Vec<u8>,
 }
 
 /// An association; a session once it has set up. What is in it is bounded by the controller's quota of its consumer.
 #[derive(Debug, Default)]
-struct Session {
+pub(super) struct Session {
     /// The xApp's number and who it is to the controller.
-    open: Option<(XappId, Consumer)>,
-    subscriptions: HashMap<RicRequestId, Held>,
-    by_subscription: HashMap<SubscriptionId, RicRequestId>,
-    tickets: HashMap<Ticket, (RicRequestId, RanFunctionId)>,
-    next_ticket: u32,
+    pub(super) open: Option<(XappId, Consumer)>,
+    pub(super) subscriptions: HashMap<RicRequestId, Held>,
+    pub(super) by_subscription: HashMap<SubscriptionId, RicRequestId>,
+    pub(super) tickets: HashMap<Ticket, (RicRequestId, RanFunctionId)>,
+    pub(super) next_ticket: u32,
     /// What it may do; everything where nothing was said.
-    rights: Option<Arc<XappRights>>,
+    pub(super) rights: Option<Arc<XappRights>>,
     /// Requests that made no sense, or that it had no right to: told to the log at powers of two.
-    misuses: u64,
+    pub(super) misuses: u64,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Held {
-    function: RanFunctionId,
+pub(super) struct Held {
+    pub(super) function: RanFunctionId,
     /// Once it stands.
-    subscription: Option<SubscriptionId>,
+    pub(super) subscription: Option<SubscriptionId>,
 }
 
 impl Session {
-    fn ticket(&mut self, request_id: RicRequestId, function: RanFunctionId) -> Ticket {
+    pub(super) fn ticket(&mut self, request_id: RicRequestId, function: RanFunctionId) -> Ticket {
         self.next_ticket = self.next_ticket.wrapping_add(1);
         let ticket = Ticket(self.next_ticket);
         self.tickets.insert(ticket, (request_id, function));
@@ -233,287 +220,13 @@ impl E42Host {
         Some((xapp_id, consumer))
     }
 
-    fn subscribe(
-        &mut self,
-        now: Time,
-        assoc: AssocId,
-        (xapp_id, consumer): (XappId, Consumer),
-        request: &E42SubscriptionRequest<'_>,
-        controller: &mut Controller,
-    ) -> Result<(), Cause> {
-        self.check_xapp(assoc, request.xapp_id == xapp_id)?;
-        let node = find(controller, request.global_e2_node_id)?;
-        let (id, function) = (request.request_id, request.ran_function_id);
-        self.check_rights(assoc, controller, node, function, |rights, node| {
-            rights.may_subscribe(node, function, request.details.actions.iter().map(|action| action.kind))
-        })?;
-        let Some(session) = self.sessions.get_mut(&assoc) else { return Ok(()) };
-        if session.subscriptions.contains_key(&id) {
-            return Err(Cause::RicRequest(CauseRicRequest::DuplicateRicRequestId));
-        }
-        let actions = request.details.actions.iter().map(|action| Action {
-            id: action.id,
-            kind: action.kind,
-            definition: action.definition.as_ref().map(|definition| definition.to_cow().into_owned()),
-            subsequent: action.subsequent_action,
-        });
-        let event_trigger = request.details.event_trigger_definition.to_cow().into_owned();
-        let order = |action: &RicActionToBeSetup<'_>| {
-            // a value beyond 255 (9.2 leaves the range open) is no place that nodes can be told
-            let place = u8::try_from(action.execution_order?.0).unwrap_or(u8::MAX);
-            Some((action.id, place))
-        };
-        let order = SubscriptionOrder {
-            execution_order: request.details.actions.iter().filter_map(order).collect(),
-            ..SubscriptionSpec { event_trigger, actions: actions.collect() }.into()
-        };
-        let ticket = session.ticket(id, function);
-        match controller.subscribe(now, consumer, ticket, node, function, order) {
-            Ok(()) => {
-                session.subscriptions.insert(id, Held { function, subscription: None });
-                Ok(())
-            }
-            Err(misuse) => {
-                session.tickets.remove(&ticket);
-                Err(cause_of(misuse))
-            }
-        }
-    }
-
-    fn delete(
-        &mut self,
-        now: Time,
-        assoc: AssocId,
-        (xapp_id, consumer): (XappId, Consumer),
-        request: E42SubscriptionDeleteRequest,
-        controller: &mut Controller,
-    ) -> Result<(), Cause> {
-        self.check_xapp(assoc, request.xapp_id == xapp_id)?;
-        let unknown = Cause::RicRequest(CauseRicRequest::RequestIdUnknown);
-        let Some(session) = self.sessions.get(&assoc) else { return Ok(()) };
-        let held = session.subscriptions.get(&request.request_id).ok_or(unknown)?;
-        if held.function != request.ran_function_id {
-            return Err(Cause::RicRequest(CauseRicRequest::RanFunctionIdInvalid));
-        }
-        // one that does not stand yet cannot be left: FlexRIC's xApps await its answer first
-        let subscription = held.subscription.ok_or(unknown)?;
-        controller.unsubscribe(now, consumer, subscription).map_err(cause_of)
-    }
-
-    fn control(
-        &mut self,
-        now: Time,
-        assoc: AssocId,
-        (xapp_id, consumer): (XappId, Consumer),
-        request: &E42ControlRequest<'_>,
-        controller: &mut Controller,
-    ) -> Result<(), Cause> {
-        self.check_xapp(assoc, request.xapp_id == xapp_id)?;
-        let node = find(controller, request.global_e2_node_id)?;
-        let function = request.ran_function_id;
-        self.check_rights(assoc, controller, node, function, |rights, node| {
-            if rights.may_control(node, function) { Ok(()) } else { Err(Lacking::Control) }
-        })?;
-        let Some(session) = self.sessions.get_mut(&assoc) else { return Ok(()) };
-        let ticket = session.ticket(request.request_id, function);
-        let (header, message) = (request.header.to_cow(), request.message.to_cow());
-        let call = request.call_process_id.as_ref().map(Octets::to_cow);
-        let ack = request.ack_request == Some(RicControlAckRequest::Ack);
-        let asked = controller.control(now, consumer, ticket, node, function, &header, &message, call.as_deref(), ack);
-        asked.map_err(|misuse| {
-            session.tickets.remove(&ticket);
-            cause_of(misuse)
-        })
-    }
-
-    /// What an xApp has no right to is refused: by O&M, as a setup is.
-    fn check_rights(
-        &mut self,
-        assoc: AssocId,
-        controller: &Controller,
-        node: NodeId,
-        function: RanFunctionId,
-        may: impl FnOnce(&XappRights, &Node) -> Result<(), Lacking>,
-    ) -> Result<(), Cause> {
-        let Some(session) = self.sessions.get_mut(&assoc) else { return Ok(()) };
-        let (Some(rights), Some(node)) = (&session.rights, controller.node(node)) else { return Ok(()) };
-        let Err(lacking) = may(rights, node) else { return Ok(()) };
-        session.misuses += 1;
-        if session.misuses.is_power_of_two() {
-            self.notices.push_back((assoc, not_allowed(node, function, lacking, session.misuses)));
-        }
-        Err(Cause::Misc(CauseMisc::OmIntervention))
-    }
-
-    /// Nobody speaks for another: a message's xApp id is the session's own.
-    fn check_xapp(&mut self, assoc: AssocId, is_own: bool) -> Result<(), Cause> {
-        if is_own {
-            return Ok(());
-        }
-        if let Some(session) = self.sessions.get_mut(&assoc) {
-            session.misuses += 1;
-            if session.misuses.is_power_of_two() {
-                let what = "a request under another xApp's id";
-                self.notices.push_back((assoc, Notice::XappMisuse { what }));
-            }
-        }
-        Err(Cause::Protocol(CauseProtocol::SemanticError))
-    }
-
     fn turn_away(&mut self, now: Time, assoc: AssocId, what: &'static str, controller: &mut Controller) {
         self.notices.push_back((assoc, Notice::XappMisuse { what }));
         self.handle_close(now, assoc, controller);
         self.closes.push_back((assoc, CloseReason::Misbehaved));
     }
 
-    /// The controller has news: whom it concerns is told. Returns the news where it is not an E42 xApp's alone.
-    pub fn handle_event(&mut self, event: Event) -> Option<Event> {
-        let Some(assoc) = event.consumer().and_then(|consumer| self.assoc(consumer)) else { return Some(event) };
-        let Some(session) = self.sessions.get_mut(&assoc) else { return Some(event) };
-        match event {
-            Event::Subscribed { ticket, subscription, admitted, not_admitted, .. } => {
-                let (request_id, ran_function_id) = session.tickets.remove(&ticket)?;
-                if let Some(held) = session.subscriptions.get_mut(&request_id) {
-                    held.subscription = Some(subscription);
-                }
-                session.by_subscription.insert(subscription, request_id);
-                // also where there are none: FlexRIC writes the empty list, and its xApps read by place
-                let not_admitted = Some(self.not_admitted(not_admitted).into());
-                let response = RicSubscriptionResponse {
-                    request_id,
-                    ran_function_id,
-                    actions_admitted: admitted.into_iter().map(|id| RicActionAdmitted { id }).collect(),
-                    actions_not_admitted: not_admitted,
-                };
-                self.send(assoc, &response.into());
-            }
-            Event::SubscriptionFailed { ticket, error, .. } => {
-                let (request_id, function) = session.tickets.remove(&ticket)?;
-                session.subscriptions.remove(&request_id);
-                let (cause, actions) = match error {
-                    SubscribeError::Refused { cause, actions } => (cause, actions),
-                    SubscribeError::TimedOut | SubscribeError::NodeLost => {
-                        (Cause::RicRequest(CauseRicRequest::SystemNotReady), Vec::new())
-                    }
-                };
-                self.refuse_subscription(assoc, request_id, function, cause, actions);
-            }
-            Event::SubscriptionEnded { subscription, end, .. } => {
-                let request_id = session.by_subscription.remove(&subscription)?;
-                let held = session.subscriptions.remove(&request_id)?;
-                if end == SubscriptionEnd::Deleted {
-                    let ran_function_id = held.function;
-                    self.send(assoc, &RicSubscriptionDeleteResponse { request_id, ran_function_id }.into());
-                } else {
-                    self.notices.push_back((assoc, Notice::EndUntold { request_id, end }));
-                }
-            }
-            Event::Controlled { ticket, outcome, .. } => {
-                let (request_id, ran_function_id) = session.tickets.remove(&ticket)?;
-                match outcome {
-                    ControlOutcome::Acknowledged(outcome) => {
-                        let is_v1 = self.version.e2ap() < Version::V2_03;
-                        let acknowledge = RicControlAcknowledge {
-                            request_id,
-                            ran_function_id,
-                            call_process_id: None,
-                            status: is_v1.then_some(RicControlStatus::Success),
-                            outcome: outcome.as_deref().map(Octets::from),
-                        };
-                        self.send(assoc, &acknowledge.into());
-                    }
-                    ControlOutcome::Sent => {}
-                    ControlOutcome::Failed { cause, outcome } => {
-                        self.fail_control(assoc, request_id, ran_function_id, cause, outcome.as_deref());
-                    }
-                    ControlOutcome::TimedOut => {
-                        let cause = Cause::RicRequest(CauseRicRequest::ControlTimerExpired);
-                        self.fail_control(assoc, request_id, ran_function_id, cause, None);
-                    }
-                    ControlOutcome::NodeLost => {
-                        let cause = Cause::RicRequest(CauseRicRequest::SystemNotReady);
-                        self.fail_control(assoc, request_id, ran_function_id, cause, None);
-                    }
-                }
-            }
-            // E42 has no words for the others
-            _ => {}
-        }
-        None
-    }
-
-    fn not_admitted(&self, actions: Vec<(RicActionId, Cause)>) -> Vec<RicActionNotAdmitted> {
-        let version = self.version.e2ap();
-        let item = |(id, cause): (RicActionId, Cause)| RicActionNotAdmitted { id, cause: cause.in_version(version) };
-        actions.into_iter().map(item).collect()
-    }
-
-    fn refuse_subscription(
-        &mut self,
-        assoc: AssocId,
-        request_id: RicRequestId,
-        ran_function_id: RanFunctionId,
-        cause: Cause,
-        actions: Vec<(RicActionId, Cause)>,
-    ) {
-        let is_v1 = self.version.e2ap() < Version::V2_03;
-        let cause = cause.in_version(self.version.e2ap());
-        // v1 tells causes by the action only
-        let actions = if actions.is_empty() { vec![(RicActionId(0), cause)] } else { actions };
-        let failure = RicSubscriptionFailure {
-            request_id,
-            ran_function_id,
-            actions_not_admitted: is_v1.then(|| self.not_admitted(actions).into()),
-            cause: (!is_v1).then_some(cause),
-            criticality_diagnostics: None,
-        };
-        self.send(assoc, &failure.into());
-    }
-
-    fn fail_control(
-        &mut self,
-        assoc: AssocId,
-        request_id: RicRequestId,
-        ran_function_id: RanFunctionId,
-        cause: Cause,
-        outcome: Option<&[u8]>,
-    ) {
-        let failure = RicControlFailure {
-            request_id,
-            ran_function_id,
-            call_process_id: None,
-            cause: Some(cause.in_version(self.version.e2ap())),
-            outcome: outcome.map(Octets::from),
-            criticality_diagnostics: None,
-        };
-        self.send(assoc, &failure.into());
-    }
-
-    /// Appends an indication for `consumer` to `out`, with the xApp's own name of the subscription, and tells where to.
-    pub fn write_indication(
-        &self,
-        consumer: Consumer,
-        indication: &Indication<'_>,
-        out: &mut Vec<u8>,
-    ) -> Option<AssocId> {
-        let assoc = self.assoc(consumer)?;
-        let request_id = *self.sessions.get(&assoc)?.by_subscription.get(&indication.subscription)?;
-        if indication.codec == Codec::Per {
-            let start = out.len();
-            out.extend_from_slice(indication.pdu);
-            if e2ap::peek::replace_request_id(&mut out[start..], request_id) {
-                return Some(assoc);
-            }
-            out.truncate(start);
-        }
-        // in another encoding, or in an order that nobody else writes: it is read and written anew
-        let gather = Gather::new();
-        let message = e2ap::RicIndication { request_id, ..indication.decode(&gather).ok()? };
-        Pdu::from(message).encode(self.version.e2ap(), out).ok()?;
-        Some(assoc)
-    }
-
-    fn send(&mut self, assoc: AssocId, pdu: &Pdu<'_>) {
+    pub(super) fn send(&mut self, assoc: AssocId, pdu: &Pdu<'_>) {
         self.outbox.push(assoc, self.version.e2ap(), pdu);
     }
 
@@ -530,24 +243,5 @@ impl E42Host {
     /// The next line for the log.
     pub fn poll_notice(&mut self) -> Option<(AssocId, Notice)> {
         self.notices.pop_front()
-    }
-}
-
-fn find(controller: &Controller, id: GlobalE2NodeId) -> Result<NodeId, Cause> {
-    let node = controller.nodes().find(|node| node.global_id == id);
-    node.map(|node| node.id).ok_or_else(|| cause_of(Misuse::UnknownNode))
-}
-
-/// What an xApp is told of a command that makes no sense.
-fn cause_of(misuse: Misuse) -> Cause {
-    match misuse {
-        Misuse::UnknownNode => Cause::RicRequest(CauseRicRequest::SystemNotReady),
-        Misuse::UnknownFunction => Cause::RicRequest(CauseRicRequest::RanFunctionIdInvalid),
-        Misuse::UnknownSubscription => Cause::RicRequest(CauseRicRequest::RequestIdUnknown),
-        Misuse::BadActions => Cause::RicRequest(CauseRicRequest::InconsistentActionSubsequentActionSequence),
-        Misuse::TooManyRequests | Misuse::NoRequestId | Misuse::TooLarge => {
-            Cause::RicRequest(CauseRicRequest::FunctionResourceLimit)
-        }
-        _ => Cause::RicRequest(CauseRicRequest::Unspecified),
     }
 }

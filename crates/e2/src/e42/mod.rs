@@ -12,7 +12,9 @@
 //! A subscription that ends by the node's will is not told: there is no message that they understand. One whose node
 //! comes back stands again by itself.
 
+mod answers;
 mod host;
 mod nodes;
+mod requests;
 
 pub use host::E42Host;

@@ -4,6 +4,7 @@ mod client;
 mod decode;
 mod encode;
 mod host;
+mod news;
 mod permits;
 mod protocol;
 pub(crate) mod wire;

@@ -19,7 +19,9 @@
 //! keeps the controller, the internal apps, and nodes that nobody has subscribed to. A worker takes reports straight to
 //! xApps, its own and, through a ring of bytes, those of other workers; all else it leaves to the first loop.
 
+mod admission;
 mod apps;
+mod config;
 mod e42;
 mod iapp;
 mod lane;
@@ -28,6 +30,7 @@ mod outlets;
 mod rights;
 mod ring;
 mod routes;
+mod settle;
 mod takers;
 mod worker;
 mod workers;
@@ -36,84 +39,28 @@ use std::collections::VecDeque;
 use std::time::Duration;
 
 use e2::ran::RanDatabase;
-use e2::{AssocId, CloseReason, Controller, ControllerConfig, E42Host, Routed, Time, XappHost};
-use e2ap::Codec;
-use link::{Address, Class, Events, Link, Listener, Poll, Scratch, State};
-use tracing::{debug, error, info, warn};
+use e2::{AssocId, Controller, E42Host, Routed, Time, XappHost};
+use link::{Address, Events, Listener, Poll, Scratch, State};
+use tracing::error;
 
 use crate::clock::{self, Clock};
-use crate::credentials;
 use crate::peers::{self, Peers};
 use crate::stop::STOP_TOKEN;
 use crate::{Endpoint, Error, Stop};
 use apps::Apps;
+use config::xapp_link;
 use e42::E42Apps;
 use lines::Lines;
 use outlets::Outlets;
-use rights::Admission;
 use ring::Head;
+use settle::reason;
 use workers::{Uplink, Workers};
 
+pub use config::{DEFAULT_XAPP_PORT, ServerConfig};
 pub use e42::{DEFAULT_E42_PORT, E42Address, E42Config};
 pub use iapp::{Iapp, IappEvent, Ric};
 pub use rights::{NodeEntry, Rights, XappEntry};
 pub use workers::MAX_LOOPS;
-
-/// What a server listens on and how it behaves.
-#[derive(Clone, Debug)]
-pub struct ServerConfig {
-    /// Where E2 nodes connect, and the encoding that is spoken there. Default: `tcp://127.0.0.1:36421`, in PER.
-    pub e2: Vec<Endpoint>,
-    /// Where xApps connect; without it there is no host for them. Default: `tcp://127.0.0.1:36423`.
-    pub xapp: Option<Address>,
-    /// Where FlexRIC's xApps connect; without it they do not. Default: nowhere.
-    pub e42: Option<E42Config>,
-    /// The controller's identity and patience.
-    pub controller: ControllerConfig,
-    /// The links' bounds. What comes in the longest PDU fits the links of xApps, whose PDUs are a little longer.
-    pub link: link::Config,
-    /// Who looks on at the links of xApps, in place of the one in `link`. Default: nobody.
-    pub xapp_tap: Option<link::Tap>,
-    /// What xApps are told of nodes' functions beyond what the nodes tell. Default: nothing.
-    pub hints: Vec<e2::xapp::FunctionHint>,
-    /// Who may connect, and what each may do. Default: everybody everything.
-    pub rights: Rights,
-    /// Connections of either kind at a time; more are closed at once. Default: 8192.
-    pub max_connections: usize,
-    /// Lines in the log that peers may cause in a minute, all of them together; the others are left out, and how many is told.
-    /// Default: 6000.
-    pub max_log_lines: u32,
-    /// UEs that the RAN database keeps; the one that was not heard of for the longest makes room. Default: 65536.
-    pub max_ues: usize,
-    /// Event loops, each a thread: 1 to [`MAX_LOOPS`]. More than one pays where one core is not enough. Default: 1.
-    pub loops: usize,
-    /// With several loops, a node goes to the loop of an xApp that takes its reports, even if that loop then has so many
-    /// links more than the one with the fewest: what crosses from loop to loop costs more than what does not. Default: 16.
-    pub affinity_links: usize,
-}
-
-impl Default for ServerConfig {
-    fn default() -> Self {
-        ServerConfig {
-            e2: vec![Address::Tcp { host: "127.0.0.1".into(), port: link::DEFAULT_PORT }.into()],
-            xapp: Some(Address::Tcp { host: "127.0.0.1".into(), port: DEFAULT_XAPP_PORT }),
-            e42: None,
-            controller: ControllerConfig::default(),
-            link: link::Config::default(),
-            xapp_tap: None,
-            hints: Vec::new(),
-            rights: Rights::default(),
-            max_connections: 8192,
-            max_log_lines: 6000,
-            max_ues: 65_536,
-            loops: 1,
-            affinity_links: 16,
-        }
-    }
-}
-
-/// The port on which xApps are awaited.
-pub const DEFAULT_XAPP_PORT: u16 = 36423;
 
 const KIND_LISTENER: u64 = 1;
 const KIND_NODE: u64 = 2;
@@ -123,8 +70,6 @@ const KIND_BELL: u64 = 5;
 
 /// Octets read from one link before the others have their turn.
 const BUDGET_OCTETS: usize = 256 * 1024;
-/// Connections accepted in one turn.
-const ACCEPT_BATCH: usize = 64;
 
 /// What the server did until now.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -351,158 +296,6 @@ impl Server {
         Ok(())
     }
 
-    fn accept(&mut self, now: Time, at: usize) {
-        credentials::renew(&self.config.link);
-        for _ in 0..ACCEPT_BATCH {
-            let Some((listener, kind)) = self.listeners.get_mut(at) else { return };
-            let kind = *kind;
-            // those of E2 stand first
-            let codec = self.config.e2.get(at).map(|endpoint| endpoint.codec).unwrap_or_default();
-            match listener.accept() {
-                Ok(Some(link)) => self.welcome(now, kind, codec, link),
-                Ok(None) => return,
-                Err(error) => {
-                    if self.lines.take() {
-                        warn!(address = %listener.local_address(), %error, "a connection could not be accepted");
-                    }
-                    return;
-                }
-            }
-        }
-    }
-
-    fn welcome(&mut self, now: Time, kind: u64, codec: Codec, link: Link) {
-        let peer = link.peer().clone();
-        if self.nodes.len() + self.apps.outlets.xapps.len() + self.apps.e42.peers.len() >= self.config.max_connections {
-            if self.lines.take() {
-                let limit = self.config.max_connections;
-                warn!(%peer, limit, "closed at once: too many connections; raise max_connections");
-            }
-            return;
-        }
-        let is_established = link.state() == State::Established;
-        let peers = match kind {
-            KIND_NODE => &mut self.nodes,
-            KIND_E42 => return self.welcome_e42(now, link),
-            _ => &mut self.apps.outlets.xapps,
-        };
-        let assoc = match peers.insert(&self.poll, link) {
-            Ok(assoc) if kind == KIND_NODE => {
-                debug!(%peer, "a node connects");
-                self.controller.handle_open_in(now, assoc, codec);
-                assoc
-            }
-            Ok(assoc) => {
-                debug!(%peer, "an xApp connects");
-                self.await_greeting(now, assoc);
-                self.apps.host.handle_open(assoc);
-                assoc
-            }
-            Err(error) => {
-                if self.lines.take() {
-                    warn!(%peer, %error, "closed at once: cannot wait for it");
-                }
-                return;
-            }
-        };
-        if is_established {
-            self.admit(now, assoc);
-        }
-    }
-
-    /// An xApp must say something in time.
-    fn await_greeting(&mut self, now: Time, assoc: AssocId) {
-        if self.greetings.len() > 2 * self.config.max_connections {
-            let apps = &mut self.apps;
-            self.greetings
-                .retain(|(_, assoc)| apps.peer(*assoc).is_some_and(|(_, spoke)| !spoke) || apps.e42.is_silent(*assoc));
-        }
-        self.greetings.push_back((now + self.config.controller.setup_timeout, assoc));
-    }
-
-    /// Who it is that has connected is known by now: it is given its rights, or turned away. Whether it may stay.
-    fn admit(&mut self, now: Time, assoc: AssocId) -> bool {
-        const REFUSED: &str = "closed: its certificate is in no entry of the rights";
-        const NOBODY: &str = "closed: there are rights to keep to, and it has shown no certificate; use tls://";
-        let is_node = peers::kind(assoc.0) == KIND_NODE;
-        let peers = if is_node { &mut self.nodes } else { &mut self.apps.outlets.xapps };
-        let Some(peer) = peers.get_mut(assoc) else { return false };
-        let (peer, identity) = (peer.link.peer(), peer.link.identity());
-        let certificate = identity.map(ToString::to_string);
-        if certificate.is_some() && self.lines.take() {
-            info!(%peer, certificate, "{}", if is_node { "a node shows who it is" } else { "an xApp shows who it is" });
-        }
-        let is_refused = if is_node {
-            match self.config.rights.of_node(identity) {
-                Admission::Unknown => false,
-                Admission::Known(rights) => {
-                    self.controller.vouch(assoc, rights);
-                    false
-                }
-                Admission::Refused => true,
-            }
-        } else {
-            match self.config.rights.of_xapp(identity) {
-                Admission::Unknown => false,
-                Admission::Known(rights) => {
-                    self.apps.host.set_rights(assoc, rights);
-                    false
-                }
-                Admission::Refused => true,
-            }
-        };
-        if is_refused {
-            if self.lines.take() {
-                let fingerprint = identity.map(|identity| identity.fingerprint.to_string());
-                warn!(%peer, certificate, fingerprint, "{}", if identity.is_some() { REFUSED } else { NOBODY });
-            }
-            if is_node {
-                self.nodes.remove(&self.poll, assoc);
-                self.controller.handle_close(now, assoc, CloseReason::NotAllowed);
-            } else {
-                // it is told before it is closed
-                self.apps.host.refuse(now, assoc, &mut self.controller);
-            }
-        }
-        if !is_node && !is_refused {
-            self.place_xapp(assoc);
-        }
-        !is_refused
-    }
-
-    /// An xApp whose link stands, and that has said nothing yet, goes where it is to live.
-    fn place_xapp(&mut self, assoc: AssocId) {
-        let event_loop = self.apps.workers.loop_for_xapp(self.load());
-        if event_loop > 0
-            && let Some(link) = self.apps.outlets.xapps.move_out(&self.poll, assoc)
-        {
-            self.apps.workers.place_xapp(event_loop, assoc, link);
-        }
-    }
-
-    /// Goes on with what must be before a link stands. Whether it stands, and its peer may say something.
-    fn shake_hands(&mut self, now: Time, assoc: AssocId) -> bool {
-        let is_node = peers::kind(assoc.0) == KIND_NODE;
-        let peers = if is_node { &mut self.nodes } else { &mut self.apps.outlets.xapps };
-        let Some(peer) = peers.get_mut(assoc) else { return false };
-        match peer.link.finish_connect() {
-            Ok(State::Established) => self.admit(now, assoc),
-            Ok(_) => {
-                // what could not be written at once is waited for
-                peers.touch(assoc);
-                false
-            }
-            Err(error) if is_node => {
-                self.lose_node(now, assoc, &error);
-                false
-            }
-            Err(error) => {
-                self.lose_xapp(now, assoc, &error);
-                false
-            }
-        }
-    }
-
     /// How many links live on this loop.
     fn load(&self) -> usize {
         self.nodes.len() + self.apps.outlets.xapps.len() + self.apps.e42.peers.len() - self.apps.workers.links()
@@ -518,23 +311,6 @@ impl Server {
                 && let Some(link) = self.nodes.move_out(&self.poll, assoc)
             {
                 self.apps.workers.place_node(event_loop, assoc, link, codec);
-            }
-        }
-    }
-
-    /// xApps that connected and said nothing take the place of others.
-    fn end_silence(&mut self, now: Time) {
-        while let Some((by, assoc)) = self.greetings.front().copied()
-            && by <= now
-        {
-            self.greetings.pop_front();
-            self.apps.e42.end_silence(now, &self.poll, assoc, &mut self.controller);
-            if let Some((peer, false)) = self.apps.peer(assoc) {
-                if self.lines.take() {
-                    info!(xapp = %peer, "closed: no hello in time");
-                }
-                drop(self.close_xapp(assoc));
-                self.apps.host.handle_close(now, assoc, &mut self.controller);
             }
         }
     }
@@ -619,123 +395,6 @@ impl Server {
                 }
             });
         }
-    }
-
-    /// Does what the machines want until they want nothing more, then writes.
-    fn settle(&mut self, now: Time) {
-        loop {
-            self.apps.tell(now, &mut self.controller);
-            self.apps.log_strangers(&mut self.nodes);
-            // most of what may wait for an xApp is left for what else must not be dropped
-            self.apps.tell_news(&self.controller, self.config.link.outbox_octets / 4);
-            self.send_queued();
-            self.flush();
-            self.apps.look_for_room();
-            if self.apps.outlets.tell_slow(self.config.link.outbox_octets / 2) {
-                self.flush();
-            }
-            self.close_wanted();
-            if self.apps.outlets.lost.is_empty() {
-                return;
-            }
-            for (assoc, error) in std::mem::take(&mut self.apps.outlets.lost) {
-                match peers::kind(assoc.0) {
-                    KIND_NODE => self.lose_node(now, assoc, &error),
-                    KIND_E42 => self.lose_e42(now, assoc, &error),
-                    _ => self.lose_xapp(now, assoc, &error),
-                }
-            }
-        }
-    }
-
-    fn flush(&mut self) {
-        let Apps { outlets: Outlets { xapps, lost, .. }, e42, .. } = &mut self.apps;
-        let nodes = &mut self.nodes;
-        nodes.flush(&self.poll, |assoc, error| lost.push((assoc, error)));
-        xapps.flush(&self.poll, |assoc, error| lost.push((assoc, error)));
-        e42.peers.flush(&self.poll, |assoc, error| lost.push((assoc, error)));
-    }
-
-    /// Puts what the controller wants sent into the nodes' outboxes.
-    fn send_queued(&mut self) {
-        self.out.clear();
-        while let Some(assoc) = self.controller.poll_transmit(&mut self.out) {
-            if !self.apps.workers.send(assoc, &self.out)
-                && let Err(error) = self.nodes.send(assoc, &[&self.out], Class::Keep)
-            {
-                self.apps.outlets.lost.push((assoc, error));
-            }
-            self.out.clear();
-        }
-    }
-
-    fn close_wanted(&mut self) {
-        while let Some((assoc, reason)) = self.controller.poll_close() {
-            let moved = self.apps.workers.close(assoc);
-            if moved.is_some() {
-                self.nodes.vacate(assoc);
-            }
-            let peer = moved.or_else(|| self.nodes.remove(&self.poll, assoc).map(closed));
-            if let Some(peer) = peer
-                && self.lines.take()
-            {
-                info!(%peer, %reason, "closed");
-            }
-        }
-        self.apps.e42.close_wanted(&self.poll);
-        while let Some((assoc, reason)) = self.apps.host.poll_close() {
-            if let Some(peer) = self.close_xapp(assoc)
-                && self.lines.take()
-            {
-                info!(xapp = %peer, %reason, "closed");
-            }
-        }
-    }
-
-    /// Writes what waits for an external app, closes its link, and tells who was there.
-    fn close_xapp(&mut self, assoc: AssocId) -> Option<Address> {
-        let moved = self.apps.workers.close(assoc);
-        if moved.is_some() {
-            self.apps.outlets.xapps.vacate(assoc);
-        }
-        moved.or_else(|| self.apps.outlets.xapps.remove(&self.poll, assoc).map(closed))
-    }
-
-    fn lose_node(&mut self, now: Time, assoc: AssocId, error: &link::Error) {
-        let Some(link) = self.nodes.remove(&self.poll, assoc) else { return };
-        self.lines.lost("node", &link, error);
-        let reason = reason(error);
-        self.controller.handle_close(now, assoc, reason);
-    }
-
-    fn lose_xapp(&mut self, now: Time, assoc: AssocId, error: &link::Error) {
-        let Some(link) = self.apps.outlets.xapps.remove(&self.poll, assoc) else { return };
-        self.lines.lost("xApp", &link, error);
-        self.apps.host.handle_close(now, assoc, &mut self.controller);
-    }
-}
-
-/// The links of xApps: an indication of the longest PDU fits, and so do all functions of a node in one message.
-fn xapp_link(config: &ServerConfig) -> link::Config {
-    let longest = config.link.max_pdu_octets.max(config.controller.max_function_octets);
-    let max_pdu_octets = longest + crate::XAPP_OVERHEAD_OCTETS;
-    link::Config { max_pdu_octets, tap: config.xapp_tap.clone(), ..config.link.clone() }
-}
-
-/// Writes what waits, closes, and tells who was there.
-fn closed(link: Link) -> Address {
-    let peer = link.peer().clone();
-    link.close();
-    peer
-}
-
-fn reason(error: &link::Error) -> CloseReason {
-    match error {
-        link::Error::OutboxFull { .. } => CloseReason::Overflow,
-        link::Error::PduTooLong { .. } | link::Error::EmptyPdu | link::Error::SharedMemoryCorrupt => {
-            CloseReason::Misbehaved
-        }
-        _ => CloseReason::Transport,
     }
 }
 

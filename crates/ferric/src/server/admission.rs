@@ -1,0 +1,184 @@
+//! Who connects: taken in, asked who it is, given its rights, or turned away.
+
+use e2::{AssocId, CloseReason, Time};
+use e2ap::Codec;
+use link::{Link, State};
+use tracing::{debug, info, warn};
+
+use super::rights::Admission;
+use super::{KIND_E42, KIND_NODE, Server};
+use crate::{credentials, peers};
+
+/// Connections accepted in one turn.
+const ACCEPT_BATCH: usize = 64;
+
+impl Server {
+    pub(super) fn accept(&mut self, now: Time, at: usize) {
+        credentials::renew(&self.config.link);
+        for _ in 0..ACCEPT_BATCH {
+            let Some((listener, kind)) = self.listeners.get_mut(at) else { return };
+            let kind = *kind;
+            // those of E2 stand first
+            let codec = self.config.e2.get(at).map(|endpoint| endpoint.codec).unwrap_or_default();
+            match listener.accept() {
+                Ok(Some(link)) => self.welcome(now, kind, codec, link),
+                Ok(None) => return,
+                Err(error) => {
+                    if self.lines.take() {
+                        warn!(address = %listener.local_address(), %error, "a connection could not be accepted");
+                    }
+                    return;
+                }
+            }
+        }
+    }
+
+    fn welcome(&mut self, now: Time, kind: u64, codec: Codec, link: Link) {
+        let peer = link.peer().clone();
+        if self.nodes.len() + self.apps.outlets.xapps.len() + self.apps.e42.peers.len() >= self.config.max_connections {
+            if self.lines.take() {
+                let limit = self.config.max_connections;
+                warn!(%peer, limit, "closed at once: too many connections; raise max_connections");
+            }
+            return;
+        }
+        let is_established = link.state() == State::Established;
+        let peers = match kind {
+            KIND_NODE => &mut self.nodes,
+            KIND_E42 => return self.welcome_e42(now, link),
+            _ => &mut self.apps.outlets.xapps,
+        };
+        let assoc = match peers.insert(&self.poll, link) {
+            Ok(assoc) if kind == KIND_NODE => {
+                debug!(%peer, "a node connects");
+                self.controller.handle_open_in(now, assoc, codec);
+                assoc
+            }
+            Ok(assoc) => {
+                debug!(%peer, "an xApp connects");
+                self.await_greeting(now, assoc);
+                self.apps.host.handle_open(assoc);
+                assoc
+            }
+            Err(error) => {
+                if self.lines.take() {
+                    warn!(%peer, %error, "closed at once: cannot wait for it");
+                }
+                return;
+            }
+        };
+        if is_established {
+            self.admit(now, assoc);
+        }
+    }
+
+    /// An xApp must say something in time.
+    pub(super) fn await_greeting(&mut self, now: Time, assoc: AssocId) {
+        if self.greetings.len() > 2 * self.config.max_connections {
+            let apps = &mut self.apps;
+            self.greetings
+                .retain(|(_, assoc)| apps.peer(*assoc).is_some_and(|(_, spoke)| !spoke) || apps.e42.is_silent(*assoc));
+        }
+        self.greetings.push_back((now + self.config.controller.setup_timeout, assoc));
+    }
+
+    /// Who it is that has connected is known by now: it is given its rights, or turned away. Whether it may stay.
+    fn admit(&mut self, now: Time, assoc: AssocId) -> bool {
+        const REFUSED: &str = "closed: its certificate is in no entry of the rights";
+        const NOBODY: &str = "closed: there are rights to keep to, and it has shown no certificate; use tls://";
+        let is_node = peers::kind(assoc.0) == KIND_NODE;
+        let peers = if is_node { &mut self.nodes } else { &mut self.apps.outlets.xapps };
+        let Some(peer) = peers.get_mut(assoc) else { return false };
+        let (peer, identity) = (peer.link.peer(), peer.link.identity());
+        let certificate = identity.map(ToString::to_string);
+        if certificate.is_some() && self.lines.take() {
+            info!(%peer, certificate, "{}", if is_node { "a node shows who it is" } else { "an xApp shows who it is" });
+        }
+        let is_refused = if is_node {
+            match self.config.rights.of_node(identity) {
+                Admission::Unknown => false,
+                Admission::Known(rights) => {
+                    self.controller.vouch(assoc, rights);
+                    false
+                }
+                Admission::Refused => true,
+            }
+        } else {
+            match self.config.rights.of_xapp(identity) {
+                Admission::Unknown => false,
+                Admission::Known(rights) => {
+                    self.apps.host.set_rights(assoc, rights);
+                    false
+                }
+                Admission::Refused => true,
+            }
+        };
+        if is_refused {
+            if self.lines.take() {
+                let fingerprint = identity.map(|identity| identity.fingerprint.to_string());
+                warn!(%peer, certificate, fingerprint, "{}", if identity.is_some() { REFUSED } else { NOBODY });
+            }
+            if is_node {
+                self.nodes.remove(&self.poll, assoc);
+                self.controller.handle_close(now, assoc, CloseReason::NotAllowed);
+            } else {
+                // it is told before it is closed
+                self.apps.host.refuse(now, assoc, &mut self.controller);
+            }
+        }
+        if !is_node && !is_refused {
+            self.place_xapp(assoc);
+        }
+        !is_refused
+    }
+
+    /// An xApp whose link stands, and that has said nothing yet, goes where it is to live.
+    fn place_xapp(&mut self, assoc: AssocId) {
+        let event_loop = self.apps.workers.loop_for_xapp(self.load());
+        if event_loop > 0
+            && let Some(link) = self.apps.outlets.xapps.move_out(&self.poll, assoc)
+        {
+            self.apps.workers.place_xapp(event_loop, assoc, link);
+        }
+    }
+
+    /// Goes on with what must be before a link stands. Whether it stands, and its peer may say something.
+    pub(super) fn shake_hands(&mut self, now: Time, assoc: AssocId) -> bool {
+        let is_node = peers::kind(assoc.0) == KIND_NODE;
+        let peers = if is_node { &mut self.nodes } else { &mut self.apps.outlets.xapps };
+        let Some(peer) = peers.get_mut(assoc) else { return false };
+        match peer.link.finish_connect() {
+            Ok(State::Established) => self.admit(now, assoc),
+            Ok(_) => {
+                // what could not be written at once is waited for
+                peers.touch(assoc);
+                false
+            }
+            Err(error) if is_node => {
+                self.lose_node(now, assoc, &error);
+                false
+            }
+            Err(error) => {
+                self.lose_xapp(now, assoc, &error);
+                false
+            }
+        }
+    }
+
+    /// xApps that connected and said nothing take the place of others.
+    pub(super) fn end_silence(&mut self, now: Time) {
+        while let Some((by, assoc)) = self.greetings.front().copied()
+            && by <= now
+        {
+            self.greetings.pop_front();
+            self.apps.e42.end_silence(now, &self.poll, assoc, &mut self.controller);
+            if let Some((peer, false)) = self.apps.peer(assoc) {
+                if self.lines.take() {
+                    info!(xapp = %peer, "closed: no hello in time");
+                }
+                drop(self.close_xapp(assoc));
+                self.apps.host.handle_close(now, assoc, &mut self.controller);
+            }
+        }
+    }
+}

@@ -1,0 +1,122 @@
+//! What the machines want is done, until they want nothing more; then links are written, and those that are lost taken out.
+
+use e2::{AssocId, CloseReason, Time};
+use link::{Address, Class, Link};
+use tracing::info;
+
+use super::apps::Apps;
+use super::outlets::Outlets;
+use super::{KIND_E42, KIND_NODE, Server};
+use crate::peers;
+
+impl Server {
+    /// Does what the machines want until they want nothing more, then writes.
+    pub(super) fn settle(&mut self, now: Time) {
+        loop {
+            self.apps.tell(now, &mut self.controller);
+            self.apps.log_strangers(&mut self.nodes);
+            // most of what may wait for an xApp is left for what else must not be dropped
+            self.apps.tell_news(&self.controller, self.config.link.outbox_octets / 4);
+            self.send_queued();
+            self.flush();
+            self.apps.look_for_room();
+            if self.apps.outlets.tell_slow(self.config.link.outbox_octets / 2) {
+                self.flush();
+            }
+            self.close_wanted();
+            if self.apps.outlets.lost.is_empty() {
+                return;
+            }
+            for (assoc, error) in std::mem::take(&mut self.apps.outlets.lost) {
+                match peers::kind(assoc.0) {
+                    KIND_NODE => self.lose_node(now, assoc, &error),
+                    KIND_E42 => self.lose_e42(now, assoc, &error),
+                    _ => self.lose_xapp(now, assoc, &error),
+                }
+            }
+        }
+    }
+
+    fn flush(&mut self) {
+        let Apps { outlets: Outlets { xapps, lost, .. }, e42, .. } = &mut self.apps;
+        let nodes = &mut self.nodes;
+        nodes.flush(&self.poll, |assoc, error| lost.push((assoc, error)));
+        xapps.flush(&self.poll, |assoc, error| lost.push((assoc, error)));
+        e42.peers.flush(&self.poll, |assoc, error| lost.push((assoc, error)));
+    }
+
+    /// Puts what the controller wants sent into the nodes' outboxes.
+    fn send_queued(&mut self) {
+        self.out.clear();
+        while let Some(assoc) = self.controller.poll_transmit(&mut self.out) {
+            if !self.apps.workers.send(assoc, &self.out)
+                && let Err(error) = self.nodes.send(assoc, &[&self.out], Class::Keep)
+            {
+                self.apps.outlets.lost.push((assoc, error));
+            }
+            self.out.clear();
+        }
+    }
+
+    fn close_wanted(&mut self) {
+        while let Some((assoc, reason)) = self.controller.poll_close() {
+            let moved = self.apps.workers.close(assoc);
+            if moved.is_some() {
+                self.nodes.vacate(assoc);
+            }
+            let peer = moved.or_else(|| self.nodes.remove(&self.poll, assoc).map(closed));
+            if let Some(peer) = peer
+                && self.lines.take()
+            {
+                info!(%peer, %reason, "closed");
+            }
+        }
+        self.apps.e42.close_wanted(&self.poll);
+        while let Some((assoc, reason)) = self.apps.host.poll_close() {
+            if let Some(peer) = self.close_xapp(assoc)
+                && self.lines.take()
+            {
+                info!(xapp = %peer, %reason, "closed");
+            }
+        }
+    }
+
+    /// Writes what waits for an external app, closes its link, and tells who was there.
+    pub(super) fn close_xapp(&mut self, assoc: AssocId) -> Option<Address> {
+        let moved = self.apps.workers.close(assoc);
+        if moved.is_some() {
+            self.apps.outlets.xapps.vacate(assoc);
+        }
+        moved.or_else(|| self.apps.outlets.xapps.remove(&self.poll, assoc).map(closed))
+    }
+
+    pub(super) fn lose_node(&mut self, now: Time, assoc: AssocId, error: &link::Error) {
+        let Some(link) = self.nodes.remove(&self.poll, assoc) else { return };
+        self.lines.lost("node", &link, error);
+        let reason = reason(error);
+        self.controller.handle_close(now, assoc, reason);
+    }
+
+    pub(super) fn lose_xapp(&mut self, now: Time, assoc: AssocId, error: &link::Error) {
+        let Some(link) = self.apps.outlets.xapps.remove(&self.poll, assoc) else { return };
+        self.lines.lost("xApp", &link, error);
+        self.apps.host.handle_close(now, assoc, &mut self.controller);
+    }
+}
+
+/// Writes what waits, closes, and tells who was there.
+fn closed(link: Link) -> Address {
+    let peer = link.peer().clone();
+    link.close();
+    peer
+}
+
+pub(super) fn reason(error: &link::Error) -> CloseReason {
+    match error {
+        link::Error::OutboxFull { .. } => CloseReason::Overflow,
+        link::Error::PduTooLong { .. } | link::Error::EmptyPdu | link::Error::SharedMemoryCorrupt => {
+            CloseReason::Misbehaved
+        }
+        _ => CloseReason::Transport,
+    }
+}

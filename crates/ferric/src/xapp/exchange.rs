@@ -1,0 +1,213 @@
+//! What goes over an xApp's link.
+
+use std::time::{Duration, Instant};
+
+use e2::SubscriptionEnd;
+use e2::xapp::{ClientEvent, SubscribeFailure};
+use e2ap::{GlobalRicId, Version};
+use link::{Class, Interest, StreamId};
+
+use super::commands::Desk;
+use super::event::named;
+use super::kept::{Asked, Taken};
+use super::{Commands, Indication, LINK_TOKEN, Session, Xapp, XappConfig, XappEvent};
+use crate::Error;
+use crate::stop::STOP_TOKEN;
+
+const BUDGET_OCTETS: usize = 256 * 1024;
+
+/// What came, the welcome included.
+pub(super) enum Raw<'a> {
+    Welcome(GlobalRicId),
+    News(XappEvent<'a>),
+}
+
+fn fatal(code: e2::xapp::RefusalCode) -> bool {
+    use e2::xapp::RefusalCode as Code;
+    matches!(code, Code::Version | Code::Protocol | Code::NotAllowed)
+}
+
+impl Xapp {
+    pub(super) fn exchange(
+        &mut self,
+        patience: Option<Duration>,
+        mut handle: impl FnMut(Raw<'_>, &mut Commands<'_>),
+    ) -> Result<(), Error> {
+        self.write()?;
+        // a verdict is told in time, and so is the end of a RIC's patience
+        let greeting = match self.session {
+            Session::Greeting(by) => Some(by),
+            Session::Open | Session::Lost(_) => None,
+        };
+        let deadline = [self.desk.verifications.deadline(), greeting].into_iter().flatten().min();
+        let left = deadline.map(|at| at.saturating_duration_since(Instant::now()));
+        let patience = [patience, left].into_iter().flatten().min();
+        self.poll.wait(&mut self.events, patience).map_err(Error::epoll)?;
+        let (mut readable, mut writable) = (false, false);
+        for event in self.events.iter().filter(|e| e.token != STOP_TOKEN) {
+            readable |= event.readable;
+            writable |= event.writable;
+        }
+        if readable {
+            self.read(&mut handle)?;
+        }
+        if self.desk.verifications.deadline().is_some() {
+            for (ticket, verdict) in self.desk.verifications.expired(Instant::now()) {
+                handle(Raw::News(XappEvent::Verified { ticket, verdict }), &mut Commands(&mut self.desk));
+            }
+        }
+        if writable || !self.desk.ends.is_empty() {
+            self.write()?;
+        }
+        Ok(())
+    }
+
+    fn read(&mut self, handle: &mut impl FnMut(Raw<'_>, &mut Commands<'_>)) -> Result<(), Error> {
+        let Xapp { link: Some(link), scratch, nodes, config: XappConfig { encodings, .. }, desk, .. } = self else {
+            return Ok(());
+        };
+        let mut failed = None;
+        let received = link.receive(scratch, BUDGET_OCTETS, &mut |_stream, pdu| {
+            if failed.is_some() {
+                return;
+            }
+            let event = match desk.client.handle_pdu(pdu) {
+                Ok(event) => event,
+                Err(error) => {
+                    failed = Some(Error::Protocol(error));
+                    return;
+                }
+            };
+            let news = match event {
+                ClientEvent::Welcome(ric_id) => {
+                    return handle(Raw::Welcome(ric_id), &mut Commands(desk));
+                }
+                ClientEvent::Refused(code) if fatal(code) => {
+                    failed = Some(Error::Refused(code));
+                    return;
+                }
+                ClientEvent::Refused(code) => {
+                    tracing::warn!(?code, "the RIC refuses a command");
+                    return;
+                }
+                ClientEvent::NodeUp(node) => {
+                    let (id, key) = (node.id, node.global_id);
+                    nodes.insert(id, node);
+                    handle(Raw::News(XappEvent::NodeUp(&nodes[&id])), &mut Commands(desk));
+                    for (local, function, order) in desk.kept.to_ask(id, key) {
+                        desk.subscribe(id, function, order, Some(local));
+                    }
+                    return;
+                }
+                ClientEvent::NodeChanged(node) => {
+                    let id = node.id;
+                    nodes.insert(id, node);
+                    XappEvent::NodeChanged(&nodes[&id])
+                }
+                ClientEvent::NodeLost(id) => {
+                    if let Some(node) = nodes.remove(&id) {
+                        let commands = &mut Commands(desk);
+                        handle(Raw::News(XappEvent::NodeLost(&node)), commands);
+                    }
+                    return;
+                }
+                ClientEvent::Indication(envelope) => {
+                    // a node that speaks a newer version than its setup told shares this message's wire format
+                    let version = nodes.get(&envelope.node).map_or(Version::V2_03, |node| node.version);
+                    let codec = nodes.get(&envelope.node).and_then(|node| named(encodings, &node.encoding));
+                    let indication = Indication {
+                        node: envelope.node,
+                        subscription: desk.kept.local(envelope.subscription),
+                        version,
+                        codec,
+                        pdu: envelope.pdu,
+                    };
+                    handle(Raw::News(XappEvent::Indication(indication)), &mut Commands(desk));
+                    for (ticket, verdict) in desk.verifications.reported(&indication) {
+                        handle(Raw::News(XappEvent::Verified { ticket, verdict }), &mut Commands(desk));
+                    }
+                    return;
+                }
+                ClientEvent::Subscribed { ticket, subscription, admitted, not_admitted } => {
+                    let key = |node| nodes.get(&node).map(|node| node.global_id);
+                    match desk.kept.subscribed(ticket, subscription, key) {
+                        Taken::New(subscription) => {
+                            XappEvent::Subscribed { ticket, subscription, admitted, not_admitted }
+                        }
+                        Taken::Again(subscription, node) => {
+                            XappEvent::SubscriptionResumed { subscription, node, admitted, not_admitted }
+                        }
+                    }
+                }
+                ClientEvent::SubscribeFailed { ticket, failure } => match desk.kept.answered(ticket) {
+                    Some(Asked::Subscribe { again: Some(subscription), .. }) => {
+                        desk.kept.forget(subscription);
+                        let end = match failure {
+                            SubscribeFailure::Refused(cause) => SubscriptionEnd::ByNode(cause),
+                            _ => SubscriptionEnd::NotRestored,
+                        };
+                        XappEvent::SubscriptionEnded { subscription, end }
+                    }
+                    _ => XappEvent::SubscribeFailed { ticket, failure },
+                },
+                ClientEvent::SubscriptionEnded { subscription, end } => {
+                    XappEvent::SubscriptionEnded { subscription: desk.kept.ended(subscription), end }
+                }
+                ClientEvent::SubscriptionSuspended(subscription) => {
+                    XappEvent::SubscriptionSuspended(desk.kept.local(subscription))
+                }
+                ClientEvent::SubscriptionResumed { subscription, node, admitted, not_admitted } => {
+                    let subscription = desk.kept.local(subscription);
+                    XappEvent::SubscriptionResumed { subscription, node, admitted, not_admitted }
+                }
+                ClientEvent::ChangeRequired { subscription, remove, modify } => {
+                    XappEvent::ChangeRequired { subscription: desk.kept.local(subscription), remove, modify }
+                }
+                ClientEvent::SubscriptionChanged { subscription, removed, modified } => {
+                    XappEvent::SubscriptionChanged { subscription: desk.kept.local(subscription), removed, modified }
+                }
+                ClientEvent::Modified { ticket, subscription, result } => {
+                    let subscription = match desk.kept.answered(ticket) {
+                        Some(Asked::Modify(subscription)) => subscription,
+                        _ => desk.kept.local(subscription),
+                    };
+                    XappEvent::Modified { ticket, subscription, result }
+                }
+                ClientEvent::Controlled { ticket, result } => {
+                    desk.kept.answered(ticket);
+                    desk.verifications.answered(ticket, &result, Instant::now);
+                    XappEvent::Controlled { ticket, result }
+                }
+                ClientEvent::Queried { ticket, result } => {
+                    desk.kept.answered(ticket);
+                    XappEvent::Queried { ticket, result }
+                }
+                ClientEvent::Dropped(reports) => XappEvent::Dropped(reports),
+            };
+            handle(Raw::News(news), &mut Commands(desk));
+        });
+        match failed {
+            Some(error) => Err(error),
+            None => Ok(received.map(drop)?),
+        }
+    }
+
+    /// Sends what was asked for, and writes.
+    pub(super) fn write(&mut self) -> Result<(), Error> {
+        let Xapp { link: Some(link), desk: Desk { ends, bytes, .. }, .. } = self else { return Ok(()) };
+        let mut start = 0;
+        for end in ends.drain(..) {
+            link.send(StreamId(0), &[&bytes[start..end]], Class::Keep)?;
+            start = end;
+        }
+        bytes.clear();
+        link.flush()?;
+        let wanted = link.wants_write();
+        if wanted != self.writable_wanted {
+            self.writable_wanted = wanted;
+            let interest = if wanted { Interest::READ_WRITE } else { Interest::READ };
+            self.poll.modify(link, LINK_TOKEN, interest).map_err(Error::epoll)?;
+        }
+        Ok(())
+    }
+}
