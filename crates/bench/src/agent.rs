@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
 
-use crate::paper::Meter;
+use crate::paper::{LEAST_REPORTS, Meter};
 use crate::part::{Agents, AgentsCount, Controller, ControllerCount, Encoding, Load, Part, ask};
 use crate::{AgentRow, Effort};
 
@@ -37,7 +37,7 @@ fn row(ues: u16, encoding: Encoding, seconds: f64) -> anyhow::Result<AgentRow> {
         }
         thread::sleep(Duration::from_millis(10));
     }
-    let meter = Meter { controllers: &[*controller], agents: *agents, seconds };
+    let meter = Meter { controllers: &[*controller], agents: *agents, seconds, least_reports: LEAST_REPORTS };
     let sample = meter.measure_one(|| {
         let ControllerCount { reports, octets, .. } = ask(&mut controller)?;
         Ok((reports, octets))

@@ -158,6 +158,25 @@ fn peers_have_columns_and_one_that_does_not_answer_takes_nobody_elses() {
 }
 
 #[test]
+fn a_peer_that_asks_for_reports_is_compared() {
+    // our own controller, as if it were somebody else's
+    let part = r#"{"controller":{"encoding":"flat","period_ms":1,"decodes":false}}"#;
+    let mut controller = Program::start_with(&["bench", "part", part]);
+    let (url, out) = (controller.line("e2="), Directory::new("compared"));
+    let (peer, nobody) = (format!("same={url},pid={}", controller.id()), format!("nobody={url},pid={}", u32::MAX));
+    let arguments = ["paper", "fig9b", "--json", "--seconds", "0.1", "--out", out.name()];
+    let outcome = run(&[&arguments[..], &["--peer", &peer, "--peer", &nobody]].concat());
+    outcome.complains(1, &["nobody at ", "cannot read the accounts of process 4294967295"]);
+    let report = checked(&outcome, "fig9b", &out);
+    let rows = report["values"].as_array().unwrap();
+    let same = rows.iter().find(|row| row["controller"] == "same").unwrap();
+    assert!(same["reports_per_s"].as_f64().unwrap() > 0.0 && same["cpu_percent"].as_f64().unwrap() > 0.0, "{same}");
+    assert!(same["rss_mib"].as_f64().unwrap() > 0.0, "{same}");
+    // on a busy host too few reports come for a comparison
+    assert_ne!(report["holds"], true, "nobody takes a sixth of what it takes itself");
+}
+
+#[test]
 fn what_cannot_work_is_told_before_anything_is_measured() {
     let peers = ["--peer", "a=tcp://127.0.0.1:1", "--peer", "a=tcp://127.0.0.1:2"];
     run(&[&["paper", "fig8a"][..], &peers].concat()).complains(1, &["two peers are called a"]);

@@ -139,3 +139,24 @@ pub(super) fn fig8b(context: &mut Context<'_>) -> anyhow::Result<FigureReport> {
         values: table,
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sample(cpu_percent: Option<f64>, rss_mib: f64) -> Sample {
+        let rss_mib = cpu_percent.map(|_| rss_mib);
+        Sample { cpu_percent, rss_mib, reports_per_s: 30_000.0, mbit_per_s: 1000.0, agents_cpu_percent: 10.0 }
+    }
+
+    #[test]
+    fn only_what_was_measured_is_judged() {
+        let ours = Some(sample(Some(2.0), 10.0));
+        assert_eq!(verdict(ours, &[]), None, "nobody is there");
+        assert_eq!(verdict(ours, &[sample(None, 0.0)]), None, "nobody's process is known");
+        assert_eq!(verdict(ours, &[sample(Some(20.0), 30.0)]), Some(true));
+        assert_eq!(verdict(ours, &[sample(Some(19.0), 30.0)]), Some(false));
+        assert_eq!(verdict(ours, &[sample(Some(20.0), 29.0)]), Some(false));
+        assert_eq!(verdict(ours, &[sample(Some(20.0), 30.0), sample(Some(1.0), 30.0)]), Some(false));
+    }
+}

@@ -13,9 +13,9 @@ use crate::process::{Accounts, Process};
 /// Our controller must have subscribed to all agents within this.
 const PATIENCE: Duration = Duration::from_secs(10);
 /// A peer must have taken the agents' setups within this.
-const TAKES_SETUPS: Duration = Duration::from_secs(3);
+const TAKES_SETUPS: Duration = Duration::from_secs(5);
 /// A peer must have subscribed within this, if it does at all.
-const SUBSCRIBES: Duration = Duration::from_secs(1);
+const SUBSCRIBES: Duration = Duration::from_secs(2);
 /// Before the measurement, so that buffers have grown and caches are warm.
 const WARM_UP: Duration = Duration::from_millis(300);
 
@@ -75,7 +75,8 @@ impl Crowd {
             }
             thread::sleep(Duration::from_millis(10));
         }
-        let meter = Meter { controllers: &[*controller], agents: *agents, seconds };
+        let least_reports = LEAST_REPORTS;
+        let meter = Meter { controllers: &[*controller], agents: *agents, seconds, least_reports };
         meter.measure_one(|| {
             let ControllerCount { reports, octets, unread, .. } = ask(&mut controller)?;
             if unread > 0 {
@@ -105,11 +106,14 @@ impl Crowd {
             thread::sleep(Duration::from_millis(10));
         }
         let deadline = Instant::now() + SUBSCRIBES;
-        while !is_silent && ask::<AgentsCount>(&mut agents)?.reports == 0 && Instant::now() < deadline {
+        let mut reports = 0;
+        while !is_silent && reports == 0 && Instant::now() < deadline {
             thread::sleep(Duration::from_millis(10));
+            reports = ask::<AgentsCount>(&mut agents)?.reports;
         }
+        let least_reports = reports.min(1);
         let controllers: Vec<_> = accounts.into_iter().collect();
-        let meter = Meter { controllers: &controllers, agents: *agents, seconds };
+        let meter = Meter { controllers: &controllers, agents: *agents, seconds, least_reports };
         meter.measure_one(|| {
             let AgentsCount { reports, octets, dropped, .. } = ask(&mut agents)?;
             Ok((reports.saturating_sub(dropped), octets))
@@ -123,7 +127,12 @@ pub(crate) struct Meter<'a> {
     pub controllers: &'a [Accounts],
     pub agents: Accounts,
     pub seconds: f64,
+    /// On a busy host it lasts longer than it should, until so many reports have come.
+    pub least_reports: u64,
 }
+
+/// What our own controllers must have got for a sample.
+pub(crate) const LEAST_REPORTS: u64 = 30;
 
 impl Meter<'_> {
     /// A sample of each controller; of none, one without processor time and memory. `count` tells the reports until now,
@@ -134,6 +143,12 @@ impl Meter<'_> {
         let cpu_ns = || self.controllers.iter().map(|of| of.cpu_ns()).collect::<anyhow::Result<Vec<_>>>();
         let (begun, before, agents_before, first) = (Instant::now(), cpu_ns()?, self.agents.cpu_ns()?, count()?);
         thread::sleep(span);
+        while count()?.0 < first.0 + self.least_reports {
+            if begun.elapsed() > span + PATIENCE {
+                bail!("the agents' reports do not come");
+            }
+            thread::sleep(Duration::from_millis(10));
+        }
         let took = begun.elapsed().as_secs_f64();
         let (after, agents_after, last) = (cpu_ns()?, self.agents.cpu_ns()?, count()?);
         let percent = |before: u64, after: u64| after.saturating_sub(before) as f64 / 1e9 / took * 100.0;

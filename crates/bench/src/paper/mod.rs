@@ -20,7 +20,7 @@ use serde::Serialize;
 use crate::plot::Plot;
 use load::{Crowd, Sample};
 
-pub(crate) use load::Meter;
+pub(crate) use load::{LEAST_REPORTS, Meter};
 pub use peer::{Peer, PeerError};
 pub use table::{Cell, Table};
 
@@ -73,9 +73,7 @@ impl Figure {
             Figure::Table2 => "table2",
         }
     }
-}
 
-impl Figure {
     /// Whether it has columns for peers: where agents make the load.
     fn has_peers(self) -> bool {
         matches!(self, Figure::Fig8a | Figure::Fig8b | Figure::Fig9b)

@@ -67,7 +67,8 @@ impl Program {
         program
     }
 
-    fn start_with(arguments: &[&str]) -> Program {
+    /// The same, with an input that lasts as long as it does.
+    pub fn start_with(arguments: &[&str]) -> Program {
         let mut child = Command::new(env!("CARGO_BIN_EXE_ferric"))
             .args(arguments)
             .stdin(Stdio::piped())
