@@ -31,7 +31,7 @@ impl Deframer {
         &mut self,
         mut chunk: &[u8],
         spares: &mut Spares,
-        sink: &mut impl FnMut(&[u8]),
+        sink: &mut dyn FnMut(&[u8]),
     ) -> Result<usize, Error> {
         let mut pdus = 0;
         if !self.carry.bytes.is_empty() {

@@ -228,17 +228,21 @@ impl Link {
         &mut self,
         scratch: &mut Scratch,
         budget_octets: usize,
-        sink: &mut impl FnMut(StreamId, &[u8]),
+        sink: &mut dyn FnMut(StreamId, &[u8]),
     ) -> Result<Received, Error> {
         if self.finish_connect()? == State::Connecting {
             return Ok(Received::default());
         }
-        let tap = self.tap.as_ref();
-        let sink = &mut |stream, pdu: &[u8]| {
-            if let Some(tap) = tap {
-                tap.pdu(Direction::Received, stream, &[pdu]);
+        let mut tapped;
+        let sink: &mut dyn FnMut(StreamId, &[u8]) = match self.tap.as_ref() {
+            None => sink,
+            Some(tap) => {
+                tapped = |stream, pdu: &[u8]| {
+                    tap.pdu(Direction::Received, stream, &[pdu]);
+                    sink(stream, pdu);
+                };
+                &mut tapped
             }
-            sink(stream, pdu);
         };
         let result = match &mut self.transport {
             Transport::Stream(link) => link.receive(scratch, budget_octets, sink),

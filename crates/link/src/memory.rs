@@ -106,7 +106,7 @@ impl MemoryLink {
         &mut self,
         scratch: &mut Scratch,
         budget_octets: usize,
-        sink: &mut impl FnMut(StreamId, &[u8]),
+        sink: &mut dyn FnMut(StreamId, &[u8]),
     ) -> Result<Received, Error> {
         let (_, spares) = scratch.parts();
         let mut received = Received::default();

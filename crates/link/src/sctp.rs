@@ -211,8 +211,8 @@ impl SctpLink {
         &mut self,
         scratch: &mut Scratch,
         budget_octets: usize,
-        sink: &mut impl FnMut(StreamId, &[u8]),
-        on_path_event: &mut impl FnMut(PathEvent),
+        sink: &mut dyn FnMut(StreamId, &[u8]),
+        on_path_event: &mut dyn FnMut(PathEvent),
     ) -> Result<Received, Error> {
         let (buffer, spares) = scratch.parts();
         let mut received = Received::default();

@@ -112,7 +112,7 @@ impl StreamLink {
         &mut self,
         scratch: &mut Scratch,
         budget_octets: usize,
-        sink: &mut impl FnMut(StreamId, &[u8]),
+        sink: &mut dyn FnMut(StreamId, &[u8]),
     ) -> Result<Received, Error> {
         let (buffer, spares) = scratch.parts();
         let mut received = Received::default();

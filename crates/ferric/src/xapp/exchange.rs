@@ -31,7 +31,7 @@ impl Xapp {
     pub(super) fn exchange(
         &mut self,
         patience: Option<Duration>,
-        mut handle: impl FnMut(Raw<'_>, &mut Commands<'_>),
+        handle: &mut dyn FnMut(Raw<'_>, &mut Commands<'_>),
     ) -> Result<(), Error> {
         self.write()?;
         // a verdict is told in time, and so is the end of a RIC's patience
@@ -49,7 +49,7 @@ impl Xapp {
             writable |= event.writable;
         }
         if readable {
-            self.read(&mut handle)?;
+            self.read(handle)?;
         }
         if self.desk.verifications.deadline().is_some() {
             for (ticket, verdict) in self.desk.verifications.expired(Instant::now()) {
@@ -62,7 +62,7 @@ impl Xapp {
         Ok(())
     }
 
-    fn read(&mut self, handle: &mut impl FnMut(Raw<'_>, &mut Commands<'_>)) -> Result<(), Error> {
+    fn read(&mut self, handle: &mut dyn FnMut(Raw<'_>, &mut Commands<'_>)) -> Result<(), Error> {
         let Xapp { link: Some(link), scratch, nodes, config: XappConfig { encodings, .. }, desk, .. } = self else {
             return Ok(());
         };

@@ -119,7 +119,7 @@ impl Xapp {
                 return Err(Error::NoAnswer);
             }
             let mut early = Vec::new();
-            xapp.exchange(Some(patience), |event, _| match event {
+            xapp.exchange(Some(patience), &mut |event, _| match event {
                 Raw::Welcome(ric_id) => welcome = Some(ric_id),
                 Raw::News(XappEvent::NodeUp(node)) => early.push(node.id),
                 Raw::News(_) => {}
@@ -171,18 +171,27 @@ impl Xapp {
         patience: Option<Duration>,
         mut handle: impl FnMut(XappEvent<'_>, &mut Commands<'_>),
     ) -> Result<(), Error> {
+        // one loop for all handlers
+        self.turn_with(patience, &mut handle)
+    }
+
+    fn turn_with(
+        &mut self,
+        patience: Option<Duration>,
+        handle: &mut dyn FnMut(XappEvent<'_>, &mut Commands<'_>),
+    ) -> Result<(), Error> {
         let early = std::mem::take(&mut self.early);
         let patience = if early.is_empty() { patience } else { Some(Duration::ZERO) };
         for node in early.iter().filter_map(|id| self.nodes.get(id)) {
             handle(XappEvent::NodeUp(node), &mut Commands(&mut self.desk));
         }
         if let Session::Lost(until) = self.session
-            && !self.come_back(patience, until, &mut handle)?
+            && !self.come_back(patience, until, handle)?
         {
             return Ok(());
         }
         let mut welcome = None;
-        let exchanged = self.exchange(patience, |event, commands| match event {
+        let exchanged = self.exchange(patience, &mut |event, commands| match event {
             Raw::Welcome(ric_id) => {
                 welcome = Some(ric_id);
                 handle(XappEvent::Reconnected(ric_id), commands);
@@ -199,7 +208,7 @@ impl Xapp {
             Err(error) if self.config.reconnect.is_some() && is_loss(&error) => {
                 let retry_in_ms = self.pause.as_millis();
                 tracing::warn!(ric = %self.address, %error, retry_in_ms, "the RIC is lost; connecting again after a pause");
-                self.lose(&mut handle);
+                self.lose(handle);
                 Ok(())
             }
             result => result,

@@ -16,7 +16,7 @@ impl Xapp {
         &mut self,
         patience: Option<Duration>,
         until: Instant,
-        handle: &mut impl FnMut(XappEvent<'_>, &mut Commands<'_>),
+        handle: &mut dyn FnMut(XappEvent<'_>, &mut Commands<'_>),
     ) -> Result<bool, Error> {
         let left = until.saturating_duration_since(Instant::now());
         self.poll.wait(&mut self.events, Some(patience.unwrap_or(left).min(left))).map_err(Error::epoll)?;
@@ -48,7 +48,7 @@ impl Xapp {
     }
 
     /// The RIC is lost: all that it had told and all that was asked of it.
-    pub(super) fn lose(&mut self, handle: &mut impl FnMut(XappEvent<'_>, &mut Commands<'_>)) {
+    pub(super) fn lose(&mut self, handle: &mut dyn FnMut(XappEvent<'_>, &mut Commands<'_>)) {
         if let Some(link) = self.link.take() {
             // closing the descriptor would do as well
             let _ = self.poll.remove(&link);
@@ -62,7 +62,7 @@ impl Xapp {
     }
 
     /// What was asked for is not answered, and what stood does not stand now.
-    fn fail_unanswered(&mut self, handle: &mut impl FnMut(XappEvent<'_>, &mut Commands<'_>)) {
+    fn fail_unanswered(&mut self, handle: &mut dyn FnMut(XappEvent<'_>, &mut Commands<'_>)) {
         self.desk.ends.clear();
         self.desk.bytes.clear();
         let (unanswered, suspended) = self.desk.kept.lose();
@@ -96,7 +96,7 @@ impl Xapp {
     }
 
     /// Pauses before the next attempt.
-    fn rest(&mut self, handle: &mut impl FnMut(XappEvent<'_>, &mut Commands<'_>)) {
+    fn rest(&mut self, handle: &mut dyn FnMut(XappEvent<'_>, &mut Commands<'_>)) {
         let retry_in = self.pause;
         self.pause = self.pause.saturating_mul(2).min(self.config.reconnect.unwrap_or_default().last);
         self.session = Session::Lost(Instant::now() + retry_in);

@@ -138,7 +138,7 @@ impl ShmLink {
         &mut self,
         scratch: &mut Scratch,
         budget_octets: usize,
-        sink: &mut impl FnMut(StreamId, &[u8]),
+        sink: &mut dyn FnMut(StreamId, &[u8]),
     ) -> Result<Received, Error> {
         let rings = self.rings.as_mut().expect("an established link has its memory");
         let (buffer, spares) = scratch.parts();

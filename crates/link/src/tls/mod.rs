@@ -161,7 +161,7 @@ impl TlsLink {
         &mut self,
         scratch: &mut Scratch,
         budget_octets: usize,
-        sink: &mut impl FnMut(StreamId, &[u8]),
+        sink: &mut dyn FnMut(StreamId, &[u8]),
     ) -> Result<Received, Error> {
         let mut received = Received::default();
         let mut spent_octets = 0;
