@@ -31,7 +31,7 @@ pub use paper::{Cell, Figure, FigureReport, Peer, PeerError, Setting, Table, pap
 pub use part::part;
 pub use ping::{PingReport, PingRow, ping};
 pub use plot::{Panel, Plot, Series, X};
-pub use report::{AgentRow, Codec, Host, Idle, LoopsRow, Many, RelayRow, Report, Storm};
+pub use report::{AgentRow, Codec, Host, Idle, LoopsRow, Many, RelayRow, Report, ShmRelay, Storm};
 pub use soak::{Soak, SoakReport, Trend, soak};
 
 /// Pings of each kind and repetition, in `ferric bench e2`.

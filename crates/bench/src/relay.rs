@@ -13,7 +13,7 @@ use ferric::xapp::{Xapp, XappConfig, XappEvent};
 use crate::links::OwnPath;
 use crate::load::{FUNCTION, Node, Template};
 use crate::process::Process;
-use crate::{Effort, LoopsRow, RelayRow};
+use crate::{Effort, LoopsRow, RelayRow, ShmRelay};
 
 /// As many octets as FlexRIC's MAC, RLC and PDCP statistics of 32 UEs have in an indication.
 const PDU_OCTETS: usize = 4285;
@@ -59,22 +59,28 @@ pub(crate) fn measure(effort: Effort) -> anyhow::Result<Vec<RelayRow>> {
 }
 
 fn row(load: Load, effort: Effort) -> anyhow::Result<RelayRow> {
-    let (mut rics, mut shms, mut movers) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut rics, mut shms, mut spinning, mut movers) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     for _ in 0..effort.repetitions {
-        rics.push(through_ric(load, RicShape::default(), effort.seconds)?);
-        shms.push(through_ric(load, RicShape { shm: true, ..RicShape::default() }, effort.seconds)?);
+        let through = |xapps_on| through_ric(load, RicShape { xapps_on, ..RicShape::default() }, effort.seconds);
+        rics.push(through(XappsOn::Tcp)?);
+        shms.push(through(XappsOn::Shm { spin: Duration::ZERO })?);
+        spinning.push(through(XappsOn::Shm { spin: PERIOD })?);
         movers.push(through_mover(load, effort.seconds)?);
     }
     let of = |runs: &[Run], value: fn(&Run) -> f64| median(runs.iter().map(value).collect());
     let (ric_cpu_us, mover_cpu_us) = (of(&rics, |r| r.cpu_us), of(&movers, |r| r.cpu_us));
-    let shm_cpu_us = of(&shms, |r| r.cpu_us);
+    let shm = |runs: &[Run]| {
+        let cpu_us = of(runs, |r| r.cpu_us);
+        let (p50_us, p99_us) = (of(runs, |r| r.p50_us), of(runs, |r| r.p99_us));
+        ShmRelay { cpu_us, ratio: cpu_us / mover_cpu_us, p50_us, p99_us }
+    };
     Ok(RelayRow {
         nodes: load.nodes,
         together: load.apart.is_zero(),
         period_ms: PERIOD.as_secs_f64() * 1e3,
         payload_bytes: PDU_OCTETS,
         indications: rics.iter().map(|r| r.received).sum(),
-        lost: rics.iter().chain(&shms).map(|r| r.sent - r.received).sum(),
+        lost: rics.iter().chain(&shms).chain(&spinning).map(|r| r.sent - r.received).sum(),
         ric_cpu_us,
         mover_cpu_us,
         ratio: ric_cpu_us / mover_cpu_us,
@@ -82,10 +88,8 @@ fn row(load: Load, effort: Effort) -> anyhow::Result<RelayRow> {
         p99_us: of(&rics, |r| r.p99_us),
         mover_p50_us: of(&movers, |r| r.p50_us),
         mover_p99_us: of(&movers, |r| r.p99_us),
-        shm_cpu_us,
-        shm_ratio: shm_cpu_us / mover_cpu_us,
-        shm_p50_us: of(&shms, |r| r.p50_us),
-        shm_p99_us: of(&shms, |r| r.p99_us),
+        shm: shm(&shms),
+        shm_spins: shm(&spinning),
     })
 }
 
@@ -95,13 +99,22 @@ struct RicShape {
     loops: usize,
     /// Each takes everything.
     xapps: usize,
-    /// Whether they read from shared memory, not from TCP.
-    shm: bool,
+    xapps_on: XappsOn,
+}
+
+/// How xApps are reached.
+#[derive(Clone, Copy, PartialEq)]
+enum XappsOn {
+    Tcp,
+    /// They look for more for so long, before they sleep.
+    Shm {
+        spin: Duration,
+    },
 }
 
 impl Default for RicShape {
     fn default() -> Self {
-        RicShape { loops: 1, xapps: 1, shm: false }
+        RicShape { loops: 1, xapps: 1, xapps_on: XappsOn::Tcp }
     }
 }
 
@@ -141,9 +154,12 @@ fn median(mut values: Vec<f64>) -> f64 {
 }
 
 fn through_ric(load: Load, shape: RicShape, seconds: f64) -> anyhow::Result<Run> {
-    let RicShape { loops, xapps, shm } = shape;
+    let RicShape { loops, xapps, xapps_on } = shape;
     let (any_port, loops, path) = ("tcp://127.0.0.1:0", loops.to_string(), OwnPath::new("xapps"));
-    let xapp_at = if shm { Address::Shm(path.0.clone()).to_string() } else { any_port.to_owned() };
+    let (xapp_at, spin) = match xapps_on {
+        XappsOn::Tcp => (any_port.to_owned(), Duration::ZERO),
+        XappsOn::Shm { spin } => (Address::Shm(path.0.clone()).to_string(), spin),
+    };
     let ric = ["--log", "error", "ric", "--e2", any_port, "--xapp", &xapp_at, "--loops", &loops];
     let ric = Process::start(&ric, 2)?;
     let e2: Address = ric.said("e2")?.parse()?;
@@ -161,7 +177,7 @@ fn through_ric(load: Load, shape: RicShape, seconds: f64) -> anyhow::Result<Run>
     for _ in 0..xapps {
         let (xapp, ready, sender) = (xapp.clone(), ready.clone(), result.0.clone());
         sinks.push(thread::spawn(move || {
-            let got = take_all(&xapp, Got::new(clock, load.nodes), &ready)?;
+            let got = take_all(&xapp, spin, Got::new(clock, load.nodes), &ready)?;
             // whoever waits for it is there, or has failed
             let _ = sender.send(got);
             anyhow::Ok(())
@@ -184,8 +200,9 @@ fn through_ric(load: Load, shape: RicShape, seconds: f64) -> anyhow::Result<Run>
 }
 
 /// An xApp that subscribes to every node, and says so each time; until all nodes say that this was all.
-fn take_all(ric: &Address, mut got: Got, ready: &mpsc::Sender<()>) -> anyhow::Result<Got> {
-    let mut xapp = Xapp::connect(ric, "bench", XappConfig { reconnect: None, ..XappConfig::default() })?;
+fn take_all(ric: &Address, spin: Duration, mut got: Got, ready: &mpsc::Sender<()>) -> anyhow::Result<Got> {
+    let link = Config { shm_spin: spin, ..Config::default() };
+    let mut xapp = Xapp::connect(ric, "bench", XappConfig { reconnect: None, link, ..XappConfig::default() })?;
     while !got.ended() {
         xapp.turn(Some(Duration::from_millis(100)), |event, commands| match event {
             XappEvent::NodeUp(node) => {

@@ -488,8 +488,9 @@ fn the_benchmark_tells_what_its_readers_rely_on() {
         for key in ["ric_cpu_us", "mover_cpu_us", "ratio", "p50_us", "p99_us", "mover_p50_us", "mover_p99_us"] {
             assert!(row[key].as_f64().unwrap() > 0.0, "{key}");
         }
-        for key in ["shm_cpu_us", "shm_ratio", "shm_p50_us", "shm_p99_us"] {
-            assert!(row[key].as_f64().unwrap() > 0.0, "{key}");
+        for (xapp, key) in ["shm", "shm_spins"].into_iter().flat_map(|x| ["cpu_us", "ratio", "p50_us"].map(|k| (x, k)))
+        {
+            assert!(row[xapp][key].as_f64().unwrap() > 0.0, "{xapp} {key}");
         }
     }
     let agent = report["agent"].as_array().unwrap();
