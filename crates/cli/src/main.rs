@@ -20,6 +20,7 @@ mod percentiles;
 mod play;
 mod ran;
 mod record;
+mod remedy;
 mod ric;
 mod signals;
 mod tls;
@@ -41,7 +42,7 @@ static ALLOCATOR: ::bench::CountingAllocator = ::bench::CountingAllocator;
 #[command(name = "ferric", version, max_term_width = 100)]
 struct Cli {
     /// How much to log (to standard error). [default: info; of `demo` warn, of `bench` and `paper` error]
-    #[arg(long, global = true, value_enum, value_name = "LEVEL")]
+    #[arg(long, global = true, value_enum, value_name = "LEVEL", display_order = 900)]
     log: Option<Log>,
     #[command(subcommand)]
     command: Command,
@@ -95,6 +96,9 @@ fn main() -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("ferric: {}", chain(&error));
+            if let Some(remedy) = remedy::of(&error) {
+                eprintln!("  do: {remedy}");
+            }
             ExitCode::FAILURE
         }
     }

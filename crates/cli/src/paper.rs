@@ -43,10 +43,14 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     {
         bail!("two peers are called {again}");
     }
+    let figures = || Figure::ALL.iter().filter(|figure| args.figure == "all" || args.figure == figure.name());
+    if !args.peers.is_empty() && !figures().any(|figure| figure.has_peers()) {
+        bail!("{} has no column for a peer: figures 8a, 8b and 9b have", args.figure);
+    }
     // before anything is measured
     fs::create_dir_all(&args.out).with_context(|| format!("cannot make {}", args.out.display()))?;
     let mut failures = Vec::new();
-    for figure in Figure::ALL.iter().filter(|figure| args.figure == "all" || args.figure == figure.name()) {
+    for figure in figures() {
         let (report, failed) = ::bench::paper(*figure, args.seconds, &args.peers).context(figure.name())?;
         write(&report, &args.out)?;
         if args.json {

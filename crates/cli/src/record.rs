@@ -5,15 +5,18 @@ use std::path::PathBuf;
 use anyhow::Context;
 use ferric::record::{Recorder, RecorderConfig};
 
+/// What `--help` calls these options.
+pub const HEADING: &str = "Recording";
+
 /// Options of every command that talks to somebody.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub struct RecordArgs {
     /// Record what is said into a pcapng file, which is overwritten: for Wireshark, `ferric decode` and `ferric play`.
-    #[arg(long, global = true, value_name = "FILE")]
+    #[arg(long, global = true, help_heading = HEADING, value_name = "FILE")]
     record: Option<PathBuf>,
     /// When the recording's file has that many octets (K, M and G may follow), it goes by the name FILE.1, and a new one
     /// begins.
-    #[arg(long, global = true, value_name = "OCTETS", default_value = "256M", value_parser = octets)]
+    #[arg(long, global = true, help_heading = HEADING, value_name = "OCTETS", default_value = "256M", value_parser = octets, requires = "record")]
     record_limit: u64,
 }
 

@@ -31,7 +31,8 @@ pub struct Args {
     /// Where to await xApps. [default: tcp://127.0.0.1:36423]
     #[arg(long, value_name = "URL")]
     xapp: Option<Address>,
-    /// Where to await FlexRIC's xApps, such as e42+sctp://127.0.0.1:36422 or e42+tls://HOST:PORT; several times for several. [default: nowhere]
+    /// Where to await FlexRIC's xApps, such as e42+sctp://127.0.0.1:36422 or e42+tls://HOST:PORT; several times for
+    /// several. [default: nowhere]
     #[arg(long, value_name = "URL")]
     e42: Vec<E42Address>,
     /// The version of E2AP that FlexRIC's xApps were built with, which no message tells: 1, 2 or 3. [default: 2]
@@ -51,7 +52,7 @@ pub struct Args {
     #[command(flatten)]
     record: record::RecordArgs,
     /// Record what is said with ferric's xApps too, on an interface of its own.
-    #[arg(long, requires = "record")]
+    #[arg(long, help_heading = record::HEADING, requires = "record")]
     record_xapps: bool,
 }
 

@@ -8,13 +8,13 @@ use ferric::link::{Tls, TlsFiles};
 #[derive(Clone, Debug, Default, clap::Args)]
 pub struct TlsArgs {
     /// PEM file of the CA that the peer's certificate must be signed by; with it come the other two.
-    #[arg(long, global = true, value_name = "FILE", requires_all = ["tls_cert", "tls_key"])]
+    #[arg(long, global = true, help_heading = "TLS, for tls:// addresses", value_name = "FILE", requires_all = ["tls_cert", "tls_key"])]
     tls_ca: Option<PathBuf>,
     /// PEM file of our own certificate.
-    #[arg(long, global = true, value_name = "FILE", requires_all = ["tls_ca", "tls_key"])]
+    #[arg(long, global = true, help_heading = "TLS, for tls:// addresses", value_name = "FILE", requires_all = ["tls_ca", "tls_key"])]
     tls_cert: Option<PathBuf>,
     /// PEM file of its private key.
-    #[arg(long, global = true, value_name = "FILE", requires_all = ["tls_ca", "tls_cert"])]
+    #[arg(long, global = true, help_heading = "TLS, for tls:// addresses", value_name = "FILE", requires_all = ["tls_ca", "tls_cert"])]
     tls_key: Option<PathBuf>,
 }
 

@@ -113,6 +113,7 @@ fn wrong_arguments_are_told_with_a_hint() {
         (&["ran", "--node", "2"], "--nodes"),
         (&["ric", "--e2", "127.0.0.1:36421"], "tcp://host:port"),
         (&["ran", "--nodes", "0"], "1..=4096"),
+        (&["ran", "--record-limit", "1M"], "--record <FILE>"),
         (&["ran", "--e2ap", "2"], "2.03"),
         (&["xapp"], "kpm"),
         (&["xapp", "kpm", "--kpm", "9"], "3.00"),
@@ -140,7 +141,7 @@ fn a_port_that_is_taken_is_named() {
         [["--e2", &address, "--xapp", "tcp://127.0.0.1:0"], ["--e2", "tcp://127.0.0.1:0", "--xapp", &address]]
     {
         let outcome = run(&[&["ric"], &arguments[..]].concat());
-        outcome.complains(1, &[&address, "in use"]);
+        outcome.complains(1, &[&address, "in use", "give another address"]);
         assert_eq!(outcome.stderr.matches("in use").count(), 1, "said once: {}", outcome.stderr);
     }
 }

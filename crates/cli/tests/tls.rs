@@ -96,7 +96,7 @@ fn the_page_is_true() {
     folder.run(&ping, "gnb1").complains(1, &["our certificate has no rights there"]);
     ric.logs("its certificate is in no entry of the rights");
 
-    run(&ping).complains(1, &["a tls:// address takes a CA, a certificate and a key"]);
+    run(&ping).complains(1, &["a tls:// address takes a CA, a certificate and a key", "--tls-ca"]);
     let half = run(&[&ping[..], &["--tls-ca", "ca.pem"]].concat());
     half.complains(2, &["--tls-cert"]);
     folder.run(&ping, "missing").complains(1, &["cannot read the certificate file", "missing.pem"]);

@@ -75,7 +75,8 @@ impl Figure {
     }
 
     /// Whether it has columns for peers: where agents make the load.
-    fn has_peers(self) -> bool {
+    #[must_use]
+    pub fn has_peers(self) -> bool {
         matches!(self, Figure::Fig8a | Figure::Fig8b | Figure::Fig9b)
     }
 }

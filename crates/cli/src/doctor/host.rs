@@ -1,12 +1,14 @@
 //! This host: its ports and its kernel.
 
+use std::fmt::Display;
 use std::io::ErrorKind;
 use std::path::Path;
 
 use ferric::Endpoint;
-use ferric::link::{Address, Config, Error, Listener, TlsFault};
+use ferric::link::{Address, Config, Error, Listener};
 
 use super::findings::Findings;
+use crate::remedy::remedy;
 
 /// Who has an address of this host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,48 +45,16 @@ pub fn look(endpoint: &Endpoint, link: &Config, findings: &mut Findings) -> Seen
             findings.good(format_args!("somebody listens at {endpoint}"));
             Seen::Taken
         }
-        Err(Error::Bind { source, .. }) => {
-            let remedy = match source.kind() {
-                ErrorKind::AddrNotAvailable => "use an address that this host has: `ip address` tells them",
-                ErrorKind::PermissionDenied => "ports below 1024 take rights: use another, such as 36421",
-                ErrorKind::NotFound => "make the directory first",
-                _ => "correct the address",
-            };
-            findings.fault(format_args!("nobody can listen at {endpoint}"), source, remedy);
-            Seen::Impossible
-        }
         Err(error) => {
             let remedy = remedy(&error).unwrap_or("correct the address");
-            findings.fault(format_args!("nobody can listen at {endpoint}"), error, remedy);
+            let why: &dyn Display = match &error {
+                Error::Bind { source, .. } => source,
+                other => other,
+            };
+            findings.fault(format_args!("nobody can listen at {endpoint}"), why, remedy);
             Seen::Impossible
         }
     }
-}
-
-/// What to do about what TLS complains of.
-pub fn remedy(error: &Error) -> Option<&'static str> {
-    Some(match error {
-        Error::TlsMissing => "give --tls-ca, --tls-cert and --tls-key; docs/tls.md tells how to make the files",
-        Error::Tls(fault) => match fault {
-            TlsFault::NoCertificate => "give the other end a certificate that our CA has signed",
-            TlsFault::UnknownCa => "give both ends certificates that the CA of the other one's --tls-ca has signed",
-            TlsFault::Expired => "issue the other end's certificate anew, and look at both clocks",
-            TlsFault::NotYetValid => "look at both clocks (`timedatectl`)",
-            TlsFault::WrongName => {
-                "connect to a name that the certificate has, or issue it for this name or address too"
-            }
-            TlsFault::WrongUse => {
-                "issue the certificate with the extended key usage of its end: serverAuth, clientAuth"
-            }
-            TlsFault::Refused(_) => {
-                "the other end does not take our certificate: look at its CA, its clock and its log"
-            }
-            TlsFault::NotTls => "use tcp:// here, or tls:// at the other end: both must be the same",
-            TlsFault::Unfinished => "look at the other end's log; it may speak plain TCP, or refuse our certificate",
-            _ => "look at the other end's log, and whether both speak a common version of TLS (1.3 is ours)",
-        },
-        _ => return None,
-    })
 }
 
 /// SCTP is a module of Linux, which few hosts load by themselves.

@@ -10,6 +10,7 @@ use ferric::link::{Address, Config, Error, Listener, StreamId};
 use super::findings::Findings;
 use super::host;
 use crate::live::Live;
+use crate::remedy::remedy;
 
 const ASSOC: AssocId = AssocId(1);
 
@@ -30,9 +31,7 @@ pub fn await_node(
             findings.fault(
                 format_args!("cannot await a node at {endpoint}"),
                 &error,
-                host::remedy(&error).unwrap_or(
-                    "end the RIC that has the address for as long as this runs (`ss -lntp`, `ss -lnSp`), or give another",
-                ),
+                remedy(&error).unwrap_or("correct the address"),
             );
             return Ok(());
         }
@@ -108,7 +107,7 @@ fn no_setup(peer: &Address, lost: Option<&Error>, waited: Duration, findings: &m
         Some(error) => findings.fault(
             what,
             error,
-            host::remedy(error).unwrap_or("look at the node's log: it gave up by itself, or speaks another protocol"),
+            remedy(error).unwrap_or("look at the node's log: it gave up by itself, or speaks another protocol"),
         ),
         None => findings.fault(
             what,

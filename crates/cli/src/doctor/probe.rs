@@ -8,6 +8,7 @@ use e2ap::{
     E2NodeComponentInterfaceNg, E2NodeComponentInterfaceType, E2SetupRequest, E2SetupResponse, GlobalE2NodeId, GnbId,
     Pdu, PlmnIdentity, RanFunctionId, RanFunctionItem, RanFunctionRevision, TransactionId, Version,
 };
+use e2sm::Wire;
 use ferric::Endpoint;
 use ferric::link::{Config, Error, StreamId};
 use per::{Gather, Octets, PrintableString};
@@ -15,6 +16,7 @@ use per::{Gather, Octets, PrintableString};
 use super::findings::Findings;
 use super::host;
 use crate::live::Live;
+use crate::remedy::remedy;
 
 /// Connects, sets up, and tells what comes of it.
 pub fn ask_ric(
@@ -117,7 +119,7 @@ fn no_connection(endpoint: &Endpoint, error: &Error, findings: &mut Findings) {
             other => findings.fault(
                 format_args!("no connection to {endpoint}"),
                 other,
-                host::remedy(other).unwrap_or("give the address and what it takes as the RIC has them"),
+                remedy(other).unwrap_or("give the address and what it takes as the RIC has them"),
             ),
         };
     };
@@ -197,7 +199,7 @@ fn explain(endpoint: &Endpoint, versions: &[Version], answer: &Answer, patience:
         Answer::Lost(error) => findings.fault(
             refuses,
             format_args!("it ends the connection: {error}"),
-            host::remedy(error).unwrap_or(
+            remedy(error).unwrap_or(
                 "look at its log, and whether it was told the same encoding (tcp+flat:// or tcp://); over TCP it must expect a length of 4 octets before each message, which ferric's does \
                  and others may not",
             ),
@@ -212,9 +214,13 @@ fn explain(endpoint: &Endpoint, versions: &[Version], answer: &Answer, patience:
 
 /// The probe: a gNB with a ping, on a test network.
 fn setup(version: Version, codec: Codec) -> Vec<u8> {
+    let mut definition = Vec::new();
+    if let Err(error) = e2sm::hw::RanFunctionDefinition::STANDARD.encode(Wire::Per, &mut definition) {
+        panic!("the ping's definition cannot be written: {error}");
+    }
     let function = RanFunctionItem {
         id: RanFunctionId(1),
-        definition: Octets::from(&b"ferric doctor"[..]),
+        definition: Octets::from(definition),
         revision: RanFunctionRevision(1),
         oid: (version > Version::V1_00).then(|| PrintableString::literal(e2sm::hw::OID)),
     };

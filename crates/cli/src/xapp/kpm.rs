@@ -14,12 +14,12 @@ use e2sm::kpm::{
 use ferric::e2::xapp::{FunctionInfo, NodeInfo};
 use ferric::e2::{Action, NodeId, SubscriptionId, SubscriptionSpec, Ticket};
 use ferric::link::Address;
-use ferric::xapp::{Commands, Indication, Xapp, XappConfig, XappEvent};
+use ferric::xapp::{Commands, Indication, XappConfig, XappEvent};
 use per::Gather;
 use tracing::{info, warn};
 
-use super::kpm_v1;
 use super::table::Table;
+use super::{connect, kpm_v1};
 use crate::percentiles::Percentiles;
 use crate::signals;
 
@@ -84,8 +84,7 @@ const USUAL: &[&str] = &[
 ];
 
 pub fn run(args: &Args, config: XappConfig) -> anyhow::Result<()> {
-    let mut xapp = Xapp::connect(&args.ric, "ferric-kpm", config)
-        .with_context(|| format!("cannot use the RIC at {} (`ferric ric` starts one)", args.ric))?;
+    let mut xapp = connect(&args.ric, "ferric-kpm", config)?;
     let stop = xapp.stop();
     signals::stop_on_signal(vec![stop.clone()])?;
     info!(ric = %xapp.ric_id(), "connected");

@@ -6,8 +6,10 @@ mod ping;
 mod rc;
 mod table;
 
+use anyhow::Context;
+use ferric::link::Address;
 use ferric::record::Protocol;
-use ferric::xapp::XappConfig;
+use ferric::xapp::{Xapp, XappConfig};
 
 use crate::{record, tls};
 
@@ -17,7 +19,7 @@ pub struct Args {
     #[command(subcommand)]
     which: Which,
     /// End when the RIC is lost, rather than connect again and go on.
-    #[arg(long, global = true)]
+    #[arg(long, global = true, display_order = 800)]
     no_reconnect: bool,
     #[command(flatten)]
     tls: tls::TlsArgs,
@@ -45,4 +47,11 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         Which::Ping(args) => ping::run(args, config),
         Which::Rc(args) => rc::run(args, config),
     }
+}
+
+/// Says Hello to the RIC there.
+fn connect(ric: &Address, name: &str, config: XappConfig) -> anyhow::Result<Xapp> {
+    Xapp::connect(ric, name, config).with_context(|| {
+        format!("cannot use the RIC at {ric} (`ferric ric` starts one, and prints its address for xApps: xapp=URL)")
+    })
 }

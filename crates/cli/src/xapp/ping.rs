@@ -8,9 +8,10 @@ use e2ap::{RanFunctionId, RicActionId, RicActionType};
 use e2sm::{Arena, Wire, hw};
 use ferric::e2::{Action, NodeId, SubscriptionSpec, Ticket};
 use ferric::link::Address;
-use ferric::xapp::{Xapp, XappConfig, XappEvent};
+use ferric::xapp::{XappConfig, XappEvent};
 use tracing::{info, warn};
 
+use super::connect;
 use crate::percentiles::Percentiles;
 use crate::signals;
 
@@ -47,8 +48,7 @@ struct Target {
 }
 
 pub fn run(args: &Args, config: XappConfig) -> anyhow::Result<()> {
-    let mut xapp = Xapp::connect(&args.ric, "ferric-ping", config)
-        .with_context(|| format!("cannot use the RIC at {} (`ferric ric` starts one)", args.ric))?;
+    let mut xapp = connect(&args.ric, "ferric-ping", config)?;
     let stop = xapp.stop();
     signals::stop_on_signal(vec![stop.clone()])?;
 

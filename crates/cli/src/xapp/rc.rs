@@ -17,10 +17,11 @@ use e2sm::{Arena, Wire};
 use ferric::e2::Ticket;
 use ferric::e2::xapp::{ControlResult, FunctionInfo, NodeInfo};
 use ferric::link::Address;
-use ferric::xapp::{Xapp, XappConfig, XappEvent};
+use ferric::xapp::{XappConfig, XappEvent};
 use per::{Bits, One};
 use tracing::info;
 
+use super::connect;
 use crate::signals;
 
 /// How long no other node may have come before the answers are all.
@@ -263,8 +264,7 @@ impl Args {
 pub fn run(args: &Args, config: XappConfig) -> anyhow::Result<()> {
     // what makes no sense is said before anybody is asked
     args.what.control(PlmnIdentity([0; 3]))?;
-    let mut xapp = Xapp::connect(&args.ric, "ferric-rc", config)
-        .with_context(|| format!("cannot use the RIC at {} (`ferric ric` starts one)", args.ric))?;
+    let mut xapp = connect(&args.ric, "ferric-rc", config)?;
     let stop = xapp.stop();
     signals::stop_on_signal(vec![stop.clone()])?;
 
