@@ -24,7 +24,8 @@ use crate::model::ModelArgs;
 pub struct Args {
     /// What the bytes are: `e2ap` (finds the version), `e2ap-v01.00`, `e2ap-v01.01`, `e2ap-v02.03`, `e2ap-v03.01`;
     /// `e42-v1`, `e42-v2`, `e42-v3` (FlexRIC's xApp protocol, by the E2AP that it was built with); or an E2SM type such as
-    /// `kpm-v03.00:E2SM-KPM-IndicationMessage`. `--list` prints them all.
+    /// `kpm-v03.00:E2SM-KPM-IndicationMessage`. `--list` prints them all. E2SM types in FlatBuffers have `-flat` at the
+    /// module: `kpm-v03.00-flat:E2SM-KPM-IndicationMessage`, `mac-flat:IndicationMessage`.
     #[arg(long = "type", value_name = "TYPE", default_value = "e2ap")]
     ty: String,
     /// Hexadecimal digits; a file that holds such digits or the bytes themselves, or a pcapng file; or `-` for standard

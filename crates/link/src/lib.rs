@@ -21,9 +21,9 @@
 //!
 //! # On the wire
 //!
-//! TCP and Unix stream sockets, TLS and rings in shared memory carry a 4-octet big-endian length before each PDU. SCTP and memory keep message boundaries
-//! themselves. The stream of a PDU ([`StreamId`]) is carried by SCTP and memory only; on the other links every PDU arrives
-//! on stream 0.
+//! TCP and Unix stream sockets, TLS and rings in shared memory carry a 4-octet big-endian length before each PDU. SCTP
+//! and memory keep message boundaries themselves. The stream of a PDU ([`StreamId`]) is carried by SCTP and memory
+//! only; on the other links every PDU arrives on stream 0.
 //!
 //! # Features
 //!

@@ -1,18 +1,18 @@
 //! An emulated RAN: cells, UEs and traffic behind ordinary E2 agents.
 //!
-//! Each node is a gNB with one cell of 106 PRBs, and functions of E2SM-KPM, E2SM-RC, E2SM-CCC, E2SM-NI, FlexRIC's models
-//! (statistics of MAC, RLC, PDCP and GTP; slices; traffic control), RRC notifications and the hello world. What they tell comes from a
-//! model in which distance, shadowing and fading make the SINR, that the CQI, that what a block carries; users read, watch
-//! and play; a proportionally fair scheduler shares the blocks out; what does not fit waits. So load, CQI, PRB use,
-//! throughput and delay move together.
+//! Each node is a gNB with one cell of 106 PRBs, and functions of E2SM-KPM, E2SM-RC, E2SM-CCC, E2SM-NI, FlexRIC's
+//! models (statistics of MAC, RLC, PDCP and GTP; slices; traffic control), RRC notifications, the association of UEs
+//! with controllers and the ping. What they tell comes from a model in which distance, shadowing and fading make the
+//! SINR, that the CQI, that what a block carries; users read, watch and play; a proportionally fair scheduler shares
+//! the blocks out; what does not fit waits. So load, CQI, PRB use, throughput and delay move together.
 //!
 //! The policies of E2SM-CCC are obeyed. Slices and traffic control that FlexRIC's models set are checked, kept and told; the
 //! scheduler and the queues do not obey them yet.
 //!
 //! E2SM-RC is obeyed: handovers move UEs between the nodes' cells, quotas bound slices, DRX and bearers change how a UE
-//! is served, and KPM shows it. E2SM-NI taps NG and Xn: UEs that come to rest and wake are told to the AMF, UEs that are
-//! handed over to the node that they came from. Nodes begin handovers by themselves where the configuration says so, and let them wait
-//! for a RIC that wants a say.
+//! is served, and KPM shows it. E2SM-NI taps NG and Xn: UEs that come to rest and wake are told to the AMF, UEs that
+//! are handed over to the node that they came from. Nodes begin handovers by themselves where the configuration says
+//! so, and let them wait for a RIC that wants a say.
 //!
 //! ```no_run
 //! use ran::{Ran, RanConfig};

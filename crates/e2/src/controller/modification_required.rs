@@ -2,9 +2,10 @@
 //!
 //! Procedure: RIC Subscription Modification Required. Clause: E2AP v03.01 8.2.8. Role: ric. Since: v03.01. Scenarios: modification_required*
 //!
-//! Nobody can have a node do what it cannot do any more, so that the RIC agrees on its consumers' behalf and tells them, unless
-//! the consumer wants to be asked: then what it does not refuse in time is agreed to, action by action. The RIC does not agree to what makes no sense: a subscription that does not stand, actions that it does not have, and anything
-//! while a change of ours is under way, for then nobody knows what there is.
+//! Nobody can have a node do what it cannot do any more, so that the RIC agrees on its consumers' behalf and tells
+//! them, unless the consumer wants to be asked: then what it does not refuse in time is agreed to, action by action.
+//! The RIC does not agree to what makes no sense: a subscription that does not stand, actions that it does not have,
+//! and anything while a change of ours is under way, for then nobody knows what there is.
 
 use std::sync::Arc;
 

@@ -1,9 +1,9 @@
 //! What common measurements mean: unit, scope and kind of number, by name.
 //!
-//! Names and units are those of E2SM-KPM, which takes them from TS 28.552 but for some that would come out as 0: volumes
-//! are in kbit, not in Mbit, and times in session in ms, not in s (KPM v03.00 7.9.1; nodes of older revisions may mean the
-//! unit of TS 28.552). What neither has is as the base stations have it that offer it. A node may offer names that are not here, and none of these: what counts is its
-//! RAN function definition.
+//! Names and units are those of E2SM-KPM, which takes them from TS 28.552 but for some that would come out as 0:
+//! volumes are in kbit, not in Mbit, and times in session in ms, not in s (KPM v03.00 7.9.1; nodes of older revisions
+//! may mean the unit of TS 28.552). What neither has is as the base stations have it that offer it. A node may offer
+//! names that are not here, and none of these: what counts is its RAN function definition.
 //!
 //! ```
 //! use e2sm::kpm::dictionary::{self, Scope};

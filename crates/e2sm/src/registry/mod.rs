@@ -2,10 +2,10 @@
 //!
 //! A name is the module, a colon, and the ASN.1 type: `kpm-v03.00:E2SM-KPM-IndicationMessage`. KPM's modules are
 //! `kpm-v01.00`, `kpm-v02.01`, `kpm-v02.03`, `kpm-v03.00` and `kpm-v04.00`, RC's `rc-v01.03`, `rc-v03.00` and
-//! `rc-v05.00`, NI's `ni-v01.00`; types of [`crate::common`] are in all from v02 of KPM on. CCC's messages are `ccc:RIC-Control-Message` and so on. The ping is
-//! `hw:HW-RANfunction-Definition`. FlexRIC's models are modules for each wire form, with the Rust types' names:
-//! `mac-per:IndicationMessage`, `mac-plain:IndicationMessage`. With the feature `flat` each module that is in PER has
-//! one in FlatBuffers: `kpm-v03.00-flat`, `mac-flat`.
+//! `rc-v05.00`, NI's `ni-v01.00`; types of [`crate::common`] are in all from v02 of KPM on. CCC's messages are
+//! `ccc:RIC-Control-Message` and so on. The ping is `hw:HW-RANfunction-Definition`. FlexRIC's models are modules for
+//! each wire form, with the Rust types' names: `mac-per:IndicationMessage`, `mac-plain:IndicationMessage`. With the
+//! feature `flat` each module that is in PER has one in FlatBuffers: `kpm-v03.00-flat`, `mac-flat`.
 //!
 //! ```
 //! # #[cfg(feature = "kpm")]

@@ -3,10 +3,10 @@
 //! An eventfd would be cheaper by some hundred nanoseconds a ring, but both ends share its one file description: a hostile
 //! peer can make it blocking and fill it, and whoever rings then hangs. Each end of a socket is a description of its own.
 //!
-//! Two kinds of octets go through it. A [`BELL`] is sent for each time that the reader asked to be rung for. [`FILLER`] is what a
-//! writer stuffs the socket with while the ring is full (and a client while it waits to be accepted): a socket that takes no
-//! more is not writable, and becomes so when the reader, having emptied the ring, empties the socket too. So readiness
-//! for both reading and writing is the socket's own.
+//! Two kinds of octets go through it. A [`BELL`] is sent for each time that the reader asked to be rung for. [`FILLER`]
+//! is what a writer stuffs the socket with while the ring is full (and a client while it waits to be accepted): a
+//! socket that takes no more is not writable, and becomes so when the reader, having emptied the ring, empties the
+//! socket too. So readiness for both reading and writing is the socket's own.
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 

@@ -1,6 +1,6 @@
-//! FlexRIC's models: statistics, served from the model's state; notifications of UEs, which are always there; and slices and
-//! traffic control, which are kept and told but which the model does not obey yet (what its scheduler does obey are
-//! E2SM-CCC's policies).
+//! FlexRIC's models: statistics, served from the model's state; notifications of UEs that are there, and that are handed
+//! over; and slices and traffic control, which are kept and told but which the model does not obey yet (what its scheduler
+//! does obey are E2SM-CCC's policies and E2SM-RC's quotas).
 //!
 //! The model moves bits, not packets, and steps over many slots at once. So packets are [`PACKET_OCTETS`] each, a
 //! transport block is what went through in a slot of the last step in the mean, and what the model does not know (HARQ
