@@ -19,6 +19,7 @@ mod paper;
 mod part;
 mod ping;
 mod pinger;
+mod placement;
 mod plot;
 mod process;
 mod relay;

@@ -2,7 +2,9 @@
 //! E2AP's and the service model's encoding, beside a bare echo over the same kind of link (FlexRIC paper, Fig. 7).
 //!
 //! Controller, node and echo are threads of this process, over each kind of link that the host has, each waiting in epoll.
-//! What is compared is measured in turns, and of each the median of all round trips is taken.
+//! Both ends are on one processor, and then each on one of its own: on one a round trip is what both compute, on two
+//! there is the waking of the other processor too. What is compared is measured in turns, and of each the median of all
+//! round trips is taken.
 
 use std::fmt;
 use std::sync::mpsc::{self, Sender};
@@ -20,6 +22,7 @@ use serde::Serialize;
 
 use crate::links::{LinkKind, Links};
 use crate::pinger::Pings;
+use crate::placement::Placement;
 
 const PATIENCE: Duration = Duration::from_secs(30);
 const SIZES: [usize; 2] = [100, 1500];
@@ -29,6 +32,8 @@ const SIZES: [usize; 2] = [100, 1500];
 pub struct PingRow {
     /// The kind of link: `tcp`, `unix`, `shm`, `sctp`, `tls`.
     pub link: &'static str,
+    /// Processors that the two ends have: one for both, or two.
+    pub processors: usize,
     /// Octets of the payload.
     pub payload_bytes: usize,
     /// E2AP's encoding; none of the echo.
@@ -46,7 +51,7 @@ pub struct PingRow {
 /// All of `ferric bench ping`.
 #[derive(Clone, Debug, Serialize)]
 pub struct PingReport {
-    /// Of each link and size the echo, then each combination.
+    /// Of each link, number of processors and size the echo, then each combination.
     pub rows: Vec<PingRow>,
     /// Links that this host does not have.
     pub missing: Vec<&'static str>,
@@ -58,16 +63,23 @@ impl fmt::Display for PingReport {
             f,
             "Round trip of a ping, beside a bare echo of its payload over the same kind of link, medians. On all links both"
         )?;
-        writeln!(f, "ends sleep in epoll when there is nothing to read, and nobody spins: on shared memory too.")?;
         writeln!(
             f,
-            "  {:>5} {:>6} {:>6} {:>6} {:>8} {:>9} {:>6}",
-            "link", "octets", "E2AP", "E2SM", "pings", "p50 us", "ratio"
+            "ends sleep in epoll when there is nothing to read, and nobody spins: on shared memory too. Both are on one"
+        )?;
+        writeln!(f, "processor, or each on its own, where one has to wake the other.")?;
+        writeln!(
+            f,
+            "  {:>5} {:>10} {:>6} {:>6} {:>6} {:>8} {:>9} {:>6}",
+            "link", "processors", "octets", "E2AP", "E2SM", "pings", "p50 us", "ratio"
         )?;
         for row in &self.rows {
             let (e2ap, e2sm) = (row.e2ap.unwrap_or("echo"), row.e2sm.unwrap_or(""));
-            let PingRow { link, payload_bytes, pings, p50_us, ratio, .. } = row;
-            writeln!(f, "  {link:>5} {payload_bytes:>6} {e2ap:>6} {e2sm:>6} {pings:>8} {p50_us:>9.1} {ratio:>6.2}")?;
+            let PingRow { link, processors, payload_bytes, pings, p50_us, ratio, .. } = row;
+            writeln!(
+                f,
+                "  {link:>5} {processors:>10} {payload_bytes:>6} {e2ap:>6} {e2sm:>6} {pings:>8} {p50_us:>9.1} {ratio:>6.2}"
+            )?;
         }
         self.missing.iter().try_for_each(|link| writeln!(f, "  {link:>5} this host does not have it"))
     }
@@ -78,17 +90,32 @@ impl fmt::Display for PingReport {
 /// # Errors
 /// Where a link cannot be had, or an answer does not come.
 pub fn ping(rounds: usize, pings: usize) -> anyhow::Result<PingReport> {
+    // a thread of its own: it stays where it is put
+    join(thread::spawn(move || measure(rounds, pings)))?
+}
+
+fn measure(rounds: usize, pings: usize) -> anyhow::Result<PingReport> {
     let links = Links::here()?;
+    let placements = Placement::all()?;
     let mut rows = Vec::new();
     for link in &links.kinds {
-        for size in SIZES {
-            rows.extend(of_link(link, size, rounds, pings).with_context(|| link.name)?);
+        for placement in &placements {
+            placement.near()?;
+            for size in SIZES {
+                rows.extend(of_link(link, *placement, size, rounds, pings).with_context(|| link.name)?);
+            }
         }
     }
     Ok(PingReport { rows, missing: links.missing.clone() })
 }
 
-fn of_link(link: &LinkKind, size: usize, rounds: usize, pings: usize) -> anyhow::Result<Vec<PingRow>> {
+fn of_link(
+    link: &LinkKind,
+    placement: Placement,
+    size: usize,
+    rounds: usize,
+    pings: usize,
+) -> anyhow::Result<Vec<PingRow>> {
     let mut echo = Vec::new();
     let mut combinations = Vec::new();
     for codec in [Codec::Per, Codec::FLAT] {
@@ -97,15 +124,16 @@ fn of_link(link: &LinkKind, size: usize, rounds: usize, pings: usize) -> anyhow:
         }
     }
     for _ in 0..rounds {
-        echo.extend(echoes(link, size, pings)?);
+        echo.extend(echoes(link, placement, size, pings)?);
         for (codec, wire, times) in &mut combinations {
-            times.extend(round_trips(link, *codec, *wire, size, pings)?);
+            times.extend(round_trips(link, placement, *codec, *wire, size, pings)?);
         }
     }
     let floor = median(&mut echo);
     let row = |e2ap, e2sm, mut times: Vec<u64>| {
         let (link, p50_us) = (link.name, median(&mut times));
-        PingRow { link, payload_bytes: size, e2ap, e2sm, pings: times.len(), p50_us, ratio: p50_us / floor }
+        let (processors, ratio) = (placement.processors(), p50_us / floor);
+        PingRow { link, processors, payload_bytes: size, e2ap, e2sm, pings: times.len(), p50_us, ratio }
     };
     let mut rows = vec![row(None, None, echo)];
     rows.extend(combinations.into_iter().map(|(codec, wire, times)| row(Some(codec.name()), Some(wire.name()), times)));
@@ -169,11 +197,12 @@ fn stand(link: &mut Link) -> anyhow::Result<()> {
 }
 
 /// The floor: what comes goes back.
-fn echoes(link: &LinkKind, size: usize, pings: usize) -> anyhow::Result<Vec<u64>> {
+fn echoes(link: &LinkKind, placement: Placement, size: usize, pings: usize) -> anyhow::Result<Vec<u64>> {
     let mut listener = Listener::bind(&link.address, &link.config)?;
     let address = listener.local_address().clone();
     let (sender, standing) = mpsc::channel();
     let echo = thread::spawn(move || -> anyhow::Result<()> {
+        placement.far()?;
         let mut link = loop {
             if let Some(link) = listener.accept()? {
                 break link;
@@ -215,13 +244,21 @@ fn join<T>(thread: JoinHandle<T>) -> anyhow::Result<T> {
 }
 
 /// Pings between a controller and a node of their own.
-fn round_trips(link: &LinkKind, codec: Codec, wire: Wire, size: usize, pings: usize) -> anyhow::Result<Vec<u64>> {
+fn round_trips(
+    link: &LinkKind,
+    placement: Placement,
+    codec: Codec,
+    wire: Wire,
+    size: usize,
+    pings: usize,
+) -> anyhow::Result<Vec<u64>> {
     let endpoint = Endpoint::new(link.address.clone(), codec);
     let config = link.config.clone();
     let pinging = Pings { endpoint, link: config.clone(), wire, octets: size, count: pings, period: None }.start()?;
     let endpoint = pinging.endpoint.clone();
     let (sender, receiver): (Sender<Stop>, _) = mpsc::channel();
     let node = thread::spawn(move || -> anyhow::Result<()> {
+        placement.far()?;
         let mut agents = AgentLoop::new(AgentLoopConfig { link: config, ..AgentLoopConfig::default() })?;
         let id = GlobalE2NodeId::gnb(PlmnIdentity::from_codes(1, 1, 2), GnbId::new(1, 28));
         agents.add(id, endpoint, vec![Box::new(HwFunction::in_wire(wire))]);
@@ -245,7 +282,8 @@ mod tests {
     fn every_combination_is_measured() {
         let report = ping(1, 3).unwrap();
         // SCTP is not everywhere
-        assert_eq!(report.rows.len(), (5 - report.missing.len()) * 2 * 5);
+        let placements = Placement::all().unwrap().len();
+        assert_eq!(report.rows.len(), (5 - report.missing.len()) * placements * 2 * 5);
         assert!(report.missing.is_empty() || report.missing == ["sctp"]);
         assert!(report.rows.iter().all(|row| row.pings == 3 && row.p50_us > 0.0 && row.ratio > 0.0), "{report}");
     }
