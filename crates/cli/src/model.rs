@@ -21,8 +21,13 @@ impl ModelArgs {
     /// The models, loaded.
     pub fn load(&self) -> anyhow::Result<Vec<Arc<Model>>> {
         let load = |file: &PathBuf| {
-            let model = Model::load(file, &self.models_from);
-            Ok(Arc::new(model.with_context(|| format!("the model {} is not loaded", file.display()))?))
+            let model = Model::load(file, &self.models_from).with_context(|| {
+                let (file, folder) = (file.display(), self.models_from.display());
+                format!(
+                    "the model {file} is not loaded (models come from {folder}, unless --models-from names another)"
+                )
+            });
+            Ok(Arc::new(model?))
         };
         self.model.iter().map(load).collect()
     }
