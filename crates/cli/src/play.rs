@@ -112,8 +112,10 @@ fn dialogue(args: &Args) -> anyhow::Result<Vec<Said>> {
     let file = File::open(&args.file).with_context(|| format!("cannot read {path}"))?;
     let mut all: Vec<(usize, std::net::SocketAddr, Said)> = Vec::new();
     let mut chosen = args.association.map(|association| (association, None));
+    let mut bare = 0;
     for message in Recording::new(BufReader::new(file)) {
         let message = message.with_context(|| format!("cannot read {path}"))?;
+        bare += usize::from(matches!(message.content, Content::Bare(_)));
         let Content::Sctp { association, source, destination, stream, pdu, .. } = message.content else { continue };
         if Version::of_setup(&pdu).is_some() && chosen.is_none_or(|(at, node)| at == association && node.is_none()) {
             chosen = Some((association, Some(source)));
@@ -127,7 +129,10 @@ fn dialogue(args: &Args) -> anyhow::Result<Vec<Said>> {
             }
         }
     }
-    let Some((association, node)) = chosen else { bail!("{path}: no association in which a node sets up") };
+    let Some((association, node)) = chosen else {
+        let others = if bare > 0 { ": its messages are no E2AP in PER, and no other is played" } else { "" };
+        bail!("{path}: no association in which a node sets up{others}")
+    };
     let messages = all.into_iter().filter(|(at, ..)| *at == association);
     let messages: Vec<Said> = messages
         .map(|(_, source, said)| Said { by_node: node.map_or(said.by_node, |node| node == source), ..said })

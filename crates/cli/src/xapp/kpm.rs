@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use anyhow::Context;
+use anyhow::{Context, bail};
 use e2ap::{RanFunctionId, RicActionId, RicActionType};
 use e2sm::Arena;
 use e2sm::common::{SNssai, Sst, UeId};
@@ -107,7 +107,9 @@ pub fn run(args: &Args, config: XappConfig) -> anyhow::Result<()> {
         }
     }
     say!("{}", app.summary());
-    lost.context("the RIC is gone")
+    lost.context("the RIC is gone")?;
+    // who ends it by hand has seen it
+    if stop.is_stopped() { Ok(()) } else { app.check() }
 }
 
 /// What was subscribed to, and how to read what it brings.
@@ -123,6 +125,9 @@ struct Source {
 
 struct App {
     args: Args,
+    /// Whether there was a node at all, and one that granted a subscription.
+    saw_node: bool,
+    was_subscribed: bool,
     asked: HashMap<Ticket, Source>,
     sources: BTreeMap<SubscriptionId, Source>,
     table: Table,
@@ -138,6 +143,8 @@ impl App {
     fn new(args: Args) -> Self {
         App {
             args,
+            saw_node: false,
+            was_subscribed: false,
             asked: HashMap::new(),
             sources: BTreeMap::new(),
             table: Table::new(),
@@ -161,6 +168,7 @@ impl App {
             XappEvent::Subscribed { ticket, subscription, .. } => {
                 if let Some(source) = self.asked.remove(&ticket) {
                     info!(node = source.node_name, "subscribed");
+                    self.was_subscribed = true;
                     self.sources.insert(subscription, source);
                 }
             }
@@ -184,10 +192,22 @@ impl App {
     fn node_up(&mut self, node: &NodeInfo, ric: &mut Commands<'_>) {
         let name = node.global_id.to_string();
         info!(node = name, functions = node.functions.len(), "node is up");
+        self.saw_node = true;
         for function in &node.functions {
             if let Err(error) = self.subscribe(node, &name, function, ric) {
                 warn!(node = name, function = function.id.0, "{error:#}");
             }
+        }
+    }
+
+    /// Whether there was anything to read.
+    fn check(&self) -> anyhow::Result<()> {
+        match (self.was_subscribed, self.saw_node) {
+            (true, _) => Ok(()),
+            (false, true) => {
+                bail!("no node gave a subscription to KPM: the lines above say why; `ferric doctor` asks one")
+            }
+            (false, false) => bail!("the RIC has no node: point a base station, or `ferric ran`, at its E2 address"),
         }
     }
 
