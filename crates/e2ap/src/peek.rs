@@ -42,14 +42,15 @@ pub struct Indication<'a> {
 struct Cursor<'a>(&'a [u8]);
 
 impl<'a> Cursor<'a> {
-    #[inline]
+    // `always`: a call for each of an indication's IEs takes as long as all else
+    #[inline(always)]
     fn octet(&mut self) -> Option<u8> {
         let (&first, rest) = self.0.split_first()?;
         self.0 = rest;
         Some(first)
     }
 
-    #[inline]
+    #[inline(always)]
     fn pair(&mut self) -> Option<u16> {
         let (pair, rest) = self.0.split_first_chunk::<2>()?;
         self.0 = rest;
@@ -57,7 +58,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// A value behind its length, not in fragments.
-    #[inline]
+    #[inline(always)]
     fn sized(&mut self) -> Option<&'a [u8]> {
         let first = self.octet()?;
         let length = match first {
