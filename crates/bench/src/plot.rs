@@ -86,7 +86,9 @@ impl Plot {
              height=\"{height}\" font-family=\"sans-serif\" font-size=\"12\">"
         )?;
         writeln!(out, "<rect width=\"{width}\" height=\"{height}\" fill=\"white\"/>")?;
-        text(out, (width / 2.0, 22.0), "middle", "font-size=\"15\"", &self.title)?;
+        // a letter is some 0.6 of the size wide: a long title is written smaller, not cut
+        let size = (width / (0.6 * self.title.chars().count() as f64)).min(15.0);
+        text(out, (width / 2.0, 22.0), "middle", &format!("font-size=\"{size:.1}\""), &self.title)?;
         let mut left = 0.0;
         for panel in &self.panels {
             writeln!(out, "<g transform=\"translate({left},{TOP})\">")?;
