@@ -92,6 +92,7 @@ impl Agent {
         };
         match self.config.codec.encode(&update.into(), self.config.version, out) {
             Ok(()) => Ok(transaction_id),
+            // the name is the owner's, which `AgentConfig::check` found to be one of this version; nothing in it is a peer's
             Err(error) => panic!("an update that v2 and later have: {error}"),
         }
     }

@@ -227,6 +227,7 @@ impl Agent {
     #[must_use]
     pub fn new(config: AgentConfig) -> Self {
         if let Err(error) = config.check() {
+            // the owner's misuse, before there is a peer
             panic!("there is no such agent: {error}");
         }
         let mut outbox = Outbox::default();

@@ -193,7 +193,7 @@ impl E42Host {
         self.scratch.clear();
         match E42Pdu::SetupResponse(response).encode(self.version, &mut self.scratch) {
             Ok(()) => self.outbox.push_bytes([assoc], &self.scratch),
-            // what a node has told was decoded within its bounds, and `connected` leaves out what this version has no place for
+            // each of them was written before, by `connected`, which leaves out what this version has no place for
             Err(error) => panic!("nodes that E42 v{} cannot carry: {error}", self.version),
         }
     }

@@ -6,7 +6,7 @@ use per::{Octets, PrintableString};
 
 use crate::{Node, RanFunction, XappRights};
 
-/// What is written around a node and each of its parts, at most.
+/// What is written around a node, at most.
 const OVERHEAD_OCTETS: usize = 64;
 /// The components that FlexRIC's xApps read.
 const MAX_COMPONENTS: usize = 255;
@@ -20,12 +20,13 @@ pub(super) fn connected<'a>(
     version: E42Version,
     mut room_octets: usize,
 ) -> (Vec<ConnectedNode<'a>>, usize) {
-    let (mut told, mut untold) = (Vec::new(), 0);
+    let (mut told, mut untold, mut scratch) = (Vec::new(), 0, Vec::new());
     for node in nodes.filter(|node| rights.is_none_or(|rights| rights.sees(node))) {
-        match connected_node(node, rights, version).filter(|_| told.len() < usize::from(u16::MAX) - 1) {
-            Some(connected) if octets(&connected) <= room_octets => {
-                room_octets -= octets(&connected);
-                told.push(connected);
+        let node = connected_node(node, rights, version).filter(|_| told.len() < usize::from(u16::MAX) - 1);
+        match node.map(|node| (octets(&node, version, &mut scratch), node)) {
+            Some((Some(octets), node)) if octets <= room_octets => {
+                room_octets -= octets;
+                told.push(node);
             }
             _ => untold += 1,
         }
@@ -33,11 +34,10 @@ pub(super) fn connected<'a>(
     (told, untold)
 }
 
-/// `None` for a node that FlexRIC's xApps would end themselves over, or that their version cannot name.
+/// `None` for a node that FlexRIC's xApps would end themselves over.
 fn connected_node<'n>(node: &'n Node, rights: Option<&XappRights>, version: E42Version) -> Option<ConnectedNode<'n>> {
     let known = match node.global_id {
-        // v1 has no place for the en-gNB that a gNB is too, and without it the name would be another node's
-        GlobalE2NodeId::Gnb(id) => version != E42Version::V1 || id.global_en_gnb_id.is_none(),
+        GlobalE2NodeId::Gnb(_) => true,
         GlobalE2NodeId::Enb(id) => matches!(id.global_enb_id.enb_id, EnbId::Macro(_)),
         GlobalE2NodeId::EnGnb(_) | GlobalE2NodeId::NgEnb(_) => false,
     };
@@ -66,17 +66,11 @@ fn function(function: &RanFunction) -> Option<RanFunctionItem<'_>> {
     Some(RanFunctionItem { id, definition, revision, oid: Some(oid) })
 }
 
-/// Octets that a node takes, at most.
-fn octets(node: &ConnectedNode<'_>) -> usize {
-    let of_functions = node.ran_functions.iter().map(|function| {
-        OVERHEAD_OCTETS + function.definition.len() + function.oid.as_ref().map_or(0, |oid| oid.as_str().len())
-    });
-    let of_components = node.components.iter().flat_map(|items| items.iter()).map(|component| {
-        let configuration = &component.configuration;
-        // a component's name has 150 octets at most
-        OVERHEAD_OCTETS + 150 + configuration.request_part.len() + configuration.response_part.len()
-    });
-    let octets = OVERHEAD_OCTETS + of_functions.sum::<usize>() + of_components.sum::<usize>();
+/// Octets that a node takes, at most; `None` where the version has no place for what the node has told. That was decoded in
+/// the node's own version and encoding: v1 cannot name the en-gNB that a gNB is too, and FlatBuffers know no versions.
+fn octets(node: &ConnectedNode<'_>, version: E42Version, scratch: &mut Vec<u8>) -> Option<usize> {
+    scratch.clear();
+    per::encode(node, version.e2ap().revision(), scratch).ok()?;
     // fragments' headers at three levels
-    octets + octets / 1024
+    Some(OVERHEAD_OCTETS + scratch.len() + scratch.len() / 1024)
 }
