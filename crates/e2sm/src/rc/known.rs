@@ -90,11 +90,19 @@ pub enum Shape {
 }
 
 pub(super) const fn required(id: u32, name: &'static str, shape: Shape) -> KnownParameter {
-    KnownParameter { id: RanParameterId(id), name, is_required: true, shape }
+    known(id, name, true, shape)
 }
 
 pub(super) const fn optional(id: u32, name: &'static str, shape: Shape) -> KnownParameter {
-    KnownParameter { id: RanParameterId(id), name, is_required: false, shape }
+    known(id, name, false, shape)
+}
+
+/// The tables are constants: one with a list of what is no structure does not compile.
+const fn known(id: u32, name: &'static str, is_required: bool, shape: Shape) -> KnownParameter {
+    if let Shape::List(item) = shape {
+        assert!(matches!(item.shape, Shape::Structure(_)), "a list is one of structures");
+    }
+    KnownParameter { id: RanParameterId(id), name, is_required, shape }
 }
 
 /// Checks an action's parameters against its table. What the table does not have is refused: to act on a part of what
@@ -148,6 +156,7 @@ impl KnownParameter {
                 let RanParameterValueType::List(value) = value_type else {
                     return check(false, ParameterFault::NotA("a list"));
                 };
+                // `known` has seen to it when this was compiled; what a peer sent only chooses among the tables
                 let Shape::Structure(parts) = item.shape else { panic!("{} is no structure", item.name) };
                 let mut each = value.list.list.iter().map(|structure| item.unwrapped(structure));
                 each.try_for_each(|items| check_within(parts, items, Some(item.name)))
@@ -371,6 +380,7 @@ pub(super) fn cell_octets(cell: &Cgi) -> RanParameterValue<'static> {
         Cgi::EutraCgi(cell) => per::encode(cell, 0, &mut bytes),
     };
     if let Err(error) = written {
+        // read from a peer it has them, since reading checks the length; else it is the caller's misuse
         panic!("a cell identity has 36 or 28 bits: {error}");
     }
     octets(&bytes)
