@@ -1,0 +1,17 @@
+//! A model of a radio access network's user plane, slot by slot: what a base station does with packets between the core and
+//! its UEs.
+//!
+//! The downlink goes SDAP, traffic control, PDCP, RLC, MAC (FlexRIC paper, Fig. 10); the uplink needs a scheduling request
+//! and a grant first. All chance comes from the seed: on one kind of machine, the same seed gives the same values.
+//!
+//! Nothing in here knows of E2, clocks, sockets or threads.
+
+#![forbid(unsafe_code)]
+
+mod packet;
+mod random;
+mod time;
+
+pub use packet::{Acknowledgement, Content, Ecn, FiveTuple, FlowId, Packet};
+pub use random::Random;
+pub use time::Time;
