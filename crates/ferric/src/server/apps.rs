@@ -99,6 +99,15 @@ impl Apps {
         }
     }
 
+    /// Another thread wants something of internal apps.
+    pub fn wake_iapps(&mut self, now: Time, controller: &mut Controller) {
+        let Apps { iapps, ran, tickets, .. } = self;
+        for (at, iapp) in iapps.iter_mut().enumerate() {
+            let consumer = Consumer(at as u32); // a program has few of them
+            iapp.on_wake(&mut Ric { controller, ran, tickets, now, consumer });
+        }
+    }
+
     /// Tells one internal app of something, or all of them.
     fn tell_iapps(&mut self, now: Time, controller: &mut Controller, only: Option<Consumer>, event: &IappEvent<'_>) {
         let Apps { iapps, ran, tickets, .. } = self;

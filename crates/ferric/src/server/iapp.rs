@@ -18,6 +18,13 @@ pub trait Iapp: Send {
 
     /// An indication of one of its subscriptions, borrowed: decode what is wanted, when it is wanted.
     fn on_indication(&mut self, indication: &Indication<'_>, ric: &mut Ric<'_>);
+
+    /// Another thread has something for it: that called [`IappWaker::wake`](super::IappWaker::wake). What it is, the app
+    /// finds in a channel of its own, which should be bounded; it may be nothing, since all apps of a server are woken
+    /// together, and several calls may be one. An app that leaves something for later wakes itself.
+    fn on_wake(&mut self, ric: &mut Ric<'_>) {
+        let _ = ric;
+    }
 }
 
 /// What happened, as an internal app is told.

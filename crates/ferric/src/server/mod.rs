@@ -32,6 +32,7 @@ mod ring;
 mod routes;
 mod settle;
 mod takers;
+mod wake;
 mod worker;
 mod workers;
 
@@ -60,6 +61,7 @@ pub use config::{DEFAULT_XAPP_PORT, ServerConfig};
 pub use e42::{DEFAULT_E42_PORT, E42Address, E42Config};
 pub use iapp::{Iapp, IappEvent, Ric};
 pub use rights::{NodeEntry, Rights, XappEntry};
+pub use wake::IappWaker;
 pub use workers::MAX_LOOPS;
 
 const KIND_LISTENER: u64 = 1;
@@ -67,6 +69,7 @@ const KIND_NODE: u64 = 2;
 const KIND_XAPP: u64 = 3;
 const KIND_E42: u64 = 4;
 const KIND_BELL: u64 = 5;
+const KIND_WAKE: u64 = 6;
 
 /// Octets read from one link before the others have their turn.
 const BUDGET_OCTETS: usize = 256 * 1024;
@@ -89,6 +92,8 @@ pub struct Server {
     scratch: Scratch,
     clock: Clock,
     stop: Stop,
+    /// What other threads wake internal apps with, once somebody wants to.
+    waker: Option<IappWaker>,
     config: ServerConfig,
     listeners: Vec<(Listener, u64)>,
     nodes: Peers,
@@ -149,6 +154,7 @@ impl Server {
             scratch: Scratch::new(),
             clock: Clock::new(),
             stop,
+            waker: None,
             listeners,
             nodes: Peers::new(KIND_NODE, &config.link),
             controller,
@@ -172,6 +178,18 @@ impl Server {
     /// Adds an internal app. It is told of what happens from now on.
     pub fn add_iapp(&mut self, iapp: Box<dyn Iapp>) {
         self.apps.iapps.push(iapp);
+    }
+
+    /// What has [`Iapp::on_wake`] called, from any thread. All wakers of a server are clones of one.
+    ///
+    /// # Errors
+    /// Where the system refuses an eventfd.
+    pub fn iapp_waker(&mut self) -> Result<IappWaker, Error> {
+        if let Some(waker) = &self.waker {
+            return Ok(waker.clone());
+        }
+        let waker = IappWaker::new(&self.poll).map_err(Error::epoll)?;
+        Ok(self.waker.insert(waker).clone())
     }
 
     /// Where E2 nodes can connect, with the real port where port 0 was asked for.
@@ -273,6 +291,7 @@ impl Server {
                         self.apps.e42.peers.touch(assoc);
                     }
                 }
+                KIND_WAKE => self.apps.wake_iapps(now, &mut self.controller),
                 KIND_BELL => {} // what it is rung for is looked for in every turn
                 _ => {
                     if event.readable {

@@ -1,0 +1,73 @@
+//! How other threads get the attention of internal apps.
+
+use std::fmt;
+use std::io;
+
+use link::{Poll, Waker};
+
+use super::KIND_WAKE;
+use crate::peers;
+
+/// Has the loop that owns the internal apps call [`Iapp::on_wake`](super::Iapp::on_wake), from any thread.
+///
+/// It carries nothing: a thread that wants something of an app puts it into a channel between the two and wakes.
+///
+/// ```
+/// use std::sync::mpsc::{Receiver, sync_channel};
+///
+/// use ferric::e2::Indication;
+/// use ferric::server::{Iapp, IappEvent, Ric, Server, ServerConfig};
+///
+/// /// Tells how many nodes there are.
+/// struct Count(Receiver<std::sync::mpsc::SyncSender<usize>>);
+///
+/// impl Iapp for Count {
+///     fn name(&self) -> &str {
+///         "count"
+///     }
+///     fn on_event(&mut self, _: &IappEvent<'_>, _: &mut Ric<'_>) {}
+///     fn on_indication(&mut self, _: &Indication<'_>, _: &mut Ric<'_>) {}
+///     fn on_wake(&mut self, ric: &mut Ric<'_>) {
+///         for answer in self.0.try_iter().take(16) {
+///             let _ = answer.try_send(ric.nodes().count()); // who asked may be gone
+///         }
+///     }
+/// }
+///
+/// let config = ServerConfig { e2: vec!["tcp://127.0.0.1:0".parse()?], xapp: None, ..ServerConfig::default() };
+/// let mut server = Server::bind(config)?;
+/// let (questions, asked) = sync_channel(16);
+/// server.add_iapp(Box::new(Count(asked)));
+/// let waker = server.iapp_waker()?;
+///
+/// let thread = std::thread::spawn(move || {
+///     let (answer, answered) = sync_channel(1);
+///     questions.send(answer).expect("the server is there");
+///     waker.wake();
+///     answered.recv().expect("it answers")
+/// });
+/// while !thread.is_finished() {
+///     server.turn(Some(std::time::Duration::from_millis(10)))?;
+/// }
+/// assert_eq!(thread.join().expect("it has not panicked"), 0);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone)]
+pub struct IappWaker(Waker);
+
+impl IappWaker {
+    pub(super) fn new(poll: &Poll) -> io::Result<Self> {
+        Ok(IappWaker(Waker::new(poll, peers::token(KIND_WAKE, 0))?))
+    }
+
+    /// Has all internal apps of the server woken, in its present turn or the next. Calls between two turns are one.
+    pub fn wake(&self) {
+        self.0.wake();
+    }
+}
+
+impl fmt::Debug for IappWaker {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("IappWaker").finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,88 @@
+//! Internal apps that other threads wake.
+
+mod common;
+
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::time::Duration;
+
+use common::peer::{FUNCTION, Peer};
+use common::scene::free_ports;
+use common::{PATIENCE, eventually};
+use e2ap::{Pdu, Version};
+use ferric::e2::Indication;
+use ferric::server::{Iapp, IappEvent, Ric, Server};
+
+/// Controls every node with what it is given, one thing each time that it is woken.
+struct Relay {
+    wanted: Receiver<&'static [u8]>,
+    woken: SyncSender<usize>,
+}
+
+impl Iapp for Relay {
+    fn name(&self) -> &str {
+        "relay"
+    }
+
+    fn on_event(&mut self, _: &IappEvent<'_>, _: &mut Ric<'_>) {}
+
+    fn on_indication(&mut self, _: &Indication<'_>, _: &mut Ric<'_>) {}
+
+    fn on_wake(&mut self, ric: &mut Ric<'_>) {
+        let nodes: Vec<_> = ric.nodes().map(|node| node.id).collect();
+        if let Ok(message) = self.wanted.try_recv() {
+            for node in &nodes {
+                ric.control(*node, FUNCTION, b"", message).unwrap();
+            }
+        }
+        self.woken.send(nodes.len()).unwrap();
+    }
+}
+
+fn server() -> (Server, SyncSender<&'static [u8]>, Receiver<usize>) {
+    let mut server = Server::bind(free_ports()).unwrap();
+    let ((wants, wanted), (woken, wakes)) = (sync_channel(4), sync_channel(16));
+    server.add_iapp(Box::new(Relay { wanted, woken }));
+    (server, wants, wakes)
+}
+
+#[test]
+fn an_app_that_is_woken_speaks_to_nodes_at_once() {
+    let (mut server, wants, wakes) = server();
+    let (waker, stop) = (server.iapp_waker().unwrap(), server.stop());
+    let e2 = server.e2_addresses().next().unwrap().clone();
+    let running = std::thread::spawn(move || server.run().unwrap());
+    let mut node = Peer::connect(&e2);
+    node.set_up(1);
+    wants.send(b"do this").unwrap();
+    waker.clone().wake();
+    assert_eq!(wakes.recv_timeout(PATIENCE), Ok(1));
+    let gather = Default::default();
+    match e2ap::decode(&node.receive(), Version::V2_03, &gather).unwrap().pdu {
+        Pdu::RicControlRequest(control) => assert_eq!(control.message.to_cow(), b"do this".as_slice()),
+        other => panic!("{other:?}"),
+    }
+    stop.stop();
+    running.join().unwrap();
+    waker.wake(); // nobody is there any more
+}
+
+#[test]
+fn calls_between_two_turns_are_one_and_none_is_lost() {
+    let (mut server, _wants, wakes) = server();
+    let waker = server.iapp_waker().unwrap();
+    // before the first turn
+    (0..10).for_each(|_| waker.wake());
+    eventually("the first wake-up", || {
+        server.turn(Some(Duration::ZERO)).unwrap();
+        wakes.try_recv().is_ok()
+    });
+    for _ in 0..100 {
+        server.turn(Some(Duration::ZERO)).unwrap();
+    }
+    assert!(wakes.try_recv().is_err(), "one wake-up only");
+    server.iapp_waker().unwrap().wake();
+    eventually("the second", || {
+        server.turn(Some(Duration::ZERO)).unwrap();
+        wakes.try_recv().is_ok()
+    });
+}
