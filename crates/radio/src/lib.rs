@@ -9,6 +9,7 @@
 #![forbid(unsafe_code)]
 
 mod packet;
+pub mod phy;
 mod random;
 mod time;
 

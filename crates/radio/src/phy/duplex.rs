@@ -1,0 +1,152 @@
+//! Which symbols of which slots go which way.
+
+use super::carrier::{CarrierError, Rat};
+
+/// Symbols of a slot with the normal cyclic prefix (TS 38.211 table 4.3.2-1; LTE's subframes have as many).
+pub(super) const SYMBOLS: u8 = 14;
+
+/// How a carrier's two directions are kept apart.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Duplex {
+    /// By frequency: each direction has all symbols.
+    Fdd,
+    /// By time, with NR: one pattern or two in turn (TS 38.213 11.1, tdd-UL-DL-ConfigurationCommon).
+    Tdd {
+        /// The first.
+        pattern: TddPattern,
+        /// What follows it before it comes again.
+        second: Option<TddPattern>,
+    },
+    /// By time, with LTE (TS 36.211 tables 4.2-1 and 4.2-2).
+    LteTdd {
+        /// The uplink-downlink configuration, 0 to 6.
+        configuration: u8,
+        /// The special subframe's configuration, 0 to 9.
+        special_subframe: u8,
+    },
+}
+
+/// A pattern of NR slots: downlink from its begin, uplink up to its end, nothing between.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TddPattern {
+    /// How long it is: 500, 625, 1000, 1250, 2000, 2500, 3000, 4000, 5000 or 10000.
+    pub period_us: u32,
+    /// Its slots with downlink symbols only.
+    pub downlink_slots: u16,
+    /// The downlink symbols at the begin of the slot after these.
+    pub downlink_symbols: u8,
+    /// The uplink symbols at the end of the slot before those with uplink symbols only.
+    pub uplink_symbols: u8,
+    /// Its slots with uplink symbols only.
+    pub uplink_slots: u16,
+}
+
+impl Default for TddPattern {
+    /// DDDDDDDSUU with subcarriers of 30 kHz: seven slots down, one with six symbols down and four up, two slots up.
+    fn default() -> Self {
+        TddPattern { period_us: 5000, downlink_slots: 7, downlink_symbols: 6, uplink_symbols: 4, uplink_slots: 2 }
+    }
+}
+
+/// Downlink and uplink symbols of one slot.
+pub(super) type SlotKind = (u8, u8);
+
+impl Duplex {
+    /// What is repeated: at least one slot, with symbols of both directions.
+    pub(super) fn slots(&self, rat: Rat, numerology: u8) -> Result<Box<[SlotKind]>, CarrierError> {
+        let error = |field, value, allowed| Err(CarrierError::Value { field, value, allowed });
+        match self {
+            Duplex::Fdd => Ok(Box::new([(SYMBOLS, SYMBOLS)])),
+            Duplex::Tdd { .. } if rat == Rat::Lte => Err(CarrierError::Duplex { rat }),
+            Duplex::LteTdd { .. } if rat == Rat::Nr => Err(CarrierError::Duplex { rat }),
+            Duplex::LteTdd { configuration, special_subframe } => lte(*configuration, *special_subframe),
+            Duplex::Tdd { pattern, second } => {
+                let both_us = pattern.period_us.saturating_add(second.as_ref().map_or(0, |second| second.period_us));
+                let mut slots = pattern.slots(numerology)?;
+                if let Some(second) = second {
+                    slots.extend(second.slots(numerology)?);
+                }
+                // so that patterns and frames keep step (TS 38.213 11.1)
+                if 20_000 % both_us != 0 {
+                    return error("period_us", f64::from(both_us), "one, or the sum of both, that divides 20 ms");
+                }
+                for (has, field) in [
+                    (slots.iter().any(|(down, _)| *down > 0), "downlink_slots"),
+                    (slots.iter().any(|(_, up)| *up > 0), "uplink_slots"),
+                ] {
+                    if !has {
+                        return error(field, 0.0, "more, since each direction needs symbols");
+                    }
+                }
+                Ok(slots.into())
+            }
+        }
+    }
+}
+
+impl TddPattern {
+    fn slots(&self, numerology: u8) -> Result<Vec<SlotKind>, CarrierError> {
+        const PERIODS_US: [u32; 10] = [500, 625, 1000, 1250, 2000, 2500, 3000, 4000, 5000, 10_000];
+        let error = |field, value, allowed| Err(CarrierError::Value { field, value, allowed });
+        if !PERIODS_US.contains(&self.period_us) {
+            let allowed = "500, 625, 1000, 1250, 2000, 2500, 3000, 4000, 5000 or 10000";
+            return error("period_us", f64::from(self.period_us), allowed);
+        }
+        let slots_e3 = self.period_us << numerology;
+        if !slots_e3.is_multiple_of(1000) {
+            return error("period_us", f64::from(self.period_us), "a whole number of slots");
+        }
+        for (field, symbols) in [("downlink_symbols", self.downlink_symbols), ("uplink_symbols", self.uplink_symbols)] {
+            if symbols >= SYMBOLS {
+                return error(field, f64::from(symbols), "0 to 13: 14 are a slot");
+            }
+        }
+        let slots = slots_e3 as usize / 1000;
+        let (down, up) = (usize::from(self.downlink_slots), usize::from(self.uplink_slots));
+        let partly = usize::from(self.downlink_symbols > 0).max(usize::from(self.uplink_symbols > 0));
+        let too_many = "at most what leaves the period room for all other slots";
+        if down + up + partly > slots {
+            return error("downlink_slots", f64::from(self.downlink_slots), too_many);
+        }
+        let shared = down + up + 1 == slots;
+        if shared && self.downlink_symbols + self.uplink_symbols > SYMBOLS {
+            return error("downlink_symbols", f64::from(self.downlink_symbols), "14 with the uplink's in one slot");
+        }
+        let mut kinds = vec![(0, 0); slots];
+        kinds[..down].fill((SYMBOLS, 0));
+        kinds[slots - up..].fill((0, SYMBOLS));
+        if self.downlink_symbols > 0 {
+            kinds[down].0 = self.downlink_symbols;
+        }
+        if self.uplink_symbols > 0 {
+            kinds[slots - up - 1].1 = self.uplink_symbols;
+        }
+        Ok(kinds)
+    }
+}
+
+/// A frame of LTE. The special subframe's uplink symbols carry no data (TS 36.211 4.2), nor does its downlink part where
+/// that has three symbols only (TS 36.213 7.1.7).
+fn lte(configuration: u8, special_subframe: u8) -> Result<Box<[SlotKind]>, CarrierError> {
+    const SUBFRAMES: [&[u8; 10]; 7] =
+        [b"DSUUUDSUUU", b"DSUUDDSUUD", b"DSUDDDSUDD", b"DSUUUDDDDD", b"DSUUDDDDDD", b"DSUDDDDDDD", b"DSUUUDSUUD"];
+    const SPECIAL_SYMBOLS: [u8; 10] = [0, 9, 10, 11, 12, 0, 9, 10, 11, 6];
+    let Some(subframes) = SUBFRAMES.get(usize::from(configuration)) else {
+        return Err(CarrierError::Value { field: "configuration", value: configuration.into(), allowed: "0 to 6" });
+    };
+    let Some(&special) = SPECIAL_SYMBOLS.get(usize::from(special_subframe)) else {
+        return Err(CarrierError::Value {
+            field: "special_subframe",
+            value: special_subframe.into(),
+            allowed: "0 to 9",
+        });
+    };
+    Ok(subframes
+        .iter()
+        .map(|kind| match kind {
+            b'D' => (SYMBOLS, 0),
+            b'U' => (0, SYMBOLS),
+            _ => (special, 0),
+        })
+        .collect())
+}

@@ -1,0 +1,139 @@
+//! Modulation and coding schemes, and the channel quality indicators that UEs report.
+
+use super::carrier::Rat;
+
+/// An MCS table, by the highest modulation that it has.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum McsTable {
+    /// Up to 64QAM (TS 38.214 table 5.1.3.1-1); the only one with LTE (TS 36.213 tables 7.1.7.1-1 and 8.6.1-1).
+    #[default]
+    Qam64,
+    /// Up to 256QAM (TS 38.214 table 5.1.3.1-2).
+    Qam256,
+    /// Up to 64QAM, of low spectral efficiency (TS 38.214 table 5.1.3.1-3).
+    Qam64LowSe,
+}
+
+/// A modulation, and the share of its bits that are not for error correction.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Modulation {
+    /// Bits of a symbol: 2 is QPSK, 4 16QAM, 6 64QAM, 8 256QAM.
+    pub order: u8,
+    /// The code rate times 2048: the tables have halves of 1024ths.
+    pub rate_2048: u16,
+}
+
+impl Modulation {
+    /// The code rate.
+    #[must_use]
+    pub fn code_rate(self) -> f64 {
+        f64::from(self.rate_2048) / 2048.0
+    }
+
+    /// Bits that a resource element carries.
+    #[must_use]
+    pub fn efficiency(self) -> f64 {
+        f64::from(self.order) * self.code_rate()
+    }
+}
+
+/// A channel quality indicator: 0 is out of range, 15 the best.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Cqi(pub u8);
+
+/// Schemes of one modulation order, with their code rates times 1024.
+const fn schemes<const N: usize>(table: [(u8, f32); N]) -> [Modulation; N] {
+    let mut schemes = [Modulation { order: 0, rate_2048: 0 }; N];
+    let mut at = 0;
+    while at < N {
+        schemes[at] = Modulation { order: table[at].0, rate_2048: (table[at].1 * 2.0) as u16 };
+        at += 1;
+    }
+    schemes
+}
+
+#[rustfmt::skip]
+const QAM64: [Modulation; 29] = schemes([
+    (2, 120.0), (2, 157.0), (2, 193.0), (2, 251.0), (2, 308.0), (2, 379.0), (2, 449.0), (2, 526.0), (2, 602.0),
+    (2, 679.0), (4, 340.0), (4, 378.0), (4, 434.0), (4, 490.0), (4, 553.0), (4, 616.0), (4, 658.0), (6, 438.0),
+    (6, 466.0), (6, 517.0), (6, 567.0), (6, 616.0), (6, 666.0), (6, 719.0), (6, 772.0), (6, 822.0), (6, 873.0),
+    (6, 910.0), (6, 948.0),
+]);
+
+#[rustfmt::skip]
+const QAM256: [Modulation; 28] = schemes([
+    (2, 120.0), (2, 193.0), (2, 308.0), (2, 449.0), (2, 602.0), (4, 378.0), (4, 434.0), (4, 490.0), (4, 553.0),
+    (4, 616.0), (4, 658.0), (6, 466.0), (6, 517.0), (6, 567.0), (6, 616.0), (6, 666.0), (6, 719.0), (6, 772.0),
+    (6, 822.0), (6, 873.0), (8, 682.5), (8, 711.0), (8, 754.0), (8, 797.0), (8, 841.0), (8, 885.0), (8, 916.5),
+    (8, 948.0),
+]);
+
+#[rustfmt::skip]
+const QAM64_LOW_SE: [Modulation; 29] = schemes([
+    (2, 30.0), (2, 40.0), (2, 50.0), (2, 64.0), (2, 78.0), (2, 99.0), (2, 120.0), (2, 157.0), (2, 193.0),
+    (2, 251.0), (2, 308.0), (2, 379.0), (2, 449.0), (2, 526.0), (2, 602.0), (4, 340.0), (4, 378.0), (4, 434.0),
+    (4, 490.0), (4, 553.0), (4, 616.0), (6, 438.0), (6, 466.0), (6, 517.0), (6, 567.0), (6, 616.0), (6, 666.0),
+    (6, 719.0), (6, 772.0),
+]);
+
+/// CQI 1 to 15 up to 64QAM (TS 38.214 table 5.2.2.1-2, TS 36.213 table 7.2.3-1).
+#[rustfmt::skip]
+const CQI_QAM64: [Modulation; 15] = schemes([
+    (2, 78.0), (2, 120.0), (2, 193.0), (2, 308.0), (2, 449.0), (2, 602.0), (4, 378.0), (4, 490.0), (4, 616.0),
+    (6, 466.0), (6, 567.0), (6, 666.0), (6, 772.0), (6, 873.0), (6, 948.0),
+]);
+
+/// The same up to 256QAM (TS 38.214 table 5.2.2.1-3).
+#[rustfmt::skip]
+const CQI_QAM256: [Modulation; 15] = schemes([
+    (2, 78.0), (2, 193.0), (2, 449.0), (4, 378.0), (4, 490.0), (4, 616.0), (6, 466.0), (6, 567.0), (6, 666.0),
+    (6, 772.0), (6, 873.0), (8, 711.0), (8, 797.0), (8, 885.0), (8, 948.0),
+]);
+
+/// The same of low spectral efficiency (TS 38.214 table 5.2.2.1-4).
+#[rustfmt::skip]
+const CQI_QAM64_LOW_SE: [Modulation; 15] = schemes([
+    (2, 30.0), (2, 50.0), (2, 78.0), (2, 120.0), (2, 193.0), (2, 308.0), (2, 449.0), (2, 602.0), (4, 378.0),
+    (4, 490.0), (4, 616.0), (6, 466.0), (6, 567.0), (6, 666.0), (6, 772.0),
+]);
+
+impl McsTable {
+    /// The schemes of NR, the first being MCS 0.
+    #[must_use]
+    pub fn modulations(self) -> &'static [Modulation] {
+        match self {
+            McsTable::Qam64 => &QAM64,
+            McsTable::Qam256 => &QAM256,
+            McsTable::Qam64LowSe => &QAM64_LOW_SE,
+        }
+    }
+
+    /// What CQI 1 to 15 stand for where this table is used.
+    #[must_use]
+    pub fn cqis(self) -> &'static [Modulation; 15] {
+        match self {
+            McsTable::Qam64 => &CQI_QAM64,
+            McsTable::Qam256 => &CQI_QAM256,
+            McsTable::Qam64LowSe => &CQI_QAM64_LOW_SE,
+        }
+    }
+
+    /// How many schemes it has, those for retransmissions only apart.
+    #[must_use]
+    pub fn len(self, rat: Rat) -> u8 {
+        match rat {
+            Rat::Lte => 29,
+            Rat::Nr => self.modulations().len() as u8,
+        }
+    }
+
+    /// Its number in TS 38.214 5.1.3.1.
+    #[must_use]
+    pub fn number(self) -> u8 {
+        match self {
+            McsTable::Qam64 => 1,
+            McsTable::Qam256 => 2,
+            McsTable::Qam64LowSe => 3,
+        }
+    }
+}

@@ -1,0 +1,33 @@
+//! The physical layer: what a carrier's slots are, what their resource blocks carry, and how well that arrives.
+//!
+//! A [`Carrier`] is configuration. Checked, it becomes a [`Grid`]: PRBs, slots and which of their symbols go which way.
+//! [`TransportBlocks`] says what an allocation carries, [`Adaptation`] what MCS a SINR allows and how often its blocks are
+//! lost, [`Reception`] what HARQ makes of repeated transmissions, and [`Channel`] what SINR a UE has.
+
+mod adaptation;
+mod bandwidth;
+mod blocks;
+mod carrier;
+mod channel;
+mod duplex;
+mod lte_sizes;
+mod mcs;
+mod nr_sizes;
+#[cfg(test)]
+mod tests;
+
+pub use adaptation::{Adaptation, Link, Reception};
+pub use blocks::TransportBlocks;
+pub use carrier::{Carrier, CarrierError, Grid, Rat};
+pub use channel::{Channel, Fixed};
+pub use duplex::{Duplex, TddPattern};
+pub use mcs::{Cqi, McsTable, Modulation};
+
+/// Which way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Direction {
+    /// From the base station to the UEs.
+    Downlink,
+    /// From the UEs to the base station.
+    Uplink,
+}
