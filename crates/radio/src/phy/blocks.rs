@@ -157,3 +157,88 @@ fn dmrs_symbols(additional: u8, symbols: u8) -> u8 {
     };
     1 + additional.min(most)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::phy::{Carrier, Duplex, McsTable};
+
+    fn carriers() -> [Carrier; 4] {
+        [
+            Carrier::default(),
+            Carrier { downlink_mcs: McsTable::Qam256, downlink_layers: 4, bandwidth_mhz: 100.0, ..Carrier::default() },
+            Carrier { uplink_mcs: McsTable::Qam64LowSe, duplex: Duplex::Fdd, ..Carrier::default() },
+            Carrier { duplex: Duplex::LteTdd { configuration: 1, special_subframe: 9 }, ..Carrier::lte() },
+        ]
+    }
+
+    #[test]
+    fn prbs_for_is_the_least_that_carries_it() {
+        for carrier in carriers() {
+            let grid = carrier.check().unwrap();
+            for direction in [Direction::Downlink, Direction::Uplink] {
+                let blocks = TransportBlocks::new(&grid, direction);
+                for kind in grid.pattern() {
+                    let symbols = if direction == Direction::Downlink { kind.0 } else { kind.1 };
+                    for mcs in 0..blocks.mcs_count() {
+                        let most = blocks.octets(mcs, blocks.prbs(), symbols);
+                        for octets in [1, 2, 40, 1500, most / 2, most.max(1) - 1, most] {
+                            let prbs = blocks.prbs_for(mcs, octets.min(most), symbols);
+                            assert!(blocks.octets(mcs, prbs, symbols) >= octets.min(most));
+                            assert!(prbs == 0 || blocks.octets(mcs, prbs - 1, symbols) < octets.min(most));
+                        }
+                        let beyond = blocks.prbs_for(mcs, most + 1, symbols);
+                        assert_eq!(beyond, if most == 0 { 0 } else { blocks.prbs() });
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_not_for_data_carries_nothing() {
+        let grid = Carrier { control_symbols: 3, ..Carrier::default() }.check().unwrap();
+        let blocks = TransportBlocks::new(&grid, Direction::Downlink);
+        assert_eq!((blocks.octets(28, 106, 0), blocks.prbs_for(28, 100, 0)), (0, 0));
+        assert_eq!((blocks.octets(28, 0, 14), blocks.prbs_for(28, 0, 14)), (0, 0));
+        // six symbols, three control, one of reference signals
+        let re = |symbols: u32| nr_sizes::bits(modulation(&grid, Direction::Downlink, 28), 1, 106, symbols * 12) / 8;
+        assert_eq!(blocks.octets(28, 106, 6), re(2));
+        assert_eq!(blocks.octets(28, 106, 14), re(9));
+        let with_overhead = Carrier { overhead: 18, ..grid.carrier().clone() }.check().unwrap();
+        let fewer = TransportBlocks::new(&with_overhead, Direction::Downlink);
+        assert!(fewer.octets(28, 106, 6) < blocks.octets(28, 106, 6));
+        // an LTE special subframe with six symbols counts for three eighths
+        let grid = carriers()[3].check().unwrap();
+        let blocks = TransportBlocks::new(&grid, Direction::Downlink);
+        assert_eq!((blocks.octets(28, 50, 6), blocks.octets(28, 18, 14)), (blocks.octets(28, 18, 14), 13_536 / 8));
+    }
+
+    #[test]
+    fn reference_signals_take_the_symbols_that_fit() {
+        let symbols = |additional| [4, 8, 10, 12, 14].map(|symbols| dmrs_symbols(additional, symbols));
+        assert_eq!(symbols(0), [1, 1, 1, 1, 1]);
+        assert_eq!(symbols(1), [1, 2, 2, 2, 2]);
+        assert_eq!(symbols(3), [1, 2, 3, 4, 4]);
+    }
+
+    #[test]
+    #[should_panic(expected = "no MCS 20 in a slot with 5 symbols here")]
+    fn a_slot_that_the_carrier_does_not_have_is_a_misuse() {
+        let blocks = TransportBlocks::new(&Carrier::default().check().unwrap(), Direction::Downlink);
+        let _ = blocks.octets(20, 1, 5);
+    }
+
+    #[test]
+    fn code_rates_of_lte_are_those_of_its_cqis() {
+        let grid = Carrier::lte().check().unwrap();
+        let rate = |direction, mcs| modulation(&grid, direction, mcs).code_rate();
+        assert!((rate(Direction::Downlink, 28) - 0.927).abs() < 0.001, "{}", rate(Direction::Downlink, 28));
+        assert!((0.1..0.12).contains(&rate(Direction::Downlink, 0)), "{}", rate(Direction::Downlink, 0));
+        for direction in [Direction::Downlink, Direction::Uplink] {
+            let efficiencies = (0..29).map(|mcs| modulation(&grid, direction, mcs).efficiency());
+            // where the order steps up, the TBS index does not
+            assert!(efficiencies.is_sorted_by(|lower, higher| higher - lower > -0.005));
+        }
+    }
+}

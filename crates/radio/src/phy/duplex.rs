@@ -150,3 +150,95 @@ fn lte(configuration: u8, special_subframe: u8) -> Result<Box<[SlotKind]>, Carri
         })
         .collect())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn letters(slots: &[SlotKind]) -> String {
+        slots
+            .iter()
+            .map(|kind| match kind {
+                (SYMBOLS, 0) => 'D',
+                (0, SYMBOLS) => 'U',
+                (0, 0) => '-',
+                _ => 'S',
+            })
+            .collect()
+    }
+
+    fn tdd(pattern: TddPattern) -> Duplex {
+        Duplex::Tdd { pattern, second: None }
+    }
+
+    #[test]
+    fn patterns_of_nr() {
+        let slots = tdd(TddPattern::default()).slots(Rat::Nr, 1).unwrap();
+        assert_eq!((letters(&slots), slots[7]), ("DDDDDDDSUU".into(), (6, 4)));
+        let pattern =
+            TddPattern { period_us: 2500, downlink_slots: 3, downlink_symbols: 10, uplink_symbols: 2, uplink_slots: 1 };
+        assert_eq!(letters(&tdd(pattern).slots(Rat::Nr, 1).unwrap()), "DDDSU");
+        // the symbols on both sides may lie in slots of their own, with slots of nothing between
+        let pattern =
+            TddPattern { period_us: 5000, downlink_slots: 1, downlink_symbols: 3, uplink_symbols: 13, uplink_slots: 1 };
+        let slots = tdd(pattern.clone()).slots(Rat::Nr, 0).unwrap();
+        assert_eq!(&*slots, [(14, 0), (3, 0), (0, 0), (0, 13), (0, 14)]);
+        let pattern = TddPattern { period_us: 3000, ..pattern };
+        let second =
+            TddPattern { period_us: 2000, downlink_slots: 4, downlink_symbols: 0, uplink_symbols: 0, uplink_slots: 0 };
+        let duplex = Duplex::Tdd { pattern: TddPattern { uplink_symbols: 2, ..pattern }, second: Some(second) };
+        assert_eq!(letters(&duplex.slots(Rat::Nr, 1).unwrap()), "DS--SUDDDD");
+    }
+
+    #[test]
+    fn configurations_of_lte() {
+        let slots = Duplex::LteTdd { configuration: 1, special_subframe: 7 }.slots(Rat::Lte, 0).unwrap();
+        assert_eq!(letters(&slots), "DSUUDDSUUD");
+        assert_eq!(slots[1], (10, 0));
+        let slots = Duplex::LteTdd { configuration: 5, special_subframe: 0 }.slots(Rat::Lte, 0).unwrap();
+        assert_eq!(letters(&slots), "D-UDDDDDDD");
+        assert_eq!(&*Duplex::Fdd.slots(Rat::Lte, 0).unwrap(), [(14, 14)]);
+    }
+
+    #[test]
+    fn what_no_pattern_can_be_is_refused() {
+        let ok = TddPattern::default();
+        for (pattern, numerology, expected) in [
+            (TddPattern { period_us: 700, ..ok.clone() }, 1, "period_us is 700: it may be 500, 625, 1000, 1250, "),
+            (TddPattern { period_us: 625, ..ok.clone() }, 1, "period_us is 625: it may be a whole number of slots"),
+            (
+                TddPattern { period_us: 3000, downlink_slots: 1, ..ok.clone() },
+                1,
+                "period_us is 3000: it may be one, or",
+            ),
+            (TddPattern { downlink_slots: 8, ..ok.clone() }, 1, "downlink_slots is 8: it may be at most what leaves"),
+            (
+                TddPattern { uplink_slots: u16::MAX, downlink_slots: u16::MAX, ..ok.clone() },
+                1,
+                "downlink_slots is 65535",
+            ),
+            (TddPattern { downlink_symbols: 14, ..ok.clone() }, 1, "downlink_symbols is 14: it may be 0 to 13"),
+            (TddPattern { uplink_symbols: 200, ..ok.clone() }, 1, "uplink_symbols is 200: it may be 0 to 13"),
+            (TddPattern { downlink_symbols: 11, ..ok.clone() }, 1, "downlink_symbols is 11: it may be 14 with"),
+            (
+                TddPattern { downlink_slots: 0, downlink_symbols: 0, ..ok.clone() },
+                1,
+                "downlink_slots is 0: it may be more",
+            ),
+            (TddPattern { uplink_slots: 0, uplink_symbols: 0, ..ok.clone() }, 1, "uplink_slots is 0: it may be more"),
+        ] {
+            let error = tdd(pattern).slots(Rat::Nr, numerology).unwrap_err().to_string();
+            assert!(error.starts_with(expected), "{error}");
+        }
+        for (configuration, special_subframe, expected) in
+            [(7, 0, "configuration is 7: it may be 0 to 6"), (0, 10, "special_subframe is 10: it may be 0 to 9")]
+        {
+            let error = Duplex::LteTdd { configuration, special_subframe }.slots(Rat::Lte, 0).unwrap_err();
+            assert_eq!(error.to_string(), expected);
+        }
+        let error = tdd(ok).slots(Rat::Lte, 0).unwrap_err().to_string();
+        assert!(error.starts_with("duplex is a pattern of NR"), "{error}");
+        let error = Duplex::LteTdd { configuration: 0, special_subframe: 0 }.slots(Rat::Nr, 0).unwrap_err().to_string();
+        assert!(error.starts_with("duplex is a TDD configuration of LTE"), "{error}");
+    }
+}

@@ -291,3 +291,64 @@ pub(super) fn uplink_prbs(most: u16) -> u16 {
     };
     (1..=most).rev().find(has_only_those).unwrap_or(0)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn published_values() {
+        for (tbs_index, prbs, size) in [
+            (0, 1, 16),
+            (0, 110, 3112),
+            (1, 6, 208),
+            (9, 50, 7992),
+            (15, 25, 7736),
+            (17, 100, 36_696),
+            (20, 15, 6968),
+            (26, 1, 712),
+            (26, 50, 36_696),
+            (26, 100, 75_376),
+        ] {
+            assert_eq!(bits(tbs_index, prbs), size, "index {tbs_index} on {prbs} PRBs");
+        }
+        assert_eq!(bits(26, 0), 0);
+    }
+
+    #[test]
+    fn each_size_fits_its_code_blocks() {
+        // turbo codes have these lengths (TS 36.212 table 5.1.3-3), and the sizes were chosen to need no filler bits
+        let is_length = |length: u32| {
+            [(40..=512, 8), (513..=1024, 16), (1025..=2048, 32), (2049..=6144, 64)]
+                .iter()
+                .any(|(lengths, step)| lengths.contains(&length) && length.is_multiple_of(*step))
+        };
+        for size in SIZES.as_flattened() {
+            let with_crc = size + 24;
+            let (code_blocks, crc) = if with_crc <= 6144 { (1, 0) } else { (with_crc.div_ceil(6144 - 24), 24) };
+            assert_eq!(with_crc % code_blocks, 0, "{size}");
+            assert!(is_length(with_crc / code_blocks + crc), "{size}");
+        }
+    }
+
+    #[test]
+    fn more_never_carries_less() {
+        assert!(SIZES.iter().all(|row| row.is_sorted()));
+        for prbs in 0..110 {
+            assert!(SIZES.iter().map(|row| row[prbs]).is_sorted());
+        }
+        for of_mcs in [downlink, uplink] {
+            assert!((0..29).map(of_mcs).is_sorted_by_key(|(_, index)| index));
+            assert_eq!((of_mcs(0), of_mcs(28)), ((2, 0), (6, 26)));
+        }
+        assert_eq!((downlink(9), downlink(10), downlink(16), downlink(17)), ((2, 9), (4, 9), (4, 15), (6, 15)));
+        assert_eq!((uplink(10), uplink(11), uplink(20), uplink(21)), ((2, 10), (4, 10), (4, 19), (6, 19)));
+    }
+
+    #[test]
+    fn prbs_of_special_subframes_and_of_the_uplink() {
+        assert_eq!([1, 2, 50, 100].map(|prbs| special_subframe_prbs(prbs, 10)), [1, 1, 37, 75]);
+        assert_eq!([0, 1, 50, 100].map(|prbs| special_subframe_prbs(prbs, 6)), [0, 1, 18, 37]);
+        assert_eq!([0, 1, 7, 11, 14, 97, 100].map(uplink_prbs), [0, 1, 6, 10, 12, 96, 100]);
+    }
+}

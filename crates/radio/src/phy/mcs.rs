@@ -137,3 +137,59 @@ impl McsTable {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TABLES: [McsTable; 3] = [McsTable::Qam64, McsTable::Qam256, McsTable::Qam64LowSe];
+
+    /// The tables of TS 38.214 give each scheme's efficiency too, with four digits.
+    #[test]
+    fn published_efficiencies() {
+        for (table, mcs, efficiency) in [
+            (McsTable::Qam64, 0, 0.2344),
+            (McsTable::Qam64, 9, 1.3262),
+            (McsTable::Qam64, 16, 2.5703),
+            (McsTable::Qam64, 17, 2.5664),
+            (McsTable::Qam64, 20, 3.3223),
+            (McsTable::Qam64, 28, 5.5547),
+            (McsTable::Qam256, 4, 1.1758),
+            (McsTable::Qam256, 19, 5.1152),
+            (McsTable::Qam256, 20, 5.3320),
+            (McsTable::Qam256, 26, 7.1602),
+            (McsTable::Qam256, 27, 7.4063),
+            (McsTable::Qam64LowSe, 0, 0.0586),
+            (McsTable::Qam64LowSe, 15, 1.3281),
+            (McsTable::Qam64LowSe, 28, 4.5234),
+        ] {
+            let found = table.modulations()[mcs].efficiency();
+            assert!((found - efficiency).abs() < 1e-4, "{table:?} {mcs}: {found}");
+        }
+        let best = TABLES.map(|table| table.cqis()[14].efficiency());
+        assert!(best.iter().zip([5.5547, 7.4063, 4.5234]).all(|(a, b)| (a - b).abs() < 1e-4), "{best:?}");
+        assert_eq!(TABLES.map(|table| table.len(Rat::Nr)), [29, 28, 29]);
+    }
+
+    #[test]
+    fn higher_is_more_efficient() {
+        for table in TABLES {
+            assert!(table.cqis().is_sorted_by(|a, b| a.efficiency() < b.efficiency()), "{table:?}");
+            let same_order = |pair: &[Modulation]| pair[0].order == pair[1].order;
+            for pair in table.modulations().windows(2) {
+                assert!(pair[0].order <= pair[1].order, "{table:?}");
+                // where the order steps up, the efficiency may be a little lower
+                let least = if same_order(pair) { 0.0 } else { -0.005 };
+                assert!(pair[1].efficiency() - pair[0].efficiency() > least, "{table:?} {pair:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn each_cqi_above_the_lowest_stands_for_a_scheme() {
+        for table in TABLES {
+            let missing = table.cqis().iter().filter(|cqi| !table.modulations().contains(cqi)).count();
+            assert!(missing <= 1, "{table:?}: {missing}");
+        }
+    }
+}

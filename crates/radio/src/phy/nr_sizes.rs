@@ -50,3 +50,49 @@ fn large(info_2048: u64, low_rate: bool) -> u64 {
     };
     with_crc.div_ceil(8 * code_blocks) * 8 * code_blocks - 24
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_are_those_of_the_vectors() {
+        let vectors = include_str!("../../../../vectors/phy/nr-transport-blocks.csv");
+        let mut count = 0;
+        for line in vectors.lines().skip(1) {
+            let numbers: Vec<f64> = line.split(',').map(|number| number.parse().unwrap()).collect();
+            let [order, rate_1024, layers, prbs, resource_elements, expected] = numbers[..] else { panic!("{line}") };
+            let modulation = Modulation { order: order as u8, rate_2048: (rate_1024 * 2.0) as u16 };
+            let size = bits(modulation, layers as u8, prbs as u16, resource_elements as u32);
+            assert_eq!(f64::from(size), expected, "{line}");
+            count += 1;
+        }
+        assert!(count > 400, "{count}");
+    }
+
+    #[test]
+    fn by_hand() {
+        // MCS 20 of the 64QAM table on 106 PRBs with ten symbols: 12720 resource elements and 42259.2 bits, in steps of 1024
+        // 41984, with the checksum's 24 in five code blocks of at most 8424: 42008 is rounded up to a multiple of 40
+        let mcs_20 = Modulation { order: 6, rate_2048: 2 * 567 };
+        assert_eq!(bits(mcs_20, 1, 106, 120), 42_040 - 24);
+        // one PRB with twelve resource elements of QPSK at 30/1024 has less than a bit: the least size
+        assert_eq!(bits(Modulation { order: 2, rate_2048: 60 }, 1, 1, 12), 24);
+        assert_eq!(bits(mcs_20, 1, 0, 120), 0);
+        assert_eq!(bits(mcs_20, 1, 106, 0), 0);
+        // no more than 156 resource elements count
+        assert_eq!(bits(mcs_20, 2, 50, 168), bits(mcs_20, 2, 50, 156));
+    }
+
+    #[test]
+    fn more_prbs_never_carry_less() {
+        for (order, rate_1024) in [(2, 30), (2, 120), (2, 256), (2, 257), (4, 340), (6, 567), (8, 948)] {
+            for layers in [1, 4] {
+                let modulation = Modulation { order, rate_2048: 2 * rate_1024 };
+                let sizes: Vec<u32> = (0..=273).map(|prbs| bits(modulation, layers, prbs, 132)).collect();
+                assert!(sizes.is_sorted(), "{modulation:?}");
+                assert!(sizes.iter().all(|size| size % 8 == 0));
+            }
+        }
+    }
+}
