@@ -25,7 +25,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     let mut config = RicConfig::default();
     config.server.e2 = vec![any_port().into()];
     config.server.xapp = Some(any_port());
-    let mut ric = ::ric::bind(config)?;
+    let mut ric = ::ric::bind(config)?.server;
     let e2 = ric.e2_addresses().next().cloned().context("the RIC listens on no address")?;
     let xapp = ric.xapp_address().cloned().context("the RIC awaits no xApps")?;
     let ran = RanConfig { rics: vec![e2.into()], ..RanConfig::default() };

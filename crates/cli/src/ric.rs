@@ -1,8 +1,9 @@
 //! `ferric ric`
 
+use std::net::SocketAddr;
 use std::path::PathBuf;
 
-use ::ric::RicConfig;
+use ::ric::{Rest, RestConfig, RicConfig};
 use anyhow::Context;
 use e2ap::e42::E42Version;
 use ferric::Endpoint;
@@ -17,7 +18,7 @@ use crate::{record, signals, tls};
 /// Run a near-RT RIC.
 ///
 /// E2 nodes on one side, xApps on the other, until Ctrl-C. First prints where it listens: `e2=URL` and `xapp=URL` (and
-/// `e42=URL`).
+/// `e42=URL`, `rest=URL`).
 #[derive(clap::Args)]
 pub struct Args {
     /// A configuration file in TOML; options given here override it.
@@ -38,6 +39,10 @@ pub struct Args {
     /// The version of E2AP that FlexRIC's xApps were built with, which no message tells: 1, 2 or 3. [default: 2]
     #[arg(long, value_name = "VERSION")]
     e42_version: Option<E42Version>,
+    /// Where to speak REST, such as 127.0.0.1:8080. There is no authentication: beyond the loopback addresses, whoever reaches
+    /// it controls the nodes. [default: nowhere]
+    #[arg(long, value_name = "ADDRESS:PORT")]
+    rest: Option<SocketAddr>,
     /// Event loops, each a thread with links of its own. [default: 1]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=ferric::server::MAX_LOOPS as i64))]
     loops: Option<u8>,
@@ -78,6 +83,12 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     if let Some(version) = args.e42_version {
         config.server.e42.get_or_insert_default().version = version;
     }
+    if let Some(address) = args.rest {
+        match &mut config.rest {
+            Some(rest) => rest.address = address,
+            None => config.rest = Some(RestConfig::new(address)),
+        }
+    }
     let recorder = args.record.start()?;
     if let Some(recorder) = &recorder {
         config.server.link.tap = Some(recorder.tap(Protocol::E2));
@@ -92,7 +103,9 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     if let Some(links) = args.affinity_links {
         config.server.affinity_links = links.into();
     }
-    let mut server = ::ric::bind(config)?;
+    let mut ric = ::ric::bind(config)?;
+    let rest = ric.rest().map(Rest::address);
+    let server = &mut ric.server;
     signals::stop_on_signal(vec![server.stop()])?;
     // for scripts that let the system choose the ports
     for endpoint in server.e2_endpoints() {
@@ -103,6 +116,9 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     }
     for address in server.e42_addresses() {
         say!("e42=e42+{address}");
+    }
+    if let Some(address) = rest {
+        say!("rest=http://{address}");
     }
     server.run()?;
     let counters = server.counters();

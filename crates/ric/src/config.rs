@@ -5,6 +5,7 @@
 //! xapp = "tcp://127.0.0.1:36423"
 //! e42 = ["e42+sctp://0.0.0.0:36422"]   # where FlexRIC's xApps are awaited
 //! e42_version = "2"             # by the E2AP that they were built with: 1, 2 or 3
+//! rest = "127.0.0.1:8080"       # where REST is spoken; without it there is none. It has no authentication
 //! plmn = "00101"
 //! ric_id = 1
 //! e2ap = "2.03"                 # only where peers are to speak another version than their setup tells
@@ -58,6 +59,8 @@ use ferric::server::{MAX_LOOPS, ServerConfig};
 use model::Model;
 use serde::Deserialize;
 
+use crate::RestConfig;
+
 /// A RIC's configuration.
 #[derive(Clone, Debug, Default)]
 pub struct RicConfig {
@@ -65,6 +68,8 @@ pub struct RicConfig {
     pub server: ServerConfig,
     /// The files for `tls://` addresses. Whoever runs the server loads them into `server.link.tls`.
     pub tls: Option<TlsFiles>,
+    /// The REST interface, and the internal apps behind it. Default: none.
+    pub rest: Option<RestConfig>,
     /// What is known about single nodes.
     pub nodes: Vec<NodeConfig>,
     /// Service models that were loaded from shared objects; not a key of the file, since who may name code to run is who
@@ -125,6 +130,7 @@ const KEYS: &[&str] = &[
     "xapp",
     "e42",
     "e42_version",
+    "rest",
     "plmn",
     "ric_id",
     "e2ap",
@@ -157,6 +163,7 @@ struct File {
     xapp: Option<String>,
     e42: Option<Vec<String>>,
     e42_version: Option<String>,
+    rest: Option<String>,
     plmn: Option<String>,
     ric_id: Option<u32>,
     e2ap: Option<String>,
@@ -270,6 +277,12 @@ impl File {
         if let Some(url) = &self.xapp {
             server.xapp = Some(value("xapp", url)?);
         }
+        if let Some(address) = &self.rest {
+            let why = || format!("`{address}` is not an address and a port, such as 127.0.0.1:8080");
+            let address = address.parse().map_err(|_| ConfigError::BadValue { key: "rest", why: why() })?;
+            config.rest = Some(RestConfig::new(address));
+        }
+        let server = &mut config.server;
         if self.plmn.is_some() || self.ric_id.is_some() {
             let plmn = self.plmn.as_deref().map_or(Ok(PlmnIdentity::from_codes(1, 1, 2)), plmn)?;
             let ric_id = self.ric_id.unwrap_or(1);
@@ -356,6 +369,7 @@ mod tests {
             r#"
             e2 = ["tcp://127.0.0.1:1", "unix:/run/e2"]
             xapp = "tcp://[::1]:2"
+            rest = "[::1]:0"
             plmn = "310410"
             ric_id = 0xABCDE
             e2ap = "3.01"
@@ -375,6 +389,7 @@ mod tests {
         .unwrap();
         assert_eq!(config.server.e2.len(), 2);
         assert_eq!(config.server.xapp.unwrap().to_string(), "tcp://[::1]:2");
+        assert_eq!(config.rest.unwrap().address.to_string(), "[::1]:0");
         assert_eq!(config.server.controller.ric_id.to_string(), "ric-310410-abcde");
         assert_eq!((config.server.loops, config.server.affinity_links), (2, 3));
         assert_eq!(config.server.controller.max_nodes, 2);
@@ -392,6 +407,10 @@ mod tests {
         assert!(says("quantum = 1").contains("known are e2, xapp"));
         assert_eq!(says("[[node]]\nid = \"x\"\nkmp = \"2.01\""), "unknown key `kmp`; did you mean `kpm`?");
         assert!(says("xapp = \"http://x\"").starts_with("xapp: "));
+        assert_eq!(
+            says("rest = \"localhost\""),
+            "rest: `localhost` is not an address and a port, such as 127.0.0.1:8080"
+        );
         assert!(says("max_pdu_octets = 1").starts_with("max_pdu_octets: 1 is not between"));
         assert_eq!(says("loops = 0"), "loops: 0 is not between 1 and 64");
         assert!(says("plmn = \"12\"").starts_with("plmn: `12` is not"));

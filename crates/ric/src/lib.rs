@@ -1,23 +1,47 @@
 //! The near-RT RIC that ferric ships: configuration and ready internal apps around the server library.
 //!
 //! An ordinary user of [`ferric::server`]: what it does, any controller can do.
+//!
+//! Where [`RicConfig::rest`] says so there is a REST interface too, with the slicing controller behind it: the FlexRIC
+//! paper's 6.1.2.
 
 #![forbid(unsafe_code)]
 
 mod catalogue;
 mod config;
+mod openapi;
+#[allow(dead_code, unused_imports, reason = "resources follow")]
+mod rest;
 
 use ferric::e2::xapp::FunctionHint;
+use ferric::link;
 use ferric::server::Server;
 
 pub use catalogue::Catalogue;
 pub use config::{ConfigError, NodeConfig, RicConfig};
+pub use rest::{Rest, RestConfig};
 
 /// A RIC that listens, with its internal apps.
+pub struct Ric {
+    /// What nodes and xApps connect to.
+    pub server: Server,
+    rest: Option<Rest>,
+}
+
+impl Ric {
+    /// The REST interface, where there is one.
+    #[must_use]
+    pub fn rest(&self) -> Option<&Rest> {
+        self.rest.as_ref()
+    }
+}
+
+/// A RIC that listens, with its internal apps. REST serves from now on; what concerns nodes is answered once
+/// [`Ric::server`] runs.
 ///
 /// # Errors
 /// Where one of its addresses cannot be had.
-pub fn bind(mut config: RicConfig) -> Result<Server, ferric::Error> {
+pub fn bind(mut config: RicConfig) -> Result<Ric, ferric::Error> {
     let hints = config.nodes.iter().filter_map(|node| {
         let revision = node.kpm?.to_string();
         Some(FunctionHint { node: node.id.clone(), oids: e2sm::kpm::OIDS.to_vec(), revision })
@@ -25,5 +49,17 @@ pub fn bind(mut config: RicConfig) -> Result<Server, ferric::Error> {
     config.server.hints.extend(hints);
     let mut server = Server::bind(config.server)?;
     server.add_iapp(Box::new(Catalogue::new(config.nodes, config.models)));
-    Ok(server)
+    let rest = config.rest.map(|rest| northbound(&mut server, rest)).transpose()?;
+    Ok(Ric { server, rest })
+}
+
+/// The internal apps that are asked by REST, and their resources.
+fn northbound(server: &mut Server, config: RestConfig) -> Result<Rest, ferric::Error> {
+    let address = config.address;
+    let _ = server;
+    let routes = vec![openapi::route()];
+    Rest::start(config, routes).map_err(|source| {
+        let address = link::Address::Tcp { host: address.ip().to_string(), port: address.port() };
+        link::Error::Bind { address, source }.into()
+    })
 }

@@ -80,7 +80,7 @@ fn start() -> Running {
     config.server.xapp = Some(any_port);
     // these nodes answer nothing that they are asked, and an independent decoder takes its time
     config.server.controller.subscription_timeout = PATIENCE;
-    let mut server = ric::bind(config).unwrap();
+    let mut server = ric::bind(config).unwrap().server;
     let (e2, xapp, stop) =
         (server.e2_addresses().next().unwrap().clone(), server.xapp_address().unwrap().clone(), server.stop());
     let log = Log::default();
