@@ -11,6 +11,7 @@
 mod packet;
 pub mod phy;
 mod random;
+pub mod tc;
 mod time;
 
 pub use packet::{Acknowledgement, Content, Ecn, FiveTuple, FlowId, Packet};

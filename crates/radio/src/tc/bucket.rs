@@ -1,0 +1,71 @@
+//! Token buckets: what policers and shapers hold a rate by.
+
+use crate::Time;
+
+/// Nanoseconds of a second, times the bits of an octet: tokens are counted in so small parts of an octet that a rate in bits
+/// a second fills in whole ones every nanosecond.
+const PARTS: i128 = 8_000_000_000;
+
+/// A bucket. A packet passes while it is not empty, and may leave it in debt: no packet is too long for a bucket, and over
+/// any time no more passes than the rate, what the bucket holds, and one packet.
+pub(super) struct Bucket {
+    rate_bps: i128,
+    /// Above 0.
+    full: i128,
+    tokens: i128,
+    filled: Time,
+}
+
+impl Bucket {
+    /// A full one, which holds what comes in `hold_ms`. The rate and the time are above 0.
+    pub(super) fn new(now: Time, rate_bps: u64, hold_ms: u32) -> Self {
+        let rate_bps = i128::from(rate_bps);
+        let full = rate_bps * i128::from(hold_ms) * 1_000_000;
+        Bucket { rate_bps, full, tokens: full, filled: now }
+    }
+
+    /// Whether a packet passes.
+    pub(super) fn is_open(&mut self, now: Time) -> bool {
+        let passed = i128::from(now.since(self.filled).as_nanos() as u64);
+        self.tokens = self.tokens.saturating_add(passed.saturating_mul(self.rate_bps)).min(self.full);
+        self.filled = self.filled.max(now);
+        self.tokens > 0
+    }
+
+    /// A packet has passed.
+    pub(super) fn take(&mut self, octets: u32) {
+        self.tokens -= i128::from(octets) * PARTS;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bucket_holds_its_rate_to_the_octet() {
+        // 8 Mbit/s for 10 ms: 10000 octets
+        let mut bucket = Bucket::new(Time::START, 8_000_000, 10);
+        let mut pass = |now| bucket.is_open(now).then(|| bucket.take(1000)).is_some();
+        for _ in 0..10 {
+            assert!(pass(Time::START));
+        }
+        assert!(!pass(Time::START));
+        // one nanosecond fills a thousandth of an octet: open, and in debt for a millisecond
+        assert!(pass(Time::from_nanos(1)));
+        assert!(!pass(Time::from_millis(1)));
+        assert!(pass(Time::from_nanos(1_000_001)));
+        // however long ago, it is no more than full
+        for _ in 0..10 {
+            assert!(pass(Time::from_millis(10_000_000)));
+        }
+        assert!(!pass(Time::from_millis(10_000_000)));
+    }
+
+    #[test]
+    fn extremes_do_not_overflow() {
+        let mut bucket = Bucket::new(Time::START, u64::MAX, u32::MAX);
+        bucket.take(u32::MAX);
+        assert!(bucket.is_open(Time::NEVER));
+    }
+}

@@ -1,0 +1,198 @@
+//! What is counted. Of each queue and of the whole, what came is what went, what waits and what was dropped.
+
+use std::time::Duration;
+
+use crate::{Packet, Time};
+
+/// Packets and their octets.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Amount {
+    /// How many packets.
+    pub packets: u64,
+    /// How many octets, with all headers of layers 3 and up.
+    pub octets: u64,
+}
+
+impl Amount {
+    pub(super) fn add(&mut self, packet: &Packet) {
+        self.packets += 1;
+        self.octets += u64::from(packet.octets);
+    }
+
+    pub(super) fn and(self, other: Amount) -> Amount {
+        Amount { packets: self.packets + other.packets, octets: self.octets + other.octets }
+    }
+
+    pub(super) fn subtract(&mut self, packet: &Packet) {
+        self.packets -= 1;
+        self.octets -= u64::from(packet.octets);
+    }
+}
+
+/// How long packets waited that went on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Sojourn {
+    /// The last one.
+    pub last: Duration,
+    /// The one that waited longest.
+    pub max: Duration,
+    sum_ns: u128,
+    packets: u64,
+}
+
+impl Sojourn {
+    pub(super) fn record(&mut self, waited: Duration) {
+        self.last = waited;
+        self.max = self.max.max(waited);
+        self.sum_ns += waited.as_nanos();
+        self.packets += 1;
+    }
+
+    /// In the mean, rounded down to a nanosecond; nothing where no packet went on.
+    #[must_use]
+    pub fn mean(&self) -> Duration {
+        let mean_ns = self.sum_ns.checked_div(self.packets.into()).unwrap_or_default();
+        Duration::from_nanos(u64::try_from(mean_ns).unwrap_or(u64::MAX))
+    }
+}
+
+/// Packets that were dropped, by reason.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Drops {
+    /// The queue was full.
+    pub full: Amount,
+    /// They came above the policer's rate.
+    pub policed: Amount,
+    /// The discipline had it so.
+    pub managed: Amount,
+}
+
+impl Drops {
+    /// For whatever reason.
+    #[must_use]
+    pub fn all(&self) -> Amount {
+        self.full.and(self.policed).and(self.managed)
+    }
+}
+
+/// What was counted of a queue since it was set up: `came` is `went`, `waiting` and all `dropped` together.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct QueueCounts {
+    /// What was to be put into it; also what it took over from a queue that was removed.
+    pub came: Amount,
+    /// What went on to PDCP.
+    pub went: Amount,
+    /// What waits.
+    pub waiting: Amount,
+    /// What was dropped.
+    pub dropped: Drops,
+    /// Packets that went on with a congestion mark in place of being dropped.
+    pub marked_packets: u64,
+    /// Packets that its policer sent to another queue, which counts them as come.
+    pub diverted_packets: u64,
+    /// How long packets waited that went on.
+    pub sojourn: Sojourn,
+}
+
+/// What was counted of the bearer, also of queues that are no more: `came` is `went`, `waiting` and `dropped` together.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Totals {
+    /// What came from SDAP.
+    pub came: Amount,
+    /// What went on to PDCP.
+    pub went: Amount,
+    /// What waits.
+    pub waiting: Amount,
+    /// What was dropped.
+    pub dropped: Amount,
+    /// Packets that went on with a congestion mark in place of being dropped.
+    pub marked_packets: u64,
+}
+
+/// Answers of parts that made no sense, and were replaced by what the built-in default would have said. Built-in parts give
+/// none.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Faults {
+    /// Queues that the classifier named and that are not there: the first queue took the packet.
+    pub classifier: u64,
+    /// No verdict of a discipline: the packet went on.
+    pub discipline: u64,
+    /// Queues that the scheduler named and that are not there, or had nothing to give: the next in turn gave.
+    pub scheduler: u64,
+    /// No answer of the pacer, or RLC had run empty for a second while packets waited: a packet went on.
+    pub pacer: u64,
+}
+
+/// The rate of what passes, over windows that follow each other.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Meter {
+    window_ns: u64,
+    ends_ns: u64,
+    current_octets: u64,
+    previous_octets: u64,
+}
+
+impl Meter {
+    /// `window_ms` is above 0.
+    pub(super) fn new(window_ms: u32) -> Self {
+        let window_ns = u64::from(window_ms) * 1_000_000;
+        Meter { window_ns, ends_ns: window_ns, current_octets: 0, previous_octets: 0 }
+    }
+
+    #[inline]
+    pub(super) fn record(&mut self, now: Time, octets: u32) {
+        if now.as_nanos() >= self.ends_ns {
+            self.previous_octets = self.last_octets(now);
+            self.current_octets = 0;
+            self.ends_ns = (now.as_nanos() / self.window_ns + 1).saturating_mul(self.window_ns);
+        }
+        self.current_octets += u64::from(octets);
+    }
+
+    /// What passed in the last whole window.
+    fn last_octets(&self, now: Time) -> u64 {
+        match now.as_nanos() {
+            now if now < self.ends_ns => self.previous_octets,
+            now if now - self.ends_ns < self.window_ns => self.current_octets,
+            _ => 0,
+        }
+    }
+
+    pub(super) fn rate_bps(&self, now: Time) -> f64 {
+        self.last_octets(now) as f64 * 8e9 / self.window_ns as f64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_meter_tells_its_last_whole_window() {
+        let mut meter = Meter::new(100);
+        assert_eq!(meter.rate_bps(Time::START), 0.0);
+        meter.record(Time::from_millis(10), 1000);
+        meter.record(Time::from_millis(99), 250);
+        assert_eq!(meter.rate_bps(Time::from_millis(99)), 0.0);
+        assert_eq!(meter.rate_bps(Time::from_millis(100)), 100_000.0);
+        assert_eq!(meter.rate_bps(Time::from_millis(200)), 0.0);
+        meter.record(Time::from_millis(150), 500);
+        assert_eq!(meter.rate_bps(Time::from_millis(199)), 100_000.0);
+        assert_eq!(meter.rate_bps(Time::from_millis(200)), 40_000.0);
+        meter.record(Time::from_millis(450), 1);
+        assert_eq!(meter.rate_bps(Time::from_millis(460)), 0.0);
+    }
+
+    #[test]
+    fn a_mean_is_exact() {
+        let mut sojourn = Sojourn::default();
+        assert_eq!(sojourn.mean(), Duration::ZERO);
+        for ms in [1, 2, 6] {
+            sojourn.record(Duration::from_millis(ms));
+        }
+        assert_eq!((sojourn.mean(), sojourn.last, sojourn.max), {
+            let ms = Duration::from_millis;
+            (ms(3), ms(6), ms(6))
+        });
+    }
+}

@@ -1,0 +1,128 @@
+//! CoDel against drop times computed by hand: an interval over the square root of the number of the drop.
+
+use std::net::Ipv4Addr;
+
+use super::*;
+use crate::{Content, FiveTuple, FlowId};
+
+const LONG: Amount = Amount { packets: 100, octets: 150_000 };
+
+fn packet(entered_us: u64, ecn: Ecn) -> Packet {
+    let nowhere = Ipv4Addr::UNSPECIFIED;
+    Packet {
+        flow: FlowId(0),
+        tuple: FiveTuple {
+            source: nowhere,
+            destination: nowhere,
+            source_port: 0,
+            destination_port: 0,
+            protocol: FiveTuple::TCP,
+        },
+        octets: 1500,
+        ecn,
+        dscp: 0,
+        number: 0,
+        sent: Time::START,
+        entered: at(entered_us),
+        content: Content::Filler,
+    }
+}
+
+fn at(us: u64) -> Time {
+    Time::from_nanos(us * 1000)
+}
+
+/// A look every 10 us at a packet that has waited so long: when the verdict was that.
+fn verdicts(codel: &mut CoDel, us: std::ops::Range<u64>, sojourn_us: u64, ecn: Ecn, verdict: Verdict) -> Vec<u64> {
+    let mut when = Vec::new();
+    for us in us.step_by(10) {
+        while codel.leaving(at(us), &packet(us - sojourn_us, ecn), LONG) == Some(verdict) {
+            when.push(us);
+            if verdict == Verdict::Mark {
+                break;
+            }
+        }
+    }
+    when
+}
+
+/// The times above, rounded up to the looks.
+fn due(first_us: f64, counts: std::ops::RangeInclusive<u32>) -> Vec<u64> {
+    let mut due_us = first_us;
+    let mut all = vec![first_us as u64];
+    for count in counts {
+        due_us += 100_000.0 / f64::from(count).sqrt();
+        all.push((due_us / 10.0).ceil() as u64 * 10);
+    }
+    all
+}
+
+#[test]
+fn drops_come_at_the_interval_over_the_square_root_of_their_number() {
+    let mut codel = CoDel::dropping(DelayTarget::default());
+    // above the target from 10 ms on, so that the first drop comes an interval later
+    let dropped = verdicts(&mut codel, 10_000..700_000, 6000, Ecn::NotEct, Verdict::Drop);
+    assert_eq!(dropped[..4], [110_000, 210_000, 280_720, 338_450]);
+    assert_eq!(dropped, due(110_000.0, 1..=dropped.len() as u32 - 1));
+    // 110 ms and 100 ms * (1 + 1/sqrt(2) + ... + 1/sqrt(13)) are 698.9 ms
+    assert_eq!(dropped.len(), 14);
+}
+
+#[test]
+fn a_queue_below_the_target_or_of_one_packet_is_left_alone() {
+    let mut codel = CoDel::dropping(DelayTarget::default());
+    assert_eq!(verdicts(&mut codel, 10_000..1_000_000, 4999, Ecn::NotEct, Verdict::Drop), []);
+    // one that has been above it for less than an interval begins anew
+    assert_eq!(verdicts(&mut codel, 1_000_000..1_099_990, 5000, Ecn::NotEct, Verdict::Drop), []);
+    assert_eq!(verdicts(&mut codel, 1_099_990..1_100_000, 4000, Ecn::NotEct, Verdict::Drop), []);
+    assert_eq!(verdicts(&mut codel, 1_100_000..1_200_000, 5000, Ecn::NotEct, Verdict::Drop), []);
+    let last = Amount { packets: 1, octets: 1514 };
+    for ms in 1200..2000 {
+        let verdict = codel.leaving(Time::from_millis(ms), &packet(0, Ecn::NotEct), last);
+        assert_eq!(verdict, Some(Verdict::Pass));
+    }
+}
+
+#[test]
+fn a_drop_is_followed_by_a_packet_that_goes_on() {
+    let mut codel = CoDel::dropping(DelayTarget::default());
+    let mut look = |us, entered_us| codel.leaving(at(us), &packet(entered_us, Ecn::NotEct), LONG).unwrap();
+    assert_eq!(look(10_000, 0), Verdict::Pass);
+    assert_eq!(look(110_000, 0), Verdict::Drop);
+    assert_eq!(look(110_000, 0), Verdict::Pass);
+    // a late look: the drops at 210 and 280.7 ms are made up for, and the one at 338 ms is not due
+    assert_eq!(look(300_000, 0), Verdict::Drop);
+    assert_eq!(look(300_000, 0), Verdict::Drop);
+    assert_eq!(look(300_000, 0), Verdict::Pass);
+    // the packet behind a drop may be below the target: the state ends
+    assert_eq!(look(340_000, 0), Verdict::Drop);
+    assert_eq!(look(340_000, 339_000), Verdict::Pass);
+    assert_eq!(look(400_000, 0), Verdict::Pass);
+}
+
+#[test]
+fn a_state_that_comes_back_soon_goes_on_at_the_rate_it_had() {
+    let mut codel = CoDel::dropping(DelayTarget::default());
+    // 14 drops: the count is 14 at the end, and was 1 at the beginning
+    assert_eq!(verdicts(&mut codel, 10_000..700_000, 6000, Ecn::NotEct, Verdict::Drop).len(), 14);
+    assert_eq!(verdicts(&mut codel, 700_000..710_000, 1000, Ecn::NotEct, Verdict::Drop), []);
+    // 13 is how much it has grown, so that the second drop comes after 100 ms / sqrt(13)
+    let again = verdicts(&mut codel, 710_000..1_000_000, 6000, Ecn::NotEct, Verdict::Drop);
+    assert_eq!(again, due(810_000.0, 13..=12 + again.len() as u32 - 1));
+    assert_eq!(again[1], 837_740);
+    // after more than 16 intervals it begins with 1
+    assert_eq!(verdicts(&mut codel, 1_000_000..3_000_000, 1000, Ecn::NotEct, Verdict::Drop), []);
+    let afresh = verdicts(&mut codel, 3_000_000..3_250_000, 6000, Ecn::NotEct, Verdict::Drop);
+    assert_eq!(afresh, [3_100_000, 3_200_000]);
+}
+
+#[test]
+fn what_can_be_marked_is_not_dropped() {
+    let mut codel = CoDel::marking(DelayTarget::default());
+    let marked = verdicts(&mut codel, 10_000..700_000, 6000, Ecn::Ect, Verdict::Mark);
+    assert_eq!(marked, due(110_000.0, 1..=13));
+    let mut codel = CoDel::marking(DelayTarget::default());
+    assert_eq!(verdicts(&mut codel, 10_000..700_000, 6000, Ecn::Ce, Verdict::Mark), marked);
+    let mut codel = CoDel::marking(DelayTarget::default());
+    assert_eq!(verdicts(&mut codel, 10_000..700_000, 6000, Ecn::NotEct, Verdict::Drop), marked);
+}

@@ -1,0 +1,213 @@
+//! A queue with its discipline, its policer before and its shaper behind it.
+
+use std::collections::VecDeque;
+
+use super::bucket::Bucket;
+use super::configuration::{Configuration, Divert, QueueConfiguration};
+use super::counts::{Meter, QueueCounts};
+use super::discipline::{self, Discipline, Verdict};
+use super::{Faults, QueueId};
+use crate::{Ecn, Packet, Time};
+
+/// What a policer's buckets hold.
+const POLICER_HOLD_MS: u32 = 100;
+
+/// A queue and what stands around it.
+pub(super) struct Lane {
+    configuration: QueueConfiguration,
+    discipline: Box<dyn Discipline>,
+    policer: Option<Policer>,
+    shaper: Option<Shaper>,
+    packets: VecDeque<Packet>,
+    counts: QueueCounts,
+}
+
+struct Policer {
+    limit: Bucket,
+    /// Above this, packets go to the lane there.
+    divert: Option<(Bucket, usize)>,
+    meter: Meter,
+}
+
+struct Shaper {
+    limit: Bucket,
+    meter: Meter,
+}
+
+/// Where a packet goes that has come to a policer.
+pub(super) enum Policed {
+    Here,
+    Elsewhere(usize),
+    Dropped,
+}
+
+impl Lane {
+    /// The configuration was checked, as one of `all`.
+    pub(super) fn new(now: Time, configuration: &QueueConfiguration, all: &Configuration) -> Self {
+        let mut lane = Lane {
+            discipline: discipline::make(&configuration.discipline),
+            policer: None,
+            shaper: None,
+            packets: VecDeque::new(),
+            counts: QueueCounts::default(),
+            configuration: QueueConfiguration { policer: None, shaper: None, ..configuration.clone() },
+        };
+        lane.configure(now, configuration, all);
+        lane
+    }
+
+    /// What has not changed goes on as it was; what has begins anew.
+    pub(super) fn configure(&mut self, now: Time, next: &QueueConfiguration, all: &Configuration) {
+        if next.discipline != self.configuration.discipline {
+            self.discipline = discipline::make(&next.discipline);
+        }
+        if next.policer != self.configuration.policer {
+            self.policer = next.policer.map(|settings| Policer {
+                limit: Bucket::new(now, settings.drop_rate_bps, POLICER_HOLD_MS),
+                divert: settings.divert.map(|Divert { rate_bps, .. }| (Bucket::new(now, rate_bps, POLICER_HOLD_MS), 0)),
+                meter: Meter::new(POLICER_HOLD_MS),
+            });
+        }
+        if next.shaper != self.configuration.shaper {
+            self.shaper = next.shaper.map(|settings| Shaper {
+                limit: Bucket::new(now, settings.rate_bps, settings.window_ms),
+                meter: Meter::new(settings.window_ms),
+            });
+        }
+        self.configuration = next.clone();
+        // queues may have changed places
+        let divert = next.policer.and_then(|policer| policer.divert);
+        if let (Some(Divert { to, .. }), Some((_, place))) =
+            (divert, self.policer.as_mut().and_then(|policer| policer.divert.as_mut()))
+        {
+            *place = all.place(to).expect("the configuration was checked");
+        }
+    }
+
+    pub(super) fn id(&self) -> QueueId {
+        self.configuration.id
+    }
+
+    pub(super) fn counts(&self) -> &QueueCounts {
+        &self.counts
+    }
+
+    /// What it can still take.
+    pub(super) fn room_octets(&self) -> u64 {
+        u64::from(self.configuration.limit_octets).saturating_sub(self.counts.waiting.octets)
+    }
+
+    pub(super) fn is_shaped(&self) -> bool {
+        self.shaper.is_some()
+    }
+
+    pub(super) fn policer_rate_bps(&self, now: Time) -> f64 {
+        self.policer.as_ref().map_or(0.0, |policer| policer.meter.rate_bps(now))
+    }
+
+    pub(super) fn shaper_rate_bps(&self, now: Time) -> f64 {
+        self.shaper.as_ref().map_or(0.0, |shaper| shaper.meter.rate_bps(now))
+    }
+
+    /// The packet that has waited longest.
+    pub(super) fn head(&self) -> Option<&Packet> {
+        self.packets.front()
+    }
+
+    /// A packet has come that is to go into this queue: by two rates, as in RFC 2698 without colours.
+    pub(super) fn police(&mut self, now: Time, packet: &Packet) -> Policed {
+        let Some(policer) = &mut self.policer else { return Policed::Here };
+        if !policer.limit.is_open(now) {
+            self.counts.came.add(packet);
+            self.counts.dropped.policed.add(packet);
+            return Policed::Dropped;
+        }
+        policer.limit.take(packet.octets);
+        policer.meter.record(now, packet.octets);
+        let Some((limit, elsewhere)) = &mut policer.divert else { return Policed::Here };
+        if !limit.is_open(now) {
+            self.counts.diverted_packets += 1;
+            return Policed::Elsewhere(*elsewhere);
+        }
+        limit.take(packet.octets);
+        Policed::Here
+    }
+
+    /// Whether the packet waits now; else it was dropped.
+    pub(super) fn push(&mut self, now: Time, mut packet: Packet, faults: &mut Faults) -> bool {
+        self.counts.came.add(&packet);
+        if u64::from(packet.octets) > self.room_octets() {
+            self.counts.dropped.full.add(&packet);
+            return false;
+        }
+        let verdict = self.discipline.arriving(now, &packet, self.counts.waiting);
+        if !self.obey(verdict, &mut packet, faults) {
+            return false;
+        }
+        self.counts.waiting.add(&packet);
+        self.packets.push_back(packet);
+        true
+    }
+
+    /// Whether the shaper lets a packet go.
+    pub(super) fn is_open(&mut self, now: Time) -> bool {
+        self.shaper.as_mut().is_none_or(|shaper| shaper.limit.is_open(now))
+    }
+
+    /// The next packet to go on. There is none where the discipline has dropped all that waited.
+    pub(super) fn pop(&mut self, now: Time, faults: &mut Faults) -> Option<Packet> {
+        while let Some(mut packet) = self.packets.pop_front() {
+            self.counts.waiting.subtract(&packet);
+            let verdict = self.discipline.leaving(now, &packet, self.counts.waiting);
+            if !self.obey(verdict, &mut packet, faults) {
+                continue;
+            }
+            self.counts.went.add(&packet);
+            self.counts.sojourn.record(now.since(packet.entered));
+            if let Some(shaper) = &mut self.shaper {
+                shaper.limit.take(packet.octets);
+                shaper.meter.record(now, packet.octets);
+            }
+            return Some(packet);
+        }
+        None
+    }
+
+    /// Whether the packet goes on.
+    fn obey(&mut self, verdict: Option<Verdict>, packet: &mut Packet, faults: &mut Faults) -> bool {
+        match verdict {
+            Some(Verdict::Pass) => true,
+            Some(Verdict::Mark) if packet.ecn != Ecn::NotEct => {
+                packet.ecn = Ecn::Ce;
+                self.counts.marked_packets += 1;
+                true
+            }
+            Some(Verdict::Mark | Verdict::Drop) => {
+                self.counts.dropped.managed.add(packet);
+                false
+            }
+            None => {
+                faults.discipline += 1;
+                true
+            }
+        }
+    }
+
+    /// Takes over what waits in a queue that is removed, in the order in which all of it has come. It fits.
+    pub(super) fn take_over(&mut self, removed: Lane) {
+        for packet in &removed.packets {
+            self.counts.came.add(packet);
+            self.counts.waiting.add(packet);
+        }
+        let mut merged = VecDeque::with_capacity(self.packets.len() + removed.packets.len());
+        let mut ours = std::mem::take(&mut self.packets).into_iter().peekable();
+        let mut theirs = removed.packets.into_iter().peekable();
+        while let (Some(our), Some(their)) = (ours.peek(), theirs.peek()) {
+            let next = if our.entered <= their.entered { ours.next() } else { theirs.next() };
+            merged.extend(next);
+        }
+        merged.extend(ours);
+        merged.extend(theirs);
+        self.packets = merged;
+    }
+}
