@@ -6,7 +6,7 @@
 demo:
 	cargo run --release -p ferric-cli -- demo $(if $(DEMO_SECONDS),--seconds $(DEMO_SECONDS))
 
-# Everything that must hold: format, lints, tests, SCTP on a real kernel, a minute of fuzzing (FUZZ_SECONDS=600: ten).
+# Everything that must hold: format, lints, tests, SCTP on a real kernel, a real Redis, a minute of fuzzing (FUZZ_SECONDS=600: ten).
 test:
 	./scripts/test
 

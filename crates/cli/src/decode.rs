@@ -12,8 +12,8 @@ use ferric::record::{Content, Recording};
 use model::Model;
 use per::Gather;
 
-use crate::json;
 use crate::model::ModelArgs;
+use ::ric::json;
 
 /// Turn E2AP or E2SM bytes into JSON, or the messages of a recording.
 ///

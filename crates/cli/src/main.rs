@@ -11,7 +11,6 @@ mod bench;
 mod decode;
 mod demo;
 mod doctor;
-mod json;
 mod limits;
 mod live;
 mod model;
@@ -62,7 +61,7 @@ enum Log {
 #[derive(Subcommand)]
 enum Command {
     Demo(demo::Args),
-    Ric(ric::Args),
+    Ric(Box<ric::Args>),
     Ran(ran::Args),
     Xapp(xapp::Args),
     Decode(decode::Args),

@@ -3,6 +3,7 @@
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
+use ::ric::traffic::{RedisConfig, RedisUrl};
 use ::ric::{Rest, RestConfig, RicConfig};
 use anyhow::Context;
 use e2ap::e42::E42Version;
@@ -50,6 +51,10 @@ pub struct Args {
     /// its reports. [default: 16]
     #[arg(long, value_name = "N")]
     affinity_links: Option<u16>,
+    /// Forward the statistics of RLC and TC as JSON to the Redis server there, such as redis://127.0.0.1:6379: published on
+    /// the channels ferric:rlc and ferric:tc, and added to the streams of these names. [default: nowhere]
+    #[arg(long, value_name = "URL")]
+    redis: Option<RedisUrl>,
     #[command(flatten)]
     models: ModelArgs,
     #[command(flatten)]
@@ -88,6 +93,9 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
             Some(rest) => rest.address = address,
             None => config.rest = Some(RestConfig::new(address)),
         }
+    }
+    if let Some(url) = &args.redis {
+        config.redis.get_or_insert_with(|| RedisConfig::new(url.clone())).url = url.clone();
     }
     let recorder = args.record.start()?;
     if let Some(recorder) = &recorder {

@@ -27,6 +27,13 @@
 //! certificate = "pki/ric.pem"
 //! key = "pki/ric.key"
 //!
+//! [redis]                       # the statistics of RLC and TC are forwarded there, see docs/traffic-controller.md
+//! url = "redis://127.0.0.1:6379"
+//! period_ms = 100               # from report to report of each node
+//! stream_length = 1000          # records that each stream keeps, about; 0: no streams
+//! prefix = "ferric"             # channels and streams are called ferric:rlc and ferric:tc
+//! queue_octets = 4194304        # reports that wait for Redis; beyond that the oldest make room
+//!
 //! [[node_rights]]               # once there is one: no node without a certificate that one of them names
 //! certificate = "gnb1.example"  # a name in it, or "sha256:" and its fingerprint
 //! nodes = ["gnb-00101-e00"]     # which nodes it may be, as the log writes them; ["*"]: any
@@ -45,6 +52,7 @@
 //! e2ap = "3.01"                 # the version that it speaks: a v3 node's setup looks like v2.03's
 //! ```
 
+mod redis;
 mod rights;
 
 use std::fmt;
@@ -60,6 +68,7 @@ use model::Model;
 use serde::Deserialize;
 
 use crate::RestConfig;
+use crate::traffic::RedisConfig;
 
 /// A RIC's configuration.
 #[derive(Clone, Debug, Default)]
@@ -70,6 +79,8 @@ pub struct RicConfig {
     pub tls: Option<TlsFiles>,
     /// The REST interface, and the internal apps behind it. Default: none.
     pub rest: Option<RestConfig>,
+    /// Where the statistics of RLC and TC are forwarded to. None: nowhere.
+    pub redis: Option<RedisConfig>,
     /// What is known about single nodes.
     pub nodes: Vec<NodeConfig>,
     /// Service models that were loaded from shared objects; not a key of the file, since who may name code to run is who
@@ -147,6 +158,7 @@ const KEYS: &[&str] = &[
     "delete_timeout_ms",
     "control_timeout_ms",
     "tls",
+    "redis",
     "node_rights",
     "xapp_rights",
     "e42_rights",
@@ -180,6 +192,7 @@ struct File {
     delete_timeout_ms: Option<u64>,
     control_timeout_ms: Option<u64>,
     tls: Option<FileTls>,
+    redis: Option<redis::FileRedis>,
     node_rights: Option<Vec<rights::FileNodeRights>>,
     xapp_rights: Option<Vec<rights::FileXappRights>>,
     e42_rights: Option<rights::FileE42Rights>,
@@ -225,6 +238,9 @@ impl RicConfig {
         }
         if let Some(tls) = table.get("tls").and_then(toml::Value::as_table) {
             check_keys(tls, TLS_KEYS)?;
+        }
+        if let Some(redis) = table.get("redis").and_then(toml::Value::as_table) {
+            check_keys(redis, redis::KEYS)?;
         }
         let file: File = toml::from_str(text).map_err(|e| ConfigError::Syntax(e.to_string()))?;
         file.apply()
@@ -332,6 +348,7 @@ impl File {
         if let Some(FileTls { ca, certificate, key }) = self.tls {
             config.tls = Some(TlsFiles { ca, certificate, key });
         }
+        config.redis = self.redis.map(redis::FileRedis::config).transpose()?;
         server.rights = rights::rights(self.node_rights, self.xapp_rights)?;
         if let Some(rights) = self.e42_rights {
             server.e42.get_or_insert_default().without_certificate = Some(Arc::new(rights.rights()?));

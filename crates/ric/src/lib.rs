@@ -9,13 +9,17 @@
 
 mod catalogue;
 mod config;
+pub mod json;
 mod openapi;
 #[allow(dead_code, unused_imports, reason = "resources follow")]
 mod rest;
+pub mod traffic;
 
 use ferric::e2::xapp::FunctionHint;
 use ferric::link;
 use ferric::server::Server;
+
+use traffic::Forwarder;
 
 pub use catalogue::Catalogue;
 pub use config::{ConfigError, NodeConfig, RicConfig};
@@ -49,6 +53,11 @@ pub fn bind(mut config: RicConfig) -> Result<Ric, ferric::Error> {
     config.server.hints.extend(hints);
     let mut server = Server::bind(config.server)?;
     server.add_iapp(Box::new(Catalogue::new(config.nodes, config.models)));
+    if let Some(redis) = config.redis {
+        let forwarder = Forwarder::start(redis);
+        let forwarder = forwarder.map_err(|source| ferric::Error::System { what: "start a thread", source })?;
+        server.add_iapp(Box::new(forwarder));
+    }
     let rest = config.rest.map(|rest| northbound(&mut server, rest)).transpose()?;
     Ok(Ric { server, rest })
 }

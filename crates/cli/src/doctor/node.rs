@@ -139,7 +139,7 @@ fn remark(pdu: &[u8], codec: Codec, notice: &Notice, findings: &mut Findings) {
                     format!("it can be read as E2AP v{version}: configure that version for this node")
                 }
                 (None, None) => {
-                    format!("`ferric decode {}` shows where it goes wrong", crate::json::hex(pdu.iter().take(2048)))
+                    format!("`ferric decode {}` shows where it goes wrong", ::ric::json::hex(pdu.iter().take(2048)))
                 }
             };
             findings.fault("a message of the node cannot be read", error, remedy);

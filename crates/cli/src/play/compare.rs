@@ -4,7 +4,7 @@ use e2ap::Version;
 use per::Gather;
 use serde_json::Value;
 
-use crate::json;
+use ::ric::json;
 
 /// Differences that are told of one message.
 const MAX_DIFFERENCES: usize = 10;

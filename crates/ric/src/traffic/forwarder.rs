@@ -1,0 +1,151 @@
+//! The statistics forwarder: an internal app that subscribes to RLC and TC of every node that offers them.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::Relaxed;
+
+use e2sm::Wire;
+use ferric::e2::{Indication, Node, NodeId, SubscribeError, Ticket};
+use ferric::e2ap::RanFunctionId;
+use ferric::server::{Iapp, IappEvent, Ric};
+use per::Gather;
+use tracing::{info, warn};
+
+use super::backlog::{Backlog, Report};
+use super::publisher::{self, RedisConfig};
+use super::{MODELS, subscription};
+
+/// Takes the statistics of RLC and TC to Redis, each indication as one record of JSON: published on a channel, and added to
+/// a stream.
+///
+/// On the RIC's loop an indication is copied into a bounded queue, and no more. A thread of its own decodes and sends. Where
+/// Redis is gone, slow or refuses, the oldest reports make room and are counted, the log says once what to do, and the thread
+/// connects again by itself, after pauses that grow to 10 s; no node and no xApp notices.
+#[derive(Debug)]
+pub struct Forwarder {
+    period_ms: u32,
+    backlog: Arc<Backlog>,
+    counters: Arc<Counters>,
+    sources: HashMap<(NodeId, RanFunctionId), Source>,
+    asked: HashMap<Ticket, (Arc<str>, &'static str)>,
+}
+
+/// A function that is subscribed to.
+#[derive(Debug)]
+struct Source {
+    node: Arc<str>,
+    model: usize,
+    wire: Wire,
+}
+
+/// What became of the reports.
+#[derive(Debug, Default)]
+pub(super) struct Counters {
+    pub forwarded: AtomicU64,
+    pub lost: AtomicU64,
+    pub unreadable: AtomicU64,
+}
+
+/// What became of the reports until now.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Forwarded {
+    /// Records that Redis has taken.
+    pub records: u64,
+    /// Reports that found no room while Redis was gone or slow, and records that it refused, or had not confirmed when it went.
+    pub dropped: u64,
+    /// Reports that are not what their function promises.
+    pub unreadable: u64,
+}
+
+impl Forwarder {
+    /// A forwarder, and the thread that serves it until it is dropped. Redis need not be there yet.
+    ///
+    /// # Errors
+    /// Where the system refuses a thread.
+    pub fn start(config: RedisConfig) -> std::io::Result<Self> {
+        let backlog = Arc::new(Backlog::new(config.queue_octets));
+        let counters = Arc::new(Counters::default());
+        let period_ms = config.period_ms;
+        publisher::start(config, Arc::clone(&backlog), Arc::clone(&counters))?;
+        Ok(Forwarder { period_ms, backlog, counters, sources: HashMap::new(), asked: HashMap::new() })
+    }
+
+    /// What becomes of the reports, to be looked at from anywhere.
+    pub fn watch(&self) -> impl Fn() -> Forwarded + Send + use<> {
+        let (backlog, counters) = (Arc::clone(&self.backlog), Arc::clone(&self.counters));
+        move || Forwarded {
+            records: counters.forwarded.load(Relaxed),
+            dropped: backlog.dropped() + counters.lost.load(Relaxed),
+            unreadable: counters.unreadable.load(Relaxed),
+        }
+    }
+
+    fn subscribe(&mut self, node: &Node, ric: &mut Ric<'_>) {
+        let name: Arc<str> = node.global_id.to_string().into();
+        for function in &node.functions {
+            let mut models = MODELS.iter().enumerate();
+            let found = models.find_map(|(at, (_, model))| Some((at, model.wire_of(&function.oid)?)));
+            let Some((model, wire)) = found else { continue };
+            let source = Source { node: Arc::clone(&name), model, wire };
+            if self.sources.insert((node.id, function.id), source).is_some() {
+                continue; // it was asked for
+            }
+            match ric.subscribe(node.id, function.id, subscription(self.period_ms, wire)) {
+                Ok(ticket) => drop(self.asked.insert(ticket, (Arc::clone(&name), MODELS[model].0))),
+                Err(misuse) => warn!(node = &*name, function = function.id.0, ?misuse, "not forwarded"),
+            }
+        }
+    }
+
+    fn refused(&mut self, ticket: Ticket, error: &SubscribeError) {
+        if let Some((node, model)) = self.asked.remove(&ticket) {
+            warn!(node = &*node, model, ?error, "the node gives no subscription: its statistics are not forwarded");
+        }
+    }
+}
+
+impl Iapp for Forwarder {
+    fn name(&self) -> &str {
+        "statistics forwarder"
+    }
+
+    fn on_event(&mut self, event: &IappEvent<'_>, ric: &mut Ric<'_>) {
+        match event {
+            IappEvent::NodeUp(node) | IappEvent::NodeChanged(node) => self.subscribe(node, ric),
+            IappEvent::NodeLost(node) => self.sources.retain(|(of, _), _| of != node),
+            IappEvent::Subscribed { ticket, .. } => {
+                if let Some((node, model)) = self.asked.remove(ticket) {
+                    info!(node = &*node, model, period_ms = self.period_ms, "statistics go to Redis");
+                }
+            }
+            IappEvent::SubscriptionFailed { ticket, error } => self.refused(*ticket, error),
+            _ => {}
+        }
+    }
+
+    fn on_indication(&mut self, indication: &Indication<'_>, _: &mut Ric<'_>) {
+        let Some(source) = self.sources.get(&(indication.node, indication.ran_function_id)) else { return };
+        let message = match indication.payload {
+            Some((_, message)) => message.into(),
+            None => {
+                let gather = Gather::new();
+                match indication.decode(&gather) {
+                    Ok(decoded) => decoded.message.to_cow().into_owned().into(),
+                    Err(_) => {
+                        self.counters.unreadable.fetch_add(1, Relaxed);
+                        return;
+                    }
+                }
+            }
+        };
+        let Source { node, model, wire } = source;
+        self.backlog.push(Report { node: Arc::clone(node), model: *model, wire: *wire, message });
+    }
+}
+
+impl Drop for Forwarder {
+    fn drop(&mut self) {
+        self.backlog.end();
+    }
+}

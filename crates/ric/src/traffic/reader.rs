@@ -1,0 +1,212 @@
+//! The other end of Redis: records, as an xApp reads them.
+
+use std::fmt;
+use std::io;
+use std::str::FromStr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::time::Duration;
+
+use redis::streams::{StreamReadOptions, StreamReadReply};
+use redis::{Connection, RedisError, TypedCommands};
+use tracing::{info, warn};
+
+use super::MODELS;
+use super::publisher::{FIRST_PAUSE, LAST_PAUSE, RedisUrl, remedy};
+use super::record::Record;
+
+/// How long it waits for records before it looks whether anybody still wants them, and Redis is still there.
+const PATIENCE: Duration = Duration::from_millis(500);
+/// Records that wait to be taken. Then no more are read: a stream keeps them, and a channel's subscriber is cut off by Redis
+/// in the end, and connects again.
+const MAX_WAITING: usize = 256;
+/// Entries that are read from a stream at once.
+const MAX_ENTRIES: usize = 64;
+
+/// Which way records come through Redis.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Via {
+    /// What is published while somebody listens.
+    PubSub,
+    /// The streams, from now on: what comes while the connection is lost is read afterwards.
+    Stream,
+}
+
+impl FromStr for Via {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        match text {
+            "pubsub" => Ok(Via::PubSub),
+            "stream" => Ok(Via::Stream),
+            _ => Err("records come by `pubsub` or by `stream`"),
+        }
+    }
+}
+
+impl fmt::Display for Via {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Via::PubSub => "pubsub",
+            Via::Stream => "stream",
+        })
+    }
+}
+
+/// Reads the records of RLC and TC from Redis, on a thread of its own, which connects again by itself.
+#[derive(Debug)]
+pub struct RedisReader {
+    records: Receiver<(String, Record)>,
+    ended: Arc<AtomicBool>,
+}
+
+impl RedisReader {
+    /// Begins to read; Redis need not be there yet.
+    ///
+    /// # Errors
+    /// Where the system refuses a thread.
+    pub fn start(url: RedisUrl, prefix: &str, via: Via) -> io::Result<Self> {
+        let (sender, records) = sync_channel(MAX_WAITING);
+        let ended = Arc::new(AtomicBool::new(false));
+        let names = MODELS.map(|(model, _)| format!("{prefix}:{model}"));
+        let thread = Thread {
+            url,
+            last_ids: names.clone().map(|_| "$".to_owned()),
+            names,
+            via,
+            sender,
+            ended: Arc::clone(&ended),
+            told: false,
+            told_unreadable: false,
+            pause: FIRST_PAUSE,
+        };
+        std::thread::Builder::new().name("redis".to_owned()).spawn(move || thread.run())?;
+        Ok(RedisReader { records, ended })
+    }
+
+    /// The next record and its node, if one comes within `patience`.
+    #[must_use]
+    pub fn next(&self, patience: Duration) -> Option<(String, Record)> {
+        match self.records.recv_timeout(patience) {
+            Ok(record) => Some(record),
+            Err(RecvTimeoutError::Timeout) => None,
+            Err(RecvTimeoutError::Disconnected) => {
+                panic!("the thread that reads from Redis lasts as long as its reader")
+            }
+        }
+    }
+}
+
+impl Drop for RedisReader {
+    fn drop(&mut self) {
+        self.ended.store(true, Ordering::Release);
+    }
+}
+
+struct Thread {
+    url: RedisUrl,
+    names: [String; MODELS.len()],
+    /// Of each stream, the last entry that was read.
+    last_ids: [String; MODELS.len()],
+    via: Via,
+    sender: SyncSender<(String, Record)>,
+    ended: Arc<AtomicBool>,
+    told: bool,
+    told_unreadable: bool,
+    pause: Duration,
+}
+
+impl Thread {
+    fn run(mut self) {
+        while !self.has_ended() {
+            let read = self.url.connect().and_then(|mut connection| {
+                connection.set_read_timeout(Some(4 * PATIENCE))?;
+                match self.via {
+                    Via::PubSub => self.listen(&mut connection),
+                    Via::Stream => self.follow(&mut connection),
+                }
+            });
+            if let Err(error) = read
+                && !self.has_ended()
+            {
+                if !std::mem::replace(&mut self.told, true) {
+                    let remedy = remedy(&error);
+                    warn!(redis = %self.url, %error, "records cannot be read; it is tried again and again. Do: {remedy}");
+                }
+                std::thread::sleep(self.pause);
+                self.pause = (2 * self.pause).min(LAST_PAUSE);
+            }
+        }
+    }
+
+    fn has_ended(&self) -> bool {
+        self.ended.load(Ordering::Acquire)
+    }
+
+    fn connected(&mut self) {
+        if std::mem::take(&mut self.told) {
+            info!(redis = %self.url, "records are read again");
+        }
+        self.pause = FIRST_PAUSE;
+    }
+
+    fn listen(&mut self, connection: &mut Connection) -> Result<(), RedisError> {
+        let mut channels = connection.as_pubsub();
+        channels.subscribe(&self.names[..])?;
+        self.connected();
+        channels.set_read_timeout(Some(PATIENCE))?;
+        while !self.has_ended() {
+            match channels.get_message() {
+                Ok(message) => self.pass_on(message.get_payload_bytes()),
+                // silent: is it still there?
+                Err(error) if error.is_timeout() => channels.ping::<()>()?,
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
+    fn follow(&mut self, connection: &mut Connection) -> Result<(), RedisError> {
+        let block_ms = PATIENCE.as_millis() as usize; // it fits
+        let options = StreamReadOptions::default().count(MAX_ENTRIES).block(block_ms);
+        self.start_from_now(connection)?;
+        self.connected();
+        while !self.has_ended() {
+            let reply = connection.xread_options(&self.names[..], &self.last_ids[..], &options)?;
+            for stream in reply.map_or_else(Vec::new, |StreamReadReply { keys, .. }| keys) {
+                let Some(place) = self.names.iter().position(|name| *name == stream.key) else { continue };
+                for entry in stream.ids {
+                    if let Some(record) = entry.get::<Vec<u8>>("record") {
+                        self.pass_on(&record);
+                    }
+                    self.last_ids[place] = entry.id;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// `$` means the end of the stream at each call: what comes between two calls would be lost.
+    fn start_from_now(&mut self, connection: &mut Connection) -> Result<(), RedisError> {
+        for (name, last_id) in self.names.iter().zip(&mut self.last_ids) {
+            if last_id == "$" {
+                let last = connection.xrevrange_count(name, "+", "-", 1)?;
+                *last_id = last.ids.into_iter().next().map_or_else(|| "0-0".to_owned(), |entry| entry.id);
+            }
+        }
+        Ok(())
+    }
+
+    fn pass_on(&mut self, json: &[u8]) {
+        match Record::from_json(json) {
+            // it ends soon where nobody takes them any more
+            Ok(record) => drop(self.sender.send(record)),
+            Err(error) => {
+                if !std::mem::replace(&mut self.told_unreadable, true) {
+                    warn!(redis = %self.url, %error, "what comes by these names is not what `ferric ric` forwards: passed over");
+                }
+            }
+        }
+    }
+}

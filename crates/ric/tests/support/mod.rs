@@ -1,0 +1,170 @@
+//! A RIC, a RAN and a Redis server, all real.
+#![allow(dead_code, reason = "each test takes what it needs")]
+
+use std::io::Write;
+use std::net::TcpListener;
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::sync::{Arc, Mutex, OnceLock, mpsc};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use ferric::Stop;
+use ferric::link::Address;
+use ferric::server::{Iapp, Server, ServerConfig};
+use ran::{Ran, RanConfig};
+
+/// Nothing here takes a tenth of this, unless it never comes: a machine that is busy may take its time.
+pub const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Waits until it holds.
+pub fn eventually(what: &str, mut holds: impl FnMut() -> bool) {
+    let end = Instant::now() + PATIENCE;
+    while !holds() {
+        assert!(Instant::now() < end, "it never comes: {what}\n{}", log());
+        thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// A RIC with internal apps, and a RAN that connects to it, each on a thread of its own.
+pub struct Running {
+    threads: Vec<(Stop, JoinHandle<()>)>,
+    pub xapp: Address,
+}
+
+impl Running {
+    pub fn start(name: &str, iapps: Vec<Box<dyn Iapp>>, ran: RanConfig) -> Running {
+        listen_to_log();
+        let e2 = Address::Memory(format!("{name}-e2"));
+        let xapp = Address::Memory(format!("{name}-xapp"));
+        let config = ServerConfig { e2: vec![e2.clone().into()], xapp: Some(xapp.clone()), ..ServerConfig::default() };
+        let (sender, stops) = mpsc::channel();
+        // both are made where they run
+        let ric_stop = sender.clone();
+        let ric = thread::spawn(move || {
+            let mut server = Server::bind(config).unwrap();
+            iapps.into_iter().for_each(|iapp| server.add_iapp(iapp));
+            ric_stop.send(server.stop()).unwrap();
+            server.run().unwrap();
+        });
+        let ric = (stops.recv().unwrap(), ric);
+        let ran = thread::spawn(move || {
+            let mut ran = Ran::new(RanConfig { rics: vec![e2.into()], ..ran }).unwrap();
+            sender.send(ran.stop()).unwrap();
+            ran.run().unwrap();
+        });
+        Running { threads: vec![ric, (stops.recv().unwrap(), ran)], xapp }
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        for (stop, thread) in self.threads.drain(..) {
+            stop.stop();
+            let ended = thread.join();
+            assert!(ended.is_ok() || thread::panicking(), "a RIC and a RAN never panic");
+        }
+    }
+}
+
+/// A Redis server of its own, on a free port of the loopback interface, without files; killed when it is dropped.
+pub struct Redis {
+    process: Child,
+    pub port: u16,
+    arguments: Vec<String>,
+}
+
+impl Redis {
+    /// None where there is no server to be started, unless `FERRIC_REDIS=required` says that there is.
+    pub fn start(arguments: &[&str]) -> Option<Redis> {
+        let program = std::env::var_os("FERRIC_REDIS_SERVER").map_or_else(|| "redis-server".into(), PathBuf::from);
+        if Command::new(&program).arg("--version").stdout(Stdio::null()).status().is_err() {
+            assert!(
+                std::env::var_os("FERRIC_REDIS").is_none_or(|needed| needed != "required"),
+                "no {}",
+                program.display()
+            );
+            println!("NOT TESTED here: a real Redis (crates/ric/redis-server/run has one)");
+            return None;
+        }
+        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        let arguments: Vec<_> = arguments.iter().map(|argument| (*argument).to_owned()).collect();
+        let mut redis = Redis { process: spawn(port, &arguments), port, arguments };
+        redis.wait();
+        Some(redis)
+    }
+
+    fn wait(&mut self) {
+        let port = self.port;
+        eventually("a Redis that listens", || {
+            assert!(self.process.try_wait().unwrap().is_none(), "redis-server ended: is the port {port} taken?");
+            std::net::TcpStream::connect(("127.0.0.1", port)).is_ok()
+        });
+    }
+
+    pub fn url(&self) -> String {
+        format!("redis://127.0.0.1:{}", self.port)
+    }
+
+    pub fn connect(&self) -> redis::Connection {
+        redis::Client::open(self.url()).unwrap().get_connection().unwrap()
+    }
+
+    pub fn kill(&mut self) {
+        self.process.kill().unwrap();
+        self.process.wait().unwrap();
+    }
+
+    pub fn restart(&mut self) {
+        self.process = spawn(self.port, &self.arguments);
+        self.wait();
+    }
+}
+
+fn spawn(port: u16, arguments: &[String]) -> Child {
+    let program = std::env::var_os("FERRIC_REDIS_SERVER").map_or_else(|| "redis-server".into(), PathBuf::from);
+    Command::new(program)
+        .args(["--bind", "127.0.0.1", "--port", &port.to_string(), "--save", "", "--appendonly", "no"])
+        .args(arguments)
+        .current_dir(std::env::temp_dir())
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .spawn()
+        .unwrap()
+}
+
+impl Drop for Redis {
+    fn drop(&mut self) {
+        let _ = self.process.kill(); // it may be dead
+        let _ = self.process.wait();
+    }
+}
+
+/// What all threads have logged.
+pub fn log() -> String {
+    String::from_utf8_lossy(&listen_to_log().0.lock().unwrap()).into_owned()
+}
+
+#[derive(Clone, Default)]
+struct Log(Arc<Mutex<Vec<u8>>>);
+
+impl Write for Log {
+    fn write(&mut self, octets: &[u8]) -> std::io::Result<usize> {
+        self.0.lock().unwrap().extend_from_slice(octets);
+        Ok(octets.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+fn listen_to_log() -> &'static Log {
+    static LOG: OnceLock<Log> = OnceLock::new();
+    LOG.get_or_init(|| {
+        let log = Log::default();
+        let writer = log.clone();
+        tracing_subscriber::fmt().with_ansi(false).with_writer(move || writer.clone()).init();
+        log
+    })
+}
