@@ -13,7 +13,8 @@ pub mod phy;
 mod random;
 pub mod tc;
 mod time;
+pub mod traffic;
 
-pub use packet::{Acknowledgement, Content, Ecn, FiveTuple, FlowId, Packet};
+pub use packet::{Acknowledgement, Block, Content, Ecn, FiveTuple, FlowId, Packet, Segment};
 pub use random::Random;
 pub use time::Time;

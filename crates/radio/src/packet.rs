@@ -88,23 +88,57 @@ pub enum Content {
     /// Octets whose values do not matter.
     #[default]
     Filler,
+    /// A piece of a TCP stream.
+    Segment(Segment),
     /// What a receiver tells its sender.
     Acknowledgement(Acknowledgement),
     /// The very octets of a live interface's packet, with its IP header.
     Live(Box<[u8]>),
 }
 
-/// What a receiver tells its sender (RFC 9293 3.8.6, RFC 2018; packets have numbers here, not octets).
+/// A piece of a TCP stream (RFC 9293 3.4; pieces have numbers here, not octets).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Segment {
+    /// Its number in the stream, counted from 0; the same when it is sent again.
+    pub sequence: u64,
+    /// How many segments the sender had sent before this one, those that it sent again among them.
+    pub transmission: u64,
+}
+
+/// What a receiver tells its sender (RFC 9293 3.8.6; segments have numbers here, not octets).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Acknowledgement {
-    /// All packets below this number have come.
+    /// All segments below this number have come.
     pub cumulative: u64,
-    /// The last that came, and when it was sent.
+    /// Which transmission came last, or which request a reply is for.
     pub newest: u64,
-    /// When that was sent.
+    /// When that was sent (RFC 7323 3.2).
     pub newest_sent: Time,
-    /// Which of the 64 packets from `cumulative` on have come, the first in the lowest bit.
-    pub selective: u64,
-    /// How many packets with a congestion mark have come so far (RFC 3168 6.1, counted as by RFC 9331's ends).
+    /// What has come above `cumulative`: where the newest is first, then what was told before (RFC 2018 4). Blocks that
+    /// are empty follow.
+    pub selective: [Block; Acknowledgement::BLOCKS],
+    /// How many segments with a congestion mark have come so far (RFC 3168 6.1.3, counted as RFC 9768 does).
     pub marked: u64,
+}
+
+impl Acknowledgement {
+    /// How many blocks find room in the TCP header beside timestamps (RFC 2018 3).
+    pub const BLOCKS: usize = 3;
+}
+
+/// Segments that have come one after the other, above one that is missing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Block {
+    /// The first, counted from [`Acknowledgement::cumulative`].
+    pub first: u32,
+    /// The one after the last, counted likewise.
+    pub end: u32,
+}
+
+impl Block {
+    /// Whether it holds nothing.
+    #[must_use]
+    pub fn is_empty(self) -> bool {
+        self.first >= self.end
+    }
 }

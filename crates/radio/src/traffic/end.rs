@@ -1,0 +1,161 @@
+//! An end of a flow: what it sends of its own accord, what it answers, and its halves of TCP.
+
+use super::path::{Path, Side};
+use super::source::Source;
+use super::specification::{Direction, FlowSpecification, Kind};
+use super::tcp::{self, Outgoing, Receiver, Sender, TcpState};
+use crate::{Acknowledgement, Content, Ecn, Packet, Random, Segment, Time};
+
+/// An end.
+#[derive(Clone, Debug)]
+pub struct End {
+    side: Side,
+    source: Option<Source>,
+    /// Whether it sends back what comes.
+    is_echo: bool,
+    connection: Option<Box<Connection>>,
+    due: Time,
+    is_stopped: bool,
+}
+
+/// An end of a TCP connection.
+#[derive(Clone, Debug)]
+struct Connection {
+    sender: Sender,
+    receiver: Receiver,
+    /// The congestion notification of what is sent for the first time.
+    ecn: Ecn,
+}
+
+impl End {
+    pub fn new(side: Side, specification: &FlowSpecification, random: &mut Random) -> Self {
+        let sends = match specification.direction {
+            Direction::Down => side == Side::Server,
+            Direction::Up => side == Side::Ue,
+            Direction::Both => true,
+        };
+        let kind = &specification.kind;
+        let own = Random::new(random.next_u64(), 0);
+        let source = if sends { Source::new(kind, specification.start, own) } else { None };
+        let connection = match kind {
+            Kind::Greedy(tcp) | Kind::Transfer { tcp, .. } => Some(Box::new(Connection {
+                sender: Sender::new(tcp),
+                receiver: Receiver::new(tcp.delayed_ack_ms),
+                ecn: if tcp.ecn { Ecn::Ect } else { Ecn::NotEct },
+            })),
+            _ => None,
+        };
+        let is_echo = !sends && matches!(kind, Kind::Echo { .. } | Kind::Voip { echoed: true });
+        let mut end = End { side, source, is_echo, connection, due: Time::NEVER, is_stopped: false };
+        end.settle();
+        end
+    }
+
+    pub fn is_tcp(&self) -> bool {
+        self.connection.is_some()
+    }
+
+    pub fn tcp_state(&self) -> Option<TcpState> {
+        self.connection.as_ref().map(|connection| connection.sender.state())
+    }
+
+    /// When it has something to do.
+    pub fn due(&self) -> Time {
+        self.due
+    }
+
+    /// Does what is due.
+    pub fn act(&mut self, now: Time, path: &mut Path) {
+        if let Some(source) = self.source.as_mut().filter(|source| source.next() <= now) {
+            let octets = source.send();
+            path.send(self.side, now, octets, Ecn::NotEct, Content::Filler);
+        }
+        if let Some(connection) = &mut self.connection {
+            if connection.sender.due() <= now {
+                connection.sender.expire(now);
+                connection.send(self.side, now, path);
+            }
+            if connection.receiver.due() <= now {
+                connection.acknowledge(self.side, now, path);
+            }
+        }
+        self.settle();
+    }
+
+    pub fn stop(&mut self) {
+        self.is_stopped = true;
+        self.source = None;
+        if let Some(connection) = &mut self.connection {
+            connection.sender.stop();
+        }
+        self.settle();
+    }
+
+    /// A packet comes that is no part of TCP.
+    pub fn request(&mut self, now: Time, packet: &Packet, path: &mut Path) {
+        if self.is_echo && !self.is_stopped {
+            let (newest, newest_sent) = (packet.number, packet.sent);
+            let reply = Acknowledgement { newest, newest_sent, ..Acknowledgement::default() };
+            path.send(self.side, now, packet.octets, Ecn::NotEct, Content::Acknowledgement(reply));
+        }
+    }
+
+    /// A TCP segment comes.
+    pub fn segment(&mut self, now: Time, packet: &Packet, segment: Segment, path: &mut Path) {
+        let connection = self.connection.as_mut().expect("only TCP sends segments");
+        if !connection.receiver.take(now, packet, segment) {
+            path.count_duplicate(self.side);
+        }
+        if connection.receiver.due() <= now {
+            connection.acknowledge(self.side, now, path);
+        }
+        self.settle();
+    }
+
+    /// An acknowledgement comes, or a reply to a request.
+    pub fn acknowledgement(&mut self, now: Time, told: &Acknowledgement, path: &mut Path) {
+        let rtt_ns = match &mut self.connection {
+            Some(_) if self.is_stopped => return,
+            Some(connection) => {
+                let rtt_ns = connection.sender.acknowledge(now, told);
+                connection.send(self.side, now, path);
+                self.settle();
+                rtt_ns
+            }
+            None => now.as_nanos().saturating_sub(told.newest_sent.as_nanos()),
+        };
+        path.count_rtt(now, rtt_ns);
+    }
+
+    /// The application writes: the number of the segment that follows what it has written.
+    pub fn write(&mut self, now: Time, octets: u64, path: &mut Path) -> u64 {
+        let connection = self.connection.as_mut().expect("only applications over TCP write");
+        let end = connection.sender.write(octets);
+        connection.send(self.side, now, path);
+        self.settle();
+        end
+    }
+
+    fn settle(&mut self) {
+        let source = self.source.as_ref().map_or(Time::NEVER, Source::next);
+        let tcp = |connection: &Connection| connection.sender.due().min(connection.receiver.due());
+        self.due = source.min(self.connection.as_deref().map_or(Time::NEVER, tcp));
+    }
+}
+
+impl Connection {
+    fn send(&mut self, side: Side, now: Time, path: &mut Path) {
+        let ecn = self.ecn;
+        self.sender.send(now, |Outgoing { segment, octets, is_again }| {
+            // what is sent again is not to be marked (RFC 3168 6.1.5)
+            let ecn = if is_again { Ecn::NotEct } else { ecn };
+            path.send(side, now, octets + tcp::HEADERS_OCTETS, ecn, Content::Segment(segment));
+        });
+    }
+
+    fn acknowledge(&mut self, side: Side, now: Time, path: &mut Path) {
+        let (told, blocks) = self.receiver.acknowledge();
+        let octets = tcp::acknowledgement_octets(blocks);
+        path.send(side, now, octets, Ecn::NotEct, Content::Acknowledgement(told));
+    }
+}

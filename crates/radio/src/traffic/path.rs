@@ -1,0 +1,123 @@
+//! What lies between a flow's ends beside the RAN: the core, and the UE's way to its modem.
+
+use std::collections::VecDeque;
+
+use super::after;
+use super::counts::{FlowCounts, Samples};
+use super::specification::FlowSpecification;
+use crate::{Content, Ecn, FiveTuple, FlowId, Packet, Time};
+
+/// One of the two ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Side {
+    Server,
+    Ue,
+}
+
+/// Packets between the ends and the RAN, and what they count for. What the queues hold is bounded by what the ends send
+/// in the core's delay, and between two calls of the RAN.
+#[derive(Clone, Debug)]
+pub struct Path {
+    id: FlowId,
+    dscp: u8,
+    downlink: FiveTuple,
+    uplink: FiveTuple,
+    core_ns: u64,
+    /// On the way to the base station; `entered` says when each is there.
+    to_ran: VecDeque<Packet>,
+    /// On the way to the server, likewise.
+    from_ran: VecDeque<Packet>,
+    /// What the UE has handed to its modem.
+    modem: VecDeque<Packet>,
+    pub counts: FlowCounts,
+}
+
+impl Path {
+    pub fn new(id: FlowId, specification: &FlowSpecification, tuple: FiveTuple) -> Self {
+        Path {
+            id,
+            dscp: specification.dscp,
+            downlink: tuple,
+            uplink: tuple.reversed(),
+            core_ns: (specification.one_way_delay_ms * 1e6) as u64,
+            to_ran: VecDeque::new(),
+            from_ran: VecDeque::new(),
+            modem: VecDeque::new(),
+            counts: FlowCounts { rtt_samples: Samples::new(specification.rtt_samples), ..FlowCounts::default() },
+        }
+    }
+
+    /// An end sends a packet: what number it has in its direction.
+    pub fn send(&mut self, side: Side, now: Time, octets: u32, ecn: Ecn, content: Content) {
+        let (tuple, counts) = match side {
+            Side::Server => (self.downlink, &mut self.counts.downlink),
+            Side::Ue => (self.uplink, &mut self.counts.uplink),
+        };
+        let number = counts.sent_packets;
+        counts.sent(octets);
+        let entered = if side == Side::Server { after(now, self.core_ns) } else { now };
+        let (flow, dscp) = (self.id, self.dscp);
+        let packet = Packet { flow, tuple, octets, ecn, dscp, number, sent: now, entered, content };
+        match side {
+            Side::Server => self.to_ran.push_back(packet),
+            Side::Ue => self.modem.push_back(packet),
+        }
+    }
+
+    /// A packet leaves the base station for the core.
+    pub fn leave_ran(&mut self, now: Time, packet: &Packet) {
+        let entered = after(now, self.core_ns);
+        self.from_ran.push_back(Packet { entered, ..packet.clone() });
+    }
+
+    /// When the next packet comes to the server.
+    pub fn next_arrival(&self) -> Time {
+        self.from_ran.front().map_or(Time::NEVER, |packet| packet.entered)
+    }
+
+    /// The packet that has come to the server.
+    pub fn arrived(&mut self) -> Packet {
+        self.from_ran.pop_front().expect("it has come")
+    }
+
+    pub fn take_downlink(&mut self, now: Time, out: &mut Vec<Packet>) {
+        while self.to_ran.front().is_some_and(|packet| packet.entered <= now) {
+            out.extend(self.to_ran.pop_front());
+        }
+    }
+
+    pub fn take_uplink(&mut self, out: &mut Vec<Packet>) {
+        out.extend(self.modem.drain(..));
+    }
+
+    /// A packet has come to an end.
+    pub fn count(&mut self, side: Side, now: Time, packet: &Packet) {
+        let counts = match side {
+            Side::Server => &mut self.counts.uplink,
+            Side::Ue => &mut self.counts.downlink,
+        };
+        counts.marked_packets += u64::from(packet.ecn == Ecn::Ce);
+        counts.received(packet.number, packet.octets, now.as_nanos().saturating_sub(packet.sent.as_nanos()));
+    }
+
+    /// A segment had come before.
+    pub fn count_duplicate(&mut self, side: Side) {
+        match side {
+            Side::Server => self.counts.uplink.duplicate_packets += 1,
+            Side::Ue => self.counts.downlink.duplicate_packets += 1,
+        }
+    }
+
+    /// A round trip is over.
+    pub fn count_rtt(&mut self, now: Time, rtt_ns: u64) {
+        self.counts.rtt.record_ns(rtt_ns);
+        self.counts.rtt_samples.record_ns(now, rtt_ns);
+    }
+
+    /// When there is something to fetch, or something comes to the server.
+    pub fn next_event(&self) -> Time {
+        let to_ran = self.to_ran.front().map_or(Time::NEVER, |packet| packet.entered);
+        let modem = self.modem.front().map_or(Time::NEVER, |packet| packet.entered);
+        to_ran.min(modem).min(self.next_arrival())
+    }
+}

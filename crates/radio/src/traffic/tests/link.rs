@@ -1,0 +1,151 @@
+//! A RAN for tests: a link each way with a rate, a first-in first-out buffer, and losses, in virtual time.
+
+use std::collections::VecDeque;
+use std::net::Ipv4Addr;
+
+use crate::traffic::{Flow, FlowSpecification, Kind, after, transmission_ns};
+use crate::{Ecn, FiveTuple, FlowId, Packet, Random, Time};
+
+/// One way.
+pub struct Link {
+    /// 0: at once.
+    pub rate_bps: u64,
+    pub buffer_octets: u64,
+    /// From how many octets in the buffer on a packet is marked.
+    pub mark_octets: u64,
+    /// Which packets are lost.
+    pub loses: Box<dyn FnMut(&Packet) -> bool>,
+    pub lost: u64,
+    pub overflowed: u64,
+    pub carried_octets: u64,
+    pub most_queued_octets: u64,
+    queued_octets: u64,
+    queue: VecDeque<(Time, usize, Packet)>,
+}
+
+impl Link {
+    pub fn new(rate_bps: u64, buffer_octets: u64) -> Self {
+        Link {
+            rate_bps,
+            buffer_octets,
+            mark_octets: u64::MAX,
+            loses: Box::new(|_| false),
+            lost: 0,
+            overflowed: 0,
+            carried_octets: 0,
+            most_queued_octets: 0,
+            queued_octets: 0,
+            queue: VecDeque::new(),
+        }
+    }
+
+    fn enter(&mut self, now: Time, flow: usize, mut packet: Packet) {
+        let octets = u64::from(packet.octets);
+        if (self.loses)(&packet) {
+            self.lost += 1;
+        } else if self.queued_octets + octets > self.buffer_octets {
+            self.overflowed += 1;
+        } else {
+            if self.queued_octets >= self.mark_octets && packet.ecn == Ecn::Ect {
+                packet.ecn = Ecn::Ce;
+            }
+            self.queued_octets += octets;
+            self.most_queued_octets = self.most_queued_octets.max(self.queued_octets);
+            let free = self.queue.back().map_or(now, |(done, ..)| (*done).max(now));
+            let takes_ns = if self.rate_bps == 0 { 0 } else { transmission_ns(packet.octets, self.rate_bps) };
+            self.queue.push_back((after(free, takes_ns), flow, packet));
+        }
+    }
+
+    fn next(&self) -> Time {
+        self.queue.front().map_or(Time::NEVER, |(done, ..)| *done)
+    }
+
+    fn leave(&mut self) -> (Time, usize, Packet) {
+        let (done, flow, packet) = self.queue.pop_front().unwrap();
+        self.queued_octets -= u64::from(packet.octets);
+        self.carried_octets += u64::from(packet.octets);
+        (done, flow, packet)
+    }
+}
+
+/// Flows that share a link each way.
+pub struct Network {
+    pub flows: Vec<Flow>,
+    pub down: Link,
+    pub up: Link,
+    pub now: Time,
+    pub steps: u64,
+    buffer: Vec<Packet>,
+}
+
+impl Network {
+    pub fn new(specifications: impl IntoIterator<Item = FlowSpecification>, down: Link, up: Link) -> Self {
+        let flow = |(at, specification)| {
+            let at: u32 = at;
+            Flow::new(FlowId(at), specification, tuple(), Random::new(7, u64::from(at)))
+        };
+        let flows = (0..).zip(specifications).map(flow).collect();
+        Network { flows, down, up, now: Time::START, steps: 0, buffer: Vec::new() }
+    }
+
+    /// One flow over links that lose nothing and take no time.
+    pub fn ideal(specification: FlowSpecification) -> Self {
+        Network::new([specification], Link::new(0, u64::MAX), Link::new(0, u64::MAX))
+    }
+
+    /// One greedy flow, or the like, down a link of that rate and buffer.
+    pub fn bottleneck(kind: Kind, rate_bps: u64, buffer_octets: u64) -> Self {
+        let down = Link::new(rate_bps, buffer_octets);
+        Network::new([FlowSpecification::new(kind)], down, Link::new(0, u64::MAX))
+    }
+
+    pub fn run_s(&mut self, seconds: f64) {
+        self.run(Time::from_secs_f64(seconds), |_| {});
+    }
+
+    /// Runs until then; `look` is called after each step.
+    pub fn run(&mut self, until: Time, mut look: impl FnMut(&Network)) {
+        loop {
+            let flows = self.flows.iter().map(Flow::next_event).min().unwrap();
+            let next = flows.min(self.down.next()).min(self.up.next());
+            if next > until || next == Time::NEVER {
+                self.now = until;
+                return;
+            }
+            assert!(next >= self.now, "time goes back: {next} after {}", self.now);
+            self.now = next;
+            self.steps += 1;
+            self.step();
+            look(self);
+        }
+    }
+
+    fn step(&mut self) {
+        let now = self.now;
+        while self.down.next() <= now {
+            let (at, flow, packet) = self.down.leave();
+            self.flows[flow].reached_ue(at, &packet);
+        }
+        while self.up.next() <= now {
+            let (at, flow, packet) = self.up.leave();
+            self.flows[flow].left_ran(at, &packet);
+        }
+        for at in 0..self.flows.len() {
+            self.flows[at].downlink(now, &mut self.buffer);
+            self.buffer.drain(..).for_each(|packet| self.down.enter(now, at, packet));
+            self.flows[at].uplink(now, &mut self.buffer);
+            self.buffer.drain(..).for_each(|packet| self.up.enter(now, at, packet));
+        }
+    }
+}
+
+pub fn tuple() -> FiveTuple {
+    FiveTuple {
+        source: Ipv4Addr::new(10, 0, 0, 1),
+        destination: Ipv4Addr::new(10, 1, 0, 1),
+        source_port: 5201,
+        destination_port: 40_000,
+        protocol: FiveTuple::TCP,
+    }
+}

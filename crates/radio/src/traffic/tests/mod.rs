@@ -1,0 +1,3 @@
+mod datagrams;
+mod link;
+mod transport;
