@@ -14,11 +14,13 @@
 //! and counted ([`Faults`]).
 
 mod bucket;
+mod check;
 mod classifier;
 mod configuration;
 mod counts;
 mod discipline;
 mod lane;
+mod own;
 mod pacer;
 mod scheduler;
 #[cfg(test)]
@@ -32,14 +34,16 @@ use counts::Meter;
 use lane::{Lane, Policed};
 use scheduler::RoundRobin;
 
+pub use check::Refused;
 pub use classifier::Classifier;
 pub use configuration::{
     ClassifierChoice, Configuration, DEFAULT_LIMIT_OCTETS, DelayTarget, DisciplineChoice, Divert, FlowPattern,
-    MAX_FILTERS, MAX_QUEUES, OsiFilter, Own, PacerChoice, PolicerSettings, QueueConfiguration, QueueId, Refused,
-    SchedulerChoice, ShaperSettings,
+    MAX_FILTERS, MAX_QUEUES, OsiFilter, PacerChoice, PolicerSettings, QueueConfiguration, QueueId, SchedulerChoice,
+    ShaperSettings,
 };
 pub use counts::{Amount, Drops, Faults, QueueCounts, Sojourn, Totals};
 pub use discipline::{Discipline, Verdict};
+pub use own::Own;
 pub use pacer::{Below, Pacer, Transmission};
 pub use scheduler::{Candidate, Candidates, Scheduler};
 

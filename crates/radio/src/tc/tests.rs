@@ -1,10 +1,14 @@
 //! Traffic control as a whole.
 
+use std::collections::HashMap;
 use std::net::Ipv4Addr;
-use std::time::Duration;
 
 use super::*;
 use crate::{Ecn, FiveTuple, FlowId};
+
+mod own;
+mod properties;
+mod reconfiguration;
 
 const OPEN: Below = Below { rlc_octets: 0, rlc_room_octets: u32::MAX };
 

@@ -1,0 +1,75 @@
+//! Parts of one's own.
+
+use std::fmt;
+use std::sync::Arc;
+
+use super::configuration::{ClassifierChoice, DisciplineChoice, PacerChoice, SchedulerChoice};
+use super::{Classifier, Discipline, Pacer, Scheduler};
+
+/// How a part of one's own is made, one for each bearer. Two are equal where one is a clone of the other.
+pub struct Own<P: ?Sized> {
+    name: Arc<str>,
+    make: Arc<dyn Fn() -> Box<P> + Send + Sync>,
+}
+
+impl<P: ?Sized> Own<P> {
+    /// What it is called.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    pub(super) fn make(&self) -> Box<P> {
+        (self.make)()
+    }
+}
+
+impl<P: ?Sized> Clone for Own<P> {
+    fn clone(&self) -> Self {
+        Own { name: self.name.clone(), make: self.make.clone() }
+    }
+}
+
+impl<P: ?Sized> PartialEq for Own<P> {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.make, &other.make)
+    }
+}
+
+impl<P: ?Sized> fmt::Debug for Own<P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Own").field(&self.name).finish()
+    }
+}
+
+impl ClassifierChoice {
+    /// One of one's own, of that name, and what makes it.
+    pub fn own<T: Classifier + 'static>(name: &str, make: impl Fn() -> T + Send + Sync + 'static) -> Self {
+        let make = move || -> Box<dyn Classifier> { Box::new(make()) };
+        ClassifierChoice::Own(Own { name: name.into(), make: Arc::new(make) })
+    }
+}
+
+impl DisciplineChoice {
+    /// One of one's own, of that name, and what makes it.
+    pub fn own<T: Discipline + 'static>(name: &str, make: impl Fn() -> T + Send + Sync + 'static) -> Self {
+        let make = move || -> Box<dyn Discipline> { Box::new(make()) };
+        DisciplineChoice::Own(Own { name: name.into(), make: Arc::new(make) })
+    }
+}
+
+impl SchedulerChoice {
+    /// One of one's own, of that name, and what makes it.
+    pub fn own<T: Scheduler + 'static>(name: &str, make: impl Fn() -> T + Send + Sync + 'static) -> Self {
+        let make = move || -> Box<dyn Scheduler> { Box::new(make()) };
+        SchedulerChoice::Own(Own { name: name.into(), make: Arc::new(make) })
+    }
+}
+
+impl PacerChoice {
+    /// One of one's own, of that name, and what makes it.
+    pub fn own<T: Pacer + 'static>(name: &str, make: impl Fn() -> T + Send + Sync + 'static) -> Self {
+        let make = move || -> Box<dyn Pacer> { Box::new(make()) };
+        PacerChoice::Own(Own { name: name.into(), make: Arc::new(make) })
+    }
+}

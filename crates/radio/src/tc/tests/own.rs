@@ -1,0 +1,140 @@
+//! Parts of one's own, and what becomes of answers that make no sense.
+
+use super::*;
+
+/// Answers that make no sense, whatever it is asked.
+struct Senseless;
+
+impl Classifier for Senseless {
+    fn classify(&mut self, packet: &Packet, queues: usize) -> Option<usize> {
+        packet.number.is_multiple_of(2).then_some(queues)
+    }
+}
+
+impl Discipline for Senseless {
+    fn leaving(&mut self, _now: Time, _packet: &Packet, _waiting: Amount) -> Option<Verdict> {
+        None
+    }
+}
+
+impl Scheduler for Senseless {
+    fn choose(&mut self, candidates: &Candidates<'_>) -> Option<usize> {
+        // the second queue holds nothing
+        [None, Some(1), Some(64), Some(usize::MAX)]
+            [(candidates.iter().map(|one| one.packets as usize).sum::<usize>()) % 4]
+    }
+}
+
+impl Pacer for Senseless {
+    fn allowance(&mut self, _now: Time, _below: Below) -> Option<u32> {
+        None
+    }
+}
+
+#[test]
+fn where_an_answer_makes_no_sense_the_default_takes_over_and_counts() {
+    let mut queues = fifos(2);
+    queues[0].discipline = DisciplineChoice::own("senseless", || Senseless);
+    let configuration = Configuration {
+        classifier: ClassifierChoice::own("senseless", || Senseless),
+        queues,
+        scheduler: SchedulerChoice::own("senseless", || Senseless),
+        pacer: PacerChoice::own("senseless", || Senseless),
+    };
+    let mut tc = TrafficControl::new(&configuration).unwrap();
+    for number in 0..8 {
+        tc.push(Time::START, packet(0, number, 100));
+    }
+    assert_eq!(drain(&mut tc, Time::START).len(), 8);
+    assert_eq!(tc.faults(), Faults { classifier: 8, discipline: 8, scheduler: 8, pacer: 8 });
+    assert_nothing_lost(&tc);
+}
+
+/// Lets nothing go.
+struct Shut;
+
+impl Pacer for Shut {
+    fn allowance(&mut self, _now: Time, _below: Below) -> Option<u32> {
+        Some(0)
+    }
+}
+
+#[test]
+fn a_pacer_that_lets_nothing_go_is_overruled_after_a_second() {
+    let pacer = PacerChoice::own("shut", || Shut);
+    let mut tc = TrafficControl::new(&Configuration { pacer, ..Configuration::default() }).unwrap();
+    for number in 0..3 {
+        tc.push(Time::START, packet(0, number, 100));
+    }
+    let held = Below { rlc_octets: 1, rlc_room_octets: u32::MAX };
+    assert_eq!(tc.pop(Time::START, held), None);
+    assert_eq!(tc.pop(Time::from_millis(5000), held), None);
+    assert_eq!(tc.pop(Time::from_millis(6000), OPEN), None);
+    assert_eq!(tc.pop(Time::from_millis(6999), OPEN), None);
+    assert_eq!(tc.faults().pacer, 0);
+    // from now on, whenever RLC is empty
+    assert!(tc.pop(Time::from_millis(7000), OPEN).is_some());
+    assert_eq!(tc.pop(Time::from_millis(7000), held), None);
+    assert!(tc.pop(Time::from_millis(7001), OPEN).is_some());
+    assert_eq!(tc.faults().pacer, 2);
+}
+
+/// Drops what comes with an even number, marks what goes with one that three divides.
+struct Arithmetic;
+
+impl Discipline for Arithmetic {
+    fn arriving(&mut self, _now: Time, packet: &Packet, _waiting: Amount) -> Option<Verdict> {
+        Some(if packet.number.is_multiple_of(2) { Verdict::Drop } else { Verdict::Pass })
+    }
+
+    fn leaving(&mut self, _now: Time, packet: &Packet, _waiting: Amount) -> Option<Verdict> {
+        Some(if packet.number.is_multiple_of(3) { Verdict::Mark } else { Verdict::Pass })
+    }
+}
+
+#[test]
+fn a_discipline_drops_and_marks_on_both_sides_and_what_cannot_be_marked_is_dropped() {
+    let discipline = DisciplineChoice::own("arithmetic", || Arithmetic);
+    let mut tc =
+        TrafficControl::new(&Configuration { queues: queues(&[discipline]), ..Configuration::default() }).unwrap();
+    for number in 0..12 {
+        let ecn = if number < 6 { Ecn::Ect } else { Ecn::NotEct };
+        tc.push(Time::START, Packet { ecn, ..packet(0, number, 100) });
+    }
+    let went: Vec<(u64, Ecn)> =
+        std::iter::from_fn(|| tc.pop(Time::START, OPEN)).map(|packet| (packet.number, packet.ecn)).collect();
+    assert_eq!(went, [(1, Ecn::Ect), (3, Ecn::Ce), (5, Ecn::Ect), (7, Ecn::NotEct), (11, Ecn::NotEct)]);
+    let counts = tc.counts(QueueId(0)).unwrap();
+    assert_eq!((counts.marked_packets, counts.dropped.managed.packets), (1, 7));
+    assert_eq!(tc.totals().marked_packets, 1);
+    assert_nothing_lost(&tc);
+}
+
+/// The longest queue first.
+struct Longest(u32);
+
+impl Scheduler for Longest {
+    fn choose(&mut self, candidates: &Candidates<'_>) -> Option<usize> {
+        let all: Vec<Candidate> = candidates.iter().collect();
+        assert_eq!(candidates.queues(), all.len());
+        all.iter().enumerate().filter(|(_, one)| one.ready).max_by_key(|(_, one)| one.octets).map(|(place, _)| place)
+    }
+
+    fn served(&mut self, _place: usize, octets: u32) {
+        self.0 += octets;
+    }
+}
+
+#[test]
+fn a_scheduler_sees_what_waits() {
+    let scheduler = SchedulerChoice::own("longest", || Longest(0));
+    let configuration =
+        Configuration { classifier: to_queues(&[1]), queues: fifos(2), scheduler, ..Configuration::default() };
+    assert_eq!(configuration, configuration.clone());
+    let mut tc = TrafficControl::new(&configuration).unwrap();
+    for (flow, number, octets) in [(0, 0, 300), (0, 1, 300), (1, 0, 100), (1, 1, 400)] {
+        tc.push(Time::START, packet(flow, number, octets));
+    }
+    assert_eq!(drain(&mut tc, Time::START), [(0, 0), (1, 0), (1, 1), (0, 1)]);
+    assert_eq!(tc.faults(), Faults::default());
+}
