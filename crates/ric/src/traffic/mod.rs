@@ -12,6 +12,7 @@
 
 mod backlog;
 mod forwarder;
+pub mod guard;
 mod publisher;
 mod reader;
 pub mod record;
@@ -22,6 +23,7 @@ use ferric::e2::{Action, SubscriptionSpec};
 use ferric::e2ap::{RicActionId, RicActionType};
 
 pub use forwarder::{Forwarded, Forwarder};
+pub use guard::{Answer, FlowGuard, GuardConfig, News};
 pub use publisher::{DEFAULT_PREFIX, RedisConfig, RedisUrl, RedisUrlError};
 pub use reader::{RedisReader, Via};
 
