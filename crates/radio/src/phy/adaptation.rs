@@ -56,7 +56,8 @@ impl Adaptation {
         }
         let mut mcs_of_cqi = [0; 16];
         for (of_cqi, cqi) in mcs_of_cqi[1..].iter_mut().zip(table.cqis()) {
-            let carries = |mcs: &Modulation| mcs.efficiency() <= cqi.efficiency();
+            // LTE's MCSs are no more than near what its CQIs stand for
+            let carries = |mcs: &Modulation| mcs.efficiency() <= 1.01 * cqi.efficiency();
             *of_cqi = modulations.iter().rposition(carries).unwrap_or(0) as u8;
         }
         let cqi_needs_db = table.cqis().map(|cqi| threshold_db(cqi, carrier.rat));
@@ -212,7 +213,11 @@ mod tests {
                 assert!(now.0 >= last.0 && now.1 >= last.1, "{sinr_db} dB");
                 last = now;
                 let by_cqi = adaptation.mcs_of_cqi(now.0);
-                assert!(by_cqi <= now.1, "{sinr_db} dB: MCS {by_cqi} by CQI, {} by SINR", now.1);
+                assert!(
+                    by_cqi <= adaptation.mcs(sinr_db + 0.1),
+                    "{sinr_db} dB: MCS {by_cqi} by CQI, {} by SINR",
+                    now.1
+                );
                 if sinr_db >= adaptation.needed_sinr_db(0) {
                     assert!(adaptation.block_error_rate(now.1, sinr_db) <= 0.1 + 1e-9, "{sinr_db} dB");
                 }

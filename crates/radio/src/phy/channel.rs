@@ -1,6 +1,6 @@
 //! A UE's radio channel.
 
-use super::{Adaptation, Direction, Link};
+use super::{Adaptation, Direction, Geometry, Link, Trace};
 use crate::{Random, Time};
 
 /// A UE's radio channel.
@@ -8,6 +8,10 @@ use crate::{Random, Time};
 pub enum Channel {
     /// It stays as it is.
     Fixed(Fixed),
+    /// It goes by where the UE is.
+    Geometry(Box<Geometry>),
+    /// It was recorded.
+    Trace(Trace),
 }
 
 /// A channel that stays as it is.
@@ -52,9 +56,11 @@ impl Fixed {
 
 impl Channel {
     /// Lets time pass. What a channel is like changes in here only, and costs nothing to ask for in between.
-    pub fn update(&mut self, _now: Time, _random: &mut Random) {
+    pub fn update(&mut self, now: Time, random: &mut Random) {
         match self {
             Channel::Fixed(_) => {}
+            Channel::Geometry(geometry) => geometry.update(now, random),
+            Channel::Trace(trace) => trace.update(now),
         }
     }
 
@@ -64,6 +70,9 @@ impl Channel {
         match (self, direction) {
             (Channel::Fixed(fixed), Direction::Downlink) => fixed.downlink,
             (Channel::Fixed(fixed), Direction::Uplink) => fixed.uplink,
+            (Channel::Geometry(geometry), Direction::Downlink) => Link::of_sinr(geometry.sinr_db()),
+            (Channel::Geometry(geometry), Direction::Uplink) => Link::of_sinr(geometry.uplink_sinr_db()),
+            (Channel::Trace(trace), _) => Link::of_sinr(trace.sinr_db()),
         }
     }
 
@@ -84,6 +93,8 @@ impl Channel {
     pub fn rsrp_dbm(&self) -> f64 {
         match self {
             Channel::Fixed(fixed) => fixed.rsrp_dbm,
+            Channel::Geometry(geometry) => geometry.rsrp_dbm(geometry.serving()),
+            Channel::Trace(trace) => trace.rsrp_dbm(),
         }
     }
 
@@ -92,6 +103,26 @@ impl Channel {
     pub fn uplink_rsrp_dbm(&self) -> f64 {
         match self {
             Channel::Fixed(fixed) => fixed.uplink_rsrp_dbm,
+            Channel::Geometry(geometry) => geometry.uplink_rsrp_dbm(),
+            Channel::Trace(trace) => trace.rsrp_dbm(),
+        }
+    }
+
+    /// Where the UE is, and what it hears of all cells, if that is what its channel goes by.
+    #[must_use]
+    pub fn geometry(&self) -> Option<&Geometry> {
+        match self {
+            Channel::Geometry(geometry) => Some(geometry),
+            Channel::Fixed(_) | Channel::Trace(_) => None,
+        }
+    }
+
+    /// The same, for a handover.
+    #[must_use]
+    pub fn geometry_mut(&mut self) -> Option<&mut Geometry> {
+        match self {
+            Channel::Geometry(geometry) => Some(geometry),
+            Channel::Fixed(_) | Channel::Trace(_) => None,
         }
     }
 }

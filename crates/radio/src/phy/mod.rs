@@ -10,18 +10,30 @@ mod blocks;
 mod carrier;
 mod channel;
 mod duplex;
+mod fading;
+mod geometry;
 mod lte_sizes;
 mod mcs;
+mod motion;
 mod nr_sizes;
+mod path_loss;
+mod site;
 #[cfg(test)]
 mod tests;
+mod trace;
 
 pub use adaptation::{Adaptation, Link, Reception};
 pub use blocks::TransportBlocks;
 pub use carrier::{Carrier, CarrierError, Grid, Rat};
 pub use channel::{Channel, Fixed};
 pub use duplex::{Duplex, TddPattern};
+pub use fading::Fading;
+pub use geometry::Geometry;
 pub use mcs::{Cqi, McsTable, Modulation};
+pub use motion::{Area, Motion, Mover, Position};
+pub use path_loss::{Propagation, Surroundings};
+pub use site::{GeometryError, Site, Terminal};
+pub use trace::{Trace, TraceEnd, TraceError};
 
 /// Which way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

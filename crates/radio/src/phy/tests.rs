@@ -53,3 +53,52 @@ fn two_transmissions_have_3_db_more() {
     let lost = 1.0 - f64::from(second) / 20_000.0;
     assert!((lost - 0.1).abs() < 0.01, "{lost}");
 }
+
+#[test]
+fn fixed_channels_say_what_they_were_told() {
+    fn sent<T: Send>(_: &T) {}
+    let grid = Carrier::default().check().unwrap();
+    let (down, up) = (Adaptation::new(&grid, Direction::Downlink), Adaptation::new(&grid, Direction::Uplink));
+    let mut random = Random::new(1, 0);
+    let mut channel = Channel::Fixed(Fixed::mcs((&down, 20), (&up, 10)));
+    sent(&channel);
+    channel.update(crate::Time::from_millis(5), &mut random);
+    let (downlink, uplink) = (channel.link(Direction::Downlink), channel.link(Direction::Uplink));
+    assert_eq!((downlink.mcs(&down), uplink.mcs(&up)), (20, 10));
+    // what a UE with this channel reports is the CQI that has the MCS's modulation and code rate
+    assert_eq!(down.cqi(channel.sinr_db()), Cqi(11));
+    assert!(channel.uplink_sinr_db() < channel.sinr_db() && channel.geometry().is_none());
+    let mut reception = Reception::new(&mut random);
+    assert!((0..1000).all(|_| reception.receive(&down, 28, &downlink, &mut random)));
+    let channel = Channel::Fixed(Fixed::sinr(15.0, 3.0));
+    assert_eq!((channel.sinr_db(), channel.uplink_sinr_db()), (15.0, 3.0));
+    assert_eq!((channel.rsrp_dbm(), channel.uplink_rsrp_dbm()), (-90.0, -95.0));
+}
+
+#[test]
+fn channels_hand_on_what_they_are_made_of() {
+    let mut random = Random::new(1, 0);
+    let mut channel = Channel::Trace(Trace::parse("0,12,-85\n10,13,-84\n", TraceEnd::Hold).unwrap());
+    channel.update(crate::Time::from_millis(11), &mut random);
+    assert_eq!((channel.sinr_db(), channel.uplink_sinr_db()), (13.0, 13.0));
+    assert_eq!((channel.rsrp_dbm(), channel.uplink_rsrp_dbm()), (-84.0, -84.0));
+    assert!(channel.geometry_mut().is_none());
+
+    let grid = Carrier::default().check().unwrap();
+    let area = Area { least: Position::default(), most: Position { x_m: 500.0, y_m: 500.0 } };
+    let mover = Mover::new(area, Position { x_m: 100.0, y_m: 0.0 }, Motion::Still).unwrap();
+    let sites = [Site::new(&grid, Position::default()), Site::new(&grid, area.most)];
+    let geometry = Geometry::new(sites.into(), 0, Terminal::default(), mover, (1, 1), &mut random).unwrap();
+    let mut channel = Channel::Geometry(Box::new(geometry));
+    let before = channel.sinr_db();
+    channel.update(crate::Time::from_millis(5), &mut random);
+    assert_ne!(channel.sinr_db(), before, "surroundings move around who stands");
+    let geometry = channel.geometry().unwrap();
+    assert_eq!((channel.rsrp_dbm(), channel.sinr_db()), (geometry.rsrp_dbm(0), geometry.sinr_db()));
+    assert_eq!(
+        (channel.uplink_rsrp_dbm(), channel.uplink_sinr_db()),
+        (geometry.uplink_rsrp_dbm(), geometry.uplink_sinr_db())
+    );
+    channel.geometry_mut().unwrap().set_serving(1);
+    assert_eq!(channel.rsrp_dbm(), channel.geometry().unwrap().rsrp_dbm(1));
+}

@@ -1,0 +1,383 @@
+//! Where a UE is among the base stations, and what it hears of each.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::fading::Gain;
+use super::path_loss::Ends;
+use super::site::{GeometryError, Site, Terminal};
+use super::{Mover, Position};
+use crate::{Random, Time};
+
+/// How often the place and what depends on it are looked at again: a car has moved by a metre.
+const PLACE_INTERVAL: Duration = Duration::from_millis(40);
+/// How often fading is. What coheres for longer than that is followed, what does not is as good as new each time.
+const FADING_INTERVAL: Duration = Duration::from_millis(5);
+
+/// The way between a UE and a site.
+#[derive(Clone, Debug)]
+struct Path {
+    /// Shadowing over its standard deviation: of mean 0 and variance 1, with memory.
+    shadow: f64,
+    /// Where its chance comes from: each pair of UE and cell has its own.
+    random: Random,
+    /// With shadowing, the antennas' gain taken off.
+    loss_db: f64,
+    /// What comes from the site, on one resource element.
+    rsrp_dbm: f64,
+}
+
+/// A UE among the base stations.
+///
+/// Shadowing of each cell goes by how far the UE has moved, fading of the serving cell's channel by how fast it moves; both
+/// directions have the same of both. Reported powers are without fading, as after layer 3's filter.
+#[derive(Clone, Debug)]
+pub struct Geometry {
+    sites: Arc<[Site]>,
+    serving: usize,
+    terminal: Terminal,
+    mover: Mover,
+    paths: Box<[Path]>,
+    gain: Gain,
+    /// What the serving cell's SINRs are without fading.
+    sinr_db: f64,
+    uplink_sinr_db: f64,
+    place: Clock,
+    fading: Clock,
+}
+
+/// When something was done, if ever, and when next.
+#[derive(Clone, Copy, Debug, Default)]
+struct Clock {
+    last: Option<Time>,
+    next: Time,
+}
+
+impl Clock {
+    /// The seconds that have passed, where it is time; none at first, since a UE may come late.
+    fn tick(&mut self, now: Time, interval: Duration) -> Option<f64> {
+        if now < self.next {
+            return None;
+        }
+        let passed = now - self.last.unwrap_or(now);
+        *self = Clock { last: Some(now), next: now + interval };
+        Some(passed.as_secs_f64())
+    }
+}
+
+impl Geometry {
+    /// A UE among these sites, served by that one. Its number and the seed, which all UEs share, give the shadowing.
+    pub fn new(
+        sites: Arc<[Site]>,
+        serving: usize,
+        terminal: Terminal,
+        mover: Mover,
+        (seed, ue): (u64, u32),
+        random: &mut Random,
+    ) -> Result<Self, GeometryError> {
+        sites.iter().try_for_each(Site::check)?;
+        terminal.check()?;
+        let site = sites.get(serving).ok_or(GeometryError::Value {
+            field: "serving",
+            value: serving as f64,
+            allowed: "the place of a site",
+        })?;
+        let gain = Gain::new(&terminal.fading, site.propagation.rice_factor_db(), site.frequency_mhz, random);
+        let path = |cell| {
+            let mut random = Random::new(seed, u64::from(ue) << 32 | cell);
+            Path { shadow: random.normal(), random, loss_db: 0.0, rsrp_dbm: 0.0 }
+        };
+        let paths = (0..sites.len() as u64).map(path).collect();
+        let (place, fading) = Default::default();
+        let mut geometry =
+            Geometry { sites, serving, terminal, mover, paths, gain, sinr_db: 0.0, uplink_sinr_db: 0.0, place, fading };
+        geometry.look(0.0);
+        Ok(geometry)
+    }
+
+    /// Lets time pass.
+    pub fn update(&mut self, now: Time, random: &mut Random) {
+        let Some(seconds) = self.fading.tick(now, FADING_INTERVAL) else { return };
+        self.gain.update(seconds, self.mover.speed_m_per_s(), random);
+        if !self.mover.moves() {
+            return;
+        }
+        if let Some(seconds) = self.place.tick(now, PLACE_INTERVAL) {
+            let before = self.mover.position();
+            self.mover.advance(seconds, random);
+            // around a corner it is less than what was walked, which changes nothing that anybody could tell
+            let moved_m = before.distance_m(self.mover.position());
+            if moved_m > 0.0 {
+                self.look(moved_m);
+            }
+        }
+    }
+
+    /// Where the UE is.
+    #[must_use]
+    pub fn position(&self) -> Position {
+        self.mover.position()
+    }
+
+    /// Which site serves it.
+    #[must_use]
+    pub fn serving(&self) -> usize {
+        self.serving
+    }
+
+    /// Has another site serve it: the end of a handover.
+    ///
+    /// # Panics
+    /// Where there is no such site.
+    pub fn set_serving(&mut self, site: usize) {
+        assert!(site < self.sites.len(), "site {site} of {}", self.sites.len());
+        self.serving = site;
+        let site = &self.sites[site];
+        self.gain.come_from(site.propagation.rice_factor_db(), site.frequency_mhz);
+        self.sum_up();
+    }
+
+    /// The sites that it may hear.
+    #[must_use]
+    pub fn sites(&self) -> &[Site] {
+        &self.sites
+    }
+
+    /// The power of a cell's reference signals.
+    ///
+    /// # Panics
+    /// Where there is no such site.
+    #[must_use]
+    pub fn rsrp_dbm(&self, site: usize) -> f64 {
+        self.paths[site].rsrp_dbm
+    }
+
+    /// The power of the UE's own at the site that serves it.
+    #[must_use]
+    pub fn uplink_rsrp_dbm(&self) -> f64 {
+        self.uplink_sinr_db + self.uplink_noise_dbm()
+    }
+
+    /// The SINR in dB at the UE.
+    #[must_use]
+    pub fn sinr_db(&self) -> f64 {
+        self.sinr_db + self.gain.db()
+    }
+
+    /// The SINR in dB at the base station.
+    #[must_use]
+    pub fn uplink_sinr_db(&self) -> f64 {
+        self.uplink_sinr_db + self.gain.db()
+    }
+
+    /// Looks at all sites again from where the UE is now.
+    fn look(&mut self, moved_m: f64) {
+        let position = self.mover.position();
+        for (site, path) in self.sites.iter().zip(&mut self.paths) {
+            let keep = (-moved_m / site.propagation.shadowing_distance_m()).exp();
+            path.shadow = keep * path.shadow + (1.0 - keep * keep).sqrt() * path.random.normal();
+            let loss = site.propagation.loss(&Ends {
+                distance_m: position.distance_m(site.position),
+                base_m: site.height_m,
+                ue_m: self.terminal.height_m,
+                frequency_ghz: site.frequency_mhz / 1000.0,
+            });
+            path.loss_db = loss.median_db + loss.shadowing_db * path.shadow - site.gain_db;
+            path.rsrp_dbm = site.element_dbm() - site.gain_db - path.loss_db;
+        }
+        self.sum_up();
+    }
+
+    /// The serving cell's SINRs from what all paths are like.
+    fn sum_up(&mut self) {
+        let site = &self.sites[self.serving];
+        let milliwatts = |dbm: f64| 10.0_f64.powf(dbm / 10.0);
+        let noise_dbm = site.noise_dbm() + self.terminal.noise_figure_db + site.noise_rise_db;
+        let mut disturbing_mw = milliwatts(noise_dbm);
+        for (number, (other, path)) in self.sites.iter().zip(&self.paths).enumerate() {
+            if number != self.serving && other.frequency_mhz == site.frequency_mhz {
+                disturbing_mw += other.activity * milliwatts(path.rsrp_dbm);
+            }
+        }
+        let path = &self.paths[self.serving];
+        self.sinr_db = path.rsrp_dbm - 10.0 * disturbing_mw.log10();
+        let subcarriers = 12.0 * f64::from(self.terminal.uplink_prbs);
+        let at_most_dbm = self.terminal.power_dbm - 10.0 * subcarriers.log10() + site.uplink_gain_db - path.loss_db;
+        self.uplink_sinr_db = (at_most_dbm - self.uplink_noise_dbm()).min(self.terminal.uplink_target_db);
+    }
+
+    fn uplink_noise_dbm(&self) -> f64 {
+        let site = &self.sites[self.serving];
+        site.noise_dbm() + site.noise_figure_db + site.uplink_noise_rise_db
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::phy::{Area, Carrier, Motion, Propagation, Surroundings};
+
+    const AREA: Area =
+        Area { least: Position { x_m: -2000.0, y_m: -2000.0 }, most: Position { x_m: 2000.0, y_m: 2000.0 } };
+
+    fn sites(places_m: &[f64]) -> Arc<[Site]> {
+        let grid = Carrier::default().check().unwrap();
+        places_m.iter().map(|x_m| Site::new(&grid, Position { x_m: *x_m, y_m: 0.0 })).collect()
+    }
+
+    fn geometry(sites: &Arc<[Site]>, x_m: f64, motion: Motion, ue: u32) -> Geometry {
+        let mover = Mover::new(AREA, Position { x_m, y_m: 0.0 }, motion).unwrap();
+        let mut random = Random::new(1, ue.into());
+        Geometry::new(sites.clone(), 0, Terminal::default(), mover, (9, ue), &mut random).unwrap()
+    }
+
+    /// Mean and standard deviation.
+    fn moments(values: &[f64]) -> (f64, f64) {
+        let mean = values.iter().sum::<f64>() / values.len() as f64;
+        let squares = values.iter().map(|value| (value - mean).powi(2)).sum::<f64>();
+        (mean, (squares / values.len() as f64).sqrt())
+    }
+
+    #[test]
+    fn power_is_what_is_sent_less_what_is_lost() {
+        let sites = sites(&[0.0]);
+        let rsrps: Vec<f64> = (0..4000).map(|ue| geometry(&sites, 200.0, Motion::Still, ue).rsrp_dbm(0)).collect();
+        let (mean, deviation) = moments(&rsrps);
+        // 22.955 dBm and the median of the urban macro cell without line of sight, at 201.4 m and 3.6 GHz
+        let expected = 22.955 - (13.54 + 39.08 * 201.375_f64.log10() + 20.0 * 3.6_f64.log10());
+        assert!((mean - expected).abs() < 0.3, "{mean} and not {expected}");
+        assert!((deviation - 6.0).abs() < 0.2, "{deviation}");
+    }
+
+    #[test]
+    fn cells_are_shadowed_each_on_its_own_and_the_same_for_the_same_seed() {
+        let sites = sites(&[-200.0, 200.0]);
+        let pairs: Vec<[f64; 2]> = (0..4000)
+            .map(|ue| geometry(&sites, 0.0, Motion::Still, ue))
+            .map(|geometry| [geometry.rsrp_dbm(0), geometry.rsrp_dbm(1)])
+            .collect();
+        let differences: Vec<f64> = pairs.iter().map(|[one, other]| one - other).collect();
+        let (mean, deviation) = moments(&differences);
+        assert!(mean.abs() < 0.4 && (deviation - 72.0_f64.sqrt()).abs() < 0.3, "{mean} {deviation}");
+        let again = geometry(&sites, 0.0, Motion::Still, 17);
+        assert_eq!([again.rsrp_dbm(0), again.rsrp_dbm(1)], pairs[17]);
+    }
+
+    #[test]
+    fn shadowing_is_forgotten_over_its_distance() {
+        // far off, around the mast, so that the way there changes nothing: 100 steps of 1 m, then another UE
+        let sites = sites(&[0.0]);
+        let motion = Motion::Straight { speed_m_per_s: 25.0, heading_deg: 0.0 };
+        let (mut before, mut after) = (Vec::new(), Vec::new());
+        for ue in 0..2000 {
+            let mut random = Random::new(2, ue);
+            let mut geometry = geometry(&sites, 1900.0, motion, ue as u32);
+            before.push(geometry.rsrp_dbm(0));
+            for step in 0..=50 {
+                geometry.update(Time::from_millis(step * 40), &mut random);
+            }
+            assert!((geometry.position().y_m - 50.0).abs() < 1e-6, "{:?}", geometry.position());
+            after.push(geometry.rsrp_dbm(0));
+        }
+        let (mean_before, deviation_before) = moments(&before);
+        let (mean_after, deviation_after) = moments(&after);
+        let products =
+            before.iter().zip(&after).map(|(a, b)| (a - mean_before) * (b - mean_after)).sum::<f64>() / 2000.0;
+        let kept = products / deviation_before / deviation_after;
+        assert!((kept - (-1.0_f64).exp()).abs() < 0.06, "{kept}");
+    }
+
+    #[test]
+    fn a_ue_on_its_way_hears_the_other_cell_better_in_the_end() {
+        let seen = Propagation { surroundings: Surroundings::UrbanMicro, line_of_sight: true };
+        let site = |site: &Site| Site { propagation: seen, height_m: 10.0, ..site.clone() };
+        let sites: Arc<[Site]> = sites(&[-500.0, 500.0]).iter().map(site).collect();
+        let motion = Motion::Straight { speed_m_per_s: 20.0, heading_deg: 90.0 };
+        let mut random = Random::new(3, 0);
+        let mut geometry = geometry(&sites, -450.0, motion, 0);
+        assert!(geometry.rsrp_dbm(0) > geometry.rsrp_dbm(1) + 10.0);
+        let early_db = geometry.sinr_db;
+        for step in 0..9000 {
+            geometry.update(Time::from_millis(step * 5), &mut random);
+        }
+        assert!(geometry.rsrp_dbm(1) > geometry.rsrp_dbm(0) + 10.0, "{:?}", geometry.position());
+        let (late_db, late_uplink_db) = (geometry.sinr_db, geometry.uplink_sinr_db);
+        assert!(late_db < early_db - 20.0, "{late_db} {early_db}");
+        geometry.set_serving(1);
+        assert_eq!(geometry.serving(), 1);
+        assert!(geometry.sinr_db > late_db + 20.0 && geometry.uplink_sinr_db >= late_uplink_db);
+    }
+
+    #[test]
+    fn other_cells_disturb_as_much_as_they_send() {
+        let quiet = sites(&[0.0, 300.0]);
+        let change = |change: fn(&Site) -> Site| -> Arc<[Site]> { quiet.iter().map(change).collect() };
+        let sinr_db = |sites: &Arc<[Site]>| geometry(sites, 150.0, Motion::Still, 4).sinr_db;
+        let silent = sinr_db(&change(|site| Site { activity: 0.0, ..site.clone() }));
+        let half = sinr_db(&quiet);
+        let full = sinr_db(&change(|site| Site { activity: 1.0, ..site.clone() }));
+        assert!(silent > half + 3.0 && half > full + 2.5 && full > half - 3.1, "{silent} {half} {full}");
+        let elsewhere: Arc<[Site]> = Arc::new([quiet[0].clone(), Site { frequency_mhz: 2600.0, ..quiet[1].clone() }]);
+        assert_eq!(sinr_db(&elsewhere), silent);
+        assert_eq!(sinr_db(&sites(&[0.0])), silent);
+    }
+
+    #[test]
+    fn power_control_aims_at_its_sinr() {
+        let sites = sites(&[0.0]);
+        assert_eq!(geometry(&sites, 20.0, Motion::Still, 0).uplink_sinr_db, 20.0);
+        let far = geometry(&sites, 1500.0, Motion::Still, 0);
+        assert!(far.uplink_sinr_db < 5.0, "{}", far.uplink_sinr_db);
+        // noise of 30 kHz, 5 dB of the receiver and 3 dB of others
+        assert!((far.uplink_rsrp_dbm() - far.uplink_sinr_db + 121.23).abs() < 0.01);
+    }
+
+    #[test]
+    fn the_same_seed_gives_the_same_channel() {
+        let run = |seed| {
+            let sites = sites(&[0.0, 400.0]);
+            let motion = Motion::RandomWaypoint { least_m_per_s: 1.0, most_m_per_s: 30.0, pause_s: 1.0 };
+            let mut geometry = geometry(&sites, 100.0, motion, 5);
+            let mut random = Random::new(seed, 0);
+            let step = |slot: u64| {
+                geometry.update(Time::from_nanos(slot * 500_000), &mut random);
+                (geometry.sinr_db(), geometry.rsrp_dbm(1))
+            };
+            (0..20_000).map(step).collect::<Vec<_>>()
+        };
+        let once = run(1);
+        assert_eq!(run(1), once);
+        assert_ne!(run(2), once);
+        // nothing changes within an interval
+        assert!(once.windows(2).filter(|pair| pair[0] != pair[1]).count() <= 2000);
+    }
+
+    #[test]
+    fn who_comes_late_begins_where_it_is() {
+        let motion = Motion::Straight { speed_m_per_s: 10.0, heading_deg: 90.0 };
+        let mut geometry = geometry(&sites(&[0.0]), 100.0, motion, 0);
+        let mut random = Random::new(1, 0);
+        geometry.update(Time::from_millis(60_000), &mut random);
+        assert_eq!(geometry.position().x_m, 100.0);
+        geometry.update(Time::from_millis(60_100), &mut random);
+        assert!((geometry.position().x_m - 101.0).abs() < 1e-9, "{:?}", geometry.position());
+    }
+
+    #[test]
+    fn a_site_that_is_not_there_cannot_serve() {
+        let sites = sites(&[0.0]);
+        let mover = || Mover::new(AREA, Position::default(), Motion::Still).unwrap();
+        let new = |sites: &Arc<[Site]>, serving, terminal| {
+            Geometry::new(sites.clone(), serving, terminal, mover(), (0, 0), &mut Random::new(0, 0))
+                .unwrap_err()
+                .to_string()
+        };
+        assert_eq!(new(&sites, 1, Terminal::default()), "serving is 1: it may be the place of a site");
+        assert_eq!(
+            new(&sites, 0, Terminal { uplink_prbs: 0, ..Terminal::default() }),
+            "uplink_prbs is 0: it may be 1 to 273"
+        );
+        let low: Arc<[Site]> = Arc::new([Site { height_m: 2.0, ..sites[0].clone() }]);
+        assert!(new(&low, 0, Terminal::default()).starts_with("height_m is 2: it may be 10 to 150"));
+    }
+}

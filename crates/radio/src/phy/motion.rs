@@ -1,0 +1,323 @@
+//! Where UEs are, and how they move.
+
+use super::site::{GeometryError, within};
+use crate::Random;
+
+/// A point on the ground.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Position {
+    /// To the east.
+    pub x_m: f64,
+    /// To the north.
+    pub y_m: f64,
+}
+
+impl Position {
+    /// How far another point is.
+    #[must_use]
+    pub fn distance_m(self, other: Position) -> f64 {
+        (self.x_m - other.x_m).hypot(self.y_m - other.y_m)
+    }
+}
+
+/// A rectangle that nobody leaves.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Area {
+    /// Its corner in the south-west.
+    pub least: Position,
+    /// Its corner in the north-east.
+    pub most: Position,
+}
+
+impl Area {
+    fn clamp(&self, position: Position) -> Position {
+        Position {
+            x_m: position.x_m.clamp(self.least.x_m, self.most.x_m),
+            y_m: position.y_m.clamp(self.least.y_m, self.most.y_m),
+        }
+    }
+
+    fn anywhere(&self, random: &mut Random) -> Position {
+        let between = |least: f64, most: f64, part: f64| least + (most - least) * part;
+        Position {
+            x_m: between(self.least.x_m, self.most.x_m, random.uniform()),
+            y_m: between(self.least.y_m, self.most.y_m, random.uniform()),
+        }
+    }
+}
+
+/// How a UE moves.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub enum Motion {
+    /// Not at all.
+    #[default]
+    Still,
+    /// Straight on, and back from the area's edges as light from a mirror.
+    Straight {
+        /// How fast.
+        speed_m_per_s: f64,
+        /// Where to: 0 is north, 90 east.
+        heading_deg: f64,
+    },
+    /// To a random point of the area, a pause, to the next.
+    RandomWaypoint {
+        /// How fast at least, on each way anew ...
+        least_m_per_s: f64,
+        /// ... and at most.
+        most_m_per_s: f64,
+        /// How long each pause is.
+        pause_s: f64,
+    },
+}
+
+/// Of pauses and legs, so many at most are walked in one go; the time that is left then is spent standing.
+const MOST_LEGS: u32 = 100;
+/// Legs are never walked slower than this, so that they end.
+const SLOWEST_M_PER_S: f64 = 0.1;
+/// Areas end here, in each direction.
+const FARTHEST_M: f64 = 1e6;
+/// Nobody is faster: 720 km/h.
+const FASTEST_M_PER_S: f64 = 200.0;
+
+/// A UE that moves.
+#[derive(Clone, Debug)]
+pub struct Mover {
+    area: Area,
+    motion: Motion,
+    position: Position,
+    leg: Leg,
+}
+
+/// What it is at.
+#[derive(Clone, Copy, Debug)]
+enum Leg {
+    /// Standing for as long as this.
+    Pause { left_s: f64 },
+    /// On its way there.
+    Walk { to: Position, speed_m_per_s: f64 },
+    /// So much further in each second, until an edge is met.
+    Line { x_m_per_s: f64, y_m_per_s: f64 },
+}
+
+impl Mover {
+    /// At that place, moving like that within the area.
+    pub fn new(area: Area, position: Position, motion: Motion) -> Result<Self, GeometryError> {
+        let ordered = |least: f64, most: f64| -FARTHEST_M <= least && least <= most && most <= FARTHEST_M;
+        if !ordered(area.least.x_m, area.most.x_m) || !ordered(area.least.y_m, area.most.y_m) {
+            return Err(GeometryError::Area(area));
+        }
+        // not a number is equal to nothing
+        if area.clamp(position) != position {
+            return Err(GeometryError::Outside(position));
+        }
+        let leg = match motion {
+            Motion::Still => Leg::Pause { left_s: f64::INFINITY },
+            Motion::Straight { speed_m_per_s, heading_deg } => {
+                within("speed_m_per_s", speed_m_per_s, 0.0, FASTEST_M_PER_S, "0 to 200")?;
+                within("heading_deg", heading_deg, -360.0, 360.0, "-360 to 360")?;
+                let (sin, cos) = heading_deg.to_radians().sin_cos();
+                Leg::Line { x_m_per_s: speed_m_per_s * sin, y_m_per_s: speed_m_per_s * cos }
+            }
+            Motion::RandomWaypoint { least_m_per_s, most_m_per_s, pause_s } => {
+                within("least_m_per_s", least_m_per_s, SLOWEST_M_PER_S, most_m_per_s, "0.1 to most_m_per_s")?;
+                within("most_m_per_s", most_m_per_s, SLOWEST_M_PER_S, FASTEST_M_PER_S, "0.1 to 200")?;
+                within("pause_s", pause_s, 0.0, 1e9, "0 to 1e9")?;
+                Leg::Pause { left_s: 0.0 }
+            }
+        };
+        Ok(Mover { area, motion, position, leg })
+    }
+
+    /// Where it is.
+    #[must_use]
+    pub fn position(&self) -> Position {
+        self.position
+    }
+
+    /// How fast it is now.
+    #[must_use]
+    pub fn speed_m_per_s(&self) -> f64 {
+        match self.leg {
+            Leg::Pause { .. } => 0.0,
+            Leg::Walk { speed_m_per_s, .. } => speed_m_per_s,
+            Leg::Line { x_m_per_s, y_m_per_s } => x_m_per_s.hypot(y_m_per_s),
+        }
+    }
+
+    /// Whether it will ever be elsewhere.
+    #[must_use]
+    pub fn moves(&self) -> bool {
+        self.motion != Motion::Still
+    }
+
+    /// Lets time pass.
+    pub fn advance(&mut self, seconds: f64, random: &mut Random) {
+        let mut left_s = seconds;
+        for _ in 0..MOST_LEGS {
+            left_s = self.leg(left_s, random);
+            if left_s <= 0.0 {
+                return;
+            }
+        }
+    }
+
+    /// Goes on with the leg, and to the next where it ends: what is left of the time.
+    fn leg(&mut self, seconds: f64, random: &mut Random) -> f64 {
+        match &mut self.leg {
+            Leg::Pause { left_s } if *left_s > seconds => {
+                *left_s -= seconds;
+                0.0
+            }
+            Leg::Pause { left_s } => {
+                let rest = seconds - *left_s;
+                if let Motion::RandomWaypoint { least_m_per_s, most_m_per_s, .. } = self.motion {
+                    let speed_m_per_s = least_m_per_s + (most_m_per_s - least_m_per_s) * random.uniform();
+                    self.leg = Leg::Walk { to: self.area.anywhere(random), speed_m_per_s };
+                }
+                rest
+            }
+            Leg::Walk { to, speed_m_per_s } => {
+                let whole_m = self.position.distance_m(*to);
+                let walked_m = *speed_m_per_s * seconds;
+                if walked_m < whole_m {
+                    let part = walked_m / whole_m;
+                    self.position.x_m += (to.x_m - self.position.x_m) * part;
+                    self.position.y_m += (to.y_m - self.position.y_m) * part;
+                    return 0.0;
+                }
+                self.position = *to;
+                let rest = seconds - whole_m / *speed_m_per_s;
+                if let Motion::RandomWaypoint { pause_s, .. } = self.motion {
+                    self.leg = Leg::Pause { left_s: pause_s };
+                }
+                rest
+            }
+            Leg::Line { x_m_per_s, y_m_per_s } => {
+                let Area { least, most } = self.area;
+                self.position.x_m = bounce(self.position.x_m, x_m_per_s, seconds, least.x_m, most.x_m);
+                self.position.y_m = bounce(self.position.y_m, y_m_per_s, seconds, least.y_m, most.y_m);
+                0.0
+            }
+        }
+    }
+}
+
+/// Where one is after some seconds between two mirrors; the speed turns with each bounce.
+fn bounce(at_m: f64, m_per_s: &mut f64, seconds: f64, least_m: f64, most_m: f64) -> f64 {
+    let width_m = most_m - least_m;
+    if width_m <= 0.0 {
+        return least_m;
+    }
+    // after two widths, all is as before
+    let unfolded_m = (at_m - least_m + *m_per_s * seconds).rem_euclid(2.0 * width_m);
+    if unfolded_m <= width_m {
+        // it turned an even number of times
+        return least_m + unfolded_m;
+    }
+    *m_per_s = -*m_per_s;
+    least_m + 2.0 * width_m - unfolded_m
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const AREA: Area = Area { least: Position { x_m: -100.0, y_m: 0.0 }, most: Position { x_m: 100.0, y_m: 50.0 } };
+
+    fn at(x_m: f64, y_m: f64) -> Position {
+        Position { x_m, y_m }
+    }
+
+    fn near(mover: &Mover, x_m: f64, y_m: f64) {
+        assert!(mover.position().distance_m(at(x_m, y_m)) < 1e-6, "{:?} and not {x_m}, {y_m}", mover.position());
+    }
+
+    #[test]
+    fn straight_on_and_back_from_the_edges() {
+        let mut random = Random::new(0, 0);
+        let east = Motion::Straight { speed_m_per_s: 10.0, heading_deg: 90.0 };
+        let mut mover = Mover::new(AREA, at(0.0, 20.0), east).unwrap();
+        assert_eq!(mover.speed_m_per_s(), 10.0);
+        for (seconds, x_m) in [(3.0, 30.0), (7.0, 100.0), (1.0, 90.0), (18.0, -90.0), (4.0, -70.0), (41.0, -60.0)] {
+            mover.advance(seconds, &mut random);
+            near(&mover, x_m, 20.0);
+        }
+        let mut in_steps =
+            Mover::new(AREA, at(0.0, 20.0), Motion::Straight { speed_m_per_s: 17.0, heading_deg: 33.0 }).unwrap();
+        let mut at_once = in_steps.clone();
+        (0..977).for_each(|_| in_steps.advance(0.1, &mut random));
+        at_once.advance(97.7, &mut random);
+        near(&in_steps, at_once.position().x_m, at_once.position().y_m);
+    }
+
+    #[test]
+    fn from_waypoint_to_waypoint() {
+        let motion = Motion::RandomWaypoint { least_m_per_s: 2.0, most_m_per_s: 4.0, pause_s: 5.0 };
+        let walk = |seed| {
+            let mut random = Random::new(seed, 0);
+            let mut mover = Mover::new(AREA, at(0.0, 0.0), motion).unwrap();
+            let (mut stood, mut places) = (0, vec![mover.position()]);
+            for _ in 0..20_000 {
+                mover.advance(0.1, &mut random);
+                let moved_m = mover.position().distance_m(*places.last().unwrap());
+                assert!(moved_m < 0.4 + 1e-9 && AREA.clamp(mover.position()) == mover.position());
+                assert!(mover.speed_m_per_s() == 0.0 || (2.0..4.0).contains(&mover.speed_m_per_s()));
+                stood += u32::from(mover.speed_m_per_s() == 0.0);
+                places.push(mover.position());
+            }
+            (stood, places)
+        };
+        let (stood, places) = walk(1);
+        // ways of some 75 m take 25 s, pauses 5 s
+        assert!((2000..5000).contains(&stood), "{stood}");
+        assert!(places.iter().any(|place| place.x_m < -70.0) && places.iter().any(|place| place.x_m > 70.0));
+        assert_eq!(walk(1), (stood, places.clone()));
+        assert_ne!(walk(2).1, places);
+    }
+
+    #[test]
+    fn a_long_time_at_once_ends() {
+        let mut random = Random::new(0, 0);
+        let motion = Motion::RandomWaypoint { least_m_per_s: 100.0, most_m_per_s: 200.0, pause_s: 0.0 };
+        let mut mover = Mover::new(AREA, at(0.0, 0.0), motion).unwrap();
+        mover.advance(1e9, &mut random);
+        assert_eq!(AREA.clamp(mover.position()), mover.position());
+        let mut still = Mover::new(AREA, at(3.0, 4.0), Motion::Still).unwrap();
+        still.advance(1e9, &mut random);
+        assert_eq!((still.position(), still.speed_m_per_s(), still.moves()), (at(3.0, 4.0), 0.0, false));
+        // an area without width is a wall
+        let wall = Area { least: at(0.0, 0.0), most: at(0.0, 10.0) };
+        let mut mover =
+            Mover::new(wall, at(0.0, 0.0), Motion::Straight { speed_m_per_s: 1.0, heading_deg: 45.0 }).unwrap();
+        mover.advance(1.0, &mut random);
+        near(&mover, 0.0, 0.5_f64.sqrt());
+    }
+
+    #[test]
+    fn what_no_motion_can_be_is_refused() {
+        let straight = |speed_m_per_s, heading_deg| Motion::Straight { speed_m_per_s, heading_deg };
+        let waypoint =
+            |least_m_per_s, most_m_per_s, pause_s| Motion::RandomWaypoint { least_m_per_s, most_m_per_s, pause_s };
+        for (motion, expected) in [
+            (straight(-1.0, 0.0), "speed_m_per_s is -1: it may be 0 to 200"),
+            (straight(1.0, f64::NAN), "heading_deg is NaN: it may be -360 to 360"),
+            (waypoint(0.0, 1.0, 0.0), "least_m_per_s is 0: it may be 0.1 to most_m_per_s"),
+            (waypoint(2.0, 1.0, 0.0), "least_m_per_s is 2: it may be 0.1 to most_m_per_s"),
+            (waypoint(1.0, 201.0, 0.0), "most_m_per_s is 201: it may be 0.1 to 200"),
+            (waypoint(1.0, 2.0, -1.0), "pause_s is -1: it may be 0 to 1e9"),
+        ] {
+            assert_eq!(Mover::new(AREA, at(0.0, 0.0), motion).unwrap_err().to_string(), expected);
+        }
+        let error = Mover::new(AREA, at(0.0, 51.0), Motion::Still).unwrap_err();
+        assert_eq!(error.to_string(), "position is (0, 51): it may be within the area");
+        assert!(Mover::new(AREA, at(f64::NAN, 1.0), Motion::Still).is_err());
+        for area in [
+            Area { least: AREA.most, most: AREA.least },
+            Area { least: at(f64::NAN, 0.0), ..AREA },
+            Area { most: at(f64::INFINITY, 10.0), ..AREA },
+        ] {
+            let error = Mover::new(area, at(0.0, 1.0), Motion::Still).unwrap_err().to_string();
+            assert!(error.starts_with("area is from ("), "{error}");
+        }
+    }
+}

@@ -1,0 +1,242 @@
+//! What stands around a UE, and what it is built like itself.
+
+use std::fmt;
+
+use super::{Area, Fading, Grid, Position, Propagation};
+
+/// Thermal noise at 290 K, in one hertz.
+const NOISE_DBM_PER_HZ: f64 = -174.0;
+
+/// A cell's antennas: where they stand and what they send.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Site {
+    /// Where.
+    pub position: Position,
+    /// How high over the ground. 25.
+    pub height_m: f64,
+    /// What they send with, over the whole carrier. 46.
+    pub power_dbm: f64,
+    /// The antennas' gain towards each UE, in both directions. 8 dBi.
+    pub gain_db: f64,
+    /// What a UE's signal gains by the receiver's several antennas, beyond what the UE's antennas give the downlink. 3.
+    pub uplink_gain_db: f64,
+    /// What the base station's receiver adds to the noise. 5.
+    pub noise_figure_db: f64,
+    /// By how much cells that are not in the model raise the noise at a UE ... 3.
+    pub noise_rise_db: f64,
+    /// ... and at the base station. 3.
+    pub uplink_noise_rise_db: f64,
+    /// The part of its resource elements that is in use, where it disturbs other cells' UEs. 0.5.
+    pub activity: f64,
+    /// How waves get from it to the UEs.
+    pub propagation: Propagation,
+    /// The carrier's frequency, PRBs and subcarriers.
+    pub frequency_mhz: f64,
+    /// Its PRBs.
+    pub prbs: u16,
+    /// How far apart its subcarriers are.
+    pub subcarrier_hz: u32,
+}
+
+impl Site {
+    /// One with the defaults, for a carrier.
+    #[must_use]
+    pub fn new(grid: &Grid, position: Position) -> Self {
+        Site {
+            position,
+            height_m: 25.0,
+            power_dbm: 46.0,
+            gain_db: 8.0,
+            uplink_gain_db: 3.0,
+            noise_figure_db: 5.0,
+            noise_rise_db: 3.0,
+            uplink_noise_rise_db: 3.0,
+            activity: 0.5,
+            propagation: Propagation::default(),
+            frequency_mhz: grid.carrier().frequency_mhz,
+            prbs: grid.prbs(),
+            subcarrier_hz: grid.subcarrier_hz(),
+        }
+    }
+
+    /// What it sends on one resource element.
+    pub(super) fn element_dbm(&self) -> f64 {
+        self.power_dbm + self.gain_db - 10.0 * (12.0 * f64::from(self.prbs)).log10()
+    }
+
+    /// Thermal noise on one.
+    pub(super) fn noise_dbm(&self) -> f64 {
+        NOISE_DBM_PER_HZ + 10.0 * f64::from(self.subcarrier_hz).log10()
+    }
+
+    /// Whether everything is what it may be.
+    pub(super) fn check(&self) -> Result<(), GeometryError> {
+        let [subcarrier_hz, prbs] = [self.subcarrier_hz.into(), self.prbs.into()];
+        within("x_m", self.position.x_m, -1e6, 1e6, "-1e6 to 1e6")?;
+        within("y_m", self.position.y_m, -1e6, 1e6, "-1e6 to 1e6")?;
+        within("height_m", self.height_m, 10.0, 150.0, "10 to 150 (TR 38.901 table 7.4.1-1)")?;
+        within("power_dbm", self.power_dbm, -50.0, 100.0, "-50 to 100")?;
+        within("gain_db", self.gain_db, -60.0, 60.0, "-60 to 60")?;
+        within("uplink_gain_db", self.uplink_gain_db, -60.0, 60.0, "-60 to 60")?;
+        within("noise_figure_db", self.noise_figure_db, 0.0, 60.0, "0 to 60")?;
+        within("noise_rise_db", self.noise_rise_db, 0.0, 60.0, "0 to 60")?;
+        within("uplink_noise_rise_db", self.uplink_noise_rise_db, 0.0, 60.0, "0 to 60")?;
+        within("activity", self.activity, 0.0, 1.0, "0 to 1")?;
+        within("frequency_mhz", self.frequency_mhz, 410.0, 7125.0, "410 to 7125")?;
+        within("prbs", prbs, 1.0, 273.0, "1 to 273")?;
+        within("subcarrier_hz", subcarrier_hz, 15_000.0, 60_000.0, "15000, 30000 or 60000")
+    }
+}
+
+/// What a UE is built like.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Terminal {
+    /// How high over the ground it is. 1.5.
+    pub height_m: f64,
+    /// What it sends with at most. 23.
+    pub power_dbm: f64,
+    /// Over how many PRBs that goes where it sends with all of it. 10.
+    pub uplink_prbs: u16,
+    /// The SINR that its power control aims at: it sends with no more power than that needs. 20.
+    pub uplink_target_db: f64,
+    /// What its receiver adds to the noise. 7.
+    pub noise_figure_db: f64,
+    /// How much its channel fades.
+    pub fading: Fading,
+}
+
+impl Default for Terminal {
+    fn default() -> Self {
+        Terminal {
+            height_m: 1.5,
+            power_dbm: 23.0,
+            uplink_prbs: 10,
+            uplink_target_db: 20.0,
+            noise_figure_db: 7.0,
+            fading: Fading::default(),
+        }
+    }
+}
+
+impl Terminal {
+    /// Whether everything is what it may be.
+    pub(super) fn check(&self) -> Result<(), GeometryError> {
+        within("height_m", self.height_m, 1.5, 10.0, "1.5 to 10")?;
+        within("power_dbm", self.power_dbm, -50.0, 50.0, "-50 to 50")?;
+        within("uplink_prbs", self.uplink_prbs.into(), 1.0, 273.0, "1 to 273")?;
+        within("uplink_target_db", self.uplink_target_db, -30.0, 60.0, "-30 to 60")?;
+        within("noise_figure_db", self.noise_figure_db, 0.0, 60.0, "0 to 60")?;
+        within("branches", self.fading.branches.into(), 1.0, 8.0, "1 to 8")?;
+        within("least_speed_m_per_s", self.fading.least_speed_m_per_s, 0.0, 200.0, "0 to 200")
+    }
+}
+
+/// What no site, UE or motion can be. All of it is the caller's misuse.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum GeometryError {
+    /// The area's corners are in the wrong order, no numbers, or more than 1000 km away.
+    Area(Area),
+    /// The UE begins outside its area.
+    Outside(Position),
+    /// Something is no number or out of its range.
+    Value {
+        /// Which field.
+        field: &'static str,
+        /// Its value.
+        value: f64,
+        /// What it may be.
+        allowed: &'static str,
+    },
+}
+
+impl fmt::Display for GeometryError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            GeometryError::Area(Area { least, most }) => write!(
+                f,
+                "area is from ({}, {}) to ({}, {}): it may be from a corner in the south-west to one in the north-east, each \
+                 coordinate within -1e6 to 1e6",
+                least.x_m, least.y_m, most.x_m, most.y_m
+            ),
+            GeometryError::Outside(Position { x_m, y_m }) => {
+                write!(f, "position is ({x_m}, {y_m}): it may be within the area")
+            }
+            GeometryError::Value { field, value, allowed } => write!(f, "{field} is {value}: it may be {allowed}"),
+        }
+    }
+}
+
+impl std::error::Error for GeometryError {}
+
+/// Whether a value, which may be no number at all, is in its range.
+pub(super) fn within(
+    field: &'static str,
+    value: f64,
+    least: f64,
+    most: f64,
+    allowed: &'static str,
+) -> Result<(), GeometryError> {
+    match (least..=most).contains(&value) {
+        true => Ok(()),
+        false => Err(GeometryError::Value { field, value, allowed }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::phy::Carrier;
+
+    #[test]
+    fn power_goes_to_all_resource_elements() {
+        let site = Site::new(&Carrier::default().check().unwrap(), Position::default());
+        // 46 dBm over 1272 subcarriers, and 8 dB of gain
+        assert!((site.element_dbm() - (46.0 - 31.045 + 8.0)).abs() < 0.001, "{}", site.element_dbm());
+        assert!((site.noise_dbm() + 129.23).abs() < 0.01, "{}", site.noise_dbm());
+        assert_eq!((site.check(), Terminal::default().check()), (Ok(()), Ok(())));
+    }
+
+    #[test]
+    fn what_no_site_can_be_is_refused() {
+        let site = Site::new(&Carrier::default().check().unwrap(), Position::default());
+        for (wrong, field) in [
+            (Site { position: Position { x_m: f64::NAN, y_m: 0.0 }, ..site.clone() }, "x_m"),
+            (Site { position: Position { x_m: 0.0, y_m: 1e7 }, ..site.clone() }, "y_m"),
+            (Site { height_m: 1.5, ..site.clone() }, "height_m"),
+            (Site { power_dbm: f64::INFINITY, ..site.clone() }, "power_dbm"),
+            (Site { gain_db: 61.0, ..site.clone() }, "gain_db"),
+            (Site { uplink_gain_db: -61.0, ..site.clone() }, "uplink_gain_db"),
+            (Site { noise_figure_db: -1.0, ..site.clone() }, "noise_figure_db"),
+            (Site { noise_rise_db: -1.0, ..site.clone() }, "noise_rise_db"),
+            (Site { uplink_noise_rise_db: 61.0, ..site.clone() }, "uplink_noise_rise_db"),
+            (Site { activity: 1.1, ..site.clone() }, "activity"),
+            (Site { frequency_mhz: 3.6, ..site.clone() }, "frequency_mhz"),
+            (Site { prbs: 0, ..site.clone() }, "prbs"),
+            (Site { subcarrier_hz: 0, ..site }, "subcarrier_hz"),
+        ] {
+            let error = wrong.check().unwrap_err();
+            assert!(matches!(error, GeometryError::Value { field: found, .. } if found == field), "{error}");
+        }
+        let error = Site { prbs: 300, ..Site::new(&Carrier::lte().check().unwrap(), Position::default()) }.check();
+        assert_eq!(error.unwrap_err().to_string(), "prbs is 300: it may be 1 to 273");
+    }
+
+    #[test]
+    fn what_no_terminal_can_be_is_refused() {
+        let ok = Terminal::default();
+        let fading = Fading::default();
+        for (wrong, field) in [
+            (Terminal { height_m: 1.0, ..ok.clone() }, "height_m"),
+            (Terminal { power_dbm: 51.0, ..ok.clone() }, "power_dbm"),
+            (Terminal { uplink_prbs: 0, ..ok.clone() }, "uplink_prbs"),
+            (Terminal { uplink_target_db: f64::NAN, ..ok.clone() }, "uplink_target_db"),
+            (Terminal { noise_figure_db: -0.1, ..ok.clone() }, "noise_figure_db"),
+            (Terminal { fading: Fading { branches: 0, ..fading }, ..ok.clone() }, "branches"),
+            (Terminal { fading: Fading { branches: 9, ..fading }, ..ok.clone() }, "branches"),
+            (Terminal { fading: Fading { least_speed_m_per_s: -1.0, ..fading }, ..ok }, "least_speed_m_per_s"),
+        ] {
+            let error = wrong.check().unwrap_err();
+            assert!(matches!(error, GeometryError::Value { field: found, .. } if found == field), "{error}");
+        }
+    }
+}
