@@ -91,7 +91,9 @@ fn channels_hand_on_what_they_are_made_of() {
     let geometry = Geometry::new(sites.into(), 0, Terminal::default(), mover, (1, 1), &mut random).unwrap();
     let mut channel = Channel::Geometry(Box::new(geometry));
     let before = channel.sinr_db();
-    channel.update(crate::Time::from_millis(5), &mut random);
+    for slot in 0..12 {
+        channel.update(crate::Time::from_nanos(slot * 500_000), &mut random);
+    }
     assert_ne!(channel.sinr_db(), before, "surroundings move around who stands");
     let geometry = channel.geometry().unwrap();
     assert_eq!((channel.rsrp_dbm(), channel.sinr_db()), (geometry.rsrp_dbm(0), geometry.sinr_db()));
