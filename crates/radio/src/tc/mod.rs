@@ -106,6 +106,12 @@ impl TrafficControl {
         Ok(new)
     }
 
+    /// Whether nothing waits.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.backlogged == 0
+    }
+
     /// What is set.
     #[must_use]
     pub fn configuration(&self) -> &Configuration {

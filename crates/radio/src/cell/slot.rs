@@ -1,0 +1,223 @@
+//! What a cell does in a slot: what was under way arrives, UEs ask, resource blocks are divided, transport blocks are sent.
+
+use super::{AHEAD, Cell, Event, EventKind, REQUEST_OCTETS};
+use crate::Time;
+use crate::harq::HarqConfig;
+use crate::mac::{Candidate, Got};
+use crate::phy::{Adaptation, Direction, Reception, TransportBlocks};
+use crate::rlc::LATER_HEADER_OCTETS;
+use crate::ue::{RadioLink, Ue};
+
+/// A block smaller than this would carry little but headers.
+const LEAST_OCTETS: u32 = 2 * LATER_HEADER_OCTETS;
+
+impl Cell {
+    /// One slot.
+    pub fn step(&mut self) {
+        let (slot, now) = (self.slot, self.now());
+        let (down_symbols, up_symbols) = self.grid.slot_kind(slot);
+        self.happen(slot, now, up_symbols);
+        let request_period = u64::from(self.config.request_period_slots.max(1));
+        for (at, place) in self.places.iter_mut().enumerate() {
+            let Some(ue) = place.ue.as_deref_mut() else { continue };
+            ue.upkeep(now, &self.tables);
+            if up_symbols > 0 && ue.asks(now, slot, request_period) {
+                let event = Event { ue: at as u32, kind: EventKind::Request };
+                self.events[(slot as usize + 1) % AHEAD].push(event);
+            }
+        }
+        if !self.is_locked {
+            let granted = slot + u64::from(self.config.grant_slots.clamp(1, 32));
+            let (_, granted_symbols) = self.grid.slot_kind(granted);
+            if granted_symbols > 0 {
+                self.schedule_uplink(slot, granted, granted_symbols);
+            }
+            if down_symbols > 0 {
+                self.schedule_downlink(slot, now, down_symbols);
+            }
+        }
+        self.slot += 1;
+    }
+
+    /// What was on the way to this slot.
+    fn happen(&mut self, slot: u64, now: Time, up_symbols: u8) {
+        let mut events = std::mem::take(&mut self.now_events);
+        std::mem::swap(&mut events, &mut self.events[slot as usize % AHEAD]);
+        for Event { ue: at, kind } in events.drain(..) {
+            let Some(ue) = self.places[at as usize].ue.as_deref_mut() else { continue };
+            match kind {
+                EventKind::Understood(direction, process) => ue.done(now, direction, process, true),
+                EventKind::GivenUp(direction, process) => ue.done(now, direction, process, false),
+                EventKind::Again(direction, process) => ue.link_mut(direction).harq.send_again(process),
+                EventKind::Request => {
+                    ue.requests.is_asking = false;
+                    ue.requests.known_octets = ue.requests.known_octets.max(REQUEST_OCTETS);
+                }
+                EventKind::Grant { prbs, mcs, again } => {
+                    ue.requests.grants = ue.requests.grants.saturating_sub(1);
+                    let Some(process) = again.or_else(|| ue.up.harq.take_free()) else { continue };
+                    if again.is_none() {
+                        let octets = self.up_blocks.octets(mcs, prbs, up_symbols);
+                        ue.up.harq.block(process).is_new(octets, prbs, mcs, up_symbols);
+                        ue.fill(now, process, Direction::Uplink);
+                        ue.up.harq.block(process).buffer_octets = ue.uplink_demand(now);
+                    }
+                    let (after, kind) = send(ue, Direction::Uplink, process, &self.tables, &self.config.harq);
+                    self.events[(slot as usize + after) % AHEAD].push(Event { ue: at, kind });
+                }
+            }
+        }
+        self.now_events = events;
+    }
+
+    /// Divides a downlink slot, and sends.
+    fn schedule_downlink(&mut self, slot: u64, now: Time, symbols: u8) {
+        let prbs = self.prbs(Direction::Downlink);
+        self.candidates.clear();
+        for (at, place) in self.places.iter_mut().enumerate() {
+            let Some(ue) = place.ue.as_deref_mut() else { continue };
+            let demand = ue.downlink_demand(now, self.slot_nanos);
+            let preference = if demand > 0 { ue.preference(now) } else { 1.0 };
+            let wish = Wish { at, demand, preference, slot, symbols, slices: self.down.slices() };
+            self.candidates.extend(candidate(&mut ue.down, &wish, &self.down_blocks));
+        }
+        self.grants.clear();
+        let given = self.down.schedule(prbs, &self.candidates, &mut self.grants);
+        for grant in &self.grants {
+            let Some(ue) = self.places[grant.ue as usize].ue.as_deref_mut() else { continue };
+            let mut octets = 0;
+            let process = if grant.is_again { ue.down.harq.take_again() } else { ue.down.harq.take_free() };
+            let Some(process) = process else { continue };
+            if !grant.is_again {
+                let mcs = ue.down.mcs;
+                octets = self.down_blocks.octets(mcs, grant.prbs as u16, symbols);
+                ue.down.harq.block(process).is_new(octets, grant.prbs as u16, mcs, symbols);
+                ue.fill(now, process, Direction::Downlink);
+                ue.down.got(slot, octets);
+            }
+            let (after, kind) = send(ue, Direction::Downlink, process, &self.tables, &self.config.harq);
+            self.events[(slot as usize + after) % AHEAD].push(Event { ue: grant.ue, kind });
+            self.down.count(grant.slice, Got { prbs: grant.prbs, octets });
+        }
+        self.down.account(prbs, self.length(Direction::Downlink, symbols));
+        self.usage[Direction::Downlink as usize].count(given, prbs);
+    }
+
+    /// What a slot with so many symbols carries of what a whole slot does.
+    fn length(&self, direction: Direction, symbols: u8) -> f64 {
+        let octets = |symbols: u8| {
+            let blocks = self.blocks(direction);
+            blocks.octets(blocks.mcs_count() / 2, blocks.prbs(), symbols)
+        };
+        let whole = self.grid.pattern().iter().map(|(down, up)| match direction {
+            Direction::Downlink => *down,
+            Direction::Uplink => *up,
+        });
+        f64::from(octets(symbols)) / f64::from(whole.max().map_or(1, octets).max(1))
+    }
+
+    /// Divides an uplink slot to come among UEs of which it is known that they want to send.
+    fn schedule_uplink(&mut self, slot: u64, granted_slot: u64, symbols: u8) {
+        let prbs = self.prbs(Direction::Uplink);
+        self.candidates.clear();
+        for (at, place) in self.places.iter_mut().enumerate() {
+            let Some(ue) = place.ue.as_deref_mut() else { continue };
+            let demand = ue.requests.known_octets;
+            let wish = Wish { at, demand, preference: 1.0, slot, symbols, slices: self.up.slices() };
+            self.candidates.extend(candidate(&mut ue.up, &wish, &self.up_blocks));
+        }
+        self.grants.clear();
+        let given = self.up.schedule(prbs, &self.candidates, &mut self.grants);
+        for grant in &self.grants {
+            let Some(ue) = self.places[grant.ue as usize].ue.as_deref_mut() else { continue };
+            let mcs = ue.up.mcs;
+            let again = if grant.is_again { ue.up.harq.take_again() } else { None };
+            let mut octets = 0;
+            if again.is_none() {
+                octets = self.up_blocks.octets(mcs, grant.prbs as u16, symbols);
+                ue.requests.known_octets = ue.requests.known_octets.saturating_sub(octets);
+                ue.requests.granted_octets += octets;
+                ue.up.got(slot, octets);
+            }
+            ue.requests.grants += 1;
+            let kind = EventKind::Grant { prbs: grant.prbs as u16, mcs, again };
+            self.events[granted_slot as usize % AHEAD].push(Event { ue: grant.ue, kind });
+            self.up.count(grant.slice, Got { prbs: grant.prbs, octets });
+        }
+        self.up.account(prbs, self.length(Direction::Uplink, symbols));
+        self.usage[Direction::Uplink as usize].count(given, prbs);
+    }
+}
+
+/// What a UE has to send in a slot.
+struct Wish {
+    at: usize,
+    demand: u32,
+    preference: f32,
+    slot: u64,
+    symbols: u8,
+    slices: usize,
+}
+
+/// A UE that could send in a slot.
+fn candidate(link: &mut RadioLink, wish: &Wish, blocks: &TransportBlocks) -> Option<Candidate> {
+    let Wish { at, demand, preference, slot, symbols, slices } = *wish;
+    let again = link.harq.first_again().filter(|block| block.symbols <= symbols).map(|block| u32::from(block.prbs));
+    if demand == 0 && again.is_none() {
+        return None;
+    }
+    link.counts.active_slots += 1;
+    let (is_again, wanted) = match again {
+        Some(prbs) => (true, prbs),
+        // out of range
+        None if link.cqi == 0 || !link.harq.has_free() => return None,
+        None => (false, blocks.prbs_for(link.mcs, demand, symbols).into()),
+    };
+    Some(Candidate {
+        ue: at as u32,
+        slice: link.slice.filter(|slice| (*slice as usize) < slices).unwrap_or(slices as u32),
+        prbs: wanted,
+        least_prbs: u32::from(blocks.prbs_for(link.mcs, LEAST_OCTETS, symbols)).min(wanted),
+        is_again,
+        rate_octets: blocks.octets(link.mcs, blocks.prbs(), symbols),
+        average_octets: link.average(slot),
+        preference,
+    })
+}
+
+/// Sends a block; what becomes of it, and in how many slots.
+fn send(
+    ue: &mut Ue,
+    direction: Direction,
+    process: u8,
+    tables: &[Adaptation; 2],
+    harq: &HarqConfig,
+) -> (usize, EventKind) {
+    let link = match direction {
+        Direction::Downlink => &mut ue.down,
+        Direction::Uplink => &mut ue.up,
+    };
+    let block = link.harq.block(process);
+    block.transmissions += 1;
+    let (sent, prbs, octets) = (block.transmissions, u64::from(block.prbs), block.octets);
+    let reception = block.reception.get_or_insert_with(|| Reception::new(&mut ue.random));
+    let is_understood = reception.receive(&tables[direction as usize], block.mcs, &link.air, &mut ue.random);
+    let counts = &mut link.counts;
+    counts.prbs += prbs;
+    (counts.last_octets, counts.last_prbs) = (octets, prbs as u32);
+    if sent == 1 {
+        counts.blocks += 1;
+        counts.block_octets += u64::from(octets);
+    } else {
+        counts.again_prbs += prbs;
+    }
+    if is_understood {
+        counts.rounds[usize::from(sent - 1).min(counts.rounds.len() - 1)] += 1;
+        (harq.decoding_slots.clamp(1, 16).into(), EventKind::Understood(direction, process))
+    } else if sent < harq.transmissions {
+        (harq.round_trip_slots.clamp(1, 32).into(), EventKind::Again(direction, process))
+    } else {
+        counts.lost_blocks += 1;
+        (harq.decoding_slots.clamp(1, 16).into(), EventKind::GivenUp(direction, process))
+    }
+}

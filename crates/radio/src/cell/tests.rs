@@ -1,0 +1,226 @@
+//! A cell carries what it can, and what a slice or a queue is told shows.
+
+use std::net::Ipv4Addr;
+use std::time::Duration;
+
+use super::*;
+use crate::phy::{Channel, Fixed as FixedChannel};
+use crate::traffic::{CongestionControl, Flow, FlowSpecification, Kind, Tcp};
+use crate::{FiveTuple, FlowId, Random};
+
+const SERVER: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 1);
+
+fn tuple(ue: &Ue, port: u16, protocol: u8) -> FiveTuple {
+    FiveTuple { source: SERVER, destination: ue.address(), source_port: port, destination_port: port, protocol }
+}
+
+fn add(ue: &mut Ue, port: u16, kind: Kind, start: Time) -> FlowId {
+    let protocol = if matches!(kind, Kind::Greedy(_)) { FiveTuple::TCP } else { FiveTuple::UDP };
+    let tuple = tuple(ue, port, protocol);
+    ue.add_flow(|id, random| Flow::new(id, FlowSpecification { start, ..FlowSpecification::new(kind) }, tuple, random))
+}
+
+fn ue(cell: &Cell, number: u64, mcs: u8) -> Ue {
+    let of = |direction| (cell.adaptation(direction), mcs);
+    let channel = Channel::Fixed(FixedChannel::mcs(of(Direction::Downlink), of(Direction::Uplink)));
+    let address = Ipv4Addr::new(10, 45, 0, 2 + number as u8);
+    Ue::new(number, Subscription::default(), address, channel, Random::new(1, number), cell.config())
+}
+
+/// UEs at MCS 20, each with that much to receive.
+fn busy(config: CellConfig, ues: u64, bits_per_second: u64) -> Cell {
+    let mut cell = Cell::new(config).unwrap();
+    for number in 0..ues {
+        let mut ue = ue(&cell, number, 20);
+        add(&mut ue, 5001, Kind::ConstantBitRate { rate_bps: bits_per_second, packet_octets: 1400 }, Time::START);
+        cell.arrive(Box::new(ue));
+    }
+    cell
+}
+
+/// What each UE received in some seconds, in Mbit/s.
+fn mbps(cell: &mut Cell, seconds: u64) -> Vec<f64> {
+    let octets = |cell: &Cell| -> Vec<u64> {
+        cell.ues().map(|(_, ue)| ue.bearers()[0].downlink().counts().delivered_octets).collect()
+    };
+    let before = octets(cell);
+    cell.advance(cell.now() + Duration::from_secs(seconds));
+    octets(cell).iter().zip(before).map(|(after, before)| (after - before) as f64 * 8e-6 / seconds as f64).collect()
+}
+
+fn nvs(shares: &[f64], is_shared: bool) -> Slicing {
+    Slicing::Nvs { reservations: shares.iter().map(|share| Reservation::Capacity(*share)).collect(), is_shared }
+}
+
+fn set_slices(cell: &mut Cell, slicing: Slicing, of_ues: &[u32]) {
+    let count = of_ues.iter().max().map_or(0, |most| *most as usize + 1);
+    cell.set_slicing(Direction::Downlink, slicing, &vec!["PF"; count], "");
+    for (place, slice) in of_ues.iter().enumerate() {
+        cell.set_slice(place, Direction::Downlink, Some(*slice));
+    }
+}
+
+#[test]
+fn the_papers_cell_carries_sixty_megabits() {
+    let mut cell = busy(CellConfig::default(), 2, 60_000_000);
+    // until the first packets have crossed the core
+    mbps(&mut cell, 1);
+    let before = *cell.usage(Direction::Downlink);
+    let each = mbps(&mut cell, 4);
+    let sum: f64 = each.iter().sum();
+    assert!((55.0..65.0).contains(&sum), "{sum} Mbit/s over 106 PRBs at MCS 20");
+    assert!((each[0] - each[1]).abs() < 0.02 * sum, "{each:?}");
+    let usage = cell.usage(Direction::Downlink).since(&before);
+    assert!(usage.used_prbs as f64 > 0.999 * usage.prbs as f64);
+}
+
+/// FlexRIC paper, Fig. 13: half and two thirds of the cell for a UE, whoever comes; and what is idle is lent or lost.
+#[test]
+fn slices_are_isolated_and_lend() {
+    let mut cell = busy(CellConfig::default(), 2, 60_000_000);
+    mbps(&mut cell, 1);
+    let all: f64 = mbps(&mut cell, 2).iter().sum();
+    let mut third = ue(&cell, 2, 20);
+    add(&mut third, 5001, Kind::ConstantBitRate { rate_bps: 60_000_000, packet_octets: 1400 }, cell.now());
+    cell.arrive(Box::new(third));
+    let share = |cell: &mut Cell| mbps(cell, 3)[0] / all;
+    assert!((share(&mut cell) - 1.0 / 3.0).abs() < 0.02, "three share alike");
+    set_slices(&mut cell, nvs(&[0.5, 0.5], true), &[0, 1, 1]);
+    assert!((share(&mut cell) - 0.5).abs() < 0.02);
+    set_slices(&mut cell, nvs(&[0.66, 0.34], true), &[0, 1, 1]);
+    assert!((share(&mut cell) - 0.66).abs() < 0.02);
+    for place in [1, 2] {
+        let now = cell.now();
+        cell.ue_mut(place).unwrap().stop_flow(now, FlowId(0));
+    }
+    // what waits is served first
+    mbps(&mut cell, 2);
+    assert!(share(&mut cell) > 0.95, "what nobody else wants");
+    set_slices(&mut cell, nvs(&[0.66, 0.34], false), &[0, 1, 1]);
+    assert!((share(&mut cell) - 0.66).abs() < 0.02);
+    cell.set_slicing(Direction::Downlink, Slicing::None, &[], "");
+    assert!(share(&mut cell) > 0.95);
+}
+
+/// FlexRIC paper, Fig. 11: a greedy flow fills RLC's buffer, a call behind it suffers; a queue of its own and a pacer that
+/// keeps RLC short help it, and the cell stays full.
+#[test]
+fn a_pacer_and_a_queue_of_its_own_save_a_call() {
+    let call_rtt_ms = |is_controlled: bool| {
+        let mut cell = Cell::new(CellConfig::default()).unwrap();
+        let mut ue = ue(&cell, 0, 20);
+        let call = add(&mut ue, 5060, Kind::Voip { echoed: true }, Time::START);
+        let cubic = Tcp { control: CongestionControl::default(), ..Tcp::default() };
+        add(&mut ue, 5001, Kind::Greedy(cubic), Time::from_millis(2000));
+        if is_controlled {
+            let of_call = tc::FlowPattern { protocol: Some(17), destination_port: Some(5060), ..Default::default() };
+            let mut tc = tc::Configuration::default();
+            tc.queues.push(tc::QueueConfiguration::new(tc::QueueId(1), tc::DisciplineChoice::Fifo));
+            tc.classifier =
+                tc::ClassifierChoice::Osi(vec![tc::OsiFilter { id: 0, flow: of_call, queue: tc::QueueId(1) }]);
+            tc.pacer = tc::PacerChoice::Bdp5g;
+            cell.set_traffic_control(&tc).unwrap();
+        }
+        cell.arrive(Box::new(ue));
+        cell.advance(Time::from_millis(4000));
+        let before = *cell.usage(Direction::Downlink);
+        cell.advance(Time::from_millis(20_000));
+        let usage = cell.usage(Direction::Downlink).since(&before);
+        let rtt_ms = cell.ue(0).unwrap().flows()[call.0 as usize].counts().rtt.quantile_ms(0.5).unwrap();
+        (rtt_ms, usage.used_prbs as f64 / usage.prbs as f64)
+    };
+    let (bloated, full) = call_rtt_ms(false);
+    let (saved, also_full) = call_rtt_ms(true);
+    assert!(bloated > 4.0 * saved, "{bloated} ms, and {saved} ms with control");
+    assert!(full > 0.95 && also_full > 0.95, "{full} and {also_full} of the blocks are used");
+}
+
+#[test]
+fn the_same_seed_is_the_same_run() {
+    let run = |seed: u64| {
+        let mut cell = Cell::new(CellConfig::default()).unwrap();
+        for number in 0..8 {
+            let channel = Channel::Fixed(FixedChannel::sinr(8.0 + number as f64, 5.0));
+            let address = Ipv4Addr::new(10, 45, 0, 2 + number as u8);
+            let random = Random::new(seed, number);
+            let mut ue = Ue::new(number, Subscription::default(), address, channel, random, cell.config());
+            add(&mut ue, 5001, Kind::Poisson { rate_bps: 8_000_000, packet_octets: 900 }, Time::START);
+            cell.arrive(Box::new(ue));
+        }
+        cell.advance(Time::from_millis(1000));
+        (0..8).map(|place| cell.counts(place).unwrap()).collect::<Vec<_>>()
+    };
+    assert_eq!(run(1), run(1));
+    assert_ne!(run(1), run(2));
+}
+
+/// HARQ on a bad channel: every block is understood or given up, sums agree, and RLC makes good for the rest.
+#[test]
+fn harq_is_accounted_for() {
+    let mut cell = Cell::new(CellConfig::default()).unwrap();
+    let mut link =
+        FixedChannel::mcs((cell.adaptation(Direction::Downlink), 10), (cell.adaptation(Direction::Uplink), 10));
+    link.downlink.block_error_rate = Some(0.4);
+    link.uplink.block_error_rate = Some(0.4);
+    let address = Ipv4Addr::new(10, 45, 0, 2);
+    let random = Random::new(3, 0);
+    let mut ue = Ue::new(0, Subscription::default(), address, Channel::Fixed(link), random, cell.config());
+    let call = add(&mut ue, 7, Kind::Echo { interval_ms: 10.0, packet_octets: 200 }, Time::START);
+    add(&mut ue, 5001, Kind::ConstantBitRate { rate_bps: 5_000_000, packet_octets: 1400 }, Time::START);
+    cell.arrive(Box::new(ue));
+    cell.advance(Time::from_millis(10_000));
+    for flow in [call, FlowId(1)] {
+        let now = cell.now();
+        cell.ue_mut(0).unwrap().stop_flow(now, flow);
+    }
+    cell.advance(Time::from_millis(11_000));
+    let counts = cell.counts(0).unwrap();
+    for (link, rlc) in [(counts.down, counts.down_rlc), (counts.up, counts.up_rlc)] {
+        let understood: u64 = link.rounds.iter().sum();
+        assert_eq!(link.blocks, understood + link.lost_blocks, "{link:?}");
+        assert!(link.rounds[0] > link.rounds[1] && link.rounds[1] > link.rounds[2] && link.lost_blocks > 0);
+        // 0.4 of each round
+        let first = link.rounds[0] as f64 / link.blocks as f64;
+        assert!((first - 0.6).abs() < 0.05, "{first}");
+        assert!((link.lost_blocks as f64 / link.blocks as f64 - 0.4f64.powi(4)).abs() < 0.02);
+        assert!(rlc.again_pieces > 0);
+        assert_eq!((rlc.delivered_packets, rlc.lost_packets), (rlc.in_packets, 0));
+        assert_eq!(rlc.delivered_octets, rlc.in_octets);
+    }
+}
+
+/// A round trip needs a scheduling request, a grant and what both take.
+#[test]
+fn the_uplink_has_to_ask() {
+    let mut cell = Cell::new(CellConfig::default()).unwrap();
+    let mut ue = ue(&cell, 0, 20);
+    let ping = add(&mut ue, 7, Kind::Echo { interval_ms: 100.3, packet_octets: 100 }, Time::START);
+    let delay_ms = 2.0 * ue.flows()[0].specification().one_way_delay_ms;
+    cell.arrive(Box::new(ue));
+    cell.advance(Time::from_millis(60_000));
+    let rtt = &cell.ue(0).unwrap().flows()[ping.0 as usize].counts().rtt;
+    let (min, median, max) = (rtt.min_ms().unwrap(), rtt.quantile_ms(0.5).unwrap(), rtt.max_ms().unwrap());
+    // requests can be sent each 10 ms, in a slot of the uplink; the grant and what it is for take some slots more
+    assert!(min - delay_ms > 3.0 && (8.0..20.0).contains(&(median - delay_ms)) && max - delay_ms < 40.0);
+}
+
+#[test]
+fn a_locked_cell_serves_nobody() {
+    let mut cell = busy(CellConfig::default(), 2, 1_000_000);
+    cell.set_locked(true);
+    assert_eq!(mbps(&mut cell, 1), [0.0, 0.0]);
+    cell.set_locked(false);
+    assert!(mbps(&mut cell, 1).iter().all(|rate| *rate > 1.0));
+}
+
+#[test]
+fn lte_and_fdd_work_alike() {
+    for carrier in [Carrier::lte(), Carrier { duplex: crate::phy::Duplex::Fdd, ..Carrier::default() }] {
+        let mut cell = busy(CellConfig { carrier, ..CellConfig::default() }, 2, 100_000_000);
+        let all: f64 = mbps(&mut cell, 2).iter().sum();
+        assert!(all > 15.0, "{all} Mbit/s");
+        set_slices(&mut cell, nvs(&[0.75, 0.25], true), &[0, 1]);
+        let share = mbps(&mut cell, 3)[0] / all;
+        assert!((share - 0.75).abs() < 0.02, "{share}");
+    }
+}

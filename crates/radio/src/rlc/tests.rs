@@ -1,0 +1,167 @@
+//! Nothing is lost but what is counted as lost, nothing is twice, and all of it is in order.
+
+use std::net::Ipv4Addr;
+
+use super::*;
+use crate::{Content, Ecn, FiveTuple, FlowId, Random};
+
+fn packet(number: u64, octets: u32) -> Packet {
+    let address = Ipv4Addr::new(10, 0, 0, 1);
+    Packet {
+        flow: FlowId(0),
+        tuple: FiveTuple { source: address, destination: address, source_port: 1, destination_port: 2, protocol: 17 },
+        octets,
+        ecn: Ecn::NotEct,
+        dscp: 0,
+        number,
+        sent: Time::START,
+        entered: Time::START,
+        content: Content::Filler,
+    }
+}
+
+fn ms(ms: u64) -> Time {
+    Time::from_millis(ms)
+}
+
+fn pull(rlc: &mut Rlc, now: Time, room: u32) -> (u32, Vec<Piece>) {
+    let mut pieces = Vec::new();
+    let used = rlc.pull(now, room, |piece| pieces.push(piece));
+    assert!(used <= room);
+    (used, pieces)
+}
+
+fn numbers(packets: &[Packet]) -> Vec<u64> {
+    packets.iter().map(|packet| packet.number).collect()
+}
+
+#[test]
+fn an_sdu_in_pieces_by_hand() {
+    let mut rlc = Rlc::new(RlcConfig::default());
+    assert!(rlc.push(ms(0), packet(0, 996)) && rlc.push(ms(1), packet(1, 96)));
+    assert_eq!(
+        (rlc.waiting_octets(), rlc.waiting_packets(), rlc.head_wait(ms(5))),
+        (1100, 2, Duration::from_millis(5))
+    );
+    // 6 of headers and 394, then 8 and 392
+    assert_eq!(pull(&mut rlc, ms(2), 400), (400, vec![Piece { sn: 0, octets: 394 }]));
+    assert_eq!(pull(&mut rlc, ms(3), 400), (400, vec![Piece { sn: 0, octets: 392 }]));
+    assert_eq!(rlc.waiting_octets(), 314);
+    // the rest of 214 with 8, and the next with 6
+    let (used, last) = pull(&mut rlc, ms(4), 400);
+    assert_eq!((used, &*last), (222 + 106, &[Piece { sn: 0, octets: 214 }, Piece { sn: 1, octets: 100 }][..]));
+    let counts = rlc.counts();
+    assert_eq!((counts.sent_packets, counts.sent_octets, counts.segments, counts.sent_pieces), (2, 1100, 3, 4));
+    assert_eq!((counts.sojourn_nanos, counts.last_sojourn_nanos), (7_000_000, 3_000_000), "4 ms and 3 ms");
+    // the second is whole first, and waits for the first
+    let mut out = Vec::new();
+    rlc.received(ms(5), last[1], &mut out);
+    rlc.received(ms(5), last[0], &mut out);
+    rlc.received(ms(5), Piece { sn: 0, octets: 392 }, &mut out);
+    assert!(out.is_empty());
+    rlc.received(ms(6), Piece { sn: 0, octets: 394 }, &mut out);
+    assert_eq!((numbers(&out), rlc.flying()), (vec![0, 1], (0, 0)));
+}
+
+#[test]
+fn what_is_given_up_is_sent_again_or_lost() {
+    let mut am = Rlc::new(RlcConfig::default());
+    let mut um = Rlc::new(RlcConfig { mode: Mode::Unacknowledged, ..RlcConfig::default() });
+    let mut out = Vec::new();
+    for rlc in [&mut am, &mut um] {
+        (0..2).for_each(|number| assert!(rlc.push(ms(0), packet(number, 96))));
+        let (_, pieces) = pull(rlc, ms(1), 1000);
+        rlc.failed(ms(10), pieces[0]);
+        rlc.received(ms(10), pieces[1], &mut out);
+        assert!(out.is_empty());
+    }
+    assert_eq!((am.demand_octets(ms(24)), am.next_release()), (0, Time::NEVER), "no status report yet");
+    assert_eq!(am.demand_octets(ms(25)), 108);
+    let (_, halves) = [pull(&mut am, ms(25), 58), pull(&mut am, ms(25), 58)]
+        .into_iter()
+        .fold((0, vec![]), |a, b| (0, [a.1, b.1].concat()));
+    assert_eq!(halves, [Piece { sn: 0, octets: 50 }; 2]);
+    halves.into_iter().for_each(|half| am.received(ms(26), half, &mut out));
+    assert_eq!((numbers(&out), am.counts().again_octets), (vec![0, 1], 100));
+
+    out.clear();
+    assert_eq!(um.next_release(), ms(50));
+    um.deliver(ms(49), &mut out);
+    assert!(out.is_empty());
+    um.deliver(ms(50), &mut out);
+    assert_eq!((numbers(&out), um.counts().lost_packets, um.next_release()), (vec![1], 1, Time::NEVER));
+}
+
+#[test]
+fn a_full_buffer_drops_and_old_sdus_are_thrown_away() {
+    let mut rlc = Rlc::new(RlcConfig { buffer_octets: 250, ..RlcConfig::default() });
+    let took: Vec<bool> = (0..3).map(|number| rlc.push(ms(0), packet(number, 96))).collect();
+    assert_eq!((took, rlc.counts().full_octets), (vec![true, true, false], 100));
+
+    let discard = Some(Duration::from_millis(100));
+    let mut rlc = Rlc::new(RlcConfig { discard, ..RlcConfig::default() });
+    (0..3).for_each(|number| assert!(rlc.push(ms(50 * number), packet(number, 96))));
+    // a part of the first was sent: it goes on
+    pull(&mut rlc, ms(1), 20);
+    let (_, pieces) = pull(&mut rlc, ms(160), 1000);
+    assert_eq!((pieces.len(), rlc.counts().discarded_packets), (2, 1));
+}
+
+/// Random traffic over a random channel, with a change of the cell in between.
+#[test]
+fn all_that_comes_is_accounted_for() {
+    for seed in 0..300 {
+        let mut random = Random::new(seed, 0);
+        let mode = if seed % 2 == 0 { Mode::Acknowledged } else { Mode::Unacknowledged };
+        let discard = (seed % 3 == 0).then_some(Duration::from_millis(30));
+        let mut rlc = Rlc::new(RlcConfig { mode, buffer_octets: 6000, discard, ..RlcConfig::default() });
+        let mut under_way: Vec<(u64, bool, Piece)> = Vec::new();
+        let (mut number, mut out) = (0, Vec::new());
+        for at in 0..1500 {
+            let now = ms(at);
+            let is_draining = at > 1000;
+            if !is_draining && random.uniform() < 0.6 {
+                let _ = rlc.push(now, packet(number, 20 + (random.uniform() * 1400.0) as u32));
+                number += 1;
+            }
+            let (_, pieces) = pull(&mut rlc, now, (random.uniform() * 1200.0) as u32);
+            for piece in pieces {
+                let fails = !is_draining && random.uniform() < 0.2;
+                under_way.push((at + 1 + (random.uniform() * 12.0) as u64, fails, piece));
+            }
+            let due;
+            (due, under_way) = under_way.into_iter().partition(|(due, _, _)| *due <= at);
+            for (_, fails, piece) in due {
+                if fails { rlc.failed(now, piece) } else { rlc.received(now, piece, &mut out) }
+            }
+            if rlc.next_release() <= now {
+                rlc.deliver(now, &mut out);
+            }
+            if at == 500 {
+                under_way.clear();
+                rlc.reestablish(&mut out);
+            }
+            let counts = *rlc.counts();
+            let (flying, flying_octets) = rlc.flying();
+            // the first that waits may be flying in part
+            let half = u64::from(rlc.head_sent > 0);
+            let packets =
+                counts.full_packets + counts.discarded_packets + counts.delivered_packets + counts.lost_packets;
+            assert_eq!(
+                counts.in_packets,
+                packets + (flying + rlc.waiting_packets()) as u64 - half,
+                "seed {seed} at {at}"
+            );
+            let octets = counts.full_octets + counts.discarded_octets + counts.delivered_octets + counts.lost_octets;
+            let unsent =
+                if half > 0 { rlc.flying.back().map_or(0, |last| u64::from(last.octets - rlc.head_sent)) } else { 0 };
+            let waiting = u64::from(rlc.waiting_octets());
+            assert_eq!(counts.in_octets, octets + flying_octets + waiting - unsent, "seed {seed} at {at}");
+        }
+        assert_eq!((rlc.flying(), rlc.waiting_packets()), ((0, 0), 0), "seed {seed}: all is told at the end");
+        let numbers = numbers(&out);
+        assert!(numbers.is_sorted_by(|a, b| a < b), "seed {seed}: in order, and once");
+        assert_eq!(numbers.len() as u64, rlc.counts().delivered_packets);
+        assert!(mode == Mode::Unacknowledged || rlc.counts().lost_packets == 0);
+    }
+}

@@ -1,0 +1,138 @@
+//! The model that all nodes of a RAN look at, and its time.
+//!
+//! Time goes on when somebody looks. Where no UE goes to another cell by itself, each cell has a time of its own: nobody
+//! pays for cells that nobody looks at.
+
+use std::cell::RefCell;
+use std::collections::VecDeque;
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+
+use ferric::agent::Ue;
+use ferric::e2::Time;
+use radio::Network;
+use tracing::warn;
+
+use crate::scenario::{Scenario, ScenarioError};
+
+/// When nobody has looked for longer than this, the time between was not.
+const MAX_CATCH_UP: Duration = Duration::from_secs(60);
+/// The same where the model is slower than time.
+const MAX_CATCH_UP_SLOW: Duration = Duration::from_millis(100);
+/// Processor time for a second of the model above which it counts as slow, in seconds.
+const SLOW: f64 = 0.8;
+/// How much of that figure the last look is.
+const SMOOTHING: f64 = 0.2;
+/// Messages on their way to a node: more get lost.
+const MAX_LETTERS: usize = 256;
+
+/// A message from neighbour to neighbour.
+#[derive(Debug)]
+pub struct Letter {
+    /// The node that sent it.
+    pub from: u16,
+    /// The UE that it is about, as the node calls it that gets it.
+    pub ue: Option<Ue>,
+    /// The PDU of XnAP.
+    pub octets: Vec<u8>,
+}
+
+/// At that time of the loop it is that time in the model.
+#[derive(Clone, Copy, Debug)]
+struct Anchor {
+    at: Time,
+    model: radio::Time,
+}
+
+/// The model and its time.
+#[derive(Debug)]
+pub struct World {
+    pub network: Network,
+    is_coupled: bool,
+    speed: f64,
+    warm_up: Duration,
+    /// One for all cells where they are coupled; else one for each.
+    anchors: Vec<Option<Anchor>>,
+    /// Processor seconds that a second of the model takes.
+    cost: f64,
+    is_slow: bool,
+    letters: Vec<VecDeque<Letter>>,
+}
+
+impl World {
+    /// The model of a scenario.
+    ///
+    /// # Errors
+    /// A scenario that cannot be.
+    pub fn new(scenario: &Scenario) -> Result<Rc<RefCell<World>>, ScenarioError> {
+        let network = scenario.network()?;
+        let cells = network.cells();
+        Ok(Rc::new(RefCell::new(World {
+            network,
+            is_coupled: scenario.is_coupled(),
+            speed: scenario.speed,
+            warm_up: scenario.warm_up,
+            anchors: vec![None; cells],
+            cost: 0.0,
+            is_slow: false,
+            letters: (0..cells).map(|_| VecDeque::new()).collect(),
+        })))
+    }
+
+    /// The model's time at a cell.
+    pub fn now(&self, cell: usize) -> radio::Time {
+        self.network.cell(cell).now()
+    }
+
+    /// A cell goes on until it is so late, and with it all cells to which UEs may go by themselves.
+    pub fn advance(&mut self, cell: usize, until: Time) {
+        let at = if self.is_coupled { 0 } else { cell };
+        let model = self.now(cell);
+        let limit = if self.is_slow { MAX_CATCH_UP_SLOW } else { MAX_CATCH_UP };
+        let (mut due, first) = match self.anchors[at] {
+            Some(anchor) => (anchor.model + (until - anchor.at).mul_f64(self.speed), false),
+            None => (model + self.warm_up, true),
+        };
+        if !first && due.since(model) > limit.mul_f64(self.speed.max(1.0)) {
+            if self.is_slow {
+                warn!(
+                    "this machine is too slow for the RAN: {:.1} s of a processor for a second of the model. Time is \
+                     left out; take fewer UEs, fewer cells, or more threads",
+                    self.cost
+                );
+            }
+            due = model + if self.is_slow { limit } else { self.warm_up };
+            self.anchors[at] = Some(Anchor { at: until, model: due });
+        }
+        if first {
+            self.anchors[at] = Some(Anchor { at: until, model: due });
+        }
+        let length = due.since(model);
+        if length.is_zero() {
+            return;
+        }
+        let begin = Instant::now();
+        if self.is_coupled {
+            self.network.advance(due);
+        } else {
+            self.network.advance_cell(cell, due);
+        }
+        let cost = begin.elapsed().as_secs_f64() * self.speed / length.as_secs_f64();
+        self.cost += SMOOTHING * (cost - self.cost);
+        self.is_slow = self.cost > SLOW;
+    }
+
+    /// A message goes to another node.
+    pub fn send(&mut self, node: u16, letter: Letter) {
+        if let Some(letters) = self.letters.get_mut(usize::from(node))
+            && letters.len() < MAX_LETTERS
+        {
+            letters.push_back(letter);
+        }
+    }
+
+    /// The messages that have come for a node.
+    pub fn take_letters(&mut self, node: u16) -> VecDeque<Letter> {
+        self.letters.get_mut(usize::from(node)).map(std::mem::take).unwrap_or_default()
+    }
+}
