@@ -6,6 +6,7 @@
 //! e42 = ["e42+sctp://0.0.0.0:36422"]   # where FlexRIC's xApps are awaited
 //! e42_version = "2"             # by the E2AP that they were built with: 1, 2 or 3
 //! rest = "127.0.0.1:8080"       # where REST is spoken; without it there is none. It has no authentication
+//! statistics_period_ms = 1000   # from report to report of what REST tells
 //! plmn = "00101"
 //! ric_id = 1
 //! e2ap = "2.03"                 # only where peers are to speak another version than their setup tells
@@ -71,7 +72,7 @@ use crate::RestConfig;
 use crate::traffic::RedisConfig;
 
 /// A RIC's configuration.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct RicConfig {
     /// What it listens on, its identity, patience and bounds.
     pub server: ServerConfig,
@@ -81,11 +82,27 @@ pub struct RicConfig {
     pub rest: Option<RestConfig>,
     /// Where the statistics of RLC and TC are forwarded to. None: nowhere.
     pub redis: Option<RedisConfig>,
+    /// From report to report of what REST tells, where there is REST: at least a millisecond. Default: a second.
+    pub statistics_period: Duration,
     /// What is known about single nodes.
     pub nodes: Vec<NodeConfig>,
     /// Service models that were loaded from shared objects; not a key of the file, since who may name code to run is who
     /// starts the program.
     pub models: Vec<Arc<Model>>,
+}
+
+impl Default for RicConfig {
+    fn default() -> Self {
+        RicConfig {
+            server: ServerConfig::default(),
+            tls: None,
+            redis: None,
+            rest: None,
+            statistics_period: Duration::from_secs(1),
+            nodes: Vec::new(),
+            models: Vec::new(),
+        }
+    }
 }
 
 /// What is known about one node beforehand.
@@ -142,6 +159,7 @@ const KEYS: &[&str] = &[
     "e42",
     "e42_version",
     "rest",
+    "statistics_period_ms",
     "plmn",
     "ric_id",
     "e2ap",
@@ -176,6 +194,7 @@ struct File {
     e42: Option<Vec<String>>,
     e42_version: Option<String>,
     rest: Option<String>,
+    statistics_period_ms: Option<u64>,
     plmn: Option<String>,
     ric_id: Option<u32>,
     e2ap: Option<String>,
@@ -339,7 +358,8 @@ impl File {
             ("delete_timeout_ms", self.delete_timeout_ms, &mut server.controller.delete_timeout),
             ("control_timeout_ms", self.control_timeout_ms, &mut server.controller.control_timeout),
         ];
-        for (key, ms, place) in timeouts {
+        let period = ("statistics_period_ms", self.statistics_period_ms, &mut config.statistics_period);
+        for (key, ms, place) in timeouts.into_iter().chain([period]) {
             if let Some(ms) = ms {
                 bounded(key, usize::try_from(ms).unwrap_or(usize::MAX), 1, 3_600_000)?;
                 *place = Duration::from_millis(ms);

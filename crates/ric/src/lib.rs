@@ -11,9 +11,11 @@ mod catalogue;
 mod config;
 pub mod json;
 mod openapi;
-#[allow(dead_code, unused_imports, reason = "resources follow")]
 mod rest;
+mod slicing;
 pub mod traffic;
+
+use std::time::Duration;
 
 use ferric::e2::xapp::FunctionHint;
 use ferric::link;
@@ -58,15 +60,15 @@ pub fn bind(mut config: RicConfig) -> Result<Ric, ferric::Error> {
         let forwarder = forwarder.map_err(|source| ferric::Error::System { what: "start a thread", source })?;
         server.add_iapp(Box::new(forwarder));
     }
-    let rest = config.rest.map(|rest| northbound(&mut server, rest)).transpose()?;
+    let rest = config.rest.map(|rest| northbound(&mut server, rest, config.statistics_period)).transpose()?;
     Ok(Ric { server, rest })
 }
 
 /// The internal apps that are asked by REST, and their resources.
-fn northbound(server: &mut Server, config: RestConfig) -> Result<Rest, ferric::Error> {
+fn northbound(server: &mut Server, config: RestConfig, period: Duration) -> Result<Rest, ferric::Error> {
     let address = config.address;
-    let _ = server;
-    let routes = vec![openapi::route()];
+    let mut routes = vec![openapi::route()];
+    routes.extend(slicing::add_to(server, period)?);
     Rest::start(config, routes).map_err(|source| {
         let address = link::Address::Tcp { host: address.ip().to_string(), port: address.port() };
         link::Error::Bind { address, source }.into()

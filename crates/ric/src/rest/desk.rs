@@ -33,6 +33,11 @@ impl<A> Clone for Desk<A> {
 pub(crate) struct Reply(oneshot::Sender<Result<Response, Problem>>);
 
 impl Reply {
+    /// Whether nobody waits for it any more: the client is gone, or was told that it took too long.
+    pub fn is_closed(&self) -> bool {
+        self.0.is_closed()
+    }
+
     /// A client that is gone gets nothing.
     pub fn send(self, answer: Result<Response, Problem>) {
         let _ = self.0.send(answer);

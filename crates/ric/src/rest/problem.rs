@@ -39,6 +39,22 @@ impl Problem {
         self
     }
 
+    /// The same, found to be of another status.
+    pub fn of_status(self, status: StatusCode) -> Self {
+        Problem { status, ..self }
+    }
+
+    /// What there is to say, for people.
+    pub fn detail(&self) -> &str {
+        &self.detail
+    }
+
+    /// Says something more.
+    pub fn and_says(mut self, more: &str) -> Self {
+        self.detail = format!("{}; {more}", self.detail);
+        self
+    }
+
     pub fn bad_request(detail: impl Into<String>) -> Self {
         Problem::new(StatusCode::BAD_REQUEST, detail)
     }

@@ -73,6 +73,17 @@ impl Response {
         Response::json(StatusCode::OK, value)
     }
 
+    /// 200 with JSON that is made where it is written.
+    pub fn lazy(make: impl FnOnce() -> serde_json::Value + Send + 'static) -> Self {
+        let write: Write = Box::new(move || {
+            // a `Value` is written as it is
+            let mut text = make().to_string().into_bytes();
+            text.push(b'\n');
+            text
+        });
+        Response { write: Some(write), ..Response::ok(()) }
+    }
+
     /// 201 with JSON, and where the new resource is.
     pub fn created(location: &str, value: impl Serialize + Send + 'static) -> Self {
         let mut response = Response::json(StatusCode::CREATED, value);

@@ -1,0 +1,157 @@
+//! The internal database of RAN statistics: the last that each node told, until the node is lost.
+//!
+//! It subscribes to what a node offers of [`Feed`] when the node comes, and again where the node tells of other functions.
+
+use e2sm::Arena;
+use ferric::e2::{self, Indication, NodeId, SubscribeError};
+use ferric::server::{IappEvent, Ric};
+use per::Gather;
+use tracing::{info, warn};
+
+use super::model::Feed;
+use super::node::{Node, Source, SourceState};
+
+/// What all nodes told last.
+#[derive(Debug)]
+pub(super) struct Database {
+    /// From report to report, in milliseconds.
+    period_ms: u32,
+    /// By id.
+    nodes: Vec<Node>,
+    arena: Arena,
+}
+
+impl Database {
+    pub fn new(period_ms: u32) -> Self {
+        Database { period_ms, nodes: Vec::new(), arena: Arena::new() }
+    }
+
+    pub fn nodes(&self) -> &[Node] {
+        &self.nodes
+    }
+
+    pub fn node(&self, id: NodeId) -> Option<&Node> {
+        let at = self.nodes.binary_search_by_key(&id, |node| node.id).ok()?;
+        self.nodes.get(at)
+    }
+
+    pub fn node_mut(&mut self, id: NodeId) -> Option<&mut Node> {
+        let at = self.nodes.binary_search_by_key(&id, |node| node.id).ok()?;
+        self.nodes.get_mut(at)
+    }
+
+    pub fn nodes_mut(&mut self) -> impl Iterator<Item = &mut Node> {
+        self.nodes.iter_mut()
+    }
+
+    /// By the name that the log writes.
+    pub fn named(&self, name: &str) -> Option<&Node> {
+        self.nodes.iter().find(|node| node.name == name)
+    }
+
+    pub fn handle_event(&mut self, event: &IappEvent<'_>, ric: &mut Ric<'_>) {
+        match event {
+            IappEvent::NodeUp(node) | IappEvent::NodeChanged(node) => self.node_told(node, ric),
+            IappEvent::NodeLost(id) => self.nodes.retain(|node| node.id != *id),
+            IappEvent::Subscribed { ticket, subscription, .. } => {
+                if let Some((_, source)) = self.find(&SourceState::Asked(*ticket)) {
+                    source.state = SourceState::Subscribed(*subscription);
+                }
+            }
+            IappEvent::SubscriptionFailed { ticket, error } => {
+                if let Some((node, source)) = self.find(&SourceState::Asked(*ticket)) {
+                    source.silence(node, why(error));
+                }
+            }
+            IappEvent::SubscriptionEnded { subscription, end } => {
+                if let Some((node, source)) = self.find(&SourceState::Subscribed(*subscription)) {
+                    source.silence(node, format!("the subscription has ended: {end:?}"));
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Takes an indication. Which node it was of, and what it told of.
+    pub fn handle_indication(&mut self, indication: &Indication<'_>) -> Option<(NodeId, Feed)> {
+        let at = self.nodes.binary_search_by_key(&indication.node, |node| node.id).ok()?;
+        let node = self.nodes.get_mut(at)?;
+        let source = node.sources.iter_mut().find(|source| source.function == indication.ran_function_id)?;
+        source.reports += 1;
+        let (feed, wire) = (source.feed, source.wire);
+        self.arena.reset();
+        let gather = Gather::new();
+        let kept = match indication.payload {
+            Some((_, message)) => node.keep(feed, wire, message, &self.arena).map_err(|error| error.to_string()),
+            None => match indication.decode(&gather) {
+                Ok(whole) => {
+                    node.keep(feed, wire, &whole.message.to_cow(), &self.arena).map_err(|error| error.to_string())
+                }
+                Err(error) => Err(error.to_string()),
+            },
+        };
+        if let Err(error) = kept {
+            let name = &node.name;
+            let source = node.sources.iter_mut().find(|source| source.feed == feed)?;
+            source.unread += 1;
+            // a node that always sends such is told of a few times
+            if source.unread.is_power_of_two() {
+                warn!(node = name, model = feed.name(), unread = source.unread, %error, "a report cannot be read");
+            }
+            return None;
+        }
+        Some((indication.node, feed))
+    }
+
+    /// The source in a certain state, and the name of its node.
+    fn find(&mut self, wanted: &SourceState) -> Option<(&str, &mut Source)> {
+        self.nodes.iter_mut().find_map(|node| {
+            let source = node.sources.iter_mut().find(|source| source.state == *wanted)?;
+            Some((&*node.name, source))
+        })
+    }
+
+    /// A node is there, or tells of other functions than before.
+    fn node_told(&mut self, told: &e2::Node, ric: &mut Ric<'_>) {
+        let at = match self.nodes.binary_search_by_key(&told.id, |node| node.id) {
+            Ok(at) => at,
+            Err(at) => {
+                self.nodes.insert(at, Node::new(told));
+                at
+            }
+        };
+        let node = &mut self.nodes[at];
+        node.told(told);
+        for feed in Feed::ALL {
+            let offered = told.functions.iter().find_map(|function| Some((function.id, feed.wire_of(function)?)));
+            let known = node.source(feed).map(|source| (source.function, source.wire));
+            if offered == known {
+                continue;
+            }
+            // what was subscribed to went with its function
+            node.forget(feed);
+            let Some((function, wire)) = offered else { continue };
+            let state = match feed.order(wire, self.period_ms) {
+                Ok(order) => match ric.subscribe(told.id, function, order) {
+                    Ok(ticket) => SourceState::Asked(ticket),
+                    Err(misuse) => SourceState::Silent(misuse.to_string()),
+                },
+                Err(error) => SourceState::Silent(error.to_string()),
+            };
+            if let SourceState::Silent(why) = &state {
+                warn!(node = node.name, model = feed.name(), "no statistics: {why}");
+            }
+            node.sources.push(Source { feed, function, wire, state, reports: 0, unread: 0 });
+        }
+        let feeds: Vec<_> = node.sources.iter().map(|source| source.feed.name()).collect();
+        info!(node = node.name, ?feeds, "is read for the REST interface");
+    }
+}
+
+fn why(error: &SubscribeError) -> String {
+    match error {
+        SubscribeError::Refused { cause, .. } => format!("the node refuses: {cause}"),
+        SubscribeError::TimedOut => "the node did not answer".to_owned(),
+        SubscribeError::NodeLost => "the node is gone".to_owned(),
+    }
+}
