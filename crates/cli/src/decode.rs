@@ -9,8 +9,8 @@ use anyhow::{Context, anyhow, bail};
 use e2ap::Version;
 use e2ap::e42::E42Version;
 use ferric::record::{Content, Recording};
-use model::Model;
 use per::Gather;
+use plugin::model::Model;
 
 use crate::model::ModelArgs;
 use ::ric::json;

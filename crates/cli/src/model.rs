@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use ::model::{DEFAULT_FOLDER, Model};
 use anyhow::Context;
+use plugin::model::{DEFAULT_FOLDER, Model};
 
 /// Arguments of whatever can use a model.
 #[derive(clap::Args)]

@@ -528,7 +528,7 @@ fn a_model_in_a_shared_object() {
     std::fs::create_dir_all(&folder).unwrap();
     std::fs::set_permissions(&folder, PermissionsExt::from_mode(0o755)).unwrap();
     let (object, from) = (folder.join("temperature.so"), folder.to_str().unwrap());
-    let here = Path::new(env!("CARGO_MANIFEST_DIR")).join("../model");
+    let here = Path::new(env!("CARGO_MANIFEST_DIR")).join("../plugin");
     let compiled = Command::new("cc")
         .args(["-shared", "-fPIC", "-I"])
         .arg(here.join("include"))

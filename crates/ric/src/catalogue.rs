@@ -6,7 +6,7 @@ use e2sm::Arena;
 use e2sm::kpm::{Detection, RanFunctionDefinition};
 use ferric::e2::{Indication, RanFunction};
 use ferric::server::{Iapp, IappEvent, Ric};
-use model::{DEFINITION, Model};
+use plugin::model::{DEFINITION, Model};
 use tracing::{info, warn};
 
 use crate::NodeConfig;

@@ -65,7 +65,7 @@ use e2sm::kpm::Revision;
 use ferric::e2ap::{GlobalRicId, PlmnIdentity};
 use ferric::link::TlsFiles;
 use ferric::server::{MAX_LOOPS, ServerConfig};
-use model::Model;
+use plugin::model::Model;
 use serde::Deserialize;
 
 use crate::RestConfig;

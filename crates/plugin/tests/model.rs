@@ -1,53 +1,23 @@
 //! A model in C, compiled here, and what is none.
 
+mod folder;
+
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::path::PathBuf;
 
-use model::{DescribeError, LoadError, Model};
+use folder::Folder;
+use plugin::LoadError;
+use plugin::model::{DescribeError, Model};
 
-/// A folder of its own, gone with the test.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new(name: &str) -> Folder {
-        let path = std::env::temp_dir().join(format!("ferric-model-{name}-{}", std::process::id()));
-        fs::create_dir_all(&path).unwrap();
-        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
-        Folder(path)
-    }
-
-    /// Compiles the example, with some of it changed.
-    fn compile(&self, name: &str, change: impl Fn(String) -> String) -> PathBuf {
-        let here = Path::new(env!("CARGO_MANIFEST_DIR"));
-        let source = fs::read_to_string(here.join("tests/models/temperature.c")).unwrap();
-        let (source_file, object) = (self.0.join(format!("{name}.c")), self.0.join(format!("{name}.so")));
-        fs::write(&source_file, change(source)).unwrap();
-        let compiler = std::env::var("CC").unwrap_or("cc".into());
-        let status = Command::new(compiler)
-            .args(["-shared", "-fPIC", "-I"])
-            .arg(here.join("include"))
-            .arg("-o")
-            .args([&object, &source_file])
-            .status();
-        // rustc links with it, so that it is there
-        assert!(status.expect("a C compiler").success());
-        fs::set_permissions(&object, fs::Permissions::from_mode(0o755)).unwrap();
-        object
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
+fn temperature(folder: &Folder, name: &str, change: impl Fn(String) -> String) -> PathBuf {
+    folder.compile("models/temperature.c", name, change)
 }
 
 #[test]
 fn a_model_in_c_describes_its_messages() {
     let folder = Folder::new("good");
-    let model = Model::load(&folder.compile("temperature", |source| source), &folder.0).unwrap();
+    let model = Model::load(&temperature(&folder, "temperature", |source| source), &folder.0).unwrap();
     assert_eq!(model.name(), "temperature-v1");
     assert!(model.has_oid("1.3.6.1.4.1.32473.1.99") && !model.has_oid("1.3.6"));
     assert_eq!(model.types().collect::<Vec<_>>(), ["definition", "indication-message"]);
@@ -61,7 +31,7 @@ fn a_model_in_c_describes_its_messages() {
 #[test]
 fn what_others_may_have_written_is_not_loaded() {
     let (folder, elsewhere) = (Folder::new("allowed"), Folder::new("elsewhere"));
-    let outside = elsewhere.compile("outside", |source| source);
+    let outside = temperature(&elsewhere, "outside", |source| source);
     assert!(matches!(Model::load(&outside, &folder.0), Err(LoadError::OutsideFolder { .. })));
     // a link does not bring it in
     let link = folder.0.join("link.so");
@@ -70,7 +40,7 @@ fn what_others_may_have_written_is_not_loaded() {
     let dots = folder.0.join("..").join(elsewhere.0.file_name().unwrap()).join("outside.so");
     assert!(matches!(Model::load(&dots, &folder.0), Err(LoadError::OutsideFolder { .. })));
 
-    let inside = folder.compile("inside", |source| source);
+    let inside = temperature(&folder, "inside", |source| source);
     fs::set_permissions(&inside, fs::Permissions::from_mode(0o775)).unwrap();
     assert!(matches!(Model::load(&inside, &folder.0), Err(LoadError::Writable(path)) if path.ends_with("inside.so")));
     fs::set_permissions(&inside, fs::Permissions::from_mode(0o755)).unwrap();
@@ -85,12 +55,12 @@ fn what_others_may_have_written_is_not_loaded() {
 fn what_is_no_model_is_told() {
     let folder = Folder::new("bad");
     let of = |name: &str, change: &dyn Fn(String) -> String| {
-        Model::load(&folder.compile(name, change), &folder.0).unwrap_err()
+        Model::load(&temperature(&folder, name, change), &folder.0).unwrap_err()
     };
     let error = of("abi", &|source| source.replace(".abi = FERRIC_MODEL_ABI", ".abi = 7"));
     assert!(error.to_string().contains("ABI 7"), "{error}");
     let error = of("symbol", &|source| source.replace("ferric_model_v1 ferric_model_v1", "ferric_model_v1 other"));
-    assert!(matches!(error, LoadError::NoModel(_)));
+    assert!(matches!(error, LoadError::NoSymbol(symbol, _) if symbol == c"ferric_model_v1"));
     for (name, from, to) in [
         ("name", "\"temperature-v1\"", "\"Temperature\""),
         ("short", ".octets = sizeof(struct ferric_model_v1)", ".octets = 8"),
