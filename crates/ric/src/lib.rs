@@ -2,8 +2,8 @@
 //!
 //! An ordinary user of [`ferric::server`]: what it does, any controller can do.
 //!
-//! Where [`RicConfig::rest`] says so there is a REST interface too, with the slicing controller behind it: the FlexRIC
-//! paper's 6.1.2.
+//! Where [`RicConfig::rest`] says so there is a REST interface too, with the traffic controller and the slicing controller
+//! behind it: the FlexRIC paper's 6.1.1 and 6.1.2.
 
 #![forbid(unsafe_code)]
 
@@ -69,6 +69,7 @@ fn northbound(server: &mut Server, config: RestConfig, period: Duration) -> Resu
     let address = config.address;
     let mut routes = vec![openapi::route()];
     routes.extend(slicing::add_to(server, period)?);
+    routes.extend(traffic::manager::add_to(server)?);
     Rest::start(config, routes).map_err(|source| {
         let address = link::Address::Tcp { host: address.ip().to_string(), port: address.port() };
         link::Error::Bind { address, source }.into()

@@ -13,9 +13,11 @@
 mod backlog;
 mod forwarder;
 pub mod guard;
+pub(crate) mod manager;
 mod publisher;
 mod reader;
 pub mod record;
+mod resource;
 
 use e2sm::flexric::EventTriggerDefinition;
 use e2sm::{Model, Wire};
@@ -26,6 +28,7 @@ pub use forwarder::{Forwarded, Forwarder};
 pub use guard::{Answer, FlowGuard, GuardConfig, News};
 pub use publisher::{DEFAULT_PREFIX, RedisConfig, RedisUrl, RedisUrlError};
 pub use reader::{RedisReader, Via};
+pub use resource::TcRequest;
 
 /// The models that tell what a bearer's packets wait for, by the names that their records have.
 pub const MODELS: [(&str, Model); 2] = [("rlc", e2sm::rlc::MODEL), ("tc", e2sm::tc::MODEL)];

@@ -11,8 +11,9 @@ use std::time::{Duration, Instant};
 
 use ferric::Stop;
 use ferric::link::Address;
-use ferric::server::{Iapp, Server, ServerConfig};
+use ferric::server::{Iapp, ServerConfig};
 use ran::{Ran, RanConfig};
+use ric::{Rest, RestConfig, RicConfig};
 
 /// Nothing here takes a tenth of this, unless it never comes: a machine that is busy may take its time.
 pub const PATIENCE: Duration = Duration::from_secs(60);
@@ -30,6 +31,8 @@ pub fn eventually(what: &str, mut holds: impl FnMut() -> bool) {
 pub struct Running {
     threads: Vec<(Stop, JoinHandle<()>)>,
     pub xapp: Address,
+    /// `http://HOST:PORT`
+    pub rest: String,
 }
 
 impl Running {
@@ -37,15 +40,19 @@ impl Running {
         listen_to_log();
         let e2 = Address::Memory(format!("{name}-e2"));
         let xapp = Address::Memory(format!("{name}-xapp"));
-        let config = ServerConfig { e2: vec![e2.clone().into()], xapp: Some(xapp.clone()), ..ServerConfig::default() };
+        let server = ServerConfig { e2: vec![e2.clone().into()], xapp: Some(xapp.clone()), ..ServerConfig::default() };
+        let rest = RestConfig::new("127.0.0.1:0".parse().unwrap());
+        let config = RicConfig { server, rest: Some(rest), ..RicConfig::default() };
         let (sender, stops) = mpsc::channel();
+        let (tell_rest, rest) = mpsc::channel();
         // both are made where they run
         let ric_stop = sender.clone();
         let ric = thread::spawn(move || {
-            let mut server = Server::bind(config).unwrap();
-            iapps.into_iter().for_each(|iapp| server.add_iapp(iapp));
-            ric_stop.send(server.stop()).unwrap();
-            server.run().unwrap();
+            let mut ric = ric::bind(config).unwrap();
+            tell_rest.send(ric.rest().map(Rest::address).unwrap()).unwrap();
+            iapps.into_iter().for_each(|iapp| ric.server.add_iapp(iapp));
+            ric_stop.send(ric.server.stop()).unwrap();
+            ric.server.run().unwrap();
         });
         let ric = (stops.recv().unwrap(), ric);
         let ran = thread::spawn(move || {
@@ -53,7 +60,8 @@ impl Running {
             sender.send(ran.stop()).unwrap();
             ran.run().unwrap();
         });
-        Running { threads: vec![ric, (stops.recv().unwrap(), ran)], xapp }
+        let rest = format!("http://{}", rest.recv().unwrap());
+        Running { threads: vec![ric, (stops.recv().unwrap(), ran)], xapp, rest }
     }
 }
 

@@ -1,0 +1,85 @@
+//! What became of a control, as REST tells it.
+
+use e2sm::Wire;
+use e2sm::tc::{
+    Classifier, ClassifierControl, ControlMessage, ControlOutcome as Outcome, DeleteFilter, IndicationMessage,
+    ModifyFilter, NewFilter, PolicerControl, QueueControl, ShaperControl,
+};
+use ferric::e2::ControlOutcome;
+use ferric::e2ap::{Cause, CauseRicRequest};
+use hyper::StatusCode;
+
+use crate::rest::Problem;
+
+pub(super) fn lost() -> Problem {
+    Problem::new(StatusCode::BAD_GATEWAY, "the node was lost before it answered; what it did is not known")
+}
+
+/// What is wrong with an outcome, and why: in the RAN function's own words, where its wire form has some.
+pub(super) fn problem_of(
+    outcome: &ControlOutcome,
+    wire: Wire,
+    control: &ControlMessage<'_>,
+    set: &IndicationMessage<'_>,
+) -> Option<Problem> {
+    match outcome {
+        ControlOutcome::Acknowledged(_) | ControlOutcome::Sent => None,
+        ControlOutcome::NodeLost => Some(lost()),
+        ControlOutcome::TimedOut => {
+            let detail = "the node did not answer in time; what it did is not known";
+            Some(Problem::new(StatusCode::GATEWAY_TIMEOUT, detail))
+        }
+        ControlOutcome::Failed { cause, outcome } => {
+            let outcome = outcome.as_deref().and_then(|outcome| Outcome::decode_owned(outcome, wire).ok());
+            let told = outcome.map(|outcome| outcome.diagnostic.to_string()).filter(|told| !told.is_empty());
+            let reason = told.or_else(|| reading(control, set));
+            let status = match cause {
+                Cause::RicRequest(CauseRicRequest::ControlMessageInvalid) => StatusCode::UNPROCESSABLE_ENTITY,
+                Cause::RicRequest(_) => StatusCode::CONFLICT,
+                _ => StatusCode::BAD_GATEWAY,
+            };
+            let detail = reason.clone().unwrap_or_else(|| format!("the node refuses: {cause}"));
+            let problem = Problem::new(status, detail).with("cause", cause.to_string());
+            Some(match reason {
+                Some(reason) => problem.with("reason", reason),
+                None => problem,
+            })
+        }
+    }
+}
+
+/// Why a node may have refused a control: what it told does not go with it. FlexRIC's layout has no words for it.
+pub(super) fn reading(control: &ControlMessage<'_>, set: &IndicationMessage<'_>) -> Option<String> {
+    let filters = match &set.classifier {
+        Classifier::Osi(filters) => &filters[..],
+        Classifier::RoundRobin | Classifier::Stochastic => &[],
+    };
+    let is_there = |id: u32| set.lanes.iter().any(|lane| lane.shaper.id == id);
+    let no_queue = |id: u32| (!is_there(id)).then(|| format!("there is no queue {id}"));
+    match control {
+        ControlMessage::Queue(QueueControl::Delete(delete)) => {
+            let id = delete.id;
+            let filter = filters.iter().find(|filter| filter.queue_id == id);
+            let mut policers = set.lanes.iter().map(|lane| lane.policer);
+            let policer = policers.find(|policer| policer.active && policer.id != id && policer.deviation_id == id);
+            no_queue(id)
+                .or_else(|| filter.map(|filter| format!("filter {} sends packets to queue {id}", filter.id)))
+                .or_else(|| policer.map(|policer| format!("policer {} sends packets to queue {id}", policer.id)))
+                .or_else(|| (set.lanes.len() == 1).then(|| format!("queue {id} is the last one")))
+        }
+        ControlMessage::Queue(QueueControl::Modify(modify)) => no_queue(modify.id),
+        ControlMessage::Classifier(ClassifierControl::Add(NewFilter::Osi(new))) => no_queue(new.queue_id),
+        ControlMessage::Classifier(ClassifierControl::Modify(ModifyFilter::Osi(filter))) => no_queue(filter.queue_id),
+        ControlMessage::Classifier(ClassifierControl::Delete(DeleteFilter::Osi(id))) => {
+            (!filters.iter().any(|filter| filter.id == *id)).then(|| format!("there is no filter {id}"))
+        }
+        ControlMessage::Policer(PolicerControl::Modify(change)) => {
+            no_queue(change.id).or_else(|| no_queue(change.deviation_id))
+        }
+        ControlMessage::Policer(PolicerControl::Delete(id)) | ControlMessage::Shaper(ShaperControl::Delete(id)) => {
+            no_queue(*id)
+        }
+        ControlMessage::Shaper(ShaperControl::Modify(change)) => no_queue(change.id),
+        _ => None,
+    }
+}
