@@ -1,0 +1,179 @@
+//! What is read in a packet's headers, and the mark that is written there.
+
+use std::net::Ipv4Addr;
+
+use radio::{Content, Ecn, FiveTuple, FlowId, Packet, Time};
+
+/// Octets of the shortest header of IPv4.
+const SHORTEST: usize = 20;
+const ICMP: u8 = 1;
+
+/// A packet that is not carried.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NotCarried {
+    /// It is not IPv4.
+    Version,
+    /// Its lengths contradict each other.
+    Malformed,
+}
+
+/// A packet of IPv4, from its octets (RFC 791 3.1). ICMP's echoes have their identifier for both ports, so that each
+/// `ping` is a flow; fragments have none, not even the first, so that all of a datagram go the same way.
+///
+/// # Errors
+/// What is not a whole packet of IPv4.
+pub fn parse(octets: &[u8], now: Time) -> Result<Packet, NotCarried> {
+    let header = octets.first_chunk::<SHORTEST>().ok_or(NotCarried::Malformed);
+    let version = octets.first().map(|first| first >> 4);
+    if version.is_some_and(|version| version != 4) {
+        return Err(NotCarried::Version);
+    }
+    let [first, service, length_high, length_low, _, _, part_high, part_low, _, protocol, _, _, ends @ ..] = *header?;
+    let [s0, s1, s2, s3, d0, d1, d2, d3] = ends;
+    let header_octets = usize::from(first & 0xf) * 4;
+    if header_octets < SHORTEST
+        || header_octets > octets.len()
+        || usize::from(u16::from_be_bytes([length_high, length_low])) != octets.len()
+    {
+        return Err(NotCarried::Malformed);
+    }
+    // the flag that more come, and where in its datagram this one begins
+    let is_fragment = u16::from_be_bytes([part_high, part_low]) & 0x3fff != 0;
+    let (source_port, destination_port) = match (&octets[header_octets..], protocol) {
+        _ if is_fragment => (0, 0),
+        (&[a, b, c, d, ..], FiveTuple::TCP | FiveTuple::UDP) => {
+            (u16::from_be_bytes([a, b]), u16::from_be_bytes([c, d]))
+        }
+        // echo request and reply (RFC 792)
+        (&[8 | 0, _, _, _, a, b, ..], ICMP) => (u16::from_be_bytes([a, b]), u16::from_be_bytes([a, b])),
+        _ => (0, 0),
+    };
+    Ok(Packet {
+        flow: FlowId::EXTERNAL,
+        tuple: FiveTuple {
+            source: Ipv4Addr::new(s0, s1, s2, s3),
+            destination: Ipv4Addr::new(d0, d1, d2, d3),
+            source_port,
+            destination_port,
+            protocol,
+        },
+        octets: octets.len() as u32,
+        ecn: match service & 3 {
+            0 => Ecn::NotEct,
+            3 => Ecn::Ce,
+            _ => Ecn::Ect,
+        },
+        dscp: service >> 2,
+        number: 0,
+        sent: now,
+        entered: now,
+        content: Content::Live(octets.into()),
+    })
+}
+
+/// The first 12 octets of a packet whose header says that congestion was experienced (RFC 3168 5), with the checksum
+/// that follows from it (RFC 1624 3); `None` where it says so already, or is no packet of IPv4.
+pub(crate) fn marked(octets: &[u8]) -> Option<[u8; 12]> {
+    let mut head = *octets.first_chunk::<12>()?;
+    let was = u16::from_be_bytes([head[0], head[1]]);
+    let is = was | 3;
+    if head[0] >> 4 != 4 || is == was {
+        return None;
+    }
+    head[1] |= 3;
+    let sum = u32::from(!u16::from_be_bytes([head[10], head[11]])) + u32::from(!was) + u32::from(is);
+    let sum = (sum & 0xffff) + (sum >> 16);
+    let sum = (sum & 0xffff) + (sum >> 16);
+    [head[10], head[11]] = (!(sum as u16)).to_be_bytes();
+    Some(head)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// RFC 1071, of a header whose checksum is right: 0.
+    fn checksum(header: &[u8]) -> u16 {
+        let mut sum: u32 = header.chunks(2).map(|pair| u32::from(u16::from_be_bytes([pair[0], pair[1]]))).sum();
+        while sum > 0xffff {
+            sum = (sum & 0xffff) + (sum >> 16);
+        }
+        !(sum as u16)
+    }
+
+    fn packet(service: u8, protocol: u8, part: u16, payload: &[u8]) -> Vec<u8> {
+        let mut octets = vec![0x45, service, 0, 20 + payload.len() as u8, 0x12, 0x34];
+        octets.extend(part.to_be_bytes());
+        octets.extend([64, protocol, 0, 0, 10, 45, 0, 1, 10, 45, 0, 2]);
+        let sum = checksum(&octets);
+        octets[10..12].copy_from_slice(&sum.to_be_bytes());
+        octets.extend(payload);
+        octets
+    }
+
+    #[test]
+    fn a_packet_has_its_five_tuple_and_its_service() {
+        let octets = packet(46 << 2 | 1, FiveTuple::UDP, 0x4000, &[0x12, 0x34, 0, 53, 0, 8, 0, 0]);
+        let read = parse(&octets, Time::from_millis(3)).unwrap();
+        assert_eq!(read.tuple.source, Ipv4Addr::new(10, 45, 0, 1));
+        assert_eq!(read.tuple.destination, Ipv4Addr::new(10, 45, 0, 2));
+        assert_eq!((read.tuple.source_port, read.tuple.destination_port), (0x1234, 53));
+        assert_eq!((read.tuple.protocol, read.dscp, read.ecn), (17, 46, Ecn::Ect));
+        assert_eq!((read.octets, read.sent, read.flow), (28, Time::from_millis(3), FlowId::EXTERNAL));
+        assert_eq!(read.content, Content::Live(octets.into()));
+    }
+
+    #[test]
+    fn a_ping_is_a_flow_by_its_identifier() {
+        let echo = parse(&packet(0, ICMP, 0, &[8, 0, 0, 0, 0xab, 0xcd, 0, 1]), Time::START).unwrap();
+        assert_eq!((echo.tuple.source_port, echo.tuple.destination_port), (0xabcd, 0xabcd));
+        let unreachable = parse(&packet(0, ICMP, 0, &[3, 0, 0, 0, 1, 2, 0, 1]), Time::START).unwrap();
+        assert_eq!((unreachable.tuple.source_port, unreachable.tuple.destination_port), (0, 0));
+    }
+
+    #[test]
+    fn fragments_of_a_datagram_have_one_five_tuple() {
+        let first = parse(&packet(0, FiveTuple::UDP, 0x2000, &[1, 2, 3, 4, 0, 8, 0, 0]), Time::START).unwrap();
+        let last = parse(&packet(0, FiveTuple::UDP, 1, &[5, 6, 7, 8, 9, 9, 9, 9]), Time::START).unwrap();
+        assert_eq!(first.tuple, last.tuple);
+        assert_eq!(first.tuple.source_port, 0);
+    }
+
+    #[test]
+    fn what_is_no_whole_packet_of_ipv4_is_refused() {
+        let whole = packet(0, FiveTuple::UDP, 0, &[1, 2, 3, 4, 0, 8, 0, 0]);
+        for length in 0..whole.len() {
+            assert_eq!(parse(&whole[..length], Time::START), Err(NotCarried::Malformed), "{length}");
+        }
+        let mut longer = whole.clone();
+        longer.push(0);
+        assert_eq!(parse(&longer, Time::START), Err(NotCarried::Malformed));
+        for words in [0, 4, 8, 15] {
+            let mut header = whole.clone();
+            header[0] = 0x40 | words;
+            assert_eq!(parse(&header, Time::START), Err(NotCarried::Malformed), "{words}");
+        }
+        let mut six = whole;
+        six[0] = 0x60;
+        assert_eq!(parse(&six, Time::START), Err(NotCarried::Version));
+        // a header and nothing more, of a protocol with ports
+        assert_eq!(parse(&packet(0, FiveTuple::TCP, 0, &[]), Time::START).unwrap().tuple.source_port, 0);
+    }
+
+    #[test]
+    fn a_mark_keeps_the_checksum_right_whatever_stands_there() {
+        for service in 0..=255 {
+            let mut octets = packet(service, FiveTuple::TCP, 0x4000, &[service; 24]);
+            assert_eq!(checksum(&octets[..20]), 0);
+            match marked(&octets) {
+                Some(head) => octets[..12].copy_from_slice(&head),
+                None => assert_eq!(service & 3, 3),
+            }
+            assert_eq!(checksum(&octets[..20]), 0, "{service:#x}");
+            let read = parse(&octets, Time::START).unwrap();
+            assert_eq!((read.ecn, read.dscp), (Ecn::Ce, service >> 2));
+        }
+        assert_eq!(marked(&[0x60; 40]), None);
+        assert_eq!(marked(&[0x45; 11]), None);
+    }
+}
