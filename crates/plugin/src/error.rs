@@ -20,6 +20,8 @@ pub enum LoadError {
     Writable(PathBuf),
     /// The system does not load it.
     NotLoaded(libloading::Error),
+    /// No object can have that name.
+    NoName(String),
     /// It does not export that symbol.
     NoSymbol(&'static CStr, libloading::Error),
     /// It was built for another ABI than the one that this program speaks.
@@ -49,6 +51,9 @@ impl fmt::Display for LoadError {
                 path.display()
             ),
             LoadError::NotLoaded(error) => write!(f, "not a shared object of this machine: {error}"),
+            LoadError::NoName(name) => {
+                write!(f, "{name:?} is no name: a name is 1 to 64 of a-z, 0-9, `-` and `.`, without folder and `.so`")
+            }
             LoadError::NoSymbol(symbol, error) => {
                 write!(f, "it exports no `{}`: {error}", symbol.to_string_lossy())
             }

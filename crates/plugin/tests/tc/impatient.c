@@ -1,0 +1,28 @@
+/* A queue's discipline: what has waited for more than 10 ms is dropped, and what comes when more than 1000 octets wait is
+ * marked. */
+#include "ferric_tc.h"
+
+static int32_t arriving(void *at, uint64_t now_ns, struct ferric_tc_packet packet, struct ferric_tc_amount waiting)
+{
+    (void)at;
+    (void)now_ns;
+    (void)packet;
+    return waiting.octets > 1000 ? FERRIC_TC_MARK : FERRIC_TC_PASS;
+}
+
+static int32_t leaving(void *at, uint64_t now_ns, struct ferric_tc_packet packet, struct ferric_tc_amount waiting)
+{
+    (void)at;
+    (void)now_ns;
+    (void)waiting;
+    return packet.waited_ns > 10000000 ? FERRIC_TC_DROP : FERRIC_TC_PASS;
+}
+
+const struct ferric_tc_v1 ferric_tc_v1 = {
+    .abi = FERRIC_TC_ABI,
+    .octets = sizeof(struct ferric_tc_v1),
+    .name = "impatient",
+    .part = FERRIC_TC_QUEUE,
+    .arriving = arriving,
+    .leaving = leaving,
+};
