@@ -82,7 +82,7 @@ impl fmt::Debug for Model {
 }
 
 impl Model {
-    /// Loads the model in `file`, which lies in `folder` or below it, as the [crate](crate) says.
+    /// Loads the model in `file`, which lies in `folder` or below it, as the [crate] says.
     ///
     /// # Errors
     /// Where it may not be loaded from there, or is no model.

@@ -113,7 +113,7 @@ impl fmt::Debug for Plugin {
 }
 
 impl Plugin {
-    /// Loads the part of that name: `NAME.so` in `folder`, as the [crate](crate) says.
+    /// Loads the part of that name: `NAME.so` in `folder`, as the [crate] says.
     ///
     /// # Errors
     /// Where it may not be loaded from there, or is no part.
