@@ -125,8 +125,7 @@ impl TrafficControl {
     /// # Errors
     /// What makes no sense in the configuration, or [`Refused::Full`]. Then nothing has changed.
     pub fn configure(&mut self, now: Time, configuration: &Configuration) -> Result<(), Refused> {
-        configuration.check()?;
-        self.check_removed(configuration)?;
+        self.check(configuration)?;
         let before = std::mem::replace(&mut self.configuration, configuration.clone());
         let mut lanes = std::mem::take(&mut self.lanes);
         for queue in &configuration.queues {
@@ -161,8 +160,12 @@ impl TrafficControl {
         Ok(())
     }
 
-    /// Whether packets of queues that `next` has no more fit into its first queue.
-    fn check_removed(&self, next: &Configuration) -> Result<(), Refused> {
+    /// Whether it would be set so now: what [`TrafficControl::configure`] refuses.
+    ///
+    /// # Errors
+    /// What makes no sense in the configuration, or [`Refused::Full`].
+    pub fn check(&self, next: &Configuration) -> Result<(), Refused> {
+        next.check()?;
         let removed = || self.lanes.iter().filter(|lane| next.place(lane.id()).is_none());
         let octets = removed().map(|lane| lane.counts().waiting.octets).sum();
         let first = &next.queues[0];

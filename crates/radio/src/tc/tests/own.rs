@@ -1,5 +1,7 @@
 //! Parts of one's own, and what becomes of answers that make no sense.
 
+use std::sync::{Arc, Mutex};
+
 use super::*;
 
 /// Answers that make no sense, whatever it is asked.
@@ -77,6 +79,88 @@ fn a_pacer_that_lets_nothing_go_is_overruled_after_a_second() {
     assert_eq!(tc.pop(Time::from_millis(7000), held), None);
     assert!(tc.pop(Time::from_millis(7001), OPEN).is_some());
     assert_eq!(tc.faults().pacer, 2);
+}
+
+/// Lets everything go every other second, and tells what it is told.
+struct Witness(Arc<Mutex<Vec<Transmission>>>);
+
+impl Pacer for Witness {
+    fn allowance(&mut self, now: Time, _below: Below) -> Option<u32> {
+        Some((now.as_secs_f64() as u32) % 2)
+    }
+
+    fn transmitted(&mut self, _now: Time, transmission: Transmission) {
+        self.0.lock().unwrap().push(transmission);
+    }
+}
+
+#[test]
+fn a_pacer_that_opens_in_time_is_left_alone() {
+    let pacer = PacerChoice::own("witness", || Witness(Arc::default()));
+    let mut tc = TrafficControl::new(&Configuration { pacer, ..Configuration::default() }).unwrap();
+    for number in 0..3 {
+        tc.push(Time::START, packet(0, number, 100));
+    }
+    for (ms, goes) in [(1, false), (999, false), (1000, true), (2000, false), (2999, false), (3000, true)] {
+        assert_eq!(tc.pop(Time::from_millis(ms), OPEN).is_some(), goes, "{ms}");
+    }
+    assert_eq!(tc.faults(), Faults::default());
+}
+
+#[test]
+fn a_pacer_is_told_what_it_held_back_and_not_what_a_shaper_did() {
+    let told = Arc::new(Mutex::new(Vec::new()));
+    let witness = told.clone();
+    let mut configuration = Configuration {
+        classifier: to_queues(&[1]),
+        queues: fifos(2),
+        pacer: PacerChoice::own("witness", move || Witness(witness.clone())),
+        ..Configuration::default()
+    };
+    configuration.queues[1].shaper = Some(ShaperSettings { rate_bps: 8000, window_ms: 1 });
+    let mut tc = TrafficControl::new(&configuration).unwrap();
+    let mut expected = Vec::new();
+    let mut opportunity = |tc: &mut TrafficControl, octets, rlc_was_emptied, waiting_octets| {
+        tc.transmitted(Time::from_millis(1500), octets, rlc_was_emptied);
+        expected.push(Transmission { octets, rlc_was_emptied, waiting_octets });
+        assert_eq!(*told.lock().unwrap(), expected);
+    };
+    opportunity(&mut tc, 10, true, 0);
+    tc.push(Time::START, packet(1, 0, 700));
+    tc.push(Time::START, packet(1, 1, 700));
+    // the bucket of a millisecond is full: it could go
+    opportunity(&mut tc, 10, true, 1400);
+    opportunity(&mut tc, 10, false, 0);
+    // it went, and left a debt
+    assert!(tc.pop(Time::from_millis(1500), OPEN).is_some());
+    opportunity(&mut tc, 20, true, 0);
+    tc.push(Time::START, packet(0, 0, 300));
+    opportunity(&mut tc, 20, true, 300);
+}
+
+#[test]
+fn a_part_is_made_anew_where_it_or_the_queues_change() {
+    let made = Arc::new(Mutex::new(0));
+    let counter = made.clone();
+    let scheduler = SchedulerChoice::own("longest", move || {
+        *counter.lock().unwrap() += 1;
+        Longest(0)
+    });
+    let mut configuration = Configuration { queues: fifos(2), scheduler, ..Configuration::default() };
+    let mut tc = TrafficControl::new(&configuration).unwrap();
+    let mut configure = |configuration: &Configuration| {
+        tc.configure(Time::START, configuration).unwrap();
+        *made.lock().unwrap()
+    };
+    configuration.pacer = PacerChoice::Bdp5g;
+    configuration.queues[1].limit_octets = 1;
+    assert_eq!(configure(&configuration), 1);
+    configuration.queues.swap(0, 1);
+    assert_eq!(configure(&configuration), 2);
+    configuration.queues.pop();
+    assert_eq!(configure(&configuration), 3);
+    assert_eq!(configure(&Configuration::default()), 3);
+    assert_eq!(configure(&Configuration { queues: fifos(1), ..configuration }), 4);
 }
 
 /// Drops what comes with an even number, marks what goes with one that three divides.

@@ -37,7 +37,8 @@ fn a_full_queue_is_not_removed_where_its_packets_would_be_lost() {
     let mut without = configuration.clone();
     without.classifier = ClassifierChoice::RoundRobin;
     without.queues.truncate(1);
-    let refused = tc.configure(Time::START, &without).unwrap_err();
+    let refused = tc.check(&without).unwrap_err();
+    assert_eq!(tc.configure(Time::START, &without), Err(refused));
     assert_eq!(
         refused.to_string(),
         "queue 1 is not empty: 10000 octets would have to move to queue 0, which has room for 9000"
@@ -45,6 +46,7 @@ fn a_full_queue_is_not_removed_where_its_packets_would_be_lost() {
     assert_eq!((tc.configuration().clone(), tc.totals()), before);
     // one packet less, and it goes
     assert_eq!(drain(&mut tc, Time::START).len(), 11);
+    tc.check(&without).unwrap();
     tc.configure(Time::START, &without).unwrap();
     assert_eq!(tc.totals().dropped.packets, 10);
     assert_nothing_lost(&tc);
