@@ -10,7 +10,7 @@ const ICMP: u8 = 1;
 
 /// A packet that is not carried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum NotCarried {
+pub(crate) enum NotCarried {
     /// It is not IPv4.
     Version,
     /// Its lengths contradict each other.
@@ -18,11 +18,12 @@ pub enum NotCarried {
 }
 
 /// A packet of IPv4, from its octets (RFC 791 3.1). ICMP's echoes have their identifier for both ports, so that each
-/// `ping` is a flow; fragments have none, not even the first, so that all of a datagram go the same way.
+/// `ping` is a flow; fragments have none, not even the first, so that all of a datagram go the same way. When it was sent is
+/// for who takes it to say.
 ///
 /// # Errors
 /// What is not a whole packet of IPv4.
-pub fn parse(octets: &[u8], now: Time) -> Result<Packet, NotCarried> {
+pub(crate) fn parse(octets: &[u8]) -> Result<Packet, NotCarried> {
     let header = octets.first_chunk::<SHORTEST>().ok_or(NotCarried::Malformed);
     let version = octets.first().map(|first| first >> 4);
     if version.is_some_and(|version| version != 4) {
@@ -65,8 +66,8 @@ pub fn parse(octets: &[u8], now: Time) -> Result<Packet, NotCarried> {
         },
         dscp: service >> 2,
         number: 0,
-        sent: now,
-        entered: now,
+        sent: Time::START,
+        entered: Time::START,
         content: Content::Live(octets.into()),
     })
 }
@@ -114,27 +115,27 @@ mod tests {
     #[test]
     fn a_packet_has_its_five_tuple_and_its_service() {
         let octets = packet(46 << 2 | 1, FiveTuple::UDP, 0x4000, &[0x12, 0x34, 0, 53, 0, 8, 0, 0]);
-        let read = parse(&octets, Time::from_millis(3)).unwrap();
+        let read = parse(&octets).unwrap();
         assert_eq!(read.tuple.source, Ipv4Addr::new(10, 45, 0, 1));
         assert_eq!(read.tuple.destination, Ipv4Addr::new(10, 45, 0, 2));
         assert_eq!((read.tuple.source_port, read.tuple.destination_port), (0x1234, 53));
         assert_eq!((read.tuple.protocol, read.dscp, read.ecn), (17, 46, Ecn::Ect));
-        assert_eq!((read.octets, read.sent, read.flow), (28, Time::from_millis(3), FlowId::EXTERNAL));
+        assert_eq!((read.octets, read.flow), (28, FlowId::EXTERNAL));
         assert_eq!(read.content, Content::Live(octets.into()));
     }
 
     #[test]
     fn a_ping_is_a_flow_by_its_identifier() {
-        let echo = parse(&packet(0, ICMP, 0, &[8, 0, 0, 0, 0xab, 0xcd, 0, 1]), Time::START).unwrap();
+        let echo = parse(&packet(0, ICMP, 0, &[8, 0, 0, 0, 0xab, 0xcd, 0, 1])).unwrap();
         assert_eq!((echo.tuple.source_port, echo.tuple.destination_port), (0xabcd, 0xabcd));
-        let unreachable = parse(&packet(0, ICMP, 0, &[3, 0, 0, 0, 1, 2, 0, 1]), Time::START).unwrap();
+        let unreachable = parse(&packet(0, ICMP, 0, &[3, 0, 0, 0, 1, 2, 0, 1])).unwrap();
         assert_eq!((unreachable.tuple.source_port, unreachable.tuple.destination_port), (0, 0));
     }
 
     #[test]
     fn fragments_of_a_datagram_have_one_five_tuple() {
-        let first = parse(&packet(0, FiveTuple::UDP, 0x2000, &[1, 2, 3, 4, 0, 8, 0, 0]), Time::START).unwrap();
-        let last = parse(&packet(0, FiveTuple::UDP, 1, &[5, 6, 7, 8, 9, 9, 9, 9]), Time::START).unwrap();
+        let first = parse(&packet(0, FiveTuple::UDP, 0x2000, &[1, 2, 3, 4, 0, 8, 0, 0])).unwrap();
+        let last = parse(&packet(0, FiveTuple::UDP, 1, &[5, 6, 7, 8, 9, 9, 9, 9])).unwrap();
         assert_eq!(first.tuple, last.tuple);
         assert_eq!(first.tuple.source_port, 0);
     }
@@ -143,21 +144,21 @@ mod tests {
     fn what_is_no_whole_packet_of_ipv4_is_refused() {
         let whole = packet(0, FiveTuple::UDP, 0, &[1, 2, 3, 4, 0, 8, 0, 0]);
         for length in 0..whole.len() {
-            assert_eq!(parse(&whole[..length], Time::START), Err(NotCarried::Malformed), "{length}");
+            assert_eq!(parse(&whole[..length]), Err(NotCarried::Malformed), "{length}");
         }
         let mut longer = whole.clone();
         longer.push(0);
-        assert_eq!(parse(&longer, Time::START), Err(NotCarried::Malformed));
+        assert_eq!(parse(&longer), Err(NotCarried::Malformed));
         for words in [0, 4, 8, 15] {
             let mut header = whole.clone();
             header[0] = 0x40 | words;
-            assert_eq!(parse(&header, Time::START), Err(NotCarried::Malformed), "{words}");
+            assert_eq!(parse(&header), Err(NotCarried::Malformed), "{words}");
         }
         let mut six = whole;
         six[0] = 0x60;
-        assert_eq!(parse(&six, Time::START), Err(NotCarried::Version));
+        assert_eq!(parse(&six), Err(NotCarried::Version));
         // a header and nothing more, of a protocol with ports
-        assert_eq!(parse(&packet(0, FiveTuple::TCP, 0, &[]), Time::START).unwrap().tuple.source_port, 0);
+        assert_eq!(parse(&packet(0, FiveTuple::TCP, 0, &[])).unwrap().tuple.source_port, 0);
     }
 
     #[test]
@@ -170,7 +171,7 @@ mod tests {
                 None => assert_eq!(service & 3, 3),
             }
             assert_eq!(checksum(&octets[..20]), 0, "{service:#x}");
-            let read = parse(&octets, Time::START).unwrap();
+            let read = parse(&octets).unwrap();
             assert_eq!((read.ecn, read.dscp), (Ecn::Ce, service >> 2));
         }
         assert_eq!(marked(&[0x60; 40]), None);

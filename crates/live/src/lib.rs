@@ -3,7 +3,8 @@
 //! Each UE is a network namespace (`ferric-ue1`, ...) with one device, `ferric0`, and a default route over it. The core is
 //! another (`ferric-core`), or the host itself, with a route to all UEs. What a program there sends comes out of a
 //! [`Port`] as a [`radio::Packet`], whose headers are read and whose octets go along; what is sent into a port comes to
-//! the programs behind it. Whoever has the ports decides what happens between them.
+//! the programs behind it. Whoever has the ports decides what happens between them; a [`Bridge`] has it go through the cells
+//! of a [`radio::Network`].
 //!
 //! The namespaces are such as `ip netns` makes and knows: `ip netns exec ferric-ue1 ping 10.45.0.1`. Neither that program
 //! nor any other is needed to make them.
@@ -19,12 +20,11 @@
 //! use std::net::Ipv4Addr;
 //!
 //! use live::{Config, Interfaces};
-//! use radio::Time;
 //!
 //! let ues = vec![Ipv4Addr::new(10, 45, 0, 2), Ipv4Addr::new(10, 45, 0, 3)];
 //! let mut interfaces = Interfaces::open(&Config { ues, ..Config::default() })?;
 //! let mut packets = Vec::new();
-//! interfaces.ues[0].receive(Time::START, &mut packets)?;
+//! interfaces.ues[0].receive(&mut packets)?;
 //! for packet in packets.drain(..) {
 //!     interfaces.core.send(&packet)?;
 //! }
@@ -34,6 +34,7 @@
 #[cfg(not(target_os = "linux"))]
 compile_error!("network namespaces and TUN devices of this kind are Linux's");
 
+mod bridge;
 mod error;
 mod header;
 mod interfaces;
@@ -43,8 +44,8 @@ mod port;
 mod records;
 mod tun;
 
+pub use bridge::{Bridge, BridgeCounts};
 pub use error::{Error, Owner};
-pub use header::{NotCarried, parse};
 pub use interfaces::{Config, Core, Interfaces, Namespaces, check_host};
 pub use namespace::Namespace;
 pub use port::{Port, PortCounts};

@@ -4,7 +4,7 @@ use std::io::IoSlice;
 use std::net::Ipv4Addr;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
-use radio::{Content, Ecn, Packet, Time};
+use radio::{Content, Ecn, Packet};
 use rustix::io::{Errno, read, write, writev};
 
 use crate::error::Error;
@@ -60,20 +60,20 @@ impl Port {
         &self.counts
     }
 
-    /// Appends what programs have sent, at most 256 packets, to `packets`; never waits. Whether there may be more.
+    /// Appends what programs have sent, at most 256 packets, to `packets`; never waits.
     ///
     /// # Errors
     /// [`Error::Gone`]: somebody removed the device. Others: the system's.
-    pub fn receive(&mut self, now: Time, packets: &mut Vec<Packet>) -> Result<bool, Error> {
+    pub fn receive(&mut self, packets: &mut Vec<Packet>) -> Result<(), Error> {
         for _ in 0..BATCH {
             let length = match read(&self.tun, &mut *self.buffer) {
                 Ok(length) => length,
-                Err(Errno::AGAIN) => return Ok(false),
+                Err(Errno::AGAIN) => return Ok(()),
                 Err(Errno::INTR) => continue,
                 Err(Errno::BADFD | Errno::FAULT) => return Err(Error::Gone),
                 Err(errno) => return Err(Error::of("read from a TUN device")(errno)),
             };
-            match header::parse(&self.buffer[..length], now) {
+            match header::parse(&self.buffer[..length]) {
                 Ok(packet) => {
                     self.counts.received += 1;
                     self.counts.received_octets += length as u64;
@@ -83,7 +83,7 @@ impl Port {
                 Err(NotCarried::Malformed) => self.counts.malformed += 1,
             }
         }
-        Ok(true)
+        Ok(())
     }
 
     /// Hands the octets of a live packet to the programs behind the port, with the mark of congestion that the packet got on

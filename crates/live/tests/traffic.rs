@@ -9,7 +9,7 @@ use std::thread;
 use std::time::Duration;
 
 use live::{Interfaces, Namespace, Namespaces, PortCounts};
-use radio::{Ecn, FiveTuple, Packet, Time};
+use radio::{Ecn, FiveTuple, Packet};
 use socket2::{Domain, Protocol, Socket, Type};
 
 const CORE: Ipv4Addr = Ipv4Addr::new(10, 45, 0, 1);
@@ -47,14 +47,14 @@ fn forwarding(
         let forwarder = scope.spawn(|| {
             let mut packets = Vec::new();
             while !is_over.load(Ordering::Relaxed) {
-                core.receive(Time::START, &mut packets).unwrap();
+                core.receive(&mut packets).unwrap();
                 for mut packet in packets.drain(..) {
                     change(&mut packet);
                     let ue = ues.iter_mut().find(|ue| ue.address() == packet.tuple.destination);
                     ue.map(|ue| ue.send(&packet).unwrap());
                 }
                 for ue in ues.iter_mut() {
-                    ue.receive(Time::START, &mut packets).unwrap();
+                    ue.receive(&mut packets).unwrap();
                 }
                 for mut packet in packets.drain(..) {
                     change(&mut packet);

@@ -489,6 +489,16 @@ impl Ue {
         self.bearers[0].up.push(now, packet)
     }
 
+    /// Takes the packets of live interfaces that have come to the UE.
+    pub fn live_at_ue(&mut self) -> impl Iterator<Item = Packet> + '_ {
+        self.live_at_ue.drain(..)
+    }
+
+    /// Takes the packets of live interfaces that have come to the core.
+    pub fn live_at_core(&mut self) -> impl Iterator<Item = Packet> + '_ {
+        self.live_at_core.drain(..)
+    }
+
     /// What traffic control lets go on goes to RLC.
     pub(crate) fn pump(&mut self, now: Time) {
         for bearer in &mut self.bearers {
