@@ -13,7 +13,8 @@ use ran::RanConfig;
 use redis::TypedCommands;
 use ric::traffic::record::Record;
 use ric::traffic::{Forwarded, Forwarder, RedisConfig, RedisReader, Via, subscription};
-use support::{PATIENCE, Redis, Running, eventually, log};
+use support::redis::Redis;
+use support::{PATIENCE, Running, eventually, log};
 
 const NODE: &str = "gnb-00101-e00";
 
@@ -70,7 +71,7 @@ fn published_and_added_to_bounded_streams() {
         assert!(tc.timestamp_us > 1_600_000_000_000_000);
     }
     eventually("more records than a stream may keep", || forwarded().records > 1000);
-    let mut connection = redis.connect();
+    let mut connection = redis::Client::open(redis.url()).unwrap().get_connection().unwrap();
     for model in ["rlc", "tc"] {
         // Redis cuts whole blocks off, of 100 entries unless it was told otherwise
         let length = connection.xlen(format!("here:{model}")).unwrap();

@@ -5,6 +5,7 @@ mod kpm_v1;
 mod ping;
 mod rc;
 mod table;
+mod tc;
 
 use anyhow::Context;
 use ferric::link::Address;
@@ -32,6 +33,7 @@ enum Which {
     Kpm(kpm::Args),
     Ping(ping::Args),
     Rc(rc::Args),
+    Tc(Box<tc::Args>),
 }
 
 pub fn run(args: &Args) -> anyhow::Result<()> {
@@ -46,6 +48,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         Which::Kpm(args) => kpm::run(args, config),
         Which::Ping(args) => ping::run(args, config),
         Which::Rc(args) => rc::run(args, config),
+        Which::Tc(args) => tc::run(args, config),
     }
 }
 

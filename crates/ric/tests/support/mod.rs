@@ -1,10 +1,9 @@
 //! A RIC, a RAN and a Redis server, all real.
 #![allow(dead_code, reason = "each test takes what it needs")]
 
+pub mod redis;
+
 use std::io::Write;
-use std::net::TcpListener;
-use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex, OnceLock, mpsc};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
@@ -72,79 +71,6 @@ impl Drop for Running {
             let ended = thread.join();
             assert!(ended.is_ok() || thread::panicking(), "a RIC and a RAN never panic");
         }
-    }
-}
-
-/// A Redis server of its own, on a free port of the loopback interface, without files; killed when it is dropped.
-pub struct Redis {
-    process: Child,
-    pub port: u16,
-    arguments: Vec<String>,
-}
-
-impl Redis {
-    /// None where there is no server to be started, unless `FERRIC_REDIS=required` says that there is.
-    pub fn start(arguments: &[&str]) -> Option<Redis> {
-        let program = std::env::var_os("FERRIC_REDIS_SERVER").map_or_else(|| "redis-server".into(), PathBuf::from);
-        if Command::new(&program).arg("--version").stdout(Stdio::null()).status().is_err() {
-            assert!(
-                std::env::var_os("FERRIC_REDIS").is_none_or(|needed| needed != "required"),
-                "no {}",
-                program.display()
-            );
-            println!("NOT TESTED here: a real Redis (crates/ric/redis-server/run has one)");
-            return None;
-        }
-        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-        let arguments: Vec<_> = arguments.iter().map(|argument| (*argument).to_owned()).collect();
-        let mut redis = Redis { process: spawn(port, &arguments), port, arguments };
-        redis.wait();
-        Some(redis)
-    }
-
-    fn wait(&mut self) {
-        let port = self.port;
-        eventually("a Redis that listens", || {
-            assert!(self.process.try_wait().unwrap().is_none(), "redis-server ended: is the port {port} taken?");
-            std::net::TcpStream::connect(("127.0.0.1", port)).is_ok()
-        });
-    }
-
-    pub fn url(&self) -> String {
-        format!("redis://127.0.0.1:{}", self.port)
-    }
-
-    pub fn connect(&self) -> redis::Connection {
-        redis::Client::open(self.url()).unwrap().get_connection().unwrap()
-    }
-
-    pub fn kill(&mut self) {
-        self.process.kill().unwrap();
-        self.process.wait().unwrap();
-    }
-
-    pub fn restart(&mut self) {
-        self.process = spawn(self.port, &self.arguments);
-        self.wait();
-    }
-}
-
-fn spawn(port: u16, arguments: &[String]) -> Child {
-    let program = std::env::var_os("FERRIC_REDIS_SERVER").map_or_else(|| "redis-server".into(), PathBuf::from);
-    Command::new(program)
-        .args(["--bind", "127.0.0.1", "--port", &port.to_string(), "--save", "", "--appendonly", "no"])
-        .args(arguments)
-        .current_dir(std::env::temp_dir())
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .spawn()
-        .unwrap()
-}
-
-impl Drop for Redis {
-    fn drop(&mut self) {
-        let _ = self.process.kill(); // it may be dead
-        let _ = self.process.wait();
     }
 }
 

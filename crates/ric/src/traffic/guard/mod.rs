@@ -41,7 +41,7 @@ use ferric::e2::Time;
 use super::record::{BearerRecord, RlcRecord, TcRecord};
 use plan::Reading;
 
-pub use measured::Measured;
+pub use measured::{Measured, Waited};
 pub use news::News;
 pub use plan::{Shadowed, Step};
 
@@ -260,7 +260,8 @@ impl FlowGuard {
 
     /// What was there before the guard: another one's work, all of it or a part.
     fn look_at_first(&mut self, reading: &Reading<'_>) {
-        if std::mem::replace(&mut self.was_read, true) || self.goal != Goal::Watch || reading.own().is_none() {
+        let is_first = !std::mem::replace(&mut self.was_read, true);
+        if !is_first || !matches!(self.goal, Goal::Watch | Goal::Protect) || reading.own().is_none() {
             return;
         }
         match reading.missing() {

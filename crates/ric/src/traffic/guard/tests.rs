@@ -170,12 +170,16 @@ fn what_is_there_is_found() {
     first.handle_rlc(&bearers(&[70]));
     assert_eq!(node.run(&mut first, 0), ACTIONS);
     let mut again = guard();
-    again.handle_rlc(&bearers(&[70]));
-    again = guard();
     assert_eq!(node.run(&mut again, 0), [""; 0]);
     assert_eq!(news(&mut again), [News::FoundDone { queue: Some(1) }]);
     again.handle_rlc(&bearers(&[70]));
     assert_eq!(node.run(&mut again, 1000), [""; 0]);
+    // the same where RLC is heard of first
+    let mut again = guard();
+    again.handle_rlc(&bearers(&[70]));
+    news(&mut again);
+    assert_eq!(node.run(&mut again, 0), [""; 0]);
+    assert_eq!(news(&mut again), [News::FoundDone { queue: Some(1) }]);
 
     // a run that died before the pacer: finished at once, whatever waits
     node.set.pacer.kind = PacerKind::Off;

@@ -1,0 +1,143 @@
+//! The traffic xApp: a RIC, a RAN and `ferric xapp tc`, each a process; over the RIC's link, and over a real Redis and REST.
+
+mod program;
+#[path = "../../ric/tests/support/redis.rs"]
+mod redis;
+
+use program::{Outcome, Program, run};
+use redis::Redis;
+use serde_json::Value;
+
+/// A RIC with REST, and a RAN whose bearers are never without a packet that waits.
+struct Network {
+    xapp: String,
+    rest: String,
+    _ric: Program,
+    _ran: Program,
+}
+
+impl Network {
+    fn start(more: &[&str]) -> Network {
+        let fixed = ["ric", "--e2", "tcp://127.0.0.1:0", "--xapp", "tcp://127.0.0.1:0", "--rest", "127.0.0.1:0"];
+        let mut ric = Program::start(&[&fixed, more].concat());
+        let (e2, xapp, rest) = (ric.line("e2="), ric.line("xapp="), ric.line("rest="));
+        let mut ran = Program::start(&["ran", "--ric", &e2, "--ues", "32"]);
+        ran.logs("the RIC has taken the setup");
+        Network { xapp, rest, _ric: ric, _ran: ran }
+    }
+
+    /// What is set: the queues, the filters with their queue and port, the pacer.
+    fn set(&self) -> (usize, Vec<(u64, u64)>, String) {
+        let url = format!("{}/v1/nodes/gnb-00101-e00/tc", self.rest);
+        let told: Value = ureq::get(url).call().unwrap().body_mut().read_json().unwrap();
+        let number = |value: &Value| value.as_u64().unwrap();
+        let filter = |filter: &Value| (number(&filter["queue_id"]), number(&filter["destination_port"]));
+        (
+            told["queues"].as_array().unwrap().len(),
+            told["filters"].as_array().unwrap().iter().map(filter).collect(),
+            told["pacer"]["kind"].as_str().unwrap().to_owned(),
+        )
+    }
+
+    fn xapp(&self, more: &[&str]) -> Outcome {
+        let fixed = ["xapp", "tc", "--protocol", "udp", "--destination", "10.0.0.2:5060", "--limit-ms", "1"];
+        run(&[&fixed, more].concat())
+    }
+}
+
+/// What was done, in order.
+fn done(outcome: &Outcome) -> Vec<&str> {
+    assert_eq!(outcome.code(), Some(0), "{}\n{}", outcome.stdout, outcome.stderr);
+    outcome.stdout.lines().filter_map(|line| line.strip_prefix("node=gnb-00101-e00 done: ")).collect()
+}
+
+const ACTIONS: [&str; 3] =
+    ["add a second FIFO queue", "add a filter that sends the flow to queue 1", "set the 5G-BDP pacer"];
+const UNDONE: [&str; 3] = ["set no pacer", "delete filter 0", "delete queue 1"];
+
+fn protected() -> (usize, Vec<(u64, u64)>, String) {
+    (2, vec![(1, 5060)], "5g_bdp".to_owned())
+}
+
+fn bare() -> (usize, Vec<(u64, u64)>, String) {
+    (1, vec![], "off".to_owned())
+}
+
+#[test]
+fn over_the_link() {
+    let network = Network::start(&[]);
+    let link = ["--ric", &network.xapp, "--period-ms", "20"];
+    let first = network.xapp(&[&link[..], &["--seconds", "2"]].concat());
+    assert_eq!(done(&first), ACTIONS);
+    assert!(first.stdout.contains("longer than 1.0 ms") && first.stdout.contains("after_p50_ms="), "{}", first.stdout);
+    assert_eq!(network.set(), protected());
+    // another run finds it done
+    let again = network.xapp(&[&link[..], &["--seconds", "1", "--restore"]].concat());
+    assert_eq!(done(&again), [""; 0]);
+    assert!(again.stdout.contains("found it done: the flow goes in queue 1, paced"), "{}", again.stdout);
+    assert_eq!(network.set(), protected(), "it restores what it has done itself");
+    // half of it is taken away
+    let url = format!("{}/v1/nodes/gnb-00101-e00/tc/pacer", network.rest);
+    ureq::put(url).send_json(serde_json::json!({"kind": "off"})).unwrap();
+    let half = network.xapp(&[&link[..], &["--seconds", "1"]].concat());
+    assert_eq!(done(&half), ACTIONS[2..]);
+    assert_eq!(network.set(), protected());
+    assert_eq!(done(&network.xapp(&[&link[..], &["--undo"]].concat())), UNDONE);
+    assert_eq!(network.set(), bare());
+    // ended by hand, it restores too
+    let fixed = ["xapp", "tc", "--destination", ":5060", "--limit-ms", "1", "--restore"];
+    let mut running = Program::start(&[&fixed[..], &link].concat());
+    running.line("node=gnb-00101-e00 protected");
+    assert_eq!(network.set(), protected());
+    running.stop();
+    assert_eq!(network.set(), bare());
+}
+
+#[test]
+fn over_redis_and_rest() {
+    let Some(redis) = Redis::start(&[]) else { return };
+    let network = Network::start(&["--redis", &redis.url()]);
+    for way in ["pubsub", "stream"] {
+        let url = redis.url();
+        let redis = ["--redis", &url, "--from", way, "--rest", &network.rest];
+        assert_eq!(done(&network.xapp(&[&redis[..], &["--seconds", "2"]].concat())), ACTIONS, "{way}");
+        assert_eq!(network.set(), protected());
+        assert_eq!(done(&network.xapp(&[&redis[..], &["--undo"]].concat())), UNDONE, "{way}");
+        assert_eq!(network.set(), bare());
+    }
+    // statistics from Redis, controls over the link; and the other way round
+    let acted = network.xapp(&["--redis", &redis.url(), "--ric", &network.xapp, "--seconds", "2", "--restore"]);
+    assert_eq!(done(&acted), [ACTIONS, UNDONE].concat());
+    let acted = network.xapp(&["--ric", &network.xapp, "--rest", &network.rest, "--seconds", "2", "--restore"]);
+    assert_eq!(done(&acted), [ACTIONS, UNDONE].concat());
+}
+
+#[test]
+fn what_goes_wrong_is_told() {
+    let says = |arguments: &[&str], pieces: &[&str]| {
+        run(&[&["xapp", "tc"], arguments].concat()).complains(1, pieces);
+    };
+    says(&[], &["which flow must not wait? Say it by --protocol"]);
+    says(&["--protocol", "udp", "--ric", "tcp://127.0.0.1:1"], &["cannot use the RIC at tcp://127.0.0.1:1"]);
+    let refused = |arguments: &[&str], piece| run(&[&["xapp", "tc"], arguments].concat()).complains(2, &[piece]);
+    refused(&["--source", "10.0.0.256"], "such as 10.0.0.2:5060");
+    refused(&["--rest", "https://ric.example"], "plain HTTP is spoken");
+    refused(&["--redis", "rediss://127.0.0.1"], "not built in");
+    refused(&["--from", "mqtt", "--redis", "redis://127.0.0.1"], "`pubsub` or by `stream`");
+    refused(&["--rnti", "0x10000"], "up to 0xffff");
+
+    let mut ric = Program::start(&["ric", "--e2", "tcp://127.0.0.1:0", "--xapp", "tcp://127.0.0.1:0"]);
+    let xapp = ric.line("xapp=");
+    let flow = ["--protocol", "udp", "--seconds", "1"];
+    says(&[&flow[..], &["--ric", &xapp]].concat(), &["the RIC has no such node"]);
+    let redis = ["--redis", "redis://127.0.0.1:1", "--rest", "http://127.0.0.1:1"];
+    says(&[&flow[..], &redis].concat(), &["no records came from Redis", "start a Redis there"]);
+    ric.stop();
+
+    // nobody answers by REST
+    let network = Network::start(&[]);
+    let outcome = network.xapp(&["--ric", &network.xapp, "--rest", "http://127.0.0.1:1", "--seconds", "4"]);
+    outcome.complains(1, &["no answer by REST", "not everything could be done"]);
+    assert!(outcome.stdout.contains("no answer again and again"), "{}", outcome.stdout);
+    assert_eq!(network.set(), bare());
+}
