@@ -4,7 +4,9 @@ mod program;
 #[path = "../../ric/tests/support/redis.rs"]
 mod redis;
 
-use program::{Outcome, Program, run};
+use std::time::{Duration, Instant};
+
+use program::{Outcome, PATIENCE, Program, run};
 use redis::Redis;
 use serde_json::Value;
 
@@ -39,6 +41,16 @@ impl Network {
         )
     }
 
+    /// What was done by another way than REST, REST shows by the next report.
+    #[track_caller]
+    fn shows(&self, wanted: &(usize, Vec<(u64, u64)>, String)) {
+        let end = Instant::now() + PATIENCE;
+        while self.set() != *wanted {
+            assert!(Instant::now() < end, "{:?} is not {wanted:?}", self.set());
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+
     fn xapp(&self, more: &[&str]) -> Outcome {
         let fixed = ["xapp", "tc", "--protocol", "udp", "--destination", "10.0.0.2:5060", "--limit-ms", "1"];
         run(&[&fixed, more].concat())
@@ -70,27 +82,28 @@ fn over_the_link() {
     let first = network.xapp(&[&link[..], &["--seconds", "2"]].concat());
     assert_eq!(done(&first), ACTIONS);
     assert!(first.stdout.contains("longer than 1.0 ms") && first.stdout.contains("after_p50_ms="), "{}", first.stdout);
-    assert_eq!(network.set(), protected());
+    network.shows(&protected());
     // another run finds it done
     let again = network.xapp(&[&link[..], &["--seconds", "1", "--restore"]].concat());
     assert_eq!(done(&again), [""; 0]);
     assert!(again.stdout.contains("found it done: the flow goes in queue 1, paced"), "{}", again.stdout);
-    assert_eq!(network.set(), protected(), "it restores what it has done itself");
+    // it restores what it has done itself
+    network.shows(&protected());
     // half of it is taken away
     let url = format!("{}/v1/nodes/gnb-00101-e00/tc/pacer", network.rest);
     ureq::put(url).send_json(serde_json::json!({"kind": "off"})).unwrap();
     let half = network.xapp(&[&link[..], &["--seconds", "1"]].concat());
     assert_eq!(done(&half), ACTIONS[2..]);
-    assert_eq!(network.set(), protected());
+    network.shows(&protected());
     assert_eq!(done(&network.xapp(&[&link[..], &["--undo"]].concat())), UNDONE);
-    assert_eq!(network.set(), bare());
+    network.shows(&bare());
     // ended by hand, it restores too
     let fixed = ["xapp", "tc", "--destination", ":5060", "--limit-ms", "1", "--restore"];
     let mut running = Program::start(&[&fixed[..], &link].concat());
     running.line("node=gnb-00101-e00 protected");
-    assert_eq!(network.set(), protected());
+    network.shows(&protected());
     running.stop();
-    assert_eq!(network.set(), bare());
+    network.shows(&bare());
 }
 
 #[test]
@@ -101,9 +114,9 @@ fn over_redis_and_rest() {
         let url = redis.url();
         let redis = ["--redis", &url, "--from", way, "--rest", &network.rest];
         assert_eq!(done(&network.xapp(&[&redis[..], &["--seconds", "2"]].concat())), ACTIONS, "{way}");
-        assert_eq!(network.set(), protected());
+        network.shows(&protected());
         assert_eq!(done(&network.xapp(&[&redis[..], &["--undo"]].concat())), UNDONE, "{way}");
-        assert_eq!(network.set(), bare());
+        network.shows(&bare());
     }
     // statistics from Redis, controls over the link; and the other way round
     let acted = network.xapp(&["--redis", &redis.url(), "--ric", &network.xapp, "--seconds", "2", "--restore"]);
@@ -139,5 +152,5 @@ fn what_goes_wrong_is_told() {
     let outcome = network.xapp(&["--ric", &network.xapp, "--rest", "http://127.0.0.1:1", "--seconds", "4"]);
     outcome.complains(1, &["no answer by REST", "not everything could be done"]);
     assert!(outcome.stdout.contains("no answer again and again"), "{}", outcome.stdout);
-    assert_eq!(network.set(), bare());
+    network.shows(&bare());
 }
