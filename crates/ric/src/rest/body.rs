@@ -19,6 +19,13 @@ pub(super) fn read<T: DeserializeOwned>(headers: &HeaderMap, body: &[u8]) -> Res
             format!("the content type is {came}, not `application/json` (curl: --json)"),
         ));
     }
+    // serde would take a list of values for an object, too
+    match body.iter().find(|octet| !octet.is_ascii_whitespace()) {
+        Some(b'[' | b'"' | b'0'..=b'9' | b'-' | b't' | b'f' | b'n') => {
+            return Err(Problem::unprocessable("the body is no JSON object"));
+        }
+        _ => {}
+    }
     let mut reader = serde_json::Deserializer::from_slice(body);
     let value = serde_path_to_error::deserialize(&mut reader).map_err(|error| {
         let path = error.path().to_string();
@@ -106,6 +113,9 @@ mod tests {
         says(r#"{"slices": [{"share_percent": "half"}]}"#, 422, &["slices[0].share_percent: invalid type: string"]);
         says(r#"{"slices": [{}]}"#, 422, &["slices[0]: missing field `share_percent`"]);
         says("{}", 422, &["missing field `slices`"]);
+        for other in ["[[{\"share_percent\": 50}]]", "7", "-7", "\"half\"", "true", "null"] {
+            says(other, 422, &["no JSON object"]);
+        }
     }
 
     #[test]
@@ -113,7 +123,7 @@ mod tests {
         says("", 400, &["not JSON", "line 1 column 0"]);
         says("{\"slices\": [\n}", 400, &["not JSON", "line 2"]);
         says("{\"slices\": []} {}", 400, &["not JSON", "trailing characters"]);
-        says(&"[".repeat(100_000), 422, &["invalid type: sequence"]);
+        says(&"[".repeat(100_000), 422, &["no JSON object"]);
         says(&format!("{{\"slices\": {}", "[".repeat(100_000)), 422, &["slices[0]"]);
         says("\u{0}\u{1}", 400, &["not JSON"]);
     }

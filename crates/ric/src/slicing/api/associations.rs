@@ -92,7 +92,7 @@ fn is_known(app: &SlicingController, node: Option<&str>) -> Result<(), Problem> 
 
 /// A rule as it is asked for.
 #[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "an object: an association")]
 struct Wanted {
     plmn: Option<String>,
     s_nssai: Option<SNssaiDocument>,

@@ -19,7 +19,7 @@ const MAX_NAME: usize = 255;
 
 /// The slices of a direction.
 #[derive(Debug, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "an object: the slices of a direction")]
 pub(super) struct DirectionDocument {
     /// What divides the direction among its slices.
     pub algorithm: String,
@@ -31,7 +31,7 @@ pub(super) struct DirectionDocument {
 
 /// A slice. Just one of its last five fields is there.
 #[derive(Debug, Default, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "an object: a slice")]
 pub(super) struct SliceDocument {
     pub id: Option<u32>,
     #[serde(default)]
@@ -53,7 +53,7 @@ pub(super) struct SliceDocument {
 
 /// A rate, and what the cell is taken to carry if the slice had it all.
 #[derive(Debug, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "an object: a rate")]
 pub(super) struct RateDocument {
     required_mbps: f32,
     reference_mbps: f32,
@@ -61,7 +61,7 @@ pub(super) struct RateDocument {
 
 /// Positions in the carrier, the last one included.
 #[derive(Debug, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "an object: positions")]
 pub(super) struct PositionsDocument {
     first: u32,
     last: u32,
@@ -69,7 +69,7 @@ pub(super) struct PositionsDocument {
 
 /// A share as long as it is asked for.
 #[derive(Debug, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "an object: a share on demand")]
 pub(super) struct OnDemandDocument {
     share_percent: f32,
     log_delta: f32,
@@ -78,7 +78,7 @@ pub(super) struct OnDemandDocument {
 
 /// Resource blocks before each deadline.
 #[derive(Debug, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "an object: a deadline")]
 pub(super) struct DeadlineDocument {
     deadline_slots: u32,
     guaranteed_prbs: u32,

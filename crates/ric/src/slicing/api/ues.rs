@@ -120,7 +120,7 @@ impl Membership {
 
 /// The slices that a UE is to be in; null: in none; what is not there stays.
 #[derive(Clone, Copy, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "an object: slices of a UE")]
 struct Change {
     #[serde(default, deserialize_with = "present")]
     dl: Option<Option<u32>>,
@@ -153,7 +153,7 @@ impl Change {
 
 /// An S-NSSAI as TS 23.003 28.4.2 writes its parts: the type, and six hexadecimal digits.
 #[derive(Clone, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "an object: an S-NSSAI")]
 pub(super) struct SNssaiDocument {
     sst: u8,
     #[serde(default, skip_serializing_if = "Option::is_none")]
