@@ -65,6 +65,11 @@ impl Client {
         Client(BufReader::new(stream))
     }
 
+    /// Waits no longer than that for an answer.
+    pub fn set_patience(&mut self, patience: Duration) {
+        self.0.get_ref().set_read_timeout(Some(patience)).unwrap();
+    }
+
     pub fn write(&mut self, octets: &[u8]) {
         self.try_write(octets).unwrap();
     }

@@ -2,6 +2,7 @@
 #![allow(dead_code, reason = "each test takes what it needs")]
 
 pub mod http;
+pub mod station;
 
 use std::net::SocketAddr;
 use std::sync::mpsc;

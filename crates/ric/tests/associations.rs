@@ -1,0 +1,201 @@
+//! UEs that come, and the slices that they belong to, on LTE as on NR.
+
+mod common;
+
+use common::station::{NAME, Station, cell};
+use common::{Emulated, World};
+use e2sm::rrc::Event;
+use ran::RanConfig;
+use serde_json::{Value, json};
+
+const RULES: &str = "/v1/nodes/enb-00101-77/associations";
+const DL: &str = "/v1/nodes/enb-00101-77/slices/dl";
+
+fn world() -> (World, Station) {
+    let world = World::start();
+    let station = Station::start(&world.e2);
+    world.knows_slices(NAME);
+    (world, station)
+}
+
+fn has_slices(world: &World, ids: &[u32]) {
+    let slices: Vec<_> = ids.iter().map(|id| json!({ "id": id, "share_percent": 100.0 / ids.len() as f64 })).collect();
+    world.ask("PUT", DL, json!({ "algorithm": "NVS", "slices": slices })).is(200);
+}
+
+fn slices_of(rnti: u16) -> String {
+    format!("/v1/nodes/{NAME}/ues/{rnti}/slices")
+}
+
+/// The states of a rule's UEs.
+fn states(rule: &Value) -> Vec<(u64, &str)> {
+    let ues = rule["ues"].as_array().unwrap().iter();
+    ues.map(|ue| (ue["rnti"].as_u64().unwrap(), ue["state"].as_str().unwrap())).collect()
+}
+
+#[test]
+fn a_ue_that_comes_is_moved_to_its_slice() {
+    let (world, station) = world();
+    has_slices(&world, &[1, 2]);
+    let made = world.ask("POST", RULES, json!({ "plmn": "00102", "dl": 1 }));
+    assert_eq!(made.header("location"), Some("/v1/nodes/enb-00101-77/associations/1"));
+    assert_eq!(made.is(201), json!({ "id": 1, "node": NAME, "plmn": "00102", "dl": 1, "ues": [] }));
+    world.ask("POST", RULES, json!({ "s_nssai": { "sst": 1, "sd": "0000FF" }, "dl": 2 })).is(201);
+    let one = format!("{RULES}/1");
+    assert_eq!(world.get(&one)["ues"], json!([]), "it fits nobody, and says so");
+
+    station.attach(10, [1, 2], &[(1, Some(0xFF))]);
+    station.attach(11, [1, 1], &[(1, Some(0xFF))]);
+    station.attach(12, [1, 1], &[(1, None), (2, Some(0xFF))]);
+    station.attach(13, [1, 2], &[]);
+    let ue = |dl: Option<u32>| move |slices: &Value| slices["dl"] == json!(dl);
+    world.eventually(&slices_of(10), ue(Some(1))); // the older rule decides
+    world.eventually(&slices_of(11), ue(Some(2)));
+    world.eventually(&slices_of(13), ue(Some(1)));
+    let rule = world.eventually(&one, |rule| states(rule) == [(10, "moved"), (13, "moved")]);
+    assert_eq!(rule["ues"][0]["node"], NAME);
+    assert_eq!(world.get(&format!("/v1/nodes/{NAME}/ues/12"))["slices"]["dl"], Value::Null);
+    // and those who go are forgotten
+    station.detach(13);
+    world.eventually(&one, |rule| states(rule) == [(10, "moved")]);
+}
+
+#[test]
+fn a_ue_that_is_there_is_moved_when_the_rule_comes_and_stays_when_it_goes() {
+    let (world, station) = world();
+    has_slices(&world, &[1, 2]);
+    station.attach(10, [1, 1], &[(1, None)]);
+    station.attach_as(11, [1, 1], &[(1, Some(7))], Event::HandedOver(cell(2)));
+    world.eventually(&format!("/v1/nodes/{NAME}/ues"), |ues| ues["ues"].as_array().unwrap().len() == 2);
+    // without a differentiator: all of that type
+    let rule = world.ask("POST", RULES, json!({ "s_nssai": { "sst": 1 }, "plmn": "00101", "dl": 1 })).is(201);
+    let path = format!("{RULES}/{}", rule["id"]);
+    world.eventually(&path, |rule| states(rule) == [(10, "moved"), (11, "moved")]);
+    // what somebody wants explicitly stays
+    world.ask("PUT", &slices_of(10), json!({ "dl": 2 })).is(200);
+    assert_eq!(world.ask("DELETE", &path, None).status, 204);
+    world.ask("DELETE", &path, None).complains(404, &["no association 1 here"]);
+    world.ask("GET", &path, None).complains(404, &["no association 1 here"]);
+    assert_eq!(world.get(&slices_of(10))["dl"], 2);
+    assert_eq!(world.get(&slices_of(11))["dl"], 1);
+    // the next one that comes goes nowhere
+    station.attach(12, [1, 1], &[(1, None)]);
+    world.eventually(&format!("/v1/nodes/{NAME}/ues"), |ues| ues["ues"].as_array().unwrap().len() == 3);
+    assert_eq!(world.get(&slices_of(12))["dl"], Value::Null);
+}
+
+#[test]
+fn a_rule_makes_no_slice_and_waits_for_it() {
+    let (world, station) = world();
+    station.attach(10, [1, 1], &[(1, None)]);
+    let rule = world.ask("POST", RULES, json!({ "plmn": "00101", "dl": 3, "ul": 4 })).is(201);
+    let path = format!("{RULES}/{}", rule["id"]);
+    let rule = world.eventually(&path, |rule| states(rule) == [(10, "waiting")]);
+    assert_eq!(rule["ues"][0]["reason"], "there is no downlink slice 3");
+    assert_eq!(world.get(DL)["slices"], json!([]));
+    has_slices(&world, &[3]);
+    let rule = world.eventually(&path, |rule| rule["ues"][0]["reason"] == "there is no uplink slice 4");
+    assert_eq!(states(&rule), [(10, "waiting")]);
+    let ul = format!("/v1/nodes/{NAME}/slices/ul");
+    world.ask("POST", &ul, json!({ "id": 4, "share_percent": 100 })).is(201);
+    world.eventually(&slices_of(10), |slices| *slices == json!({ "dl": 3, "ul": 4 }));
+    // where its slice goes, it waits for the next of that name
+    assert_eq!(world.ask("DELETE", &format!("{DL}/3"), None).status, 204);
+    world.eventually(&path, |rule| states(rule) == [(10, "waiting")]);
+    has_slices(&world, &[3, 5]);
+    world.eventually(&slices_of(10), |slices| *slices == json!({ "dl": 3, "ul": 4 }));
+    world.eventually(&path, |rule| states(rule) == [(10, "moved")]);
+}
+
+#[test]
+fn a_rule_for_all_nodes_comes_after_a_nodes_own() {
+    let (world, station) = world();
+    let _ran = Emulated::start(&world.e2, RanConfig { ues: 3, ..RanConfig::default() });
+    let other = "/v1/nodes/gnb-00101-e00/slices/dl";
+    world.knows_slices("gnb-00101-e00");
+    has_slices(&world, &[1, 2]);
+    world.ask("POST", other, json!({ "id": 1, "share_percent": 50 })).is(201);
+    let all = "/v1/associations";
+    let made = world.ask("POST", all, json!({ "plmn": "00101", "dl": 1 }));
+    assert_eq!(made.header("location"), Some("/v1/associations/1"));
+    made.is(201);
+    world.ask("POST", RULES, json!({ "plmn": "00101", "dl": 2 })).is(201);
+    station.attach(10, [1, 1], &[]);
+    world.eventually(&slices_of(10), |slices| slices["dl"] == 2);
+    let rule = world.eventually("/v1/associations/1", |rule| {
+        states(rule).len() == 3 && states(rule).iter().all(|(_, state)| *state == "moved")
+    });
+    assert_eq!(rule["ues"][0]["node"], "gnb-00101-e00");
+    // each list has its own
+    assert_eq!(world.get(all)["associations"].as_array().unwrap().len(), 1);
+    assert_eq!(world.get(RULES)["associations"].as_array().unwrap().len(), 1);
+    world.ask("GET", &format!("{RULES}/1"), None).complains(404, &["no association 1 here"]);
+    world.ask("DELETE", "/v1/associations/2", None).complains(404, &["no association 2 here"]);
+    // rules outlive their node's connection
+    drop(station);
+    world.eventually("/v1/nodes", |nodes| nodes["nodes"].as_array().unwrap().len() == 1);
+    assert_eq!(world.get(RULES)["associations"][0]["ues"], json!([]));
+    let station = Station::start(&world.e2);
+    world.knows_slices(NAME);
+    has_slices(&world, &[2]);
+    station.attach(20, [1, 1], &[]);
+    world.eventually(&slices_of(20), |slices| slices["dl"] == 2);
+    assert_eq!(world.ask("DELETE", RULES, None).status, 204);
+    assert_eq!(world.ask("DELETE", all, None).status, 204);
+    assert_eq!(world.get(all), json!({ "associations": [] }));
+}
+
+#[test]
+fn what_the_node_refuses_is_told_by_the_rule() {
+    let (world, station) = world();
+    has_slices(&world, &[1]);
+    station.attach(10, [1, 1], &[]);
+    station.attach(11, [1, 1], &[]);
+    world.eventually(&format!("/v1/nodes/{NAME}/ues"), |ues| ues["ues"].as_array().unwrap().len() == 2);
+    station.haunt(11);
+    let rule = world.ask("POST", RULES, json!({ "plmn": "00101", "dl": 1 })).is(201);
+    let path = format!("{RULES}/{}", rule["id"]);
+    let rule = world.eventually(&path, |rule| states(rule) == [(10, "moved"), (11, "refused")]);
+    assert_eq!(rule["ues"][1]["reason"], "there is no UE with RNTI 11");
+    station.breaks(true);
+    let two = json!({ "id": 2, "share_percent": 0 });
+    let refused = world.ask("POST", DL, two.clone());
+    let problem = refused.complains(409, &["the scheduler restarts"]);
+    assert_eq!(problem["cause"], "RIC request: ControlFailedToExecute");
+    station.breaks(false);
+    world.ask("POST", DL, two).is(201);
+}
+
+#[test]
+fn rules_that_make_no_sense_are_refused() {
+    let (world, _station) = world();
+    for (rule, reason) in [
+        (json!({ "dl": 1 }), "neither `plmn` nor `s_nssai`"),
+        (json!({ "plmn": "00101" }), "neither `dl` nor `ul`"),
+        (json!({ "plmn": "001", "dl": 1 }), "plmn: `001` is not five or six digits"),
+        (json!({ "plmn": "0010a", "dl": 1 }), "is not five or six digits"),
+        (json!({ "s_nssai": { "sst": 1, "sd": "ff" }, "dl": 1 }), "s_nssai.sd: `ff` is not six hexadecimal digits"),
+        (json!({ "s_nssai": { "sst": 1, "sd": "+000ff" }, "dl": 1 }), "is not six hexadecimal digits"),
+        (json!({ "s_nssai": { "sst": 256 }, "dl": 1 }), "s_nssai.sst"),
+        (json!({ "s_nssai": 1, "dl": 1 }), "expected an object: an S-NSSAI"),
+        (json!({ "plmn": "00101", "dl": u32::MAX }), "means no slice"),
+        (json!({ "plmm": "00101", "dl": 1 }), "did you mean `plmn`?"),
+    ] {
+        for path in [RULES, "/v1/associations"] {
+            world.ask("POST", path, rule.clone()).complains(422, &[reason]);
+        }
+    }
+    let rule = json!({ "plmn": "00101", "dl": 1 });
+    world.ask("POST", "/v1/nodes/nobody/associations", rule.clone()).complains(404, &["no node `nobody`"]);
+    world.ask("GET", "/v1/nodes/nobody/associations", None).complains(404, &["no node `nobody`"]);
+    world.ask("DELETE", "/v1/nodes/nobody/associations", None).complains(404, &["no node `nobody`"]);
+    world.ask("PUT", RULES, rule.clone()).complains(405, &["GET, HEAD, POST, DELETE"]);
+    world.ask("GET", &format!("{RULES}/x"), None).complains(404, &["no association `x`"]);
+    world.ask("POST", RULES, rule.clone()).is(201);
+    let problem = world.ask("POST", RULES, rule).complains(409, &["rule 1 says just that"]);
+    assert_eq!(problem["id"], 1);
+    for dl in 2..=1024 {
+        world.ask("POST", "/v1/associations", json!({ "plmn": "00101", "dl": dl })).is(201);
+    }
+    world.ask("POST", RULES, json!({ "plmn": "00101", "dl": 2000 })).complains(503, &["there are 1024 rules already"]);
+}

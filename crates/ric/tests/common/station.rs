@@ -1,0 +1,231 @@
+//! A base station of LTE whose UEs come and go when a test says so.
+
+use std::borrow::Cow;
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::rc::Rc;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use e2sm::common::{Cgi, EutraCgi, GnbCuUeF1apId, PlmnIdentity, RntiValue, SNssai, Sd, Sst, UeId, UeIdGnbDu};
+use e2sm::rrc::{Event, Notification};
+use e2sm::slice::{Algorithm, SliceConfiguration};
+use ferric::agent::{AgentLoop, AgentLoopConfig, NodeConfig, Ue};
+use ferric::e2ap;
+use ferric::link::Address;
+use functions::PeriodicConfig;
+use functions::rrc::{RrcConfig, RrcFunction, RrcSource};
+use functions::slice::{Capacity, Direction, Membership, SliceConfig, SliceFunction, SliceSource};
+use per::Bits;
+
+/// What the log calls it.
+pub const NAME: &str = "enb-00101-77";
+
+/// What a test says.
+enum Order {
+    Attach {
+        rnti: u16,
+        plmn: [u16; 2],
+        s_nssais: Vec<SNssai>,
+        event: Event,
+    },
+    Detach(u16),
+    /// RRC goes on telling of a UE that the scheduler no longer has.
+    Haunt(u16),
+    /// Whatever is asked is refused.
+    Break(bool),
+}
+
+/// The base station, in a thread of its own.
+pub struct Station {
+    orders: Option<Sender<(Order, Sender<()>)>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Station {
+    pub fn start(ric: &Address) -> Station {
+        let (orders, told) = channel();
+        let ric = ric.clone();
+        let thread = std::thread::spawn(move || run(&ric, &told));
+        Station { orders: Some(orders), thread: Some(thread) }
+    }
+
+    /// It is so from here on.
+    fn order(&self, order: Order) {
+        let (done, is_done) = channel();
+        self.orders.as_ref().unwrap().send((order, done)).unwrap();
+        is_done.recv().unwrap();
+    }
+
+    /// A UE attaches: its network as (MCC, MNC), and what slices it asked for.
+    pub fn attach(&self, rnti: u16, plmn: [u16; 2], s_nssais: &[(u8, Option<u32>)]) {
+        self.attach_as(rnti, plmn, s_nssais, Event::Attached);
+    }
+
+    pub fn attach_as(&self, rnti: u16, plmn: [u16; 2], s_nssais: &[(u8, Option<u32>)], event: Event) {
+        let sd = |sd: u32| {
+            let [_, a, b, c] = sd.to_be_bytes();
+            Sd([a, b, c])
+        };
+        let s_nssais = s_nssais.iter().map(|(sst, of)| SNssai { sst: Sst([*sst]), sd: of.map(sd) }).collect();
+        self.order(Order::Attach { rnti, plmn, s_nssais, event });
+    }
+
+    pub fn detach(&self, rnti: u16) {
+        self.order(Order::Detach(rnti));
+    }
+
+    pub fn haunt(&self, rnti: u16) {
+        self.order(Order::Haunt(rnti));
+    }
+
+    pub fn breaks(&self, is_broken: bool) {
+        self.order(Order::Break(is_broken));
+    }
+}
+
+impl Drop for Station {
+    fn drop(&mut self) {
+        drop(self.orders.take());
+        let ended = self.thread.take().unwrap().join();
+        assert!(ended.is_ok() || std::thread::panicking(), "the base station never panics");
+    }
+}
+
+pub fn cell(number: u64) -> Cgi {
+    let plmn_identity = PlmnIdentity::from_codes(1, 1, 2);
+    Cgi::EutraCgi(EutraCgi { plmn_identity, eutra_cell_identity: Bits::new(number, 28) })
+}
+
+fn run(ric: &Address, orders: &Receiver<(Order, Sender<()>)>) {
+    let state = Rc::new(RefCell::new(State::default()));
+    let enb_id = e2ap::EnbId::Macro(e2ap::Bits20(Bits::new(0x77, 20)));
+    let global_enb_id = e2ap::GlobalEnbId { plmn: e2ap::PlmnIdentity::from_codes(1, 1, 2), enb_id };
+    let id = e2ap::GlobalE2NodeId::Enb(e2ap::GlobalE2NodeEnbId { global_enb_id });
+    let mut agents = AgentLoop::new(AgentLoopConfig::default()).unwrap();
+    let per = PeriodicConfig { wire: e2sm::Wire::Per, ..PeriodicConfig::default() };
+    let slices = SliceConfig { periodic: per, ..SliceConfig::default() };
+    let node = agents.add_node(
+        NodeConfig::new(id),
+        vec![
+            Box::new(SliceFunction::new(Rc::clone(&state), slices)),
+            Box::new(RrcFunction::new(Rc::clone(&state), RrcConfig::default())),
+        ],
+    );
+    agents.add_controller(node, ric.clone().into());
+    loop {
+        match orders.try_recv() {
+            Ok((order, done)) => {
+                state.borrow_mut().obey(order);
+                done.send(()).unwrap();
+                agents.wake(node);
+            }
+            Err(std::sync::mpsc::TryRecvError::Disconnected) => return,
+            Err(std::sync::mpsc::TryRecvError::Empty) => {}
+        }
+        agents.turn(Some(Duration::from_millis(2))).unwrap();
+    }
+}
+
+#[derive(Default)]
+struct State {
+    slices: SliceConfiguration<'static>,
+    ues: BTreeMap<u64, (Membership, Notification<'static>)>,
+    news: Vec<(Ue, Notification<'static>)>,
+    is_broken: bool,
+}
+
+impl State {
+    fn obey(&mut self, order: Order) {
+        match order {
+            Order::Attach { rnti, plmn: [mcc, mnc], s_nssais, event } => {
+                let ue_id = UeId::GnbDu(UeIdGnbDu {
+                    gnb_cu_ue_f1ap_id: GnbCuUeF1apId(rnti.into()),
+                    ran_ueid: None,
+                    cell_rnti: None,
+                });
+                let told = Notification {
+                    event,
+                    ue_id,
+                    rnti: RntiValue(rnti),
+                    cell: cell(1),
+                    plmn: PlmnIdentity::from_codes(mcc, mnc, 2),
+                    s_nssais: s_nssais.into(),
+                };
+                let ue = Ue(rnti.into());
+                self.ues.insert(ue.0, (Membership::default(), told.clone()));
+                self.news.push((ue, told));
+            }
+            Order::Detach(rnti) => {
+                let ue = Ue(rnti.into());
+                let (_, told) = self.ues.remove(&ue.0).unwrap();
+                self.news.push((ue, Notification { event: Event::Detached, ..told }));
+            }
+            Order::Haunt(rnti) => drop(self.ues.remove(&rnti.into())),
+            Order::Break(is_broken) => self.is_broken = is_broken,
+        }
+    }
+}
+
+impl RrcSource for State {
+    fn ues(&self, out: &mut Vec<Ue>) {
+        out.extend(self.ues.keys().map(|ue| Ue(*ue)));
+    }
+
+    fn present(&self, ue: Ue) -> Notification<'static> {
+        Notification { event: Event::Present, ..self.ues[&ue.0].1.clone() }
+    }
+
+    fn has_news(&self) -> bool {
+        !self.news.is_empty()
+    }
+
+    fn take_news(&mut self, out: &mut Vec<(Ue, Notification<'static>)>) {
+        out.append(&mut self.news);
+    }
+}
+
+impl SliceSource for State {
+    fn capacity(&self, _direction: Direction) -> Capacity {
+        Capacity { prbs: 100, positions: 13 }
+    }
+
+    fn algorithms(&self) -> &[Algorithm] {
+        &[Algorithm::Nvs, Algorithm::Static]
+    }
+
+    fn has_ue_scheduler(&self, name: &str) -> bool {
+        name == "PF"
+    }
+
+    fn slices(&self) -> &SliceConfiguration<'static> {
+        &self.slices
+    }
+
+    fn set_slices(&mut self, slices: SliceConfiguration<'static>) -> Result<(), Cow<'static, str>> {
+        if self.is_broken {
+            return Err("the scheduler restarts".into());
+        }
+        self.slices = slices;
+        Ok(())
+    }
+
+    fn ues(&self, out: &mut Vec<Ue>) {
+        RrcSource::ues(self, out);
+    }
+
+    fn rnti(&self, ue: Ue) -> u16 {
+        ue.0 as u16
+    }
+
+    fn membership(&self, ue: Ue) -> Membership {
+        self.ues[&ue.0].0
+    }
+
+    fn set_membership(&mut self, ue: Ue, membership: Membership) {
+        if let Some((there, _)) = self.ues.get_mut(&ue.0) {
+            *there = membership;
+        }
+    }
+}

@@ -1,0 +1,365 @@
+//! Nodes that refuse, do not answer, answer nonsense, or go in the middle of a request; and a RIC that ends.
+
+mod common;
+
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::time::{Duration, Instant};
+
+use common::{Client, PATIENCE, World};
+use e2sm::slice::{self, IndicationHeader, IndicationMessage};
+use e2sm::{Wire, mac};
+use ferric::e2ap::{
+    self, Cause, CauseMisc, CauseRicRequest, E2NodeComponentConfigAdditionItem, E2NodeComponentConfiguration,
+    E2NodeComponentId, E2NodeComponentInterfaceNg, E2NodeComponentInterfaceType, E2SetupRequest, GlobalE2NodeId, GnbId,
+    Pdu, PlmnIdentity, RanFunctionId, RanFunctionItem, RanFunctionRevision, RicActionAdmitted, RicControlAcknowledge,
+    RicControlFailure, RicControlRequest, RicIndication, RicIndicationType, RicRequestId, RicSubscriptionFailure,
+    RicSubscriptionRequest, RicSubscriptionResponse, TransactionId, Version,
+};
+use per::{Gather, Octets, PrintableString};
+use ric::RicConfig;
+use serde_json::json;
+
+const NODE: &str = "gnb-00101-5";
+const SLICES: &str = "/v1/nodes/gnb-00101-5/slices/dl";
+
+/// A node that a test speaks for.
+struct Node(TcpStream);
+
+impl Node {
+    /// A node with functions of SLICE and MAC, whose subscriptions the test answers.
+    fn set_up(world: &World) -> Node {
+        let stream = TcpStream::connect(world.e2.to_string().trim_start_matches("tcp://")).unwrap();
+        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        let mut node = Node(stream);
+        let functions = [slice::MODEL, mac::MODEL].map(|model| RanFunctionItem {
+            id: RanFunctionId(model.function_id),
+            definition: model.name.as_bytes().into(),
+            revision: RanFunctionRevision(1),
+            oid: Some(PrintableString::try_from(model.oid(Wire::Plain)).unwrap()),
+        });
+        node.send(E2SetupRequest {
+            transaction_id: Some(TransactionId(1)),
+            global_e2_node_id: GlobalE2NodeId::gnb(PlmnIdentity::from_codes(1, 1, 2), GnbId::new(5, 32)),
+            ran_functions_added: Some(functions.to_vec().into()),
+            component_config_update_v1: None,
+            component_config_addition: Some(vec![component()].into()),
+        });
+        assert!(matches!(node.receive(), Pdu::E2SetupResponse(_)));
+        node
+    }
+
+    /// The same, which has told that it has no slices.
+    fn ready(world: &World) -> Node {
+        let mut node = Node::set_up(world);
+        for _ in 0..2 {
+            let request = node.subscription();
+            node.admit(&request);
+            if request.ran_function_id.0 == slice::MODEL.function_id {
+                let message =
+                    IndicationMessage { slices: Default::default(), ues: Default::default(), timestamp_us: 0 };
+                let (mut header, mut octets) = (Vec::new(), Vec::new());
+                IndicationHeader::default().encode(Wire::Plain, &mut header).unwrap();
+                message.encode(Wire::Plain, &mut octets).unwrap();
+                node.indicate(request.request_id, slice::MODEL.function_id, &header, &octets);
+            }
+        }
+        world.knows_slices(NODE);
+        node
+    }
+
+    fn send<'a>(&mut self, pdu: impl Into<Pdu<'a>>) {
+        let mut octets = Vec::new();
+        pdu.into().encode(Version::V2_03, &mut octets).unwrap();
+        self.0.write_all(&u32::try_from(octets.len()).unwrap().to_be_bytes()).unwrap();
+        self.0.write_all(&octets).unwrap();
+    }
+
+    fn receive(&mut self) -> Pdu<'static> {
+        let mut length = [0; 4];
+        self.0.read_exact(&mut length).unwrap();
+        let mut pdu = vec![0; u32::from_be_bytes(length) as usize];
+        self.0.read_exact(&mut pdu).unwrap();
+        let gather = Gather::new();
+        e2ap::decode(&pdu, Version::V2_03, &gather).unwrap().pdu.into_owned()
+    }
+
+    fn subscription(&mut self) -> RicSubscriptionRequest<'static> {
+        match self.receive() {
+            Pdu::RicSubscriptionRequest(request) => request,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn admit(&mut self, request: &RicSubscriptionRequest<'_>) {
+        let admitted: Vec<_> =
+            request.details.actions.iter().map(|action| RicActionAdmitted { id: action.id }).collect();
+        self.send(RicSubscriptionResponse {
+            request_id: request.request_id,
+            ran_function_id: request.ran_function_id,
+            actions_admitted: admitted.into(),
+            actions_not_admitted: None,
+        });
+    }
+
+    fn indicate(&mut self, request_id: RicRequestId, function: u16, header: &[u8], message: &[u8]) {
+        self.send(RicIndication {
+            request_id,
+            ran_function_id: RanFunctionId(function),
+            action_id: e2ap::RicActionId(1),
+            sn: None,
+            kind: RicIndicationType::Report,
+            header: header.into(),
+            message: message.into(),
+            call_process_id: None,
+        });
+    }
+
+    fn control(&mut self) -> RicControlRequest<'static> {
+        match self.receive() {
+            Pdu::RicControlRequest(control) => control,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn acknowledge(&mut self) {
+        let control = self.control();
+        self.send(RicControlAcknowledge {
+            request_id: control.request_id,
+            ran_function_id: control.ran_function_id,
+            call_process_id: None,
+            status: None,
+            outcome: None,
+        });
+    }
+
+    fn fail(&mut self, cause: Cause, outcome: Option<&[u8]>) {
+        let control = self.control();
+        self.send(RicControlFailure {
+            request_id: control.request_id,
+            ran_function_id: control.ran_function_id,
+            call_process_id: None,
+            cause: Some(cause),
+            outcome: outcome.map(Into::into),
+            criticality_diagnostics: None,
+        });
+    }
+}
+
+fn component() -> E2NodeComponentConfigAdditionItem<'static> {
+    E2NodeComponentConfigAdditionItem {
+        interface_type: E2NodeComponentInterfaceType::Ng,
+        id: E2NodeComponentId::Ng(E2NodeComponentInterfaceNg { amf_name: PrintableString::literal("amf") }),
+        configuration: E2NodeComponentConfiguration {
+            request_part: Octets::default(),
+            response_part: Octets::default(),
+        },
+    }
+}
+
+/// A request that is on its way.
+fn begin(world: &World, method: &str, path: &str, body: Option<serde_json::Value>) -> Client {
+    let mut client = Client::connect(world.rest);
+    client.send(method, path, body.map(|body| body.to_string()).as_deref());
+    client
+}
+
+fn add(world: &World) -> Client {
+    begin(world, "POST", SLICES, Some(json!({ "share_percent": 50 })))
+}
+
+#[test]
+fn a_node_that_is_lost_in_the_middle_of_a_request_is_told() {
+    let world = World::start();
+    let mut node = Node::ready(&world);
+    let (mut first, mut second) = (add(&world), add(&world));
+    node.control();
+    drop(node);
+    for client in [&mut first, &mut second] {
+        let answer = client.receive();
+        // one was sent, the other waited; which is which, the RIC knows
+        answer.complains(502, &["the node was lost before it answered"]);
+    }
+    world.ask("GET", SLICES, None).complains(404, &["no node"]);
+    // who comes back is served
+    let mut node = Node::ready(&world);
+    let mut client = add(&world);
+    node.acknowledge();
+    client.receive().is(201);
+}
+
+#[test]
+fn a_node_that_does_not_answer_in_time_is_told() {
+    let world = World::with(|config: &mut RicConfig| {
+        config.server.controller.control_timeout = Duration::from_millis(50);
+    });
+    let mut node = Node::ready(&world);
+    let mut client = add(&world);
+    client.receive().complains(504, &["the node did not answer in time"]);
+    // what comes too late changes nothing for the next
+    node.acknowledge();
+    let mut client = add(&world);
+    node.acknowledge();
+    assert_eq!(client.receive().is(201)["id"], 1);
+}
+
+#[test]
+fn refusals_without_words_are_told_by_their_cause() {
+    let world = World::start();
+    let mut node = Node::ready(&world);
+    for (cause, outcome, status, told) in [
+        (Cause::Misc(CauseMisc::ControlProcessingOverload), None, 502, "the node refuses: misc"),
+        (
+            Cause::RicRequest(CauseRicRequest::ControlMessageInvalid),
+            Some(&b"\xff\xff"[..]),
+            422,
+            "the node refuses: RIC",
+        ),
+        (Cause::RicRequest(CauseRicRequest::FunctionResourceLimit), Some(b""), 409, "FunctionResourceLimit"),
+    ] {
+        let mut client = add(&world);
+        node.fail(cause, outcome);
+        let problem = client.receive().complains(status, &[told]);
+        assert_eq!(problem["cause"], cause.to_string());
+        assert_eq!(problem.get("reason"), None);
+    }
+}
+
+#[test]
+fn what_cannot_be_undone_is_told() {
+    let world = World::start();
+    let mut node = Node::ready(&world);
+    let slices = |algorithm: &str, slice: serde_json::Value| json!({ "algorithm": algorithm, "slices": [slice] });
+    let nvs = slices("NVS", json!({ "id": 1, "share_percent": 100 }));
+    let fixed = slices("STATIC", json!({ "id": 2, "positions": { "first": 0, "last": 1 } }));
+    let mut client = begin(&world, "PUT", SLICES, Some(nvs));
+    node.acknowledge();
+    client.receive().is(200);
+    // the old slices leave; the new ones are refused, and so are the old ones
+    let mut client = begin(&world, "PUT", SLICES, Some(fixed));
+    node.acknowledge();
+    node.fail(Cause::RicRequest(CauseRicRequest::ControlMessageInvalid), None);
+    node.fail(Cause::RicRequest(CauseRicRequest::ControlFailedToExecute), None);
+    let problem = client.receive().complains(422, &["ControlMessageInvalid", "could not be undone", "FailedToExecute"]);
+    assert_eq!(problem["restored"], false);
+    assert_eq!(world.get(SLICES)["slices"], json!([]), "as it is");
+}
+
+#[test]
+fn a_request_whose_client_is_gone_is_not_begun() {
+    let world = World::start();
+    let mut node = Node::ready(&world);
+    let mut first = add(&world);
+    let control = node.control();
+    let gone = begin(&world, "DELETE", SLICES, None);
+    // it is in the queue once what comes after it has been answered
+    world.get(SLICES);
+    drop(gone);
+    let mut last = add(&world);
+    std::thread::sleep(Duration::from_millis(100)); // until the RIC has seen that it is gone
+    node.send(RicControlAcknowledge {
+        request_id: control.request_id,
+        ran_function_id: control.ran_function_id,
+        call_process_id: None,
+        status: None,
+        outcome: None,
+    });
+    assert_eq!(first.receive().is(201)["id"], 1);
+    // nothing was deleted
+    node.acknowledge();
+    assert_eq!(last.receive().is(201)["id"], 2);
+}
+
+#[test]
+fn too_many_requests_for_one_node_are_refused() {
+    let world = World::start();
+    let mut node = Node::ready(&world);
+    let mut waiting: Vec<_> = (0..65).map(|_| add(&world)).collect();
+    let mut refused = 0;
+    // each in a connection of its own: they come in any order
+    let deadline = Instant::now() + PATIENCE;
+    while refused == 0 {
+        assert!(Instant::now() < deadline);
+        let mut one_more = add(&world);
+        one_more.set_patience(Duration::from_millis(200));
+        match one_more.try_receive() {
+            Some(answer) => {
+                answer.complains(503, &["too many requests wait for this node"]);
+                refused += 1;
+            }
+            None => waiting.push(one_more),
+        }
+    }
+    // one that waits holds up no other node, nor what is only read
+    world.get("/v1/nodes");
+    node.acknowledge();
+    drop(waiting);
+}
+
+#[test]
+fn a_node_that_says_nothing_of_its_slices_is_told_apart() {
+    let world = World::start();
+    let mut node = Node::set_up(&world);
+    let of = format!("/v1/nodes/{NODE}");
+    let later = world.ask("GET", SLICES, None);
+    later.complains(503, &["has told nothing of slice yet"]);
+    assert_eq!(later.header("retry-after"), Some("1"));
+    world.ask("POST", SLICES, json!({ "share_percent": 5 })).complains(503, &["nothing of slice yet"]);
+    world.ask("GET", &format!("{of}/statistics/rlc"), None).complains(404, &["offers no rlc function"]);
+    let (first, second) = (node.subscription(), node.subscription());
+    for request in [first, second] {
+        node.send(RicSubscriptionFailure {
+            request_id: request.request_id,
+            ran_function_id: request.ran_function_id,
+            actions_not_admitted: None,
+            cause: Some(Cause::Misc(CauseMisc::HardwareFailure)),
+            criticality_diagnostics: None,
+        });
+    }
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        let answer = world.ask("GET", SLICES, None);
+        if answer.status == 502 {
+            answer.complains(502, &["no slice: the node refuses: misc: HardwareFailure"]);
+            break;
+        }
+        assert!(Instant::now() < deadline, "{answer:?}");
+    }
+    let sources = world.get(&of)["sources"].clone();
+    let slice = sources.as_array().unwrap().iter().find(|source| source["model"] == "slice").unwrap().clone();
+    assert_eq!(
+        (&slice["state"], &slice["reason"]),
+        (&json!("silent"), &json!("the node refuses: misc: HardwareFailure"))
+    );
+}
+
+#[test]
+fn reports_that_cannot_be_read_are_counted_and_change_nothing() {
+    let world = World::start();
+    let mut node = Node::set_up(&world);
+    for _ in 0..2 {
+        let request = node.subscription();
+        node.admit(&request);
+        for garbage in [&b""[..], b"\xff", &[0xff; 100], &[0xff; 20_000]] {
+            node.indicate(request.request_id, request.ran_function_id.0, b"\0\0\0\0", garbage);
+        }
+    }
+    let of = format!("/v1/nodes/{NODE}");
+    let told = world.eventually(&of, |node| node["sources"].as_array().unwrap().iter().all(|s| s["unread"] == 4));
+    assert_eq!(told["ues"], 0);
+    world.ask("GET", SLICES, None).complains(503, &["nothing of slice yet"]);
+}
+
+#[test]
+fn a_ric_that_ends_in_the_middle_of_a_request_leaves_nobody_waiting() {
+    let world = World::start();
+    let mut node = Node::ready(&world);
+    let mut client = add(&world);
+    node.control();
+    let begun = Instant::now();
+    drop(world);
+    assert!(begun.elapsed() < Duration::from_secs(5), "{:?}", begun.elapsed());
+    if let Some(answer) = client.try_receive() {
+        assert!(answer.status >= 500, "{answer:?}");
+    }
+}
