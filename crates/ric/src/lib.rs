@@ -25,6 +25,7 @@ use traffic::Forwarder;
 
 pub use catalogue::Catalogue;
 pub use config::{ConfigError, NodeConfig, RicConfig};
+use rest::Route;
 pub use rest::{Rest, RestConfig};
 
 /// A RIC that listens, with its internal apps.
@@ -64,14 +65,20 @@ pub fn bind(mut config: RicConfig) -> Result<Ric, ferric::Error> {
     Ok(Ric { server, rest })
 }
 
-/// The internal apps that are asked by REST, and their resources.
+/// REST, and the internal apps that it asks.
 fn northbound(server: &mut Server, config: RestConfig, period: Duration) -> Result<Rest, ferric::Error> {
     let address = config.address;
-    let mut routes = vec![openapi::route()];
-    routes.extend(slicing::add_to(server, period)?);
-    routes.extend(traffic::manager::add_to(server)?);
+    let routes = routes(server, period)?;
     Rest::start(config, routes).map_err(|source| {
         let address = link::Address::Tcp { host: address.ip().to_string(), port: address.port() };
         link::Error::Bind { address, source }.into()
     })
+}
+
+/// The resources of all internal apps that are asked by REST; the apps are added.
+fn routes(server: &mut Server, period: Duration) -> Result<Vec<Route>, ferric::Error> {
+    let mut routes = vec![openapi::route()];
+    routes.extend(slicing::add_to(server, period)?);
+    routes.extend(traffic::manager::add_to(server)?);
+    Ok(routes)
 }
