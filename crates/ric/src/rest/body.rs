@@ -20,11 +20,9 @@ pub(super) fn read<T: DeserializeOwned>(headers: &HeaderMap, body: &[u8]) -> Res
         ));
     }
     // serde would take a list of values for an object, too
-    match body.iter().find(|octet| !octet.is_ascii_whitespace()) {
-        Some(b'[' | b'"' | b'0'..=b'9' | b'-' | b't' | b'f' | b'n') => {
-            return Err(Problem::unprocessable("the body is no JSON object"));
-        }
-        _ => {}
+    let first = body.iter().find(|octet| !octet.is_ascii_whitespace());
+    if matches!(first, Some(b'[' | b'"' | b'0'..=b'9' | b'-' | b't' | b'f' | b'n')) {
+        return Err(Problem::unprocessable("the body is no JSON object"));
     }
     let mut reader = serde_json::Deserializer::from_slice(body);
     let value = serde_path_to_error::deserialize(&mut reader).map_err(|error| {
