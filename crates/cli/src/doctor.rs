@@ -17,7 +17,8 @@ use findings::Findings;
 
 /// Say why a node does not come up.
 ///
-/// Without options, looks whether E2's usual addresses of this host can be listened on or are, and asks who listens there.
+/// Without options, looks whether E2's usual addresses of this host can be listened on or are, asks who listens there, and
+/// tells whether live mode can run here.
 /// Each finding says what, why and what to do; faults make the status 1.
 #[derive(clap::Args)]
 pub struct Args {
@@ -58,6 +59,9 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
                 if host::look(endpoint, &link, &mut findings) == host::Seen::Taken {
                     probe::ask_ric(endpoint, &link, args.e2ap, patience(5), &mut findings);
                 }
+            }
+            if args.e2.is_empty() {
+                host::look_at_live_mode(&findings);
             }
         }
     }

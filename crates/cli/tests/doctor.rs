@@ -67,6 +67,15 @@ fn the_hosts_ports() {
 }
 
 #[test]
+fn whether_live_mode_can_run_here() {
+    let outcome = run(&["doctor", "--patience", "1"]);
+    match live::check_host() {
+        Ok(()) => finds(&outcome, &["ok     live mode can run here"]),
+        Err(error) => finds(&outcome, &["note   live mode", &error.to_string(), error.remedy().unwrap()]),
+    }
+}
+
+#[test]
 fn a_kernel_without_sctp() {
     let outcome = run(&["doctor", "--e2", "sctp://127.0.0.1:0"]);
     if outcome.stdout.contains("no SCTP") {

@@ -84,6 +84,31 @@ impl Error {
     }
 }
 
+impl Error {
+    /// What to do about it, where that is not plain.
+    #[must_use]
+    pub fn remedy(&self) -> Option<&'static str> {
+        Some(match self {
+            Error::NotRoot { .. } => {
+                "run it as root; in a container with the capabilities NET_ADMIN and SYS_ADMIN (docker run --cap-add \
+                 NET_ADMIN --cap-add SYS_ADMIN --device /dev/net/tun)"
+            }
+            Error::NoTun => {
+                "as root `modprobe tun`; in a container give it the device (docker run --device /dev/net/tun)"
+            }
+            Error::OldKernel => "use a newer kernel",
+            Error::NamespaceTaken { owner: Owner::Running, .. } => "end that one, or use another prefix of names",
+            Error::NamespaceTaken { owner: Owner::Foreign, .. } => {
+                "use another prefix of names; if nobody needs it, `ip netns delete` it"
+            }
+            Error::DeviceTaken { .. } => "use another prefix of names; if nobody needs it, `ip link delete` it",
+            Error::SubnetTaken { .. } => "have the core's side in a namespace, or use another subnet",
+            Error::Gone => "start anew, and leave the devices to ferric",
+            _ => return None,
+        })
+    }
+}
+
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -94,29 +119,18 @@ impl fmt::Display for Error {
             Error::Address(address) => {
                 write!(f, "{address} is not a host's address of the UEs' subnet, or two have it")
             }
-            Error::NotRoot { operation } => write!(
-                f,
-                "live mode may not {operation}: run it as root; in a container with the capabilities NET_ADMIN and \
-                 SYS_ADMIN and the device /dev/net/tun"
-            ),
-            Error::NoTun => f.write_str(
-                "there is no /dev/net/tun: as root `modprobe tun`; in a container give it the device \
-                 (--device /dev/net/tun)",
-            ),
-            Error::OldKernel => f.write_str("live mode takes Linux 5.14 or newer"),
+            Error::NotRoot { operation } => write!(f, "this program has not the rights to {operation}"),
+            Error::NoTun => f.write_str("there is no /dev/net/tun"),
+            Error::OldKernel => f.write_str("this kernel is older than Linux 5.14"),
             Error::NamespaceTaken { name, owner: Owner::Running } => {
-                write!(f, "another ferric that runs has the network namespace {name}: end it, or use another prefix")
+                write!(f, "another ferric that runs has the network namespace {name}")
             }
-            Error::NamespaceTaken { name, owner: Owner::Foreign } => write!(
-                f,
-                "there is a network namespace {name} that is not ferric's: `ip netns delete {name}`, or use another \
-                 prefix"
-            ),
-            Error::DeviceTaken { name } => {
-                write!(f, "there is a network device {name}: `ip link delete {name}`, or use another prefix")
+            Error::NamespaceTaken { name, owner: Owner::Foreign } => {
+                write!(f, "there is a network namespace {name}, which is not ferric's")
             }
+            Error::DeviceTaken { name } => write!(f, "there is a network device {name} already"),
             Error::SubnetTaken { device } => {
-                write!(f, "this host has a route into the UEs' subnet over {device}: use another subnet")
+                write!(f, "this host has a route into the UEs' subnet already, over {device}")
             }
             Error::Gone => f.write_str("the device of a UE or of the core was removed"),
             Error::Io { operation, source } => write!(f, "cannot {operation}: {source}"),

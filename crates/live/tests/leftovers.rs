@@ -157,7 +157,7 @@ fn without_rights_the_error_says_what_is_needed() {
         unprivileged.join().unwrap()
     });
     assert!(matches!(error, Error::NotRoot { .. }));
-    assert!(error.to_string().contains("as root"));
+    assert!(error.remedy().unwrap().contains("as root"));
     assert!(is_clean(&config));
 }
 

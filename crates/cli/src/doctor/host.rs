@@ -57,6 +57,17 @@ pub fn look(endpoint: &Endpoint, link: &Config, findings: &mut Findings) -> Seen
     }
 }
 
+/// Whether UEs could be network namespaces here.
+pub fn look_at_live_mode(findings: &Findings) {
+    match ::live::check_host() {
+        Ok(()) => findings.good("live mode can run here: network namespaces and TUN devices can be made"),
+        Err(error) => {
+            let remedy = error.remedy().unwrap_or("look at this host's log");
+            findings.note("live mode (UEs as network namespaces) cannot run here", &error, remedy);
+        }
+    }
+}
+
 /// SCTP is a module of Linux, which few hosts load by themselves.
 pub fn no_sctp(findings: &mut Findings) {
     let release = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
