@@ -69,7 +69,10 @@ fn every_command_helps() {
             ],
         ),
         (&["demo"], &["--seconds"]),
-        (&["ric"], &["--config", "--e2", "--xapp", "tcp://127.0.0.1:36421", "tcp://127.0.0.1:36423", "--record"]),
+        (
+            &["ric"],
+            &["--config", "--e2", "--xapp", "tcp://127.0.0.1:36421", "tcp://127.0.0.1:36423", "--redis", "--record"],
+        ),
         (
             &["ran"],
             &[
@@ -84,7 +87,8 @@ fn every_command_helps() {
                 "--handovers-per-minute",
             ],
         ),
-        (&["xapp"], &["kpm", "ping", "rc", "--no-reconnect"]),
+        (&["xapp"], &["kpm", "ping", "rc", "tc", "--no-reconnect"]),
+        (&["xapp", "tc"], &["--destination", "--limit-ms", "--redis", "--from", "--rest", "--undo", "--restore"]),
         (&["xapp", "rc"], &["slice-quota", "handover", "drx", "qos", "--node", "--rc"]),
         (&["xapp", "rc", "slice-quota"], &["--sst", "--sd", "--min", "--max", "--dedicated"]),
         (&["xapp", "kpm"], &["--ric", "--period-ms", "--measurement", "--cell", "--kpm", "--seconds", "--json"]),
