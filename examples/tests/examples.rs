@@ -16,7 +16,7 @@ use ferric::link::Address;
 use ferric::server::{Iapp, IappEvent, Ric, Server, ServerConfig};
 use ferric::xapp::{Xapp, XappConfig, XappEvent};
 use ferric::{Endpoint, Stop};
-use ran::{Ran, RanConfig};
+use ran::{Ran, RanConfig, Scenario};
 
 #[allow(dead_code, reason = "its main is not called here")]
 #[path = "../src/bin/cell_configuration.rs"]
@@ -88,7 +88,8 @@ impl Running {
     }
 
     fn ran(&mut self, ric: Address, nodes: u16, ues: u16) {
-        let config = RanConfig { rics: vec![ric.into()], nodes, ues, ..RanConfig::default() };
+        let config =
+            RanConfig { rics: vec![ric.into()], scenario: Scenario::crowd(nodes, ues, 1), ..RanConfig::default() };
         self.spawn(
             move || {
                 let ran = Ran::new(config).unwrap();

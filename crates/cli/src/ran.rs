@@ -1,6 +1,6 @@
 //! `ferric ran`
 
-use ::ran::{Ran, RanConfig};
+use ::ran::{Ran, RanConfig, Scenario};
 use e2sm::Wire;
 use ferric::Endpoint;
 use ferric::record::Protocol;
@@ -21,9 +21,6 @@ pub struct Args {
     /// How many UEs each node serves.
     #[arg(long, value_name = "N", default_value_t = 32, value_parser = clap::value_parser!(u16).range(0..=1024))]
     ues: u16,
-    /// Milliseconds of the model's step.
-    #[arg(long, value_name = "P", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=1000))]
-    period_ms: u32,
     /// Seed of all chance: the same seed, the same RAN.
     #[arg(long, value_name = "S", default_value_t = 1)]
     seed: u64,
@@ -55,10 +52,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     let mut config = RanConfig {
         tls: args.tls.load(None)?,
         tap: recorder.as_ref().map(|recorder| recorder.tap(Protocol::E2)),
-        nodes: args.nodes,
-        ues: args.ues,
-        step_ms: args.period_ms,
-        seed: args.seed,
+        scenario: Scenario::crowd(args.nodes, args.ues, args.seed),
         e2ap_version: args.e2ap,
         kpm_revision: args.kpm,
         wire: if args.flat { Wire::Flat } else { Wire::Per },

@@ -287,7 +287,8 @@ impl Ue {
 
     /// It is to be served by another cell.
     pub(crate) fn serve(&mut self, cell: usize) {
-        if let Some(geometry) = self.channel.geometry_mut() {
+        // who knows one cell only hears the next one as well
+        if let Some(geometry) = self.channel.geometry_mut().filter(|geometry| cell < geometry.sites().len()) {
             geometry.set_serving(cell);
         }
     }

@@ -14,7 +14,7 @@ use ferric::e2::{Action, Indication, SubscriptionSpec};
 use ferric::e2ap::{RanFunctionId, RicActionId, RicActionType};
 use ferric::link::Address;
 use ferric::server::{Iapp, IappEvent, Ric, Server, ServerConfig};
-use ran::{Ran, RanConfig};
+use ran::{Ran, RanConfig, Scenario};
 
 const KPM: RanFunctionId = RanFunctionId(2);
 const REPORTS: u64 = 300;
@@ -121,7 +121,7 @@ fn idle_nodes() {
     const NODES: u16 = 1000;
     let (mut server, e2) = server("bench-idle");
     let before = OCTETS.load(Relaxed);
-    let config = RanConfig { rics: vec![e2.into()], nodes: NODES, ..RanConfig::default() };
+    let config = RanConfig { rics: vec![e2.into()], scenario: Scenario::crowd(NODES, 32, 1), ..RanConfig::default() };
     let mut ran = Ran::new(config).expect("a good configuration");
     let made = OCTETS.load(Relaxed) - before;
     let start = Instant::now();

@@ -12,12 +12,8 @@ use functions::PeriodicConfig;
 use functions::kpm::KpmConfig;
 use functions::rc::RcConfig;
 
-/// Most nodes: each has an address of its own in the network.
-const MAX_NODES: u16 = 4096;
-/// Most UEs of a node.
-const MAX_UES: u16 = 1024;
-/// Longest step of the model, in milliseconds.
-const MAX_STEP_MS: u32 = 1000;
+use crate::scenario::{Scenario, ScenarioError};
+
 /// Most handovers that a node begins in a minute.
 const MAX_HANDOVERS: u16 = 600;
 
@@ -26,15 +22,8 @@ const MAX_HANDOVERS: u16 = 600;
 pub struct RanConfig {
     /// The RICs that every node connects to. Default: `tcp://127.0.0.1:36421`.
     pub rics: Vec<Endpoint>,
-    /// Nodes, 1 to 4096: gNBs 0xe00 and on of network 001.01. Default: 1.
-    pub nodes: u16,
-    /// UEs of each node, up to 1024. Default: 32.
-    pub ues: u16,
-    /// Milliseconds of the model's step, 1 to 1000. Shorter periods than this see nothing new in most reports.
-    /// Default: 10.
-    pub step_ms: u32,
-    /// The seed of all chance. Default: 1.
-    pub seed: u64,
+    /// The cells, each of a node: gNBs 0xe00 and on of network 001.01; and the UEs. Default: one cell with a crowd of 32.
+    pub scenario: Scenario,
     /// The version of E2AP that the nodes speak. Default: v02.03.
     pub e2ap_version: Version,
     /// The revision of E2SM-KPM that they speak. Default: v03.00.
@@ -65,10 +54,7 @@ impl Default for RanConfig {
     fn default() -> Self {
         RanConfig {
             rics: vec![Address::Tcp { host: "127.0.0.1".into(), port: DEFAULT_PORT }.into()],
-            nodes: 1,
-            ues: 32,
-            step_ms: 10,
-            seed: 1,
+            scenario: Scenario::crowd(1, 32, 1),
             e2ap_version: Version::V2_03,
             kpm_revision: Revision::V3_00,
             wire: Wire::Per,
@@ -89,15 +75,6 @@ impl RanConfig {
         if self.rics.is_empty() {
             return Err(Error::NoRic);
         }
-        if !(1..=MAX_NODES).contains(&self.nodes) {
-            return Err(Error::Nodes);
-        }
-        if self.ues > MAX_UES {
-            return Err(Error::Ues);
-        }
-        if !(1..=MAX_STEP_MS).contains(&self.step_ms) {
-            return Err(Error::Step);
-        }
         if self.wire != Wire::Per && self.kpm_revision == Revision::V1_00 {
             return Err(Error::WireForm);
         }
@@ -114,12 +91,8 @@ impl RanConfig {
 pub enum Error {
     /// Misuse: no RIC to connect to.
     NoRic,
-    /// Misuse: a number of nodes out of bounds.
-    Nodes,
-    /// Misuse: a number of UEs out of bounds.
-    Ues,
-    /// Misuse: a step out of bounds.
-    Step,
+    /// Misuse: a scenario that cannot be.
+    Scenario(ScenarioError),
     /// Misuse: KPM v01.00 in another wire form than PER.
     WireForm,
     /// Misuse: a number of handovers out of bounds.
@@ -132,9 +105,7 @@ impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Error::NoRic => f.write_str("a RAN needs a RIC to connect to"),
-            Error::Nodes => write!(f, "a RAN has 1 to {MAX_NODES} nodes"),
-            Error::Ues => write!(f, "a node has at most {MAX_UES} UEs"),
-            Error::Step => write!(f, "a step takes 1 to {MAX_STEP_MS} ms"),
+            Error::Scenario(source) => source.fmt(f),
             Error::WireForm => f.write_str("KPM v01.00 is in PER only; take a later revision"),
             Error::Handovers => write!(f, "a node begins at most {MAX_HANDOVERS} handovers a minute"),
             Error::Agents(source) => source.fmt(f),
@@ -146,8 +117,15 @@ impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
             Error::Agents(source) => Some(source),
-            Error::NoRic | Error::Nodes | Error::Ues | Error::Step | Error::WireForm | Error::Handovers => None,
+            Error::Scenario(source) => Some(source),
+            Error::NoRic | Error::WireForm | Error::Handovers => None,
         }
+    }
+}
+
+impl From<ScenarioError> for Error {
+    fn from(source: ScenarioError) -> Self {
+        Error::Scenario(source)
     }
 }
 

@@ -14,9 +14,12 @@ use ferric::agent::ControllerId;
 use ferric::e2::Time;
 use functions::ccc::{AttributeOffer, CccSource, Level, Place, Refusal, StructureOffer};
 use functions::kpm::KpmSource;
+use functions::slice::Direction;
+use radio::mac::Quota;
+use radio::phy;
 
-use crate::model::{PRBS, Quota, Quotas};
 use crate::node::{GNB_ID_BITS, MCC, MNC, Node};
+use crate::slices::Groups;
 
 /// Policies of a cell: more are refused.
 const MAX_POLICIES: usize = 64;
@@ -53,15 +56,21 @@ impl Configuration {
     }
 
     /// The quotas of a direction. What is dedicated is part of what is kept.
-    fn quotas(&self, resource: ResourceType) -> Quotas {
-        let of_direction = self.policies.iter().filter(|policy| policy.ratio.resource_type == Some(resource));
+    pub fn groups(&self, direction: Direction) -> Groups {
+        let resource = match direction {
+            Direction::Downlink => ResourceType::PrbDl,
+            Direction::Uplink => ResourceType::PrbUl,
+        };
+        let of_direction = || self.policies.iter().filter(|policy| policy.ratio.resource_type == Some(resource));
         let quota = |policy: &Policy| Quota {
-            slices: policy.ratio.rrm_policy_member_list.iter().flatten().filter_map(|member| member.snssai).collect(),
             dedicated_percent: policy.ratio.rrm_policy_dedicated_ratio.unwrap_or(0).into(),
             min_percent: policy.ratio.rrm_policy_min_ratio.unwrap_or(0).into(),
             max_percent: policy.ratio.rrm_policy_max_ratio.unwrap_or(100).into(),
         };
-        Quotas(of_direction.map(quota).collect())
+        let slices = |policy: &Policy| {
+            policy.ratio.rrm_policy_member_list.iter().flatten().filter_map(|member| member.snssai).collect()
+        };
+        Groups { slices: of_direction().map(slices).collect(), quotas: of_direction().map(quota).collect() }
     }
 }
 
@@ -119,10 +128,6 @@ const OFFERS: &[StructureOffer] = &[
     },
 ];
 
-/// 40 MHz at 30 kHz: see the model's cell.
-const BANDWIDTH_MHZ: u16 = 40;
-const SUB_CARRIER_SPACING_KHZ: u16 = 30;
-
 fn plmn() -> PlmnIdentity {
     PlmnIdentity::from_codes(MCC, MNC, 2)
 }
@@ -172,13 +177,15 @@ impl CccSource for Node {
                 Structure::NrCellCu(NrCellCu { cell_local_id: Some(1), plmn_info_list: Some(plmn_info_list()) })
             }
             "O-NRCellDU" => {
-                let is_locked = self.cell.is_locked();
+                let cell = self.cell();
+                let (is_locked, grid) = (cell.is_locked(), cell.grid());
+                let bandwidth_mhz = Some(grid.carrier().bandwidth_mhz.round() as u16);
                 let bwp = |context| Bwp {
                     bwp_context: Some(context),
                     is_initial_bwp: Some(InitialBwp::Initial),
-                    sub_carrier_spacing_khz: Some(SUB_CARRIER_SPACING_KHZ),
+                    sub_carrier_spacing_khz: Some((grid.subcarrier_hz() / 1000) as u16),
                     start_rb: Some(0),
-                    number_of_rbs: Some(PRBS as u16),
+                    number_of_rbs: Some(cell.prbs(phy::Direction::Downlink) as u16),
                     ..Bwp::default()
                 };
                 Structure::NrCellDu(NrCellDu {
@@ -188,8 +195,8 @@ impl CccSource for Node {
                     cell_state: Some(if is_locked { CellState::Idle } else { CellState::Active }),
                     plmn_info_list: Some(plmn_info_list()),
                     nr_pci: Some(configuration.nr_pci),
-                    bs_channel_bw_dl_mhz: Some(BANDWIDTH_MHZ),
-                    bs_channel_bw_ul_mhz: Some(BANDWIDTH_MHZ),
+                    bs_channel_bw_dl_mhz: bandwidth_mhz,
+                    bs_channel_bw_ul_mhz: bandwidth_mhz,
                     bwp_list: Some([BwpContext::Dl, BwpContext::Ul].map(bwp).into()),
                     ..NrCellDu::default()
                 })
@@ -235,7 +242,7 @@ impl CccSource for Node {
                 }
                 self.configuration.administrative_state = state;
                 self.configuration.nr_pci = pci;
-                self.cell.set_locked(state == AdministrativeState::Locked);
+                self.cell_mut().set_locked(state == AdministrativeState::Locked);
             }
             (Structure::RrmPolicyRatio(wanted), current) => {
                 let current = match current {
@@ -275,7 +282,7 @@ impl Node {
                 };
                 if let Err(refusal) = self.set_policy(origin, current.as_ref(), &ratio) {
                     self.configuration.policies = before;
-                    self.apply_quotas();
+                    self.apply_slicing();
                     return Err(refusal);
                 }
             }
@@ -289,12 +296,6 @@ impl Node {
         self.configuration.nr_pci
     }
 
-    fn apply_quotas(&mut self) {
-        let (downlink, uplink) =
-            (self.configuration.quotas(ResourceType::PrbDl), self.configuration.quotas(ResourceType::PrbUl));
-        self.cell.set_quotas(downlink, uplink);
-    }
-
     /// Sets a policy, or adds it.
     fn set_policy(
         &mut self,
@@ -302,6 +303,10 @@ impl Node {
         current: Option<&RrmPolicyRatio>,
         wanted: &RrmPolicyRatio,
     ) -> Result<(), Refusal> {
+        if self.is_sliced() {
+            let why = "slices divide the cell already, as FlexRIC's SLICE has set them: delete them first";
+            return refusal(Cause::IncompatibleState, &[], why);
+        }
         let policies = &mut self.configuration.policies;
         let at = current.and_then(|current| policies.iter().position(|policy| policy.ratio == *current));
         if let Some(other) = at.map(|at| policies[at].owner).filter(|owner| *owner != origin) {
@@ -347,7 +352,7 @@ impl Node {
             }
             None => policies.push(Policy { owner: origin, ratio }),
         }
-        self.apply_quotas();
+        self.apply_slicing();
         Ok(())
     }
 }
@@ -389,7 +394,7 @@ mod tests {
     use functions::kpm::Whom;
 
     use super::*;
-    use crate::RanConfig;
+    use crate::testing;
 
     const SECOND: Duration = Duration::from_secs(1);
     const START: Time = Time::from_nanos(5_000_000_000);
@@ -397,7 +402,7 @@ mod tests {
     const B: ControllerId = ControllerId(2);
 
     fn node() -> Node {
-        let mut node = Node::new(&RanConfig::default(), 0, Default::default());
+        let mut node = testing::node();
         node.advance(START);
         node
     }

@@ -1,13 +1,9 @@
 //! An emulated RAN: cells, UEs and traffic behind ordinary E2 agents.
 //!
-//! Each node is a gNB with one cell of 106 PRBs, and functions of E2SM-KPM, E2SM-RC, E2SM-CCC, E2SM-NI, FlexRIC's
-//! models (statistics of MAC, RLC, PDCP and GTP; slices; traffic control), RRC notifications, the association of UEs
-//! with controllers and the ping. What they tell comes from a model in which distance, shadowing and fading make the
-//! SINR, that the CQI, that what a block carries; users read, watch and play; a proportionally fair scheduler shares
-//! the blocks out; what does not fit waits. So load, CQI, PRB use, throughput and delay move together.
-//!
-//! The policies of E2SM-CCC are obeyed. Slices and traffic control that FlexRIC's models set are checked, kept and told; the
-//! scheduler and the queues do not obey them yet.
+//! A [`Scenario`] says what there is: base stations of NR or LTE with one cell each, UEs, their channels and what they send and
+//! receive. What the model of [`radio`] does with it slot by slot is what the RAN functions tell: E2SM-KPM, E2SM-RC, E2SM-CCC,
+//! E2SM-NI, FlexRIC's models (statistics of MAC, RLC, PDCP and GTP; slices; traffic control), RRC notifications, the
+//! association of UEs with controllers, and the ping. And it obeys them: a slice gets its share, a queue its packets.
 //!
 //! E2SM-RC is obeyed: handovers move UEs between the nodes' cells, quotas bound slices, DRX and bearers change how a UE
 //! is served, and KPM shows it. E2SM-NI taps NG and Xn: UEs that come to rest and wake are told to the AMF, UEs that
@@ -15,10 +11,10 @@
 //! so, and let them wait for a RIC that wants a say.
 //!
 //! ```no_run
-//! use ran::{Ran, RanConfig};
+//! use ran::{Ran, RanConfig, Scenario};
 //!
 //! let rics = vec!["tcp://127.0.0.1:36421".parse()?];
-//! let mut ran = Ran::new(RanConfig { rics, nodes: 3, ..RanConfig::default() })?;
+//! let mut ran = Ran::new(RanConfig { rics, scenario: Scenario::crowd(3, 32, 1), ..RanConfig::default() })?;
 //! ran.run()?; // until its `Stop` says so
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
@@ -28,33 +24,47 @@
 mod association;
 mod config;
 mod configuration;
+mod counters;
 mod interfaces;
 mod mobility;
-mod model;
 mod node;
 mod rc;
+pub mod scenario;
+mod slices;
 mod stats;
+#[cfg(test)]
+mod testing;
+mod traffic_control;
+mod world;
 
-use std::cell::RefCell;
+use std::cell::{Ref, RefCell};
 use std::rc::Rc;
 use std::time::Duration;
 
-use ferric::agent::{AgentLoop, AgentLoopConfig, NodeConfig, RanFunction};
+use ferric::agent::{AgentLoop, AgentLoopConfig, NodeConfig, NodeHandle, RanFunction};
 use ferric::{Stop, link};
 use functions::association::AssociationFunction;
 use functions::ccc::{CccConfig, CccFunction};
 use functions::hw::HwFunction;
-use functions::kpm::{KpmConfig, KpmFunction};
+use functions::kpm::{KpmConfig, KpmFunction, KpmSource};
 use functions::ni::{NiConfig, NiFunction};
 use functions::rc::{RcConfig, RcFunction};
 
 pub use config::{Error, RanConfig};
-use mobility::Air;
 use node::Node;
+use radio::Network;
+pub use scenario::{Scenario, ScenarioError};
+use world::World;
+
+/// How often the model goes on by itself, where it does.
+const TICK: Duration = Duration::from_millis(5);
 
 /// All nodes, on one thread: make it there.
 pub struct Ran {
     agents: AgentLoop,
+    world: Rc<RefCell<World>>,
+    nodes: Vec<(NodeHandle, Rc<RefCell<Node>>)>,
+    is_always_on: bool,
 }
 
 impl Ran {
@@ -74,9 +84,11 @@ impl Ran {
             },
             ..AgentLoopConfig::default()
         })?;
-        let air = Rc::new(RefCell::new(Air::new(config.nodes)));
-        for number in 0..config.nodes {
-            let node = Rc::new(RefCell::new(Node::new(&config, number, Rc::clone(&air))));
+        let world = World::new(&config.scenario)?;
+        let mut nodes = Vec::new();
+        for number in 0..config.scenario.cells.len() as u16 {
+            // bounded by the scenario
+            let node = Rc::new(RefCell::new(Node::new(&config, number, Rc::clone(&world))));
             let id = node.borrow().id();
             let kpm = KpmConfig { revision: config.kpm_revision, wire: config.wire, ..config.kpm.clone() };
             let rc = RcConfig { revision: config.rc_revision, wire: config.wire, ..config.rc.clone() };
@@ -93,8 +105,9 @@ impl Ran {
             for ric in &config.rics {
                 agents.add_controller(handle, ric.clone());
             }
+            nodes.push((handle, node));
         }
-        Ok(Ran { agents })
+        Ok(Ran { agents, world, nodes, is_always_on: config.scenario.is_always_on })
     }
 
     /// What ends [`Ran::run`].
@@ -109,19 +122,42 @@ impl Ran {
         self.agents.up()
     }
 
+    /// The model, to look at.
+    #[must_use]
+    pub fn network(&self) -> Ref<'_, Network> {
+        Ref::map(self.world.borrow(), |world| &world.network)
+    }
+
     /// Works until [`Stop::stop`] is called.
     ///
     /// # Errors
     /// Where the system refuses to wait for events. What a RIC does never ends it.
     pub fn run(&mut self) -> Result<(), Error> {
-        Ok(self.agents.run()?)
+        let stop = self.agents.stop();
+        while !stop.is_stopped() {
+            self.turn(None)?;
+        }
+        Ok(())
     }
 
-    /// Waits at most `patience` (`None`: until something happens), then does what there is to do.
+    /// Waits at most `patience` (`None`: until something happens, or the model's time has gone on), then does what there is
+    /// to do.
     ///
     /// # Errors
     /// As [`Ran::run`].
     pub fn turn(&mut self, patience: Option<Duration>) -> Result<(), Error> {
-        Ok(self.agents.turn(patience)?)
+        if !self.is_always_on {
+            return Ok(self.agents.turn(patience)?);
+        }
+        self.agents.turn(Some(patience.map_or(TICK, |patience| patience.min(TICK))))?;
+        let now = self.agents.now();
+        for (handle, node) in &self.nodes {
+            let mut node = node.borrow_mut();
+            KpmSource::advance(&mut *node, now);
+            if node.has_something_to_tell() {
+                self.agents.wake(*handle);
+            }
+        }
+        Ok(())
     }
 }

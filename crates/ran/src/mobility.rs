@@ -1,8 +1,7 @@
 //! Where UEs go: handovers between the cells of the RAN, told, begun by themselves, and held; and their RRC states.
 
-use std::cell::RefCell;
 use std::collections::{BTreeMap, VecDeque};
-use std::rc::Rc;
+use std::time::Duration;
 
 use e2sm::common::Cgi;
 use e2sm::rc::dictionary::{HANDOVER_PREPARATION, node_change};
@@ -11,95 +10,28 @@ use e2sm::rrc::{self, Notification};
 use ferric::agent::Ue;
 use functions::rc::{Event, Procedure};
 use functions::rrc::RrcSource;
+use radio::{Happening, Stays};
 
 use crate::RanConfig;
-use crate::model;
 use crate::node::{Node, cell_of};
+use crate::world::Letter;
 
-/// UEs on their way to a node: more are refused.
-const MAX_ON_THE_WAY: usize = 64;
-/// UEs that ever come to a node: more are refused, since each keeps its number and its counters.
-const MAX_ARRIVALS: usize = 3072;
 /// Events that wait to be told: more are forgotten, since RRC states will be told again.
 const MAX_EVENTS: usize = 1024;
 /// Comings and goings that wait to be told: more are forgotten, the oldest first.
 const MAX_NEWS: usize = 256;
-/// A UE that was neither sent nor has sent anything for so long is `RRC_INACTIVE`, in seconds.
-pub const INACTIVE_S: f64 = 2.0;
-
-/// What lies between the cells: UEs on their way.
-#[derive(Debug, Default)]
-pub struct Air {
-    /// By the number of the node where they are to arrive.
-    arrivals: Vec<Arrivals>,
-}
-
-/// A message from neighbour to neighbour.
-#[derive(Debug)]
-pub struct Letter {
-    /// The node that sent it.
-    pub from: u16,
-    /// The UE that it is about, as the node calls it that gets it.
-    pub ue: Option<Ue>,
-    /// The PDU of XnAP.
-    pub octets: Vec<u8>,
-}
-
-/// What goes to a node.
-#[derive(Debug, Default)]
-struct Arrivals {
-    letters: VecDeque<Letter>,
-    /// Each with the number of the node that it comes from, and what that one called it.
-    on_the_way: VecDeque<(u16, Ue, model::Ue)>,
-    /// How many have come, or are to.
-    all: usize,
-}
-
-impl Air {
-    pub fn new(nodes: u16) -> Self {
-        Air { arrivals: (0..nodes).map(|_| Arrivals::default()).collect() }
-    }
-
-    /// The number of the node with that cell.
-    fn node_of(&self, cell: &Cgi) -> Option<u16> {
-        (0..self.nodes()).find(|number| cell_of(*number) == *cell)
-    }
-
-    fn nodes(&self) -> u16 {
-        self.arrivals.len() as u16 // made from a u16
-    }
-}
-
-/// Messages on their way to a node: more get lost.
-const MAX_LETTERS: usize = 256;
-
-/// Why a UE does not go.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stays {
-    NoSuchUe,
-    NoSuchCell,
-    IsThere,
-    NoRoom,
-}
-
-impl Stays {
-    pub fn why(self) -> &'static str {
-        match self {
-            Stays::NoSuchUe => "the UE has left",
-            Stays::NoSuchCell => "there is no such cell in this RAN",
-            Stays::IsThere => "the UE is in that cell",
-            Stays::NoRoom => "too many UEs have gone to that cell",
-        }
-    }
-}
+/// A UE that was neither sent nor has sent anything for so long is `RRC_INACTIVE`.
+pub const INACTIVE: Duration = Duration::from_secs(2);
 
 /// What a node knows of its UEs' coming and going.
 #[derive(Debug)]
 pub struct Mobility {
     number: u16,
-    air: Rc<RefCell<Air>>,
-    /// Steps from one handover of its own to the next.
-    period_steps: Option<u64>,
+    nodes: u16,
+    /// From one handover of its own to the next, and when the next one is.
+    period: Option<(Duration, radio::Time)>,
+    /// Whether UEs want to go by themselves, and a word is waited for.
+    are_moving: bool,
     /// Handovers that wait for a word.
     waiting: BTreeMap<Procedure, (Ue, Cgi)>,
     last_procedure: u64,
@@ -108,18 +40,28 @@ pub struct Mobility {
     is_watched: bool,
     /// UEs that have come: from which node, and what that one called them.
     came_as: BTreeMap<Ue, (u16, Ue)>,
-    /// By place in the cell: steps without traffic, and whether that was told.
-    quiet: Vec<(u64, bool)>,
+    /// By place in the cell.
+    quiet: Vec<Quiet>,
+}
+
+/// Since when a UE has had nothing to send or to receive.
+#[derive(Clone, Copy, Debug, Default)]
+struct Quiet {
+    /// Slots in which it had something.
+    active_slots: u64,
+    since: radio::Time,
+    is_told: bool,
 }
 
 impl Mobility {
-    pub fn new(number: u16, config: &RanConfig, air: Rc<RefCell<Air>>) -> Self {
-        let per_minute = u64::from(config.handovers_per_minute);
-        let period_steps = (60_000 / u64::from(config.step_ms)).checked_div(per_minute).map(|steps| steps.max(1));
+    pub fn new(number: u16, nodes: u16, config: &RanConfig) -> Self {
+        let per_minute = u32::from(config.handovers_per_minute);
+        let period = Duration::from_secs(60).checked_div(per_minute).filter(|_| nodes > 1);
         Mobility {
             number,
-            air,
-            period_steps,
+            nodes,
+            period: period.map(|period| (period, radio::Time::START + period)),
+            are_moving: config.scenario.has_moving_ues(),
             waiting: BTreeMap::new(),
             last_procedure: 0,
             events: VecDeque::new(),
@@ -137,7 +79,7 @@ impl Mobility {
 
     /// The other nodes, the next one first.
     pub fn others(&self) -> impl Iterator<Item = u16> + use<> {
-        let (number, nodes) = (self.number, self.air.borrow().nodes());
+        let (number, nodes) = (self.number, self.nodes);
         (1..nodes).map(move |further| (number + further) % nodes)
     }
 
@@ -149,16 +91,6 @@ impl Mobility {
     /// What a UE was called by the node that it came from, if that is the one.
     pub fn came_as(&self, ue: Ue, node: u16) -> Option<Ue> {
         self.came_as.get(&ue).filter(|(from, _)| *from == node).map(|(_, ue)| *ue)
-    }
-
-    /// A message goes to another node.
-    pub fn send(&self, node: u16, letter: Letter) {
-        let mut air = self.air.borrow_mut();
-        if let Some(arrivals) = air.arrivals.get_mut(usize::from(node))
-            && arrivals.letters.len() < MAX_LETTERS
-        {
-            arrivals.letters.push_back(letter);
-        }
     }
 
     /// A message is copied, where somebody watches.
@@ -179,7 +111,7 @@ impl Mobility {
 
     /// Whether somebody has to look now and then for something to happen.
     pub fn is_busy(&self) -> bool {
-        self.is_watched || self.period_steps.is_some() && self.air.borrow().nodes() > 1
+        self.is_watched || self.period.is_some() || self.are_moving
     }
 
     pub fn watched(&mut self, is_watched: bool) {
@@ -226,66 +158,78 @@ impl Mobility {
 }
 
 impl Node {
-    /// Takes in the UEs and the messages that have come.
-    pub fn take_arrivals(&mut self) {
-        let (arrived, letters) = {
-            let mut air = self.mobility.air.borrow_mut();
-            let Some(arrivals) = air.arrivals.get_mut(usize::from(self.mobility.number)) else { return };
-            (std::mem::take(&mut arrivals.on_the_way), std::mem::take(&mut arrivals.letters))
+    /// Takes in what has happened in the cell, and the messages that have come.
+    pub fn take_news_of_cell(&mut self) {
+        let (happenings, letters) = {
+            let mut world = self.world.borrow_mut();
+            let happenings: Vec<Happening> = world.network.happenings(self.at()).collect();
+            (happenings, world.take_letters(self.mobility.number))
         };
         for letter in letters {
             self.hears(letter);
         }
-        for (from, source_ue, arrived) in arrived {
-            self.cell.arrive(arrived);
-            let ue = Ue(self.cell.ues().len() as u64 - 1);
-            self.mobility.came_as.insert(ue, (from, source_ue));
-            let notification = Notification { event: rrc::Event::HandedOver(cell_of(from)), ..self.present(ue) };
-            self.mobility.remember(ue, notification);
-            self.tell_source(from, source_ue, ue);
+        for happening in happenings {
+            match happening {
+                Happening::Came { place, from } => {
+                    let (ue, from) = (Ue(place as u64), from.map(|(cell, place)| (cell as u16, Ue(place as u64))));
+                    let present = self.present(ue);
+                    let Some((node, source_ue)) = from else {
+                        self.mobility.remember(ue, Notification { event: rrc::Event::Attached, ..present });
+                        continue;
+                    };
+                    self.mobility.came_as.insert(ue, (node, source_ue));
+                    let event = rrc::Event::HandedOver(cell_of(node));
+                    self.mobility.remember(ue, Notification { event, ..present });
+                    self.tell_source(node, source_ue, ue);
+                }
+                Happening::Left { place, .. } => {
+                    let ue = Ue(place as u64);
+                    let notification = Notification { event: rrc::Event::Detached, ..self.present(ue) };
+                    self.mobility.remember(ue, notification);
+                }
+                Happening::Wants { place, to } => self.begin_handover(Ue(place as u64), cell_of(to as u16)),
+            }
+        }
+        let now = self.cell().now();
+        self.begin_handovers(now);
+        if self.mobility.is_watched {
+            self.notice_silence(now);
         }
     }
 
     /// A UE goes to another cell of the RAN.
     pub fn hand_over(&mut self, ue: Ue, target: &Cgi) -> Result<(), Stays> {
-        let at = usize::try_from(ue.0).map_err(|_| Stays::NoSuchUe)?;
-        let air = Rc::clone(&self.mobility.air);
-        let mut air = air.borrow_mut();
-        let number = air.node_of(target).ok_or(Stays::NoSuchCell)?;
-        if number == self.mobility.number {
-            return Err(Stays::IsThere);
-        }
-        let arrivals = &mut air.arrivals[usize::from(number)];
-        if arrivals.on_the_way.len() >= MAX_ON_THE_WAY || arrivals.all >= MAX_ARRIVALS {
-            return Err(Stays::NoRoom);
-        }
-        if self.cell.ue(at).is_none() {
-            return Err(Stays::NoSuchUe);
-        }
-        let notification = Notification { event: rrc::Event::Detached, ..self.present(ue) };
-        arrivals.on_the_way.extend(self.cell.leave(at).map(|left| (self.mobility.number, ue, left)));
-        arrivals.all += 1;
-        self.mobility.remember(ue, notification);
+        let place = usize::try_from(ue.0).map_err(|_| Stays::NoSuchUe)?;
+        let to = (0..self.mobility.nodes).find(|number| cell_of(*number) == *target).ok_or(Stays::NoSuchCell)?;
+        self.world.borrow_mut().network.hand_over(self.at(), place, to.into())?;
+        self.take_news_of_cell();
         Ok(())
     }
 
-    /// What happens by itself: handovers begin, UEs fall silent and speak again.
-    pub fn after_step(&mut self) {
-        let is_due = self.mobility.period_steps.is_some_and(|period| self.cell.steps().is_multiple_of(period));
-        if is_due && let Some(target) = self.mobility.other_cells().next() {
-            self.begin_handover(target);
+    /// Those that the configuration asks for: each time the UE that is heard worst goes to the next cell.
+    fn begin_handovers(&mut self, now: radio::Time) {
+        let Some((period, next)) = self.mobility.period else { return };
+        if now < next {
+            return;
         }
-        if self.mobility.is_watched {
-            self.notice_silence();
-        }
+        self.mobility.period = Some((period, if now.since(next) > period { now + period } else { next + period }));
+        let Some(target) = self.mobility.other_cells().next() else { return };
+        let cell = self.cell();
+        let waits = |place: usize| self.mobility.waiting.values().any(|(ue, _)| ue.0 == place as u64);
+        let worst = cell
+            .ues()
+            .filter(|(place, _)| !waits(*place))
+            .min_by(|(_, a), (_, b)| a.channel().rsrp_dbm().total_cmp(&b.channel().rsrp_dbm()));
+        let Some(ue) = worst.map(|(place, _)| Ue(place as u64)) else { return };
+        drop(cell);
+        self.begin_handover(ue, target);
     }
 
-    /// The UE that is heard worst wants to go.
-    fn begin_handover(&mut self, target: Cgi) {
-        let waits = |at: &usize| self.mobility.waiting.values().any(|(ue, _)| ue.0 == *at as u64);
-        let heard = |at: &usize| self.cell.ues()[*at].rsrp_dbm();
-        let worst = self.cell.here().filter(|at| !waits(at)).min_by(|a, b| heard(a).total_cmp(&heard(b)));
-        let Some(ue) = worst.map(|at| Ue(at as u64)) else { return };
+    /// A UE wants to go: who wants a say is asked.
+    fn begin_handover(&mut self, ue: Ue, target: Cgi) {
+        if self.mobility.waiting.values().any(|(waiting, _)| *waiting == ue) {
+            return;
+        }
         self.mobility.last_procedure += 1;
         let procedure = Procedure(self.mobility.last_procedure);
         self.mobility.waiting.insert(procedure, (ue, target));
@@ -294,24 +238,25 @@ impl Node {
         self.mobility.events.push_back(Event::Breakpoint { procedure, breakpoint: HANDOVER_PREPARATION, ue, wants });
     }
 
-    fn notice_silence(&mut self) {
+    fn notice_silence(&mut self, now: radio::Time) {
         let mut changes = Vec::new();
-        let (cell, mobility) = (&self.cell, &mut self.mobility);
-        mobility.quiet.resize(cell.ues().len(), (0, false));
-        let limit = (INACTIVE_S / cell.step_s()) as u64;
-        for at in cell.here() {
-            let last = cell.last_step(at);
-            let is_quiet = last.downlink_active == 0 && last.uplink_active == 0;
-            let (steps, was_told) = mobility.quiet[at];
-            mobility.quiet[at].0 = if is_quiet { steps + 1 } else { 0 };
-            let state = match (is_quiet && steps >= limit, was_told) {
-                (true, false) => RrcState::RrcInactive,
-                (false, true) if !is_quiet => RrcState::RrcConnected,
-                _ => continue,
-            };
-            mobility.quiet[at].1 = state == RrcState::RrcInactive;
-            changes.push((Ue(at as u64), state));
+        let mut quiet = std::mem::take(&mut self.mobility.quiet);
+        let cell = self.cell();
+        quiet.resize(cell.places(), Quiet { since: now, ..Quiet::default() });
+        for (place, ue) in cell.ues() {
+            let active_slots = ue.downlink().counts().active_slots + ue.uplink().counts().active_slots;
+            let known = &mut quiet[place];
+            if known.active_slots != active_slots {
+                (known.active_slots, known.since) = (active_slots, now);
+            }
+            let is_silent = now.since(known.since) >= INACTIVE;
+            if std::mem::replace(&mut known.is_told, is_silent) != is_silent {
+                let state = if is_silent { RrcState::RrcInactive } else { RrcState::RrcConnected };
+                changes.push((Ue(place as u64), state));
+            }
         }
+        drop(cell);
+        self.mobility.quiet = quiet;
         for (ue, state) in changes {
             let message = self.transition_report(ue, state == RrcState::RrcInactive);
             self.mobility.tell(Event::RrcState { ue, state });
@@ -321,6 +266,16 @@ impl Node {
 
     /// Whether a UE is known to be silent.
     pub fn is_silent(&self, ue: Ue) -> bool {
-        self.mobility.quiet.get(ue.0 as usize).is_some_and(|(_, is_silent)| *is_silent)
+        self.mobility.quiet.get(ue.0 as usize).is_some_and(|quiet| quiet.is_told)
+    }
+
+    /// Whether something happened by itself that nobody was told of yet.
+    pub fn has_something_to_tell(&self) -> bool {
+        self.mobility.has_events() || self.mobility.has_news()
+    }
+
+    /// A message goes to another node.
+    pub fn send(&self, node: u16, letter: Letter) {
+        self.world.borrow_mut().send(node, letter);
     }
 }

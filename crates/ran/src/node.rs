@@ -1,9 +1,11 @@
 //! A gNB: its identities, and what its cell's counters say as measurements.
 
-use std::cell::RefCell;
+use std::cell::{Ref, RefCell, RefMut};
 use std::rc::Rc;
 
-use e2sm::common::{AmfUeNgapId, Cgi, FiveQi, Guami, NrCgi, PlmnIdentity, RanUeId, SNssai, True, UeId, UeIdGnb};
+use e2sm::common::{
+    AmfUeNgapId, Cgi, FiveQi, Guami, NrCgi, PlmnIdentity, RanUeId, SNssai, Sd, Sst, True, UeId, UeIdGnb,
+};
 use e2sm::kpm::dictionary::Scope::{self, Cell as OfCell, CellAndUe, Ue as OfUe};
 use e2sm::kpm::{MeasurementLabel, TestCondType, Value};
 use ferric::agent::Ue;
@@ -11,13 +13,16 @@ use ferric::e2::Time;
 use ferric::e2ap::{self, GlobalE2NodeId, GnbId};
 use functions::kpm::{Bin, KpmSource, Offer, Whom};
 use per::{Bits, One};
+use radio::phy::Direction;
+use radio::{Cell, Usage};
 
 use crate::RanConfig;
 use crate::configuration::Configuration;
+use crate::counters::{Counters, Cqis, cqis};
 use crate::interfaces::Taps;
-use crate::mobility::{Air, Mobility};
-use crate::model::{Cell, Counters, Cqis, DOWNLINK_LAYERS, PRBS, Usage};
-use crate::stats::Slices;
+use crate::mobility::Mobility;
+use crate::slices::Slices;
+use crate::world::World;
 
 /// The first gNB's id, and bits of an id.
 pub const FIRST_GNB: u32 = 0xe00;
@@ -26,11 +31,8 @@ pub const NR_CELL_BITS: u8 = 36;
 /// Test network 001.01.
 pub const MCC: u16 = 1;
 pub const MNC: u16 = 1;
-
-/// When the model is looked at for the first time, it has run for this long, in seconds.
-const WARM_UP_S: f64 = 1.0;
-/// When nobody has looked for longer than this, the time between was not: milliseconds.
-const MAX_CATCH_UP_MS: u64 = 60_000;
+/// The default bearer.
+pub const DEFAULT_DRB: u8 = 1;
 
 /// What a value is made from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,7 +50,8 @@ enum Kpi {
     Sinr,
     Rsrp,
     Connected,
-    PrbAvailable,
+    PrbAvailableDl,
+    PrbAvailableUl,
     PrbTotDl,
     PrbTotUl,
     PrbUsedDl,
@@ -72,8 +75,8 @@ const KPIS: [(Kpi, Offer); 22] = [
     kpi(Kpi::PrbTotUl, "RRU.PrbTotUl", CellAndUe, 7),
     kpi(Kpi::PrbUsedDl, "RRU.PrbUsedDl", CellAndUe, 8),
     kpi(Kpi::PrbUsedUl, "RRU.PrbUsedUl", CellAndUe, 9),
-    kpi(Kpi::PrbAvailable, "RRU.PrbAvailDl", OfCell, 10),
-    kpi(Kpi::PrbAvailable, "RRU.PrbAvailUl", OfCell, 11),
+    kpi(Kpi::PrbAvailableDl, "RRU.PrbAvailDl", OfCell, 10),
+    kpi(Kpi::PrbAvailableUl, "RRU.PrbAvailUl", OfCell, 11),
     kpi(Kpi::PacketDropRateDl, "DRB.RlcPacketDropRateDl", CellAndUe, 12),
     kpi(Kpi::PacketLossRateUl, "DRB.PacketLossRateUl", CellAndUe, 13),
     kpi(Kpi::ActiveDl, "DRB.MeanActiveUeDl", OfCell, 14),
@@ -115,8 +118,6 @@ const TENTHS: [Bin; 10] = {
 const CQIS: [Bin; 16] = whole(0);
 const RANKS: [Bin; 8] = whole(1);
 const CQI_TABLES: [Bin; 4] = whole(1);
-/// The table of the model's CQIs: that with 256QAM (TS 38.214 table 5.2.2.1-3).
-const CQI_TABLE: f64 = 2.0;
 
 /// Bins of one whole number each.
 const fn whole<const N: usize>(first: usize) -> [Bin; N] {
@@ -130,40 +131,38 @@ const fn whole<const N: usize>(first: usize) -> [Bin; N] {
     bins
 }
 
-/// A gNB. Its time goes on when somebody looks.
+/// A gNB, with one cell. Its time goes on when somebody looks.
 #[derive(Debug)]
 pub struct Node {
     pub(crate) gnb: u32,
-    pub(crate) cell: Cell,
+    pub(crate) world: Rc<RefCell<World>>,
+    /// What is known of UEs besides the model, by their places in the cell.
+    pub(crate) facts: Vec<Facts>,
     pub(crate) configuration: Configuration,
     pub(crate) taps: Taps,
     pub(crate) slices: Slices,
     pub(crate) traffic_control: functions::tc::Configuration,
     pub(crate) mobility: Mobility,
-    step_ms: u64,
-    /// Ties the model's time to the loop's, once somebody has looked.
-    anchor: Option<Anchor>,
     looked_at: Time,
 }
 
-/// At that time of the loop the model has made that many steps.
-#[derive(Clone, Copy, Debug)]
-struct Anchor {
-    at_ms: u64,
-    steps: u64,
-}
-
-impl Anchor {
-    /// Steps at some later time.
-    fn due(self, until_ms: u64, step_ms: u64) -> u64 {
-        self.steps + until_ms.saturating_sub(self.at_ms) / step_ms
-    }
+/// What is known of a UE besides the model.
+#[derive(Clone, Debug)]
+pub struct Facts {
+    /// Its number in the RAN.
+    pub number: u64,
+    pub plmn: PlmnIdentity,
+    pub slice: [SNssai; 1],
+    pub five_qi: [FiveQi; 1],
+    /// Its flow, whose identifier is the 5QI that it began with.
+    pub qfi: u8,
+    /// The bearer that its flow goes over.
+    pub drb: u8,
 }
 
 /// The counters at some moment.
 #[derive(Debug, Default)]
 pub struct Mark {
-    steps: u64,
     counters: Vec<Counters>,
     cqis: Vec<Cqis>,
     downlink_usage: Usage,
@@ -171,26 +170,41 @@ pub struct Mark {
 }
 
 impl Node {
-    pub fn new(config: &RanConfig, number: u16, air: Rc<RefCell<Air>>) -> Self {
+    pub fn new(config: &RanConfig, number: u16, world: Rc<RefCell<World>>) -> Self {
         let gnb = FIRST_GNB + u32::from(number);
-        let mobility = Mobility::new(number, config, air);
+        let nodes = world.borrow().network.cells() as u16; // bounded by the scenario
+        let mobility = Mobility::new(number, nodes, config);
         Node {
             gnb,
             configuration: Configuration::new(gnb),
             taps: Taps::new(number, mobility.others()),
             mobility,
-            slices: Slices::new(config.ues),
+            slices: Slices::default(),
             traffic_control: functions::tc::Configuration::default(),
-            cell: Cell::new(config.seed, number, config.ues, config.step_ms),
-            step_ms: config.step_ms.into(),
-            anchor: None,
+            facts: Vec::new(),
+            world,
             looked_at: Time::default(),
         }
     }
 
+    /// The number of its cell in the model.
+    pub(crate) fn at(&self) -> usize {
+        self.mobility.number().into()
+    }
+
+    /// Its cell.
+    pub(crate) fn cell(&self) -> Ref<'_, Cell> {
+        Ref::map(self.world.borrow(), |world| world.network.cell(self.at()))
+    }
+
+    /// Its cell, to be changed.
+    pub(crate) fn cell_mut(&self) -> RefMut<'_, Cell> {
+        RefMut::map(self.world.borrow_mut(), |world| world.network.cell_mut(self.at()))
+    }
+
     /// What the AMF calls a UE: it has its name from where it was first, and keeps it wherever it goes.
     pub(crate) fn amf_ue_ngap_id(&self, ue: Ue) -> u64 {
-        self.cell.ues().get(ue.0 as usize).map_or(0, |ue| (u64::from(FIRST_GNB) << 16) + ue.number())
+        self.facts.get(ue.0 as usize).map_or(0, |facts| (u64::from(FIRST_GNB) << 16) + facts.number)
     }
 
     /// The node's key.
@@ -203,26 +217,29 @@ impl Node {
         self.looked_at
     }
 
-    fn ue(&self, ue: Ue) -> Option<&crate::model::Ue> {
-        self.cell.ue(usize::try_from(ue.0).ok()?)
+    /// What is known of a UE that is there.
+    pub(crate) fn facts(&self, ue: Ue) -> Option<&Facts> {
+        let place = usize::try_from(ue.0).ok()?;
+        self.cell().ue(place)?;
+        self.facts.get(place)
     }
 
     /// How much of the cell was used since a mark, in the direction of a measurement that is about that.
     fn usage(&self, since: &Mark, kpi: Kpi) -> Option<Usage> {
-        let (downlink, uplink) = self.cell.usage();
+        let cell = self.cell();
         match kpi {
-            Kpi::PrbTotDl | Kpi::PrbDistDl => Some(downlink.since(&since.downlink_usage)),
-            Kpi::PrbTotUl | Kpi::PrbDistUl => Some(uplink.since(&since.uplink_usage)),
+            Kpi::PrbTotDl | Kpi::PrbDistDl => Some(cell.usage(Direction::Downlink).since(&since.downlink_usage)),
+            Kpi::PrbTotUl | Kpi::PrbDistUl => Some(cell.usage(Direction::Uplink).since(&since.uplink_usage)),
             _ => None,
         }
     }
 
     /// What was counted since a mark.
     fn counted(&self, since: &Mark, whom: Whom<'_>, label: &MeasurementLabel) -> Counters {
+        let cell = self.cell();
         let mut sum = Counters::default();
         self.each(whom, label, &mut |at| {
-            let Some(now) = self.cell.counters().get(at) else { return };
-            sum += *now - since.counters.get(at).copied().unwrap_or_default();
+            sum += Counters::of(&cell, at) - since.counters.get(at).copied().unwrap_or_default();
         });
         sum
     }
@@ -230,16 +247,43 @@ impl Node {
     /// The places of the UEs that are meant, and whose share a label means.
     fn each(&self, whom: Whom<'_>, label: &MeasurementLabel, take: &mut dyn FnMut(usize)) {
         let mut take = |at: usize| {
-            let Some(ue) = self.cell.ues().get(at) else { return };
-            let in_slice = label.slice_id.is_none_or(|slice| ue.slices().contains(&slice));
-            let has_flow = label.qfi.is_none_or(|qfi| ue.qfi() == qfi.0);
-            if in_slice && has_flow && label.five_qi.is_none_or(|five_qi| ue.five_qis().contains(&five_qi)) {
+            let Some(facts) = self.facts.get(at) else { return };
+            let in_slice = label.slice_id.is_none_or(|slice| facts.slice.contains(&slice));
+            let has_flow = label.qfi.is_none_or(|qfi| facts.qfi == qfi.0);
+            if in_slice && has_flow && label.five_qi.is_none_or(|five_qi| facts.five_qi.contains(&five_qi)) {
                 take(at);
             }
         };
         match whom {
-            Whom::Cell => (0..self.cell.ues().len()).for_each(take),
+            Whom::Cell => (0..self.facts.len()).for_each(take),
             Whom::Ues(ues) => ues.iter().for_each(|ue| take(ue.0 as usize)),
+        }
+    }
+
+    /// Takes down what is known of UEs that have come.
+    fn meet(&mut self) {
+        let met = self.facts.len();
+        let cell = self.cell();
+        let of = |place: usize| {
+            let subscription = cell.subscription(place);
+            Facts {
+                number: cell.number(place),
+                plmn: PlmnIdentity::from_codes(
+                    subscription.mcc,
+                    subscription.mnc,
+                    if subscription.has_long_mnc { 3 } else { 2 },
+                ),
+                slice: [SNssai { sst: Sst([subscription.sst]), sd: subscription.sd.map(Sd) }],
+                five_qi: [FiveQi(subscription.five_qi)],
+                qfi: subscription.five_qi,
+                drb: DEFAULT_DRB,
+            }
+        };
+        let newcomers: Vec<Facts> = (met..cell.places()).map(of).collect();
+        drop(cell);
+        self.facts.extend(newcomers);
+        for place in met..self.facts.len() {
+            self.join_groups(place);
         }
     }
 }
@@ -256,7 +300,7 @@ impl KpmSource for Node {
     }
 
     fn ues(&self, out: &mut Vec<Ue>) {
-        out.extend(self.cell.here().map(|at| Ue(at as u64)));
+        out.extend(self.cell().ues().map(|(at, _)| Ue(at as u64)));
     }
 
     fn ue_id(&self, ue: Ue) -> UeId<'static> {
@@ -275,38 +319,23 @@ impl KpmSource for Node {
     }
 
     fn mark(&self, mark: &mut Mark) {
-        mark.steps = self.cell.steps();
+        let cell = self.cell();
         mark.counters.clear();
-        mark.counters.extend_from_slice(self.cell.counters());
+        mark.counters.extend((0..cell.places()).map(|at| Counters::of(&cell, at)));
         mark.cqis.clear();
-        mark.cqis.extend_from_slice(self.cell.cqis());
-        let (downlink, uplink) = self.cell.usage();
-        (mark.downlink_usage, mark.uplink_usage) = (*downlink, *uplink);
+        mark.cqis.extend((0..cell.places()).map(|at| cqis(&cell, at)));
+        mark.downlink_usage = *cell.usage(Direction::Downlink);
+        mark.uplink_usage = *cell.usage(Direction::Uplink);
     }
 
     fn advance(&mut self, until: Time) {
         self.looked_at = self.looked_at.max(until);
-        let until_ms = until.as_nanos() / 1_000_000;
-        let warm_up = (WARM_UP_S / self.cell.step_s()).ceil() as u64;
-        let steps = self.cell.steps();
-        let anchor = match self.anchor {
-            Some(anchor)
-                if anchor.due(until_ms, self.step_ms).saturating_sub(steps) * self.step_ms <= MAX_CATCH_UP_MS =>
-            {
-                anchor
-            }
-            _ => Anchor { at_ms: until_ms, steps: steps + warm_up },
-        };
-        self.anchor = Some(anchor);
-        self.take_arrivals();
-        for _ in steps..anchor.due(until_ms, self.step_ms) {
-            self.cell.step();
-            self.after_step();
-        }
+        self.world.borrow_mut().advance(self.at(), until);
+        self.meet();
+        self.take_news_of_cell();
     }
 
     fn value(&self, since: &Mark, whom: Whom<'_>, offer: usize, label: &MeasurementLabel) -> Value {
-        let steps = self.cell.steps().saturating_sub(since.steps);
         match KPIS.get(offer) {
             Some((kpi, _)) => {
                 if (label.min.is_some() || label.max.is_some())
@@ -317,7 +346,7 @@ impl KpmSource for Node {
                     return extreme.filter(|_| whom == Whom::Cell).map_or(Value::NoValue, Value::Integer);
                 }
                 let counted = self.counted(since, whom, label);
-                value(*kpi, &counted, steps, self.cell.step_s(), self.cell.here().count())
+                value(*kpi, &counted, since, &self.cell())
             }
             None => Value::NoValue,
         }
@@ -335,11 +364,14 @@ impl KpmSource for Node {
         match (KPIS.get(offer).map(|(kpi, _)| *kpi), bins) {
             (Some(Kpi::CqiDist), [cqi, rank, table]) => {
                 let is_in = |bin: &Bin, value: f64| (bin.from..bin.to).contains(&value);
-                let of_table = is_in(rank, DOWNLINK_LAYERS) && is_in(table, CQI_TABLE);
+                let cell = self.cell();
+                let carrier = cell.grid().carrier();
+                let layers = f64::from(carrier.downlink_layers);
+                let of_table = is_in(rank, layers) && is_in(table, f64::from(carrier.downlink_mcs.number()));
                 let counts = (0..CQIS.len()).filter(|at| of_table && is_in(cqi, *at as f64));
                 let mut sum = 0;
                 let mut add = |at: usize| {
-                    let (Some(now), before) = (self.cell.cqis().get(at), since.cqis.get(at)) else { return };
+                    let (now, before) = (cqis(&cell, at), since.cqis.get(at));
                     let since = |cqi: usize| now[cqi] - before.map_or(0, |before| before[cqi]);
                     sum += counts.clone().map(since).sum::<u64>();
                 };
@@ -368,7 +400,7 @@ impl KpmSource for Node {
         let MeasurementLabel { slice_id, five_qi, qfi, .. } = *label;
         let of_some = MeasurementLabel { slice_id, five_qi, qfi, ..MeasurementLabel::default() };
         let divisible = KPIS.get(offer).is_some_and(|(kpi, _)| {
-            !matches!(kpi, Kpi::PrbAvailable | Kpi::Connected | Kpi::PrbDistDl | Kpi::PrbDistUl)
+            !matches!(kpi, Kpi::PrbAvailableDl | Kpi::PrbAvailableUl | Kpi::Connected | Kpi::PrbDistDl | Kpi::PrbDistUl)
         });
         *label == MeasurementLabel::NO_LABEL || divisible && *label == of_some && *label != MeasurementLabel::default()
     }
@@ -378,23 +410,29 @@ impl KpmSource for Node {
     }
 
     fn property(&self, ue: Ue, property: TestCondType) -> Option<f64> {
-        let ue = self.ue(ue)?;
+        let cell = self.cell();
+        let there = cell.ue(usize::try_from(ue.0).ok()?)?;
         match property {
-            TestCondType::Gbr(_) => Some(f64::from(u8::from(ue.has_guaranteed_rate()))),
-            TestCondType::Rsrp(_) => Some(ue.rsrp_dbm()),
-            TestCondType::UlRsrp(_) => Some(ue.uplink_rsrp_dbm()),
-            TestCondType::Cqi(_) => Some(ue.cqi().into()),
+            TestCondType::Gbr(_) => Some(f64::from(u8::from(has_guaranteed_rate(self.facts(ue)?.qfi)))),
+            TestCondType::Rsrp(_) => Some(there.channel().rsrp_dbm()),
+            TestCondType::UlRsrp(_) => Some(there.channel().uplink_rsrp_dbm()),
+            TestCondType::Cqi(_) => Some(there.downlink().cqi().into()),
             _ => None,
         }
     }
 
     fn slices(&self, ue: Ue) -> &[SNssai] {
-        self.ue(ue).map_or(&[], |ue| ue.slices())
+        self.facts(ue).map_or(&[], |facts| &facts.slice)
     }
 
     fn five_qis(&self, ue: Ue) -> &[FiveQi] {
-        self.ue(ue).map_or(&[], |ue| ue.five_qis())
+        self.facts(ue).map_or(&[], |facts| &facts.five_qi)
     }
+}
+
+/// Whether flows of a 5QI have a guaranteed bit rate (TS 23.501 table 5.7.4-1), of those from 1 to 9.
+fn has_guaranteed_rate(five_qi: u8) -> bool {
+    (1..=4).contains(&five_qi)
 }
 
 /// The AMF that all nodes have.
@@ -416,40 +454,53 @@ pub fn cell_of(number: u16) -> Cgi {
     })
 }
 
-/// A measurement from what was counted over some steps; units are those of [`e2sm::kpm::dictionary`].
-fn value(kpi: Kpi, counted: &Counters, steps: u64, step_s: f64, ues: usize) -> Value {
-    let per_step = |count: u64| (steps > 0).then(|| count as f64 / steps as f64);
-    let per_ue_step = |sum: f64| (counted.ue_steps > 0).then(|| sum / counted.ue_steps as f64);
+/// A measurement from what was counted since a mark; units are those of [`e2sm::kpm::dictionary`].
+fn value(kpi: Kpi, counted: &Counters, since: &Mark, cell: &Cell) -> Value {
+    let down = || cell.usage(Direction::Downlink).since(&since.downlink_usage);
+    let up = || cell.usage(Direction::Uplink).since(&since.uplink_usage);
+    let ratio = |part: u64, of: u64| (of > 0).then(|| part as f64 / of as f64);
+    let per_report = |sum: f64| (counted.reports > 0).then(|| sum / counted.reports as f64);
     // TS 28.552 5.1.1.3.1: while there was something to send, and 0 where there never was
-    let kbps = |bits: f64, active: u64| bits / 1e3 / (active.max(1) as f64 * step_s);
+    let kbps = |octets: u64, active: u64, direction: Direction| {
+        8.0 * octets as f64 / 1e3 / (active.max(1) as f64 / cell.slots_per_s(direction))
+    };
     let integer = |value: Option<f64>| value.map_or(Value::NoValue, |value| Value::Integer(value.round() as u32));
     let real = |value: Option<f64>| value.map_or(Value::NoValue, Value::Real);
-    let percent = 100.0 / f64::from(PRBS);
-    let share = |part: f64, of: f64| (of > 0.0).then(|| 1e6 * part / of);
+    let per_million = |part: u64, of: u64| ratio(part, of).map(|ratio| 1e6 * ratio);
+    let whole = |count: u64| Value::Integer(u32::try_from(count).unwrap_or(u32::MAX));
     match kpi {
-        Kpi::ThroughputDl => Value::Real(kbps(counted.downlink_bits, counted.downlink_active)),
-        Kpi::ThroughputUl => Value::Real(kbps(counted.uplink_bits, counted.uplink_active)),
-        Kpi::VolumeDl => integer(Some(counted.downlink_bits / 1e3)),
-        Kpi::VolumeUl => integer(Some(counted.uplink_bits / 1e3)),
-        Kpi::DelayDl => {
-            real((counted.downlink_bits > 0.0).then(|| 1e4 * counted.downlink_bit_seconds / counted.downlink_bits))
+        Kpi::ThroughputDl => {
+            Value::Real(kbps(counted.downlink_sent_octets, counted.downlink_active, Direction::Downlink))
         }
-        Kpi::PrbTotDl => integer(per_step(counted.downlink_prbs).map(|prbs| prbs * percent)),
-        Kpi::PrbTotUl => integer(per_step(counted.uplink_prbs).map(|prbs| prbs * percent)),
-        Kpi::PrbUsedDl => integer(per_step(counted.downlink_prbs)),
-        Kpi::PrbUsedUl => integer(per_step(counted.uplink_prbs)),
-        Kpi::PrbAvailable => Value::Integer(PRBS),
+        Kpi::ThroughputUl => {
+            Value::Real(kbps(counted.uplink_delivered_octets, counted.uplink_active, Direction::Uplink))
+        }
+        Kpi::VolumeDl => integer(Some(8.0 * counted.downlink_came_octets as f64 / 1e3)),
+        Kpi::VolumeUl => integer(Some(8.0 * counted.uplink_delivered_octets as f64 / 1e3)),
+        Kpi::DelayDl => {
+            real(ratio(counted.downlink_sojourn_nanos, counted.downlink_sent_packets).map(|nanos| nanos / 1e5))
+        }
+        Kpi::PrbTotDl => integer(ratio(counted.downlink_prbs, down().prbs).map(|ratio| 100.0 * ratio)),
+        Kpi::PrbTotUl => integer(ratio(counted.uplink_prbs, up().prbs).map(|ratio| 100.0 * ratio)),
+        Kpi::PrbUsedDl => integer(ratio(counted.downlink_prbs, down().count_slots())),
+        Kpi::PrbUsedUl => integer(ratio(counted.uplink_prbs, up().count_slots())),
+        Kpi::PrbAvailableDl => Value::Integer(cell.prbs(Direction::Downlink)),
+        Kpi::PrbAvailableUl => Value::Integer(cell.prbs(Direction::Uplink)),
         // all bins together
-        Kpi::PrbDistDl | Kpi::PrbDistUl => Value::Integer(steps as u32),
-        Kpi::CqiDist => integer(Some(counted.ue_steps as f64)),
-        Kpi::PacketDropRateDl => integer(share(counted.downlink_dropped_bits, counted.downlink_came_bits)),
-        Kpi::PacketLossRateUl => integer(share(counted.uplink_lost_bits, counted.uplink_bits)),
-        Kpi::ActiveDl => real(per_step(counted.downlink_active)),
-        Kpi::ActiveUl => real(per_step(counted.uplink_active)),
-        Kpi::Connected => Value::Real(ues as f64),
-        Kpi::Cqi => integer(per_ue_step(counted.cqi as f64)),
-        Kpi::Sinr => real(per_ue_step(counted.sinr_db)),
-        Kpi::Rsrp => real(per_ue_step(counted.rsrp_dbm)),
+        Kpi::PrbDistDl => whole(down().count_slots()),
+        Kpi::PrbDistUl => whole(up().count_slots()),
+        Kpi::CqiDist => whole(counted.reports),
+        Kpi::PacketDropRateDl => integer(per_million(counted.downlink_dropped_packets, counted.downlink_came_packets)),
+        Kpi::PacketLossRateUl => {
+            let lost = counted.uplink_lost_packets;
+            integer(per_million(lost, lost + counted.uplink_delivered_packets))
+        }
+        Kpi::ActiveDl => real(ratio(counted.downlink_active, down().count_slots())),
+        Kpi::ActiveUl => real(ratio(counted.uplink_active, up().count_slots())),
+        Kpi::Connected => Value::Real(cell.ues().count() as f64),
+        Kpi::Cqi => integer(per_report(counted.cqi as f64)),
+        Kpi::Sinr => real(per_report(counted.sinr_db)),
+        Kpi::Rsrp => real(per_report(counted.rsrp_dbm)),
     }
 }
 

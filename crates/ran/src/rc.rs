@@ -8,7 +8,8 @@ use std::borrow::Cow;
 use std::time::Duration;
 
 use e2sm::common::{
-    Cgi, FiveGsTac, NrArfcn, NrFrequencyBandItem, NrFrequencyInfo, NrPci, ServingCellArfcn, ServingCellPci, UeId,
+    Cgi, FiveGsTac, FiveQi, NrArfcn, NrFrequencyBandItem, NrFrequencyInfo, NrPci, ServingCellArfcn, ServingCellPci,
+    UeId,
 };
 use e2sm::rc::dictionary::HANDOVER_PREPARATION;
 use e2sm::rc::dictionary::ue_information::DL_BUFFER_OCCUPANCY;
@@ -25,7 +26,7 @@ use functions::rc::{
 };
 use per::{List, Real};
 
-use crate::node::Node;
+use crate::node::{DEFAULT_DRB, Facts, Node};
 
 /// How often something that happens by itself is looked for.
 const LOOK: Duration = Duration::from_millis(100);
@@ -42,6 +43,47 @@ const RSRP_DBM: RanParameterId = RanParameterId(4_000_000_001);
 const CQI: RanParameterId = RanParameterId(4_000_000_002);
 const SLICE_TYPE: RanParameterId = RanParameterId(4_000_000_003);
 const FIVE_QI: RanParameterId = RanParameterId(4_000_000_004);
+
+/// How much more a bearer with a priority counts than the default one.
+const PRIORITY: f32 = 4.0;
+/// The greatest number of a bearer (TS 38.331, DRB-Identity).
+const MAX_DRB: u8 = 32;
+/// The default priority levels of 5QIs (TS 23.501 table 5.7.4-1).
+const PRIORITY_LEVELS: [(u8, u8); 9] =
+    [(1, 20), (2, 40), (3, 30), (4, 50), (5, 10), (6, 60), (7, 70), (8, 80), (9, 90)];
+/// How much a priority level can count against the default one, either way.
+const MAX_PREFERENCE: f32 = 10.0;
+
+/// How much a bearer counts for its priority level: as much as that is below the level which the UE's first 5QI has by
+/// itself. `None` where nothing is known of a 5QI.
+fn preference(first_five_qi: u8, five_qi: Option<u8>, priority_level: Option<u8>) -> Option<f32> {
+    let level_of = |five_qi: u8| PRIORITY_LEVELS.iter().find(|(known, _)| *known == five_qi).map(|(_, level)| *level);
+    let own = level_of(first_five_qi)?;
+    let of_five_qi = five_qi.map(level_of);
+    let level = match (priority_level, of_five_qi) {
+        (_, Some(None)) => return None,
+        (Some(level), _) | (None, Some(Some(level))) => level,
+        (None, None) => own,
+    };
+    Some((f32::from(own) / f32::from(level.max(1))).clamp(1.0 / MAX_PREFERENCE, MAX_PREFERENCE))
+}
+
+/// What waits for a bearer's downlink.
+fn waiting_octets(bearer: &radio::Bearer) -> u64 {
+    u64::from(bearer.downlink().waiting_octets()) + bearer.tc().totals().waiting.octets
+}
+
+impl Node {
+    /// Changes a UE that is there.
+    fn of_ue(&mut self, ue: Ue, change: impl FnOnce(&mut radio::Ue, &mut Facts)) {
+        let place = ue.0 as usize; // it was found
+        let mut world = self.world.borrow_mut();
+        let there = world.network.cell_mut(self.mobility.number().into()).ue_mut(place);
+        if let Some((there, facts)) = there.zip(self.facts.get_mut(place)) {
+            change(there, facts);
+        }
+    }
+}
 
 fn refuse<T>(why: impl Into<Cow<'static, str>>) -> Result<T, Refusal> {
     Err(Refusal::new(Cause::RicRequest(CauseRicRequest::ControlFailedToExecute), why))
@@ -84,7 +126,6 @@ impl RcSource for Node {
         // what was before goes on as it was
         self.advance(now);
         let (Origin::Control(controller) | Origin::Policy(controller)) = origin;
-        let step_s = self.cell.step_s();
         match (action, ue) {
             (ControlAction::SlicePrbQuota(quota), _) => {
                 self.set_quota(controller, quota).map_err(|refusal| {
@@ -95,16 +136,14 @@ impl RcSource for Node {
                 if !handover.other.is_empty() {
                     return refuse("a UE goes with all that it has: no sessions, bearers or secondary cells are told");
                 }
-                self.hand_over(ue, &handover.target).or_else(|stays| refuse(stays.why()))?;
+                self.hand_over(ue, &handover.target).or_else(|stays| refuse(stays.to_string()))?;
             }
             (action, Some(ue)) => {
-                let there = self.cell.ue_mut(ue.0 as usize);
-                let Some(there) = there else { return refuse("the UE has left") };
+                let Some(facts) = self.facts(ue).cloned() else { return refuse("the UE has left") };
                 match action {
                     ControlAction::Drx(drx) => {
-                        // a cycle is a step at least
-                        let cycle_s = drx.long_cycle_ms().map(|ms| (f64::from(ms) / 1e3).max(step_s));
-                        there.set_drx(cycle_s.filter(|cycle_s| *cycle_s > step_s));
+                        let nanos = drx.long_cycle_ms().map(|ms| u64::from(ms) * 1_000_000);
+                        self.of_ue(ue, |there, _| there.set_drx(nanos));
                     }
                     ControlAction::DrbQos(qos) => {
                         let DrbQos { drb_id, five_qi, priority_level, .. } = *qos;
@@ -112,18 +151,30 @@ impl RcSource for Node {
                         if *qos != simple {
                             return refuse("of a bearer's QoS, 5QI and priority level alone can be changed here");
                         }
-                        if there.drb() != drb_id {
-                            return refuse(format!("the UE has one bearer, whose number is {}", there.drb()));
+                        if facts.drb != drb_id {
+                            return refuse(format!("the UE has one bearer, whose number is {}", facts.drb));
                         }
-                        let set = there.set_qos(five_qi, priority_level);
-                        set.map_or_else(|| refuse("nothing is known here of that 5QI: it is 1 to 9"), Ok)?;
+                        let Some(preference) = preference(facts.qfi, five_qi, priority_level) else {
+                            return refuse("nothing is known here of that 5QI: it is 1 to 9");
+                        };
+                        self.of_ue(ue, |there, facts| {
+                            there.set_preference(drb_id, preference);
+                            facts.five_qi = [FiveQi(five_qi.unwrap_or(facts.five_qi[0].0))];
+                        });
                     }
                     ControlAction::QosFlowMapping(mapping) => {
-                        let has = |qfi: u8| there.qfi() == qfi;
-                        if mapping.flows.is_empty() || !mapping.flows.iter().all(|flow| has(flow.qfi)) {
-                            return refuse(format!("the UE has one flow, whose identifier is {}", there.qfi()));
+                        if mapping.flows.is_empty() || mapping.flows.iter().any(|flow| flow.qfi != facts.qfi) {
+                            return refuse(format!("the UE has one flow, whose identifier is {}", facts.qfi));
                         }
-                        there.set_drb(mapping.drb_id);
+                        let drb_id = mapping.drb_id;
+                        if !(1..=MAX_DRB).contains(&drb_id) {
+                            return refuse(format!("bearers have numbers from 1 to {MAX_DRB}"));
+                        }
+                        self.of_ue(ue, |there, facts| {
+                            there.move_flows(drb_id);
+                            there.set_preference(drb_id, if drb_id == DEFAULT_DRB { 1.0 } else { PRIORITY });
+                            facts.drb = drb_id;
+                        });
                     }
                     other => panic!("{} is not offered", other.id()),
                 }
@@ -195,19 +246,24 @@ impl RcSource for Node {
     }
 
     fn parameter(&self, ue: Ue, id: RanParameterId) -> Option<RanParameterValue<'static>> {
-        let ue = self.cell.ue(usize::try_from(ue.0).ok()?)?;
+        let facts = self.facts(ue)?;
+        let cell = self.cell();
+        let there = cell.ue(usize::try_from(ue.0).ok()?)?;
         match id {
-            RSRP_DBM => Some(RanParameterValue::ValueReal(Real::from(ue.rsrp_dbm()))),
-            DL_BUFFER_OCCUPANCY => Some(RanParameterValue::ValueInt(ue.downlink.waiting_bits() as i64)),
-            FIVE_QI => Some(RanParameterValue::ValueInt(ue.five_qis().first()?.0.into())),
-            CQI => Some(RanParameterValue::ValueInt(ue.cqi().into())),
-            SLICE_TYPE => Some(RanParameterValue::ValueInt(ue.slices().first()?.sst.0[0].into())),
+            RSRP_DBM => Some(RanParameterValue::ValueReal(Real::from(there.channel().rsrp_dbm()))),
+            DL_BUFFER_OCCUPANCY => {
+                let octets: u64 = there.bearers().iter().map(waiting_octets).sum();
+                Some(RanParameterValue::ValueInt(8 * octets as i64))
+            }
+            FIVE_QI => Some(RanParameterValue::ValueInt(facts.five_qi[0].0.into())),
+            CQI => Some(RanParameterValue::ValueInt(there.downlink().cqi().into())),
+            SLICE_TYPE => Some(RanParameterValue::ValueInt(facts.slice[0].sst.0[0].into())),
             _ => None,
         }
     }
 
     fn rrc_state(&self, ue: Ue) -> Option<RrcState> {
-        self.cell.ue(usize::try_from(ue.0).ok()?)?;
+        self.facts(ue)?;
         Some(if self.is_silent(ue) { RrcState::RrcInactive } else { RrcState::RrcConnected })
     }
 

@@ -19,7 +19,7 @@ use ferric::link::Address;
 use ferric::server::{Server, ServerConfig};
 use ferric::xapp::{Xapp, XappConfig, XappEvent};
 use functions::PeriodicConfig;
-use ran::{Ran, RanConfig};
+use ran::{Ran, RanConfig, Scenario};
 
 const PATIENCE: Duration = Duration::from_secs(20);
 const UES: usize = 4;
@@ -118,7 +118,13 @@ fn every_model_that_has_flatbuffers() {
     let ric_stop = stops.recv().unwrap();
     let ran = thread::spawn(move || {
         let periodic = PeriodicConfig { wire: Wire::Flat, ..PeriodicConfig::default() };
-        let config = RanConfig { rics: vec![e2], ues: UES as u16, wire: Wire::Flat, periodic, ..RanConfig::default() };
+        let config = RanConfig {
+            rics: vec![e2],
+            scenario: Scenario::crowd(1, UES as u16, 1),
+            wire: Wire::Flat,
+            periodic,
+            ..RanConfig::default()
+        };
         let mut ran = Ran::new(config).unwrap();
         sender.send(ran.stop()).unwrap();
         ran.run().unwrap();

@@ -14,7 +14,7 @@ use ferric::link::Address;
 use ferric::server::{Server, ServerConfig};
 use ferric::xapp::{Xapp, XappEvent};
 use ferric::{Endpoint, Stop};
-use ran::{Ran, RanConfig};
+use ran::{Ran, RanConfig, Scenario};
 
 /// Nothing here takes a tenth of this, unless it never comes: a machine that is busy may take its time.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -112,7 +112,8 @@ fn watch(
 fn an_xapp_reads_every_ues_kpis() {
     let encodings = [Codec::Per, Codec::FLAT].into_iter().flat_map(|codec| [(codec, Wire::Per), (codec, Wire::Flat)]);
     for (revision, (codec, wire)) in Revision::FROM_V2.into_iter().zip(encodings) {
-        let config = RanConfig { ues: 8, kpm_revision: revision, wire, ..RanConfig::default() };
+        let config =
+            RanConfig { scenario: Scenario::crowd(1, 8, 1), kpm_revision: revision, wire, ..RanConfig::default() };
         let (_running, xapp) = Running::start_in(codec, &format!("ran-path-{revision}"), config);
         let measurements = [WishedMeasurement::named("DRB.UEThpDl"), WishedMeasurement::named("CQI")];
         let wish = Wish {
@@ -135,7 +136,7 @@ fn an_xapp_reads_every_ues_kpis() {
 
 #[test]
 fn many_nodes_report_on_themselves() {
-    let config = RanConfig { nodes: 50, ues: 4, ..RanConfig::default() };
+    let config = RanConfig { scenario: Scenario::crowd(50, 4, 1), ..RanConfig::default() };
     let (_running, xapp) = Running::start("ran-many", config);
     let measurements = [WishedMeasurement::named("RRU.PrbTotDl"), WishedMeasurement::named("RRC.ConnMean")];
     let wish =

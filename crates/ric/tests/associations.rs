@@ -5,7 +5,7 @@ mod common;
 use common::station::{NAME, Station, cell};
 use common::{Emulated, World};
 use e2sm::rrc::Event;
-use ran::RanConfig;
+use ran::{RanConfig, Scenario};
 use serde_json::{Value, json};
 
 const RULES: &str = "/v1/nodes/enb-00101-77/associations";
@@ -110,7 +110,7 @@ fn a_rule_makes_no_slice_and_waits_for_it() {
 #[test]
 fn a_rule_for_all_nodes_comes_after_a_nodes_own() {
     let (world, station) = world();
-    let _ran = Emulated::start(&world.e2, RanConfig { ues: 3, ..RanConfig::default() });
+    let _ran = Emulated::start(&world.e2, RanConfig { scenario: Scenario::crowd(1, 3, 1), ..RanConfig::default() });
     let other = "/v1/nodes/gnb-00101-e00/slices/dl";
     world.knows_slices("gnb-00101-e00");
     has_slices(&world, &[1, 2]);

@@ -9,7 +9,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use ferric::xapp::{Xapp, XappConfig, XappEvent};
-use ran::RanConfig;
+use ran::{RanConfig, Scenario};
 use redis::TypedCommands;
 use ric::traffic::record::Record;
 use ric::traffic::{Forwarded, Forwarder, RedisConfig, RedisReader, Via, subscription};
@@ -19,7 +19,7 @@ use support::{PATIENCE, Running, eventually, log};
 const NODE: &str = "gnb-00101-e00";
 
 fn ran() -> RanConfig {
-    RanConfig { ues: 4, ..RanConfig::default() }
+    RanConfig { scenario: Scenario::crowd(1, 4, 1), ..RanConfig::default() }
 }
 
 /// A RIC that forwards, and a RAN; and what became of the reports.

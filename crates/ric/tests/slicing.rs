@@ -3,7 +3,7 @@
 mod common;
 
 use common::{Emulated, World};
-use ran::RanConfig;
+use ran::{RanConfig, Scenario};
 use serde_json::{Value, json};
 
 const NODE: &str = "gnb-00101-e00";
@@ -12,7 +12,7 @@ const DL: &str = "/v1/nodes/gnb-00101-e00/slices/dl";
 /// A RIC, and a gNB with four UEs.
 fn world() -> (World, Emulated) {
     let world = World::start();
-    let ran = Emulated::start(&world.e2, RanConfig { ues: 4, ..RanConfig::default() });
+    let ran = Emulated::start(&world.e2, RanConfig { scenario: Scenario::crowd(1, 4, 1), ..RanConfig::default() });
     world.knows_slices(NODE);
     (world, ran)
 }
@@ -304,7 +304,7 @@ fn statistics_are_what_the_node_told_last() {
 fn what_a_controller_leaves_behind_is_seen_and_removed_by_the_next() {
     let first = World::start();
     let address = first.e2.clone();
-    let _ran = Emulated::start(&address, RanConfig { ues: 4, ..RanConfig::default() });
+    let _ran = Emulated::start(&address, RanConfig { scenario: Scenario::crowd(1, 4, 1), ..RanConfig::default() });
     first.knows_slices(NODE);
     let wanted = nvs(&[share(1, 66.0), share(2, 34.0)]);
     first.ask("PUT", DL, wanted.clone()).is(200);

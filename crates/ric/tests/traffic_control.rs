@@ -4,7 +4,7 @@ mod support;
 
 use e2sm::Wire;
 use functions::PeriodicConfig;
-use ran::RanConfig;
+use ran::{RanConfig, Scenario};
 use serde_json::{Value, json};
 use support::{Running, eventually};
 use ureq::Agent;
@@ -19,7 +19,11 @@ impl Client {
     /// Of a RAN whose TC speaks a wire form.
     fn start(name: &str, wire: Wire) -> Client {
         let periodic = PeriodicConfig { wire, ..PeriodicConfig::default() };
-        let running = Running::start(name, Vec::new(), RanConfig { ues: 2, periodic, ..RanConfig::default() });
+        let running = Running::start(
+            name,
+            Vec::new(),
+            RanConfig { scenario: Scenario::crowd(1, 2, 1), periodic, ..RanConfig::default() },
+        );
         let agent: Agent = Agent::config_builder().http_status_as_error(false).build().into();
         let base = format!("{}/v1/nodes/gnb-00101-e00/tc", running.rest);
         let client = Client { agent, base, _running: running };

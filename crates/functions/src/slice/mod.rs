@@ -123,7 +123,7 @@ impl<S: SliceSource> RanFunction for SliceFunction<S> {
 
     fn control(
         &mut self,
-        _now: Time,
+        now: Time,
         controller: ControllerId,
         request: &ControlRequest,
         reports: &mut Reports<'_>,
@@ -136,6 +136,8 @@ impl<S: SliceSource> RanFunction for SliceFunction<S> {
                 self.refuse(controller, cause, &error.to_string())
             })?;
         let mut source = self.source.borrow_mut();
+        // what was before goes on as it was
+        source.advance(now);
         let request = Request {
             source: &mut *source,
             owners: &mut self.owners,
@@ -163,6 +165,7 @@ impl<S: SliceSource> RanFunction for SliceFunction<S> {
         let SliceFunction { source, config, wall_clock, schedule, ues, .. } = self;
         wall_clock.tick(now);
         let timestamp_us = wall_clock.unix_us(now);
+        source.borrow_mut().advance(now);
         let (source, wire) = (source.borrow(), config.periodic.wire);
         ues.clear();
         source.ues(ues);

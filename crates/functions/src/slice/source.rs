@@ -5,6 +5,7 @@ use std::fmt;
 
 use e2sm::slice::{Algorithm, SliceConfiguration};
 use ferric::agent::Ue;
+use ferric::e2::Time;
 
 /// A direction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -78,4 +79,9 @@ pub trait SliceSource {
 
     /// Moves such a UE to slices that are there.
     fn set_membership(&mut self, ue: Ue, membership: Membership);
+
+    /// Time has come to `now`. A base station whose time goes on by itself has nothing to do; a model of one computes.
+    fn advance(&mut self, now: Time) {
+        let _ = now;
+    }
 }

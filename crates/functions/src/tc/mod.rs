@@ -107,7 +107,7 @@ impl<S: TcSource> RanFunction for TcFunction<S> {
 
     fn control(
         &mut self,
-        _now: Time,
+        now: Time,
         controller: ControllerId,
         request: &ControlRequest,
         reports: &mut Reports<'_>,
@@ -122,6 +122,8 @@ impl<S: TcSource> RanFunction for TcFunction<S> {
                 let cause = Cause::Protocol(CauseProtocol::TransferSyntaxError);
                 self.refuse(controller, cause, &error.to_string())
             })?;
+        // what was before goes on as it was
+        self.source.borrow_mut().advance(now);
         let next = self.source.borrow().configuration().after(&control);
         let next = next.map_err(|fault| {
             let invalid = Cause::RicRequest(CauseRicRequest::ControlMessageInvalid);

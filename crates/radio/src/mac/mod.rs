@@ -63,6 +63,8 @@ pub struct Scheduler {
     /// Memory that is used again in each slot.
     wanted: Vec<u32>,
     ues: Vec<u32>,
+    /// Blocks that each slice sends again.
+    again: Vec<u32>,
     shares: Vec<Share>,
     of_slice: Vec<Candidate>,
     got: Vec<Got>,
@@ -82,6 +84,7 @@ impl Scheduler {
             ue_schedulers,
             wanted: Vec::new(),
             ues: Vec::new(),
+            again: Vec::new(),
             shares: Vec::new(),
             of_slice: Vec::new(),
         }
@@ -94,48 +97,51 @@ impl Scheduler {
     }
 
     /// Divides a slot's resource blocks; how many were given.
+    ///
+    /// What is sent again goes first: it needs as many blocks as it had, also where its slice has fewer by now. Its slice has
+    /// so many less in this slot.
     pub fn schedule(&mut self, prbs: u32, candidates: &[Candidate], grants: &mut Vec<Grant>) -> u32 {
         let first_grant = grants.len();
         let groups = self.ue_schedulers.len();
-        self.wanted.clear();
-        self.wanted.resize(groups, 0);
-        self.ues.clear();
-        self.ues.resize(groups, 0);
+        for (numbers, fill) in [(&mut self.wanted, 0), (&mut self.ues, 0), (&mut self.again, 0)] {
+            numbers.clear();
+            numbers.resize(groups, fill);
+        }
+        let mut left = prbs;
         for candidate in candidates {
-            self.wanted[candidate.slice as usize] += candidate.prbs;
-            self.ues[candidate.slice as usize] += 1;
+            let Candidate { ue, slice, prbs, is_again, .. } = *candidate;
+            if !is_again {
+                self.wanted[slice as usize] += prbs;
+                self.ues[slice as usize] += 1;
+            } else if prbs <= left {
+                left -= prbs;
+                self.again[slice as usize] += prbs;
+                grants.push(Grant { ue, slice, prbs, is_again });
+            }
         }
         self.shares.clear();
         self.slices.divide(&Division { prbs, wanted: &self.wanted, ues: &self.ues }, &mut self.shares);
-        let mut left = prbs;
         for share in &self.shares {
+            let again = &mut self.again[share.slice as usize];
+            let of_share = share.prbs.saturating_sub(*again).min(left);
+            *again = again.saturating_sub(share.prbs);
             let of_slice = &mut self.of_slice;
             of_slice.clear();
-            let in_slice = |candidate: &&Candidate| candidate.slice == share.slice;
-            of_slice.extend(candidates.iter().filter(in_slice));
+            of_slice
+                .extend(candidates.iter().filter(|candidate| candidate.slice == share.slice && !candidate.is_again));
             if grants.len() > first_grant {
                 // a slice may have several shares
                 for candidate in of_slice.iter_mut() {
                     let had = grants[first_grant..].iter().filter(|grant| grant.ue == candidate.ue);
                     let had: u32 = had.map(|grant| grant.prbs).sum();
-                    candidate.prbs = if candidate.is_again && had > 0 { 0 } else { candidate.prbs.saturating_sub(had) };
+                    candidate.prbs = candidate.prbs.saturating_sub(had);
+                    candidate.least_prbs = candidate.least_prbs.saturating_sub(had);
                 }
             }
-            let mut of_share = share.prbs.min(left);
-            let before = of_share;
-            // what is sent again goes first, whole
-            for candidate in of_slice.iter_mut().filter(|candidate| candidate.is_again) {
-                if candidate.prbs > 0 && candidate.prbs <= of_share {
-                    of_share -= candidate.prbs;
-                    let Candidate { ue, slice, prbs, .. } = *candidate;
-                    grants.push(Grant { ue, slice, prbs, is_again: true });
-                }
-            }
-            of_slice.retain(|candidate| !candidate.is_again && candidate.prbs > 0);
+            of_slice.retain(|candidate| candidate.prbs > 0);
             if of_share > 0 && !of_slice.is_empty() {
-                of_share -= self.ue_schedulers[share.slice as usize].schedule(of_share, of_slice, grants);
+                left -= self.ue_schedulers[share.slice as usize].schedule(of_share, of_slice, grants);
             }
-            left -= before - of_share;
         }
         merge(grants, first_grant);
         prbs - left

@@ -213,3 +213,15 @@ fn what_is_sent_again_goes_first_and_whole() {
     let of = |ue: u32| grants.iter().find(|grant| grant.ue == ue).map(|grant| (grant.prbs, grant.is_again));
     assert_eq!((of(1), of(2), of(0)), (Some((40, true)), None, Some((66, false))), "70 do not fit beside 40");
 }
+
+/// A block that was sent while its slice had more is not stuck for ever, and its slice pays for it.
+#[test]
+fn what_is_sent_again_is_not_bound_by_a_smaller_slice() {
+    let pf = || ue_scheduler("PF").unwrap();
+    let places = [Positions { low: 0, high: 1 }];
+    let mut scheduler = Scheduler::new(Box::new(Fixed::new(&places, PRBS, 8)), vec![pf(), pf()]);
+    let again = Candidate { is_again: true, ..candidate(0, 0, 80) };
+    let grants = slot(&mut scheduler, &[again, candidate(1, 0, 500), candidate(2, 1, 500)]);
+    let of = |ue: u32| grants.iter().find(|grant| grant.ue == ue).map(|grant| grant.prbs);
+    assert_eq!((of(0), of(1), of(2)), (Some(80), None, Some(26)));
+}

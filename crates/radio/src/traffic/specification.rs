@@ -114,6 +114,12 @@ pub enum Kind {
 }
 
 impl Kind {
+    /// Whether its packets are TCP's; else they are UDP's.
+    #[must_use]
+    pub fn is_tcp(&self) -> bool {
+        matches!(self, Kind::Greedy(_) | Kind::Transfer { .. })
+    }
+
     /// Whether one end asks and the other answers.
     fn asks(&self) -> bool {
         matches!(self, Kind::Echo { .. } | Kind::Voip { echoed: true })

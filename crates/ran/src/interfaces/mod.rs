@@ -31,8 +31,10 @@ use messages::{
 };
 use per::Bits;
 
-use crate::mobility::{INACTIVE_S, Letter};
+use crate::counters::Counters;
+use crate::mobility::INACTIVE;
 use crate::node::{FIRST_GNB, GNB_ID_BITS, MCC, MNC, NR_CELL_BITS, Node, guami};
+use crate::world::Letter;
 
 /// How often UEs are looked at while somebody watches.
 const LOOK: Duration = Duration::from_millis(20);
@@ -62,15 +64,15 @@ pub struct Taps {
 /// Whether a UE has had something to send of late.
 #[derive(Clone, Copy, Debug)]
 struct Activity {
-    /// Its steps with something to send, when it was last looked at.
-    active_steps: u64,
+    /// Its slots with something to send or to receive, when it was last looked at.
+    active_slots: u64,
     last_active: Time,
     state: RrcState,
 }
 
 impl Activity {
-    fn new(active_steps: u64, now: Time) -> Self {
-        Activity { active_steps, last_active: now, state: RrcState::Connected }
+    fn new(active_slots: u64, now: Time) -> Self {
+        Activity { active_slots, last_active: now, state: RrcState::Connected }
     }
 }
 
@@ -107,9 +109,14 @@ fn plmn() -> PlmnIdentity {
 }
 
 impl Node {
-    /// Steps with something to send, of each UE.
-    fn active_steps(&self) -> impl Iterator<Item = u64> {
-        self.cell.counters().iter().map(|counters| counters.downlink_active + counters.uplink_active)
+    /// Slots with something to send or to receive, of each UE that ever was there.
+    fn active_slots(&self) -> Vec<u64> {
+        let cell = self.cell();
+        let of = |place: usize| {
+            let counters = Counters::of(&cell, place);
+            counters.downlink_active + counters.uplink_active
+        };
+        (0..cell.places()).map(of).collect()
     }
 
     /// What the AMF is told of a UE's state.
@@ -136,17 +143,18 @@ impl Node {
     /// Looks at who has become active or inactive until now, and has the AMF told.
     fn look_at_activity(&mut self, now: Time) {
         let mut changes = Vec::new();
-        let steps: Vec<u64> = self.active_steps().collect();
+        let slots = self.active_slots();
         // those that have come meanwhile were just now busy with that
-        let newcomers = steps.iter().skip(self.taps.ues.len()).map(|steps| Activity::new(*steps, now));
+        let newcomers = slots.iter().skip(self.taps.ues.len()).map(|slots| Activity::new(*slots, now));
         self.taps.ues.extend(newcomers.collect::<Vec<_>>());
-        for at in self.cell.here() {
-            let (Some(activity), Some(steps)) = (self.taps.ues.get_mut(at), steps.get(at).copied()) else { continue };
+        let here: Vec<usize> = self.cell().ues().map(|(at, _)| at).collect();
+        for at in here {
+            let (Some(activity), Some(slots)) = (self.taps.ues.get_mut(at), slots.get(at).copied()) else { continue };
             let ue = at as u64;
-            if steps != activity.active_steps {
-                (activity.active_steps, activity.last_active) = (steps, now);
+            if slots != activity.active_slots {
+                (activity.active_slots, activity.last_active) = (slots, now);
             }
-            let is_inactive = (now - activity.last_active).as_secs_f64() >= INACTIVE_S;
+            let is_inactive = now - activity.last_active >= INACTIVE;
             let state = if is_inactive { RrcState::Inactive } else { RrcState::Connected };
             if std::mem::replace(&mut activity.state, state) != state {
                 changes.push((ue, state));
@@ -176,7 +184,7 @@ impl Node {
             if let Some(neighbour) = self.taps.neighbour(message.interface) {
                 let from = self.mobility.number();
                 let ue = message.ue.and_then(|ue| self.mobility.came_as(ue, neighbour));
-                self.mobility.send(neighbour, Letter { from, ue, octets: message.octets });
+                self.send(neighbour, Letter { from, ue, octets: message.octets });
             }
         }
     }
@@ -219,7 +227,7 @@ impl NiSource for Node {
             return;
         }
         self.advance(now);
-        self.taps.ues = self.active_steps().map(|steps| Activity::new(steps, now)).collect();
+        self.taps.ues = self.active_slots().into_iter().map(|slots| Activity::new(slots, now)).collect();
         self.taps.next_look = Some(now + LOOK);
     }
 
@@ -268,14 +276,10 @@ impl NiSource for Node {
 
 #[cfg(test)]
 mod tests {
-    use std::cell::RefCell;
-    use std::rc::Rc;
-
     use super::messages::{ID_RRC_STATE, ProtocolIes};
     use super::*;
-    use crate::RanConfig;
-    use crate::mobility::Air;
     use crate::node::cell_of;
+    use crate::testing;
 
     const START: Time = Time::from_nanos(5_000_000_000);
     const SECOND: Duration = Duration::from_secs(1);
@@ -291,7 +295,7 @@ mod tests {
 
     #[test]
     fn ues_come_to_rest_and_wake() {
-        let mut node = Node::new(&RanConfig::default(), 0, Default::default());
+        let mut node = testing::node();
         node.watch(START, true);
         let all = messages(&mut node, START, 20);
         assert!(all.len() > 10, "{} transitions", all.len());
@@ -321,7 +325,7 @@ mod tests {
 
     #[test]
     fn what_is_injected_must_be_ngap() {
-        let mut node = Node::new(&RanConfig::default(), 0, Default::default());
+        let mut node = testing::node();
         let good = rrc_inactive_transition_report(1, 1, RrcState::Connected, 1);
         let origin = ControllerId(1);
         node.inject(START, origin, 0, Way::Outgoing, &good).unwrap();
@@ -334,9 +338,7 @@ mod tests {
 
     /// Two nodes, of which the second gets a UE of the first.
     fn handover(is_watched: [bool; 2]) -> [Node; 2] {
-        let air = Rc::new(RefCell::new(Air::new(2)));
-        let config = RanConfig { ues: 4, ..RanConfig::default() };
-        let mut nodes = [0, 1].map(|number| Node::new(&config, number, Rc::clone(&air)));
+        let mut nodes: [Node; 2] = testing::crowd(2, 4).try_into().unwrap();
         for (node, is_watched) in nodes.iter_mut().zip(is_watched) {
             node.advance(START);
             if is_watched {

@@ -4,14 +4,20 @@ use e2sm::common::{QosFlowIdentifier, Sst};
 use e2sm::kpm::dictionary::{self, Kind};
 
 use super::*;
+use crate::testing;
 
 const SECOND: Duration = Duration::from_secs(1);
 const START: Time = Time::from_nanos(5_000_000_000);
 
 fn node() -> Node {
-    let mut node = Node::new(&RanConfig::default(), 0, Rc::default());
+    let mut node = testing::node();
     node.advance(START);
     node
+}
+
+/// The model's time.
+fn model(node: &Node) -> radio::Time {
+    node.cell().now()
 }
 
 fn mark(node: &Node) -> Mark {
@@ -60,7 +66,7 @@ fn periods_of_their_own_see_the_same_counters() {
     assert!(volumes > 0.0);
     let whole = cell_value(&node, &long, "DRB.PdcpSduVolumeDL");
     assert!((whole - volumes).abs() <= 5.0, "{whole} kbit, and {volumes} each rounded");
-    assert_eq!(node.cell.steps(), 200, "a second to warm up, and another");
+    assert_eq!(model(&node), radio::Time::from_millis(2000), "a second to warm up, and another");
 }
 
 #[test]
@@ -106,8 +112,8 @@ fn use_is_told_by_tenths_and_extremes() {
     let label = MeasurementLabel::NO_LABEL;
     let count = |bin: &Bin| node.binned(&since, Whom::Cell, dist, &[*bin], &label).number().unwrap();
     let counts = bins.iter().map(count);
-    assert_eq!(counts.sum::<f64>(), 1000.0, "each step is in one bin");
-    assert_eq!(cell_value(&node, &since, "RRU.PrbTotDlDist"), 1000.0);
+    assert_eq!(counts.sum::<f64>(), 16_000.0, "each slot of the downlink, four of five, is in one bin");
+    assert_eq!(cell_value(&node, &since, "RRU.PrbTotDlDist"), 16_000.0);
     assert!(node.bins(offer("RRU.PrbTotDl")).is_empty());
     let alone = MeasurementLabel::default();
     let with = |label: MeasurementLabel| {
@@ -132,7 +138,7 @@ fn cqis_are_told_in_three_dimensions() {
     let label = MeasurementLabel::NO_LABEL;
     let count = |whom, bins: &[Bin], label| node.binned(&since, whom, dist, bins, label).number().unwrap();
     let of = |whom, label| cqis.iter().map(|cqi| count(whom, &[*cqi, ranks[1], tables[1]], label)).sum::<f64>();
-    assert_eq!(of(Whom::Cell, &label), 32_000.0, "each UE's in each step");
+    assert_eq!(of(Whom::Cell, &label), 64_000.0, "each UE's every 5 ms");
     assert_eq!(of(Whom::Cell, &label), cell_value(&node, &since, "CARR.WBCQIDist"));
     assert_eq!(count(Whom::Cell, &[Bin { from: 0.0, to: 16.0 }, ranks[0], tables[1]], &label), 0.0, "two layers");
     // the mean of the distribution is the mean of the values
@@ -142,23 +148,23 @@ fn cqis_are_told_in_three_dimensions() {
         .map(|(cqi, bin)| f64::from(cqi) * count(Whom::Ues(&ue), &[*bin, ranks[1], tables[1]], &label))
         .sum();
     let mean = node.value(&since, Whom::Ues(&ue), offer("CQI"), &label).number().unwrap();
-    assert!((sum / 1000.0 - mean).abs() <= 0.5, "{} and {mean}", sum / 1000.0);
+    assert!((sum / 2000.0 - mean).abs() <= 0.5, "{} and {mean}", sum / 2000.0);
     // a flow's share, and a slice's
     let flows = [9, 6, 3].map(|qfi| MeasurementLabel { qfi: Some(QosFlowIdentifier(qfi)), ..Default::default() });
     assert!(flows.iter().all(|label| node.has_label(dist, label)));
-    assert_eq!(flows.iter().map(|label| of(Whom::Cell, label)).sum::<f64>(), 32_000.0);
+    assert_eq!(flows.iter().map(|label| of(Whom::Cell, label)).sum::<f64>(), 64_000.0);
 }
 
 #[test]
 fn nothing_is_computed_while_nobody_looks() {
     let mut node = node();
-    assert_eq!(node.cell.steps(), 100, "as long as the model warms up");
+    assert_eq!(model(&node), radio::Time::from_millis(1000), "as long as the model warms up");
     node.advance(START + SECOND * 3600);
-    assert_eq!(node.cell.steps(), 200, "an hour nobody asked about");
+    assert_eq!(model(&node), radio::Time::from_millis(2000), "an hour nobody asked about");
     node.advance(START + SECOND * 3601);
-    assert_eq!(node.cell.steps(), 300);
+    assert_eq!(model(&node), radio::Time::from_millis(3000));
     node.advance(START + SECOND * 3600);
-    assert_eq!(node.cell.steps(), 300, "it never goes back");
+    assert_eq!(model(&node), radio::Time::from_millis(3000), "it never goes back");
 }
 
 #[test]

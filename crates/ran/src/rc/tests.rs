@@ -1,6 +1,3 @@
-use std::cell::RefCell;
-use std::rc::Rc;
-
 use e2sm::common::{NrCgi, PlmnIdentity, SNssai, Sst};
 use e2sm::kpm::MeasurementLabel;
 use e2sm::rc::{Drx, Handover, MappedFlow, QosFlowMapping, SlicePrbQuota};
@@ -11,16 +8,19 @@ use functions::rrc::RrcSource;
 use per::Bits;
 
 use super::*;
-use crate::RanConfig;
-use crate::mobility::Air;
 use crate::node::{Mark, cell_of};
+use crate::testing;
+use crate::{RanConfig, Scenario};
 
 const START: Time = Time::from_nanos(5_000_000_000);
 const RIC: Origin = Origin::Control(ControllerId(1));
 
-fn nodes(count: u16, config: RanConfig) -> Vec<Node> {
-    let air = Rc::new(RefCell::new(Air::new(count)));
-    let mut nodes: Vec<_> = (0..count).map(|number| Node::new(&config, number, Rc::clone(&air))).collect();
+fn nodes(cells: u16, ues: u16) -> Vec<Node> {
+    started(&RanConfig { scenario: Scenario::crowd(cells, ues, 1), ..RanConfig::default() })
+}
+
+fn started(config: &RanConfig) -> Vec<Node> {
+    let mut nodes = testing::nodes(config);
     nodes.iter_mut().for_each(|node| node.advance(START));
     nodes
 }
@@ -47,7 +47,7 @@ fn measure(node: &mut Node, from: u64, to: u64, whom: Whom<'_>, label: &Measurem
 
 #[test]
 fn a_quota_bounds_the_blocks_of_a_slice() {
-    let mut node = nodes(1, RanConfig::default()).remove(0);
+    let mut node = nodes(1, 32).remove(0);
     let slice = SNssai { sst: Sst([1]), sd: None };
     let label = MeasurementLabel { slice_id: Some(slice), ..MeasurementLabel::default() };
     let share = |node: &mut Node, from| measure(node, from, from + 10, Whom::Cell, &label, "RRU.PrbTotDl");
@@ -70,12 +70,18 @@ fn a_quota_bounds_the_blocks_of_a_slice() {
 
 #[test]
 fn a_ue_goes_to_another_cell_and_keeps_its_name() {
-    let mut nodes = nodes(2, RanConfig { ues: 4, ..RanConfig::default() });
+    let mut nodes = nodes(2, 4);
     let (ue, name) = (Ue(2), KpmSource::ue_id(&nodes[0], Ue(2)));
+    for node in &mut nodes {
+        let mut came = Vec::new();
+        node.take_news(&mut came);
+        assert!(came.iter().all(|(_, told)| told.event == rrc::Event::Attached) && came.len() == 4);
+    }
     let to = |cell| ControlAction::Handover(Handover::to(cell));
     nodes[0].control(at(1), RIC, Some(ue), &to(cell_of(1))).unwrap();
     assert_eq!(ues(&nodes[0]), [Ue(0), Ue(1), Ue(3)]);
-    nodes[1].advance(at(1));
+    nodes[0].advance(at(2));
+    nodes[1].advance(at(2));
     assert_eq!(ues(&nodes[1]), [Ue(0), Ue(1), Ue(2), Ue(3), Ue(4)], "a new number");
     assert_eq!(KpmSource::ue_id(&nodes[1], Ue(4)), name);
     let came = rrc::Event::HandedOver(cell_of(0));
@@ -87,9 +93,9 @@ fn a_ue_goes_to_another_cell_and_keeps_its_name() {
         assert_eq!((*of, told.event, told.cell, &told.ue_id), (ue, event, cell_of(node as u16), &name));
     }
     let label = MeasurementLabel::NO_LABEL;
-    assert_eq!(measure(&mut nodes[1], 1, 2, Whom::Cell, &label, "RRC.ConnMean"), 5.0);
-    assert_eq!(measure(&mut nodes[0], 1, 2, Whom::Cell, &label, "RRC.ConnMean"), 3.0);
-    let blocks = measure(&mut nodes[0], 1, 20, Whom::Ues(&[ue]), &label, "RRU.PrbUsedDl");
+    assert_eq!(measure(&mut nodes[1], 2, 3, Whom::Cell, &label, "RRC.ConnMean"), 5.0);
+    assert_eq!(measure(&mut nodes[0], 2, 3, Whom::Cell, &label, "RRC.ConnMean"), 3.0);
+    let blocks = measure(&mut nodes[0], 3, 20, Whom::Ues(&[ue]), &label, "RRU.PrbUsedDl");
     assert_eq!(blocks, 0.0, "nothing is counted of who has left");
 
     let nowhere =
@@ -110,8 +116,9 @@ fn a_ue_goes_to_another_cell_and_keeps_its_name() {
 #[test]
 fn drx_delays_and_a_bearer_with_priority_hurries() {
     let label = MeasurementLabel::NO_LABEL;
-    let mut node = nodes(1, RanConfig::default()).remove(0);
-    let all = ues(&node);
+    let mut node = nodes(1, 32).remove(0);
+    // those whose flows never fill the cell
+    let all: Vec<Ue> = ues(&node).into_iter().filter(|ue| node.five_qis(*ue)[0].0 == 3).collect();
     let delay = |node: &mut Node, from| measure(node, from, from + 10, Whom::Ues(&all), &label, "DRB.RlcSduDelayDl");
     let before = delay(&mut node, 0);
     for ue in &all {
@@ -122,11 +129,11 @@ fn drx_delays_and_a_bearer_with_priority_hurries() {
     for ue in &all {
         node.control(at(20), RIC, Some(*ue), &ControlAction::Drx(Drx::long(10))).unwrap();
     }
-    assert!(delay(&mut node, 20) < with_drx, "a cycle of a step is none");
+    assert!(delay(&mut node, 20) < with_drx, "a short cycle is little");
 
     // of two RANs alike, one serves a UE first
     let run = |drb_id| {
-        let mut node = nodes(1, RanConfig { ues: 64, ..RanConfig::default() }).remove(0);
+        let mut node = nodes(1, 64).remove(0);
         let busy = |ue: &&Ue| node.five_qis(**ue)[0].0 == 6;
         let ue = *ues(&node).iter().find(busy).unwrap();
         let flows = vec![MappedFlow { qfi: 6, direction: None }];
@@ -143,7 +150,7 @@ fn drx_delays_and_a_bearer_with_priority_hurries() {
 #[test]
 fn a_bearer_of_another_priority_is_served_otherwise() {
     let run = |qos: Option<DrbQos>| {
-        let mut node = nodes(1, RanConfig { ues: 64, ..RanConfig::default() }).remove(0);
+        let mut node = nodes(1, 64).remove(0);
         let busy = |ue: &&Ue| node.five_qis(**ue)[0].0 == 6;
         let ue = *ues(&node).iter().find(busy).unwrap();
         if let Some(qos) = qos {
@@ -157,7 +164,7 @@ fn a_bearer_of_another_priority_is_served_otherwise() {
     assert!(run(Some(five_qi(5))) > 1.2 * default, "a 5QI has a level of its own");
     assert_eq!(run(Some(five_qi(6))), default);
 
-    let mut node = nodes(1, RanConfig::default()).remove(0);
+    let mut node = nodes(1, 32).remove(0);
     let mut set = |qos| node.control(at(1), RIC, Some(Ue(0)), &ControlAction::DrbQos(qos));
     set(five_qi(3)).unwrap();
     for (qos, why) in [
@@ -175,8 +182,9 @@ fn a_bearer_of_another_priority_is_served_otherwise() {
 
 #[test]
 fn handovers_begin_by_themselves_and_wait() {
-    let config = RanConfig { ues: 3, handovers_per_minute: 60, ..RanConfig::default() };
-    let mut nodes = nodes(2, config.clone());
+    let config =
+        |cells| RanConfig { scenario: Scenario::crowd(cells, 3, 1), handovers_per_minute: 60, ..RanConfig::default() };
+    let mut nodes = started(&config(2));
     let mut events = Vec::new();
     for tenth in 1..=30 {
         let now = START + Duration::from_millis(100 * tenth);
@@ -198,10 +206,11 @@ fn handovers_begin_by_themselves_and_wait() {
     nodes[0].resume(at(4), procedures[0].0, Verdict::GoOn);
     nodes[0].resume(at(4), procedures[1].0, Verdict::Cancel);
     nodes[0].resume(at(4), procedures[0].0, Verdict::GoOn);
-    nodes[1].advance(at(4));
+    nodes[0].advance(at(5));
+    nodes[1].advance(at(5));
     assert_eq!((ues(&nodes[0]).len(), ues(&nodes[1]).len()), (2, 4));
     assert!(!ues(&nodes[0]).contains(&procedures[0].1));
-    let alone = Node::new(&config, 0, Rc::new(RefCell::new(Air::new(1))));
+    let alone = testing::nodes(&config(1)).remove(0);
     assert_eq!(alone.next_look(), None, "nowhere to go");
 }
 
@@ -211,7 +220,7 @@ fn a_cell_that_is_configured_otherwise_is_told() {
     use e2sm::rc::dictionary::node_change::CELL_CONFIGURATION;
     use functions::ccc::{CccSource, Place};
 
-    let mut node = nodes(2, RanConfig::default()).remove(0);
+    let mut node = nodes(2, 32).remove(0);
     let cell = cell_of(0);
     let set = |node: &mut Node, pci| {
         let wanted = RanConfigurationStructure::NrCellDu(NrCellDu { nr_pci: Some(pci), ..NrCellDu::default() });
@@ -229,7 +238,7 @@ fn a_cell_that_is_configured_otherwise_is_told() {
 
 #[test]
 fn what_is_known_of_a_ue() {
-    let mut node = nodes(1, RanConfig { ues: 64, ..RanConfig::default() }).remove(0);
+    let mut node = nodes(1, 64).remove(0);
     node.advance(at(10));
     for offer in node.parameters() {
         assert!(ues(&node).iter().all(|ue| node.parameter(*ue, offer.id).is_some()), "{}", offer.name);
@@ -241,12 +250,17 @@ fn what_is_known_of_a_ue() {
 
 #[test]
 fn ues_fall_silent_and_speak_again() {
-    let mut node = nodes(1, RanConfig::default()).remove(0);
+    let mut node = nodes(1, 32).remove(0);
     node.advance(at(30));
     assert_eq!((node.next_event(at(30)), node.next_look()), (None, None), "nobody watches");
     node.watched(true);
+    let mut all = Vec::new();
+    for tenth in 0..300 {
+        let now = at(30) + Duration::from_millis(100 * tenth);
+        all.extend(std::iter::from_fn(|| node.next_event(now)));
+    }
     let (events, messages): (Vec<_>, Vec<_>) =
-        std::iter::from_fn(|| node.next_event(at(60))).partition(|event| !matches!(event, Event::NiMessage { .. }));
+        all.into_iter().partition(|event| !matches!(event, Event::NiMessage { .. }));
     assert_eq!(events.len(), messages.len(), "the AMF is told each time");
     let states = |wanted| {
         events.iter().filter(|event| matches!(event, Event::RrcState { state, .. } if *state == wanted)).count()

@@ -7,9 +7,6 @@ use functions::statistics::StatisticsSource;
 use super::rnti;
 use crate::node::Node;
 
-/// The QoS flow that each UE has.
-const QFI: u8 = 1;
-
 impl StatisticsSource<Tunnel> for Node {
     fn ues(&self, out: &mut Vec<Ue>) {
         self.all_ues(out);
@@ -18,6 +15,11 @@ impl StatisticsSource<Tunnel> for Node {
     fn records(&self, ue: Ue, out: &mut Vec<Tunnel>) {
         // an endpoint is free for its owner to number: by node and UE, and at the UPF by UE
         let teid_gnb = self.gnb << 16 | ue.0 as u32;
-        out.push(Tunnel { rnti: rnti(ue).into(), teid_gnb, qfi: QFI, teid_upf: 1 + ue.0 as u32 });
+        out.push(Tunnel {
+            rnti: rnti(ue).into(),
+            teid_gnb,
+            qfi: self.facts(ue).map_or(0, |facts| facts.qfi),
+            teid_upf: 1 + ue.0 as u32,
+        });
     }
 }

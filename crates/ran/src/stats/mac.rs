@@ -4,19 +4,14 @@ use e2sm::mac::{HarqRounds, UeStats};
 use ferric::agent::Ue;
 use ferric::e2::Time;
 use functions::statistics::StatisticsSource;
+use radio::rlc::RlcCounts;
+use radio::{LinkCounts, RadioLink};
 
-use super::{octets, packets, rnti, wrapped};
-use crate::model::{DOWNLINK_SHARE, SLOTS_PER_S, UPLINK_SHARE};
+use super::{rnti, wrapped};
 use crate::node::Node;
 
-/// Transmissions that a block gets at most.
-const HARQ_ROUNDS: u32 = 4;
-/// Slots of a frame of 10 ms, and frames until their number starts anew (TS 38.211 4.3.1).
-const SLOTS_PER_FRAME: u64 = 20;
+/// Frames until their number starts anew (TS 38.211 4.3.1).
 const FRAMES: u64 = 1024;
-/// The highest index of modulation and coding, and the highest CQI.
-const MAX_MCS: u32 = 28;
-const MAX_CQI: u32 = 15;
 
 impl StatisticsSource<UeStats> for Node {
     fn ues(&self, out: &mut Vec<Ue>) {
@@ -24,47 +19,50 @@ impl StatisticsSource<UeStats> for Node {
     }
 
     fn records(&self, ue: Ue, out: &mut Vec<UeStats>) {
-        let Some(counted) = self.counted_of(ue) else { return };
-        let (total, last) = (counted.total, counted.last);
-        let (down, up) = (&counted.ue.downlink, &counted.ue.uplink);
-        let slots = (self.now_s() * SLOTS_PER_S) as u64;
-        let down_slots = SLOTS_PER_S * DOWNLINK_SHARE * self.cell.step_s();
-        let up_slots = SLOTS_PER_S * UPLINK_SHARE * self.cell.step_s();
-        let (dl_octets, ul_octets) = (octets(total.downlink_bits), octets(total.uplink_bits));
-        out.push(UeStats {
-            dl_aggr_tbs_octets: dl_octets,
-            ul_aggr_tbs_octets: ul_octets,
-            dl_aggr_sdu_octets: dl_octets,
-            ul_aggr_sdu_octets: ul_octets,
-            dl_curr_tbs_octets: octets(last.downlink_bits / down_slots),
-            ul_curr_tbs_octets: octets(last.uplink_bits / up_slots),
-            // blocks are given for a whole step: as many in each of its slots
-            dl_sched_prbs: last.downlink_prbs,
-            ul_sched_prbs: last.uplink_prbs,
-            pusch_snr_db: up.sinr_db() as f32,
-            pucch_snr_db: up.sinr_db() as f32,
-            dl_bler: down.block_error_rate() as f32,
-            ul_bler: up.block_error_rate() as f32,
-            dl_harq: HarqRounds::default(),
-            ul_harq: HarqRounds::default(),
-            dl_harq_rounds: HARQ_ROUNDS,
-            ul_harq_rounds: HARQ_ROUNDS,
-            rnti: rnti(ue).into(),
-            dl_aggr_prbs: wrapped((total.downlink_prbs as f64 * down_slots) as u64),
-            ul_aggr_prbs: wrapped((total.uplink_prbs as f64 * up_slots) as u64),
-            dl_aggr_sdus: wrapped(packets(dl_octets)),
-            ul_aggr_sdus: wrapped(packets(ul_octets)),
-            dl_aggr_retx_prbs: 0,
-            ul_aggr_retx_prbs: 0,
-            bsr_octets: wrapped(octets(up.waiting_bits())),
-            frame: (slots / SLOTS_PER_FRAME % FRAMES) as u16,
-            slot: (slots % SLOTS_PER_FRAME) as u16,
-            wb_cqi: down.cqi(),
-            dl_mcs_1: mcs(down.cqi()),
-            ul_mcs_1: mcs(up.cqi()),
-            dl_mcs_2: 0,
-            ul_mcs_2: 0,
-            phr_db: 0,
+        self.with_ue(ue, |cell, there| {
+            let (down, up) = (there.downlink(), there.uplink());
+            let (of_down, of_up) = (down.counts(), up.counts());
+            let (mut down_rlc, mut up_rlc) = (RlcCounts::default(), RlcCounts::default());
+            for bearer in there.bearers() {
+                down_rlc += *bearer.downlink().counts();
+                up_rlc += *bearer.uplink().counts();
+            }
+            let slots_per_frame = u64::from(cell.grid().slots_per_frame());
+            let rounds = u32::from(cell.config().harq.transmissions);
+            out.push(UeStats {
+                dl_aggr_tbs_octets: of_down.block_octets,
+                ul_aggr_tbs_octets: of_up.block_octets,
+                dl_aggr_sdu_octets: down_rlc.sent_octets,
+                ul_aggr_sdu_octets: up_rlc.delivered_octets,
+                dl_curr_tbs_octets: of_down.last_octets.into(),
+                ul_curr_tbs_octets: of_up.last_octets.into(),
+                dl_sched_prbs: of_down.last_prbs.into(),
+                ul_sched_prbs: of_up.last_prbs.into(),
+                pusch_snr_db: up.sinr_db() as f32,
+                pucch_snr_db: up.sinr_db() as f32,
+                dl_bler: block_error_rate(of_down),
+                ul_bler: block_error_rate(of_up),
+                dl_harq: harq_rounds(of_down),
+                ul_harq: harq_rounds(of_up),
+                dl_harq_rounds: rounds,
+                ul_harq_rounds: rounds,
+                rnti: rnti(ue).into(),
+                dl_aggr_prbs: wrapped(of_down.prbs),
+                ul_aggr_prbs: wrapped(of_up.prbs),
+                dl_aggr_sdus: wrapped(down_rlc.sent_pieces),
+                ul_aggr_sdus: wrapped(up_rlc.sent_pieces),
+                dl_aggr_retx_prbs: wrapped(of_down.again_prbs),
+                ul_aggr_retx_prbs: wrapped(of_up.again_prbs),
+                bsr_octets: there.buffer_status_octets(),
+                frame: (cell.slot() / slots_per_frame % FRAMES) as u16,
+                slot: (cell.slot() % slots_per_frame) as u16,
+                wb_cqi: down.cqi(),
+                dl_mcs_1: mcs(down),
+                ul_mcs_1: mcs(up),
+                dl_mcs_2: 0,
+                ul_mcs_2: 0,
+                phr_db: 0,
+            });
         });
     }
 
@@ -73,7 +71,24 @@ impl StatisticsSource<UeStats> for Node {
     }
 }
 
-/// The index of modulation and coding for a CQI: both scales go from QPSK to 64-QAM in nearly even steps.
-fn mcs(cqi: u8) -> u8 {
-    (u32::from(cqi).min(MAX_CQI) * MAX_MCS / MAX_CQI) as u8
+fn mcs(link: &RadioLink) -> u8 {
+    link.mcs()
+}
+
+/// The part of first transmissions that were not understood.
+fn block_error_rate(counts: &LinkCounts) -> f32 {
+    let done: u64 = counts.rounds.iter().sum::<u64>() + counts.lost_blocks;
+    if done == 0 { 0.0 } else { 1.0 - counts.rounds[0] as f32 / done as f32 }
+}
+
+/// How many blocks were understood after how many transmissions; what takes more than four counts with the fourth.
+fn harq_rounds(counts: &LinkCounts) -> HarqRounds {
+    let [first, second, third, rest @ ..] = counts.rounds;
+    HarqRounds {
+        first: wrapped(first),
+        second: wrapped(second),
+        third: wrapped(third),
+        fourth: wrapped(rest.iter().sum()),
+        failed: wrapped(counts.lost_blocks),
+    }
 }

@@ -1,18 +1,13 @@
-//! FlexRIC's models: statistics, served from the model's state; notifications of UEs that are there, and that are handed
-//! over; and slices and traffic control, which are kept and told but which the model does not obey yet (what its scheduler
-//! does obey are E2SM-CCC's policies and E2SM-RC's quotas).
+//! FlexRIC's statistics, served from the model's state, and notifications of UEs that are there, that come and that go.
 //!
-//! The model moves bits, not packets, and steps over many slots at once. So packets are [`PACKET_OCTETS`] each, a
-//! transport block is what went through in a slot of the last step in the mean, and what the model does not know (HARQ
-//! processes, status PDUs, segments) is 0. Counters of 32 bits wrap around, as a base station's do.
+//! What the model does not know (status PDUs of RLC, a second codeword) is 0. Counters of 32 bits wrap around, as a base
+//! station's do.
 
 mod gtp;
 mod mac;
 mod pdcp;
 mod rlc;
 mod rrc;
-mod slice;
-mod tc;
 #[cfg(test)]
 mod tests;
 
@@ -27,19 +22,12 @@ use functions::rrc::{RrcConfig, RrcFunction};
 use functions::slice::{SliceConfig, SliceFunction};
 use functions::statistics::{GtpFunction, MacFunction, PdcpFunction, RlcFunction};
 use functions::tc::TcFunction;
+use radio::Cell;
 
-use crate::model::{self, Counters};
 use crate::node::Node;
 
-pub use slice::Slices;
-
-/// Octets of a packet.
-const PACKET_OCTETS: u64 = 1400;
 /// The first UE's C-RNTI.
 const FIRST_RNTI: u16 = 0x4601;
-/// The data radio bearer that each UE has.
-const DRB: u8 = 1;
-
 /// The functions of these models, on one node.
 pub fn functions(node: &Rc<RefCell<Node>>, config: &PeriodicConfig) -> Vec<Box<dyn RanFunction>> {
     let (node, config) = (|| Rc::clone(node), || PeriodicConfig { function_id: None, ..config.clone() });
@@ -54,15 +42,8 @@ pub fn functions(node: &Rc<RefCell<Node>>, config: &PeriodicConfig) -> Vec<Box<d
     ]
 }
 
-/// A UE with what was counted of it, until now and in the last step.
-struct Counted<'n> {
-    ue: &'n model::Ue,
-    total: Counters,
-    last: Counters,
-}
-
 impl Node {
-    fn all_ues(&self, out: &mut Vec<Ue>) {
+    pub(crate) fn all_ues(&self, out: &mut Vec<Ue>) {
         KpmSource::ues(self, out);
     }
 
@@ -70,29 +51,18 @@ impl Node {
         KpmSource::advance(self, now);
     }
 
-    fn counted_of(&self, ue: Ue) -> Option<Counted<'_>> {
-        let at = usize::try_from(ue.0).ok()?;
-        let (ue, total) = self.cell.ues().get(at).zip(self.cell.counters().get(at))?;
-        Some(Counted { ue, total: *total, last: self.cell.last_step(at) })
-    }
-
-    /// The model's time, in seconds.
-    fn now_s(&self) -> f64 {
-        self.cell.steps() as f64 * self.cell.step_s()
+    /// A UE that is there, in the model.
+    fn with_ue(&self, ue: Ue, tell: impl FnOnce(&Cell, &radio::Ue)) {
+        let cell = self.cell();
+        if let Some(there) = usize::try_from(ue.0).ok().and_then(|place| cell.ue(place)) {
+            tell(&cell, there);
+        }
     }
 }
 
-/// A UE's C-RNTI: a node has at most 1024.
+/// A UE's C-RNTI: a cell has at most [`radio::MAX_PLACES`].
 pub fn rnti(ue: Ue) -> u16 {
     FIRST_RNTI + ue.0 as u16
-}
-
-fn octets(bits: f64) -> u64 {
-    (bits / 8.0) as u64
-}
-
-fn packets(octets: u64) -> u64 {
-    octets.div_ceil(PACKET_OCTETS)
 }
 
 /// A counter of 32 bits wraps around.

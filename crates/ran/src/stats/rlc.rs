@@ -1,11 +1,12 @@
-//! RLC: the queues of each UE's data radio bearer, in acknowledged mode.
+//! RLC: the buffers of each data radio bearer, and what went through them.
 
 use e2sm::rlc::{BearerStats, Mode};
 use ferric::agent::Ue;
 use ferric::e2::Time;
 use functions::statistics::StatisticsSource;
+use radio::rlc;
 
-use super::{DRB, octets, packets, rnti, wrapped};
+use super::{rnti, wrapped};
 use crate::node::Node;
 
 impl StatisticsSource<BearerStats> for Node {
@@ -14,37 +15,47 @@ impl StatisticsSource<BearerStats> for Node {
     }
 
     fn records(&self, ue: Ue, out: &mut Vec<BearerStats>) {
-        let Some(counted) = self.counted_of(ue) else { return };
-        let (total, last, down) = (counted.total, counted.last, &counted.ue.downlink);
-        let (sent, dropped) = (octets(total.downlink_bits), octets(total.downlink_dropped_bits));
-        let (received, lost) = (octets(total.uplink_bits), octets(total.uplink_lost_bits));
-        let waiting = octets(down.waiting_bits());
-        let mean_wait_s = if last.downlink_bits > 0.0 { last.downlink_bit_seconds / last.downlink_bits } else { 0.0 };
-        let wait_s = down.oldest_s().map_or(0.0, |came_s| (self.now_s() - came_s).max(0.0));
-        out.push(BearerStats {
-            tx_pdu_packets: wrapped(packets(sent)),
-            tx_pdu_octets: wrapped(sent),
-            tx_pdu_wait_ms: wrapped((wait_s * 1e3) as u64),
-            tx_pdu_dropped_packets: wrapped(packets(dropped)),
-            tx_pdu_dropped_octets: wrapped(dropped),
-            tx_buffer_octets: wrapped(waiting),
-            tx_buffer_packets: wrapped(packets(waiting)),
-            rx_pdu_packets: wrapped(packets(received)),
-            rx_pdu_octets: wrapped(received),
-            rx_pdu_dropped_packets: wrapped(packets(lost)),
-            rx_pdu_dropped_octets: wrapped(lost),
-            tx_sdu_packets: wrapped(packets(sent)),
-            tx_sdu_octets: sent,
-            tx_sdu_mean_time_to_tx_us: mean_wait_s * 1e6,
-            tx_sdu_wait_us: wrapped((wait_s * 1e6) as u64),
-            rx_sdu_packets: wrapped(packets(received)),
-            rx_sdu_octets: received,
-            rx_sdu_dropped_packets: wrapped(packets(lost)),
-            rx_sdu_dropped_octets: wrapped(lost),
-            rnti: rnti(ue).into(),
-            mode: Mode::AM,
-            rb_id: DRB,
-            ..BearerStats::default()
+        self.with_ue(ue, |cell, there| {
+            out.extend(there.bearers().iter().map(|bearer| {
+                let (down, up) = (bearer.downlink(), bearer.uplink());
+                let (sent, received) = (down.counts(), up.counts());
+                let wait = down.head_wait(cell.now());
+                let mean_nanos = sent.sojourn_nanos as f64 / sent.sent_packets.max(1) as f64;
+                let received_octets = received.delivered_octets;
+                BearerStats {
+                    tx_pdu_packets: wrapped(sent.sent_pieces),
+                    tx_pdu_octets: wrapped(sent.sent_octets + sent.header_octets),
+                    tx_pdu_wait_ms: wrapped(wait.as_millis() as u64),
+                    tx_pdu_dropped_packets: wrapped(sent.full_packets + sent.discarded_packets),
+                    tx_pdu_dropped_octets: wrapped(sent.full_octets + sent.discarded_octets),
+                    tx_pdu_retx_packets: wrapped(sent.again_pieces),
+                    tx_pdu_retx_octets: wrapped(sent.again_octets),
+                    tx_pdu_segmented: wrapped(sent.segments),
+                    tx_buffer_octets: down.waiting_octets(),
+                    tx_buffer_packets: down.waiting_packets() as u32,
+                    rx_pdu_packets: wrapped(received.sent_pieces),
+                    rx_pdu_octets: wrapped(received.sent_octets + received.header_octets),
+                    rx_pdu_dropped_packets: wrapped(received.lost_packets),
+                    rx_pdu_dropped_octets: wrapped(received.lost_octets),
+                    rx_buffer_octets: wrapped(up.flying().1),
+                    rx_buffer_packets: up.flying().0 as u32,
+                    tx_sdu_packets: wrapped(sent.sent_packets),
+                    tx_sdu_octets: sent.sent_octets,
+                    tx_sdu_mean_time_to_tx_us: mean_nanos / 1e3,
+                    tx_sdu_wait_us: wrapped(wait.as_micros() as u64),
+                    rx_sdu_packets: wrapped(received.delivered_packets),
+                    rx_sdu_octets: received_octets,
+                    rx_sdu_dropped_packets: wrapped(received.lost_packets),
+                    rx_sdu_dropped_octets: wrapped(received.lost_octets),
+                    rnti: rnti(ue).into(),
+                    mode: match down.config().mode {
+                        rlc::Mode::Acknowledged => Mode::AM,
+                        rlc::Mode::Unacknowledged => Mode::UM,
+                    },
+                    rb_id: bearer.id(),
+                    ..BearerStats::default()
+                }
+            }));
         });
     }
 

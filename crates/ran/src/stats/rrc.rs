@@ -1,4 +1,4 @@
-//! RRC: the UEs that are there, those that leave for another cell of the RAN, and those that come from one.
+//! RRC: the UEs that are there, those that come, and those that go.
 
 use e2sm::common::{PlmnIdentity, RntiValue};
 use e2sm::rrc::{Event, Notification};
@@ -15,13 +15,15 @@ impl RrcSource for Node {
     }
 
     fn present(&self, ue: Ue) -> Notification<'static> {
+        // also of one that has just left
+        let facts = self.facts.get(ue.0 as usize);
         Notification {
             event: Event::Present,
             ue_id: self.ue_id(ue),
             rnti: RntiValue(rnti(ue)),
-            cell: self.cell(),
-            plmn: PlmnIdentity::from_codes(MCC, MNC, 2),
-            s_nssais: KpmSource::slices(self, ue).to_vec().into(),
+            cell: KpmSource::cell(self),
+            plmn: facts.map_or_else(|| PlmnIdentity::from_codes(MCC, MNC, 2), |facts| facts.plmn),
+            s_nssais: facts.map(|facts| facts.slice[0]).into_iter().collect(),
         }
     }
 

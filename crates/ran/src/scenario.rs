@@ -1,0 +1,343 @@
+//! A scenario: what a RAN is made of, and what happens in it.
+
+use std::fmt;
+use std::net::Ipv4Addr;
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+use std::time::Duration;
+
+use radio::phy::{
+    Area, Carrier, CarrierError, Channel, Direction, Fixed, Geometry, GeometryError, McsTable, Motion, Mover, Position,
+    Site, Terminal, Trace,
+};
+use radio::traffic::{self, Flow, FlowSpecification, Kind, OnOffVideo, OutOfRange};
+use radio::{CellConfig, FiveTuple, HandoverConfig, Network, Random, Stays, Subscription, Time, Ue, tc};
+
+use crate::node::{MCC, MNC};
+
+/// Most cells: each has an address of its own in the network.
+pub const MAX_CELLS: usize = 4096;
+/// Where servers are.
+pub const SERVER: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 1);
+/// UEs have addresses from here on.
+const FIRST_UE: u32 = u32::from_be_bytes([10, 45, 0, 2]);
+
+/// What a RAN is made of, and what happens in it.
+#[derive(Clone, Debug)]
+pub struct Scenario {
+    /// The seed of all chance. Default: 1.
+    pub seed: u64,
+    /// The cells: one for each base station.
+    pub cells: Vec<CellScenario>,
+    /// The UEs.
+    pub ues: Vec<UeScenario>,
+    /// When UEs go to another cell.
+    pub handover: HandoverConfig,
+    /// How many seconds of the model pass in one. Default: 1.
+    pub speed: f64,
+    /// How long the model has run when it is looked at first. Default: none.
+    pub warm_up: Duration,
+    /// Whether time goes on while nobody looks. Default: it does.
+    pub is_always_on: bool,
+    /// Threads that the model may use. Default: 1.
+    pub threads: NonZeroUsize,
+}
+
+impl Default for Scenario {
+    fn default() -> Self {
+        Scenario {
+            seed: 1,
+            cells: Vec::new(),
+            ues: Vec::new(),
+            handover: HandoverConfig::default(),
+            speed: 1.0,
+            warm_up: Duration::ZERO,
+            is_always_on: true,
+            threads: NonZeroUsize::MIN,
+        }
+    }
+}
+
+/// A base station with one cell.
+#[derive(Clone, Debug, Default)]
+pub struct CellScenario {
+    /// Its radio.
+    pub radio: CellConfig,
+    /// Where it stands.
+    pub position: Position,
+    /// Whether its CU-CP, CU-UP and DU are E2 nodes of their own (NR only). Default: one gNB.
+    pub is_split: bool,
+}
+
+/// A UE.
+#[derive(Clone, Debug)]
+pub struct UeScenario {
+    /// The cell where it begins, counted from 0.
+    pub cell: usize,
+    /// The network and slice that it has chosen.
+    pub subscription: Subscription,
+    /// Its radio channel.
+    pub channel: ChannelScenario,
+    /// What it sends and receives; times are those of the model, and begin at its arrival at the earliest.
+    pub flows: Vec<FlowScenario>,
+    /// When it comes. Default: at the beginning.
+    pub arrives: Time,
+    /// When it leaves for good. Default: never.
+    pub leaves: Option<Time>,
+}
+
+/// A flow of a UE.
+#[derive(Clone, Debug)]
+pub struct FlowScenario {
+    /// What is sent when.
+    pub specification: FlowSpecification,
+    /// The server's port and the UE's.
+    pub ports: (u16, u16),
+}
+
+/// A UE's radio channel.
+#[derive(Clone, Debug)]
+pub enum ChannelScenario {
+    /// With that index of modulation and coding in both directions, and nothing lost.
+    Mcs(u8),
+    /// With that SINR in dB, down and up.
+    Sinr(f64, f64),
+    /// As recorded.
+    Trace(Trace),
+    /// By where it is; without a place, anywhere within so many metres of its cell.
+    Geometry {
+        /// Where it is at the beginning.
+        position: Option<Position>,
+        /// How it moves.
+        motion: Motion,
+    },
+}
+
+/// How far from its cell a UE without a place is at most, in metres.
+const NEAR_M: f64 = 450.0;
+/// How far around the cells UEs go, in metres.
+const MARGIN_M: f64 = 500.0;
+
+impl Scenario {
+    /// Base stations with 40 MHz of NR each, in a row, and UEs whose users read, watch and talk.
+    #[must_use]
+    pub fn crowd(cells: u16, ues_each: u16, seed: u64) -> Scenario {
+        let mut random = Random::new(seed, u64::MAX);
+        let carrier = Carrier { downlink_layers: 2, downlink_mcs: McsTable::Qam256, ..Carrier::default() };
+        let radio = CellConfig { carrier, ..CellConfig::default() };
+        let cells: Vec<CellScenario> = (0..cells)
+            .map(|number| CellScenario {
+                radio: radio.clone(),
+                position: Position { x_m: APART_M * f64::from(number), y_m: 0.0 },
+                is_split: false,
+            })
+            .collect();
+        let ues = (0..cells.len()).flat_map(|cell| (0..ues_each).map(move |_| cell));
+        let ues = ues.map(|cell| user(cell, &mut random)).collect();
+        Scenario { seed, cells, ues, warm_up: WARM_UP, is_always_on: false, ..Scenario::default() }
+    }
+}
+
+/// How far from each other cells of a crowd are, in metres.
+const APART_M: f64 = 500.0;
+/// Where there are more cells than this, and UEs do not go to others by themselves, each hears its own only; handed over,
+/// it hears the next one as well as that.
+const MAX_HEARD: usize = 7;
+/// A crowd's users are at it already when somebody looks first.
+const WARM_UP: Duration = Duration::from_secs(1);
+
+/// A user: an idle one, one who reads, one who watches, or one with a steady flow in both directions that has to be in time
+/// (TS 23.501 5.15.2.2: eMBB and URLLC; 5QIs of its table 5.7.4-1).
+fn user(cell: usize, random: &mut Random) -> UeScenario {
+    let (kind, sst, five_qi) = match random.uniform() {
+        u if u < 0.15 => (Kind::Echo { interval_ms: 10_000.0, packet_octets: 800 }, 1, 9),
+        u if u < 0.85 => {
+            let bitrate_bps = [3_000_000, 6_000_000, 12_000_000][(random.uniform() * 3.0) as usize];
+            (Kind::OnOffVideo(OnOffVideo { bitrate_bps, ..OnOffVideo::default() }), 1, 6)
+        }
+        _ => {
+            let rate_bps = (0.2e6 + 1.8e6 * random.uniform()) as u64;
+            (Kind::ConstantBitRate { rate_bps, packet_octets: 1000 }, 2, 3)
+        }
+    };
+    let direction = if sst == 2 { traffic::Direction::Both } else { traffic::Direction::Down };
+    let specification = FlowSpecification { direction, ..FlowSpecification::new(kind) };
+    UeScenario {
+        cell,
+        subscription: Subscription { mcc: MCC, mnc: MNC, sst, five_qi, ..Subscription::default() },
+        channel: ChannelScenario::Geometry { position: None, motion: walk(random) },
+        flows: vec![FlowScenario { specification, ports: (443, 50_000) }],
+        arrives: Time::START,
+        leaves: None,
+    }
+}
+
+/// Walking to driving.
+fn walk(random: &mut Random) -> Motion {
+    let speed_m_per_s = 0.8 + 8.2 * random.uniform().powi(2);
+    Motion::RandomWaypoint { least_m_per_s: speed_m_per_s, most_m_per_s: speed_m_per_s, pause_s: 0.0 }
+}
+
+impl Scenario {
+    /// Whether cells go on together, since UEs go from one to another by themselves.
+    #[must_use]
+    pub fn is_coupled(&self) -> bool {
+        self.is_always_on || self.has_moving_ues() || self.threads.get() > 1
+    }
+
+    /// Whether UEs want to go to other cells by themselves, and somebody is asked first.
+    #[must_use]
+    pub fn has_moving_ues(&self) -> bool {
+        self.cells.len() > 1 && self.handover.a3_offset_db.is_some()
+    }
+
+    /// The model: its cells, with UEs that are to come.
+    ///
+    /// # Errors
+    /// What of it cannot be, and where.
+    pub fn network(&self) -> Result<Network, ScenarioError> {
+        if !(1..=MAX_CELLS).contains(&self.cells.len()) {
+            return Err(ScenarioError::Cells);
+        }
+        if !(self.speed.is_finite() && (0.001..=1000.0).contains(&self.speed)) {
+            return Err(ScenarioError::Speed);
+        }
+        for (cell, there) in self.cells.iter().enumerate() {
+            there.radio.carrier.check().map_err(|error| ScenarioError::Carrier(cell, error))?;
+            there.radio.tc.check().map_err(|error| ScenarioError::TrafficControl(cell, error))?;
+        }
+        // who decides about handovers is the node: it asks who wants a say
+        let handover = HandoverConfig { is_automatic: false, ..self.handover };
+        let configs = self.cells.iter().map(|cell| cell.radio.clone());
+        let mut network =
+            Network::new(configs, handover, self.threads).map_err(|error| ScenarioError::Carrier(0, error))?;
+        let sites = self.cells.iter().enumerate();
+        let sites: Arc<[Site]> = sites.map(|(at, cell)| Site::new(network.cell(at).grid(), cell.position)).collect();
+        for (number, ue) in self.ues.iter().enumerate() {
+            let made = self.ue(number, ue, &network, &sites)?;
+            network.add(ue.cell, made, ue.arrives, ue.leaves).map_err(|error| ScenarioError::Place(number, error))?;
+        }
+        Ok(network)
+    }
+
+    fn ue(&self, number: usize, ue: &UeScenario, network: &Network, sites: &Arc<[Site]>) -> Result<Ue, ScenarioError> {
+        if ue.cell >= network.cells() {
+            return Err(ScenarioError::Place(number, Stays::NoSuchCell));
+        }
+        let cell = network.cell(ue.cell);
+        let mut random = Random::new(self.seed, number as u64);
+        let channel = match &ue.channel {
+            ChannelScenario::Mcs(mcs) => {
+                let of = |direction| (cell.adaptation(direction), *mcs);
+                let known = cell
+                    .adaptation(Direction::Downlink)
+                    .mcs_count()
+                    .min(cell.adaptation(Direction::Uplink).mcs_count());
+                if *mcs >= known {
+                    return Err(ScenarioError::Mcs(number, known - 1));
+                }
+                Channel::Fixed(Fixed::mcs(of(Direction::Downlink), of(Direction::Uplink)))
+            }
+            ChannelScenario::Sinr(down_db, up_db) => Channel::Fixed(Fixed::sinr(*down_db, *up_db)),
+            ChannelScenario::Trace(trace) => Channel::Trace(trace.clone()),
+            ChannelScenario::Geometry { position, motion } => {
+                let geometry = self.geometry(number, ue.cell, *position, *motion, sites, &mut random);
+                Channel::Geometry(Box::new(geometry.map_err(|error| ScenarioError::Geometry(number, error))?))
+            }
+        };
+        let address = Ipv4Addr::from(FIRST_UE + number as u32);
+        let mut made = Ue::new(number as u64, ue.subscription, address, channel, random, cell.config());
+        for flow in &ue.flows {
+            let start = flow.specification.start.max(ue.arrives);
+            let specification = FlowSpecification { start, ..flow.specification.clone() };
+            specification.check().map_err(|error| ScenarioError::Flow(number, error))?;
+            let (source_port, destination_port) = flow.ports;
+            let protocol = if specification.kind.is_tcp() { FiveTuple::TCP } else { FiveTuple::UDP };
+            let tuple = FiveTuple { source: SERVER, destination: address, source_port, destination_port, protocol };
+            made.add_flow(|id, random| Flow::new(id, specification, tuple, random));
+        }
+        Ok(made)
+    }
+
+    fn geometry(
+        &self,
+        number: usize,
+        cell: usize,
+        position: Option<Position>,
+        motion: Motion,
+        sites: &Arc<[Site]>,
+        random: &mut Random,
+    ) -> Result<Geometry, GeometryError> {
+        let own = self.cells[cell].position;
+        let near = |m: f64| Area {
+            least: Position { x_m: own.x_m - m, y_m: own.y_m - m },
+            most: Position { x_m: own.x_m + m, y_m: own.y_m + m },
+        };
+        // who has a place goes anywhere among the cells, who has none stays near its own
+        let area = match position {
+            Some(_) => self.cells.iter().fold(near(MARGIN_M), |area, cell| Area {
+                least: Position {
+                    x_m: area.least.x_m.min(cell.position.x_m - MARGIN_M),
+                    y_m: area.least.y_m.min(cell.position.y_m - MARGIN_M),
+                },
+                most: Position {
+                    x_m: area.most.x_m.max(cell.position.x_m + MARGIN_M),
+                    y_m: area.most.y_m.max(cell.position.y_m + MARGIN_M),
+                },
+            }),
+            None => near(NEAR_M),
+        };
+        let position = position.unwrap_or_else(|| {
+            // uniform over a disc
+            let (distance_m, angle) = (NEAR_M * random.uniform().sqrt(), random.uniform() * std::f64::consts::TAU);
+            Position { x_m: own.x_m + distance_m * angle.cos(), y_m: own.y_m + distance_m * angle.sin() }
+        });
+        let mover = Mover::new(area, position, motion)?;
+        // a crowd's cells do not hear each other: each UE knows its own only
+        let (sites, serving) = if self.handover.a3_offset_db.is_none() && self.cells.len() > MAX_HEARD {
+            (Arc::from([sites[cell].clone()]), 0)
+        } else {
+            (Arc::clone(sites), cell)
+        };
+        Geometry::new(sites, serving, Terminal::default(), mover, (self.seed, number as u32), random)
+    }
+}
+
+/// A scenario that cannot be: all of it is the caller's misuse. Cells and UEs are counted from 0.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum ScenarioError {
+    /// A number of cells out of bounds.
+    Cells,
+    /// A speed out of bounds.
+    Speed,
+    /// A cell's carrier.
+    Carrier(usize, CarrierError),
+    /// A cell's traffic control.
+    TrafficControl(usize, tc::Refused),
+    /// The cell of a UE.
+    Place(usize, Stays),
+    /// A UE's modulation and coding; the last that its cell's carrier has.
+    Mcs(usize, u8),
+    /// Where a UE is, or how it moves.
+    Geometry(usize, GeometryError),
+    /// A flow of a UE.
+    Flow(usize, OutOfRange),
+}
+
+impl fmt::Display for ScenarioError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ScenarioError::Cells => write!(f, "a RAN has 1 to {MAX_CELLS} cells"),
+            ScenarioError::Speed => f.write_str("the model's speed is 0.001 to 1000 times that of time"),
+            ScenarioError::Carrier(cell, error) => write!(f, "cell {cell}: {error}"),
+            ScenarioError::TrafficControl(cell, error) => write!(f, "traffic control of cell {cell}: {error}"),
+            ScenarioError::Place(ue, error) => write!(f, "UE {ue}: {error}"),
+            ScenarioError::Mcs(ue, last) => write!(f, "UE {ue}: its cell has MCS 0 to {last}"),
+            ScenarioError::Geometry(ue, error) => write!(f, "UE {ue}: {error}"),
+            ScenarioError::Flow(ue, error) => write!(f, "a flow of UE {ue}: {error}"),
+        }
+    }
+}
+
+impl std::error::Error for ScenarioError {}
