@@ -108,7 +108,7 @@ fn over_the_link() {
 
 #[test]
 fn over_redis_and_rest() {
-    let Some(redis) = Redis::start(&[]) else { return };
+    let Some(mut redis) = Redis::start(&[]) else { return };
     let network = Network::start(&["--redis", &redis.url()]);
     for way in ["pubsub", "stream"] {
         let url = redis.url();
@@ -118,6 +118,16 @@ fn over_redis_and_rest() {
         assert_eq!(done(&network.xapp(&[&redis[..], &["--undo"]].concat())), UNDONE, "{way}");
         network.shows(&bare());
     }
+    // a Redis that is gone, and comes
+    redis.kill();
+    let flow = ["xapp", "tc", "--destination", ":5060", "--limit-ms", "1", "--restore"];
+    let mut waiting = Program::start(&[&flow[..], &["--redis", &redis.url(), "--rest", &network.rest]].concat());
+    waiting.logs("records cannot be read");
+    redis.restart();
+    waiting.line("node=gnb-00101-e00 protected");
+    network.shows(&protected());
+    waiting.stop();
+    network.shows(&bare());
     // statistics from Redis, controls over the link; and the other way round
     let acted = network.xapp(&["--redis", &redis.url(), "--ric", &network.xapp, "--seconds", "2", "--restore"]);
     assert_eq!(done(&acted), [ACTIONS, UNDONE].concat());

@@ -89,7 +89,7 @@ fn published_and_added_to_bounded_streams() {
 #[test]
 fn nobody_notices_that_redis_is_killed_and_comes_back() {
     let Some(mut redis) = Redis::start(&[]) else { return };
-    let (running, forwarded) = start("killed", RedisConfig { queue_octets: 16_384, ..config(&redis.url()) });
+    let (mut running, forwarded) = start("killed", RedisConfig { queue_octets: 16_384, ..config(&redis.url()) });
     let url = || redis.url().parse().unwrap();
     let readers = [Via::PubSub, Via::Stream].map(|via| RedisReader::start(url(), "ferric", via).unwrap());
     readers.iter().for_each(|reader| drop(both(reader)));
@@ -108,6 +108,13 @@ fn nobody_notices_that_redis_is_killed_and_comes_back() {
     }
     eventually("records again", || forwarded().records > restarted.records + 10);
     witness.look(Duration::from_millis(200));
+
+    // a node that comes back is forwarded again
+    drop(witness);
+    running.restart_ran();
+    eventually("the node", || log().matches("statistics go to Redis").count() > 2);
+    let before = forwarded();
+    eventually("its records", || forwarded().records > before.records + 10);
 
     let (log, url) = (log(), redis.url());
     let told = |what: &str| log.lines().filter(|line| line.contains(&url) && line.contains(what)).count();

@@ -12,7 +12,7 @@ use ureq::Agent;
 struct Client {
     agent: Agent,
     base: String,
-    _running: Running,
+    running: Running,
 }
 
 impl Client {
@@ -26,7 +26,7 @@ impl Client {
         );
         let agent: Agent = Agent::config_builder().http_status_as_error(false).build().into();
         let base = format!("{}/v1/nodes/gnb-00101-e00/tc", running.rest);
-        let client = Client { agent, base, _running: running };
+        let client = Client { agent, base, running };
         eventually("a node that has told", || client.get("").0 == 200);
         client
     }
@@ -209,4 +209,14 @@ fn clients_do_not_get_in_each_others_way() {
     });
     ids.sort_unstable();
     assert_eq!(ids, [1, 2, 3, 4, 5, 6, 7, 8]);
+}
+
+/// A node that is gone is not there, and one that comes back is asked anew.
+#[test]
+fn a_node_that_comes_back() {
+    let mut client = Client::start("rest-back", Wire::Plain);
+    assert_eq!(client.ask("POST", "/queues", Some(&json!({"kind": "fifo"}))).0, 201);
+    client.running.restart_ran();
+    eventually("the node", || client.get("/queues").1.as_array().is_some_and(|queues| queues.len() == 1));
+    assert_eq!(client.ask("POST", "/queues", Some(&json!({"kind": "fifo"}))).1["id"], 1);
 }

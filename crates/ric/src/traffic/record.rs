@@ -186,8 +186,8 @@ pub struct QueueRecord {
     pub kind: QueueKind,
     /// Packets that went on.
     pub forwarded_packets: u32,
-    /// How long packets waited in the mean.
-    pub mean_sojourn_us: f32,
+    /// How long the last packet waited.
+    pub last_sojourn_us: i64,
 }
 
 // The names that the model's own types have in JSON.
@@ -242,7 +242,7 @@ impl From<&tc::IndicationMessage<'_>> for TcRecord {
             queue: QueueRecord {
                 kind: lane.queue.kind,
                 forwarded_packets: lane.queue.forwarded_packets,
-                mean_sojourn_us: lane.queue.mean_sojourn_us,
+                last_sojourn_us: lane.queue.last_sojourn_us,
             },
         });
         TcRecord {

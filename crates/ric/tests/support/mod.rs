@@ -29,6 +29,8 @@ pub fn eventually(what: &str, mut holds: impl FnMut() -> bool) {
 /// A RIC with internal apps, and a RAN that connects to it, each on a thread of its own.
 pub struct Running {
     threads: Vec<(Stop, JoinHandle<()>)>,
+    e2: Address,
+    ran: RanConfig,
     pub xapp: Address,
     /// `http://HOST:PORT`
     pub rest: String,
@@ -45,22 +47,37 @@ impl Running {
         let (sender, stops) = mpsc::channel();
         let (tell_rest, rest) = mpsc::channel();
         // both are made where they run
-        let ric_stop = sender.clone();
         let ric = thread::spawn(move || {
             let mut ric = ric::bind(config).unwrap();
             tell_rest.send(ric.rest().map(Rest::address).unwrap()).unwrap();
             iapps.into_iter().for_each(|iapp| ric.server.add_iapp(iapp));
-            ric_stop.send(ric.server.stop()).unwrap();
+            sender.send(ric.server.stop()).unwrap();
             ric.server.run().unwrap();
         });
         let ric = (stops.recv().unwrap(), ric);
+        let rest = format!("http://{}", rest.recv().unwrap());
+        let mut running = Running { threads: vec![ric], e2, ran, xapp, rest };
+        running.start_ran();
+        running
+    }
+
+    fn start_ran(&mut self) {
+        let (sender, stop) = mpsc::channel();
+        let config = RanConfig { rics: vec![self.e2.clone().into()], ..self.ran.clone() };
         let ran = thread::spawn(move || {
-            let mut ran = Ran::new(RanConfig { rics: vec![e2.into()], ..ran }).unwrap();
+            let mut ran = Ran::new(config).unwrap();
             sender.send(ran.stop()).unwrap();
             ran.run().unwrap();
         });
-        let rest = format!("http://{}", rest.recv().unwrap());
-        Running { threads: vec![ric, (stops.recv().unwrap(), ran)], xapp, rest }
+        self.threads.push((stop.recv().unwrap(), ran));
+    }
+
+    /// The RAN is gone, with all that was set, and a new one comes.
+    pub fn restart_ran(&mut self) {
+        let (stop, ran) = self.threads.pop().unwrap();
+        stop.stop();
+        ran.join().unwrap();
+        self.start_ran();
     }
 }
 

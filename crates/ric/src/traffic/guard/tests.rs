@@ -20,7 +20,7 @@ fn lane(id: u32) -> LaneRecord {
     LaneRecord {
         shaper: ShaperRecord { id },
         policer: PolicerRecord { active: false, deviation_id: 0 },
-        queue: QueueRecord { kind: QueueKind::Fifo, forwarded_packets: 0, mean_sojourn_us: 0.0 },
+        queue: QueueRecord { kind: QueueKind::Fifo, forwarded_packets: 0, last_sojourn_us: 0 },
     }
 }
 
@@ -145,6 +145,22 @@ fn one_ue_may_be_all_that_counts() {
     assert_eq!(node.run(&mut guard, 0), [""; 0]);
     guard.handle_rlc(&bearers(&[30, 5]));
     assert_eq!(node.run(&mut guard, 1000), ACTIONS);
+}
+
+/// How long packets wait is the time in RLC and the time in the flow's queue of TC.
+#[test]
+fn both_buffers_count() {
+    let (mut guard, mut node) = (guard(), Node::new());
+    node.set.lanes[0].queue.last_sojourn_us = 15_000;
+    node.run(&mut guard, 0);
+    guard.handle_rlc(&bearers(&[6]));
+    assert_eq!(news(&mut guard), [News::LimitPassed { rnti: 0x4601, rb_id: 1, waits_us: 21_000, limit_us: 20_000 }]);
+    node.run(&mut guard, 1000);
+    node.set.lanes[0].queue.last_sojourn_us = 900_000;
+    node.set.lanes[1].queue.last_sojourn_us = 1000;
+    node.run(&mut guard, 2000);
+    guard.handle_rlc(&bearers(&[4]));
+    assert_eq!(guard.measured().after().map(|waited| waited.max_us), Some(5000));
 }
 
 /// The pacer is told what RLC holds, and when.
