@@ -35,11 +35,11 @@ impl End {
             Direction::Both => true,
         };
         let kind = &specification.kind;
-        let own = Random::new(random.next_u64(), 0);
-        let source = if sends { Source::new(kind, specification.start, own) } else { None };
+        let mut chance = || Random::new(random.next_u64(), 0);
+        let source = if sends { Source::new(kind, specification.start, chance()) } else { None };
         let connection = match kind {
             Kind::Greedy(tcp) | Kind::Transfer { tcp, .. } => Some(Box::new(Connection {
-                sender: Sender::new(tcp),
+                sender: Sender::new(tcp, chance()),
                 receiver: Receiver::new(tcp.delayed_ack_ms),
                 ecn: if tcp.ecn { Ecn::Ect } else { Ecn::NotEct },
             })),

@@ -228,6 +228,8 @@ impl Tcp {
         let window = u64::from(self.segment_octets)..=64 << 20;
         within(window.contains(&self.receive_window_octets), "receive_window_octets", "from a segment to 64 MiB")?;
         within((1..=100).contains(&self.initial_window_segments), "initial_window_segments", "from 1 to 100")?;
+        let has_marks = self.control != CongestionControl::Bbr;
+        within(!self.ecn || has_marks, "ecn", "off with BBR, whose version 1 does not heed marks")?;
         within(self.delayed_ack_ms <= 500, "delayed_ack_ms", "from 0 to 500")?;
         within((1..=60_000).contains(&self.rto_min_ms), "rto_min_ms", "from 1 to 60000")
     }
@@ -246,6 +248,8 @@ pub enum CongestionControl {
         /// How it begins.
         slow_start: SlowStart,
     },
+    /// BBR, version 1 (draft-cardwell-iccrg-bbr-congestion-control-00), which paces and does not heed marks.
+    Bbr,
 }
 
 impl Default for CongestionControl {

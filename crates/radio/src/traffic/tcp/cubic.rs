@@ -1,5 +1,7 @@
 //! CUBIC (RFC 9438), with proportional rate reduction while it recovers (RFC 6937).
 
+use std::time::Duration;
+
 use super::control::{Acknowledged, Phase};
 use super::hystart::HyStart;
 use crate::Time;
@@ -165,7 +167,7 @@ impl Cubic {
     }
 
     /// Nothing was sent for so long (RFC 5681 4.1; RFC 9438 5.8: that time does not count).
-    pub fn on_idle(&mut self, idle: std::time::Duration, rto_ns: u64) {
+    pub fn on_idle(&mut self, idle: Duration, rto_ns: u64) {
         if let Some(epoch) = &mut self.epoch {
             epoch.began += idle;
         }
@@ -189,5 +191,121 @@ impl Reduction {
         };
         // the first retransmission goes at once
         may.max(if self.sent == 0.0 { 1.0 } else { 0.0 })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const RTT_S: f64 = 0.2;
+
+    /// What all the segments of a window say, spread over a round trip from `at_s` on.
+    fn round_trip(cubic: &mut Cubic, at_s: f64) {
+        let window = cubic.window() as u64;
+        for segment in 0..window {
+            let now = Time::from_secs_f64(at_s + RTT_S * (segment + 1) as f64 / window as f64);
+            cubic.on_acknowledged(&acknowledged(now, true));
+        }
+    }
+
+    fn acknowledged(now: Time, is_window_used: bool) -> Acknowledged {
+        Acknowledged {
+            now,
+            delivered: 1,
+            lost: 0,
+            in_flight: 0,
+            in_flight_before: 0,
+            first: 0,
+            next: 0,
+            rtt_ns: 200_000_000,
+            smoothed_rtt_s: RTT_S,
+            sample: None,
+            is_window_used,
+        }
+    }
+
+    #[test]
+    fn the_window_follows_the_cubic_function_after_a_loss() {
+        let mut cubic = Cubic::new(400, SlowStart::Plain);
+        cubic.on_loss(400);
+        cubic.on_recovered();
+        assert!((cubic.window() - 280.0).abs() < 1e-9);
+        // By hand: K is the cube root of (400 - 280) / 0.4, which is 6.694 s, and W(t) = 0.4 (t - 6.694)^3 + 400
+        let points = [(2.0, 358.67), (4.0, 392.18), (6.0, 399.87), (8.0, 400.89), (10.0, 414.45), (12.0, 459.73)];
+        let mut rounds = 0;
+        for (at_s, expected) in points {
+            while f64::from(rounds) * RTT_S < at_s - 1e-9 {
+                round_trip(&mut cubic, f64::from(rounds) * RTT_S);
+                rounds += 1;
+            }
+            let window = cubic.window();
+            assert!((window / expected - 1.0).abs() < 0.01, "{at_s} s: {window} {expected}");
+        }
+    }
+
+    #[test]
+    fn a_second_loss_below_the_first_makes_room() {
+        let mut cubic = Cubic::new(100, SlowStart::Plain);
+        cubic.on_loss(100);
+        cubic.on_recovered();
+        assert_eq!(cubic.plateau, 100.0);
+        cubic.on_loss(70);
+        assert!((cubic.plateau - 70.0 * 0.85).abs() < 1e-9);
+        assert!((cubic.threshold - 49.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn short_round_trips_grow_as_renos_do() {
+        // W = 14 after a loss at 20: the cubic function needs 2.5 s to be back, Reno's window 20 ms x 6 / 0.53
+        let mut cubic = Cubic::new(20, SlowStart::Plain);
+        cubic.on_loss(20);
+        cubic.on_recovered();
+        let mut now_ns = 0;
+        for _ in 0..11 {
+            for _ in 0..cubic.window() as u64 {
+                now_ns += 1_000_000;
+                let mut event = acknowledged(Time::from_nanos(now_ns), true);
+                event.smoothed_rtt_s = 0.02;
+                cubic.on_acknowledged(&event);
+            }
+        }
+        assert!((19.0..20.5).contains(&cubic.window()), "{}", cubic.window());
+    }
+
+    #[test]
+    fn a_timeout_begins_anew_and_a_window_that_is_not_used_stays() {
+        let mut cubic = Cubic::new(100, SlowStart::Plain);
+        cubic.on_timeout(Phase::Open);
+        assert_eq!((cubic.window(), cubic.threshold), (1.0, 70.0));
+        cubic.on_timeout(Phase::Timeout);
+        assert_eq!((cubic.window(), cubic.threshold), (1.0, 70.0));
+        (0..69).for_each(|_| cubic.on_acknowledged(&acknowledged(Time::START, true)));
+        assert_eq!((cubic.window(), cubic.is_slow_start()), (70.0, false));
+        (0..1000).for_each(|_| cubic.on_acknowledged(&acknowledged(Time::from_millis(9_000), false)));
+        assert_eq!(cubic.window(), 70.0);
+        cubic.on_idle(Duration::from_secs(9), 300_000_000);
+        assert_eq!((cubic.window(), cubic.threshold), (70.0, 70.0));
+        cubic.initial_window = 10.0;
+        cubic.on_idle(Duration::from_secs(9), 300_000_000);
+        assert_eq!((cubic.window(), cubic.threshold), (10.0, 70.0));
+    }
+
+    #[test]
+    fn what_comes_lets_seven_tenths_out_while_it_recovers() {
+        let mut cubic = Cubic::new(100, SlowStart::Plain);
+        cubic.on_loss(100);
+        let (mut in_flight, mut sent) = (99, 0);
+        // 60 come, one each time; each is told, then sent for
+        for _ in 0..60 {
+            in_flight -= 1;
+            cubic.on_acknowledged(&Acknowledged { in_flight, ..acknowledged(Time::START, true) });
+            while in_flight < cubic.window() as u64 {
+                cubic.on_sent();
+                in_flight += 1;
+                sent += 1;
+            }
+        }
+        assert_eq!((sent, in_flight), (42, 81));
     }
 }

@@ -1,6 +1,7 @@
 //! TCP as it matters to a RAN: what is on the way, what of it is lost, and who decides how much it may be. A direction is
 //! a stream of its own, with a sender at one end and a receiver at the other; acknowledgements are packets without data.
 
+mod bbr;
 mod control;
 mod cubic;
 mod hystart;

@@ -9,7 +9,7 @@ use super::rtt::RoundTrips;
 use super::scoreboard::Scoreboard;
 use crate::traffic::after;
 use crate::traffic::specification::Tcp;
-use crate::{Acknowledgement, Segment, Time};
+use crate::{Acknowledgement, Random, Segment, Time};
 
 /// The sending end of a connection.
 #[derive(Clone, Debug)]
@@ -30,6 +30,9 @@ pub struct Sender {
     written: u64,
     /// When the retransmission timer goes off.
     timer: Time,
+    /// When the next segment may go, where they are paced, and whether one waits for that.
+    paced_until: Time,
+    is_waiting: bool,
     last_sent: Time,
     use_of_window: WindowUse,
     state: TcpState,
@@ -60,9 +63,9 @@ pub struct Outgoing {
 }
 
 impl Sender {
-    pub fn new(tcp: &Tcp) -> Self {
+    pub fn new(tcp: &Tcp, random: Random) -> Self {
         Sender {
-            control: Control::new(tcp),
+            control: Control::new(tcp, random),
             board: Scoreboard::default(),
             trips: RoundTrips::new(tcp.rto_min_ms * 1_000_000),
             delivery: Delivery::default(),
@@ -75,6 +78,8 @@ impl Sender {
             messages: VecDeque::new(),
             written: 0,
             timer: Time::NEVER,
+            paced_until: Time::START,
+            is_waiting: false,
             last_sent: Time::START,
             use_of_window: WindowUse::default(),
             state: TcpState::default(),
@@ -91,9 +96,9 @@ impl Sender {
         self.written
     }
 
-    /// When something is to be done: [`Self::expire`].
+    /// When something is to be done: [`Self::expire`], then [`Self::send`].
     pub fn due(&self) -> Time {
-        self.timer
+        if self.is_waiting { self.timer.min(self.paced_until) } else { self.timer }
     }
 
     /// What it is at.
@@ -113,6 +118,7 @@ impl Sender {
     /// The application has gone: nothing is sent any more.
     pub fn stop(&mut self) {
         self.messages.clear();
+        self.is_waiting = false;
         self.timer = Time::NEVER;
     }
 
@@ -136,7 +142,7 @@ impl Sender {
             self.recovery_end = self.board.next();
             self.mark_end = self.recovery_end;
             self.state.reductions += 1;
-            self.control.on_loss(in_flight_before);
+            self.control.on_loss(in_flight_before, self.board.in_flight(), news.delivered);
         }
         if told.marked > self.marks {
             self.marks = told.marked;
@@ -147,6 +153,7 @@ impl Sender {
             delivered: news.delivered,
             lost: news.lost,
             in_flight: self.board.in_flight(),
+            in_flight_before,
             first: self.board.first(),
             next: self.board.next(),
             rtt_ns,
@@ -167,8 +174,7 @@ impl Sender {
     fn take_mark(&mut self) {
         if self.phase == Phase::Open && self.board.first() >= self.mark_end {
             self.mark_end = self.board.next();
-            self.state.reductions += 1;
-            self.control.on_mark();
+            self.state.reductions += u64::from(self.control.on_mark());
         }
     }
 
@@ -182,7 +188,7 @@ impl Sender {
         self.timer = if self.board.len() == 0 { Time::NEVER } else { after(now, self.trips.rto_ns()) };
     }
 
-    /// What was due is done; [`Self::send`] is to be called then.
+    /// If the retransmission timer goes off, what is in flight is lost.
     pub fn expire(&mut self, now: Time) {
         if now < self.timer {
             return;
@@ -200,6 +206,7 @@ impl Sender {
     /// Sends what may be sent now.
     pub fn send(&mut self, now: Time, mut emit: impl FnMut(Outgoing)) {
         let mut is_bound = false;
+        self.is_waiting = false;
         loop {
             let lost = self.board.next_lost();
             let message = self.messages.front().copied().filter(|_| self.board.len() < self.receive_window);
@@ -208,6 +215,10 @@ impl Sender {
             }
             if self.board.in_flight() >= self.control.window() {
                 is_bound = true;
+                break;
+            }
+            if now < self.paced_until {
+                self.is_waiting = true;
                 break;
             }
             if self.board.len() == 0 {
@@ -233,12 +244,16 @@ impl Sender {
             };
             self.control.on_sent();
             self.last_sent = now;
+            if let Some(interval_ns) = self.control.pacing_interval_ns() {
+                self.paced_until = after(now, interval_ns);
+            }
             if self.timer == Time::NEVER {
                 self.start_timer(now);
             }
             emit(outgoing);
         }
-        if self.messages.is_empty() && !is_bound {
+        let is_short = self.messages.is_empty() && !is_bound && !self.is_waiting;
+        if is_short || self.control.is_holding_back() {
             self.delivery.limit(self.board.in_flight());
         }
         let used = &self.use_of_window;
