@@ -6,6 +6,7 @@
 //! | [`Forwarder`] | an internal app: copies the statistics of RLC and TC, which a thread of its own takes to Redis as JSON |
 //! | [`record`] | those records, and reading them again |
 //! | [`RedisReader`] | the same records at the other end, for xApps |
+//! | [`TrafficLink`] | the same over the RIC's own link for xApps, and controls |
 //! | [`FlowGuard`] | what an xApp decides: records in, controls out; no socket, no clock, no thread |
 //!
 //! `docs/traffic-controller.md` shows them together.
@@ -13,6 +14,7 @@
 mod backlog;
 mod forwarder;
 pub mod guard;
+mod link;
 pub(crate) mod manager;
 mod publisher;
 mod reader;
@@ -26,6 +28,7 @@ use ferric::e2ap::{RicActionId, RicActionType};
 
 pub use forwarder::{Forwarded, Forwarder};
 pub use guard::{Answer, FlowGuard, GuardConfig, News};
+pub use link::{LinkEvent, TrafficLink};
 pub use publisher::{DEFAULT_PREFIX, RedisConfig, RedisUrl, RedisUrlError};
 pub use reader::{RedisReader, Via};
 pub use resource::TcRequest;

@@ -1,7 +1,6 @@
 //! `ferric xapp tc`: the traffic xApp of FlexRIC's paper, 6.1.1.
 
 mod flow;
-mod link;
 mod rest;
 
 use std::collections::BTreeMap;
@@ -10,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use ::ric::traffic::guard::Waited;
 use ::ric::traffic::record::Record;
-use ::ric::traffic::{Answer, FlowGuard, GuardConfig, RedisReader, RedisUrl, Via};
+use ::ric::traffic::{FlowGuard, GuardConfig, LinkEvent, RedisReader, RedisUrl, TrafficLink, Via};
 use anyhow::{Context, bail};
 use e2sm::tc::ControlMessage;
 use ferric::e2::Time;
@@ -20,7 +19,6 @@ use tracing::info;
 
 use super::connect;
 use crate::signals;
-use link::LinkSide;
 use rest::RestSide;
 
 /// How long it waits for news at once.
@@ -92,18 +90,6 @@ fn http_url(text: &str) -> Result<String, &'static str> {
         .ok_or("plain HTTP is spoken: http://HOST:PORT, as `ferric ric` prints it behind rest=")
 }
 
-/// What came.
-enum Happened {
-    /// A node tells.
-    Told(String, Record),
-    /// What became of a control of a node.
-    Answered(String, Answer),
-    /// A node is gone.
-    Lost(String),
-    /// A node does not offer RLC and TC.
-    Lacking(String),
-}
-
 pub fn run(args: &Args, config: XappConfig) -> anyhow::Result<()> {
     let flow = args.flow.flow()?;
     let limit = Duration::from_millis(args.limit_ms.into());
@@ -121,7 +107,7 @@ pub fn run(args: &Args, config: XappConfig) -> anyhow::Result<()> {
     } else {
         let xapp = connect(&args.ric, "ferric-tc", config)?;
         info!(ric = %xapp.ric_id(), "connected");
-        Some(LinkSide::new(xapp, redis.is_none().then_some(args.period_ms)))
+        Some(TrafficLink::new(xapp, redis.is_none().then_some(args.period_ms)))
     };
     let begun = Instant::now();
     let mut app =
@@ -135,7 +121,7 @@ pub fn run(args: &Args, config: XappConfig) -> anyhow::Result<()> {
 struct App<'a> {
     args: &'a Args,
     guard: GuardConfig,
-    link: Option<LinkSide>,
+    link: Option<TrafficLink>,
     redis: Option<RedisReader>,
     rest: Option<RestSide>,
     guards: BTreeMap<String, FlowGuard>,
@@ -181,12 +167,13 @@ impl App<'_> {
     fn turn(&mut self) -> anyhow::Result<()> {
         let mut happened = Vec::new();
         if let Some(link) = &mut self.link {
-            happened = link.turn(if self.redis.is_some() { Duration::ZERO } else { PATIENCE })?;
+            happened =
+                link.turn(if self.redis.is_some() { Duration::ZERO } else { PATIENCE }).context("the RIC is gone")?;
         }
         if let Some(redis) = &self.redis {
             let mut patience = PATIENCE;
             while let Some((node, record)) = redis.next(patience) {
-                happened.push(Happened::Told(node, record));
+                happened.push(LinkEvent::Told(node, record));
                 patience = Duration::ZERO;
                 if happened.len() >= 256 {
                     break; // the others' turn
@@ -202,10 +189,10 @@ impl App<'_> {
         Time::from_nanos(u64::try_from(self.begun.elapsed().as_nanos()).unwrap_or(u64::MAX))
     }
 
-    fn handle(&mut self, happened: Happened) {
+    fn handle(&mut self, happened: LinkEvent) {
         let now = self.now();
         match happened {
-            Happened::Told(node, record) => {
+            LinkEvent::Told(node, record) => {
                 if self.args.node.as_ref().is_some_and(|wanted| *wanted != node) {
                     return;
                 }
@@ -224,18 +211,18 @@ impl App<'_> {
                     Record::Tc(record) => guard.handle_tc(now, &record),
                 }
             }
-            Happened::Answered(node, answer) => {
+            LinkEvent::Answered(node, answer) => {
                 if let Some(guard) = self.guards.get_mut(&node) {
                     guard.handle_answer(now, answer);
                 }
             }
-            Happened::Lost(node) => {
+            LinkEvent::Lost(node) => {
                 if let Some(guard) = self.guards.remove(&node) {
                     say!("node={node} is lost; it is looked at anew when it is back");
                     tell_waits(&node, &guard);
                 }
             }
-            Happened::Lacking(node) => {
+            LinkEvent::Lacking(node) => {
                 info!(node, "does not offer both RLC and TC");
                 self.lacking += 1;
             }
@@ -258,7 +245,7 @@ impl App<'_> {
             match (&self.rest, &mut self.link) {
                 (Some(rest), _) => {
                     let answer = rest.control(&node, &control);
-                    self.handle(Happened::Answered(node, answer));
+                    self.handle(LinkEvent::Answered(node, answer));
                 }
                 (None, Some(link)) => link.control(&node, &control),
                 (None, None) => unreachable!("without REST there is a link"),

@@ -1,11 +1,9 @@
 //! Records and controls over the RIC's own link for xApps.
 
 use std::collections::HashMap;
+use std::fmt;
 use std::time::Duration;
 
-use ::ric::traffic::record::{RlcRecord, TcRecord};
-use ::ric::traffic::{Answer, record::Record, subscription};
-use anyhow::Context;
 use e2sm::tc::{ControlHeader, ControlMessage, ControlOutcome};
 use e2sm::{Arena, Wire, rlc, tc};
 use ferric::e2::xapp::{ControlResult, NodeInfo};
@@ -15,10 +13,25 @@ use ferric::xapp::{Commands, Indication, Xapp, XappEvent};
 use per::Gather;
 use tracing::warn;
 
-use super::Happened;
+use super::record::{RlcRecord, TcRecord};
+use super::{Answer, record::Record, subscription};
 
-/// The session with the RIC.
-pub struct LinkSide {
+/// What came over the link.
+#[derive(Clone, Debug, PartialEq)]
+pub enum LinkEvent {
+    /// A node tells.
+    Told(String, Record),
+    /// What became of a control of a node.
+    Answered(String, Answer),
+    /// A node is gone.
+    Lost(String),
+    /// A node does not offer RLC and TC.
+    Lacking(String),
+}
+
+/// An xApp's session with a RIC, with which a [`FlowGuard`](super::FlowGuard) can be driven: subscribes to RLC and TC of every
+/// node that offers both, and asks TC for controls.
+pub struct TrafficLink {
     xapp: Xapp,
     desk: Desk,
 }
@@ -33,7 +46,7 @@ struct Desk {
     /// Controls that were not answered: of which node, and the wire form of its outcome.
     controls: HashMap<Ticket, (String, Wire)>,
     arena: Arena,
-    happened: Vec<Happened>,
+    events: Vec<LinkEvent>,
 }
 
 struct LinkNode {
@@ -54,7 +67,9 @@ enum Model {
     Tc,
 }
 
-impl LinkSide {
+impl TrafficLink {
+    /// Records come every so many milliseconds; with none, only controls are to go this way.
+    #[must_use]
     pub fn new(xapp: Xapp, period_ms: Option<u32>) -> Self {
         let desk = Desk {
             period_ms,
@@ -63,21 +78,24 @@ impl LinkSide {
             sources: HashMap::new(),
             controls: HashMap::new(),
             arena: Arena::new(),
-            happened: Vec::new(),
+            events: Vec::new(),
         };
-        LinkSide { xapp, desk }
+        TrafficLink { xapp, desk }
     }
 
     /// What comes within `patience`.
-    pub fn turn(&mut self, patience: Duration) -> anyhow::Result<Vec<Happened>> {
-        let LinkSide { xapp, desk } = self;
-        xapp.turn(Some(patience), |event, ric| desk.handle(event, ric)).context("the RIC is gone")?;
-        Ok(std::mem::take(&mut desk.happened))
+    ///
+    /// # Errors
+    /// As [`Xapp::turn`].
+    pub fn turn(&mut self, patience: Duration) -> Result<Vec<LinkEvent>, ferric::Error> {
+        let TrafficLink { xapp, desk } = self;
+        xapp.turn(Some(patience), |event, ric| desk.handle(event, ric))?;
+        Ok(std::mem::take(&mut desk.events))
     }
 
-    /// Has a node's TC do something. What becomes of it comes by [`LinkSide::turn`].
+    /// Has a node's TC do something. What becomes of it comes by [`TrafficLink::turn`], unless the node is lost before.
     pub fn control(&mut self, node: &str, control: &ControlMessage<'_>) {
-        let LinkSide { xapp, desk } = self;
+        let TrafficLink { xapp, desk } = self;
         let known = desk.nodes.iter().find(|(_, known)| known.name == node);
         let Some((id, (function, wire))) = known.and_then(|(id, known)| Some((*id, known.tc?))) else {
             return desk.answer(node, Answer::Unknown); // lost meanwhile
@@ -92,9 +110,15 @@ impl LinkSide {
     }
 }
 
+impl fmt::Debug for TrafficLink {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TrafficLink").field("nodes", &self.desk.nodes.len()).finish_non_exhaustive()
+    }
+}
+
 impl Desk {
     fn answer(&mut self, node: &str, answer: Answer) {
-        self.happened.push(Happened::Answered(node.to_owned(), answer));
+        self.events.push(LinkEvent::Answered(node.to_owned(), answer));
     }
 
     fn handle(&mut self, event: XappEvent<'_>, ric: &mut Commands<'_>) {
@@ -105,7 +129,7 @@ impl Desk {
                 self.nodes.remove(&node.id);
                 self.sources.retain(|_, source| source.node != name);
                 self.controls.retain(|_, (of, _)| *of != name);
-                self.happened.push(Happened::Lost(name));
+                self.events.push(LinkEvent::Lost(name));
             }
             XappEvent::Subscribed { ticket, subscription, .. } => {
                 if let Some(source) = self.asked.remove(&ticket) {
@@ -141,7 +165,7 @@ impl Desk {
         };
         let (rlc, tc) = (offered(rlc::MODEL), offered(tc::MODEL));
         if rlc.is_none() || tc.is_none() {
-            self.happened.push(Happened::Lacking(name.clone()));
+            self.events.push(LinkEvent::Lacking(name.clone()));
         }
         let known = self.nodes.insert(node.id, LinkNode { name: name.clone(), tc });
         let is_same = known.is_some_and(|known| known.tc == tc);
@@ -174,7 +198,7 @@ impl Desk {
                 .map(|message| Record::Tc(TcRecord::from(&message))),
         };
         match record {
-            Ok(record) => self.happened.push(Happened::Told(node.clone(), record)),
+            Ok(record) => self.events.push(LinkEvent::Told(node.clone(), record)),
             Err(error) => warn!(node, %error, "an indication message cannot be read"),
         }
     }
