@@ -361,7 +361,7 @@ impl FlowGuard {
             Some(silent) if silent.forwarded_packets == forwarded_packets => {
                 if now >= silent.since + self.config.silence && !std::mem::replace(&mut self.told_silence, true) {
                     let queue = self.queue.unwrap_or_default();
-                    self.tell(News::Silent { queue, forwarded_packets, time: self.config.silence });
+                    self.tell(News::Silent { queue, time: self.config.silence });
                 }
             }
             _ => self.silent = Some(Silent { forwarded_packets, since: now }),

@@ -42,8 +42,6 @@ pub enum News {
     Silent {
         /// The queue.
         queue: u32,
-        /// What it has sent on in all.
-        forwarded_packets: u32,
         /// For how long.
         time: Duration,
     },
@@ -104,12 +102,12 @@ impl fmt::Display for News {
             News::Done { step } => write!(f, "done: {step}"),
             News::Protected { queue } => write!(f, "protected: the flow goes{}, paced", of_queue(queue)),
             News::Gone => f.write_str("somebody has taken some of it away; watching again"),
-            News::Silent { queue, forwarded_packets, time } => {
+            News::Silent { queue, time } => {
                 let seconds = time.as_secs();
                 write!(
                     f,
-                    "matched packets: {forwarded_packets}, none of them in the last {seconds} s: queue {queue} has sent \
-                     nothing on; look at the 5-tuple, unless the flow is silent"
+                    "matched packets: 0 in the last {seconds} s: queue {queue} has sent nothing on; look at the 5-tuple, \
+                     unless the flow is silent"
                 )
             }
             News::Undone => f.write_str("undone: nothing of it is left"),

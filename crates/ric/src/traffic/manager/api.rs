@@ -39,10 +39,10 @@ pub(super) fn routes(desk: &Manager) -> Vec<Route> {
         get(path!("/queues"), desk, Part::Queues),
         get(path!("/policers"), desk, Part::Policers),
         get(path!("/shapers"), desk, Part::Shapers),
-        get_one(path!("/filters/{id}"), desk, Part::Filters),
-        get_one(path!("/queues/{id}"), desk, Part::Queues),
-        get_one(path!("/policers/{id}"), desk, Part::Policers),
-        get_one(path!("/shapers/{id}"), desk, Part::Shapers),
+        get_one(path!("/filters/{filter}"), desk, Part::Filters),
+        get_one(path!("/queues/{queue}"), desk, Part::Queues),
+        get_one(path!("/policers/{queue}"), desk, Part::Policers),
+        get_one(path!("/shapers/{queue}"), desk, Part::Shapers),
     ];
     routes.extend(queues(desk));
     routes.extend(filters(desk));
@@ -57,12 +57,12 @@ fn queues(desk: &Manager) -> [Route; 3] {
             let parameters = request.json::<QueueBody>()?.parameters().map_err(Problem::unprocessable)?;
             Ok(ControlMessage::Queue(QueueControl::Add(parameters)))
         }),
-        set_one(Method::PUT, path!("/queues/{id}"), desk, Part::Queues, |request, id| {
+        set_one(Method::PUT, path!("/queues/{queue}"), desk, Part::Queues, |request, id| {
             let parameters = request.json::<QueueBody>()?.parameters().map_err(Problem::unprocessable)?;
             Ok(ControlMessage::Queue(QueueControl::Modify(ModifyQueue { id, parameters })))
         }),
         // the SM wants to hear which discipline it has
-        Route::asking(Method::DELETE, path!("/queues/{id}"), desk, |request| {
+        Route::asking(Method::DELETE, path!("/queues/{queue}"), desk, |request| {
             let id = request.number(1, "queue")?;
             Ok(order(request.parameter(0), move |told| delete_queue(told, id), |_, _| Response::no_content()))
         }),
@@ -86,12 +86,12 @@ fn filters(desk: &Manager) -> [Route; 3] {
             let filter = NewFilter::Osi(NewOsiFilter { flow: body.flow(), queue_id: queue_id(body.queue_id)? });
             Ok(ControlMessage::Classifier(ClassifierControl::Add(filter)))
         }),
-        set_one(Method::PUT, path!("/filters/{id}"), desk, Part::Filters, |request, id| {
+        set_one(Method::PUT, path!("/filters/{filter}"), desk, Part::Filters, |request, id| {
             let body: FilterBody = request.json()?;
             let filter = OsiFilter { id, flow: body.flow(), queue_id: queue_id(body.queue_id)? };
             Ok(ControlMessage::Classifier(ClassifierControl::Modify(ModifyFilter::Osi(filter))))
         }),
-        set_one(Method::DELETE, path!("/filters/{id}"), desk, Part::Filters, |_, id| {
+        set_one(Method::DELETE, path!("/filters/{filter}"), desk, Part::Filters, |_, id| {
             Ok(ControlMessage::Classifier(ClassifierControl::Delete(DeleteFilter::Osi(id))))
         }),
     ]
@@ -107,18 +107,18 @@ fn queue_id(id: u32) -> Result<u32, Problem> {
 
 fn of_queues(desk: &Manager) -> [Route; 4] {
     [
-        set_one(Method::PUT, path!("/policers/{id}"), desk, Part::Policers, |request, id| {
+        set_one(Method::PUT, path!("/policers/{queue}"), desk, Part::Policers, |request, id| {
             let change = request.json::<PolicerBody>()?.change(id);
             Ok(ControlMessage::Policer(PolicerControl::Modify(change)))
         }),
-        set_one(Method::DELETE, path!("/policers/{id}"), desk, Part::Policers, |_, id| {
+        set_one(Method::DELETE, path!("/policers/{queue}"), desk, Part::Policers, |_, id| {
             Ok(ControlMessage::Policer(PolicerControl::Delete(id)))
         }),
-        set_one(Method::PUT, path!("/shapers/{id}"), desk, Part::Shapers, |request, id| {
+        set_one(Method::PUT, path!("/shapers/{queue}"), desk, Part::Shapers, |request, id| {
             let change = request.json::<ShaperBody>()?.change(id);
             Ok(ControlMessage::Shaper(ShaperControl::Modify(change)))
         }),
-        set_one(Method::DELETE, path!("/shapers/{id}"), desk, Part::Shapers, |_, id| {
+        set_one(Method::DELETE, path!("/shapers/{queue}"), desk, Part::Shapers, |_, id| {
             Ok(ControlMessage::Shaper(ShaperControl::Delete(id)))
         }),
     ]

@@ -171,11 +171,16 @@ impl TcNode {
         }
     }
 
-    /// Begins what waits, where nothing is under way.
+    /// Begins what waits, where nothing is under way. What the node has not told yet is waited for.
     fn go_on(&mut self, id: NodeId, ric: &mut Ric<'_>) {
-        while self.running.is_none()
+        let is_known = self.set.is_some() || matches!(self.state, Subscription::None(_));
+        while is_known
+            && self.running.is_none()
             && let Some(Order { plan, answer, reply }) = self.waiting.pop_front()
         {
+            if reply.is_closed() {
+                continue; // nobody waits for it any more
+            }
             let begun = self.told().and_then(|before| {
                 let control = plan(&before)?;
                 Ok((before, self.send(id, &control, ric)?, control))
@@ -218,8 +223,8 @@ impl TcNode {
             && let (Some(running), Some(set)) = (self.running.take(), &self.set)
         {
             running.reply.send(Ok((running.answer)(&running.before, &Told::new(&self.name, set))));
-            self.go_on(id, ric);
         }
+        self.go_on(id, ric);
     }
 
     /// There are no more reports.

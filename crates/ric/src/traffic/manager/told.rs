@@ -38,7 +38,7 @@ struct ToldFilter {
     id: u32,
     #[serde(flatten)]
     filter: FilterBody,
-    /// What its queue has sent on: where this stays 0, no packet fits the filter.
+    /// What its queue has sent on: where this does not grow, no packet fits the filter.
     queue_forwarded_packets: u32,
 }
 
