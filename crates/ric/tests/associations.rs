@@ -199,3 +199,20 @@ fn rules_that_make_no_sense_are_refused() {
     }
     world.ask("POST", RULES, json!({ "plmn": "00101", "dl": 2000 })).complains(503, &["there are 1024 rules already"]);
 }
+
+#[test]
+fn a_function_that_goes_takes_what_it_told_with_it() {
+    let (world, station) = world();
+    has_slices(&world, &[1]);
+    station.offers_slices(false);
+    let deadline = std::time::Instant::now() + common::PATIENCE;
+    while world.ask("GET", DL, None).status != 404 {
+        assert!(std::time::Instant::now() < deadline, "it is still there");
+    }
+    world.ask("GET", DL, None).complains(404, &["the node offers no slice function"]);
+    world.ask("POST", DL, json!({ "share_percent": 1 })).complains(404, &["the node offers no slice function"]);
+    assert_eq!(world.get(&format!("/v1/nodes/{NAME}"))["has_slices"], false);
+    station.offers_slices(true);
+    let slices = world.eventually(DL, |_| true);
+    assert_eq!(slices["slices"][0]["id"], 1);
+}

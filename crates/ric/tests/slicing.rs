@@ -2,7 +2,11 @@
 
 mod common;
 
+use common::station::{self, Station};
 use common::{Emulated, World};
+use e2sm::Wire;
+use ferric::e2ap::Version;
+use functions::PeriodicConfig;
 use ran::{RanConfig, Scenario};
 use serde_json::{Value, json};
 
@@ -106,11 +110,7 @@ fn what_cannot_be_is_refused_in_the_words_of_the_node() {
     let rate = |required: f32, reference: f32| json!({ "id": 1, "rate": { "required_mbps": required, "reference_mbps": reference } });
     let positions = |id: u32, first: u32, last: u32| json!({ "id": id, "positions": { "first": first, "last": last } });
     let of = |algorithm: &str, slices: &[Value]| json!({ "algorithm": algorithm, "slices": slices });
-    let edf = |over: &[u32]| {
-        json!({ "id": 1, "deadline": {
-            "deadline_slots": 10, "guaranteed_prbs": 5, "max_replenish_prbs": 5, "over": over,
-        } })
-    };
+    let edf = json!({ "id": 1, "deadline": { "deadline_slots": 9, "guaranteed_prbs": 5, "max_replenish_prbs": 5 } });
     for (wanted, reason) in [
         (nvs(&[rate(5.0, 0.0)]), "the reference of a rate must be above 0"),
         (nvs(&[share(1, -5.0)]), "a share is from 0 to 100 %"),
@@ -119,12 +119,15 @@ fn what_cannot_be_is_refused_in_the_words_of_the_node() {
         (of("STATIC", &[positions(1, 0, 100)]), "positions 0 to 100 are not among 0 to"),
         (of("STATIC", &[positions(1, 3, 2)]), "positions 3 to 2"),
         (of("STATIC", &[positions(1, 0, 4), positions(2, 4, 5)]), "slices 1 and 2 overlap"),
-        (of("EDF", &[edf(&[9])]), "may take from slice 9, which would not be there"),
+        (of("EDF", &[edf]), "does not have the algorithm EDF"),
     ] {
         let problem = world.ask("PUT", DL, wanted.clone()).complains(422, &[reason]);
         assert!(problem["cause"].as_str().unwrap().contains("ControlMessageInvalid"), "{problem}");
         assert_eq!(world.get(DL)["slices"], json!([]), "{wanted}");
     }
+    let unknown = json!({ "algorithm": "FAIR", "slices": [share(1, 50.0)] });
+    world.ask("PUT", DL, unknown).complains(409, &["the downlink has no scheduler FAIR: it has NVS, NVS-PARTITION"]);
+    assert_eq!(world.get(DL)["slices"], json!([]));
 }
 
 #[test]
@@ -189,6 +192,16 @@ fn every_kind_of_slice_in_both_directions() {
         json!({ "algorithm": "STATIC", "slices": [
             { "id": 4, "label": "", "ue_scheduler": "MT", "positions": { "first": 0, "last": 3 } },
         ] }),
+    ];
+    round_trips(&world, NODE, &kinds);
+}
+
+#[test]
+fn slices_that_a_base_station_has_besides() {
+    let world = World::start();
+    let _station = Station::start(&world.e2);
+    world.knows_slices(station::NAME);
+    let kinds = [
         json!({ "algorithm": "SCN19", "slices": [
             { "id": 1, "label": "", "ue_scheduler": "", "rate": { "required_mbps": 5.0, "reference_mbps": 60.0 } },
             { "id": 2, "label": "", "ue_scheduler": "", "positions": { "first": 0, "last": 1 } },
@@ -202,22 +215,44 @@ fn every_kind_of_slice_in_both_directions() {
                 "deadline_slots": 20, "guaranteed_prbs": 7, "max_replenish_prbs": 8, "over": [1] } },
         ] }),
     ];
+    round_trips(&world, station::NAME, &kinds);
+    let path = format!("/v1/nodes/{}/slices/ul", station::NAME);
+    let edf = json!({ "id": 1, "deadline": {
+        "deadline_slots": 9, "guaranteed_prbs": 5, "max_replenish_prbs": 5, "over": [9],
+    } });
+    let refused = world.ask("PUT", &path, json!({ "algorithm": "EDF", "slices": [edf] }));
+    refused.complains(422, &["may take from slice 9, which would not be there"]);
+}
+
+/// Each of `kinds`, in both directions: as it is set it is told, and as it is told it can be set.
+#[track_caller]
+fn round_trips(world: &World, node: &str, kinds: &[Value]) {
     for direction in ["dl", "ul"] {
-        let path = format!("/v1/nodes/{NODE}/slices/{direction}");
+        let path = format!("/v1/nodes/{node}/slices/{direction}");
         // each after the other: what was there leaves
-        for wanted in &kinds {
+        for wanted in kinds {
             assert_eq!(world.ask("PUT", &path, wanted.clone()).is(200), *wanted);
             // as the node itself tells it
-            let reports = |node: &Value| node["sources"][4]["reports"].as_u64().unwrap();
-            let node = format!("/v1/nodes/{NODE}");
-            let until = reports(&world.get(&node)) + 2;
-            world.eventually(&node, |node| reports(node) >= until);
+            let of_slices = |source: &&Value| source["model"] == "slice";
+            let reports = |node: &Value| {
+                let source = node["sources"].as_array().unwrap().iter().find(of_slices).unwrap();
+                source["reports"].as_u64().unwrap()
+            };
+            let of_node = format!("/v1/nodes/{node}");
+            let until = reports(&world.get(&of_node)) + 2;
+            world.eventually(&of_node, |node| reports(node) >= until);
             assert_eq!(world.get(&path), *wanted);
             // and as it is told it can be set
             assert_eq!(world.ask("PUT", &path, world.get(&path)).is(200), *wanted);
         }
-        // a slice goes with those that are there
-        world.ask("POST", &path, json!({ "share_percent": 1 })).complains(422, &["EDF has no slices of that kind"]);
+        // a slice goes with those that are there, and with the first the direction is its algorithm's
+        let mixed = world.ask("POST", &path, json!({ "share_percent": 1, "id": 77 }));
+        mixed.complains(422, &["has no slices of that kind"]);
+        assert_eq!(world.ask("DELETE", &path, None).status, 204);
+        world.ask("POST", &path, json!({ "share_percent": 1, "id": 77 })).is(201);
+        let told = world.get(&path);
+        assert_eq!(told["algorithm"], "NVS");
+        assert_eq!(world.ask("PUT", &path, told.clone()).is(200), told);
         let none = json!({ "algorithm": "NONE", "slices": [] });
         assert_eq!(world.ask("PUT", &path, none).is(200)["slices"], json!([]));
     }
@@ -340,4 +375,33 @@ fn many_clients_at_once_get_each_an_answer() {
         }
     });
     assert_eq!(world.get(DL)["slices"], json!([]));
+}
+
+#[test]
+fn nodes_of_every_version_and_wire_form_are_served_alike() {
+    // E2AP v01.00 has no object identifiers: FlexRIC's functions are known by their definitions
+    for (version, wire) in [
+        (Version::V1_00, Wire::Plain),
+        (Version::V1_01, Wire::Per),
+        (Version::V2_03, Wire::Flat),
+        (Version::V3_01, Wire::Plain),
+    ] {
+        let world = World::with(|config| {
+            config.server.loops = 3;
+            config.server.controller.node_versions.insert(NODE.to_owned(), version);
+        });
+        let periodic = PeriodicConfig { wire, ..PeriodicConfig::default() };
+        let scenario = Scenario::crowd(1, 2, 1);
+        let config = RanConfig { scenario, e2ap_version: version, periodic, ..RanConfig::default() };
+        let _ran = Emulated::start(&world.e2, config);
+        world.knows_slices(NODE);
+        let wanted = nvs(&[share(1, 50.0), share(2, 50.0)]);
+        assert_eq!(world.ask("PUT", DL, wanted.clone()).is(200), wanted, "{version} {wire}");
+        world.ask("PUT", &format!("{DL}/1"), share(1, 66.0)).complains(409, &["116.0 % asked for"]);
+        let mac = world.eventually(&format!("/v1/nodes/{NODE}/statistics/mac"), |mac| mac["ues"] != json!([]));
+        let slices = format!("/v1/nodes/{NODE}/ues/{}/slices", mac["ues"][0]["rnti"]);
+        assert_eq!(world.ask("PUT", &slices, json!({ "dl": 2 })).is(200)["dl"], 2);
+        let node = world.get(&format!("/v1/nodes/{NODE}"));
+        assert_eq!((&node["e2ap"], &node["sources"][0]["wire"]), (&json!(version.to_string()), &json!(wire.name())));
+    }
 }

@@ -171,7 +171,11 @@ impl Controls {
         let Some(control) = running.plan.steps.pop_front() else {
             let undone = |problem: Problem| problem.and_says("what was done before is undone").with("restored", true);
             let result = running.failed.map_or(Ok(running.plan.subject), |problem| Err(undone(problem)));
-            return running.asker.finish(database.node_mut(node), result);
+            let known = database.node_mut(node);
+            if let (Asker::Client(..), Ok(_), Some(known)) = (&running.asker, &result, &known) {
+                info!(node = known.name, "slices, or the slices of UEs, are changed");
+            }
+            return running.asker.finish(known, result);
         };
         match send(node, &control, database, ric) {
             Ok(ticket) => self.nodes.entry(node).or_default().running = Some((ticket, control, running)),

@@ -10,9 +10,9 @@ use std::time::Duration;
 
 use e2sm::common::{Cgi, EutraCgi, GnbCuUeF1apId, PlmnIdentity, RntiValue, SNssai, Sd, Sst, UeId, UeIdGnbDu};
 use e2sm::rrc::{Event, Notification};
-use e2sm::slice::{Algorithm, SliceConfiguration};
+use e2sm::slice::{Algorithm, MODEL, SliceConfiguration};
 use ferric::agent::{AgentLoop, AgentLoopConfig, NodeConfig, Ue};
-use ferric::e2ap;
+use ferric::e2ap::{self, RanFunctionId};
 use ferric::link::Address;
 use functions::PeriodicConfig;
 use functions::rrc::{RrcConfig, RrcFunction, RrcSource};
@@ -33,6 +33,8 @@ enum Order {
     Detach(u16),
     /// RRC goes on telling of a UE that the scheduler no longer has.
     Haunt(u16),
+    /// It offers SLICE no more, or again.
+    Offer(bool),
     /// Whatever is asked is refused.
     Break(bool),
 }
@@ -80,6 +82,10 @@ impl Station {
         self.order(Order::Haunt(rnti));
     }
 
+    pub fn offers_slices(&self, offers: bool) {
+        self.order(Order::Offer(offers));
+    }
+
     pub fn breaks(&self, is_broken: bool) {
         self.order(Order::Break(is_broken));
     }
@@ -104,20 +110,24 @@ fn run(ric: &Address, orders: &Receiver<(Order, Sender<()>)>) {
     let global_enb_id = e2ap::GlobalEnbId { plmn: e2ap::PlmnIdentity::from_codes(1, 1, 2), enb_id };
     let id = e2ap::GlobalE2NodeId::Enb(e2ap::GlobalE2NodeEnbId { global_enb_id });
     let mut agents = AgentLoop::new(AgentLoopConfig::default()).unwrap();
-    let per = PeriodicConfig { wire: e2sm::Wire::Per, ..PeriodicConfig::default() };
-    let slices = SliceConfig { periodic: per, ..SliceConfig::default() };
     let node = agents.add_node(
         NodeConfig::new(id),
-        vec![
-            Box::new(SliceFunction::new(Rc::clone(&state), slices)),
-            Box::new(RrcFunction::new(Rc::clone(&state), RrcConfig::default())),
-        ],
+        vec![Box::new(slice_function(&state)), Box::new(RrcFunction::new(Rc::clone(&state), RrcConfig::default()))],
     );
     agents.add_controller(node, ric.clone().into());
     loop {
         match orders.try_recv() {
             Ok((order, done)) => {
-                state.borrow_mut().obey(order);
+                if let Order::Offer(offers) = order {
+                    if offers {
+                        agents.add_function(node, Box::new(slice_function(&state))).unwrap();
+                    } else {
+                        agents.remove_function(node, RanFunctionId(MODEL.function_id)).unwrap();
+                    }
+                    agents.update_functions(node).unwrap();
+                } else {
+                    state.borrow_mut().obey(order);
+                }
                 done.send(()).unwrap();
                 agents.wake(node);
             }
@@ -126,6 +136,11 @@ fn run(ric: &Address, orders: &Receiver<(Order, Sender<()>)>) {
         }
         agents.turn(Some(Duration::from_millis(2))).unwrap();
     }
+}
+
+fn slice_function(state: &Rc<RefCell<State>>) -> SliceFunction<State> {
+    let per = PeriodicConfig { wire: e2sm::Wire::Per, ..PeriodicConfig::default() };
+    SliceFunction::new(Rc::clone(state), SliceConfig { periodic: per, ..SliceConfig::default() })
 }
 
 #[derive(Default)]
@@ -163,6 +178,7 @@ impl State {
                 self.news.push((ue, Notification { event: Event::Detached, ..told }));
             }
             Order::Haunt(rnti) => drop(self.ues.remove(&rnti.into())),
+            Order::Offer(_) => unreachable!("the loop does that"),
             Order::Break(is_broken) => self.is_broken = is_broken,
         }
     }
@@ -192,7 +208,7 @@ impl SliceSource for State {
     }
 
     fn algorithms(&self) -> &[Algorithm] {
-        &[Algorithm::Nvs, Algorithm::Static]
+        &[Algorithm::Nvs, Algorithm::Static, Algorithm::Scn19, Algorithm::Edf]
     }
 
     fn has_ue_scheduler(&self, name: &str) -> bool {

@@ -92,10 +92,13 @@ impl DirectionDocument {
     pub fn of(slices: &DirectionSlices<'_>) -> Self {
         let of_slices = slices.slices.first().map(|slice| slice.parameters.algorithm());
         let (algorithm, sharing) = match (slices.scheduler.as_str(), of_slices) {
-            (NVS, _) | ("", Some(Algorithm::Nvs)) => (NVS.to_owned(), Some(true)),
-            (NVS_PARTITION, _) => (NVS.to_owned(), Some(false)),
+            (NVS_PARTITION, None | Some(Algorithm::Nvs)) => (NVS.to_owned(), Some(false)),
+            (NVS, None | Some(Algorithm::Nvs)) => (NVS.to_owned(), Some(true)),
             ("", None) => (NONE.to_owned(), None),
-            ("", Some(algorithm)) => (algorithm.to_string(), None),
+            // what the slices are decides where the name says nothing, or is left from others
+            (name, Some(algorithm)) if name.is_empty() || known(name).is_some() => {
+                (algorithm.to_string(), (algorithm == Algorithm::Nvs).then_some(true))
+            }
             (name, _) => (name.to_owned(), None),
         };
         DirectionDocument { algorithm, sharing, slices: slices.slices.iter().map(SliceDocument::of).collect() }
@@ -124,10 +127,7 @@ impl DirectionDocument {
             (name, None) => name,
         };
         // algorithms of a base station's own divide by what a slice is promised, or by a name that we know
-        let algorithm =
-            [Algorithm::Static, Algorithm::Nvs, Algorithm::Scn19, Algorithm::Edf].into_iter().find(|algorithm| {
-                algorithm.to_string() == scheduler || (scheduler, *algorithm) == (NVS_PARTITION, Algorithm::Nvs)
-            });
+        let algorithm = known(scheduler);
         let slices = self.slices.iter().enumerate().map(|(at, slice)| {
             let place = format!("slices[{at}]");
             let id =
@@ -229,6 +229,30 @@ impl SliceDocument {
         }
         let label = name(&self.label, "label")?;
         Ok(Slice { id, label, ue_scheduler: name(&self.ue_scheduler, "ue_scheduler")?, parameters })
+    }
+}
+
+/// The algorithm that a scheduler's name means.
+fn known(scheduler: &str) -> Option<Algorithm> {
+    match scheduler {
+        NVS | NVS_PARTITION => Some(Algorithm::Nvs),
+        "STATIC" => Some(Algorithm::Static),
+        "SCN19" => Some(Algorithm::Scn19),
+        "EDF" => Some(Algorithm::Edf),
+        _ => None,
+    }
+}
+
+/// What a direction's scheduler must be called for its first slices, of that algorithm; empty where it may stay.
+pub(super) fn scheduler_for(there: &DirectionSlices<'_>, algorithm: Algorithm) -> PrintableString<'static> {
+    match known(&there.scheduler) {
+        Some(other) if other != algorithm && there.slices.is_empty() => match algorithm {
+            Algorithm::Nvs => PrintableString::literal(NVS),
+            Algorithm::Static => PrintableString::literal("STATIC"),
+            Algorithm::Scn19 => PrintableString::literal("SCN19"),
+            Algorithm::Edf => PrintableString::literal("EDF"),
+        },
+        _ => PrintableString::literal(""),
     }
 }
 

@@ -12,7 +12,7 @@ use super::super::SlicingController;
 use super::super::controls::{Answer, Plan, Planning, Subject};
 use super::super::direction::Direction;
 use super::super::node::{Node, Slices};
-use super::parameters::{DirectionDocument, SliceDocument};
+use super::parameters::{DirectionDocument, SliceDocument, scheduler_for};
 use super::{AppDesk, Read, direction, order, reading, slices_of};
 use crate::rest::{Job, Problem, Request, Response, Route};
 
@@ -132,10 +132,10 @@ fn algorithm_beside(slices: &Slices, direction: Direction, id: u32) -> Option<Al
     other.map(|slice| slice.parameters.algorithm())
 }
 
-/// Adds slices to a direction, or modifies them there.
-fn adding(direction: Direction, slices: Vec<Slice<'static>>) -> ControlMessage<'static> {
-    let slices = DirectionSlices { slices: slices.into(), ..DirectionSlices::default() };
-    ControlMessage::AddOrModify(direction.alone(slices))
+/// Adds a slice to a direction, or modifies it there.
+fn adding(there: &Slices, direction: Direction, slice: Slice<'static>) -> ControlMessage<'static> {
+    let scheduler = scheduler_for(there.of(direction), slice.parameters.algorithm());
+    ControlMessage::AddOrModify(direction.alone(DirectionSlices { scheduler, slices: vec![slice].into() }))
 }
 
 /// Adds a slice: under the id that it has, or the first that is free.
@@ -153,7 +153,7 @@ fn add(direction: Direction, wanted: SliceDocument, path: String) -> (Planning, 
         };
         let slice = wanted.slice(id, algorithm_beside(slices, direction, id), "")?;
         let subject = Some(Subject { id, is_new: true });
-        Ok(Plan { subject, ..Plan::one(adding(direction, vec![slice])) })
+        Ok(Plan { subject, ..Plan::one(adding(slices, direction, slice)) })
     });
     let answer: Answer = Box::new(move |node, done| {
         let (subject, slice) = what_was_set(direction, node, done)?;
@@ -168,7 +168,7 @@ fn set(direction: Direction, id: u32, wanted: SliceDocument, path: String) -> (P
         let slices = slices_of(node)?;
         let slice = wanted.slice(id, algorithm_beside(slices, direction, id), "")?;
         let subject = Some(Subject { id, is_new: slices.slice(direction, id).is_none() });
-        Ok(Plan { subject, ..Plan::one(adding(direction, vec![slice])) })
+        Ok(Plan { subject, ..Plan::one(adding(slices, direction, slice)) })
     });
     let answer: Answer = Box::new(move |node, done| {
         let (subject, slice) = what_was_set(direction, node, done)?;
