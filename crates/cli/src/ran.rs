@@ -1,9 +1,10 @@
 //! `ferric ran`
 
-use ::ran::{Ran, RanConfig, Scenario};
+use ::ran::{Core, LiveConfig, LiveCounts, Ran, RanConfig, Scenario};
 use e2sm::Wire;
 use ferric::Endpoint;
 use ferric::record::Protocol;
+use tracing::info;
 
 use crate::{record, signals, tls};
 
@@ -42,9 +43,41 @@ pub struct Args {
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u16).range(0..=600))]
     handovers_per_minute: u16,
     #[command(flatten)]
+    live: LiveArgs,
+    #[command(flatten)]
     tls: tls::TlsArgs,
     #[command(flatten)]
     record: record::RecordArgs,
+}
+
+/// Live mode: real programs run through the emulated cell. See docs/live.md.
+#[derive(clap::Args)]
+#[command(next_help_heading = "Live mode (Linux, root)")]
+struct LiveArgs {
+    /// A cell of 106 PRBs with N UEs that are network namespaces, ferric-ue1 and on: `ip netns exec ferric-ue1 COMMAND` runs
+    /// a program there, `ip netns exec ferric-core COMMAND` at the other end, 10.45.0.1.
+    #[arg(long, value_name = "N", conflicts_with_all = ["nodes", "ues"], value_parser = clap::value_parser!(u16).range(1..=256))]
+    live: Option<u16>,
+    /// This host is the other end, not a namespace.
+    #[arg(long, requires = "live")]
+    live_on_host: bool,
+    /// How the names of namespaces and devices begin.
+    #[arg(long, value_name = "NAME", default_value = "ferric", requires = "live")]
+    live_prefix: String,
+    /// The longest packet in octets.
+    #[arg(long, value_name = "OCTETS", default_value_t = 1400, requires = "live")]
+    live_mtu: u16,
+}
+
+impl LiveArgs {
+    fn config(&self) -> Option<LiveConfig> {
+        Some(LiveConfig {
+            ues: self.live?,
+            prefix: self.live_prefix.clone(),
+            core: if self.live_on_host { Core::Host } else { Core::Namespace },
+            mtu: self.live_mtu,
+        })
+    }
 }
 
 pub fn run(args: &Args) -> anyhow::Result<()> {
@@ -52,12 +85,16 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     let mut config = RanConfig {
         tls: args.tls.load(None)?,
         tap: recorder.as_ref().map(|recorder| recorder.tap(Protocol::E2)),
-        scenario: Scenario::crowd(args.nodes, args.ues, args.seed),
+        scenario: match args.live.live {
+            Some(ues) => Scenario::quiet(ues),
+            None => Scenario::crowd(args.nodes, args.ues, args.seed),
+        },
         e2ap_version: args.e2ap,
         kpm_revision: args.kpm,
         wire: if args.flat { Wire::Flat } else { Wire::Per },
         rc_revision: args.rc,
         handovers_per_minute: args.handovers_per_minute,
+        live: args.live.config(),
         ..RanConfig::default()
     };
     if args.flat {
@@ -68,6 +105,30 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     }
     let mut ran = Ran::new(config)?;
     signals::stop_on_signal(vec![ran.stop()])?;
-    ran.run()?;
-    Ok(())
+    let result = ran.run();
+    if let Some(counts) = ran.live_counts() {
+        tell(&counts);
+    }
+    Ok(result?)
+}
+
+/// What live mode did, in the end.
+fn tell(counts: &LiveCounts) {
+    let LiveCounts { slots, late_slots, latest, bridge, core, ues } = counts;
+    info!(
+        "live mode: {} packets to the UEs, {} of them with a mark of congestion; {} to the core",
+        ues.sent, ues.marked, core.sent
+    );
+    info!(
+        "live mode: dropped: {} to nobody, {} with a foreign source, {} without a cell, {} without room, {} not of IPv4",
+        bridge.nowhere,
+        bridge.foreign,
+        bridge.absent,
+        bridge.no_room,
+        core.not_ipv4 + ues.not_ipv4
+    );
+    info!(
+        "live mode: {slots} slots, {late_slots} of them more than 2 ms late, up to {:.1} ms",
+        latest.as_secs_f64() * 1e3
+    );
 }

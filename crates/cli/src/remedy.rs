@@ -43,6 +43,6 @@ pub fn remedy(error: &Error) -> Option<&'static str> {
 pub fn of(error: &anyhow::Error) -> Option<&'static str> {
     error.chain().find_map(|cause| match cause.downcast_ref() {
         Some(ferric::Error::Link(error)) => remedy(error),
-        _ => cause.downcast_ref().and_then(remedy),
+        _ => cause.downcast_ref().and_then(remedy).or_else(|| cause.downcast_ref().and_then(::live::Error::remedy)),
     })
 }

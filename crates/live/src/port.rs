@@ -2,6 +2,7 @@
 
 use std::io::IoSlice;
 use std::net::Ipv4Addr;
+use std::ops::AddAssign;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use radio::{Content, Ecn, Packet};
@@ -32,6 +33,20 @@ pub struct PortCounts {
     pub malformed: u64,
     /// Packets to programs that the kernel had no room for, or whose device was down: dropped.
     pub refused: u64,
+}
+
+impl AddAssign for PortCounts {
+    fn add_assign(&mut self, other: PortCounts) {
+        let PortCounts { received, received_octets, sent, sent_octets, marked, not_ipv4, malformed, refused } = other;
+        self.received += received;
+        self.received_octets += received_octets;
+        self.sent += sent;
+        self.sent_octets += sent_octets;
+        self.marked += marked;
+        self.not_ipv4 += not_ipv4;
+        self.malformed += malformed;
+        self.refused += refused;
+    }
 }
 
 /// One end of the emulated RAN: a TUN device.

@@ -190,7 +190,7 @@ fn what_iperf3_gets_follows_the_slices() {
     }
     let config = support::config('s', 2);
     let reservations = vec![Reservation::Capacity(0.75), Reservation::Capacity(0.25)];
-    let slicing = Slicing::Nvs { reservations, is_shared: true };
+    let slicing = Slicing::Nvs { reservations, is_shared: false };
     let (bps, ..) = running(&config, Some(slicing), |namespaces, _| {
         thread::scope(|scope| {
             let other = scope.spawn(|| received_bps(namespaces, 1));
@@ -199,7 +199,7 @@ fn what_iperf3_gets_follows_the_slices() {
     });
     println!("{:.1} and {:.1} Mbit/s", bps[0] * 1e-6, bps[1] * 1e-6);
     let ratio = bps[0] / bps[1];
-    assert!((2.0..4.5).contains(&ratio), "{bps:?}");
+    assert!((1.8..5.0).contains(&ratio), "{bps:?}");
 }
 
 #[test]

@@ -12,6 +12,7 @@ use functions::PeriodicConfig;
 use functions::kpm::KpmConfig;
 use functions::rc::RcConfig;
 
+use crate::live::LiveConfig;
 use crate::scenario::{Scenario, ScenarioError};
 
 /// Most handovers that a node begins in a minute.
@@ -48,6 +49,8 @@ pub struct RanConfig {
     pub tls: Option<Tls>,
     /// Who looks on at the links to the RICs, such as a recorder. Default: nobody.
     pub tap: Option<Tap>,
+    /// UEs as network namespaces, for real programs (Linux, root). Default: none.
+    pub live: Option<LiveConfig>,
 }
 
 impl Default for RanConfig {
@@ -66,6 +69,7 @@ impl Default for RanConfig {
             outbox_octets: 4 * 1024 * 1024,
             tls: None,
             tap: None,
+            live: None,
         }
     }
 }
@@ -97,6 +101,12 @@ pub enum Error {
     WireForm,
     /// Misuse: a number of handovers out of bounds.
     Handovers,
+    /// Misuse: more UEs in live mode than there are in the scenario, or none; how many there are.
+    LiveUes(usize),
+    /// Misuse: live mode at another speed than time's.
+    LiveSpeed,
+    /// There are no interfaces for live mode, or they have failed.
+    Live(::live::Error),
     /// The agents cannot go on.
     Agents(ferric::Error),
 }
@@ -108,6 +118,9 @@ impl fmt::Display for Error {
             Error::Scenario(source) => source.fmt(f),
             Error::WireForm => f.write_str("KPM v01.00 is in PER only; take a later revision"),
             Error::Handovers => write!(f, "a node begins at most {MAX_HANDOVERS} handovers a minute"),
+            Error::LiveUes(ues) => write!(f, "live mode takes 1 to {ues} of this scenario's UEs"),
+            Error::LiveSpeed => f.write_str("live mode runs as fast as time does: a scenario for it has the speed 1"),
+            Error::Live(source) => write!(f, "live mode: {source}"),
             Error::Agents(source) => source.fmt(f),
         }
     }
@@ -118,7 +131,8 @@ impl std::error::Error for Error {
         match self {
             Error::Agents(source) => Some(source),
             Error::Scenario(source) => Some(source),
-            Error::NoRic | Error::WireForm | Error::Handovers => None,
+            Error::Live(source) => Some(source),
+            Error::NoRic | Error::WireForm | Error::Handovers | Error::LiveUes(_) | Error::LiveSpeed => None,
         }
     }
 }
@@ -126,6 +140,12 @@ impl std::error::Error for Error {
 impl From<ScenarioError> for Error {
     fn from(source: ScenarioError) -> Self {
         Error::Scenario(source)
+    }
+}
+
+impl From<::live::Error> for Error {
+    fn from(source: ::live::Error) -> Self {
+        Error::Live(source)
     }
 }
 

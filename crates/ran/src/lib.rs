@@ -10,6 +10,8 @@
 //! are handed over to the node that they came from. Nodes begin handovers by themselves where the configuration says
 //! so, and let them wait for a RIC that wants a say.
 //!
+//! In live mode ([`LiveConfig`]) UEs are network namespaces: real programs send and receive through the same cells.
+//!
 //! ```no_run
 //! use ran::{Ran, RanConfig, Scenario};
 //!
@@ -26,6 +28,7 @@ mod config;
 mod configuration;
 mod counters;
 mod interfaces;
+mod live;
 mod mobility;
 mod node;
 mod rc;
@@ -42,6 +45,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use ferric::agent::{AgentLoop, AgentLoopConfig, NodeConfig, NodeHandle, RanFunction};
+use ferric::e2::Time;
 use ferric::{Stop, link};
 use functions::association::AssociationFunction;
 use functions::ccc::{CccConfig, CccFunction};
@@ -50,7 +54,10 @@ use functions::kpm::{KpmConfig, KpmFunction, KpmSource};
 use functions::ni::{NiConfig, NiFunction};
 use functions::rc::{RcConfig, RcFunction};
 
+pub use ::live::{Core, Namespace, Namespaces};
 pub use config::{Error, RanConfig};
+use live::Live;
+pub use live::{LiveConfig, LiveCounts};
 use node::Node;
 use radio::Network;
 pub use scenario::{Scenario, ScenarioError};
@@ -65,15 +72,19 @@ pub struct Ran {
     world: Rc<RefCell<World>>,
     nodes: Vec<(NodeHandle, Rc<RefCell<Node>>)>,
     is_always_on: bool,
+    looked_at: Time,
+    live: Option<Live>,
 }
 
 impl Ran {
     /// Makes the nodes. They connect in the first turn.
     ///
     /// # Errors
-    /// A configuration outside its bounds; where the system refuses an epoll.
-    pub fn new(config: RanConfig) -> Result<Self, Error> {
+    /// A configuration outside its bounds; where the system refuses an epoll, or the interfaces of live mode.
+    pub fn new(mut config: RanConfig) -> Result<Self, Error> {
         config.check()?;
+        // who sends packets does not wait for somebody to look
+        config.scenario.is_always_on |= config.live.is_some();
         let mut agents = AgentLoop::new(AgentLoopConfig {
             version: config.e2ap_version,
             link: link::Config {
@@ -107,7 +118,21 @@ impl Ran {
             }
             nodes.push((handle, node));
         }
-        Ok(Ran { agents, world, nodes, is_always_on: config.scenario.is_always_on })
+        let live = config.live.as_ref().map(|live| Live::open(live, &config.scenario, &world.borrow())).transpose()?;
+        let is_always_on = config.scenario.is_always_on;
+        Ok(Ran { agents, world, nodes, is_always_on, looked_at: Time::default(), live })
+    }
+
+    /// In live mode, where programs run: who takes them has the namespaces removed when they are dropped, and so may start
+    /// programs there from other threads. Without that they go with the RAN.
+    pub fn take_namespaces(&mut self) -> Option<Namespaces> {
+        self.live.as_mut()?.take_namespaces()
+    }
+
+    /// What live mode did.
+    #[must_use]
+    pub fn live_counts(&self) -> Option<LiveCounts> {
+        self.live.as_ref().map(Live::counts)
     }
 
     /// What ends [`Ran::run`].
@@ -131,7 +156,8 @@ impl Ran {
     /// Works until [`Stop::stop`] is called.
     ///
     /// # Errors
-    /// Where the system refuses to wait for events. What a RIC does never ends it.
+    /// Where the system refuses to wait for events; in live mode, where a device is taken away. What a RIC does never ends
+    /// it.
     pub fn run(&mut self) -> Result<(), Error> {
         let stop = self.agents.stop();
         while !stop.is_stopped() {
@@ -140,8 +166,8 @@ impl Ran {
         Ok(())
     }
 
-    /// Waits at most `patience` (`None`: until something happens, or the model's time has gone on), then does what there is
-    /// to do.
+    /// Waits at most `patience` (`None`: until something happens, or the model's time has gone on; in live mode for a slot),
+    /// then does what there is to do.
     ///
     /// # Errors
     /// As [`Ran::run`].
@@ -149,12 +175,26 @@ impl Ran {
         if !self.is_always_on {
             return Ok(self.agents.turn(patience)?);
         }
-        self.agents.turn(Some(patience.map_or(TICK, |patience| patience.min(TICK))))?;
+        let due = match self.live {
+            Some(_) => self.world.borrow().until_next_slot(self.agents.now()),
+            None => TICK,
+        };
+        self.agents.turn(Some(patience.map_or(due, |patience| patience.min(due))))?;
         let now = self.agents.now();
+        if let Some(live) = &mut self.live {
+            live.step(now, &mut self.world.borrow_mut())?;
+            if now - self.looked_at < TICK {
+                return Ok(());
+            }
+        }
+        self.looked_at = now;
         for (handle, node) in &self.nodes {
             let mut node = node.borrow_mut();
             KpmSource::advance(&mut *node, now);
-            if node.has_something_to_tell() {
+            let wakes = node.has_something_to_tell();
+            // its functions look at the node
+            drop(node);
+            if wakes {
                 self.agents.wake(*handle);
             }
         }

@@ -22,6 +22,11 @@ pub const SERVER: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 1);
 /// UEs have addresses from here on.
 const FIRST_UE: u32 = u32::from_be_bytes([10, 45, 0, 2]);
 
+/// The address of a UE.
+pub(crate) fn address(number: usize) -> Ipv4Addr {
+    Ipv4Addr::from(FIRST_UE + number as u32)
+}
+
 /// What a RAN is made of, and what happens in it.
 #[derive(Clone, Debug)]
 pub struct Scenario {
@@ -138,6 +143,26 @@ impl Scenario {
     }
 }
 
+/// The index of modulation and coding in a quiet cell: with 106 PRBs and the usual TDD pattern it makes some 60 Mbit/s.
+const QUIET_MCS: u8 = 20;
+
+impl Scenario {
+    /// One cell of NR with 40 MHz, 106 PRBs of 30 kHz, and UEs whose channels stay as they are and whose users do nothing:
+    /// for traffic of one's own.
+    #[must_use]
+    pub fn quiet(ues: u16) -> Scenario {
+        let ue = UeScenario {
+            cell: 0,
+            subscription: Subscription { mcc: MCC, mnc: MNC, sst: 1, five_qi: 9, ..Subscription::default() },
+            channel: ChannelScenario::Mcs(QUIET_MCS),
+            flows: Vec::new(),
+            arrives: Time::START,
+            leaves: None,
+        };
+        Scenario { cells: vec![CellScenario::default()], ues: vec![ue; ues.into()], ..Scenario::default() }
+    }
+}
+
 /// How far from each other cells of a crowd are, in metres.
 const APART_M: f64 = 500.0;
 /// Where there are more cells than this, and UEs do not go to others by themselves, each hears its own only; handed over,
@@ -245,7 +270,7 @@ impl Scenario {
                 Channel::Geometry(Box::new(geometry.map_err(|error| ScenarioError::Geometry(number, error))?))
             }
         };
-        let address = Ipv4Addr::from(FIRST_UE + number as u32);
+        let address = address(number);
         let mut made = Ue::new(number as u64, ue.subscription, address, channel, random, cell.config());
         for flow in &ue.flows {
             let start = flow.specification.start.max(ue.arrives);

@@ -84,6 +84,18 @@ impl World {
         self.network.cell(cell).now()
     }
 
+    /// Whether time has begun.
+    pub fn has_begun(&self) -> bool {
+        self.anchors[0].is_some()
+    }
+
+    /// How long it is from then until the first cell's next slot.
+    pub fn until_next_slot(&self, now: Time) -> Duration {
+        let Some(anchor) = self.anchors[0] else { return Duration::ZERO };
+        let due = anchor.model + (now - anchor.at).mul_f64(self.speed);
+        self.now(0).since(due).div_f64(self.speed)
+    }
+
     /// A cell goes on until it is so late, and with it all cells to which UEs may go by themselves.
     pub fn advance(&mut self, cell: usize, until: Time) {
         let at = if self.is_coupled { 0 } else { cell };

@@ -129,7 +129,11 @@ impl Program {
     }
 
     pub fn interrupt(&self) {
-        kill_process(Pid::from_child(&self.child), Signal::INT).unwrap();
+        self.signal(Signal::INT);
+    }
+
+    pub fn signal(&self, signal: Signal) {
+        kill_process(Pid::from_child(&self.child), signal).unwrap();
     }
 
     /// Interrupts it, and has it end in an orderly way, soon: not when some patience of its own ends, of which the shortest

@@ -1,0 +1,66 @@
+//! `ferric ran --live`: what it makes is there, and gone when it ends, however it ends. Needs root.
+
+mod program;
+#[path = "../../live/tests/support/mod.rs"]
+mod support;
+
+use std::path::{Path, PathBuf};
+
+use program::{Program, run};
+use rustix::process::Signal;
+
+fn prefix(letter: char) -> String {
+    support::config(letter, 1).prefix
+}
+
+fn namespace(prefix: &str, end: &str) -> PathBuf {
+    Path::new("/var/run/netns").join(format!("{prefix}-{end}"))
+}
+
+/// A RAN in live mode whose RIC is not there, once its namespaces are.
+fn start(prefix: &str) -> Program {
+    let mut ran = Program::start(&["ran", "--live", "1", "--live-prefix", prefix, "--ric", "tcp://127.0.0.1:1"]);
+    ran.logs(&format!("`ip netns exec {prefix}-core COMMAND` runs it at the core, 10.45.0.1"));
+    ran.logs(&format!("`ip netns exec {prefix}-ue1 COMMAND` runs it at a UE, 10.45.0.2"));
+    assert!(namespace(prefix, "ue1").exists() && namespace(prefix, "core").exists());
+    ran
+}
+
+#[test]
+fn signals_end_it_and_leave_nothing() {
+    let Some(_turn) = support::turn() else { return };
+    let prefix = prefix('y');
+    let outcome = start(&prefix).stop();
+    assert!(outcome.stderr.contains("live mode: dropped: 0 to nobody"), "{}", outcome.stderr);
+    assert!(!namespace(&prefix, "ue1").exists() && !namespace(&prefix, "core").exists());
+    let ran = start(&prefix);
+    ran.signal(Signal::TERM);
+    assert_eq!(ran.end().code(), Some(0));
+    assert!(!namespace(&prefix, "ue1").exists() && !namespace(&prefix, "core").exists());
+}
+
+#[test]
+fn who_is_killed_is_cleaned_up_after() {
+    let Some(_turn) = support::turn() else { return };
+    let prefix = prefix('z');
+    drop(start(&prefix));
+    // the next one takes the names
+    start(&prefix).stop();
+    assert!(!namespace(&prefix, "ue1").exists() && !namespace(&prefix, "core").exists());
+}
+
+#[test]
+fn a_name_that_another_one_has_is_told() {
+    let Some(_turn) = support::turn() else { return };
+    let prefix = prefix('g');
+    let first = start(&prefix);
+    let second = run(&["ran", "--live", "1", "--live-prefix", &prefix]);
+    second.complains(
+        1,
+        &["another ferric that runs has the network namespace", "do: end that one, or use another prefix"],
+    );
+    first.stop();
+    run(&["ran", "--live", "1", "--live-prefix", "A B"]).complains(1, &["a prefix of names has 1 to 10 of"]);
+    run(&["ran", "--live", "0"]).complains(2, &["0 is not in 1..=256"]);
+    run(&["ran", "--live", "1", "--ues", "3"]).complains(2, &["cannot be used with"]);
+}
