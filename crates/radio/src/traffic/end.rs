@@ -2,7 +2,7 @@
 
 use super::path::{Path, Side};
 use super::source::Source;
-use super::specification::{Direction, FlowSpecification, Kind};
+use super::specification::{FlowSpecification, Kind};
 use super::tcp::{self, Outgoing, Receiver, Sender, TcpState};
 use crate::{Acknowledgement, Content, Ecn, Packet, Random, Segment, Time};
 
@@ -11,11 +11,35 @@ use crate::{Acknowledgement, Content, Ecn, Packet, Random, Segment, Time};
 pub struct End {
     side: Side,
     source: Option<Source>,
-    /// Whether it sends back what comes.
-    is_echo: bool,
+    answer: Answer,
     connection: Option<Box<Connection>>,
     due: Time,
     is_stopped: bool,
+}
+
+/// What it sends when something comes that is no part of TCP.
+#[derive(Clone, Copy, Debug)]
+enum Answer {
+    None,
+    /// As much as came.
+    Same,
+    Octets(u32),
+}
+
+/// Both ends.
+#[derive(Clone, Debug)]
+pub struct Ends {
+    pub server: End,
+    pub ue: End,
+}
+
+impl Ends {
+    pub fn of(&mut self, side: Side) -> &mut End {
+        match side {
+            Side::Server => &mut self.server,
+            Side::Ue => &mut self.ue,
+        }
+    }
 }
 
 /// An end of a TCP connection.
@@ -29,30 +53,27 @@ struct Connection {
 
 impl End {
     pub fn new(side: Side, specification: &FlowSpecification, random: &mut Random) -> Self {
-        let sends = match specification.direction {
-            Direction::Down => side == Side::Server,
-            Direction::Up => side == Side::Ue,
-            Direction::Both => true,
-        };
         let kind = &specification.kind;
+        let sends = side.sends(specification.direction);
+        // who echoes does so with what came; who answers sends the data, and the other end asks
+        let (asks, answer) = match kind {
+            Kind::Echo { .. } | Kind::Voip { echoed: true } => (sends, Answer::Same),
+            Kind::KeepAlive { answer_octets, .. } => (!sends, Answer::Octets(*answer_octets)),
+            _ => (sends, Answer::None),
+        };
         let mut chance = || Random::new(random.next_u64(), 0);
-        let source = if sends { Source::new(kind, specification.start, chance()) } else { None };
-        let connection = match kind {
-            Kind::Greedy(tcp) | Kind::Transfer { tcp, .. } => Some(Box::new(Connection {
+        let source = if asks { Source::new(kind, specification.start, chance()) } else { None };
+        let connection = kind.tcp().map(|tcp| {
+            Box::new(Connection {
                 sender: Sender::new(tcp, chance()),
                 receiver: Receiver::new(tcp.delayed_ack_ms),
                 ecn: if tcp.ecn { Ecn::Ect } else { Ecn::NotEct },
-            })),
-            _ => None,
-        };
-        let is_echo = !sends && matches!(kind, Kind::Echo { .. } | Kind::Voip { echoed: true });
-        let mut end = End { side, source, is_echo, connection, due: Time::NEVER, is_stopped: false };
+            })
+        });
+        let answer = if asks { Answer::None } else { answer };
+        let mut end = End { side, source, answer, connection, due: Time::NEVER, is_stopped: false };
         end.settle();
         end
-    }
-
-    pub fn is_tcp(&self) -> bool {
-        self.connection.is_some()
     }
 
     pub fn tcp_state(&self) -> Option<TcpState> {
@@ -93,11 +114,15 @@ impl End {
 
     /// A packet comes that is no part of TCP.
     pub fn request(&mut self, now: Time, packet: &Packet, path: &mut Path) {
-        if self.is_echo && !self.is_stopped {
-            let (newest, newest_sent) = (packet.number, packet.sent);
-            let reply = Acknowledgement { newest, newest_sent, ..Acknowledgement::default() };
-            path.send(self.side, now, packet.octets, Ecn::NotEct, Content::Acknowledgement(reply));
-        }
+        let octets = match self.answer {
+            _ if self.is_stopped => return,
+            Answer::None => return,
+            Answer::Same => packet.octets,
+            Answer::Octets(octets) => octets,
+        };
+        let (newest, newest_sent) = (packet.number, packet.sent);
+        let answer = Acknowledgement { newest, newest_sent, ..Acknowledgement::default() };
+        path.send(self.side, now, octets, Ecn::NotEct, Content::Acknowledgement(answer));
     }
 
     /// A TCP segment comes.
@@ -125,6 +150,11 @@ impl End {
             None => now.as_nanos().saturating_sub(told.newest_sent.as_nanos()),
         };
         path.count_rtt(now, rtt_ns);
+    }
+
+    /// All TCP segments below this have come.
+    pub fn received(&self) -> u64 {
+        self.connection.as_ref().map_or(0, |connection| connection.receiver.cumulative())
     }
 
     /// The application writes: the number of the segment that follows what it has written.

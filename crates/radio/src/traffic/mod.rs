@@ -5,7 +5,9 @@
 //! into [`Flow::reached_ue`]; what the UE sends, acknowledgements among it, comes out of [`Flow::uplink`]; and what has
 //! crossed the RAN that way goes into [`Flow::left_ran`]. [`Flow::next_event`] says when there is something to fetch.
 
+mod application;
 mod counts;
+mod dialogue;
 mod durations;
 mod end;
 mod path;
@@ -14,6 +16,7 @@ mod specification;
 mod tcp;
 #[cfg(test)]
 mod tests;
+mod users;
 
 pub use counts::{DirectionCounts, FlowCounts, Samples};
 pub use durations::Durations;
@@ -21,8 +24,10 @@ pub use specification::{
     CongestionControl, Direction, FlowSpecification, Kind, OnOffVideo, OutOfRange, SlowStart, Tcp,
 };
 pub use tcp::TcpState;
+pub use users::{UserMix, VideoPlayer, Web};
 
-use self::end::End;
+use self::application::Application;
+use self::end::{End, Ends};
 use self::path::{Path, Side};
 use crate::{Content, FiveTuple, FlowId, Packet, Random, Time};
 
@@ -31,10 +36,8 @@ use crate::{Content, FiveTuple, FlowId, Packet, Random, Time};
 pub struct Flow {
     specification: FlowSpecification,
     path: Path,
-    server: End,
-    ue: End,
-    /// When the application writes what it is to transfer, if it is to.
-    writes_at: Time,
+    ends: Ends,
+    application: Application,
     next_event: Time,
 }
 
@@ -52,8 +55,9 @@ impl Flow {
         let path = Path::new(id, &specification, tuple);
         let server = End::new(Side::Server, &specification, &mut random);
         let ue = End::new(Side::Ue, &specification, &mut random);
-        let writes_at = if server.is_tcp() { specification.start } else { Time::NEVER };
-        let mut flow = Flow { specification, path, server, ue, writes_at, next_event: Time::NEVER };
+        let application = Application::new(&specification, Random::new(random.next_u64(), 0));
+        let ends = Ends { server, ue };
+        let mut flow = Flow { specification, path, ends, application, next_event: Time::NEVER };
         flow.settle();
         flow
     }
@@ -117,81 +121,67 @@ impl Flow {
         &self.path.counts
     }
 
-    /// What the TCP sender of a direction is at, if the flow has one.
+    /// What the TCP sender of a direction is at, if there is one and it has sent something.
     #[must_use]
     pub fn tcp(&self, direction: Direction) -> Option<TcpState> {
-        let sender = match direction {
-            Direction::Down => self.server.tcp_state(),
-            Direction::Up => self.ue.tcp_state(),
+        match direction {
+            Direction::Down => self.ends.server.tcp_state(),
+            Direction::Up => self.ends.ue.tcp_state(),
             Direction::Both => None,
-        };
-        sender.filter(|_| self.specification.direction == direction || self.specification.direction == Direction::Both)
+        }
+        .filter(|state| state.sent_segments > 0)
     }
 
     /// Does what is due until then, in order. The server goes first where both have something to do.
     fn advance(&mut self, now: Time) {
         loop {
             let arrival = self.path.next_arrival();
-            let server = arrival.min(self.server.due());
-            let at = server.min(self.ue.due()).min(self.writes_at).min(self.specification.stop);
+            let server = arrival.min(self.ends.server.due());
+            let application = self.application.due();
+            let at = server.min(self.ends.ue.due()).min(application).min(self.specification.stop);
             if at > now || at == Time::NEVER {
                 return;
             }
             if at == self.specification.stop {
                 self.end();
-            } else if at == self.writes_at {
-                self.write(at);
+            } else if at == application {
+                self.application.act(at, &mut self.ends, &mut self.path);
             } else if at == arrival {
                 let packet = self.path.arrived();
                 self.arrive(Side::Server, at, &packet);
             } else if at == server {
-                self.server.act(at, &mut self.path);
+                self.ends.server.act(at, &mut self.path);
             } else {
-                self.ue.act(at, &mut self.path);
+                self.ends.ue.act(at, &mut self.path);
             }
         }
     }
 
     fn end(&mut self) {
         self.specification.stop = Time::NEVER;
-        self.writes_at = Time::NEVER;
-        self.server.stop();
-        self.ue.stop();
-    }
-
-    fn write(&mut self, at: Time) {
-        self.writes_at = Time::NEVER;
-        let octets = match &self.specification.kind {
-            Kind::Greedy(_) => u64::MAX,
-            Kind::Transfer { octets, .. } => *octets,
-            _ => return,
-        };
-        if self.specification.direction != Direction::Up {
-            self.server.write(at, octets, &mut self.path);
-        }
-        if self.specification.direction != Direction::Down {
-            self.ue.write(at, octets, &mut self.path);
-        }
+        self.application = Application::None;
+        self.ends.server.stop();
+        self.ends.ue.stop();
     }
 
     /// A packet comes to an end.
     fn arrive(&mut self, side: Side, now: Time, packet: &Packet) {
         self.path.count(side, now, packet);
-        let end = match side {
-            Side::Server => &mut self.server,
-            Side::Ue => &mut self.ue,
-        };
+        let end = self.ends.of(side);
         match &packet.content {
             Content::Filler => end.request(now, packet, &mut self.path),
-            Content::Segment(segment) => end.segment(now, packet, *segment, &mut self.path),
+            Content::Segment(segment) => {
+                end.segment(now, packet, *segment, &mut self.path);
+                self.application.arrived(side, now, &mut self.ends, &mut self.path);
+            }
             Content::Acknowledgement(told) => end.acknowledgement(now, told, &mut self.path),
             Content::Live(_) => panic!("a flow of the model sends no live packets"),
         }
     }
 
     fn settle(&mut self) {
-        let ends = self.server.due().min(self.ue.due());
-        self.next_event = ends.min(self.path.next_event()).min(self.writes_at).min(self.specification.stop);
+        let ends = self.ends.server.due().min(self.ends.ue.due()).min(self.application.due());
+        self.next_event = ends.min(self.path.next_event()).min(self.specification.stop);
     }
 }
 

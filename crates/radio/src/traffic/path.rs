@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use super::after;
 use super::counts::{FlowCounts, Samples};
-use super::specification::FlowSpecification;
+use super::specification::{Direction, FlowSpecification};
 use crate::{Content, Ecn, FiveTuple, FlowId, Packet, Time};
 
 /// One of the two ends.
@@ -12,6 +12,23 @@ use crate::{Content, Ecn, FiveTuple, FlowId, Packet, Time};
 pub enum Side {
     Server,
     Ue,
+}
+
+impl Side {
+    pub fn other(self) -> Self {
+        match self {
+            Side::Server => Side::Ue,
+            Side::Ue => Side::Server,
+        }
+    }
+
+    /// Whether what goes that way comes from here.
+    pub fn sends(self, direction: Direction) -> bool {
+        match self {
+            Side::Server => direction != Direction::Up,
+            Side::Ue => direction != Direction::Down,
+        }
+    }
 }
 
 /// Packets between the ends and the RAN, and what they count for. What the queues hold is bounded by what the ends send
@@ -47,7 +64,7 @@ impl Path {
         }
     }
 
-    /// An end sends a packet: what number it has in its direction.
+    /// An end sends a packet.
     pub fn send(&mut self, side: Side, now: Time, octets: u32, ecn: Ecn, content: Content) {
         let (tuple, counts) = match side {
             Side::Server => (self.downlink, &mut self.counts.downlink),
@@ -112,6 +129,11 @@ impl Path {
     pub fn count_rtt(&mut self, now: Time, rtt_ns: u64) {
         self.counts.rtt.record_ns(rtt_ns);
         self.counts.rtt_samples.record_ns(now, rtt_ns);
+    }
+
+    /// Something that was begun then is complete.
+    pub fn count_completed(&mut self, now: Time, begun: Time) {
+        self.counts.completed.record_ns(now.as_nanos().saturating_sub(begun.as_nanos()));
     }
 
     /// When there is something to fetch, or something comes to the server.

@@ -42,6 +42,9 @@ impl Source {
                 let mean_ns = f64::from(*packet_octets) * 8e9 / *rate_bps as f64;
                 (*packet_octets, Arrivals::Poisson { mean_ns, random })
             }
+            Kind::KeepAlive { interval_s, request_octets, .. } => {
+                (*request_octets, Arrivals::Poisson { mean_ns: interval_s * 1e9, random })
+            }
             Kind::OnOffVideo(video) => {
                 let first = random.exponential(video.on_s);
                 let video = Video {
@@ -53,9 +56,13 @@ impl Source {
                 };
                 (video.specification.packet_octets, Arrivals::Video(video))
             }
-            Kind::Greedy(_) | Kind::Transfer { .. } => return None,
+            Kind::Greedy(_) | Kind::Transfer { .. } | Kind::Web(_) | Kind::VideoPlayer(_) => return None,
         };
-        Some(Source { next: start, packet_octets, arrivals })
+        let mut source = Source { next: start, packet_octets, arrivals };
+        if let Arrivals::Poisson { mean_ns, random } = &mut source.arrivals {
+            source.next = after(start, random.exponential(*mean_ns).round() as u64);
+        }
+        Some(source)
     }
 
     /// When it sends the next packet.

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use super::users::{VideoPlayer, Web};
 use crate::Time;
 
 /// What a flow is to be. [`FlowSpecification::new`] has the defaults.
@@ -9,8 +10,8 @@ use crate::Time;
 pub struct FlowSpecification {
     /// What is sent when.
     pub kind: Kind,
-    /// When the first packet is sent. Default: [`Time::START`]. A flow that is made later than it starts sends at once
-    /// what it would have sent.
+    /// When it begins. Default: [`Time::START`]. A flow that is made later than it begins sends at once what it would
+    /// have sent.
     pub start: Time,
     /// From when on its ends send nothing. Default: [`Time::NEVER`].
     pub stop: Time,
@@ -102,6 +103,15 @@ pub enum Kind {
         /// Of each packet, there and back.
         packet_octets: u32,
     },
+    /// Now and then a request, and its answer: what a UE does that nobody uses.
+    KeepAlive {
+        /// Mean time from one to the next, which is exponentially distributed.
+        interval_s: f64,
+        /// Of a request.
+        request_octets: u32,
+        /// Of its answer.
+        answer_octets: u32,
+    },
     /// TCP with no end of data.
     Greedy(Tcp),
     /// TCP with so much data.
@@ -111,18 +121,39 @@ pub enum Kind {
         /// How.
         tcp: Tcp,
     },
+    /// Web pages over TCP.
+    Web(Web),
+    /// Segments of a video over TCP.
+    VideoPlayer(VideoPlayer),
 }
 
 impl Kind {
+    /// Keep-alives of the usual size, at that mean interval.
+    #[must_use]
+    pub fn keep_alive(interval_s: f64) -> Self {
+        Kind::KeepAlive { interval_s, request_octets: 800, answer_octets: 1_500 }
+    }
+
     /// Whether its packets are TCP's; else they are UDP's.
     #[must_use]
     pub fn is_tcp(&self) -> bool {
-        matches!(self, Kind::Greedy(_) | Kind::Transfer { .. })
+        self.tcp().is_some()
+    }
+
+    /// The connection, if there is one.
+    pub(super) fn tcp(&self) -> Option<&Tcp> {
+        match self {
+            Kind::Greedy(tcp) | Kind::Transfer { tcp, .. } => Some(tcp),
+            Kind::Web(web) => Some(&web.tcp),
+            Kind::VideoPlayer(player) => Some(&player.tcp),
+            _ => None,
+        }
     }
 
     /// Whether one end asks and the other answers.
     fn asks(&self) -> bool {
-        matches!(self, Kind::Echo { .. } | Kind::Voip { echoed: true })
+        let is_echoed = matches!(self, Kind::Echo { .. } | Kind::Voip { echoed: true });
+        is_echoed || matches!(self, Kind::KeepAlive { .. } | Kind::Web(_) | Kind::VideoPlayer(_))
     }
 
     fn check(&self) -> Result<(), OutOfRange> {
@@ -138,7 +169,14 @@ impl Kind {
                 within(interval, "interval_ms", "from 0.01 to 3600000")?;
                 check_packet(*packet_octets)
             }
+            Kind::KeepAlive { interval_s, request_octets, answer_octets } => {
+                check_seconds(*interval_s, "interval_s")?;
+                within((29..=9_000).contains(request_octets), "request_octets", "from 29 to 9000")?;
+                within((29..=9_000).contains(answer_octets), "answer_octets", "from 29 to 9000")
+            }
             Kind::Greedy(tcp) => tcp.check(),
+            Kind::Web(web) => web.check(),
+            Kind::VideoPlayer(player) => player.check(),
             Kind::Transfer { octets, tcp } => {
                 within((1..=1 << 50).contains(octets), "octets", "from 1 to 2^50")?;
                 tcp.check()
@@ -223,7 +261,7 @@ impl Default for Tcp {
 }
 
 impl Tcp {
-    fn check(&self) -> Result<(), OutOfRange> {
+    pub(super) fn check(&self) -> Result<(), OutOfRange> {
         within((100..=9_000).contains(&self.segment_octets), "segment_octets", "from 100 to 9000")?;
         let window = u64::from(self.segment_octets)..=64 << 20;
         within(window.contains(&self.receive_window_octets), "receive_window_octets", "from a segment to 64 MiB")?;
@@ -268,7 +306,7 @@ pub enum SlowStart {
     Plain,
 }
 
-fn check_rate(rate_bps: u64, field: &'static str) -> Result<(), OutOfRange> {
+pub(super) fn check_rate(rate_bps: u64, field: &'static str) -> Result<(), OutOfRange> {
     within((1..=10_000_000_000).contains(&rate_bps), field, "from 1 to 10000000000")
 }
 
@@ -276,11 +314,11 @@ fn check_packet(packet_octets: u32) -> Result<(), OutOfRange> {
     within((29..=9_000).contains(&packet_octets), "packet_octets", "from 29 to 9000")
 }
 
-fn check_seconds(seconds: f64, field: &'static str) -> Result<(), OutOfRange> {
+pub(super) fn check_seconds(seconds: f64, field: &'static str) -> Result<(), OutOfRange> {
     within((0.001..=1e6).contains(&seconds), field, "from 0.001 to 1000000")
 }
 
-fn within(is_allowed: bool, field: &'static str, allowed: &'static str) -> Result<(), OutOfRange> {
+pub(super) fn within(is_allowed: bool, field: &'static str, allowed: &'static str) -> Result<(), OutOfRange> {
     if is_allowed { Ok(()) } else { Err(OutOfRange { field, allowed }) }
 }
 

@@ -44,6 +44,11 @@ impl Receiver {
         self.due
     }
 
+    /// All segments below this have come.
+    pub fn cumulative(&self) -> u64 {
+        self.cumulative
+    }
+
     /// A segment comes. Whether it is new.
     pub fn take(&mut self, now: Time, packet: &Packet, segment: Segment) -> bool {
         self.newest = segment.transmission;

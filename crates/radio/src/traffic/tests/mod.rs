@@ -1,3 +1,4 @@
 mod datagrams;
 mod link;
 mod transport;
+mod users;

@@ -203,6 +203,9 @@ fn transfers_end_in_both_directions() {
                 assert_eq!(data(up, up.received_packets - 715), whole);
             }
         }
+        let transfers = if direction == Direction::Both { 2 } else { 1 };
+        assert_eq!(counts.completed.count(), transfers);
+        assert!(counts.completed.max_ms().unwrap() < 200.0, "{:?}", counts.completed.max_ms());
         for way in [Direction::Down, Direction::Up] {
             let sends = direction == way || direction == Direction::Both;
             assert_eq!(flow.tcp(way).map(|state| state.delivered_segments), sends.then_some(715));
