@@ -45,7 +45,7 @@ impl DirectionCounts {
     /// What has neither come nor been found lost.
     #[must_use]
     pub fn in_flight_packets(&self) -> u64 {
-        self.sent_packets - self.received_packets - self.lost_packets
+        self.sent_packets.saturating_sub(self.received_packets + self.lost_packets)
     }
 
     pub(super) fn sent(&mut self, octets: u32) {

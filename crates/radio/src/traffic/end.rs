@@ -131,7 +131,7 @@ impl End {
         if !connection.receiver.take(now, packet, segment) {
             path.count_duplicate(self.side);
         }
-        if connection.receiver.due() <= now {
+        if connection.receiver.due() <= now && !self.is_stopped {
             connection.acknowledge(self.side, now, path);
         }
         self.settle();
@@ -167,6 +167,10 @@ impl End {
     }
 
     fn settle(&mut self) {
+        if self.is_stopped {
+            self.due = Time::NEVER;
+            return;
+        }
         let source = self.source.as_ref().map_or(Time::NEVER, Source::next);
         let tcp = |connection: &Connection| connection.sender.due().min(connection.receiver.due());
         self.due = source.min(self.connection.as_deref().map_or(Time::NEVER, tcp));

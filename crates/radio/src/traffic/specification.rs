@@ -46,8 +46,8 @@ impl FlowSpecification {
     ///
     /// The first field that has a value that is not allowed.
     pub fn check(&self) -> Result<(), OutOfRange> {
-        let delay = (0.0..=10_000.0).contains(&self.one_way_delay_ms);
-        within(delay, "one_way_delay_ms", "from 0 to 10000")?;
+        let delay = (0.0..=1_000.0).contains(&self.one_way_delay_ms);
+        within(delay, "one_way_delay_ms", "from 0 to 1000")?;
         within(self.dscp < 64, "dscp", "from 0 to 63")?;
         within(self.rtt_samples <= 1_000_000, "rtt_samples", "from 0 to 1000000")?;
         within(self.stop > self.start, "stop", "later than the start")?;
@@ -159,8 +159,9 @@ impl Kind {
     fn check(&self) -> Result<(), OutOfRange> {
         match self {
             Kind::ConstantBitRate { rate_bps, packet_octets } | Kind::Poisson { rate_bps, packet_octets } => {
+                check_packet(*packet_octets)?;
                 check_rate(*rate_bps, "rate_bps")?;
-                check_packet(*packet_octets)
+                check_frequency(*rate_bps, *packet_octets, "rate_bps")
             }
             Kind::OnOffVideo(video) => video.check(),
             Kind::Voip { .. } => Ok(()),
@@ -222,6 +223,7 @@ impl OnOffVideo {
         within(self.burst_bps >= self.bitrate_bps, "burst_bps", "no less than bitrate_bps")?;
         within((10..=60_000).contains(&self.segment_ms), "segment_ms", "from 10 to 60000")?;
         check_packet(self.packet_octets)?;
+        check_frequency(self.burst_bps, self.packet_octets, "burst_bps")?;
         check_seconds(self.on_s, "on_s")?;
         within(self.off_s == 0.0 || (0.001..=1e6).contains(&self.off_s), "off_s", "0, or from 0.001 to 1000000")
     }
@@ -308,6 +310,12 @@ pub enum SlowStart {
 
 pub(super) fn check_rate(rate_bps: u64, field: &'static str) -> Result<(), OutOfRange> {
     within((1..=10_000_000_000).contains(&rate_bps), field, "from 1 to 10000000000")
+}
+
+/// What is on its way through the core is bounded by this.
+fn check_frequency(rate_bps: u64, packet_octets: u32, field: &'static str) -> Result<(), OutOfRange> {
+    let is_allowed = rate_bps / (8 * u64::from(packet_octets)) <= 1_000_000;
+    within(is_allowed, field, "so low that there are no more than 1000000 packets a second")
 }
 
 fn check_packet(packet_octets: u32) -> Result<(), OutOfRange> {

@@ -81,7 +81,8 @@ impl Cubic {
             return;
         }
         let mut growth = delivered;
-        if self.is_slow_start()
+        // the first slow start only (RFC 9406 4.3)
+        if self.threshold.is_infinite()
             && let Some(hystart) = &mut self.hystart
         {
             growth = hystart.growth(event);

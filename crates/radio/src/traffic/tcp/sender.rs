@@ -272,3 +272,66 @@ impl Sender {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::traffic::specification::{CongestionControl, SlowStart};
+
+    const RTT_NS: u64 = 20_000_000;
+
+    fn sender() -> Sender {
+        let control = CongestionControl::Cubic { slow_start: SlowStart::Plain };
+        Sender::new(&Tcp { control, ..Tcp::default() }, Random::new(0, 0))
+    }
+
+    /// Writes so many segments and has them acknowledged, one by one, a round trip after they were sent: when all are.
+    fn transfer(sender: &mut Sender, mut now: Time, segments: u64) -> Time {
+        sender.write(segments * 1_400);
+        let mut sent = VecDeque::new();
+        loop {
+            sender.send(now, |outgoing| sent.push_back((now, outgoing.segment)));
+            let Some((newest_sent, segment)) = sent.pop_front() else { return now };
+            now = after(newest_sent, RTT_NS);
+            let (cumulative, newest) = (segment.sequence + 1, segment.transmission);
+            let told = Acknowledgement { cumulative, newest, newest_sent, ..Acknowledgement::default() };
+            assert_eq!(sender.acknowledge(now, &told), RTT_NS);
+        }
+    }
+
+    #[test]
+    fn a_window_that_is_not_filled_does_not_grow() {
+        let mut sender = sender();
+        let mut now = Time::START;
+        for _ in 0..500 {
+            now = transfer(&mut sender, now, 4);
+        }
+        assert_eq!(sender.state().window_segments, 10);
+        assert_eq!(sender.due(), Time::NEVER);
+        // one that is doubles each time
+        transfer(&mut sender, now, 70);
+        assert!((60..=80).contains(&sender.state().window_segments), "{:?}", sender.state());
+    }
+
+    #[test]
+    fn a_window_that_rests_begins_anew() {
+        let mut sender = sender();
+        let now = transfer(&mut sender, Time::START, 1_000);
+        let grown = sender.state().window_segments;
+        assert!(grown > 500, "{grown}");
+        let now = transfer(&mut sender, after(now, 100_000_000), 1);
+        assert_eq!(sender.state().window_segments, grown);
+        transfer(&mut sender, after(now, 300_000_000), 1);
+        assert_eq!(sender.state().window_segments, 10);
+    }
+
+    #[test]
+    fn segments_are_full_but_for_a_messages_last() {
+        let mut sender = sender();
+        assert_eq!((sender.write(3_000), sender.write(1_400), sender.write(1)), (3, 4, 5));
+        let mut octets = Vec::new();
+        sender.send(Time::START, |outgoing| octets.push(outgoing.octets));
+        assert_eq!(octets, [1_400, 1_400, 200, 1_400, 1]);
+        assert_eq!(sender.due(), Time::from_millis(1_000));
+    }
+}

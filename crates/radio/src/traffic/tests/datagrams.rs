@@ -146,11 +146,13 @@ fn what_is_not_allowed_is_told() {
         specification.check().unwrap_err().to_string()
     };
     assert_eq!(refused(&|s| s.dscp = 64), "dscp must be from 0 to 63");
-    assert_eq!(refused(&|s| s.one_way_delay_ms = f64::NAN), "one_way_delay_ms must be from 0 to 10000");
+    assert_eq!(refused(&|s| s.one_way_delay_ms = f64::NAN), "one_way_delay_ms must be from 0 to 1000");
     assert_eq!(refused(&|s| s.stop = s.start), "stop must be later than the start");
     assert!(refused(&|s| s.direction = Direction::Both).starts_with("direction must be down or up"));
     let kind = Kind::ConstantBitRate { rate_bps: 0, packet_octets: 100 };
     assert_eq!(refused(&|s| s.kind = kind.clone()), "rate_bps must be from 1 to 10000000000");
+    let kind = Kind::ConstantBitRate { rate_bps: 10_000_000_000, packet_octets: 100 };
+    assert!(refused(&|s| s.kind = kind.clone()).starts_with("rate_bps must be so low that"));
     let kind = Kind::Poisson { rate_bps: 1, packet_octets: 28 };
     assert_eq!(refused(&|s| s.kind = kind.clone()), "packet_octets must be from 29 to 9000");
     let kind = Kind::Echo { interval_ms: 0.0, packet_octets: 100 };

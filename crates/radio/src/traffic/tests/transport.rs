@@ -309,7 +309,10 @@ fn packets_are_conserved_and_windows_kept() {
         assert!(sent[0] + sent[1] > 300, "{seed} {sent:?}");
         // nothing new, and all that is on the way comes: nothing is left
         network.flows[0].stop(network.now);
+        let sent = |network: &Network| network.flows[0].counts().downlink.sent_packets;
+        let before = sent(&network);
         network.run_s(100.0);
+        assert_eq!(sent(&network), before);
         let counts = network.flows[0].counts();
         for (counts, link) in [(&counts.downlink, &network.down), (&counts.uplink, &network.up)] {
             assert_eq!(counts.sent_packets, counts.received_packets + link.lost + link.overflowed, "{seed}");

@@ -19,8 +19,8 @@ fn downlink_bps(network: &Network) -> f64 {
 fn who_reads_pages_waits_for_them() {
     let fast = at(Kind::Web(Web::default()), 100_000_000, 2000.0);
     let counts = fast.flows[0].counts();
-    // a page of 2.06 MB every 6 s and what it takes to load: 2.5 Mbit/s or less
-    assert!((1.8e6..2.9e6).contains(&downlink_bps(&fast)), "{}", downlink_bps(&fast));
+    // a page of 2.06 MB every 6 s and what it takes to load: 2.7 Mbit/s with headers, 6 percent of it by chance
+    assert!((2.3e6..3.1e6).contains(&downlink_bps(&fast)), "{}", downlink_bps(&fast));
     assert!((230..340).contains(&counts.completed.count()), "{}", counts.completed.count());
     let page_ms = counts.completed.quantile_ms(0.5).unwrap();
     assert!((150.0..700.0).contains(&page_ms), "{page_ms}");
@@ -121,7 +121,7 @@ fn what_is_no_mix_is_told() {
     assert_eq!(refused(UserMix { web: -0.1, ..UserMix::default() }), "web must be from 0 to 1");
     assert_eq!(refused(UserMix { activity: 0.0, ..UserMix::default() }), "activity must be from 0.01 to 100");
     let delay = UserMix { one_way_delay_ms: -1.0, ..UserMix::default() };
-    assert_eq!(refused(delay), "one_way_delay_ms must be from 0 to 10000");
+    assert_eq!(refused(delay), "one_way_delay_ms must be from 0 to 1000");
     let refused = |kind: Kind| FlowSpecification::new(kind).check().unwrap_err().to_string();
     let player = VideoPlayer { ahead: 0, ..VideoPlayer::default() };
     assert_eq!(refused(Kind::VideoPlayer(player)), "ahead must be from 1 to 64");
