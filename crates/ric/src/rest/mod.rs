@@ -1,7 +1,7 @@
 //! The northbound interface: REST over HTTP/1.1, on a thread of its own.
 //!
 //! ```text
-//!   client ── HTTP ──► Rest's thread: reads, checks, routes ── Desk (bounded) ──► the RIC's loop: Internal's app
+//!   client ── HTTP ──► Rest's thread: reads, checks, routes ── Desk (bounded) ──► the RIC's loop: an internal app
 //!          ◄─────────  writes JSON                         ◄── Reply ──────────  (on_wake, then whenever a node answers)
 //! ```
 //!
@@ -12,6 +12,7 @@
 //! All that is refused is told as problem details (RFC 9457).
 
 mod body;
+pub(crate) mod control;
 mod desk;
 mod problem;
 mod request;
@@ -47,7 +48,8 @@ pub struct RestConfig {
     /// A request must be there within this, its head and again its body; a connection that says nothing for as long is
     /// closed. Default: 10 s.
     pub read_timeout: Duration,
-    /// A request that was not answered within this is told 504. Nodes have their own, shorter times to answer. Default: 15 s.
+    /// A request that was not answered within this is told 504. Nodes have their own, shorter times to answer, and some requests take
+    /// them a few answers. Default: 25 s.
     pub answer_timeout: Duration,
     /// A connection ends after the request that it then has in hand. Default: 5 minutes.
     pub connection_lifetime: Duration,
@@ -62,7 +64,7 @@ impl RestConfig {
             max_connections: 128,
             max_body_octets: 1024 * 1024,
             read_timeout: Duration::from_secs(10),
-            answer_timeout: Duration::from_secs(15),
+            answer_timeout: Duration::from_secs(25),
             connection_lifetime: Duration::from_secs(300),
         }
     }

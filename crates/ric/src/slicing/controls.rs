@@ -5,17 +5,16 @@
 
 use std::collections::{HashMap, VecDeque};
 
+use e2sm::Wire;
 use e2sm::slice::{ControlHeader, ControlMessage, ControlOutcome as Told};
-use e2sm::{Arena, Wire};
-use ferric::e2::{ControlOutcome, Misuse, NodeId, Ticket};
-use ferric::e2ap::{Cause, CauseRicRequest};
+use ferric::e2::{ControlOutcome, NodeId, Ticket};
 use ferric::server::{IappEvent, Ric};
-use hyper::StatusCode;
 use tracing::{info, warn};
 
 use super::database::Database;
 use super::model::Feed;
 use super::node::Node;
+use crate::rest::control::{lost, not_sent, not_written, problem_of};
 use crate::rest::{Problem, Reply, Response};
 
 /// Requests that may wait for one node; more are told 503.
@@ -153,7 +152,7 @@ impl Controls {
         let (node, (_, asked, running)) = found.and_then(|(node, queue)| Some((*node, queue.running.take()?)))?;
         let known = database.node_mut(node);
         let wire = known.as_ref().and_then(|node| node.source(Feed::Slice)).map(|source| source.wire);
-        match problem_of(outcome, wire) {
+        match problem_of(outcome, |outcome| words(outcome, wire)) {
             None => {
                 if let Some(slices) = known.and_then(|node| node.slices.as_mut()) {
                     slices.done(&asked);
@@ -239,44 +238,12 @@ fn send(
     ControlHeader::default()
         .encode(source.wire, &mut header)
         .and_then(|()| control.encode(source.wire, &mut message))
-        .map_err(|error| Problem::unprocessable(format!("the request cannot be written for this node: {error}")))?;
-    ric.control(node, source.function, &header, &message).map_err(|misuse| match misuse {
-        Misuse::UnknownNode | Misuse::UnknownFunction => lost(),
-        Misuse::TooLarge => Problem::unprocessable(format!("the request does not fit: {misuse}")),
-        _ => Problem::unavailable(misuse.to_string()),
-    })
+        .map_err(|error| not_written(&error))?;
+    ric.control(node, source.function, &header, &message).map_err(not_sent)
 }
 
-fn lost() -> Problem {
-    Problem::new(StatusCode::BAD_GATEWAY, "the node was lost before it answered; what it did is not known")
-}
-
-/// What is wrong with an outcome, in the RAN function's own words.
-fn problem_of(outcome: &ControlOutcome, wire: Option<Wire>) -> Option<Problem> {
-    match outcome {
-        ControlOutcome::Acknowledged(_) | ControlOutcome::Sent => None,
-        ControlOutcome::NodeLost => Some(lost()),
-        ControlOutcome::TimedOut => {
-            let detail = "the node did not answer in time; what it did is not known";
-            Some(Problem::new(StatusCode::GATEWAY_TIMEOUT, detail))
-        }
-        ControlOutcome::Failed { cause, outcome } => {
-            let told = outcome.as_deref().zip(wire).and_then(|(outcome, wire)| {
-                let arena = Arena::new();
-                let told = Told::decode(outcome, wire, &arena).ok()?;
-                Some(told.diagnostic.to_string()).filter(|told| !told.is_empty())
-            });
-            let status = match cause {
-                Cause::RicRequest(CauseRicRequest::ControlMessageInvalid) => StatusCode::UNPROCESSABLE_ENTITY,
-                Cause::RicRequest(_) => StatusCode::CONFLICT,
-                _ => StatusCode::BAD_GATEWAY,
-            };
-            let detail = told.clone().unwrap_or_else(|| format!("the node refuses: {cause}"));
-            let problem = Problem::new(status, detail).with("cause", cause.to_string());
-            Some(match told {
-                Some(reason) => problem.with("reason", reason),
-                None => problem,
-            })
-        }
-    }
+/// What the RAN function says about its refusal.
+fn words(outcome: Option<&[u8]>, wire: Option<Wire>) -> Option<String> {
+    let told = Told::decode_owned(outcome?, wire?).ok()?;
+    Some(told.diagnostic.to_string())
 }

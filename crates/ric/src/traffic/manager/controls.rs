@@ -6,14 +6,8 @@ use e2sm::tc::{
     ModifyFilter, NewFilter, PolicerControl, QueueControl, ShaperControl,
 };
 use ferric::e2::ControlOutcome;
-use ferric::e2ap::{Cause, CauseRicRequest};
-use hyper::StatusCode;
 
-use crate::rest::Problem;
-
-pub(super) fn lost() -> Problem {
-    Problem::new(StatusCode::BAD_GATEWAY, "the node was lost before it answered; what it did is not known")
-}
+use crate::rest::{Problem, control};
 
 /// What is wrong with an outcome, and why: in the RAN function's own words, where its wire form has some.
 pub(super) fn problem_of(
@@ -22,30 +16,11 @@ pub(super) fn problem_of(
     control: &ControlMessage<'_>,
     set: &IndicationMessage<'_>,
 ) -> Option<Problem> {
-    match outcome {
-        ControlOutcome::Acknowledged(_) | ControlOutcome::Sent => None,
-        ControlOutcome::NodeLost => Some(lost()),
-        ControlOutcome::TimedOut => {
-            let detail = "the node did not answer in time; what it did is not known";
-            Some(Problem::new(StatusCode::GATEWAY_TIMEOUT, detail))
-        }
-        ControlOutcome::Failed { cause, outcome } => {
-            let outcome = outcome.as_deref().and_then(|outcome| Outcome::decode_owned(outcome, wire).ok());
-            let told = outcome.map(|outcome| outcome.diagnostic.to_string()).filter(|told| !told.is_empty());
-            let reason = told.or_else(|| reading(control, set));
-            let status = match cause {
-                Cause::RicRequest(CauseRicRequest::ControlMessageInvalid) => StatusCode::UNPROCESSABLE_ENTITY,
-                Cause::RicRequest(_) => StatusCode::CONFLICT,
-                _ => StatusCode::BAD_GATEWAY,
-            };
-            let detail = reason.clone().unwrap_or_else(|| format!("the node refuses: {cause}"));
-            let problem = Problem::new(status, detail).with("cause", cause.to_string());
-            Some(match reason {
-                Some(reason) => problem.with("reason", reason),
-                None => problem,
-            })
-        }
-    }
+    control::problem_of(outcome, |outcome| {
+        let told = outcome.and_then(|outcome| Outcome::decode_owned(outcome, wire).ok());
+        let told = told.map(|told| told.diagnostic.to_string()).filter(|told| !told.is_empty());
+        told.or_else(|| reading(control, set))
+    })
 }
 
 /// Why a node may have refused a control: what it told does not go with it. FlexRIC's layout has no words for it.

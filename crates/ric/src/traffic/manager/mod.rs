@@ -12,7 +12,7 @@ use std::collections::{HashMap, VecDeque};
 
 use e2sm::Wire;
 use e2sm::tc::{ControlHeader, ControlMessage, IndicationMessage, MODEL};
-use ferric::e2::{ControlOutcome, Indication, Misuse, Node, NodeId, SubscriptionId, Ticket};
+use ferric::e2::{ControlOutcome, Indication, Node, NodeId, SubscriptionId, Ticket};
 use ferric::e2ap::RanFunctionId;
 use ferric::server::{Iapp, IappEvent, Ric, Server};
 use hyper::StatusCode;
@@ -20,8 +20,9 @@ use per::Gather;
 use tracing::{info, warn};
 
 use super::subscription;
+use crate::rest::control::{lost, not_sent, not_written};
 use crate::rest::{Problem, Reply, Response, Route, attach};
-use controls::{lost, problem_of};
+use controls::problem_of;
 use told::Told;
 
 /// How often nodes tell.
@@ -200,12 +201,8 @@ impl TcNode {
         ControlHeader::default()
             .encode(self.wire, &mut header)
             .and_then(|()| control.encode(self.wire, &mut message))
-            .map_err(|error| Problem::unprocessable(format!("the request cannot be written for this node: {error}")))?;
-        ric.control(id, self.function, &header, &message).map_err(|misuse| match misuse {
-            Misuse::UnknownNode | Misuse::UnknownFunction => lost(),
-            Misuse::TooLarge => Problem::unprocessable(format!("the request does not fit: {misuse}")),
-            _ => Problem::unavailable(misuse.to_string()),
-        })
+            .map_err(|error| not_written(&error))?;
+        ric.control(id, self.function, &header, &message).map_err(not_sent)
     }
 
     /// Takes a report.
