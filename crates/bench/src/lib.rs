@@ -22,6 +22,7 @@ mod pinger;
 mod placement;
 mod plot;
 mod process;
+mod ran;
 mod relay;
 mod report;
 mod soak;
@@ -32,6 +33,7 @@ pub use paper::{Cell, Figure, FigureReport, Peer, PeerError, Setting, Table, pap
 pub use part::part;
 pub use ping::{PingReport, PingRow, ping};
 pub use plot::{Panel, Plot, Series, X};
+pub use ran::{RanReport, RanRow, ran};
 pub use report::{AgentRow, Codec, Host, Idle, LoopsRow, Many, RelayRow, Report, ShmRelay, Storm};
 pub use soak::{Soak, SoakReport, Trend, soak};
 

@@ -39,6 +39,18 @@ enum Which {
         #[arg(long, value_name = "N", default_value_t = 500, value_parser = clap::value_parser!(u16).range(1..))]
         pings: u16,
     },
+    /// How fast the model of the RAN is, against time: one cell, and a hundred. Takes a minute.
+    Ran {
+        /// Print one JSON object.
+        #[arg(long)]
+        json: bool,
+        /// Repetitions, in each of which every RAN has its turn; the median is given.
+        #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u16).range(1..=99))]
+        repetitions: u16,
+        /// Seconds of the model of a hundred cells in each repetition, from 0.1 to 60; of one cell ten times as many.
+        #[arg(long, value_name = "S", default_value_t = 2.0, value_parser = seconds)]
+        seconds: f64,
+    },
     /// A RIC and an emulated RAN for long, while everything that can go wrong around them does. Fails where a report of a
     /// well-behaved node is lost or doubled, or where memory or descriptors grow.
     Soak {
@@ -79,6 +91,15 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     match &args.which {
         &Which::Ping { json, rounds, pings } => {
             let report = ::bench::ping(rounds.into(), pings.into())?;
+            if json {
+                say!("{}", serde_json::to_string(&report)?);
+            } else {
+                say!("{}", report.to_string().trim_end());
+            }
+            Ok(())
+        }
+        &Which::Ran { json, repetitions, seconds } => {
+            let report = ::bench::ran(repetitions.into(), seconds)?;
             if json {
                 say!("{}", serde_json::to_string(&report)?);
             } else {

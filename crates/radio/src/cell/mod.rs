@@ -434,8 +434,8 @@ impl Cell {
         let now = self.now();
         let place = self.places.get_mut(place)?;
         let mut ue = place.ue.take()?;
-        place.last = Some(Box::new(counts_of(&ue)));
         ue.leaves(now);
+        place.last = Some(Box::new(counts_of(&ue)));
         Some(ue)
     }
 

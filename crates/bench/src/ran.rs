@@ -1,0 +1,128 @@
+//! How fast the model of the RAN is, against time.
+
+use std::fmt;
+use std::num::NonZeroUsize;
+use std::time::Instant;
+
+use anyhow::Context;
+use radio::phy::Direction;
+use radio::{Network, Time};
+use ran::Scenario;
+use serde::Serialize;
+
+use crate::report::Host;
+
+/// What `ferric bench ran` measures.
+#[derive(Clone, Debug, Serialize)]
+pub struct RanReport {
+    /// A row for each RAN.
+    pub rows: Vec<RanRow>,
+    /// Where it was measured.
+    pub host: Host,
+}
+
+/// A RAN of NR cells with slots of half a millisecond.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct RanRow {
+    /// Cells.
+    pub cells: usize,
+    /// UEs of each.
+    pub ues: u16,
+    /// Threads.
+    pub threads: usize,
+    /// Seconds of the model in a second: the median of the repetitions.
+    pub times_real_time: f64,
+    /// Nanoseconds that a slot of a cell takes, all threads together.
+    pub slot_ns: f64,
+    /// What all cells delivered, in Mbit/s of the model.
+    pub delivered_mbps: f64,
+    /// How much of the downlink's resource blocks was used, in percent.
+    pub used_percent: f64,
+}
+
+impl fmt::Display for RanReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "The model of the RAN: NR cells of 40 MHz, slots of 0.5 ms, users that read, watch and talk")?;
+        writeln!(f, "  cells  UEs each  threads  times real time  ns a slot   Mbit/s  blocks used")?;
+        for row in &self.rows {
+            writeln!(
+                f,
+                "  {:5}  {:8}  {:7}  {:15.1}  {:9.0}  {:7.0}  {:9.0} %",
+                row.cells,
+                row.ues,
+                row.threads,
+                row.times_real_time,
+                row.slot_ns,
+                row.delivered_mbps,
+                row.used_percent
+            )?;
+        }
+        let Host { cpu, cores, .. } = &self.host;
+        write!(f, "On {cpu}, {cores} processors.")
+    }
+}
+
+/// A model that runs.
+struct Running {
+    cells: u16,
+    ues: u16,
+    threads: usize,
+    network: Network,
+    seconds: Vec<f64>,
+}
+
+/// Measures each RAN over so many seconds of the model, in each repetition.
+///
+/// # Errors
+/// Where a RAN cannot be: none of these.
+pub fn ran(repetitions: usize, seconds: f64) -> anyhow::Result<RanReport> {
+    let make = |(cells, ues, threads): (u16, u16, usize)| {
+        let threads_of = NonZeroUsize::new(threads).context("no threads")?;
+        let mut network = Scenario { threads: threads_of, ..Scenario::crowd(cells, ues, 1) }.network()?;
+        // users begin one after the other
+        network.advance(Time::from_millis(2000));
+        anyhow::Ok(Running { cells, ues, threads, network, seconds: Vec::new() })
+    };
+    let mut all = [(1, 1, 1), (1, 32, 1), (1, 128, 1), (100, 32, 1), (100, 32, 2)]
+        .into_iter()
+        .map(make)
+        .collect::<Result<Vec<_>, _>>()?;
+    let of = |network: &Network| {
+        let mut sum = (0, 0, 0);
+        for cell in (0..network.cells()).map(|cell| network.cell(cell)) {
+            let usage = cell.usage(Direction::Downlink);
+            let octets = (0..cell.places()).filter_map(|place| cell.counts(place));
+            let octets: u64 = octets.map(|counts| counts.down_rlc.delivered_octets).sum();
+            sum = (sum.0 + usage.used_prbs, sum.1 + usage.prbs, sum.2 + octets);
+        }
+        sum
+    };
+    let before: Vec<_> = all.iter().map(|running| of(&running.network)).collect();
+    for _ in 0..repetitions {
+        for running in &mut all {
+            // as much work in each row
+            let span = seconds * 100.0 / f64::from(running.cells.max(10));
+            let until = running.network.cell(0).now().as_secs_f64() + span;
+            let begin = Instant::now();
+            running.network.advance(Time::from_secs_f64(until));
+            running.seconds.push(begin.elapsed().as_secs_f64() / span);
+        }
+    }
+    let rows = all.iter_mut().zip(before).map(|(running, before)| {
+        running.seconds.sort_by(f64::total_cmp);
+        let median = running.seconds[running.seconds.len() / 2];
+        let now = of(&running.network);
+        let span = running.network.cell(0).now().as_secs_f64() - 2.0;
+        let slots_per_s = 1.0 / running.network.cell(0).grid().slot().as_secs_f64();
+        RanRow {
+            cells: running.cells.into(),
+            ues: running.ues,
+            threads: running.threads,
+            times_real_time: 1.0 / median,
+            slot_ns: median * 1e9 / slots_per_s / f64::from(running.cells) * running.threads as f64,
+            delivered_mbps: (now.2 - before.2) as f64 * 8e-6 / span,
+            used_percent: 100.0 * (now.0 - before.0) as f64 / (now.1 - before.1) as f64,
+        }
+    });
+    Ok(RanReport { rows: rows.collect(), host: Host::here() })
+}

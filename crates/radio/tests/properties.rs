@@ -1,0 +1,271 @@
+//! Whatever is done to a network while it runs: nothing is lost but what is counted as lost, slices get what they are
+//! promised, and the same seed is the same run.
+
+use std::net::Ipv4Addr;
+use std::num::NonZeroUsize;
+use std::time::Duration;
+
+use radio::mac::{Positions, Reservation};
+use radio::phy::{Channel, Direction, Fixed};
+use radio::rlc::{Mode, RlcConfig};
+use radio::tc::{ClassifierChoice, Configuration, DisciplineChoice, PacerChoice, QueueConfiguration, QueueId};
+use radio::traffic::{self, Flow, FlowSpecification, Kind, Tcp};
+use radio::{CellConfig, FiveTuple, HandoverConfig, Network, Random, Slicing, Subscription, Time, Ue};
+
+const CELLS: usize = 3;
+const UES: u64 = 12;
+
+fn whole(random: &mut Random, below: u32) -> u32 {
+    (random.uniform() * f64::from(below)) as u32
+}
+
+fn network(seed: u64, random: &mut Random) -> Network {
+    let configs: Vec<CellConfig> = (0..CELLS)
+        .map(|_| {
+            let mode = if random.uniform() < 0.5 { Mode::Acknowledged } else { Mode::Unacknowledged };
+            let discard = (random.uniform() < 0.3).then_some(Duration::from_millis(80));
+            let rlc =
+                RlcConfig { mode, discard, buffer_octets: 20_000 + whole(random, 200_000), ..RlcConfig::default() };
+            CellConfig { rlc, ..CellConfig::default() }
+        })
+        .collect();
+    let mut network = Network::new(configs, HandoverConfig::default(), NonZeroUsize::MIN).unwrap();
+    for number in 0..UES {
+        let cell = number as usize % CELLS;
+        let address = Ipv4Addr::new(10, 45, 0, 2 + number as u8);
+        let channel = Channel::Fixed(Fixed::sinr(2.0 + 20.0 * random.uniform(), 2.0 + 15.0 * random.uniform()));
+        let mut ue = Ue::new(
+            number,
+            Subscription::default(),
+            address,
+            channel,
+            Random::new(seed, number),
+            network.cell(cell).config(),
+        );
+        for port in 0..3 {
+            let kind = match whole(random, 4) {
+                0 => Kind::ConstantBitRate { rate_bps: 500_000, packet_octets: 700 },
+                1 => Kind::Poisson { rate_bps: 4_000_000, packet_octets: 1300 },
+                2 => Kind::Voip { echoed: true },
+                _ => Kind::Greedy(Tcp::default()),
+            };
+            let is_tcp = kind.is_tcp();
+            let direction = match whole(random, 3) {
+                0 if !is_tcp => traffic::Direction::Both,
+                1 => traffic::Direction::Up,
+                _ => traffic::Direction::Down,
+            };
+            let specification = FlowSpecification { direction, ..FlowSpecification::new(kind) };
+            if specification.check().is_err() {
+                continue;
+            }
+            let protocol = if is_tcp { FiveTuple::TCP } else { FiveTuple::UDP };
+            let source = Ipv4Addr::new(10, 0, 0, 1);
+            let tuple = FiveTuple { source, destination: address, source_port: port, destination_port: port, protocol };
+            ue.add_flow(|id, random| Flow::new(id, specification, tuple, random));
+        }
+        network.add(cell, ue, Time::START, None).unwrap();
+    }
+    network
+}
+
+/// Something that a controller could do.
+fn meddle(network: &mut Network, random: &mut Random) {
+    let cell = whole(random, CELLS as u32) as usize;
+    let direction = if random.uniform() < 0.7 { Direction::Downlink } else { Direction::Uplink };
+    match whole(random, 6) {
+        0 => {
+            let share = random.uniform();
+            let reservations =
+                vec![Reservation::Capacity(0.6 * share), Reservation::Rate { reserved_bps: 5e6, reference_bps: 50e6 }];
+            let is_shared = random.uniform() < 0.7;
+            let slicing = Slicing::Nvs { reservations, is_shared };
+            network.cell_mut(cell).set_slicing(direction, slicing, &["RR", "MT"], "PF");
+        }
+        1 => {
+            let positions = vec![Positions { low: 0, high: 3 }, Positions { low: 4, high: 9 }];
+            let slicing = Slicing::Static { positions, group_prbs: 8 };
+            network.cell_mut(cell).set_slicing(direction, slicing, &["PF", "PF"], "");
+        }
+        2 => network.cell_mut(cell).set_slicing(direction, Slicing::None, &[], "RR"),
+        3 => {
+            let mut tc = Configuration::default();
+            for id in 1..=whole(random, 3) {
+                let discipline =
+                    if id == 1 { DisciplineChoice::Fifo } else { DisciplineChoice::CoDel(Default::default()) };
+                tc.queues.push(QueueConfiguration::new(QueueId(id), discipline));
+            }
+            tc.classifier =
+                if random.uniform() < 0.5 { ClassifierChoice::Stochastic } else { ClassifierChoice::RoundRobin };
+            tc.pacer = if random.uniform() < 0.5 { PacerChoice::Bdp5g } else { PacerChoice::Off };
+            // one that does not fit is refused, and nothing changes
+            let _ = network.cell_mut(cell).set_traffic_control(&tc);
+        }
+        4 => {
+            let place = network.cell(cell).ues().map(|(place, _)| place).next();
+            let to = whole(random, CELLS as u32) as usize;
+            if let Some(place) = place {
+                let _ = network.hand_over(cell, place, to);
+            }
+        }
+        _ => {
+            let is_locked = !network.cell(cell).is_locked() && random.uniform() < 0.3;
+            network.cell_mut(cell).set_locked(is_locked);
+            for place in 0..network.cell(cell).places() {
+                network.cell_mut(cell).set_slice(place, direction, Some(whole(random, 3)));
+            }
+        }
+    }
+}
+
+/// In each cell, at any time: what came to RLC is what went, what waits and what is under way.
+fn check_layers(network: &Network, seed: u64) {
+    for cell in (0..CELLS).map(|cell| network.cell(cell)) {
+        for (_, ue) in cell.ues() {
+            for bearer in ue.bearers() {
+                let totals = bearer.tc().totals();
+                let gone = totals.went.octets + totals.waiting.octets + totals.dropped.octets;
+                assert_eq!(totals.came.octets, gone, "seed {seed}: traffic control of UE {}", ue.number());
+                for rlc in [bearer.downlink(), bearer.uplink()] {
+                    let counts = rlc.counts();
+                    let gone =
+                        counts.delivered_packets + counts.lost_packets + counts.full_packets + counts.discarded_packets;
+                    let there = (rlc.flying().0 + rlc.waiting_packets()) as u64;
+                    // the first that waits may be under way in part
+                    let rest = counts.in_packets.checked_sub(gone).unwrap();
+                    assert!(rest == there || rest + 1 == there, "seed {seed}: {counts:?} and {there}");
+                }
+            }
+            for link in [ue.downlink().counts(), ue.uplink().counts()] {
+                let done = link.rounds.iter().sum::<u64>() + link.lost_blocks;
+                assert!(done <= link.blocks && link.blocks - done <= 32, "seed {seed}: {link:?}");
+            }
+        }
+        for direction in [Direction::Downlink, Direction::Uplink] {
+            let usage = cell.usage(direction);
+            assert!(usage.used_prbs <= usage.prbs);
+        }
+    }
+}
+
+fn run(seed: u64) -> Vec<String> {
+    let mut random = Random::new(seed, 77);
+    let mut network = network(seed, &mut random);
+    for turn in 1..=40 {
+        network.advance(Time::from_millis(50 * turn));
+        check_layers(&network, seed);
+        meddle(&mut network, &mut random);
+    }
+    // all stop, and what waits goes through
+    network.advance(Time::from_millis(2100));
+    for cell in 0..CELLS {
+        let cell = network.cell_mut(cell);
+        cell.set_locked(false);
+        for direction in [Direction::Downlink, Direction::Uplink] {
+            cell.set_slicing(direction, Slicing::None, &[], "");
+        }
+        let now = cell.now();
+        for place in 0..cell.places() {
+            let Some(ue) = cell.ue_mut(place) else { continue };
+            (0..3).for_each(|flow| ue.stop_flow(now, radio::FlowId(flow)));
+        }
+    }
+    network.advance(Time::from_millis(12_000));
+    check_layers(&network, seed);
+    let mut told = Vec::new();
+    for number in 0..UES {
+        // over all its stays
+        let stays = (0..CELLS).flat_map(|cell| {
+            let cell = network.cell(cell);
+            (0..cell.places()).filter(|place| cell.number(*place) == number).filter_map(|place| cell.counts(place))
+        });
+        let (mut down_lost, mut up_lost) = (0, 0);
+        for counts in stays {
+            for (rlc, sum) in [(counts.down_rlc, &mut down_lost), (counts.up_rlc, &mut up_lost)] {
+                *sum += rlc.lost_packets + rlc.full_packets + rlc.discarded_packets;
+            }
+            told.push(format!("{counts:?}"));
+        }
+        let ue = (0..CELLS).flat_map(|cell| network.cell(cell).ues()).find(|(_, ue)| ue.number() == number);
+        let (_, ue) = ue.expect("it is somewhere");
+        let totals = ue.bearers()[0].tc().totals();
+        let flows = || ue.flows().iter().map(Flow::counts);
+        let sum = |count: &dyn Fn(&traffic::FlowCounts) -> u64| flows().map(count).sum::<u64>();
+        let sent = sum(&|flow| flow.downlink.sent_packets);
+        let received = sum(&|flow| flow.downlink.received_packets);
+        assert_eq!(sent, received + totals.dropped.packets + down_lost, "seed {seed}: downlink of UE {number}");
+        let sent = sum(&|flow| flow.uplink.sent_packets);
+        let received = sum(&|flow| flow.uplink.received_packets);
+        assert_eq!(sent, received + up_lost, "seed {seed}: uplink of UE {number}");
+    }
+    told
+}
+
+#[test]
+fn every_packet_is_accounted_for_whatever_is_done() {
+    for seed in 0..40 {
+        run(seed);
+    }
+}
+
+#[test]
+fn the_same_seed_is_the_same_run() {
+    assert_eq!(run(1000), run(1000));
+    assert_ne!(run(1000), run(1001));
+}
+
+/// A slice that always has something to send gets its share in each second, whatever the others do.
+#[test]
+fn no_slice_is_below_its_share_while_it_waits() {
+    for seed in 0..10 {
+        let mut random = Random::new(seed, 5);
+        let configs = [CellConfig::default()];
+        let mut network = Network::new(configs, HandoverConfig::default(), NonZeroUsize::MIN).unwrap();
+        for number in 0..6 {
+            let address = Ipv4Addr::new(10, 45, 0, 2 + number as u8);
+            let (down, up) =
+                (network.cell(0).adaptation(Direction::Downlink), network.cell(0).adaptation(Direction::Uplink));
+            let channel = Channel::Fixed(Fixed::mcs((down, 5 + number as u8 * 3), (up, 10)));
+            let random = Random::new(seed, number);
+            let config = network.cell(0).config();
+            let mut ue = Ue::new(number, Subscription::default(), address, channel, random, config);
+            let kind = match number {
+                0 => Kind::ConstantBitRate { rate_bps: 100_000_000, packet_octets: 1400 },
+                1..=3 => Kind::OnOffVideo(traffic::OnOffVideo {
+                    bitrate_bps: 20_000_000,
+                    on_s: 1.0,
+                    off_s: 1.0,
+                    ..Default::default()
+                }),
+                _ => Kind::Poisson { rate_bps: 15_000_000, packet_octets: 1200 },
+            };
+            let source = Ipv4Addr::new(10, 0, 0, 1);
+            let tuple = FiveTuple { source, destination: address, source_port: 1, destination_port: 1, protocol: 17 };
+            ue.add_flow(|id, random| Flow::new(id, FlowSpecification::new(kind), tuple, random));
+            network.add(0, ue, Time::START, None).unwrap();
+        }
+        let share = 0.2 + 0.6 * random.uniform();
+        let rest = 1.0 - share;
+        let reservations = [share, 0.6 * rest, 0.4 * rest].map(Reservation::Capacity).to_vec();
+        network.advance(Time::from_millis(500));
+        let cell = network.cell_mut(0);
+        let slicing = Slicing::Nvs { reservations, is_shared: true };
+        cell.set_slicing(Direction::Downlink, slicing, &["PF", "RR", "MT"], "");
+        (0..6).for_each(|place| cell.set_slice(place, Direction::Downlink, Some((place as u32).div_ceil(2).min(2))));
+        // what the cell would carry for that UE alone: not all slots are as long
+        let pattern = network.cell(0).grid().pattern().to_vec();
+        let blocks = network.cell(0).blocks(Direction::Downlink);
+        let mcs = network.cell(0).ue(0).unwrap().downlink().mcs();
+        let whole: u32 =
+            pattern.iter().filter(|(down, _)| *down > 0).map(|(down, _)| blocks.octets(mcs, 106, *down)).sum();
+        let whole_per_s = f64::from(whole) * 2000.0 / pattern.len() as f64;
+        let octets = |network: &Network| network.cell(0).counts(0).unwrap().down.block_octets;
+        let mut before = octets(&network);
+        for second in 1..=10 {
+            network.advance(Time::from_millis(500 + 1000 * second));
+            let got = (octets(&network) - before) as f64 / whole_per_s;
+            assert!(got > share - 0.02, "seed {seed}, second {second}: {got} of {share}");
+            before = octets(&network);
+        }
+    }
+}
