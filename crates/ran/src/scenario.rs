@@ -10,7 +10,7 @@ use radio::phy::{
     Area, Carrier, CarrierError, Channel, Direction, Fixed, Geometry, GeometryError, McsTable, Motion, Mover, Position,
     Site, Terminal, Trace,
 };
-use radio::traffic::{self, Flow, FlowSpecification, Kind, OnOffVideo, OutOfRange};
+use radio::traffic::{Flow, FlowSpecification, Kind, OutOfRange, UserMix};
 use radio::{CellConfig, FiveTuple, HandoverConfig, Network, Random, Stays, Subscription, Time, Ue, tc};
 
 use crate::node::{MCC, MNC};
@@ -174,19 +174,12 @@ const WARM_UP: Duration = Duration::from_secs(1);
 /// A user: an idle one, one who reads, one who watches, or one with a steady flow in both directions that has to be in time
 /// (TS 23.501 5.15.2.2: eMBB and URLLC; 5QIs of its table 5.7.4-1).
 fn user(cell: usize, random: &mut Random) -> UeScenario {
-    let (kind, sst, five_qi) = match random.uniform() {
-        u if u < 0.15 => (Kind::Echo { interval_ms: 10_000.0, packet_octets: 800 }, 1, 9),
-        u if u < 0.85 => {
-            let bitrate_bps = [3_000_000, 6_000_000, 12_000_000][(random.uniform() * 3.0) as usize];
-            (Kind::OnOffVideo(OnOffVideo { bitrate_bps, ..OnOffVideo::default() }), 1, 6)
-        }
-        _ => {
-            let rate_bps = (0.2e6 + 1.8e6 * random.uniform()) as u64;
-            (Kind::ConstantBitRate { rate_bps, packet_octets: 1000 }, 2, 3)
-        }
+    let specification = UserMix::default().draw(Time::START, random);
+    let (sst, five_qi) = match &specification.kind {
+        Kind::ConstantBitRate { .. } => (2, 3),
+        Kind::VideoPlayer(_) => (1, 6),
+        _ => (1, 9),
     };
-    let direction = if sst == 2 { traffic::Direction::Both } else { traffic::Direction::Down };
-    let specification = FlowSpecification { direction, ..FlowSpecification::new(kind) };
     UeScenario {
         cell,
         subscription: Subscription { mcc: MCC, mnc: MNC, sst, five_qi, ..Subscription::default() },
