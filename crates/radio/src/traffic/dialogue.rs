@@ -122,9 +122,8 @@ impl Dialogue {
         match &self.habit {
             Habit::Web(web) => self.asks_at = later(now, self.random.exponential(web.reading_s)),
             // a player that waited for this goes on, but asks for no two segments at once
-            Habit::Video { .. } if self.asks_at == Time::NEVER => {
+            Habit::Video { player, .. } if self.asks_at == Time::NEVER => {
                 let last = self.asked.back().map_or(asked_at, |asked| asked.at);
-                let Habit::Video { player, .. } = &self.habit else { return };
                 self.asks_at = after(last, player.segment_ms * 1_000_000).max(now);
             }
             Habit::Video { .. } => {}

@@ -45,6 +45,12 @@ struct Message {
     last_octets: u32,
 }
 
+/// What is sent next: a segment that was lost, or one of a message.
+enum Next {
+    Again(u64),
+    New(Message),
+}
+
 /// Whether the window was the bound in the last round trip (RFC 7661 4.2).
 #[derive(Clone, Copy, Debug, Default)]
 struct WindowUse {
@@ -208,11 +214,12 @@ impl Sender {
         let mut is_bound = false;
         self.is_waiting = false;
         loop {
-            let lost = self.board.next_lost();
-            let message = self.messages.front().copied().filter(|_| self.board.len() < self.receive_window);
-            if lost.is_none() && message.is_none() {
-                break;
-            }
+            let message = self.messages.front().filter(|_| self.board.len() < self.receive_window).copied();
+            let next = match (self.board.next_lost(), message) {
+                (Some(sequence), _) => Next::Again(sequence),
+                (None, Some(message)) => Next::New(message),
+                (None, None) => break,
+            };
             if self.board.in_flight() >= self.control.window() {
                 is_bound = true;
                 break;
@@ -225,12 +232,12 @@ impl Sender {
                 self.restart(now);
             }
             let stamp = self.delivery.stamp(now, self.board.in_flight());
-            let outgoing = match (lost, message) {
-                (Some(sequence), _) => {
+            let outgoing = match next {
+                Next::Again(sequence) => {
                     let (transmission, octets) = self.board.resend(now, sequence, stamp);
                     Outgoing { segment: Segment { sequence, transmission }, octets, is_again: true }
                 }
-                (None, Some(message)) => {
+                Next::New(message) => {
                     let sequence = self.board.next();
                     let is_last = sequence + 1 == message.end;
                     let octets = if is_last { message.last_octets } else { self.segment_octets };
@@ -240,7 +247,6 @@ impl Sender {
                     let transmission = self.board.send(now, octets, stamp);
                     Outgoing { segment: Segment { sequence, transmission }, octets, is_again: false }
                 }
-                (None, None) => unreachable!("the loop has ended"),
             };
             self.control.on_sent();
             self.last_sent = now;

@@ -15,6 +15,8 @@ pub struct Link {
     pub mark_octets: u64,
     /// Which packets are lost.
     pub loses: Box<dyn FnMut(&Packet) -> bool>,
+    /// Whether the packet that is to come out is overtaken by the next.
+    pub is_overtaken: Box<dyn FnMut() -> bool>,
     pub lost: u64,
     pub overflowed: u64,
     pub carried_octets: u64,
@@ -30,6 +32,7 @@ impl Link {
             buffer_octets,
             mark_octets: u64::MAX,
             loses: Box::new(|_| false),
+            is_overtaken: Box::new(|| false),
             lost: 0,
             overflowed: 0,
             carried_octets: 0,
@@ -62,7 +65,13 @@ impl Link {
     }
 
     fn leave(&mut self) -> (Time, usize, Packet) {
-        let (done, flow, packet) = self.queue.pop_front().unwrap();
+        let (done, mut flow, mut packet) = self.queue.pop_front().unwrap();
+        if let Some((_, next_flow, next)) = self.queue.front_mut()
+            && (self.is_overtaken)()
+        {
+            std::mem::swap(next_flow, &mut flow);
+            std::mem::swap(next, &mut packet);
+        }
         self.queued_octets -= u64::from(packet.octets);
         self.carried_octets += u64::from(packet.octets);
         (done, flow, packet)

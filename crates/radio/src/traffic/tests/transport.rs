@@ -1,5 +1,7 @@
 //! TCP over a bottleneck of 12 Mbit/s: a full segment takes 0.97 ms, the core 10 ms there and back.
 
+use std::time::Duration;
+
 use super::link::{Link, Network};
 use crate::traffic::{CongestionControl, Direction, Flow, FlowSpecification, Kind, SlowStart, Tcp, TcpState};
 use crate::{Content, Packet, Random, Time};
@@ -178,6 +180,58 @@ fn random_losses_hurt_cubic_more_than_bbr() {
     };
     let (cubic, bbr) = (used(Tcp::default()), used(bbr()));
     assert!(cubic < 0.6 && bbr > 0.85, "{cubic} {bbr}");
+}
+
+#[test]
+fn transfers_end_whatever_happens_on_the_way() {
+    let (mut timeouts, mut needless) = (0, 0);
+    for seed in 0..60 {
+        let mut random = Random::new(seed, 4);
+        let tcp = [Tcp::default(), bbr(), plain(), Tcp { ecn: true, ..Tcp::default() }][seed as usize % 4].clone();
+        let direction = [Direction::Down, Direction::Up, Direction::Both][seed as usize % 3];
+        let kind = Kind::Transfer { octets: 3_000_000, tcp };
+        let rate_bps = 2_000_000 + (random.uniform() * 30e6) as u64;
+        let link = |random: &mut Random| {
+            let mut link = Link::new(rate_bps, 20_000 + (random.uniform() * 300e3) as u64);
+            link.mark_octets = 10_000 + (random.uniform() * 100e3) as u64;
+            link.loses = losing_in_stretches(random.next_u64());
+            let mut swaps = Random::new(random.next_u64(), 0);
+            link.is_overtaken = Box::new(move || swaps.uniform() < 0.01);
+            link
+        };
+        let (down, up) = (link(&mut random), link(&mut random));
+        let specification = FlowSpecification { direction, ..FlowSpecification::new(kind) };
+        let mut network = Network::new([specification], down, up);
+        network.run_s(3_000.0);
+        let flow = &network.flows[0];
+        assert_eq!(flow.next_event(), Time::NEVER, "{seed}");
+        assert_eq!(flow.counts().completed.count(), if direction == Direction::Both { 2 } else { 1 }, "{seed}");
+        for state in [Direction::Down, Direction::Up].into_iter().filter_map(|way| flow.tcp(way)) {
+            // 2142 full segments and one of 1200 octets
+            assert_eq!((state.sent_segments, state.delivered_segments, state.in_flight_segments), (2143, 2143, 0));
+            timeouts += state.timeouts;
+        }
+        needless += flow.counts().downlink.duplicate_packets + flow.counts().uplink.duplicate_packets;
+    }
+    // it was hard, and led to mistakes
+    assert!(timeouts > 100 && needless > 300, "{timeouts} {needless}");
+}
+
+/// Good times and bad ones: 0.1 % are lost, then for a while half of them, or all.
+fn losing_in_stretches(seed: u64) -> Box<dyn FnMut(&Packet) -> bool> {
+    let mut random = Random::new(seed, 1);
+    let (mut until, mut share) = (Time::START, 0.0);
+    Box::new(move |packet| {
+        while until < packet.sent {
+            let (mean_s, loss) = match random.uniform() {
+                u if u < 0.6 => (0.5, 0.001),
+                u if u < 0.9 => (0.1, 0.5),
+                _ => (0.5, 1.0),
+            };
+            (until, share) = (until + Duration::from_secs_f64(random.exponential(mean_s)), loss);
+        }
+        random.uniform() < share
+    })
 }
 
 #[test]
