@@ -48,13 +48,7 @@ impl fmt::Display for RanReport {
             writeln!(
                 f,
                 "  {:5}  {:8}  {:7}  {:15.1}  {:9.0}  {:7.0}  {:9.0} %",
-                row.cells,
-                row.ues,
-                row.threads,
-                row.times_real_time,
-                row.slot_ns,
-                row.delivered_mbps,
-                row.used_percent
+                row.cells, row.ues, row.threads, row.times_real_time, row.slot_ns, row.delivered_mbps, row.used_percent
             )?;
         }
         let Host { cpu, cores, .. } = &self.host;

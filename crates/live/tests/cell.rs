@@ -13,14 +13,16 @@ use std::time::{Duration, Instant};
 use live::{Bridge, BridgeCounts, Config, Interfaces, Namespace, Namespaces};
 use radio::mac::Reservation;
 use radio::phy::{Channel, Direction, Fixed};
-use radio::{CellConfig, HandoverConfig, Network, Random, Slicing, Subscription, Time, Ue};
+use radio::tc::{DelayTarget, DisciplineChoice, PacerChoice, QueueConfiguration, QueueId};
+use radio::{CellConfig, HandoverConfig, Network, Random, Slicing, Subscription, Time, Ue, tc};
 use socket2::{Domain, Protocol, Socket, Type};
 
 const MCS: u8 = 20;
 
 /// A cell of 106 PRBs with UEs at MCS 20, and what its downlink carries in bit/s.
-fn network(config: &Config) -> (Network, f64) {
-    let mut network = Network::new([CellConfig::default()], HandoverConfig::default(), NonZeroUsize::MIN).unwrap();
+fn network(config: &Config, tc: tc::Configuration) -> (Network, f64) {
+    let cell = CellConfig { tc, ..CellConfig::default() };
+    let mut network = Network::new([cell], HandoverConfig::default(), NonZeroUsize::MIN).unwrap();
     for (number, address) in (0..).zip(&config.ues) {
         let cell = network.cell(0);
         let of = |direction| (cell.adaptation(direction), MCS);
@@ -37,18 +39,21 @@ fn network(config: &Config) -> (Network, f64) {
     (network, capacity_bps)
 }
 
-/// Calls `test` while the network runs as fast as time does, and its cell is changed as `slicing` says.
-fn running<T>(
-    config: &Config,
+/// How a cell is set up.
+#[derive(Default)]
+struct Settings {
     slicing: Option<Slicing>,
-    test: impl FnOnce(&Namespaces, f64) -> T,
-) -> (T, Network, BridgeCounts) {
+    tc: tc::Configuration,
+}
+
+/// Calls `test` while the network runs as fast as time does.
+fn running<T>(config: &Config, settings: Settings, test: impl FnOnce(&Namespaces, f64) -> T) -> (T, Network, Bridge) {
     let Interfaces { core, ues, namespaces } = Interfaces::open(config).unwrap();
     let mut bridge = Bridge::new(core, (0..).zip(ues)).unwrap();
-    let (mut network, capacity_bps) = network(config);
+    let (mut network, capacity_bps) = network(config, settings.tc);
     // all have come
     network.advance(Time::from_millis(20));
-    if let Some(slicing) = slicing {
+    if let Some(slicing) = settings.slicing {
         let schedulers = vec!["PF"; config.ues.len()];
         network.cell_mut(0).set_slicing(Direction::Downlink, slicing, &schedulers, "");
         for place in 0..config.ues.len() {
@@ -72,7 +77,7 @@ fn running<T>(
                 "the cell took {:.1} % of a core",
                 (used.tv_sec as f64 + used.tv_nsec as f64 * 1e-9) / begin.elapsed().as_secs_f64() * 100.0
             );
-            (network, *bridge.counts())
+            (network, bridge)
         });
         struct Over<'a>(&'a AtomicBool);
         impl Drop for Over<'_> {
@@ -83,8 +88,8 @@ fn running<T>(
         let over = Over(&is_over);
         let result = test(&namespaces, capacity_bps);
         drop(over);
-        let (network, counts) = cell.unwrap().join().unwrap();
-        (result, network, counts)
+        let (network, bridge) = cell.unwrap().join().unwrap();
+        (result, network, bridge)
     })
 }
 
@@ -102,7 +107,7 @@ fn received_bps(namespaces: &Namespaces, ue: usize) -> f64 {
 fn ues_reach_each_other_and_what_is_nobody_s_is_counted() {
     let Some(_turn) = support::turn() else { return };
     let config = support::config('w', 2);
-    let (_, network, counts) = running(&config, None, |namespaces, _| {
+    let (_, network, bridge) = running(&config, Settings::default(), |namespaces, _| {
         let core = namespaces.core.as_ref().unwrap();
         let bind = |namespace: &Namespace| {
             let socket = namespace.enter(|| UdpSocket::bind("0.0.0.0:7").unwrap()).unwrap();
@@ -131,7 +136,7 @@ fn ues_reach_each_other_and_what_is_nobody_s_is_counted() {
         core.send_to(b"last", "10.45.0.2:7").unwrap();
         assert_eq!(ue1.recv_from(&mut buffer).unwrap(), (4, "10.45.0.1:7".parse().unwrap()));
     });
-    assert_eq!(counts, BridgeCounts { nowhere: 1, foreign: 1, ..BridgeCounts::default() });
+    assert_eq!(*bridge.counts(), BridgeCounts { nowhere: 1, foreign: 1, ..BridgeCounts::default() });
     // both ways went over the air
     let counts = |place| network.cell(0).counts(place).unwrap();
     assert_eq!((counts(0).up_rlc.delivered_packets, counts(1).down_rlc.delivered_packets), (2, 1));
@@ -143,7 +148,7 @@ fn a_ue_that_is_in_no_cell_gets_nothing_and_full_buffers_drop() {
     let config = support::config('v', 1);
     let Interfaces { core, ues, namespaces } = Interfaces::open(&config).unwrap();
     let mut bridge = Bridge::new(core, (0..).zip(ues)).unwrap();
-    let (mut network, _) = network(&config);
+    let (mut network, _) = network(&config, tc::Configuration::default());
     let socket = |namespace: &Namespace| namespace.enter(|| UdpSocket::bind("0.0.0.0:7").unwrap()).unwrap();
     let (core, ue) = (socket(namespaces.core.as_ref().unwrap()), socket(&namespaces.ues[0]));
     // time has not begun
@@ -173,7 +178,7 @@ fn iperf3_gets_what_the_cell_carries() {
     }
     let config = support::config('b', 1);
     let ((bps, capacity_bps), network, _) =
-        running(&config, None, |namespaces, capacity_bps| (received_bps(namespaces, 0), capacity_bps));
+        running(&config, Settings::default(), |namespaces, capacity_bps| (received_bps(namespaces, 0), capacity_bps));
     println!("{:.1} of {:.1} Mbit/s", bps * 1e-6, capacity_bps * 1e-6);
     assert!(bps < capacity_bps, "{bps} of {capacity_bps}");
     assert!(bps > 0.5 * capacity_bps, "{bps} of {capacity_bps}");
@@ -190,8 +195,8 @@ fn what_iperf3_gets_follows_the_slices() {
     }
     let config = support::config('s', 2);
     let reservations = vec![Reservation::Capacity(0.75), Reservation::Capacity(0.25)];
-    let slicing = Slicing::Nvs { reservations, is_shared: false };
-    let (bps, ..) = running(&config, Some(slicing), |namespaces, _| {
+    let slicing = Some(Slicing::Nvs { reservations, is_shared: false });
+    let (bps, ..) = running(&config, Settings { slicing, ..Settings::default() }, |namespaces, _| {
         thread::scope(|scope| {
             let other = scope.spawn(|| received_bps(namespaces, 1));
             [received_bps(namespaces, 0), other.join().unwrap()]
@@ -203,13 +208,42 @@ fn what_iperf3_gets_follows_the_slices() {
 }
 
 #[test]
+fn the_kernel_s_tcp_heeds_the_marks_of_a_queue() {
+    let Some(_turn) = support::turn() else { return };
+    if !programs::is_there("iperf3") {
+        return;
+    }
+    let config = support::config('j', 1);
+    let queue = DisciplineChoice::EcnCoDel(DelayTarget { target_ms: 5, interval_ms: 50 });
+    let tc = tc::Configuration {
+        queues: vec![QueueConfiguration::new(QueueId(0), queue)],
+        pacer: PacerChoice::Bdp5g,
+        ..tc::Configuration::default()
+    };
+    let ((bps, capacity_bps), network, bridge) =
+        running(&config, Settings { tc, ..Settings::default() }, |namespaces, capacity_bps| {
+            for namespace in namespaces.core.iter().chain(&namespaces.ues) {
+                namespace.enter(|| std::fs::write("/proc/sys/net/ipv4/tcp_ecn", "1").unwrap()).unwrap();
+            }
+            (received_bps(namespaces, 0), capacity_bps)
+        });
+    let marked: u64 = bridge.ues().map(|port| port.counts().marked).sum();
+    let dropped = network.cell(0).ue(0).unwrap().bearers()[0].tc().totals().dropped;
+    println!("{:.1} Mbit/s, {marked} marks, {dropped:?} dropped", bps * 1e-6);
+    assert!(marked > 0);
+    // it slows down for marks, in place of losing packets, and uses what the cell carries all the same
+    assert!(dropped.packets < 10, "{dropped:?}");
+    assert!(bps > 0.5 * capacity_bps, "{bps} of {capacity_bps}");
+}
+
+#[test]
 fn irtt_sees_the_delay_of_the_cell() {
     let Some(_turn) = support::turn() else { return };
     if !programs::is_there("irtt") {
         return;
     }
     let config = support::config('i', 1);
-    let (report, network, counts) = running(&config, None, |namespaces, _| {
+    let (report, network, bridge) = running(&config, Settings::default(), |namespaces, _| {
         let core = namespaces.core.as_ref().unwrap();
         let _server = programs::serve(core, "irtt server -b 10.45.0.1", "starting");
         programs::json(&namespaces.ues[0], "irtt client -i 20ms -d 1s -l 172 -Q -o - 10.45.0.1")
@@ -222,5 +256,5 @@ fn irtt_sees_the_delay_of_the_cell() {
     assert!(stats["packets_received"].as_u64() >= Some(45), "{stats}");
     let rlc = network.cell(0).counts(0).unwrap();
     assert!(rlc.up_rlc.delivered_packets >= 50 && rlc.down_rlc.delivered_packets >= 45, "{rlc:?}");
-    assert_eq!(counts, BridgeCounts::default());
+    assert_eq!(*bridge.counts(), BridgeCounts::default());
 }
