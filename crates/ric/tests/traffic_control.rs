@@ -2,16 +2,9 @@
 
 mod support;
 
-use std::time::{Duration, Instant};
-
 use e2sm::Wire;
-use e2sm::tc::FiveTuple;
-use ferric::e2::Time;
-use ferric::xapp::{Xapp, XappConfig};
 use functions::PeriodicConfig;
 use ran::{RanConfig, Scenario};
-use ric::traffic::record::Record;
-use ric::traffic::{FlowGuard, GuardConfig, LinkEvent, TrafficLink};
 use serde_json::{Value, json};
 use support::{Running, eventually};
 use ureq::Agent;
@@ -230,55 +223,4 @@ fn a_node_that_comes_back() {
     client.running.restart_ran();
     eventually("the node", || client.get("/queues").1.as_array().is_some_and(|queues| queues.len() == 1));
     assert_eq!(client.ask("POST", "/queues", Some(&json!({"kind": "fifo"}))).1["id"], 1);
-}
-
-/// What the xApp does, driven by hand over the link for xApps.
-#[test]
-fn a_guard_over_the_link() {
-    let client = Client::start("guard", Wire::Plain);
-    let xapp = Xapp::connect(&client.running.xapp, "guard", XappConfig::default()).unwrap();
-    let mut link = TrafficLink::new(xapp, Some(10));
-    let flow = FiveTuple { destination_port: Some(5060), ..FiveTuple::default() };
-    let mut guard = FlowGuard::new(GuardConfig::new(flow, Duration::ZERO));
-    let (begun, mut is_lost, mut told) = (Instant::now(), false, Vec::new());
-    let mut turn = |guard: &mut FlowGuard| {
-        let now = Time::from_nanos(begun.elapsed().as_nanos() as u64);
-        for event in link.turn(Duration::from_millis(10)).unwrap() {
-            match event {
-                LinkEvent::Told(node, record) => {
-                    assert_eq!(node, "gnb-00101-e00");
-                    match record {
-                        Record::Rlc(record) => guard.handle_rlc(&record),
-                        Record::Tc(record) => guard.handle_tc(now, &record),
-                    }
-                }
-                LinkEvent::Answered(_, answer) => guard.handle_answer(now, answer),
-                LinkEvent::Lost(node) => is_lost = node == "gnb-00101-e00",
-                LinkEvent::Lacking(node) => panic!("{node} offers both"),
-            }
-        }
-        while let Some(control) = guard.poll_control() {
-            link.control("gnb-00101-e00", &control);
-        }
-        told.extend(std::iter::from_fn(|| guard.poll_news()).map(|news| news.to_string()));
-        is_lost
-    };
-    eventually("protection", || {
-        turn(&mut guard);
-        guard.is_protected()
-    });
-    eventually("REST to show it", || client.get("/pacer").1["kind"] == "5g_bdp");
-    assert_eq!(client.get("/filters/0").1["queue_id"], 1);
-    guard.undo(true);
-    eventually("all of it undone", || {
-        turn(&mut guard);
-        guard.is_at_rest()
-    });
-    drop(client);
-    eventually("the loss", || turn(&mut guard));
-    let done: Vec<_> = told.iter().filter_map(|line| line.strip_prefix("done: ")).collect();
-    let (doing, undoing) = done.split_at(3);
-    let queue = "add a second FIFO queue";
-    assert_eq!(doing, [queue, "add a filter that sends the flow to queue 1", "set the 5G-BDP pacer"]);
-    assert_eq!(undoing, ["set no pacer", "delete filter 0", "delete queue 1"]);
 }
