@@ -69,11 +69,33 @@ impl Client {
         problem["detail"].as_str().unwrap().to_owned()
     }
 
-    /// All that is set, without when.
+    /// All that is set, without when and what is counted.
     fn set(&self) -> Value {
+        const COUNTED: [&str; 10] = [
+            "timestamp_us",
+            "rate_kbps",
+            "octets",
+            "packets",
+            "forwarded_octets",
+            "forwarded_packets",
+            "queue_forwarded_packets",
+            "dropped_packets",
+            "mean_sojourn_us",
+            "last_sojourn_us",
+        ];
+        fn strip(value: &mut Value) {
+            match value {
+                Value::Object(map) => {
+                    map.retain(|name, _| !COUNTED.contains(&name.as_str()));
+                    map.values_mut().for_each(strip);
+                }
+                Value::Array(items) => items.iter_mut().for_each(strip),
+                _ => {}
+            }
+        }
         let (status, mut told) = self.get("");
         assert_eq!(status, 200, "{told}");
-        told.as_object_mut().unwrap().remove("timestamp_us");
+        strip(&mut told);
         told
     }
 }
@@ -104,7 +126,7 @@ fn a_flow_gets_a_queue_of_its_own() {
         let matched = || client.get("/filters/0").1["queue_forwarded_packets"].as_u64().unwrap();
         let all = || client.get("/queues/0").1["forwarded_packets"].as_u64().unwrap();
         let (matched_before, all_before) = (matched(), all());
-        eventually("traffic that the filter does not match", || all() > all_before + 20);
+        eventually("traffic that the filter does not match", || all() > all_before);
         assert_eq!(matched(), matched_before);
         assert_eq!(client.put("/pacer", json!({"kind": "5g_bdp"}))["kind"], "5g_bdp");
         assert_eq!(client.get("/queues/1").1["kind"], "fifo");
