@@ -22,7 +22,7 @@ impl Client {
         let running = Running::start(
             name,
             Vec::new(),
-            RanConfig { scenario: Scenario::crowd(1, 2, 1), periodic, ..RanConfig::default() },
+            RanConfig { scenario: Scenario::crowd(1, 8, 1), periodic, ..RanConfig::default() },
         );
         let agent: Agent = Agent::config_builder().http_status_as_error(false).build().into();
         let base = format!("{}/v1/nodes/gnb-00101-e00/tc", running.rest);
