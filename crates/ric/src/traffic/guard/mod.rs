@@ -232,7 +232,6 @@ impl FlowGuard {
                 _ => {
                     self.tell(News::Gone);
                     self.goal = Goal::Watch;
-                    self.did = Did::default();
                 }
             },
             Goal::Protect => match reading.missing() {

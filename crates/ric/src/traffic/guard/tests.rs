@@ -373,6 +373,8 @@ fn what_others_take_away_is_told_and_watched_for_again() {
     assert_eq!(news(&mut guard), [News::Gone]);
     guard.handle_rlc(&bearers(&[70]));
     assert_eq!(node.run(&mut guard, 2000), ["+filter 0 to 1"]);
+    guard.undo(true);
+    assert_eq!(node.run(&mut guard, 3000), ["-pacer", "-filter 0", "-queue 1"]);
 }
 
 #[test]
