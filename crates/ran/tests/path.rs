@@ -152,3 +152,17 @@ fn many_nodes_report_on_themselves() {
         heard.len() == 50
     });
 }
+
+/// UEs come while nobody has looked: the RAN itself says so to who has asked.
+#[test]
+fn a_ran_whose_time_goes_on_has_news() {
+    let config =
+        RanConfig { scenario: Scenario { is_always_on: true, ..Scenario::crowd(1, 2, 1) }, ..RanConfig::default() };
+    let (_running, xapp) = Running::start("ran-always-on", config);
+    let measurements = [WishedMeasurement::named("RRC.ConnMean")];
+    let wish =
+        Wish { measurements: &measurements, granularity_period_ms: 20, reporting_period_ms: 20, scope: Scope::Node };
+    watch(&xapp, Revision::V3_00, &wish, |_, rows| {
+        rows.map(|row| row.value.number()).any(|number| number == Some(2.0))
+    });
+}
