@@ -32,7 +32,7 @@ pub use mover::mover;
 pub use paper::{Cell, Figure, FigureReport, Peer, PeerError, Setting, Table, paper};
 pub use part::part;
 pub use ping::{PingReport, PingRow, ping};
-pub use plot::{Panel, Plot, Series, X};
+pub use plot::{Mark, Panel, Plot, Series, X};
 pub use ran::{RanReport, RanRow, ran};
 pub use report::{AgentRow, Codec, Host, Idle, LoopsRow, Many, RelayRow, Report, ShmRelay, Storm};
 pub use soak::{Soak, SoakReport, Trend, soak};

@@ -16,10 +16,21 @@ pub struct Plot {
 pub struct Panel {
     /// What the x axis has.
     pub x: X,
-    /// What the y axis says, with its unit. It begins at 0.
+    /// What the y axis says, with its unit. It begins at 0, and ends where those of all panels that say the same end.
     pub y_label: String,
     /// What is drawn.
     pub series: Vec<Series>,
+    /// Moments on an x axis of numbers.
+    pub marks: Vec<Mark>,
+}
+
+/// A moment at which something happens: a line across the panel, with a name at its upper end.
+#[derive(Clone, Debug)]
+pub struct Mark {
+    /// Where on the x axis.
+    pub at: f64,
+    /// Stands to the right of the line; short.
+    pub name: String,
 }
 
 /// An x axis.
@@ -54,6 +65,8 @@ const LEGEND_LINE: f64 = 18.0;
 const COLOURS: [&str; 8] = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#999933"];
 /// Parts of an axis, about.
 const TICKS: f64 = 5.0;
+/// Lines of more points than this have no dots at them.
+const MAX_DOTS: usize = 24;
 
 impl Plot {
     /// The names of all series, in the order of their appearance.
@@ -93,7 +106,8 @@ impl Plot {
         for panel in &self.panels {
             writeln!(out, "<g transform=\"translate({left},{TOP})\">")?;
             left += panel.width();
-            panel.write(out, &names)?;
+            let alike = self.panels.iter().filter(|other| other.y_label == panel.y_label);
+            panel.write(out, &names, alike.flat_map(Panel::points).map(|(_, y)| y).fold(0.0, f64::max))?;
             writeln!(out, "</g>")?;
         }
         for (at, name) in names.iter().enumerate() {
@@ -123,10 +137,10 @@ impl Panel {
         self.series.iter().flat_map(Series::finite)
     }
 
-    fn write(&self, out: &mut String, names: &[&str]) -> fmt::Result {
+    fn write(&self, out: &mut String, names: &[&str], greatest: f64) -> fmt::Result {
         let (inner_width, base) = (self.width() - LEFT - RIGHT, PANEL_HEIGHT);
-        let y_step = step(self.points().map(|(_, y)| y).fold(0.0, f64::max));
-        let y_top = (self.points().map(|(_, y)| y).fold(y_step, f64::max) / y_step).ceil() * y_step;
+        let y_step = step(greatest);
+        let y_top = (greatest.max(y_step) / y_step).ceil() * y_step;
         let y = |value: f64| base - value.clamp(0.0, y_top) / y_top * base;
         let mut tick = 0.0;
         while tick <= y_top * 1.001 {
@@ -161,6 +175,14 @@ impl Panel {
             text(out, (x(tick), PANEL_HEIGHT + 18.0), "middle", "", &number(tick))?;
             tick += x_step;
         }
+        for Mark { at, name } in &self.marks {
+            let at = x(*at);
+            writeln!(
+                out,
+                "<line x1=\"{at:.1}\" x2=\"{at:.1}\" y1=\"0\" y2=\"{PANEL_HEIGHT}\" stroke=\"#888\" stroke-dasharray=\"4 3\"/>"
+            )?;
+            text(out, (at + 4.0, 10.0), "start", "font-size=\"11\" fill=\"#555\"", name)?;
+        }
         for series in &self.series {
             let colour = colour(names, &series.name);
             let mut path = String::new();
@@ -171,7 +193,8 @@ impl Panel {
                 continue;
             }
             writeln!(out, "<path d=\"{path}\" fill=\"none\" stroke=\"{colour}\" stroke-width=\"2\"/>")?;
-            for (at, value) in series.finite() {
+            let dots = series.finite().filter(|_| series.points.len() <= MAX_DOTS);
+            for (at, value) in dots {
                 writeln!(out, "<circle cx=\"{:.1}\" cy=\"{:.1}\" r=\"3\" fill=\"{colour}\"/>", x(at), y(value))?;
             }
         }
@@ -270,11 +293,13 @@ mod tests {
                     x: X::Numbers("agents".into()),
                     y_label: "CPU, %".into(),
                     series: vec![series("a&b", &[(1.0, 2.0), (2.0, f64::NAN), (18.0, 40.0)]), series("none", &[])],
+                    marks: vec![Mark { at: 1.5, name: "now".into() }],
                 },
                 Panel {
                     x: X::Categories(vec!["100".into(), "1500".into()]),
                     y_label: "us".into(),
                     series: vec![series("a&b", &[(0.0, 10.0), (1.0, 0.0)]), series("other", &[(1.0, 5.0)])],
+                    marks: Vec::new(),
                 },
             ],
         };
@@ -285,7 +310,10 @@ mod tests {
         // the paper, three bars, three in the legend
         assert_eq!(count("rect"), 1 + 3 + 3);
         let texts: Vec<_> = document.descendants().filter_map(|node| node.text()).collect();
-        assert!(texts.contains(&"a&b") && texts.contains(&"1500") && texts.contains(&"CPU, %"), "{texts:?}");
+        assert!(
+            texts.contains(&"a&b") && texts.contains(&"1500") && texts.contains(&"now") && texts.contains(&"CPU, %"),
+            "{texts:?}"
+        );
         // one name, one colour
         let dot = document.descendants().find(|node| node.has_tag_name("circle")).unwrap();
         let bar = document.descendants().filter(|node| node.has_tag_name("rect")).nth(1).unwrap();
@@ -294,7 +322,8 @@ mod tests {
 
     #[test]
     fn nothing_at_all_is_drawn_too() {
-        let panel = Panel { x: X::Numbers(String::new()), y_label: String::new(), series: Vec::new() };
+        let panel =
+            Panel { x: X::Numbers(String::new()), y_label: String::new(), series: Vec::new(), marks: Vec::new() };
         for panels in [vec![], vec![panel.clone()], vec![Panel { x: X::Categories(Vec::new()), ..panel }]] {
             let svg = Plot { title: String::new(), panels }.svg();
             roxmltree::Document::parse(&svg).unwrap();

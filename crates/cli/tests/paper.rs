@@ -57,8 +57,12 @@ fn column(report: &Value, name: &str) -> Vec<f64> {
 }
 
 fn figure(figure: &str) -> Value {
+    figure_of(figure, "0.1")
+}
+
+fn figure_of(figure: &str, seconds: &str) -> Value {
     let out = Directory::new(figure);
-    let outcome = run(&["paper", figure, "--json", "--seconds", "0.1", "--out", out.name()]);
+    let outcome = run(&["paper", figure, "--json", "--seconds", seconds, "--out", out.name()]);
     assert_eq!(outcome.code(), Some(0), "{}", outcome.stderr);
     assert_eq!(outcome.stderr, "", "a table is not drowned in a log");
     checked(&outcome, figure, &out)
@@ -131,6 +135,28 @@ fn fig8b_has_both_encodings() {
         assert!(column(&report, name).iter().all(|value| *value > 0.0), "{name}: {report}");
     }
     assert!(report["holds"].is_boolean());
+}
+
+#[test]
+fn fig13a_has_what_each_ue_receives() {
+    let report = figure_of("fig13a", "0.4");
+    let times = column(&report, "time_s");
+    assert_eq!(times.len(), 50);
+    assert!(times.is_sorted() && (times[49] - 9.9).abs() < 1e-9, "{times:?}");
+    assert!(column(&report, "white_ue_mbps").iter().all(|mbps| *mbps > 5.0), "{report}");
+    let rows = report["values"].as_array().unwrap();
+    assert!(rows[5]["ue_3_mbps"].is_null() && rows[15]["ue_3_mbps"].as_f64().unwrap() > 5.0, "{report}");
+    assert!(rows[35]["ue_4_mbps"].is_null() && rows[49]["ue_4_mbps"].as_f64().unwrap() > 1.0, "{report}");
+    assert_eq!(report["holds"], true, "{report}");
+}
+
+#[test]
+fn fig13b_has_both_ways() {
+    let report = figure_of("fig13b", "0.4");
+    let idle = |name: &str| column(&report, name)[19];
+    assert!(idle("gray_sharing_mbps") > 1.3 * idle("gray_alone_mbps"), "{report}");
+    assert!(idle("black_sharing_mbps") < 2.0 && idle("black_alone_mbps") < 2.0, "{report}");
+    assert_eq!(report["holds"], true, "{report}");
 }
 
 #[test]

@@ -37,7 +37,8 @@ pub(super) fn fig6b(context: &Context<'_>) -> anyhow::Result<FigureReport> {
         table.series("E2AP and models in FlatBuffers", Some("ues"), "cpu_percent"),
         table.series("E2AP and models in PER", Some("ues"), "per_cpu_percent"),
     ];
-    let panel = Panel { x: X::Numbers("UEs".into()), y_label: "agent CPU, % of a core".into(), series };
+    let panel =
+        Panel { x: X::Numbers("UEs".into()), y_label: "agent CPU, % of a core".into(), series, marks: Vec::new() };
     Ok(FigureReport {
         figure: Figure::Fig6b,
         setting: Setting {
@@ -58,6 +59,7 @@ pub(super) fn fig6b(context: &Context<'_>) -> anyhow::Result<FigureReport> {
                  of the reports",
         holds: Some(holds),
         values: table,
+        summary: None,
         notes: Vec::new(),
     })
 }

@@ -111,6 +111,7 @@ pub(super) fn fig7a(context: &Context<'_>) -> anyhow::Result<FigureReport> {
         holds: Some(small >= 0.15 && large >= 0.5),
         notes: vec![format!("Here FlatBuffers change it by {:+.0} % and {:+.0} %.", -100.0 * small, -100.0 * large)],
         values: table,
+        summary: None,
     })
 }
 
@@ -122,7 +123,7 @@ fn panel(table: &Table, column: &str, y_label: &str) -> Panel {
         points: (0..SIZES.len()).map(|size| (size as f64, value(size, at))).collect(),
     });
     let categories = SIZES.map(|octets| format!("{octets} octets")).to_vec();
-    Panel { x: X::Categories(categories), y_label: y_label.into(), series: series.collect() }
+    Panel { x: X::Categories(categories), y_label: y_label.into(), series: series.collect(), marks: Vec::new() }
 }
 
 /// What has crossed the controller's link.
@@ -238,5 +239,6 @@ pub(super) fn fig7b(context: &Context<'_>) -> anyhow::Result<FigureReport> {
         holds: Some((0.4..=1.0).contains(&small) && large <= 0.1),
         notes: vec![format!("Here FlatBuffers add {:.0} % and {:.0} %.", 100.0 * small, 100.0 * large)],
         values: table,
+        summary: None,
     })
 }

@@ -45,7 +45,7 @@ pub(super) fn fig8a(context: &mut Context<'_>) -> anyhow::Result<FigureReport> {
         series.push(table.series("ferric, reports decoded", Some("agents"), &format!("decoding_{what}")));
         let of_peer = |peer: &super::Peer| table.series(&peer.name, Some("agents"), &format!("{}_{what}", peer.name));
         series.extend(context.peers.iter().map(of_peer));
-        Panel { x: X::Numbers("agents".into()), y_label: y_label.into(), series }
+        Panel { x: X::Numbers("agents".into()), y_label: y_label.into(), series, marks: Vec::new() }
     };
     let panels = vec![panel("cpu_percent", "controller CPU, % of a core"), panel("rss_mib", "controller memory, MiB")];
     Ok(FigureReport {
@@ -68,6 +68,7 @@ pub(super) fn fig8a(context: &mut Context<'_>) -> anyhow::Result<FigureReport> {
                  processor time and a third of its memory with most agents",
         holds: verdict(ours, &theirs),
         values: table,
+        summary: None,
         notes: Vec::new(),
     })
 }
@@ -113,7 +114,12 @@ pub(super) fn fig8b(context: &mut Context<'_>) -> anyhow::Result<FigureReport> {
     for peer in context.peers {
         series.push(fast.series(&peer.name, Some("agents"), &format!("{}_cpu_percent", peer.name)));
     }
-    let panel = Panel { x: X::Numbers("agents".into()), y_label: "controller CPU, % of a core".into(), series };
+    let panel = Panel {
+        x: X::Numbers("agents".into()),
+        y_label: "controller CPU, % of a core".into(),
+        series,
+        marks: Vec::new(),
+    };
     Ok(FigureReport {
         figure: Figure::Fig8b,
         setting: Setting {
@@ -137,6 +143,7 @@ pub(super) fn fig8b(context: &mut Context<'_>) -> anyhow::Result<FigureReport> {
              ids where they lie, in either encoding, and decodes no more."
         )],
         values: table,
+        summary: None,
     })
 }
 

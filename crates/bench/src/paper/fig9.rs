@@ -130,6 +130,7 @@ pub(super) fn fig9a(context: &Context<'_>) -> anyhow::Result<FigureReport> {
             series("one hop: controller and agent", "one_hop_p50_us"),
             series("two hops: xApp, RIC and agent", "two_hops_p50_us"),
         ],
+        marks: Vec::new(),
     };
     Ok(FigureReport {
         figure: Figure::Fig9a,
@@ -151,6 +152,7 @@ pub(super) fn fig9a(context: &Context<'_>) -> anyhow::Result<FigureReport> {
                  1 ms",
         holds: Some(TWICE * slowest <= ORAN_1500_US),
         values: table,
+        summary: None,
         notes: Vec::new(),
     })
 }
@@ -180,7 +182,7 @@ pub(super) fn fig9b(context: &mut Context<'_>) -> anyhow::Result<FigureReport> {
     let names = table.rows.iter().map(|row| row[0].to_string()).collect::<Vec<_>>();
     let panel = |column: &str, y_label: &str| {
         let series = vec![table.series("10 agents, MAC statistics of 32 UEs at 1 kHz", None, column)];
-        Panel { x: X::Categories(names.clone()), y_label: y_label.into(), series }
+        Panel { x: X::Categories(names.clone()), y_label: y_label.into(), series, marks: Vec::new() }
     };
     let panels = vec![panel("cpu_percent", "CPU, % of a core"), panel("rss_mib", "memory, MiB")];
     Ok(FigureReport {
@@ -203,6 +205,7 @@ pub(super) fn fig9b(context: &mut Context<'_>) -> anyhow::Result<FigureReport> {
                  app takes at most 17 % of its processor time",
         holds,
         values: table,
+        summary: None,
         notes: Vec::new(),
     })
 }

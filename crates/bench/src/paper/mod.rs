@@ -1,9 +1,10 @@
-//! `ferric paper`: our side of the measurements in section 5 of the FlexRIC paper (Schmidt, Irazabal, Nikaein: "FlexRIC: An
+//! `ferric paper`: our side of the measurements in sections 5 and 6.1 of the FlexRIC paper (Schmidt, Irazabal, Nikaein: "FlexRIC: An
 //! SDK for Next-Generation SD-RANs", CoNEXT '21), in the paper's setting as far as this host allows.
 //!
 //! Each figure says what the paper had, what we have, and what differs; what the paper claims, in our words; and whether
 //! our numbers bear it out, where that can be told without the systems that the paper compares with.
 
+mod fig13;
 mod fig6;
 mod fig7;
 mod fig8;
@@ -12,6 +13,7 @@ mod load;
 mod peer;
 mod table;
 mod table2;
+mod testbed;
 
 use std::fmt;
 
@@ -44,6 +46,10 @@ pub enum Figure {
     Fig9b,
     /// What has to be stored.
     Table2,
+    /// Throughput over time of UEs in slices.
+    Fig13a,
+    /// The same where a slice is idle: without sharing, and with it.
+    Fig13b,
 }
 
 impl Figure {
@@ -57,6 +63,8 @@ impl Figure {
         Figure::Fig9a,
         Figure::Fig9b,
         Figure::Table2,
+        Figure::Fig13a,
+        Figure::Fig13b,
     ];
 
     /// Its name: `fig8a`.
@@ -71,6 +79,8 @@ impl Figure {
             Figure::Fig9a => "fig9a",
             Figure::Fig9b => "fig9b",
             Figure::Table2 => "table2",
+            Figure::Fig13a => "fig13a",
+            Figure::Fig13b => "fig13b",
         }
     }
 
@@ -101,6 +111,9 @@ pub struct FigureReport {
     pub setting: Setting,
     /// What was measured.
     pub values: Table,
+    /// What is printed of it, where that is long.
+    #[serde(skip)]
+    pub summary: Option<Table>,
     /// What the paper says, in our words.
     pub claim: &'static str,
     /// How it is told whether that holds.
@@ -116,7 +129,7 @@ pub struct FigureReport {
 
 impl fmt::Display for FigureReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "{}\n\n{}", self.plot.title, self.values)?;
+        writeln!(f, "{}\n\n{}", self.plot.title, self.summary.as_ref().unwrap_or(&self.values))?;
         writeln!(f, "  paper:   {}", self.setting.paper)?;
         writeln!(f, "  ours:    {}", self.setting.ours)?;
         self.setting.differs.iter().try_for_each(|line| writeln!(f, "  differs: {line}"))?;
@@ -187,6 +200,8 @@ pub fn paper(figure: Figure, seconds: f64, peers: &[Peer]) -> anyhow::Result<(Fi
         Figure::Fig9a => fig9::fig9a(&context)?,
         Figure::Fig9b => fig9::fig9b(&mut context)?,
         Figure::Table2 => table2::table2()?,
+        Figure::Fig13a => fig13::fig13a(&context)?,
+        Figure::Fig13b => fig13::fig13b(&context)?,
     };
     for (at, peer) in peers.iter().enumerate() {
         if !figure.has_peers() {

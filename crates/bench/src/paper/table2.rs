@@ -65,6 +65,7 @@ pub(super) fn table2() -> anyhow::Result<FigureReport> {
         x: X::Categories(categories.map(Into::into).to_vec()),
         y_label: "MB".into(),
         series: vec![table.series("files of ours, images of the paper's", None, "mb")],
+        marks: Vec::new(),
     };
     Ok(FigureReport {
         figure: Figure::Table2,
@@ -81,6 +82,7 @@ pub(super) fn table2() -> anyhow::Result<FigureReport> {
         judged: "this program with its libraries is smaller than FlexRIC's smallest image",
         holds: Some(of_program + of_libraries <= FLEXRIC_HW_MB),
         values: table,
+        summary: None,
         notes,
     })
 }

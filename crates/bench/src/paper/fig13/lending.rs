@@ -1,0 +1,157 @@
+//! Figure 13b: what the black slice does not need is lost where slices do not share, and the gray slice's where they do.
+
+use radio::Time;
+use ran::Scenario;
+
+use super::super::table::{Cell, Table};
+use super::super::{Context, Figure, FigureReport, Setting};
+use super::{LEAD_S, SPEED, TOLERANCE_POINTS, Throughput, associate, at, deploy, measure, scenario, ue};
+use crate::plot::{Mark, Panel, Plot, X};
+
+const UES: usize = 2;
+const NAMES: [&str; UES] = ["gray UE, 66 %", "black UE, 34 %"];
+const GRAY_PERCENT: u8 = 66;
+/// Of what is to be had.
+const LEAST_GAIN: f64 = 0.95;
+/// The black UE receives, does not, and receives again.
+const PHASES: usize = 3;
+/// Short times of a phase.
+const BINS: usize = 10;
+/// The beginning of a phase does not count, in the model: what waits for the black UE is sent first. It is no more than half
+/// of the phase.
+const SETTLES_S: f64 = 1.0;
+
+/// For so long each, in the model.
+pub(super) fn scenario_of(phase_s: f64) -> Scenario {
+    let busy = [(Time::START, at(phase_s)), (at(2.0 * phase_s), Time::NEVER)];
+    scenario(vec![ue(1, Time::START, &[(Time::START, Time::NEVER)]), ue(2, Time::START, &busy)])
+}
+
+/// What the UEs received, in one way or the other.
+pub(super) struct Run {
+    pub throughput: Throughput,
+    pub phase_s: f64,
+}
+
+impl Run {
+    fn mbps(&self, from_s: f64, to_s: f64) -> [f64; UES] {
+        self.throughput.mbps(LEAD_S + from_s, LEAD_S + to_s)
+    }
+
+    /// In a phase, once it has settled.
+    fn phase(&self, phase: usize) -> [f64; UES] {
+        let begin_s = phase as f64 * self.phase_s;
+        self.mbps(begin_s + SETTLES_S.min(self.phase_s / 2.0), begin_s + self.phase_s)
+    }
+
+    fn bins(&self) -> impl Iterator<Item = (f64, [f64; UES])> + '_ {
+        let bin_s = self.phase_s / BINS as f64;
+        (0..PHASES * BINS).map(move |bin| {
+            let from_s = bin as f64 * bin_s;
+            (from_s + bin_s / 2.0, self.mbps(from_s, from_s + bin_s))
+        })
+    }
+}
+
+/// What was seen of both ways.
+struct Verdict {
+    /// What the cell carries: both receive what they can.
+    cell_mbps: f64,
+    /// The gray UE's while the black one receives, in per cent of that: without sharing and with it.
+    busy_percent: [f64; 2],
+    /// The same while it does not.
+    idle_percent: [f64; 2],
+    /// What sharing gives to the gray UE, of what there is to gain.
+    gain: f64,
+}
+
+impl Verdict {
+    fn of([without, with]: [&Run; 2]) -> Self {
+        let total = |run: &Run| run.phase(0).iter().sum::<f64>();
+        let percent = |run: &Run, phase: usize| 100.0 * run.phase(phase)[0] / total(run);
+        let idle = [without, with].map(|run| percent(run, 1));
+        Verdict {
+            cell_mbps: total(with),
+            busy_percent: [without, with].map(|run| percent(run, 0)),
+            idle_percent: idle,
+            gain: (idle[1] - idle[0]) / (100.0 - idle[0]),
+        }
+    }
+
+    /// Each comparison fails where there is no number.
+    fn holds(&self) -> bool {
+        let promised = f64::from(GRAY_PERCENT);
+        let is_kept = |percent: f64| (percent - promised).abs() <= TOLERANCE_POINTS;
+        self.busy_percent.into_iter().all(is_kept) && is_kept(self.idle_percent[0]) && self.gain >= LEAST_GAIN
+    }
+}
+
+pub(in super::super) fn fig13b(context: &Context<'_>) -> anyhow::Result<FigureReport> {
+    let phase_s = context.seconds * SPEED;
+    let run = |sharing: bool| {
+        let before_s = -LEAD_S / 4.0;
+        let deploy = |rest: &_| {
+            deploy(rest, [GRAY_PERCENT, 100 - GRAY_PERCENT], sharing)?;
+            associate(rest)
+        };
+        let throughput = measure(scenario_of(phase_s), &[(before_s, &deploy)], PHASES as f64 * phase_s)?;
+        anyhow::Ok(Run { throughput, phase_s })
+    };
+    Ok(report([&run(false)?, &run(true)?]))
+}
+
+pub(super) fn report(runs: [&Run; 2]) -> FigureReport {
+    let columns = [["gray_alone_mbps", "black_alone_mbps"], ["gray_sharing_mbps", "black_sharing_mbps"]];
+    let mut values = Table::new(["time_s"].into_iter().chain(columns.into_iter().flatten()));
+    for ((time_s, without), (_, with)) in runs[0].bins().zip(runs[1].bins()) {
+        values.row([time_s].into_iter().chain(without).chain(with).map(Cell::from));
+    }
+    let mut summary = Table::new(["black UE", "sharing", "gray_mbps", "black_mbps", "gray_percent_of_cell"]);
+    let verdict = Verdict::of(runs);
+    for (phase, what) in ["receives", "is idle", "receives again"].into_iter().enumerate() {
+        for (run, sharing) in runs.into_iter().zip(["no", "yes"]) {
+            let [gray, black] = run.phase(phase);
+            let percent = 100.0 * gray / verdict.cell_mbps;
+            summary.row([what.into(), sharing.into(), gray.into(), black.into(), percent.into()]);
+        }
+    }
+    let panel = |at: usize, what: &str| Panel {
+        x: X::Numbers(format!("time, s ({what})")),
+        y_label: "throughput, Mbit/s".into(),
+        series: std::iter::zip(NAMES, columns[at]).map(|(name, of)| values.series(name, Some("time_s"), of)).collect(),
+        marks: vec![
+            Mark { at: runs[at].phase_s, name: "black idle".into() },
+            Mark { at: 2.0 * runs[at].phase_s, name: "busy".into() },
+        ],
+    };
+    let panels = vec![panel(0, "without sharing"), panel(1, "with sharing")];
+    let Verdict { cell_mbps, idle_percent: [lost, shared], gain, .. } = verdict;
+    FigureReport {
+        figure: Figure::Fig13b,
+        setting: Setting {
+            paper: "the same cell; two phones in NVS slices of 66 % and 34 %; for a while the second receives nothing; without \
+                    sharing and with it",
+            ours: "as in figure 13a: the emulated RAN over E2 and TCP, 65 Mbit/s to each UE that receives, slices by REST \
+                   (`\"sharing\": false` is the scheduler NVS-PARTITION, `true` is NVS), MAC's statistics as an xApp reads \
+                   them. The RAN's clock runs five times faster than time; nothing is controlled while it is measured. The \
+                   first second of a phase is left out, in which what waits for the black UE is sent",
+            differs: vec![
+                "the radio is a model, and nothing is lost on it",
+                "the two ways are measured one after the other",
+            ],
+        },
+        plot: Plot { title: "Fig. 13b: static resources against shared ones".into(), panels },
+        claim: "without sharing the share of an idle slice is lost; with sharing the other slice has it, and half as much again \
+                as before",
+        judged: "without sharing the gray UE has 66 % of the cell, within 2 points, also while the black one is idle; with \
+                 sharing it gains at least 95 % of what there is to gain",
+        holds: Some(verdict.holds()),
+        notes: vec![format!(
+            "Here the cell carries {cell_mbps:.1} Mbit/s. While the black UE is idle, the gray one has {lost:.1} % of that without \
+             sharing and {shared:.1} % with it: {:.1} % of what there is to gain.",
+            100.0 * gain
+        )],
+        values,
+        summary: Some(summary),
+    }
+}

@@ -1,0 +1,82 @@
+//! The same in virtual time, without E2: what controls would do is done to the cell.
+
+use std::time::Duration;
+
+use radio::mac::Reservation;
+use radio::phy::Direction;
+use radio::{Cell, Slicing};
+use ran::Scenario;
+
+use super::super::FigureReport;
+use super::{LEAD_S, Throughput, isolation, lending};
+
+/// Between two looks at the cell, as far as reports are apart.
+const STEP: Duration = Duration::from_millis(50);
+
+/// What is done to the cell at some moment, in seconds after the measurement's beginning.
+type Act<'a> = (f64, &'a dyn Fn(&mut Cell));
+
+fn measure(scenario: &Scenario, acts: &[Act<'_>], end_s: f64) -> Throughput {
+    let mut network = scenario.network().unwrap();
+    let (mut throughput, mut acts) = (Throughput::default(), acts.iter().peekable());
+    while network.cell(0).now().as_secs_f64() <= LEAD_S + end_s {
+        let now = network.cell(0).now() + STEP;
+        network.advance(now);
+        let now_s = now.as_secs_f64();
+        for (place, _) in network.cell(0).ues() {
+            let counts = network.cell(0).counts(place).unwrap();
+            throughput.add(now_s, place as u32, counts.down_rlc.sent_octets);
+        }
+        while let Some((_, act)) = acts.next_if(|(at_s, _)| LEAD_S + at_s <= now_s) {
+            act(network.cell_mut(0));
+        }
+    }
+    throughput
+}
+
+/// Slices with these shares; the first UE is in the first, the others in the second.
+fn slice(cell: &mut Cell, shares: [f64; 2], is_shared: bool) {
+    let reservations = shares.map(Reservation::Capacity).to_vec();
+    cell.set_slicing(Direction::Downlink, Slicing::Nvs { reservations, is_shared }, &["PF", "PF"], "");
+    for place in 0..cell.places() {
+        cell.set_slice(place, Direction::Downlink, Some(u32::from(place > 0)));
+    }
+}
+
+fn number(report: &FigureReport, row: usize, column: &str) -> f64 {
+    report.summary.as_ref().unwrap().value(row, column).unwrap_or_else(|| panic!("no {column} in {report}"))
+}
+
+#[test]
+fn a_slice_keeps_its_share() {
+    let phase_s = 2.0;
+    let run = |acts: &[Act<'_>]| {
+        let throughput = measure(&isolation::scenario_of(phase_s), acts, 5.0 * phase_s);
+        isolation::report(&isolation::Isolation { throughput, phase_s })
+    };
+    let half = |cell: &mut Cell| slice(cell, [0.5, 0.5], true);
+    let two_thirds = |cell: &mut Cell| slice(cell, [0.66, 0.34], true);
+    let report = run(&[(2.0 * phase_s, &half), (3.0 * phase_s, &two_thirds), (4.0 * phase_s, &two_thirds)]);
+    assert_eq!(report.holds, Some(true), "{report}");
+    assert!((number(&report, 1, "white_share_percent") - 100.0 / 3.0).abs() < 1.0, "{report}");
+    assert!((55.0..65.0).contains(&(number(&report, 0, "white_ue_mbps") * 2.0)), "{report}");
+    // slices that nobody has asked for
+    assert_eq!(run(&[(2.0 * phase_s, &half)]).holds, Some(false));
+    assert_eq!(run(&[]).holds, Some(false));
+}
+
+#[test]
+fn what_is_idle_is_lent_or_lost() {
+    let phase_s = 2.0;
+    let run = |is_shared: bool| {
+        let deploy = |cell: &mut Cell| slice(cell, [0.66, 0.34], is_shared);
+        let throughput = measure(&lending::scenario_of(phase_s), &[(-1.0, &deploy)], 3.0 * phase_s);
+        lending::Run { throughput, phase_s }
+    };
+    let (without, with) = (run(false), run(true));
+    let report = lending::report([&without, &with]);
+    assert_eq!(report.holds, Some(true), "{report}");
+    assert!(number(&report, 2, "black_mbps") < 2.0, "{report}");
+    assert_eq!(lending::report([&without, &without]).holds, Some(false));
+    assert_eq!(lending::report([&with, &with]).holds, Some(false));
+}

@@ -1,0 +1,135 @@
+//! A RIC with REST and an emulated RAN, in this process, over real E2; and what an xApp and a user of REST see of them.
+//!
+//! The RAN's clock may be faster than time. What the figures are about happens in the model, by its clock; only what the
+//! controllers do is late by as much as their way takes, times that speed.
+
+mod rest;
+mod throughput;
+mod watch;
+
+use std::net::SocketAddr;
+use std::sync::mpsc;
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use anyhow::{Context, anyhow};
+use ferric::Stop;
+use ferric::link::Address;
+use ferric::server::ServerConfig;
+use radio::{CellConfig, Network};
+use ran::scenario::CellScenario;
+use ran::{Ran, RanConfig, Scenario};
+use ric::{RestConfig, RicConfig};
+
+use crate::part::any_port;
+pub(super) use rest::Rest;
+pub(super) use throughput::Throughput;
+pub(super) use watch::{Report, Watch};
+
+/// The RAN's only node.
+pub(super) const NODE: &str = "gnb-00101-e00";
+/// Its network.
+pub(super) const PLMN: (u16, u16) = (1, 1);
+/// Seconds of the model before anything is measured: in these everybody finds everybody.
+pub(super) const LEAD_S: f64 = 5.0;
+/// From report to report of what REST tells.
+const STATISTICS: Duration = Duration::from_millis(100);
+/// How long anything may take until it is there.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// The cell of both experiments of section 6.1: NR, 106 PRBs of 30 kHz, TDD.
+pub(super) fn cell() -> CellScenario {
+    CellScenario { radio: CellConfig::default(), ..CellScenario::default() }
+}
+
+/// A RIC and a RAN, each on a thread of its own. They end when this is dropped.
+pub(super) struct Testbed<T> {
+    /// Where the RIC awaits xApps.
+    xapp: Address,
+    rest: SocketAddr,
+    ric: Part<()>,
+    ran: Part<T>,
+}
+
+impl<T: Send + 'static> Testbed<T> {
+    /// Starts both. At the end `look` is shown the model: it sees what no base station knows, such as what a UE's programs
+    /// measure.
+    pub fn start(scenario: Scenario, look: impl FnOnce(&Network) -> T + Send + 'static) -> anyhow::Result<Self> {
+        let (ric, (e2, xapp, rest)) = Part::start("RIC", |tell| {
+            let server =
+                ServerConfig { e2: vec![any_port().into()], xapp: Some(any_port()), ..ServerConfig::default() };
+            let rest = Some(RestConfig::new(SocketAddr::from(([127, 0, 0, 1], 0))));
+            let mut ric = ric::bind(RicConfig { server, rest, statistics_period: STATISTICS, ..RicConfig::default() })?;
+            let e2 = ric.server.e2_endpoints().next().context("the RIC listens nowhere")?;
+            let xapp = ric.server.xapp_address().cloned().context("the RIC awaits no xApps")?;
+            let rest = ric.rest().context("the RIC speaks no REST")?.address();
+            let _ = tell.send((ric.server.stop(), (e2, xapp, rest)));
+            Ok(ric.server.run()?)
+        })?;
+        let (ran, ()) = Part::start("RAN", move |tell| {
+            let mut ran = Ran::new(RanConfig { rics: vec![e2], scenario, ..RanConfig::default() })?;
+            let _ = tell.send((ran.stop(), ()));
+            ran.run()?;
+            Ok(look(&ran.network()))
+        })?;
+        Ok(Testbed { xapp, rest, ric, ran })
+    }
+
+    pub fn rest(&self) -> Rest {
+        Rest::new(self.rest)
+    }
+
+    pub fn xapp(&self) -> &Address {
+        &self.xapp
+    }
+
+    /// Ends both; what was seen of the model.
+    pub fn end(self) -> anyhow::Result<T> {
+        let seen = self.ran.end()?;
+        self.ric.end()?;
+        Ok(seen)
+    }
+}
+
+/// A thread that works until it is stopped.
+struct Part<T> {
+    name: &'static str,
+    stop: Stop,
+    thread: Option<JoinHandle<anyhow::Result<T>>>,
+}
+
+impl<T: Send + 'static> Part<T> {
+    /// Starts one, which tells how it is stopped, and what else there is to know.
+    fn start<U: Send + 'static>(
+        name: &'static str,
+        work: impl FnOnce(mpsc::Sender<(Stop, U)>) -> anyhow::Result<T> + Send + 'static,
+    ) -> anyhow::Result<(Self, U)> {
+        let (tell, told) = mpsc::channel();
+        let thread = std::thread::Builder::new().name(name.into()).spawn(move || work(tell))?;
+        match told.recv() {
+            Ok((stop, known)) => Ok((Part { name, stop, thread: Some(thread) }, known)),
+            // it has ended
+            Err(_) => Err(joined(name, thread).err().unwrap_or_else(|| anyhow!("the {name} ended at once"))),
+        }
+    }
+
+    fn end(mut self) -> anyhow::Result<T> {
+        self.stop.stop();
+        let thread = self.thread.take().unwrap_or_else(|| panic!("a part ends once"));
+        joined(self.name, thread)
+    }
+}
+
+fn joined<T>(name: &str, thread: JoinHandle<anyhow::Result<T>>) -> anyhow::Result<T> {
+    thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)).with_context(|| format!("the {name}"))
+}
+
+impl<T> Drop for Part<T> {
+    fn drop(&mut self) {
+        self.stop.stop();
+        if let Some(thread) = self.thread.take() {
+            // what went wrong with it, nobody asks any more
+            let _ = thread.join();
+        }
+    }
+}

@@ -1,0 +1,61 @@
+//! REST, as `curl` speaks it.
+
+use std::net::SocketAddr;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, bail};
+use serde_json::Value;
+use ureq::Agent;
+use ureq::http::Request;
+
+use super::{NODE, PATIENCE};
+
+/// Until something that is not there is asked for again.
+const AGAIN: Duration = Duration::from_millis(5);
+
+/// The RIC's REST interface.
+pub struct Rest {
+    agent: Agent,
+    base: String,
+}
+
+impl Rest {
+    pub fn new(address: SocketAddr) -> Self {
+        let config = Agent::config_builder().http_status_as_error(false).timeout_global(Some(PATIENCE)).proxy(None);
+        Rest { agent: config.build().into(), base: format!("http://{address}") }
+    }
+
+    /// The status and the document of an answer; null where there is no document.
+    pub fn ask(&self, method: &str, path: &str, body: Option<&Value>) -> anyhow::Result<(u16, Value)> {
+        let request = Request::builder().method(method).uri(format!("{}{path}", self.base));
+        let answer = match body {
+            Some(body) => self.agent.run(request.header("content-type", "application/json").body(body.to_string())?),
+            None => self.agent.run(request.body(())?),
+        };
+        let mut answer = answer.with_context(|| format!("{method} {path}"))?;
+        let text = answer.body_mut().read_to_string()?;
+        let document = if text.is_empty() { Value::Null } else { serde_json::from_str(&text)? };
+        Ok((answer.status().as_u16(), document))
+    }
+
+    /// Has something done.
+    pub fn order(&self, method: &str, path: &str, body: &Value) -> anyhow::Result<()> {
+        match self.ask(method, path, Some(body))? {
+            (200..=299, _) => Ok(()),
+            (status, problem) => bail!("{method} {path} {body} was answered by {status}: {}", problem["detail"]),
+        }
+    }
+
+    /// Waits until the RIC knows what slices the node has.
+    pub fn await_slices(&self) -> anyhow::Result<()> {
+        let begin = Instant::now();
+        let path = format!("/v1/nodes/{NODE}/slices");
+        while self.ask("GET", &path, None)?.0 != 200 {
+            if begin.elapsed() > PATIENCE {
+                bail!("the RIC does not know the slices of {NODE}");
+            }
+            std::thread::sleep(AGAIN);
+        }
+        Ok(())
+    }
+}
