@@ -216,3 +216,64 @@ fn a_function_that_goes_takes_what_it_told_with_it() {
     let slices = world.eventually(DL, |_| true);
     assert_eq!(slices["slices"][0]["id"], 1);
 }
+
+#[test]
+fn what_a_cu_cp_tells_concerns_the_du_with_the_slices() {
+    let world = World::start();
+    let station = Station::split(&world.e2);
+    let (cu, du) = ("/v1/nodes/gnb-00101-77", "/v1/nodes/gnb-00101-77-du-5");
+    world.eventually(cu, |node| node["sources"][0]["state"] == "subscribed");
+    let all = "/v1/associations";
+    world.ask("POST", all, json!({ "plmn": "00101", "dl": 1 })).is(201);
+    // it comes before its DU is there
+    station.attach(10, [1, 1], &[(1, None)]);
+    world.eventually(&format!("{cu}/ues"), |ues| ues["ues"].as_array().unwrap().len() == 1);
+    assert_eq!(world.get("/v1/associations/1")["ues"], json!([]));
+    station.join(5, true);
+    world.eventually(&format!("{du}/slices"), |_| true);
+    let rule = world.eventually("/v1/associations/1", |rule| states(rule) == [(10, "waiting")]);
+    assert_eq!(rule["ues"][0]["node"], "gnb-00101-77-du-5");
+    world.ask("POST", &format!("{du}/slices/dl"), json!({ "id": 1, "share_percent": 50 })).is(201);
+    world.eventually(&format!("{du}/ues/10"), |ue| ue["plmn"] == "00101" && ue["slices"]["dl"] == 1);
+    // and after it
+    station.attach(11, [1, 1], &[]);
+    world.eventually(&format!("{du}/ues/11"), |ue| ue["slices"]["dl"] == 1);
+    world.eventually("/v1/associations/1", |rule| states(rule) == [(10, "moved"), (11, "moved")]);
+    station.detach(10);
+    world.eventually("/v1/associations/1", |rule| states(rule) == [(11, "moved")]);
+    // another DU has slices too, but not the cell
+    station.join(6, false);
+    let other = "/v1/nodes/gnb-00101-77-du-6";
+    world.eventually(&format!("{other}/slices"), |_| true);
+    station.attach(12, [1, 1], &[]);
+    world.eventually(&format!("{du}/ues/12"), |ue| ue["slices"]["dl"] == 1);
+    assert_eq!(world.ask("GET", &format!("{other}/ues/12"), None).json()["plmn"], Value::Null);
+}
+
+#[test]
+fn a_ue_whose_du_is_not_known_is_moved_nowhere() {
+    let world = World::start();
+    let station = Station::split(&world.e2);
+    for du in [5, 6] {
+        station.join(du, false);
+        world.eventually(&format!("/v1/nodes/gnb-00101-77-du-{du}/slices"), |_| true);
+    }
+    world.ask("POST", "/v1/associations", json!({ "plmn": "00101", "dl": 1 })).is(201);
+    station.attach(10, [1, 1], &[]);
+    world.eventually("/v1/nodes/gnb-00101-77/ues/10", |ue| ue["plmn"] == "00101");
+    assert_eq!(world.get("/v1/associations/1")["ues"], json!([]));
+}
+
+#[test]
+fn a_ue_that_gets_another_name_leaves_its_old_one() {
+    let (world, station) = world();
+    has_slices(&world, &[1]);
+    world.ask("POST", RULES, json!({ "plmn": "00101", "dl": 1 })).is(201);
+    station.attach(10, [1, 1], &[]);
+    let rule = format!("{RULES}/1");
+    world.eventually(&rule, |rule| states(rule) == [(10, "moved")]);
+    // handed over within the base station
+    station.rename(10, 20);
+    world.eventually(&rule, |rule| states(rule) == [(20, "moved")]);
+    world.eventually(&slices_of(20), |slices| slices["dl"] == 1);
+}

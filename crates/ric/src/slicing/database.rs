@@ -3,13 +3,17 @@
 //! It subscribes to what a node offers of [`Feed`] when the node comes, and again where the node tells of other functions.
 
 use e2sm::Arena;
+use e2sm::common::{Cgi, NrCgi};
+use e2sm::rrc::{Event, Notification};
+use ferric::e2::ran::{Cell, RanDatabase};
 use ferric::e2::{self, Indication, NodeId, SubscribeError};
 use ferric::server::{IappEvent, Ric};
 use per::Gather;
 use tracing::{info, warn};
 
+use super::associations::RuleOfUe;
 use super::model::Feed;
-use super::node::{Node, Source, SourceState};
+use super::node::{Kept, Node, Source, SourceState, Ue};
 
 /// What all nodes told last.
 #[derive(Debug)]
@@ -52,7 +56,10 @@ impl Database {
     pub fn handle_event(&mut self, event: &IappEvent<'_>, ric: &mut Ric<'_>) {
         match event {
             IappEvent::NodeUp(node) | IappEvent::NodeChanged(node) => self.node_told(node, ric),
-            IappEvent::NodeLost(id) => self.nodes.retain(|node| node.id != *id),
+            IappEvent::NodeLost(id) => {
+                self.nodes.retain(|node| node.id != *id);
+                self.nodes.iter_mut().for_each(|node| node.ues.retain(|_, ue| ue.told_by != *id));
+            }
             IappEvent::Subscribed { ticket, subscription, .. } => {
                 if let Some((_, source)) = self.find(&SourceState::Asked(*ticket)) {
                     source.state = SourceState::Subscribed(*subscription);
@@ -72,8 +79,8 @@ impl Database {
         }
     }
 
-    /// Takes an indication. Which node it was of, and what it told of.
-    pub fn handle_indication(&mut self, indication: &Indication<'_>) -> Option<(NodeId, Feed)> {
+    /// Takes an indication. What is more than numbers is told.
+    pub fn handle_indication(&mut self, indication: &Indication<'_>) -> Option<Kept> {
         let at = self.nodes.binary_search_by_key(&indication.node, |node| node.id).ok()?;
         let node = self.nodes.get_mut(at)?;
         let source = node.sources.iter_mut().find(|source| source.function == indication.ran_function_id)?;
@@ -90,17 +97,78 @@ impl Database {
                 Err(error) => Err(error.to_string()),
             },
         };
-        if let Err(error) = kept {
+        kept.inspect_err(|error| {
             let name = &node.name;
-            let source = node.sources.iter_mut().find(|source| source.feed == feed)?;
+            let Some(source) = node.sources.iter_mut().find(|source| source.feed == feed) else { return };
             source.unread += 1;
             // a node that always sends such is told of a few times
             if source.unread.is_power_of_two() {
                 warn!(node = name, model = feed.name(), unread = source.unread, %error, "a report cannot be read");
             }
-            return None;
+        })
+        .ok()
+    }
+
+    /// What happened to UEs, as a node tells. The nodes that serve them are told.
+    pub fn handle_notifications(
+        &mut self,
+        node: NodeId,
+        notifications: &[Notification<'static>],
+        ran: &RanDatabase,
+    ) -> Vec<NodeId> {
+        let mut concerned = Vec::new();
+        for notification in notifications {
+            let serving = self.serving(node, &notification.cell, ran);
+            if let Event::HandedOver(from) = &notification.event {
+                let before = self.serving(node, from, ran);
+                if let Some(before) = self.node_mut(before) {
+                    before.left(&notification.ue_id);
+                }
+            }
+            // who tells it keeps it too, for nodes that are to come
+            for place in [node, serving] {
+                if let Some(known) = self.node_mut(place) {
+                    known.notified(node, notification);
+                }
+            }
+            concerned.push(serving);
         }
-        Some((indication.node, feed))
+        concerned.sort_unstable();
+        concerned.dedup();
+        concerned
+    }
+
+    /// The node that has the slices of a cell that `node` tells of: that node, or else the DU of its base station that has told
+    /// of the cell, or the only one that there is.
+    fn serving(&self, node: NodeId, cell: &Cgi, ran: &RanDatabase) -> NodeId {
+        let has_slices = |id: &NodeId| self.node(*id).is_some_and(|node| node.source(Feed::Slice).is_some());
+        let Some(station) = ran.station_of(node).filter(|_| !has_slices(&node)) else { return node };
+        let Cgi::NrCgi(NrCgi { plmn_identity, nr_cell_identity }) = cell else { return node };
+        let of_cell = |cell: &Cell| (cell.plmn.0, cell.nr_cell_identity) == (plmn_identity.0, nr_cell_identity.value);
+        let mut of_cell = station.cells().filter(|(_, cell)| of_cell(cell)).map(|(node, _)| node).filter(has_slices);
+        let mut all = station.nodes().map(|(node, _)| node).filter(has_slices);
+        match (of_cell.next(), all.next(), all.next()) {
+            (Some(serving), ..) | (None, Some(serving), None) => serving,
+            _ => node,
+        }
+    }
+
+    /// A node has come: the UEs that it serves, and that others have told of before.
+    pub fn place_ues(&mut self, come: NodeId, ran: &RanDatabase) {
+        let Some(station) = ran.station_of(come) else { return };
+        let others: Vec<NodeId> = station.nodes().map(|(node, _)| node).filter(|node| *node != come).collect();
+        for other in others {
+            let Some(told) = self.node(other) else { continue };
+            let mine = |ue: &Ue| ue.told_by == other && self.serving(other, &ue.cell, ran) == come;
+            let ues = told.ues.iter().filter(|(_, ue)| mine(ue));
+            let ues: Vec<_> = ues.map(|(rnti, ue)| (*rnti, Ue { rule: RuleOfUe::New, ..ue.clone() })).collect();
+            let Some(known) = self.node_mut(come) else { return };
+            for (rnti, ue) in ues {
+                if !known.ues.contains_key(&rnti) {
+                    known.add_ue(rnti, ue);
+                }
+            }
+        }
     }
 
     /// The source in a certain state, and the name of its node.

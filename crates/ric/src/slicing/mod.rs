@@ -22,6 +22,7 @@ use associations::Rules;
 use controls::Controls;
 use database::Database;
 use model::Feed;
+use node::Kept;
 
 /// The internal app.
 struct SlicingController {
@@ -61,14 +62,22 @@ impl Iapp for SlicingController {
     fn on_event(&mut self, event: &IappEvent<'_>, ric: &mut Ric<'_>) {
         let SlicingController { database, controls, .. } = self;
         database.handle_event(event, ric);
+        if let IappEvent::NodeUp(node) | IappEvent::NodeChanged(node) = event {
+            database.place_ues(node.id, ric.ran());
+        }
         if let Some(node) = controls.handle_event(event, database, ric) {
             self.apply_rules(node, ric);
         }
     }
 
     fn on_indication(&mut self, indication: &Indication<'_>, ric: &mut Ric<'_>) {
-        if let Some((node, Feed::Rrc | Feed::Slice)) = self.database.handle_indication(indication) {
-            self.apply_rules(node, ric);
+        match self.database.handle_indication(indication) {
+            Some(Kept::Slices) => self.apply_rules(indication.node, ric),
+            Some(Kept::Ues(notifications)) => {
+                let concerned = self.database.handle_notifications(indication.node, &notifications, ric.ran());
+                concerned.into_iter().for_each(|node| self.apply_rules(node, ric));
+            }
+            Some(Kept::Statistics) | None => {}
         }
     }
 }

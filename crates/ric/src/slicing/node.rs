@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use e2sm::common::{Cgi, PlmnIdentity, SNssai};
+use e2sm::common::{Cgi, PlmnIdentity, SNssai, UeId};
 use e2sm::slice::{ControlMessage, DirectionSlices, NO_SLICE, Slice, SliceConfiguration, UeSlices};
 use e2sm::{Arena, Wire, mac, pdcp, rlc, rrc, slice, tc};
 use ferric::e2::{self, NodeId, SubscriptionId, Ticket};
@@ -56,9 +56,20 @@ impl<T: Clone> Latest<T> {
     }
 }
 
+/// What a report told of, beyond numbers.
+pub(super) enum Kept {
+    Statistics,
+    Slices,
+    /// What happened to UEs: who serves them is to be found out.
+    Ues(Vec<rrc::Notification<'static>>),
+}
+
 /// What RRC tells of a UE.
 #[derive(Clone, Debug)]
 pub(super) struct Ue {
+    /// The node that tells it: the CU-CP, where it has one of its own.
+    pub told_by: NodeId,
+    pub id: UeId<'static>,
     pub cell: Cgi,
     pub plmn: PlmnIdentity,
     pub s_nssais: Vec<SNssai>,
@@ -162,7 +173,7 @@ impl Node {
     }
 
     /// Takes a report.
-    pub fn keep(&mut self, feed: Feed, wire: Wire, message: &[u8], arena: &Arena) -> Result<(), e2sm::Error> {
+    pub fn keep(&mut self, feed: Feed, wire: Wire, message: &[u8], arena: &Arena) -> Result<Kept, e2sm::Error> {
         match feed {
             Feed::Mac => {
                 let told = mac::IndicationMessage::decode(message, wire, arena)?;
@@ -181,28 +192,44 @@ impl Node {
                 let told = slice::IndicationMessage::decode_owned(message, wire)?;
                 let ues = told.ues.iter().take(MAX_RECORDS).map(|ue| (ue.rnti, *ue)).collect();
                 self.slices = Some(Slices { set: told.slices, ues });
+                return Ok(Kept::Slices);
             }
             Feed::Rrc => {
-                let told = rrc::IndicationMessage::decode(message, wire, arena)?;
-                told.notifications.iter().for_each(|notification| self.notified(notification));
+                let told = rrc::IndicationMessage::decode_owned(message, wire)?;
+                return Ok(Kept::Ues(told.notifications.to_vec()));
             }
         }
-        Ok(())
+        Ok(Kept::Statistics)
     }
 
-    fn notified(&mut self, notification: &rrc::Notification<'_>) {
-        let rrc::Notification { event, rnti, cell, plmn, s_nssais, .. } = notification;
+    /// Something happened to a UE that this node serves, or that it tells of.
+    pub fn notified(&mut self, told_by: NodeId, notification: &rrc::Notification<'static>) {
+        let rrc::Notification { event, rnti, cell, plmn, s_nssais, ue_id } = notification;
         if *event == rrc::Event::Detached {
             self.ues.remove(&rnti.0);
             return;
         }
-        if self.ues.len() >= MAX_RECORDS && !self.ues.contains_key(&rnti.0) {
+        if let rrc::Event::HandedOver(_) = event {
+            // it had another name in the cell that it comes from
+            self.left(ue_id);
+        }
+        // one that is told of again is looked at anew: it may be another with the same name
+        let (id, s_nssais) = (ue_id.clone(), s_nssais.to_vec());
+        self.add_ue(rnti.0, Ue { told_by, id, cell: *cell, plmn: *plmn, s_nssais, rule: RuleOfUe::New });
+    }
+
+    /// A UE is here no more.
+    pub fn left(&mut self, ue_id: &UeId<'static>) {
+        self.ues.retain(|_, ue| ue.id != *ue_id);
+    }
+
+    /// A UE is here.
+    pub fn add_ue(&mut self, rnti: u16, ue: Ue) {
+        if self.ues.len() >= MAX_RECORDS && !self.ues.contains_key(&rnti) {
             self.ues_left_out += 1;
             return;
         }
-        // one that is told of again is looked at anew: it may be another with the same name
-        let ue = Ue { cell: *cell, plmn: *plmn, s_nssais: s_nssais.to_vec(), rule: RuleOfUe::New };
-        self.ues.insert(rnti.0, ue);
+        self.ues.insert(rnti, ue);
     }
 }
 
