@@ -68,9 +68,11 @@ pub(crate) struct Live {
     names: Vec<Option<String>>,
     slot: Duration,
     counts: LiveCounts,
-    /// As they were when it was told last, and when that was.
+    /// As they were when it was looked at last whether many were late, and when that was.
     told: LiveCounts,
     told_at: Option<Time>,
+    /// How late the latest was since then.
+    latest: Duration,
 }
 
 impl Live {
@@ -95,7 +97,16 @@ impl Live {
         let names = [namespaces.core.as_ref()].into_iter().chain(namespaces.ues.iter().map(Some));
         let names = names.map(|namespace| namespace.map(|namespace| namespace.name().to_owned())).collect();
         let counts = LiveCounts::default();
-        Ok(Live { bridge, namespaces: Some(namespaces), names, slot, counts, told: counts, told_at: None })
+        Ok(Live {
+            bridge,
+            namespaces: Some(namespaces),
+            names,
+            slot,
+            counts,
+            told: counts,
+            told_at: None,
+            latest: Duration::ZERO,
+        })
     }
 
     pub fn take_namespaces(&mut self) -> Option<Namespaces> {
@@ -143,6 +154,7 @@ impl Live {
         self.counts.slots += slots(length);
         self.counts.late_slots += slots(length.saturating_sub(LATE));
         if length > LATE {
+            self.latest = self.latest.max(length);
             self.counts.latest = self.counts.latest.max(length);
         }
         if now - *self.told_at.get_or_insert(now) < TELL {
@@ -155,9 +167,10 @@ impl Live {
                 "live mode: {late} of {slots} slots came more than {} ms late, up to {:.1} ms: they were caught up, so that \
                  rates hold, but packets waited longer than on the air. Take load off this machine, or fewer UEs",
                 LATE.as_millis(),
-                self.counts.latest.as_secs_f64() * 1e3
+                self.latest.as_secs_f64() * 1e3
             );
         }
         self.told = self.counts;
+        self.latest = Duration::ZERO;
     }
 }
