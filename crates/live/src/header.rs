@@ -162,6 +162,26 @@ mod tests {
     }
 
     #[test]
+    fn whatever_octets_come_nothing_panics() {
+        let mut random = radio::Random::new(1, 0);
+        for _ in 0..20_000 {
+            let length = (random.uniform() * 64.0) as usize;
+            let mut octets: Vec<u8> = (0..length).map(|_| random.next_u64() as u8).collect();
+            if let [first, _, _, second, ..] = &mut *octets {
+                // so that some get further
+                (*first, *second) = (0x40 | *first & 0xf, length as u8);
+            }
+            if let [_, _, high, ..] = &mut *octets {
+                *high = 0;
+            }
+            if let Ok(packet) = parse(&octets) {
+                assert_eq!(packet.octets as usize, octets.len());
+            }
+            let _ = marked(&octets);
+        }
+    }
+
+    #[test]
     fn a_mark_keeps_the_checksum_right_whatever_stands_there() {
         for service in 0..=255 {
             let mut octets = packet(service, FiveTuple::TCP, 0x4000, &[service; 24]);

@@ -8,8 +8,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use live::{Interfaces, Namespace, Namespaces, PortCounts};
+use live::{Error, Interfaces, Namespace, Namespaces, Port, PortCounts};
 use radio::{Ecn, FiveTuple, Packet};
+use rustix::net::netdevice::name_to_index;
+use rustix::net::{self, AddressFamily, RecvFlags, SendFlags, SocketFlags, socket_with};
 use socket2::{Domain, Protocol, Socket, Type};
 
 const CORE: Ipv4Addr = Ipv4Addr::new(10, 45, 0, 1);
@@ -199,4 +201,58 @@ fn the_mtu_is_what_programs_are_told() {
         },
     );
     assert_eq!(counts[1].received, 2);
+}
+
+/// What root does to a device by hand, in words of rtnetlink(7): `ip link set DEVICE down` and `ip link delete DEVICE`.
+#[derive(Clone, Copy)]
+enum Deed {
+    TakeDown,
+    Delete,
+}
+
+fn by_hand(namespace: &Namespace, device: &str, deed: Deed) {
+    let ask = || {
+        let socket = socket_with(AddressFamily::NETLINK, net::SocketType::RAW, SocketFlags::CLOEXEC, None).unwrap();
+        let index = name_to_index(&socket, device).unwrap();
+        // RTM_NEWLINK or RTM_DELLINK; a request that is to be acknowledged
+        let (kind, change) = match deed {
+            Deed::TakeDown => (16_u16, 1_u32),
+            Deed::Delete => (17, 0),
+        };
+        let mut message = 32_u32.to_ne_bytes().to_vec();
+        message.extend(kind.to_ne_bytes());
+        message.extend(5_u16.to_ne_bytes());
+        message.extend([0; 12]);
+        message.extend(index.to_ne_bytes());
+        message.extend([0; 4]);
+        message.extend(change.to_ne_bytes());
+        net::send(&socket, &message, SendFlags::empty()).unwrap();
+        let mut answer = [0; 128];
+        net::recv(&socket, &mut answer, RecvFlags::empty()).unwrap();
+        assert_eq!(answer[16..20], [0; 4], "refused");
+    };
+    namespace.enter(ask).unwrap();
+}
+
+#[test]
+fn a_device_that_is_down_drops_and_one_that_is_deleted_is_told() {
+    let Some(_turn) = support::turn() else { return };
+    let config = support::config('x', 1);
+    let Interfaces { mut core, mut ues, namespaces } = Interfaces::open(&config).unwrap();
+    let device = format!("{}0", config.prefix);
+    let socket = udp(namespaces.core.as_ref().unwrap(), 7);
+    let mut packets = Vec::new();
+    let mut next = |core: &mut Port| {
+        socket.send_to(b"x", "10.45.0.2:7").unwrap();
+        core.receive(&mut packets).unwrap();
+        packets.pop().unwrap()
+    };
+    let ue = &mut ues[0];
+    assert!(ue.send(&next(&mut core)).unwrap());
+    by_hand(&namespaces.ues[0], &device, Deed::TakeDown);
+    assert!(!ue.send(&next(&mut core)).unwrap());
+    assert_eq!((ue.counts().sent, ue.counts().refused), (1, 1));
+    by_hand(&namespaces.ues[0], &device, Deed::Delete);
+    assert!(matches!(ue.send(&next(&mut core)), Err(Error::Gone)));
+    assert!(matches!(ue.receive(&mut Vec::new()), Err(Error::Gone)));
 }
