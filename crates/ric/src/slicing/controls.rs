@@ -172,7 +172,7 @@ impl Controls {
             let result = running.failed.map_or(Ok(running.plan.subject), |problem| Err(undone(problem)));
             let known = database.node_mut(node);
             if let (Asker::Client(..), Ok(_), Some(known)) = (&running.asker, &result, &known) {
-                info!(node = known.name, "slices, or the slices of UEs, are changed");
+                info!(node = known.name, "slices are changed by REST");
             }
             return running.asker.finish(known, result);
         };

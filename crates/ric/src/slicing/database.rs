@@ -153,19 +153,18 @@ impl Database {
         }
     }
 
-    /// A node has come: the UEs that it serves, and that others have told of before.
+    /// A node has come, or tells of other cells: UEs that were told of before are where they are served.
     pub fn place_ues(&mut self, come: NodeId, ran: &RanDatabase) {
-        let Some(station) = ran.station_of(come) else { return };
-        let others: Vec<NodeId> = station.nodes().map(|(node, _)| node).filter(|node| *node != come).collect();
-        for other in others {
-            let Some(told) = self.node(other) else { continue };
-            let mine = |ue: &Ue| ue.told_by == other && self.serving(other, &ue.cell, ran) == come;
-            let ues = told.ues.iter().filter(|(_, ue)| mine(ue));
-            let ues: Vec<_> = ues.map(|(rnti, ue)| (*rnti, Ue { rule: RuleOfUe::New, ..ue.clone() })).collect();
-            let Some(known) = self.node_mut(come) else { return };
-            for (rnti, ue) in ues {
-                if !known.ues.contains_key(&rnti) {
-                    known.add_ue(rnti, ue);
+        for (teller, _) in ran.station_of(come).into_iter().flat_map(|station| station.nodes()) {
+            let Some(told) = self.node(teller) else { continue };
+            let ues = told.ues.iter().filter(|(_, ue)| ue.told_by == teller);
+            let served: Vec<_> =
+                ues.map(|(rnti, ue)| (self.serving(teller, &ue.cell, ran), *rnti, ue.clone())).collect();
+            for (serving, rnti, ue) in served.into_iter().filter(|(serving, ..)| *serving != teller) {
+                if let Some(known) = self.node_mut(serving)
+                    && !known.ues.contains_key(&rnti)
+                {
+                    known.add_ue(rnti, Ue { rule: RuleOfUe::New, ..ue });
                 }
             }
         }

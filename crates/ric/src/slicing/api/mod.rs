@@ -8,13 +8,14 @@ mod statistics;
 mod ues;
 
 use ferric::server::Ric;
-use hyper::Method;
+use hyper::{Method, StatusCode};
 
 use super::SlicingController;
+use super::controls::{Answer, Asker, Order, Planning};
 use super::direction::Direction;
 use super::node::{Node, Slices, SourceState};
 use super::{Database, Feed};
-use crate::rest::{Desk, Job, Problem, Request, Response, Route};
+use crate::rest::{Desk, Job, Problem, Reply, Request, Response, Route};
 
 type AppDesk = Desk<SlicingController>;
 
@@ -59,7 +60,7 @@ fn told<'n, T>(node: &Node, feed: Feed, latest: Option<&'n T>) -> Result<&'n T, 
     let name = feed.name();
     Err(match node.source(feed).map(|source| &source.state) {
         None => Problem::not_found(format!("the node offers no {name} function")),
-        Some(SourceState::Silent(why)) => Problem::new(hyper::StatusCode::BAD_GATEWAY, format!("no {name}: {why}")),
+        Some(SourceState::Silent(why)) => Problem::new(StatusCode::BAD_GATEWAY, format!("no {name}: {why}")),
         Some(_) => Problem::unavailable(format!("the node has told nothing of {name} yet")),
     })
 }
@@ -80,19 +81,12 @@ fn list<T: serde::Serialize>(name: &str, items: Vec<T>) -> serde_json::Value {
 }
 
 /// Has something done with a node's slices, once its turn comes.
-fn order(
-    app: &mut SlicingController,
-    ric: &mut Ric<'_>,
-    node: &str,
-    plan: super::controls::Planning,
-    reply: crate::rest::Reply,
-    answer: super::controls::Answer,
-) {
+fn order(app: &mut SlicingController, ric: &mut Ric<'_>, node: &str, plan: Planning, reply: Reply, answer: Answer) {
     let SlicingController { database, controls, .. } = app;
     match named(database, node).map(|node| node.id) {
         Ok(id) => {
-            let asker = super::controls::Asker::Client(reply, answer);
-            controls.order(id, super::controls::Order { plan, asker }, database, ric);
+            let asker = Asker::Client(reply, answer);
+            controls.order(id, Order { plan, asker }, database, ric);
         }
         Err(problem) => reply.send(Err(problem)),
     }

@@ -88,10 +88,11 @@ pub(super) fn routes(desk: &AppDesk) -> Vec<Route> {
             let answer: Answer = Box::new(move |node, done| match done {
                 Ok(_) => Ok(Response::no_content()),
                 // the node has the last word on what is there
-                Err(problem) if is_refused(&problem) && slices_of(node)?.slice(direction, id).is_none() => {
-                    Err(problem.of_status(StatusCode::NOT_FOUND))
+                Err(problem) => {
+                    let is_nothing = slices_of(node).is_ok_and(|slices| slices.slice(direction, id).is_none());
+                    let is_refused = problem.status == StatusCode::UNPROCESSABLE_ENTITY;
+                    Err(if is_nothing && is_refused { problem.of_status(StatusCode::NOT_FOUND) } else { problem })
                 }
-                Err(problem) => Err(problem),
             });
             Ok((plan, answer))
         }),
@@ -116,10 +117,6 @@ fn changing(
         let job: Job<SlicingController> = Box::new(move |app, ric, reply| order(app, ric, &node, plan, reply, answer));
         Ok(job)
     })
-}
-
-fn is_refused(problem: &Problem) -> bool {
-    problem.status == StatusCode::UNPROCESSABLE_ENTITY
 }
 
 fn no_slice(direction: Direction, id: u32) -> Problem {
