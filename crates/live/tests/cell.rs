@@ -171,6 +171,30 @@ fn a_ue_that_is_in_no_cell_gets_nothing_and_full_buffers_drop() {
 }
 
 #[test]
+fn packets_go_over_the_bearer_that_a_ue_is_moved_to() {
+    let Some(_turn) = support::turn() else { return };
+    let config = support::config('o', 1);
+    let Interfaces { core, ues, namespaces } = Interfaces::open(&config).unwrap();
+    let mut bridge = Bridge::new(core, (0..).zip(ues)).unwrap();
+    let (mut network, _) = network(&config, tc::Configuration::default());
+    network.advance(Time::from_millis(20));
+    let socket = |namespace: &Namespace| namespace.enter(|| UdpSocket::bind("0.0.0.0:7").unwrap()).unwrap();
+    let (core, ue) = (socket(namespaces.core.as_ref().unwrap()), socket(&namespaces.ues[0]));
+    network.cell_mut(0).ue_mut(0).unwrap().move_flows(5);
+    core.send_to(&[0; 100], "10.45.0.2:7").unwrap();
+    ue.send_to(&[0; 100], "10.45.0.1:7").unwrap();
+    bridge.take_in(&mut network).unwrap();
+    network.advance(Time::from_millis(100));
+    bridge.hand_out(&mut network).unwrap();
+    let delivered = network.cell(0).ue(0).unwrap().bearers().iter().map(|bearer| {
+        let of = |rlc: &radio::rlc::Rlc| rlc.counts().delivered_packets;
+        (bearer.id(), of(bearer.downlink()), of(bearer.uplink()))
+    });
+    assert_eq!(delivered.collect::<Vec<_>>(), [(1, 0, 0), (5, 1, 1)]);
+    assert_eq!(bridge.core().counts().sent + bridge.ues().map(|port| port.counts().sent).sum::<u64>(), 2);
+}
+
+#[test]
 fn iperf3_gets_what_the_cell_carries() {
     let Some(_turn) = support::turn() else { return };
     if !programs::is_there("iperf3") {

@@ -224,6 +224,8 @@ pub struct Ue {
     flows: Vec<Flow>,
     /// The place of the bearer that each flow goes over.
     flow_bearers: Vec<u8>,
+    /// The same of packets of live interfaces.
+    live_bearer: u8,
     next_flow: Time,
     pub(crate) requests: Requests,
     next_report: Time,
@@ -257,6 +259,7 @@ impl Ue {
             bearers: vec![Bearer::new(1, &config.tc, config.rlc)],
             flows: Vec::new(),
             flow_bearers: Vec::new(),
+            live_bearer: 0,
             next_flow: Time::NEVER,
             requests: Requests::default(),
             next_report: Time::START,
@@ -357,7 +360,7 @@ impl Ue {
         self.drx = cycle_nanos.filter(|nanos| *nanos > 0).map(|cycle_nanos| Drx { cycle_nanos, is_awake: true });
     }
 
-    /// Has all its flows go over the bearer of that number, 1 to 32, which is made where it is not there.
+    /// Has all its flows and live packets go over the bearer of that number, 1 to 32, which is made where it is not there.
     pub fn move_flows(&mut self, bearer: u8) {
         assert!((1..=MAX_BEARERS).contains(&usize::from(bearer)), "no bearer has number {bearer}");
         let at = self.bearers.iter().position(|there| there.id == bearer).unwrap_or_else(|| {
@@ -367,6 +370,7 @@ impl Ue {
             self.bearers.len() - 1
         });
         self.flow_bearers.fill(at as u8);
+        self.live_bearer = at as u8;
     }
 
     /// What an octet of the bearer of that number is worth to the scheduler, of others' octets.
@@ -482,12 +486,12 @@ impl Ue {
 
     /// A packet of a live interface comes from the core.
     pub fn push_downlink(&mut self, now: Time, packet: Packet) {
-        self.bearers[0].tc.push(now, packet);
+        self.bearers[usize::from(self.live_bearer)].tc.push(now, packet);
     }
 
     /// A packet of a live interface comes from the UE; whether there was room.
     pub fn push_uplink(&mut self, now: Time, packet: Packet) -> bool {
-        self.bearers[0].up.push(now, packet)
+        self.bearers[usize::from(self.live_bearer)].up.push(now, packet)
     }
 
     /// Takes the packets of live interfaces that have come to the UE.
