@@ -4,6 +4,9 @@
 //! itself for an epoch, on a thread of its own where that is wanted, and who arrives where is settled in between: the
 //! result is the same for any number of threads.
 
+#[cfg(test)]
+mod tests;
+
 use std::collections::VecDeque;
 use std::num::NonZeroUsize;
 use std::time::Duration;
@@ -379,127 +382,4 @@ fn best_neighbour(geometry: &Geometry, offset_db: f64) -> Option<usize> {
     let others = (0..geometry.sites().len()).filter(|site| *site != own);
     let best = others.max_by(|a, b| geometry.rsrp_dbm(*a).total_cmp(&geometry.rsrp_dbm(*b)))?;
     (geometry.rsrp_dbm(best) - geometry.rsrp_dbm(own) > offset_db).then_some(best)
-}
-
-#[cfg(test)]
-mod tests {
-    use std::net::Ipv4Addr;
-
-    use super::*;
-    use std::sync::Arc;
-
-    use crate::phy::{Area, Channel, Fixed, Motion, Mover, Position, Site, Terminal};
-    use crate::traffic::{Flow, FlowSpecification, Kind};
-    use crate::{FiveTuple, Random, Subscription};
-
-    fn network(cells: usize, threads: usize) -> Network {
-        let configs = (0..cells).map(|_| CellConfig::default());
-        Network::new(configs, HandoverConfig::default(), NonZeroUsize::new(threads).unwrap()).unwrap()
-    }
-
-    /// A UE that hears its cell at that SINR, and has something to receive.
-    fn add(network: &mut Network, cell: usize, sinr_db: f64, arrives: Time, leaves: Option<Time>) {
-        let number = network.next_number();
-        let address = Ipv4Addr::new(10, 45, 0, 2 + number as u8);
-        let source = Ipv4Addr::new(10, 0, 0, 1);
-        let channel = Channel::Fixed(Fixed::sinr(sinr_db, sinr_db));
-        let config = network.cell(cell).config();
-        let mut ue = Ue::new(number, Subscription::default(), address, channel, Random::new(9, number), config);
-        let tuple = FiveTuple { source, destination: address, source_port: 7, destination_port: 7, protocol: 17 };
-        let kind = Kind::Poisson { rate_bps: 3_000_000, packet_octets: 1200 };
-        ue.add_flow(|id, random| {
-            Flow::new(id, FlowSpecification { start: arrives, ..FlowSpecification::new(kind) }, tuple, random)
-        });
-        network.add(cell, ue, arrives, leaves).unwrap();
-    }
-
-    fn ms(ms: u64) -> Time {
-        Time::from_millis(ms)
-    }
-
-    #[test]
-    fn any_number_of_threads_gives_the_same() {
-        let run = |threads| {
-            let mut network = network(5, threads);
-            (0..15).for_each(|n| add(&mut network, n % 5, 10.0 + n as f64, ms(n as u64 * 7), None));
-            network.advance(ms(200));
-            network.hand_over(1, 0, 3).unwrap();
-            network.advance(ms(700));
-            (0..5)
-                .flat_map(|cell| (0..network.cell(cell).places()).map(move |place| (cell, place)))
-                .map(|(cell, place)| network.cell(cell).counts(place).unwrap())
-                .collect::<Vec<_>>()
-        };
-        assert_eq!(run(1), run(2));
-        assert_eq!(run(1), run(4));
-    }
-
-    #[test]
-    fn ues_come_and_go_and_take_along_what_waits() {
-        let mut network = network(2, 1);
-        add(&mut network, 0, 15.0, ms(25), Some(ms(2000)));
-        network.advance(ms(20));
-        assert_eq!(network.cell(0).ues().count(), 0);
-        network.advance(ms(40));
-        assert_eq!(network.happenings(0).collect::<Vec<_>>(), [Happening::Came { place: 0, from: None }]);
-        assert_eq!(network.hand_over(0, 0, 0), Err(Stays::IsThere));
-        assert_eq!(network.hand_over(0, 0, 2), Err(Stays::NoSuchCell));
-        assert_eq!(network.hand_over(0, 1, 1), Err(Stays::NoSuchUe));
-        network.advance(ms(505));
-        let before = network.cell(0).ue(0).unwrap().flows()[0].counts().downlink.clone();
-        network.hand_over(0, 0, 1).unwrap();
-        network.advance(ms(520));
-        assert_eq!((network.cell(0).ues().count(), network.cell(1).ues().count()), (0, 0), "it is on its way");
-        network.advance(ms(700));
-        assert_eq!(network.happenings(0).collect::<Vec<_>>(), [Happening::Left { place: 0, to: Some(1) }]);
-        assert_eq!(network.happenings(1).collect::<Vec<_>>(), [Happening::Came { place: 0, from: Some((0, 0)) }]);
-        assert!(network.cell(0).counts(0).unwrap().down.blocks > 0, "what was counted stays");
-        network.advance(ms(1500));
-        let after = network.cell(1).ue(0).unwrap().flows()[0].counts().downlink.clone();
-        assert!(after.received_packets > before.received_packets);
-        assert_eq!(after.lost_packets, 0, "in acknowledged mode nothing gets lost");
-        network.advance(ms(2100));
-        assert_eq!(network.happenings(1).collect::<Vec<_>>(), [Happening::Left { place: 0, to: None }]);
-        assert_eq!(network.cell(1).ues().count(), 0);
-    }
-
-    #[test]
-    fn a_cell_goes_on_by_itself() {
-        let mut network = network(2, 1);
-        network.advance_cell(1, ms(300));
-        assert_eq!((network.cell(0).now(), network.cell(1).now()), (Time::START, ms(300)));
-        network.advance(ms(400));
-        assert_eq!((network.cell(0).now(), network.cell(1).now()), (ms(400), ms(400)));
-    }
-
-    /// A UE drives from one cell to the other, 600 m away.
-    #[test]
-    fn who_hears_another_cell_better_goes_there() {
-        let drive = |is_automatic| {
-            let handover = HandoverConfig { a3_offset_db: Some(3.0), is_automatic, ..HandoverConfig::default() };
-            let configs = [CellConfig::default(), CellConfig::default()];
-            let mut network = Network::new(configs, handover, NonZeroUsize::MIN).unwrap();
-            let grid = network.cell(0).grid().clone();
-            let at = |x_m| Position { x_m, y_m: 0.0 };
-            let sites: Arc<[Site]> = [0.0, 600.0].map(|x_m| Site::new(&grid, at(x_m))).into();
-            let area = Area { least: Position { x_m: 0.0, y_m: -50.0 }, most: Position { x_m: 600.0, y_m: 50.0 } };
-            let motion = Motion::Straight { speed_m_per_s: 30.0, heading_deg: 90.0 };
-            let mover = Mover::new(area, at(50.0), motion).unwrap();
-            let mut random = Random::new(1, 0);
-            let geometry = Geometry::new(sites, 0, Terminal::default(), mover, (1, 0), &mut random).unwrap();
-            let channel = Channel::Geometry(Box::new(geometry));
-            let address = Ipv4Addr::new(10, 45, 0, 2);
-            let ue = Ue::new(0, Subscription::default(), address, channel, random, network.cell(0).config());
-            network.add(0, ue, Time::START, None).unwrap();
-            network.advance(ms(15_000));
-            network
-        };
-        let mut network = drive(true);
-        assert_eq!((network.cell(0).ues().count(), network.cell(1).ues().count()), (0, 1));
-        let told: Vec<_> = network.happenings(0).collect();
-        assert_eq!(told[..2], [Happening::Came { place: 0, from: None }, Happening::Left { place: 0, to: Some(1) }]);
-        let mut network = drive(false);
-        assert_eq!(network.cell(0).ues().count(), 1, "it waits for a word");
-        assert!(network.happenings(0).any(|told| told == Happening::Wants { place: 0, to: 1 }));
-    }
 }
