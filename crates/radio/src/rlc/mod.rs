@@ -5,6 +5,7 @@
 //!   finds the buffer full.
 //! * Unacknowledged mode: such an SDU is lost; what came after it waits for it as long as reordering takes.
 
+mod recent;
 #[cfg(test)]
 mod tests;
 
@@ -12,6 +13,7 @@ use std::collections::VecDeque;
 use std::time::Duration;
 
 use crate::{Packet, Time};
+use recent::Recent;
 
 /// Octets of headers of a piece that is a whole SDU or the first of its pieces: RLC with a sequence number of 18 bits, and
 /// MAC with a length of 16 (TS 38.322 6.2.2.4, TS 38.321 6.1.2).
@@ -171,6 +173,7 @@ pub struct Rlc {
     /// When what is held back behind a loss goes on.
     release: Time,
     counts: RlcCounts,
+    recent: Recent,
 }
 
 /// Octets of an SDU with PDCP's header.
@@ -193,6 +196,7 @@ impl Rlc {
             again_octets: 0,
             release: Time::NEVER,
             counts: RlcCounts::default(),
+            recent: Recent::default(),
         }
     }
 
@@ -230,6 +234,12 @@ impl Rlc {
     #[must_use]
     pub fn head_wait(&self, now: Time) -> Duration {
         self.waiting.front().map_or(Duration::ZERO, |packet| now.since(packet.entered))
+    }
+
+    /// How long SDUs have waited, in the mean, that were sent within the last 50 to 100 ms; nothing where none was.
+    #[must_use]
+    pub fn recent_sojourn(&self, now: Time) -> Duration {
+        self.recent.mean(now)
     }
 
     /// SDUs and octets that were sent in part or whole and are not delivered: what of them waits is not among the octets.
@@ -302,7 +312,9 @@ impl Rlc {
             self.counts.sent_octets += u64::from(octets);
             self.waiting_octets -= octets;
             if octets == left {
-                let sojourn = now.since(packet.entered).as_nanos() as u64;
+                let waited = now.since(packet.entered);
+                self.recent.record(now, waited);
+                let sojourn = waited.as_nanos() as u64;
                 self.counts.sent_packets += 1;
                 self.counts.sojourn_nanos += sojourn;
                 self.counts.last_sojourn_nanos = sojourn;

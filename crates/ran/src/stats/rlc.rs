@@ -20,7 +20,7 @@ impl StatisticsSource<BearerStats> for Node {
                 let (down, up) = (bearer.downlink(), bearer.uplink());
                 let (sent, received) = (down.counts(), up.counts());
                 let wait = down.head_wait(cell.now());
-                let mean_nanos = sent.sojourn_nanos as f64 / sent.sent_packets.max(1) as f64;
+                let mean = down.recent_sojourn(cell.now());
                 let received_octets = received.delivered_octets;
                 BearerStats {
                     tx_pdu_packets: wrapped(sent.sent_pieces),
@@ -41,7 +41,7 @@ impl StatisticsSource<BearerStats> for Node {
                     rx_buffer_packets: up.flying().0 as u32,
                     tx_sdu_packets: wrapped(sent.sent_packets),
                     tx_sdu_octets: sent.sent_octets,
-                    tx_sdu_mean_time_to_tx_us: mean_nanos / 1e3,
+                    tx_sdu_mean_time_to_tx_us: mean.as_secs_f64() * 1e6,
                     tx_sdu_wait_us: wrapped(wait.as_micros() as u64),
                     rx_sdu_packets: wrapped(received.delivered_packets),
                     rx_sdu_octets: received_octets,
