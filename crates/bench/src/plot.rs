@@ -175,13 +175,17 @@ impl Panel {
             text(out, (x(tick), PANEL_HEIGHT + 18.0), "middle", "", &number(tick))?;
             tick += x_step;
         }
+        let mut taken = 0.0;
         for Mark { at, name } in &self.marks {
             let at = x(*at);
             writeln!(
                 out,
                 "<line x1=\"{at:.1}\" x2=\"{at:.1}\" y1=\"0\" y2=\"{PANEL_HEIGHT}\" stroke=\"#888\" stroke-dasharray=\"4 3\"/>"
             )?;
-            text(out, (at + 4.0, 10.0), "start", "font-size=\"11\" fill=\"#555\"", name)?;
+            // below a name that reaches as far
+            let y = if at < taken { 24.0 } else { 10.0 };
+            taken = at + 8.0 + 6.6 * name.chars().count() as f64;
+            text(out, (at + 4.0, y), "start", "font-size=\"11\" fill=\"#555\"", name)?;
         }
         for series in &self.series {
             let colour = colour(names, &series.name);

@@ -4,6 +4,7 @@
 //! Each figure says what the paper had, what we have, and what differs; what the paper claims, in our words; and whether
 //! our numbers bear it out, where that can be told without the systems that the paper compares with.
 
+mod fig11;
 mod fig13;
 mod fig6;
 mod fig7;
@@ -46,6 +47,12 @@ pub enum Figure {
     Fig9b,
     /// What has to be stored.
     Table2,
+    /// Sojourn times over time of packets beside a greedy flow, without traffic control.
+    Fig11a,
+    /// The same with the xApp's.
+    Fig11b,
+    /// Round trips of a call beside a greedy flow, without traffic control and with it.
+    Fig11c,
     /// Throughput over time of UEs in slices.
     Fig13a,
     /// The same where a slice is idle: without sharing, and with it.
@@ -63,6 +70,9 @@ impl Figure {
         Figure::Fig9a,
         Figure::Fig9b,
         Figure::Table2,
+        Figure::Fig11a,
+        Figure::Fig11b,
+        Figure::Fig11c,
         Figure::Fig13a,
         Figure::Fig13b,
     ];
@@ -79,6 +89,9 @@ impl Figure {
             Figure::Fig9a => "fig9a",
             Figure::Fig9b => "fig9b",
             Figure::Table2 => "table2",
+            Figure::Fig11a => "fig11a",
+            Figure::Fig11b => "fig11b",
+            Figure::Fig11c => "fig11c",
             Figure::Fig13a => "fig13a",
             Figure::Fig13b => "fig13b",
         }
@@ -200,6 +213,9 @@ pub fn paper(figure: Figure, seconds: f64, peers: &[Peer]) -> anyhow::Result<(Fi
         Figure::Fig9a => fig9::fig9a(&context)?,
         Figure::Fig9b => fig9::fig9b(&mut context)?,
         Figure::Table2 => table2::table2()?,
+        Figure::Fig11a => fig11::fig11a(&context)?,
+        Figure::Fig11b => fig11::fig11b(&context)?,
+        Figure::Fig11c => fig11::fig11c(&context)?,
         Figure::Fig13a => fig13::fig13a(&context)?,
         Figure::Fig13b => fig13::fig13b(&context)?,
     };

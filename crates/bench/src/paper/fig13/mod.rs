@@ -84,8 +84,9 @@ fn measure(scenario: Scenario, acts: &[Act<'_>], end_s: f64) -> anyhow::Result<T
     let mut throughput = Throughput::default();
     let mut until = |watch: &mut Watch, seconds: f64| {
         watch.until(LEAD_S + seconds, |now_s, report| {
-            let Report::Mac(report) = report;
-            throughput.tell(now_s, report);
+            if let Report::Mac(report) = report {
+                throughput.tell(now_s, report);
+            }
             Ok(())
         })
     };

@@ -4,6 +4,8 @@ use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
+use e2sm::tc::ControlMessage;
+use ric::traffic::{Answer, TcRequest};
 use serde_json::Value;
 use ureq::Agent;
 use ureq::http::Request;
@@ -44,6 +46,18 @@ impl Rest {
             (200..=299, _) => Ok(()),
             (status, problem) => bail!("{method} {path} {body} was answered by {status}: {}", problem["detail"]),
         }
+    }
+
+    /// Has TC of the node do something; what became of it.
+    pub fn control(&self, control: &ControlMessage<'_>) -> anyhow::Result<Answer> {
+        let TcRequest { method, path, body } = TcRequest::of(control).context("REST has no such request")?;
+        let path = format!("/v1/nodes/{NODE}/tc{path}");
+        Ok(match self.ask(method, &path, body.as_ref())? {
+            (200..=299, _) => Answer::Done,
+            // later it may be, or what was done is not known
+            (502..=504, _) => Answer::Unknown,
+            (_, problem) => Answer::Refused(problem["detail"].to_string()),
+        })
     }
 
     /// Waits until the RIC knows what slices the node has.

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
-use e2sm::{Arena, Model, Wire, mac};
+use e2sm::{Arena, Model, Wire, mac, rlc, tc};
 use ferric::e2::xapp::NodeInfo;
 use ferric::e2::{SubscriptionId, Ticket};
 use ferric::link::Address;
@@ -23,6 +23,8 @@ const FRAMES: u64 = 1024;
 /// What a report tells.
 pub enum Report<'a> {
     Mac(&'a mac::IndicationMessage<'a>),
+    Rlc(&'a rlc::IndicationMessage<'a>),
+    Tc(&'a tc::IndicationMessage<'a>),
 }
 
 /// Reads what the RAN's node tells, and from it the model's time.
@@ -142,10 +144,18 @@ impl Desk {
         let message =
             indication.peek().with_context(|| format!("an indication of {} in fragments", model.name))?.message;
         self.arena.reset();
-        let message = mac::IndicationMessage::decode(message, wire, &self.arena)?;
-        let Some(ue) = message.ues.first() else { return Ok(()) };
-        let now_s = self.clock.tell(message.timestamp_us, ue.frame, ue.slot);
-        take(now_s, Report::Mac(&message))
+        if model == mac::MODEL {
+            let message = mac::IndicationMessage::decode(message, wire, &self.arena)?;
+            let Some(ue) = message.ues.first() else { return Ok(()) };
+            let now_s = self.clock.tell(message.timestamp_us, ue.frame, ue.slot);
+            take(now_s, Report::Mac(&message))
+        } else if model == rlc::MODEL {
+            let message = rlc::IndicationMessage::decode(message, wire, &self.arena)?;
+            self.clock.at_s(message.timestamp_us).map_or(Ok(()), |now_s| take(now_s, Report::Rlc(&message)))
+        } else {
+            let message = tc::IndicationMessage::decode(message, wire, &self.arena)?;
+            self.clock.at_s(message.timestamp_us).map_or(Ok(()), |now_s| take(now_s, Report::Tc(&message)))
+        }
     }
 }
 
@@ -178,6 +188,11 @@ impl Clock {
         slots * SLOT_S
     }
 
+    /// When that was, in seconds.
+    fn at_s(&self, timestamp_us: i64) -> Option<f64> {
+        self.slots(timestamp_us).map(|slots| slots * SLOT_S)
+    }
+
     fn now_s(&self) -> Option<f64> {
         self.last.map(|(_, slots)| slots * SLOT_S)
     }
@@ -190,12 +205,15 @@ mod tests {
     #[test]
     fn frames_that_repeat_are_told_apart() {
         let mut clock = Clock::new(5.0);
+        assert_eq!(clock.at_s(0), None);
         assert_eq!(clock.tell(1_000_000, 100, 0), 1.0);
+        assert_eq!(clock.at_s(1_100_000), Some(1.5));
         // 2 s later, 10 s of the model: 10.24 s are a round
         let near = |told: f64, wanted: f64| assert!((told - wanted).abs() < 1e-9, "{told} {wanted}");
         near(clock.tell(3_000_000, 76, 0), 11.0);
         // later than it should be
         near(clock.tell(5_000_000, 0, 1), 20.4805);
         near(clock.tell(5_100_000, 60, 0), 21.08);
+        near(clock.at_s(5_000_000).unwrap(), 20.58);
     }
 }
