@@ -300,6 +300,7 @@ fn ues_are_moved_from_slice_to_slice() {
     assert_eq!(world.ask("PUT", &slices, json!({ "dl": 1 })).is(200), json!({ "dl": 1, "ul": null }));
     assert_eq!(world.get(&one)["slices"]["dl"], 1);
     world.ask("PUT", &slices, json!({ "dl": 9 })).complains(422, &["there is no downlink slice 9"]);
+    world.ask("PUT", &slices, json!({ "ul": 1 })).complains(422, &["there is no uplink slice 1"]);
     // a direction without slices has none to be in, and another is left as it is
     assert_eq!(world.ask("PUT", &slices, json!({ "dl": 2, "ul": null })).is(200)["dl"], 2);
     assert_eq!(world.ask("DELETE", &format!("{DL}/2"), None).status, 204);

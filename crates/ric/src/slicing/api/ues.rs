@@ -8,7 +8,8 @@ use serde::{Deserialize, Deserializer, Serialize};
 use super::super::SlicingController;
 use super::super::associations::SNssaiPattern;
 use super::super::controls::Plan;
-use super::super::node::Node;
+use super::super::direction::Direction;
+use super::super::node::{Node, Slices};
 use super::{AppDesk, Read, named, order, reading, slices_of};
 use crate::rest::{Job, Problem, Request, Response, Route};
 
@@ -41,7 +42,10 @@ pub(super) fn routes(desk: &AppDesk) -> Vec<Route> {
                 if let Err(problem) = named(&app.database, &node).and_then(slices_of) {
                     return reply.send(Err(problem));
                 }
-                let plan = move |node: &Node| Ok(Plan::one(wanted.control(node.slices_of(rnti))));
+                let plan = move |node: &Node| {
+                    wanted.check_in(slices_of(node)?)?;
+                    Ok(Plan::one(wanted.control(node.slices_of(rnti))))
+                };
                 let answer = move |node: &Node, done: Result<_, Problem>| match done {
                     Ok(_) => Ok(Response::ok(Membership::of(node.slices_of(rnti)))),
                     // the node has the last word on who is there
@@ -140,6 +144,16 @@ impl Change {
         }
         if [self.dl, self.ul].contains(&Some(Some(NO_SLICE))) {
             return Err(Problem::unprocessable(format!("{NO_SLICE} means no slice; write null")));
+        }
+        Ok(())
+    }
+
+    /// Nodes take any slice for none in a direction that has no slices.
+    fn check_in(self, there: &Slices) -> Result<(), Problem> {
+        for (direction, wanted) in [(Direction::Dl, self.dl), (Direction::Ul, self.ul)] {
+            if let Some(Some(id)) = wanted.filter(|_| there.of(direction).slices.is_empty()) {
+                return Err(Problem::unprocessable(format!("there is no {direction} slice {id}")));
+            }
         }
         Ok(())
     }
