@@ -405,20 +405,18 @@ impl Cell {
     /// What makes no sense in the configuration, or does not fit what waits at some UE. Then nothing has changed.
     pub fn set_traffic_control(&mut self, tc: &tc::Configuration) -> Result<(), tc::Refused> {
         tc.check()?;
+        let ues = || self.places.iter().filter_map(|place| place.ue.as_deref());
+        ues().flat_map(|ue| &ue.bearers).try_for_each(|bearer| bearer.tc.check(tc))?;
         let now = self.now();
-        let before = std::mem::replace(&mut self.config.tc, tc.clone());
-        let mut bearers =
-            self.places.iter_mut().filter_map(|place| place.ue.as_deref_mut()).flat_map(|ue| &mut ue.bearers);
-        let refused = bearers.find_map(|bearer| bearer.tc.configure(now, tc).err());
-        let Some(refused) = refused else { return Ok(()) };
-        self.config.tc = before;
-        for place in &mut self.places {
-            for bearer in place.ue.iter_mut().flat_map(|ue| &mut ue.bearers) {
-                // what is moved to the first queue stays there; all else is as it was
-                let _ = bearer.tc.configure(now, &self.config.tc);
+        for ue in self.places.iter_mut().filter_map(|place| place.ue.as_deref_mut()) {
+            for bearer in &mut ue.bearers {
+                if let Err(refused) = bearer.tc.configure(now, tc) {
+                    panic!("a bearer refuses what it was about to take: {refused}");
+                }
             }
         }
-        Err(refused)
+        self.config.tc = tc.clone();
+        Ok(())
     }
 
     /// A UE comes; its place.

@@ -224,3 +224,40 @@ fn lte_and_fdd_work_alike() {
         assert!((share - 0.75).abs() < 0.02, "{share}");
     }
 }
+
+/// What one UE's bearer refuses, none takes: also not those that were asked before it.
+#[test]
+fn traffic_control_changes_for_all_or_for_none() {
+    use crate::tc::{ClassifierChoice, DisciplineChoice, FlowPattern, OsiFilter, PacerChoice, QueueId};
+
+    let queue = |id| tc::QueueConfiguration::new(QueueId(id), DisciplineChoice::Fifo);
+    let flow = FlowPattern { destination_port: Some(5001), ..FlowPattern::default() };
+    let filter = OsiFilter { id: 0, flow, queue: QueueId(1) };
+    let both = tc::Configuration {
+        classifier: ClassifierChoice::Osi(vec![filter]),
+        queues: vec![queue(0), queue(1)],
+        pacer: PacerChoice::Bdp5g,
+        ..tc::Configuration::default()
+    };
+    let mut cell = Cell::new(CellConfig { tc: both.clone(), ..CellConfig::default() }).unwrap();
+    let idle = ue(&cell, 0, 20);
+    cell.arrive(Box::new(idle));
+    let mut busy = ue(&cell, 1, 20);
+    add(&mut busy, 5001, Kind::ConstantBitRate { rate_bps: 100_000_000, packet_octets: 1400 }, Time::START);
+    cell.arrive(Box::new(busy));
+    cell.advance(Time::from_millis(500));
+    let waiting = |cell: &Cell| cell.ue(1).unwrap().bearers()[0].tc().counts(QueueId(1)).unwrap().waiting;
+    let before = waiting(&cell);
+    let one = tc::Configuration {
+        queues: vec![tc::QueueConfiguration { limit_octets: 10_000, ..queue(0) }],
+        ..tc::Configuration::default()
+    };
+    let refused = cell.set_traffic_control(&one).unwrap_err();
+    assert!(matches!(refused, tc::Refused::Full { octets, room_octets: 10_000, .. } if octets == before.octets));
+    assert_eq!(waiting(&cell), before);
+    assert_eq!(cell.config().tc, both);
+    assert!(cell.ues().flat_map(|(_, ue)| ue.bearers()).all(|bearer| *bearer.tc().configuration() == both));
+    let roomy = tc::Configuration { queues: vec![queue(0)], ..tc::Configuration::default() };
+    cell.set_traffic_control(&roomy).unwrap();
+    assert!(cell.ues().flat_map(|(_, ue)| ue.bearers()).all(|bearer| *bearer.tc().configuration() == roomy));
+}
