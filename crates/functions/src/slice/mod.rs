@@ -34,6 +34,7 @@ use crate::periodic::{PeriodicConfig, Schedule};
 use crate::wall_clock::WallClock;
 use control::{Owners, Request};
 
+pub use admission::{Divisible, check_slices};
 pub use source::{Capacity, Direction, Membership, SliceSource};
 
 /// What a function offers, and its bounds.
