@@ -31,7 +31,6 @@ pub struct Configuration {
     changes: u64,
     cu_name: String,
     du_name: String,
-    administrative_state: AdministrativeState,
     nr_pci: u16,
     policies: Vec<Policy>,
 }
@@ -49,7 +48,6 @@ impl Configuration {
             changes: 0,
             cu_name: format!("gnb-{gnb:x}-cu"),
             du_name: format!("gnb-{gnb:x}-du"),
-            administrative_state: AdministrativeState::Unlocked,
             nr_pci: (gnb % 1008) as u16,
             policies: Vec::new(),
         }
@@ -138,6 +136,11 @@ fn plmn_info_list() -> Vec<PlmnInfo> {
     vec![slice(1), slice(2)]
 }
 
+/// A locked cell serves nobody.
+fn administrative_state(is_locked: bool) -> AdministrativeState {
+    if is_locked { AdministrativeState::Locked } else { AdministrativeState::Unlocked }
+}
+
 fn refusal<T>(cause: Cause, attributes: &[&str], why: impl Into<std::borrow::Cow<'static, str>>) -> Result<T, Refusal> {
     let attributes = attributes.iter().map(|name| (*name).to_owned()).collect();
     Err(Refusal { cause, attributes, why: why.into() })
@@ -153,7 +156,7 @@ impl CccSource for Node {
     }
 
     fn changes(&self) -> u64 {
-        self.configuration.changes
+        self.configuration.changes + self.world.borrow().model.locks(self.at())
     }
 
     fn read(&self, _place: Place, name: &str) -> Vec<Structure> {
@@ -191,7 +194,7 @@ impl CccSource for Node {
                 Structure::NrCellDu(NrCellDu {
                     cell_local_id: Some(1),
                     operational_state: Some(OperationalState::Enabled),
-                    administrative_state: Some(configuration.administrative_state),
+                    administrative_state: Some(administrative_state(is_locked)),
                     cell_state: Some(if is_locked { CellState::Idle } else { CellState::Active }),
                     plmn_info_list: Some(plmn_info_list()),
                     nr_pci: Some(configuration.nr_pci),
@@ -231,16 +234,16 @@ impl CccSource for Node {
                 }
             }
             (Structure::NrCellDu(wanted), _) => {
-                let state = wanted.administrative_state.unwrap_or(self.configuration.administrative_state);
+                let before = administrative_state(self.cell().is_locked());
+                let state = wanted.administrative_state.unwrap_or(before);
                 if state == AdministrativeState::ShuttingDown {
                     let why = "the UEs of the model never leave by themselves";
                     return refusal(Cause::NotSupported, &["administrativeState"], why);
                 }
                 let pci = wanted.nr_pci.unwrap_or(self.configuration.nr_pci);
-                if (state, pci) != (self.configuration.administrative_state, self.configuration.nr_pci) {
+                if (state, pci) != (before, self.configuration.nr_pci) {
                     self.mobility.cell_changed();
                 }
-                self.configuration.administrative_state = state;
                 self.configuration.nr_pci = pci;
                 self.cell_mut().set_locked(state == AdministrativeState::Locked);
             }

@@ -150,7 +150,7 @@ impl Ran {
     /// The model, to look at.
     #[must_use]
     pub fn network(&self) -> Ref<'_, Network> {
-        Ref::map(self.world.borrow(), |world| &world.network)
+        Ref::map(self.world.borrow(), |world| &world.model.network)
     }
 
     /// Works until [`Stop::stop`] is called.

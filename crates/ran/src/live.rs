@@ -93,7 +93,7 @@ impl Live {
             ..::live::Config::default()
         })?;
         let bridge = Bridge::new(core, (0..).zip(ues))?;
-        let slot = world.network.cell(0).grid().slot();
+        let slot = world.model.network.cell(0).grid().slot();
         let names = [namespaces.core.as_ref()].into_iter().chain(namespaces.ues.iter().map(Some));
         let names = names.map(|namespace| namespace.map(|namespace| namespace.name().to_owned())).collect();
         let counts = LiveCounts::default();
@@ -121,13 +121,13 @@ impl Live {
 
     /// Runs the slots that are due.
     pub fn step(&mut self, now: Time, world: &mut World) -> Result<(), Error> {
-        self.bridge.take_in(&mut world.network)?;
+        self.bridge.take_in(&mut world.model.network)?;
         let before = world.now(0);
         let is_first = !world.has_begun();
-        for cell in 0..world.network.cells() {
+        for cell in 0..world.model.network.cells() {
             world.advance(cell, now);
         }
-        self.bridge.hand_out(&mut world.network)?;
+        self.bridge.hand_out(&mut world.model.network)?;
         if is_first {
             self.tell_where();
         } else {

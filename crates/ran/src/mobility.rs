@@ -162,7 +162,7 @@ impl Node {
     pub fn take_news_of_cell(&mut self) {
         let (happenings, letters) = {
             let mut world = self.world.borrow_mut();
-            let happenings: Vec<Happening> = world.network.happenings(self.at()).collect();
+            let happenings: Vec<Happening> = world.model.network.happenings(self.at()).collect();
             (happenings, world.take_letters(self.mobility.number))
         };
         for letter in letters {
@@ -201,7 +201,7 @@ impl Node {
     pub fn hand_over(&mut self, ue: Ue, target: &Cgi) -> Result<(), Stays> {
         let place = usize::try_from(ue.0).map_err(|_| Stays::NoSuchUe)?;
         let to = (0..self.mobility.nodes).find(|number| cell_of(*number) == *target).ok_or(Stays::NoSuchCell)?;
-        self.world.borrow_mut().network.hand_over(self.at(), place, to.into())?;
+        self.world.borrow_mut().model.network.hand_over(self.at(), place, to.into())?;
         self.take_news_of_cell();
         Ok(())
     }

@@ -22,6 +22,7 @@ use crate::counters::{Counters, Cqis, cqis};
 use crate::interfaces::Taps;
 use crate::mobility::Mobility;
 use crate::slices::Slices;
+use crate::traffic_control::told;
 use crate::world::World;
 
 /// The first gNB's id, and bits of an id.
@@ -172,19 +173,22 @@ pub struct Mark {
 impl Node {
     pub fn new(config: &RanConfig, number: u16, world: Rc<RefCell<World>>) -> Self {
         let gnb = FIRST_GNB + u32::from(number);
-        let nodes = world.borrow().network.cells() as u16; // bounded by the scenario
+        let nodes = world.borrow().model.network.cells() as u16; // bounded by the scenario
         let mobility = Mobility::new(number, nodes, config);
-        Node {
+        let scenario = &config.scenario.cells[usize::from(number)];
+        let mut node = Node {
             gnb,
             configuration: Configuration::new(gnb),
             taps: Taps::new(number, mobility.others()),
             mobility,
-            slices: Slices::default(),
-            traffic_control: functions::tc::Configuration::default(),
+            slices: Slices::new(&scenario.slicing),
+            traffic_control: told(&scenario.radio.tc),
             facts: Vec::new(),
             world,
             looked_at: Time::default(),
-        }
+        };
+        node.apply_slicing();
+        node
     }
 
     /// The number of its cell in the model.
@@ -194,12 +198,12 @@ impl Node {
 
     /// Its cell.
     pub(crate) fn cell(&self) -> Ref<'_, Cell> {
-        Ref::map(self.world.borrow(), |world| world.network.cell(self.at()))
+        Ref::map(self.world.borrow(), |world| world.model.network.cell(self.at()))
     }
 
     /// Its cell, to be changed.
     pub(crate) fn cell_mut(&self) -> RefMut<'_, Cell> {
-        RefMut::map(self.world.borrow_mut(), |world| world.network.cell_mut(self.at()))
+        RefMut::map(self.world.borrow_mut(), |world| world.model.network.cell_mut(self.at()))
     }
 
     /// What the AMF calls a UE: it has its name from where it was first, and keeps it wherever it goes.
@@ -283,6 +287,7 @@ impl Node {
         drop(cell);
         self.facts.extend(newcomers);
         for place in met..self.facts.len() {
+            self.begin_in_slices(place);
             self.join_groups(place);
         }
     }

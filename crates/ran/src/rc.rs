@@ -78,7 +78,7 @@ impl Node {
     fn of_ue(&mut self, ue: Ue, change: impl FnOnce(&mut radio::Ue, &mut Facts)) {
         let place = ue.0 as usize; // it was found
         let mut world = self.world.borrow_mut();
-        let there = world.network.cell_mut(self.mobility.number().into()).ue_mut(place);
+        let there = world.model.network.cell_mut(self.mobility.number().into()).ue_mut(place);
         if let Some((there, facts)) = there.zip(self.facts.get_mut(place)) {
             change(there, facts);
         }

@@ -1,11 +1,18 @@
 //! A scenario: what a RAN is made of, and what happens in it.
 
+#[cfg(test)]
+mod examples;
+mod file;
+mod model;
+mod summary;
+
 use std::fmt;
 use std::net::Ipv4Addr;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::time::Duration;
 
+use e2sm::slice::SliceConfiguration;
 use radio::phy::{
     Area, Carrier, CarrierError, Channel, Direction, Fixed, Geometry, GeometryError, McsTable, Motion, Mover, Position,
     Site, Terminal, Trace,
@@ -14,6 +21,10 @@ use radio::traffic::{Flow, FlowSpecification, Kind, OutOfRange, UserMix};
 use radio::{CellConfig, FiveTuple, HandoverConfig, Network, Random, Stays, Subscription, Time, Ue, tc};
 
 use crate::node::{MCC, MNC};
+
+pub use file::{Fault, FileError, Folders, Keys, MAX_FLOWS, MAX_THREADS, MAX_UES};
+pub use model::Model;
+pub use summary::{Load, Summary};
 
 /// Most cells: each has an address of its own in the network.
 pub const MAX_CELLS: usize = 4096;
@@ -38,6 +49,8 @@ pub struct Scenario {
     pub ues: Vec<UeScenario>,
     /// When UEs go to another cell.
     pub handover: HandoverConfig,
+    /// What else happens, in the order of time.
+    pub timeline: Vec<TimelineEntry>,
     /// How many seconds of the model pass in one. Default: 1.
     pub speed: f64,
     /// How long the model has run when it is looked at first. Default: none.
@@ -55,6 +68,7 @@ impl Default for Scenario {
             cells: Vec::new(),
             ues: Vec::new(),
             handover: HandoverConfig::default(),
+            timeline: Vec::new(),
             speed: 1.0,
             warm_up: Duration::ZERO,
             is_always_on: true,
@@ -72,6 +86,72 @@ pub struct CellScenario {
     pub position: Position,
     /// Whether its CU-CP, CU-UP and DU are E2 nodes of their own (NR only). Default: one gNB.
     pub is_split: bool,
+    /// Whether it serves nobody at the beginning. Default: it serves.
+    pub is_locked: bool,
+    /// The slices that it begins with. Default: none.
+    pub slicing: SlicingScenario,
+}
+
+/// Slices that a cell begins with, as a controller may change them later.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct SlicingScenario {
+    /// The slices of both directions.
+    pub slices: SliceConfiguration<'static>,
+    /// Who is in them: a UE that comes goes by the first that fits; one that nothing fits is in no slice.
+    pub members: Vec<Member>,
+}
+
+/// Who is in a slice. What is absent may be anything.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Member {
+    /// The network that a UE has chosen: its two codes, and whether the second has three digits.
+    pub plmn: Option<(u16, u16, bool)>,
+    /// Its slice/service type.
+    pub sst: Option<u8>,
+    /// Its slice differentiator.
+    pub sd: Option<[u8; 3]>,
+    /// The slice of its downlink.
+    pub down: Option<u32>,
+    /// The slice of its uplink.
+    pub up: Option<u32>,
+}
+
+impl Member {
+    /// Whether a UE is meant.
+    #[must_use]
+    pub fn fits(&self, ue: &Subscription) -> bool {
+        self.plmn.is_none_or(|plmn| plmn == (ue.mcc, ue.mnc, ue.has_long_mnc))
+            && self.sst.is_none_or(|sst| sst == ue.sst)
+            && self.sd.is_none_or(|sd| Some(sd) == ue.sd)
+    }
+}
+
+/// What happens at a time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TimelineEntry {
+    /// When, in the model's time.
+    pub at: Time,
+    /// What.
+    pub change: Change,
+}
+
+/// What happens besides what UEs do by themselves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// A cell serves nobody from then on, or again.
+    Locked {
+        /// Which one.
+        cell: usize,
+        /// Whether it is to serve nobody.
+        is_locked: bool,
+    },
+    /// A UE goes to another cell; one that is not there stays where it is.
+    HandOver {
+        /// Its number: its place among the scenario's UEs.
+        ue: u64,
+        /// That cell.
+        to: usize,
+    },
 }
 
 /// A UE.
@@ -134,7 +214,7 @@ impl Scenario {
             .map(|number| CellScenario {
                 radio: radio.clone(),
                 position: Position { x_m: APART_M * f64::from(number), y_m: 0.0 },
-                is_split: false,
+                ..CellScenario::default()
             })
             .collect();
         let ues = (0..cells.len()).flat_map(|cell| (0..ues_each).map(move |_| cell));
@@ -200,7 +280,7 @@ impl Scenario {
     /// Whether cells go on together, since UEs go from one to another by themselves.
     #[must_use]
     pub fn is_coupled(&self) -> bool {
-        self.is_always_on || self.has_moving_ues() || self.threads.get() > 1
+        self.is_always_on || self.has_moving_ues() || !self.timeline.is_empty() || self.threads.get() > 1
     }
 
     /// Whether UEs want to go to other cells by themselves, and somebody is asked first.
@@ -220,6 +300,12 @@ impl Scenario {
         if !(self.speed.is_finite() && (0.001..=1000.0).contains(&self.speed)) {
             return Err(ScenarioError::Speed);
         }
+        if self.ues.len() > MAX_UES {
+            return Err(ScenarioError::Ues);
+        }
+        if !self.timeline.is_sorted_by_key(|entry| entry.at) {
+            return Err(ScenarioError::Timeline);
+        }
         for (cell, there) in self.cells.iter().enumerate() {
             there.radio.carrier.check().map_err(|error| ScenarioError::Carrier(cell, error))?;
             there.radio.tc.check().map_err(|error| ScenarioError::TrafficControl(cell, error))?;
@@ -229,6 +315,9 @@ impl Scenario {
         let configs = self.cells.iter().map(|cell| cell.radio.clone());
         let mut network =
             Network::new(configs, handover, self.threads).map_err(|error| ScenarioError::Carrier(0, error))?;
+        for (at, cell) in self.cells.iter().enumerate() {
+            network.cell_mut(at).set_locked(cell.is_locked);
+        }
         let sites = self.cells.iter().enumerate();
         let sites: Arc<[Site]> = sites.map(|(at, cell)| Site::new(network.cell(at).grid(), cell.position)).collect();
         for (number, ue) in self.ues.iter().enumerate() {
@@ -327,6 +416,10 @@ impl Scenario {
 pub enum ScenarioError {
     /// A number of cells out of bounds.
     Cells,
+    /// More UEs than there are addresses.
+    Ues,
+    /// A timeline that is not in the order of time.
+    Timeline,
     /// A speed out of bounds.
     Speed,
     /// A cell's carrier.
@@ -347,6 +440,8 @@ impl fmt::Display for ScenarioError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             ScenarioError::Cells => write!(f, "a RAN has 1 to {MAX_CELLS} cells"),
+            ScenarioError::Ues => write!(f, "a RAN has {MAX_UES} UEs at most"),
+            ScenarioError::Timeline => f.write_str("what happens is told in the order of time"),
             ScenarioError::Speed => f.write_str("the model's speed is 0.001 to 1000 times that of time"),
             ScenarioError::Carrier(cell, error) => write!(f, "cell {cell}: {error}"),
             ScenarioError::TrafficControl(cell, error) => write!(f, "traffic control of cell {cell}: {error}"),

@@ -12,9 +12,10 @@ use functions::kpm::KpmSource;
 use functions::slice::{Capacity, Direction, Membership, SliceSource};
 use radio::Slicing;
 use radio::mac::{Positions, Quota, Reservation, ue_scheduler};
-use radio::phy;
+use radio::phy::{self, Grid};
 
 use crate::node::Node;
+use crate::scenario::{Member, SlicingScenario};
 use crate::stats::rnti;
 
 /// Blocks of a group (TS 38.214 table 5.1.2.2.1-1, first configuration).
@@ -23,6 +24,8 @@ const GROUP_PRBS: u32 = 8;
 /// to send go to others, and the same where they stay unused.
 const SCHEDULERS: [&str; 3] = ["NVS", NVS_PARTITION, "STATIC"];
 const NVS_PARTITION: &str = "NVS-PARTITION";
+/// The algorithms that the model's schedulers have.
+pub const ALGORITHMS: [Algorithm; 2] = [Algorithm::Static, Algorithm::Nvs];
 /// Bits in a megabit.
 const MEGA: f64 = 1e6;
 
@@ -32,6 +35,16 @@ pub struct Slices {
     slices: SliceConfiguration<'static>,
     /// By place in the cell.
     memberships: Vec<Membership>,
+    /// Who is in them at the beginning.
+    members: Vec<Member>,
+}
+
+impl Slices {
+    /// Those of a scenario's cell.
+    pub fn new(scenario: &SlicingScenario) -> Self {
+        let SlicingScenario { slices, members } = scenario.clone();
+        Slices { slices, memberships: Vec::new(), members }
+    }
 }
 
 /// Quotas of groups of UEs, by their slices.
@@ -63,6 +76,16 @@ fn phy_direction(direction: Direction) -> phy::Direction {
         Direction::Downlink => phy::Direction::Downlink,
         Direction::Uplink => phy::Direction::Uplink,
     }
+}
+
+/// What a carrier has to be divided in a direction.
+pub fn capacity(grid: &Grid, direction: Direction) -> Capacity {
+    let prbs = match direction {
+        Direction::Downlink => grid.prbs(),
+        Direction::Uplink => grid.uplink_prbs(),
+    };
+    let prbs = prbs.into();
+    Capacity { prbs, positions: prbs.div_ceil(GROUP_PRBS) }
 }
 
 /// The slices of a direction for the model. They were checked.
@@ -135,6 +158,26 @@ impl Node {
         }
     }
 
+    /// Has a UE that has come be in the slices that the scenario has for it, as far as they are still there.
+    pub fn begin_in_slices(&mut self, place: usize) {
+        let membership = {
+            let cell = self.cell();
+            let subscription = cell.subscription(place);
+            let member = self.slices.members.iter().find(|member| member.fits(subscription));
+            member.map(|member| Membership { dl: member.down, ul: member.up })
+        };
+        if let Some(membership) = membership {
+            self.put_into(place, membership);
+        }
+    }
+
+    fn put_into(&mut self, place: usize, membership: Membership) {
+        if self.slices.memberships.len() <= place {
+            self.slices.memberships.resize(place + 1, Membership::default());
+        }
+        self.slices.memberships[place] = membership;
+    }
+
     /// Why policies cannot divide a direction: slices do.
     pub fn is_sliced(&self) -> bool {
         Direction::BOTH.iter().any(|direction| !self.direction_slices(*direction).slices.is_empty())
@@ -149,12 +192,11 @@ fn ue_scheduler_of<'w>(wanted: &'w DirectionSlices<'_>) -> &'w str {
 
 impl SliceSource for Node {
     fn capacity(&self, direction: Direction) -> Capacity {
-        let prbs = self.cell().prbs(phy_direction(direction));
-        Capacity { prbs, positions: prbs.div_ceil(GROUP_PRBS) }
+        capacity(self.cell().grid(), direction)
     }
 
     fn algorithms(&self) -> &[Algorithm] {
-        &[Algorithm::Static, Algorithm::Nvs]
+        &ALGORITHMS
     }
 
     fn has_ue_scheduler(&self, name: &str) -> bool {
@@ -204,10 +246,7 @@ impl SliceSource for Node {
         if self.cell().ue(place).is_none() {
             return;
         }
-        if self.slices.memberships.len() <= place {
-            self.slices.memberships.resize(place + 1, Membership::default());
-        }
-        self.slices.memberships[place] = membership;
+        self.put_into(place, membership);
         self.join_groups(place);
     }
 

@@ -3,7 +3,10 @@
 use std::borrow::Cow;
 use std::net::Ipv4Addr;
 
-use e2sm::tc::{Classifier, FiveTuple, OsiFilter, PacerParameters, Queue, QueueKind, QueueParameters, Scheduler};
+use e2sm::tc::{
+    Bdp, ChangePolicer, ChangeShaper, Classifier, FiveTuple, OsiFilter, PacerParameters, Queue, QueueKind,
+    QueueParameters, Scheduler,
+};
 use ferric::e2::Time;
 use functions::kpm::KpmSource;
 use functions::tc::{Configuration, LaneCounts, QueueConfiguration, TcSource};
@@ -73,6 +76,100 @@ fn settings(wanted: &Configuration) -> tc::Configuration {
     }
 }
 
+/// What is set in the model, as E2 tells it. It has no word for parts of one's own: they are told as the simplest of their
+/// kind, and go when a controller sets another one.
+pub fn told(set: &tc::Configuration) -> Configuration {
+    Configuration {
+        classifier: match &set.classifier {
+            ClassifierChoice::RoundRobin | ClassifierChoice::Own(_) => Classifier::RoundRobin,
+            ClassifierChoice::Osi(filters) => {
+                Classifier::Osi(filters.iter().map(told_filter).collect::<Vec<_>>().into())
+            }
+            ClassifierChoice::Stochastic => Classifier::Stochastic,
+        },
+        queues: set.queues.iter().map(told_queue).collect(),
+        scheduler: match &set.scheduler {
+            SchedulerChoice::RoundRobin | SchedulerChoice::Own(_) => Scheduler::RoundRobin,
+            SchedulerChoice::Priority(priorities) => Scheduler::Priority(priorities.clone().into()),
+            SchedulerChoice::DeficitRoundRobin(octets) => Scheduler::DeficitRoundRobin(octets.clone().into()),
+        },
+        pacer: match set.pacer {
+            PacerChoice::Off | PacerChoice::Own(_) => PacerParameters::Off,
+            PacerChoice::Bdp5g => PacerParameters::Bdp5g(Bdp { drb_octets: 0, timestamp_us: 0 }),
+        },
+    }
+}
+
+fn told_filter(filter: &tc::OsiFilter) -> OsiFilter {
+    let FlowPattern { source, destination, source_port, destination_port, protocol } = filter.flow;
+    let flow = FiveTuple {
+        source_address: source.map(u32::from),
+        destination_address: destination.map(u32::from),
+        source_port,
+        destination_port,
+        protocol,
+    };
+    OsiFilter { id: filter.id, flow, queue_id: filter.queue.0 }
+}
+
+fn told_queue(queue: &tc::QueueConfiguration) -> QueueConfiguration {
+    let id = queue.id.0;
+    let target =
+        |target: DelayTarget| e2sm::tc::DelayTarget { target_ms: target.target_ms, interval_ms: target.interval_ms };
+    // a scenario's rates are bounded, so that they fit
+    let kbps = |rate_bps: u64| u32::try_from(rate_bps / KILO).unwrap_or(u32::MAX);
+    QueueConfiguration {
+        id,
+        parameters: match queue.discipline {
+            DisciplineChoice::Fifo | DisciplineChoice::Own(_) => QueueParameters::Fifo,
+            DisciplineChoice::CoDel(delay) => QueueParameters::CoDel(target(delay)),
+            DisciplineChoice::EcnCoDel(delay) => QueueParameters::EcnCoDel(target(delay)),
+        },
+        policer: queue.policer.map(|policer| ChangePolicer {
+            id,
+            drop_rate_kbps: kbps(policer.drop_rate_bps),
+            deviation_id: policer.divert.map_or(id, |divert| divert.to.0),
+            deviation_rate_kbps: policer.divert.map_or(0, |divert| kbps(divert.rate_bps)),
+            active: true,
+        }),
+        shaper: queue.shaper.map(|shaper| ChangeShaper {
+            id,
+            window_ms: shaper.window_ms,
+            max_rate_kbps: kbps(shaper.rate_bps),
+            active: true,
+        }),
+    }
+}
+
+/// What of a configuration E2 does not tell stays as it is where the rest of that part does: parts of one's own, and
+/// queues' limits.
+fn keep(
+    mut next: tc::Configuration,
+    before: &tc::Configuration,
+    was: &Configuration,
+    wanted: &Configuration,
+) -> tc::Configuration {
+    if was.classifier == wanted.classifier {
+        next.classifier = before.classifier.clone();
+    }
+    if was.scheduler == wanted.scheduler {
+        next.scheduler = before.scheduler.clone();
+    }
+    if was.pacer == wanted.pacer {
+        next.pacer = before.pacer.clone();
+    }
+    for queue in &mut next.queues {
+        let Some(there) = before.queues.iter().find(|there| there.id == queue.id) else { continue };
+        queue.limit_octets = there.limit_octets;
+        let parameters =
+            |of: &Configuration| of.queues.iter().find(|told| told.id == queue.id.0).map(|told| told.parameters);
+        if parameters(was) == parameters(wanted) {
+            queue.discipline = there.discipline.clone();
+        }
+    }
+    next
+}
+
 /// A counter of 32 bits wraps around.
 fn wrapped(count: u64) -> u32 {
     count as u32
@@ -84,7 +181,8 @@ impl TcSource for Node {
     }
 
     fn configure(&mut self, configuration: Configuration) -> Result<(), Cow<'static, str>> {
-        self.cell_mut().set_traffic_control(&settings(&configuration)).map_err(|refused| refused.to_string())?;
+        let next = keep(settings(&configuration), &self.cell().config().tc, &self.traffic_control, &configuration);
+        self.cell_mut().set_traffic_control(&next).map_err(|refused| refused.to_string())?;
         self.traffic_control = configuration;
         Ok(())
     }

@@ -10,10 +10,9 @@ use std::time::{Duration, Instant};
 
 use ferric::agent::Ue;
 use ferric::e2::Time;
-use radio::Network;
 use tracing::warn;
 
-use crate::scenario::{Scenario, ScenarioError};
+use crate::scenario::{Model, Scenario, ScenarioError};
 
 /// When nobody has looked for longer than this, the time between was not.
 const MAX_CATCH_UP: Duration = Duration::from_secs(60);
@@ -47,7 +46,7 @@ struct Anchor {
 /// The model and its time.
 #[derive(Debug)]
 pub struct World {
-    pub network: Network,
+    pub model: Model,
     is_coupled: bool,
     speed: f64,
     warm_up: Duration,
@@ -65,10 +64,10 @@ impl World {
     /// # Errors
     /// A scenario that cannot be.
     pub fn new(scenario: &Scenario) -> Result<Rc<RefCell<World>>, ScenarioError> {
-        let network = scenario.network()?;
-        let cells = network.cells();
+        let model = Model::new(scenario)?;
+        let cells = model.network.cells();
         Ok(Rc::new(RefCell::new(World {
-            network,
+            model,
             is_coupled: scenario.is_coupled(),
             speed: scenario.speed,
             warm_up: scenario.warm_up,
@@ -81,7 +80,7 @@ impl World {
 
     /// The model's time at a cell.
     pub fn now(&self, cell: usize) -> radio::Time {
-        self.network.cell(cell).now()
+        self.model.network.cell(cell).now()
     }
 
     /// Whether time has begun.
@@ -125,9 +124,9 @@ impl World {
         }
         let begin = Instant::now();
         if self.is_coupled {
-            self.network.advance(due);
+            self.model.advance(due);
         } else {
-            self.network.advance_cell(cell, due);
+            self.model.network.advance_cell(cell, due);
         }
         let cost = begin.elapsed().as_secs_f64() * self.speed / length.as_secs_f64();
         self.cost += SMOOTHING * (cost - self.cost);

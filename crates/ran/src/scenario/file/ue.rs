@@ -1,0 +1,234 @@
+//! `[[ue]]`: a UE, or several alike.
+
+use std::time::Duration;
+
+use radio::phy::{Motion, Position, Trace, TraceEnd};
+use radio::{Random, Subscription, Time};
+
+use super::flow::{self, FLOW, SECONDS, seconds};
+use super::section::{FileError, Keys, Section};
+use super::{Folders, MAX_FLOWS, MAX_UES};
+use crate::node::{MCC, MNC};
+use crate::scenario::{ChannelScenario, UeScenario};
+
+pub const UE: Keys = Keys {
+    name: "[[ue]]",
+    keys: &[
+        "name",
+        "count",
+        "cell",
+        "plmn",
+        "sst",
+        "sd",
+        "five_qi",
+        "mcs",
+        "sinr_db",
+        "uplink_sinr_db",
+        "trace",
+        "trace_end",
+        "x_m",
+        "y_m",
+        "motion",
+        "speed_m_per_s",
+        "max_speed_m_per_s",
+        "heading_deg",
+        "pause_s",
+        "arrives_s",
+        "leaves_s",
+        "stagger_s",
+        "arrivals_per_min",
+        "mean_stay_s",
+        "flow",
+    ],
+};
+
+/// The longest file of a trace.
+const MAX_TRACE_OCTETS: u64 = 64 << 20;
+/// The stream of chance that the first group has; the UEs' own begin at 0.
+const GROUPS: u64 = 1 << 62;
+
+/// A table's UEs, as many as `room` at most: the `number`th group.
+pub fn ues(
+    section: &Section<'_>,
+    folders: &Folders<'_>,
+    (seed, number): (u64, usize),
+    cells: usize,
+    room: usize,
+) -> Result<Vec<UeScenario>, FileError> {
+    let count: usize = section.whole("count", 1..=MAX_UES as i64)?.unwrap_or(1);
+    if count > room {
+        return Err(section.refuse("count", format!("the RAN has room for {room} UEs more: {MAX_UES} in all")));
+    }
+    let first = if section.is_text("cell") {
+        section.choice("cell", &[("all", ())])?;
+        None
+    } else {
+        let cell: usize = section.whole("cell", 0..=cells as i64 - 1)?.unwrap_or(0);
+        Some(cell)
+    };
+    let subscription = subscription(section)?;
+    let channel = channel(section, folders)?;
+    let tables = section.tables("flow", &FLOW, MAX_FLOWS)?;
+    let flows =
+        tables.iter().enumerate().map(|(at, table)| flow::flow(table, at)).collect::<Result<Vec<_>, FileError>>()?;
+    let mut random = Random::new(seed, GROUPS + number as u64);
+    let mut stays = stays(section, &mut random, count)?.into_iter();
+    let ue = |at| {
+        let (arrives, leaves) = stays.next().unwrap_or((Time::START, None));
+        let flows = flows.iter().map(|flow| flow.of(arrives, &mut random)).collect();
+        let cell = first.unwrap_or(at % cells);
+        UeScenario { cell, subscription, channel: channel.clone(), flows, arrives, leaves }
+    };
+    Ok((0..count).map(ue).collect())
+}
+
+/// When each of so many UEs comes and goes.
+fn stays(section: &Section<'_>, random: &mut Random, count: usize) -> Result<Vec<(Time, Option<Time>)>, FileError> {
+    let arrives_s = section.number("arrives_s", SECONDS)?.unwrap_or(0.0);
+    let leaves_s = section.number("leaves_s", SECONDS)?;
+    let stagger_s = section.number("stagger_s", 0.0..=1e6)?;
+    let per_min = section.number("arrivals_per_min", 0.001..=1e6)?;
+    let mean_stay_s = section.number("mean_stay_s", 0.01..=1e6)?;
+    if per_min.is_some() && stagger_s.is_some() {
+        return Err(
+            section.refuse("stagger_s", "UEs come either at even intervals or, by `arrivals_per_min`, at random")
+        );
+    }
+    if mean_stay_s.is_some() && leaves_s.is_some() {
+        return Err(section.refuse("leaves_s", "UEs leave either at a time or, by `mean_stay_s`, at random"));
+    }
+    let mut at_s = arrives_s;
+    let each = (0..count).map(|number| {
+        if let Some(per_min) = per_min {
+            at_s += random.exponential(60.0 / per_min);
+        } else if number > 0 {
+            at_s += stagger_s.unwrap_or(0.0);
+        }
+        let stay = mean_stay_s.map(|mean| Duration::from_secs_f64(random.exponential(mean)));
+        let arrives = seconds(at_s);
+        (arrives, stay.map(|stay| arrives + stay).or(leaves_s.map(seconds)))
+    });
+    let each: Vec<(Time, Option<Time>)> = each.collect();
+    if each.iter().any(|(arrives, leaves)| leaves.is_some_and(|leaves| leaves < *arrives)) {
+        return Err(section.refuse("leaves_s", "a UE would leave before it comes"));
+    }
+    Ok(each)
+}
+
+fn subscription(section: &Section<'_>) -> Result<Subscription, FileError> {
+    let (mcc, mnc, has_long_mnc) = plmn(section)?.unwrap_or((MCC, MNC, false));
+    Ok(Subscription {
+        mcc,
+        mnc,
+        has_long_mnc,
+        sst: section.whole("sst", 0..=255)?.unwrap_or(1),
+        sd: slice_differentiator(section)?,
+        five_qi: section.whole("five_qi", 1..=255)?.unwrap_or(9),
+    })
+}
+
+/// A network: five or six digits.
+pub fn plmn(section: &Section<'_>) -> Result<Option<(u16, u16, bool)>, FileError> {
+    let Some(text) = section.text("plmn", "five or six digits")? else { return Ok(None) };
+    let are_digits = matches!(text.len(), 5 | 6) && text.bytes().all(|octet| octet.is_ascii_digit());
+    let number = |part: Option<&str>| part.and_then(|part| part.parse().ok());
+    match (number(text.get(..3)), number(text.get(3..))) {
+        (Some(mcc), Some(mnc)) if are_digits => Ok(Some((mcc, mnc, text.len() == 6))),
+        _ => Err(section.refuse("plmn", format!("\"{text}\" is not five or six digits"))),
+    }
+}
+
+/// A slice differentiator: six hexadecimal digits.
+pub fn slice_differentiator(section: &Section<'_>) -> Result<Option<[u8; 3]>, FileError> {
+    let Some(text) = section.text("sd", "six hexadecimal digits")? else { return Ok(None) };
+    let are_digits = text.len() == 6 && text.bytes().all(|octet| octet.is_ascii_hexdigit());
+    match u32::from_str_radix(text, 16) {
+        Ok(number) if are_digits => {
+            let [_, a, b, c] = number.to_be_bytes();
+            Ok(Some([a, b, c]))
+        }
+        _ => Err(section.refuse("sd", format!("\"{text}\" is not six hexadecimal digits"))),
+    }
+}
+
+/// Keys of channels, by what they are of.
+const CHANNELS: [(&str, &[&str]); 4] = [
+    ("mcs", &["mcs"]),
+    ("sinr_db", &["sinr_db", "uplink_sinr_db"]),
+    ("trace", &["trace", "trace_end"]),
+    ("motion", &["x_m", "y_m", "motion", "speed_m_per_s", "max_speed_m_per_s", "heading_deg", "pause_s"]),
+];
+
+fn channel(section: &Section<'_>, folders: &Folders<'_>) -> Result<ChannelScenario, FileError> {
+    let kind_of = |key| CHANNELS.iter().find(|(_, keys)| keys.contains(&key)).map(|(kind, _)| *kind);
+    let mut kinds = section.present().filter_map(|key| Some((key, kind_of(key)?)));
+    let first = kinds.next();
+    if let Some((kind, (key, other))) =
+        first.and_then(|(_, kind)| Some((kind, kinds.find(|(_, other)| *other != kind)?)))
+    {
+        return Err(section.refuse(key, format!("a UE has one channel: `{kind}` and `{other}` exclude each other")));
+    }
+    match first.map(|(_, kind)| kind) {
+        Some("mcs") => Ok(ChannelScenario::Mcs(section.whole("mcs", 0..=28)?.unwrap_or(0))),
+        Some("sinr_db") => {
+            let db = -30.0..=60.0;
+            let down = section.number("sinr_db", db.clone())?;
+            let down = down.ok_or_else(|| section.missing("sinr_db", "the uplink's alone is half a channel"))?;
+            Ok(ChannelScenario::Sinr(down, section.number("uplink_sinr_db", db)?.unwrap_or(down)))
+        }
+        Some("trace") => trace(section, folders).map(ChannelScenario::Trace),
+        _ => geometry(section),
+    }
+}
+
+fn trace(section: &Section<'_>, folders: &Folders<'_>) -> Result<Trace, FileError> {
+    let end = section.choice("trace_end", &[("loop", TraceEnd::Loop), ("hold", TraceEnd::Hold)])?.unwrap_or_default();
+    let name = section.text("trace", "a file's name")?;
+    let name = name.ok_or_else(|| section.missing("trace", "the file that `trace_end` is about"))?;
+    let path = folders.files.join(name);
+    let refuse = |why: &dyn std::fmt::Display| section.refuse("trace", format!("{}: {why}", path.display()));
+    let length = std::fs::metadata(&path).map_err(|error| refuse(&error))?.len();
+    if length > MAX_TRACE_OCTETS {
+        return Err(refuse(&"it is longer than 64 MiB"));
+    }
+    let text = std::fs::read_to_string(&path).map_err(|error| refuse(&error))?;
+    Trace::parse(&text, end).map_err(|error| refuse(&error))
+}
+
+fn geometry(section: &Section<'_>) -> Result<ChannelScenario, FileError> {
+    let far = -1e6..=1e6;
+    let position = match (section.number("x_m", far.clone())?, section.number("y_m", far)?) {
+        (None, None) => None,
+        (x_m, y_m) => Some(Position { x_m: x_m.unwrap_or(0.0), y_m: y_m.unwrap_or(0.0) }),
+    };
+    let speeds = 0.1..=200.0;
+    let speed_m_per_s = section.number("speed_m_per_s", speeds.clone())?;
+    let max_speed_m_per_s = section.number("max_speed_m_per_s", speeds)?;
+    let heading_deg = section.number("heading_deg", -360.0..=360.0)?;
+    let pause_s = section.number("pause_s", 0.0..=1e6)?;
+    let words = [("still", 0), ("straight", 1), ("random-waypoint", 2)];
+    let motion = section.choice("motion", &words)?.unwrap_or(0);
+    for (key, is_there, of) in [
+        ("speed_m_per_s", speed_m_per_s.is_some(), &[1, 2][..]),
+        ("max_speed_m_per_s", max_speed_m_per_s.is_some(), &[2]),
+        ("heading_deg", heading_deg.is_some(), &[1]),
+        ("pause_s", pause_s.is_some(), &[2]),
+    ] {
+        if is_there && !of.contains(&motion) {
+            let whose = words.iter().filter(|(_, motion)| of.contains(motion)).map(|(word, _)| format!("\"{word}\""));
+            let whose = whose.collect::<Vec<_>>().join(" or ");
+            return Err(section.refuse(key, format!("it is for the motion {whose}")));
+        }
+    }
+    let speed = speed_m_per_s.unwrap_or(1.5);
+    let motion = match motion {
+        0 => Motion::Still,
+        1 => Motion::Straight { speed_m_per_s: speed, heading_deg: heading_deg.unwrap_or(90.0) },
+        _ => Motion::RandomWaypoint {
+            least_m_per_s: speed,
+            most_m_per_s: max_speed_m_per_s.unwrap_or(speed),
+            pause_s: pause_s.unwrap_or(0.0),
+        },
+    };
+    Ok(ChannelScenario::Geometry { position, motion })
+}
