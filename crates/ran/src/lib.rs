@@ -50,7 +50,7 @@ use ferric::{Stop, link};
 use functions::association::AssociationFunction;
 use functions::ccc::{CccConfig, CccFunction};
 use functions::hw::HwFunction;
-use functions::kpm::{KpmConfig, KpmFunction, KpmSource};
+use functions::kpm::{KpmConfig, KpmFunction};
 use functions::ni::{NiConfig, NiFunction};
 use functions::rc::{RcConfig, RcFunction};
 
@@ -65,6 +65,9 @@ use world::World;
 
 /// How often the model goes on by itself, where it does.
 const TICK: Duration = Duration::from_millis(5);
+/// A node that somebody has looked at goes on for so long by itself: what is to be computed for the next look is then not
+/// computed all at once, while a report waits for it.
+const WATCHED: Duration = Duration::from_secs(2);
 
 /// All nodes, on one thread: make it there.
 pub struct Ran {
@@ -173,7 +176,7 @@ impl Ran {
     /// As [`Ran::run`].
     pub fn turn(&mut self, patience: Option<Duration>) -> Result<(), Error> {
         if !self.is_always_on {
-            return Ok(self.agents.turn(patience)?);
+            return self.turn_watched(patience);
         }
         let due = match self.live {
             Some(_) => self.world.borrow().until_next_slot(self.agents.now()),
@@ -188,9 +191,34 @@ impl Ran {
             }
         }
         self.looked_at = now;
+        self.go_on(now, |_| true);
+        Ok(())
+    }
+
+    /// A turn of a RAN whose time goes on where somebody looks.
+    fn turn_watched(&mut self, patience: Option<Duration>) -> Result<(), Error> {
+        let is_watched =
+            |now: Time, node: &Node| now - node.looked_at() < WATCHED && node.looked_at() > Time::default();
+        let now = self.agents.now();
+        let any = self.nodes.iter().any(|(_, node)| is_watched(now, &node.borrow()));
+        let patience = if any { Some(patience.map_or(TICK, |patience| patience.min(TICK))) } else { patience };
+        self.agents.turn(patience)?;
+        let now = self.agents.now();
+        if any && now - self.looked_at >= TICK {
+            self.looked_at = now;
+            self.go_on(now, |node| is_watched(now, node));
+        }
+        Ok(())
+    }
+
+    /// Has some nodes go on until now.
+    fn go_on(&mut self, now: Time, is_meant: impl Fn(&Node) -> bool) {
         for (handle, node) in &self.nodes {
+            if !is_meant(&node.borrow()) {
+                continue;
+            }
             let mut node = node.borrow_mut();
-            KpmSource::advance(&mut *node, now);
+            node.go_on(now);
             let wakes = node.has_something_to_tell();
             // its functions look at the node
             drop(node);
@@ -198,6 +226,5 @@ impl Ran {
                 self.agents.wake(*handle);
             }
         }
-        Ok(())
     }
 }

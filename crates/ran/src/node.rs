@@ -191,6 +191,13 @@ impl Node {
         node
     }
 
+    /// Its time has come to that, though nobody looks.
+    pub(crate) fn go_on(&mut self, until: Time) {
+        self.world.borrow_mut().advance(self.at(), until);
+        self.meet();
+        self.take_news_of_cell();
+    }
+
     /// The number of its cell in the model.
     pub(crate) fn at(&self) -> usize {
         self.mobility.number().into()
@@ -335,9 +342,7 @@ impl KpmSource for Node {
 
     fn advance(&mut self, until: Time) {
         self.looked_at = self.looked_at.max(until);
-        self.world.borrow_mut().advance(self.at(), until);
-        self.meet();
-        self.take_news_of_cell();
+        self.go_on(until);
     }
 
     fn value(&self, since: &Mark, whom: Whom<'_>, offer: usize, label: &MeasurementLabel) -> Value {
