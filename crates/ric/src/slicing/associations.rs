@@ -12,7 +12,8 @@ use tracing::{info, warn};
 use super::controls::{Asker, Controls, Order, Plan};
 use super::database::Database;
 use super::direction::Direction;
-use super::node::{Node, Ue};
+use super::node::Node;
+use super::ues::Ue;
 use crate::rest::Problem;
 
 /// Rules at a time; more are refused.
@@ -118,7 +119,7 @@ impl Rules {
         }
         self.last_id += 1;
         self.rules.push(Rule { id: self.last_id, ..rule });
-        for ue in database.nodes_mut().flat_map(|node| node.ues.values_mut()) {
+        for (_, ue) in database.nodes_mut().flat_map(|node| node.ues.iter_mut()) {
             if ue.rule == RuleOfUe::None {
                 ue.rule = RuleOfUe::New;
             }
@@ -130,7 +131,7 @@ impl Rules {
     pub fn delete(&mut self, is_it: impl Fn(&Rule) -> bool, database: &mut Database) -> usize {
         let before = self.rules.len();
         self.rules.retain(|rule| !is_it(rule));
-        for ue in database.nodes_mut().flat_map(|node| node.ues.values_mut()) {
+        for (_, ue) in database.nodes_mut().flat_map(|node| node.ues.iter_mut()) {
             if let RuleOfUe::Fits(id, _) = ue.rule
                 && self.get(id).is_none()
             {
@@ -163,7 +164,7 @@ impl Rules {
         let mut room = MAX_ORDERS.saturating_sub(controls.waiting(node));
         let mut orders = Vec::new();
         let mut ues = std::mem::take(&mut known.ues);
-        for (rnti, ue) in &mut ues {
+        for (rnti, ue) in ues.iter_mut() {
             if ue.rule == RuleOfUe::New {
                 ue.rule = self.fit(&known.name, ue);
             }
@@ -177,13 +178,13 @@ impl Rules {
             if *state != RuleState::Waiting || is_missing {
                 continue;
             }
-            let now = known.slices_of(*rnti);
+            let now = known.slices_of(rnti);
             if rule.wanted(now) == now {
                 *state = RuleState::Moved;
             } else if room > 0 {
                 room -= 1;
                 *state = RuleState::UnderWay;
-                orders.push((rule.clone(), *rnti));
+                orders.push((rule.clone(), rnti));
             }
         }
         known.ues = ues;
@@ -213,7 +214,7 @@ impl Node {
             }
         };
         // another may have come by that name meanwhile, and rules may have changed
-        if let Some(ue) = self.ues.get_mut(&rnti)
+        if let Some(ue) = self.ues.get_mut(rnti)
             && ue.rule == RuleOfUe::Fits(rule, RuleState::UnderWay)
         {
             ue.rule = RuleOfUe::Fits(rule, state);

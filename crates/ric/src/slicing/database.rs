@@ -13,7 +13,8 @@ use tracing::{info, warn};
 
 use super::associations::RuleOfUe;
 use super::model::Feed;
-use super::node::{Kept, Node, Source, SourceState, Ue};
+use super::node::{Kept, Node, Source, SourceState};
+use super::ues::Ue;
 
 /// What all nodes told last.
 #[derive(Debug)]
@@ -58,7 +59,7 @@ impl Database {
             IappEvent::NodeUp(node) | IappEvent::NodeChanged(node) => self.node_told(node, ric),
             IappEvent::NodeLost(id) => {
                 self.nodes.retain(|node| node.id != *id);
-                self.nodes.iter_mut().for_each(|node| node.ues.retain(|_, ue| ue.told_by != *id));
+                self.nodes.iter_mut().for_each(|node| node.ues.forget_teller(*id));
             }
             IappEvent::Subscribed { ticket, subscription, .. } => {
                 if let Some((_, source)) = self.find(&SourceState::Asked(*ticket)) {
@@ -122,13 +123,13 @@ impl Database {
             if let Event::HandedOver(from) = &notification.event {
                 let before = self.serving(node, from, ran);
                 if let Some(before) = self.node_mut(before) {
-                    before.left(&notification.ue_id);
+                    before.ues.leave(&notification.ue_id);
                 }
             }
             // who tells it keeps it too, for nodes that are to come
             for place in [node, serving] {
                 if let Some(known) = self.node_mut(place) {
-                    known.notified(node, notification);
+                    known.ues.notified(node, notification);
                 }
             }
             concerned.push(serving);
@@ -159,12 +160,12 @@ impl Database {
             let Some(told) = self.node(teller) else { continue };
             let ues = told.ues.iter().filter(|(_, ue)| ue.told_by == teller);
             let served: Vec<_> =
-                ues.map(|(rnti, ue)| (self.serving(teller, &ue.cell, ran), *rnti, ue.clone())).collect();
+                ues.map(|(rnti, ue)| (self.serving(teller, &ue.cell, ran), rnti, ue.clone())).collect();
             for (serving, rnti, ue) in served.into_iter().filter(|(serving, ..)| *serving != teller) {
                 if let Some(known) = self.node_mut(serving)
-                    && !known.ues.contains_key(&rnti)
+                    && known.ues.get(rnti).is_none()
                 {
-                    known.add_ue(rnti, Ue { rule: RuleOfUe::New, ..ue });
+                    known.ues.add(rnti, Ue { rule: RuleOfUe::New, ..ue });
                 }
             }
         }
@@ -210,8 +211,12 @@ impl Database {
             }
             node.sources.push(Source { feed, function, wire, state, reports: 0, unread: 0 });
         }
+        let tells_of_ues = node.source(Feed::Rrc).is_some();
         let feeds: Vec<_> = node.sources.iter().map(|source| source.feed.name()).collect();
         info!(node = node.name, ?feeds, "is read for the REST interface");
+        if !tells_of_ues {
+            self.nodes.iter_mut().for_each(|node| node.ues.forget_teller(told.id));
+        }
     }
 }
 

@@ -11,6 +11,7 @@ mod database;
 mod direction;
 mod model;
 mod node;
+mod ues;
 
 use std::time::Duration;
 

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use e2sm::common::{Cgi, PlmnIdentity, SNssai, UeId};
 use e2sm::slice::{ControlMessage, DirectionSlices, NO_SLICE, Slice, SliceConfiguration, UeSlices};
 use e2sm::{Arena, Wire, mac, pdcp, rlc, rrc, slice, tc};
 use ferric::e2::{self, NodeId, SubscriptionId, Ticket};
@@ -10,9 +9,9 @@ use ferric::e2ap::{RanFunctionId, Version};
 
 use tracing::warn;
 
-use super::associations::RuleOfUe;
 use super::direction::Direction;
 use super::model::Feed;
+use super::ues::Ues;
 
 /// UEs, and records of each kind of statistics, that are kept of a node; more are left out and counted.
 pub(super) const MAX_RECORDS: usize = 8192;
@@ -64,18 +63,6 @@ pub(super) enum Kept {
     Ues(Vec<rrc::Notification<'static>>),
 }
 
-/// What RRC tells of a UE.
-#[derive(Clone, Debug)]
-pub(super) struct Ue {
-    /// The node that tells it: the CU-CP, where it has one of its own.
-    pub told_by: NodeId,
-    pub id: UeId<'static>,
-    pub cell: Cgi,
-    pub plmn: PlmnIdentity,
-    pub s_nssais: Vec<SNssai>,
-    pub rule: RuleOfUe,
-}
-
 /// What SLICE tells, and what was acknowledged since.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Slices {
@@ -98,10 +85,7 @@ pub(super) struct Node {
     pub pdcp: Option<Latest<pdcp::BearerStats>>,
     pub tc: Option<tc::IndicationMessage<'static>>,
     pub slices: Option<Slices>,
-    /// UEs that RRC told of, by C-RNTI.
-    pub ues: BTreeMap<u16, Ue>,
-    /// UEs for which there was no room.
-    pub ues_left_out: u64,
+    pub ues: Ues,
 }
 
 impl Source {
@@ -126,8 +110,7 @@ impl Node {
             pdcp: None,
             tc: None,
             slices: None,
-            ues: BTreeMap::new(),
-            ues_left_out: 0,
+            ues: Ues::default(),
         }
     }
 
@@ -147,7 +130,7 @@ impl Node {
             Feed::Pdcp => self.pdcp = None,
             Feed::Tc => self.tc = None,
             Feed::Slice => self.slices = None,
-            Feed::Rrc => self.ues.clear(),
+            Feed::Rrc => self.ues.forget_teller(self.id),
         }
     }
 
@@ -157,7 +140,7 @@ impl Node {
 
     /// All UEs that anything tells of.
     pub fn rntis(&self) -> Vec<u16> {
-        let mut rntis: Vec<u16> = self.ues.keys().copied().collect();
+        let mut rntis: Vec<u16> = self.ues.iter().map(|(rnti, _)| rnti).collect();
         rntis.extend(self.slices.iter().flat_map(|slices| slices.ues.keys().copied()));
         let counted = self.mac.iter().flat_map(|mac| &mac.records);
         rntis.extend(counted.filter_map(|ue| u16::try_from(ue.rnti).ok()));
@@ -196,40 +179,11 @@ impl Node {
             }
             Feed::Rrc => {
                 let told = rrc::IndicationMessage::decode_owned(message, wire)?;
-                return Ok(Kept::Ues(told.notifications.to_vec()));
+                let notifications = told.notifications.iter().take(MAX_RECORDS).cloned().collect();
+                return Ok(Kept::Ues(notifications));
             }
         }
         Ok(Kept::Statistics)
-    }
-
-    /// Something happened to a UE that this node serves, or that it tells of.
-    pub fn notified(&mut self, told_by: NodeId, notification: &rrc::Notification<'static>) {
-        let rrc::Notification { event, rnti, cell, plmn, s_nssais, ue_id } = notification;
-        if *event == rrc::Event::Detached {
-            self.ues.remove(&rnti.0);
-            return;
-        }
-        if let rrc::Event::HandedOver(_) = event {
-            // it had another name in the cell that it comes from
-            self.left(ue_id);
-        }
-        // one that is told of again is looked at anew: it may be another with the same name
-        let (id, s_nssais) = (ue_id.clone(), s_nssais.to_vec());
-        self.add_ue(rnti.0, Ue { told_by, id, cell: *cell, plmn: *plmn, s_nssais, rule: RuleOfUe::New });
-    }
-
-    /// A UE is here no more.
-    pub fn left(&mut self, ue_id: &UeId<'static>) {
-        self.ues.retain(|_, ue| ue.id != *ue_id);
-    }
-
-    /// A UE is here.
-    pub fn add_ue(&mut self, rnti: u16, ue: Ue) {
-        if self.ues.len() >= MAX_RECORDS && !self.ues.contains_key(&rnti) {
-            self.ues_left_out += 1;
-            return;
-        }
-        self.ues.insert(rnti, ue);
     }
 }
 

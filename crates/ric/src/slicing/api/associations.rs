@@ -161,7 +161,7 @@ impl Document {
     fn all(app: &SlicingController, is_it: impl Fn(&Rule) -> bool) -> Vec<Document> {
         let mut ues: HashMap<u32, Vec<UeOfRule>> = HashMap::new();
         for node in app.database.nodes() {
-            for (rnti, ue) in &node.ues {
+            for (rnti, ue) in node.ues.iter() {
                 let RuleOfUe::Fits(id, state) = &ue.rule else { continue };
                 let Some(rule) = app.rules.get(*id).filter(|rule| is_it(rule)) else { continue };
                 let (state, reason) = match state {
@@ -173,7 +173,7 @@ impl Document {
                     RuleState::Moved => ("moved", None),
                     RuleState::Refused(why) => ("refused", Some(why.clone())),
                 };
-                ues.entry(*id).or_default().push(UeOfRule { node: node.name.clone(), rnti: *rnti, state, reason });
+                ues.entry(*id).or_default().push(UeOfRule { node: node.name.clone(), rnti, state, reason });
             }
         }
         let rules = app.rules.all().iter().filter(|rule| is_it(rule));

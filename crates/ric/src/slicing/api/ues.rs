@@ -18,7 +18,7 @@ pub(super) fn routes(desk: &AppDesk) -> Vec<Route> {
         reading("/v1/nodes/{node}/ues", desk, |_| {
             let read: Read = Box::new(|node| {
                 let ues = node.rntis().into_iter().map(|rnti| UeDocument::of(node, rnti)).collect();
-                Ok(Response::ok(List { ues, left_out: node.ues_left_out }))
+                Ok(Response::ok(List { ues, left_out: node.ues.left_out }))
             });
             Ok(read)
         }),
@@ -96,7 +96,7 @@ struct Service {
 
 impl UeDocument {
     fn of(node: &Node, rnti: u16) -> Self {
-        let service = node.ues.get(&rnti).map(|ue| Service {
+        let service = node.ues.get(rnti).map(|ue| Service {
             cell: match &ue.cell {
                 Cgi::NrCgi(cell) => format!("nr-{}-{:09x}", cell.plmn_identity, cell.nr_cell_identity.value),
                 Cgi::EutraCgi(cell) => format!("eutra-{}-{:07x}", cell.plmn_identity, cell.eutra_cell_identity.value),
