@@ -71,7 +71,16 @@ fn every_command_helps() {
         (&["demo"], &["--seconds"]),
         (
             &["ric"],
-            &["--config", "--e2", "--xapp", "tcp://127.0.0.1:36421", "tcp://127.0.0.1:36423", "--redis", "--record"],
+            &[
+                "--config",
+                "--e2",
+                "--xapp",
+                "tcp://127.0.0.1:36421",
+                "tcp://127.0.0.1:36423",
+                "--redis",
+                "--rest",
+                "--record",
+            ],
         ),
         (&["ran"], &["--ric", "--nodes", "--ues", "--seed", "--e2ap", "--kpm", "--rc", "--handovers-per-minute"]),
         (&["xapp"], &["kpm", "ping", "rc", "tc", "--no-reconnect"]),
