@@ -4,7 +4,7 @@
 
 # A RIC, a base station with 32 UEs and an xApp, all in one. DEMO_SECONDS=10 ends it by itself.
 demo:
-	cargo run --release -p ferric-cli -- demo $(if $(DEMO_SECONDS),--seconds $(DEMO_SECONDS))
+	cargo run --release -p ferric-cli -- demo $(if $(DEMO_SECONDS),--seconds $(DEMO_SECONDS)) $(if $(DEMO_REST),--rest $(DEMO_REST))
 
 # Everything that must hold: format, lints, tests, SCTP on a real kernel, a real Redis, a minute of fuzzing (FUZZ_SECONDS=600: ten).
 test:

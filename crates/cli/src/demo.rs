@@ -1,9 +1,10 @@
 //! `ferric demo`
 
+use std::net::SocketAddr;
 use std::thread;
 
 use ::ran::{Ran, RanConfig};
-use ::ric::RicConfig;
+use ::ric::{RestConfig, RicConfig};
 use anyhow::{Context, anyhow};
 use ferric::link::Address;
 use ferric::xapp::XappConfig;
@@ -18,6 +19,10 @@ pub struct Args {
     /// End after that many seconds; else at Ctrl-C.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     seconds: Option<u32>,
+    /// Speak REST there too, such as 127.0.0.1:8080: docs/slicing-controller.md gives a UE half of the cell by `curl`, and the
+    /// table shows it.
+    #[arg(long, value_name = "ADDRESS:PORT")]
+    rest: Option<SocketAddr>,
 }
 
 pub fn run(args: &Args) -> anyhow::Result<()> {
@@ -25,7 +30,12 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     let mut config = RicConfig::default();
     config.server.e2 = vec![any_port().into()];
     config.server.xapp = Some(any_port());
-    let mut ric = ::ric::bind(config)?.server;
+    config.rest = args.rest.map(RestConfig::new);
+    let bound = ::ric::bind(config)?;
+    if let Some(rest) = bound.rest() {
+        say!("rest=http://{}", rest.address());
+    }
+    let mut ric = bound.server; // REST goes on until the end of all
     let e2 = ric.e2_addresses().next().cloned().context("the RIC listens on no address")?;
     let xapp = ric.xapp_address().cloned().context("the RIC awaits no xApps")?;
     let ran = RanConfig { rics: vec![e2.into()], ..RanConfig::default() };

@@ -68,7 +68,7 @@ fn every_command_helps() {
                 "Try `ferric demo` first",
             ],
         ),
-        (&["demo"], &["--seconds"]),
+        (&["demo"], &["--seconds", "--rest"]),
         (
             &["ric"],
             &[

@@ -39,6 +39,22 @@ fn a_ric_with_rest_tells_of_a_ran() {
 }
 
 #[test]
+fn the_demo_speaks_rest_too() {
+    let mut demo = Program::start(&["demo", "--rest", "127.0.0.1:0"]);
+    let rest: SocketAddr = demo.line("rest=http://").parse().unwrap();
+    let deadline = Instant::now() + PATIENCE;
+    while ask(rest, "/v1/nodes/gnb-00101-e00/slices/dl").status != 200 {
+        assert!(Instant::now() < deadline, "the node's slices are never told");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    // until it ends
+    let mut client = Client::connect(rest);
+    client.ask("GET", "/v1/nodes", None).is(200);
+    demo.stop();
+    client.expect_closed();
+}
+
+#[test]
 fn an_address_that_is_none_is_refused() {
     run(&["ric", "--rest", "localhost"]).complains(2, &["--rest", "invalid socket address"]);
     let config = std::env::temp_dir().join(format!("ferric-rest-{}.toml", std::process::id()));
