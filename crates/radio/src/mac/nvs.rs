@@ -119,13 +119,12 @@ impl SliceScheduler for Nvs {
     }
 
     fn account(&mut self, prbs: u32, length: f64, got: &[Got]) {
+        let given: u32 = got.iter().map(|got| got.prbs).sum();
         for (at, (slice, got)) in self.slices.iter_mut().zip(got).enumerate() {
-            let used = if self.is_shared {
-                f64::from(got.prbs) / f64::from(prbs.max(1))
-            } else {
-                // a slot that a slice leaves unused was its own
-                f64::from(u8::from(self.turn == Some(at)))
-            };
+            // what a slice leaves unused of its slot was its own; what others send again in it is theirs
+            let is_unshared_turn = !self.is_shared && self.turn == Some(at);
+            let unused = if is_unshared_turn { prbs.saturating_sub(given) } else { 0 };
+            let used = f64::from(got.prbs + unused) / f64::from(prbs.max(1));
             if slice.is_rate {
                 slice.average += SMOOTHING * (f64::from(got.octets) * 8.0 * self.slots_per_s - slice.average);
             } else {

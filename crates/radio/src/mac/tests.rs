@@ -225,3 +225,22 @@ fn what_is_sent_again_is_not_bound_by_a_smaller_slice() {
     let of = |ue: u32| grants.iter().find(|grant| grant.ue == ue).map(|grant| grant.prbs);
     assert_eq!((of(0), of(1), of(2)), (Some(80), None, Some(26)));
 }
+
+/// Where slots are not shared, a slice that sends much again takes nothing of the others' share for it.
+#[test]
+fn what_is_sent_again_is_paid_for_where_slots_are_not_shared() {
+    for is_shared in [true, false] {
+        let mut scheduler = nvs(&[Reservation::Capacity(0.5), Reservation::Capacity(0.5)], is_shared);
+        let mut sums = [0, 0];
+        for at in 0..4000 {
+            let again = Candidate { is_again: true, ..candidate(2, 1, 40) };
+            let candidates = [candidate(0, 0, 1000), candidate(1, 1, 1000), again];
+            let count = if at % 2 == 0 { 3 } else { 2 };
+            for grant in slot(&mut scheduler, &candidates[..count]) {
+                sums[grant.slice as usize] += grant.prbs;
+            }
+        }
+        let shares = sums.map(|sum| f64::from(sum) / f64::from(PRBS * 4000));
+        near(&shares, &[0.5, 0.5], 0.01);
+    }
+}
