@@ -119,3 +119,22 @@ fn who_hears_another_cell_better_goes_there() {
     assert_eq!(network.cell(0).ues().count(), 1, "it waits for a word");
     assert!(network.happenings(0).any(|told| told == Happening::Wants { place: 0, to: 1 }));
 }
+
+/// A UE whose channel says an MCS goes to a cell whose table has fewer of them.
+#[test]
+fn an_mcs_that_the_next_cell_does_not_have_is_its_highest() {
+    let carrier = crate::phy::Carrier { downlink_mcs: crate::phy::McsTable::Qam256, ..Default::default() };
+    let configs = [CellConfig::default(), CellConfig { carrier, ..CellConfig::default() }];
+    let mut network = Network::new(configs, HandoverConfig::default(), NonZeroUsize::MIN).unwrap();
+    add(&mut network, 0, 20.0, Time::START, None);
+    let of = |direction| (network.cell(0).adaptation(direction), 28);
+    let channel = Channel::Fixed(Fixed::mcs(of(crate::phy::Direction::Downlink), of(crate::phy::Direction::Uplink)));
+    network.advance(ms(20));
+    network.cell_mut(0).ue_mut(0).unwrap().set_channel(channel);
+    network.advance(ms(100));
+    assert_eq!(network.cell(0).ue(0).unwrap().downlink().mcs(), 28);
+    network.hand_over(0, 0, 1).unwrap();
+    network.advance(ms(400));
+    assert_eq!(network.cell(1).ue(0).unwrap().downlink().mcs(), 27);
+    assert!(network.cell(1).counts(0).unwrap().down_rlc.delivered_packets > 0);
+}

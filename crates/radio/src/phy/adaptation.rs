@@ -126,10 +126,10 @@ impl Link {
         Link { sinr_db, mcs: None, block_error_rate: None }
     }
 
-    /// The MCS for a new transport block.
+    /// The MCS for a new transport block: one that the carrier has, whatever was to be used in another cell.
     #[must_use]
     pub fn mcs(&self, adaptation: &Adaptation) -> u8 {
-        self.mcs.unwrap_or_else(|| adaptation.mcs(self.sinr_db))
+        self.mcs.map_or_else(|| adaptation.mcs(self.sinr_db), |mcs| mcs.min(adaptation.mcs_count() - 1))
     }
 }
 
