@@ -39,8 +39,9 @@ pub struct Block {
     pub symbols: u8,
     /// How often it was sent.
     pub transmissions: u8,
-    /// In the uplink: what the UE had left to send.
+    /// In the uplink: what the UE had left to send, and what it had used of its grants then.
     pub buffer_octets: u32,
+    pub used_octets: u64,
 }
 
 impl Block {

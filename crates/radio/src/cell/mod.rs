@@ -89,11 +89,11 @@ enum EventKind {
     Again(Direction, u8),
     /// A scheduling request arrives.
     Request,
-    /// A grant is to be used: blocks, and the process of a block that is sent again.
+    /// A grant is to be used, for a block that is sent again or for a new one. What was granted for new ones up to it,
+    /// in octets, tells how far the UE is.
     Grant {
-        prbs: u16,
-        mcs: u8,
-        again: Option<u8>,
+        process: u8,
+        used_octets: Option<u64>,
     },
 }
 

@@ -16,7 +16,7 @@ impl Cell {
     pub fn step(&mut self) {
         let (slot, now) = (self.slot, self.now());
         let (down_symbols, up_symbols) = self.grid.slot_kind(slot);
-        self.happen(slot, now, up_symbols);
+        self.happen(slot, now);
         let request_period = u64::from(self.config.request_period_slots.max(1));
         for (at, place) in self.places.iter_mut().enumerate() {
             let Some(ue) = place.ue.as_deref_mut() else { continue };
@@ -40,7 +40,7 @@ impl Cell {
     }
 
     /// What was on the way to this slot.
-    fn happen(&mut self, slot: u64, now: Time, up_symbols: u8) {
+    fn happen(&mut self, slot: u64, now: Time) {
         let mut events = std::mem::take(&mut self.now_events);
         std::mem::swap(&mut events, &mut self.events[slot as usize % AHEAD]);
         for Event { ue: at, kind } in events.drain(..) {
@@ -53,14 +53,13 @@ impl Cell {
                     ue.requests.is_asking = false;
                     ue.requests.known_octets = ue.requests.known_octets.max(REQUEST_OCTETS);
                 }
-                EventKind::Grant { prbs, mcs, again } => {
-                    ue.requests.grants = ue.requests.grants.saturating_sub(1);
-                    let Some(process) = again.or_else(|| ue.up.harq.take_free()) else { continue };
-                    if again.is_none() {
-                        let octets = self.up_blocks.octets(mcs, prbs, up_symbols);
-                        ue.up.harq.block(process).is_new(octets, prbs, mcs, up_symbols);
+                EventKind::Grant { process, used_octets } => {
+                    ue.requests.grants -= 1;
+                    if let Some(used_octets) = used_octets {
                         ue.fill(now, process, Direction::Uplink);
-                        ue.up.harq.block(process).buffer_octets = ue.uplink_demand(now);
+                        let buffer_octets = ue.uplink_demand(now);
+                        let block = ue.up.harq.block(process);
+                        (block.buffer_octets, block.used_octets) = (buffer_octets, used_octets);
                     }
                     let (after, kind) = send(ue, Direction::Uplink, process, &self.tables, &self.config.harq);
                     self.events[(slot as usize + after) % AHEAD].push(Event { ue: at, kind });
@@ -76,7 +75,7 @@ impl Cell {
         self.candidates.clear();
         for (at, place) in self.places.iter_mut().enumerate() {
             let Some(ue) = place.ue.as_deref_mut() else { continue };
-            let demand = ue.downlink_demand(now, self.slot_nanos);
+            let demand = ue.downlink_demand(now);
             let preference = if demand > 0 { ue.preference(now) } else { 1.0 };
             let wish = Wish { at, demand, preference, slot, symbols, slices: self.down.slices() };
             self.candidates.extend(candidate(&mut ue.down, &wish, &self.down_blocks));
@@ -130,17 +129,20 @@ impl Cell {
         let given = self.up.schedule(prbs, &self.candidates, &mut self.grants);
         for grant in &self.grants {
             let Some(ue) = self.places[grant.ue as usize].ue.as_deref_mut() else { continue };
-            let mcs = ue.up.mcs;
-            let again = if grant.is_again { ue.up.harq.take_again() } else { None };
-            let mut octets = 0;
-            if again.is_none() {
+            let process = if grant.is_again { ue.up.harq.take_again() } else { ue.up.harq.take_free() };
+            let Some(process) = process else { continue };
+            let (mut octets, mut used_octets) = (0, None);
+            if !grant.is_again {
+                let mcs = ue.up.mcs;
                 octets = self.up_blocks.octets(mcs, grant.prbs as u16, symbols);
+                ue.up.harq.block(process).is_new(octets, grant.prbs as u16, mcs, symbols);
                 ue.requests.known_octets = ue.requests.known_octets.saturating_sub(octets);
-                ue.requests.granted_octets += octets;
+                ue.requests.granted_octets += u64::from(octets);
+                used_octets = Some(ue.requests.granted_octets);
                 ue.up.got(slot, octets);
             }
             ue.requests.grants += 1;
-            let kind = EventKind::Grant { prbs: grant.prbs as u16, mcs, again };
+            let kind = EventKind::Grant { process, used_octets };
             self.events[granted_slot as usize % AHEAD].push(Event { ue: grant.ue, kind });
             self.up.count(grant.slice, Got { prbs: grant.prbs, octets });
         }

@@ -192,16 +192,80 @@ fn harq_is_accounted_for() {
 /// A round trip needs a scheduling request, a grant and what both take.
 #[test]
 fn the_uplink_has_to_ask() {
-    let mut cell = Cell::new(CellConfig::default()).unwrap();
-    let mut ue = ue(&cell, 0, 20);
-    let ping = add(&mut ue, 7, Kind::Echo { interval_ms: 100.3, packet_octets: 100 }, Time::START);
-    let delay_ms = 2.0 * ue.flows()[0].specification().one_way_delay_ms;
-    cell.arrive(Box::new(ue));
-    cell.advance(Time::from_millis(60_000));
-    let rtt = &cell.ue(0).unwrap().flows()[ping.0 as usize].counts().rtt;
-    let (min, median, max) = (rtt.min_ms().unwrap(), rtt.quantile_ms(0.5).unwrap(), rtt.max_ms().unwrap());
-    // requests can be sent each 10 ms, in a slot of the uplink; the grant and what it is for take some slots more
-    assert!(min - delay_ms > 3.0 && (8.0..20.0).contains(&(median - delay_ms)) && max - delay_ms < 40.0);
+    for number in [0, 1, 250] {
+        let mut cell = Cell::new(CellConfig::default()).unwrap();
+        let mut ue = ue(&cell, number, 20);
+        let ping = add(&mut ue, 7, Kind::Echo { interval_ms: 100.3, packet_octets: 100 }, Time::START);
+        let delay_ms = 2.0 * ue.flows()[0].specification().one_way_delay_ms;
+        cell.arrive(Box::new(ue));
+        cell.advance(Time::from_millis(60_000));
+        let rtt = &cell.ue(0).unwrap().flows()[ping.0 as usize].counts().rtt;
+        let (min, median, max) = (rtt.min_ms().unwrap(), rtt.quantile_ms(0.5).unwrap(), rtt.max_ms().unwrap());
+        // requests can be sent each 10 ms, in a slot of the uplink; the grant and what it is for take some slots more
+        assert!(min - delay_ms > 3.0 && (8.0..20.0).contains(&(median - delay_ms)), "UE {number}: {median} ms");
+        assert!(max - delay_ms < 40.0, "UE {number}: {max} ms");
+    }
+}
+
+/// With few HARQ processes, many lost blocks, requests at any time or rarely: whatever was granted is used, and all that a UE
+/// has comes through.
+#[test]
+fn the_uplink_stays_alive_whatever_harq_does() {
+    for (processes, transmissions, request_period_slots, fdd) in
+        [(1, 1, 1, true), (1, 4, 20, true), (2, 8, 640, true), (1, 2, 7, false), (16, 1, 1, false)]
+    {
+        let harq = HarqConfig { processes, transmissions, ..HarqConfig::default() };
+        let mut carrier = Carrier::default();
+        if fdd {
+            carrier.duplex = crate::phy::Duplex::Fdd;
+        }
+        let mut cell = Cell::new(CellConfig { carrier, harq, request_period_slots, ..CellConfig::default() }).unwrap();
+        let mut link =
+            FixedChannel::mcs((cell.adaptation(Direction::Downlink), 10), (cell.adaptation(Direction::Uplink), 10));
+        link.uplink.block_error_rate = Some(0.3);
+        let address = Ipv4Addr::new(10, 45, 0, 2);
+        let random = Random::new(3, 0);
+        let mut ue = Ue::new(0, Subscription::default(), address, Channel::Fixed(link), random, cell.config());
+        for (port, kind) in [
+            (1, Kind::ConstantBitRate { rate_bps: 500_000, packet_octets: 1400 }),
+            (2, Kind::Poisson { rate_bps: 40_000, packet_octets: 100 }),
+        ] {
+            let tuple = tuple(&ue, port, FiveTuple::UDP);
+            let direction = crate::traffic::Direction::Up;
+            let specification = FlowSpecification { direction, ..FlowSpecification::new(kind) };
+            ue.add_flow(|id, random| Flow::new(id, specification, tuple, random));
+        }
+        cell.arrive(Box::new(ue));
+        for second in 1..=10 {
+            cell.advance(Time::from_millis(1000 * second));
+            let (usage, counts) = (cell.usage(Direction::Uplink), cell.counts(0).unwrap());
+            let on_the_way = u64::from(cell.config().grant_slots) * u64::from(cell.prbs(Direction::Uplink));
+            assert!(usage.used_prbs - counts.up.prbs <= on_the_way, "{harq:?}: grants are lost");
+            let waiting = cell.ue(0).unwrap().bearers()[0].uplink().waiting_octets();
+            assert!(waiting < 60_000, "{harq:?}: {waiting} octets wait after {second} s");
+        }
+        let now = cell.now();
+        (0..2).for_each(|flow| cell.ue_mut(0).unwrap().stop_flow(now, FlowId(flow)));
+        cell.advance(Time::from_millis(12_000));
+        let rlc = cell.counts(0).unwrap().up_rlc;
+        assert_eq!((rlc.delivered_packets, rlc.lost_packets), (rlc.in_packets, 0), "{harq:?}");
+    }
+}
+
+/// A UE that sleeps hears in each of its cycles, also where that begins in a slot of the uplink.
+#[test]
+fn a_ue_that_sleeps_is_heard_in_each_cycle() {
+    for cycle_ms in [64.0, 33.3, 0.3] {
+        let mut cell = Cell::new(CellConfig::default()).unwrap();
+        let mut ue = ue(&cell, 0, 20);
+        ue.set_drx(Some((cycle_ms * 1e6) as u64));
+        let ping = add(&mut ue, 7, Kind::Echo { interval_ms: 100.3, packet_octets: 100 }, Time::START);
+        let delay_ms = 2.0 * ue.flows()[0].specification().one_way_delay_ms;
+        cell.arrive(Box::new(ue));
+        cell.advance(Time::from_millis(60_000));
+        let max_ms = cell.ue(0).unwrap().flows()[ping.0 as usize].counts().rtt.max_ms().unwrap();
+        assert!(max_ms - delay_ms < cycle_ms + 40.0, "{max_ms} ms with a cycle of {cycle_ms} ms");
+    }
 }
 
 #[test]

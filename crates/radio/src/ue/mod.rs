@@ -39,24 +39,50 @@ pub struct Subscription {
 }
 
 /// What a base station knows of a UE that wants to send.
+///
+/// A UE with data is never silent for good: it may ask unless something is known, granted or asked already
+/// ([`Ue::asks`]). What is known is granted once a slot has room, each grant is carried out in its slot, and a request
+/// arrives a slot later; and a grant that is carried out may ask for more or leaves nothing known.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Requests {
     /// Octets that the UE has told of, without what it was granted.
     pub known_octets: u32,
     /// Grants that are not carried out yet.
     pub grants: u32,
-    /// Octets of grants of which nothing was heard yet.
-    pub granted_octets: u32,
+    /// Octets that were granted for new blocks since it came to its cell.
+    pub granted_octets: u64,
+    /// Those of them that it had used for blocks when the newest report that was understood was written.
+    pub used_octets: u64,
     /// A scheduling request is under way.
     pub is_asking: bool,
     /// The first slot in which it may send the next one.
     pub next_slot: u64,
 }
 
-/// Discontinuous reception (TS 38.321 5.7): a UE that has been sent all there was sleeps until its cycle begins anew.
+impl Requests {
+    /// A report was understood: what the UE had left when it had used so much of its grants. Later grants are for that. One
+    /// that comes after a newer one, since its block was sent again, says nothing.
+    pub fn reported(&mut self, buffer_octets: u32, used_octets: u64) {
+        if used_octets >= self.used_octets {
+            self.used_octets = used_octets;
+            self.known_octets = u64::from(buffer_octets).saturating_sub(self.granted_octets - used_octets) as u32;
+        }
+    }
+}
+
+/// The first of a UE's occasions for scheduling requests after a slot: they are a period apart, and UEs' are spread.
+fn next_occasion(slot: u64, number: u64, period_slots: u64) -> u64 {
+    let offset = number % period_slots;
+    ((slot + offset) / period_slots + 1) * period_slots - offset
+}
+
+/// Discontinuous reception (TS 38.321 5.7): a UE that has been sent all there was sleeps until its cycle begins anew. It
+/// listens in the first slot of the downlink from then on.
 #[derive(Clone, Copy, Debug)]
 struct Drx {
     cycle_nanos: u64,
+    /// The number of the cycle in which it listened last.
+    cycle: u64,
     is_awake: bool,
 }
 
@@ -207,7 +233,8 @@ impl Ue {
 
     /// Has it listen once in so many nanoseconds while nothing comes; `None`: always.
     pub fn set_drx(&mut self, cycle_nanos: Option<u64>) {
-        self.drx = cycle_nanos.filter(|nanos| *nanos > 0).map(|cycle_nanos| Drx { cycle_nanos, is_awake: true });
+        self.drx =
+            cycle_nanos.filter(|nanos| *nanos > 0).map(|cycle_nanos| Drx { cycle_nanos, cycle: 0, is_awake: true });
     }
 
     /// Has all its flows and live packets go over the bearer of that number, 1 to 32, which is made where it is not there.
@@ -293,13 +320,42 @@ impl Ue {
         if slot < requests.next_slot {
             return false;
         }
-        // occasions are spread over UEs
-        requests.next_slot =
-            (slot + self.number) / period_slots * period_slots + period_slots - self.number % period_slots;
+        requests.next_slot = next_occasion(slot, self.number, period_slots);
         if requests.known_octets > 0 || requests.grants > 0 || requests.is_asking || self.uplink_demand(now) == 0 {
             return false;
         }
         self.requests.is_asking = true;
         true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn occasions_are_a_period_apart_whoever_it_is() {
+        for (number, period) in [(0, 1), (7, 1), (3, 20), (100, 20), (4095, 20), (999_999, 640)] {
+            let mut slot = 0;
+            for _ in 0..5 {
+                let next = next_occasion(slot, number, period);
+                assert!(next > slot && next <= slot + period, "UE {number}: {next} after {slot}");
+                assert_eq!(next_occasion(next, number, period), next + period);
+                slot = next;
+            }
+        }
+    }
+
+    #[test]
+    fn a_report_counts_for_what_was_not_granted_since() {
+        let mut requests = Requests { granted_octets: 1000, ..Requests::default() };
+        // 600 were used when it was written
+        requests.reported(900, 600);
+        assert_eq!(requests.known_octets, 500);
+        // an older one comes late
+        requests.reported(100, 300);
+        assert_eq!(requests.known_octets, 500);
+        requests.reported(100, 1000);
+        assert_eq!(requests.known_octets, 100);
     }
 }

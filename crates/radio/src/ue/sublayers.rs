@@ -98,12 +98,8 @@ impl Ue {
             let rlc = if is_uplink { &mut bearer.up } else { &mut bearer.down };
             if is_understood { rlc.received(now, piece, &mut self.packets) } else { rlc.failed(now, piece) }
         }
-        if is_uplink {
-            let requests = &mut self.requests;
-            requests.granted_octets = requests.granted_octets.saturating_sub(block.octets);
-            if is_understood {
-                requests.known_octets = block.buffer_octets.saturating_sub(requests.granted_octets);
-            }
+        if is_uplink && is_understood {
+            self.requests.reported(block.buffer_octets, block.used_octets);
         }
         harq.release(process);
         if is_uplink { self.left(now) } else { self.reached(now) }
@@ -136,10 +132,11 @@ impl Ue {
     }
 
     /// Octets that transport blocks of the downlink would carry now; none while the UE sleeps.
-    pub(crate) fn downlink_demand(&mut self, now: Time, slot_nanos: u64) -> u32 {
+    pub(crate) fn downlink_demand(&mut self, now: Time) -> u32 {
         let demand: u32 = self.bearers.iter().map(|bearer| bearer.down.demand_octets(now)).sum();
         if let Some(drx) = &mut self.drx {
-            let begins = now.as_nanos() % drx.cycle_nanos < slot_nanos;
+            let cycle = now.as_nanos() / drx.cycle_nanos;
+            let begins = std::mem::replace(&mut drx.cycle, cycle) != cycle;
             drx.is_awake = demand > 0 && (drx.is_awake || begins);
             if !drx.is_awake {
                 return 0;
