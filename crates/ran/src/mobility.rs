@@ -201,7 +201,7 @@ impl Node {
     pub fn hand_over(&mut self, ue: Ue, target: &Cgi) -> Result<(), Stays> {
         let place = usize::try_from(ue.0).map_err(|_| Stays::NoSuchUe)?;
         let to = (0..self.mobility.nodes).find(|number| cell_of(*number) == *target).ok_or(Stays::NoSuchCell)?;
-        self.world.borrow_mut().model.network.hand_over(self.at(), place, to.into())?;
+        self.world.borrow_mut().hand_over(self.at(), place, to.into())?;
         self.take_news_of_cell();
         Ok(())
     }

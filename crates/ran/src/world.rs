@@ -3,6 +3,10 @@
 //! Time goes on when somebody looks. Where no UE goes to another cell by itself, each cell has a time of its own: nobody
 //! pays for cells that nobody looks at.
 
+mod pace;
+#[cfg(test)]
+mod tests;
+
 use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::rc::Rc;
@@ -10,18 +14,18 @@ use std::time::{Duration, Instant};
 
 use ferric::agent::Ue;
 use ferric::e2::Time;
+use radio::Stays;
 use tracing::warn;
 
 use crate::scenario::{Model, Scenario, ScenarioError};
+use pace::Pace;
 
 /// When nobody has looked for longer than this, the time between was not.
 const MAX_CATCH_UP: Duration = Duration::from_secs(60);
 /// The same where the model is slower than time.
 const MAX_CATCH_UP_SLOW: Duration = Duration::from_millis(100);
-/// Processor time for a second of the model above which it counts as slow, in seconds.
-const SLOW: f64 = 0.8;
-/// How much of that figure the last look is.
-const SMOOTHING: f64 = 0.2;
+/// How often it is told that time is left out.
+const TELL: Duration = Duration::from_secs(10);
 /// Messages on their way to a node: more get lost.
 const MAX_LETTERS: usize = 256;
 
@@ -52,9 +56,9 @@ pub struct World {
     warm_up: Duration,
     /// One for all cells where they are coupled; else one for each.
     anchors: Vec<Option<Anchor>>,
-    /// Processor seconds that a second of the model takes.
-    cost: f64,
-    is_slow: bool,
+    pace: Pace,
+    /// When it was told last that time is left out.
+    told: Option<Time>,
     letters: Vec<VecDeque<Letter>>,
 }
 
@@ -72,8 +76,8 @@ impl World {
             speed: scenario.speed,
             warm_up: scenario.warm_up,
             anchors: vec![None; cells],
-            cost: 0.0,
-            is_slow: false,
+            pace: Pace::default(),
+            told: None,
             letters: (0..cells).map(|_| VecDeque::new()).collect(),
         })))
     }
@@ -99,25 +103,22 @@ impl World {
     pub fn advance(&mut self, cell: usize, until: Time) {
         let at = if self.is_coupled { 0 } else { cell };
         let model = self.now(cell);
-        let limit = if self.is_slow { MAX_CATCH_UP_SLOW } else { MAX_CATCH_UP };
-        let (mut due, first) = match self.anchors[at] {
-            Some(anchor) => (anchor.model + (until - anchor.at).mul_f64(self.speed), false),
-            None => (model + self.warm_up, true),
-        };
-        if !first && due.since(model) > limit.mul_f64(self.speed.max(1.0)) {
-            if self.is_slow {
-                warn!(
-                    "this machine is too slow for the RAN: {:.1} s of a processor for a second of the model. Time is \
-                     left out; take fewer UEs, fewer cells, or more threads",
-                    self.cost
-                );
+        let due = match self.anchors[at] {
+            None => self.begin(at, until, model + self.warm_up),
+            Some(anchor) => {
+                let is_slow = self.pace.is_slow();
+                let most = if is_slow { MAX_CATCH_UP_SLOW } else { MAX_CATCH_UP }.mul_f64(self.speed.max(1.0));
+                let due = anchor.model + (until - anchor.at).mul_f64(self.speed);
+                match due.since(model) > most {
+                    false => due,
+                    true if is_slow => {
+                        self.tell_slow(until);
+                        self.begin(at, until, model + most)
+                    }
+                    true => self.begin(at, until, model + self.warm_up),
+                }
             }
-            due = model + if self.is_slow { limit } else { self.warm_up };
-            self.anchors[at] = Some(Anchor { at: until, model: due });
-        }
-        if first {
-            self.anchors[at] = Some(Anchor { at: until, model: due });
-        }
+        };
         let length = due.since(model);
         if length.is_zero() {
             return;
@@ -128,9 +129,47 @@ impl World {
         } else {
             self.model.network.advance_cell(cell, due);
         }
-        let cost = begin.elapsed().as_secs_f64() * self.speed / length.as_secs_f64();
-        self.cost += SMOOTHING * (cost - self.cost);
-        self.is_slow = self.cost > SLOW;
+        self.pace.took(begin.elapsed(), length.div_f64(self.speed));
+    }
+
+    /// Time begins, or begins anew: then it is so late in the model.
+    fn begin(&mut self, at: usize, now: Time, model: radio::Time) -> radio::Time {
+        self.anchors[at] = Some(Anchor { at: now, model });
+        model
+    }
+
+    fn tell_slow(&mut self, now: Time) {
+        if self.told.is_none_or(|told| now - told >= TELL) {
+            self.told = Some(now);
+            warn!(
+                "this machine is too slow for the RAN: {:.1} s for a second of the model. Time is left out; take fewer \
+                 UEs, fewer cells, or more threads",
+                self.pace.seconds()
+            );
+        }
+    }
+
+    /// A UE goes to another cell.
+    ///
+    /// # Errors
+    /// Where it cannot go; then it stays.
+    pub fn hand_over(&mut self, cell: usize, place: usize, to: usize) -> Result<(), Stays> {
+        if !self.is_coupled && to < self.model.network.cells() {
+            self.keep_together(cell, to);
+        }
+        self.model.network.hand_over(cell, place, to)
+    }
+
+    /// Where cells have times of their own, the one that is behind makes up for it before a UE goes from one to the other,
+    /// since a UE's traffic has the time of its cell: as far as it would if somebody looked.
+    fn keep_together(&mut self, a: usize, b: usize) {
+        let (behind, ahead) = if self.now(a) < self.now(b) { (a, b) } else { (b, a) };
+        let from = self.now(behind);
+        let until = self.now(ahead).min(from + MAX_CATCH_UP);
+        self.model.network.advance_cell(behind, until);
+        if let Some(anchor) = &mut self.anchors[behind] {
+            anchor.model += until - from;
+        }
     }
 
     /// A message goes to another node.

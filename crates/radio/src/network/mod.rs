@@ -289,7 +289,8 @@ impl Network {
         let departure = departure.map(|at| site.departures.swap_remove(at));
         let target = &mut self.sites[to];
         target.departures.extend(departure);
-        let at = now + self.handover.interruption.max(EPOCH);
+        // cells that go on by themselves may be apart
+        let at = now.min(target.cell.now()) + self.handover.interruption.max(EPOCH);
         target.expect(Arrival { at, from: Some((cell, place)), ue });
         Ok(())
     }

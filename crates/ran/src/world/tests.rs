@@ -1,0 +1,78 @@
+//! Who looks when does not show, and UEs find their way between cells with times of their own.
+
+use super::*;
+use crate::scenario::Scenario;
+
+const START: Time = Time::from_nanos(3_000_000_007);
+
+fn after(ms: u64) -> Time {
+    START + Duration::from_millis(ms)
+}
+
+fn counts(world: &World, cell: usize) -> Vec<radio::UeCounts> {
+    let cell = world.model.network.cell(cell);
+    (0..cell.places()).filter_map(|place| cell.counts(place)).collect()
+}
+
+/// The model after the cells were looked at at those times, and once more.
+fn looked_at(is_always_on: bool, looks_ms: impl Iterator<Item = u64>) -> Vec<Vec<radio::UeCounts>> {
+    let scenario = Scenario { is_always_on, ..Scenario::crowd(2, 8, 3) };
+    let world = World::new(&scenario).unwrap();
+    let mut world = world.borrow_mut();
+    for ms in [0].into_iter().chain(looks_ms).chain([3000]) {
+        // not always in the same order
+        for cell in if ms % 2 == 0 { [0, 1] } else { [1, 0] } {
+            world.advance(cell, after(ms));
+        }
+    }
+    [0, 1].map(|cell| counts(&world, cell)).to_vec()
+}
+
+#[test]
+fn who_looks_when_does_not_show() {
+    for is_always_on in [true, false] {
+        let rarely = looked_at(is_always_on, std::iter::empty());
+        assert!(rarely.iter().flatten().any(|ue| ue.down_rlc.delivered_packets > 0));
+        assert_eq!(looked_at(is_always_on, 1..3000), rarely);
+        assert_eq!(looked_at(is_always_on, (0..200).map(|at| at * at / 14)), rarely);
+    }
+}
+
+/// Nobody has looked at the other cell yet, or at this one for a while.
+#[test]
+fn a_ue_is_handed_over_between_cells_with_times_of_their_own() {
+    for (ahead, to) in [(0, 1), (1, 0)] {
+        let world = World::new(&Scenario::crowd(2, 4, 1)).unwrap();
+        let mut world = world.borrow_mut();
+        world.advance(1 - to, after(0));
+        for second in 1..=20 {
+            world.advance(ahead, after(1000 * second));
+        }
+        let before = counts(&world, 1 - to)[2].down_rlc;
+        world.hand_over(1 - to, 2, to).unwrap();
+        for cell in [0, 1] {
+            world.advance(cell, after(20_000));
+            world.advance(cell, after(20_200));
+        }
+        let there = world.model.network.cell(to);
+        let ue = there.ue(4).expect("it has come");
+        assert_eq!(ue.number(), 2 + 4 * (1 - to) as u64);
+        // time has not run backwards, nor twice: what came is what comes in so long
+        let came = ue.bearers()[0].downlink().counts().in_octets;
+        assert!(came <= 2_000_000, "{came} octets, and {} before", before.in_octets);
+        assert!((0..2).all(|cell| world.now(cell) >= radio::Time::from_millis(20_200)));
+        let now = world.now(to);
+        world.advance(to, after(20_300));
+        assert!(world.now(to).since(now) >= Duration::from_millis(99), "and it goes on");
+    }
+}
+
+#[test]
+fn a_cell_that_is_not_there_is_no_place_to_go() {
+    let world = World::new(&Scenario::crowd(2, 1, 1)).unwrap();
+    let mut world = world.borrow_mut();
+    world.advance(0, after(0));
+    assert_eq!(world.hand_over(0, 0, 2), Err(Stays::NoSuchCell));
+    assert_eq!(world.hand_over(0, 0, 0), Err(Stays::IsThere));
+    assert_eq!(world.hand_over(0, 7, 1), Err(Stays::NoSuchUe));
+}
