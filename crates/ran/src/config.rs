@@ -23,7 +23,7 @@ const MAX_HANDOVERS: u16 = 600;
 pub struct RanConfig {
     /// The RICs that every node connects to. Default: `tcp://127.0.0.1:36421`.
     pub rics: Vec<Endpoint>,
-    /// The cells, each of a node: gNBs 0xe00 and on of network 001.01; and the UEs. Default: one cell with a crowd of 32.
+    /// The cells, each of a base station: gNBs, or eNBs for LTE, 0xe00 and on of network 001.01; and the UEs. Default: one cell with a crowd of 32.
     pub scenario: Scenario,
     /// The version of E2AP that the nodes speak. Default: v02.03.
     pub e2ap_version: Version,

@@ -19,6 +19,7 @@ use radio::mac::Quota;
 use radio::phy;
 
 use crate::node::{GNB_ID_BITS, MCC, MNC, Node};
+use crate::part::Part;
 use crate::slices::Groups;
 
 /// Policies of a cell: more are refused.
@@ -77,6 +78,8 @@ const GNB_ID_LENGTH: AttributeOffer = AttributeOffer::read_only("gNBIdLength");
 const CELL_LOCAL_ID: AttributeOffer = AttributeOffer::read_only("cellLocalId");
 const PLMN_INFO_LIST: AttributeOffer = AttributeOffer::read_only("pLMNInfoList");
 
+/// Those of the CU-CP come first.
+const CU_OFFERS: usize = 2;
 const OFFERS: &[StructureOffer] = &[
     StructureOffer {
         level: Level::Node,
@@ -89,13 +92,13 @@ const OFFERS: &[StructureOffer] = &[
         ],
         key: &[],
     },
+    StructureOffer { level: Level::Cell, name: "O-NRCellCU", attributes: &[CELL_LOCAL_ID, PLMN_INFO_LIST], key: &[] },
     StructureOffer {
         level: Level::Node,
         name: "O-GNBDUFunction",
         attributes: &[AttributeOffer::writable("gNBDUName"), GNB_ID, GNB_ID_LENGTH],
         key: &[],
     },
-    StructureOffer { level: Level::Cell, name: "O-NRCellCU", attributes: &[CELL_LOCAL_ID, PLMN_INFO_LIST], key: &[] },
     StructureOffer {
         level: Level::Cell,
         name: "O-NRCellDU",
@@ -148,7 +151,11 @@ fn refusal<T>(cause: Cause, attributes: &[&str], why: impl Into<std::borrow::Cow
 
 impl CccSource for Node {
     fn offers(&self) -> &[StructureOffer] {
-        OFFERS
+        match self.part {
+            Part::CuCp => &OFFERS[..CU_OFFERS],
+            Part::Du => &OFFERS[CU_OFFERS..],
+            Part::Gnb | Part::CuUp | Part::Enb => OFFERS,
+        }
     }
 
     fn cells(&self) -> Vec<Cgi> {

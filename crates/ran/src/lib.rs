@@ -1,7 +1,7 @@
 //! An emulated RAN: cells, UEs and traffic behind ordinary E2 agents.
 //!
-//! A [`Scenario`] says what there is: base stations of NR or LTE with one cell each, UEs, their channels and what they send and
-//! receive. What the model of [`radio`] does with it slot by slot is what the RAN functions tell: E2SM-KPM, E2SM-RC, E2SM-CCC,
+//! A [`Scenario`] says what there is: base stations of NR or LTE with one cell each, whole or split into CU-CP, CU-UP and DU, UEs,
+//! their channels and what they send and receive. What the model of [`radio`] does with it slot by slot is what the RAN functions tell: E2SM-KPM, E2SM-RC, E2SM-CCC,
 //! E2SM-NI, FlexRIC's models (statistics of MAC, RLC, PDCP and GTP; slices; traffic control), RRC notifications, the
 //! association of UEs with controllers, and the ping. And it obeys them: a slice gets its share, a queue its packets.
 //!
@@ -31,6 +31,7 @@ mod interfaces;
 mod live;
 mod mobility;
 mod node;
+mod part;
 mod rc;
 pub mod scenario;
 mod slices;
@@ -59,6 +60,7 @@ pub use config::{Error, RanConfig};
 use live::Live;
 pub use live::{LiveConfig, LiveCounts};
 use node::Node;
+use part::Part;
 use radio::Network;
 pub use scenario::{Scenario, ScenarioError};
 use world::World;
@@ -102,24 +104,17 @@ impl Ran {
         let mut nodes = Vec::new();
         for number in 0..config.scenario.cells.len() as u16 {
             // bounded by the scenario
-            let node = Rc::new(RefCell::new(Node::new(&config, number, Rc::clone(&world))));
-            let id = node.borrow().id();
-            let kpm = KpmConfig { revision: config.kpm_revision, wire: config.wire, ..config.kpm.clone() };
-            let rc = RcConfig { revision: config.rc_revision, wire: config.wire, ..config.rc.clone() };
-            let mut functions: Vec<Box<dyn RanFunction>> = vec![
-                Box::new(KpmFunction::new(Rc::clone(&node), kpm)),
-                Box::new(CccFunction::new(Rc::clone(&node), CccConfig::default())),
-                Box::new(NiFunction::new(Rc::clone(&node), NiConfig::default())),
-                Box::new(RcFunction::new(Rc::clone(&node), rc)),
-                Box::new(AssociationFunction::new(Rc::clone(&node))),
-                Box::new(HwFunction::in_wire(config.wire)),
-            ];
-            functions.extend(stats::functions(&node, &config.periodic));
-            let handle = agents.add_node(NodeConfig::new(id), functions);
-            for ric in &config.rics {
-                agents.add_controller(handle, ric.clone());
+            for part in Part::of(&config.scenario.cells[usize::from(number)]) {
+                let node = Rc::new(RefCell::new(Node::new(&config, number, *part, Rc::clone(&world))));
+                let id = node.borrow().id();
+                let components = part.components();
+                let node_config = NodeConfig { components, ..NodeConfig::new(id) };
+                let handle = agents.add_node(node_config, functions_of(&node, &config));
+                for ric in &config.rics {
+                    agents.add_controller(handle, ric.clone());
+                }
+                nodes.push((handle, node));
             }
-            nodes.push((handle, node));
         }
         let live = config.live.as_ref().map(|live| Live::open(live, &config.scenario, &world.borrow())).transpose()?;
         let is_always_on = config.scenario.is_always_on;
@@ -144,7 +139,7 @@ impl Ran {
         self.agents.stop()
     }
 
-    /// How many agents have been taken by their RIC: nodes times RICs when all are.
+    /// How many agents have been taken by their RIC: nodes times RICs when all are. A split gNB is three nodes.
     #[must_use]
     pub fn up(&self) -> usize {
         self.agents.up()
@@ -227,4 +222,28 @@ impl Ran {
             }
         }
     }
+}
+
+/// The RAN functions of a node.
+fn functions_of(node: &Rc<RefCell<Node>>, config: &RanConfig) -> Vec<Box<dyn RanFunction>> {
+    let part = node.borrow().part;
+    let kpm = KpmConfig { revision: config.kpm_revision, wire: config.wire, ..config.kpm.clone() };
+    let rc = RcConfig { revision: config.rc_revision, wire: config.wire, ..config.rc.clone() };
+    let mut functions: Vec<Box<dyn RanFunction>> = vec![Box::new(KpmFunction::new(Rc::clone(node), kpm))];
+    // what CCC configures is NR's, and of a gNB's CU-CP and DU
+    if matches!(part, Part::Gnb | Part::CuCp | Part::Du) {
+        functions.push(Box::new(CccFunction::new(Rc::clone(node), CccConfig::default())));
+    }
+    if part.has_interfaces() {
+        functions.push(Box::new(NiFunction::new(Rc::clone(node), NiConfig::default())));
+    }
+    if part != Part::CuUp {
+        functions.push(Box::new(RcFunction::new(Rc::clone(node), rc)));
+    }
+    if part.has_rrc() {
+        functions.push(Box::new(AssociationFunction::new(Rc::clone(node))));
+    }
+    functions.push(Box::new(HwFunction::in_wire(config.wire)));
+    functions.extend(stats::functions(node, &config.periodic));
+    functions
 }

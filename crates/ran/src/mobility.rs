@@ -1,6 +1,7 @@
 //! Where UEs go: handovers between the cells of the RAN, told, begun by themselves, and held; and their RRC states.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::rc::Rc;
 use std::time::Duration;
 
 use e2sm::common::Cgi;
@@ -13,7 +14,7 @@ use functions::rrc::RrcSource;
 use radio::{Happening, Stays};
 
 use crate::RanConfig;
-use crate::node::{Node, cell_of};
+use crate::node::Node;
 use crate::world::Letter;
 
 /// Events that wait to be told: more are forgotten, since RRC states will be told again.
@@ -27,7 +28,8 @@ pub const INACTIVE: Duration = Duration::from_secs(2);
 #[derive(Debug)]
 pub struct Mobility {
     number: u16,
-    nodes: u16,
+    /// The names of all cells.
+    cells: Rc<[Cgi]>,
     /// From one handover of its own to the next, and when the next one is.
     period: Option<(Duration, radio::Time)>,
     /// Whether UEs want to go by themselves, and a word is waited for.
@@ -54,12 +56,12 @@ struct Quiet {
 }
 
 impl Mobility {
-    pub fn new(number: u16, nodes: u16, config: &RanConfig) -> Self {
+    pub fn new(number: u16, config: &RanConfig, cells: Rc<[Cgi]>) -> Self {
         let per_minute = u32::from(config.handovers_per_minute);
-        let period = Duration::from_secs(60).checked_div(per_minute).filter(|_| nodes > 1);
+        let period = Duration::from_secs(60).checked_div(per_minute).filter(|_| cells.len() > 1);
         Mobility {
             number,
-            nodes,
+            cells,
             period: period.map(|period| (period, radio::Time::START + period)),
             are_moving: config.scenario.has_moving_ues(),
             waiting: BTreeMap::new(),
@@ -79,13 +81,18 @@ impl Mobility {
 
     /// The other nodes, the next one first.
     pub fn others(&self) -> impl Iterator<Item = u16> + use<> {
-        let (number, nodes) = (self.number, self.nodes);
+        let (number, nodes) = (self.number, self.cells.len() as u16); // bounded by the scenario
         (1..nodes).map(move |further| (number + further) % nodes)
     }
 
     /// Their cells.
-    pub fn other_cells(&self) -> impl Iterator<Item = Cgi> + use<> {
-        self.others().map(cell_of)
+    pub fn other_cells(&self) -> impl Iterator<Item = Cgi> + '_ {
+        self.others().map(|number| self.cell(number))
+    }
+
+    /// The cell of a node of the RAN.
+    pub fn cell(&self, number: u16) -> Cgi {
+        self.cells[usize::from(number)]
     }
 
     /// What a UE was called by the node that it came from, if that is the one.
@@ -145,7 +152,7 @@ impl Mobility {
     pub fn cell_changed(&mut self) {
         if self.is_watched {
             let change = node_change::CELL_CONFIGURATION;
-            self.tell(Event::CellChanged { cell: cell_of(self.number), change });
+            self.tell(Event::CellChanged { cell: self.cell(self.number), change });
         }
     }
 
@@ -160,6 +167,9 @@ impl Mobility {
 impl Node {
     /// Takes in what has happened in the cell, and the messages that have come.
     pub fn take_news_of_cell(&mut self) {
+        if !self.part.has_rrc() {
+            return;
+        }
         let (happenings, letters) = {
             let mut world = self.world.borrow_mut();
             let happenings: Vec<Happening> = world.model.network.happenings(self.at()).collect();
@@ -178,7 +188,7 @@ impl Node {
                         continue;
                     };
                     self.mobility.came_as.insert(ue, (node, source_ue));
-                    let event = rrc::Event::HandedOver(cell_of(node));
+                    let event = rrc::Event::HandedOver(self.mobility.cell(node));
                     self.mobility.remember(ue, Notification { event, ..present });
                     self.tell_source(node, source_ue, ue);
                 }
@@ -187,7 +197,10 @@ impl Node {
                     let notification = Notification { event: rrc::Event::Detached, ..self.present(ue) };
                     self.mobility.remember(ue, notification);
                 }
-                Happening::Wants { place, to } => self.begin_handover(Ue(place as u64), cell_of(to as u16)),
+                Happening::Wants { place, to } => {
+                    let target = self.mobility.cell(to as u16);
+                    self.begin_handover(Ue(place as u64), target);
+                }
             }
         }
         let now = self.cell().now();
@@ -200,8 +213,8 @@ impl Node {
     /// A UE goes to another cell of the RAN.
     pub fn hand_over(&mut self, ue: Ue, target: &Cgi) -> Result<(), Stays> {
         let place = usize::try_from(ue.0).map_err(|_| Stays::NoSuchUe)?;
-        let to = (0..self.mobility.nodes).find(|number| cell_of(*number) == *target).ok_or(Stays::NoSuchCell)?;
-        self.world.borrow_mut().hand_over(self.at(), place, to.into())?;
+        let to = self.mobility.cells.iter().position(|cell| cell == target).ok_or(Stays::NoSuchCell)?;
+        self.world.borrow_mut().hand_over(self.at(), place, to)?;
         self.take_news_of_cell();
         Ok(())
     }
@@ -213,7 +226,7 @@ impl Node {
             return;
         }
         self.mobility.period = Some((period, if now.since(next) > period { now + period } else { next + period }));
-        let Some(target) = self.mobility.other_cells().next() else { return };
+        let Some(target) = self.mobility.others().next().map(|number| self.mobility.cell(number)) else { return };
         let cell = self.cell();
         let waits = |place: usize| self.mobility.waiting.values().any(|(ue, _)| ue.0 == place as u64);
         let worst = cell
@@ -258,9 +271,11 @@ impl Node {
         drop(cell);
         self.mobility.quiet = quiet;
         for (ue, state) in changes {
-            let message = self.transition_report(ue, state == RrcState::RrcInactive);
             self.mobility.tell(Event::RrcState { ue, state });
-            self.mobility.tell(message);
+            if self.part.has_interfaces() {
+                let message = self.transition_report(ue, state == RrcState::RrcInactive);
+                self.mobility.tell(message);
+            }
         }
     }
 

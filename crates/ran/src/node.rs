@@ -1,18 +1,16 @@
-//! A gNB: its identities, and what its cell's counters say as measurements.
+//! An E2 node: its identities, and what its cell's counters say as measurements.
 
 use std::cell::{Ref, RefCell, RefMut};
 use std::rc::Rc;
 
-use e2sm::common::{
-    AmfUeNgapId, Cgi, FiveQi, Guami, NrCgi, PlmnIdentity, RanUeId, SNssai, Sd, Sst, True, UeId, UeIdGnb,
-};
+use e2sm::common::{Cgi, FiveQi, Guami, PlmnIdentity, SNssai, Sd, Sst, True, UeId};
 use e2sm::kpm::dictionary::Scope::{self, Cell as OfCell, CellAndUe, Ue as OfUe};
 use e2sm::kpm::{MeasurementLabel, TestCondType, Value};
 use ferric::agent::Ue;
 use ferric::e2::Time;
-use ferric::e2ap::{self, GlobalE2NodeId, GnbId};
+use ferric::e2ap::GlobalE2NodeId;
 use functions::kpm::{Bin, KpmSource, Offer, Whom};
-use per::{Bits, One};
+use per::Bits;
 use radio::phy::Direction;
 use radio::{Cell, Usage};
 
@@ -21,8 +19,9 @@ use crate::configuration::Configuration;
 use crate::counters::{Counters, Cqis, cqis};
 use crate::interfaces::Taps;
 use crate::mobility::Mobility;
+use crate::part::Part;
 use crate::slices::Slices;
-use crate::traffic_control::told;
+use crate::traffic_control::{Told, told};
 use crate::world::World;
 
 /// The first gNB's id, and bits of an id.
@@ -62,6 +61,18 @@ enum Kpi {
     CqiDist,
 }
 
+impl Kpi {
+    /// Whether a node measures it: RRC what UEs report of the radio and who is connected, PDCP volumes and losses, and what is
+    /// below all else (TS 28.552 5.1, of which functions each is).
+    fn is_of(self, part: Part) -> bool {
+        match self {
+            Kpi::Sinr | Kpi::Rsrp | Kpi::Connected => part.has_rrc(),
+            Kpi::VolumeDl | Kpi::VolumeUl | Kpi::PacketLossRateUl => part.has_pdcp(),
+            _ => part.has_mac(),
+        }
+    }
+}
+
 const fn kpi(kpi: Kpi, name: &'static str, scope: Scope, id: u32) -> (Kpi, Offer) {
     (kpi, Offer { name, id: Some(id), scope })
 }
@@ -90,16 +101,6 @@ const KPIS: [(Kpi, Offer); 22] = [
     kpi(Kpi::PrbDistUl, "RRU.PrbTotUlDist", OfCell, 21),
     kpi(Kpi::CqiDist, "CARR.WBCQIDist", CellAndUe, 22),
 ];
-
-const OFFERS: [Offer; KPIS.len()] = {
-    let mut offers = [KPIS[0].1; KPIS.len()];
-    let mut at = 1;
-    while at < KPIS.len() {
-        offers[at] = KPIS[at].1;
-        at += 1;
-    }
-    offers
-};
 
 /// The bins of how much was used: tenths, the last with its end, in percent.
 const TENTHS: [Bin; 10] = {
@@ -132,10 +133,14 @@ const fn whole<const N: usize>(first: usize) -> [Bin; N] {
     bins
 }
 
-/// A gNB, with one cell. Its time goes on when somebody looks.
+/// A base station with one cell, or a part of one. Its time goes on when somebody looks.
 #[derive(Debug)]
 pub struct Node {
     pub(crate) gnb: u32,
+    pub(crate) part: Part,
+    /// The measurements that are its own.
+    kpis: Vec<Kpi>,
+    offers: Vec<Offer>,
     pub(crate) world: Rc<RefCell<World>>,
     /// What is known of UEs besides the model, by their places in the cell.
     pub(crate) facts: Vec<Facts>,
@@ -144,7 +149,10 @@ pub struct Node {
     pub(crate) slices: Slices,
     pub(crate) traffic_control: functions::tc::Configuration,
     pub(crate) mobility: Mobility,
+    pub(crate) told: Told,
     looked_at: Time,
+    /// Changes of bearers that it has heard of.
+    bearer_changes: u64,
 }
 
 /// What is known of a UE besides the model.
@@ -171,23 +179,32 @@ pub struct Mark {
 }
 
 impl Node {
-    pub fn new(config: &RanConfig, number: u16, world: Rc<RefCell<World>>) -> Self {
+    pub fn new(config: &RanConfig, number: u16, part: Part, world: Rc<RefCell<World>>) -> Self {
         let gnb = FIRST_GNB + u32::from(number);
-        let nodes = world.borrow().model.network.cells() as u16; // bounded by the scenario
-        let mobility = Mobility::new(number, nodes, config);
+        let mobility = Mobility::new(number, config, Rc::clone(&world.borrow().cells));
+        let neighbours = mobility.others().filter(|number| matches!(mobility.cell(*number), Cgi::NrCgi(_)));
+        let taps = if part.has_interfaces() { Taps::new(number, neighbours) } else { Taps::default() };
+        let (kpis, offers) = KPIS.into_iter().filter(|(kpi, _)| kpi.is_of(part)).unzip();
         let scenario = &config.scenario.cells[usize::from(number)];
         let mut node = Node {
             gnb,
             configuration: Configuration::new(gnb),
-            taps: Taps::new(number, mobility.others()),
+            part,
+            kpis,
+            offers,
+            taps,
             mobility,
+            told: Told::default(),
             slices: Slices::new(&scenario.slicing),
             traffic_control: told(&scenario.radio.tc),
             facts: Vec::new(),
             world,
             looked_at: Time::default(),
+            bearer_changes: 0,
         };
-        node.apply_slicing();
+        if part.has_mac() {
+            node.apply_slicing();
+        }
         node
     }
 
@@ -195,6 +212,10 @@ impl Node {
     pub(crate) fn go_on(&mut self, until: Time) {
         self.world.borrow_mut().advance(self.at(), until);
         self.meet();
+        self.hear_of_bearers();
+        if self.part.has_pdcp() {
+            self.notice_faults();
+        }
         self.take_news_of_cell();
     }
 
@@ -220,7 +241,7 @@ impl Node {
 
     /// The node's key.
     pub fn id(&self) -> GlobalE2NodeId {
-        GlobalE2NodeId::gnb(e2ap::PlmnIdentity::from_codes(MCC, MNC, 2), GnbId::new(self.gnb, GNB_ID_BITS))
+        self.part.id(self.gnb)
     }
 
     /// When somebody looked last.
@@ -271,6 +292,21 @@ impl Node {
         }
     }
 
+    /// Takes over what another part of the gNB has changed of bearers.
+    fn hear_of_bearers(&mut self) {
+        let world = self.world.borrow();
+        let Some(bearers) = world.bearers.get(usize::from(self.mobility.number())) else { return };
+        if bearers.changes == self.bearer_changes {
+            return;
+        }
+        self.bearer_changes = bearers.changes;
+        for (place, bearer) in &bearers.of_ues {
+            if let Some(facts) = self.facts.get_mut(*place) {
+                (facts.five_qi, facts.drb) = ([bearer.five_qi], bearer.drb);
+            }
+        }
+    }
+
     /// Takes down what is known of UEs that have come.
     fn meet(&mut self) {
         let met = self.facts.len();
@@ -294,8 +330,13 @@ impl Node {
         drop(cell);
         self.facts.extend(newcomers);
         for place in met..self.facts.len() {
-            self.begin_in_slices(place);
-            self.join_groups(place);
+            if self.part.has_mac() {
+                self.begin_in_slices(place);
+                self.join_groups(place);
+            }
+            if self.part.has_pdcp() {
+                self.notice_misfit(place);
+            }
         }
     }
 }
@@ -304,11 +345,11 @@ impl KpmSource for Node {
     type Mark = Mark;
 
     fn cell(&self) -> Cgi {
-        cell_of(self.mobility.number())
+        self.mobility.cell(self.mobility.number())
     }
 
     fn offers(&self) -> &[Offer] {
-        &OFFERS
+        &self.offers
     }
 
     fn ues(&self, out: &mut Vec<Ue>) {
@@ -316,18 +357,7 @@ impl KpmSource for Node {
     }
 
     fn ue_id(&self, ue: Ue) -> UeId<'static> {
-        let number = self.amf_ue_ngap_id(ue);
-        UeId::Gnb(One::from(UeIdGnb {
-            amf_ue_ngap_id: AmfUeNgapId(number as i64), // 38 bits of 40
-            guami: guami(),
-            gnb_cu_ue_f1ap_id_list: None,
-            gnb_cu_cp_ue_e1ap_id_list: None,
-            ran_ueid: Some(RanUeId(number.to_be_bytes())),
-            m_ng_ran_ue_xnap_id: None,
-            global_gnb_id: None,
-            global_ng_ran_node_id: None,
-            cell_rnti: None,
-        }))
+        self.part.ue_id(self.amf_ue_ngap_id(ue), ue.0)
     }
 
     fn mark(&self, mark: &mut Mark) {
@@ -346,8 +376,8 @@ impl KpmSource for Node {
     }
 
     fn value(&self, since: &Mark, whom: Whom<'_>, offer: usize, label: &MeasurementLabel) -> Value {
-        match KPIS.get(offer) {
-            Some((kpi, _)) => {
+        match self.kpis.get(offer) {
+            Some(kpi) => {
                 if (label.min.is_some() || label.max.is_some())
                     && let Some(usage) = self.usage(since, *kpi)
                 {
@@ -363,15 +393,15 @@ impl KpmSource for Node {
     }
 
     fn bins(&self, offer: usize) -> &[&[Bin]] {
-        match KPIS.get(offer) {
-            Some((Kpi::PrbDistDl | Kpi::PrbDistUl, _)) => &[&TENTHS],
-            Some((Kpi::CqiDist, _)) => &[&CQIS, &RANKS, &CQI_TABLES],
+        match self.kpis.get(offer) {
+            Some(Kpi::PrbDistDl | Kpi::PrbDistUl) => &[&TENTHS],
+            Some(Kpi::CqiDist) => &[&CQIS, &RANKS, &CQI_TABLES],
             _ => &[],
         }
     }
 
     fn binned(&self, since: &Mark, whom: Whom<'_>, offer: usize, bins: &[Bin], label: &MeasurementLabel) -> Value {
-        match (KPIS.get(offer).map(|(kpi, _)| *kpi), bins) {
+        match (self.kpis.get(offer).copied(), bins) {
             (Some(Kpi::CqiDist), [cqi, rank, table]) => {
                 let is_in = |bin: &Bin, value: f64| (bin.from..bin.to).contains(&value);
                 let cell = self.cell();
@@ -405,11 +435,11 @@ impl KpmSource for Node {
             MeasurementLabel { avg: Some(True), ..alone },
         ];
         if extremes.contains(label) {
-            return KPIS.get(offer).is_some_and(|(kpi, _)| matches!(kpi, Kpi::PrbTotDl | Kpi::PrbTotUl));
+            return self.kpis.get(offer).is_some_and(|kpi| matches!(kpi, Kpi::PrbTotDl | Kpi::PrbTotUl));
         }
         let MeasurementLabel { slice_id, five_qi, qfi, .. } = *label;
         let of_some = MeasurementLabel { slice_id, five_qi, qfi, ..MeasurementLabel::default() };
-        let divisible = KPIS.get(offer).is_some_and(|(kpi, _)| {
+        let divisible = self.kpis.get(offer).is_some_and(|kpi| {
             !matches!(kpi, Kpi::PrbAvailableDl | Kpi::PrbAvailableUl | Kpi::Connected | Kpi::PrbDistDl | Kpi::PrbDistUl)
         });
         *label == MeasurementLabel::NO_LABEL || divisible && *label == of_some && *label != MeasurementLabel::default()
@@ -453,15 +483,6 @@ pub fn guami() -> Guami {
         amf_set_id: Bits::new(1, 10),
         amf_pointer: Bits::new(1, 6),
     }
-}
-
-/// The cell of a node.
-pub fn cell_of(number: u16) -> Cgi {
-    let gnb = u64::from(FIRST_GNB + u32::from(number));
-    Cgi::NrCgi(NrCgi {
-        plmn_identity: PlmnIdentity::from_codes(MCC, MNC, 2),
-        nr_cell_identity: Bits::new(gnb << (NR_CELL_BITS - GNB_ID_BITS) | 1, NR_CELL_BITS),
-    })
 }
 
 /// A measurement from what was counted since a mark; units are those of [`e2sm::kpm::dictionary`].

@@ -27,6 +27,8 @@ use functions::rc::{
 use per::{List, Real};
 
 use crate::node::{DEFAULT_DRB, Facts, Node};
+use crate::part::Part;
+use crate::world::ChangedBearer;
 
 /// How often something that happens by itself is looked for.
 const LOOK: Duration = Duration::from_millis(100);
@@ -81,6 +83,10 @@ impl Node {
         let there = world.model.network.cell_mut(self.mobility.number().into()).ue_mut(place);
         if let Some((there, facts)) = there.zip(self.facts.get_mut(place)) {
             change(there, facts);
+            let bearer = ChangedBearer { five_qi: facts.five_qi[0], drb: facts.drb };
+            let bearers = &mut world.bearers[usize::from(self.mobility.number())];
+            bearers.changes += 1;
+            bearers.of_ues.insert(place, bearer);
         }
     }
 }
@@ -107,13 +113,19 @@ impl RcSource for Node {
     }
 
     fn actions(&self) -> &[ActionId] {
-        &[
-            ControlAction::DRB_QOS,
-            ControlAction::QOS_FLOW_MAPPING,
-            ControlAction::DRX,
-            ControlAction::SLICE_PRB_QUOTA,
-            ControlAction::HANDOVER,
-        ]
+        match self.part {
+            Part::Gnb | Part::CuUp => &[
+                ControlAction::DRB_QOS,
+                ControlAction::QOS_FLOW_MAPPING,
+                ControlAction::DRX,
+                ControlAction::SLICE_PRB_QUOTA,
+                ControlAction::HANDOVER,
+            ],
+            Part::CuCp => &[ControlAction::DRB_QOS, ControlAction::QOS_FLOW_MAPPING, ControlAction::HANDOVER],
+            Part::Du => &[ControlAction::DRX, ControlAction::SLICE_PRB_QUOTA],
+            // flows of QoS and slices by S-NSSAI are 5G's
+            Part::Enb => &[ControlAction::DRB_QOS, ControlAction::DRX, ControlAction::HANDOVER],
+        }
     }
 
     fn control(
@@ -185,7 +197,7 @@ impl RcSource for Node {
     }
 
     fn policies(&self) -> &[ActionId] {
-        &[ControlAction::HANDOVER]
+        if self.part.has_rrc() { &[ControlAction::HANDOVER] } else { &[] }
     }
 
     fn breakpoints(&self) -> &[BreakpointOffer] {
@@ -200,7 +212,7 @@ impl RcSource for Node {
                 action: ControlAction::HANDOVER,
             },
         };
-        &[HANDOVER]
+        if self.part.has_rrc() { &[HANDOVER] } else { &[] }
     }
 
     fn resume(&mut self, now: Time, procedure: Procedure, verdict: Verdict<'_>) {
@@ -216,7 +228,12 @@ impl RcSource for Node {
     }
 
     fn happenings(&self) -> &[Happening] {
-        &[Happening::NiMessages, Happening::NodeChanges, Happening::RrcStates]
+        match self.part {
+            Part::Gnb | Part::CuUp => &[Happening::NiMessages, Happening::NodeChanges, Happening::RrcStates],
+            Part::CuCp => &[Happening::NiMessages, Happening::RrcStates],
+            Part::Du => &[Happening::NodeChanges],
+            Part::Enb => &[Happening::RrcStates],
+        }
     }
 
     fn next_event(&mut self, now: Time) -> Option<Event> {
@@ -236,13 +253,19 @@ impl RcSource for Node {
     }
 
     fn parameters(&self) -> &[ParameterOffer] {
-        &[
+        // those of layer 2 first
+        const OFFERS: &[ParameterOffer] = &[
             ParameterOffer { id: DL_BUFFER_OCCUPANCY, name: "DL Buffer Occupancy", is_layer_2: true },
-            ParameterOffer { id: RSRP_DBM, name: "SS-RSRP in dBm", is_layer_2: true },
             ParameterOffer { id: CQI, name: "CQI", is_layer_2: true },
+            ParameterOffer { id: RSRP_DBM, name: "SS-RSRP in dBm", is_layer_2: true },
             ParameterOffer { id: SLICE_TYPE, name: "Slice/Service type", is_layer_2: false },
             ParameterOffer { id: FIVE_QI, name: "5QI", is_layer_2: false },
-        ]
+        ];
+        match self.part {
+            Part::Gnb | Part::Enb | Part::CuUp => OFFERS,
+            Part::CuCp => &OFFERS[2..],
+            Part::Du => &OFFERS[..2],
+        }
     }
 
     fn parameter(&self, ue: Ue, id: RanParameterId) -> Option<RanParameterValue<'static>> {

@@ -4,13 +4,17 @@ use std::rc::Rc;
 
 use crate::RanConfig;
 use crate::node::Node;
+use crate::part::Part;
 use crate::scenario::Scenario;
 use crate::world::World;
 
 /// The nodes of a configuration.
 pub fn nodes(config: &RanConfig) -> Vec<Node> {
     let world = World::new(&config.scenario).unwrap();
-    (0..config.scenario.cells.len() as u16).map(|number| Node::new(config, number, Rc::clone(&world))).collect()
+    let of_cell =
+        |number: u16| Part::of(&config.scenario.cells[usize::from(number)]).iter().map(move |part| (number, *part));
+    let parts = (0..config.scenario.cells.len() as u16).flat_map(of_cell);
+    parts.map(|(number, part)| Node::new(config, number, part, Rc::clone(&world))).collect()
 }
 
 /// The nodes of a crowd.
@@ -21,4 +25,9 @@ pub fn crowd(cells: u16, ues: u16) -> Vec<Node> {
 /// The only node of the default configuration.
 pub fn node() -> Node {
     nodes(&RanConfig::default()).remove(0)
+}
+
+/// The cell of an NR node.
+pub fn cell_of(number: u16) -> e2sm::common::Cgi {
+    crate::part::cell_of(number, radio::phy::Rat::Nr)
 }

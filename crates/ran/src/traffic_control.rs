@@ -15,6 +15,8 @@ use radio::tc::{
     SchedulerChoice, ShaperSettings,
 };
 
+use tracing::warn;
+
 use crate::node::Node;
 
 /// Bits in a kilobit.
@@ -170,6 +172,74 @@ fn keep(
     next
 }
 
+/// What of traffic control the log has told, each once.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Told {
+    /// A part of one's own has given answers that made no sense.
+    pub faults: bool,
+    /// A UE keeps the queues of the cell that it came from.
+    pub misfit: bool,
+}
+
+impl Node {
+    /// Has the log tell, once, that a part of one's own gives answers that make no sense. Built-in parts never do.
+    pub fn notice_faults(&mut self) {
+        if self.told.faults {
+            return;
+        }
+        let faults = {
+            let cell = self.cell();
+            if !has_own_part(&cell.config().tc) {
+                return;
+            }
+            let bearers = cell.ues().flat_map(|(_, ue)| ue.bearers());
+            let of = bearers.map(|bearer| bearer.tc().faults()).find(|faults| *faults != tc::Faults::default());
+            let Some(faults) = of else { return };
+            faults
+        };
+        self.told.faults = true;
+        let tc::Faults { classifier, discipline, scheduler, pacer } = faults;
+        warn!(
+            cell = self.at(),
+            classifier,
+            discipline,
+            scheduler,
+            pacer,
+            "a part of traffic control gives answers that make no sense, so the built-in default answers: correct the part, \
+             or set another one (docs/traffic-control.md)"
+        );
+    }
+
+    /// Has the log tell, once, that a UE has come whose packets do not fit into the cell's queues, so that it keeps those that
+    /// it had.
+    pub fn notice_misfit(&mut self, place: usize) {
+        if self.told.misfit {
+            return;
+        }
+        let fits = {
+            let cell = self.cell();
+            let wanted = &cell.config().tc;
+            cell.ue(place).is_none_or(|ue| ue.bearers().iter().all(|bearer| bearer.tc().configuration() == wanted))
+        };
+        if !fits {
+            self.told.misfit = true;
+            warn!(
+                cell = self.at(),
+                ue = place,
+                "what waits for a UE that has come does not fit into this cell's queues: it keeps those of the cell that it \
+                 came from, until traffic control is set anew. Give the first queue more room (limit_octets)"
+            );
+        }
+    }
+}
+
+fn has_own_part(set: &tc::Configuration) -> bool {
+    matches!(set.classifier, ClassifierChoice::Own(_))
+        || matches!(set.scheduler, SchedulerChoice::Own(_))
+        || matches!(set.pacer, PacerChoice::Own(_))
+        || set.queues.iter().any(|queue| matches!(queue.discipline, DisciplineChoice::Own(_)))
+}
+
 /// A counter of 32 bits wraps around.
 fn wrapped(count: u64) -> u32 {
     count as u32
@@ -233,5 +303,100 @@ impl TcSource for Node {
 
     fn advance(&mut self, now: Time) {
         KpmSource::advance(self, now);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use radio::Packet;
+    use radio::traffic::{FlowSpecification, Kind};
+
+    use super::*;
+    use crate::scenario::{CellScenario, ChannelScenario, FlowScenario, Scenario, UeScenario};
+    use crate::{RanConfig, testing};
+
+    const START: Time = Time::from_nanos(5_000_000_000);
+
+    /// Names a queue that is not there.
+    struct Astray;
+
+    impl tc::Classifier for Astray {
+        fn classify(&mut self, _: &Packet, queues: usize) -> Option<usize> {
+            Some(queues)
+        }
+    }
+
+    /// Two cells, and a UE in the first one that has more to receive than there is.
+    fn nodes(first: tc::Configuration, second: tc::Configuration) -> Vec<Node> {
+        let cells = [first, second].map(|tc| {
+            let mut cell = CellScenario::default();
+            cell.radio.tc = tc;
+            cell
+        });
+        let kind = Kind::ConstantBitRate { rate_bps: 90_000_000, packet_octets: 1400 };
+        let ue = UeScenario {
+            cell: 0,
+            subscription: radio::Subscription::default(),
+            channel: ChannelScenario::Mcs(15),
+            flows: vec![FlowScenario { specification: FlowSpecification::new(kind), ports: (80, 81) }],
+            arrives: radio::Time::START,
+            leaves: None,
+        };
+        let scenario = Scenario { cells: cells.into(), ues: vec![ue], ..Scenario::default() };
+        let mut nodes = testing::nodes(&RanConfig { scenario, ..RanConfig::default() });
+        for ms in [0, 500] {
+            nodes.iter_mut().for_each(|node| KpmSource::advance(node, START + Duration::from_millis(ms)));
+        }
+        nodes
+    }
+
+    #[test]
+    fn a_part_that_errs_is_told_of() {
+        let default = tc::Configuration::default;
+        let own = tc::Configuration { classifier: ClassifierChoice::own("astray", || Astray), ..default() };
+        let nodes = nodes(own, default());
+        assert!(nodes[0].told.faults && !nodes[1].told.faults);
+        assert_eq!(nodes[0].traffic_control, Configuration::default(), "E2 has no word for it");
+    }
+
+    #[test]
+    fn a_control_leaves_alone_what_it_does_not_name() {
+        let own = tc::Configuration {
+            classifier: ClassifierChoice::own("astray", || Astray),
+            queues: vec![tc::QueueConfiguration {
+                limit_octets: 5_000,
+                ..tc::QueueConfiguration::new(QueueId(0), DisciplineChoice::Fifo)
+            }],
+            ..tc::Configuration::default()
+        };
+        let mut nodes = nodes(own.clone(), tc::Configuration::default());
+        let pacer = PacerParameters::Bdp5g(Bdp { drb_octets: 0, timestamp_us: 0 });
+        let wanted = Configuration { pacer, ..nodes[0].traffic_control.clone() };
+        nodes[0].configure(wanted).unwrap();
+        let expected = tc::Configuration { pacer: PacerChoice::Bdp5g, ..own };
+        assert_eq!(nodes[0].cell().config().tc, expected);
+        let wanted = Configuration { classifier: Classifier::Stochastic, ..nodes[0].traffic_control.clone() };
+        nodes[0].configure(wanted).unwrap();
+        assert_eq!(
+            nodes[0].cell().config().tc,
+            tc::Configuration { classifier: ClassifierChoice::Stochastic, ..expected }
+        );
+    }
+
+    #[test]
+    fn a_ue_that_does_not_fit_is_told_of() {
+        let paced = tc::Configuration { pacer: PacerChoice::Bdp5g, ..tc::Configuration::default() };
+        let small = tc::QueueConfiguration {
+            limit_octets: 3_000,
+            ..tc::QueueConfiguration::new(QueueId(9), DisciplineChoice::Fifo)
+        };
+        let mut nodes = nodes(paced, tc::Configuration { queues: vec![small], ..tc::Configuration::default() });
+        nodes[0].hand_over(ferric::agent::Ue(0), &testing::cell_of(1)).unwrap();
+        for ms in [600, 700] {
+            nodes.iter_mut().for_each(|node| KpmSource::advance(node, START + Duration::from_millis(ms)));
+        }
+        assert!(nodes[1].told.misfit && !nodes[0].told.misfit);
     }
 }

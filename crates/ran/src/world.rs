@@ -8,15 +8,17 @@ mod pace;
 mod tests;
 
 use std::cell::RefCell;
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
+use e2sm::common::{Cgi, FiveQi};
 use ferric::agent::Ue;
 use ferric::e2::Time;
 use radio::Stays;
 use tracing::warn;
 
+use crate::part::cell_of;
 use crate::scenario::{Model, Scenario, ScenarioError};
 use pace::Pace;
 
@@ -40,6 +42,22 @@ pub struct Letter {
     pub octets: Vec<u8>,
 }
 
+/// What was changed of the bearers of a cell's UEs, for all parts of its gNB.
+#[derive(Debug, Default)]
+pub struct Bearers {
+    /// Grows with each change.
+    pub changes: u64,
+    /// By place in the cell.
+    pub of_ues: BTreeMap<usize, ChangedBearer>,
+}
+
+/// A UE's bearer as it is now.
+#[derive(Clone, Copy, Debug)]
+pub struct ChangedBearer {
+    pub five_qi: FiveQi,
+    pub drb: u8,
+}
+
 /// At that time of the loop it is that time in the model.
 #[derive(Clone, Copy, Debug)]
 struct Anchor {
@@ -51,6 +69,10 @@ struct Anchor {
 #[derive(Debug)]
 pub struct World {
     pub model: Model,
+    /// The cells' names.
+    pub cells: Rc<[Cgi]>,
+    /// By cell: what was changed of bearers there.
+    pub bearers: Vec<Bearers>,
     is_coupled: bool,
     speed: f64,
     warm_up: Duration,
@@ -72,6 +94,13 @@ impl World {
         let cells = model.network.cells();
         Ok(Rc::new(RefCell::new(World {
             model,
+            cells: scenario
+                .cells
+                .iter()
+                .zip(0..)
+                .map(|(cell, number)| cell_of(number, cell.radio.carrier.rat))
+                .collect(),
+            bearers: (0..cells).map(|_| Bearers::default()).collect(),
             is_coupled: scenario.is_coupled(),
             speed: scenario.speed,
             warm_up: scenario.warm_up,

@@ -278,8 +278,7 @@ impl NiSource for Node {
 mod tests {
     use super::messages::{ID_RRC_STATE, ProtocolIes};
     use super::*;
-    use crate::node::cell_of;
-    use crate::testing;
+    use crate::testing::{self, cell_of};
 
     const START: Time = Time::from_nanos(5_000_000_000);
     const SECOND: Duration = Duration::from_secs(1);

@@ -8,8 +8,9 @@ use functions::rrc::RrcSource;
 use per::Bits;
 
 use super::*;
-use crate::node::{Mark, cell_of};
+use crate::node::Mark;
 use crate::testing;
+use crate::testing::cell_of;
 use crate::{RanConfig, Scenario};
 
 const START: Time = Time::from_nanos(5_000_000_000);

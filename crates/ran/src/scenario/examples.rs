@@ -1,16 +1,19 @@
 //! The examples in `examples/scenarios`, in virtual time: each does what the comment at its top says.
 
+use std::cell::Ref;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use ferric::e2::Time;
 use functions::kpm::KpmSource;
 use functions::rc::{Event, RcSource, Verdict};
+use radio::Cell;
 use radio::phy::Direction;
 use radio::traffic::FlowCounts;
 
 use super::{Folders, Scenario};
 use crate::node::Node;
+use crate::part::Part;
 use crate::{RanConfig, testing};
 
 const START: Time = Time::from_nanos(5_000_000_000);
@@ -28,14 +31,18 @@ fn text(name: &str) -> String {
 /// A scenario under way, whose nodes nobody controls.
 struct Play {
     nodes: Vec<Node>,
+    /// By cell: the place of its first node.
+    first: Vec<usize>,
     ms: u64,
 }
 
 impl Play {
     fn of(name: &str) -> Play {
         let scenario = Scenario::from_toml(&text(&format!("{name}.toml")), &Folders::of(&folder())).unwrap();
+        let parts = scenario.cells.iter().map(|cell| Part::of(cell).len());
+        let first = parts.scan(0, |next, parts| Some(std::mem::replace(next, *next + parts))).collect();
         let nodes = testing::nodes(&RanConfig { scenario, ..RanConfig::default() });
-        let mut play = Play { nodes, ms: 0 };
+        let mut play = Play { nodes, first, ms: 0 };
         play.until(0.0);
         play
     }
@@ -60,18 +67,22 @@ impl Play {
         }
     }
 
+    fn cell(&self, cell: usize) -> Ref<'_, Cell> {
+        self.nodes[self.first[cell]].cell()
+    }
+
     /// The cell of a UE, and its place there.
     fn find(&self, ue: u64) -> Option<(usize, usize)> {
         let of = |cell: usize| {
-            let there = self.nodes[cell].cell();
+            let there = self.cell(cell);
             there.ues().find(|(_, there)| there.number() == ue).map(|(place, _)| (cell, place))
         };
-        (0..self.nodes.len()).find_map(of)
+        (0..self.first.len()).find_map(of)
     }
 
     fn flow(&self, ue: u64, flow: usize) -> FlowCounts {
         let (cell, place) = self.find(ue).unwrap();
-        let cell = self.nodes[cell].cell();
+        let cell = self.cell(cell);
         cell.ue(place).unwrap().flows()[flow].counts().clone()
     }
 
@@ -80,7 +91,7 @@ impl Play {
         let octets = |play: &Play| -> Vec<u64> {
             let of = |ue: &u64| {
                 let (cell, place) = play.find(*ue).unwrap();
-                let cell = play.nodes[cell].cell();
+                let cell = play.cell(cell);
                 let there = cell.ue(place).unwrap();
                 there.flows().iter().map(|flow| flow.counts().downlink.received_octets).sum()
             };
@@ -93,7 +104,7 @@ impl Play {
     }
 
     fn ues(&self, cell: usize) -> usize {
-        self.nodes[cell].cell().ues().count()
+        self.cell(cell).ues().count()
     }
 }
 
@@ -298,4 +309,16 @@ fn lte() {
         assert!(there.ues().all(|(_, ue)| video(ue) > 500_000), "cell {cell}");
     }
     assert_eq!(play.nodes[0].cell().prbs(Direction::Downlink), 50);
+    let names: Vec<String> = play.nodes.iter().map(|node| node.id().to_string()).collect();
+    assert_eq!(names, ["enb-00101-e00", "gnb-00101-e01"]);
+}
+
+#[test]
+fn split_gnb() {
+    let mut play = Play::of("split-gnb");
+    play.until(2.0);
+    let names: Vec<String> = play.nodes.iter().map(|node| node.id().to_string()).collect();
+    assert_eq!(names, ["gnb-00101-e00", "gnb-00101-e00-cu-up-1", "gnb-00101-e00-du-1", "gnb-00101-e01"]);
+    let rates = play.mbps(&[0, 1, 2, 3], 4.0);
+    assert!(rates.iter().all(|rate| (rate - 20.0).abs() < 2.0), "{rates:?}");
 }

@@ -30,16 +30,28 @@ use crate::node::Node;
 const FIRST_RNTI: u16 = 0x4601;
 /// The functions of these models, on one node.
 pub fn functions(node: &Rc<RefCell<Node>>, config: &PeriodicConfig) -> Vec<Box<dyn RanFunction>> {
+    let part = node.borrow().part;
     let (node, config) = (|| Rc::clone(node), || PeriodicConfig { function_id: None, ..config.clone() });
-    vec![
-        Box::new(MacFunction::new(node(), config())),
-        Box::new(RlcFunction::new(node(), config())),
-        Box::new(PdcpFunction::new(node(), config())),
-        Box::new(GtpFunction::new(node(), config())),
-        Box::new(SliceFunction::new(node(), SliceConfig { periodic: config(), ..SliceConfig::default() })),
-        Box::new(TcFunction::new(node(), config())),
-        Box::new(RrcFunction::new(node(), RrcConfig::default())),
-    ]
+    let mut functions: Vec<Box<dyn RanFunction>> = Vec::new();
+    if part.has_mac() {
+        functions.push(Box::new(MacFunction::new(node(), config())));
+        functions.push(Box::new(RlcFunction::new(node(), config())));
+    }
+    if part.has_pdcp() {
+        functions.push(Box::new(PdcpFunction::new(node(), config())));
+        functions.push(Box::new(GtpFunction::new(node(), config())));
+    }
+    if part.has_mac() {
+        let config = SliceConfig { periodic: config(), ..SliceConfig::default() };
+        functions.push(Box::new(SliceFunction::new(node(), config)));
+    }
+    if part.has_pdcp() {
+        functions.push(Box::new(TcFunction::new(node(), config())));
+    }
+    if part.has_rrc() {
+        functions.push(Box::new(RrcFunction::new(node(), RrcConfig::default())));
+    }
+    functions
 }
 
 impl Node {

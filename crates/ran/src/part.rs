@@ -1,0 +1,164 @@
+//! What an E2 node is of its base station: a whole gNB, an eNB, or a gNB's CU-CP, CU-UP or DU (TS 38.401 6.1).
+//!
+//! The parts of a gNB are nodes of one cell: each has the functions of its own, and what one of them is told, all show.
+
+use e2sm::common::{
+    AmfUeNgapId, Cgi, EutraCgi, GnbCuCpUeE1apId, GnbCuCpUeE1apIdItem, GnbCuUeF1apId, GnbCuUeF1apIdItem, Gummei,
+    MmeUeS1apId, NrCgi, PlmnIdentity, RanUeId, UeId, UeIdEnb, UeIdGnb, UeIdGnbCuUp, UeIdGnbDu,
+};
+use ferric::e2ap::{
+    self, Bits20, E2NodeComponentConfigAdditionItem, E2NodeComponentConfiguration, E2NodeComponentId,
+    E2NodeComponentInterfaceE1, E2NodeComponentInterfaceF1, E2NodeComponentInterfaceType, EnbId, GlobalE2NodeEnbId,
+    GlobalE2NodeId, GlobalEnbId, GnbCuUpId, GnbDuId, GnbId,
+};
+use per::{Bits, List, Octets, One};
+use radio::phy::Rat;
+
+use crate::node::{FIRST_GNB, GNB_ID_BITS, MCC, MNC, NR_CELL_BITS, guami};
+use crate::scenario::CellScenario;
+
+/// Bits of an E-UTRAN cell identity, and of the eNB's in it (TS 36.413 9.2.1.38).
+const EUTRA_CELL_BITS: u8 = 28;
+const ENB_ID_BITS: u8 = 20;
+/// A split gNB has one DU and one CU-UP, each of this number.
+const ONLY: i64 = 1;
+
+/// What an E2 node is of its base station.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// All of a gNB.
+    Gnb,
+    /// A gNB's control plane: RRC, handovers, its interfaces.
+    CuCp,
+    /// Its user plane from the core down to PDCP: SDAP, traffic control, PDCP.
+    CuUp,
+    /// What is below: RLC, MAC and the carrier.
+    Du,
+    /// All of an eNB.
+    Enb,
+}
+
+impl Part {
+    /// The nodes of a cell, the one that hears of UEs' comings and goings first.
+    pub fn of(cell: &CellScenario) -> &'static [Part] {
+        match (cell.radio.carrier.rat, cell.is_split) {
+            (Rat::Lte, _) => &[Part::Enb],
+            (Rat::Nr, false) => &[Part::Gnb],
+            (Rat::Nr, true) => &[Part::CuCp, Part::CuUp, Part::Du],
+        }
+    }
+
+    /// Whether RRC is its own.
+    pub fn has_rrc(self) -> bool {
+        matches!(self, Part::Gnb | Part::CuCp | Part::Enb)
+    }
+
+    /// Whether SDAP, traffic control and PDCP are.
+    pub fn has_pdcp(self) -> bool {
+        matches!(self, Part::Gnb | Part::CuUp | Part::Enb)
+    }
+
+    /// Whether RLC and MAC are.
+    pub fn has_mac(self) -> bool {
+        matches!(self, Part::Gnb | Part::Du | Part::Enb)
+    }
+
+    /// Whether it has interfaces to an AMF and to neighbours that are tapped: those of an eNB, S1 and X2, are not modelled.
+    pub fn has_interfaces(self) -> bool {
+        matches!(self, Part::Gnb | Part::CuCp)
+    }
+
+    /// The node's key.
+    pub fn id(self, number: u32) -> GlobalE2NodeId {
+        let plmn = e2ap::PlmnIdentity::from_codes(MCC, MNC, 2);
+        if self == Part::Enb {
+            let enb_id = EnbId::Macro(Bits20(Bits::new(number.into(), ENB_ID_BITS)));
+            return GlobalE2NodeId::Enb(GlobalE2NodeEnbId { global_enb_id: GlobalEnbId { plmn, enb_id } });
+        }
+        let mut id = GlobalE2NodeId::gnb(plmn, GnbId::new(number, GNB_ID_BITS));
+        if let GlobalE2NodeId::Gnb(gnb) = &mut id {
+            gnb.gnb_cu_up_id = (self == Part::CuUp).then_some(GnbCuUpId(ONLY));
+            gnb.gnb_du_id = (self == Part::Du).then_some(GnbDuId(ONLY));
+        }
+        id
+    }
+
+    /// The interfaces to the gNB's other parts. What was said when they were set up is not modelled.
+    pub fn components(self) -> Vec<E2NodeComponentConfigAdditionItem<'static>> {
+        let component = |interface_type, id| {
+            let configuration =
+                E2NodeComponentConfiguration { request_part: Octets::default(), response_part: Octets::default() };
+            E2NodeComponentConfigAdditionItem { interface_type, id, configuration }
+        };
+        let f1 = || {
+            let id = E2NodeComponentId::F1(E2NodeComponentInterfaceF1 { gnb_du_id: GnbDuId(ONLY) });
+            component(E2NodeComponentInterfaceType::F1, id)
+        };
+        let e1 = || {
+            let id = E2NodeComponentId::E1(E2NodeComponentInterfaceE1 { gnb_cu_up_id: GnbCuUpId(ONLY) });
+            component(E2NodeComponentInterfaceType::E1, id)
+        };
+        match self {
+            Part::Gnb | Part::Enb => Vec::new(),
+            Part::CuCp => vec![f1(), e1()],
+            Part::CuUp => vec![e1()],
+            Part::Du => vec![f1()],
+        }
+    }
+
+    /// What it calls a UE: `number` is the same at the core wherever it goes, `place` is that in its cell.
+    pub fn ue_id(self, number: u64, place: u64) -> UeId<'static> {
+        let ran_ueid = Some(RanUeId(number.to_be_bytes()));
+        let (f1ap, e1ap) = (GnbCuUeF1apId(place as u32), GnbCuCpUeE1apId(place as u32));
+        match self {
+            Part::Gnb | Part::CuCp => {
+                let is_split = self == Part::CuCp;
+                UeId::Gnb(One::from(UeIdGnb {
+                    amf_ue_ngap_id: AmfUeNgapId(number as i64), // 38 bits of 40
+                    guami: guami(),
+                    gnb_cu_ue_f1ap_id_list: is_split
+                        .then(|| List::from(vec![GnbCuUeF1apIdItem { gnb_cu_ue_f1ap_id: f1ap }])),
+                    gnb_cu_cp_ue_e1ap_id_list: is_split
+                        .then(|| List::from(vec![GnbCuCpUeE1apIdItem { gnb_cu_cp_ue_e1ap_id: e1ap }])),
+                    ran_ueid,
+                    m_ng_ran_ue_xnap_id: None,
+                    global_gnb_id: None,
+                    global_ng_ran_node_id: None,
+                    cell_rnti: None,
+                }))
+            }
+            Part::CuUp => UeId::GnbCuUp(UeIdGnbCuUp { gnb_cu_cp_ue_e1ap_id: e1ap, ran_ueid }),
+            Part::Du => UeId::GnbDu(UeIdGnbDu { gnb_cu_ue_f1ap_id: f1ap, ran_ueid, cell_rnti: None }),
+            Part::Enb => UeId::Enb(One::from(UeIdEnb {
+                mme_ue_s1ap_id: MmeUeS1apId(number as u32), // 28 bits: gNBs and eNBs are numbered alike
+                gummei: Gummei { plmn_identity: plmn(), mme_group_id: [0, 1], mme_code: [1] },
+                m_enb_ue_x2ap_id: None,
+                m_enb_ue_x2ap_id_extension: None,
+                global_enb_id: None,
+                cell_rnti: None,
+            })),
+        }
+    }
+}
+
+fn plmn() -> PlmnIdentity {
+    PlmnIdentity::from_codes(MCC, MNC, 2)
+}
+
+/// The name of a scenario's cell.
+pub fn cell_of(number: u16, rat: Rat) -> Cgi {
+    let node = u64::from(FIRST_GNB + u32::from(number));
+    match rat {
+        Rat::Nr => Cgi::NrCgi(NrCgi {
+            plmn_identity: plmn(),
+            nr_cell_identity: Bits::new(node << (NR_CELL_BITS - GNB_ID_BITS) | 1, NR_CELL_BITS),
+        }),
+        Rat::Lte => Cgi::EutraCgi(EutraCgi {
+            plmn_identity: plmn(),
+            eutra_cell_identity: Bits::new(node << (EUTRA_CELL_BITS - ENB_ID_BITS) | 1, EUTRA_CELL_BITS),
+        }),
+    }
+}
+
+#[cfg(test)]
+mod tests;

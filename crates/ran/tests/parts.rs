@@ -1,0 +1,113 @@
+//! A split gNB, a whole one and an eNB, as a RIC sees them.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::mpsc::{self, Sender};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use ferric::e2::Indication;
+use ferric::e2::ran::RanEvent;
+use ferric::e2ap::Codec;
+use ferric::link::Address;
+use ferric::server::{Iapp, IappEvent, Ric, Server, ServerConfig};
+use ferric::{Endpoint, Stop};
+use ran::scenario::Folders;
+use ran::{Ran, RanConfig, Scenario};
+
+/// Nothing here takes a tenth of this, unless it never comes.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+enum News {
+    Node(String, Vec<u16>),
+    /// How many nodes make up a base station that is complete.
+    Complete(String, usize),
+}
+
+/// Tells of what nodes set up, and of what they make up together.
+struct Watch(Sender<News>);
+
+impl Iapp for Watch {
+    fn name(&self) -> &str {
+        "watch"
+    }
+
+    fn on_event(&mut self, event: &IappEvent<'_>, ric: &mut Ric<'_>) {
+        let news = match event {
+            IappEvent::NodeUp(node) => {
+                let functions = node.functions.iter().map(|function| function.id.0).collect();
+                News::Node(node.global_id.to_string(), functions)
+            }
+            IappEvent::Ran(RanEvent::Complete(id)) => {
+                let station = ric.ran().station(*id).unwrap();
+                News::Complete(station.key().to_string(), station.nodes().count())
+            }
+            _ => return,
+        };
+        let _ = self.0.send(news);
+    }
+
+    fn on_indication(&mut self, _: &Indication<'_>, _: &mut Ric<'_>) {}
+}
+
+const SCENARIO: &str = "
+    [[cell]]
+    split = true
+    [[cell]]
+    [[cell]]
+    rat = \"lte\"
+    [[ue]]
+    count = 6
+    cell = \"all\"
+";
+
+#[test]
+fn a_ric_sees_the_parts_of_a_gnb() {
+    let e2 = Endpoint::new(Address::Memory("ran-parts-e2".into()), Codec::Per);
+    let (news, heard) = mpsc::channel();
+    let (sender, stops) = mpsc::channel::<Stop>();
+    let (ric_stop, address) = (sender.clone(), e2.clone());
+    let ric = thread::spawn(move || {
+        let mut server = Server::bind(ServerConfig { e2: vec![address], ..ServerConfig::default() }).unwrap();
+        server.add_iapp(Box::new(Watch(news)));
+        ric_stop.send(server.stop()).unwrap();
+        server.run().unwrap();
+    });
+    let mut running = vec![(stops.recv().unwrap(), ric)];
+    let ran = thread::spawn(move || {
+        let scenario = Scenario::from_toml(SCENARIO, &Folders::of(Path::new(""))).unwrap();
+        let mut ran = Ran::new(RanConfig { rics: vec![e2], scenario, ..RanConfig::default() }).unwrap();
+        sender.send(ran.stop()).unwrap();
+        ran.run().unwrap();
+    });
+    running.push((stops.recv().unwrap(), ran));
+
+    let deadline = Instant::now() + PATIENCE;
+    let (mut nodes, mut stations) = (BTreeMap::new(), BTreeMap::new());
+    while nodes.len() < 5 || stations.get("gnb-00101-e00") != Some(&3) {
+        match heard.recv_timeout(deadline.saturating_duration_since(Instant::now())).expect("not all came") {
+            News::Node(name, mut functions) => {
+                functions.sort_unstable();
+                nodes.insert(name, functions);
+            }
+            News::Complete(name, parts) => {
+                stations.insert(name, parts);
+            }
+        }
+    }
+    for (stop, thread) in running {
+        stop.stop();
+        thread.join().unwrap();
+    }
+    // KPM 2, RC 3, CCC 4, NI 5; RRC, association and the ping by the numbers that they are known by
+    let expected: [(&str, &[u16]); 5] = [
+        ("enb-00101-e02", &[2, 3, 139, 140, 142, 143, 144, 145, 146, 148, 149]),
+        ("gnb-00101-e00", &[2, 3, 4, 5, 139, 140, 149]),
+        ("gnb-00101-e00-cu-up-1", &[2, 140, 144, 146, 148]),
+        ("gnb-00101-e00-du-1", &[2, 3, 4, 140, 142, 143, 145]),
+        ("gnb-00101-e01", &[2, 3, 4, 5, 139, 140, 142, 143, 144, 145, 146, 148, 149]),
+    ];
+    let expected: BTreeMap<String, Vec<u16>> =
+        expected.into_iter().map(|(name, functions)| (name.to_owned(), functions.to_vec())).collect();
+    assert_eq!(nodes, expected);
+}
