@@ -1,6 +1,10 @@
-//! `ferric ran --live`: what it makes is there, and gone when it ends, however it ends. Needs root.
+//! `ferric ran --live`: what it makes is there, and gone when it ends, however it ends. `ferric paper --live`: a figure with
+//! real programs. Needs root; the figure needs iperf3 and irtt.
 
 mod program;
+#[path = "../../live/tests/support/programs.rs"]
+#[allow(dead_code, reason = "only whether programs are there")]
+mod programs;
 #[path = "../../live/tests/support/mod.rs"]
 mod support;
 
@@ -63,4 +67,22 @@ fn a_name_that_another_one_has_is_told() {
     run(&["ran", "--live", "1", "--live-prefix", "A B"]).complains(1, &["a prefix of names has 1 to 10 of"]);
     run(&["ran", "--live", "0"]).complains(2, &["0 is not in 1..=256"]);
     run(&["ran", "--live", "1", "--ues", "3"]).complains(2, &["cannot be used with"]);
+}
+
+#[test]
+fn a_figure_of_the_paper_with_real_programs() {
+    let Some(_turn) = support::turn() else { return };
+    if !["iperf3", "irtt"].into_iter().all(programs::is_there) {
+        return;
+    }
+    let out = std::env::temp_dir().join(format!("ferric-paper-live-{}", std::process::id()));
+    let directory = out.to_str().unwrap();
+    let outcome = run(&["paper", "fig11b", "--live", "--json", "--seconds", "0.1", "--out", directory]);
+    assert_eq!(outcome.code(), Some(0), "{}", outcome.stderr);
+    let report: serde_json::Value = serde_json::from_str(&outcome.stdout).unwrap();
+    assert!(report["notes"].to_string().contains("done: set the 5G-BDP pacer"), "{report}");
+    assert!(report["setting"]["ours"].as_str().unwrap().contains("network namespaces"), "{report}");
+    assert!(report["values"].as_array().unwrap().len() > 50, "{report}");
+    std::fs::remove_dir_all(out).unwrap();
+    assert!(!namespace("paper", "ue1").exists() && !namespace("paper", "core").exists());
 }

@@ -237,6 +237,7 @@ fn what_cannot_work_is_told_before_anything_is_measured() {
     let peers = ["--peer", "a=tcp://127.0.0.1:1", "--peer", "a=tcp://127.0.0.1:2"];
     run(&[&["paper", "fig8a"][..], &peers].concat()).complains(1, &["two peers are called a"]);
     run(&[&["paper", "fig7a"][..], &peers[..2]].concat()).complains(1, &["8a, 8b and 9b"]);
+    run(&["paper", "fig7a", "--live"]).complains(1, &["fig7a is not measured live", "11a, 11b, 11c, 13a and 13b"]);
     run(&["paper", "fig8a", "--out", "/dev/null/paper"]).complains(1, &["cannot make /dev/null/paper"]);
 }
 

@@ -97,6 +97,12 @@ impl Figure {
         }
     }
 
+    /// Whether real programs can send and receive in it.
+    #[must_use]
+    pub fn can_be_live(self) -> bool {
+        matches!(self, Figure::Fig11a | Figure::Fig11b | Figure::Fig11c | Figure::Fig13a | Figure::Fig13b)
+    }
+
     /// Whether it has columns for peers: where agents make the load.
     #[must_use]
     pub fn has_peers(self) -> bool {
@@ -162,6 +168,8 @@ impl fmt::Display for FigureReport {
 struct Context<'a> {
     /// Of each point.
     seconds: f64,
+    /// With real programs in network namespaces, where the figure has that.
+    is_live: bool,
     peers: &'a [Peer],
     /// What went wrong with peers, once each.
     failures: Vec<String>,
@@ -197,13 +205,18 @@ impl Context<'_> {
 }
 
 /// Measures one figure, each point for as many seconds, with columns for `peers` where agents can drive them; and says what
-/// went wrong with these.
+/// went wrong with these. With `is_live`, where the figure can be, UEs are network namespaces and real programs run there.
 ///
 /// # Errors
-/// Where a process of ours cannot be started or does not answer.
-pub fn paper(figure: Figure, seconds: f64, peers: &[Peer]) -> anyhow::Result<(FigureReport, Vec<String>)> {
+/// Where a process of ours cannot be started or does not answer; live, where namespaces or a program cannot be had.
+pub fn paper(
+    figure: Figure,
+    seconds: f64,
+    peers: &[Peer],
+    is_live: bool,
+) -> anyhow::Result<(FigureReport, Vec<String>)> {
     let none = vec![false; peers.len()];
-    let mut context = Context { seconds, peers, failures: Vec::new(), failed: none.clone(), silent: none };
+    let mut context = Context { seconds, is_live, peers, failures: Vec::new(), failed: none.clone(), silent: none };
     let mut report = match figure {
         Figure::Fig6b => fig6::fig6b(&context)?,
         Figure::Fig7a => fig7::fig7a(&context)?,

@@ -8,11 +8,15 @@ use ric::traffic::record::{BearerRecord, RlcRecord, TcRecord};
 use ric::traffic::{FlowGuard, GuardConfig};
 
 use super::super::median;
-use super::super::testbed::{LEAD_S, Report, Rest, Testbed, Watch};
-use super::{CALL_PORT, GREEDY_S, SPEED, Seen, scenario};
+use super::super::testbed::{LEAD_S, Report, Rest, Testbed, Watch, require};
+use super::live::Programs;
+use super::{CALL_PORT, GREEDY_S, Seen, scenario};
 
 /// How long packets of the call may wait before the xApp acts.
 pub const LIMIT: Duration = Duration::from_millis(20);
+
+/// Between two moments of which it is kept how long packets wait.
+const LEAST_APART_S: f64 = 0.09;
 
 /// How long packets wait, at some moment after the call's beginning.
 #[derive(Clone, Copy, Debug)]
@@ -61,28 +65,63 @@ impl Call {
     }
 }
 
-/// Has the call of so many seconds, with the xApp or without.
-pub fn call(seconds: f64, is_controlled: bool) -> anyhow::Result<Call> {
-    let testbed = Testbed::start(scenario(seconds), Seen::of)?;
+/// Has the call of so many seconds, with the xApp or without; in live mode with real programs at both ends.
+pub fn call(seconds: f64, is_controlled: bool, is_live: bool) -> anyhow::Result<Call> {
+    let mut scenario = scenario(seconds);
+    if is_live {
+        require(&["irtt", "iperf3"])?;
+        scenario.speed = 1.0;
+        scenario.ues.iter_mut().for_each(|ue| ue.flows.clear());
+    }
+    let speed = scenario.speed;
+    let testbed = Testbed::start(scenario, is_live, Seen::of)?;
     let rest = testbed.rest();
-    let mut watch = Watch::new(testbed.xapp(), &[mac::MODEL, rlc::MODEL, tc::MODEL], SPEED)?;
-    let mut call = Call { seconds, ..Call::default() };
+    let mut watch = Watch::new(testbed.xapp(), &[mac::MODEL, rlc::MODEL, tc::MODEL], speed)?;
+    let mut desk = Desk { call: Call { seconds, ..Call::default() }, ..Desk::default() };
     let mut actor = is_controlled.then(|| Actor::new(&rest));
-    let (mut tc_ms, mut last_prbs, mut prbs) = ([None; 2], None, 0.0);
-    watch.until(LEAD_S + seconds + 0.1 * SPEED, |now_s, report| {
-        let at_s = now_s - LEAD_S;
+    let mut until = |watch: &mut Watch, end_s: f64| {
+        watch.until(LEAD_S + end_s, |now_s, report| desk.take(now_s - LEAD_S, report, actor.as_mut()))
+    };
+    until(&mut watch, 0.0)?;
+    let programs = testbed.namespaces().map(|namespaces| Programs::start(namespaces, seconds)).transpose()?;
+    until(&mut watch, GREEDY_S)?;
+    let greedy = testbed.namespaces().map(|namespaces| Programs::greedy(namespaces, seconds - GREEDY_S)).transpose()?;
+    until(&mut watch, seconds + 0.1 * speed)?;
+    let round_trips = programs.map(Programs::round_trips).transpose()?;
+    drop(greedy);
+    let mut call = desk.call;
+    call.seen = testbed.end()?;
+    if let Some(round_trips) = round_trips {
+        call.seen.round_trips = round_trips;
+    }
+    Ok(call)
+}
+
+/// Takes down what is told.
+#[derive(Default)]
+struct Desk {
+    call: Call,
+    tc_ms: [Option<f64>; 2],
+    last_prbs: Option<u32>,
+    prbs: f64,
+}
+
+impl Desk {
+    fn take(&mut self, at_s: f64, report: Report<'_>, mut actor: Option<&mut Actor<'_>>) -> anyhow::Result<()> {
         match report {
             Report::Mac(report) => {
                 let Some(ue) = report.ues.first() else { return Ok(()) };
-                let last = last_prbs.replace(ue.dl_aggr_prbs).unwrap_or(ue.dl_aggr_prbs);
-                prbs += f64::from(ue.dl_aggr_prbs.wrapping_sub(last));
-                call.prbs.push((at_s, prbs));
+                let last = self.last_prbs.replace(ue.dl_aggr_prbs).unwrap_or(ue.dl_aggr_prbs);
+                self.prbs += f64::from(ue.dl_aggr_prbs.wrapping_sub(last));
+                self.call.prbs.push((at_s, self.prbs));
             }
             Report::Rlc(report) => {
                 let record = RlcRecord::from(report);
                 let rlc_us = record.bearers.first().map_or(0, BearerRecord::sojourn_us);
-                if (0.0..seconds).contains(&at_s) {
-                    call.sojourns.push(Sojourn { at_s, rlc_ms: f64::from(rlc_us) / 1e3, tc_ms });
+                let next_s = self.call.sojourns.last().map_or(0.0, |last| last.at_s + LEAST_APART_S);
+                if (next_s..self.call.seconds).contains(&at_s) {
+                    let rlc_ms = f64::from(rlc_us) / 1e3;
+                    self.call.sojourns.push(Sojourn { at_s, rlc_ms, tc_ms: self.tc_ms });
                 }
                 if let Some(actor) = &mut actor {
                     actor.guard.handle_rlc(&record);
@@ -90,19 +129,17 @@ pub fn call(seconds: f64, is_controlled: bool) -> anyhow::Result<Call> {
             }
             Report::Tc(report) => {
                 let of = |at: usize| report.lanes.get(at).map(|lane| lane.queue.last_sojourn_us as f64 / 1e3);
-                tc_ms = [of(0), of(1)];
+                self.tc_ms = [of(0), of(1)];
                 if let Some(actor) = &mut actor {
                     actor.guard.handle_tc(actor.now(), &TcRecord::from(report));
                 }
             }
         }
-        if let Some(actor) = &mut actor {
-            call.done.extend(actor.act()?.into_iter().map(|news| (at_s, news)));
+        if let Some(actor) = actor {
+            self.call.done.extend(actor.act()?.into_iter().map(|news| (at_s, news)));
         }
         Ok(())
-    })?;
-    call.seen = testbed.end()?;
-    Ok(call)
+    }
 }
 
 /// The xApp: what the guard wants done goes by REST.

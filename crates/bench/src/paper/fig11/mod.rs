@@ -3,6 +3,7 @@
 
 mod call;
 mod figures;
+mod live;
 #[cfg(test)]
 mod tests;
 

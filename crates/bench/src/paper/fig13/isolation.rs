@@ -8,6 +8,10 @@ use super::super::{Context, Figure, FigureReport, Setting, mean};
 use super::{SPEED, TOLERANCE_POINTS, Throughput, associate, at, deploy, measure, scenario, ue};
 use crate::plot::{Mark, Panel, Plot, X};
 
+const LIVE: &str = "the emulated RAN over E2 and TCP: 106 PRBs, 30 kHz, TDD, MCS 20, one layer, in time; UEs are network namespaces, \
+                    to each of which iperf3 sends 65 Mbit/s of UDP; slices and their rules by REST at the slicing controller; MAC's \
+                    statistics as an xApp reads them. The tenth of a phase after each change is left out";
+
 /// What happens at each of the times, and what share the white UE is promised from then on.
 const TIMES: [(&str, Option<u8>); 5] = [
     ("two UEs, no slices", None),
@@ -91,6 +95,7 @@ pub(in super::super) fn fig13a(context: &Context<'_>) -> anyhow::Result<FigureRe
     let phase_s = context.seconds * SPEED;
     let throughput = measure(
         scenario_of(phase_s),
+        context.is_live,
         &[
             (2.0 * phase_s, &|rest| {
                 deploy(rest, [50, 50], true)?;
@@ -100,7 +105,11 @@ pub(in super::super) fn fig13a(context: &Context<'_>) -> anyhow::Result<FigureRe
         ],
         TIMES.len() as f64 * phase_s,
     )?;
-    Ok(report(&Isolation { throughput, phase_s }))
+    let mut report = report(&Isolation { throughput, phase_s });
+    if context.is_live {
+        report.setting.ours = LIVE;
+    }
+    Ok(report)
 }
 
 pub(super) fn report(measured: &Isolation) -> FigureReport {

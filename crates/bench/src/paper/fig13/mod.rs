@@ -2,10 +2,11 @@
 //!
 //! UEs receive more than the cell carries, all at the same MCS. Slices are deployed by REST, as the paper has it with curl;
 //! by rules on S-NSSAI UEs come into them, also those that arrive later. MAC's statistics, which an xApp reads, tell the
-//! throughput.
+//! throughput. In live mode UEs are network namespaces, and `iperf3` sends to them.
 
 mod isolation;
 mod lending;
+mod live;
 #[cfg(test)]
 mod tests;
 
@@ -15,7 +16,7 @@ use ran::Scenario;
 use ran::scenario::{ChannelScenario, FlowScenario, UeScenario};
 use serde_json::json;
 
-use super::testbed::{LEAD_S, NODE, PLMN, Report, Rest, Testbed, Throughput, Watch, cell};
+use super::testbed::{LEAD_S, NODE, PLMN, Report, Rest, Testbed, Throughput, Watch, cell, require};
 
 pub(super) use isolation::fig13a;
 pub(super) use lending::fig13b;
@@ -76,11 +77,26 @@ fn associate(rest: &Rest) -> anyhow::Result<()> {
 /// What is done at some moment, in seconds after the measurement's beginning.
 type Act<'a> = (f64, &'a dyn Fn(&Rest) -> anyhow::Result<()>);
 
-/// Runs a scenario over E2 until so many seconds after the measurement's beginning.
-fn measure(scenario: Scenario, acts: &[Act<'_>], end_s: f64) -> anyhow::Result<Throughput> {
-    let testbed = Testbed::start(scenario, |_| ())?;
+/// What happens at some moment.
+enum Event<'a> {
+    Act(&'a dyn Fn(&Rest) -> anyhow::Result<()>),
+    /// In live mode.
+    Send(live::Sending),
+}
+
+/// Runs a scenario over E2 until so many seconds after the measurement's beginning; in live mode with `iperf3` for its flows.
+fn measure(mut scenario: Scenario, is_live: bool, acts: &[Act<'_>], end_s: f64) -> anyhow::Result<Throughput> {
+    let mut events: Vec<(f64, Event<'_>)> = acts.iter().map(|(at_s, act)| (*at_s, Event::Act(*act))).collect();
+    if is_live {
+        require(&["iperf3"])?;
+        scenario.speed = 1.0;
+        events.extend(live::take_flows(&mut scenario, end_s).into_iter().map(|(at_s, flow)| (at_s, Event::Send(flow))));
+    }
+    events.sort_by(|(one_s, _), (other_s, _)| one_s.total_cmp(other_s));
+    let speed = scenario.speed;
+    let testbed = Testbed::start(scenario, is_live, |_| ())?;
     let rest = testbed.rest();
-    let mut watch = Watch::new(testbed.xapp(), &[e2sm::mac::MODEL], SPEED)?;
+    let mut watch = Watch::new(testbed.xapp(), &[e2sm::mac::MODEL], speed)?;
     let mut throughput = Throughput::default();
     let mut until = |watch: &mut Watch, seconds: f64| {
         watch.until(LEAD_S + seconds, |now_s, report| {
@@ -92,12 +108,18 @@ fn measure(scenario: Scenario, acts: &[Act<'_>], end_s: f64) -> anyhow::Result<T
     };
     until(&mut watch, -LEAD_S / 2.0)?;
     rest.await_slices()?;
-    for (seconds, act) in acts {
-        until(&mut watch, *seconds)?;
-        act(&rest)?;
+    let mut programs = Vec::new();
+    for (seconds, event) in events {
+        until(&mut watch, seconds)?;
+        match (event, testbed.namespaces()) {
+            (Event::Act(act), _) => act(&rest)?,
+            (Event::Send(sending), Some(namespaces)) => programs.extend(sending.start(namespaces)?),
+            (Event::Send(_), None) => unreachable!("programs run in live mode only"),
+        }
     }
     // by then a report has told of the end
-    until(&mut watch, end_s + 0.1 * SPEED)?;
+    until(&mut watch, end_s + 0.1 * speed)?;
+    drop(programs);
     testbed.end()?;
     Ok(throughput)
 }

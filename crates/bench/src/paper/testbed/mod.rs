@@ -3,11 +3,12 @@
 //! The RAN's clock may be faster than time. What the figures are about happens in the model, by its clock; only what the
 //! controllers do is late by as much as their way takes, times that speed.
 
+mod programs;
 mod rest;
 mod throughput;
 mod watch;
 
-use std::net::SocketAddr;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::mpsc;
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -18,10 +19,11 @@ use ferric::link::Address;
 use ferric::server::ServerConfig;
 use radio::{CellConfig, Network};
 use ran::scenario::CellScenario;
-use ran::{Ran, RanConfig, Scenario};
+use ran::{LiveConfig, Namespace, Namespaces, Ran, RanConfig, Scenario};
 use ric::{RestConfig, RicConfig};
 
 use crate::part::any_port;
+pub(super) use programs::{Program, require};
 pub(super) use rest::Rest;
 pub(super) use throughput::Throughput;
 pub(super) use watch::{Report, Watch};
@@ -42,19 +44,47 @@ pub(super) fn cell() -> CellScenario {
     CellScenario { radio: CellConfig::default(), ..CellScenario::default() }
 }
 
+/// Names of namespaces and devices in live mode begin so.
+const LIVE_PREFIX: &str = "paper";
+
+/// Live mode with all UEs of a scenario as namespaces.
+fn live(scenario: &Scenario) -> LiveConfig {
+    let ues = scenario.ues.len() as u16; // a handful
+    LiveConfig { ues, prefix: LIVE_PREFIX.into(), ..LiveConfig::default() }
+}
+
+/// Where programs of the core's side run.
+pub(super) fn core(namespaces: &Namespaces) -> &Namespace {
+    namespaces
+        .core
+        .as_ref()
+        .unwrap_or_else(|| panic!("live mode has a namespace for the core where the host is not it"))
+}
+
+/// The address of a UE in live mode, counted from 0.
+pub(super) fn address_of_ue(ue: usize) -> Ipv4Addr {
+    Ipv4Addr::from(u32::from(Ipv4Addr::new(10, 45, 0, 2)) + ue as u32)
+}
+
 /// A RIC and a RAN, each on a thread of its own. They end when this is dropped.
 pub(super) struct Testbed<T> {
     /// Where the RIC awaits xApps.
     xapp: Address,
     rest: SocketAddr,
+    /// In live mode.
+    namespaces: Option<Namespaces>,
     ric: Part<()>,
     ran: Part<T>,
 }
 
 impl<T: Send + 'static> Testbed<T> {
-    /// Starts both. At the end `look` is shown the model: it sees what no base station knows, such as what a UE's programs
+    /// Starts both, the RAN in live mode where that is wanted. At the end `look` is shown the model: it sees what no base station knows, such as what a UE's programs
     /// measure.
-    pub fn start(scenario: Scenario, look: impl FnOnce(&Network) -> T + Send + 'static) -> anyhow::Result<Self> {
+    pub fn start(
+        scenario: Scenario,
+        is_live: bool,
+        look: impl FnOnce(&Network) -> T + Send + 'static,
+    ) -> anyhow::Result<Self> {
         let (ric, (e2, xapp, rest)) = Part::start("RIC", |tell| {
             let server =
                 ServerConfig { e2: vec![any_port().into()], xapp: Some(any_port()), ..ServerConfig::default() };
@@ -66,13 +96,14 @@ impl<T: Send + 'static> Testbed<T> {
             let _ = tell.send((ric.server.stop(), (e2, xapp, rest)));
             Ok(ric.server.run()?)
         })?;
-        let (ran, ()) = Part::start("RAN", move |tell| {
-            let mut ran = Ran::new(RanConfig { rics: vec![e2], scenario, ..RanConfig::default() })?;
-            let _ = tell.send((ran.stop(), ()));
+        let (ran, namespaces) = Part::start("RAN", move |tell| {
+            let live = is_live.then(|| live(&scenario));
+            let mut ran = Ran::new(RanConfig { rics: vec![e2], scenario, live, ..RanConfig::default() })?;
+            let _ = tell.send((ran.stop(), ran.take_namespaces()));
             ran.run()?;
             Ok(look(&ran.network()))
         })?;
-        Ok(Testbed { xapp, rest, ric, ran })
+        Ok(Testbed { xapp, rest, namespaces, ric, ran })
     }
 
     pub fn rest(&self) -> Rest {
@@ -81,6 +112,11 @@ impl<T: Send + 'static> Testbed<T> {
 
     pub fn xapp(&self) -> &Address {
         &self.xapp
+    }
+
+    /// Where programs run, in live mode.
+    pub fn namespaces(&self) -> Option<&Namespaces> {
+        self.namespaces.as_ref()
     }
 
     /// Ends both; what was seen of the model.
