@@ -260,38 +260,27 @@ impl TcSource for Node {
     fn counts(&self, queue_id: u32) -> LaneCounts {
         let cell = self.cell();
         let (id, now) = (QueueId(queue_id), cell.now());
-        let mut lane = LaneCounts::default();
-        let (mut sojourn_us, mut packets) = (0.0, 0);
-        for bearer in cell.ues().flat_map(|(_, ue)| ue.bearers()) {
-            let Some(counts) = bearer.tc().counts(id) else { continue };
-            let kind = self.traffic_control.queues.iter().find(|queue| queue.id == queue_id);
-            let is_marking = kind.is_some_and(|queue| queue.parameters.kind() == QueueKind::EcnCoDel);
-            let dropped = counts.dropped.full.packets + counts.dropped.managed.packets;
-            let went = counts.went.packets;
-            sojourn_us += counts.sojourn.mean().as_secs_f64() * 1e6 * went as f64;
-            packets += went;
-            lane.shaper_rate_kbps += (bearer.tc().shaper_rate_bps(now, id) / 1e3) as f32;
-            lane.policer_rate_kbps += (bearer.tc().policer_rate_bps(now, id) / 1e3) as f32;
-            lane.policer_dropped_packets =
-                lane.policer_dropped_packets.wrapping_add(wrapped(counts.dropped.policed.packets));
-            lane.policer_marked_packets = lane.policer_marked_packets.wrapping_add(wrapped(counts.diverted_packets));
-            let Queue { octets, packets, forwarded_octets, forwarded_packets, dropped_packets, .. } = lane.queue;
-            lane.queue = Queue {
-                octets: octets.wrapping_add(wrapped(counts.waiting.octets)),
-                packets: packets.wrapping_add(wrapped(counts.waiting.packets)),
-                forwarded_octets: forwarded_octets.wrapping_add(wrapped(counts.went.octets)),
-                forwarded_packets: forwarded_packets.wrapping_add(wrapped(went)),
-                dropped_packets: dropped_packets.wrapping_add(wrapped(if is_marking {
-                    counts.marked_packets
-                } else {
-                    dropped
-                })),
-                last_sojourn_us: lane.queue.last_sojourn_us.max(counts.sojourn.last.as_micros() as i64),
-                ..lane.queue
-            };
+        let counts = cell.queue_counts(id);
+        let kind = self.traffic_control.queues.iter().find(|queue| queue.id == queue_id);
+        let is_marking = kind.is_some_and(|queue| queue.parameters.kind() == QueueKind::EcnCoDel);
+        let dropped = counts.dropped.full.packets + counts.dropped.managed.packets;
+        let bearers = || cell.ues().flat_map(|(_, ue)| ue.bearers()).map(radio::Bearer::tc);
+        LaneCounts {
+            shaper_rate_kbps: (bearers().map(|tc| tc.shaper_rate_bps(now, id)).sum::<f64>() / 1e3) as f32,
+            policer_rate_kbps: (bearers().map(|tc| tc.policer_rate_bps(now, id)).sum::<f64>() / 1e3) as f32,
+            policer_dropped_packets: wrapped(counts.dropped.policed.packets),
+            policer_marked_packets: wrapped(counts.diverted_packets),
+            queue: Queue {
+                octets: wrapped(counts.waiting.octets),
+                packets: wrapped(counts.waiting.packets),
+                forwarded_octets: wrapped(counts.went.octets),
+                forwarded_packets: wrapped(counts.went.packets),
+                dropped_packets: wrapped(if is_marking { counts.marked_packets } else { dropped }),
+                last_sojourn_us: counts.sojourn.last.as_micros() as i64,
+                mean_sojourn_us: (counts.sojourn.mean().as_secs_f64() * 1e6) as f32,
+                ..Queue::default()
+            },
         }
-        lane.queue.mean_sojourn_us = if packets > 0 { (sojourn_us / packets as f64) as f32 } else { 0.0 };
-        lane
     }
 
     fn pacer_rate_kbps(&self) -> f32 {

@@ -199,6 +199,8 @@ pub struct Cell {
     events: Vec<Vec<Event>>,
     is_locked: bool,
     usage: [Usage; 2],
+    /// What was counted of queues of UEs that have left, of those queues that there are.
+    left_queues: Vec<(tc::QueueId, tc::QueueCounts)>,
     /// Memory that is used again.
     now_events: Vec<Event>,
     candidates: Vec<Candidate>,
@@ -234,6 +236,7 @@ impl Cell {
             events: vec![Vec::new(); AHEAD],
             is_locked: false,
             usage: [Usage::default(); 2],
+            left_queues: Vec::new(),
             now_events: Vec::new(),
             candidates: Vec::new(),
             grants: Vec::new(),
@@ -415,8 +418,18 @@ impl Cell {
                 }
             }
         }
+        self.left_queues.retain(|(id, _)| tc.queues.iter().any(|queue| queue.id == *id));
         self.config.tc = tc.clone();
         Ok(())
+    }
+
+    /// What was counted of a queue of traffic control since it was set up, of all bearers together, also of UEs that have
+    /// left.
+    #[must_use]
+    pub fn queue_counts(&self, queue: tc::QueueId) -> tc::QueueCounts {
+        let left = self.left_queues.iter().find(|(id, _)| *id == queue).map(|(_, counts)| *counts);
+        let there = self.ues().flat_map(|(_, ue)| &ue.bearers).filter_map(|bearer| bearer.tc.counts(queue));
+        there.fold(left.unwrap_or_default(), tc::QueueCounts::and)
     }
 
     /// A UE comes; its place.
@@ -434,6 +447,14 @@ impl Cell {
         let mut ue = place.ue.take()?;
         ue.leaves(now);
         place.last = Some(Box::new(counts_of(&ue)));
+        for queue in &self.config.tc.queues {
+            let counts = ue.bearers.iter().filter_map(|bearer| bearer.tc.counts(queue.id));
+            let counts = counts.fold(tc::QueueCounts::default(), |sum, counts| sum.and(counts.left_behind()));
+            match self.left_queues.iter_mut().find(|(id, _)| *id == queue.id) {
+                Some((_, left)) => *left = left.and(counts),
+                None => self.left_queues.push((queue.id, counts)),
+            }
+        }
         Some(ue)
     }
 

@@ -138,3 +138,38 @@ fn an_mcs_that_the_next_cell_does_not_have_is_its_highest() {
     assert_eq!(network.cell(1).ue(0).unwrap().downlink().mcs(), 27);
     assert!(network.cell(1).counts(0).unwrap().down_rlc.delivered_packets > 0);
 }
+
+/// What a cell counts of a queue grows, whoever comes and goes, and is of what went through this cell.
+#[test]
+fn queues_count_on_where_ues_go_to_another_cell() {
+    use crate::tc::QueueId;
+
+    let mut network = network(2, 1);
+    (0..4).for_each(|n| add(&mut network, n % 2, 12.0, Time::START, None));
+    let counts = |network: &Network| [0, 1].map(|cell| network.cell(cell).queue_counts(QueueId(0)));
+    let (mut before, mut to) = (counts(&network), 0);
+    for turn in 1..=40 {
+        network.advance(ms(100 * turn));
+        let now = counts(&network);
+        for (now, before) in now.iter().zip(&before) {
+            assert!(now.came.packets >= before.came.packets && now.went.octets >= before.went.octets, "turn {turn}");
+            assert!(now.sojourn.mean() <= Duration::from_millis(50));
+            assert_eq!(now.came, now.went.and(now.waiting).and(now.dropped.all()));
+        }
+        before = now;
+        let place = network.cell(1 - to).ues().next().map(|(place, _)| place);
+        if let Some(place) = place {
+            network.hand_over(1 - to, place, to).unwrap();
+            let after = counts(&network);
+            assert!((0..2).all(|cell| after[cell].went == before[cell].went), "turn {turn}");
+        }
+        to = 1 - to;
+    }
+    // all is counted once
+    let went = |network: &Network| {
+        let ues = (0..2).flat_map(|cell| network.cell(cell).ues()).map(|(_, ue)| ue.bearers()[0].tc().totals().went);
+        ues.map(|went| went.packets).sum::<u64>()
+    };
+    network.advance(ms(4500));
+    assert_eq!(went(&network), counts(&network).iter().map(|counts| counts.went.packets).sum::<u64>());
+}

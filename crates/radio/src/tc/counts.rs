@@ -19,8 +19,12 @@ impl Amount {
         self.octets += u64::from(packet.octets);
     }
 
-    pub(super) fn and(self, other: Amount) -> Amount {
+    pub(crate) fn and(self, other: Amount) -> Amount {
         Amount { packets: self.packets + other.packets, octets: self.octets + other.octets }
+    }
+
+    fn without(self, other: Amount) -> Amount {
+        Amount { packets: self.packets - other.packets, octets: self.octets - other.octets }
     }
 
     pub(super) fn subtract(&mut self, packet: &Packet) {
@@ -48,6 +52,16 @@ impl Sojourn {
         self.packets += 1;
     }
 
+    /// Of two queues together; of the last ones the longer one.
+    fn and(self, other: Sojourn) -> Sojourn {
+        Sojourn {
+            last: self.last.max(other.last),
+            max: self.max.max(other.max),
+            sum_ns: self.sum_ns + other.sum_ns,
+            packets: self.packets + other.packets,
+        }
+    }
+
     /// In the mean, rounded down to a nanosecond; nothing where no packet went on.
     #[must_use]
     pub fn mean(&self) -> Duration {
@@ -68,6 +82,14 @@ pub struct Drops {
 }
 
 impl Drops {
+    fn and(self, other: Drops) -> Drops {
+        Drops {
+            full: self.full.and(other.full),
+            policed: self.policed.and(other.policed),
+            managed: self.managed.and(other.managed),
+        }
+    }
+
     /// For whatever reason.
     #[must_use]
     pub fn all(&self) -> Amount {
@@ -75,7 +97,8 @@ impl Drops {
     }
 }
 
-/// What was counted of a queue since it was set up: `came` is `went`, `waiting` and all `dropped` together.
+/// What was counted of a queue since it was set up, or since its UE came to its cell: `came` is `went`, `waiting` and all
+/// `dropped` together.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct QueueCounts {
     /// What was to be put into it; also what it took over from a queue that was removed.
@@ -92,6 +115,34 @@ pub struct QueueCounts {
     pub diverted_packets: u64,
     /// How long packets waited that went on.
     pub sojourn: Sojourn,
+}
+
+impl QueueCounts {
+    /// Of the queues of two bearers together; of the last sojourns the longer one.
+    #[must_use]
+    pub fn and(self, other: QueueCounts) -> QueueCounts {
+        QueueCounts {
+            came: self.came.and(other.came),
+            went: self.went.and(other.went),
+            waiting: self.waiting.and(other.waiting),
+            dropped: self.dropped.and(other.dropped),
+            marked_packets: self.marked_packets + other.marked_packets,
+            diverted_packets: self.diverted_packets + other.diverted_packets,
+            sojourn: self.sojourn.and(other.sojourn),
+        }
+    }
+
+    /// What stays of them where their UE leaves, and takes along what waits.
+    pub(crate) fn left_behind(self) -> QueueCounts {
+        let came = self.came.without(self.waiting);
+        let sojourn = Sojourn { last: Duration::ZERO, ..self.sojourn };
+        QueueCounts { came, waiting: Amount::default(), sojourn, ..self }
+    }
+
+    /// Those of a queue in which that waits, and of which nothing else was counted yet.
+    pub(super) fn anew(waiting: Amount) -> QueueCounts {
+        QueueCounts { came: waiting, waiting, ..QueueCounts::default() }
+    }
 }
 
 /// What was counted of the bearer, also of queues that are no more: `came` is `went`, `waiting` and `dropped` together.

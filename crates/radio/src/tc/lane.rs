@@ -92,6 +92,11 @@ impl Lane {
         &self.counts
     }
 
+    /// Counts from here on: what waits has just come.
+    pub(super) fn reset_counts(&mut self) {
+        self.counts = QueueCounts::anew(self.counts.waiting);
+    }
+
     /// What it can still take.
     pub(super) fn room_octets(&self) -> u64 {
         u64::from(self.configuration.limit_octets).saturating_sub(self.counts.waiting.octets)

@@ -70,9 +70,9 @@ pub struct TrafficControl {
     starved_since: Option<Time>,
     came: Amount,
     went: Amount,
-    /// What queues had dropped that are no more.
+    /// What queues had dropped that are no more, or that count anew.
     dropped_before: Amount,
-    /// What queues had marked that are no more.
+    /// What such queues had marked.
     marked_before: u64,
     faults: Faults,
 }
@@ -140,8 +140,7 @@ impl TrafficControl {
             self.lanes.push(lane);
         }
         for removed in lanes {
-            self.dropped_before = self.dropped_before.and(removed.counts().dropped.all());
-            self.marked_before += removed.counts().marked_packets;
+            self.remember(removed.counts());
             self.lanes[0].take_over(removed);
         }
         self.look_at_lanes();
@@ -177,6 +176,21 @@ impl TrafficControl {
                 Err(Refused::Full { queue: lane.id(), octets, first: first.id, room_octets })
             }
             _ => Ok(()),
+        }
+    }
+
+    /// What a queue counts no more counts for the whole.
+    fn remember(&mut self, counts: &QueueCounts) {
+        self.dropped_before = self.dropped_before.and(counts.dropped.all());
+        self.marked_before += counts.marked_packets;
+    }
+
+    /// Queues count from here on: the UE has come to another cell.
+    pub(crate) fn reset_queue_counts(&mut self) {
+        for at in 0..self.lanes.len() {
+            let counts = *self.lanes[at].counts();
+            self.remember(&counts);
+            self.lanes[at].reset_counts();
         }
     }
 

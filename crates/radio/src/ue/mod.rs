@@ -277,6 +277,7 @@ impl Ue {
             bearer.up.reset_counts();
             // where its packets do not fit into this cell's queues, it keeps those of the other one
             let _ = bearer.tc.configure(now, tc);
+            bearer.tc.reset_queue_counts();
         }
         self.requests = Requests::default();
         self.next_report = now;
