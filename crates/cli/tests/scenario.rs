@@ -2,7 +2,9 @@
 
 mod program;
 
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use program::{Program, run};
 
@@ -73,6 +75,36 @@ fn a_file_says_what_arguments_would_say_else() {
     run(&["ran", "--check"]).complains(2, &["--scenario <FILE>"]);
     run(&["ran", "--scenario", &file, "--speed", "0"]).complains(2, &["it is a number from 0.001 to 1000"]);
     run(&["ran", "--scenario", &file, "--threads", "0"]).complains(2, &["it is a number from 1 to 256"]);
+}
+
+#[test]
+fn a_part_of_ones_own() {
+    let folder = std::env::temp_dir().join(format!("ferric-cli-parts-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    std::fs::set_permissions(&folder, PermissionsExt::from_mode(0o755)).unwrap();
+    let object = folder.join("fixed-target.so");
+    let here = Path::new(env!("CARGO_MANIFEST_DIR")).join("../plugin");
+    let compiled = Command::new("cc")
+        .args(["-shared", "-fPIC", "-I"])
+        .arg(here.join("include"))
+        .arg("-o")
+        .arg(&object)
+        .arg(here.join("tests/tc/fixed-target.c"))
+        .status();
+    assert!(compiled.unwrap().success());
+    std::fs::set_permissions(&object, PermissionsExt::from_mode(0o755)).unwrap();
+    let parts = folder.to_str().unwrap();
+    let check = |key: &str, settings: &str| {
+        let part = format!("{{ part = \"fixed-target\", settings = \"{settings}\" }}");
+        let file = File::new("part.toml", &format!("[[cell]]\ntraffic_control = {{ {key} = {part} }}\n"));
+        run(&["ran", "--scenario", file.name(), "--check", "--parts-from", parts])
+    };
+    let taken = check("pacer", "20000");
+    assert_eq!(taken.code(), Some(0), "{}", taken.stderr);
+    let place = "line 2: cell[0].traffic_control: ";
+    check("scheduler", "20000").complains(1, &[place, "scheduler: fixed-target is a pacer, not a scheduler"]);
+    check("pacer", "much").complains(1, &[place, "pacer: fixed-target does not take the settings \"much\""]);
+    std::fs::remove_dir_all(&folder).unwrap();
 }
 
 #[test]
