@@ -191,6 +191,12 @@ fn ue_schedulers_differ() {
     let first = |name: &str| slot(&mut with(name), &two)[0];
     assert_eq!((first("PF").ue, first("MT").ue), (0, 1), "who got little, who can get most");
     assert_eq!(first("PF").prbs, PRBS);
+    // also where a cell is so small that nobody gets an octet a slot
+    let small = [
+        Candidate { rate_octets: 20, average_octets: 0.01, ..candidate(0, 0, 500) },
+        Candidate { rate_octets: 40, average_octets: 0.5, ..candidate(1, 0, 500) },
+    ];
+    assert_eq!(slot(&mut with("PF"), &small)[0].ue, 0);
     let preferred = [two[0], Candidate { preference: 100.0, ..two[1] }];
     assert_eq!(slot(&mut with("PF"), &preferred)[0].ue, 1);
     let mut in_turn = with("RR");

@@ -89,6 +89,10 @@ impl UeScheduler for RoundRobin {
     }
 }
 
+/// An average counts as this much at least, in octets a slot: who got nothing comes first, but not without measure. In a small
+/// cell with many UEs, averages are well below one octet.
+const LEAST_OCTETS: f32 = 1e-6;
+
 /// Who could get most, measured by what he got of late.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ProportionalFair;
@@ -96,7 +100,7 @@ pub struct ProportionalFair;
 impl UeScheduler for ProportionalFair {
     fn schedule(&mut self, prbs: u32, candidates: &mut [Candidate], grants: &mut Vec<Grant>) -> u32 {
         by_metric(prbs, candidates, grants, |candidate| {
-            candidate.preference * candidate.rate_octets as f32 / candidate.average_octets.max(1.0)
+            candidate.preference * candidate.rate_octets as f32 / candidate.average_octets.max(LEAST_OCTETS)
         })
     }
 }
