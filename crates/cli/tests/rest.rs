@@ -54,6 +54,58 @@ fn the_demo_speaks_rest_too() {
     client.expect_closed();
 }
 
+/// What stands between two marks, each time that it does.
+fn between<'t>(text: &'t str, begin: &str, end: &str) -> Vec<&'t str> {
+    text.split(begin).skip(1).map(|part| part.split(end).next().unwrap()).collect()
+}
+
+/// `docs/first-slice.md`: its scenario, its requests in their order, and what comes of them.
+#[test]
+fn the_page_of_the_first_slice_is_true() {
+    let page = include_str!("../../../docs/first-slice.md");
+    let scenario = std::env::temp_dir().join(format!("ferric-first-slice-{}.toml", std::process::id()));
+    std::fs::write(&scenario, between(page, "<<'END'\n", "\nEND")[0]).unwrap();
+    let mut ric =
+        Program::start(&["ric", "--e2", "tcp://127.0.0.1:0", "--xapp", "tcp://127.0.0.1:0", "--rest", "127.0.0.1:0"]);
+    let (e2, rest) = (ric.line("e2="), ric.line("rest=http://").parse::<SocketAddr>().unwrap());
+    let ran = Program::start(&["ran", "--ric", &e2, "--scenario", scenario.to_str().unwrap()]);
+    let node = "/v1/nodes/gnb-00101-e00";
+    let deadline = Instant::now() + PATIENCE;
+    while ask(rest, &format!("{node}/ues")).json()["ues"].as_array().is_none_or(|ues| ues.len() < 3) {
+        assert!(Instant::now() < deadline, "the UEs are never told");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    // of each UE; reports come each second
+    let received = || loop {
+        let told = ask(rest, &format!("{node}/statistics/mac"));
+        let octets = |ue: &serde_json::Value| ue["dl_aggr_sdu_octets"].as_f64().unwrap();
+        match told.json()["ues"].as_array() {
+            Some(ues) if told.status == 200 => break ues.iter().map(octets).collect::<Vec<_>>(),
+            _ => assert!(Instant::now() < deadline, "{told:?}"),
+        }
+    };
+    // the first UE's part
+    let share = || {
+        std::thread::sleep(Duration::from_millis(1100));
+        let before = received();
+        std::thread::sleep(Duration::from_millis(2200));
+        let gained: Vec<f64> = received().iter().zip(before).map(|(after, before)| after - before).collect();
+        gained[0] / gained.iter().sum::<f64>()
+    };
+    let is_about = |share: f64, wanted: f64| assert!((share - wanted).abs() < 0.03, "{share} for {wanted}");
+    is_about(share(), 1.0 / 3.0);
+    let orders = between(page, "curl -X PUT $NODE", "'\n");
+    assert_eq!(orders.len(), 5);
+    for (order, wanted) in orders.iter().zip([None, None, None, Some(0.5), Some(0.66)]) {
+        let (path, body) = order.split_once(" --json '").unwrap();
+        Client::connect(rest).ask("PUT", &format!("{node}{path}"), Some(body)).is(200);
+        wanted.inspect(|wanted| is_about(share(), *wanted));
+    }
+    std::fs::remove_file(scenario).unwrap();
+    ran.stop();
+    ric.stop();
+}
+
 #[test]
 fn an_address_that_is_none_is_refused() {
     run(&["ric", "--rest", "localhost"]).complains(2, &["--rest", "invalid socket address"]);
