@@ -40,7 +40,7 @@ pub struct Call {
 }
 
 impl Call {
-    /// Whether the greedy flow runs then: it has the call's first round trip behind it.
+    /// Whether the greedy flow runs then.
     fn is_loaded(&self, at_s: f64) -> bool {
         (GREEDY_S..self.seconds).contains(&at_s)
     }
@@ -58,7 +58,7 @@ impl Call {
 
     /// The part of the downlink's resource blocks that were used while the greedy flow ran, in per cent.
     pub fn used_percent(&self) -> f64 {
-        // until it has filled the cell for the first time
+        // its first second, in which it fills the cell, is left out
         let mut loaded = self.prbs.iter().filter(|(at_s, _)| self.is_loaded(*at_s - 1.0) && *at_s < self.seconds);
         let (Some((from_s, from)), Some((to_s, to))) = (loaded.next(), loaded.next_back()) else { return f64::NAN };
         100.0 * (to - from) / (to_s - from_s) / self.seen.prbs_per_s
