@@ -368,14 +368,25 @@ impl Rlc {
         let Some(flying) = self.flying.get_mut(at as usize) else { return };
         match self.config.mode {
             Mode::Acknowledged => {
-                self.again.push_back((now + self.config.status, piece));
+                let due = now + self.config.status;
                 self.again_octets += piece.octets;
+                match self.again.back_mut() {
+                    // pieces of an SDU are sent again as one: else they would get smaller and smaller
+                    Some((last_due, last)) if last.sn == piece.sn => {
+                        *last_due = due;
+                        last.octets += piece.octets;
+                    }
+                    _ => self.again.push_back((due, piece)),
+                }
             }
             Mode::Unacknowledged => {
-                let until = now + self.config.reordering;
-                flying.state = State::Lost(until);
-                if at == 0 {
-                    self.release = until;
+                // the timer runs from the first loss
+                if flying.state == State::UnderWay {
+                    let until = now + self.config.reordering;
+                    flying.state = State::Lost(until);
+                    if at == 0 {
+                        self.release = until;
+                    }
                 }
             }
         }

@@ -165,3 +165,24 @@ fn all_that_comes_is_accounted_for() {
         assert!(mode == Mode::Unacknowledged || rlc.counts().lost_packets == 0);
     }
 }
+
+/// What is lost again and again does not fall to ever smaller pieces, whose headers would fill what the air still carries.
+#[test]
+fn pieces_that_are_lost_for_long_do_not_crumble() {
+    let mut rlc = Rlc::new(RlcConfig::default());
+    (0..20).for_each(|number| assert!(rlc.push(ms(0), packet(number, 1396))));
+    let mut random = Random::new(1, 0);
+    let (mut now, mut out) = (0, Vec::new());
+    for _ in 0..20_000 {
+        now += 1;
+        let (_, pieces) = pull(&mut rlc, ms(now), 20 + (random.uniform() * 4000.0) as u32);
+        pieces.into_iter().for_each(|piece| rlc.failed(ms(now), piece));
+    }
+    // until the last status report has come
+    let demand = rlc.demand_octets(ms(now + 20));
+    assert!(demand < 20 * 1400 + 60 * LATER_HEADER_OCTETS, "{demand} octets for 20 SDUs of 1400");
+    let (used, pieces) = pull(&mut rlc, ms(now + 20), 100_000);
+    assert_eq!(used, demand);
+    pieces.into_iter().for_each(|piece| rlc.received(ms(now + 20), piece, &mut out));
+    assert_eq!(numbers(&out), (0..20).collect::<Vec<_>>());
+}
