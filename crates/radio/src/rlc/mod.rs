@@ -97,6 +97,10 @@ pub struct RlcCounts {
     pub again_pieces: u64,
     /// Octets of SDUs that were sent again by RLC.
     pub again_octets: u64,
+    /// Pieces that came to the other end.
+    pub received_pieces: u64,
+    /// Octets of SDUs in them, without headers.
+    pub received_octets: u64,
     /// SDUs that came to the other end, in order.
     pub delivered_packets: u64,
     /// Their octets.
@@ -127,6 +131,8 @@ impl std::ops::AddAssign for RlcCounts {
         self.header_octets += other.header_octets;
         self.again_pieces += other.again_pieces;
         self.again_octets += other.again_octets;
+        self.received_pieces += other.received_pieces;
+        self.received_octets += other.received_octets;
         self.delivered_packets += other.delivered_packets;
         self.delivered_octets += other.delivered_octets;
         self.lost_packets += other.lost_packets;
@@ -354,6 +360,8 @@ impl Rlc {
 
     /// A piece has come to the other end. What is whole now and in order is delivered.
     pub fn received(&mut self, now: Time, piece: Piece, out: &mut Vec<Packet>) {
+        self.counts.received_pieces += 1;
+        self.counts.received_octets += u64::from(piece.octets);
         let Some(at) = piece.sn.checked_sub(self.first_sn) else { return };
         let Some(flying) = self.flying.get_mut(at as usize) else { return };
         flying.missing -= piece.octets;

@@ -4,10 +4,15 @@ use e2sm::rlc::{BearerStats, Mode};
 use ferric::agent::Ue;
 use ferric::e2::Time;
 use functions::statistics::StatisticsSource;
-use radio::rlc;
+use radio::rlc::{self, HEADER_OCTETS, RlcCounts};
 
 use super::{rnti, wrapped};
 use crate::node::Node;
+
+/// With a header for each PDU.
+fn received_pdu_octets(counts: &RlcCounts) -> u64 {
+    counts.received_octets + counts.received_pieces * u64::from(HEADER_OCTETS)
+}
 
 impl StatisticsSource<BearerStats> for Node {
     fn ues(&self, out: &mut Vec<Ue>) {
@@ -33,8 +38,8 @@ impl StatisticsSource<BearerStats> for Node {
                     tx_pdu_segmented: wrapped(sent.segments),
                     tx_buffer_octets: down.waiting_octets(),
                     tx_buffer_packets: down.waiting_packets() as u32,
-                    rx_pdu_packets: wrapped(received.sent_pieces),
-                    rx_pdu_octets: wrapped(received.sent_octets + received.header_octets),
+                    rx_pdu_packets: wrapped(received.received_pieces),
+                    rx_pdu_octets: wrapped(received_pdu_octets(received)),
                     rx_pdu_dropped_packets: wrapped(received.lost_packets),
                     rx_pdu_dropped_octets: wrapped(received.lost_octets),
                     rx_buffer_octets: wrapped(up.flying().1),
