@@ -21,6 +21,9 @@ const MAX_HAPPENINGS: usize = 1024;
 /// UEs that ever come to a cell: more are refused, since each keeps its place and its counters.
 pub const MAX_PLACES: usize = 4096;
 
+/// How often a UE says again that it would go to another cell, as long as it stays (reportInterval of TS 38.331 5.5.5.1).
+const REPORT_INTERVAL: Duration = Duration::from_millis(1024);
+
 /// When UEs go to another cell.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct HandoverConfig {
@@ -111,7 +114,7 @@ struct Arrival {
 struct Want {
     to: usize,
     since: Time,
-    is_told: bool,
+    told: Option<Time>,
 }
 
 /// A cell and what happens at it.
@@ -169,6 +172,8 @@ impl Site {
                     self.cell.leave(place);
                     self.tell(Happening::Left { place, to: None });
                 }
+                // it leaves when it has come
+                None if self.arrivals.iter().any(|arrival| arrival.ue.number() == number) => at += 1,
                 None => {
                     self.departures.swap_remove(at);
                 }
@@ -358,12 +363,13 @@ impl Network {
             match (best, *want) {
                 (None, _) => *want = None,
                 (Some(best), Some(since)) if since.to == best => {
-                    if !since.is_told && now.since(since.since) >= time_to_trigger {
+                    let is_due = since.told.is_none_or(|told| now.since(told) >= REPORT_INTERVAL);
+                    if is_due && now.since(since.since) >= time_to_trigger {
                         told.push((place, best));
-                        *want = Some(Want { is_told: true, ..since });
+                        *want = Some(Want { told: Some(now), ..since });
                     }
                 }
-                (Some(best), _) => *want = Some(Want { to: best, since: now, is_told: false }),
+                (Some(best), _) => *want = Some(Want { to: best, since: now, told: None }),
             }
         }
         for (place, to) in told {

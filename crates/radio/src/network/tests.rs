@@ -92,7 +92,7 @@ fn a_cell_goes_on_by_itself() {
 /// A UE drives from one cell to the other, 600 m away.
 #[test]
 fn who_hears_another_cell_better_goes_there() {
-    let drive = |is_automatic| {
+    let run = |is_automatic, x_m, motion| {
         let handover = HandoverConfig { a3_offset_db: Some(3.0), is_automatic, ..HandoverConfig::default() };
         let configs = [CellConfig::default(), CellConfig::default()];
         let mut network = Network::new(configs, handover, NonZeroUsize::MIN).unwrap();
@@ -100,8 +100,7 @@ fn who_hears_another_cell_better_goes_there() {
         let at = |x_m| Position { x_m, y_m: 0.0 };
         let sites: Arc<[Site]> = [0.0, 600.0].map(|x_m| Site::new(&grid, at(x_m))).into();
         let area = Area { least: Position { x_m: 0.0, y_m: -50.0 }, most: Position { x_m: 600.0, y_m: 50.0 } };
-        let motion = Motion::Straight { speed_m_per_s: 30.0, heading_deg: 90.0 };
-        let mover = Mover::new(area, at(50.0), motion).unwrap();
+        let mover = Mover::new(area, at(x_m), motion).unwrap();
         let mut random = Random::new(1, 0);
         let geometry = Geometry::new(sites, 0, Terminal::default(), mover, (1, 0), &mut random).unwrap();
         let channel = Channel::Geometry(Box::new(geometry));
@@ -111,13 +110,18 @@ fn who_hears_another_cell_better_goes_there() {
         network.advance(ms(15_000));
         network
     };
-    let mut network = drive(true);
+    let drive = Motion::Straight { speed_m_per_s: 30.0, heading_deg: 90.0 };
+    let mut network = run(true, 50.0, drive);
     assert_eq!((network.cell(0).ues().count(), network.cell(1).ues().count()), (0, 1));
     let told: Vec<_> = network.happenings(0).collect();
     assert_eq!(told[..2], [Happening::Came { place: 0, from: None }, Happening::Left { place: 0, to: Some(1) }]);
-    let mut network = drive(false);
+    let mut network = run(false, 50.0, drive);
     assert_eq!(network.cell(0).ues().count(), 1, "it waits for a word");
     assert!(network.happenings(0).any(|told| told == Happening::Wants { place: 0, to: 1 }));
+    // who is not heard asks again, each 1.024 s in 15 s
+    let mut network = run(false, 590.0, Motion::Still);
+    let asked = network.happenings(0).filter(|told| *told == Happening::Wants { place: 0, to: 1 }).count();
+    assert_eq!(asked, 15);
 }
 
 /// A UE whose channel says an MCS goes to a cell whose table has fewer of them.
@@ -172,4 +176,16 @@ fn queues_count_on_where_ues_go_to_another_cell() {
     };
     network.advance(ms(4500));
     assert_eq!(went(&network), counts(&network).iter().map(|counts| counts.went.packets).sum::<u64>());
+}
+
+#[test]
+fn a_ue_whose_time_is_over_on_its_way_leaves_when_it_has_come() {
+    let mut network = network(2, 1);
+    add(&mut network, 0, 15.0, Time::START, Some(ms(510)));
+    network.advance(ms(500));
+    network.hand_over(0, 0, 1).unwrap();
+    network.advance(ms(700));
+    assert_eq!((network.cell(0).ues().count(), network.cell(1).ues().count()), (0, 0));
+    let told: Vec<_> = network.happenings(1).collect();
+    assert_eq!(told, [Happening::Came { place: 0, from: Some((0, 0)) }, Happening::Left { place: 0, to: None }]);
 }
