@@ -521,7 +521,11 @@ fn value(kpi: Kpi, counted: &Counters, since: &Mark, cell: &Cell) -> Value {
         Kpi::PrbDistDl => whole(down().count_slots()),
         Kpi::PrbDistUl => whole(up().count_slots()),
         Kpi::CqiDist => whole(counted.reports),
-        Kpi::PacketDropRateDl => integer(per_million(counted.downlink_dropped_packets, counted.downlink_came_packets)),
+        Kpi::PacketDropRateDl => {
+            // what is dropped may have come before
+            let dropped = counted.downlink_dropped_packets;
+            integer(per_million(dropped, counted.downlink_came_packets.max(dropped)))
+        }
         Kpi::PacketLossRateUl => {
             let lost = counted.uplink_lost_packets;
             integer(per_million(lost, lost + counted.uplink_delivered_packets))

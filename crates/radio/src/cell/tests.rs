@@ -269,6 +269,34 @@ fn a_ue_that_sleeps_is_heard_in_each_cycle() {
     }
 }
 
+/// A controller moves flows from bearer to bearer, and each has a large buffer that fills: what a UE has to send in all is more
+/// than a number of 32 bits tells.
+#[test]
+fn many_full_bearers_are_no_more_than_can_be_told() {
+    let rlc = RlcConfig { buffer_octets: 1_000_000_000, ..RlcConfig::default() };
+    let mut cell = Cell::new(CellConfig { rlc, ..CellConfig::default() }).unwrap();
+    let mut ue = ue(&cell, 0, 20);
+    let packet = crate::Packet {
+        flow: FlowId(u32::MAX),
+        tuple: tuple(&ue, 1, FiveTuple::UDP),
+        octets: 900_000_000,
+        ecn: crate::Ecn::NotEct,
+        dscp: 0,
+        number: 0,
+        sent: Time::START,
+        entered: Time::START,
+        content: crate::Content::Filler,
+    };
+    for bearer in 1..=6 {
+        ue.move_flows(bearer);
+        assert!(ue.push_uplink(Time::START, packet.clone()));
+    }
+    cell.arrive(Box::new(ue));
+    cell.advance(Time::from_millis(200));
+    assert_eq!(cell.ue(0).unwrap().uplink_demand(cell.now()), u32::MAX);
+    assert!(cell.counts(0).unwrap().up_rlc.received_octets > 100_000);
+}
+
 #[test]
 fn a_locked_cell_serves_nobody() {
     let mut cell = busy(CellConfig::default(), 2, 1_000_000);

@@ -133,7 +133,8 @@ impl Ue {
 
     /// Octets that transport blocks of the downlink would carry now; none while the UE sleeps.
     pub(crate) fn downlink_demand(&mut self, now: Time) -> u32 {
-        let demand: u32 = self.bearers.iter().map(|bearer| bearer.down.demand_octets(now)).sum();
+        let each = self.bearers.iter().map(|bearer| bearer.down.demand_octets(now));
+        let demand = each.fold(0, u32::saturating_add);
         if let Some(drx) = &mut self.drx {
             let cycle = now.as_nanos() / drx.cycle_nanos;
             let begins = std::mem::replace(&mut drx.cycle, cycle) != cycle;
@@ -147,7 +148,7 @@ impl Ue {
 
     /// Octets that transport blocks of the uplink would carry now.
     pub(crate) fn uplink_demand(&self, now: Time) -> u32 {
-        self.bearers.iter().map(|bearer| bearer.up.demand_octets(now)).sum()
+        self.bearers.iter().map(|bearer| bearer.up.demand_octets(now)).fold(0, u32::saturating_add)
     }
 
     /// How much the scheduler prefers it: that of its most preferred bearer with something to send.

@@ -189,3 +189,18 @@ fn ues_have_names_and_properties() {
     assert_eq!(node.property(Ue(32), TestCondType::Cqi(True)), None);
     assert_eq!(node.id().to_string(), "gnb-00101-e00");
 }
+
+/// What is dropped may have come before the period.
+#[test]
+fn no_more_is_dropped_than_all() {
+    let node = node();
+    let since = mark(&node);
+    let dropped = |downlink_dropped_packets, downlink_came_packets| {
+        let counted = Counters { downlink_dropped_packets, downlink_came_packets, ..Counters::default() };
+        value(Kpi::PacketDropRateDl, &counted, &since, &node.cell())
+    };
+    assert_eq!(dropped(1, 4), Value::Integer(250_000));
+    assert_eq!(dropped(10, 4), Value::Integer(1_000_000));
+    assert_eq!(dropped(10, 0), Value::Integer(1_000_000));
+    assert_eq!(dropped(0, 0), Value::NoValue);
+}
