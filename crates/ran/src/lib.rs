@@ -1,9 +1,10 @@
 //! An emulated RAN: cells, UEs and traffic behind ordinary E2 agents.
 //!
-//! A [`Scenario`] says what there is: base stations of NR or LTE with one cell each, whole or split into CU-CP, CU-UP and DU, UEs,
-//! their channels and what they send and receive. What the model of [`radio`] does with it slot by slot is what the RAN functions tell: E2SM-KPM, E2SM-RC, E2SM-CCC,
-//! E2SM-NI, FlexRIC's models (statistics of MAC, RLC, PDCP and GTP; slices; traffic control), RRC notifications, the
-//! association of UEs with controllers, and the ping. And it obeys them: a slice gets its share, a queue its packets.
+//! A [`Scenario`] says what there is: base stations of NR or LTE with one cell each, whole or split into CU-CP, CU-UP and
+//! DU; UEs, their channels and what they send and receive. What the model of [`radio`] does with it slot by slot is what the
+//! RAN functions tell: E2SM-KPM, E2SM-RC, E2SM-CCC, E2SM-NI, FlexRIC's models (statistics of MAC, RLC, PDCP and GTP; slices;
+//! traffic control), RRC notifications, the association of UEs with controllers, and the ping. And it obeys them: a slice
+//! gets its share, a queue its packets.
 //!
 //! E2SM-RC is obeyed: handovers move UEs between the nodes' cells, quotas bound slices, DRX and bearers change how a UE
 //! is served, and KPM shows it. E2SM-NI taps NG and Xn: UEs that come to rest and wake are told to the AMF, UEs that

@@ -10,6 +10,9 @@ use super::{Division, Got, Share, SliceScheduler};
 pub const SMOOTHING: f64 = 0.01;
 /// An average counts as this much at least, of the cell: who got nothing comes first, but not without measure.
 const LEAST: f64 = 1e-6;
+/// Who admits slices takes a sum that is above 1 by rounding, up to a millionth, and may have added in another order: a sum
+/// above this was not admitted by anybody.
+const MOST_PROMISED: f64 = 1.0 + 2e-6;
 
 /// What a slice is promised.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -82,7 +85,7 @@ impl Nvs {
     #[must_use]
     pub fn new(reservations: &[Reservation], is_shared: bool, slots_per_s: f64) -> Self {
         let sum: f64 = reservations.iter().map(Reservation::share).sum();
-        assert!(sum <= 1.0 + 1e-6, "{sum} of the cell are promised");
+        assert!(sum <= MOST_PROMISED, "{sum} of the cell are promised");
         let rest = Reservation::Capacity((1.0 - sum).max(0.0));
         let slices =
             reservations.iter().chain([&rest]).map(|reservation| Slice::new(*reservation, is_shared)).collect();

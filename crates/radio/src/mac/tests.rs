@@ -143,6 +143,22 @@ fn nvs_conserves_work_and_keeps_its_word_for_any_arrivals() {
     }
 }
 
+/// What was admitted just at the bound, added in another order, is taken: a controller must not be able to end the cell.
+#[test]
+fn promises_at_the_bound_are_taken_in_any_order() {
+    let mut random = Random::new(11, 0);
+    for _ in 0..20_000 {
+        let raw: Vec<f64> = (0..7).map(|_| random.uniform()).collect();
+        let scale = (1.0 + 1e-6) / raw.iter().sum::<f64>();
+        let mut shares: Vec<f64> = raw.iter().map(|share| share * scale).collect();
+        shares.sort_by(f64::total_cmp);
+        let of = |shares: &[f64]| shares.iter().map(|share| Reservation::Capacity(*share)).collect::<Vec<_>>();
+        drop(Nvs::new(&of(&shares), true, 2000.0));
+        shares.reverse();
+        drop(Nvs::new(&of(&shares), true, 2000.0));
+    }
+}
+
 #[test]
 fn fixed_places_are_kept_and_not_lent() {
     let places = [Positions { low: 0, high: 5 }, Positions { low: 6, high: 8 }];
