@@ -3,8 +3,9 @@
 mod program;
 
 use std::path::PathBuf;
+use std::time::{Duration, Instant};
 
-use program::{Program, run};
+use program::{PATIENCE, Program, run};
 
 /// A file's name that no other test has; removed when it is dropped.
 struct File(PathBuf);
@@ -40,6 +41,21 @@ fn last_line(stdout: &str) -> &str {
     stdout.lines().last().unwrap_or_default()
 }
 
+/// Waits until the last message in a file that is still written is `name`.
+fn ends_with(file: &File, name: &str) {
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        // what is written may end within a block
+        let outcome = run(&["decode", file.name()]);
+        let messages = serde_json::Deserializer::from_str(&outcome.stdout).into_iter().map_while(Result::ok);
+        if names(&messages.collect::<Vec<_>>()).last() == Some(&name) {
+            return;
+        }
+        assert!(Instant::now() < deadline, "{name} is not there\n{}\n{}", outcome.stdout, outcome.stderr);
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
 /// A RIC, a node and pings between them, each recorded.
 fn pings(ric_file: &File, ran_file: &File, xapp_file: &File) {
     let any = "tcp://127.0.0.1:0";
@@ -50,6 +66,8 @@ fn pings(ric_file: &File, ran_file: &File, xapp_file: &File) {
     let ping = ["xapp", "ping", "--ric", &xapp, "--period-ms", "100", "--seconds", "1", "--record", xapp_file.name()];
     let outcome = run(&ping);
     assert_eq!(outcome.code(), Some(0), "{}", outcome.stderr);
+    // the xApp has left; the RIC ends its subscription at the node
+    ends_with(ric_file, "RicSubscriptionDeleteResponse");
     ran.stop();
     ric.stop();
 }
