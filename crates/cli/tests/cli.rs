@@ -470,7 +470,7 @@ fn a_reader_that_goes_is_no_failure() {
 
 #[test]
 fn the_benchmark_tells_what_its_readers_rely_on() {
-    let outcome = run(&["bench", "e2", "--json", "--repetitions", "1", "--seconds", "0.2"]);
+    let outcome = run(&["bench", "e2", "--json", "--repetitions", "1", "--seconds", "0.1"]);
     assert_eq!(outcome.code(), Some(0), "{}", outcome.stderr);
     let report: serde_json::Value = serde_json::from_str(&outcome.stdout).unwrap();
     for key in ["peek_1500_ns", "decode_1500_ns", "encode_1500_ns", "kpm_f3_32x8_decode_ns"] {

@@ -427,6 +427,22 @@ fn nodes_with_more_to_tell_than_a_link_keeps_waiting_are_told_all_the_same() {
 }
 
 #[test]
+fn a_long_piece_of_news_waits_until_all_of_it_fits() {
+    let scene = Scene::with(|config| {
+        config.link.outbox_octets = 128 * 1024;
+        config.link.send_buffer_octets = Some(8192);
+    });
+    let mut xapp = SlowXapp::connect(&scene.ric.xapp);
+    // most of the first one waits; it and the second are more than the outbox
+    let mut nodes = [scene.ric.node(), scene.ric.node()];
+    nodes[0].set_up_with(1000, &[0xDE; 40_000]);
+    nodes[1].set_up_with(1001, &[0xDE; 120_000]);
+    xapp.node(1000);
+    xapp.node(1001);
+    scene.end();
+}
+
+#[test]
 fn an_xapp_that_reads_all_that_waits_at_once_is_told_of_the_rest() {
     const NODES: usize = 100;
     let scene = Scene::with(|config| config.link.outbox_octets = 128 * 1024);

@@ -23,10 +23,10 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use common::function::{Reporter, impatient, work_until};
-use common::peer::{FUNCTION, Peer, VERSION, encoded, framed, indication, node_id, report_spec};
+use common::peer::{FUNCTION, Peer, VERSION, encoded, framed, indication, node_id, report_spec, setup_request};
 use common::scene::{Ric, Scene, free_ports};
 use common::session::{name_of, plain, session, subscribe, turn_until};
-use common::{PATIENCE, eventually};
+use common::{PATIENCE, eventually, eventually_some};
 use e2ap::{RicActionType, RicIndicationType};
 use ferric::agent::AgentLoop;
 use ferric::e2::SubscriptionId;
@@ -392,24 +392,29 @@ fn the_end_of_the_server_is_the_end_of_all_loops() {
     assert_eq!(threads(), 0);
 }
 
+fn node_once_there_is_room(ric: &Ric, number: u32) -> Peer {
+    eventually_some("room for a node", || {
+        let mut node = ric.node();
+        node.send(&setup_request(number, VERSION));
+        node.try_receive().is_some().then_some(node)
+    })
+}
+
 #[test]
 fn peers_on_workers_count_and_are_cleared_away() {
     let scene = Scene::with(|config| config.max_connections = 8);
-    // the witness has two connections
+    // the witness has two connections; what the last round left goes one by one
     for round in 0..5 {
-        let mut nodes: Vec<_> = (0..3).map(|number| node(&scene.ric, 100 * round + number)).collect();
-        let mut xapps: Vec<_> = (0..3).map(|_| session(&scene.ric)).collect();
+        let mut nodes: Vec<_> =
+            (0..3).map(|number| node_once_there_is_room(&scene.ric, 100 * round + number)).collect();
+        let connect = || Xapp::connect(&scene.ric.xapp, "test", plain()).ok();
+        let mut xapps: Vec<_> = (0..3).map(|_| eventually_some("room for an xApp", connect)).collect();
         for (at, node) in nodes.iter_mut().enumerate() {
             subscribe(&mut xapps[at], node, 100 * round + at as u32);
         }
         let mut one_too_many = scene.ric.node();
         assert_eq!(one_too_many.try_receive(), None);
-        drop((nodes, xapps));
-        eventually("room", || {
-            let mut peer = scene.ric.node();
-            peer.send(&common::peer::setup_request(7777, VERSION));
-            peer.try_receive().is_some()
-        });
     }
+    node_once_there_is_room(&scene.ric, 7777);
     scene.end();
 }

@@ -1,7 +1,7 @@
 //! What the machines want is done, until they want nothing more; then links are written, and those that are lost taken out.
 
 use e2::{AssocId, CloseReason, Time};
-use link::{Address, Class, Link};
+use link::{Address, Class, Config, Link};
 use tracing::info;
 
 use super::apps::Apps;
@@ -12,15 +12,18 @@ use crate::peers;
 impl Server {
     /// Does what the machines want until they want nothing more, then writes.
     pub(super) fn settle(&mut self, now: Time) {
+        let Config { outbox_octets, max_pdu_octets, .. } = self.config.link;
+        // most of what may wait for an xApp is left for what else must not be dropped, and always enough for the longest
+        // news: that is as long as a node's setup
+        let room_for_news = (outbox_octets / 4).min(outbox_octets.saturating_sub(max_pdu_octets));
         loop {
             self.apps.tell(now, &mut self.controller);
             self.apps.log_strangers(&mut self.nodes);
-            // most of what may wait for an xApp is left for what else must not be dropped
-            self.apps.tell_news(&self.controller, self.config.link.outbox_octets / 4);
+            self.apps.tell_news(&self.controller, room_for_news);
             self.send_queued();
             self.flush();
             self.apps.look_for_room();
-            if self.apps.outlets.tell_slow(self.config.link.outbox_octets / 2) {
+            if self.apps.outlets.tell_slow(outbox_octets / 2) {
                 self.flush();
             }
             self.close_wanted();

@@ -22,8 +22,16 @@ pub fn loops() -> usize {
 
 /// Waits until `condition` holds.
 pub fn eventually(what: &str, mut condition: impl FnMut() -> bool) {
+    eventually_some(what, || condition().then_some(()));
+}
+
+/// Waits until there is something.
+pub fn eventually_some<T>(what: &str, mut find: impl FnMut() -> Option<T>) -> T {
     let deadline = Instant::now() + PATIENCE;
-    while !condition() {
+    loop {
+        if let Some(found) = find() {
+            return found;
+        }
         assert!(Instant::now() < deadline, "it never came: {what}");
         std::thread::sleep(Duration::from_millis(1)); // lets others run; what is waited for is the condition
     }
