@@ -27,4 +27,4 @@ pub use network::{EPOCH, HandoverConfig, Happening, MAX_PLACES, Network, Stays};
 pub use packet::{Acknowledgement, Block, Content, Ecn, FiveTuple, FlowId, Packet, Segment};
 pub use random::Random;
 pub use time::Time;
-pub use ue::{Bearer, LinkCounts, RadioLink, Subscription, Ue};
+pub use ue::{Bearer, INACTIVITY, LinkCounts, RadioLink, Subscription, Ue};

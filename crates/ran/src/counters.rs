@@ -2,8 +2,8 @@
 
 use std::ops::{AddAssign, Sub};
 
-use radio::rlc::{PDCP_HEADER_OCTETS, RlcCounts};
-use radio::{Cell, LinkCounts, Ue};
+use radio::Cell;
+use radio::rlc::PDCP_HEADER_OCTETS;
 
 /// How often each CQI was reported.
 pub type Cqis = [u64; 16];
@@ -44,7 +44,13 @@ counters! {
     /// Slots of the direction with something to send.
     downlink_active: u64,
     uplink_active: u64,
-    /// PDCP SDUs that came from the core for the radio bearers, and their octets.
+    /// Packets that came from the core for traffic control, that it dropped, and that it let go on.
+    core_came_packets: u64,
+    core_dropped_packets: u64,
+    core_went_packets: u64,
+    /// How long the latter waited there, in nanoseconds.
+    core_sojourn_nanos: u64,
+    /// PDCP SDUs that came from there for the radio bearers, and their octets.
     downlink_came_packets: u64,
     downlink_came_octets: u64,
     downlink_dropped_packets: u64,
@@ -55,6 +61,9 @@ counters! {
     uplink_delivered_packets: u64,
     uplink_delivered_octets: u64,
     uplink_lost_packets: u64,
+    /// How long UEs were there, and how long of that inactive.
+    present_nanos: u64,
+    inactive_nanos: u64,
 }
 
 /// Octets of packets without PDCP's headers.
@@ -65,24 +74,8 @@ fn payload(octets: u64, packets: u64) -> u64 {
 impl Counters {
     /// Of the UE at a place in a cell, also after it has left.
     pub fn of(cell: &Cell, place: usize) -> Counters {
-        match cell.ue(place) {
-            Some(ue) => Counters::of_ue(ue),
-            None => cell.counts(place).map_or_else(Counters::default, |counts| {
-                Counters::from_layers(&counts.down, &counts.up, &counts.down_rlc, &counts.up_rlc)
-            }),
-        }
-    }
-
-    fn of_ue(ue: &Ue) -> Counters {
-        let (mut down, mut up) = (RlcCounts::default(), RlcCounts::default());
-        for bearer in ue.bearers() {
-            down += *bearer.downlink().counts();
-            up += *bearer.uplink().counts();
-        }
-        Counters::from_layers(ue.downlink().counts(), ue.uplink().counts(), &down, &up)
-    }
-
-    fn from_layers(down: &LinkCounts, up: &LinkCounts, down_rlc: &RlcCounts, up_rlc: &RlcCounts) -> Counters {
+        let counts = cell.counts(place).unwrap_or_default();
+        let (down, up, down_rlc, up_rlc) = (&counts.down, &counts.up, &counts.down_rlc, &counts.up_rlc);
         Counters {
             reports: down.reports,
             cqi: down.cqi,
@@ -92,6 +85,10 @@ impl Counters {
             uplink_prbs: up.prbs,
             downlink_active: down.active_slots,
             uplink_active: up.active_slots,
+            core_came_packets: counts.tc.came_packets,
+            core_dropped_packets: counts.tc.dropped_packets,
+            core_went_packets: counts.tc.went_packets,
+            core_sojourn_nanos: counts.tc.sojourn_nanos,
             downlink_came_packets: down_rlc.in_packets,
             downlink_came_octets: payload(down_rlc.in_octets, down_rlc.in_packets),
             downlink_dropped_packets: down_rlc.full_packets + down_rlc.discarded_packets,
@@ -101,6 +98,8 @@ impl Counters {
             uplink_delivered_packets: up_rlc.delivered_packets,
             uplink_delivered_octets: payload(up_rlc.delivered_octets, up_rlc.delivered_packets),
             uplink_lost_packets: up_rlc.lost_packets,
+            present_nanos: counts.present.as_nanos() as u64,
+            inactive_nanos: counts.inactive.as_nanos() as u64,
         }
     }
 }

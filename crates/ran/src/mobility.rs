@@ -21,8 +21,6 @@ use crate::world::Letter;
 const MAX_EVENTS: usize = 1024;
 /// Comings and goings that wait to be told: more are forgotten, the oldest first.
 const MAX_NEWS: usize = 256;
-/// A UE that was neither sent nor has sent anything for so long is `RRC_INACTIVE`.
-pub const INACTIVE: Duration = Duration::from_secs(2);
 
 /// What a node knows of its UEs' coming and going.
 #[derive(Debug)]
@@ -42,17 +40,8 @@ pub struct Mobility {
     is_watched: bool,
     /// UEs that have come: from which node, and what that one called them.
     came_as: BTreeMap<Ue, (u16, Ue)>,
-    /// By place in the cell.
-    quiet: Vec<Quiet>,
-}
-
-/// Since when a UE has had nothing to send or to receive.
-#[derive(Clone, Copy, Debug, Default)]
-struct Quiet {
-    /// Slots in which it had something.
-    active_slots: u64,
-    since: radio::Time,
-    is_told: bool,
+    /// By place in the cell: whether the UE was told to be inactive.
+    inactive: Vec<bool>,
 }
 
 impl Mobility {
@@ -70,7 +59,7 @@ impl Mobility {
             news: VecDeque::new(),
             is_watched: false,
             came_as: BTreeMap::new(),
-            quiet: Vec::new(),
+            inactive: Vec::new(),
         }
     }
 
@@ -121,9 +110,10 @@ impl Mobility {
         self.is_watched || self.period.is_some() || self.are_moving
     }
 
-    pub fn watched(&mut self, is_watched: bool) {
+    /// Somebody watches, and finds these UEs inactive; or nobody does.
+    fn watched(&mut self, is_watched: bool, inactive: Vec<bool>) {
         self.is_watched = is_watched;
-        self.quiet.clear();
+        self.inactive = inactive;
         self.events.retain(|event| matches!(event, Event::Breakpoint { .. }));
     }
 
@@ -206,7 +196,7 @@ impl Node {
         let now = self.cell().now();
         self.begin_handovers(now);
         if self.mobility.is_watched {
-            self.notice_silence(now);
+            self.notice_silence();
         }
     }
 
@@ -251,37 +241,35 @@ impl Node {
         self.mobility.events.push_back(Event::Breakpoint { procedure, breakpoint: HANDOVER_PREPARATION, ue, wants });
     }
 
-    fn notice_silence(&mut self, now: radio::Time) {
-        let mut changes = Vec::new();
-        let mut quiet = std::mem::take(&mut self.mobility.quiet);
+    /// By place in the cell: which UEs are inactive now.
+    pub fn inactive_ues(&self) -> Vec<bool> {
         let cell = self.cell();
-        quiet.resize(cell.places(), Quiet { since: now, ..Quiet::default() });
-        for (place, ue) in cell.ues() {
-            let active_slots = ue.downlink().counts().active_slots + ue.uplink().counts().active_slots;
-            let known = &mut quiet[place];
-            if known.active_slots != active_slots {
-                (known.active_slots, known.since) = (active_slots, now);
+        (0..cell.places()).map(|place| cell.ue(place).is_some_and(|ue| ue.is_inactive(cell.now()))).collect()
+    }
+
+    /// Somebody watches what happens, or nobody does.
+    pub fn watch_events(&mut self, is_watched: bool) {
+        let inactive = self.inactive_ues();
+        self.mobility.watched(is_watched, inactive);
+    }
+
+    fn notice_silence(&mut self) {
+        let now = self.inactive_ues();
+        let before = std::mem::replace(&mut self.mobility.inactive, now.clone());
+        for (place, is_inactive) in now.into_iter().enumerate() {
+            let ue = Ue(place as u64);
+            let was_inactive = before.get(place).copied().unwrap_or_default();
+            // who has left is in no state
+            if is_inactive == was_inactive || self.facts(ue).is_none() {
+                continue;
             }
-            let is_silent = now.since(known.since) >= INACTIVE;
-            if std::mem::replace(&mut known.is_told, is_silent) != is_silent {
-                let state = if is_silent { RrcState::RrcInactive } else { RrcState::RrcConnected };
-                changes.push((Ue(place as u64), state));
-            }
-        }
-        drop(cell);
-        self.mobility.quiet = quiet;
-        for (ue, state) in changes {
+            let state = if is_inactive { RrcState::RrcInactive } else { RrcState::RrcConnected };
             self.mobility.tell(Event::RrcState { ue, state });
             if self.part.has_interfaces() {
-                let message = self.transition_report(ue, state == RrcState::RrcInactive);
+                let message = self.transition_report(ue, is_inactive);
                 self.mobility.tell(message);
             }
         }
-    }
-
-    /// Whether a UE is known to be silent.
-    pub fn is_silent(&self, ue: Ue) -> bool {
-        self.mobility.quiet.get(ue.0 as usize).is_some_and(|quiet| quiet.is_told)
     }
 
     /// Whether something happened by itself that nobody was told of yet.

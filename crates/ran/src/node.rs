@@ -20,7 +20,7 @@ use crate::mobility::Mobility;
 use crate::part::Part;
 use crate::slices::Slices;
 use crate::traffic_control::{Told, told};
-use crate::world::World;
+use crate::world::{Bearers, World};
 use kpm::{KPIS, Kpi};
 
 #[cfg(test)]
@@ -70,6 +70,15 @@ pub struct Facts {
     pub qfi: u8,
     /// The bearer that its flow goes over.
     pub drb: u8,
+}
+
+impl Facts {
+    /// Its bearer, where that was changed.
+    fn take_over(&mut self, bearers: &Bearers) {
+        if let Some(bearer) = bearers.of_ues.get(&self.number) {
+            (self.five_qi, self.drb) = ([bearer.five_qi], bearer.drb);
+        }
+    }
 }
 
 impl Node {
@@ -150,28 +159,26 @@ impl Node {
         self.facts.get(place)
     }
 
-    /// Takes over what another part of the gNB has changed of bearers.
+    /// Takes over what another part of the gNB has changed of bearers, and what UEs bring along.
     fn hear_of_bearers(&mut self) {
         let world = self.world.borrow();
-        let Some(bearers) = world.bearers.get(usize::from(self.mobility.number())) else { return };
-        if bearers.changes == self.bearer_changes {
+        if world.bearers.changes == self.bearer_changes {
             return;
         }
-        self.bearer_changes = bearers.changes;
-        for (place, bearer) in &bearers.of_ues {
-            if let Some(facts) = self.facts.get_mut(*place) {
-                (facts.five_qi, facts.drb) = ([bearer.five_qi], bearer.drb);
-            }
+        self.bearer_changes = world.bearers.changes;
+        for facts in &mut self.facts {
+            facts.take_over(&world.bearers);
         }
     }
 
     /// Takes down what is known of UEs that have come.
     fn meet(&mut self) {
         let met = self.facts.len();
-        let cell = self.cell();
+        let world = self.world.borrow();
+        let cell = world.model.network.cell(self.at());
         let of = |place: usize| {
             let subscription = cell.subscription(place);
-            Facts {
+            let mut facts = Facts {
                 number: cell.number(place),
                 plmn: PlmnIdentity::from_codes(
                     subscription.mcc,
@@ -182,10 +189,12 @@ impl Node {
                 five_qi: [FiveQi(subscription.five_qi)],
                 qfi: subscription.five_qi,
                 drb: DEFAULT_DRB,
-            }
+            };
+            facts.take_over(&world.bearers);
+            facts
         };
         let newcomers: Vec<Facts> = (met..cell.places()).map(of).collect();
-        drop(cell);
+        drop(world);
         self.facts.extend(newcomers);
         for place in met..self.facts.len() {
             if self.part.has_mac() {

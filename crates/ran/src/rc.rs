@@ -84,9 +84,8 @@ impl Node {
         if let Some((there, facts)) = there.zip(self.facts.get_mut(place)) {
             change(there, facts);
             let bearer = ChangedBearer { five_qi: facts.five_qi[0], drb: facts.drb };
-            let bearers = &mut world.bearers[usize::from(self.mobility.number())];
-            bearers.changes += 1;
-            bearers.of_ues.insert(place, bearer);
+            world.bearers.changes += 1;
+            world.bearers.of_ues.insert(facts.number, bearer);
         }
     }
 }
@@ -242,7 +241,7 @@ impl RcSource for Node {
     }
 
     fn watched(&mut self, is_watched: bool) {
-        self.mobility.watched(is_watched);
+        self.watch_events(is_watched);
     }
 
     fn next_look(&self) -> Option<Time> {
@@ -286,8 +285,9 @@ impl RcSource for Node {
     }
 
     fn rrc_state(&self, ue: Ue) -> Option<RrcState> {
-        self.facts(ue)?;
-        Some(if self.is_silent(ue) { RrcState::RrcInactive } else { RrcState::RrcConnected })
+        let cell = self.cell();
+        let there = cell.ue(usize::try_from(ue.0).ok()?)?;
+        Some(if there.is_inactive(cell.now()) { RrcState::RrcInactive } else { RrcState::RrcConnected })
     }
 
     fn neighbours(&self, _cell: &Cgi) -> Option<NeighborRelationInfo<'static>> {

@@ -42,13 +42,13 @@ pub struct Letter {
     pub octets: Vec<u8>,
 }
 
-/// What was changed of the bearers of a cell's UEs, for all parts of its gNB.
+/// What was changed of UEs' bearers, for all nodes: a UE takes it along.
 #[derive(Debug, Default)]
 pub struct Bearers {
     /// Grows with each change.
     pub changes: u64,
-    /// By place in the cell.
-    pub of_ues: BTreeMap<usize, ChangedBearer>,
+    /// By the UE's number in the RAN.
+    pub of_ues: BTreeMap<u64, ChangedBearer>,
 }
 
 /// A UE's bearer as it is now.
@@ -71,8 +71,8 @@ pub struct World {
     pub model: Model,
     /// The cells' names.
     pub cells: Rc<[Cgi]>,
-    /// By cell: what was changed of bearers there.
-    pub bearers: Vec<Bearers>,
+    /// What was changed of bearers.
+    pub bearers: Bearers,
     is_coupled: bool,
     speed: f64,
     warm_up: Duration,
@@ -100,7 +100,7 @@ impl World {
                 .zip(0..)
                 .map(|(cell, number)| cell_of(number, cell.radio.carrier.rat))
                 .collect(),
-            bearers: (0..cells).map(|_| Bearers::default()).collect(),
+            bearers: Bearers::default(),
             is_coupled: scenario.is_coupled(),
             speed: scenario.speed,
             warm_up: scenario.warm_up,

@@ -4,6 +4,8 @@ mod slot;
 #[cfg(test)]
 mod tests;
 
+use std::time::Duration;
+
 use crate::harq::HarqConfig;
 use crate::mac::{Candidate, Fixed, Grant, Nvs, Positions, Quota, Quotas, Reservation, Scheduler, Whole, ue_scheduler};
 use crate::phy::{Adaptation, Carrier, CarrierError, Direction, Grid, TransportBlocks};
@@ -106,11 +108,13 @@ pub struct Usage {
     pub used_prbs: u64,
     /// The direction's slots, by the percentage of their resource blocks that was given: 0 to 100.
     pub slots: [u64; 101],
+    /// Slots that were divided among UEs: those of the uplink are later than that.
+    pub divided_slots: u64,
 }
 
 impl Default for Usage {
     fn default() -> Self {
-        Usage { prbs: 0, used_prbs: 0, slots: [0; 101] }
+        Usage { prbs: 0, used_prbs: 0, slots: [0; 101], divided_slots: 0 }
     }
 }
 
@@ -128,6 +132,7 @@ impl Usage {
             prbs: self.prbs - before.prbs,
             used_prbs: self.used_prbs - before.used_prbs,
             slots: std::array::from_fn(|percent| self.slots[percent] - before.slots[percent]),
+            divided_slots: self.divided_slots - before.divided_slots,
         }
     }
 
@@ -178,6 +183,12 @@ pub struct UeCounts {
     pub down_rlc: RlcCounts,
     /// RLC's uplink, of all bearers.
     pub up_rlc: RlcCounts,
+    /// Traffic control, of all bearers.
+    pub tc: tc::BearerCounts,
+    /// How long it was there.
+    pub present: Duration,
+    /// How long of that it was inactive.
+    pub inactive: Duration,
 }
 
 /// A cell.
@@ -199,6 +210,8 @@ pub struct Cell {
     events: Vec<Vec<Event>>,
     is_locked: bool,
     usage: [Usage; 2],
+    /// Resource blocks that were granted in slots of the uplink to come; by slot, modulo their number.
+    granted: Vec<Option<u32>>,
     /// What was counted of queues of UEs that have left, of those queues that there are.
     left_queues: Vec<(tc::QueueId, tc::QueueCounts)>,
     /// Memory that is used again.
@@ -236,6 +249,7 @@ impl Cell {
             events: vec![Vec::new(); AHEAD],
             is_locked: false,
             usage: [Usage::default(); 2],
+            granted: vec![None; AHEAD],
             left_queues: Vec::new(),
             now_events: Vec::new(),
             candidates: Vec::new(),
@@ -330,7 +344,7 @@ impl Cell {
     pub fn counts(&self, place: usize) -> Option<UeCounts> {
         let place = self.places.get(place)?;
         match &place.ue {
-            Some(ue) => Some(counts_of(ue)),
+            Some(ue) => Some(counts_of(ue, self.now())),
             None => place.last.as_deref().copied(),
         }
     }
@@ -446,7 +460,7 @@ impl Cell {
         let place = self.places.get_mut(place)?;
         let mut ue = place.ue.take()?;
         ue.leaves(now);
-        place.last = Some(Box::new(counts_of(&ue)));
+        place.last = Some(Box::new(counts_of(&ue, now)));
         for queue in &self.config.tc.queues {
             let counts = ue.bearers.iter().filter_map(|bearer| bearer.tc.counts(queue.id));
             let counts = counts.fold(tc::QueueCounts::default(), |sum, counts| sum.and(counts.left_behind()));
@@ -466,11 +480,18 @@ impl Cell {
     }
 }
 
-fn counts_of(ue: &Ue) -> UeCounts {
-    let mut counts = UeCounts { down: *ue.downlink().counts(), up: *ue.uplink().counts(), ..UeCounts::default() };
+fn counts_of(ue: &Ue, now: Time) -> UeCounts {
+    let mut counts = UeCounts {
+        down: *ue.downlink().counts(),
+        up: *ue.uplink().counts(),
+        present: ue.activity.present(now),
+        inactive: ue.activity.inactive(now),
+        ..UeCounts::default()
+    };
     for bearer in ue.bearers() {
         counts.down_rlc += *bearer.downlink().counts();
         counts.up_rlc += *bearer.uplink().counts();
+        counts.tc += bearer.tc().bearer_counts();
     }
     counts
 }

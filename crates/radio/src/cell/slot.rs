@@ -17,6 +17,10 @@ impl Cell {
         let (slot, now) = (self.slot, self.now());
         let (down_symbols, up_symbols) = self.grid.slot_kind(slot);
         self.happen(slot, now);
+        if let Some(given) = self.granted[slot as usize % AHEAD].take() {
+            let prbs = self.prbs(Direction::Uplink);
+            self.usage[Direction::Uplink as usize].count(given, prbs);
+        }
         let request_period = u64::from(self.config.request_period_slots.max(1));
         for (at, place) in self.places.iter_mut().enumerate() {
             let Some(ue) = place.ue.as_deref_mut() else { continue };
@@ -99,7 +103,9 @@ impl Cell {
             self.down.count(grant.slice, Got { prbs: grant.prbs, octets });
         }
         self.down.account(prbs, self.length(Direction::Downlink, symbols));
-        self.usage[Direction::Downlink as usize].count(given, prbs);
+        let usage = &mut self.usage[Direction::Downlink as usize];
+        usage.count(given, prbs);
+        usage.divided_slots += 1;
     }
 
     /// What a slot with so many symbols carries of what a whole slot does.
@@ -147,7 +153,8 @@ impl Cell {
             self.up.count(grant.slice, Got { prbs: grant.prbs, octets });
         }
         self.up.account(prbs, self.length(Direction::Uplink, symbols));
-        self.usage[Direction::Uplink as usize].count(given, prbs);
+        self.granted[granted_slot as usize % AHEAD] = Some(given);
+        self.usage[Direction::Uplink as usize].divided_slots += 1;
     }
 }
 

@@ -1,5 +1,6 @@
 //! What is counted. Of each queue and of the whole, what came is what went, what waits and what was dropped.
 
+use std::ops::{AddAssign, Sub};
 use std::time::Duration;
 
 use crate::{Packet, Time};
@@ -158,6 +159,41 @@ pub struct Totals {
     pub dropped: Amount,
     /// Packets that went on with a congestion mark in place of being dropped.
     pub marked_packets: u64,
+}
+
+/// What was counted of a bearer in its cell, of all queues together.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct BearerCounts {
+    /// Packets that came from SDAP.
+    pub came_packets: u64,
+    /// Packets that went on to PDCP.
+    pub went_packets: u64,
+    /// Packets that were dropped, for whatever reason.
+    pub dropped_packets: u64,
+    /// Nanoseconds that packets waited which went on, summed up: divide by `went_packets`.
+    pub sojourn_nanos: u64,
+}
+
+impl AddAssign for BearerCounts {
+    fn add_assign(&mut self, other: Self) {
+        self.came_packets += other.came_packets;
+        self.went_packets += other.went_packets;
+        self.dropped_packets += other.dropped_packets;
+        self.sojourn_nanos += other.sojourn_nanos;
+    }
+}
+
+impl Sub for BearerCounts {
+    type Output = BearerCounts;
+
+    fn sub(self, before: Self) -> BearerCounts {
+        BearerCounts {
+            came_packets: self.came_packets - before.came_packets,
+            went_packets: self.went_packets - before.went_packets,
+            dropped_packets: self.dropped_packets - before.dropped_packets,
+            sojourn_nanos: self.sojourn_nanos - before.sojourn_nanos,
+        }
+    }
 }
 
 /// Answers of parts that made no sense, and were replaced by what the built-in default would have said. Built-in parts give

@@ -41,7 +41,7 @@ pub use configuration::{
     MAX_FILTERS, MAX_QUEUES, OsiFilter, PacerChoice, PolicerSettings, QueueConfiguration, QueueId, SchedulerChoice,
     ShaperSettings,
 };
-pub use counts::{Amount, Drops, Faults, QueueCounts, Sojourn, Totals};
+pub use counts::{Amount, BearerCounts, Drops, Faults, QueueCounts, Sojourn, Totals};
 pub use discipline::{Discipline, Verdict};
 pub use own::Own;
 pub use pacer::{Below, Pacer, Transmission};
@@ -74,6 +74,10 @@ pub struct TrafficControl {
     dropped_before: Amount,
     /// What such queues had marked.
     marked_before: u64,
+    /// How long the packets waited that went on.
+    sojourn_nanos: u64,
+    /// What was counted before the UE came to its cell.
+    elsewhere: BearerCounts,
     faults: Faults,
 }
 
@@ -100,6 +104,8 @@ impl TrafficControl {
             went: Amount::default(),
             dropped_before: Amount::default(),
             marked_before: 0,
+            sojourn_nanos: 0,
+            elsewhere: BearerCounts::default(),
             faults: Faults::default(),
         };
         new.look_at_lanes();
@@ -185,8 +191,10 @@ impl TrafficControl {
         self.marked_before += counts.marked_packets;
     }
 
-    /// Queues count from here on: the UE has come to another cell.
-    pub(crate) fn reset_queue_counts(&mut self) {
+    /// Queues count from here on, and [`TrafficControl::bearer_counts`]: the UE has come to another cell.
+    pub(crate) fn reset_counts(&mut self) {
+        let here = self.bearer_counts();
+        self.elsewhere += here;
         for at in 0..self.lanes.len() {
             let counts = *self.lanes[at].counts();
             self.remember(&counts);
@@ -238,6 +246,7 @@ impl TrafficControl {
             if let Some(packet) = packet {
                 self.scheduler.served(place, packet.octets);
                 self.went.add(&packet);
+                self.sojourn_nanos += now.since(packet.entered).as_nanos() as u64;
                 self.pacer.handed_on(now, packet.octets);
                 self.pacer_meter.record(now, packet.octets);
                 return Some(packet);
@@ -322,6 +331,19 @@ impl TrafficControl {
             marked_packets: totals.marked_packets + lane.counts().marked_packets,
             ..totals
         })
+    }
+
+    /// What was counted since the UE came to its cell.
+    #[must_use]
+    pub fn bearer_counts(&self) -> BearerCounts {
+        let Totals { came, went, dropped, .. } = self.totals();
+        let all = BearerCounts {
+            came_packets: came.packets,
+            went_packets: went.packets,
+            dropped_packets: dropped.packets,
+            sojourn_nanos: self.sojourn_nanos,
+        };
+        all - self.elsewhere
     }
 
     /// Answers of parts that made no sense.

@@ -1,5 +1,6 @@
 //! A UE: its channel, its bearers, its flows, and what its cell's MAC knows of it.
 
+mod activity;
 mod bearer;
 mod link;
 mod sublayers;
@@ -13,6 +14,8 @@ use crate::tc;
 use crate::traffic::Flow;
 use crate::{FlowId, Packet, Random, Time};
 
+pub(crate) use activity::Activity;
+pub use activity::INACTIVITY;
 pub use bearer::Bearer;
 pub use link::{LinkCounts, RadioLink};
 
@@ -106,6 +109,7 @@ pub struct Ue {
     pub(crate) requests: Requests,
     next_report: Time,
     drx: Option<Drx>,
+    pub(crate) activity: Activity,
     /// Memory that is used again.
     packets: Vec<Packet>,
     /// Packets of live interfaces that are to go out: at the UE, and at the core.
@@ -140,6 +144,7 @@ impl Ue {
             requests: Requests::default(),
             next_report: Time::START,
             drx: None,
+            activity: Activity::new(Time::START),
             packets: Vec::new(),
             live_at_ue: Vec::new(),
             live_at_core: Vec::new(),
@@ -200,6 +205,12 @@ impl Ue {
     #[must_use]
     pub fn buffer_status_octets(&self) -> u32 {
         self.requests.known_octets
+    }
+
+    /// Whether it had nothing to send or to receive for [`INACTIVITY`], as far as its cell has looked.
+    #[must_use]
+    pub fn is_inactive(&self, now: Time) -> bool {
+        self.activity.is_inactive(now)
     }
 
     /// Its bearers.
@@ -277,9 +288,10 @@ impl Ue {
             bearer.up.reset_counts();
             // where its packets do not fit into this cell's queues, it keeps those of the other one
             let _ = bearer.tc.configure(now, tc);
-            bearer.tc.reset_queue_counts();
+            bearer.tc.reset_counts();
         }
         self.requests = Requests::default();
+        self.activity = Activity::new(now);
         self.next_report = now;
         self.report(now, tables);
     }
@@ -297,6 +309,7 @@ impl Ue {
     /// The channel goes on, and the scheduler hears of it: of what it was at the report before.
     fn report(&mut self, now: Time, tables: &[Adaptation; 2]) {
         self.next_report = now + REPORT;
+        self.activity.look(now, self.down.counts.active_slots + self.up.counts.active_slots);
         self.channel.update(now, &mut self.random);
         let powers = [self.channel.rsrp_dbm(), self.channel.uplink_rsrp_dbm()];
         let links = [(&mut self.down, Direction::Downlink), (&mut self.up, Direction::Uplink)];

@@ -31,8 +31,6 @@ use messages::{
 };
 use per::Bits;
 
-use crate::counters::Counters;
-use crate::mobility::INACTIVE;
 use crate::node::{FIRST_GNB, GNB_ID_BITS, MCC, MNC, NR_CELL_BITS, Node, guami};
 use crate::world::Letter;
 
@@ -50,7 +48,8 @@ pub struct Taps {
     neighbours: Vec<u16>,
     /// While somebody watches: when to look next.
     next_look: Option<Time>,
-    ues: Vec<Activity>,
+    /// By place in the cell: whether the AMF holds the UE for inactive.
+    inactive: Vec<bool>,
     waiting: VecDeque<Message>,
     /// Told of, and not yet decided.
     undecided: BTreeMap<MessageId, Message>,
@@ -59,21 +58,6 @@ pub struct Taps {
     sent: u64,
     /// Messages that did not.
     dropped: u64,
-}
-
-/// Whether a UE has had something to send of late.
-#[derive(Clone, Copy, Debug)]
-struct Activity {
-    /// Its slots with something to send or to receive, when it was last looked at.
-    active_slots: u64,
-    last_active: Time,
-    state: RrcState,
-}
-
-impl Activity {
-    fn new(active_slots: u64, now: Time) -> Self {
-        Activity { active_slots, last_active: now, state: RrcState::Connected }
-    }
 }
 
 impl Taps {
@@ -109,16 +93,6 @@ fn plmn() -> PlmnIdentity {
 }
 
 impl Node {
-    /// Slots with something to send or to receive, of each UE that ever was there.
-    fn active_slots(&self) -> Vec<u64> {
-        let cell = self.cell();
-        let of = |place: usize| {
-            let counters = Counters::of(&cell, place);
-            counters.downlink_active + counters.uplink_active
-        };
-        (0..cell.places()).map(of).collect()
-    }
-
     /// What the AMF is told of a UE's state.
     fn report_of(&self, ue: Ue, state: RrcState) -> Vec<u8> {
         let cell = u64::from(self.gnb) << (NR_CELL_BITS - GNB_ID_BITS) | 1;
@@ -142,27 +116,16 @@ impl Node {
 
     /// Looks at who has become active or inactive until now, and has the AMF told.
     fn look_at_activity(&mut self, now: Time) {
-        let mut changes = Vec::new();
-        let slots = self.active_slots();
-        // those that have come meanwhile were just now busy with that
-        let newcomers = slots.iter().skip(self.taps.ues.len()).map(|slots| Activity::new(*slots, now));
-        self.taps.ues.extend(newcomers.collect::<Vec<_>>());
-        let here: Vec<usize> = self.cell().ues().map(|(at, _)| at).collect();
-        for at in here {
-            let (Some(activity), Some(slots)) = (self.taps.ues.get_mut(at), slots.get(at).copied()) else { continue };
-            let ue = at as u64;
-            if slots != activity.active_slots {
-                (activity.active_slots, activity.last_active) = (slots, now);
+        let inactive = self.inactive_ues();
+        let before = std::mem::replace(&mut self.taps.inactive, inactive.clone());
+        for (place, is_inactive) in inactive.into_iter().enumerate() {
+            let ue = Ue(place as u64);
+            if is_inactive == before.get(place).copied().unwrap_or_default() || self.facts(ue).is_none() {
+                continue;
             }
-            let is_inactive = now - activity.last_active >= INACTIVE;
             let state = if is_inactive { RrcState::Inactive } else { RrcState::Connected };
-            if std::mem::replace(&mut activity.state, state) != state {
-                changes.push((ue, state));
-            }
-        }
-        for (ue, state) in changes {
-            let octets = self.report_of(Ue(ue), state);
-            self.comes_to_tap(now, 0, Way::Outgoing, octets, Some(Ue(ue)));
+            let octets = self.report_of(ue, state);
+            self.comes_to_tap(now, 0, Way::Outgoing, octets, Some(ue));
         }
     }
 
@@ -227,7 +190,7 @@ impl NiSource for Node {
             return;
         }
         self.advance(now);
-        self.taps.ues = self.active_slots().into_iter().map(|slots| Activity::new(slots, now)).collect();
+        self.taps.inactive = self.inactive_ues();
         self.taps.next_look = Some(now + LOOK);
     }
 

@@ -29,6 +29,9 @@ pub(super) enum Kpi {
     Sinr,
     Rsrp,
     Connected,
+    Inactive,
+    CuUpDelayDl,
+    CuUpDropRateDl,
     PrbAvailableDl,
     PrbAvailableUl,
     PrbTotDl,
@@ -41,12 +44,14 @@ pub(super) enum Kpi {
 }
 
 impl Kpi {
-    /// Whether a node measures it: RRC what UEs report of the radio and who is connected, PDCP volumes and losses, and what is
-    /// below all else (TS 28.552 5.1, of which functions each is).
+    /// Whether a node measures it, by the object class that each has in TS 28.552 5.1 and E2SM-KPM 7.10: of an NRCellCU who is
+    /// connected, of a GNBCUUPFunction the volumes of PDCP and what packets meet from the core to F1, of an NRCellDU all else.
     pub(super) fn is_of(self, part: Part) -> bool {
         match self {
-            Kpi::Sinr | Kpi::Rsrp | Kpi::Connected => part.has_rrc(),
-            Kpi::VolumeDl | Kpi::VolumeUl | Kpi::PacketLossRateUl => part.has_pdcp(),
+            Kpi::Connected | Kpi::Inactive => part.has_rrc(),
+            Kpi::VolumeDl | Kpi::VolumeUl | Kpi::PacketLossRateUl | Kpi::CuUpDelayDl | Kpi::CuUpDropRateDl => {
+                part.has_pdcp()
+            }
             _ => part.has_mac(),
         }
     }
@@ -56,7 +61,7 @@ const fn kpi(kpi: Kpi, name: &'static str, scope: Scope, id: u32) -> (Kpi, Offer
     (kpi, Offer { name, id: Some(id), scope })
 }
 
-pub(super) const KPIS: [(Kpi, Offer); 22] = [
+pub(super) const KPIS: [(Kpi, Offer); 25] = [
     kpi(Kpi::ThroughputDl, "DRB.UEThpDl", CellAndUe, 1),
     kpi(Kpi::ThroughputUl, "DRB.UEThpUl", CellAndUe, 2),
     kpi(Kpi::DelayDl, "DRB.RlcSduDelayDl", CellAndUe, 3),
@@ -79,6 +84,9 @@ pub(super) const KPIS: [(Kpi, Offer); 22] = [
     kpi(Kpi::PrbDistDl, "RRU.PrbTotDlDist", OfCell, 20),
     kpi(Kpi::PrbDistUl, "RRU.PrbTotUlDist", OfCell, 21),
     kpi(Kpi::CqiDist, "CARR.WBCQIDist", CellAndUe, 22),
+    kpi(Kpi::CuUpDelayDl, "DRB.PdcpSduDelayDl", CellAndUe, 23),
+    kpi(Kpi::CuUpDropRateDl, "DRB.PdcpPacketDropRateDl", CellAndUe, 24),
+    kpi(Kpi::Inactive, "RRC.InactiveConnMean", OfCell, 25),
 ];
 
 /// The bins of how much was used: tenths, the last with its end, in percent.
@@ -117,6 +125,7 @@ const fn whole<const N: usize>(first: usize) -> [Bin; N] {
 pub struct Mark {
     counters: Vec<Counters>,
     cqis: Vec<Cqis>,
+    at: radio::Time,
     downlink_usage: Usage,
     uplink_usage: Usage,
 }
@@ -184,6 +193,7 @@ impl KpmSource for Node {
         mark.counters.extend((0..cell.places()).map(|at| Counters::of(&cell, at)));
         mark.cqis.clear();
         mark.cqis.extend((0..cell.places()).map(|at| cqis(&cell, at)));
+        mark.at = cell.now();
         mark.downlink_usage = *cell.usage(Direction::Downlink);
         mark.uplink_usage = *cell.usage(Direction::Uplink);
     }
@@ -258,7 +268,15 @@ impl KpmSource for Node {
         let MeasurementLabel { slice_id, five_qi, qfi, .. } = *label;
         let of_some = MeasurementLabel { slice_id, five_qi, qfi, ..MeasurementLabel::default() };
         let divisible = self.kpis.get(offer).is_some_and(|kpi| {
-            !matches!(kpi, Kpi::PrbAvailableDl | Kpi::PrbAvailableUl | Kpi::Connected | Kpi::PrbDistDl | Kpi::PrbDistUl)
+            !matches!(
+                kpi,
+                Kpi::PrbAvailableDl
+                    | Kpi::PrbAvailableUl
+                    | Kpi::Connected
+                    | Kpi::Inactive
+                    | Kpi::PrbDistDl
+                    | Kpi::PrbDistUl
+            )
         });
         *label == MeasurementLabel::NO_LABEL || divisible && *label == of_some && *label != MeasurementLabel::default()
     }
@@ -305,6 +323,7 @@ fn value(kpi: Kpi, counted: &Counters, since: &Mark, cell: &Cell) -> Value {
     };
     let integer = |value: Option<f64>| value.map_or(Value::NoValue, |value| Value::Integer(value.round() as u32));
     let real = |value: Option<f64>| value.map_or(Value::NoValue, Value::Real);
+    let mean = |nanos: u64| ratio(nanos, cell.now().since(since.at).as_nanos() as u64);
     let per_million = |part: u64, of: u64| ratio(part, of).map(|ratio| 1e6 * ratio);
     let whole = |count: u64| Value::Integer(u32::try_from(count).unwrap_or(u32::MAX));
     match kpi {
@@ -338,9 +357,15 @@ fn value(kpi: Kpi, counted: &Counters, since: &Mark, cell: &Cell) -> Value {
             let lost = counted.uplink_lost_packets;
             integer(per_million(lost, lost + counted.uplink_delivered_packets))
         }
-        Kpi::ActiveDl => real(ratio(counted.downlink_active, down().count_slots())),
-        Kpi::ActiveUl => real(ratio(counted.uplink_active, up().count_slots())),
-        Kpi::Connected => Value::Real(cell.ues().count() as f64),
+        Kpi::ActiveDl => real(ratio(counted.downlink_active, down().divided_slots)),
+        Kpi::ActiveUl => real(ratio(counted.uplink_active, up().divided_slots)),
+        Kpi::Connected => real(mean(counted.present_nanos - counted.inactive_nanos)),
+        Kpi::Inactive => real(mean(counted.inactive_nanos)),
+        Kpi::CuUpDelayDl => real(ratio(counted.core_sojourn_nanos, counted.core_went_packets).map(|nanos| nanos / 1e5)),
+        Kpi::CuUpDropRateDl => {
+            let dropped = counted.core_dropped_packets;
+            integer(per_million(dropped, counted.core_came_packets.max(dropped)))
+        }
         Kpi::Cqi => integer(per_report(counted.cqi as f64)),
         Kpi::Sinr => real(per_report(counted.sinr_db)),
         Kpi::Rsrp => real(per_report(counted.rsrp_dbm)),

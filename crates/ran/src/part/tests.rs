@@ -75,8 +75,16 @@ fn each_part_has_what_is_its_own() {
     let ids = [&cu_cp, &cu_up, &du, &gnb].map(|node| node.id().to_string());
     assert_eq!(ids, ["gnb-00101-e00", "gnb-00101-e00-cu-up-1", "gnb-00101-e00-du-1", "gnb-00101-e01"]);
     let offers = |node: &Node| KpmSource::offers(node).iter().map(|offer| offer.name).collect::<Vec<_>>();
-    assert_eq!(offers(&cu_cp), ["RRC.ConnMean", "L1M.DL-SS-SINR", "L1M.DL-SS-RSRP"]);
-    assert_eq!(offers(&cu_up), ["DRB.PdcpSduVolumeDL", "DRB.PdcpSduVolumeUL", "DRB.PacketLossRateUl"]);
+    assert_eq!(offers(&cu_cp), ["RRC.ConnMean", "RRC.InactiveConnMean"]);
+    let of_pdcp = [
+        "DRB.PdcpSduVolumeDL",
+        "DRB.PdcpSduVolumeUL",
+        "DRB.PacketLossRateUl",
+        "DRB.PdcpSduDelayDl",
+        "DRB.PdcpPacketDropRateDl",
+    ];
+    assert_eq!(offers(&cu_up), of_pdcp);
+    assert!(offers(&du).contains(&"L1M.DL-SS-RSRP"), "L1's reports come to MAC");
     assert!(offers(&du).contains(&"RRU.PrbTotDl") && offers(&du).contains(&"CQI"));
     assert!(offers(&du).contains(&"DRB.UEThpDl") && offers(&du).contains(&"DRB.RlcSduDelayDl"));
     let mut all = [offers(&cu_cp), offers(&cu_up), offers(&du)].concat();

@@ -127,6 +127,27 @@ fn use_is_told_by_tenths_and_extremes() {
     assert_eq!(node.value(&since, Whom::Ues(&[Ue(1)]), offer("RRU.PrbTotDl"), &max), Value::NoValue);
 }
 
+/// However short the period: what is given and what is there are of the same slots.
+#[test]
+fn no_more_is_used_than_there_is() {
+    let mut node = node();
+    for tick in 1..=1000 {
+        let since = mark(&node);
+        node.advance(START + Duration::from_micros(3_500) * tick);
+        for [total, used, available] in
+            [["RRU.PrbTotDl", "RRU.PrbUsedDl", "RRU.PrbAvailDl"], ["RRU.PrbTotUl", "RRU.PrbUsedUl", "RRU.PrbAvailUl"]]
+        {
+            let of = |name: &str| node.value(&since, Whom::Cell, offer(name), &MeasurementLabel::NO_LABEL).number();
+            let (percent, used) = (of(total).unwrap_or_default(), of(used).unwrap_or_default());
+            assert!(percent <= 100.0 && used <= of(available).unwrap(), "{tick}: {percent} % {total}, {used} used");
+        }
+        for name in ["DRB.MeanActiveUeDl", "DRB.MeanActiveUeUl"] {
+            let active = node.value(&since, Whom::Cell, offer(name), &MeasurementLabel::NO_LABEL).number();
+            assert!(active.is_none_or(|active| active <= 32.0), "{active:?} {name}");
+        }
+    }
+}
+
 #[test]
 fn cqis_are_told_in_three_dimensions() {
     let mut node = node();
@@ -188,6 +209,85 @@ fn ues_have_names_and_properties() {
     }
     assert_eq!(node.property(Ue(32), TestCondType::Cqi(True)), None);
     assert_eq!(node.id().to_string(), "gnb-00101-e00");
+}
+
+/// Three UEs: one that always has something, one that comes, has something for a second, and goes, and one that is silent.
+fn visitors(tc: radio::tc::Configuration) -> Node {
+    use crate::scenario::{CellScenario, ChannelScenario, FlowScenario, Scenario, UeScenario};
+    use radio::traffic::{FlowSpecification, Kind};
+
+    let at = |second: u64| radio::Time::from_millis(1000 * second);
+    let ue = |arrives, leaves, until| UeScenario {
+        cell: 0,
+        subscription: radio::Subscription { sst: 1, five_qi: 9, ..Default::default() },
+        channel: ChannelScenario::Mcs(15),
+        flows: vec![FlowScenario {
+            specification: FlowSpecification {
+                start: arrives,
+                stop: until,
+                ..FlowSpecification::new(Kind::ConstantBitRate { rate_bps: 4_000_000, packet_octets: 1000 })
+            },
+            ports: (80, 81),
+        }],
+        arrives,
+        leaves,
+    };
+    let ues = vec![ue(at(0), None, radio::Time::NEVER), ue(at(4), Some(at(9)), at(5)), ue(at(0), None, at(1))];
+    let mut cell = CellScenario::default();
+    cell.radio.tc = tc;
+    let scenario = Scenario { cells: vec![cell], ues, warm_up: Duration::ZERO, ..Scenario::default() };
+    testing::nodes(&crate::RanConfig { scenario, ..Default::default() }).remove(0)
+}
+
+#[test]
+fn who_is_connected_is_a_mean() {
+    let mut node = visitors(Default::default());
+    node.advance(START);
+    node.advance(START + SECOND * 2);
+    let since = mark(&node);
+    node.advance(START + SECOND * 12);
+    // of ten seconds: always; three seconds until it is silent for two; one until the same
+    let (connected, inactive) =
+        (cell_value(&node, &since, "RRC.ConnMean"), cell_value(&node, &since, "RRC.InactiveConnMean"));
+    assert!((connected - 1.4).abs() < 0.03 && (inactive - 1.1).abs() < 0.03, "{connected} and {inactive}");
+    assert!((connected + inactive - 2.5).abs() < 0.002, "who comes does so within an epoch");
+}
+
+/// What waits in traffic control, and what it drops, is the CU-UP's delay and its loss.
+#[test]
+fn the_way_through_the_cu_up_takes_its_time() {
+    use radio::tc::{DisciplineChoice, QueueConfiguration, QueueId, ShaperSettings};
+
+    // a quarter of what comes
+    let shaper = Some(ShaperSettings { rate_bps: 1_000_000, window_ms: 100 });
+    let queue = QueueConfiguration {
+        limit_octets: 50_000,
+        shaper,
+        ..QueueConfiguration::new(QueueId(0), DisciplineChoice::Fifo)
+    };
+    let mut node = visitors(radio::tc::Configuration { queues: vec![queue], ..Default::default() });
+    node.advance(START);
+    node.advance(START + SECOND * 3);
+    let since = mark(&node);
+    let before = node.cell().ue(0).unwrap().bearers()[0].tc().totals();
+    node.advance(START + SECOND * 13);
+    let after = node.cell().ue(0).unwrap().bearers()[0].tc().totals();
+    let of = |name: &str, ue: u64| {
+        node.value(&since, Whom::Ues(&[Ue(ue)]), offer(name), &MeasurementLabel::NO_LABEL).number()
+    };
+    // 50 kB at 1 Mbit/s
+    let delay = of("DRB.PdcpSduDelayDl", 0).unwrap();
+    assert!((3_800.0..4_200.0).contains(&delay), "{delay} times 0.1 ms");
+    let drops = of("DRB.PdcpPacketDropRateDl", 0).unwrap();
+    let came = (after.came.packets - before.came.packets) as f64;
+    let dropped = (after.dropped.packets - before.dropped.packets) as f64;
+    assert!((drops - 1e6 * dropped / came).abs() <= 1.0 && (drops - 750_000.0).abs() < 10_000.0, "{drops}");
+    // who came, and has left, counts with the rest
+    let volume = cell_value(&node, &since, "DRB.PdcpSduVolumeDL");
+    let each: f64 = (0..3).map(|ue| of("DRB.PdcpSduVolumeDL", ue).unwrap()).sum();
+    assert!((volume - each).abs() <= 2.0, "{volume} and {each} kbit");
+    assert!(of("DRB.PdcpSduDelayDl", 2).unwrap() > 100.0);
+    assert_eq!((of("DRB.PdcpSduDelayDl", 1), of("DRB.PdcpPacketDropRateDl", 1)), (None, None), "nothing came for it");
 }
 
 /// What is dropped may have come before the period.
