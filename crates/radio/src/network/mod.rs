@@ -1,7 +1,8 @@
 //! Cells with UEs that come, go, and go from one to another.
 //!
 //! Cells touch each other only where a UE is handed over, and that takes longer than [`EPOCH`]. So each cell goes on by
-//! itself for an epoch, on a thread of its own where that is wanted, and who arrives where is settled in between: the
+//! itself: for an epoch where UEs go to other cells by themselves, and who arrives where is settled in between; else as far
+//! as is asked for, since what a cell's UEs have stays in the processor's caches then, and a hundred cells' do not. The
 //! result is the same for any number of threads.
 
 #[cfg(test)]
@@ -9,6 +10,7 @@ mod tests;
 
 use std::collections::VecDeque;
 use std::num::NonZeroUsize;
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use crate::phy::{CarrierError, Geometry};
@@ -153,8 +155,8 @@ impl Site {
         until >= self.next_epoch
     }
 
-    /// An epoch begins: who is due comes or leaves.
-    fn begin_epoch(&mut self) {
+    /// An epoch begins: who is due comes or leaves. Who goes to another cell by itself now: places here, and cells.
+    fn begin_epoch(&mut self, handover: &HandoverConfig) -> Vec<(usize, usize)> {
         let now = self.next_epoch;
         self.next_epoch += EPOCH;
         while self.arrivals.front().is_some_and(|arrival| arrival.at <= now) {
@@ -179,6 +181,36 @@ impl Site {
                 }
             }
         }
+        let wishes = handover.a3_offset_db.map_or(Vec::new(), |offset_db| self.measure(offset_db, handover));
+        if handover.is_automatic {
+            return wishes;
+        }
+        wishes.into_iter().for_each(|(place, to)| self.tell(Happening::Wants { place, to }));
+        Vec::new()
+    }
+
+    /// Event A3: who hears another cell better for long enough wants to go there.
+    fn measure(&mut self, offset_db: f64, handover: &HandoverConfig) -> Vec<(usize, usize)> {
+        let Site { cell: there, wants, .. } = self;
+        let now = there.now();
+        wants.resize(there.places(), None);
+        let mut told = Vec::new();
+        for (place, ue) in there.ues() {
+            let best = ue.channel().geometry().and_then(|geometry| best_neighbour(geometry, offset_db));
+            let want = &mut wants[place];
+            match (best, *want) {
+                (None, _) => *want = None,
+                (Some(best), Some(since)) if since.to == best => {
+                    let is_due = since.told.is_none_or(|told| now.since(told) >= REPORT_INTERVAL);
+                    if is_due && now.since(since.since) >= handover.time_to_trigger {
+                        told.push((place, best));
+                        *want = Some(Want { told: Some(now), ..since });
+                    }
+                }
+                (Some(best), _) => *want = Some(Want { to: best, since: now, told: None }),
+            }
+        }
+        told
     }
 }
 
@@ -302,25 +334,20 @@ impl Network {
 
     /// All cells go on until then.
     pub fn advance(&mut self, until: Time) {
-        loop {
-            let threads = self.threads.get().min(self.sites.len());
-            let mut is_epoch = false;
-            if threads > 1 {
-                let each = self.sites.len().div_ceil(threads);
-                std::thread::scope(|scope| {
-                    let work = |part: &mut [Site]| part.iter_mut().fold(false, |any, site| site.advance(until) | any);
-                    let parts: Vec<_> =
-                        self.sites.chunks_mut(each).map(|part| scope.spawn(move || work(part))).collect();
-                    for part in parts {
-                        is_epoch |= part.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-                    }
-                });
-            } else {
-                for site in &mut self.sites {
-                    is_epoch |= site.advance(until);
+        let handover = self.handover;
+        if !handover.is_automatic || handover.a3_offset_db.is_none() {
+            self.on_each(|site| {
+                while site.advance(until) {
+                    site.begin_epoch(&handover);
                 }
-            }
-            if !is_epoch {
+            });
+            return;
+        }
+        loop {
+            self.on_each(|site| {
+                site.advance(until);
+            });
+            if self.sites.iter().all(|site| site.next_epoch > until) {
                 break;
             }
             for cell in 0..self.sites.len() {
@@ -339,46 +366,33 @@ impl Network {
         }
     }
 
-    fn begin_epoch(&mut self, cell: usize, until: Time) {
-        let site = &mut self.sites[cell];
-        if site.next_epoch > until || site.cell.now() < site.next_epoch {
-            return;
-        }
-        site.begin_epoch();
-        if let Some(offset_db) = self.handover.a3_offset_db {
-            self.measure(cell, offset_db);
-        }
+    /// Does something with each cell: each thread takes the next one that none has taken.
+    fn on_each(&mut self, work: impl Fn(&mut Site) + Sync) {
+        let threads = self.threads.get().min(self.sites.len());
+        let sites = Mutex::new(self.sites.iter_mut());
+        let next = || sites.lock().unwrap_or_else(PoisonError::into_inner).next();
+        let work = || {
+            while let Some(site) = next() {
+                work(site);
+            }
+        };
+        std::thread::scope(|scope| {
+            let others: Vec<_> = (1..threads).map(|_| scope.spawn(work)).collect();
+            work();
+            for other in others {
+                other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+            }
+        });
     }
 
-    /// Event A3: who hears another cell better for long enough wants to go there.
-    fn measure(&mut self, cell: usize, offset_db: f64) {
-        let HandoverConfig { time_to_trigger, is_automatic, .. } = self.handover;
-        let Site { cell: there, wants, .. } = &mut self.sites[cell];
-        let now = there.now();
-        wants.resize(there.places(), None);
-        let mut told = Vec::new();
-        for (place, ue) in there.ues() {
-            let best = ue.channel().geometry().and_then(|geometry| best_neighbour(geometry, offset_db));
-            let want = &mut wants[place];
-            match (best, *want) {
-                (None, _) => *want = None,
-                (Some(best), Some(since)) if since.to == best => {
-                    let is_due = since.told.is_none_or(|told| now.since(told) >= REPORT_INTERVAL);
-                    if is_due && now.since(since.since) >= time_to_trigger {
-                        told.push((place, best));
-                        *want = Some(Want { told: Some(now), ..since });
-                    }
-                }
-                (Some(best), _) => *want = Some(Want { to: best, since: now, told: None }),
-            }
+    fn begin_epoch(&mut self, cell: usize, until: Time) {
+        let site = &mut self.sites[cell];
+        if site.next_epoch > until {
+            return;
         }
-        for (place, to) in told {
-            if is_automatic {
-                // one that cannot go stays
-                let _ = self.hand_over(cell, place, to);
-            } else {
-                self.sites[cell].tell(Happening::Wants { place, to });
-            }
+        for (place, to) in site.begin_epoch(&self.handover) {
+            // one that cannot go stays
+            let _ = self.hand_over(cell, place, to);
         }
     }
 }

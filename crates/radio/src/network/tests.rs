@@ -35,20 +35,28 @@ fn ms(ms: u64) -> Time {
 }
 
 #[test]
-fn any_number_of_threads_gives_the_same() {
-    let run = |threads| {
+fn any_number_of_threads_and_any_steps_give_the_same() {
+    let run = |threads, step_ms| {
         let mut network = network(5, threads);
+        let go_on = |network: &mut Network, until| {
+            while network.cell(0).now() < ms(until) {
+                let next = network.cell(0).now() + Duration::from_millis(step_ms);
+                network.advance(next.min(ms(until)));
+            }
+        };
         (0..15).for_each(|n| add(&mut network, n % 5, 10.0 + n as f64, ms(n as u64 * 7), None));
-        network.advance(ms(200));
+        go_on(&mut network, 200);
         network.hand_over(1, 0, 3).unwrap();
-        network.advance(ms(700));
+        go_on(&mut network, 700);
         (0..5)
             .flat_map(|cell| (0..network.cell(cell).places()).map(move |place| (cell, place)))
             .map(|(cell, place)| network.cell(cell).counts(place).unwrap())
             .collect::<Vec<_>>()
     };
-    assert_eq!(run(1), run(2));
-    assert_eq!(run(1), run(4));
+    let at_once = run(1, 700);
+    assert_eq!(run(2, 700), at_once);
+    assert_eq!(run(4, 700), at_once);
+    assert_eq!(run(2, 3), at_once);
 }
 
 #[test]
