@@ -21,9 +21,9 @@ mod time;
 pub mod traffic;
 mod ue;
 
-pub use cell::{Cell, CellConfig, Slicing, UeCounts, Usage};
+pub use cell::{Cell, CellConfig, MAX_PLACES, REST, Slicing, Stay, UeCounts, Usage};
 pub use harq::HarqConfig;
-pub use network::{EPOCH, HandoverConfig, Happening, MAX_PLACES, Network, Stays};
+pub use network::{EPOCH, HandoverConfig, Happening, Network, Stays};
 pub use packet::{Acknowledgement, Block, Content, Ecn, FiveTuple, FlowId, Packet, Segment};
 pub use random::Random;
 pub use time::Time;

@@ -244,7 +244,7 @@ fn run(seed: u64) -> Vec<String> {
         // over all its stays
         let stays = (0..CELLS).flat_map(|cell| {
             let cell = network.cell(cell);
-            (0..cell.places()).filter(|place| cell.number(*place) == number).filter_map(|place| cell.counts(place))
+            (0..cell.places()).filter(|place| cell.stay(*place).number == number).filter_map(|place| cell.counts(place))
         });
         let (mut down_lost, mut up_lost) = (0, 0);
         for counts in stays {

@@ -2,11 +2,26 @@
 
 use std::ops::{AddAssign, Sub};
 
-use radio::Cell;
 use radio::rlc::PDCP_HEADER_OCTETS;
+use radio::{Cell, UeCounts};
 
 /// How often each CQI was reported.
-pub type Cqis = [u64; 16];
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Cqis(pub [u64; 16]);
+
+impl AddAssign for Cqis {
+    fn add_assign(&mut self, other: Self) {
+        self.0.iter_mut().zip(other.0).for_each(|(sum, count)| *sum += count);
+    }
+}
+
+impl Sub for Cqis {
+    type Output = Cqis;
+
+    fn sub(self, before: Self) -> Cqis {
+        Cqis(std::array::from_fn(|cqi| self.0[cqi] - before.0[cqi]))
+    }
+}
 
 macro_rules! counters {
     ($($(#[$comment:meta])* $name:ident: $kind:ty,)*) => {
@@ -64,6 +79,7 @@ counters! {
     /// How long UEs were there, and how long of that inactive.
     present_nanos: u64,
     inactive_nanos: u64,
+    cqis: Cqis,
 }
 
 /// Octets of packets without PDCP's headers.
@@ -74,8 +90,13 @@ fn payload(octets: u64, packets: u64) -> u64 {
 impl Counters {
     /// Of the UE at a place in a cell, also after it has left.
     pub fn of(cell: &Cell, place: usize) -> Counters {
-        let counts = cell.counts(place).unwrap_or_default();
-        let (down, up, down_rlc, up_rlc) = (&counts.down, &counts.up, &counts.down_rlc, &counts.up_rlc);
+        cell.counts(place).map_or_else(Counters::default, |counts| Counters::from(&counts))
+    }
+}
+
+impl From<&UeCounts> for Counters {
+    fn from(counts: &UeCounts) -> Counters {
+        let UeCounts { down, up, down_rlc, up_rlc, .. } = counts;
         Counters {
             reports: down.reports,
             cqi: down.cqi,
@@ -100,14 +121,7 @@ impl Counters {
             uplink_lost_packets: up_rlc.lost_packets,
             present_nanos: counts.present.as_nanos() as u64,
             inactive_nanos: counts.inactive.as_nanos() as u64,
+            cqis: Cqis(down.cqis),
         }
-    }
-}
-
-/// How often the UE at a place reported each CQI.
-pub fn cqis(cell: &Cell, place: usize) -> Cqis {
-    match cell.ue(place) {
-        Some(ue) => ue.downlink().counts().cqis,
-        None => cell.counts(place).map_or([0; 16], |counts| counts.down.cqis),
     }
 }

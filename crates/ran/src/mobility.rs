@@ -1,6 +1,6 @@
 //! Where UEs go: handovers between the cells of the RAN, told, begun by themselves, and held; and their RRC states.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -11,10 +11,11 @@ use e2sm::rrc::{self, Notification};
 use ferric::agent::Ue;
 use functions::rc::{Event, Procedure};
 use functions::rrc::RrcSource;
-use radio::{Happening, Stays};
+use radio::{Happening, MAX_PLACES, REST, Stays};
+use tracing::warn;
 
 use crate::RanConfig;
-use crate::node::Node;
+use crate::node::{Node, called};
 use crate::world::Letter;
 
 /// Events that wait to be told: more are forgotten, since RRC states will be told again.
@@ -38,10 +39,12 @@ pub struct Mobility {
     events: VecDeque<Event>,
     news: VecDeque<(Ue, Notification<'static>)>,
     is_watched: bool,
-    /// UEs that have come: from which node, and what that one called them.
+    /// UEs that the cell had no place for, as far as the log has told.
+    turned_away: u64,
+    /// UEs that are there and have come: from which node, and what that one called them.
     came_as: BTreeMap<Ue, (u16, Ue)>,
-    /// By place in the cell: whether the UE was told to be inactive.
-    inactive: Vec<bool>,
+    /// UEs that were told to be inactive.
+    inactive: BTreeSet<Ue>,
 }
 
 impl Mobility {
@@ -58,8 +61,9 @@ impl Mobility {
             events: VecDeque::new(),
             news: VecDeque::new(),
             is_watched: false,
+            turned_away: 0,
             came_as: BTreeMap::new(),
-            inactive: Vec::new(),
+            inactive: BTreeSet::new(),
         }
     }
 
@@ -111,7 +115,7 @@ impl Mobility {
     }
 
     /// Somebody watches, and finds these UEs inactive; or nobody does.
-    fn watched(&mut self, is_watched: bool, inactive: Vec<bool>) {
+    fn watched(&mut self, is_watched: bool, inactive: BTreeSet<Ue>) {
         self.is_watched = is_watched;
         self.inactive = inactive;
         self.events.retain(|event| matches!(event, Event::Breakpoint { .. }));
@@ -131,7 +135,7 @@ impl Mobility {
         self.news.drain(..)
     }
 
-    fn remember(&mut self, ue: Ue, notification: Notification<'static>) {
+    fn note(&mut self, ue: Ue, notification: Notification<'static>) {
         if self.news.len() >= MAX_NEWS {
             self.news.pop_front();
         }
@@ -160,36 +164,41 @@ impl Node {
         if !self.part.has_rrc() {
             return;
         }
-        let (happenings, letters) = {
+        let (happenings, letters, turned_away) = {
             let mut world = self.world.borrow_mut();
             let happenings: Vec<Happening> = world.model.network.happenings(self.at()).collect();
-            (happenings, world.take_letters(self.mobility.number))
+            let turned_away = world.model.network.turned_away(self.at());
+            (happenings, world.take_letters(self.mobility.number), turned_away)
         };
+        self.tell_of_turned_away(turned_away);
         for letter in letters {
             self.hears(letter);
         }
         for happening in happenings {
             match happening {
-                Happening::Came { place, from } => {
-                    let (ue, from) = (Ue(place as u64), from.map(|(cell, place)| (cell as u16, Ue(place as u64))));
+                Happening::Came { ue: stay, from } => {
+                    self.remember(&stay);
+                    let (ue, from) = (called(&stay), from.map(|(cell, stay)| (cell as u16, called(&stay))));
                     let present = self.present(ue);
                     let Some((node, source_ue)) = from else {
-                        self.mobility.remember(ue, Notification { event: rrc::Event::Attached, ..present });
+                        self.mobility.note(ue, Notification { event: rrc::Event::Attached, ..present });
                         continue;
                     };
                     self.mobility.came_as.insert(ue, (node, source_ue));
                     let event = rrc::Event::HandedOver(self.mobility.cell(node));
-                    self.mobility.remember(ue, Notification { event, ..present });
+                    self.mobility.note(ue, Notification { event, ..present });
                     self.tell_source(node, source_ue, ue);
                 }
-                Happening::Left { place, .. } => {
-                    let ue = Ue(place as u64);
+                Happening::Left { ue: stay, .. } => {
+                    self.remember(&stay);
+                    let ue = called(&stay);
                     let notification = Notification { event: rrc::Event::Detached, ..self.present(ue) };
-                    self.mobility.remember(ue, notification);
+                    self.mobility.came_as.remove(&ue);
+                    self.mobility.note(ue, notification);
                 }
-                Happening::Wants { place, to } => {
+                Happening::Wants { ue: stay, to } => {
                     let target = self.mobility.cell(to as u16);
-                    self.begin_handover(Ue(place as u64), target);
+                    self.begin_handover(called(&stay), target);
                 }
             }
         }
@@ -200,9 +209,23 @@ impl Node {
         }
     }
 
+    /// Has the log tell that the cell had no place for UEs: of the first one, and then where they are twice as many.
+    fn tell_of_turned_away(&mut self, turned_away: u64) {
+        if turned_away >= self.mobility.turned_away.saturating_mul(2).max(1) {
+            self.mobility.turned_away = turned_away;
+            warn!(
+                cell = self.at(),
+                turned_away,
+                "UEs that came found no place in their cell and were turned away: at most {MAX_PLACES} may be there, or have \
+                 been within the last {} s. Have fewer come, or stay shorter (arrivals_per_min, mean_stay_s), or to more cells",
+                REST.as_secs()
+            );
+        }
+    }
+
     /// A UE goes to another cell of the RAN.
     pub fn hand_over(&mut self, ue: Ue, target: &Cgi) -> Result<(), Stays> {
-        let place = usize::try_from(ue.0).map_err(|_| Stays::NoSuchUe)?;
+        let place = self.place(ue).ok_or(Stays::NoSuchUe)?;
         let to = self.mobility.cells.iter().position(|cell| cell == target).ok_or(Stays::NoSuchCell)?;
         self.world.borrow_mut().hand_over(self.at(), place, to)?;
         self.take_news_of_cell();
@@ -218,12 +241,12 @@ impl Node {
         self.mobility.period = Some((period, if now.since(next) > period { now + period } else { next + period }));
         let Some(target) = self.mobility.others().next().map(|number| self.mobility.cell(number)) else { return };
         let cell = self.cell();
-        let waits = |place: usize| self.mobility.waiting.values().any(|(ue, _)| ue.0 == place as u64);
+        let waits = |place: usize| self.mobility.waiting.values().any(|(ue, _)| *ue == called(cell.stay(place)));
         let worst = cell
             .ues()
             .filter(|(place, _)| !waits(*place))
             .min_by(|(_, a), (_, b)| a.channel().rsrp_dbm().total_cmp(&b.channel().rsrp_dbm()));
-        let Some(ue) = worst.map(|(place, _)| Ue(place as u64)) else { return };
+        let Some(ue) = worst.map(|(place, _)| called(cell.stay(place))) else { return };
         drop(cell);
         self.begin_handover(ue, target);
     }
@@ -241,10 +264,12 @@ impl Node {
         self.mobility.events.push_back(Event::Breakpoint { procedure, breakpoint: HANDOVER_PREPARATION, ue, wants });
     }
 
-    /// By place in the cell: which UEs are inactive now.
-    pub fn inactive_ues(&self) -> Vec<bool> {
+    /// The UEs that are there and inactive now.
+    pub fn inactive_ues(&self) -> BTreeSet<Ue> {
         let cell = self.cell();
-        (0..cell.places()).map(|place| cell.ue(place).is_some_and(|ue| ue.is_inactive(cell.now()))).collect()
+        let is_inactive =
+            |(place, ue): (usize, &radio::Ue)| ue.is_inactive(cell.now()).then(|| called(cell.stay(place)));
+        cell.ues().filter_map(is_inactive).collect()
     }
 
     /// Somebody watches what happens, or nobody does.
@@ -256,13 +281,12 @@ impl Node {
     fn notice_silence(&mut self) {
         let now = self.inactive_ues();
         let before = std::mem::replace(&mut self.mobility.inactive, now.clone());
-        for (place, is_inactive) in now.into_iter().enumerate() {
-            let ue = Ue(place as u64);
-            let was_inactive = before.get(place).copied().unwrap_or_default();
+        for ue in now.symmetric_difference(&before).copied() {
             // who has left is in no state
-            if is_inactive == was_inactive || self.facts(ue).is_none() {
+            if self.facts(ue).is_none() {
                 continue;
             }
+            let is_inactive = now.contains(&ue);
             let state = if is_inactive { RrcState::RrcInactive } else { RrcState::RrcConnected };
             self.mobility.tell(Event::RrcState { ue, state });
             if self.part.has_interfaces() {

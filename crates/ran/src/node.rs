@@ -3,6 +3,7 @@
 mod kpm;
 
 use std::cell::{Ref, RefCell, RefMut};
+use std::collections::VecDeque;
 use std::rc::Rc;
 
 use e2sm::common::{Cgi, FiveQi, Guami, PlmnIdentity, SNssai, Sd, Sst};
@@ -11,7 +12,7 @@ use ferric::e2::Time;
 use ferric::e2ap::GlobalE2NodeId;
 use functions::kpm::Offer;
 use per::Bits;
-use radio::Cell;
+use radio::{Cell, Stay, Subscription};
 
 use crate::RanConfig;
 use crate::configuration::Configuration;
@@ -35,6 +36,26 @@ pub const MCC: u16 = 1;
 pub const MNC: u16 = 1;
 /// The default bearer.
 pub const DEFAULT_DRB: u8 = 1;
+/// UEs that have left, of which it is still known who they were: more are forgotten, the longest gone first.
+const MAX_FORMER: usize = 1024;
+/// Bits of a UE's place in what functions call it.
+const PLACE_BITS: u32 = 16;
+
+/// What functions call a UE: its place in the cell, and how many had it before. The first part is given again when it has
+/// rested, the whole is not.
+pub fn called(stay: &Stay) -> Ue {
+    Ue(u64::from(stay.turn) << PLACE_BITS | stay.place as u64)
+}
+
+/// The place of a UE, which it may have left.
+pub fn place_of(ue: Ue) -> usize {
+    (ue.0 & ((1 << PLACE_BITS) - 1)) as usize
+}
+
+/// The slice that a UE has chosen.
+pub fn chosen_slice(subscription: &Subscription) -> SNssai {
+    SNssai { sst: Sst([subscription.sst]), sd: subscription.sd.map(Sd) }
+}
 
 /// A base station with one cell, or a part of one. Its time goes on when somebody looks.
 #[derive(Debug)]
@@ -47,6 +68,8 @@ pub struct Node {
     pub(crate) world: Rc<RefCell<World>>,
     /// What is known of UEs besides the model, by their places in the cell.
     pub(crate) facts: Vec<Facts>,
+    /// What was known of UEs whose places are others' now.
+    former: VecDeque<Facts>,
     pub(crate) configuration: Configuration,
     pub(crate) taps: Taps,
     pub(crate) slices: Slices,
@@ -61,6 +84,8 @@ pub struct Node {
 /// What is known of a UE besides the model.
 #[derive(Clone, Debug)]
 pub struct Facts {
+    /// What functions call it.
+    pub ue: Ue,
     /// Its number in the RAN.
     pub number: u64,
     pub plmn: PlmnIdentity,
@@ -73,6 +98,23 @@ pub struct Facts {
 }
 
 impl Facts {
+    /// Of a UE that has just come.
+    fn new(stay: &Stay, bearers: &Bearers) -> Facts {
+        let subscription = &stay.subscription;
+        let digits = if subscription.has_long_mnc { 3 } else { 2 };
+        let mut facts = Facts {
+            ue: called(stay),
+            number: stay.number,
+            plmn: PlmnIdentity::from_codes(subscription.mcc, subscription.mnc, digits),
+            slice: [chosen_slice(subscription)],
+            five_qi: [FiveQi(subscription.five_qi)],
+            qfi: subscription.five_qi,
+            drb: DEFAULT_DRB,
+        };
+        facts.take_over(bearers);
+        facts
+    }
+
     /// Its bearer, where that was changed.
     fn take_over(&mut self, bearers: &Bearers) {
         if let Some(bearer) = bearers.of_ues.get(&self.number) {
@@ -101,6 +143,7 @@ impl Node {
             slices: Slices::new(&scenario.slicing),
             traffic_control: told(&scenario.radio.tc),
             facts: Vec::new(),
+            former: VecDeque::new(),
             world,
             looked_at: Time::default(),
             bearer_changes: 0,
@@ -139,7 +182,7 @@ impl Node {
 
     /// What the AMF calls a UE: it has its name from where it was first, and keeps it wherever it goes.
     pub(crate) fn amf_ue_ngap_id(&self, ue: Ue) -> u64 {
-        self.facts.get(ue.0 as usize).map_or(0, |facts| (u64::from(FIRST_GNB) << 16) + facts.number)
+        self.known(ue).map_or(0, |facts| (u64::from(FIRST_GNB) << 16) + facts.number)
     }
 
     /// The node's key.
@@ -154,9 +197,36 @@ impl Node {
 
     /// What is known of a UE that is there.
     pub(crate) fn facts(&self, ue: Ue) -> Option<&Facts> {
-        let place = usize::try_from(ue.0).ok()?;
-        self.cell().ue(place)?;
-        self.facts.get(place)
+        self.place(ue)?;
+        self.known(ue)
+    }
+
+    /// The place of a UE that is there.
+    pub(crate) fn place(&self, ue: Ue) -> Option<usize> {
+        let (cell, place) = (self.cell(), place_of(ue));
+        cell.ue(place)?;
+        (called(cell.stay(place)) == ue).then_some(place)
+    }
+
+    /// What is known of a UE, also after it has left.
+    pub(crate) fn known(&self, ue: Ue) -> Option<&Facts> {
+        let there = self.facts.get(place_of(ue)).filter(|facts| facts.ue == ue);
+        there.or_else(|| self.former.iter().rev().find(|facts| facts.ue == ue))
+    }
+
+    /// A UE was there: what is known of it is kept, though nobody looked before another one had its place.
+    pub(crate) fn remember(&mut self, stay: &Stay) {
+        if self.known(called(stay)).is_none() {
+            let facts = Facts::new(stay, &self.world.borrow().bearers);
+            self.keep(facts);
+        }
+    }
+
+    fn keep(&mut self, former: Facts) {
+        if self.former.len() >= MAX_FORMER {
+            self.former.pop_front();
+        }
+        self.former.push_back(former);
     }
 
     /// Takes over what another part of the gNB has changed of bearers, and what UEs bring along.
@@ -173,30 +243,21 @@ impl Node {
 
     /// Takes down what is known of UEs that have come.
     fn meet(&mut self) {
-        let met = self.facts.len();
-        let world = self.world.borrow();
-        let cell = world.model.network.cell(self.at());
-        let of = |place: usize| {
-            let subscription = cell.subscription(place);
-            let mut facts = Facts {
-                number: cell.number(place),
-                plmn: PlmnIdentity::from_codes(
-                    subscription.mcc,
-                    subscription.mnc,
-                    if subscription.has_long_mnc { 3 } else { 2 },
-                ),
-                slice: [SNssai { sst: Sst([subscription.sst]), sd: subscription.sd.map(Sd) }],
-                five_qi: [FiveQi(subscription.five_qi)],
-                qfi: subscription.five_qi,
-                drb: DEFAULT_DRB,
-            };
-            facts.take_over(&world.bearers);
-            facts
+        let newcomers: Vec<Facts> = {
+            let world = self.world.borrow();
+            let cell = world.model.network.cell(self.at());
+            let is_new = |stay: &&Stay| self.facts.get(stay.place).is_none_or(|facts| facts.ue != called(stay));
+            let stays = (0..cell.places()).map(|place| cell.stay(place)).filter(is_new);
+            stays.map(|stay| Facts::new(stay, &world.bearers)).collect()
         };
-        let newcomers: Vec<Facts> = (met..cell.places()).map(of).collect();
-        drop(world);
-        self.facts.extend(newcomers);
-        for place in met..self.facts.len() {
+        for facts in newcomers {
+            let place = place_of(facts.ue);
+            if place < self.facts.len() {
+                let before = std::mem::replace(&mut self.facts[place], facts);
+                self.keep(before);
+            } else {
+                self.facts.push(facts);
+            }
             if self.part.has_mac() {
                 self.begin_in_slices(place);
                 self.join_groups(place);

@@ -106,10 +106,11 @@ impl Part {
         }
     }
 
-    /// What it calls a UE: `number` is the same at the core wherever it goes, `place` is that in its cell.
-    pub fn ue_id(self, number: u64, place: u64) -> UeId<'static> {
+    /// What it calls a UE: `number` is the same at the core wherever it goes, `here` is what the gNB's parts call it, which
+    /// is another one's only after 65,536 others had its place (TS 38.473 9.3.1.4: 32 bits).
+    pub fn ue_id(self, number: u64, here: u64) -> UeId<'static> {
         let ran_ueid = Some(RanUeId(number.to_be_bytes()));
-        let (f1ap, e1ap) = (GnbCuUeF1apId(place as u32), GnbCuCpUeE1apId(place as u32));
+        let (f1ap, e1ap) = (GnbCuUeF1apId(here as u32), GnbCuCpUeE1apId(here as u32));
         match self {
             Part::Gnb | Part::CuCp => {
                 let is_split = self == Part::CuCp;

@@ -26,7 +26,7 @@ use functions::rc::{
 };
 use per::{List, Real};
 
-use crate::node::{DEFAULT_DRB, Facts, Node};
+use crate::node::{DEFAULT_DRB, Facts, Node, place_of};
 use crate::part::Part;
 use crate::world::ChangedBearer;
 
@@ -78,7 +78,7 @@ fn waiting_octets(bearer: &radio::Bearer) -> u64 {
 impl Node {
     /// Changes a UE that is there.
     fn of_ue(&mut self, ue: Ue, change: impl FnOnce(&mut radio::Ue, &mut Facts)) {
-        let place = ue.0 as usize; // it was found
+        let Some(place) = self.place(ue) else { return };
         let mut world = self.world.borrow_mut();
         let there = world.model.network.cell_mut(self.mobility.number().into()).ue_mut(place);
         if let Some((there, facts)) = there.zip(self.facts.get_mut(place)) {
@@ -270,7 +270,7 @@ impl RcSource for Node {
     fn parameter(&self, ue: Ue, id: RanParameterId) -> Option<RanParameterValue<'static>> {
         let facts = self.facts(ue)?;
         let cell = self.cell();
-        let there = cell.ue(usize::try_from(ue.0).ok()?)?;
+        let there = cell.ue(place_of(ue))?;
         match id {
             RSRP_DBM => Some(RanParameterValue::ValueReal(Real::from(there.channel().rsrp_dbm()))),
             DL_BUFFER_OCCUPANCY => {
@@ -286,7 +286,7 @@ impl RcSource for Node {
 
     fn rrc_state(&self, ue: Ue) -> Option<RrcState> {
         let cell = self.cell();
-        let there = cell.ue(usize::try_from(ue.0).ok()?)?;
+        let there = cell.ue(self.place(ue)?)?;
         Some(if there.is_inactive(cell.now()) { RrcState::RrcInactive } else { RrcState::RrcConnected })
     }
 

@@ -6,6 +6,8 @@ mod file;
 mod model;
 mod summary;
 
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap};
 use std::fmt;
 use std::net::Ipv4Addr;
 use std::num::NonZeroUsize;
@@ -18,7 +20,9 @@ use radio::phy::{
     Site, Terminal, Trace,
 };
 use radio::traffic::{Flow, FlowSpecification, Kind, OutOfRange, UserMix};
-use radio::{CellConfig, FiveTuple, HandoverConfig, Network, Random, Stays, Subscription, Time, Ue, tc};
+use radio::{
+    CellConfig, FiveTuple, HandoverConfig, MAX_PLACES, Network, REST, Random, Stays, Subscription, Time, Ue, tc,
+};
 
 use crate::node::{MCC, MNC};
 
@@ -320,11 +324,31 @@ impl Scenario {
         }
         let sites = self.cells.iter().enumerate();
         let sites: Arc<[Site]> = sites.map(|(at, cell)| Site::new(network.cell(at).grid(), cell.position)).collect();
+        if let Some(number) = self.first_without_place() {
+            return Err(ScenarioError::Place(number, Stays::NoRoom));
+        }
         for (number, ue) in self.ues.iter().enumerate() {
             let made = self.ue(number, ue, &network, &sites)?;
             network.add(ue.cell, made, ue.arrives, ue.leaves).map_err(|error| ScenarioError::Place(number, error))?;
         }
         Ok(network)
+    }
+
+    /// The first UE that would find no place in its cell, if nobody went to another one.
+    fn first_without_place(&self) -> Option<usize> {
+        let mut in_order: Vec<usize> = (0..self.ues.len()).collect();
+        in_order.sort_by_key(|number| self.ues[*number].arrives);
+        // when each place of a cell will be free again
+        let mut taken: BTreeMap<usize, BinaryHeap<Reverse<Time>>> = BTreeMap::new();
+        in_order.into_iter().find(|number| {
+            let UeScenario { cell, arrives, leaves, .. } = &self.ues[*number];
+            let taken = taken.entry(*cell).or_default();
+            while taken.peek().is_some_and(|Reverse(free)| free <= arrives) {
+                taken.pop();
+            }
+            taken.push(Reverse(leaves.map_or(Time::NEVER, |leaves| leaves + REST)));
+            taken.len() > MAX_PLACES
+        })
     }
 
     fn ue(&self, number: usize, ue: &UeScenario, network: &Network, sites: &Arc<[Site]>) -> Result<Ue, ScenarioError> {

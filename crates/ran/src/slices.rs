@@ -160,15 +160,11 @@ impl Node {
 
     /// Has a UE that has come be in the slices that the scenario has for it, as far as they are still there.
     pub fn begin_in_slices(&mut self, place: usize) {
-        let membership = {
-            let cell = self.cell();
-            let subscription = cell.subscription(place);
-            let member = self.slices.members.iter().find(|member| member.fits(subscription));
-            member.map(|member| Membership { dl: member.down, ul: member.up })
-        };
-        if let Some(membership) = membership {
-            self.put_into(place, membership);
-        }
+        let subscription = self.cell().stay(place).subscription;
+        let member = self.slices.members.iter().find(|member| member.fits(&subscription));
+        let membership = member.map(|member| Membership { dl: member.down, ul: member.up });
+        // whatever slices who had its place before was in
+        self.put_into(place, membership.unwrap_or_default());
     }
 
     fn put_into(&mut self, place: usize, membership: Membership) {
@@ -238,14 +234,11 @@ impl SliceSource for Node {
     }
 
     fn membership(&self, ue: Ue) -> Membership {
-        self.slices.memberships.get(ue.0 as usize).copied().unwrap_or_default()
+        self.place(ue).and_then(|place| self.slices.memberships.get(place)).copied().unwrap_or_default()
     }
 
     fn set_membership(&mut self, ue: Ue, membership: Membership) {
-        let place = ue.0 as usize;
-        if self.cell().ue(place).is_none() {
-            return;
-        }
+        let Some(place) = self.place(ue) else { return };
         self.put_into(place, membership);
         self.join_groups(place);
     }

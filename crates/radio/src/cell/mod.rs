@@ -1,9 +1,11 @@
 //! A cell: its UEs, slot after slot.
 
+mod places;
 mod slot;
 #[cfg(test)]
 mod tests;
 
+use std::ops::AddAssign;
 use std::time::Duration;
 
 use crate::harq::HarqConfig;
@@ -12,6 +14,9 @@ use crate::phy::{Adaptation, Carrier, CarrierError, Direction, Grid, TransportBl
 use crate::rlc::{RlcConfig, RlcCounts};
 use crate::ue::{LinkCounts, Subscription, Ue};
 use crate::{Time, tc};
+
+use places::Places;
+pub use places::{MAX_PLACES, REST, Stay};
 
 /// What a scheduling request is worth: a grant for a buffer status report and a little more, in octets.
 const REQUEST_OCTETS: u32 = 64;
@@ -162,16 +167,6 @@ impl Usage {
     }
 }
 
-/// A place for a UE in a cell. It is never another UE's: who leaves and comes back has a new one.
-#[derive(Debug)]
-struct Place {
-    ue: Option<Box<Ue>>,
-    number: u64,
-    subscription: Subscription,
-    /// What was counted of a UE that has left.
-    last: Option<Box<UeCounts>>,
-}
-
 /// What was counted of a UE since it came to its cell.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct UeCounts {
@@ -191,6 +186,18 @@ pub struct UeCounts {
     pub inactive: Duration,
 }
 
+impl AddAssign for UeCounts {
+    fn add_assign(&mut self, other: Self) {
+        self.down += other.down;
+        self.up += other.up;
+        self.down_rlc += other.down_rlc;
+        self.up_rlc += other.up_rlc;
+        self.tc += other.tc;
+        self.present += other.present;
+        self.inactive += other.inactive;
+    }
+}
+
 /// A cell.
 #[derive(Debug)]
 pub struct Cell {
@@ -202,7 +209,7 @@ pub struct Cell {
     up_blocks: TransportBlocks,
     slot: u64,
     slot_nanos: u64,
-    places: Vec<Place>,
+    places: Places,
     down: Scheduler,
     up: Scheduler,
     slicing: [Slicing; 2],
@@ -242,7 +249,7 @@ impl Cell {
             grid,
             slot: 0,
             slot_nanos,
-            places: Vec::new(),
+            places: Places::default(),
             down: whole(),
             up: whole(),
             slicing: [Slicing::None, Slicing::None],
@@ -317,54 +324,57 @@ impl Cell {
         &self.usage[direction as usize]
     }
 
-    /// Places of UEs, those that have left among them.
+    /// Places of UEs, those among them whose UE has left.
     #[must_use]
     pub fn places(&self) -> usize {
         self.places.len()
     }
 
+    /// How many UEs more could come now: a place of a UE that has left rests for [`REST`] first.
+    #[must_use]
+    pub fn room(&self) -> usize {
+        self.places.room(self.now())
+    }
+
     /// The UEs that are there, with their places.
     pub fn ues(&self) -> impl Iterator<Item = (usize, &Ue)> {
-        self.places.iter().enumerate().filter_map(|(at, place)| Some((at, place.ue.as_deref()?)))
+        self.places.iter()
     }
 
     /// The UE at a place.
     #[must_use]
     pub fn ue(&self, place: usize) -> Option<&Ue> {
-        self.places.get(place)?.ue.as_deref()
+        self.places.ue(place)
     }
 
     /// The UE at a place, to be changed.
     pub fn ue_mut(&mut self, place: usize) -> Option<&mut Ue> {
-        self.places.get_mut(place)?.ue.as_deref_mut()
+        self.places.ue_mut(place)
     }
 
-    /// What was counted of the UE at a place, also after it has left.
+    /// What was counted of the UE at a place, also after it has left, until another one has its place.
     #[must_use]
     pub fn counts(&self, place: usize) -> Option<UeCounts> {
-        let place = self.places.get(place)?;
-        match &place.ue {
+        match self.places.ue(place) {
             Some(ue) => Some(counts_of(ue, self.now())),
-            None => place.last.as_deref().copied(),
+            None => self.places.last(place).copied(),
         }
     }
 
-    /// The number in the network of the UE at a place, also after it has left.
-    ///
-    /// # Panics
-    /// Where there is no such place.
+    /// What was counted of UEs that have left and whose places are others' now, together by what they had chosen. It
+    /// only grows, as far as it is sums.
     #[must_use]
-    pub fn number(&self, place: usize) -> u64 {
-        self.places[place].number
+    pub fn past(&self) -> &[(Subscription, UeCounts)] {
+        self.places.past()
     }
 
-    /// What the UE at a place has chosen, also after it has left.
+    /// Whose a place is, or was last.
     ///
     /// # Panics
     /// Where there is no such place.
     #[must_use]
-    pub fn subscription(&self, place: usize) -> &Subscription {
-        &self.places[place].subscription
+    pub fn stay(&self, place: usize) -> &Stay {
+        self.places.stay(place)
     }
 
     /// Whether it serves nobody.
@@ -422,10 +432,9 @@ impl Cell {
     /// What makes no sense in the configuration, or does not fit what waits at some UE. Then nothing has changed.
     pub fn set_traffic_control(&mut self, tc: &tc::Configuration) -> Result<(), tc::Refused> {
         tc.check()?;
-        let ues = || self.places.iter().filter_map(|place| place.ue.as_deref());
-        ues().flat_map(|ue| &ue.bearers).try_for_each(|bearer| bearer.tc.check(tc))?;
+        self.ues().flat_map(|(_, ue)| &ue.bearers).try_for_each(|bearer| bearer.tc.check(tc))?;
         let now = self.now();
-        for ue in self.places.iter_mut().filter_map(|place| place.ue.as_deref_mut()) {
+        for (_, ue) in self.places.iter_mut() {
             for bearer in &mut ue.bearers {
                 if let Err(refused) = bearer.tc.configure(now, tc) {
                     panic!("a bearer refuses what it was about to take: {refused}");
@@ -447,20 +456,22 @@ impl Cell {
     }
 
     /// A UE comes; its place.
+    ///
+    /// # Panics
+    /// Where there is no [`Cell::room`].
     pub fn arrive(&mut self, mut ue: Box<Ue>) -> usize {
-        ue.arrived(self.slot, self.now(), &self.tables, &self.config.tc);
-        let (number, subscription) = (ue.number(), *ue.subscription());
-        self.places.push(Place { ue: Some(ue), number, subscription, last: None });
-        self.places.len() - 1
+        let now = self.now();
+        ue.arrived(self.slot, now, &self.tables, &self.config.tc);
+        self.places.take(ue, now)
     }
 
     /// A UE leaves for another cell, with all that it has.
     pub fn leave(&mut self, place: usize) -> Option<Box<Ue>> {
         let now = self.now();
-        let place = self.places.get_mut(place)?;
-        let mut ue = place.ue.take()?;
+        let ue = self.places.ue_mut(place)?;
         ue.leaves(now);
-        place.last = Some(Box::new(counts_of(&ue, now)));
+        let counts = counts_of(ue, now);
+        let ue = self.places.release(place, counts, now)?;
         for queue in &self.config.tc.queues {
             let counts = ue.bearers.iter().filter_map(|bearer| bearer.tc.counts(queue.id));
             let counts = counts.fold(tc::QueueCounts::default(), |sum, counts| sum.and(counts.left_behind()));

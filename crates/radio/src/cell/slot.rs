@@ -22,8 +22,7 @@ impl Cell {
             self.usage[Direction::Uplink as usize].count(given, prbs);
         }
         let request_period = u64::from(self.config.request_period_slots.max(1));
-        for (at, place) in self.places.iter_mut().enumerate() {
-            let Some(ue) = place.ue.as_deref_mut() else { continue };
+        for (at, ue) in self.places.iter_mut() {
             ue.upkeep(now, &self.tables);
             if up_symbols > 0 && ue.asks(now, slot, request_period) {
                 let event = Event { ue: at as u32, kind: EventKind::Request };
@@ -48,7 +47,7 @@ impl Cell {
         let mut events = std::mem::take(&mut self.now_events);
         std::mem::swap(&mut events, &mut self.events[slot as usize % AHEAD]);
         for Event { ue: at, kind } in events.drain(..) {
-            let Some(ue) = self.places[at as usize].ue.as_deref_mut() else { continue };
+            let Some(ue) = self.places.ue_mut(at as usize) else { continue };
             match kind {
                 EventKind::Understood(direction, process) => ue.done(now, direction, process, true),
                 EventKind::GivenUp(direction, process) => ue.done(now, direction, process, false),
@@ -77,8 +76,7 @@ impl Cell {
     fn schedule_downlink(&mut self, slot: u64, now: Time, symbols: u8) {
         let prbs = self.prbs(Direction::Downlink);
         self.candidates.clear();
-        for (at, place) in self.places.iter_mut().enumerate() {
-            let Some(ue) = place.ue.as_deref_mut() else { continue };
+        for (at, ue) in self.places.iter_mut() {
             let demand = ue.downlink_demand(now);
             let preference = if demand > 0 { ue.preference(now) } else { 1.0 };
             let wish = Wish { at, demand, preference, slot, symbols, slices: self.down.slices() };
@@ -87,7 +85,7 @@ impl Cell {
         self.grants.clear();
         let given = self.down.schedule(prbs, &self.candidates, &mut self.grants);
         for grant in &self.grants {
-            let Some(ue) = self.places[grant.ue as usize].ue.as_deref_mut() else { continue };
+            let Some(ue) = self.places.ue_mut(grant.ue as usize) else { continue };
             let mut octets = 0;
             let process = if grant.is_again { ue.down.harq.take_again() } else { ue.down.harq.take_free() };
             let Some(process) = process else { continue };
@@ -125,8 +123,7 @@ impl Cell {
     fn schedule_uplink(&mut self, slot: u64, granted_slot: u64, symbols: u8) {
         let prbs = self.prbs(Direction::Uplink);
         self.candidates.clear();
-        for (at, place) in self.places.iter_mut().enumerate() {
-            let Some(ue) = place.ue.as_deref_mut() else { continue };
+        for (at, ue) in self.places.iter_mut() {
             let demand = ue.requests.known_octets;
             let wish = Wish { at, demand, preference: 1.0, slot, symbols, slices: self.up.slices() };
             self.candidates.extend(candidate(&mut ue.up, &wish, &self.up_blocks));
@@ -134,7 +131,7 @@ impl Cell {
         self.grants.clear();
         let given = self.up.schedule(prbs, &self.candidates, &mut self.grants);
         for grant in &self.grants {
-            let Some(ue) = self.places[grant.ue as usize].ue.as_deref_mut() else { continue };
+            let Some(ue) = self.places.ue_mut(grant.ue as usize) else { continue };
             let process = if grant.is_again { ue.up.harq.take_again() } else { ue.up.harq.take_free() };
             let Some(process) = process else { continue };
             let (mut octets, mut used_octets) = (0, None);

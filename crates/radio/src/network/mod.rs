@@ -14,14 +14,12 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use crate::phy::{CarrierError, Geometry};
-use crate::{Cell, CellConfig, Time, Ue};
+use crate::{Cell, CellConfig, Stay, Time, Ue};
 
 /// What happens between cells happens at whole multiples of this.
 pub const EPOCH: Duration = Duration::from_millis(10);
 /// Things that happened and wait to be asked for, of each cell: more are forgotten, the oldest first.
 const MAX_HAPPENINGS: usize = 1024;
-/// UEs that ever come to a cell: more are refused, since each keeps its place and its counters.
-pub const MAX_PLACES: usize = 4096;
 
 /// How often a UE says again that it would go to another cell, as long as it stays (reportInterval of TS 38.331 5.5.5.1).
 const REPORT_INTERVAL: Duration = Duration::from_millis(1024);
@@ -54,24 +52,24 @@ impl Default for HandoverConfig {
 /// What happened in a cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Happening {
-    /// A UE has come: from another cell and its place there, or anew.
+    /// A UE has come: from another cell, where it had that place, or anew.
     Came {
-        /// Its place here.
-        place: usize,
+        /// Its stay here.
+        ue: Stay,
         /// Where it comes from.
-        from: Option<(usize, usize)>,
+        from: Option<(usize, Stay)>,
     },
     /// A UE has left.
     Left {
-        /// Its place here.
-        place: usize,
+        /// Its stay here.
+        ue: Stay,
         /// The cell that it goes to; none where it is gone.
         to: Option<usize>,
     },
     /// A UE hears another cell better, and would go there.
     Wants {
-        /// Its place here.
-        place: usize,
+        /// Its stay here.
+        ue: Stay,
         /// That cell.
         to: usize,
     },
@@ -86,7 +84,7 @@ pub enum Stays {
     NoSuchUe,
     /// It is in that cell.
     IsThere,
-    /// Too many UEs have come to that cell.
+    /// That cell has no place for it, now or as soon as all have come that are on their way there.
     NoRoom,
 }
 
@@ -96,7 +94,7 @@ impl std::fmt::Display for Stays {
             Stays::NoSuchCell => "there is no such cell in this RAN",
             Stays::NoSuchUe => "the UE has left",
             Stays::IsThere => "the UE is in that cell",
-            Stays::NoRoom => "too many UEs have gone to that cell",
+            Stays::NoRoom => "that cell has no place left: 4096 are taken, or rest for 10 s since their UEs left",
         })
     }
 }
@@ -107,7 +105,7 @@ impl std::error::Error for Stays {}
 #[derive(Debug)]
 struct Arrival {
     at: Time,
-    from: Option<(usize, usize)>,
+    from: Option<(usize, Stay)>,
     ue: Box<Ue>,
 }
 
@@ -125,14 +123,14 @@ struct Site {
     cell: Cell,
     /// In order of time.
     arrivals: VecDeque<Arrival>,
-    /// Numbers of UEs that leave for good, and when.
-    departures: Vec<(Time, u64)>,
+    /// Of them those that come from other cells: a place is kept for each.
+    handed_over: usize,
+    /// UEs that came anew and found no place.
+    turned_away: u64,
     happenings: VecDeque<Happening>,
     /// By place.
     wants: Vec<Option<Want>>,
     next_epoch: Time,
-    /// All that have come or are to.
-    expected: usize,
 }
 
 impl Site {
@@ -145,8 +143,13 @@ impl Site {
 
     fn expect(&mut self, arrival: Arrival) {
         let at = self.arrivals.partition_point(|other| other.at <= arrival.at);
+        self.handed_over += usize::from(arrival.from.is_some());
         self.arrivals.insert(at, arrival);
-        self.expected += 1;
+    }
+
+    /// Whether another UE could come now, and all that are on their way here as well.
+    fn has_room(&self) -> bool {
+        self.cell.room() > self.handed_over
     }
 
     /// Goes on to the next epoch, or only until then; whether the epoch was reached.
@@ -161,32 +164,45 @@ impl Site {
         self.next_epoch += EPOCH;
         while self.arrivals.front().is_some_and(|arrival| arrival.at <= now) {
             let Some(Arrival { from, ue, .. }) = self.arrivals.pop_front() else { break };
-            let place = self.cell.arrive(ue);
-            self.tell(Happening::Came { place, from });
-        }
-        let mut at = 0;
-        while let Some((when, number)) = self.departures.get(at).copied() {
-            let place = self.cell.ues().find(|(_, ue)| ue.number() == number).map(|(place, _)| place);
-            match place {
-                _ if when > now => at += 1,
-                Some(place) => {
-                    self.departures.swap_remove(at);
-                    self.cell.leave(place);
-                    self.tell(Happening::Left { place, to: None });
-                }
-                // it leaves when it has come
-                None if self.arrivals.iter().any(|arrival| arrival.ue.number() == number) => at += 1,
-                None => {
-                    self.departures.swap_remove(at);
-                }
+            if from.is_some() {
+                self.handed_over -= 1;
+            } else if !self.has_room() {
+                self.turned_away += 1;
+                continue;
             }
+            let place = self.cell.arrive(ue);
+            self.tell(Happening::Came { ue: *self.cell.stay(place), from });
+        }
+        let mut from = 0;
+        while let Some(place) = self.next_to_leave(from, now) {
+            from = place + 1;
+            self.leave(place, None);
         }
         let wishes = handover.a3_offset_db.map_or(Vec::new(), |offset_db| self.measure(offset_db, handover));
         if handover.is_automatic {
             return wishes;
         }
-        wishes.into_iter().for_each(|(place, to)| self.tell(Happening::Wants { place, to }));
+        for (place, to) in wishes {
+            let ue = *self.cell.stay(place);
+            self.tell(Happening::Wants { ue, to });
+        }
         Vec::new()
+    }
+
+    /// A UE leaves, for another cell or for good.
+    fn leave(&mut self, place: usize, to: Option<usize>) -> Option<Box<Ue>> {
+        let left = self.cell.leave(place)?;
+        if let Some(want) = self.wants.get_mut(place) {
+            *want = None;
+        }
+        let ue = *self.cell.stay(place);
+        self.tell(Happening::Left { ue, to });
+        Some(left)
+    }
+
+    /// The first UE from a place on whose time is over.
+    fn next_to_leave(&self, from: usize, now: Time) -> Option<usize> {
+        (from..self.cell.places()).find(|place| self.cell.ue(*place).is_some_and(|ue| ue.leaves_at() <= now))
     }
 
     /// Event A3: who hears another cell better for long enough wants to go there.
@@ -237,11 +253,11 @@ impl Network {
             Ok(Site {
                 cell: Cell::new(config)?,
                 arrivals: VecDeque::new(),
-                departures: Vec::new(),
+                handed_over: 0,
+                turned_away: 0,
                 happenings: VecDeque::new(),
                 wants: Vec::new(),
                 next_epoch: Time::START,
-                expected: 0,
             })
         };
         let sites = cells.into_iter().map(site).collect::<Result<_, _>>()?;
@@ -285,19 +301,25 @@ impl Network {
         self.next_number
     }
 
-    /// A UE that comes to a cell, at the first epoch from then on, and may leave for good from another time on.
+    /// How many UEs came anew to a cell and found no place there: each was turned away for good.
+    ///
+    /// # Panics
+    /// Where there is none of that number.
+    #[must_use]
+    pub fn turned_away(&self, cell: usize) -> u64 {
+        self.sites[cell].turned_away
+    }
+
+    /// A UE that comes to a cell, at the first epoch from then on, and may leave for good from another time on. It is
+    /// turned away where the cell has no [room](Cell::room) by then.
     ///
     /// # Errors
-    /// Where the cell is not there, or has no room.
-    pub fn add(&mut self, cell: usize, ue: Ue, arrives: Time, leaves: Option<Time>) -> Result<(), Stays> {
-        let number = ue.number();
+    /// Where the cell is not there.
+    pub fn add(&mut self, cell: usize, mut ue: Ue, arrives: Time, leaves: Option<Time>) -> Result<(), Stays> {
         let site = self.sites.get_mut(cell).ok_or(Stays::NoSuchCell)?;
-        if site.expected >= MAX_PLACES {
-            return Err(Stays::NoRoom);
-        }
+        self.next_number = self.next_number.max(ue.number() + 1);
+        ue.set_leaves_at(leaves.unwrap_or(Time::NEVER));
         site.expect(Arrival { at: arrives, from: None, ue: Box::new(ue) });
-        site.departures.extend(leaves.map(|leaves| (leaves, number)));
-        self.next_number = self.next_number.max(number + 1);
         Ok(())
     }
 
@@ -310,25 +332,18 @@ impl Network {
         if to == cell {
             return Err(Stays::IsThere);
         }
-        if target.expected >= MAX_PLACES {
+        if !target.has_room() {
             return Err(Stays::NoRoom);
         }
         let site = self.sites.get_mut(cell).ok_or(Stays::NoSuchCell)?;
         let now = site.cell.now();
-        let mut ue = site.cell.leave(place).ok_or(Stays::NoSuchUe)?;
+        let mut ue = site.leave(place, Some(to)).ok_or(Stays::NoSuchUe)?;
         ue.serve(to);
-        if let Some(want) = site.wants.get_mut(place) {
-            *want = None;
-        }
-        site.tell(Happening::Left { place, to: Some(to) });
-        let number = ue.number();
-        let departure = site.departures.iter().position(|(_, leaves)| *leaves == number);
-        let departure = departure.map(|at| site.departures.swap_remove(at));
+        let stay = *site.cell.stay(place);
         let target = &mut self.sites[to];
-        target.departures.extend(departure);
         // cells that go on by themselves may be apart
         let at = now.min(target.cell.now()) + self.handover.interruption.max(EPOCH);
-        target.expect(Arrival { at, from: Some((cell, place)), ue });
+        target.expect(Arrival { at, from: Some((cell, stay)), ue });
         Ok(())
     }
 

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use crate::phy::{Area, Channel, Fixed, Motion, Mover, Position, Site, Terminal};
 use crate::traffic::{Flow, FlowSpecification, Kind};
-use crate::{FiveTuple, Random, Subscription};
+use crate::{FiveTuple, MAX_PLACES, REST, Random, Subscription};
 
 fn network(cells: usize, threads: usize) -> Network {
     let configs = (0..cells).map(|_| CellConfig::default());
@@ -17,7 +17,7 @@ fn network(cells: usize, threads: usize) -> Network {
 /// A UE that hears its cell at that SINR, and has something to receive.
 fn add(network: &mut Network, cell: usize, sinr_db: f64, arrives: Time, leaves: Option<Time>) {
     let number = network.next_number();
-    let address = Ipv4Addr::new(10, 45, 0, 2 + number as u8);
+    let address = Ipv4Addr::from(u32::from(Ipv4Addr::new(10, 45, 0, 2)) + number as u32);
     let source = Ipv4Addr::new(10, 0, 0, 1);
     let channel = Channel::Fixed(Fixed::sinr(sinr_db, sinr_db));
     let config = network.cell(cell).config();
@@ -32,6 +32,25 @@ fn add(network: &mut Network, cell: usize, sinr_db: f64, arrives: Time, leaves: 
 
 fn ms(ms: u64) -> Time {
     Time::from_millis(ms)
+}
+
+/// What happened, without whose number and choice it is: the place and the turn of who came or left or wants to, and where
+/// from or where to.
+#[derive(Debug, PartialEq)]
+enum Told {
+    Came([usize; 2], Option<(usize, usize)>),
+    Left([usize; 2], Option<usize>),
+    Wants([usize; 2], usize),
+}
+
+fn told(network: &mut Network, cell: usize) -> Vec<Told> {
+    let at = |stay: Stay| [stay.place, stay.turn as usize];
+    let told = |happening| match happening {
+        Happening::Came { ue, from } => Told::Came(at(ue), from.map(|(cell, stay)| (cell, stay.place))),
+        Happening::Left { ue, to } => Told::Left(at(ue), to),
+        Happening::Wants { ue, to } => Told::Wants(at(ue), to),
+    };
+    network.happenings(cell).map(told).collect()
 }
 
 #[test]
@@ -66,7 +85,7 @@ fn ues_come_and_go_and_take_along_what_waits() {
     network.advance(ms(20));
     assert_eq!(network.cell(0).ues().count(), 0);
     network.advance(ms(40));
-    assert_eq!(network.happenings(0).collect::<Vec<_>>(), [Happening::Came { place: 0, from: None }]);
+    assert_eq!(told(&mut network, 0), [Told::Came([0, 0], None)]);
     assert_eq!(network.hand_over(0, 0, 0), Err(Stays::IsThere));
     assert_eq!(network.hand_over(0, 0, 2), Err(Stays::NoSuchCell));
     assert_eq!(network.hand_over(0, 1, 1), Err(Stays::NoSuchUe));
@@ -76,15 +95,15 @@ fn ues_come_and_go_and_take_along_what_waits() {
     network.advance(ms(520));
     assert_eq!((network.cell(0).ues().count(), network.cell(1).ues().count()), (0, 0), "it is on its way");
     network.advance(ms(700));
-    assert_eq!(network.happenings(0).collect::<Vec<_>>(), [Happening::Left { place: 0, to: Some(1) }]);
-    assert_eq!(network.happenings(1).collect::<Vec<_>>(), [Happening::Came { place: 0, from: Some((0, 0)) }]);
+    assert_eq!(told(&mut network, 0), [Told::Left([0, 0], Some(1))]);
+    assert_eq!(told(&mut network, 1), [Told::Came([0, 0], Some((0, 0)))]);
     assert!(network.cell(0).counts(0).unwrap().down.blocks > 0, "what was counted stays");
     network.advance(ms(1500));
     let after = network.cell(1).ue(0).unwrap().flows()[0].counts().downlink.clone();
     assert!(after.received_packets > before.received_packets);
     assert_eq!(after.lost_packets, 0, "in acknowledged mode nothing gets lost");
     network.advance(ms(2100));
-    assert_eq!(network.happenings(1).collect::<Vec<_>>(), [Happening::Left { place: 0, to: None }]);
+    assert_eq!(told(&mut network, 1), [Told::Left([0, 0], None)]);
     assert_eq!(network.cell(1).ues().count(), 0);
 }
 
@@ -121,14 +140,13 @@ fn who_hears_another_cell_better_goes_there() {
     let drive = Motion::Straight { speed_m_per_s: 30.0, heading_deg: 90.0 };
     let mut network = run(true, 50.0, drive);
     assert_eq!((network.cell(0).ues().count(), network.cell(1).ues().count()), (0, 1));
-    let told: Vec<_> = network.happenings(0).collect();
-    assert_eq!(told[..2], [Happening::Came { place: 0, from: None }, Happening::Left { place: 0, to: Some(1) }]);
+    assert_eq!(told(&mut network, 0)[..2], [Told::Came([0, 0], None), Told::Left([0, 0], Some(1))]);
     let mut network = run(false, 50.0, drive);
     assert_eq!(network.cell(0).ues().count(), 1, "it waits for a word");
-    assert!(network.happenings(0).any(|told| told == Happening::Wants { place: 0, to: 1 }));
+    assert!(told(&mut network, 0).contains(&Told::Wants([0, 0], 1)));
     // who is not heard asks again, each 1.024 s in 15 s
     let mut network = run(false, 590.0, Motion::Still);
-    let asked = network.happenings(0).filter(|told| *told == Happening::Wants { place: 0, to: 1 }).count();
+    let asked = told(&mut network, 0).iter().filter(|told| **told == Told::Wants([0, 0], 1)).count();
     assert_eq!(asked, 15);
 }
 
@@ -194,6 +212,75 @@ fn a_ue_whose_time_is_over_on_its_way_leaves_when_it_has_come() {
     network.hand_over(0, 0, 1).unwrap();
     network.advance(ms(700));
     assert_eq!((network.cell(0).ues().count(), network.cell(1).ues().count()), (0, 0));
-    let told: Vec<_> = network.happenings(1).collect();
-    assert_eq!(told, [Happening::Came { place: 0, from: Some((0, 0)) }, Happening::Left { place: 0, to: None }]);
+    assert_eq!(told(&mut network, 1), [Told::Came([0, 0], Some((0, 0))), Told::Left([0, 0], None)]);
+}
+
+/// UEs come and go for as long as one likes: a place is given again, but not before it has rested, and what was counted of
+/// all of them is kept.
+#[test]
+fn a_cell_has_room_for_any_number_over_time() {
+    const ARRIVALS: u64 = 10_500;
+    let duplex = crate::phy::Duplex::Fdd;
+    let carrier = crate::phy::Carrier { bandwidth_mhz: 20.0, numerology: 0, duplex, ..Default::default() };
+    let config = CellConfig { carrier, ..CellConfig::default() };
+    let mut network = Network::new([config], HandoverConfig::default(), NonZeroUsize::MIN).unwrap();
+    for number in 0..ARRIVALS {
+        let came_ms = 3 * number;
+        add(&mut network, 0, 15.0, ms(came_ms), Some(ms(came_ms + 60)));
+    }
+    let mut left: Vec<Option<(u32, u64)>> = Vec::new();
+    let (mut came, mut gone, mut octets) = (0, 0, 0);
+    for turn in 0..=(3 * ARRIVALS / 500 + 1) {
+        let now_ms = 500 * turn;
+        network.advance(ms(now_ms));
+        for happening in network.happenings(0).collect::<Vec<_>>() {
+            match happening {
+                Happening::Came { ue, .. } => {
+                    assert_eq!(ue.number, came, "each comes, in its order");
+                    came += 1;
+                    left.resize(left.len().max(ue.place + 1), None);
+                    // what it had told last was within the half second before
+                    let before = left[ue.place].take();
+                    assert!(before.is_none_or(|(_, left_ms)| now_ms >= left_ms + 9_500), "{ue:?} after {before:?}");
+                    assert_eq!(ue.turn, before.map_or(0, |(turn, _)| turn + 1));
+                }
+                Happening::Left { ue, .. } => {
+                    gone += 1;
+                    assert_eq!(left[ue.place].replace((ue.turn, now_ms)), None);
+                }
+                Happening::Wants { .. } => unreachable!("nobody hears another cell"),
+            }
+        }
+        let cell = network.cell(0);
+        let there =
+            (0..cell.places()).filter_map(|place| cell.counts(place)).chain(cell.past().iter().map(|(_, sum)| *sum));
+        let sum: u64 = there.map(|counts| counts.down.block_octets).sum();
+        assert!(sum >= octets, "what was counted is not forgotten");
+        octets = sum;
+    }
+    assert_eq!((came, gone, network.turned_away(0)), (ARRIVALS, ARRIVALS, 0));
+    assert!(network.cell(0).places() <= MAX_PLACES && octets > 10_000 * 1_000, "{octets}");
+    assert_eq!(network.cell(0).past().len(), 1, "all have chosen the same");
+}
+
+/// Who finds no place is turned away, or stays where it is; for who is on its way a place is kept.
+#[test]
+fn a_full_cell_turns_away() {
+    let mut network = network(2, 1);
+    (0..MAX_PLACES - 1).for_each(|_| add(&mut network, 0, 15.0, Time::START, Some(ms(100))));
+    add(&mut network, 1, 15.0, Time::START, None);
+    add(&mut network, 1, 15.0, Time::START, None);
+    network.advance(ms(20));
+    assert_eq!(network.hand_over(1, 0, 0), Ok(()));
+    assert_eq!(network.hand_over(1, 1, 0), Err(Stays::NoRoom));
+    assert_eq!(network.cell(1).ues().count(), 1, "it stays");
+    // before the one that is on its way
+    add(&mut network, 0, 15.0, ms(30), None);
+    network.advance(ms(90));
+    assert_eq!((network.cell(0).ues().count(), network.turned_away(0)), (MAX_PLACES, 1));
+    network.advance(ms(200));
+    assert_eq!((network.cell(0).ues().count(), network.cell(0).room()), (1, 0), "places rest");
+    network.advance(ms(100) + REST + EPOCH);
+    assert_eq!(network.cell(0).room(), MAX_PLACES - 1);
+    assert_eq!(network.hand_over(1, 1, 0), Ok(()));
 }

@@ -1,5 +1,7 @@
 //! One direction of a UE's radio link, as MAC has it.
 
+use std::ops::AddAssign;
+
 use crate::harq::{Harq, HarqConfig};
 use crate::phy::Link;
 
@@ -37,6 +39,25 @@ pub struct LinkCounts {
     pub rsrp_dbm: f64,
     /// How often each CQI was reported.
     pub cqis: [u64; 16],
+}
+
+impl AddAssign for LinkCounts {
+    /// What is the last of something is the other's.
+    fn add_assign(&mut self, other: Self) {
+        self.active_slots += other.active_slots;
+        self.prbs += other.prbs;
+        self.again_prbs += other.again_prbs;
+        self.blocks += other.blocks;
+        self.block_octets += other.block_octets;
+        self.rounds.iter_mut().zip(other.rounds).for_each(|(sum, count)| *sum += count);
+        self.lost_blocks += other.lost_blocks;
+        (self.last_octets, self.last_prbs) = (other.last_octets, other.last_prbs);
+        self.reports += other.reports;
+        self.cqi += other.cqi;
+        self.sinr_db += other.sinr_db;
+        self.rsrp_dbm += other.rsrp_dbm;
+        self.cqis.iter_mut().zip(other.cqis).for_each(|(sum, count)| *sum += count);
+    }
 }
 
 /// One direction of a radio link, as MAC has it.

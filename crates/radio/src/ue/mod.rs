@@ -96,6 +96,7 @@ pub struct Ue {
     pub(crate) random: Random,
     pub(crate) subscription: Subscription,
     pub(crate) address: Ipv4Addr,
+    leaves_at: Time,
     pub(crate) channel: Channel,
     pub(crate) down: RadioLink,
     pub(crate) up: RadioLink,
@@ -133,6 +134,7 @@ impl Ue {
             random,
             subscription,
             address,
+            leaves_at: Time::NEVER,
             channel,
             down: RadioLink::new(&config.harq),
             up: RadioLink::new(&config.harq),
@@ -167,6 +169,15 @@ impl Ue {
     #[must_use]
     pub fn address(&self) -> Ipv4Addr {
         self.address
+    }
+
+    /// When it leaves the network for good.
+    pub(crate) fn leaves_at(&self) -> Time {
+        self.leaves_at
+    }
+
+    pub(crate) fn set_leaves_at(&mut self, leaves_at: Time) {
+        self.leaves_at = leaves_at;
     }
 
     /// It is to be served by another cell.

@@ -12,7 +12,7 @@
 mod messages;
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
 
 use e2sm::common::{
@@ -48,8 +48,8 @@ pub struct Taps {
     neighbours: Vec<u16>,
     /// While somebody watches: when to look next.
     next_look: Option<Time>,
-    /// By place in the cell: whether the AMF holds the UE for inactive.
-    inactive: Vec<bool>,
+    /// UEs that the AMF holds for inactive.
+    inactive: BTreeSet<Ue>,
     waiting: VecDeque<Message>,
     /// Told of, and not yet decided.
     undecided: BTreeMap<MessageId, Message>,
@@ -118,9 +118,9 @@ impl Node {
     fn look_at_activity(&mut self, now: Time) {
         let inactive = self.inactive_ues();
         let before = std::mem::replace(&mut self.taps.inactive, inactive.clone());
-        for (place, is_inactive) in inactive.into_iter().enumerate() {
-            let ue = Ue(place as u64);
-            if is_inactive == before.get(place).copied().unwrap_or_default() || self.facts(ue).is_none() {
+        for ue in inactive.symmetric_difference(&before).copied() {
+            let is_inactive = inactive.contains(&ue);
+            if self.facts(ue).is_none() {
                 continue;
             }
             let state = if is_inactive { RrcState::Inactive } else { RrcState::Connected };

@@ -7,10 +7,10 @@ use ferric::agent::Ue;
 use ferric::e2::Time;
 use functions::kpm::{Bin, KpmSource, Offer, Whom};
 use radio::phy::Direction;
-use radio::{Cell, Usage};
+use radio::{Cell, Stay, Subscription, Usage};
 
-use super::Node;
-use crate::counters::{Counters, Cqis, cqis};
+use super::{Node, called, chosen_slice, place_of};
+use crate::counters::Counters;
 use crate::part::Part;
 
 /// What a value is made from.
@@ -123,8 +123,10 @@ const fn whole<const N: usize>(first: usize) -> [Bin; N] {
 /// The counters at some moment.
 #[derive(Debug, Default)]
 pub struct Mark {
-    counters: Vec<Counters>,
-    cqis: Vec<Cqis>,
+    /// By place.
+    stays: Vec<(Stay, Counters)>,
+    /// Of UEs whose places were others' already, by what they had chosen.
+    past: Vec<(Subscription, Counters)>,
     at: radio::Time,
     downlink_usage: Usage,
     uplink_usage: Usage,
@@ -145,9 +147,12 @@ impl Node {
     fn counted(&self, since: &Mark, whom: Whom<'_>, label: &MeasurementLabel) -> Counters {
         let cell = self.cell();
         let mut sum = Counters::default();
-        self.each(whom, label, &mut |at| {
-            sum += Counters::of(&cell, at) - since.counters.get(at).copied().unwrap_or_default();
-        });
+        let before =
+            |at: usize| since.stays.get(at).filter(|(stay, _)| stay == cell.stay(at)).map(|(_, counters)| *counters);
+        self.each(whom, label, &mut |at| sum += Counters::of(&cell, at) - before(at).unwrap_or_default());
+        if whom == Whom::Cell {
+            sum += since.of_gone(&cell, label);
+        }
         sum
     }
 
@@ -155,16 +160,44 @@ impl Node {
     fn each(&self, whom: Whom<'_>, label: &MeasurementLabel, take: &mut dyn FnMut(usize)) {
         let mut take = |at: usize| {
             let Some(facts) = self.facts.get(at) else { return };
-            let in_slice = label.slice_id.is_none_or(|slice| facts.slice.contains(&slice));
-            let has_flow = label.qfi.is_none_or(|qfi| facts.qfi == qfi.0);
-            if in_slice && has_flow && label.five_qi.is_none_or(|five_qi| facts.five_qi.contains(&five_qi)) {
+            if means(label, facts.slice[0], facts.five_qi[0], facts.qfi) {
                 take(at);
             }
         };
         match whom {
             Whom::Cell => (0..self.facts.len()).for_each(take),
-            Whom::Ues(ues) => ues.iter().for_each(|ue| take(ue.0 as usize)),
+            // also who has left, until another one has its place
+            Whom::Ues(ues) => {
+                let is_its = |ue: &&Ue| self.facts.get(place_of(**ue)).is_some_and(|facts| facts.ue == **ue);
+                ues.iter().filter(is_its).for_each(|ue| take(place_of(*ue)));
+            }
         }
+    }
+}
+
+/// Whether a label means a UE of that slice, with a bearer of that 5QI and a flow of that identifier.
+fn means(label: &MeasurementLabel, slice: SNssai, five_qi: FiveQi, qfi: u8) -> bool {
+    label.slice_id.is_none_or(|wanted| wanted == slice)
+        && label.qfi.is_none_or(|wanted| wanted.0 == qfi)
+        && label.five_qi.is_none_or(|wanted| wanted == five_qi)
+}
+
+impl Mark {
+    /// What was counted since then of UEs that have left and whose places are others' now. Of these it is known what they
+    /// chose, not what their bearers' 5QIs became.
+    fn of_gone(&self, cell: &Cell, label: &MeasurementLabel) -> Counters {
+        let is_meant =
+            |chosen: &Subscription| means(label, chosen_slice(chosen), FiveQi(chosen.five_qi), chosen.five_qi);
+        let mut sum = Counters::default();
+        for (chosen, counts) in cell.past().iter().filter(|(chosen, _)| is_meant(chosen)) {
+            let before = self.past.iter().find(|(there, _)| there == chosen);
+            sum += Counters::from(counts) - before.map(|(_, counters)| *counters).unwrap_or_default();
+        }
+        // what is among it from before the mark
+        let mut before = Counters::default();
+        let gone = self.stays.iter().filter(|(stay, _)| stay != cell.stay(stay.place) && is_meant(&stay.subscription));
+        gone.for_each(|(_, counters)| before += *counters);
+        sum - before
     }
 }
 
@@ -180,7 +213,8 @@ impl KpmSource for Node {
     }
 
     fn ues(&self, out: &mut Vec<Ue>) {
-        out.extend(self.cell().ues().map(|(at, _)| Ue(at as u64)));
+        let cell = self.cell();
+        out.extend(cell.ues().map(|(at, _)| called(cell.stay(at))));
     }
 
     fn ue_id(&self, ue: Ue) -> UeId<'static> {
@@ -189,10 +223,10 @@ impl KpmSource for Node {
 
     fn mark(&self, mark: &mut Mark) {
         let cell = self.cell();
-        mark.counters.clear();
-        mark.counters.extend((0..cell.places()).map(|at| Counters::of(&cell, at)));
-        mark.cqis.clear();
-        mark.cqis.extend((0..cell.places()).map(|at| cqis(&cell, at)));
+        mark.stays.clear();
+        mark.stays.extend((0..cell.places()).map(|at| (*cell.stay(at), Counters::of(&cell, at))));
+        mark.past.clear();
+        mark.past.extend(cell.past().iter().map(|(chosen, counts)| (*chosen, Counters::from(counts))));
         mark.at = cell.now();
         mark.downlink_usage = *cell.usage(Direction::Downlink);
         mark.uplink_usage = *cell.usage(Direction::Uplink);
@@ -232,18 +266,12 @@ impl KpmSource for Node {
         match (self.kpis.get(offer).copied(), bins) {
             (Some(Kpi::CqiDist), [cqi, rank, table]) => {
                 let is_in = |bin: &Bin, value: f64| (bin.from..bin.to).contains(&value);
-                let cell = self.cell();
-                let carrier = cell.grid().carrier();
+                let carrier = self.cell().grid().carrier().clone();
                 let layers = f64::from(carrier.downlink_layers);
                 let of_table = is_in(rank, layers) && is_in(table, f64::from(carrier.downlink_mcs.number()));
                 let counts = (0..CQIS.len()).filter(|at| of_table && is_in(cqi, *at as f64));
-                let mut sum = 0;
-                let mut add = |at: usize| {
-                    let (now, before) = (cqis(&cell, at), since.cqis.get(at));
-                    let since = |cqi: usize| now[cqi] - before.map_or(0, |before| before[cqi]);
-                    sum += counts.clone().map(since).sum::<u64>();
-                };
-                self.each(whom, label, &mut add);
+                let cqis = self.counted(since, whom, label).cqis;
+                let sum: u64 = counts.map(|cqi| cqis.0[cqi]).sum();
                 Value::Integer(u32::try_from(sum).unwrap_or(u32::MAX))
             }
             (Some(kpi), [bin]) => {
@@ -287,7 +315,7 @@ impl KpmSource for Node {
 
     fn property(&self, ue: Ue, property: TestCondType) -> Option<f64> {
         let cell = self.cell();
-        let there = cell.ue(usize::try_from(ue.0).ok()?)?;
+        let there = cell.ue(self.place(ue)?)?;
         match property {
             TestCondType::Gbr(_) => Some(f64::from(u8::from(has_guaranteed_rate(self.facts(ue)?.qfi)))),
             TestCondType::Rsrp(_) => Some(there.channel().rsrp_dbm()),
@@ -374,3 +402,5 @@ fn value(kpi: Kpi, counted: &Counters, since: &Mark, cell: &Cell) -> Value {
 
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod turnover;

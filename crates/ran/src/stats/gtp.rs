@@ -5,7 +5,7 @@ use ferric::agent::Ue;
 use functions::statistics::StatisticsSource;
 
 use super::rnti;
-use crate::node::Node;
+use crate::node::{Node, place_of};
 
 impl StatisticsSource<Tunnel> for Node {
     fn ues(&self, out: &mut Vec<Ue>) {
@@ -13,13 +13,14 @@ impl StatisticsSource<Tunnel> for Node {
     }
 
     fn records(&self, ue: Ue, out: &mut Vec<Tunnel>) {
-        // an endpoint is free for its owner to number: by node and UE, and at the UPF by UE
-        let teid_gnb = self.gnb << 16 | ue.0 as u32;
+        // an endpoint is free for its owner to number: by node and place, and at the UPF by UE
+        let teid_gnb = self.gnb << 16 | place_of(ue) as u32;
+        let facts = self.facts(ue);
         out.push(Tunnel {
             rnti: rnti(ue).into(),
             teid_gnb,
-            qfi: self.facts(ue).map_or(0, |facts| facts.qfi),
-            teid_upf: 1 + ue.0 as u32,
+            qfi: facts.map_or(0, |facts| facts.qfi),
+            teid_upf: 1 + facts.map_or(0, |facts| facts.number as u32),
         });
     }
 }

@@ -24,7 +24,7 @@ use functions::statistics::{GtpFunction, MacFunction, PdcpFunction, RlcFunction}
 use functions::tc::TcFunction;
 use radio::Cell;
 
-use crate::node::Node;
+use crate::node::{Node, place_of};
 
 /// The first UE's C-RNTI.
 const FIRST_RNTI: u16 = 0x4601;
@@ -66,15 +66,15 @@ impl Node {
     /// A UE that is there, in the model.
     fn with_ue(&self, ue: Ue, tell: impl FnOnce(&Cell, &radio::Ue)) {
         let cell = self.cell();
-        if let Some(there) = usize::try_from(ue.0).ok().and_then(|place| cell.ue(place)) {
+        if let Some(there) = self.place(ue).and_then(|place| cell.ue(place)) {
             tell(&cell, there);
         }
     }
 }
 
-/// A UE's C-RNTI: a cell has at most [`radio::MAX_PLACES`].
+/// A UE's C-RNTI, by its place: a cell has at most [`radio::MAX_PLACES`], and gives them again only after [`radio::REST`].
 pub fn rnti(ue: Ue) -> u16 {
-    FIRST_RNTI + ue.0 as u16
+    FIRST_RNTI + place_of(ue) as u16
 }
 
 /// A counter of 32 bits wraps around.

@@ -16,7 +16,7 @@ impl RrcSource for Node {
 
     fn present(&self, ue: Ue) -> Notification<'static> {
         // also of one that has just left
-        let facts = self.facts.get(ue.0 as usize);
+        let facts = self.known(ue);
         Notification {
             event: Event::Present,
             ue_id: self.ue_id(ue),

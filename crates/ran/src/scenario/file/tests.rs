@@ -21,6 +21,18 @@ fn says(text: &str) -> String {
     read(text).unwrap_err().to_string()
 }
 
+/// More UEs than a cell has places may come, if not all are there at a time.
+#[test]
+fn ues_may_come_one_after_the_other() {
+    let text =
+        |stay_s: f64| format!("[[cell]]\n[[ue]]\ncount = 8000\nstagger_s = 0.1\nmean_stay_s = {stay_s}\nmcs = 9\n");
+    let folders = Folders { files: Path::new("nowhere"), parts: Path::new("nowhere") };
+    let check = |stay_s| Scenario::from_toml(&text(stay_s), &folders).map(|scenario| scenario.ues.len());
+    assert_eq!(check(60.0).unwrap(), 8_000);
+    let error = check(6000.0).unwrap_err().to_string();
+    assert!(error.contains("that cell has no place left"), "{error}");
+}
+
 #[test]
 fn the_least_file() {
     let scenario = read("[[cell]]").unwrap();
@@ -449,7 +461,10 @@ fn mistakes() {
         (ue("stagger_s = 5\narrivals_per_min = 4"), "line 4: ue[0]: stagger_s: UEs come either"),
         (ue("mean_stay_s = 5\nleaves_s = 4"), "line 5: ue[0]: leaves_s: UEs leave either"),
         (ue("count = 65000\n[[ue]]\ncount = 1"), "line 6: ue[1]: count: the RAN has room for 0 UEs more: 65000 in all"),
-        (ue("count = 5000"), "line 3: ue[0]: UE 4096: too many UEs have gone to that cell"),
+        (
+            ue("count = 5000"),
+            "line 3: ue[0]: UE 4096: that cell has no place left: 4096 are taken, or rest for 10 s since their UEs left",
+        ),
         (ue("name = \"a\"\n[[ue]]\nname = \"a\""), "line 6: ue[1]: name: another [[ue]] has it already"),
         // flows
         (flow(""), "line 3: ue[0].flow[0]: `kind` is missing: it is one of cbr, poisson, "),
