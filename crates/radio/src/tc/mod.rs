@@ -61,7 +61,7 @@ pub struct TrafficControl {
     backlogged: u64,
     /// Which lanes have shapers.
     shaped: u64,
-    scheduler: Box<dyn Scheduler>,
+    scheduler: scheduler::Current,
     /// Takes over where the scheduler has no sensible answer.
     in_turn: RoundRobin,
     pacer: Box<dyn Pacer>,
@@ -95,7 +95,7 @@ impl TrafficControl {
             lanes: configuration.queues.iter().map(lane).collect(),
             backlogged: 0,
             shaped: 0,
-            scheduler: scheduler::make(configuration),
+            scheduler: scheduler::Current::new(configuration),
             in_turn: RoundRobin::default(),
             pacer: pacer::make(&configuration.pacer),
             pacer_meter: Meter::new(PACER_WINDOW_MS),
@@ -156,7 +156,9 @@ impl TrafficControl {
             self.classifier = classifier::make(configuration, Some(&*self.classifier));
         }
         if !same_queues || before.scheduler != configuration.scheduler {
-            self.scheduler = scheduler::make(configuration);
+            let nothing = scheduler::Current::RoundRobin(RoundRobin::default());
+            let old = std::mem::replace(&mut self.scheduler, nothing);
+            self.scheduler = old.after(&before, configuration);
         }
         if before.pacer != configuration.pacer {
             self.pacer = pacer::make(&configuration.pacer);

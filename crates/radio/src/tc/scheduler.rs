@@ -90,13 +90,54 @@ impl Candidates<'_> {
     }
 }
 
-/// What the configuration names.
-pub(super) fn make(configuration: &Configuration) -> Box<dyn Scheduler> {
-    match &configuration.scheduler {
-        SchedulerChoice::RoundRobin => Box::new(RoundRobin::default()),
-        SchedulerChoice::Priority(priorities) => Box::new(Priority::new(priorities)),
-        SchedulerChoice::DeficitRoundRobin(quanta) => Box::new(DeficitRoundRobin::new(quanta)),
-        SchedulerChoice::Own(own) => own.make(),
+/// The one that is set.
+pub(super) enum Current {
+    RoundRobin(RoundRobin),
+    Priority(Priority),
+    DeficitRoundRobin(DeficitRoundRobin),
+    Own(Box<dyn Scheduler>),
+}
+
+impl Current {
+    /// What the configuration names.
+    pub(super) fn new(configuration: &Configuration) -> Self {
+        match &configuration.scheduler {
+            SchedulerChoice::RoundRobin => Current::RoundRobin(RoundRobin::default()),
+            SchedulerChoice::Priority(priorities) => Current::Priority(Priority::new(priorities)),
+            SchedulerChoice::DeficitRoundRobin(quanta) => Current::DeficitRoundRobin(DeficitRoundRobin::new(quanta)),
+            SchedulerChoice::Own(own) => Current::Own(own.make()),
+        }
+    }
+
+    /// What the configuration names, where that was set before. Deficits stay: else whoever changes quanta or queues more
+    /// often than a round takes would serve the same queues for ever.
+    pub(super) fn after(self, before: &Configuration, configuration: &Configuration) -> Self {
+        match (self, Current::new(configuration)) {
+            (Current::DeficitRoundRobin(old), Current::DeficitRoundRobin(new)) => {
+                let place = |place: usize| configuration.place(before.queues.get(place)?.id);
+                Current::DeficitRoundRobin(new.after(&old, place))
+            }
+            (_, new) => new,
+        }
+    }
+
+    fn part(&mut self) -> &mut dyn Scheduler {
+        match self {
+            Current::RoundRobin(scheduler) => scheduler,
+            Current::Priority(scheduler) => scheduler,
+            Current::DeficitRoundRobin(scheduler) => scheduler,
+            Current::Own(scheduler) => &mut **scheduler,
+        }
+    }
+}
+
+impl Scheduler for Current {
+    fn choose(&mut self, candidates: &Candidates<'_>) -> Option<usize> {
+        self.part().choose(candidates)
+    }
+
+    fn served(&mut self, place: usize, octets: u32) {
+        self.part().served(place, octets);
     }
 }
 

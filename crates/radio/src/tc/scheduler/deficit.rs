@@ -4,7 +4,7 @@
 use super::{Candidates, Scheduler};
 
 /// From each in turn, as many octets as it may.
-pub(super) struct DeficitRoundRobin {
+pub(in crate::tc) struct DeficitRoundRobin {
     queues: Vec<Account>,
     current: usize,
 }
@@ -19,6 +19,19 @@ impl DeficitRoundRobin {
     pub(super) fn new(quanta: &[u32]) -> Self {
         let account = |quantum: &u32| Account { quantum_octets: i64::from(*quantum), credit_octets: 0 };
         DeficitRoundRobin { queues: quanta.iter().map(account).collect(), current: 0 }
+    }
+
+    /// Goes on where another one was, whose queues have the places now that `place` tells, if they are still there.
+    pub(super) fn after(mut self, before: &DeficitRoundRobin, place: impl Fn(usize) -> Option<usize>) -> Self {
+        for (at, old) in before.queues.iter().enumerate() {
+            if let Some(account) = place(at).and_then(|place| self.queues.get_mut(place)) {
+                account.credit_octets = old.credit_octets.min(account.quantum_octets);
+            }
+        }
+        // where the queue whose turn it was is gone, it is that of the next one
+        let gone = (before.current + self.queues.len() - 1) % self.queues.len();
+        self.current = place(before.current).unwrap_or(gone);
+        self
     }
 
     /// Gives each ready queue its quantum, one after the other from the one behind the current one, up to the first that

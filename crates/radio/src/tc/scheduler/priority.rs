@@ -3,7 +3,7 @@
 use super::{Candidates, Scheduler};
 
 /// From the queue of the highest priority.
-pub(super) struct Priority {
+pub(in crate::tc) struct Priority {
     /// Places, the most important first.
     order: Vec<usize>,
 }

@@ -258,3 +258,40 @@ fn a_queue_that_was_idle_has_saved_nothing() {
     let flows: Vec<u32> = drain(&mut tc, Time::START).into_iter().map(|(flow, _)| flow).take(13).collect();
     assert_eq!(flows, [1, 1, 1, 1, 1, 0, 1, 1, 1, 1, 1, 0, 1]);
 }
+
+/// Who sets quanta, or adds and removes other queues, while a round is far from its end, favours nobody.
+#[test]
+fn deficits_stay_where_quanta_and_queues_change() {
+    let mut configuration = Configuration {
+        classifier: to_queues(&[1]),
+        queues: fifos(2),
+        scheduler: SchedulerChoice::DeficitRoundRobin(vec![100_000, 200_000]),
+        ..Configuration::default()
+    };
+    let mut tc = TrafficControl::new(&configuration).unwrap();
+    let mut went = [0; 2];
+    for turn in 0..1000 {
+        for number in 0..10 {
+            for flow in 0..2 {
+                tc.push(Time::START, packet(flow, turn * 10 + number, 100));
+            }
+        }
+        for _ in 0..10 {
+            went[tc.pop(Time::START, OPEN).unwrap().flow.0 as usize] += 1;
+        }
+        // a queue before the others comes and goes
+        let quanta = vec![100_000 + turn as u32 % 2, 200_000];
+        configuration.queues.retain(|queue| queue.id != QueueId(7));
+        configuration.scheduler = SchedulerChoice::DeficitRoundRobin(quanta.clone());
+        if turn % 3 == 0 {
+            let more = QueueConfiguration::new(QueueId(7), DisciplineChoice::Fifo);
+            configuration.queues.insert(0, more);
+            configuration.scheduler = SchedulerChoice::DeficitRoundRobin([vec![500], quanta].concat());
+        }
+        tc.configure(Time::START, &configuration).unwrap();
+    }
+    // 1,000,000 octets are three rounds and half the turn of the second queue, which goes first; a packet more a round where a
+    // quantum grew
+    assert!((3000..=3003).contains(&went[0]), "{went:?}");
+    assert_nothing_lost(&tc);
+}
