@@ -15,6 +15,7 @@ mod network;
 mod packet;
 pub mod phy;
 mod random;
+mod recent;
 pub mod rlc;
 pub mod tc;
 mod time;

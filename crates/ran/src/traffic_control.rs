@@ -277,7 +277,7 @@ impl TcSource for Node {
                 forwarded_packets: wrapped(counts.went.packets),
                 dropped_packets: wrapped(if is_marking { counts.marked_packets } else { dropped }),
                 last_sojourn_us: counts.sojourn.last.as_micros() as i64,
-                mean_sojourn_us: (counts.sojourn.mean().as_secs_f64() * 1e6) as f32,
+                mean_sojourn_us: (counts.sojourn.mean(now).as_secs_f64() * 1e6) as f32,
                 ..Queue::default()
             },
         }

@@ -5,15 +5,14 @@
 //!   finds the buffer full.
 //! * Unacknowledged mode: such an SDU is lost; what came after it waits for it as long as reordering takes.
 
-mod recent;
 #[cfg(test)]
 mod tests;
 
 use std::collections::VecDeque;
 use std::time::Duration;
 
+use crate::recent::Recent;
 use crate::{Packet, Time};
-use recent::Recent;
 
 /// Octets of headers of a piece that is a whole SDU or the first of its pieces: RLC with a sequence number of 18 bits, and
 /// MAC with a length of 16 (TS 38.322 6.2.2.4, TS 38.321 6.1.2).

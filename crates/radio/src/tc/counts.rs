@@ -3,6 +3,7 @@
 use std::ops::{AddAssign, Sub};
 use std::time::Duration;
 
+use crate::recent::Recent;
 use crate::{Packet, Time};
 
 /// Packets and their octets.
@@ -37,37 +38,32 @@ impl Amount {
 /// How long packets waited that went on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sojourn {
-    /// The last one.
+    /// The one that went on last.
     pub last: Duration,
     /// The one that waited longest.
     pub max: Duration,
-    sum_ns: u128,
-    packets: u64,
+    /// When the last one went on.
+    last_at: Time,
+    recent: Recent,
 }
 
 impl Sojourn {
-    pub(super) fn record(&mut self, waited: Duration) {
-        self.last = waited;
+    pub(super) fn record(&mut self, now: Time, waited: Duration) {
+        (self.last, self.last_at) = (waited, now);
         self.max = self.max.max(waited);
-        self.sum_ns += waited.as_nanos();
-        self.packets += 1;
+        self.recent.record(now, waited);
     }
 
-    /// Of two queues together; of the last ones the longer one.
+    /// Of two queues together. The last one is that which went on later; where both did at once, the one that waited longer.
     fn and(self, other: Sojourn) -> Sojourn {
-        Sojourn {
-            last: self.last.max(other.last),
-            max: self.max.max(other.max),
-            sum_ns: self.sum_ns + other.sum_ns,
-            packets: self.packets + other.packets,
-        }
+        let last = (self.last_at, self.last).max((other.last_at, other.last));
+        Sojourn { last: last.1, max: self.max.max(other.max), last_at: last.0, recent: self.recent.and(other.recent) }
     }
 
-    /// In the mean, rounded down to a nanosecond; nothing where no packet went on.
+    /// In the mean, of packets that went on within the last 50 to 100 ms, as RLC tells it of SDUs; nothing where none did.
     #[must_use]
-    pub fn mean(&self) -> Duration {
-        let mean_ns = self.sum_ns.checked_div(self.packets.into()).unwrap_or_default();
-        Duration::from_nanos(u64::try_from(mean_ns).unwrap_or(u64::MAX))
+    pub fn mean(&self, now: Time) -> Duration {
+        self.recent.mean(now)
     }
 }
 
@@ -119,7 +115,7 @@ pub struct QueueCounts {
 }
 
 impl QueueCounts {
-    /// Of the queues of two bearers together; of the last sojourns the longer one.
+    /// Of the queues of two bearers together.
     #[must_use]
     pub fn and(self, other: QueueCounts) -> QueueCounts {
         QueueCounts {
@@ -135,9 +131,7 @@ impl QueueCounts {
 
     /// What stays of them where their UE leaves, and takes along what waits.
     pub(crate) fn left_behind(self) -> QueueCounts {
-        let came = self.came.without(self.waiting);
-        let sojourn = Sojourn { last: Duration::ZERO, ..self.sojourn };
-        QueueCounts { came, waiting: Amount::default(), sojourn, ..self }
+        QueueCounts { came: self.came.without(self.waiting), waiting: Amount::default(), ..self }
     }
 
     /// Those of a queue in which that waits, and of which nothing else was counted yet.
@@ -271,15 +265,26 @@ mod tests {
     }
 
     #[test]
-    fn a_mean_is_exact() {
+    fn sojourns_are_told_exactly_and_of_late() {
+        let ms = Duration::from_millis;
+        let at = Time::from_millis;
         let mut sojourn = Sojourn::default();
-        assert_eq!(sojourn.mean(), Duration::ZERO);
-        for ms in [1, 2, 6] {
-            sojourn.record(Duration::from_millis(ms));
+        assert_eq!(sojourn.mean(at(0)), Duration::ZERO);
+        for waited in [1, 2, 6] {
+            sojourn.record(at(10), ms(waited));
         }
-        assert_eq!((sojourn.mean(), sojourn.last, sojourn.max), {
-            let ms = Duration::from_millis;
-            (ms(3), ms(6), ms(6))
-        });
+        assert_eq!((sojourn.mean(at(10)), sojourn.last, sojourn.max), (ms(3), ms(6), ms(6)));
+        // another queue has sent nothing on for long: it says nothing of now
+        let mut both = sojourn;
+        sojourn.record(at(1010), ms(1));
+        both.record(at(900), ms(500));
+        for both in [both.and(sojourn), sojourn.and(both)] {
+            assert_eq!((both.mean(at(1010)), both.last, both.max), (ms(1), ms(1), ms(500)));
+            assert_eq!((both.mean(at(1100)), both.last), (Duration::ZERO, ms(1)));
+        }
+        sojourn.record(at(1010), ms(4));
+        let mut same = Sojourn::default();
+        same.record(at(1010), ms(3));
+        assert_eq!((sojourn.and(same).last, same.and(sojourn).last), (ms(4), ms(4)));
     }
 }

@@ -168,7 +168,7 @@ impl Lane {
                 continue;
             }
             self.counts.went.add(&packet);
-            self.counts.sojourn.record(now.since(packet.entered));
+            self.counts.sojourn.record(now, now.since(packet.entered));
             if let Some(shaper) = &mut self.shaper {
                 shaper.limit.take(packet.octets);
                 shaper.meter.record(now, packet.octets);

@@ -184,10 +184,27 @@ pub struct QueueRecord {
     /// Its discipline.
     #[serde(with = "QueueName")]
     pub kind: QueueKind,
+    /// Packets that wait.
+    pub packets: u32,
     /// Packets that went on.
     pub forwarded_packets: u32,
-    /// How long the last packet waited.
+    /// How long packets waited that went on of late, in the mean; none where the node tells no number.
+    pub mean_sojourn_us: Option<f32>,
+    /// How long the last packet waited, however long ago it went on.
     pub last_sojourn_us: i64,
+}
+
+impl QueueRecord {
+    /// How long packets wait, in microseconds: as long as those that went on of late, or, where none did and some wait, as
+    /// long as the last one. What went on long ago says nothing of an empty queue.
+    #[must_use]
+    pub fn sojourn_us(&self) -> u32 {
+        // what is no time is none, and what is longer than an hour saturates
+        match self.mean_sojourn_us.unwrap_or_default() as u32 {
+            0 if self.packets > 0 => u32::try_from(self.last_sojourn_us.max(0)).unwrap_or(u32::MAX),
+            mean_us => mean_us,
+        }
+    }
 }
 
 // The names that the model's own types have in JSON.
@@ -241,7 +258,9 @@ impl From<&tc::IndicationMessage<'_>> for TcRecord {
             policer: PolicerRecord { active: lane.policer.active, deviation_id: lane.policer.deviation_id },
             queue: QueueRecord {
                 kind: lane.queue.kind,
+                packets: lane.queue.packets,
                 forwarded_packets: lane.queue.forwarded_packets,
+                mean_sojourn_us: Some(lane.queue.mean_sojourn_us).filter(|mean_us| mean_us.is_finite()),
                 last_sojourn_us: lane.queue.last_sojourn_us,
             },
         });
@@ -303,5 +322,16 @@ mod tests {
         };
         assert_eq!((bearer(5000.7, 3), bearer(0.0, 9), bearer(-1.0, 0)), (5000, 9, 0));
         assert_eq!((bearer(f64::NAN, 4), bearer(f64::INFINITY, 4)), (4, u32::MAX));
+    }
+
+    #[test]
+    fn an_empty_queue_has_no_sojourn() {
+        let queue = |packets, mean_sojourn_us, last_sojourn_us| {
+            let (kind, mean_sojourn_us) = (QueueKind::Fifo, Some(mean_sojourn_us));
+            QueueRecord { kind, packets, forwarded_packets: 9, mean_sojourn_us, last_sojourn_us }.sojourn_us()
+        };
+        assert_eq!((queue(0, 5000.7, 9000), queue(3, 5000.7, 9000)), (5000, 5000));
+        assert_eq!((queue(0, 0.0, 9000), queue(1, 0.0, 9000)), (0, 9000));
+        assert_eq!((queue(1, f32::NAN, -5), queue(1, 0.0, i64::MAX), queue(0, 1e20, 0)), (0, u32::MAX, u32::MAX));
     }
 }

@@ -127,7 +127,7 @@ pub struct FlowGuard {
     did: Did,
     /// What RLC holds of the bearer, and when.
     bdp: Bdp,
-    /// How long the last packet waited in the flow's queue of TC.
+    /// How long packets wait in the flow's queue of TC.
     tc_us: u32,
     measured: Measured,
     silent: Option<Silent>,
@@ -218,8 +218,7 @@ impl FlowGuard {
         let reading = Reading::new(record, self.config.flow);
         let queue = reading.apart();
         let lane = record.lanes.iter().find(|lane| Some(lane.shaper.id) == queue).or(record.lanes.first());
-        // what is no time is none
-        self.tc_us = lane.map_or(0, |lane| u32::try_from(lane.queue.last_sojourn_us).unwrap_or_default());
+        self.tc_us = lane.map_or(0, |lane| lane.queue.sojourn_us());
         self.queue = queue.or(self.queue);
         self.look_at_first(&reading);
         if let Some(Pending { shown_by: None, .. }) = self.pending {

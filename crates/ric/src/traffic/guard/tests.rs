@@ -20,7 +20,13 @@ fn lane(id: u32) -> LaneRecord {
     LaneRecord {
         shaper: ShaperRecord { id },
         policer: PolicerRecord { active: false, deviation_id: 0 },
-        queue: QueueRecord { kind: QueueKind::Fifo, forwarded_packets: 0, last_sojourn_us: 0 },
+        queue: QueueRecord {
+            kind: QueueKind::Fifo,
+            packets: 0,
+            forwarded_packets: 0,
+            mean_sojourn_us: None,
+            last_sojourn_us: 0,
+        },
     }
 }
 
@@ -151,13 +157,18 @@ fn one_ue_may_be_all_that_counts() {
 #[test]
 fn both_buffers_count() {
     let (mut guard, mut node) = (guard(), Node::new());
-    node.set.lanes[0].queue.last_sojourn_us = 15_000;
+    // the last packet has waited for long, long ago
+    node.set.lanes[0].queue.last_sojourn_us = 900_000;
+    node.run(&mut guard, 0);
+    guard.handle_rlc(&bearers(&[6]));
+    assert_eq!(news(&mut guard), []);
+    node.set.lanes[0].queue.mean_sojourn_us = Some(15_000.0);
     node.run(&mut guard, 0);
     guard.handle_rlc(&bearers(&[6]));
     assert_eq!(news(&mut guard), [News::LimitPassed { rnti: 0x4601, rb_id: 1, waits_us: 21_000, limit_us: 20_000 }]);
     node.run(&mut guard, 1000);
-    node.set.lanes[0].queue.last_sojourn_us = 900_000;
-    node.set.lanes[1].queue.last_sojourn_us = 1000;
+    node.set.lanes[0].queue.mean_sojourn_us = Some(900_000.0);
+    node.set.lanes[1].queue.mean_sojourn_us = Some(1000.0);
     node.run(&mut guard, 2000);
     guard.handle_rlc(&bearers(&[4]));
     assert_eq!(guard.measured().after().map(|waited| waited.max_us), Some(5000));
