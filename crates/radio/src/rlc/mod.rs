@@ -174,7 +174,6 @@ pub struct Rlc {
     first_sn: u64,
     /// What is to be sent again, and from when on.
     again: VecDeque<(Time, Piece)>,
-    again_octets: u32,
     /// When what is held back behind a loss goes on.
     release: Time,
     counts: RlcCounts,
@@ -198,7 +197,6 @@ impl Rlc {
             flying: VecDeque::new(),
             first_sn: 0,
             again: VecDeque::new(),
-            again_octets: 0,
             release: Time::NEVER,
             counts: RlcCounts::default(),
             recent: Recent::default(),
@@ -247,20 +245,24 @@ impl Rlc {
         self.recent.mean(now)
     }
 
-    /// SDUs and octets that were sent in part or whole and are not delivered: what of them waits is not among the octets.
+    /// SDUs that were sent in part or whole and are not delivered, and their octets, with those of the last one that still wait.
     #[must_use]
     pub fn flying(&self) -> (usize, u64) {
         (self.flying.len(), self.flying.iter().map(|flying| u64::from(flying.octets)).sum())
     }
 
+    /// SDUs of which the other end has something and which it cannot deliver yet, and the octets that it has.
+    #[must_use]
+    pub fn held(&self) -> (usize, u64) {
+        let octets = self.flying.iter().map(|flying| u64::from(flying.octets - flying.missing));
+        octets.filter(|octets| *octets > 0).fold((0, 0), |(packets, sum), octets| (packets + 1, sum + octets))
+    }
+
     /// What transport blocks would have to carry now, with headers.
     #[must_use]
     pub fn demand_octets(&self, now: Time) -> u32 {
-        let due = self.again.front().is_some_and(|(due, _)| *due <= now);
-        if self.waiting_octets == 0 && !due {
-            return 0;
-        }
-        let again = if due { self.again_octets + LATER_HEADER_OCTETS * self.again.len() as u32 } else { 0 };
+        let due = self.again.iter().take_while(|(due, _)| *due <= now);
+        let again: u32 = due.map(|(_, piece)| piece.octets + LATER_HEADER_OCTETS).sum();
         let later = if self.head_sent > 0 { LATER_HEADER_OCTETS - HEADER_OCTETS } else { 0 };
         again + self.waiting_octets + HEADER_OCTETS * self.waiting.len() as u32 + later
     }
@@ -270,6 +272,7 @@ impl Rlc {
         let octets = sdu_octets(&packet);
         self.counts.in_packets += 1;
         self.counts.in_octets += u64::from(octets);
+        self.discard_late(now);
         if octets > self.room_octets() {
             self.counts.full_packets += 1;
             self.counts.full_octets += u64::from(octets);
@@ -283,6 +286,7 @@ impl Rlc {
 
     /// Fills up to so many octets of a transport block; how many were used, headers among them.
     pub fn pull(&mut self, now: Time, room_octets: u32, mut take: impl FnMut(Piece)) -> u32 {
+        self.discard_late(now);
         let mut room = room_octets;
         while let Some((due, piece)) = self.again.front_mut() {
             if *due > now || room <= LATER_HEADER_OCTETS {
@@ -294,14 +298,11 @@ impl Rlc {
             if piece.octets == 0 {
                 self.again.pop_front();
             }
-            self.again_octets -= octets;
             self.counts.again_pieces += 1;
             self.counts.again_octets += u64::from(octets);
             take(self.send(part, LATER_HEADER_OCTETS, &mut room));
         }
-        loop {
-            self.discard_late(now);
-            let Some(packet) = self.waiting.front() else { break };
+        while let Some(packet) = self.waiting.front() {
             let header = if self.head_sent == 0 { HEADER_OCTETS } else { LATER_HEADER_OCTETS };
             if room <= header {
                 break;
@@ -343,17 +344,16 @@ impl Rlc {
         piece
     }
 
-    /// Throws away what has waited too long and of which nothing was sent.
-    fn discard_late(&mut self, now: Time) {
+    /// Throws away what has waited too long and of which nothing was sent (TS 38.323 5.3).
+    pub fn discard_late(&mut self, now: Time) {
         let Some(limit) = self.config.discard else { return };
-        while self.head_sent == 0
-            && let Some(packet) = self.waiting.front().filter(|packet| now.since(packet.entered) > limit)
-        {
+        let first = usize::from(self.head_sent > 0);
+        while let Some(packet) = self.waiting.get(first).filter(|packet| now.since(packet.entered) > limit) {
             let octets = sdu_octets(packet);
             self.counts.discarded_packets += 1;
             self.counts.discarded_octets += u64::from(octets);
             self.waiting_octets -= octets;
-            self.waiting.pop_front();
+            self.waiting.remove(first);
         }
     }
 
@@ -376,7 +376,6 @@ impl Rlc {
         match self.config.mode {
             Mode::Acknowledged => {
                 let due = now + self.config.status;
-                self.again_octets += piece.octets;
                 match self.again.back_mut() {
                     // pieces of an SDU are sent again as one: else they would get smaller and smaller
                     Some((last_due, last)) if last.sn == piece.sn => {
@@ -442,7 +441,6 @@ impl Rlc {
     /// other what was under way is lost (TS 38.323 5.1.2).
     pub fn reestablish(&mut self, out: &mut Vec<Packet>) {
         self.again.clear();
-        self.again_octets = 0;
         if self.head_sent > 0 {
             // all of it is to be sent anew
             self.flying.pop_back();

@@ -94,6 +94,7 @@ fn what_is_given_up_is_sent_again_or_lost() {
 
 #[test]
 fn a_full_buffer_drops_and_old_sdus_are_thrown_away() {
+    let mut out = Vec::new();
     let mut rlc = Rlc::new(RlcConfig { buffer_octets: 250, ..RlcConfig::default() });
     let took: Vec<bool> = (0..3).map(|number| rlc.push(ms(0), packet(number, 96))).collect();
     assert_eq!((took, rlc.counts().full_octets), (vec![true, true, false], 100));
@@ -103,8 +104,41 @@ fn a_full_buffer_drops_and_old_sdus_are_thrown_away() {
     (0..3).for_each(|number| assert!(rlc.push(ms(50 * number), packet(number, 96))));
     // a part of the first was sent: it goes on
     pull(&mut rlc, ms(1), 20);
+    assert_eq!((rlc.waiting_packets(), rlc.demand_octets(ms(160))), (3, 8 + 86 + 2 * 106));
+    rlc.discard_late(ms(160));
+    assert_eq!((rlc.waiting_packets(), rlc.demand_octets(ms(160))), (2, 8 + 86 + 106));
     let (_, pieces) = pull(&mut rlc, ms(160), 1000);
     assert_eq!((pieces.len(), rlc.counts().discarded_packets), (2, 1));
+
+    // while nothing is sent, what is new finds the room of what is too old
+    let mut rlc = Rlc::new(RlcConfig { buffer_octets: 250, discard, ..RlcConfig::default() });
+    let took: Vec<bool> = (0..8).map(|number| rlc.push(ms(40 * number), packet(number, 96))).collect();
+    assert_eq!(took, [true, true, false, true, true, false, true, true]);
+    assert_eq!((rlc.counts().discarded_packets, rlc.counts().full_packets), (4, 2));
+    let (_, pieces) = pull(&mut rlc, ms(290), 1000);
+    pieces.into_iter().for_each(|piece| rlc.received(ms(292), piece, &mut out));
+    assert_eq!(numbers(&out), [6, 7]);
+}
+
+#[test]
+fn only_what_is_due_is_asked_for_and_only_what_has_come_is_held() {
+    let mut rlc = Rlc::new(RlcConfig::default());
+    (0..4).for_each(|number| assert!(rlc.push(ms(0), packet(number, 96))));
+    let (_, pieces) = pull(&mut rlc, ms(1), 330);
+    assert_eq!(pieces.iter().map(|piece| piece.octets).collect::<Vec<_>>(), [100, 100, 100, 6]);
+    assert_eq!((rlc.flying(), rlc.held()), ((4, 400), (0, 0)));
+    rlc.failed(ms(5), pieces[0]);
+    rlc.failed(ms(9), pieces[1]);
+    let mut out = Vec::new();
+    pieces[2..].iter().for_each(|piece| rlc.received(ms(9), *piece, &mut out));
+    assert_eq!((rlc.flying(), rlc.held(), out.len()), ((4, 400), (2, 106), 0));
+    // the rest of the fourth, then a status report each: 15 ms after the failures
+    let rest = 94 + LATER_HEADER_OCTETS;
+    let again = 100 + LATER_HEADER_OCTETS;
+    assert_eq!(
+        [19, 20, 23, 24].map(|at| rlc.demand_octets(ms(at))),
+        [rest, rest + again, rest + again, rest + 2 * again]
+    );
 }
 
 /// Random traffic over a random channel, with a change of the cell in between.

@@ -72,10 +72,12 @@ impl Ue {
         }
     }
 
-    /// What was held back behind a loss goes on where it is time.
+    /// What was held back behind a loss goes on where it is time, and what has waited too long goes.
     pub(crate) fn release(&mut self, now: Time) {
         for at in 0..self.bearers.len() {
             let bearer = &mut self.bearers[at];
+            bearer.down.discard_late(now);
+            bearer.up.discard_late(now);
             if bearer.down.next_release() <= now {
                 bearer.down.deliver(now, &mut self.packets);
                 self.reached(now);

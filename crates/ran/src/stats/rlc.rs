@@ -27,6 +27,7 @@ impl StatisticsSource<BearerStats> for Node {
                 let wait = down.head_wait(cell.now());
                 let mean = down.recent_sojourn(cell.now());
                 let received_octets = received.delivered_octets;
+                let (held_packets, held_octets) = up.held();
                 BearerStats {
                     tx_pdu_packets: wrapped(sent.sent_pieces),
                     tx_pdu_octets: wrapped(sent.sent_octets + sent.header_octets),
@@ -42,8 +43,8 @@ impl StatisticsSource<BearerStats> for Node {
                     rx_pdu_octets: wrapped(received_pdu_octets(received)),
                     rx_pdu_dropped_packets: wrapped(received.lost_packets),
                     rx_pdu_dropped_octets: wrapped(received.lost_octets),
-                    rx_buffer_octets: wrapped(up.flying().1),
-                    rx_buffer_packets: up.flying().0 as u32,
+                    rx_buffer_octets: wrapped(held_octets),
+                    rx_buffer_packets: held_packets as u32,
                     tx_sdu_packets: wrapped(sent.sent_packets),
                     tx_sdu_octets: sent.sent_octets,
                     tx_sdu_mean_time_to_tx_us: mean.as_secs_f64() * 1e6,
