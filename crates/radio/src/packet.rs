@@ -114,6 +114,8 @@ pub struct Acknowledgement {
     pub newest: u64,
     /// When that was sent (RFC 7323 3.2).
     pub newest_sent: Time,
+    /// Whether it brought nothing new, since it had come before (RFC 2883 4).
+    pub newest_is_duplicate: bool,
     /// What has come above `cumulative`: where the newest is first, then what was told before (RFC 2018 4). Blocks that
     /// are empty follow.
     pub selective: [Block; Acknowledgement::BLOCKS],

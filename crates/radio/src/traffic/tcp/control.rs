@@ -112,7 +112,8 @@ impl Control {
         }
     }
 
-    /// Congestion was marked, for the first time in this window. Whether the window is smaller for it.
+    /// Congestion was marked, for the first time in this window, or a loss was noticed once it was repaired. Whether the
+    /// window is smaller for it.
     pub fn on_mark(&mut self) -> bool {
         match self {
             Control::Cubic(cubic) => {

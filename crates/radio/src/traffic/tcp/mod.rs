@@ -41,6 +41,8 @@ pub struct TcpState {
     pub retransmissions: u64,
     /// How often the retransmission timer went off.
     pub timeouts: u64,
+    /// How often a segment was sent to see whether the last ones were lost; where that was an old one, it counts as sent again.
+    pub probes: u64,
     /// How often the window was reduced for losses, and for marks.
     pub reductions: u64,
     /// The last measured rate of delivery, without headers.

@@ -18,6 +18,7 @@ pub struct Receiver {
     marked: u64,
     newest: u64,
     newest_sent: Time,
+    newest_is_duplicate: bool,
     waiting: u32,
     /// When what waits is acknowledged at the latest.
     due: Time,
@@ -33,6 +34,7 @@ impl Receiver {
             marked: 0,
             newest: 0,
             newest_sent: Time::START,
+            newest_is_duplicate: false,
             waiting: 0,
             due: Time::NEVER,
             delay_ns: delayed_ack_ms * 1_000_000,
@@ -57,6 +59,7 @@ impl Receiver {
         self.waiting += 1;
         let is_in_order = self.above.is_empty() && segment.sequence == self.cumulative;
         let is_new = self.insert(segment.sequence);
+        self.newest_is_duplicate = !is_new;
         // what is out of order, or fills a gap, is acknowledged at once (RFC 5681 4.2)
         let at_once = !is_in_order || self.waiting >= SEGMENTS_PER_ACKNOWLEDGEMENT;
         self.due = if at_once { now } else { self.due.min(after(now, self.delay_ns)) };
@@ -126,6 +129,7 @@ impl Receiver {
             cumulative: self.cumulative,
             newest: self.newest,
             newest_sent: self.newest_sent,
+            newest_is_duplicate: self.newest_is_duplicate,
             selective: [Block::default(); Acknowledgement::BLOCKS],
             marked: self.marked,
         };

@@ -42,6 +42,11 @@ impl RoundTrips {
         self.min_ns
     }
 
+    /// By how much longer than others a segment may take that these overtake (RFC 8985 6.2.4, where none was seen to do so).
+    pub fn reordering_ns(&self) -> u64 {
+        self.min_ns / 4
+    }
+
     /// How long the timer runs, doubled each time that it went off (RFC 6298 5.5).
     pub fn rto_ns(&self) -> u64 {
         let base = match self.smoothed_ns {

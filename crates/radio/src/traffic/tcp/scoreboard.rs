@@ -1,9 +1,11 @@
 //! What a TCP sender has sent and not had acknowledged: what of it has come all the same, and what is lost (RFC 6675,
-//! with losses told by the order of transmissions as in RFC 8985, so that what is lost a second time is noticed too).
+//! with losses told by the order of transmissions and their times as in RFC 8985, so that what is lost a second time, and
+//! what has few behind it, is noticed too).
 
 use std::collections::VecDeque;
 
 use super::rate::Stamp;
+use crate::traffic::after;
 use crate::{Acknowledgement, Time};
 
 /// So many later transmissions must have come before an earlier one is lost (RFC 6675 2, DupThresh).
@@ -48,8 +50,9 @@ pub struct Scoreboard {
     transmissions: u64,
     /// Transmission and segment of what was sent and not yet passed by `DUPLICATE_THRESHOLD` later ones that came.
     log: VecDeque<(u64, u64)>,
-    /// The latest transmission that has come, and one more.
+    /// The latest transmission that has come, and one more; and how long that took.
     highest: u64,
+    highest_rtt_ns: u64,
     /// What is to be sent again, in the order in which it was found lost; some of it may have come since.
     lost: VecDeque<u64>,
     /// The blocks of the acknowledgement before, from first to before end.
@@ -114,6 +117,21 @@ impl Scoreboard {
         (transmission, octets)
     }
 
+    /// The last segment is sent again although nobody knows that it is lost: which it is, which transmission, and its octets.
+    /// `None` where nothing is in flight.
+    pub fn probe(&mut self, now: Time, stamp: Stamp) -> Option<(u64, u64, u32)> {
+        let sequence = self.next().checked_sub(1)?;
+        if self.segments.back()?.state != State::InFlight {
+            return None;
+        }
+        let transmission = self.transmit(sequence);
+        // it is in flight already
+        self.in_flight -= 1;
+        let segment = self.segments.back_mut()?;
+        (segment.transmission, segment.sent, segment.stamp) = (transmission, now, stamp);
+        Some((sequence, transmission, segment.octets))
+    }
+
     fn transmit(&mut self, sequence: u64) -> u64 {
         let transmission = self.transmissions;
         self.transmissions += 1;
@@ -126,8 +144,15 @@ impl Scoreboard {
         self.segments.get(usize::try_from(sequence.checked_sub(self.first)?).ok()?)
     }
 
-    /// An acknowledgement comes; `deliver` is told of each segment that it is the first to say has come.
-    pub fn acknowledge(&mut self, told: &Acknowledgement, mut deliver: impl FnMut(&Outstanding)) -> News {
+    /// An acknowledgement comes; `deliver` is told of each segment that it is the first to say has come. Where something has
+    /// come that was sent later, what took that much longer is lost (RFC 8985 6.2).
+    pub fn acknowledge(
+        &mut self,
+        now: Time,
+        told: &Acknowledgement,
+        reordering_ns: u64,
+        mut deliver: impl FnMut(&Outstanding),
+    ) -> News {
         let mut news = News::default();
         let cumulative = told.cumulative.min(self.next());
         while self.first < cumulative {
@@ -141,8 +166,12 @@ impl Scoreboard {
             }
         }
         self.take_blocks(told, &mut news, &mut deliver);
-        self.highest = self.highest.max(told.newest + 1).min(self.transmissions);
-        news.lost = self.find_losses();
+        let newest = (told.newest + 1).min(self.transmissions);
+        if newest > self.highest {
+            self.highest = newest;
+            self.highest_rtt_ns = now.as_nanos().saturating_sub(told.newest_sent.as_nanos());
+        }
+        news.lost = self.find_losses(now, reordering_ns);
         news
     }
 
@@ -172,23 +201,36 @@ impl Scoreboard {
         self.known = blocks;
     }
 
-    fn find_losses(&mut self) -> u64 {
+    /// How many segments are lost by now that were not yet.
+    pub fn find_losses(&mut self, now: Time, reordering_ns: u64) -> u64 {
         let mut lost = 0;
         while let Some((transmission, sequence)) = self.log.front().copied() {
-            if transmission + DUPLICATE_THRESHOLD >= self.highest {
-                break;
-            }
-            self.log.pop_front();
-            let Some(at) = sequence.checked_sub(self.first) else { continue };
-            let segment = &mut self.segments[at as usize];
-            if segment.state == State::InFlight && segment.transmission == transmission {
+            let at = sequence.checked_sub(self.first).map(|at| at as usize);
+            let segment = at.and_then(|at| self.segments.get_mut(at));
+            let is_this =
+                |segment: &&mut Outstanding| segment.state == State::InFlight && segment.transmission == transmission;
+            if let Some(segment) = segment.filter(is_this) {
+                let is_passed = transmission + DUPLICATE_THRESHOLD < self.highest;
+                let late_at = after(segment.sent, self.highest_rtt_ns.saturating_add(reordering_ns));
+                let is_late = transmission + 1 < self.highest && late_at <= now;
+                if !is_passed && !is_late {
+                    break;
+                }
                 segment.state = State::Lost;
                 self.in_flight -= 1;
                 self.lost.push_back(sequence);
                 lost += 1;
             }
+            self.log.pop_front();
         }
         lost
+    }
+
+    /// When the next one is lost if nothing is told of it; never where nothing has come that was sent later.
+    pub fn next_late(&self, reordering_ns: u64) -> Time {
+        let first = self.log.front().filter(|(transmission, _)| transmission + 1 < self.highest);
+        let segment = first.and_then(|(_, sequence)| self.get(*sequence));
+        segment.map_or(Time::NEVER, |segment| after(segment.sent, self.highest_rtt_ns.saturating_add(reordering_ns)))
     }
 
     /// The retransmission timer went off: whatever is in flight is lost (RFC 6675 5.1).
@@ -227,7 +269,8 @@ mod tests {
     }
 
     fn news(board: &mut Scoreboard, cumulative: u64, newest: u64, blocks: &[(u32, u32)]) -> (u64, u64) {
-        let news = board.acknowledge(&told(cumulative, newest, blocks), |_| {});
+        // all was sent at once, and takes no time
+        let news = board.acknowledge(Time::START, &told(cumulative, newest, blocks), 1, |_| {});
         (news.delivered, news.lost)
     }
 
@@ -286,5 +329,38 @@ mod tests {
         let mut board = sent(3);
         assert_eq!(news(&mut board, 90, u64::MAX - 1, &[(5, 900)]), (3, 0));
         assert_eq!((board.first(), board.in_flight()), (3, 0));
+    }
+
+    #[test]
+    fn what_was_sent_long_before_what_has_come_is_lost() {
+        let mut board = Scoreboard::default();
+        let sent_ms = |board: &mut Scoreboard, ms| board.send(Time::from_millis(ms), 1400, Stamp::default());
+        for ms in [0, 1, 4, 5] {
+            sent_ms(&mut board, ms);
+        }
+        // the last one has come: two were sent 4 ms before it and more, the third 1 ms
+        let newest_sent = Time::from_millis(5);
+        let told = Acknowledgement { newest_sent, ..told(0, 3, &[(3, 4)]) };
+        assert_eq!(board.next_late(4_000_000), Time::NEVER);
+        let news = board.acknowledge(Time::from_millis(25), &told, 4_000_000, |_| {});
+        assert_eq!((news.delivered, news.lost, board.in_flight()), (1, 2, 1));
+        assert_eq!(board.next_lost(), Some(0));
+        // 4 ms, the round trip of 20 ms, and 4 ms
+        assert_eq!(board.next_late(4_000_000), Time::from_millis(28));
+        assert_eq!(board.find_losses(Time::from_millis(27), 4_000_000), 0);
+        assert_eq!(board.find_losses(Time::from_millis(28), 4_000_000), 1);
+        assert_eq!(board.next_late(4_000_000), Time::NEVER);
+    }
+
+    #[test]
+    fn a_probe_is_the_last_one_again_and_tells_of_those_before() {
+        let mut board = sent(3);
+        let at = Time::from_millis(40);
+        assert_eq!(board.probe(at, Stamp::default()), Some((2, 3, 1400)));
+        assert_eq!((board.in_flight(), board.transmissions(), board.next()), (3, 4, 3));
+        let told = Acknowledgement { newest_sent: at, ..told(0, 3, &[(2, 3)]) };
+        let news = board.acknowledge(Time::from_millis(60), &told, 5_000_000, |_| {});
+        assert_eq!((news.delivered, news.lost, board.in_flight()), (1, 2, 0));
+        assert_eq!(board.probe(at, Stamp::default()), None, "that has come");
     }
 }

@@ -1,15 +1,21 @@
 //! A TCP sender.
 
+#[cfg(test)]
+mod tests;
+
 use std::collections::VecDeque;
 
 use super::TcpState;
 use super::control::{Acknowledged, Control, Phase};
-use super::rate::Delivery;
+use super::rate::{Delivery, Stamp};
 use super::rtt::RoundTrips;
-use super::scoreboard::Scoreboard;
+use super::scoreboard::{Outstanding, Scoreboard};
 use crate::traffic::after;
 use crate::traffic::specification::Tcp;
 use crate::{Acknowledgement, Random, Segment, Time};
+
+/// A probe is sent after this time where no round trip is known (RFC 8985 7.2).
+const FIRST_PROBE_NS: u64 = 1_000_000_000;
 
 /// The sending end of a connection.
 #[derive(Clone, Debug)]
@@ -30,6 +36,9 @@ pub struct Sender {
     written: u64,
     /// When the retransmission timer goes off.
     timer: Time,
+    /// When what was overtaken is lost, unless something is told of it (RFC 8985 6.2).
+    late_at: Time,
+    tail: Tail,
     /// When the next segment may go, where they are paced, and whether one waits for that.
     paced_until: Time,
     is_waiting: bool,
@@ -43,6 +52,28 @@ pub struct Sender {
 struct Message {
     end: u64,
     last_octets: u32,
+}
+
+/// Tail loss probes (RFC 8985 7): where acknowledgements stay away, a segment asks for one before the timer goes off.
+#[derive(Clone, Copy, Debug)]
+struct Tail {
+    /// When it is sent; never where there is no need.
+    due: Time,
+    /// It is due.
+    is_wanted: bool,
+    /// The one that was sent, until it is known what became of it.
+    sent: Option<Probe>,
+    /// How long the receiver may wait with an acknowledgement (TLP.max_ack_delay there).
+    delay_ns: u64,
+}
+
+/// A probe.
+#[derive(Clone, Copy, Debug)]
+struct Probe {
+    /// The segment that follows all that was sent (TLP.end_seq).
+    end: u64,
+    /// Its transmission where it was sent again; `None` where it was new.
+    again: Option<u64>,
 }
 
 /// What is sent next: a segment that was lost, or one of a message.
@@ -84,6 +115,8 @@ impl Sender {
             messages: VecDeque::new(),
             written: 0,
             timer: Time::NEVER,
+            late_at: Time::NEVER,
+            tail: Tail { due: Time::NEVER, is_wanted: false, sent: None, delay_ns: tcp.delayed_ack_ms * 1_000_000 },
             paced_until: Time::START,
             is_waiting: false,
             last_sent: Time::START,
@@ -104,7 +137,8 @@ impl Sender {
 
     /// When something is to be done: [`Self::expire`], then [`Self::send`].
     pub fn due(&self) -> Time {
-        if self.is_waiting { self.timer.min(self.paced_until) } else { self.timer }
+        let timer = self.timer.min(self.tail.due).min(self.late_at);
+        if self.is_waiting { timer.min(self.paced_until) } else { timer }
     }
 
     /// What it is at.
@@ -125,7 +159,7 @@ impl Sender {
     pub fn stop(&mut self) {
         self.messages.clear();
         self.is_waiting = false;
-        self.timer = Time::NEVER;
+        (self.timer, self.late_at, self.tail.due) = (Time::NEVER, Time::NEVER, Time::NEVER);
     }
 
     /// An acknowledgement comes; [`Self::send`] is to be called then. The round trip in nanoseconds.
@@ -134,7 +168,10 @@ impl Sender {
         self.trips.sample(rtt_ns);
         let in_flight_before = self.board.in_flight();
         let delivery = &mut self.delivery;
-        let news = self.board.acknowledge(told, |segment| delivery.deliver(now, segment.sent, segment.stamp));
+        let reordering_ns = self.trips.reordering_ns();
+        let deliver = |segment: &Outstanding| delivery.deliver(now, segment.sent, segment.stamp);
+        let news = self.board.acknowledge(now, told, reordering_ns, deliver);
+        self.late_at = self.board.next_late(reordering_ns);
         let sample = self.delivery.take_sample(self.trips.min_ns());
         if let Some(sample) = sample {
             self.state.delivery_rate_bps = sample.rate * f64::from(self.segment_octets) * 8.0;
@@ -143,16 +180,13 @@ impl Sender {
             self.phase = Phase::Open;
             self.control.on_recovered();
         }
-        if news.lost > 0 && self.phase == Phase::Open {
-            self.phase = Phase::Recovery;
-            self.recovery_end = self.board.next();
-            self.mark_end = self.recovery_end;
-            self.state.reductions += 1;
-            self.control.on_loss(in_flight_before, self.board.in_flight(), news.delivered);
+        if news.lost > 0 {
+            self.recover(in_flight_before, news.delivered);
         }
+        self.look_at_probe(told);
         if told.marked > self.marks {
             self.marks = told.marked;
-            self.take_mark();
+            self.take_signal();
         }
         self.control.on_acknowledged(&Acknowledged {
             now,
@@ -176,8 +210,32 @@ impl Sender {
         rtt_ns
     }
 
+    /// Something was found lost: the window is reduced once.
+    fn recover(&mut self, in_flight_before: u64, delivered: u64) {
+        if self.phase != Phase::Open {
+            return;
+        }
+        self.phase = Phase::Recovery;
+        self.recovery_end = self.board.next();
+        self.mark_end = self.recovery_end;
+        self.tail.sent = None;
+        self.tail.due = Time::NEVER;
+        self.state.reductions += 1;
+        self.control.on_loss(in_flight_before, self.board.in_flight(), delivered);
+    }
+
+    /// Whether a probe has repaired a loss that nobody knew of (RFC 8985 7.4).
+    fn look_at_probe(&mut self, told: &Acknowledgement) {
+        let Some(Probe { end, again }) = self.tail.sent.filter(|probe| told.cumulative >= probe.end) else { return };
+        debug_assert!(end <= self.board.next());
+        self.tail.sent = None;
+        if again.is_some_and(|transmission| told.newest >= transmission && !told.newest_is_duplicate) {
+            self.take_signal();
+        }
+    }
+
     /// Congestion was marked: once in a window, that is as good as a loss (RFC 3168 6.1.2).
-    fn take_mark(&mut self) {
+    fn take_signal(&mut self) {
         if self.phase == Phase::Open && self.board.first() >= self.mark_end {
             self.mark_end = self.board.next();
             self.state.reductions += u64::from(self.control.on_mark());
@@ -192,25 +250,57 @@ impl Sender {
     /// RFC 6298 5.1 to 5.3.
     fn start_timer(&mut self, now: Time) {
         self.timer = if self.board.len() == 0 { Time::NEVER } else { after(now, self.trips.rto_ns()) };
+        self.plan_probe(now);
     }
 
-    /// If the retransmission timer goes off, what is in flight is lost.
+    /// RFC 8985 7.2: while nothing is missing, two round trips after the last segment that was sent or acknowledged.
+    fn plan_probe(&mut self, now: Time) {
+        let is_whole = self.board.len() > 0 && self.board.in_flight() == self.board.len();
+        if !is_whole || self.phase != Phase::Open || self.tail.sent.is_some() {
+            self.tail.due = Time::NEVER;
+            return;
+        }
+        let trips_ns = self.trips.smoothed_ns().map_or(FIRST_PROBE_NS, |ns| 2 * ns);
+        let delay_ns = if self.board.len() == 1 { self.tail.delay_ns } else { 0 };
+        self.tail.due = after(now, trips_ns + delay_ns).min(self.timer);
+    }
+
+    /// What was overtaken may be lost by now; if a probe is due, it is to be sent; else if the retransmission timer goes off,
+    /// what is in flight is lost.
     pub fn expire(&mut self, now: Time) {
+        if self.late_at <= now {
+            let in_flight = self.board.in_flight();
+            let reordering_ns = self.trips.reordering_ns();
+            if self.board.find_losses(now, reordering_ns) > 0 {
+                self.recover(in_flight, 0);
+            }
+            self.late_at = self.board.next_late(reordering_ns);
+        }
+        if self.tail.due <= now {
+            self.tail.due = Time::NEVER;
+            self.tail.is_wanted = true;
+            return;
+        }
         if now < self.timer {
             return;
         }
+        self.tail.sent = None;
         self.state.timeouts += 1;
         self.control.on_timeout(self.phase);
         self.phase = Phase::Timeout;
         self.recovery_end = self.board.next();
         self.mark_end = self.recovery_end;
         self.board.lose_all();
+        self.late_at = Time::NEVER;
         self.trips.back_off();
         self.start_timer(now);
     }
 
     /// Sends what may be sent now.
     pub fn send(&mut self, now: Time, mut emit: impl FnMut(Outgoing)) {
+        if std::mem::take(&mut self.tail.is_wanted) {
+            self.probe(now, &mut emit);
+        }
         let mut is_bound = false;
         self.is_waiting = false;
         loop {
@@ -237,25 +327,9 @@ impl Sender {
                     let (transmission, octets) = self.board.resend(now, sequence, stamp);
                     Outgoing { segment: Segment { sequence, transmission }, octets, is_again: true }
                 }
-                Next::New(message) => {
-                    let sequence = self.board.next();
-                    let is_last = sequence + 1 == message.end;
-                    let octets = if is_last { message.last_octets } else { self.segment_octets };
-                    if is_last {
-                        self.messages.pop_front();
-                    }
-                    let transmission = self.board.send(now, octets, stamp);
-                    Outgoing { segment: Segment { sequence, transmission }, octets, is_again: false }
-                }
+                Next::New(message) => self.send_new(now, message, stamp),
             };
-            self.control.on_sent();
-            self.last_sent = now;
-            if let Some(interval_ns) = self.control.pacing_interval_ns() {
-                self.paced_until = after(now, interval_ns);
-            }
-            if self.timer == Time::NEVER {
-                self.start_timer(now);
-            }
+            self.sent(now);
             emit(outgoing);
         }
         let is_short = self.messages.is_empty() && !is_bound && !self.is_waiting;
@@ -271,73 +345,53 @@ impl Sender {
         }
     }
 
+    fn send_new(&mut self, now: Time, message: Message, stamp: Stamp) -> Outgoing {
+        let sequence = self.board.next();
+        let is_last = sequence + 1 == message.end;
+        let octets = if is_last { message.last_octets } else { self.segment_octets };
+        if is_last {
+            self.messages.pop_front();
+        }
+        let transmission = self.board.send(now, octets, stamp);
+        Outgoing { segment: Segment { sequence, transmission }, octets, is_again: false }
+    }
+
+    /// RFC 8985 7.3: what is new, or else the last one again, whatever the window.
+    fn probe(&mut self, now: Time, mut emit: impl FnMut(Outgoing)) {
+        let stamp = self.delivery.stamp(now, self.board.in_flight());
+        let message = self.messages.front().filter(|_| self.board.len() < self.receive_window).copied();
+        let outgoing = match message {
+            Some(message) => self.send_new(now, message, stamp),
+            None => {
+                let Some((sequence, transmission, octets)) = self.board.probe(now, stamp) else { return };
+                Outgoing { segment: Segment { sequence, transmission }, octets, is_again: true }
+            }
+        };
+        let again = outgoing.is_again.then_some(outgoing.segment.transmission);
+        self.tail.sent = Some(Probe { end: self.board.next(), again });
+        self.state.probes += 1;
+        self.timer = Time::NEVER;
+        self.sent(now);
+        emit(outgoing);
+    }
+
+    fn sent(&mut self, now: Time) {
+        self.control.on_sent();
+        self.last_sent = now;
+        if let Some(interval_ns) = self.control.pacing_interval_ns() {
+            self.paced_until = after(now, interval_ns);
+        }
+        if self.timer == Time::NEVER {
+            self.start_timer(now);
+        } else {
+            self.plan_probe(now);
+        }
+    }
+
     /// Nothing was on the way: for how long?
     fn restart(&mut self, now: Time) {
         if self.board.next() > 0 {
             self.control.on_idle(now.since(self.last_sent), self.trips.rto_ns());
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::traffic::specification::{CongestionControl, SlowStart};
-
-    const RTT_NS: u64 = 20_000_000;
-
-    fn sender() -> Sender {
-        let control = CongestionControl::Cubic { slow_start: SlowStart::Plain };
-        Sender::new(&Tcp { control, ..Tcp::default() }, Random::new(0, 0))
-    }
-
-    /// Writes so many segments and has them acknowledged, one by one, a round trip after they were sent: when all are.
-    fn transfer(sender: &mut Sender, mut now: Time, segments: u64) -> Time {
-        sender.write(segments * 1_400);
-        let mut sent = VecDeque::new();
-        loop {
-            sender.send(now, |outgoing| sent.push_back((now, outgoing.segment)));
-            let Some((newest_sent, segment)) = sent.pop_front() else { return now };
-            now = after(newest_sent, RTT_NS);
-            let (cumulative, newest) = (segment.sequence + 1, segment.transmission);
-            let told = Acknowledgement { cumulative, newest, newest_sent, ..Acknowledgement::default() };
-            assert_eq!(sender.acknowledge(now, &told), RTT_NS);
-        }
-    }
-
-    #[test]
-    fn a_window_that_is_not_filled_does_not_grow() {
-        let mut sender = sender();
-        let mut now = Time::START;
-        for _ in 0..500 {
-            now = transfer(&mut sender, now, 4);
-        }
-        assert_eq!(sender.state().window_segments, 10);
-        assert_eq!(sender.due(), Time::NEVER);
-        // one that is doubles each time
-        transfer(&mut sender, now, 70);
-        assert!((60..=80).contains(&sender.state().window_segments), "{:?}", sender.state());
-    }
-
-    #[test]
-    fn a_window_that_rests_begins_anew() {
-        let mut sender = sender();
-        let now = transfer(&mut sender, Time::START, 1_000);
-        let grown = sender.state().window_segments;
-        assert!(grown > 500, "{grown}");
-        let now = transfer(&mut sender, after(now, 100_000_000), 1);
-        assert_eq!(sender.state().window_segments, grown);
-        transfer(&mut sender, after(now, 300_000_000), 1);
-        assert_eq!(sender.state().window_segments, 10);
-    }
-
-    #[test]
-    fn segments_are_full_but_for_a_messages_last() {
-        let mut sender = sender();
-        assert_eq!((sender.write(3_000), sender.write(1_400), sender.write(1)), (3, 4, 5));
-        let mut octets = Vec::new();
-        sender.send(Time::START, |outgoing| octets.push(outgoing.octets));
-        assert_eq!(octets, [1_400, 1_400, 200, 1_400, 1]);
-        assert_eq!(sender.due(), Time::from_millis(1_000));
     }
 }
