@@ -28,4 +28,4 @@ pub use network::{EPOCH, HandoverConfig, Happening, Network, Stays};
 pub use packet::{Acknowledgement, Block, Content, Ecn, FiveTuple, FlowId, Packet, Segment};
 pub use random::Random;
 pub use time::Time;
-pub use ue::{Bearer, INACTIVITY, LinkCounts, RadioLink, Subscription, Ue};
+pub use ue::{Bearer, INACTIVITY, LinkCounts, OuterLoop, RadioLink, Subscription, Ue};

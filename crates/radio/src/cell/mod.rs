@@ -12,7 +12,7 @@ use crate::harq::HarqConfig;
 use crate::mac::{Candidate, Fixed, Grant, Nvs, Positions, Quota, Quotas, Reservation, Scheduler, Whole, ue_scheduler};
 use crate::phy::{Adaptation, Carrier, CarrierError, Direction, Grid, TransportBlocks};
 use crate::rlc::{RlcConfig, RlcCounts};
-use crate::ue::{LinkCounts, Subscription, Ue};
+use crate::ue::{LinkCounts, OuterLoop, Subscription, Ue};
 use crate::{Time, tc};
 
 use places::Places;
@@ -32,6 +32,8 @@ pub struct CellConfig {
     pub carrier: Carrier,
     /// HARQ of both directions.
     pub harq: HarqConfig,
+    /// Outer-loop link adaptation of both directions; `None`: the MCS goes by what was reported alone. Default: its own.
+    pub outer_loop: Option<OuterLoop>,
     /// RLC of new bearers.
     pub rlc: RlcConfig,
     /// Traffic control of new bearers.
@@ -49,6 +51,7 @@ impl Default for CellConfig {
         CellConfig {
             carrier: Carrier::default(),
             harq: HarqConfig::default(),
+            outer_loop: Some(OuterLoop::default()),
             rlc: RlcConfig::default(),
             tc: tc::Configuration::default(),
             request_period_slots: 20,

@@ -48,10 +48,25 @@ impl Cell {
         std::mem::swap(&mut events, &mut self.events[slot as usize % AHEAD]);
         for Event { ue: at, kind } in events.drain(..) {
             let Some(ue) = self.places.ue_mut(at as usize) else { continue };
+            let outer_loop = self.config.outer_loop.as_ref();
+            let tables = &self.tables;
+            let mut answered = |direction, process, is_understood| {
+                let link = ue.link_mut(direction);
+                link.answered(process, is_understood, outer_loop, &tables[direction as usize]);
+            };
             match kind {
-                EventKind::Understood(direction, process) => ue.done(now, direction, process, true),
-                EventKind::GivenUp(direction, process) => ue.done(now, direction, process, false),
-                EventKind::Again(direction, process) => ue.link_mut(direction).harq.send_again(process),
+                EventKind::Understood(direction, process) => {
+                    answered(direction, process, true);
+                    ue.done(now, direction, process, true);
+                }
+                EventKind::GivenUp(direction, process) => {
+                    answered(direction, process, false);
+                    ue.done(now, direction, process, false);
+                }
+                EventKind::Again(direction, process) => {
+                    answered(direction, process, false);
+                    ue.link_mut(direction).harq.send_again(process);
+                }
                 EventKind::Request => {
                     ue.requests.is_asking = false;
                     ue.requests.known_octets = ue.requests.known_octets.max(REQUEST_OCTETS);

@@ -3,7 +3,9 @@
 use std::ops::AddAssign;
 
 use crate::harq::{Harq, HarqConfig};
-use crate::phy::Link;
+use crate::phy::{Adaptation, Link};
+
+use super::OuterLoop;
 
 /// The share of a UE's average that a slot of a direction is: it reaches back some 200 slots.
 const AVERAGE: f32 = 0.005;
@@ -64,7 +66,9 @@ impl AddAssign for LinkCounts {
 #[derive(Debug)]
 pub struct RadioLink {
     pub(crate) harq: Harq,
-    /// What the scheduler goes by.
+    /// What the scheduler goes by: what it was told of the channel, and what became of blocks.
+    told: Link,
+    offset_db: f64,
     pub(crate) mcs: u8,
     pub(crate) cqi: u8,
     /// What the channel is like.
@@ -80,6 +84,8 @@ impl RadioLink {
     pub(super) fn new(harq: &HarqConfig) -> Self {
         RadioLink {
             harq: Harq::new(harq.processes),
+            told: Link::of_sinr(f64::NEG_INFINITY),
+            offset_db: 0.0,
             mcs: 0,
             cqi: 0,
             air: Link::of_sinr(f64::NEG_INFINITY),
@@ -88,6 +94,51 @@ impl RadioLink {
             slice: None,
             counts: LinkCounts::default(),
         }
+    }
+
+    /// The UE has come to another cell, whose next slot is that one.
+    pub(super) fn arrived(&mut self, slot: u64) {
+        self.harq.reset();
+        self.average_at = slot;
+        self.slice = None;
+        self.offset_db = 0.0;
+        self.counts = LinkCounts::default();
+    }
+
+    /// What the channel is like was reported.
+    pub(super) fn told(&mut self, told: Link, adaptation: &Adaptation) {
+        self.told = told;
+        self.cqi = adaptation.cqi(told.sinr_db).0;
+        self.adapt(adaptation);
+    }
+
+    /// It was told what became of the block of a process: the first transmission of each shows how good the MCS was.
+    pub(crate) fn answered(
+        &mut self,
+        process: u8,
+        is_understood: bool,
+        outer_loop: Option<&OuterLoop>,
+        adaptation: &Adaptation,
+    ) {
+        let block = self.harq.block(process);
+        if let Some(outer_loop) = outer_loop
+            && block.transmissions == 1
+            && self.told.mcs.is_none()
+        {
+            let needs_db = [0, adaptation.mcs_count() - 1].map(|mcs| adaptation.needed_sinr_db(mcs));
+            self.offset_db = outer_loop.after(self.offset_db, is_understood, self.told.sinr_db, needs_db);
+            self.adapt(adaptation);
+        }
+    }
+
+    fn adapt(&mut self, adaptation: &Adaptation) {
+        self.mcs = Link { sinr_db: self.told.sinr_db + self.offset_db, ..self.told }.mcs(adaptation);
+    }
+
+    /// By how much outer-loop link adaptation has new blocks sent as if the SINR were higher, in dB.
+    #[must_use]
+    pub fn offset_db(&self) -> f64 {
+        self.offset_db
     }
 
     /// The index of modulation and coding that new blocks are sent with.

@@ -3,6 +3,7 @@
 mod activity;
 mod bearer;
 mod link;
+mod outer_loop;
 mod sublayers;
 
 use std::net::Ipv4Addr;
@@ -18,6 +19,7 @@ pub(crate) use activity::Activity;
 pub use activity::INACTIVITY;
 pub use bearer::Bearer;
 pub use link::{LinkCounts, RadioLink};
+pub use outer_loop::OuterLoop;
 
 /// Data radio bearers of a UE: their numbers are 1 to 32 (TS 38.331 DRB-Identity).
 const MAX_BEARERS: usize = 32;
@@ -289,10 +291,7 @@ impl Ue {
     /// It has come to a cell whose next slot is that one.
     pub(crate) fn arrived(&mut self, slot: u64, now: Time, tables: &[Adaptation; 2], tc: &tc::Configuration) {
         for link in [&mut self.down, &mut self.up] {
-            link.harq.reset();
-            link.average_at = slot;
-            link.slice = None;
-            link.counts = LinkCounts::default();
+            link.arrived(slot);
         }
         for bearer in &mut self.bearers {
             bearer.down.reset_counts();
@@ -326,9 +325,8 @@ impl Ue {
         let links = [(&mut self.down, Direction::Downlink), (&mut self.up, Direction::Uplink)];
         for (((link, direction), adaptation), rsrp_dbm) in links.into_iter().zip(tables).zip(powers) {
             let air = self.channel.link(direction);
-            let told = if link.counts.reports == 0 { &air } else { &link.air };
-            link.cqi = adaptation.cqi(told.sinr_db).0;
-            link.mcs = told.mcs(adaptation);
+            let told = if link.counts.reports == 0 { air } else { link.air };
+            link.told(told, adaptation);
             link.counts.reports += 1;
             link.counts.cqi += u64::from(link.cqi);
             link.counts.cqis[usize::from(link.cqi & 15)] += 1;

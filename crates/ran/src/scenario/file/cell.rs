@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use radio::CellConfig;
 use radio::phy::{Carrier, Duplex, McsTable, Position, TddPattern};
 use radio::rlc::Mode;
+use radio::{CellConfig, OuterLoop};
 
 use super::section::{FileError, Keys, Section};
 use super::{Folders, slices, traffic_control};
@@ -37,6 +37,7 @@ pub const CELL: Keys = Keys {
         "sr_period_slots",
         "grant_slots",
         "harq",
+        "outer_loop",
         "rlc",
         "traffic_control",
         "slice_scheduler",
@@ -45,6 +46,8 @@ pub const CELL: Keys = Keys {
 };
 pub const HARQ: Keys =
     Keys { name: "[cell.harq]", keys: &["processes", "transmissions", "decoding_slots", "round_trip_slots"] };
+pub const OUTER_LOOP: Keys =
+    Keys { name: "[cell.outer_loop]", keys: &["enabled", "target_bler_percent", "nack_step_db", "most_db"] };
 pub const RLC: Keys =
     Keys { name: "[cell.rlc]", keys: &["mode", "buffer_octets", "reordering_ms", "status_ms", "discard_ms"] };
 pub const TDD: Keys = Keys {
@@ -70,6 +73,9 @@ pub fn cells(section: &Section<'_>, folders: &Folders<'_>) -> Result<Vec<CellSce
         harq.transmissions = section.whole("transmissions", 1..=8)?.unwrap_or(harq.transmissions);
         harq.decoding_slots = section.whole("decoding_slots", 1..=16)?.unwrap_or(harq.decoding_slots);
         harq.round_trip_slots = section.whole("round_trip_slots", 1..=32)?.unwrap_or(harq.round_trip_slots);
+    }
+    if let Some(section) = section.table("outer_loop", &OUTER_LOOP)? {
+        radio.outer_loop = outer_loop(&section)?;
     }
     if let Some(section) = section.table("rlc", &RLC)? {
         rlc(&section, &mut radio.rlc)?;
@@ -215,6 +221,16 @@ fn letters(text: &str, numerology: u8) -> Result<Duplex, String> {
         (Some(pattern), second, None) => Ok(Duplex::Tdd { pattern, second }),
         _ => Err(format!("\"{text}\" is no pattern, nor two of them: D, then at most one S, then U, a letter a slot")),
     }
+}
+
+fn outer_loop(section: &Section<'_>) -> Result<Option<OuterLoop>, FileError> {
+    let default = OuterLoop::default();
+    let outer_loop = OuterLoop {
+        target: section.number("target_bler_percent", 0.1..=90.0)?.map_or(default.target, |percent| percent / 100.0),
+        nack_step_db: section.number("nack_step_db", 0.01..=10.0)?.unwrap_or(default.nack_step_db),
+        most_db: section.number("most_db", 0.0..=30.0)?.unwrap_or(default.most_db),
+    };
+    Ok(section.boolean("enabled")?.unwrap_or(true).then_some(outer_loop))
 }
 
 fn rlc(section: &Section<'_>, rlc: &mut radio::rlc::RlcConfig) -> Result<(), FileError> {

@@ -35,13 +35,14 @@ const HANDOVER: Keys = Keys { name: "[handover]", keys: &["a3_offset_db", "time_
 
 /// Every table of a scenario file.
 #[cfg(test)]
-const TABLES: [&Keys; 15] = [
+const TABLES: [&Keys; 16] = [
     &TOP,
     &HANDOVER,
     &cell::CELL,
     &cell::TDD,
     &cell::LTE_TDD,
     &cell::HARQ,
+    &cell::OUTER_LOOP,
     &cell::RLC,
     &traffic_control::TRAFFIC_CONTROL,
     &traffic_control::QUEUE,

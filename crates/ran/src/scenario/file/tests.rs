@@ -79,6 +79,7 @@ fn everything() {
         sr_period_slots = 40
         grant_slots = 3
         harq = { processes = 8, transmissions = 2, decoding_slots = 1, round_trip_slots = 6 }
+        outer_loop = { target_bler_percent = 5, nack_step_db = 1.0, most_db = 6 }
         rlc = { mode = "um", buffer_octets = 5_000, reordering_ms = 20, status_ms = 5, discard_ms = 100 }
         slice_scheduler = "NVS-PARTITION"
 
@@ -223,6 +224,8 @@ fn everything() {
     assert_eq!((first.radio.request_period_slots, first.radio.grant_slots), (40, 3));
     let harq = first.radio.harq;
     assert_eq!((harq.processes, harq.transmissions, harq.decoding_slots, harq.round_trip_slots), (8, 2, 1, 6));
+    let outer_loop = radio::OuterLoop { target: 0.05, nack_step_db: 1.0, most_db: 6.0 };
+    assert_eq!(first.radio.outer_loop, Some(outer_loop));
     let rlc = first.radio.rlc;
     assert_eq!((rlc.mode, rlc.buffer_octets), (Mode::Unacknowledged, 5_000));
     let ms = Duration::from_millis;
