@@ -8,7 +8,7 @@ use e2sm::ccc::{
     NrCellDu, OperationalState, PlmnInfo, RanConfigurationStructure as Structure, ResourceType, RrmPolicyMember,
     RrmPolicyRatio,
 };
-use e2sm::common::{Cgi, PlmnIdentity, SNssai, Sst};
+use e2sm::common::{Cgi, PlmnIdentity};
 use e2sm::rc::SlicePrbQuota;
 use ferric::agent::ControllerId;
 use ferric::e2::Time;
@@ -18,6 +18,7 @@ use functions::slice::Direction;
 use radio::mac::Quota;
 use radio::phy;
 
+use crate::interfaces::setup::ServedNetwork;
 use crate::node::{GNB_ID_BITS, MCC, MNC, Node};
 use crate::part::Part;
 use crate::slices::Groups;
@@ -32,7 +33,6 @@ pub struct Configuration {
     changes: u64,
     cu_name: String,
     du_name: String,
-    nr_pci: u16,
     policies: Vec<Policy>,
 }
 
@@ -49,7 +49,6 @@ impl Configuration {
             changes: 0,
             cu_name: format!("gnb-{gnb:x}-cu"),
             du_name: format!("gnb-{gnb:x}-du"),
-            nr_pci: (gnb % 1008) as u16,
             policies: Vec::new(),
         }
     }
@@ -66,10 +65,8 @@ impl Configuration {
             min_percent: policy.ratio.rrm_policy_min_ratio.unwrap_or(0).into(),
             max_percent: policy.ratio.rrm_policy_max_ratio.unwrap_or(100).into(),
         };
-        let slices = |policy: &Policy| {
-            policy.ratio.rrm_policy_member_list.iter().flatten().filter_map(|member| member.snssai).collect()
-        };
-        Groups { slices: of_direction().map(slices).collect(), quotas: of_direction().map(quota).collect() }
+        let members = |policy: &Policy| policy.ratio.rrm_policy_member_list.clone().unwrap_or_default();
+        Groups { members: of_direction().map(members).collect(), quotas: of_direction().map(quota).collect() }
     }
 }
 
@@ -133,10 +130,13 @@ fn plmn() -> PlmnIdentity {
     PlmnIdentity::from_codes(MCC, MNC, 2)
 }
 
-/// The network's slices: those of the model's UEs.
-fn plmn_info_list() -> Vec<PlmnInfo> {
-    let slice = |sst| PlmnInfo { plmn_id: Some(plmn()), snssai: Some(SNssai { sst: Sst([sst]), sd: None }) };
-    vec![slice(1), slice(2)]
+/// The networks' slices: those of the model's UEs.
+fn plmn_info_list(networks: &[ServedNetwork]) -> Vec<PlmnInfo> {
+    let of = |network: &ServedNetwork| {
+        let plmn_id = Some(network.plmn);
+        network.slices.clone().into_iter().map(move |slice| PlmnInfo { plmn_id, snssai: Some(slice) })
+    };
+    networks.iter().flat_map(of).collect()
 }
 
 /// A locked cell serves nobody.
@@ -184,7 +184,8 @@ impl CccSource for Node {
                 ..GnbDuFunction::default()
             }),
             "O-NRCellCU" => {
-                Structure::NrCellCu(NrCellCu { cell_local_id: Some(1), plmn_info_list: Some(plmn_info_list()) })
+                let plmn_info_list = Some(plmn_info_list(&self.networks()));
+                Structure::NrCellCu(NrCellCu { cell_local_id: Some(1), plmn_info_list })
             }
             "O-NRCellDU" => {
                 let cell = self.cell();
@@ -203,8 +204,8 @@ impl CccSource for Node {
                     operational_state: Some(OperationalState::Enabled),
                     administrative_state: Some(administrative_state(is_locked)),
                     cell_state: Some(if is_locked { CellState::Idle } else { CellState::Active }),
-                    plmn_info_list: Some(plmn_info_list()),
-                    nr_pci: Some(configuration.nr_pci),
+                    plmn_info_list: Some(plmn_info_list(&self.networks())),
+                    nr_pci: Some(self.nr_pci()),
                     bs_channel_bw_dl_mhz: bandwidth_mhz,
                     bs_channel_bw_ul_mhz: bandwidth_mhz,
                     bwp_list: Some([BwpContext::Dl, BwpContext::Ul].map(bwp).into()),
@@ -247,11 +248,12 @@ impl CccSource for Node {
                     let why = "the UEs of the model never leave by themselves";
                     return refusal(Cause::NotSupported, &["administrativeState"], why);
                 }
-                let pci = wanted.nr_pci.unwrap_or(self.configuration.nr_pci);
-                if (state, pci) != (before, self.configuration.nr_pci) {
+                let pci = wanted.nr_pci.unwrap_or(self.nr_pci());
+                if (state, pci) != (before, self.nr_pci()) {
                     self.mobility.cell_changed();
                 }
-                self.configuration.nr_pci = pci;
+                let at = self.at();
+                self.world.borrow_mut().nr_pcis[at] = pci;
                 self.cell_mut().set_locked(state == AdministrativeState::Locked);
             }
             (Structure::RrmPolicyRatio(wanted), current) => {
@@ -303,7 +305,7 @@ impl Node {
 
     /// The physical identity of the cell.
     pub fn nr_pci(&self) -> u16 {
-        self.configuration.nr_pci
+        self.world.borrow().nr_pcis[self.at()]
     }
 
     /// Sets a policy, or adds it.
@@ -317,6 +319,7 @@ impl Node {
             let why = "slices divide the cell already, as FlexRIC's SLICE has set them: delete them first";
             return refusal(Cause::IncompatibleState, &[], why);
         }
+        let networks = self.networks();
         let policies = &mut self.configuration.policies;
         let at = current.and_then(|current| policies.iter().position(|policy| policy.ratio == *current));
         if let Some(other) = at.map(|at| policies[at].owner).filter(|owner| *owner != origin) {
@@ -333,7 +336,7 @@ impl Node {
                 .or(before.rrm_policy_dedicated_ratio)
                 .or(Some(0)),
         };
-        check(&ratio)?;
+        check(&ratio, &networks)?;
         let is_other = |policy: &(usize, &Policy)| Some(policy.0) != at;
         let others = policies.iter().enumerate().filter(is_other);
         let mut alike = others.filter(|(_, policy)| policy.ratio.resource_type == ratio.resource_type);
@@ -368,7 +371,7 @@ impl Node {
 }
 
 /// Whether a policy makes sense by itself.
-fn check(ratio: &RrmPolicyRatio) -> Result<(), Refusal> {
+fn check(ratio: &RrmPolicyRatio, networks: &[ServedNetwork]) -> Result<(), Refusal> {
     match ratio.resource_type {
         None => return refusal(Cause::SemanticError, &["resourceType"], "a policy is for a resource"),
         Some(ResourceType::PrbDl | ResourceType::PrbUl) => {}
@@ -379,11 +382,12 @@ fn check(ratio: &RrmPolicyRatio) -> Result<(), Refusal> {
     let Some(members) = &ratio.rrm_policy_member_list else {
         return refusal(Cause::SemanticError, &["rRMPolicyMemberList"], "a policy has members");
     };
-    if members.iter().any(|member| member.plmn_id.is_some_and(|network| network != plmn())) {
+    let is_served = |wanted| networks.iter().any(|network| network.plmn == wanted);
+    if members.iter().any(|member| member.plmn_id.is_some_and(|network| !is_served(network))) {
         return refusal(Cause::NotAvailable, &["rRMPolicyMemberList"], "the cell is not of that network");
     }
     if members.iter().any(|member| member.snssai.is_none()) && members.len() > 1 {
-        let why = "a member without a slice is every UE: it stands alone";
+        let why = "a member without a slice is every UE of its network: it stands alone";
         return refusal(Cause::SemanticError, &["rRMPolicyMemberList"], why);
     }
     // TS 28.541 4.3.36: dedicated is part of the minimum, which is part of the maximum

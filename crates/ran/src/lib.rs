@@ -25,6 +25,7 @@
 #![forbid(unsafe_code)]
 
 mod association;
+mod band;
 mod config;
 mod configuration;
 mod counters;
@@ -108,7 +109,7 @@ impl Ran {
             for part in Part::of(&config.scenario.cells[usize::from(number)]) {
                 let node = Rc::new(RefCell::new(Node::new(&config, number, *part, Rc::clone(&world))));
                 let id = node.borrow().id();
-                let components = part.components();
+                let components = node.borrow().components();
                 let node_config = NodeConfig { components, ..NodeConfig::new(id) };
                 let handle = agents.add_node(node_config, functions_of(&node, &config));
                 for ric in &config.rics {

@@ -78,11 +78,6 @@ impl Mobility {
         (1..nodes).map(move |further| (number + further) % nodes)
     }
 
-    /// Their cells.
-    pub fn other_cells(&self) -> impl Iterator<Item = Cgi> + '_ {
-        self.others().map(|number| self.cell(number))
-    }
-
     /// The cell of a node of the RAN.
     pub fn cell(&self, number: u16) -> Cgi {
         self.cells[usize::from(number)]

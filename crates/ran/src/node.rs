@@ -17,6 +17,7 @@ use radio::{Cell, Stay, Subscription};
 use crate::RanConfig;
 use crate::configuration::Configuration;
 use crate::interfaces::Taps;
+use crate::interfaces::setup::ServedNetwork;
 use crate::mobility::Mobility;
 use crate::part::Part;
 use crate::slices::Slices;
@@ -50,6 +51,12 @@ pub fn called(stay: &Stay) -> Ue {
 /// The place of a UE, which it may have left.
 pub fn place_of(ue: Ue) -> usize {
     (ue.0 & ((1 << PLACE_BITS) - 1)) as usize
+}
+
+/// The network that a UE has chosen.
+pub fn chosen_network(subscription: &Subscription) -> PlmnIdentity {
+    let mnc_digits = if subscription.has_long_mnc { 3 } else { 2 };
+    PlmnIdentity::from_codes(subscription.mcc, subscription.mnc, mnc_digits)
 }
 
 /// The slice that a UE has chosen.
@@ -101,11 +108,10 @@ impl Facts {
     /// Of a UE that has just come.
     fn new(stay: &Stay, bearers: &Bearers) -> Facts {
         let subscription = &stay.subscription;
-        let digits = if subscription.has_long_mnc { 3 } else { 2 };
         let mut facts = Facts {
             ue: called(stay),
             number: stay.number,
-            plmn: PlmnIdentity::from_codes(subscription.mcc, subscription.mnc, digits),
+            plmn: chosen_network(subscription),
             slice: [chosen_slice(subscription)],
             five_qi: [FiveQi(subscription.five_qi)],
             qfi: subscription.five_qi,
@@ -163,6 +169,11 @@ impl Node {
             self.notice_faults();
         }
         self.take_news_of_cell();
+    }
+
+    /// The networks that its cell serves.
+    pub(crate) fn networks(&self) -> Rc<[ServedNetwork]> {
+        Rc::clone(&self.world.borrow().networks)
     }
 
     /// The number of its cell in the model.

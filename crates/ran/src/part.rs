@@ -6,12 +6,8 @@ use e2sm::common::{
     AmfUeNgapId, Cgi, EutraCgi, GnbCuCpUeE1apId, GnbCuCpUeE1apIdItem, GnbCuUeF1apId, GnbCuUeF1apIdItem, Gummei,
     MmeUeS1apId, NrCgi, PlmnIdentity, RanUeId, UeId, UeIdEnb, UeIdGnb, UeIdGnbCuUp, UeIdGnbDu,
 };
-use ferric::e2ap::{
-    self, Bits20, E2NodeComponentConfigAdditionItem, E2NodeComponentConfiguration, E2NodeComponentId,
-    E2NodeComponentInterfaceE1, E2NodeComponentInterfaceF1, E2NodeComponentInterfaceType, EnbId, GlobalE2NodeEnbId,
-    GlobalE2NodeId, GlobalEnbId, GnbCuUpId, GnbDuId, GnbId,
-};
-use per::{Bits, List, Octets, One};
+use ferric::e2ap::{self, Bits20, EnbId, GlobalE2NodeEnbId, GlobalE2NodeId, GlobalEnbId, GnbCuUpId, GnbDuId, GnbId};
+use per::{Bits, List, One};
 use radio::phy::Rat;
 
 use crate::node::{FIRST_GNB, GNB_ID_BITS, MCC, MNC, NR_CELL_BITS, guami};
@@ -19,9 +15,9 @@ use crate::scenario::CellScenario;
 
 /// Bits of an E-UTRAN cell identity, and of the eNB's in it (TS 36.413 9.2.1.38).
 const EUTRA_CELL_BITS: u8 = 28;
-const ENB_ID_BITS: u8 = 20;
+pub const ENB_ID_BITS: u8 = 20;
 /// A split gNB has one DU and one CU-UP, each of this number.
-const ONLY: i64 = 1;
+pub const ONLY: i64 = 1;
 
 /// What an E2 node is of its base station.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -83,29 +79,6 @@ impl Part {
         id
     }
 
-    /// The interfaces to the gNB's other parts. What was said when they were set up is not modelled.
-    pub fn components(self) -> Vec<E2NodeComponentConfigAdditionItem<'static>> {
-        let component = |interface_type, id| {
-            let configuration =
-                E2NodeComponentConfiguration { request_part: Octets::default(), response_part: Octets::default() };
-            E2NodeComponentConfigAdditionItem { interface_type, id, configuration }
-        };
-        let f1 = || {
-            let id = E2NodeComponentId::F1(E2NodeComponentInterfaceF1 { gnb_du_id: GnbDuId(ONLY) });
-            component(E2NodeComponentInterfaceType::F1, id)
-        };
-        let e1 = || {
-            let id = E2NodeComponentId::E1(E2NodeComponentInterfaceE1 { gnb_cu_up_id: GnbCuUpId(ONLY) });
-            component(E2NodeComponentInterfaceType::E1, id)
-        };
-        match self {
-            Part::Gnb | Part::Enb => Vec::new(),
-            Part::CuCp => vec![f1(), e1()],
-            Part::CuUp => vec![e1()],
-            Part::Du => vec![f1()],
-        }
-    }
-
     /// What it calls a UE: `number` is the same at the core wherever it goes, `here` is what the gNB's parts call it, which
     /// is another one's only after 65,536 others had its place (TS 38.473 9.3.1.4: 32 bits).
     pub fn ue_id(self, number: u64, here: u64) -> UeId<'static> {
@@ -132,7 +105,7 @@ impl Part {
             Part::Du => UeId::GnbDu(UeIdGnbDu { gnb_cu_ue_f1ap_id: f1ap, ran_ueid, cell_rnti: None }),
             Part::Enb => UeId::Enb(One::from(UeIdEnb {
                 mme_ue_s1ap_id: MmeUeS1apId(number as u32), // 28 bits: gNBs and eNBs are numbered alike
-                gummei: Gummei { plmn_identity: plmn(), mme_group_id: [0, 1], mme_code: [1] },
+                gummei: gummei(),
                 m_enb_ue_x2ap_id: None,
                 m_enb_ue_x2ap_id_extension: None,
                 global_enb_id: None,
@@ -140,6 +113,11 @@ impl Part {
             })),
         }
     }
+}
+
+/// The MME that all eNBs have.
+pub fn gummei() -> Gummei {
+    Gummei { plmn_identity: plmn(), mme_group_id: [0, 1], mme_code: [1] }
 }
 
 fn plmn() -> PlmnIdentity {

@@ -25,7 +25,9 @@ use functions::rc::{
     BreakpointOffer, Event, Happening, InsertOffer, Origin, ParameterOffer, Procedure, RcSource, Refusal, Verdict,
 };
 use per::{List, Real};
+use radio::phy::Duplex;
 
+use crate::band::Spectrum;
 use crate::node::{DEFAULT_DRB, Facts, Node, place_of};
 use crate::part::Part;
 use crate::world::ChangedBearer;
@@ -34,11 +36,6 @@ use crate::world::ChangedBearer;
 const LOOK: Duration = Duration::from_millis(100);
 /// Neighbours that are told.
 const MAX_NEIGHBOURS: usize = 32;
-/// 3.5 GHz in band n78 (TS 38.104 5.4.2.1).
-const NR_ARFCN: u32 = 633_334;
-const BAND: u16 = 78;
-/// Physical cell identities are 0 to 1007.
-const PCIS: u16 = 1008;
 
 /// Parameters of UEs, with numbers of our own: the specification's begin at 1 in each of its tables.
 const RSRP_DBM: RanParameterId = RanParameterId(4_000_000_001);
@@ -291,19 +288,30 @@ impl RcSource for Node {
     }
 
     fn neighbours(&self, _cell: &Cgi) -> Option<NeighborRelationInfo<'static>> {
-        let frequency = NrArfcn { nr_arfcn: NR_ARFCN };
-        let neighbour = |cell: Cgi| {
-            let Cgi::NrCgi(nr_cgi) = cell else { return None };
-            let band = NrFrequencyBandItem { freq_band_indicator_nr: BAND, supported_sul_band_list: List::default() };
+        if self.part == Part::Enb {
+            return None; // NR alone has this structure here
+        }
+        let world = self.world.borrow();
+        let carrier = |number: usize| world.model.network.cell(number).grid().carrier();
+        let arfcn = |spectrum: &Spectrum| NrArfcn { nr_arfcn: spectrum.downlink_arfcn };
+        let neighbour = |number: u16| {
+            let Cgi::NrCgi(nr_cgi) = self.mobility.cell(number) else { return None };
+            // one whose carrier is in no band cannot be told
+            let spectrum = Spectrum::of(carrier(number.into()))?;
+            let band = |band: &u16| NrFrequencyBandItem {
+                freq_band_indicator_nr: *band,
+                supported_sul_band_list: List::default(),
+            };
+            let bands: Vec<_> = spectrum.bands.iter().map(band).collect();
+            let is_tdd = matches!(carrier(number.into()).duplex, Duplex::Tdd { .. });
             Some(NeighborCellItem::Nr(NeighborCellNr {
                 nr_cgi,
-                // as its node has it until it is configured otherwise
-                nr_pci: NrPci((nr_cgi.nr_cell_identity.value >> 14) as u16 % PCIS),
+                nr_pci: NrPci(world.nr_pcis[usize::from(number)]),
                 five_gs_tac: FiveGsTac([0, 0, 1]),
-                nr_mode_info: NrModeInfo::Tdd,
+                nr_mode_info: if is_tdd { NrModeInfo::Tdd } else { NrModeInfo::Fdd },
                 nr_freq_info: NrFrequencyInfo {
-                    nr_arfcn: frequency,
-                    frequency_band_list: List::from(vec![band]),
+                    nr_arfcn: arfcn(&spectrum),
+                    frequency_band_list: List::from(bands),
                     frequency_shift_7p5khz: None,
                 },
                 x2_xn_established: Flag::True,
@@ -311,10 +319,11 @@ impl RcSource for Node {
                 version: 1,
             }))
         };
-        let neighbours: Vec<_> = self.mobility.other_cells().take(MAX_NEIGHBOURS).filter_map(neighbour).collect();
+        let neighbours: Vec<_> = self.mobility.others().take(MAX_NEIGHBOURS).filter_map(neighbour).collect();
+        let own = Spectrum::of(carrier(self.at()))?;
         (!neighbours.is_empty()).then(|| NeighborRelationInfo {
             serving_cell_pci: ServingCellPci::Nr(NrPci(self.nr_pci())),
-            serving_cell_arfcn: ServingCellArfcn::Nr(frequency),
+            serving_cell_arfcn: ServingCellArfcn::Nr(arfcn(&own)),
             neighbor_cell_list: List::from(neighbours),
         })
     }

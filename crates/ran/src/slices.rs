@@ -4,7 +4,8 @@
 
 use std::borrow::Cow;
 
-use e2sm::common::SNssai;
+use e2sm::ccc::RrmPolicyMember;
+use e2sm::common::{PlmnIdentity, SNssai};
 use e2sm::slice::{Algorithm, DirectionSlices, NvsParameters, Parameters, SliceConfiguration};
 use ferric::agent::Ue;
 use ferric::e2::Time;
@@ -50,17 +51,20 @@ impl Slices {
 /// Quotas of groups of UEs, by their slices.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Groups {
-    /// The slices of each group; none at all: every UE.
-    pub slices: Vec<Vec<SNssai>>,
+    /// Who is in each: what of a member is absent may be anything, and no members at all are every UE.
+    pub members: Vec<Vec<RrmPolicyMember>>,
     /// What each has.
     pub quotas: Vec<Quota>,
 }
 
 impl Groups {
-    /// The first group that a UE of that slice is in; no slice differentiator means all of that type.
-    fn of(&self, slice: &SNssai) -> Option<u32> {
-        let is_in = |wanted: &SNssai| wanted.sst == slice.sst && (wanted.sd.is_none() || wanted.sd == slice.sd);
-        let at = self.slices.iter().position(|slices| slices.is_empty() || slices.iter().any(is_in))?;
+    /// The first group that a UE of that network and slice is in; no slice differentiator means all of that type.
+    fn of(&self, plmn: PlmnIdentity, slice: &SNssai) -> Option<u32> {
+        let fits = |wanted: SNssai| wanted.sst == slice.sst && (wanted.sd.is_none() || wanted.sd == slice.sd);
+        let is_in = |member: &RrmPolicyMember| {
+            member.plmn_id.is_none_or(|wanted| wanted == plmn) && member.snssai.is_none_or(fits)
+        };
+        let at = self.members.iter().position(|members| members.is_empty() || members.iter().any(is_in))?;
         Some(at as u32)
     }
 
@@ -147,7 +151,7 @@ impl Node {
             let slices = &self.direction_slices(direction).slices;
             let slice = if slices.is_empty() {
                 let Some(facts) = self.facts.get(place) else { return };
-                self.configuration.groups(direction).of(&facts.slice[0])
+                self.configuration.groups(direction).of(facts.plmn, &facts.slice[0])
             } else {
                 let membership = self.slices.memberships.get(place).copied().unwrap_or_default();
                 let id = if direction == Direction::Downlink { membership.dl } else { membership.ul };

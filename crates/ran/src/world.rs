@@ -18,6 +18,8 @@ use ferric::e2::Time;
 use radio::Stays;
 use tracing::warn;
 
+use crate::interfaces::setup::ServedNetwork;
+use crate::node::FIRST_GNB;
 use crate::part::cell_of;
 use crate::scenario::{Model, Scenario, ScenarioError};
 use pace::Pace;
@@ -28,6 +30,8 @@ const MAX_CATCH_UP: Duration = Duration::from_secs(60);
 const MAX_CATCH_UP_SLOW: Duration = Duration::from_millis(100);
 /// How often it is told that time is left out.
 const TELL: Duration = Duration::from_secs(10);
+/// Physical cell identities are 0 to 1007 (TS 38.211 7.4.2.1).
+const PCIS: usize = 1008;
 /// Messages on their way to a node: more get lost.
 const MAX_LETTERS: usize = 256;
 
@@ -71,6 +75,10 @@ pub struct World {
     pub model: Model,
     /// The cells' names.
     pub cells: Rc<[Cgi]>,
+    /// By cell: its physical identity.
+    pub nr_pcis: Vec<u16>,
+    /// The networks and slices that all cells serve.
+    pub networks: Rc<[ServedNetwork]>,
     /// What was changed of bearers.
     pub bearers: Bearers,
     is_coupled: bool,
@@ -100,6 +108,8 @@ impl World {
                 .zip(0..)
                 .map(|(cell, number)| cell_of(number, cell.radio.carrier.rat))
                 .collect(),
+            nr_pcis: (0..cells).map(|cell| ((FIRST_GNB as usize + cell) % PCIS) as u16).collect(),
+            networks: ServedNetwork::of(scenario).into(),
             bearers: Bearers::default(),
             is_coupled: scenario.is_coupled(),
             speed: scenario.speed,

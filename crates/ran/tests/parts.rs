@@ -1,6 +1,6 @@
 //! A split gNB, a whole one and an eNB, as a RIC sees them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::mpsc::{self, Sender};
 use std::thread;
@@ -21,8 +21,8 @@ const PATIENCE: Duration = Duration::from_secs(60);
 
 enum News {
     Node(String, Vec<u16>),
-    /// How many nodes make up a base station that is complete.
-    Complete(String, usize),
+    /// How many nodes make up a base station that is complete, and the cells that they have told of.
+    Complete(String, usize, BTreeSet<String>),
 }
 
 /// Tells of what nodes set up, and of what they make up together.
@@ -41,7 +41,8 @@ impl Iapp for Watch {
             }
             IappEvent::Ran(RanEvent::Complete(id)) => {
                 let station = ric.ran().station(*id).unwrap();
-                News::Complete(station.key().to_string(), station.nodes().count())
+                let cells = station.cells().map(|(_, cell)| cell.to_string()).collect();
+                News::Complete(station.key().to_string(), station.nodes().count(), cells)
             }
             _ => return,
         };
@@ -100,7 +101,7 @@ fn sees_the_parts(e2ap_version: Version, kpm_revision: Revision) {
     let (mut nodes, mut stations) = (BTreeMap::new(), BTreeMap::new());
     // a setup of v1 tells nothing of the interfaces between parts: there, each is complete by itself
     let are_linked = matches!(e2ap_version, Version::V2_03 | Version::V3_01);
-    while nodes.len() < 5 || are_linked && stations.get("gnb-00101-e00") != Some(&3) {
+    while nodes.len() < 5 || are_linked && stations.get("gnb-00101-e00").is_none_or(|(parts, _)| *parts != 3) {
         match heard
             .recv_timeout(deadline.saturating_duration_since(Instant::now()))
             .unwrap_or_else(|_| panic!("not all came in {e2ap_version}: {nodes:?}, {stations:?}"))
@@ -109,10 +110,14 @@ fn sees_the_parts(e2ap_version: Version, kpm_revision: Revision) {
                 functions.sort_unstable();
                 nodes.insert(name, functions);
             }
-            News::Complete(name, parts) => {
-                stations.insert(name, parts);
+            News::Complete(name, parts, cells) => {
+                stations.insert(name, (parts, cells));
             }
         }
+    }
+    if are_linked {
+        let cells = &stations["gnb-00101-e00"].1;
+        assert!(cells.iter().eq(["nr-00101-3800001"]), "from the F1 setups: {cells:?}");
     }
     for (stop, thread) in running {
         stop.stop();

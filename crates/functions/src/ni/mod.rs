@@ -122,7 +122,8 @@ impl<S: NiSource> NiFunction<S> {
 
     /// Looks at a message that has come.
     fn look(&mut self, message: Message, reports: &mut Reports<'_>) {
-        let Some(pdu) = Pdu::read(&message.octets) else {
+        let interface = self.source.borrow().interfaces().get(message.interface).map(|interface| interface.kind);
+        let Some(pdu) = interface.and_then(|interface| Pdu::read(interface, &message.octets)) else {
             debug!("a message that is no PDU of its interface's protocol");
             return self.decide(message.id, Fate::Pass);
         };

@@ -251,7 +251,7 @@ mod tests {
             let about: serde_json::Value = serde_json::from_str(&fs::read_to_string(&path).unwrap()).unwrap();
             let octets = unhex(fs::read_to_string(path.with_extension("hex")).unwrap().trim());
             let interface = interface_of(about["interface"].as_str().unwrap());
-            let pdu = Pdu::read(&octets).unwrap();
+            let pdu = Pdu::read(interface, &octets).unwrap();
             assert_eq!(pdu.kind.type_of_message, TypeOfMessage::InitiatingMessage, "{about}");
             messages += 1;
             for (id, value) in about["ies"].as_object().unwrap() {
@@ -315,7 +315,7 @@ mod tests {
             let mut pdu =
                 vec![0x00, 1, 0x40, 7 + value.len() as u8, 0x00, 0x00, 0x01, 0x00, 0x55, 0x00, value.len() as u8];
             pdu.extend_from_slice(value);
-            assert!(!is_three.holds(&Pdu::read(&pdu).unwrap()), "{value:?}");
+            assert!(!is_three.holds(&Pdu::read(NiType::Ng, &pdu).unwrap()), "{value:?}");
         }
     }
 }

@@ -1,5 +1,6 @@
 use std::time::Duration;
 
+use e2sm::common::{SNssai, Sst};
 use e2sm::kpm::MeasurementLabel;
 use functions::kpm::Whom;
 

@@ -1,13 +1,13 @@
 //! The messages that the emulated node sends, as their protocols have them.
 
-use e2sm::common::PlmnIdentity;
+pub use e2sm::common::PlmnIdentity;
 use per::{Bits, List, Octets, Per};
 
 use super::plmn;
-use crate::node::NR_CELL_BITS;
+use crate::node::{GNB_ID_BITS, NR_CELL_BITS};
 
 /// The tracking area of all cells.
-const TAC: [u8; 3] = [0, 0, 1];
+pub const TAC: [u8; 3] = [0, 0, 1];
 
 /// NGAP-PDU (TS 38.413 9.4.3), XnAP-PDU (TS 38.423 9.3.3) and their likes.
 #[derive(Clone, Debug, PartialEq, Per)]
@@ -22,7 +22,7 @@ pub enum Pdu<'a> {
 #[derive(Clone, Debug, PartialEq, Per)]
 pub struct MessageOf<'a> {
     pub procedure_code: u8,
-    criticality: Criticality,
+    pub criticality: Criticality,
     pub value: Octets<'a>,
 }
 
@@ -85,7 +85,7 @@ struct UserLocationInformationNr {
 /// NR-CGI.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Per)]
 #[per(extensible)]
-struct NrCgi {
+pub struct NrCgi {
     plmn_identity: PlmnIdentity,
     #[per(size = 36..=36)]
     nr_cell_identity: Bits,
@@ -103,7 +103,7 @@ struct Tai {
 
 /// In the place of what is never written here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Per)]
-struct NoSuchThing(bool);
+pub struct NoSuchThing(bool);
 
 // TS 38.413 9.4.7
 pub const ID_RRC_INACTIVE_TRANSITION_REPORT: u8 = 37;
@@ -118,7 +118,7 @@ const ID_SOURCE_UE_XNAP_ID: u16 = 73;
 const ID_TARGET_UE_XNAP_ID: u16 = 79;
 
 /// The octets of a value, which is within its constraints.
-fn encoded<T: per::Encode>(value: &T) -> Octets<'static> {
+pub fn encoded<T: per::Encode>(value: &T) -> Octets<'static> {
     let mut octets = Vec::new();
     match per::encode(value, 0, &mut octets) {
         Ok(()) => Octets::from(octets),
@@ -126,10 +126,16 @@ fn encoded<T: per::Encode>(value: &T) -> Octets<'static> {
     }
 }
 
+/// The name of a gNB's only cell.
+pub fn nr_cgi(gnb: u32) -> NrCgi {
+    let cell = u64::from(gnb) << (NR_CELL_BITS - GNB_ID_BITS) | 1;
+    NrCgi { plmn_identity: plmn(), nr_cell_identity: Bits::new(cell, NR_CELL_BITS), ie_extensions: None }
+}
+
 /// An RRC INACTIVE TRANSITION REPORT (TS 38.413 9.2.2.10).
-pub fn rrc_inactive_transition_report(amf_ue_ngap_id: i64, ran_ue_ngap_id: u32, state: RrcState, cell: u64) -> Vec<u8> {
+pub fn rrc_inactive_transition_report(amf_ue_ngap_id: i64, ran_ue_ngap_id: u32, state: RrcState, gnb: u32) -> Vec<u8> {
     let location = UserLocationInformationNr {
-        nr_cgi: NrCgi { plmn_identity: plmn(), nr_cell_identity: Bits::new(cell, NR_CELL_BITS), ie_extensions: None },
+        nr_cgi: nr_cgi(gnb),
         tai: Tai { plmn_identity: plmn(), tac: TAC, ie_extensions: None },
         time_stamp: None,
         ie_extensions: None,
@@ -152,7 +158,7 @@ pub fn ue_context_release(source_ue_xnap_id: u32, target_ue_xnap_id: u32) -> Vec
     initiating(ID_UE_CONTEXT_RELEASE, Criticality::Reject, ies)
 }
 
-fn ie(id: u16, criticality: Criticality, value: Octets<'static>) -> ProtocolIeField<'static> {
+pub fn ie(id: u16, criticality: Criticality, value: Octets<'static>) -> ProtocolIeField<'static> {
     ProtocolIeField { id, criticality, value }
 }
 
@@ -169,8 +175,8 @@ mod tests {
     #[test]
     fn messages_are_the_protocols() {
         let digits = |octets: &[u8]| octets.iter().map(|octet| format!("{octet:02x}")).collect::<String>();
-        let report = rrc_inactive_transition_report(0x0e00_0003, 3, RrcState::Inactive, 0x3800_0001);
-        let expected = "0025402a000004000a0005600e000003005500020003005c4001000079400f4000f1100380000010\
+        let report = rrc_inactive_transition_report(0x0e00_0003, 3, RrcState::Inactive, 0xe00);
+        let expected = "0025402a000004000a0005600e000003005500020003005c4001000079400f4000f1100038000010\
                         00f110000001";
         assert_eq!(digits(&report), expected);
         let vector = include_str!("../../../../vectors/interfaces/xnap-ue-context-release.hex");

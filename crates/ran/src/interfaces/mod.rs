@@ -10,6 +10,7 @@
 //! it was let go: late where a RIC has held it, never where one has dropped it; the old gNB has forgotten the UE anyway.
 
 mod messages;
+pub mod setup;
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -31,7 +32,7 @@ use messages::{
 };
 use per::Bits;
 
-use crate::node::{FIRST_GNB, GNB_ID_BITS, MCC, MNC, NR_CELL_BITS, Node, guami};
+use crate::node::{FIRST_GNB, GNB_ID_BITS, MCC, MNC, Node, guami};
 use crate::world::Letter;
 
 /// How often UEs are looked at while somebody watches.
@@ -95,8 +96,7 @@ fn plmn() -> PlmnIdentity {
 impl Node {
     /// What the AMF is told of a UE's state.
     fn report_of(&self, ue: Ue, state: RrcState) -> Vec<u8> {
-        let cell = u64::from(self.gnb) << (NR_CELL_BITS - GNB_ID_BITS) | 1;
-        rrc_inactive_transition_report(self.amf_ue_ngap_id(ue) as i64, ue.0 as u32, state, cell)
+        rrc_inactive_transition_report(self.amf_ue_ngap_id(ue) as i64, ue.0 as u32, state, self.gnb)
     }
 
     /// The same message, as E2SM-RC copies it.

@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use e2sm::ccc::{AdministrativeState, NrCellDu, RanConfigurationStructure};
-use e2sm::common::FiveQi;
+use e2sm::common::{FiveQi, NrArfcn, NrPci, ServingCellArfcn, ServingCellPci};
 use e2sm::kpm::MeasurementLabel;
-use e2sm::rc::{ControlAction, DrbQos, Handover, QosFlowMapping};
+use e2sm::rc::{ControlAction, DrbQos, Handover, NeighborCellItem, QosFlowMapping};
 use e2sm::tc::PacerParameters;
 use ferric::agent::{ControllerId, Ue};
 use ferric::e2::Time;
@@ -130,6 +130,15 @@ fn what_one_part_is_told_all_show() {
     assert!(nodes[0].cell().is_locked());
     lock(&mut nodes[2], 4, AdministrativeState::Unlocked);
     assert!(measure(&mut nodes[2], "RRU.PrbTotDl", 5, 6) > 0.0);
+
+    // its physical identity is told to neighbours, and by the CU-CP
+    let wanted = RanConfigurationStructure::NrCellDu(NrCellDu { nr_pci: Some(7), ..NrCellDu::default() });
+    nodes[2].write(at(6), ControllerId(1), Place::Cell(cell), None, &wanted).unwrap();
+    let own = nodes[0].neighbours(&cell).unwrap();
+    assert_eq!(own.serving_cell_pci, ServingCellPci::Nr(NrPci(7)));
+    assert_eq!(own.serving_cell_arfcn, ServingCellArfcn::Nr(NrArfcn { nr_arfcn: 640_000 }), "3600 MHz");
+    let of_neighbour = nodes[3].neighbours(&KpmSource::cell(&nodes[3])).unwrap();
+    assert!(matches!(&of_neighbour.neighbor_cell_list[0], NeighborCellItem::Nr(nr) if nr.nr_pci == NrPci(7)));
 
     // the CU-UP's traffic control is the cell's
     let tc = Configuration {
