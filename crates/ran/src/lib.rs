@@ -232,11 +232,11 @@ fn functions_of(node: &Rc<RefCell<Node>>, config: &RanConfig) -> Vec<Box<dyn Ran
     let kpm = KpmConfig { revision: config.kpm_revision, wire: config.wire, ..config.kpm.clone() };
     let rc = RcConfig { revision: config.rc_revision, wire: config.wire, ..config.rc.clone() };
     let mut functions: Vec<Box<dyn RanFunction>> = vec![Box::new(KpmFunction::new(Rc::clone(node), kpm))];
-    // what CCC configures is NR's, and of a gNB's CU-CP and DU
+    // all structures that CCC configures are NR's (E2SM-CCC 8.8), and those here of a gNB's CU-CP and DU
     if matches!(part, Part::Gnb | Part::CuCp | Part::Du) {
         functions.push(Box::new(CccFunction::new(Rc::clone(node), CccConfig::default())));
     }
-    if part.has_interfaces() {
+    if part.has_rrc() {
         functions.push(Box::new(NiFunction::new(Rc::clone(node), NiConfig::default())));
     }
     if part != Part::CuUp {

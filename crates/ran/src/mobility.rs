@@ -16,6 +16,7 @@ use tracing::warn;
 
 use crate::RanConfig;
 use crate::node::{Node, called};
+use crate::part::Part;
 use crate::world::Letter;
 
 /// Events that wait to be told: more are forgotten, since RRC states will be told again.
@@ -184,8 +185,11 @@ impl Node {
                     self.mobility.note(ue, Notification { event, ..present });
                     self.tell_source(node, source_ue, ue);
                 }
-                Happening::Left { ue: stay, .. } => {
+                Happening::Left { ue: stay, to } => {
                     self.remember(&stay);
+                    if to.is_none() {
+                        self.world.borrow_mut().bearers.of_ues.remove(&stay.number);
+                    }
                     let ue = called(&stay);
                     let notification = Notification { event: rrc::Event::Detached, ..self.present(ue) };
                     self.mobility.came_as.remove(&ue);
@@ -282,12 +286,19 @@ impl Node {
                 continue;
             }
             let is_inactive = now.contains(&ue);
-            let state = if is_inactive { RrcState::RrcInactive } else { RrcState::RrcConnected };
+            let state = self.rrc_state_of(is_inactive);
             self.mobility.tell(Event::RrcState { ue, state });
-            if self.part.has_interfaces() {
-                let message = self.transition_report(ue, is_inactive);
-                self.mobility.tell(message);
-            }
+            let message = self.transition_report(ue, is_inactive);
+            self.mobility.tell(message);
+        }
+    }
+
+    /// The state of a UE that is inactive, or is not: an eNB keeps the context of one that is idle.
+    pub fn rrc_state_of(&self, is_inactive: bool) -> RrcState {
+        match (is_inactive, self.part) {
+            (false, _) => RrcState::RrcConnected,
+            (true, Part::Enb) => RrcState::RrcIdle,
+            (true, _) => RrcState::RrcInactive,
         }
     }
 

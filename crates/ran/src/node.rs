@@ -133,8 +133,10 @@ impl Node {
     pub fn new(config: &RanConfig, number: u16, part: Part, world: Rc<RefCell<World>>) -> Self {
         let gnb = FIRST_GNB + u32::from(number);
         let mobility = Mobility::new(number, config, Rc::clone(&world.borrow().cells));
-        let neighbours = mobility.others().filter(|number| matches!(mobility.cell(*number), Cgi::NrCgi(_)));
-        let taps = if part.has_interfaces() { Taps::new(number, neighbours) } else { Taps::default() };
+        let is_enb = part == Part::Enb;
+        let is_alike = |number: &u16| matches!(mobility.cell(*number), Cgi::EutraCgi(_)) == is_enb;
+        let neighbours = mobility.others().filter(is_alike);
+        let taps = if part.has_rrc() { Taps::new(number, is_enb, neighbours) } else { Taps::default() };
         let (kpis, offers) = KPIS.into_iter().filter(|(kpi, _)| kpi.is_of(part)).unzip();
         let scenario = &config.scenario.cells[usize::from(number)];
         let mut node = Node {

@@ -44,7 +44,7 @@ impl Part {
         }
     }
 
-    /// Whether RRC is its own.
+    /// Whether RRC is its own, and with it the interfaces to the core and to neighbours.
     pub fn has_rrc(self) -> bool {
         matches!(self, Part::Gnb | Part::CuCp | Part::Enb)
     }
@@ -57,11 +57,6 @@ impl Part {
     /// Whether RLC and MAC are.
     pub fn has_mac(self) -> bool {
         matches!(self, Part::Gnb | Part::Du | Part::Enb)
-    }
-
-    /// Whether it has interfaces to an AMF and to neighbours that are tapped: those of an eNB, S1 and X2, are not modelled.
-    pub fn has_interfaces(self) -> bool {
-        matches!(self, Part::Gnb | Part::CuCp)
     }
 
     /// The node's key.

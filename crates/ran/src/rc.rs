@@ -226,9 +226,8 @@ impl RcSource for Node {
     fn happenings(&self) -> &[Happening] {
         match self.part {
             Part::Gnb | Part::CuUp => &[Happening::NiMessages, Happening::NodeChanges, Happening::RrcStates],
-            Part::CuCp => &[Happening::NiMessages, Happening::RrcStates],
+            Part::CuCp | Part::Enb => &[Happening::NiMessages, Happening::RrcStates],
             Part::Du => &[Happening::NodeChanges],
-            Part::Enb => &[Happening::RrcStates],
         }
     }
 
@@ -284,7 +283,7 @@ impl RcSource for Node {
     fn rrc_state(&self, ue: Ue) -> Option<RrcState> {
         let cell = self.cell();
         let there = cell.ue(self.place(ue)?)?;
-        Some(if there.is_inactive(cell.now()) { RrcState::RrcInactive } else { RrcState::RrcConnected })
+        Some(self.rrc_state_of(there.is_inactive(cell.now())))
     }
 
     fn neighbours(&self, _cell: &Cgi) -> Option<NeighborRelationInfo<'static>> {

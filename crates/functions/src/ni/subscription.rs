@@ -278,7 +278,7 @@ mod tests {
                 compared += 1;
             }
         }
-        assert_eq!((messages, compared), (8, 16));
+        assert_eq!((messages, compared), (10, 20));
     }
 
     #[test]

@@ -101,6 +101,16 @@ struct Tai {
     ie_extensions: Option<NoSuchThing>,
 }
 
+/// ENB-UE-S1AP-ID (TS 36.413 9.2.3.4).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Per)]
+#[per(range = 0..=16_777_215)]
+struct EnbUeS1apId(u32);
+
+/// UE-X2AP-ID (TS 36.423 9.2.24): a cell has room for as many UEs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Per)]
+#[per(range = 0..=4095)]
+struct UeX2apId(u32);
+
 /// In the place of what is never written here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Per)]
 pub struct NoSuchThing(bool);
@@ -116,6 +126,17 @@ const ID_USER_LOCATION_INFORMATION: u16 = 121;
 pub const ID_UE_CONTEXT_RELEASE: u8 = 6;
 const ID_SOURCE_UE_XNAP_ID: u16 = 73;
 const ID_TARGET_UE_XNAP_ID: u16 = 79;
+
+// TS 36.413 9.3.7
+pub const ID_UE_CONTEXT_SUSPEND: u8 = 55;
+pub const ID_UE_CONTEXT_RESUME: u8 = 56;
+const ID_MME_UE_S1AP_ID: u16 = 0;
+const ID_ENB_UE_S1AP_ID: u16 = 8;
+
+// TS 36.423 9.3.7
+pub const ID_X2_UE_CONTEXT_RELEASE: u8 = 5;
+const ID_NEW_ENB_UE_X2AP_ID: u16 = 9;
+const ID_OLD_ENB_UE_X2AP_ID: u16 = 10;
 
 /// The octets of a value, which is within its constraints.
 pub fn encoded<T: per::Encode>(value: &T) -> Octets<'static> {
@@ -162,6 +183,24 @@ pub fn ie(id: u16, criticality: Criticality, value: Octets<'static>) -> Protocol
     ProtocolIeField { id, criticality, value }
 }
 
+/// A UE CONTEXT SUSPEND REQUEST or RESUME REQUEST (TS 36.413 9.1.4.23 and 9.1.4.25): an eNB puts a UE to rest, or has woken it.
+pub fn ue_context_suspend_or_resume(procedure_code: u8, mme_ue_s1ap_id: u32, enb_ue_s1ap_id: u32) -> Vec<u8> {
+    let ies = vec![
+        ie(ID_MME_UE_S1AP_ID, Criticality::Reject, encoded(&mme_ue_s1ap_id)),
+        ie(ID_ENB_UE_S1AP_ID, Criticality::Reject, encoded(&EnbUeS1apId(enb_ue_s1ap_id))),
+    ];
+    initiating(procedure_code, Criticality::Reject, ies)
+}
+
+/// A UE CONTEXT RELEASE of X2 (TS 36.423 9.1.1.5), as [`ue_context_release`] is of Xn.
+pub fn x2_ue_context_release(old_enb_ue_x2ap_id: u32, new_enb_ue_x2ap_id: u32) -> Vec<u8> {
+    let ies = vec![
+        ie(ID_OLD_ENB_UE_X2AP_ID, Criticality::Reject, encoded(&UeX2apId(old_enb_ue_x2ap_id))),
+        ie(ID_NEW_ENB_UE_X2AP_ID, Criticality::Reject, encoded(&UeX2apId(new_enb_ue_x2ap_id))),
+    ];
+    initiating(ID_X2_UE_CONTEXT_RELEASE, Criticality::Ignore, ies)
+}
+
 fn initiating(procedure_code: u8, criticality: Criticality, ies: Vec<ProtocolIeField<'static>>) -> Vec<u8> {
     let value = encoded(&ProtocolIes { protocol_ies: List::from(ies) });
     encoded(&Pdu::InitiatingMessage(MessageOf { procedure_code, criticality, value })).to_cow().into_owned()
@@ -181,5 +220,12 @@ mod tests {
         assert_eq!(digits(&report), expected);
         let vector = include_str!("../../../../vectors/interfaces/xnap-ue-context-release.hex");
         assert_eq!(digits(&ue_context_release(3, 259)), vector.trim());
+        let vector = include_str!("../../../../vectors/interfaces/x2ap-ue-context-release.hex");
+        assert_eq!(digits(&x2_ue_context_release(5, 4095)), vector.trim());
+        let mme_ue_s1ap_id = 0x0e00_0005;
+        let vector = include_str!("../../../../vectors/interfaces/s1ap-ue-context-suspend-request.hex");
+        assert_eq!(digits(&ue_context_suspend_or_resume(ID_UE_CONTEXT_SUSPEND, mme_ue_s1ap_id, 259)), vector.trim());
+        let vector = include_str!("../../../../vectors/interfaces/s1ap-ue-context-resume-request.hex");
+        assert_eq!(digits(&ue_context_suspend_or_resume(ID_UE_CONTEXT_RESUME, mme_ue_s1ap_id, 259)), vector.trim());
     }
 }

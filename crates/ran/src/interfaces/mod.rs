@@ -1,13 +1,16 @@
-//! The interfaces of a node, as E2SM-NI taps them: NG, and Xn to its neighbours.
+//! The interfaces of a node, as E2SM-NI taps them: of a gNB NG, and Xn to its neighbours; of an eNB S1 and X2.
 //!
 //! A UE that has had nothing to send for a while goes to RRC_INACTIVE, and back when there is something again; each time
 //! the gNB sends an RRC INACTIVE TRANSITION REPORT (TS 38.413 8.3.5 and 9.2.2.10), as it does where its AMF has asked for
 //! them. The AMF at the other end is silent: what goes on is counted, and nothing comes.
 //!
-//! E2SM-NI has no name for an AMF: NG goes by the gNB's. Xn goes by the neighbour's.
+//! An eNB has its MME suspend the UE's context, and resume it (TS 36.413 8.3.7 and 8.3.8): its UE is in RRC_IDLE meanwhile.
+//!
+//! E2SM-NI has no name for an AMF or MME: NG and S1 go by the base station's. Xn and X2 go by the neighbour's.
 //!
 //! A UE that is handed over has its new gNB send a UE CONTEXT RELEASE to the old one (TS 38.423 8.2.7). It comes there as
-//! it was let go: late where a RIC has held it, never where one has dropped it; the old gNB has forgotten the UE anyway.
+//! it was let go: late where a RIC has held it, never where one has dropped it; the old gNB has forgotten the UE anyway. From
+//! eNB to eNB it is that of X2 (TS 36.423 8.2.3). Between a gNB and an eNB there is neither.
 
 mod messages;
 pub mod setup;
@@ -17,8 +20,8 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
 
 use e2sm::common::{
-    GlobalGnbId, GlobalNgRanNodeId, GnbId, InterfaceIdNg, InterfaceIdXn, InterfaceIdentifier, InterfaceMessageId,
-    InterfaceMessageType, PlmnIdentity,
+    EnbId, GlobalEnbId, GlobalGnbId, GlobalNgRanNodeId, GnbId, InterfaceIdNg, InterfaceIdS1, InterfaceIdX2,
+    InterfaceIdXn, InterfaceIdentifier, InterfaceMessageId, InterfaceMessageType, PlmnIdentity, X2NodeType,
 };
 use e2sm::ni::{NiIdentifier, NiType};
 use ferric::agent::{ControllerId, Ue};
@@ -27,17 +30,19 @@ use functions::kpm::KpmSource;
 use functions::ni::{Fate, Interface, Message, MessageId, NiSource, Way};
 use functions::rc;
 use messages::{
-    ID_RRC_INACTIVE_TRANSITION_REPORT, ID_UE_CONTEXT_RELEASE, Pdu, RrcState, rrc_inactive_transition_report,
-    ue_context_release,
+    ID_RRC_INACTIVE_TRANSITION_REPORT, ID_UE_CONTEXT_RELEASE, ID_UE_CONTEXT_RESUME, ID_UE_CONTEXT_SUSPEND,
+    ID_X2_UE_CONTEXT_RELEASE, Pdu, RrcState, rrc_inactive_transition_report, ue_context_release,
+    ue_context_suspend_or_resume, x2_ue_context_release,
 };
 use per::Bits;
 
-use crate::node::{FIRST_GNB, GNB_ID_BITS, MCC, MNC, Node, guami};
+use crate::node::{FIRST_GNB, GNB_ID_BITS, MCC, MNC, Node, guami, place_of};
+use crate::part::{ENB_ID_BITS, Part, gummei};
 use crate::world::Letter;
 
 /// How often UEs are looked at while somebody watches.
 const LOOK: Duration = Duration::from_millis(20);
-/// Neighbours with an Xn interface: the next ones.
+/// Neighbours with an Xn or X2 interface: the next ones.
 const MAX_NEIGHBOURS: usize = 32;
 /// Messages at the tap: more go on untold.
 const MAX_WAITING: usize = 4096;
@@ -45,7 +50,7 @@ const MAX_WAITING: usize = 4096;
 #[derive(Debug, Default)]
 pub struct Taps {
     interfaces: Vec<Interface>,
-    /// The neighbours, each at the other end of an Xn interface: those after NG.
+    /// The neighbours, each at the other end of an Xn or X2 interface: those after NG or S1.
     neighbours: Vec<u16>,
     /// While somebody watches: when to look next.
     next_look: Option<Time>,
@@ -62,17 +67,24 @@ pub struct Taps {
 }
 
 impl Taps {
-    /// Those of a node of that number in its RAN, to an AMF and to its neighbours.
-    pub fn new(number: u16, neighbours: impl Iterator<Item = u16>) -> Self {
+    /// Those of a node of that number in its RAN, to an AMF or MME, and to its neighbours, which are of its kind.
+    pub fn new(number: u16, is_enb: bool, neighbours: impl Iterator<Item = u16>) -> Self {
         let neighbours: Vec<u16> = neighbours.take(MAX_NEIGHBOURS).collect();
-        let to = |kind, number| Interface { kind, id: NiIdentifier::GlobalNgRanId(gnb(number)) };
-        let ng = to(NiType::Ng, number);
-        let xn = neighbours.iter().map(|neighbour| to(NiType::Xn, *neighbour));
-        Taps { interfaces: std::iter::once(ng).chain(xn).collect(), neighbours, ..Taps::default() }
+        let (to_core, to_neighbour) = if is_enb { (NiType::S1, NiType::X2) } else { (NiType::Ng, NiType::Xn) };
+        let to = |kind, number| {
+            let id = match is_enb {
+                true => NiIdentifier::GlobalEnbId(enb(number)),
+                false => NiIdentifier::GlobalNgRanId(gnb(number)),
+            };
+            Interface { kind, id }
+        };
+        let core = to(to_core, number);
+        let others = neighbours.iter().map(|neighbour| to(to_neighbour, *neighbour));
+        Taps { interfaces: std::iter::once(core).chain(others).collect(), neighbours, ..Taps::default() }
     }
 
-    /// The Xn interface to a neighbour.
-    fn xn(&self, neighbour: u16) -> Option<usize> {
+    /// The Xn or X2 interface to a neighbour.
+    fn to_neighbour(&self, neighbour: u16) -> Option<usize> {
         self.neighbours.iter().position(|number| *number == neighbour).map(|at| at + 1)
     }
 
@@ -89,29 +101,37 @@ fn gnb(number: u16) -> GlobalNgRanNodeId {
     GlobalNgRanNodeId::Gnb(GlobalGnbId { plmn_identity: plmn(), gnb_id })
 }
 
+/// The eNB of a node.
+fn enb(number: u16) -> GlobalEnbId {
+    let id = FIRST_GNB + u32::from(number);
+    GlobalEnbId { plmn_identity: plmn(), enb_id: EnbId::MacroEnbId(Bits::new(id.into(), ENB_ID_BITS)) }
+}
+
 fn plmn() -> PlmnIdentity {
     PlmnIdentity::from_codes(MCC, MNC, 2)
 }
 
 impl Node {
-    /// What the AMF is told of a UE's state.
-    fn report_of(&self, ue: Ue, state: RrcState) -> Vec<u8> {
+    /// What the AMF or MME is told of a UE that has come to rest, or woken.
+    fn report_of(&self, ue: Ue, is_inactive: bool) -> Vec<u8> {
+        if self.part == Part::Enb {
+            let procedure = if is_inactive { ID_UE_CONTEXT_SUSPEND } else { ID_UE_CONTEXT_RESUME };
+            // of 24 bits: there is but one such UE at a time
+            let enb_ue_s1ap_id = ue.0 as u32 & 0x00ff_ffff;
+            return ue_context_suspend_or_resume(procedure, self.amf_ue_ngap_id(ue) as u32, enb_ue_s1ap_id);
+        }
+        let state = if is_inactive { RrcState::Inactive } else { RrcState::Connected };
         rrc_inactive_transition_report(self.amf_ue_ngap_id(ue) as i64, ue.0 as u32, state, self.gnb)
     }
 
     /// The same message, as E2SM-RC copies it.
     pub fn transition_report(&self, ue: Ue, is_inactive: bool) -> rc::Event {
-        let state = if is_inactive { RrcState::Inactive } else { RrcState::Connected };
-        rc::Event::NiMessage {
-            ue,
-            interface: InterfaceIdentifier::Ng(InterfaceIdNg { guami: guami() }),
-            id: InterfaceMessageId {
-                interface_procedure_id: ID_RRC_INACTIVE_TRANSITION_REPORT.into(),
-                message_type: InterfaceMessageType::InitiatingMessage,
-            },
-            is_incoming: false,
-            octets: self.report_of(ue, state),
-        }
+        let (interface, procedure) = match (self.part, is_inactive) {
+            (Part::Enb, true) => (InterfaceIdentifier::S1(InterfaceIdS1 { gummei: gummei() }), ID_UE_CONTEXT_SUSPEND),
+            (Part::Enb, false) => (InterfaceIdentifier::S1(InterfaceIdS1 { gummei: gummei() }), ID_UE_CONTEXT_RESUME),
+            _ => (InterfaceIdentifier::Ng(InterfaceIdNg { guami: guami() }), ID_RRC_INACTIVE_TRANSITION_REPORT),
+        };
+        sent(ue, interface, procedure, self.report_of(ue, is_inactive))
     }
 
     /// Looks at who has become active or inactive until now, and has the AMF told.
@@ -123,8 +143,7 @@ impl Node {
             if self.facts(ue).is_none() {
                 continue;
             }
-            let state = if is_inactive { RrcState::Inactive } else { RrcState::Connected };
-            let octets = self.report_of(ue, state);
+            let octets = self.report_of(ue, is_inactive);
             self.comes_to_tap(now, 0, Way::Outgoing, octets, Some(ue));
         }
     }
@@ -154,26 +173,35 @@ impl Node {
 
     /// A UE has come from a neighbour: that one is told.
     pub fn tell_source(&mut self, source: u16, source_ue: Ue, ue: Ue) {
-        let octets = ue_context_release(source_ue.0 as u32, ue.0 as u32);
-        let Some(interface) = self.taps.xn(source) else { return };
-        self.mobility.tell_message(rc::Event::NiMessage {
-            ue,
-            interface: InterfaceIdentifier::Xn(InterfaceIdXn { global_ng_ran_id: gnb(source) }),
-            id: InterfaceMessageId {
-                interface_procedure_id: ID_UE_CONTEXT_RELEASE.into(),
-                message_type: InterfaceMessageType::InitiatingMessage,
-            },
-            is_incoming: false,
-            octets: octets.clone(),
-        });
+        let Some(interface) = self.taps.to_neighbour(source) else { return };
+        let (id, procedure, octets) = if self.part == Part::Enb {
+            let node_type = X2NodeType::GlobalEnbId(enb(source));
+            let id = InterfaceIdentifier::X2(InterfaceIdX2 { node_type });
+            // of 12 bits: the places
+            let octets = x2_ue_context_release(place_of(source_ue) as u32, place_of(ue) as u32);
+            (id, ID_X2_UE_CONTEXT_RELEASE, octets)
+        } else {
+            let id = InterfaceIdentifier::Xn(InterfaceIdXn { global_ng_ran_id: gnb(source) });
+            (id, ID_UE_CONTEXT_RELEASE, ue_context_release(source_ue.0 as u32, ue.0 as u32))
+        };
+        self.mobility.tell_message(sent(ue, id, procedure, octets.clone()));
         self.comes_to_tap(self.looked_at(), interface, Way::Outgoing, octets, Some(ue));
     }
 
     /// A neighbour's message has come.
     pub fn hears(&mut self, letter: Letter) {
-        let Some(interface) = self.taps.xn(letter.from) else { return };
+        let Some(interface) = self.taps.to_neighbour(letter.from) else { return };
         self.comes_to_tap(self.looked_at(), interface, Way::Incoming, letter.octets, letter.ue);
     }
+}
+
+/// A message that a node sends, as E2SM-RC copies it.
+fn sent(ue: Ue, interface: InterfaceIdentifier, procedure: u8, octets: Vec<u8>) -> rc::Event {
+    let id = InterfaceMessageId {
+        interface_procedure_id: procedure.into(),
+        message_type: InterfaceMessageType::InitiatingMessage,
+    };
+    rc::Event::NiMessage { ue, interface, id, is_incoming: false, octets }
 }
 
 impl NiSource for Node {
@@ -227,9 +255,9 @@ impl NiSource for Node {
         octets: &[u8],
     ) -> Result<(), Cow<'static, str>> {
         if way == Way::Incoming {
-            return Err("the emulated node acts on no message of an AMF or a neighbour".into());
+            return Err("the emulated node acts on no message of its core or a neighbour".into());
         }
-        per::decode::<Pdu<'_>>(octets, 0).map_err(|error| format!("no PDU of NGAP or XnAP: {error}"))?;
+        per::decode::<Pdu<'_>>(octets, 0).map_err(|error| format!("no PDU of the interface's protocol: {error}"))?;
         let id = MessageId(self.taps.last + 1);
         self.taps.last = id.0;
         self.goes_on(Message { id, at: now, interface, way, octets: octets.to_vec(), ue: None });
@@ -293,7 +321,9 @@ mod tests {
         node.inject(START, origin, 0, Way::Outgoing, &good).unwrap();
         assert_eq!(node.taps.sent, 1);
         assert!(
-            node.inject(START, origin, 0, Way::Outgoing, b"hello").unwrap_err().starts_with("no PDU of NGAP or XnAP")
+            node.inject(START, origin, 0, Way::Outgoing, b"hello")
+                .unwrap_err()
+                .starts_with("no PDU of the interface's protocol")
         );
         assert!(node.inject(START, origin, 0, Way::Incoming, &good).is_err());
     }
@@ -349,6 +379,37 @@ mod tests {
         new.advance(now);
         new.watch(now, false);
         assert_eq!(on_xn(&mut old, now).unwrap().octets, told);
+    }
+
+    #[test]
+    fn an_enb_has_s1_and_x2() {
+        let mut scenario = crate::Scenario::crowd(2, 8, 1);
+        for cell in &mut scenario.cells {
+            cell.radio.carrier = radio::phy::Carrier::lte();
+        }
+        let config = crate::RanConfig { scenario, ..Default::default() };
+        let [mut old, mut new] = testing::nodes(&config).try_into().unwrap();
+        for node in [&mut old, &mut new] {
+            node.watch(START, true);
+        }
+        let kinds: Vec<_> = new.interfaces().iter().map(|at| at.kind).collect();
+        assert_eq!(kinds, [NiType::S1, NiType::X2]);
+        let target = new.mobility.cell(1);
+        old.hand_over(Ue(2), &target).unwrap();
+        let message = on_xn(&mut new, START + SECOND).unwrap();
+        assert_eq!(message.octets, x2_ue_context_release(2, 8));
+        new.decide(START + SECOND, message.id, Fate::Pass);
+        assert_eq!(on_xn(&mut old, START + SECOND).unwrap().ue, Some(Ue(2)));
+
+        let all = messages(&mut new, START + SECOND, 20);
+        for ue in (0..9).map(Ue) {
+            let of_ue: Vec<u8> = all.iter().filter(|told| told.ue == Some(ue)).map(|told| told.octets[1]).collect();
+            let expected = [ID_UE_CONTEXT_SUSPEND, ID_UE_CONTEXT_RESUME].into_iter().cycle();
+            assert!(of_ue.iter().copied().eq(expected.take(of_ue.len())), "{ue:?}: {of_ue:?}");
+        }
+        assert!(all.iter().any(|message| message.octets[1] == ID_UE_CONTEXT_RESUME), "{} messages", all.len());
+        let idle = new.transition_report(Ue(1), true);
+        assert!(matches!(idle, rc::Event::NiMessage { interface: InterfaceIdentifier::S1(_), .. }));
     }
 
     #[test]

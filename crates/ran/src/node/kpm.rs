@@ -48,7 +48,9 @@ impl Kpi {
     /// connected, of a GNBCUUPFunction the volumes of PDCP and what packets meet from the core to F1, of an NRCellDU all else.
     pub(super) fn is_of(self, part: Part) -> bool {
         match self {
-            Kpi::Connected | Kpi::Inactive => part.has_rrc(),
+            Kpi::Connected => part.has_rrc(),
+            // of LTE these are idle
+            Kpi::Inactive => part.has_rrc() && part != Part::Enb,
             Kpi::VolumeDl | Kpi::VolumeUl | Kpi::PacketLossRateUl | Kpi::CuUpDelayDl | Kpi::CuUpDropRateDl => {
                 part.has_pdcp()
             }
