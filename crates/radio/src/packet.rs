@@ -88,6 +88,11 @@ pub enum Content {
     /// Octets whose values do not matter.
     #[default]
     Filler,
+    /// The opening of a TCP connection (RFC 9293 3.5).
+    Synchronize {
+        /// Where it answers one from the other end: when that was sent. `None` where it asks.
+        answers: Option<Time>,
+    },
     /// A piece of a TCP stream.
     Segment(Segment),
     /// What a receiver tells its sender.

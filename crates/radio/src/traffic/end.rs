@@ -3,7 +3,7 @@
 use super::path::{Path, Side};
 use super::source::Source;
 use super::specification::{FlowSpecification, Kind};
-use super::tcp::{self, Outgoing, Receiver, Sender, TcpState};
+use super::tcp::{self, Handshake, Outgoing, Receiver, SYNCHRONIZE_OCTETS, Sender, TcpState};
 use crate::{Acknowledgement, Content, Ecn, Packet, Random, Segment, Time};
 
 /// An end.
@@ -45,6 +45,7 @@ impl Ends {
 /// An end of a TCP connection.
 #[derive(Clone, Debug)]
 struct Connection {
+    handshake: Handshake,
     sender: Sender,
     receiver: Receiver,
     /// The congestion notification of what is sent for the first time.
@@ -65,6 +66,7 @@ impl End {
         let source = if asks { Source::new(kind, specification.start, chance()) } else { None };
         let connection = kind.tcp().map(|tcp| {
             Box::new(Connection {
+                handshake: Handshake::new(),
                 sender: Sender::new(tcp, chance()),
                 receiver: Receiver::new(tcp.delayed_ack_ms),
                 ecn: if tcp.ecn { Ecn::Ect } else { Ecn::NotEct },
@@ -92,7 +94,7 @@ impl End {
             path.send(self.side, now, octets, Ecn::NotEct, Content::Filler);
         }
         if let Some(connection) = &mut self.connection {
-            if connection.sender.due() <= now {
+            if connection.sending_due() <= now {
                 connection.sender.expire(now);
                 connection.send(self.side, now, path);
             }
@@ -107,6 +109,7 @@ impl End {
         self.is_stopped = true;
         self.source = None;
         if let Some(connection) = &mut self.connection {
+            connection.handshake.stop();
             connection.sender.stop();
         }
         self.settle();
@@ -125,9 +128,33 @@ impl End {
         path.send(self.side, now, octets, Ecn::NotEct, Content::Acknowledgement(answer));
     }
 
+    /// The other end opens the connection, or answers.
+    pub fn synchronize(&mut self, now: Time, packet: &Packet, answers: Option<Time>, path: &mut Path) {
+        let connection = self.connection.as_mut().expect("only TCP opens connections");
+        if self.is_stopped {
+            return;
+        }
+        match answers {
+            None => {
+                connection.handshake.asked();
+                let content = Content::Synchronize { answers: Some(packet.sent) };
+                path.send(self.side, now, SYNCHRONIZE_OCTETS, Ecn::NotEct, content);
+            }
+            Some(sent) => {
+                if let Some(opened) = connection.handshake.answered() {
+                    let rtt_ns = now.as_nanos().saturating_sub(sent.as_nanos());
+                    connection.sender.opened(now, rtt_ns, opened);
+                    connection.send(self.side, now, path);
+                }
+            }
+        }
+        self.settle();
+    }
+
     /// A TCP segment comes.
     pub fn segment(&mut self, now: Time, packet: &Packet, segment: Segment, path: &mut Path) {
         let connection = self.connection.as_mut().expect("only TCP sends segments");
+        connection.handshake.heard();
         if !connection.receiver.take(now, packet, segment) {
             path.count_duplicate(self.side);
         }
@@ -172,13 +199,24 @@ impl End {
             return;
         }
         let source = self.source.as_ref().map_or(Time::NEVER, Source::next);
-        let tcp = |connection: &Connection| connection.sender.due().min(connection.receiver.due());
+        let tcp = |connection: &Connection| connection.sending_due().min(connection.receiver.due());
         self.due = source.min(self.connection.as_deref().map_or(Time::NEVER, tcp));
     }
 }
 
 impl Connection {
+    fn sending_due(&self) -> Time {
+        self.handshake.due().min(self.sender.due())
+    }
+
+    /// Sends what may be sent, and first of all opens the connection.
     fn send(&mut self, side: Side, now: Time, path: &mut Path) {
+        if !self.handshake.is_open() {
+            if self.sender.has_data() && self.handshake.asks(now) {
+                path.send(side, now, SYNCHRONIZE_OCTETS, Ecn::NotEct, Content::Synchronize { answers: None });
+            }
+            return;
+        }
         let ecn = self.ecn;
         self.sender.send(now, |Outgoing { segment, octets, is_again }| {
             // what is sent again is not to be marked (RFC 3168 6.1.5)

@@ -170,6 +170,7 @@ impl Flow {
         let end = self.ends.of(side);
         match &packet.content {
             Content::Filler => end.request(now, packet, &mut self.path),
+            Content::Synchronize { answers } => end.synchronize(now, packet, *answers, &mut self.path),
             Content::Segment(segment) => {
                 end.segment(now, packet, *segment, &mut self.path);
                 self.application.arrived(side, now, &mut self.ends, &mut self.path);

@@ -229,7 +229,7 @@ impl OnOffVideo {
     }
 }
 
-/// How the ends of a TCP connection behave. The connection stands from the beginning: there is no handshake.
+/// How the ends of a TCP connection behave. The end that writes first opens it, which takes a round trip.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tcp {
     /// Who says how much may be on the way. Default: CUBIC with HyStart++.

@@ -36,7 +36,6 @@ pub struct Bbr {
     full_rounds: u32,
     is_full: bool,
     pacing_rate: f64,
-    has_rtt: bool,
     window: u64,
     initial_window: u64,
     /// What it was before recovery, or before the round trip was probed.
@@ -101,7 +100,6 @@ impl Bbr {
             is_full: false,
             // as if a round trip took a millisecond, until one is known (4.2.1)
             pacing_rate: HIGH_GAIN * initial_window as f64 * 1e3,
-            has_rtt: false,
             window: initial_window,
             initial_window,
             prior_window: 0,
@@ -111,6 +109,15 @@ impl Bbr {
             segment_octets,
             random,
         }
+    }
+
+    /// 4.2.1: the rate is what the first window gives over the first round trip.
+    pub fn on_opened(&mut self, now: Time, rtt_ns: u64, was_lost: bool) {
+        if was_lost {
+            self.window = 1;
+        }
+        (self.min_rtt_ns, self.min_rtt_at) = (rtt_ns, now);
+        self.pacing_rate = HIGH_GAIN * self.window as f64 * 1e9 / rtt_ns.max(1) as f64;
     }
 
     pub fn window(&self) -> u64 {
@@ -154,7 +161,7 @@ impl Bbr {
         self.check_full();
         self.check_drain(event);
         self.update_min_rtt(event);
-        self.set_pacing_rate(event);
+        self.set_pacing_rate();
         self.set_window(event);
     }
 
@@ -270,11 +277,7 @@ impl Bbr {
     }
 
     /// 4.2.1: before the pipe is known to be full, the rate only grows.
-    fn set_pacing_rate(&mut self, event: &Acknowledged) {
-        if !self.has_rtt {
-            self.has_rtt = true;
-            self.pacing_rate = HIGH_GAIN * self.initial_window as f64 * 1e9 / event.rtt_ns.max(1) as f64;
-        }
+    fn set_pacing_rate(&mut self) {
         let rate = self.pacing_gain() * self.bandwidth.most;
         if rate > 0.0 && (self.is_full || rate > self.pacing_rate) {
             self.pacing_rate = rate;

@@ -57,6 +57,15 @@ impl Control {
         }
     }
 
+    /// The connection stands, after a round trip of so long. Where its opening was lost on its way, it begins with one segment
+    /// (RFC 5681 3.1).
+    pub fn on_opened(&mut self, now: Time, rtt_ns: u64, was_lost: bool) {
+        match self {
+            Control::Cubic(cubic) => cubic.on_opened(was_lost),
+            Control::Bbr(bbr) => bbr.on_opened(now, rtt_ns, was_lost),
+        }
+    }
+
     /// Segments that may be in flight.
     pub fn window(&self) -> u64 {
         match self {

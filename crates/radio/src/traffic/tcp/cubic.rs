@@ -64,6 +64,12 @@ impl Cubic {
         }
     }
 
+    pub fn on_opened(&mut self, was_lost: bool) {
+        if was_lost {
+            self.window = 1.0;
+        }
+    }
+
     pub fn window(&self) -> f64 {
         self.window
     }

@@ -4,6 +4,7 @@
 mod bbr;
 mod control;
 mod cubic;
+mod handshake;
 mod hystart;
 mod rate;
 mod receiver;
@@ -11,6 +12,7 @@ mod rtt;
 mod scoreboard;
 mod sender;
 
+pub use handshake::{Handshake, Opened, SYNCHRONIZE_OCTETS};
 pub use receiver::Receiver;
 pub use sender::{Outgoing, Sender};
 

@@ -1,9 +1,9 @@
 //! Round trips and the retransmission timer (RFC 6298).
 
 /// The timer grows to this and no further (RFC 6298 2.5).
-const RTO_MAX_NS: u64 = 60_000_000_000;
+pub const RTO_MAX_NS: u64 = 60_000_000_000;
 /// Before anything was measured (RFC 6298 2.1).
-const RTO_INITIAL_NS: u64 = 1_000_000_000;
+pub const RTO_INITIAL_NS: u64 = 1_000_000_000;
 
 /// What is known of the round trips.
 #[derive(Clone, Debug)]

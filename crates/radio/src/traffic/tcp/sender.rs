@@ -5,17 +5,14 @@ mod tests;
 
 use std::collections::VecDeque;
 
-use super::TcpState;
 use super::control::{Acknowledged, Control, Phase};
 use super::rate::{Delivery, Stamp};
-use super::rtt::RoundTrips;
+use super::rtt::{RTO_INITIAL_NS, RoundTrips};
 use super::scoreboard::{Outstanding, Scoreboard};
+use super::{Opened, TcpState};
 use crate::traffic::after;
 use crate::traffic::specification::Tcp;
 use crate::{Acknowledgement, Random, Segment, Time};
-
-/// A probe is sent after this time where no round trip is known (RFC 8985 7.2).
-const FIRST_PROBE_NS: u64 = 1_000_000_000;
 
 /// The sending end of a connection.
 #[derive(Clone, Debug)]
@@ -133,6 +130,17 @@ impl Sender {
         self.written = self.written.saturating_add(octets.div_ceil(full));
         self.messages.push_back(Message { end: self.written, last_octets: last_octets as u32 });
         self.written
+    }
+
+    /// Whether there is something to send for the first time.
+    pub fn has_data(&self) -> bool {
+        !self.messages.is_empty()
+    }
+
+    /// The connection stands: what its opening has told.
+    pub fn opened(&mut self, now: Time, rtt_ns: u64, opened: Opened) {
+        self.trips.sample(rtt_ns);
+        self.control.on_opened(now, rtt_ns, opened.was_lost);
     }
 
     /// When something is to be done: [`Self::expire`], then [`Self::send`].
@@ -260,7 +268,7 @@ impl Sender {
             self.tail.due = Time::NEVER;
             return;
         }
-        let trips_ns = self.trips.smoothed_ns().map_or(FIRST_PROBE_NS, |ns| 2 * ns);
+        let trips_ns = self.trips.smoothed_ns().map_or(RTO_INITIAL_NS, |ns| 2 * ns);
         let delay_ns = if self.board.len() == 1 { self.tail.delay_ns } else { 0 };
         self.tail.due = after(now, trips_ns + delay_ns).min(self.timer);
     }

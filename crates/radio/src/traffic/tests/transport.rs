@@ -131,7 +131,8 @@ fn what_is_lost_once_is_sent_again_once() {
 fn a_lost_tail_is_found_by_a_probe_and_where_that_is_lost_by_the_timer() {
     for tcp in [Tcp::default(), bbr()] {
         // three are lost, the last of them is sent again and comes; then the others are
-        for (lost, expected) in [(97..100, (3, 1, 0)), (97..101, (4, 1, 1))] {
+        // (the first packet opens the connection)
+        for (lost, expected) in [(98..101, (3, 1, 0)), (98..102, (4, 1, 1))] {
             let kind = Kind::Transfer { octets: 140_000, tcp: tcp.clone() };
             let mut network = Network::bottleneck(kind, RATE_BPS, 1_000_000);
             network.down.loses = losing(move |n| lost.contains(&n));
@@ -246,20 +247,20 @@ fn transfers_end_in_both_directions() {
         network.run_s(10.0);
         let flow = &network.flows[0];
         assert_eq!(flow.next_event(), Time::NEVER);
-        let data = |counts: &crate::traffic::DirectionCounts, acknowledgements: u64| {
-            counts.received_octets - acknowledgements * 52
+        // one opens the connection, or both do, with an answer each
+        let opening = if direction == Direction::Both { 2 } else { 1 };
+        let data = |counts: &crate::traffic::DirectionCounts, segments: u64| {
+            let acknowledgements = counts.received_packets - opening - segments;
+            counts.received_octets - opening * 60 - acknowledgements * 52
         };
         let counts = flow.counts();
         // 714 full segments and one of 401 octets, with headers
         let whole = 1_000_001 + 715 * 52;
         let (down, up) = (&counts.downlink, &counts.uplink);
-        match direction {
-            Direction::Down => assert_eq!((down.received_octets, data(up, up.received_packets)), (whole, 0)),
-            Direction::Up => assert_eq!((up.received_octets, data(down, down.received_packets)), (whole, 0)),
-            Direction::Both => {
-                assert_eq!(data(down, down.received_packets - 715), whole);
-                assert_eq!(data(up, up.received_packets - 715), whole);
-            }
+        let (sent_down, sent_up) = (direction != Direction::Up, direction != Direction::Down);
+        for (counts, sends) in [(down, sent_down), (up, sent_up)] {
+            let (segments, octets) = if sends { (715, whole) } else { (0, 0) };
+            assert_eq!(data(counts, segments), octets);
         }
         let transfers = if direction == Direction::Both { 2 } else { 1 };
         assert_eq!(counts.completed.count(), transfers);
@@ -267,6 +268,36 @@ fn transfers_end_in_both_directions() {
         for way in [Direction::Down, Direction::Up] {
             let sends = direction == way || direction == Direction::Both;
             assert_eq!(flow.tcp(way).map(|state| state.delivered_segments), sends.then_some(715));
+        }
+    }
+}
+
+/// Each way takes 5 ms.
+#[test]
+fn opening_a_connection_takes_a_round_trip_and_where_it_is_lost_a_second_more() {
+    // segments, whether the question and the answer are lost, and when the last segment comes
+    let cases = [
+        // asked at 0, answered at 5, sent at 10
+        (1, false, false, 15.0),
+        (10, false, false, 15.0),
+        // asked again a second later, whichever of the two was lost
+        (1, true, false, 1015.0),
+        (1, false, true, 1015.0),
+        // then one segment goes at first: its acknowledgement waits for 40 ms, and lets two out
+        (3, true, false, 1065.0),
+    ];
+    for (segments, question, answer, completed_ms) in cases {
+        for tcp in [Tcp::default(), bbr()] {
+            // BBR paces: its first window takes a third of a round trip
+            let slack_ms = if tcp == bbr() { 4.0 } else { 0.0 };
+            let kind = Kind::Transfer { octets: 1_400 * segments, tcp };
+            let mut network = Network::ideal(FlowSpecification::new(kind));
+            network.down.loses = losing(move |n| question && n == 0);
+            network.up.loses = losing(move |n| answer && n == 0);
+            network.run_s(3.0);
+            let completed = network.flows[0].counts().completed.max_ms().unwrap();
+            assert!((completed_ms..=completed_ms + slack_ms).contains(&completed), "{segments}: {completed}");
+            assert_eq!((state(&network).retransmissions, state(&network).timeouts), (0, 0));
         }
     }
 }
@@ -298,7 +329,10 @@ fn a_receive_window_bounds_what_is_in_flight() {
     let tcp = Tcp { receive_window_octets: 7_000, ..Tcp::default() };
     let mut network = Network::bottleneck(Kind::Greedy(tcp), 1_000_000_000, 1_000_000);
     let mut most = 0;
-    network.run(Time::from_millis(10_000), |network| most = most.max(state(network).in_flight_segments));
+    network.run(Time::from_millis(10_000), |network| {
+        let state = network.flows[0].tcp(Direction::Down);
+        most = most.max(state.map_or(0, |state| state.in_flight_segments));
+    });
     assert_eq!(most, 5);
     // five segments each 10 ms, or less where the fifth is acknowledged late
     let rate_bps = state(&network).delivered_segments as f64 * 1400.0 * 8.0 / 10.0;
