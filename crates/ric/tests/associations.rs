@@ -108,6 +108,29 @@ fn a_rule_makes_no_slice_and_waits_for_it() {
 }
 
 #[test]
+fn the_first_that_fits_decides_whenever_it_was_made_and_the_next_when_it_goes() {
+    let (world, station) = world();
+    has_slices(&world, &[1, 2, 3]);
+    station.attach(10, [1, 1], &[(1, None)]);
+    let is_in = |slice: u32| {
+        world.eventually(&slices_of(10), |slices| slices["dl"] == slice);
+    };
+    world.ask("POST", "/v1/associations", json!({ "plmn": "00101", "dl": 1 })).is(201);
+    is_in(1);
+    // a younger one of the same kind changes nothing, a node's own does
+    world.ask("POST", "/v1/associations", json!({ "s_nssai": { "sst": 1 }, "dl": 3 })).is(201);
+    world.ask("POST", RULES, json!({ "plmn": "00101", "dl": 2 })).is(201);
+    is_in(2);
+    assert_eq!(world.ask("DELETE", &format!("{RULES}/3"), None).status, 204);
+    is_in(1);
+    assert_eq!(world.ask("DELETE", "/v1/associations/1", None).status, 204);
+    is_in(3);
+    world.eventually("/v1/associations/2", |rule| states(rule) == [(10, "moved")]);
+    assert_eq!(world.ask("DELETE", "/v1/associations", None).status, 204);
+    assert_eq!(world.get(&slices_of(10))["dl"], 3, "no rule fits: it stays");
+}
+
+#[test]
 fn a_rule_for_all_nodes_comes_after_a_nodes_own() {
     let (world, station) = world();
     let _ran = Emulated::start(&world.e2, RanConfig { scenario: Scenario::crowd(1, 3, 1), ..RanConfig::default() });

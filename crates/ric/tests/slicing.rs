@@ -77,8 +77,14 @@ fn slices_are_added_changed_and_deleted_one_by_one() {
     world.ask("GET", &one, None).complains(404, &["there is no downlink slice 1"]);
     let ids: Vec<_> = world.get(DL)["slices"].as_array().unwrap().iter().map(|slice| slice["id"].clone()).collect();
     assert_eq!(ids, [2, 7, 3]);
-    // what the node reports is the same
-    std::thread::sleep(std::time::Duration::from_millis(100));
+    // what the node reports is the same; one report may have been on its way
+    let of_node = format!("/v1/nodes/{NODE}");
+    let reports = |node: &Value| {
+        let mut sources = node["sources"].as_array().unwrap().iter();
+        sources.find(|source| source["model"] == "slice").unwrap()["reports"].as_u64().unwrap()
+    };
+    let before = reports(&world.get(&of_node));
+    world.eventually(&of_node, |node| reports(node) > before + 1);
     let both = world.get("/v1/nodes/gnb-00101-e00/slices");
     assert_eq!(both["dl"]["slices"].as_array().unwrap().len(), 3);
     assert_eq!(both["ul"], json!({ "algorithm": "NONE", "slices": [] }));

@@ -210,6 +210,17 @@ fn what_cannot_be_is_refused_with_the_reason() {
     let quanta = json!({"kind": "deficit_round_robin", "quanta_octets": [1500]});
     let reason = plain.refused("PUT", "/scheduler", Some(&quanta), 422);
     assert!(reason.contains("cannot be written for this node"), "{reason}");
+    // nor has it words: what does not go with what the node told is said
+    let refused = |method: &str, path: &str, body: Value| plain.refused(method, path, Some(&body), 422);
+    let shaper = json!({"window_ms": 0, "max_rate_kbps": 1});
+    assert_eq!(refused("PUT", "/shapers/0", shaper), "a shaper's rate and its window are above 0");
+    assert_eq!(refused("PUT", "/policers/0", json!({"drop_rate_kbps": 0})), "a policer's rates are above 0");
+    let codel = json!({"kind": "codel", "target_ms": 100, "interval_ms": 100});
+    let no_time = "a target of 100 ms is not above 0 and below its interval of 100 ms";
+    assert_eq!(refused("POST", "/queues", codel.clone()), no_time);
+    assert_eq!(refused("PUT", "/queues/0", codel), no_time);
+    let two = json!({"kind": "priority", "priorities": [1, 0]});
+    assert_eq!(refused("PUT", "/scheduler", two), "the scheduler is told of 2 queues, and there are 1");
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use hyper::StatusCode;
 use hyper::header::{CONTENT_TYPE, HeaderMap};
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Deserializer};
 use serde_json::error::Category;
 
 use super::Problem;
@@ -61,6 +62,12 @@ fn nearest(told: &str) -> Option<&str> {
     near.filter(|(distance, _)| *distance <= 3).map(|(_, name)| name)
 }
 
+/// A field that may be left out, and is not null: for `deserialize_with`. What null means where nobody says it is anybody's
+/// guess.
+pub(crate) fn given<'de, T: Deserialize<'de>, D: Deserializer<'de>>(deserializer: D) -> Result<Option<T>, D::Error> {
+    T::deserialize(deserializer).map(Some)
+}
+
 #[cfg(test)]
 mod tests {
     use hyper::header::HeaderValue;
@@ -114,6 +121,21 @@ mod tests {
         for other in ["[[{\"share_percent\": 50}]]", "7", "-7", "\"half\"", "true", "null"] {
             says(other, 422, &["no JSON object"]);
         }
+    }
+
+    #[test]
+    fn what_may_be_left_out_is_not_null() {
+        #[derive(Debug, Deserialize)]
+        struct Optional {
+            #[serde(default, deserialize_with = "given")]
+            dl: Option<u32>,
+        }
+        let headers = [(CONTENT_TYPE, HeaderValue::from_static("application/json"))].into_iter().collect();
+        let read = |body: &str| super::read::<Optional>(&headers, body.as_bytes()).map(|read| read.dl);
+        assert_eq!(read("{}"), Ok(None));
+        assert_eq!(read("{\"dl\": 1}"), Ok(Some(1)));
+        let problem = read("{\"dl\": null}").unwrap_err();
+        assert_eq!((problem.status.as_u16(), &problem.document()["at"]), (422, &"dl".into()));
     }
 
     #[test]

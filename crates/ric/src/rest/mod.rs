@@ -28,6 +28,7 @@ use std::time::Duration;
 
 use tracing::warn;
 
+pub(crate) use body::given;
 pub(crate) use desk::{Desk, Job, Reply, attach};
 pub(crate) use problem::Problem;
 pub(crate) use request::{Request, Response};

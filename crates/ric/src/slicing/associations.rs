@@ -1,8 +1,9 @@
 //! Which slice a UE belongs to, by its network and the slices that it asked for (S-NSSAI).
 //!
-//! A rule is looked at when a UE comes, is handed over, or is there when the rule is made. The first that fits decides: a
-//! node's own before those for all nodes, the older first. The UE is moved as soon as the rule's slices are there; the rule
-//! never makes one. Where the node refuses, the UE stays where it is, and the rule tells why.
+//! Rules are looked at when a UE comes, is handed over, or is there when a rule is made or deleted. The first that fits decides:
+//! a node's own before those for all nodes, the older first. The UE is moved as soon as the rule's slices are there; the rule
+//! never makes one. Where the node refuses, the UE stays where it is, and the rule tells why; where it does not answer, it is
+//! asked again once it has told where the UE is.
 
 use e2sm::common::{PlmnIdentity, SNssai};
 use e2sm::slice::{ControlMessage, UeSlices};
@@ -108,7 +109,7 @@ impl Rules {
         &self.rules
     }
 
-    /// Takes a rule, and looks at the UEs that none fits so far. Its id is given here, and told.
+    /// Takes a rule, and looks at the UEs for which it is the first that fits. Its id is given here, and told.
     pub fn add(&mut self, rule: Rule, database: &mut Database) -> Result<u32, Problem> {
         if self.rules.len() >= MAX_RULES {
             return Err(Problem::unavailable(format!("there are {MAX_RULES} rules already; delete some")));
@@ -118,27 +119,37 @@ impl Rules {
             return Err(Problem::conflict(format!("rule {} says just that", other.id)).with("id", other.id));
         }
         self.last_id += 1;
-        self.rules.push(Rule { id: self.last_id, ..rule });
-        for (_, ue) in database.nodes_mut().flat_map(|node| node.ues.iter_mut()) {
-            if ue.rule == RuleOfUe::None {
-                ue.rule = RuleOfUe::New;
-            }
-        }
+        let rule = Rule { id: self.last_id, ..rule };
+        self.rules.push(rule.clone());
+        self.look_anew(database, |node, ue| rule.fits(node, ue));
         Ok(self.last_id)
     }
 
-    /// Deletes rules. The UEs that they moved stay where they are; how many rules there were is told.
+    /// Deletes rules. The UEs that they moved stay where they are, unless another rule fits; how many rules there were is told.
     pub fn delete(&mut self, is_it: impl Fn(&Rule) -> bool, database: &mut Database) -> usize {
         let before = self.rules.len();
         self.rules.retain(|rule| !is_it(rule));
-        for (_, ue) in database.nodes_mut().flat_map(|node| node.ues.iter_mut()) {
-            if let RuleOfUe::Fits(id, _) = ue.rule
-                && self.get(id).is_none()
-            {
-                ue.rule = RuleOfUe::None;
+        self.look_anew(database, |_, ue| matches!(ue.rule, RuleOfUe::Fits(id, _) if self.get(id).is_none()));
+        before - self.rules.len()
+    }
+
+    /// Of those UEs, each for which another rule decides now is new to it.
+    fn look_anew(&self, database: &mut Database, is_concerned: impl Fn(&str, &Ue) -> bool) {
+        for node in database.nodes_mut() {
+            for (_, ue) in node.ues.iter_mut() {
+                if !is_concerned(&node.name, ue) {
+                    continue;
+                }
+                let decided = match &ue.rule {
+                    RuleOfUe::New => continue,
+                    RuleOfUe::None => None,
+                    RuleOfUe::Fits(id, _) => Some(*id),
+                };
+                if self.first(&node.name, ue).map(|rule| rule.id) != decided {
+                    ue.rule = RuleOfUe::New;
+                }
             }
         }
-        before - self.rules.len()
     }
 
     /// The rule of an id.
@@ -146,13 +157,11 @@ impl Rules {
         self.rules.binary_search_by_key(&id, |rule| rule.id).ok().map(|at| &self.rules[at])
     }
 
-    fn fit(&self, node: &str, ue: &Ue) -> RuleOfUe {
+    /// The rule that decides for a UE.
+    fn first(&self, node: &str, ue: &Ue) -> Option<&Rule> {
         let fits = |rule: &&Rule| rule.fits(node, ue);
         let own = self.rules.iter().filter(|rule| rule.node.is_some()).find(fits);
-        match own.or_else(|| self.rules.iter().find(fits)) {
-            Some(rule) => RuleOfUe::Fits(rule.id, RuleState::Waiting),
-            None => RuleOfUe::None,
-        }
+        own.or_else(|| self.rules.iter().find(fits))
     }
 
     /// Moves UEs of a node whose rules want that, as far as their slices are there.
@@ -166,7 +175,8 @@ impl Rules {
         let mut ues = std::mem::take(&mut known.ues);
         for (rnti, ue) in ues.iter_mut() {
             if ue.rule == RuleOfUe::New {
-                ue.rule = self.fit(&known.name, ue);
+                let first = self.first(&known.name, ue);
+                ue.rule = first.map_or(RuleOfUe::None, |rule| RuleOfUe::Fits(rule.id, RuleState::Waiting));
             }
             let RuleOfUe::Fits(id, state) = &mut ue.rule else { continue };
             let Some(rule) = self.get(*id) else { continue };
@@ -210,7 +220,11 @@ impl Node {
             }
             Err(problem) => {
                 warn!(node, rnti, rule, "a UE is not moved to its slice: {}", problem.detail());
-                RuleState::Refused(problem.detail().to_owned())
+                if problem.status.is_client_error() {
+                    RuleState::Refused(problem.detail().to_owned())
+                } else {
+                    RuleState::Waiting
+                }
             }
         };
         // another may have come by that name meanwhile, and rules may have changed

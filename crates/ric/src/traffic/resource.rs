@@ -13,14 +13,16 @@ use e2sm::tc::{
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use crate::rest::given;
+
 /// A queue's discipline, and what it goes by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct QueueBody {
     pub kind: KindOfQueue,
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
     pub target_ms: Option<u32>,
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
     pub interval_ms: Option<u32>,
 }
 
@@ -218,10 +220,10 @@ fn yes() -> bool {
 pub(crate) struct SchedulerBody {
     pub kind: KindOfScheduler,
     /// Of each queue, the lowest number first.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
     pub priorities: Option<Vec<u32>>,
     /// Of each queue, what it may send a turn.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
     pub quanta_octets: Option<Vec<u32>>,
 }
 
@@ -272,10 +274,10 @@ impl From<&Scheduler<'_>> for SchedulerBody {
 pub(crate) struct PacerBody {
     pub kind: KindOfPacer,
     /// Octets in the bearer's RLC buffer. Left out: the base station knows.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
     pub drb_octets: Option<u32>,
     /// When that was, in microseconds of Unix time.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
     pub timestamp_us: Option<i64>,
 }
 

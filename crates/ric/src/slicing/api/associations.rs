@@ -10,7 +10,7 @@ use super::super::SlicingController;
 use super::super::associations::{Rule, RuleOfUe, RuleState};
 use super::ues::{SNssaiDocument, plmn};
 use super::{AppDesk, list, named};
-use crate::rest::{Job, Problem, Request, Response, Route};
+use crate::rest::{Job, Problem, Request, Response, Route, given};
 
 pub(super) fn routes(desk: &AppDesk) -> Vec<Route> {
     let mut routes = routes_of(desk, "/v1/associations", "/v1/associations/{association}", |_| None);
@@ -52,9 +52,10 @@ fn routes_of(desk: &AppDesk, all: &'static str, one: &'static str, node: fn(&Req
         }),
         Route::asking(Method::DELETE, all, desk, move |request| {
             let node = node(request);
-            let job: Job<SlicingController> = Box::new(move |app, _, reply| {
+            let job: Job<SlicingController> = Box::new(move |app, ric, reply| {
                 let answer = is_known(app, node.as_deref()).map(|()| {
                     app.rules.delete(|rule| rule.node == node, &mut app.database);
+                    app.apply_all_rules(ric);
                     Response::no_content()
                 });
                 reply.send(answer);
@@ -70,8 +71,9 @@ fn routes_of(desk: &AppDesk, all: &'static str, one: &'static str, node: fn(&Req
         }),
         Route::asking(Method::DELETE, one, desk, move |request| {
             let (node, id) = (node(request), id(request)?);
-            let job: Job<SlicingController> = Box::new(move |app, _, reply| {
+            let job: Job<SlicingController> = Box::new(move |app, ric, reply| {
                 let deleted = app.rules.delete(|rule| rule.id == id && rule.node == node, &mut app.database);
+                app.apply_all_rules(ric);
                 reply.send(if deleted > 0 { Ok(Response::no_content()) } else { Err(no_rule(id)) });
             });
             Ok(job)
@@ -94,9 +96,13 @@ fn is_known(app: &SlicingController, node: Option<&str>) -> Result<(), Problem> 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, expecting = "an object: an association")]
 struct Wanted {
+    #[serde(default, deserialize_with = "given")]
     plmn: Option<String>,
+    #[serde(default, deserialize_with = "given")]
     s_nssai: Option<SNssaiDocument>,
+    #[serde(default, deserialize_with = "given")]
     dl: Option<u32>,
+    #[serde(default, deserialize_with = "given")]
     ul: Option<u32>,
 }
 

@@ -7,7 +7,7 @@ use e2sm::slice::{
 use per::PrintableString;
 use serde::{Deserialize, Serialize};
 
-use crate::rest::Problem;
+use crate::rest::{Problem, given};
 
 /// The scheduler that shares out what slices leave unused, and the one that does not.
 const NVS: &str = "NVS";
@@ -24,7 +24,7 @@ pub(super) struct DirectionDocument {
     /// What divides the direction among its slices.
     pub algorithm: String,
     /// Whether others get what a slice leaves unused. NVS only.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
     pub sharing: Option<bool>,
     pub slices: Vec<SliceDocument>,
 }
@@ -33,21 +33,22 @@ pub(super) struct DirectionDocument {
 #[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, expecting = "an object: a slice")]
 pub(super) struct SliceDocument {
+    #[serde(default, deserialize_with = "given")]
     pub id: Option<u32>,
     #[serde(default)]
     pub label: String,
     /// What divides the slice among its UEs; where it is empty, the base station chooses.
     #[serde(default)]
     pub ue_scheduler: String,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
     pub share_percent: Option<f32>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
     pub rate: Option<RateDocument>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
     pub positions: Option<PositionsDocument>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
     pub on_demand: Option<OnDemandDocument>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
     pub deadline: Option<DeadlineDocument>,
 }
 
@@ -178,8 +179,10 @@ impl SliceDocument {
     /// The same for a node, in a direction of that algorithm.
     pub fn slice(&self, id: u32, algorithm: Option<Algorithm>, place: &str) -> Result<Slice<'static>, Problem> {
         let refused = |why: &str| {
-            let detail = if place.is_empty() { why.to_owned() } else { format!("{place}: {why}") };
-            Problem::unprocessable(detail).with("at", place)
+            if place.is_empty() {
+                return Problem::unprocessable(why);
+            }
+            Problem::unprocessable(format!("{place}: {why}")).with("at", place)
         };
         if id == NO_SLICE {
             return Err(refused(&format!("{NO_SLICE} means no slice")));

@@ -11,7 +11,7 @@ use super::super::controls::Plan;
 use super::super::direction::Direction;
 use super::super::node::{Node, Slices};
 use super::{AppDesk, Read, named, order, reading, slices_of};
-use crate::rest::{Job, Problem, Request, Response, Route};
+use crate::rest::{Job, Problem, Request, Response, Route, given};
 
 pub(super) fn routes(desk: &AppDesk) -> Vec<Route> {
     vec![
@@ -170,7 +170,7 @@ impl Change {
 #[serde(deny_unknown_fields, expecting = "an object: an S-NSSAI")]
 pub(super) struct SNssaiDocument {
     sst: u8,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
     sd: Option<String>,
 }
 
