@@ -19,6 +19,7 @@ mod percentiles;
 mod play;
 mod ran;
 mod record;
+mod redis;
 mod remedy;
 mod ric;
 mod signals;

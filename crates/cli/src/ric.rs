@@ -3,17 +3,18 @@
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-use ::ric::traffic::{RedisConfig, RedisUrl};
-use ::ric::{Rest, RestConfig, RicConfig};
-use anyhow::Context;
+use ::ric::traffic::{RedisConfig, RedisFiles, RedisUrl};
+use ::ric::{Rest, RestAccess, RestConfig, RestFiles, RicConfig};
+use anyhow::{Context, bail};
 use e2ap::e42::E42Version;
 use ferric::Endpoint;
-use ferric::link::Address;
+use ferric::link::{Address, TlsServerFiles};
 use ferric::record::Protocol;
 use ferric::server::E42Address;
 use tracing::info;
 
 use crate::model::ModelArgs;
+use crate::redis::RedisArgs;
 use crate::{record, signals, tls};
 
 /// Run a near-RT RIC.
@@ -40,10 +41,12 @@ pub struct Args {
     /// The version of E2AP that FlexRIC's xApps were built with, which no message tells: 1, 2 or 3. [default: 2]
     #[arg(long, value_name = "VERSION")]
     e42_version: Option<E42Version>,
-    /// Where to speak REST, such as 127.0.0.1:8080. There is no authentication: beyond the loopback addresses, whoever reaches
-    /// it controls the nodes. [default: nowhere]
+    /// Where to speak REST, such as 127.0.0.1:8080. Beyond the loopback addresses, whoever reaches it controls the nodes, unless
+    /// the options for access to REST say otherwise. [default: nowhere]
     #[arg(long, value_name = "ADDRESS:PORT")]
     rest: Option<SocketAddr>,
+    #[command(flatten)]
+    access: RestArgs,
     /// Event loops, each a thread with links of its own. [default: 1]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=ferric::server::MAX_LOOPS as i64))]
     loops: Option<u8>,
@@ -56,6 +59,8 @@ pub struct Args {
     #[arg(long, value_name = "URL")]
     redis: Option<RedisUrl>,
     #[command(flatten)]
+    redis_access: RedisArgs,
+    #[command(flatten)]
     models: ModelArgs,
     #[command(flatten)]
     tls: tls::TlsArgs,
@@ -64,6 +69,36 @@ pub struct Args {
     /// Record what is said with ferric's xApps too, on an interface of its own.
     #[arg(long, help_heading = record::HEADING, requires = "record")]
     record_xapps: bool,
+}
+
+/// Who may speak REST. docs/slicing-controller.md shows it.
+#[derive(clap::Args)]
+#[command(next_help_heading = "Access to REST")]
+struct RestArgs {
+    /// PEM file of REST's certificate: then HTTPS is spoken, and nothing else.
+    #[arg(long, value_name = "FILE", requires = "rest_key")]
+    rest_cert: Option<PathBuf>,
+    /// PEM file of its private key.
+    #[arg(long, value_name = "FILE", requires = "rest_cert")]
+    rest_key: Option<PathBuf>,
+    /// PEM file of CAs: nobody gets in without a certificate that one of them signed.
+    #[arg(long, value_name = "FILE", requires = "rest_cert")]
+    rest_client_ca: Option<PathBuf>,
+    /// File of bearer tokens: nobody is answered without one. A line each, `read TOKEN` or `write TOKEN`.
+    #[arg(long, value_name = "FILE")]
+    rest_tokens: Option<PathBuf>,
+}
+
+impl RestArgs {
+    /// The files given here, or else those of the configuration file.
+    fn files(&self, configured: RestFiles) -> RestFiles {
+        let given = self.rest_cert.clone().zip(self.rest_key.clone());
+        let tls = given.map(|(certificate, key)| {
+            let client_ca = self.rest_client_ca.clone();
+            TlsServerFiles { certificate, key, client_ca }
+        });
+        RestFiles { tls: tls.or(configured.tls), tokens: self.rest_tokens.clone().or(configured.tokens) }
+    }
 }
 
 pub fn run(args: &Args) -> anyhow::Result<()> {
@@ -94,8 +129,24 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
             None => config.rest = Some(RestConfig::new(address)),
         }
     }
+    let files = args.access.files(std::mem::take(&mut config.rest_files));
+    match &mut config.rest {
+        Some(rest) => rest.access = RestAccess::load(files)?,
+        None if files != RestFiles::default() => bail!("who may speak REST is said, and not where: give --rest"),
+        None => {}
+    }
     if let Some(url) = &args.redis {
         config.redis.get_or_insert_with(|| RedisConfig::new(url.clone())).url = url.clone();
+    }
+    let files = args
+        .redis_access
+        .files(config.redis.as_mut().map(|redis| std::mem::take(&mut redis.files)).unwrap_or_default());
+    match &mut config.redis {
+        Some(redis) => (redis.url, redis.files) = (redis.url.with_files(&files)?, files),
+        None if files != RedisFiles::default() => {
+            bail!("what a Redis wants to see is said, and not where it is: give --redis")
+        }
+        None => {}
     }
     let recorder = args.record.start()?;
     if let Some(recorder) = &recorder {
@@ -112,7 +163,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         config.server.affinity_links = links.into();
     }
     let mut ric = ::ric::bind(config)?;
-    let rest = ric.rest().map(Rest::address);
+    let rest = ric.rest().map(Rest::url);
     let server = &mut ric.server;
     signals::stop_on_signal(vec![server.stop()])?;
     // for scripts that let the system choose the ports
@@ -125,8 +176,8 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     for address in server.e42_addresses() {
         say!("e42=e42+{address}");
     }
-    if let Some(address) = rest {
-        say!("rest=http://{address}");
+    if let Some(url) = rest {
+        say!("rest={url}");
     }
     server.run()?;
     let counters = server.counters();

@@ -117,12 +117,28 @@ fn an_address_that_is_none_is_refused() {
 }
 
 #[test]
+fn access_that_cannot_be_is_refused() {
+    let tokens = std::env::temp_dir().join(format!("ferric-rest-tokens-{}", std::process::id()));
+    std::fs::write(&tokens, "write short").unwrap();
+    let path = tokens.to_str().unwrap();
+    let says = |arguments: &[&str], piece| run(&[&["ric"], arguments].concat()).complains(1, &[piece]);
+    says(&["--rest", "127.0.0.1:0", "--rest-tokens", path], "line 1: a token has 16 to 1024 characters; `openssl rand");
+    says(&["--rest", "127.0.0.1:0", "--rest-tokens", "/nowhere"], "cannot read the tokens in /nowhere");
+    says(&["--rest", "127.0.0.1:0", "--rest-cert", path, "--rest-key", path], "holds no certificate as PEM");
+    says(&["--rest-tokens", path], "give --rest");
+    run(&["ric", "--rest-cert", path]).complains(2, &["--rest-key"]);
+    std::fs::remove_file(&tokens).unwrap();
+}
+
+#[test]
 fn an_interface_that_others_reach_is_warned_of() {
     let config = std::env::temp_dir().join(format!("ferric-rest-open-{}.toml", std::process::id()));
     std::fs::write(&config, "e2 = [\"tcp://127.0.0.1:0\"]\nxapp = \"tcp://127.0.0.1:0\"\nrest = \"0.0.0.0:0\"")
         .unwrap();
     let mut ric = Program::start(&["ric", "--config", config.to_str().unwrap()]);
-    ric.logs("REST has no authentication and is reachable from other hosts");
+    ric.logs(
+        "REST has neither TLS nor authentication and is reachable from other hosts; give it --rest-cert, --rest-key",
+    );
     let rest: SocketAddr = ric.line("rest=http://").parse().unwrap();
     let _ = std::fs::remove_file(&config);
     // by any name

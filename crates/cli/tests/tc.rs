@@ -52,10 +52,21 @@ impl Network {
     }
 
     fn xapp(&self, more: &[&str]) -> Outcome {
-        let fixed = ["xapp", "tc", "--protocol", "udp", "--destination", "10.0.0.2:5060", "--limit-ms", "1"];
-        run(&[&fixed, more].concat())
+        run(&[&XAPP, more].concat())
+    }
+
+    /// Runs it until it says something of the node.
+    #[track_caller]
+    fn xapp_until(&self, news: &str, more: &[&str]) -> Outcome {
+        let mut xapp = Program::start(&[&XAPP, more].concat());
+        xapp.line(&format!("node=gnb-00101-e00 {news}"));
+        xapp.stop()
     }
 }
+
+/// As long as it takes.
+const UNDO: [&str; 3] = ["--undo", "--seconds", "60"];
+const XAPP: [&str; 8] = ["xapp", "tc", "--protocol", "udp", "--destination", "10.0.0.2:5060", "--limit-ms", "1"];
 
 /// What was done, in order.
 fn done(outcome: &Outcome) -> Vec<&str> {
@@ -79,12 +90,12 @@ fn bare() -> (usize, Vec<(u64, u64)>, String) {
 fn over_the_link() {
     let network = Network::start(&[]);
     let link = ["--ric", &network.xapp, "--period-ms", "20"];
-    let first = network.xapp(&[&link[..], &["--seconds", "2"]].concat());
+    let first = network.xapp_until("protected", &link);
     assert_eq!(done(&first), ACTIONS);
-    assert!(first.stdout.contains("longer than 1.0 ms") && first.stdout.contains("after_p50_ms="), "{}", first.stdout);
+    assert!(first.stdout.contains("longer than 1.0 ms") && first.stdout.contains("before_p50_ms="), "{}", first.stdout);
     network.shows(&protected());
     // another run finds it done
-    let again = network.xapp(&[&link[..], &["--seconds", "1", "--restore"]].concat());
+    let again = network.xapp_until("found it done", &[&link[..], &["--restore"]].concat());
     assert_eq!(done(&again), [""; 0]);
     assert!(again.stdout.contains("found it done: the flow goes in queue 1, paced"), "{}", again.stdout);
     // it restores what it has done itself
@@ -92,10 +103,10 @@ fn over_the_link() {
     // half of it is taken away
     let url = format!("{}/v1/nodes/gnb-00101-e00/tc/pacer", network.rest);
     ureq::put(url).send_json(serde_json::json!({"kind": "off"})).unwrap();
-    let half = network.xapp(&[&link[..], &["--seconds", "1"]].concat());
+    let half = network.xapp_until("protected", &link);
     assert_eq!(done(&half), ACTIONS[2..]);
     network.shows(&protected());
-    assert_eq!(done(&network.xapp(&[&link[..], &["--undo"]].concat())), UNDONE);
+    assert_eq!(done(&network.xapp(&[&link[..], &UNDO].concat())), UNDONE);
     network.shows(&bare());
     // ended by hand, it restores too
     let fixed = ["xapp", "tc", "--destination", ":5060", "--limit-ms", "1", "--restore"];
@@ -113,9 +124,9 @@ fn over_redis_and_rest() {
     for way in ["pubsub", "stream"] {
         let url = redis.url();
         let redis = ["--redis", &url, "--from", way, "--rest", &network.rest];
-        assert_eq!(done(&network.xapp(&[&redis[..], &["--seconds", "2"]].concat())), ACTIONS, "{way}");
+        assert_eq!(done(&network.xapp_until("protected", &redis)), ACTIONS, "{way}");
         network.shows(&protected());
-        assert_eq!(done(&network.xapp(&[&redis[..], &["--undo"]].concat())), UNDONE, "{way}");
+        assert_eq!(done(&network.xapp(&[&redis[..], &UNDO].concat())), UNDONE, "{way}");
         network.shows(&bare());
     }
     // a Redis that is gone, and comes
@@ -129,9 +140,9 @@ fn over_redis_and_rest() {
     waiting.stop();
     network.shows(&bare());
     // statistics from Redis, controls over the link; and the other way round
-    let acted = network.xapp(&["--redis", &redis.url(), "--ric", &network.xapp, "--seconds", "2", "--restore"]);
+    let acted = network.xapp_until("protected", &["--redis", &redis.url(), "--ric", &network.xapp, "--restore"]);
     assert_eq!(done(&acted), [ACTIONS, UNDONE].concat());
-    let acted = network.xapp(&["--ric", &network.xapp, "--rest", &network.rest, "--seconds", "2", "--restore"]);
+    let acted = network.xapp_until("protected", &["--ric", &network.xapp, "--rest", &network.rest, "--restore"]);
     assert_eq!(done(&acted), [ACTIONS, UNDONE].concat());
 }
 
@@ -142,10 +153,25 @@ fn what_goes_wrong_is_told() {
     };
     says(&[], &["which flow must not wait? Say it by --protocol"]);
     says(&["--protocol", "udp", "--ric", "tcp://127.0.0.1:1"], &["cannot use the RIC at tcp://127.0.0.1:1"]);
+    let https = ["--protocol", "udp", "--rest", "https://127.0.0.1:1"];
+    says(&https, &["https:// takes --rest-ca"]);
+    let nothing = std::env::temp_dir().join(format!("ferric-tc-nothing-{}", std::process::id()));
+    std::fs::write(&nothing, "\n").unwrap();
+    let nothing = nothing.to_str().unwrap();
+    says(&[&https[..], &["--rest-ca", nothing]].concat(), &["holds no certificate as PEM"]);
+    let http = ["--protocol", "udp", "--rest", "http://127.0.0.1:1"];
+    says(&[&http[..], &["--rest-ca", nothing]].concat(), &["--rest-ca is for https://"]);
+    says(&[&http[..], &["--rest-token", nothing]].concat(), &["holds no token"]);
+    says(&[&http[..], &["--rest-token", "/nowhere/token"]].concat(), &["cannot read /nowhere/token"]);
+    let redis = ["--protocol", "udp", "--redis", "rediss://127.0.0.1"];
+    says(&[&redis[..], &["--redis-ca", nothing]].concat(), &["TLS of Redis", "holds no certificate as PEM"]);
+    says(&[&redis[..], &["--redis-password", nothing]].concat(), &["does not hold one line with a password"]);
+    std::fs::remove_file(nothing).unwrap();
     let refused = |arguments: &[&str], piece| run(&[&["xapp", "tc"], arguments].concat()).complains(2, &[piece]);
     refused(&["--source", "10.0.0.256"], "such as 10.0.0.2:5060");
-    refused(&["--rest", "https://ric.example"], "plain HTTP is spoken");
-    refused(&["--redis", "rediss://127.0.0.1"], "not built in");
+    refused(&["--rest", "ftp://ric.example"], "it is http://HOST:PORT or https://HOST:PORT");
+    refused(&["--rest", "https://ric.example", "--rest-cert", "tc.pem"], "--rest-key");
+    refused(&["--redis", "rediss://127.0.0.1/#insecure"], "`#insecure` is not taken");
     refused(&["--from", "mqtt", "--redis", "redis://127.0.0.1"], "`pubsub` or by `stream`");
     refused(&["--rnti", "0x10000"], "up to 0xffff");
 
@@ -159,7 +185,11 @@ fn what_goes_wrong_is_told() {
 
     // nobody answers by REST
     let network = Network::start(&[]);
-    let outcome = network.xapp(&["--ric", &network.xapp, "--rest", "http://127.0.0.1:1", "--seconds", "4"]);
+    let nowhere = ["--ric", &network.xapp, "--rest", "http://127.0.0.1:1"];
+    let mut xapp = Program::start(&[&XAPP[..], &nowhere].concat());
+    xapp.line("node=gnb-00101-e00 no answer again and again");
+    xapp.interrupt();
+    let outcome = xapp.end();
     outcome.complains(1, &["no answer by REST", "not everything could be done"]);
     assert!(outcome.stdout.contains("no answer again and again"), "{}", outcome.stdout);
     network.shows(&bare());

@@ -4,6 +4,7 @@ mod program;
 
 use std::path::PathBuf;
 use std::process::Command;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use program::{Program, run};
 
@@ -12,7 +13,9 @@ struct Folder(PathBuf);
 
 impl Folder {
     fn new() -> Folder {
-        let folder = std::env::temp_dir().join(format!("ferric-tls-{}", std::process::id()));
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        let count = COUNT.fetch_add(1, Ordering::Relaxed);
+        let folder = std::env::temp_dir().join(format!("ferric-tls-{}-{count}", std::process::id()));
         std::fs::create_dir_all(&folder).unwrap();
         Folder(folder)
     }
@@ -51,19 +54,28 @@ fn block(page: &str, language: &str) -> String {
     rest.split_once("```").unwrap().0.to_owned()
 }
 
-#[test]
-fn the_page_is_true() {
+const PAGE: &str = include_str!("../../../docs/tls.md");
+
+/// The page's certificates, and one for `client` beside the node's; none where there is no openssl.
+fn certificates(client: &str) -> Option<Folder> {
     if Command::new("openssl").arg("version").output().is_err() {
-        return eprintln!("no openssl here: docs/tls.md is not tested");
+        eprintln!("no openssl here: docs/tls.md is not tested");
+        return None;
     }
-    let page = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/tls.md")).unwrap();
     let folder = Folder::new();
     // The page's addresses are a network's; here there is one host. The xApp's certificate is made as the node's.
-    let commands = block(&page, "sh").replace("10.0.0.1", "127.0.0.1");
+    let commands = block(PAGE, "sh").replace("10.0.0.1", "127.0.0.1");
     folder.sh(&commands);
     let lines: Vec<&str> = commands.lines().collect();
     let (settings, last_two) = (lines[0], lines[lines.len() - 2..].join("\n"));
-    folder.sh(&format!("{settings}\n{}", last_two.replace("gnb1", "kpm")));
+    folder.sh(&format!("{settings}\n{}", last_two.replace("gnb1", client)));
+    Some(folder)
+}
+
+#[test]
+fn the_page_is_true() {
+    let Some(folder) = certificates("kpm") else { return };
+    let page = PAGE;
 
     let (_, rights) = page.split_once("## Rights").unwrap();
     let files = ["ca.pem", "ric.pem", "ric.key"].map(|name| folder.path(name));
@@ -107,5 +119,61 @@ fn the_page_is_true() {
     assert!(told.contains("refuses a setup") && told.contains("look at its log"), "{told}");
     let told = folder.run(&["doctor", "--ric", &e2.replace("127.0.0.1", "localhost")], "gnb1").stdout;
     assert!(told.contains("connect to a name that the certificate has"), "{told}");
+    ric.stop();
+}
+
+/// REST as `docs/slicing-controller.md` has it on a network, and the traffic xApp of `docs/traffic-controller.md` before it.
+#[test]
+fn rest_over_tls_with_tokens() {
+    let Some(folder) = certificates("tc") else { return };
+    let (page, traffic) =
+        (include_str!("../../../docs/slicing-controller.md"), include_str!("../../../docs/traffic-controller.md"));
+    let (_, access) = page.split_once("## Who may speak to it").unwrap();
+    let commands = block(access, "sh");
+    let (make, start) = commands.split_once("ferric ").unwrap();
+    folder
+        .sh(&format!("{make}\nsed -n 's/^write //p' rest.tokens > tc.token; cp ric.pem rest.pem; cp ric.key rest.key"));
+    folder.sh("echo read 0123456789abcdef-read >> rest.tokens; echo 0123456789abcdef-read > read.token");
+    folder.sh("echo 0123456789abcdef-else > else.token");
+    let rest = ["0.0.0.0:8443", "rest.pem", "rest.key", "rest.tokens"];
+    let words: Vec<String> = start
+        .split_whitespace()
+        .map(|word| match word {
+            "0.0.0.0:8443" => "127.0.0.1:0".to_owned(),
+            word if rest.contains(&word) => folder.path(word),
+            word => word.to_owned(),
+        })
+        .collect();
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    let ca = folder.path("ca.pem");
+    let client_ca = ["--rest-client-ca", &ca];
+    let any = ["--e2", "tcp://127.0.0.1:0", "--xapp", "tcp://127.0.0.1:0"];
+    let mut ric = Program::start(&[&words[..], &client_ca, &any].concat());
+    let (e2, xapp, url) = (ric.line("e2="), ric.line("xapp="), ric.line("rest="));
+    assert!(url.starts_with("https://127.0.0.1:"), "{url}");
+    let ran = Program::start(&["ran", "--ric", &e2, "--ues", "32"]);
+
+    let (_, line) = traffic.split_once("ferric xapp tc --rest https://").unwrap();
+    let options: Vec<String> = line.lines().next().unwrap().split_whitespace().skip(1).map(str::to_owned).collect();
+    let options = options.iter().filter(|word| *word != "…");
+    let options: Vec<String> =
+        options.map(|word| if word.starts_with("--") { word.clone() } else { folder.path(word) }).collect();
+    let options: Vec<&str> = options.iter().map(String::as_str).collect();
+    let tc = ["xapp", "tc", "--protocol", "udp", "--limit-ms", "1", "--ric", &xapp, "--rest", &url];
+    let mut watching = Program::start(&[&tc[..], &options].concat());
+    watching.line("node=gnb-00101-e00 protected");
+    watching.stop();
+
+    // one that may only read, one that nobody knows, none
+    let refused = |token: &[&str], why: &str| {
+        let mut undoing = Program::start(&[&tc[..], &options[..2], &options[4..], &["--undo"], token].concat());
+        undoing.line(&format!("node=gnb-00101-e00 refused: set no pacer: {why}"));
+        assert_eq!(undoing.end().code(), Some(1));
+    };
+    refused(&["--rest-token", &folder.path("read.token")], "this token may only read");
+    refused(&["--rest-token", &folder.path("else.token")], "the bearer token is unknown");
+    refused(&[], "no bearer token");
+    ric.logs("a REST request is refused: this token may only read");
+    ran.stop();
     ric.stop();
 }

@@ -5,7 +5,7 @@
 //! xapp = "tcp://127.0.0.1:36423"
 //! e42 = ["e42+sctp://0.0.0.0:36422"]   # where FlexRIC's xApps are awaited
 //! e42_version = "2"             # by the E2AP that they were built with: 1, 2 or 3
-//! rest = "127.0.0.1:8080"       # where REST is spoken; without it there is none. It has no authentication
+//! rest = "127.0.0.1:8080"       # where REST is spoken; without it there is none
 //! statistics_period_ms = 1000   # from report to report of what REST tells
 //! plmn = "00101"
 //! ric_id = 1
@@ -28,8 +28,18 @@
 //! certificate = "pki/ric.pem"
 //! key = "pki/ric.key"
 //!
+//! [rest_access]                 # who may speak REST; without it everybody, in the clear
+//! certificate = "pki/rest.pem"  # with its key: HTTPS, and nothing else
+//! key = "pki/rest.key"
+//! client_ca = "pki/ca.pem"      # nobody without a certificate of these CAs
+//! tokens = "rest.tokens"        # nobody without a token: a line each, `read TOKEN` or `write TOKEN`
+//!
 //! [redis]                       # the statistics of RLC and TC are forwarded there, see docs/traffic-controller.md
-//! url = "redis://127.0.0.1:6379"
+//! url = "redis://127.0.0.1:6379"    # or rediss://, over TLS
+//! ca = "pki/ca.pem"             # of rediss://; left out: the CAs of this host
+//! certificate = "pki/ric.pem"   # where the server asks for one, with its key
+//! key = "pki/ric.key"
+//! password = "redis.password"   # a file that holds the password alone
 //! period_ms = 100               # from report to report of each node
 //! stream_length = 1000          # records that each stream keeps, about; 0: no streams
 //! prefix = "ferric"             # channels and streams are called ferric:rlc and ferric:tc
@@ -54,6 +64,7 @@
 //! ```
 
 mod redis;
+mod rest;
 mod rights;
 
 use std::fmt;
@@ -68,8 +79,8 @@ use ferric::server::{MAX_LOOPS, ServerConfig};
 use plugin::model::Model;
 use serde::Deserialize;
 
-use crate::RestConfig;
 use crate::traffic::RedisConfig;
+use crate::{RestConfig, RestFiles};
 
 /// A RIC's configuration.
 #[derive(Clone, Debug)]
@@ -80,6 +91,8 @@ pub struct RicConfig {
     pub tls: Option<TlsFiles>,
     /// The REST interface, and the internal apps behind it. Default: none.
     pub rest: Option<RestConfig>,
+    /// The files that say who may speak REST. Whoever binds the RIC loads them into [`RestConfig::access`].
+    pub rest_files: RestFiles,
     /// Where the statistics of RLC and TC are forwarded to. None: nowhere.
     pub redis: Option<RedisConfig>,
     /// From report to report of what REST tells, where there is REST: at least a millisecond. Default: a second.
@@ -98,6 +111,7 @@ impl Default for RicConfig {
             tls: None,
             redis: None,
             rest: None,
+            rest_files: RestFiles::default(),
             statistics_period: Duration::from_secs(1),
             nodes: Vec::new(),
             models: Vec::new(),
@@ -176,6 +190,7 @@ const KEYS: &[&str] = &[
     "delete_timeout_ms",
     "control_timeout_ms",
     "tls",
+    "rest_access",
     "redis",
     "node_rights",
     "xapp_rights",
@@ -211,6 +226,7 @@ struct File {
     delete_timeout_ms: Option<u64>,
     control_timeout_ms: Option<u64>,
     tls: Option<FileTls>,
+    rest_access: Option<rest::FileRestAccess>,
     redis: Option<redis::FileRedis>,
     node_rights: Option<Vec<rights::FileNodeRights>>,
     xapp_rights: Option<Vec<rights::FileXappRights>>,
@@ -257,6 +273,9 @@ impl RicConfig {
         }
         if let Some(tls) = table.get("tls").and_then(toml::Value::as_table) {
             check_keys(tls, TLS_KEYS)?;
+        }
+        if let Some(access) = table.get("rest_access").and_then(toml::Value::as_table) {
+            check_keys(access, rest::KEYS)?;
         }
         if let Some(redis) = table.get("redis").and_then(toml::Value::as_table) {
             check_keys(redis, redis::KEYS)?;
@@ -367,6 +386,9 @@ impl File {
         }
         if let Some(FileTls { ca, certificate, key }) = self.tls {
             config.tls = Some(TlsFiles { ca, certificate, key });
+        }
+        if let Some(access) = self.rest_access {
+            config.rest_files = access.files()?;
         }
         config.redis = self.redis.map(redis::FileRedis::config).transpose()?;
         server.rights = rights::rights(self.node_rights, self.xapp_rights)?;

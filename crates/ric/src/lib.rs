@@ -26,7 +26,7 @@ use traffic::Forwarder;
 pub use catalogue::Catalogue;
 pub use config::{ConfigError, NodeConfig, RicConfig};
 use rest::Route;
-pub use rest::{Rest, RestConfig};
+pub use rest::{AccessError, Rest, RestAccess, RestConfig, RestFiles, TokenFault};
 
 /// A RIC that listens, with its internal apps.
 pub struct Ric {

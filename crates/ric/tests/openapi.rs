@@ -23,7 +23,13 @@ fn fault(value: &Value, schema: &Value, document: &Value, at: &str) -> Option<St
         "null" => value.is_null(),
         other => panic!("the document has the type {other}"),
     };
+    if let Some(all) = schema["allOf"].as_array()
+        && let Some(fault) = all.iter().find_map(|part| fault(value, part, document, at))
+    {
+        return Some(fault);
+    }
     let fits = match &schema["type"] {
+        Value::Null => true,
         Value::Array(names) => names.iter().any(is_of),
         name => is_of(name),
     };

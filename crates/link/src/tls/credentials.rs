@@ -239,42 +239,132 @@ impl Tls {
 
 impl Credentials {
     fn load(files: &TlsFiles) -> Result<Credentials, TlsFileError> {
-        let authorities = certificates(TlsFile::Ca, &files.ca)?;
-        let chain = certificates(TlsFile::Certificate, &files.certificate)?;
-        let key = PrivateKeyDer::from_pem_file(&files.key).map_err(|error| bad_pem(TlsFile::Key, &files.key, error))?;
-        let mut roots = RootCertStore::empty();
-        let unusable = |file, path: &Path, source| TlsFileError::Unusable { file, path: path.to_path_buf(), source };
-        for authority in authorities {
-            roots.add(authority).map_err(|source| unusable(TlsFile::Ca, &files.ca, source))?;
-        }
-        let roots = Arc::new(roots);
-        let bad_own = |source| match source {
-            rustls::Error::InconsistentKeys(_) => {
-                TlsFileError::KeyDoesNotFit { certificate: files.certificate.clone(), key: files.key.clone() }
-            }
-            rustls::Error::General(_) => unusable(TlsFile::Key, &files.key, source),
-            _ => unusable(TlsFile::Certificate, &files.certificate, source),
-        };
-        let provider = Arc::new(rustls::crypto::ring::default_provider());
-        let verifier = WebPkiClientVerifier::builder_with_provider(roots.clone(), provider.clone())
-            .build()
-            .expect("there is a CA, and no revocation list");
-        let mut server = ServerConfig::builder_with_provider(provider.clone())
-            .with_protocol_versions(&[&rustls::version::TLS13])
-            .expect("ring has algorithms for TLS 1.3")
-            .with_client_cert_verifier(verifier)
-            .with_single_cert(chain.clone(), key.clone_key())
-            .map_err(bad_own)?;
-        server.send_tls13_tickets = 0;
-        let mut client = ClientConfig::builder_with_provider(provider)
-            .with_protocol_versions(&[&rustls::version::TLS13])
-            .expect("ring has algorithms for TLS 1.3")
-            .with_root_certificates(roots)
-            .with_client_auth_cert(chain, key)
-            .map_err(bad_own)?;
-        client.resumption = Resumption::disabled();
+        let roots = roots(&files.ca)?;
+        let own = Own::read(&files.certificate, &files.key)?;
+        let server = server(&own, Some(roots.clone()))?;
+        let client = client(Some(&own), roots)?;
         Ok(Credentials { client: Arc::new(client), server: Arc::new(server) })
     }
+}
+
+/// The PEM files of a server that is no link, such as one of HTTP: it need not ask for certificates.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TlsServerFiles {
+    /// As [`TlsFiles::certificate`].
+    pub certificate: PathBuf,
+    /// As [`TlsFiles::key`].
+    pub key: PathBuf,
+    /// Certificates of the CAs of those who may connect. None: nobody is asked for a certificate.
+    pub client_ca: Option<PathBuf>,
+}
+
+impl TlsServerFiles {
+    /// Reads the files, and sees whether they fit together. TLS 1.3 only, without resumption, as for links.
+    ///
+    /// # Errors
+    ///
+    /// [`TlsFileError`] tells which file is wrong, and what to do.
+    pub fn load(&self) -> Result<ServerConfig, TlsFileError> {
+        let roots = self.client_ca.as_deref().map(roots).transpose()?;
+        server(&Own::read(&self.certificate, &self.key)?, roots)
+    }
+
+    /// The files that there are.
+    pub fn paths(&self) -> impl Iterator<Item = &Path> {
+        [Some(&self.certificate), Some(&self.key), self.client_ca.as_ref()].into_iter().flatten().map(PathBuf::as_path)
+    }
+}
+
+/// The PEM files of a client that is no link.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TlsClientFiles {
+    /// As [`TlsFiles::ca`].
+    pub ca: PathBuf,
+    /// Our own certificate and its key. None: we show none.
+    pub own: Option<(PathBuf, PathBuf)>,
+}
+
+impl TlsClientFiles {
+    /// Reads the files, and sees whether they fit together. TLS 1.3 only, without resumption, as for links.
+    ///
+    /// # Errors
+    ///
+    /// [`TlsFileError`] tells which file is wrong, and what to do.
+    pub fn load(&self) -> Result<ClientConfig, TlsFileError> {
+        let own = self.own.as_ref().map(|(certificate, key)| Own::read(certificate, key)).transpose()?;
+        client(own.as_ref(), roots(&self.ca)?)
+    }
+}
+
+/// What an end shows, and where that stood.
+struct Own<'a> {
+    chain: Vec<CertificateDer<'static>>,
+    key: PrivateKeyDer<'static>,
+    paths: [&'a Path; 2],
+}
+
+impl<'a> Own<'a> {
+    fn read(certificate: &'a Path, key: &'a Path) -> Result<Self, TlsFileError> {
+        let chain = certificates(TlsFile::Certificate, certificate)?;
+        let paths = [certificate, key];
+        let key = PrivateKeyDer::from_pem_file(key).map_err(|error| bad_pem(TlsFile::Key, key, error))?;
+        Ok(Own { chain, key, paths })
+    }
+
+    /// What is wrong with it.
+    fn fault(&self, source: rustls::Error) -> TlsFileError {
+        let [certificate, key] = self.paths.map(Path::to_path_buf);
+        match source {
+            rustls::Error::InconsistentKeys(_) => TlsFileError::KeyDoesNotFit { certificate, key },
+            rustls::Error::General(_) => TlsFileError::Unusable { file: TlsFile::Key, path: key, source },
+            _ => TlsFileError::Unusable { file: TlsFile::Certificate, path: certificate, source },
+        }
+    }
+}
+
+fn roots(ca: &Path) -> Result<Arc<RootCertStore>, TlsFileError> {
+    let mut roots = RootCertStore::empty();
+    for authority in certificates(TlsFile::Ca, ca)? {
+        let unusable = |source| TlsFileError::Unusable { file: TlsFile::Ca, path: ca.to_path_buf(), source };
+        roots.add(authority).map_err(unusable)?;
+    }
+    Ok(Arc::new(roots))
+}
+
+/// A client that takes nobody whom `roots` do not know.
+fn client(own: Option<&Own<'_>>, roots: Arc<RootCertStore>) -> Result<ClientConfig, TlsFileError> {
+    let builder = ClientConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
+        .with_protocol_versions(&[&rustls::version::TLS13])
+        .expect("ring has algorithms for TLS 1.3")
+        .with_root_certificates(roots);
+    let mut client = match own {
+        None => builder.with_no_client_auth(),
+        Some(own) => {
+            builder.with_client_auth_cert(own.chain.clone(), own.key.clone_key()).map_err(|source| own.fault(source))?
+        }
+    };
+    client.resumption = Resumption::disabled();
+    Ok(client)
+}
+
+/// A server; with `roots`, one that takes nobody without a certificate.
+fn server(own: &Own<'_>, roots: Option<Arc<RootCertStore>>) -> Result<ServerConfig, TlsFileError> {
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let builder = ServerConfig::builder_with_provider(provider.clone())
+        .with_protocol_versions(&[&rustls::version::TLS13])
+        .expect("ring has algorithms for TLS 1.3");
+    let builder = match roots {
+        None => builder.with_no_client_auth(),
+        Some(roots) => builder.with_client_cert_verifier(
+            WebPkiClientVerifier::builder_with_provider(roots, provider)
+                .build()
+                .expect("there is a CA, and no revocation list"),
+        ),
+    };
+    let mut server =
+        builder.with_single_cert(own.chain.clone(), own.key.clone_key()).map_err(|source| own.fault(source))?;
+    server.send_tls13_tickets = 0;
+    Ok(server)
 }
 
 /// Loaded by the same call, or not.

@@ -11,6 +11,7 @@
 //!
 //! All that is refused is told as problem details (RFC 9457).
 
+mod access;
 mod body;
 pub(crate) mod control;
 mod desk;
@@ -21,6 +22,8 @@ mod serve;
 mod stream;
 #[cfg(test)]
 mod tests;
+mod tls;
+mod tokens;
 
 use std::io;
 use std::net::SocketAddr;
@@ -28,6 +31,7 @@ use std::time::Duration;
 
 use tracing::warn;
 
+pub use access::{AccessError, RestAccess, RestFiles};
 pub(crate) use body::given;
 pub(crate) use desk::{Desk, Job, Reply, attach};
 pub(crate) use problem::Problem;
@@ -35,19 +39,22 @@ pub(crate) use request::{Request, Response};
 pub(crate) use route::Route;
 use route::Router;
 use serve::Serving;
+pub use tokens::TokenFault;
 
 /// Where the REST interface is, and its bounds.
 #[derive(Clone, Debug)]
 pub struct RestConfig {
-    /// Where HTTP is awaited; with port 0 the system chooses one. There is no authentication: beyond the loopback
-    /// addresses, whoever reaches it may do all that it offers.
+    /// Where HTTP is awaited; with port 0 the system chooses one.
     pub address: SocketAddr,
-    /// Connections at a time; more are told 503 and closed. Default: 128.
+    /// Who may ask, and whether it is HTTPS. Default: everybody, in the clear, and then whoever reaches the address may do
+    /// all that is offered there.
+    pub access: RestAccess,
+    /// Connections at a time; more are told 503, or over TLS nothing, and closed. Default: 128.
     pub max_connections: usize,
     /// Octets of a request's body; a longer one is told 413. Default: 1 MiB.
     pub max_body_octets: usize,
-    /// A request must be there within this, its head and again its body; a connection that says nothing for as long is
-    /// closed. Default: 10 s.
+    /// A request must be there within this, its head and again its body, and so must be a handshake of TLS; a connection
+    /// that says nothing for as long is closed. Default: 10 s.
     pub read_timeout: Duration,
     /// A request that was not answered within this is told 504. Nodes have their own, shorter times to answer, and some requests take
     /// them a few answers. Default: 25 s.
@@ -62,6 +69,7 @@ impl RestConfig {
     pub fn new(address: SocketAddr) -> Self {
         RestConfig {
             address,
+            access: RestAccess::default(),
             max_connections: 128,
             max_body_octets: 1024 * 1024,
             read_timeout: Duration::from_secs(10),
@@ -83,13 +91,25 @@ impl Rest {
     /// # Errors
     /// Where the address cannot be had, or the system refuses a thread.
     pub(crate) fn start(config: RestConfig, routes: Vec<Route>) -> io::Result<Self> {
-        let address = config.address;
+        let (is_loopback, access) = (config.address.ip().is_loopback(), &config.access);
+        let warning = match (access.is_secured(), access.knows_its_clients()) {
+            _ if is_loopback => None,
+            (true, true) => None,
+            (false, false) => Some(
+                "REST has neither TLS nor authentication and is reachable from other hosts; give it --rest-cert, --rest-key \
+                 and --rest-tokens, or use 127.0.0.1",
+            ),
+            (false, true) => Some(
+                "the tokens of REST go over the network in the clear; give it --rest-cert and --rest-key, or use 127.0.0.1",
+            ),
+            (true, false) => Some(
+                "REST has no authentication and is reachable from other hosts; give it --rest-tokens or --rest-client-ca, \
+                 or use 127.0.0.1",
+            ),
+        };
         let serving = Serving::start(config, Router::new(routes))?;
-        if !address.ip().is_loopback() {
-            warn!(
-                address = %serving.address(),
-                "REST has no authentication and is reachable from other hosts; put it behind a proxy that has, or use 127.0.0.1"
-            );
+        if let Some(warning) = warning {
+            warn!(address = %serving.address(), "{warning}");
         }
         Ok(Rest { serving })
     }
@@ -98,5 +118,12 @@ impl Rest {
     #[must_use]
     pub fn address(&self) -> SocketAddr {
         self.serving.address()
+    }
+
+    /// The same as a URL.
+    #[must_use]
+    pub fn url(&self) -> String {
+        let scheme = if self.serving.is_secured() { "https" } else { "http" };
+        format!("{scheme}://{}", self.address())
     }
 }

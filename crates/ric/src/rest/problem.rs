@@ -1,7 +1,7 @@
 //! What went wrong with a request, as RFC 9457 writes it.
 
 use hyper::StatusCode;
-use hyper::header::{ALLOW, CONTENT_TYPE, HeaderValue, RETRY_AFTER};
+use hyper::header::{ALLOW, CONTENT_TYPE, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};
 use serde_json::{Value, json};
 
 use super::Response;
@@ -26,6 +26,7 @@ enum Extra {
     None,
     RetryAfter,
     Allow(String),
+    Challenge(&'static str),
 }
 
 impl Problem {
@@ -82,6 +83,11 @@ impl Problem {
         Problem { header: Extra::Allow(allowed.to_owned()), ..Problem::new(StatusCode::METHOD_NOT_ALLOWED, detail) }
     }
 
+    /// How to ask so that it may be done (RFC 9110 11.6.1).
+    pub fn challenging(self, challenge: &'static str) -> Self {
+        Problem { header: Extra::Challenge(challenge), ..self }
+    }
+
     /// The document.
     pub fn document(&self) -> Value {
         let mut document = json!({
@@ -104,6 +110,7 @@ impl From<Problem> for Response {
         let header = match problem.header {
             Extra::None => None,
             Extra::RetryAfter => Some((RETRY_AFTER, HeaderValue::from_static("1"))),
+            Extra::Challenge(challenge) => Some((WWW_AUTHENTICATE, HeaderValue::from_static(challenge))),
             Extra::Allow(methods) => HeaderValue::from_str(&methods).ok().map(|methods| (ALLOW, methods)),
         };
         if let Some((name, value)) = header {

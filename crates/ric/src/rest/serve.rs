@@ -1,5 +1,6 @@
 //! HTTP/1.1: connections, their bounds, and the way from a request to its route.
 
+use std::cell::{Cell, RefCell};
 use std::convert::Infallible;
 use std::io;
 use std::net::{SocketAddr, TcpListener};
@@ -14,8 +15,9 @@ use hyper::body::{Body, Bytes, Incoming};
 use hyper::header::{CACHE_CONTROL, CONNECTION, HOST, HeaderMap, HeaderValue};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
-use hyper::{StatusCode, Version};
+use hyper::{Method, StatusCode, Uri, Version};
 use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio::sync::{Semaphore, oneshot};
 use tokio::task::LocalSet;
@@ -24,7 +26,8 @@ use tracing::{debug, warn};
 
 use super::route::Router;
 use super::stream::{Stream, written};
-use super::{Problem, Request, Response, RestConfig};
+use super::tls::shake_hands;
+use super::{Problem, Request, Response, RestAccess, RestConfig};
 
 /// Octets of a request's head; a longer one is told 431.
 const MAX_HEAD_OCTETS: usize = 16 * 1024;
@@ -35,6 +38,7 @@ const ACCEPT_AGAIN: Duration = Duration::from_millis(100);
 #[derive(Debug)]
 pub(super) struct Serving {
     address: SocketAddr,
+    is_secured: bool,
     end: Option<oneshot::Sender<Infallible>>,
     thread: Option<JoinHandle<()>>,
 }
@@ -42,8 +46,13 @@ pub(super) struct Serving {
 /// What all connections share.
 struct Shared {
     config: RestConfig,
+    /// That of the configuration, as it is now.
+    access: RefCell<RestAccess>,
     router: Router,
     is_loopback: bool,
+    /// Handshakes that came to nothing, and requests without a token of ours.
+    handshakes_failed: Cell<u64>,
+    unauthorized: Cell<u64>,
 }
 
 impl Serving {
@@ -51,20 +60,32 @@ impl Serving {
         let listener = TcpListener::bind(config.address)?;
         listener.set_nonblocking(true)?;
         let address = listener.local_addr()?;
+        let is_secured = config.access.is_secured();
         let runtime = tokio::runtime::Builder::new_current_thread().enable_io().enable_time().build()?;
         let (end, ended) = oneshot::channel();
         let thread = std::thread::Builder::new().name("rest".into()).spawn(move || {
-            let shared = Rc::new(Shared { config, router, is_loopback: address.ip().is_loopback() });
+            let shared = Rc::new(Shared {
+                access: RefCell::new(config.access.clone()),
+                config,
+                router,
+                is_loopback: address.ip().is_loopback(),
+                handshakes_failed: Cell::default(),
+                unauthorized: Cell::default(),
+            });
             LocalSet::new().block_on(&runtime, async {
                 tokio::task::spawn_local(accept(listener, shared));
                 let _ = ended.await; // it is dropped, never sent
             });
         })?;
-        Ok(Serving { address, end: Some(end), thread: Some(thread) })
+        Ok(Serving { address, is_secured, end: Some(end), thread: Some(thread) })
     }
 
     pub fn address(&self) -> SocketAddr {
         self.address
+    }
+
+    pub fn is_secured(&self) -> bool {
+        self.is_secured
     }
 }
 
@@ -96,14 +117,14 @@ async fn accept(listener: TcpListener, shared: Rc<Shared>) {
             }
         };
         let Ok(place) = Arc::clone(&room).try_acquire_owned() else {
-            turn_away(&stream);
+            if !shared.access.borrow().is_secured() {
+                turn_away(&stream);
+            }
             continue;
         };
         let shared = Rc::clone(&shared);
         tokio::task::spawn_local(async move {
-            if let Err(error) = converse(stream, &shared).await {
-                debug!(%peer, %error, "a REST connection ends");
-            }
+            welcome(stream, peer, &shared).await;
             drop(place);
         });
     }
@@ -115,12 +136,50 @@ fn turn_away(stream: &TcpStream) {
     let _ = stream.try_write(&answer);
 }
 
+/// One connection, secured or not.
+async fn welcome(stream: TcpStream, peer: SocketAddr, shared: &Rc<Shared>) {
+    let tls = {
+        let mut access = shared.access.borrow_mut();
+        access.renew();
+        access.tls.clone()
+    };
+    let ended = match tls {
+        None => converse(stream, peer, shared).await,
+        Some(tls) => {
+            let stream = timeout(shared.config.read_timeout, shake_hands(stream, tls)).await;
+            match stream.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into())) {
+                Ok(stream) => converse(stream, peer, shared).await,
+                Err(error) => {
+                    let failed = count(&shared.handshakes_failed);
+                    if failed.is_power_of_two() {
+                        warn!(%peer, failed, %error, "no REST: a handshake of TLS failed");
+                    }
+                    return;
+                }
+            }
+        }
+    };
+    if let Err(error) = ended {
+        debug!(%peer, %error, "a REST connection ends");
+    }
+}
+
+/// One more: what clients cause is told at the first, second, fourth … time.
+fn count(counter: &Cell<u64>) -> u64 {
+    counter.set(counter.get() + 1);
+    counter.get()
+}
+
 /// One connection, from its first request to its last.
-async fn converse(stream: TcpStream, shared: &Rc<Shared>) -> hyper::Result<()> {
+async fn converse(
+    stream: impl AsyncRead + AsyncWrite + Unpin,
+    peer: SocketAddr,
+    shared: &Rc<Shared>,
+) -> hyper::Result<()> {
     let config = &shared.config;
     let service = service_fn(|request| {
         let shared = Rc::clone(shared);
-        async move { Ok::<_, Infallible>(respond(request, &shared).await) }
+        async move { Ok::<_, Infallible>(respond(request, peer, &shared).await) }
     });
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
@@ -137,8 +196,8 @@ async fn converse(stream: TcpStream, shared: &Rc<Shared>) -> hyper::Result<()> {
 }
 
 /// From a request to its answer.
-async fn respond(request: hyper::Request<Incoming>, shared: &Shared) -> hyper::Response<Full<Bytes>> {
-    let answer = match handle(request, shared).await {
+async fn respond(request: hyper::Request<Incoming>, peer: SocketAddr, shared: &Shared) -> hyper::Response<Full<Bytes>> {
+    let answer = match handle(request, peer, shared).await {
         Ok(answer) => answer,
         Err(problem) => problem.into(),
     };
@@ -154,10 +213,11 @@ async fn respond(request: hyper::Request<Incoming>, shared: &Shared) -> hyper::R
     response
 }
 
-async fn handle(request: hyper::Request<Incoming>, shared: &Shared) -> Result<Response, Problem> {
-    let Shared { config, router, is_loopback } = shared;
+async fn handle(request: hyper::Request<Incoming>, peer: SocketAddr, shared: &Shared) -> Result<Response, Problem> {
+    let Shared { config, router, is_loopback, .. } = shared;
     let (head, body) = request.into_parts();
-    check_host(&head.headers, head.version, *is_loopback)?;
+    check_host(&head.headers, &head.uri, head.version, *is_loopback)?;
+    check_token(&head.method, &head.headers, peer, shared)?;
     let (route, parameters) = router.find(&head.method, &head.uri)?;
     let body = read_body(body, config).await?;
     let path = head.uri.path().to_owned();
@@ -168,19 +228,36 @@ async fn handle(request: hyper::Request<Incoming>, shared: &Shared) -> Result<Re
     })
 }
 
+/// Where there are tokens, nothing is told without one.
+fn check_token(method: &Method, headers: &HeaderMap, peer: SocketAddr, shared: &Shared) -> Result<(), Problem> {
+    let mut access = shared.access.borrow_mut();
+    access.renew();
+    let Some(tokens) = &access.tokens else { return Ok(()) };
+    tokens.check(method, headers).inspect_err(|problem| {
+        let refused = count(&shared.unauthorized);
+        if refused.is_power_of_two() {
+            warn!(%peer, refused, "a REST request is refused: {}", problem.detail());
+        }
+    })
+}
+
 /// A page that somebody looks at could have its own name mean this host, and speak to us as to its own server; what it then
 /// says is its name.
-fn check_host(headers: &HeaderMap, version: Version, is_loopback: bool) -> Result<(), Problem> {
-    let Some(host) = headers.get(HOST) else {
-        // RFC 9112 3.2
-        let detail = "HTTP/1.1 requires a Host header";
-        return if version < Version::HTTP_11 { Ok(()) } else { Err(Problem::bad_request(detail)) };
+fn check_host(headers: &HeaderMap, uri: &Uri, version: Version, is_loopback: bool) -> Result<(), Problem> {
+    let mut hosts = headers.get_all(HOST).iter();
+    // RFC 9112 3.2
+    let host = match (hosts.next(), hosts.next()) {
+        (Some(host), None) => String::from_utf8_lossy(host.as_bytes()),
+        (Some(_), Some(_)) => return Err(Problem::bad_request("more than one Host header")),
+        (None, _) if version < Version::HTTP_11 => return Ok(()),
+        (None, _) => return Err(Problem::bad_request("HTTP/1.1 requires a Host header")),
     };
     if !is_loopback {
         return Ok(());
     }
-    let host = String::from_utf8_lossy(host.as_bytes());
-    let name = host.rsplit_once(':').filter(|(_, port)| !port.ends_with(']')).map_or(&*host, |(name, _)| name);
+    // RFC 9112 3.2.2: what stands in the target counts
+    let host = uri.authority().map_or(&*host, |authority| authority.as_str());
+    let name = host.rsplit_once(':').filter(|(_, port)| !port.ends_with(']')).map_or(host, |(name, _)| name);
     let address = name.trim_start_matches('[').trim_end_matches(']').parse::<std::net::IpAddr>();
     if name.eq_ignore_ascii_case("localhost") || address.is_ok_and(|address| address.is_loopback()) {
         return Ok(());

@@ -10,19 +10,18 @@ use std::task::{Context, Poll, ready};
 
 use hyper::StatusCode;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio::net::TcpStream;
 
 use super::{Problem, Response};
 
 /// See the module.
-pub(super) struct Stream {
-    stream: TcpStream,
+pub(super) struct Stream<S> {
+    stream: S,
     /// What is written in place of hyper's own answer, and how much of it is.
     instead: Option<(Vec<u8>, usize)>,
 }
 
-impl Stream {
-    pub fn new(stream: TcpStream) -> Self {
+impl<S: AsyncWrite + Unpin> Stream<S> {
+    pub fn new(stream: S) -> Self {
         Stream { stream, instead: None }
     }
 
@@ -38,13 +37,13 @@ impl Stream {
     }
 }
 
-impl AsyncRead for Stream {
+impl<S: AsyncRead + Unpin> AsyncRead for Stream<S> {
     fn poll_read(mut self: Pin<&mut Self>, context: &mut Context<'_>, into: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         pin!(&mut self.stream).poll_read(context, into)
     }
 }
 
-impl AsyncWrite for Stream {
+impl<S: AsyncWrite + Unpin> AsyncWrite for Stream<S> {
     // hyper writes a head and what fits of its content in one piece where vectored writes are not told of
     fn poll_write(mut self: Pin<&mut Self>, context: &mut Context<'_>, octets: &[u8]) -> Poll<io::Result<usize>> {
         if let Some(problem) = self.instead.is_none().then(|| own_words(octets)).flatten() {

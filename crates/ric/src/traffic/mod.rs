@@ -20,6 +20,7 @@ mod publisher;
 mod reader;
 pub mod record;
 mod resource;
+mod server;
 
 use e2sm::flexric::EventTriggerDefinition;
 use e2sm::{Model, Wire};
@@ -29,9 +30,10 @@ use ferric::e2ap::{RicActionId, RicActionType};
 pub use forwarder::{Forwarded, Forwarder};
 pub use guard::{Answer, FlowGuard, GuardConfig, News};
 pub use link::{LinkEvent, TrafficLink};
-pub use publisher::{DEFAULT_PREFIX, RedisConfig, RedisUrl, RedisUrlError};
+pub use publisher::{DEFAULT_PREFIX, RedisConfig};
 pub use reader::{RedisReader, Via};
 pub use resource::TcRequest;
+pub use server::{RedisFiles, RedisUrl, RedisUrlError};
 
 /// The models that tell what a bearer's packets wait for, by the names that their records have.
 pub const MODELS: [(&str, Model); 2] = [("rlc", e2sm::rlc::MODEL), ("tc", e2sm::tc::MODEL)];

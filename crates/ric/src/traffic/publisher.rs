@@ -1,25 +1,24 @@
 //! The thread that takes reports to Redis.
 
-use std::fmt;
+use std::error::Error;
 use std::io;
-use std::str::FromStr;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 
 use e2sm::Arena;
-use redis::{Client, Connection, ConnectionAddr, ConnectionLike, ErrorKind, RedisError, ServerErrorKind, Value};
+use ferric::link::TlsFault;
+use redis::{Connection, ConnectionLike, ErrorKind, RedisError, ServerErrorKind, Value};
 use tracing::{info, warn};
 
 use super::backlog::{Backlog, Report};
 use super::forwarder::Counters;
+use super::server::{RedisFiles, RedisUrl};
 use super::{MODELS, record};
 
 /// The pauses before it connects again: each next one is twice as long.
 pub(super) const FIRST_PAUSE: Duration = Duration::from_millis(250);
 pub(super) const LAST_PAUSE: Duration = Duration::from_secs(10);
-/// A Redis that has not answered within this is gone.
-const PATIENCE: Duration = Duration::from_secs(2);
 /// What refuses some records takes others: when it has refused none for so long, it takes all of them again.
 const REFUSES_NONE: Duration = Duration::from_secs(10);
 /// That reports are dropped is told once in this time.
@@ -30,6 +29,9 @@ const TELL_DROPS: Duration = Duration::from_secs(60);
 pub struct RedisConfig {
     /// The server.
     pub url: RedisUrl,
+    /// Files with what does not stand in its URL. Whoever starts a [`Forwarder`](super::Forwarder) has them read:
+    /// [`RedisUrl::with_files`].
+    pub files: RedisFiles,
     /// Milliseconds from report to report of each node, 1 to 3600000. Default: 100.
     pub period_ms: u32,
     /// About how many records each stream keeps, at least; 0: nothing is added to streams. Default: 1000.
@@ -45,91 +47,30 @@ impl RedisConfig {
     #[must_use]
     pub fn new(url: RedisUrl) -> Self {
         let prefix = DEFAULT_PREFIX.to_owned();
-        RedisConfig { url, period_ms: 100, stream_length: 1000, prefix, queue_octets: 4 << 20 }
+        let files = RedisFiles::default();
+        RedisConfig { url, files, period_ms: 100, stream_length: 1000, prefix, queue_octets: 4 << 20 }
     }
 }
 
 /// What channels and streams are called by, where nobody says otherwise.
 pub const DEFAULT_PREFIX: &str = "ferric";
 
-/// A Redis server: `redis://[USER:PASSWORD@]HOST[:PORT][/DATABASE]`, `redis+unix:///PATH`. It is written without its password.
-#[derive(Clone)]
-pub struct RedisUrl {
-    text: String,
-    client: Client,
-}
-
-impl RedisUrl {
-    pub(super) fn connect(&self) -> Result<Connection, RedisError> {
-        let connection = self.client.get_connection_with_timeout(PATIENCE)?;
-        connection.set_read_timeout(Some(PATIENCE))?;
-        connection.set_write_timeout(Some(PATIENCE))?;
-        Ok(connection)
-    }
-}
-
-impl FromStr for RedisUrl {
-    type Err = RedisUrlError;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        if text.starts_with("rediss:") || text.starts_with("valkeys:") {
-            return Err(RedisUrlError::Tls);
-        }
-        match Client::open(text) {
-            Ok(client) => Ok(RedisUrl { text: text.to_owned(), client }),
-            Err(error) => Err(RedisUrlError::Malformed(error.to_string())),
-        }
-    }
-}
-
-impl PartialEq for RedisUrl {
-    fn eq(&self, other: &Self) -> bool {
-        self.text == other.text
-    }
-}
-
-impl Eq for RedisUrl {}
-
-impl fmt::Display for RedisUrl {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.client.get_connection_info().addr() {
-            ConnectionAddr::Tcp(host, port) => write!(f, "redis://{host}:{port}"),
-            other => write!(f, "redis+unix://{other}"),
-        }
-    }
-}
-
-impl fmt::Debug for RedisUrl {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("RedisUrl").field(&self.to_string()).finish()
-    }
-}
-
-/// Why something is no server's URL.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum RedisUrlError {
-    /// The client's words.
-    Malformed(String),
-    /// TLS is not built in.
-    Tls,
-}
-
-impl fmt::Display for RedisUrlError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        const FORM: &str = "a server is redis://[USER:PASSWORD@]HOST[:PORT][/DATABASE] or redis+unix:///PATH";
-        match self {
-            RedisUrlError::Malformed(why) => write!(f, "{why}; {FORM}"),
-            RedisUrlError::Tls => f.write_str("Redis over TLS is not built in: use redis:// through a tunnel"),
-        }
-    }
-}
-
-impl std::error::Error for RedisUrlError {}
+const PASSWORD: &str =
+    "give user and password in the URL: redis://USER:PASSWORD@HOST:PORT, or the password in a file: [redis] password";
 
 /// What to do about a Redis that does not take what it is given.
 pub(super) fn remedy(error: &RedisError) -> &'static str {
+    match tls_fault(error) {
+        None => {}
+        Some(TlsFault::NotTls) => {
+            return "what answers there does not speak TLS: use redis://, or the server's tls-port";
+        }
+        Some(_) => {
+            return "look at the certificates: those that we take and show ([redis] ca, certificate, key), and the server's";
+        }
+    }
     match error.kind() {
-        ErrorKind::AuthenticationFailed => "give user and password in the URL: redis://USER:PASSWORD@HOST:PORT",
+        ErrorKind::AuthenticationFailed => PASSWORD,
         ErrorKind::Server(ServerErrorKind::NoPerm) => {
             "allow the user PUBLISH, XADD, SUBSCRIBE, XREAD and these keys (ACL SETUSER)"
         }
@@ -141,13 +82,21 @@ pub(super) fn remedy(error: &RedisError) -> &'static str {
         }
         ErrorKind::Io => "start a Redis there (`redis-server`), or give another URL",
         _ => match error.code() {
-            Some("NOAUTH" | "WRONGPASS") => "give user and password in the URL: redis://USER:PASSWORD@HOST:PORT",
+            Some("NOAUTH" | "WRONGPASS") => PASSWORD,
             Some("OOM") => "give Redis more memory (maxmemory), or make [redis] stream_length smaller",
             Some("MISCONF") => "look at the disk that Redis writes its snapshots to",
             Some("WRONGTYPE") => "delete the keys that are called like the streams, or choose another [redis] prefix",
             _ => "look at the log of Redis",
         },
     }
+}
+
+/// What went wrong within TLS, where something did.
+fn tls_fault(error: &RedisError) -> Option<TlsFault> {
+    // as the client wraps it
+    let error = error.source()?.downcast_ref::<Arc<dyn Error + Send + Sync>>()?;
+    let error = error.downcast_ref::<io::Error>()?.get_ref()?;
+    error.downcast_ref::<rustls::Error>().cloned().map(TlsFault::from)
 }
 
 pub(super) fn start(config: RedisConfig, backlog: Arc<Backlog>, counters: Arc<Counters>) -> io::Result<()> {

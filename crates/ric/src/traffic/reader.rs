@@ -13,8 +13,9 @@ use redis::{Connection, RedisError, TypedCommands};
 use tracing::{info, warn};
 
 use super::MODELS;
-use super::publisher::{FIRST_PAUSE, LAST_PAUSE, RedisUrl, remedy};
+use super::publisher::{FIRST_PAUSE, LAST_PAUSE, remedy};
 use super::record::Record;
+use super::server::RedisUrl;
 
 /// How long it waits for records before it looks whether anybody still wants them, and Redis is still there.
 const PATIENCE: Duration = Duration::from_millis(500);
@@ -29,7 +30,7 @@ const MAX_ENTRIES: usize = 64;
 pub enum Via {
     /// What is published while somebody listens.
     PubSub,
-    /// The streams, from now on: what comes while the connection is lost is read afterwards.
+    /// The streams, from now on: what comes while the connection is lost is read afterwards, as far as they keep it.
     Stream,
 }
 

@@ -1,7 +1,7 @@
 //! A client of HTTP/1.1, as small as can be.
 
-use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{SocketAddr, TcpStream};
+use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
+use std::net::{Shutdown, SocketAddr, TcpStream};
 use std::time::Duration;
 
 use serde_json::Value;
@@ -115,11 +115,18 @@ impl Client {
         self.try_receive().expect("an answer")
     }
 
+    /// Says that nothing more comes, and nothing is awaited.
+    pub fn leave(&mut self) {
+        self.0.get_ref().shutdown(Shutdown::Write).unwrap();
+    }
+
     /// Waits until the other side closes, whatever it still says.
     pub fn expect_closed(&mut self) {
         let mut rest = Vec::new();
         // it may be reset, which is as good
-        let _ = self.0.read_to_end(&mut rest);
+        if let Err(error) = self.0.read_to_end(&mut rest) {
+            assert!(!matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut), "it never closes");
+        }
     }
 
     pub fn send(&mut self, method: &str, path: &str, body: Option<&str>) {

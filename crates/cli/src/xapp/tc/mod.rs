@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use ::ric::traffic::guard::Waited;
 use ::ric::traffic::record::Record;
-use ::ric::traffic::{FlowGuard, GuardConfig, LinkEvent, RedisReader, RedisUrl, TrafficLink, Via};
+use ::ric::traffic::{FlowGuard, GuardConfig, LinkEvent, RedisFiles, RedisReader, RedisUrl, TrafficLink, Via};
 use anyhow::{Context, bail};
 use e2sm::tc::ControlMessage;
 use ferric::e2::Time;
@@ -18,6 +18,7 @@ use ferric::xapp::XappConfig;
 use tracing::info;
 
 use super::connect;
+use crate::redis::RedisArgs;
 use crate::signals;
 use rest::RestSide;
 
@@ -56,6 +57,8 @@ pub struct Args {
     /// Take the statistics from this Redis server, to which `ferric ric --redis` forwards them, and not over the RIC's link.
     #[arg(long, value_name = "URL")]
     redis: Option<RedisUrl>,
+    #[command(flatten)]
+    redis_access: RedisArgs,
     /// By which way of Redis: pubsub or stream.
     #[arg(long, value_name = "WAY", default_value_t = Via::PubSub, requires = "redis")]
     from: Via,
@@ -63,8 +66,10 @@ pub struct Args {
     #[arg(long, value_name = "NAME", default_value = ::ric::traffic::DEFAULT_PREFIX, requires = "redis")]
     prefix: String,
     /// Act over REST, at this address of `ferric ric --rest`, and not over the RIC's link.
-    #[arg(long, value_name = "URL", value_parser = http_url)]
+    #[arg(long, value_name = "URL", value_parser = rest::url)]
     rest: Option<String>,
+    #[command(flatten)]
+    access: rest::AccessArgs,
     /// End after that many seconds; else at Ctrl-C. With --undo: wait so long for nodes. [default with --undo: 10]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     seconds: Option<u32>,
@@ -84,24 +89,19 @@ fn rnti(text: &str) -> Result<u32, &'static str> {
     value.filter(|rnti| *rnti <= 0xFFFF).ok_or("a C-RNTI is a number up to 0xffff")
 }
 
-fn http_url(text: &str) -> Result<String, &'static str> {
-    let host = text.strip_prefix("http://").filter(|rest| !rest.is_empty());
-    host.map(|_| text.to_owned())
-        .ok_or("plain HTTP is spoken: http://HOST:PORT, as `ferric ric` prints it behind rest=")
-}
-
 pub fn run(args: &Args, config: XappConfig) -> anyhow::Result<()> {
     let flow = args.flow.flow()?;
     let limit = Duration::from_millis(args.limit_ms.into());
     let guard = GuardConfig { rnti: args.rnti, ..GuardConfig::new(flow, limit) };
     let redis = match &args.redis {
         Some(url) => {
-            let reader = RedisReader::start(url.clone(), &args.prefix, args.from);
+            let url = url.with_files(&args.redis_access.files(RedisFiles::default()))?;
+            let reader = RedisReader::start(url, &args.prefix, args.from);
             Some(reader.context("cannot start a thread")?)
         }
         None => None,
     };
-    let rest = args.rest.as_deref().map(RestSide::new);
+    let rest = args.rest.as_deref().map(|url| RestSide::new(url, &args.access)).transpose()?;
     let link = if redis.is_some() && rest.is_some() {
         None
     } else {

@@ -1,28 +1,111 @@
 //! Controls by REST.
 
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use ::ric::traffic::{Answer, TcRequest};
+use anyhow::{Context, bail, ensure};
 use e2sm::tc::ControlMessage;
 use serde_json::Value;
 use tracing::warn;
 use ureq::Agent;
 use ureq::http::Request;
+use ureq::tls::{Certificate, ClientCert, PemItem, PrivateKey, RootCerts, TlsConfig, parse_pem};
 
 /// The RIC answers by itself before this.
-const PATIENCE: Duration = Duration::from_secs(20);
+const PATIENCE: Duration = Duration::from_secs(30);
 /// No answer of the RIC's is longer.
 const MAX_ANSWER_OCTETS: u64 = 1 << 20;
+
+/// What a RIC wants to see before it answers.
+#[derive(clap::Args)]
+#[command(next_help_heading = "Access to REST")]
+pub struct AccessArgs {
+    /// PEM file of the CA that the RIC's certificate must be signed by: with https://, and only then.
+    #[arg(long, value_name = "FILE", requires = "rest")]
+    rest_ca: Option<PathBuf>,
+    /// PEM file of our own certificate, where the RIC asks for one.
+    #[arg(long, value_name = "FILE", requires_all = ["rest_ca", "rest_key"])]
+    rest_cert: Option<PathBuf>,
+    /// PEM file of its private key.
+    #[arg(long, value_name = "FILE", requires = "rest_cert")]
+    rest_key: Option<PathBuf>,
+    /// File that holds our token, and nothing else.
+    #[arg(long, value_name = "FILE", requires = "rest")]
+    rest_token: Option<PathBuf>,
+}
+
+/// An address of `--rest`.
+pub fn url(text: &str) -> Result<String, &'static str> {
+    let host = text.strip_prefix("http://").or_else(|| text.strip_prefix("https://")).filter(|rest| !rest.is_empty());
+    host.map(|_| text.to_owned())
+        .ok_or("it is http://HOST:PORT or https://HOST:PORT, as `ferric ric` prints it behind rest=")
+}
+
+impl AccessArgs {
+    fn tls(&self, url: &str) -> anyhow::Result<Option<TlsConfig>> {
+        let ca = match (&self.rest_ca, url.starts_with("https://")) {
+            (None, false) => return Ok(None),
+            (Some(_), false) => bail!("--rest-ca is for https://, and this is {url}"),
+            (None, true) => bail!("https:// takes --rest-ca, the CA that signed the RIC's certificate"),
+            (Some(ca), true) => certificates(ca)?,
+        };
+        let own = self.rest_cert.as_ref().zip(self.rest_key.as_ref()).map(|(certificate, key)| {
+            let name = || format!("cannot use the key in {}", key.display());
+            let key = PrivateKey::from_pem(&read(key)?).with_context(name)?;
+            anyhow::Ok(ClientCert::new_with_certs(&certificates(certificate)?, key))
+        });
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let tls = TlsConfig::builder().unversioned_rustls_crypto_provider(provider);
+        let tls = tls.root_certs(RootCerts::new_with_certs(&ca)).client_cert(own.transpose()?);
+        Ok(Some(tls.build()))
+    }
+
+    /// The header that shows our token.
+    fn authorization(&self) -> anyhow::Result<Option<String>> {
+        let Some(path) = &self.rest_token else { return Ok(None) };
+        let text = read(path)?;
+        let token = text.trim_ascii();
+        let is_token = !token.is_empty() && token.iter().all(u8::is_ascii_graphic);
+        ensure!(is_token, "{} holds no token: it is one word, without `read` or `write` before it", path.display());
+        Ok(Some(format!("Bearer {}", String::from_utf8_lossy(token))))
+    }
+}
+
+fn read(path: &Path) -> anyhow::Result<Vec<u8>> {
+    std::fs::read(path).with_context(|| format!("cannot read {}", path.display()))
+}
+
+fn certificates(path: &Path) -> anyhow::Result<Vec<Certificate<'static>>> {
+    let text = read(path)?;
+    let certificates = parse_pem(&text).filter_map(|item| match item {
+        Ok(PemItem::Certificate(certificate)) => Some(Ok(certificate)),
+        Ok(_) => None,
+        Err(error) => Some(Err(error)),
+    });
+    let found: Vec<_> = certificates.collect::<Result<_, _>>().with_context(|| format!("{}", path.display()))?;
+    ensure!(!found.is_empty(), "{} holds no certificate as PEM (`-----BEGIN CERTIFICATE-----`)", path.display());
+    Ok(found)
+}
 
 pub struct RestSide {
     agent: Agent,
     base: String,
+    authorization: Option<String>,
 }
 
 impl RestSide {
-    pub fn new(base: &str) -> Self {
+    pub fn new(base: &str, access: &AccessArgs) -> anyhow::Result<Self> {
+        // a RIC sends nobody elsewhere
         let config = Agent::config_builder().http_status_as_error(false).timeout_global(Some(PATIENCE)).proxy(None);
-        RestSide { agent: config.build().into(), base: base.trim_end_matches('/').to_owned() }
+        let config = config.max_redirects(0);
+        let config = match access.tls(base)? {
+            Some(tls) => config.https_only(true).tls_config(tls),
+            None => config,
+        };
+        let authorization = access.authorization()?;
+        Ok(RestSide { agent: config.build().into(), base: base.trim_end_matches('/').to_owned(), authorization })
     }
 
     /// Has a node's TC do something, and waits for what becomes of it.
@@ -31,7 +114,10 @@ impl RestSide {
             return Answer::Refused("REST has no such request".to_owned());
         };
         let url = format!("{}/v1/nodes/{node}/tc{path}", self.base);
-        let request = Request::builder().method(method).uri(&url);
+        let mut request = Request::builder().method(method).uri(&url);
+        if let Some(authorization) = &self.authorization {
+            request = request.header("authorization", authorization);
+        }
         let sent = match body {
             Some(body) => {
                 request.header("content-type", "application/json").body(body.to_string()).map(|r| self.agent.run(r))

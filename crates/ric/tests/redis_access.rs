@@ -1,0 +1,107 @@
+//! Redis servers that ask who comes, speak TLS, or have no room.
+
+#[path = "common/certificates.rs"]
+mod certificates;
+mod support;
+
+use std::net::TcpListener;
+use std::path::PathBuf;
+
+use certificates::Authority;
+use ran::{RanConfig, Scenario};
+use ric::traffic::{Forwarded, Forwarder, RedisConfig, RedisFiles, RedisReader, RedisUrl, RedisUrlError, Via};
+use support::redis::Redis;
+use support::{Running, eventually, log};
+
+fn start(name: &str, url: RedisUrl) -> (Running, impl Fn() -> Forwarded) {
+    let forwarder = Forwarder::start(RedisConfig { period_ms: 10, ..RedisConfig::new(url) }).unwrap();
+    let watch = forwarder.watch();
+    let ran = RanConfig { scenario: Scenario::crowd(1, 2, 1), ..RanConfig::default() };
+    (Running::start(name, vec![Box::new(forwarder)], ran), watch)
+}
+
+/// A server over TLS that asks for certificates and a password; its URL.
+fn secured(authority: &Authority) -> Option<(Redis, String)> {
+    let [certificate, key] = authority.issue("redis", |_| ());
+    let ca = authority.ca();
+    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port().to_string();
+    let path = |path: &PathBuf| path.to_str().unwrap().to_owned();
+    let redis = Redis::start(&[
+        "--requirepass",
+        "a secret",
+        "--tls-port",
+        &port,
+        "--tls-cert-file",
+        &path(&certificate),
+        "--tls-key-file",
+        &path(&key),
+        "--tls-ca-cert-file",
+        &path(&ca),
+    ])?;
+    Some((redis, format!("rediss://127.0.0.1:{port}")))
+}
+
+#[test]
+fn over_tls_with_certificates_and_a_password() {
+    let authority = Authority::new();
+    let Some((_redis, url)) = secured(&authority) else { return };
+    let url: RedisUrl = url.parse().unwrap();
+    let [certificate, key] = authority.issue("ric", |_| ());
+    let password = authority.write("password", "a secret\n");
+    let all = RedisFiles { ca: Some(authority.ca()), own: Some((certificate, key)), password: Some(password) };
+
+    let (_running, forwarded) = start("secured", url.with_files(&all).unwrap());
+    eventually("records", || forwarded().records > 10);
+    for via in [Via::PubSub, Via::Stream] {
+        let reader = RedisReader::start(url.with_files(&all).unwrap(), "ferric", via).unwrap();
+        eventually("a record", || reader.next(std::time::Duration::from_millis(100)).is_some());
+    }
+
+    let stranger = Authority::new();
+    let strange = RedisFiles { ca: Some(stranger.ca()), ..all.clone() };
+    let (_running, forwarded) = start("stranger", url.with_files(&strange).unwrap());
+    eventually("what to do", || log().contains("look at the certificates: those that we take and show"));
+    assert_eq!(forwarded().records, 0);
+    let nobody = RedisFiles { own: None, ..all.clone() };
+    let (_running, forwarded) = start("nobody", url.with_files(&nobody).unwrap());
+    eventually("reports that make room", || forwarded().dropped > 0 || log().matches("look at the cert").count() > 1);
+    let wordless = RedisFiles { password: None, ..all };
+    let (_running, _) = start("wordless", url.with_files(&wordless).unwrap());
+    eventually("what to do", || log().contains("or the password in a file"));
+    assert!(!log().contains("a secret"), "{}", log());
+}
+
+#[test]
+fn a_redis_without_room() {
+    let Some(redis) = Redis::start(&["--maxmemory", "1mb", "--maxmemory-policy", "noeviction"]) else { return };
+    let (_running, forwarded) = start("roomless", redis.url().parse().unwrap());
+    eventually("what to do", || log().contains("give Redis more memory (maxmemory)"));
+    eventually("records that are refused", || forwarded().dropped > 10);
+    let mut admin = redis::Client::open(redis.url()).unwrap().get_connection().unwrap();
+    redis::cmd("CONFIG").arg(&["SET", "maxmemory", "1gb"]).exec(&mut admin).unwrap();
+    let before = forwarded().records;
+    eventually("records again", || forwarded().records > before + 10);
+}
+
+#[test]
+fn what_cannot_be_used() {
+    let authority = Authority::new();
+    let url = |text: &str| text.parse::<RedisUrl>().unwrap();
+    let none = RedisFiles::default;
+    let says = |url: RedisUrl, files: &RedisFiles| url.with_files(files).unwrap_err().to_string();
+    let ca = RedisFiles { ca: Some(authority.ca()), ..none() };
+    assert!(says(url("redis://127.0.0.1"), &ca).contains("are for rediss://"));
+    let nowhere = RedisFiles { ca: Some("/nowhere/ca.pem".into()), ..none() };
+    assert!(says(url("rediss://127.0.0.1"), &nowhere).contains("cannot read the CA file /nowhere/ca.pem"));
+    for text in ["", "\n", "one\ntwo"] {
+        let files = RedisFiles { password: Some(authority.write("password", text)), ..none() };
+        let error = url("redis://127.0.0.1").with_files(&files).unwrap_err();
+        assert!(matches!(error, RedisUrlError::Password(_)), "{error}");
+    }
+    let broken = authority.write("broken", "-----BEGIN CERTIFICATE-----\nbroken\n-----END CERTIFICATE-----\n");
+    let no_pem = "holds no certificate as PEM";
+    assert!(says(url("rediss://127.0.0.1"), &RedisFiles { ca: Some(broken), ..none() }).contains("the CA file"));
+    let empty = authority.write("empty", "nothing\n");
+    assert!(says(url("rediss://127.0.0.1"), &RedisFiles { ca: Some(empty), ..none() }).contains(no_pem));
+    assert!("rediss://127.0.0.1/#insecure".parse::<RedisUrl>().is_err());
+}
