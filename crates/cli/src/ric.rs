@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use ::ric::traffic::{RedisConfig, RedisFiles, RedisUrl};
-use ::ric::{Rest, RestAccess, RestConfig, RestFiles, RicConfig};
+use ::ric::{Rest, RestAccess, RestConfig, RestFiles, RicConfig, RuleFile};
 use anyhow::{Context, bail};
 use e2ap::e42::E42Version;
 use ferric::Endpoint;
@@ -45,6 +45,9 @@ pub struct Args {
     /// the options for access to REST say otherwise. [default: nowhere]
     #[arg(long, value_name = "ADDRESS:PORT")]
     rest: Option<SocketAddr>,
+    /// A file that keeps the rules of REST that say which UE belongs to which slice. [default: they end with the RIC]
+    #[arg(long, value_name = "FILE")]
+    rest_rules: Option<PathBuf>,
     #[command(flatten)]
     access: RestArgs,
     /// Event loops, each a thread with links of its own. [default: 1]
@@ -128,6 +131,11 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
             Some(rest) => rest.address = address,
             None => config.rest = Some(RestConfig::new(address)),
         }
+    }
+    let rules = args.rest_rules.as_ref().or(config.rules_file.as_ref());
+    config.rules = rules.map(|path| RuleFile::load(path)).transpose()?;
+    if config.rules.is_some() && config.rest.is_none() {
+        bail!("a file for the rules of REST is given, and REST is not: give --rest");
     }
     let files = args.access.files(std::mem::take(&mut config.rest_files));
     match &mut config.rest {

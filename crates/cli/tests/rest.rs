@@ -126,6 +126,9 @@ fn access_that_cannot_be_is_refused() {
     says(&["--rest", "127.0.0.1:0", "--rest-tokens", "/nowhere"], "cannot read the tokens in /nowhere");
     says(&["--rest", "127.0.0.1:0", "--rest-cert", path, "--rest-key", path], "holds no certificate as PEM");
     says(&["--rest-tokens", path], "give --rest");
+    says(&["--rest", "127.0.0.1:0", "--rest-rules", path], "expected value at line 1 column 1; correct the file");
+    says(&["--rest", "127.0.0.1:0", "--rest-rules", "/"], "cannot read the rules in /");
+    says(&["--rest-rules", "/nowhere/rules.json"], "give --rest");
     run(&["ric", "--rest-cert", path]).complains(2, &["--rest-key"]);
     std::fs::remove_file(&tokens).unwrap();
 }

@@ -6,6 +6,7 @@
 //! e42 = ["e42+sctp://0.0.0.0:36422"]   # where FlexRIC's xApps are awaited
 //! e42_version = "2"             # by the E2AP that they were built with: 1, 2 or 3
 //! rest = "127.0.0.1:8080"       # where REST is spoken; without it there is none
+//! rest_rules = "rules.json"     # a file that keeps the rules of which UE belongs to which slice; without it they end with the RIC
 //! statistics_period_ms = 1000   # from report to report of what REST tells
 //! plmn = "00101"
 //! ric_id = 1
@@ -80,7 +81,7 @@ use plugin::model::Model;
 use serde::Deserialize;
 
 use crate::traffic::RedisConfig;
-use crate::{RestConfig, RestFiles};
+use crate::{RestConfig, RestFiles, RuleFile};
 
 /// A RIC's configuration.
 #[derive(Clone, Debug)]
@@ -93,6 +94,10 @@ pub struct RicConfig {
     pub rest: Option<RestConfig>,
     /// The files that say who may speak REST. Whoever binds the RIC loads them into [`RestConfig::access`].
     pub rest_files: RestFiles,
+    /// The file that keeps REST's association rules. Whoever binds the RIC loads it into [`RicConfig::rules`].
+    pub rules_file: Option<PathBuf>,
+    /// REST's association rules, and the file that keeps them. Default: none, so that they end with the RIC.
+    pub rules: Option<RuleFile>,
     /// Where the statistics of RLC and TC are forwarded to. None: nowhere.
     pub redis: Option<RedisConfig>,
     /// From report to report of what REST tells, where there is REST: at least a millisecond. Default: a second.
@@ -112,6 +117,8 @@ impl Default for RicConfig {
             redis: None,
             rest: None,
             rest_files: RestFiles::default(),
+            rules_file: None,
+            rules: None,
             statistics_period: Duration::from_secs(1),
             nodes: Vec::new(),
             models: Vec::new(),
@@ -173,6 +180,7 @@ const KEYS: &[&str] = &[
     "e42",
     "e42_version",
     "rest",
+    "rest_rules",
     "statistics_period_ms",
     "plmn",
     "ric_id",
@@ -209,6 +217,7 @@ struct File {
     e42: Option<Vec<String>>,
     e42_version: Option<String>,
     rest: Option<String>,
+    rest_rules: Option<PathBuf>,
     statistics_period_ms: Option<u64>,
     plmn: Option<String>,
     ric_id: Option<u32>,
@@ -336,6 +345,7 @@ impl File {
             let address = address.parse().map_err(|_| ConfigError::BadValue { key: "rest", why: why() })?;
             config.rest = Some(RestConfig::new(address));
         }
+        config.rules_file = self.rest_rules;
         let server = &mut config.server;
         if self.plmn.is_some() || self.ric_id.is_some() {
             let plmn = self.plmn.as_deref().map_or(Ok(PlmnIdentity::from_codes(1, 1, 2)), plmn)?;
@@ -429,6 +439,7 @@ mod tests {
             e2 = ["tcp://127.0.0.1:1", "unix:/run/e2"]
             xapp = "tcp://[::1]:2"
             rest = "[::1]:0"
+            rest_rules = "rules.json"
             plmn = "310410"
             ric_id = 0xABCDE
             e2ap = "3.01"
@@ -449,6 +460,7 @@ mod tests {
         assert_eq!(config.server.e2.len(), 2);
         assert_eq!(config.server.xapp.unwrap().to_string(), "tcp://[::1]:2");
         assert_eq!(config.rest.unwrap().address.to_string(), "[::1]:0");
+        assert_eq!(config.rules_file.unwrap().to_str(), Some("rules.json"));
         assert_eq!(config.server.controller.ric_id.to_string(), "ric-310410-abcde");
         assert_eq!((config.server.loops, config.server.affinity_links), (2, 3));
         assert_eq!(config.server.controller.max_nodes, 2);

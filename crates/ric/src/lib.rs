@@ -27,6 +27,7 @@ pub use catalogue::Catalogue;
 pub use config::{ConfigError, NodeConfig, RicConfig};
 use rest::Route;
 pub use rest::{AccessError, Rest, RestAccess, RestConfig, RestFiles, TokenFault};
+pub use slicing::{RuleFile, RuleFileError};
 
 /// A RIC that listens, with its internal apps.
 pub struct Ric {
@@ -61,14 +62,20 @@ pub fn bind(mut config: RicConfig) -> Result<Ric, ferric::Error> {
         let forwarder = forwarder.map_err(|source| ferric::Error::System { what: "start a thread", source })?;
         server.add_iapp(Box::new(forwarder));
     }
-    let rest = config.rest.map(|rest| northbound(&mut server, rest, config.statistics_period)).transpose()?;
+    let rest =
+        config.rest.map(|rest| northbound(&mut server, rest, config.statistics_period, config.rules)).transpose()?;
     Ok(Ric { server, rest })
 }
 
 /// REST, and the internal apps that it asks.
-fn northbound(server: &mut Server, config: RestConfig, period: Duration) -> Result<Rest, ferric::Error> {
+fn northbound(
+    server: &mut Server,
+    config: RestConfig,
+    period: Duration,
+    rules: Option<RuleFile>,
+) -> Result<Rest, ferric::Error> {
     let address = config.address;
-    let routes = routes(server, period)?;
+    let routes = routes(server, period, rules)?;
     Rest::start(config, routes).map_err(|source| {
         let address = link::Address::Tcp { host: address.ip().to_string(), port: address.port() };
         link::Error::Bind { address, source }.into()
@@ -76,9 +83,9 @@ fn northbound(server: &mut Server, config: RestConfig, period: Duration) -> Resu
 }
 
 /// The resources of all internal apps that are asked by REST; the apps are added.
-fn routes(server: &mut Server, period: Duration) -> Result<Vec<Route>, ferric::Error> {
+fn routes(server: &mut Server, period: Duration, rules: Option<RuleFile>) -> Result<Vec<Route>, ferric::Error> {
     let mut routes = vec![openapi::route()];
-    routes.extend(slicing::add_to(server, period)?);
+    routes.extend(slicing::add_to(server, period, rules)?);
     routes.extend(traffic::manager::add_to(server)?);
     Ok(routes)
 }

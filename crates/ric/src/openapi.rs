@@ -42,7 +42,7 @@ mod tests {
         let any_port = "tcp://127.0.0.1:0".parse().unwrap();
         let mut server =
             Server::bind(ServerConfig { e2: vec![any_port], xapp: None, ..ServerConfig::default() }).unwrap();
-        let routes = crate::routes(&mut server, Duration::from_secs(1)).unwrap();
+        let routes = crate::routes(&mut server, Duration::from_secs(1), None).unwrap();
         let served: BTreeSet<_> =
             routes.iter().map(|route| (route.method.to_string(), route.path.to_owned())).collect();
         assert_eq!(served.len(), routes.len(), "no route twice");

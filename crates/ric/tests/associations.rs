@@ -6,6 +6,7 @@ use common::station::{NAME, Station, cell};
 use common::{Emulated, World};
 use e2sm::rrc::Event;
 use ran::{RanConfig, Scenario};
+use ric::RuleFile;
 use serde_json::{Value, json};
 
 const RULES: &str = "/v1/nodes/enb-00101-77/associations";
@@ -128,6 +129,50 @@ fn the_first_that_fits_decides_whenever_it_was_made_and_the_next_when_it_goes() 
     world.eventually("/v1/associations/2", |rule| states(rule) == [(10, "moved")]);
     assert_eq!(world.ask("DELETE", "/v1/associations", None).status, 204);
     assert_eq!(world.get(&slices_of(10))["dl"], 3, "no rule fits: it stays");
+}
+
+#[test]
+fn rules_that_are_kept_outlive_the_ric() {
+    let folder = std::env::temp_dir().join(format!("ferric-rules-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let path = folder.join("rules.json");
+    let start = || World::with(|config| config.rules = Some(RuleFile::load(&path).unwrap()));
+    let world = start();
+    let station = Station::start(&world.e2);
+    world.knows_slices(NAME);
+    for plmn in ["00101", "00102", "00103"] {
+        world.ask("POST", "/v1/associations", json!({ "plmn": plmn, "dl": 1 })).is(201);
+    }
+    world.ask("POST", RULES, json!({ "s_nssai": { "sst": 1, "sd": "0000ff" }, "ul": 7 })).is(201);
+    assert_eq!(world.ask("DELETE", "/v1/associations/3", None).status, 204);
+    assert_eq!(world.ask("DELETE", &format!("{RULES}/4"), None).status, 204);
+    let own = world.ask("POST", RULES, json!({ "s_nssai": { "sst": 1 }, "dl": 2 })).is(201);
+    let of_all = world.get("/v1/associations");
+    // as it is on the disk when it is answered
+    let world = {
+        let other = start();
+        drop((station, world));
+        other
+    };
+    assert_eq!(world.get("/v1/associations"), of_all);
+    assert_eq!(world.get(RULES)["associations"], json!([own]), "though its node is not there");
+    // they move UEs, and no number is given twice
+    let station = Station::start(&world.e2);
+    world.knows_slices(NAME);
+    has_slices(&world, &[1, 2]);
+    station.attach(10, [1, 1], &[(1, None)]);
+    world.eventually(&slices_of(10), |slices| slices["dl"] == 2);
+    assert_eq!(world.ask("POST", RULES, json!({ "plmn": "00109", "dl": 1 })).is(201)["id"], 6);
+    // what cannot be kept is told
+    std::fs::remove_dir_all(&folder).unwrap();
+    let rule = json!({ "plmn": "00108", "dl": 1 });
+    world.ask("POST", RULES, rule.clone()).complains(500, &["it is done", "cannot be kept", "rules.json"]);
+    world.ask("POST", RULES, rule).complains(409, &["rule 7 says just that"]);
+    std::fs::create_dir_all(&folder).unwrap();
+    assert_eq!(world.ask("DELETE", RULES, None).status, 204);
+    drop(world);
+    assert_eq!(start().get("/v1/associations"), of_all);
+    std::fs::remove_dir_all(&folder).unwrap();
 }
 
 #[test]

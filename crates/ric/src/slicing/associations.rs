@@ -18,7 +18,7 @@ use super::ues::Ue;
 use crate::rest::Problem;
 
 /// Rules at a time; more are refused.
-const MAX_RULES: usize = 1024;
+pub(super) const MAX_RULES: usize = 1024;
 /// Orders of rules that one node has at a time, so that requests of clients do not wait for them.
 const MAX_ORDERS: usize = 4;
 
@@ -97,7 +97,7 @@ impl Rule {
 }
 
 /// All rules.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Rules {
     /// By id, so the oldest first.
     rules: Vec<Rule>,
@@ -105,8 +105,19 @@ pub(super) struct Rules {
 }
 
 impl Rules {
+    /// Rules that were there before, the oldest first; none where an id is above the last one that was given.
+    pub fn restored(rules: Vec<Rule>, last_id: u32) -> Option<Self> {
+        let is_given = rules.last().is_none_or(|rule| rule.id <= last_id);
+        is_given.then_some(Rules { rules, last_id })
+    }
+
     pub fn all(&self) -> &[Rule] {
         &self.rules
+    }
+
+    /// The last id that was given.
+    pub fn last_id(&self) -> u32 {
+        self.last_id
     }
 
     /// Takes a rule, and looks at the UEs for which it is the first that fits. Its id is given here, and told.
@@ -118,7 +129,10 @@ impl Rules {
         if let Some(other) = self.rules.iter().find(alike) {
             return Err(Problem::conflict(format!("rule {} says just that", other.id)).with("id", other.id));
         }
-        self.last_id += 1;
+        self.last_id = match self.last_id.checked_add(1) {
+            Some(id) => id,
+            None => return Err(Problem::unavailable("no number is left for a rule")),
+        };
         let rule = Rule { id: self.last_id, ..rule };
         self.rules.push(rule.clone());
         self.look_anew(database, |node, ue| rule.fits(node, ue));

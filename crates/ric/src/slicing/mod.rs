@@ -9,6 +9,7 @@ mod associations;
 mod controls;
 mod database;
 mod direction;
+mod kept;
 mod model;
 mod node;
 mod ues;
@@ -18,10 +19,12 @@ use std::time::Duration;
 use ferric::e2::{Indication, NodeId};
 use ferric::server::{Iapp, IappEvent, Ric, Server};
 
-use crate::rest::{Route, attach};
+use crate::rest::{Problem, Reply, Response, Route, attach};
 use associations::Rules;
 use controls::Controls;
 use database::Database;
+use kept::Keeper;
+pub use kept::{RuleFile, RuleFileError};
 use model::Feed;
 use node::Kept;
 
@@ -30,23 +33,35 @@ struct SlicingController {
     database: Database,
     controls: Controls,
     rules: Rules,
+    keeper: Option<Keeper>,
 }
 
-/// Adds it to a RIC. Nodes report to it by `period`. Its resources come back.
-pub(crate) fn add_to(server: &mut Server, period: Duration) -> Result<Vec<Route>, ferric::Error> {
+/// Adds it to a RIC. Nodes report to it by `period`; its rules are kept in a file, where there is one. Its resources come back.
+pub(crate) fn add_to(
+    server: &mut Server,
+    period: Duration,
+    rules: Option<RuleFile>,
+) -> Result<Vec<Route>, ferric::Error> {
+    let kept = rules.map(RuleFile::start).transpose();
+    let kept = kept.map_err(|source| ferric::Error::System { what: "start a thread", source })?;
+    let (rules, keeper) = kept.map_or_else(Default::default, |(rules, keeper)| (rules, Some(keeper)));
     let period_ms = period.as_millis().try_into().unwrap_or(u32::MAX);
-    let app = SlicingController {
-        database: Database::new(period_ms),
-        controls: Controls::default(),
-        rules: Rules::default(),
-    };
+    let app = SlicingController { database: Database::new(period_ms), controls: Controls::default(), rules, keeper };
     Ok(api::routes(&attach(server, app)?))
 }
 
 impl SlicingController {
     fn apply_rules(&mut self, node: NodeId, ric: &mut Ric<'_>) {
-        let SlicingController { database, controls, rules } = self;
+        let SlicingController { database, controls, rules, .. } = self;
         rules.apply(node, controls, database, ric);
+    }
+
+    /// Answers a request by which rules were changed, once they are kept.
+    fn changed_rules(&mut self, reply: Reply, answer: Result<Response, Problem>) {
+        match (&self.keeper, &answer) {
+            (Some(keeper), Ok(_)) => keeper.keep(&self.rules, reply, answer),
+            _ => reply.send(answer),
+        }
     }
 
     fn apply_all_rules(&mut self, ric: &mut Ric<'_>) {

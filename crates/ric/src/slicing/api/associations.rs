@@ -46,7 +46,7 @@ fn routes_of(desk: &AppDesk, all: &'static str, one: &'static str, node: fn(&Req
                     app.apply_all_rules(ric);
                     Ok(Response::created(&format!("{path}/{id}"), Document::one(app, id, |_| true)?))
                 });
-                reply.send(added);
+                app.changed_rules(reply, added);
             });
             Ok(job)
         }),
@@ -58,7 +58,7 @@ fn routes_of(desk: &AppDesk, all: &'static str, one: &'static str, node: fn(&Req
                     app.apply_all_rules(ric);
                     Response::no_content()
                 });
-                reply.send(answer);
+                app.changed_rules(reply, answer);
             });
             Ok(job)
         }),
@@ -74,7 +74,7 @@ fn routes_of(desk: &AppDesk, all: &'static str, one: &'static str, node: fn(&Req
             let job: Job<SlicingController> = Box::new(move |app, ric, reply| {
                 let deleted = app.rules.delete(|rule| rule.id == id && rule.node == node, &mut app.database);
                 app.apply_all_rules(ric);
-                reply.send(if deleted > 0 { Ok(Response::no_content()) } else { Err(no_rule(id)) });
+                app.changed_rules(reply, if deleted > 0 { Ok(Response::no_content()) } else { Err(no_rule(id)) });
             });
             Ok(job)
         }),
@@ -120,6 +120,35 @@ impl Wanted {
         let plmn = self.plmn.as_deref().map(plmn).transpose()?;
         let s_nssai = self.s_nssai.map(|s_nssai| s_nssai.pattern()).transpose()?;
         Ok(Rule { id: 0, node, plmn, s_nssai, dl: self.dl, ul: self.ul })
+    }
+}
+
+/// A rule as a file keeps it.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(in super::super) struct StoredRule {
+    id: u32,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    node: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    plmn: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    s_nssai: Option<SNssaiDocument>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    dl: Option<u32>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    ul: Option<u32>,
+}
+
+impl StoredRule {
+    pub fn of(rule: &Rule) -> Self {
+        let Document { id, node, plmn, s_nssai, dl, ul, ues: _ } = Document::of(rule, Vec::new());
+        StoredRule { id, node, plmn, s_nssai, dl, ul }
+    }
+
+    pub fn rule(self) -> Result<Rule, Problem> {
+        let StoredRule { id, node, plmn, s_nssai, dl, ul } = self;
+        Ok(Rule { id, ..Wanted { plmn, s_nssai, dl, ul }.rule(node)? })
     }
 }
 

@@ -17,6 +17,8 @@ use super::node::{Node, Slices, SourceState};
 use super::{Database, Feed};
 use crate::rest::{Desk, Job, Problem, Reply, Request, Response, Route};
 
+pub(super) use associations::StoredRule;
+
 type AppDesk = Desk<SlicingController>;
 
 /// All of them.
