@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use common::{Client, PATIENCE, World};
 use e2sm::slice::{self, IndicationHeader, IndicationMessage};
-use e2sm::{Wire, mac};
+use e2sm::{Model, Wire, mac, tc};
 use ferric::e2ap::{
     self, Cause, CauseMisc, CauseRicRequest, E2NodeComponentConfigAdditionItem, E2NodeComponentConfiguration,
     E2NodeComponentId, E2NodeComponentInterfaceNg, E2NodeComponentInterfaceType, E2SetupRequest, GlobalE2NodeId, GnbId,
@@ -29,10 +29,15 @@ struct Node(TcpStream);
 impl Node {
     /// A node with functions of SLICE and MAC, whose subscriptions the test answers.
     fn set_up(world: &World) -> Node {
+        Node::with(world, &[slice::MODEL, mac::MODEL])
+    }
+
+    /// A node with functions of those models.
+    fn with(world: &World, models: &[Model]) -> Node {
         let stream = TcpStream::connect(world.e2.to_string().trim_start_matches("tcp://")).unwrap();
         stream.set_read_timeout(Some(PATIENCE)).unwrap();
         let mut node = Node(stream);
-        let functions = [slice::MODEL, mac::MODEL].map(|model| RanFunctionItem {
+        let functions = models.iter().map(|model| RanFunctionItem {
             id: RanFunctionId(model.function_id),
             definition: model.name.as_bytes().into(),
             revision: RanFunctionRevision(1),
@@ -41,7 +46,7 @@ impl Node {
         node.send(E2SetupRequest {
             transaction_id: Some(TransactionId(1)),
             global_e2_node_id: GlobalE2NodeId::gnb(PlmnIdentity::from_codes(1, 1, 2), GnbId::new(5, 32)),
-            ran_functions_added: Some(functions.to_vec().into()),
+            ran_functions_added: Some(functions.collect::<Vec<_>>().into()),
             component_config_update_v1: None,
             component_config_addition: Some(vec![component()].into()),
         });
@@ -230,6 +235,52 @@ fn refusals_without_words_are_told_by_their_cause() {
         let problem = client.receive().complains(status, &[told]);
         assert_eq!(problem["cause"], cause.to_string());
         assert_eq!(problem.get("reason"), None);
+    }
+}
+
+/// It acknowledges a control of TC and tells nothing more: who waits for that waits in vain, and nobody after them.
+#[test]
+fn a_node_that_does_not_tell_what_it_did_holds_up_one_request() {
+    let world = World::with(|config: &mut RicConfig| {
+        config.rest.as_mut().unwrap().answer_timeout = Duration::from_millis(500);
+    });
+    let mut node = Node::with(&world, &[tc::MODEL]);
+    let meter = tc::Meter::default();
+    let message = tc::IndicationMessage {
+        scheduler: tc::Scheduler::RoundRobin,
+        pacer: tc::Pacer { kind: tc::PacerKind::Off, id: 0, meter },
+        classifier: tc::Classifier::RoundRobin,
+        lanes: Default::default(),
+        timestamp_us: 0,
+    };
+    let mut octets = Vec::new();
+    message.encode(Wire::Plain, &mut octets).unwrap();
+    // both who read and who relay controls subscribe
+    let subscriptions = [node.subscription(), node.subscription()];
+    let tell = |node: &mut Node| {
+        for request in &subscriptions {
+            node.indicate(request.request_id, tc::MODEL.function_id, b"\0\0\0\0", &octets);
+        }
+    };
+    subscriptions.iter().for_each(|request| node.admit(request));
+    tell(&mut node);
+    let of = format!("/v1/nodes/{NODE}/tc");
+    world.eventually(&of, |_| true);
+    let pace = || begin(&world, "PUT", &format!("{of}/pacer"), Some(json!({ "kind": "off" })));
+    let mut first = pace();
+    node.acknowledge();
+    first.receive().complains(504, &["no answer within"]);
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        let mut next = pace();
+        node.acknowledge();
+        tell(&mut node);
+        let answer = next.receive();
+        if answer.status == 200 {
+            break;
+        }
+        answer.complains(504, &["no answer within"]); // this test was too slow
+        assert!(Instant::now() < deadline);
     }
 }
 

@@ -174,6 +174,8 @@ impl TcNode {
 
     /// Begins what waits, where nothing is under way. What the node has not told yet is waited for.
     fn go_on(&mut self, id: NodeId, ric: &mut Ric<'_>) {
+        // it was done, and whoever asked for it does not wait for a node that tells nothing more: nor do those behind them
+        self.running.take_if(|running| running.stage == Stage::Done && running.reply.is_closed());
         let is_known = self.set.is_some() || matches!(self.state, Subscription::None(_));
         while is_known
             && self.running.is_none()
