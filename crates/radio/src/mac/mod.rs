@@ -115,7 +115,9 @@ impl Scheduler {
                 self.ues[slice as usize] += 1;
             } else if prbs <= left {
                 left -= prbs;
+                // it has these already, out of what it gets
                 self.again[slice as usize] += prbs;
+                self.wanted[slice as usize] += prbs;
                 grants.push(Grant { ue, slice, prbs, is_again });
             }
         }

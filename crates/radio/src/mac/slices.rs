@@ -7,7 +7,8 @@ use super::Got;
 pub struct Division<'a> {
     /// The slot's resource blocks.
     pub prbs: u32,
-    /// How many would carry all that each slice has to send: 0 where it has nothing. Those of UEs in no slice are the last.
+    /// How many would carry all that each slice has to send, what it sends again in this slot among it: 0 where it has
+    /// nothing. Those of UEs in no slice are the last.
     pub wanted: &'a [u32],
     /// How many UEs of each have something to send.
     pub ues: &'a [u32],

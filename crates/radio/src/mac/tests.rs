@@ -266,3 +266,21 @@ fn what_is_sent_again_is_paid_for_where_slots_are_not_shared() {
         near(&shares, &[0.5, 0.5], 0.01);
     }
 }
+
+/// What is sent again counts to its group's quota, and takes nothing of what else the group has to send beyond that.
+#[test]
+fn quotas_count_what_is_sent_again_once() {
+    let pf = || ue_scheduler("PF").unwrap();
+    let quota = Quota { dedicated_percent: 0, min_percent: 0, max_percent: 50 };
+    let mut scheduler = Scheduler::new(Box::new(Quotas::new(vec![quota, quota])), vec![pf(), pf(), pf()]);
+    let again = Candidate { is_again: true, ..candidate(0, 0, 30) };
+    let mut given = |candidates: &[Candidate]| {
+        let grants = slot(&mut scheduler, candidates);
+        let of = |ue: u32| grants.iter().find(|grant| grant.ue == ue).map_or(0, |grant| grant.prbs);
+        [of(0), of(1), of(2)]
+    };
+    // 53 blocks are half
+    assert_eq!(given(&[again, candidate(1, 0, 10)]), [30, 10, 0], "there is room for both");
+    assert_eq!(given(&[again, candidate(1, 0, 500)]), [30, 23, 0], "together they are bounded");
+    assert_eq!(given(&[again, candidate(1, 0, 500), candidate(2, 1, 500)]), [30, 23, 53], "and the others have theirs");
+}
