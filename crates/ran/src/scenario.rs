@@ -293,11 +293,42 @@ impl Scenario {
         self.cells.len() > 1 && self.handover.a3_offset_db.is_some()
     }
 
-    /// The model: its cells, with UEs that are to come.
+    /// The model: its cells, with all UEs, those that are to come as well. [`Model`] has UEs when they come, which takes
+    /// less memory.
     ///
     /// # Errors
     /// What of it cannot be, and where.
     pub fn network(&self) -> Result<Network, ScenarioError> {
+        let (mut network, sites) = self.cells_alone()?;
+        for (number, ue) in self.ues.iter().enumerate() {
+            self.add(number, ue, &mut network, &sites)?;
+        }
+        Ok(network)
+    }
+
+    /// Whether it can be: its cells without UEs, where each of these was made once.
+    fn check(&self) -> Result<Network, ScenarioError> {
+        let (network, sites) = self.cells_alone()?;
+        for (number, ue) in self.ues.iter().enumerate() {
+            self.ue(number, ue, &network, &sites)?;
+        }
+        Ok(network)
+    }
+
+    /// A UE is to come.
+    fn add(
+        &self,
+        number: usize,
+        ue: &UeScenario,
+        network: &mut Network,
+        sites: &Arc<[Site]>,
+    ) -> Result<(), ScenarioError> {
+        let made = self.ue(number, ue, network, sites)?;
+        network.add(ue.cell, made, ue.arrives, ue.leaves).map_err(|error| ScenarioError::Place(number, error))
+    }
+
+    /// The cells, and where they stand, of a scenario in which everything but UEs is known to be possible.
+    fn cells_alone(&self) -> Result<(Network, Arc<[Site]>), ScenarioError> {
         if !(1..=MAX_CELLS).contains(&self.cells.len()) {
             return Err(ScenarioError::Cells);
         }
@@ -327,11 +358,7 @@ impl Scenario {
         if let Some(number) = self.first_without_place() {
             return Err(ScenarioError::Place(number, Stays::NoRoom));
         }
-        for (number, ue) in self.ues.iter().enumerate() {
-            let made = self.ue(number, ue, &network, &sites)?;
-            network.add(ue.cell, made, ue.arrives, ue.leaves).map_err(|error| ScenarioError::Place(number, error))?;
-        }
-        Ok(network)
+        Ok((network, sites))
     }
 
     /// The first UE that would find no place in its cell, if nobody went to another one.

@@ -166,7 +166,7 @@ impl World {
         if self.is_coupled {
             self.model.advance(due);
         } else {
-            self.model.network.advance_cell(cell, due);
+            self.model.advance_cell(cell, due);
         }
         self.pace.took(begin.elapsed(), length.div_f64(self.speed));
     }
@@ -205,7 +205,7 @@ impl World {
         let (behind, ahead) = if self.now(a) < self.now(b) { (a, b) } else { (b, a) };
         let from = self.now(behind);
         let until = self.now(ahead).min(from + MAX_CATCH_UP);
-        self.model.network.advance_cell(behind, until);
+        self.model.advance_cell(behind, until);
         if let Some(anchor) = &mut self.anchors[behind] {
             anchor.model += until - from;
         }

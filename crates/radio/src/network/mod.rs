@@ -142,7 +142,9 @@ impl Site {
     }
 
     fn expect(&mut self, arrival: Arrival) {
-        let at = self.arrivals.partition_point(|other| other.at <= arrival.at);
+        // of those that come at the same time, new ones come first, so that it does not show when they were added
+        let order = |arrival: &Arrival| (arrival.at, arrival.from.is_some());
+        let at = self.arrivals.partition_point(|other| order(other) <= order(&arrival));
         self.handed_over += usize::from(arrival.from.is_some());
         self.arrivals.insert(at, arrival);
     }

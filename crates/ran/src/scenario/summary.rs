@@ -97,7 +97,7 @@ impl Scenario {
     /// # Errors
     /// What of it cannot be, and where.
     pub fn summary(&self) -> Result<Summary, ScenarioError> {
-        let network = self.network()?;
+        let network = self.check()?;
         let mut total = Load::default();
         let mut loads = vec![Load::default(); self.cells.len()];
         for ue in &self.ues {

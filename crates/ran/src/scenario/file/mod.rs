@@ -22,8 +22,8 @@ use section::Section;
 pub use section::{Fault, FileError, Keys};
 use timeline::Group;
 
-/// Most UEs of a scenario: each has an address of its own in 10.45.0.0/16.
-pub const MAX_UES: usize = 65_000;
+/// Most UEs of a scenario, over all of its time: each has an address of its own, from 10.45.0.2 on.
+pub const MAX_UES: usize = 500_000;
 /// Flows of a UE.
 pub const MAX_FLOWS: usize = 64;
 /// Tables of UEs, and of what happens.
@@ -105,7 +105,7 @@ impl Scenario {
         }
         let groups = scenario.read_ues(&top, folders)?;
         scenario.read_timeline(&top, &groups)?;
-        scenario.network().map_err(|error| placed(&top, &groups, error))?;
+        scenario.check().map_err(|error| placed(&top, &groups, error))?;
         Ok(scenario)
     }
 

@@ -463,7 +463,10 @@ fn mistakes() {
         (ue("arrives_s = 5\nleaves_s = 4"), "line 5: ue[0]: leaves_s: a UE would leave before it comes"),
         (ue("stagger_s = 5\narrivals_per_min = 4"), "line 4: ue[0]: stagger_s: UEs come either"),
         (ue("mean_stay_s = 5\nleaves_s = 4"), "line 5: ue[0]: leaves_s: UEs leave either"),
-        (ue("count = 65000\n[[ue]]\ncount = 1"), "line 6: ue[1]: count: the RAN has room for 0 UEs more: 65000 in all"),
+        (
+            ue("count = 500000\narrives_s = 9\n[[ue]]\ncount = 1"),
+            "line 7: ue[1]: count: the RAN has room for 0 UEs more: 500000 in all",
+        ),
         (
             ue("count = 5000"),
             "line 3: ue[0]: UE 4096: that cell has no place left: 4096 are taken, or rest for 10 s since their UEs left",
