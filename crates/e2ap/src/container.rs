@@ -16,6 +16,8 @@ pub struct Container<'a> {
     left: u16,
     /// Where the present IE begins, in bits.
     head: usize,
+    /// The row of the last known IE.
+    last: usize,
     kind: Kind,
     procedure_code: ProcedureCode,
     pub(crate) unknown: Vec<UnknownIe<'a>>,
@@ -33,7 +35,7 @@ impl<'a> Container<'a> {
     ) -> Result<Self, Error> {
         let unknown = Vec::new();
         let mut container =
-            Container { reader, extended: false, left: 0, head: 0, kind, procedure_code, unknown, marks };
+            Container { reader, extended: false, left: 0, head: 0, last: 0, kind, procedure_code, unknown, marks };
         let reader = &mut container.reader;
         let opened = reader.bit().and_then(|extended| Ok((extended, u16::decode(reader)?)));
         (container.extended, container.left) = opened.map_err(|source| container.broken(source))?;
@@ -75,6 +77,24 @@ impl<'a> Container<'a> {
             _ => return Err(self.broken(per::Error::new(ErrorKind::OutOfRange, self.head + 16))),
         };
         Ok(Some((u16::from_be_bytes([high, low]), criticality)))
+    }
+
+    /// Reads the value of the IE in row `at` of its message's table into `place`. IEs come in the order of the table
+    /// (E2AP v03.01 10.3.6).
+    #[inline]
+    pub fn row<T: Decode<'a, Heap<'a>>>(
+        &mut self,
+        at: usize,
+        table: &[IeRow],
+        criticality: Criticality,
+        place: &mut Option<T>,
+    ) -> Result<(), Error> {
+        let row = &table[at];
+        if at < self.last && place.is_none() {
+            return Err(self.fault(row.name, row.id, row.criticality, IeFault::OutOfOrder { bit: self.head }));
+        }
+        self.last = at;
+        self.value(row, criticality, place)
     }
 
     /// Reads the value of a known IE into `place`.

@@ -64,6 +64,11 @@ pub enum IeFault {
         /// Where the second one begins, in bits.
         bit: usize,
     },
+    /// It comes behind one that it must come before (E2AP v03.01 10.3.6).
+    OutOfOrder {
+        /// Where it begins, in bits.
+        bit: usize,
+    },
 }
 
 impl Error {
@@ -76,7 +81,7 @@ impl Error {
             Error::Ie { fault: IeFault::Malformed(source), .. } if source.kind != per::ErrorKind::UnknownExtension => {
                 CauseProtocol::TransferSyntaxError
             }
-            Error::Ie { fault: IeFault::Duplicate { .. }, .. } => {
+            Error::Ie { fault: IeFault::Duplicate { .. } | IeFault::OutOfOrder { .. }, .. } => {
                 CauseProtocol::AbstractSyntaxErrorFalselyConstructedMessage
             }
             Error::UnknownProcedure { criticality, .. } | Error::Ie { criticality, .. } => match criticality {
@@ -131,7 +136,10 @@ impl Error {
             Error::Header(source)
             | Error::Container { source, .. }
             | Error::Ie { fault: IeFault::Malformed(source), .. } => Some(source.bit),
-            Error::Ie { fault: IeFault::Unknown { bit } | IeFault::Duplicate { bit }, .. } => Some(*bit),
+            Error::Ie {
+                fault: IeFault::Unknown { bit } | IeFault::Duplicate { bit } | IeFault::OutOfOrder { bit },
+                ..
+            } => Some(*bit),
             Error::UnknownProcedure { .. } => Some(8),
             Error::Ie { fault: IeFault::Missing, .. } => None,
         }
@@ -159,6 +167,7 @@ impl fmt::Display for Error {
                     IeFault::Missing => f.write_str("is missing"),
                     IeFault::Unknown { bit } => write!(f, "at bit {bit} is unknown and must not be ignored"),
                     IeFault::Duplicate { bit } => write!(f, "stands there twice, again at bit {bit}"),
+                    IeFault::OutOfOrder { bit } => write!(f, "at bit {bit} comes behind one that it must come before"),
                 }
             }
         }

@@ -84,7 +84,7 @@ pub fn encode_ie<T: Encode>(
 ///
 /// reads: ResetRequest is the initiating message of the procedure Reset. Its IE with the id 49 and the criticality
 /// reject is not in v01.00 and v01.01 (`_`), and mandatory (`M`) in v02.03 and v03.01; `O` is for optional. The IEs
-/// are written in this order.
+/// are written in this order, and must come in it (E2AP v03.01 10.3.6).
 ///
 /// A field is what its type says where the IE `must` be there in every version that has the message, and an `Option`
 /// of it where it `may` be absent in some. An IE whose criticality is not reject `may` be absent even where it is
@@ -162,7 +162,7 @@ macro_rules! messages {
                 while let Some((id, criticality)) = container.next_ie()? {
                     match id {
                         $( $id if Self::TABLE[Row::$field as usize].presence[revision] != $crate::message::Presence::Absent => {
-                            container.value(&Self::TABLE[Row::$field as usize], criticality, &mut $field)?;
+                            container.row(Row::$field as usize, Self::TABLE, criticality, &mut $field)?;
                         } )*
                         _ => container.unknown(id, criticality)?,
                     }

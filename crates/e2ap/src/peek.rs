@@ -3,9 +3,9 @@
 //! [`indication`] is the fast path: it reads an indication's ids and finds its payload, without building anything.
 //! What it accepts the full decoder accepts too, with the same values, in every version (they share this message's
 //! wire format); whatever is out of the ordinary it leaves to the full decoder: fragments (from 16384 octets on),
-//! unknown or repeated IEs, extensions, a missing IE, octets behind a value. IEs may come in any order. Like the full
-//! decoder it takes any criticality (but not the value that is none) and does not look at padding bits; unlike it, it
-//! does not remember which criticalities were written.
+//! IEs that are unknown, repeated, missing or out of order, extensions, octets behind a value. Like the full decoder it
+//! takes any criticality (but not the value that is none) and does not look at padding bits; unlike it, it does not
+//! remember which criticalities were written.
 //!
 //! [`outline`] is the other end: the little that can be told even of a PDU that the full decoder refused, so that the
 //! answer can name the request it answers. It reads as far as IEs can be told apart and no further than the first
@@ -88,48 +88,61 @@ pub fn indication(pdu: &[u8]) -> Option<Indication<'_>> {
     if !cursor.0.is_empty() || ies.octet()? & 0x80 != 0 {
         return None;
     }
-    let (mut request_id, mut ran_function_id, mut action_id, mut sn) = (None, None, None, None);
-    let (mut kind, mut header, mut message, mut call_process_id) = (None, None, None, None);
-    for _ in 0..ies.pair()? {
-        let id = ies.pair()?;
-        if ies.octet()? >> 6 > 2 {
-            return None;
+    let mut ies = Ies { left: ies.pair()?, cursor: ies };
+    let request_id = match ies.next(29)? {
+        &[flags, r1, r0, i1, i0] if flags & 0x80 == 0 => {
+            RicRequestId { requestor: u16::from_be_bytes([r1, r0]), instance: u16::from_be_bytes([i1, i0]) }
         }
-        let value = ies.sized()?;
-        match (id, value) {
-            (29, &[flags, r1, r0, i1, i0]) if flags & 0x80 == 0 && request_id.is_none() => {
-                request_id = Some(RicRequestId {
-                    requestor: u16::from_be_bytes([r1, r0]),
-                    instance: u16::from_be_bytes([i1, i0]),
-                });
-            }
-            (5, &[f1, f0]) if f1 < 16 && ran_function_id.is_none() => {
-                ran_function_id = Some(RanFunctionId(u16::from_be_bytes([f1, f0])));
-            }
-            (15, &[action]) if action_id.is_none() => action_id = Some(RicActionId(action)),
-            (27, &[s1, s0]) if sn.is_none() => sn = Some(RicIndicationSn(u16::from_be_bytes([s1, s0]))),
-            (28, &[bits]) if bits & 0x80 == 0 && kind.is_none() => {
-                kind = Some(if bits & 0x40 == 0 { RicIndicationType::Report } else { RicIndicationType::Insert });
-            }
-            (25, _) if header.is_none() => header = Some(octet_string(value)?),
-            (26, _) if message.is_none() => message = Some(octet_string(value)?),
-            (20, _) if call_process_id.is_none() => call_process_id = Some(octet_string(value)?),
-            _ => return None,
-        }
-    }
-    if !ies.0.is_empty() {
+        _ => return None,
+    };
+    let ran_function_id = match ies.next(5)? {
+        &[f1, f0] if f1 < 16 => RanFunctionId(u16::from_be_bytes([f1, f0])),
+        _ => return None,
+    };
+    let &[action_id] = ies.next(15)? else { return None };
+    let sn = match ies.next(27) {
+        None => None,
+        Some(&[s1, s0]) => Some(RicIndicationSn(u16::from_be_bytes([s1, s0]))),
+        Some(_) => return None,
+    };
+    let kind = match *ies.next(28)? {
+        [bits] if bits & 0xC0 == 0 => RicIndicationType::Report,
+        [bits] if bits & 0xC0 == 0x40 => RicIndicationType::Insert,
+        _ => return None,
+    };
+    let header = octet_string(ies.next(25)?)?;
+    let message = octet_string(ies.next(26)?)?;
+    let call_process_id = match ies.next(20) {
+        None => None,
+        Some(value) => Some(octet_string(value)?),
+    };
+    if ies.left > 0 || !ies.cursor.0.is_empty() {
         return None;
     }
-    Some(Indication {
-        request_id: request_id?,
-        ran_function_id: ran_function_id?,
-        action_id: action_id?,
-        sn,
-        kind: kind?,
-        header: header?,
-        message: message?,
-        call_process_id,
-    })
+    let action_id = RicActionId(action_id);
+    Some(Indication { request_id, ran_function_id, action_id, sn, kind, header, message, call_process_id })
+}
+
+/// IEs, one after the other.
+struct Ies<'a> {
+    cursor: Cursor<'a>,
+    /// How many are still to come.
+    left: u16,
+}
+
+impl<'a> Ies<'a> {
+    /// The value of the next one, where that is `wanted`.
+    #[inline(always)]
+    fn next(&mut self, wanted: u16) -> Option<&'a [u8]> {
+        let mut cursor = self.cursor;
+        if self.left == 0 || cursor.pair()? != wanted || cursor.octet()? >> 6 > 2 {
+            return None;
+        }
+        let value = cursor.sized()?;
+        self.cursor = cursor;
+        self.left -= 1;
+        Some(value)
+    }
 }
 
 /// An OCTET STRING that fills its open type.
