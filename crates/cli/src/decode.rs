@@ -6,8 +6,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::{Context, anyhow, bail};
-use e2ap::Version;
 use e2ap::e42::E42Version;
+use e2ap::{Codec, Version};
 use ferric::record::{Content, Recording};
 use per::Gather;
 use plugin::model::Model;
@@ -17,15 +17,17 @@ use ::ric::json;
 
 /// Turn E2AP or E2SM bytes into JSON, or the messages of a recording.
 ///
-/// Of a recording (`--record`) or a capture of SCTP, as pcapng, it prints one JSON object a message.
+/// Of a recording (`--record`) or a capture of SCTP, as pcapng, it prints one JSON object a message. What a recording has of
+/// E2AP in FlatBuffers is read too.
 ///
 /// On bytes that are not what they are taken for, says which IE is at fault and at which bit, and fails.
 #[derive(clap::Args)]
 pub struct Args {
     /// What the bytes are: `e2ap` (finds the version), `e2ap-v01.00`, `e2ap-v01.01`, `e2ap-v02.03`, `e2ap-v03.01`;
     /// `e42-v1`, `e42-v2`, `e42-v3` (FlexRIC's xApp protocol, by the E2AP that it was built with); or an E2SM type such as
-    /// `kpm-v03.00:E2SM-KPM-IndicationMessage`. `--list` prints them all. E2SM types in FlatBuffers have `-flat` at the
-    /// module: `kpm-v03.00-flat:E2SM-KPM-IndicationMessage`, `mac-flat:IndicationMessage`.
+    /// `kpm-v03.00:E2SM-KPM-IndicationMessage`. `--list` prints them all. In FlatBuffers, E2AP and the modules of E2SM have
+    /// `-flat` at their end: `e2ap-flat`, `e2ap-v02.03-flat`, `kpm-v03.00-flat:E2SM-KPM-IndicationMessage`,
+    /// `mac-flat:IndicationMessage`.
     #[arg(long = "type", value_name = "TYPE", default_value = "e2ap")]
     ty: String,
     /// Hexadecimal digits; a file that holds such digits or the bytes themselves, or a pcapng file; or `-` for standard
@@ -45,8 +47,8 @@ const PCAPNG: &[u8] = &[0x0A, 0x0D, 0x0D, 0x0A];
 pub fn run(args: &Args) -> anyhow::Result<()> {
     let models = args.models.load()?;
     if args.list {
-        for version in Version::ALL {
-            say!("e2ap-v{:0>5}", version.name());
+        for codec in Codec::ALL {
+            Version::ALL.iter().for_each(|version| say!("e2ap-v{:0>5}{}", version.name(), ending(*codec)));
         }
         for version in E42Version::ALL {
             say!("e42-v{version}");
@@ -73,8 +75,10 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         return Ok(());
     }
     let value = match args.ty.strip_prefix("e2ap") {
-        Some("") => e2ap(&bytes, None)?,
-        Some(rest) if rest.starts_with('-') => e2ap(&bytes, Some(rest.trim_start_matches('-').parse()?))?,
+        Some(rest) if rest.is_empty() || rest.starts_with('-') => {
+            let (codec, version) = e2ap_type(rest)?;
+            e2ap(&bytes, codec, version)?
+        }
         _ => {
             let value = e2sm::registry::decode(&args.ty, &bytes).map_err(|error| match error {
                 e2sm::Error::UnknownType => {
@@ -95,16 +99,30 @@ fn loaded<'m, 't>(models: &'m [Arc<Model>], ty: &'t str) -> Option<(&'m Model, &
     Some((models.iter().find(|model| model.name() == module)?, name))
 }
 
-fn e2ap(bytes: &[u8], version: Option<Version>) -> anyhow::Result<serde_json::Value> {
+/// What an encoding adds to the names of types.
+fn ending(codec: Codec) -> String {
+    if codec == Codec::Per { String::new() } else { format!("-{codec}") }
+}
+
+/// What stands behind `e2ap` in a type's name: the encoding, and the version where one is named.
+fn e2ap_type(rest: &str) -> anyhow::Result<(Codec, Option<Version>)> {
+    let others = Codec::ALL.iter().filter(|codec| **codec != Codec::Per);
+    let other = others.into_iter().find_map(|codec| Some((*codec, rest.strip_suffix(&ending(*codec))?)));
+    let (codec, version) = other.unwrap_or((Codec::Per, rest));
+    let version = version.strip_prefix('-').map(str::parse).transpose()?;
+    Ok((codec, version))
+}
+
+fn e2ap(bytes: &[u8], codec: Codec, version: Option<Version>) -> anyhow::Result<serde_json::Value> {
     // Newer versions read what older ones wrote only by luck: a setup tells, else the one that most nodes speak.
-    let order = match version.or_else(|| Version::of_setup(bytes)) {
+    let order = match version.or_else(|| codec.version_of_setup(bytes)) {
         Some(version) => vec![version],
         None => vec![Version::V2_03, Version::V3_01, Version::V1_01, Version::V1_00],
     };
     let mut first = None;
     for version in order {
         let gather = Gather::new();
-        match e2ap::decode(bytes, version, &gather) {
+        match codec.decode(bytes, version, &gather) {
             Ok(decoded) => {
                 let mut value = serde_json::Map::new();
                 value.insert("e2ap".into(), version.name().into());
@@ -127,8 +145,22 @@ fn e2ap(bytes: &[u8], version: Option<Version>) -> anyhow::Result<serde_json::Va
         }
     }
     match first {
-        Some((version, error)) => Err(anyhow::Error::new(error).context(format!("not E2AP v{version}"))),
+        Some((version, error)) => {
+            Err(anyhow::Error::new(error).context(format!("not E2AP v{version}{}", encoded(bytes, codec))))
+        }
         None => bail!("no version to try"),
+    }
+}
+
+/// In which encoding bytes were not read, where that needs to be said.
+fn encoded(bytes: &[u8], codec: Codec) -> String {
+    let other = Codec::ALL.iter().find(|other| **other != codec && other.outline(bytes).is_some());
+    match other {
+        Some(other) => {
+            format!(" in the encoding `{codec}`, but it may be in `{other}`: try `--type e2ap{}`", ending(*other))
+        }
+        None if codec == Codec::Per => String::new(),
+        None => format!(" in the encoding `{codec}`"),
     }
 }
 
@@ -145,15 +177,14 @@ fn e42(bytes: &[u8], version: E42Version) -> anyhow::Result<serde_json::Value> {
 
 /// What the messages of a recording are taken for.
 enum Taken {
-    E2ap(Option<Version>),
+    E2ap(Codec, Option<Version>),
     E42(E42Version),
 }
 
 /// Prints the messages of a recording in order.
 fn recording(bytes: &[u8], ty: &str) -> anyhow::Result<()> {
     let taken = match (ty.strip_prefix("e2ap"), ty.strip_prefix("e42-")) {
-        (Some(""), _) => Taken::E2ap(None),
-        (Some(rest), _) => Taken::E2ap(Some(rest.trim_start_matches('-').parse()?)),
+        (Some(rest), _) => e2ap_type(rest).map(|(codec, version)| Taken::E2ap(codec, version))?,
         (_, Some(version)) => Taken::E42(version.parse()?),
         _ => bail!("a recording holds E2AP or E42: `--type e2ap`, `e42-v2`, or another version of one of them"),
     };
@@ -167,6 +198,9 @@ fn recording(bytes: &[u8], ty: &str) -> anyhow::Result<()> {
             "time".into(),
             format!("{}.{:09}", message.at_ns / 1_000_000_000, message.at_ns % 1_000_000_000).into(),
         );
+        // E2AP that is not in PER stands there bare; the interface's name ends with its encoding
+        let e2 = message.interface.strip_prefix("e2-");
+        let bare = e2.and_then(|rest| Codec::named(rest.rsplit('-').next()?));
         value.insert("interface".into(), message.interface.into());
         match message.content {
             Content::Sctp { association, source, destination, ppid, pdu, .. } => {
@@ -178,28 +212,38 @@ fn recording(bytes: &[u8], ty: &str) -> anyhow::Result<()> {
                     versions.insert(association, version);
                 }
                 let read = match taken {
-                    Taken::E2ap(fixed) => e2ap(&pdu, fixed.or_else(|| versions.get(&association).copied())),
+                    Taken::E2ap(codec, fixed) => {
+                        e2ap(&pdu, codec, fixed.or_else(|| versions.get(&association).copied()))
+                    }
                     Taken::E42(version) => e42(&pdu, version),
                 };
-                match read {
-                    Ok(serde_json::Value::Object(pdu)) => value.extend(pdu),
-                    Ok(_) => {}
-                    // one that cannot be read is what the recording may be about
-                    Err(error) => {
-                        value.insert("error".into(), crate::chain(&error).into());
-                        value.insert("octets".into(), json::hex(pdu.iter()).into());
-                    }
-                }
+                put(&mut value, read, &pdu);
             }
             Content::End { association } => {
                 value.insert("association".into(), association.into());
                 value.insert("ends".into(), true.into());
             }
-            Content::Bare(pdu) => drop(value.insert("octets".into(), json::hex(pdu.iter()).into())),
+            Content::Bare(pdu) => match (bare, &taken) {
+                (Some(codec), Taken::E2ap(_, fixed)) => put(&mut value, e2ap(&pdu, codec, *fixed), &pdu),
+                _ => drop(value.insert("octets".into(), json::hex(pdu.iter()).into())),
+            },
         }
         say!("{:#}", serde_json::Value::Object(value));
     }
     Ok(())
+}
+
+/// Puts what was read of a message into its object.
+fn put(object: &mut serde_json::Map<String, serde_json::Value>, read: anyhow::Result<serde_json::Value>, pdu: &[u8]) {
+    match read {
+        Ok(serde_json::Value::Object(pdu)) => object.extend(pdu),
+        Ok(_) => {}
+        // one that cannot be read is what the recording may be about
+        Err(error) => {
+            object.insert("error".into(), crate::chain(&error).into());
+            object.insert("octets".into(), json::hex(pdu.iter()).into());
+        }
+    }
 }
 
 /// The bytes that the argument means.

@@ -9,6 +9,7 @@ use anyhow::{Context, anyhow};
 use ferric::link::Address;
 use ferric::xapp::XappConfig;
 
+use crate::address;
 use crate::xapp::kpm;
 
 /// Show a RIC, an emulated gNB with 32 UEs and an xApp that reads its KPIs, all in one.
@@ -21,7 +22,7 @@ pub struct Args {
     seconds: Option<u32>,
     /// Speak REST there too, such as 127.0.0.1:8080: docs/slicing-controller.md gives a UE half of the cell by `curl`, and the
     /// table shows it.
-    #[arg(long, value_name = "ADDRESS:PORT")]
+    #[arg(long, value_name = "ADDRESS:PORT", value_parser = address::rest)]
     rest: Option<SocketAddr>,
 }
 

@@ -12,6 +12,7 @@ use e2ap::Version;
 use ferric::Endpoint;
 use ferric::link::Config;
 
+use crate::address;
 use crate::tls::TlsArgs;
 use findings::Findings;
 
@@ -23,21 +24,20 @@ use findings::Findings;
 #[derive(clap::Args)]
 pub struct Args {
     /// An address that a RIC on this host is to have; several times for several. tcp+flat:// and the like: E2AP in FlatBuffers
-    /// there. [default: tcp://127.0.0.1:36421 and
-    /// sctp://127.0.0.1:36421]
-    #[arg(long, value_name = "URL", conflicts_with_all = ["ric", "listen"])]
+    /// there. [default: tcp://127.0.0.1:36421 and sctp://127.0.0.1:36421]
+    #[arg(long, value_name = "URL", value_parser = address::e2, conflicts_with_all = ["ric", "listen"])]
     e2: Vec<Endpoint>,
     /// Be a node for once: connect to this RIC, set up, and tell what it says. The RIC sees gNB 3ffffe of network 001.01
     /// come and go.
-    #[arg(long, value_name = "URL", conflicts_with = "listen")]
+    #[arg(long, value_name = "URL", value_parser = address::e2, conflicts_with = "listen")]
     ric: Option<Endpoint>,
     /// Be a RIC for once: await a node here, and explain the setup that comes.
-    #[arg(long, value_name = "URL")]
+    #[arg(long, value_name = "URL", value_parser = address::e2)]
     listen: Option<Endpoint>,
     /// The version of E2AP to ask the RIC in. [default: 2.03, and the others where that fails]
     #[arg(long, value_name = "VERSION")]
     e2ap: Option<Version>,
-    /// Seconds to wait for an answer; with `--listen`, for a node.
+    /// Seconds to wait for an answer; with `--listen`, for a node. [default: 5; with `--listen` 120]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=86_400))]
     patience: Option<u32>,
     #[command(flatten)]

@@ -7,6 +7,7 @@ macro_rules! say {
     ($($argument:tt)*) => { $crate::say(format_args!($($argument)*)) };
 }
 
+mod address;
 mod bench;
 mod decode;
 mod demo;

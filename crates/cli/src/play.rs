@@ -14,6 +14,7 @@ use e2ap::{Kind, ProcedureCode, RicRequestId, TransactionId, Version};
 use ferric::link::{Address, Config, Listener, StreamId};
 use ferric::record::{Content, Recording};
 
+use crate::address;
 use crate::live::Live;
 
 /// Say one side of a recorded dialogue again, to a live peer.
@@ -27,7 +28,7 @@ pub struct Args {
     #[arg(value_name = "FILE")]
     file: PathBuf,
     /// The RIC to connect to; with `--as ric`, where to await a node.
-    #[arg(long, value_name = "URL", default_value = "tcp://127.0.0.1:36421")]
+    #[arg(long, value_name = "URL", default_value = "tcp://127.0.0.1:36421", value_parser = address::e2_in_per)]
     e2: Address,
     /// Which side to play.
     #[arg(long = "as", value_enum, default_value_t = Side::Node, value_name = "SIDE")]

@@ -12,7 +12,7 @@ use ferric::record::Protocol;
 use plugin::tc::DEFAULT_FOLDER;
 use tracing::info;
 
-use crate::{record, signals, tls};
+use crate::{address, record, signals, tls};
 
 /// Run emulated E2 nodes.
 ///
@@ -20,7 +20,7 @@ use crate::{record, signals, tls};
 #[derive(clap::Args)]
 pub struct Args {
     /// The RIC to connect to; several times for several RICs. [default: tcp://127.0.0.1:36421]
-    #[arg(long, value_name = "URL")]
+    #[arg(long, value_name = "URL", value_parser = address::e2)]
     ric: Vec<Endpoint>,
     /// What the RAN is made of and what happens in it, as a TOML file: see docs/scenarios.md.
     #[arg(long, value_name = "FILE")]

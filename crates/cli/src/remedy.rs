@@ -2,18 +2,26 @@
 
 use std::io::ErrorKind;
 
-use ferric::link::{Error, TlsFault};
+use ferric::link::{Address, Error, TlsFault};
 
 /// What to do about it, where its own words do not say.
 pub fn remedy(error: &Error) -> Option<&'static str> {
     Some(match error {
+        Error::Bind { address: Address::Unix(_) | Address::Shm(_), source } => match source.kind() {
+            ErrorKind::AddrInUse => {
+                "end the program that listens there (`ss -lxp` names it), or give another path: what is there and is no \
+                 socket is left alone"
+            }
+            ErrorKind::PermissionDenied => "use a directory that this user may write to",
+            ErrorKind::NotFound => "make the directory first",
+            _ => return None,
+        },
         Error::Bind { source, .. } => match source.kind() {
             ErrorKind::AddrInUse => {
                 "end the program that listens there (`ss -lntp`, `ss -lnSp` name it), or give another address"
             }
             ErrorKind::AddrNotAvailable => "use an address that this host has: `ip address` tells them",
             ErrorKind::PermissionDenied => "ports below 1024 take rights: use another, such as 36421",
-            ErrorKind::NotFound => "make the directory first",
             _ => return None,
         },
         Error::TlsMissing => "give --tls-ca, --tls-cert and --tls-key; docs/tls.md tells how to make the files",

@@ -15,7 +15,7 @@ use tracing::info;
 
 use crate::model::ModelArgs;
 use crate::redis::RedisArgs;
-use crate::{record, signals, tls};
+use crate::{address, record, signals, tls};
 
 /// Run a near-RT RIC.
 ///
@@ -29,21 +29,21 @@ pub struct Args {
     /// Where to await E2 nodes: tcp://HOST:PORT, tls://HOST:PORT, sctp://HOST:PORT, unix:PATH, shm:PATH; several times for
     /// several. tcp+flat:// and the like: E2AP in FlatBuffers there, not in PER.
     /// [default: tcp://127.0.0.1:36421]
-    #[arg(long, value_name = "URL")]
+    #[arg(long, value_name = "URL", value_parser = address::e2)]
     e2: Vec<Endpoint>,
     /// Where to await xApps. [default: tcp://127.0.0.1:36423]
-    #[arg(long, value_name = "URL")]
+    #[arg(long, value_name = "URL", value_parser = address::xapp)]
     xapp: Option<Address>,
     /// Where to await FlexRIC's xApps, such as e42+sctp://127.0.0.1:36422 or e42+tls://HOST:PORT; several times for
     /// several. [default: nowhere]
-    #[arg(long, value_name = "URL")]
+    #[arg(long, value_name = "URL", value_parser = address::e42)]
     e42: Vec<E42Address>,
     /// The version of E2AP that FlexRIC's xApps were built with, which no message tells: 1, 2 or 3. [default: 2]
     #[arg(long, value_name = "VERSION")]
     e42_version: Option<E42Version>,
     /// Where to speak REST, such as 127.0.0.1:8080. Beyond the loopback addresses, whoever reaches it controls the nodes, unless
     /// the options for access to REST say otherwise. [default: nowhere]
-    #[arg(long, value_name = "ADDRESS:PORT")]
+    #[arg(long, value_name = "ADDRESS:PORT", value_parser = address::rest)]
     rest: Option<SocketAddr>,
     /// A file that keeps the rules of REST that say which UE belongs to which slice. [default: they end with the RIC]
     #[arg(long, value_name = "FILE")]

@@ -3,33 +3,11 @@
 mod program;
 
 use std::net::TcpListener;
-use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use program::{Outcome, Program, run, run_with};
-
-/// A file that no other test has; removed when it is dropped.
-struct File(PathBuf);
-
-impl File {
-    fn new(name: &str, content: &[u8]) -> File {
-        let path = std::env::temp_dir().join(format!("ferric-cli-{}-{name}", std::process::id()));
-        std::fs::write(&path, content).unwrap();
-        File(path)
-    }
-
-    fn name(&self) -> &str {
-        self.0.to_str().unwrap()
-    }
-}
-
-impl Drop for File {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_file(&self.0);
-    }
-}
+use program::{File, Outcome, Program, SharedObject, run, run_with};
 
 fn vector(name: &str) -> String {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../vectors").join(name);
@@ -418,6 +396,17 @@ fn decoding_digits_files_and_standard_input() {
     // what it is in another version
     run(&["decode", "--type", "e42-v1", &vector("e42/v2/control_request.hex")]).complains(1, &["not E42 v1"]);
     run(&["decode", "--type", "e42-v9", "00"]).complains(1, &["1, 2 and 3"]);
+    // E2AP in FlatBuffers means the same
+    let flat = vector("flat/e2ap/v02.03-e2_setup_request.hex");
+    for ty in ["e2ap-flat", "e2ap-v02.03-flat"] {
+        let outcome = run(&["decode", "--type", ty, &flat]);
+        assert_eq!((outcome.code(), &outcome.stdout), (Some(0), &expected.stdout), "{}", outcome.stderr);
+    }
+    run(&["decode", &flat]).complains(1, &["may be in `flat`", "--type e2ap-flat"]);
+    run(&["decode", "--type", "e2ap-flat", &digits]).complains(1, &["may be in `per`", "--type e2ap`"]);
+    run(&["decode", "--type", "e2ap-flat", "00"]).complains(1, &["not E2AP v2.03 in the encoding `flat`"]);
+    run(&["decode", "--type", "e2ap-v9.99-flat", "00"]).complains(1, &["3.01"]);
+
     let action = vector("kpm/v02.01-action-format1-1.hex");
     let outcome = run(&["decode", "--type", "kpm-v02.01:E2SM-KPM-ActionDefinition", &action]);
     assert_eq!(outcome.code(), Some(0), "{}", outcome.stderr);
@@ -524,34 +513,18 @@ fn the_benchmark_tells_what_its_readers_rely_on() {
 
 #[test]
 fn a_model_in_a_shared_object() {
-    let folder = std::env::temp_dir().join(format!("ferric-cli-model-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).unwrap();
-    std::fs::set_permissions(&folder, PermissionsExt::from_mode(0o755)).unwrap();
-    let (object, from) = (folder.join("temperature.so"), folder.to_str().unwrap());
-    let here = Path::new(env!("CARGO_MANIFEST_DIR")).join("../plugin");
-    let compiled = Command::new("cc")
-        .args(["-shared", "-fPIC", "-I"])
-        .arg(here.join("include"))
-        .arg("-o")
-        .arg(&object)
-        .arg(here.join("tests/models/temperature.c"))
-        .status();
-    assert!(compiled.unwrap().success());
-    std::fs::set_permissions(&object, PermissionsExt::from_mode(0o755)).unwrap();
-    let object = object.to_str().unwrap();
-
-    let model = ["--models-from", from, "--model", object];
+    let object = SharedObject::compile("models/temperature.c");
+    let model = ["--models-from", object.folder(), "--model", object.name()];
     let decode = |ty: &str, hex: &str| run(&[&["decode"][..], &model, &["--type", ty, hex]].concat());
     let outcome = decode("temperature-v1:indication-message", "f6");
     assert_eq!((outcome.code(), outcome.stdout.trim()), (Some(0), "{\n  \"celsius\": -10\n}"));
     decode("temperature-v1:indication-message", "f6f6").complains(1, &["a temperature is one octet, not 2"]);
     decode("temperature-v1:control", "f6").complains(1, &["no such type"]);
     assert!(run(&[&["decode", "--list"][..], &model].concat()).stdout.contains("temperature-v1:definition"));
-    run(&["ric", "--model", object]).complains(1, &["is not loaded", "/usr/lib/ferric/models"]);
+    run(&["ric", "--model", object.name()]).complains(1, &["is not loaded", "/usr/lib/ferric/models"]);
 
     let mut ric =
         Program::start(&[&["ric", "--e2", "tcp://127.0.0.1:0", "--xapp", "tcp://127.0.0.1:0"][..], &model].concat());
     ric.line("e2=");
     drop(ric);
-    std::fs::remove_dir_all(&folder).unwrap();
 }

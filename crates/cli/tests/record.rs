@@ -2,28 +2,9 @@
 
 mod program;
 
-use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use program::{PATIENCE, Program, run};
-
-/// A file's name that no other test has; removed when it is dropped.
-struct File(PathBuf);
-
-impl File {
-    fn new(name: &str) -> File {
-        File(std::env::temp_dir().join(format!("ferric-record-{}-{name}.pcapng", std::process::id())))
-    }
-    fn name(&self) -> &str {
-        self.0.to_str().unwrap()
-    }
-}
-
-impl Drop for File {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_file(&self.0);
-    }
-}
+use program::{File, PATIENCE, Program, run};
 
 /// The messages of a recording as `ferric decode` prints them.
 fn decoded(file: &File) -> Vec<serde_json::Value> {
@@ -74,7 +55,8 @@ fn pings(ric_file: &File, ran_file: &File, xapp_file: &File) {
 
 #[test]
 fn a_dialogue_is_recorded_decoded_and_played() {
-    let (ric_file, ran_file, xapp_file) = (File::new("ric"), File::new("ran"), File::new("xapp"));
+    let (ric_file, ran_file, xapp_file) =
+        (File::named("ric.pcapng"), File::named("ran.pcapng"), File::named("xapp.pcapng"));
     pings(&ric_file, &ran_file, &xapp_file);
     let by_ric = decoded(&ric_file);
     assert!(names(&by_ric).starts_with(&["E2SetupRequest", "E2SetupResponse", "RicSubscriptionRequest"]));
@@ -116,20 +98,37 @@ fn a_dialogue_is_recorded_decoded_and_played() {
 }
 
 #[test]
+fn what_is_recorded_in_flatbuffers_is_decoded() {
+    let file = File::named("flat.pcapng");
+    let urls = ["ric", "--e2", "tcp+flat://127.0.0.1:0", "--xapp", "tcp://127.0.0.1:0"];
+    let mut ric = Program::start(&[&urls[..], &["--record", file.name()]].concat());
+    let ran = Program::start(&["ran", "--ric", &ric.line("e2="), "--ues", "2"]);
+    ends_with(&file, "E2SetupResponse");
+    ran.stop();
+    ric.stop();
+    let messages = decoded(&file);
+    assert!(names(&messages).starts_with(&["E2SetupRequest", "E2SetupResponse"]), "{:?}", names(&messages));
+    assert!(messages[..2].iter().all(|message| message["interface"] == "e2-tcp-flat" && message["e2ap"] == "2.03"));
+}
+
+#[test]
 fn what_cannot_be_recorded_or_played_is_told() {
     run(&["ric", "--e2", "tcp://127.0.0.1:0", "--record", "/nowhere/x"]).complains(1, &["/nowhere/x", "No such file"]);
     run(&["ran", "--record", "x", "--record-limit", "7"]).complains(2, &["4K at least"]);
     run(&["ric", "--record-xapps"]).complains(2, &["--record <FILE>"]);
     run(&["play", "/nowhere/x"]).complains(1, &["/nowhere/x", "No such file"]);
-    let file = File::new("bad");
     let whole = b"\x0A\x0D\x0D\x0A\x1C\0\0\0\x4D\x3C\x2B\x1A\x01\0\0\0\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\x1C\0\0\0";
-    std::fs::write(&file.0, &whole[..20]).unwrap();
+    let file = File::new("bad.pcapng", &whole[..20]);
     for command in ["play", "decode"] {
         run(&[command, file.name()]).complains(1, &["at octet 20: the file ends within the block", "octet 0"]);
     }
-    std::fs::write(&file.0, [0xD4, 0xC3, 0xB2, 0xA1]).unwrap();
+    let file = File::new("bad.pcapng", b"xyz");
+    run(&["play", file.name()]).complains(1, &["at octet 0: this is not a pcapng file"]);
+    let file = File::new("bad.pcapng", b"");
+    run(&["play", file.name()]).complains(1, &["at octet 0: the file is empty"]);
+    let file = File::new("bad.pcapng", &[0xD4, 0xC3, 0xB2, 0xA1]);
     run(&["play", file.name()]).complains(1, &["editcap -F pcapng"]);
-    std::fs::write(&file.0, whole).unwrap();
+    let file = File::new("bad.pcapng", whole);
     run(&["play", file.name()]).complains(1, &["no association in which a node sets up"]);
     run(&["play", file.name(), "--association", "3"]).complains(1, &["no association 3"]);
 }

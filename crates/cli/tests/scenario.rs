@@ -2,36 +2,13 @@
 
 mod program;
 
-use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::path::Path;
 
-use program::{Program, run};
+use program::{File, Program, SharedObject, run};
 
 fn example(name: &str) -> String {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/scenarios").join(name);
     path.to_str().unwrap().to_owned()
-}
-
-/// A file that no other test has; removed when it is dropped.
-struct File(PathBuf);
-
-impl File {
-    fn new(name: &str, content: &str) -> File {
-        let path = std::env::temp_dir().join(format!("ferric-scenario-{}-{name}", std::process::id()));
-        std::fs::write(&path, content).unwrap();
-        File(path)
-    }
-
-    fn name(&self) -> &str {
-        self.0.to_str().unwrap()
-    }
-}
-
-impl Drop for File {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_file(&self.0);
-    }
 }
 
 #[test]
@@ -51,12 +28,12 @@ fn a_check_says_what_it_would_be() {
 
 #[test]
 fn what_is_wrong_with_a_file_is_told_with_its_place() {
-    let wrong = File::new("wrong.toml", "[[cell]]\n\n[cell.rlc]\nbufer_octets = 5\n");
+    let wrong = File::new("wrong.toml", b"[[cell]]\n\n[cell.rlc]\nbufer_octets = 5\n");
     let place =
         format!("{}: line 4: cell[0].rlc: unknown key `bufer_octets`; did you mean `buffer_octets`?", wrong.name());
     run(&["ran", "--scenario", wrong.name()]).complains(1, &[&place]);
     run(&["ran", "--scenario", wrong.name(), "--check"]).complains(1, &[&place]);
-    let no_trace = File::new("trace.toml", "[[cell]]\n[[ue]]\ntrace = \"none.csv\"\n");
+    let no_trace = File::new("trace.toml", b"[[cell]]\n[[ue]]\ntrace = \"none.csv\"\n");
     run(&["ran", "--scenario", no_trace.name()]).complains(1, &["line 3: ue[0]: trace: ", "none.csv: No such file"]);
     run(&["ran", "--scenario", "/nowhere/at-all.toml"]).complains(1, &["/nowhere/at-all.toml: No such file"]);
 }
@@ -79,32 +56,17 @@ fn a_file_says_what_arguments_would_say_else() {
 
 #[test]
 fn a_part_of_ones_own() {
-    let folder = std::env::temp_dir().join(format!("ferric-cli-parts-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).unwrap();
-    std::fs::set_permissions(&folder, PermissionsExt::from_mode(0o755)).unwrap();
-    let object = folder.join("fixed-target.so");
-    let here = Path::new(env!("CARGO_MANIFEST_DIR")).join("../plugin");
-    let compiled = Command::new("cc")
-        .args(["-shared", "-fPIC", "-I"])
-        .arg(here.join("include"))
-        .arg("-o")
-        .arg(&object)
-        .arg(here.join("tests/tc/fixed-target.c"))
-        .status();
-    assert!(compiled.unwrap().success());
-    std::fs::set_permissions(&object, PermissionsExt::from_mode(0o755)).unwrap();
-    let parts = folder.to_str().unwrap();
+    let object = SharedObject::compile("tc/fixed-target.c");
     let check = |key: &str, settings: &str| {
         let part = format!("{{ part = \"fixed-target\", settings = \"{settings}\" }}");
-        let file = File::new("part.toml", &format!("[[cell]]\ntraffic_control = {{ {key} = {part} }}\n"));
-        run(&["ran", "--scenario", file.name(), "--check", "--parts-from", parts])
+        let file = File::new("part.toml", format!("[[cell]]\ntraffic_control = {{ {key} = {part} }}\n").as_bytes());
+        run(&["ran", "--scenario", file.name(), "--check", "--parts-from", object.folder()])
     };
     let taken = check("pacer", "20000");
     assert_eq!(taken.code(), Some(0), "{}", taken.stderr);
     let place = "line 2: cell[0].traffic_control: ";
     check("scheduler", "20000").complains(1, &[place, "scheduler: fixed-target is a pacer, not a scheduler"]);
     check("pacer", "much").complains(1, &[place, "pacer: fixed-target does not take the settings \"much\""]);
-    std::fs::remove_dir_all(&folder).unwrap();
 }
 
 #[test]

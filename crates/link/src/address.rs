@@ -5,7 +5,7 @@ use std::net::Ipv6Addr;
 use std::path::PathBuf;
 use std::str::FromStr;
 
-/// Port of a `tcp://` or `sctp://` address that names none: what most E2 stacks listen on.
+/// Port of a `tcp://`, `tls://` or `sctp://` address that names none: what most E2 stacks listen on.
 pub const DEFAULT_PORT: u16 = 36421;
 
 /// Most addresses that one `sctp://` address may list.
@@ -94,19 +94,29 @@ impl fmt::Display for AddressError {
 
 impl std::error::Error for AddressError {}
 
+impl Address {
+    /// Reads a URL. One that may name a port and does not has `default_port`: [`FromStr`] takes that of E2.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub fn from_url(text: &str, default_port: u16) -> Result<Self, AddressError> {
+        parse(text, default_port).map_err(|reason| AddressError { text: text.to_owned(), reason })
+    }
+}
+
 impl FromStr for Address {
     type Err = AddressError;
 
     fn from_str(text: &str) -> Result<Self, AddressError> {
-        parse(text).map_err(|reason| AddressError { text: text.to_owned(), reason })
+        Address::from_url(text, DEFAULT_PORT)
     }
 }
 
-fn parse(text: &str) -> Result<Address, Reason> {
+fn parse(text: &str, default_port: u16) -> Result<Address, Reason> {
     if let Some(rest) = text.strip_prefix("tcp://") {
-        parse_one_host(rest).map(|(host, port)| Address::Tcp { host, port })
+        parse_one_host(rest, default_port).map(|(host, port)| Address::Tcp { host, port })
     } else if let Some(rest) = text.strip_prefix("tls://") {
-        parse_one_host(rest).map(|(host, port)| Address::Tls { host, port })
+        parse_one_host(rest, default_port).map(|(host, port)| Address::Tls { host, port })
     } else if let Some(rest) = text.strip_prefix("sctp://") {
         let mut hosts = Vec::new();
         let mut pieces = rest.split(',').peekable();
@@ -117,7 +127,7 @@ fn parse(text: &str) -> Result<Address, Reason> {
                 return Err(Reason::HostCount);
             }
             if pieces.peek().is_none() {
-                return Ok(Address::Sctp { hosts, port: port.unwrap_or(DEFAULT_PORT) });
+                return Ok(Address::Sctp { hosts, port: port.unwrap_or(default_port) });
             }
             if port.is_some() {
                 return Err(Reason::Port);
@@ -135,12 +145,12 @@ fn parse(text: &str) -> Result<Address, Reason> {
     }
 }
 
-fn parse_one_host(text: &str) -> Result<(String, u16), Reason> {
+fn parse_one_host(text: &str, default_port: u16) -> Result<(String, u16), Reason> {
     if text.contains(',') {
         return Err(Reason::OneHost);
     }
     let (host, port) = parse_host_port(text)?;
-    Ok((host, port.unwrap_or(DEFAULT_PORT)))
+    Ok((host, port.unwrap_or(default_port)))
 }
 
 fn socket_path(path: &str) -> Result<PathBuf, Reason> {
@@ -242,6 +252,10 @@ mod tests {
     fn a_missing_port_is_the_default() {
         assert_eq!("tcp://ric.example".parse(), Ok(Address::Tcp { host: "ric.example".into(), port: 36421 }));
         assert_eq!("sctp://[::]".parse(), Ok(Address::Sctp { hosts: vec!["::".into()], port: 36421 }));
+        for url in ["tcp://ric.example", "tls://ric.example", "sctp://10.0.0.1,10.0.0.2"] {
+            assert_eq!(Address::from_url(url, 7).unwrap().to_string(), format!("{url}:7"));
+            assert_eq!(Address::from_url(&format!("{url}:8"), 7).unwrap().to_string(), format!("{url}:8"));
+        }
     }
 
     #[test]

@@ -75,8 +75,8 @@ use std::time::Duration;
 
 use e2sm::kpm::Revision;
 use ferric::e2ap::{GlobalRicId, PlmnIdentity};
-use ferric::link::TlsFiles;
-use ferric::server::{MAX_LOOPS, ServerConfig};
+use ferric::link::{Address, TlsFiles};
+use ferric::server::{DEFAULT_XAPP_PORT, MAX_LOOPS, ServerConfig};
 use plugin::model::Model;
 use serde::Deserialize;
 
@@ -210,6 +210,7 @@ const NODE_KEYS: &[&str] = &["id", "kpm", "e2ap"];
 /// The keys of `[tls]`.
 const TLS_KEYS: &[&str] = &["ca", "certificate", "key"];
 
+/// Numbers are read with their signs, and bounded after that.
 #[derive(Deserialize)]
 struct File {
     e2: Option<Vec<String>>,
@@ -218,22 +219,22 @@ struct File {
     e42_version: Option<String>,
     rest: Option<String>,
     rest_rules: Option<PathBuf>,
-    statistics_period_ms: Option<u64>,
+    statistics_period_ms: Option<i64>,
     plmn: Option<String>,
-    ric_id: Option<u32>,
+    ric_id: Option<i64>,
     e2ap: Option<String>,
-    loops: Option<usize>,
-    affinity_links: Option<usize>,
-    max_nodes: Option<usize>,
-    max_octets_of_nodes: Option<usize>,
-    max_connections: Option<usize>,
-    max_log_lines: Option<usize>,
-    max_pdu_octets: Option<usize>,
-    outbox_octets: Option<usize>,
-    setup_timeout_ms: Option<u64>,
-    subscription_timeout_ms: Option<u64>,
-    delete_timeout_ms: Option<u64>,
-    control_timeout_ms: Option<u64>,
+    loops: Option<i64>,
+    affinity_links: Option<i64>,
+    max_nodes: Option<i64>,
+    max_octets_of_nodes: Option<i64>,
+    max_connections: Option<i64>,
+    max_log_lines: Option<i64>,
+    max_pdu_octets: Option<i64>,
+    outbox_octets: Option<i64>,
+    setup_timeout_ms: Option<i64>,
+    subscription_timeout_ms: Option<i64>,
+    delete_timeout_ms: Option<i64>,
+    control_timeout_ms: Option<i64>,
     tls: Option<FileTls>,
     rest_access: Option<rest::FileRestAccess>,
     redis: Option<redis::FileRedis>,
@@ -316,11 +317,9 @@ fn value<T: std::str::FromStr<Err: fmt::Display>>(key: &'static str, text: &str)
     text.parse().map_err(|why: T::Err| ConfigError::BadValue { key, why: why.to_string() })
 }
 
-fn bounded(key: &'static str, value: usize, lo: usize, hi: usize) -> Result<usize, ConfigError> {
-    if (lo..=hi).contains(&value) {
-        return Ok(value);
-    }
-    Err(ConfigError::BadValue { key, why: format!("{value} is not between {lo} and {hi}") })
+fn bounded(key: &'static str, value: i64, lo: usize, hi: usize) -> Result<usize, ConfigError> {
+    let bounded = usize::try_from(value).ok().filter(|value| (lo..=hi).contains(value));
+    bounded.ok_or_else(|| ConfigError::BadValue { key, why: format!("{value} is not between {lo} and {hi}") })
 }
 
 impl File {
@@ -338,7 +337,8 @@ impl File {
             server.e42.get_or_insert_default().version = value("e42_version", version)?;
         }
         if let Some(url) = &self.xapp {
-            server.xapp = Some(value("xapp", url)?);
+            let address = Address::from_url(url, DEFAULT_XAPP_PORT);
+            server.xapp = Some(address.map_err(|why| ConfigError::BadValue { key: "xapp", why: why.to_string() })?);
         }
         if let Some(address) = &self.rest {
             let why = || format!("`{address}` is not an address and a port, such as 127.0.0.1:8080");
@@ -349,9 +349,8 @@ impl File {
         let server = &mut config.server;
         if self.plmn.is_some() || self.ric_id.is_some() {
             let plmn = self.plmn.as_deref().map_or(Ok(PlmnIdentity::from_codes(1, 1, 2)), plmn)?;
-            let ric_id = self.ric_id.unwrap_or(1);
-            bounded("ric_id", ric_id as usize, 0, 0xF_FFFF)?;
-            server.controller.ric_id = GlobalRicId::new(plmn, ric_id);
+            let ric_id = bounded("ric_id", self.ric_id.unwrap_or(1), 0, 0xF_FFFF)?;
+            server.controller.ric_id = GlobalRicId::new(plmn, ric_id as u32); // it fits
         }
         if let Some(version) = &self.e2ap {
             server.controller.version = Some(value("e2ap", version)?);
@@ -390,8 +389,7 @@ impl File {
         let period = ("statistics_period_ms", self.statistics_period_ms, &mut config.statistics_period);
         for (key, ms, place) in timeouts.into_iter().chain([period]) {
             if let Some(ms) = ms {
-                bounded(key, usize::try_from(ms).unwrap_or(usize::MAX), 1, 3_600_000)?;
-                *place = Duration::from_millis(ms);
+                *place = Duration::from_millis(bounded(key, ms, 1, 3_600_000)? as u64);
             }
         }
         if let Some(FileTls { ca, certificate, key }) = self.tls {
@@ -459,6 +457,8 @@ mod tests {
         .unwrap();
         assert_eq!(config.server.e2.len(), 2);
         assert_eq!(config.server.xapp.unwrap().to_string(), "tcp://[::1]:2");
+        let of_port = RicConfig::from_toml("xapp = \"tcp://ric.example\"").unwrap().server.xapp;
+        assert_eq!(of_port.unwrap().to_string(), "tcp://ric.example:36423");
         assert_eq!(config.rest.unwrap().address.to_string(), "[::1]:0");
         assert_eq!(config.rules_file.unwrap().to_str(), Some("rules.json"));
         assert_eq!(config.server.controller.ric_id.to_string(), "ric-310410-abcde");
@@ -484,6 +484,9 @@ mod tests {
         );
         assert!(says("max_pdu_octets = 1").starts_with("max_pdu_octets: 1 is not between"));
         assert_eq!(says("loops = 0"), "loops: 0 is not between 1 and 64");
+        assert_eq!(says("max_nodes = -1"), "max_nodes: -1 is not between 1 and 1048576");
+        assert_eq!(says("ric_id = -1"), "ric_id: -1 is not between 0 and 1048575");
+        assert_eq!(says("setup_timeout_ms = -5"), "setup_timeout_ms: -5 is not between 1 and 3600000");
         assert!(says("plmn = \"12\"").starts_with("plmn: `12` is not"));
         assert!(says("e2 = 7").contains("line 1"), "{}", says("e2 = 7"));
         assert!(says("e2 = [").contains("line 1"));

@@ -5,7 +5,7 @@ use std::io::ErrorKind;
 use std::path::Path;
 
 use ferric::Endpoint;
-use ferric::link::{Address, Config, Error, Listener};
+use ferric::link::{Config, Error, Listener};
 
 use super::findings::Findings;
 use crate::remedy::remedy;
@@ -20,14 +20,6 @@ pub enum Seen {
 
 /// Whether a RIC could listen there, or somebody does.
 pub fn look(endpoint: &Endpoint, link: &Config, findings: &mut Findings) -> Seen {
-    if let Address::Memory(_) = endpoint.address {
-        findings.fault(
-            format_args!("{endpoint} is nowhere on this host"),
-            "such an address is for tests, within one program",
-            "on one host use unix:PATH or shm:PATH, else tcp:// or sctp://",
-        );
-        return Seen::Impossible;
-    }
     match Listener::bind(&endpoint.address, link) {
         Ok(_) => {
             findings.fault(

@@ -36,15 +36,24 @@ pub fn await_node(
             return Ok(());
         }
     };
-    say!("e2={}", Endpoint::new(listener.local_address().clone(), endpoint.codec));
+    let endpoint = &Endpoint::new(listener.local_address().clone(), endpoint.codec);
+    say!("e2={endpoint}");
     let deadline = Instant::now() + patience;
     let Some(mut live) = Live::accept(&mut listener, Some(deadline))? else {
         findings.fault(
             format_args!("no node connected to {endpoint}"),
             format_args!("nobody came within {} s", patience.as_secs()),
-            "look at the node's configuration for the RIC's address and port, whether its E2 agent is switched on, and let \
-             SCTP (IP protocol 132) through firewalls, NAT and cloud security groups; `tcpdump -ni any sctp` shows whether \
-             anything comes",
+            match endpoint.address {
+                Address::Sctp { .. } => {
+                    "look at the node's configuration for the RIC's address and port, whether its E2 agent is switched on, \
+                     and let SCTP (IP protocol 132) through firewalls, NAT and cloud security groups; `tcpdump -ni any \
+                     sctp` shows whether anything comes"
+                }
+                _ => {
+                    "look at the node's configuration for the RIC's address and port, whether its E2 agent is switched on, \
+                     and whether it speaks SCTP, as most base stations do: then give a sctp:// address"
+                }
+            },
         );
         return Ok(());
     };

@@ -30,7 +30,7 @@ use crate::signals;
 #[derive(Clone, clap::Args)]
 pub struct Args {
     /// The RIC's address for xApps.
-    #[arg(long, value_name = "URL", default_value = "tcp://127.0.0.1:36423")]
+    #[arg(long, value_name = "URL", default_value = "tcp://127.0.0.1:36423", value_parser = crate::address::xapp)]
     pub ric: Address,
     /// Milliseconds from report to report.
     #[arg(long, value_name = "P", default_value_t = 1000, value_parser = clap::value_parser!(u32).range(1..))]

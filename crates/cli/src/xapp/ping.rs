@@ -21,7 +21,7 @@ use crate::signals;
 #[derive(clap::Args)]
 pub struct Args {
     /// The RIC's address for xApps.
-    #[arg(long, value_name = "URL", default_value = "tcp://127.0.0.1:36423")]
+    #[arg(long, value_name = "URL", default_value = "tcp://127.0.0.1:36423", value_parser = crate::address::xapp)]
     ric: Address,
     /// Milliseconds from ping to ping.
     #[arg(long, value_name = "P", default_value_t = 1000, value_parser = clap::value_parser!(u32).range(1..))]

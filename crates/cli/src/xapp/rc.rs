@@ -36,7 +36,7 @@ pub struct Args {
     #[command(subcommand)]
     what: What,
     /// The RIC's address for xApps.
-    #[arg(long, global = true, value_name = "URL", default_value = "tcp://127.0.0.1:36423")]
+    #[arg(long, global = true, value_name = "URL", default_value = "tcp://127.0.0.1:36423", value_parser = crate::address::xapp)]
     ric: Address,
     /// Only the node of that name, as the RIC and the other xApps print it.
     #[arg(long, global = true, value_name = "NODE")]

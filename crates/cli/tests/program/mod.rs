@@ -2,6 +2,8 @@
 #![allow(dead_code, reason = "each test takes what it needs")]
 
 use std::io::{BufRead, BufReader, Read, Write};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
@@ -10,6 +12,74 @@ use rustix::process::{Pid, Signal, kill_process};
 
 /// Nothing here takes a tenth of this, unless it hangs.
 pub const PATIENCE: Duration = Duration::from_secs(240);
+
+/// A file that no other test has; removed when it is dropped.
+pub struct File(PathBuf);
+
+impl File {
+    /// A name for a file that is not there yet.
+    pub fn named(name: &str) -> File {
+        File(std::env::temp_dir().join(format!("ferric-cli-{}-{name}", std::process::id())))
+    }
+
+    pub fn new(name: &str, content: &[u8]) -> File {
+        let file = File::named(name);
+        std::fs::write(&file.0, content).unwrap();
+        file
+    }
+
+    pub fn name(&self) -> &str {
+        self.0.to_str().unwrap()
+    }
+}
+
+impl Drop for File {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.0); // one that was only named may not be there
+    }
+}
+
+/// A shared object that is compiled, in a folder of its own; removed when it is dropped.
+pub struct SharedObject {
+    folder: PathBuf,
+    object: PathBuf,
+}
+
+impl SharedObject {
+    /// `NAME.so` of a C file below `crates/plugin/tests`.
+    pub fn compile(source: &str) -> SharedObject {
+        let name = Path::new(source).file_stem().unwrap();
+        let folder = std::env::temp_dir().join(format!("ferric-cli-{}-{}", std::process::id(), name.display()));
+        std::fs::create_dir_all(&folder).unwrap();
+        std::fs::set_permissions(&folder, PermissionsExt::from_mode(0o755)).unwrap();
+        let object = folder.join(name).with_extension("so");
+        let plugin = Path::new(env!("CARGO_MANIFEST_DIR")).join("../plugin");
+        let compiled = Command::new("cc")
+            .args(["-shared", "-fPIC", "-I"])
+            .arg(plugin.join("include"))
+            .arg("-o")
+            .arg(&object)
+            .arg(plugin.join("tests").join(source))
+            .status();
+        assert!(compiled.unwrap().success());
+        std::fs::set_permissions(&object, PermissionsExt::from_mode(0o755)).unwrap();
+        SharedObject { folder, object }
+    }
+
+    pub fn folder(&self) -> &str {
+        self.folder.to_str().unwrap()
+    }
+
+    pub fn name(&self) -> &str {
+        self.object.to_str().unwrap()
+    }
+}
+
+impl Drop for SharedObject {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.folder);
+    }
+}
 
 /// A run of the program; killed when it is dropped.
 pub struct Program {

@@ -13,6 +13,8 @@ use crate::stop::STOP_TOKEN;
 use crate::{Error, clock, credentials, peers};
 
 pub(super) const KIND_AGENT: u64 = 1;
+/// What is said of a connection that never stood.
+const UNREACHABLE: &str = "the RIC is not reached; it is tried again and again";
 /// Octets read from one link before the others have their turn.
 pub(super) const BUDGET_OCTETS: usize = 64 * 1024;
 
@@ -128,7 +130,7 @@ impl AgentLoop {
                 }
             }
             Err(error) => {
-                warn!(node = %member.machine.node_id(), ric = %member.address, error, "cannot connect");
+                warn!(node = %member.machine.node_id(), ric = %member.address, error, "{UNREACHABLE}");
                 member.machine.handle_close(now, CloseReason::Transport);
             }
         }
@@ -139,11 +141,12 @@ impl AgentLoop {
             return;
         }
         let Some(member) = self.members.get_mut(id) else { return };
-        member.connect_by = None;
+        // one that is still being connected to was never there
+        let what = if member.connect_by.take().is_some() { UNREACHABLE } else { "the RIC is lost" };
         if let Some(link) = member.assoc.take().and_then(|assoc| self.peers.remove(&self.poll, assoc)) {
             self.dropped_reports += link.dropped_reports();
         }
-        warn!(node = %member.machine.node_id(), ric = %member.address, %error, "the RIC is lost");
+        warn!(node = %member.machine.node_id(), ric = %member.address, %error, "{what}");
         member.machine.handle_close(now, CloseReason::Transport);
         self.drop_associations(id);
         self.mark(id);

@@ -252,8 +252,9 @@ impl<R: Read> BlockReader<R> {
             return if begin == 0 { Err(ReadError::Foreign { found: None }) } else { Ok(None) };
         }
         if begin == 0 && self.block.get(..4) != Some(&SECTION_HEADER.to_le_bytes()) {
-            let found = self.block.first_chunk().map(|first| u32::from_le_bytes(*first));
-            return Err(ReadError::Foreign { found });
+            let mut first = [0; 4];
+            first.iter_mut().zip(&self.block).for_each(|(to, octet)| *to = *octet);
+            return Err(ReadError::Foreign { found: Some(u32::from_le_bytes(first)) });
         }
         let truncated = |offset| ReadError::Truncated { block_offset: begin, offset };
         if self.block.len() < 8 {

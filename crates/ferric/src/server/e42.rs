@@ -39,9 +39,9 @@ impl Default for E42Config {
     }
 }
 
-/// An address on which E42 is spoken: `e42+sctp://…`, `e42+tcp://…` or `e42+tls://…`; the `e42+` may be left out. A port
-/// should be named, since the usual one ([`DEFAULT_E42_PORT`]) is not that of E2. FlexRIC's own xApps do not speak TLS:
-/// what puts their framed PDUs into TLS is a proxy beside them, or an xApp of another make.
+/// An address on which E42 is spoken: `e42+sctp://…`, `e42+tcp://…` or `e42+tls://…`; the `e42+` may be left out, and
+/// so may the port ([`DEFAULT_E42_PORT`]). FlexRIC's own xApps do not speak TLS: what puts their framed PDUs into TLS is a
+/// proxy beside them, or an xApp of another make.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct E42Address(pub Address);
 
@@ -49,7 +49,7 @@ impl FromStr for E42Address {
     type Err = link::AddressError;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        text.strip_prefix("e42+").unwrap_or(text).parse().map(E42Address)
+        Address::from_url(text.strip_prefix("e42+").unwrap_or(text), DEFAULT_E42_PORT).map(E42Address)
     }
 }
 

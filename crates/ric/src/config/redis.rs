@@ -20,10 +20,10 @@ pub(super) struct FileRedis {
     certificate: Option<PathBuf>,
     key: Option<PathBuf>,
     password: Option<PathBuf>,
-    period_ms: Option<usize>,
-    stream_length: Option<usize>,
+    period_ms: Option<i64>,
+    stream_length: Option<i64>,
     prefix: Option<String>,
-    queue_octets: Option<usize>,
+    queue_octets: Option<i64>,
 }
 
 impl FileRedis {
@@ -111,7 +111,8 @@ mod tests {
         assert!(says("url = \"rediss://127.0.0.1/#insecure\"").contains("`#insecure` is not taken"));
         assert_eq!(also("certificate = \"c\""), "certificate: it needs its `key` too");
         assert_eq!(also("period_ms = 0"), "period_ms: 0 is not between 1 and 3600000");
-        assert!(also("period_ms = -1").contains("line"), "{}", also("period_ms = -1"));
+        assert_eq!(also("period_ms = -1"), "period_ms: -1 is not between 1 and 3600000");
+        assert!(also("period_ms = 0.5").contains("line 3"), "{}", also("period_ms = 0.5"));
         assert!(also("prefix = \"a b\"").contains("without white space"));
         assert!(also("queue_octets = 1").starts_with("queue_octets: 1 is not between"));
     }

@@ -49,7 +49,7 @@ pub struct Args {
     #[arg(long, value_name = "NODE")]
     node: Option<String>,
     /// The RIC's address for xApps.
-    #[arg(long, value_name = "URL", default_value = "tcp://127.0.0.1:36423")]
+    #[arg(long, value_name = "URL", default_value = "tcp://127.0.0.1:36423", value_parser = crate::address::xapp)]
     ric: Address,
     /// Milliseconds from report to report, over the RIC's link. Over Redis, the RIC says it.
     #[arg(long, value_name = "P", default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..=60_000))]
