@@ -151,7 +151,8 @@ impl Args {
 pub fn run(args: &Args) -> anyhow::Result<()> {
     let scenario = args.scenario()?;
     if args.check {
-        print!("{}", scenario.summary()?);
+        let summary = scenario.summary()?.to_string();
+        say!("{}", summary.trim_end());
         return Ok(());
     }
     let recorder = args.record.start()?;

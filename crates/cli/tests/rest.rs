@@ -108,7 +108,8 @@ fn the_page_of_the_first_slice_is_true() {
 
 #[test]
 fn an_address_that_is_none_is_refused() {
-    run(&["ric", "--rest", "localhost"]).complains(2, &["--rest", "invalid socket address"]);
+    run(&["ric", "--rest", "localhost"])
+        .complains(2, &["--rest", "not an IP address and a port, such as 127.0.0.1:8080"]);
     let config = std::env::temp_dir().join(format!("ferric-rest-{}.toml", std::process::id()));
     std::fs::write(&config, "rest = \"localhost:8080\"").unwrap();
     let outcome = run(&["ric", "--config", config.to_str().unwrap()]);

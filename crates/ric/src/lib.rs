@@ -4,6 +4,26 @@
 //!
 //! Where [`RicConfig::rest`] says so there is a REST interface too, with the traffic controller and the slicing controller
 //! behind it: the FlexRIC paper's 6.1.1 and 6.1.2.
+//!
+//! ```no_run
+//! use ric::RicConfig;
+//!
+//! let config = RicConfig::from_toml(
+//!     r#"
+//!     e2 = ["tcp://0.0.0.0:36421"]
+//!     rest = "127.0.0.1:8080"
+//!     "#,
+//! )?;
+//! let mut ric = ric::bind(config)?;
+//! for endpoint in ric.server.e2_endpoints() {
+//!     println!("nodes are awaited at {endpoint}");
+//! }
+//! ric.server.run()?; // until its `Stop` says so
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! [`RicConfig`] names all that a configuration file may say. Internal apps of one's own are added to [`Ric::server`] by
+//! [`Server::add_iapp`], before it runs.
 
 #![forbid(unsafe_code)]
 

@@ -31,7 +31,7 @@ const REPORT: Duration = Duration::from_millis(5);
 pub struct Subscription {
     /// Mobile country code.
     pub mcc: u16,
-    /// Mobile network code, and whether it has three digits.
+    /// Mobile network code.
     pub mnc: u16,
     /// Whether the network code has three digits.
     pub has_long_mnc: bool,

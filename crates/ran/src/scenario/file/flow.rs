@@ -136,7 +136,7 @@ pub fn flow(section: &Section<'_>, number: usize) -> Result<GroupFlow, FileError
     }
     specification.start = section.number("start_s", SECONDS)?.map_or(specification.start, seconds);
     specification.stop = section.number("stop_s", SECONDS)?.map_or(specification.stop, seconds);
-    let delay_ms = section.number("one_way_delay_ms", 0.0..=10_000.0)?;
+    let delay_ms = section.number("one_way_delay_ms", 0.0..=1_000.0)?;
     specification.one_way_delay_ms = delay_ms.unwrap_or(specification.one_way_delay_ms);
     specification.dscp = section.whole("dscp", 0..=63)?.unwrap_or(specification.dscp);
     let ports = 1..=65_535;
@@ -160,7 +160,7 @@ fn mix(section: &Section<'_>) -> Result<UserMix, FileError> {
         video: share("video_percent", default.video)?,
         steady: share("steady_percent", default.steady)?,
         activity: section.number("activity", 0.01..=100.0)?.unwrap_or(default.activity),
-        one_way_delay_ms: section.number("one_way_delay_ms", 0.0..=10_000.0)?.unwrap_or(default.one_way_delay_ms),
+        one_way_delay_ms: section.number("one_way_delay_ms", 0.0..=1_000.0)?.unwrap_or(default.one_way_delay_ms),
         tcp: tcp(section)?,
     };
     mix.check().map_err(|error| section.wrong(error))?;
