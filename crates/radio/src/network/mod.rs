@@ -5,6 +5,7 @@
 //! as is asked for, since what a cell's UEs have stays in the processor's caches then, and a hundred cells' do not. The
 //! result is the same for any number of threads.
 
+mod a3;
 #[cfg(test)]
 mod tests;
 
@@ -13,23 +14,24 @@ use std::num::NonZeroUsize;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use crate::phy::{CarrierError, Geometry};
+use crate::phy::CarrierError;
 use crate::{Cell, CellConfig, Stay, Time, Ue};
+
+use a3::Neighbours;
 
 /// What happens between cells happens at whole multiples of this.
 pub const EPOCH: Duration = Duration::from_millis(10);
 /// Things that happened and wait to be asked for, of each cell: more are forgotten, the oldest first.
 const MAX_HAPPENINGS: usize = 1024;
 
-/// How often a UE says again that it would go to another cell, as long as it stays (reportInterval of TS 38.331 5.5.5.1).
-const REPORT_INTERVAL: Duration = Duration::from_millis(1024);
-
 /// When UEs go to another cell.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct HandoverConfig {
-    /// How much stronger than its own a UE must hear another cell (event A3 of TS 38.331 5.5.4.4, offset and hysteresis
-    /// together), in dB; `None`: UEs never want to go by themselves. Default: none.
+    /// How much stronger than its own a UE must hear another cell (event A3 of TS 38.331 5.5.4.4), in dB; `None`: UEs never
+    /// want to go by themselves. Default: none.
     pub a3_offset_db: Option<f64>,
+    /// How much stronger still for the event to be entered, and how much weaker for it to be left, in dB. Default: 0.
+    pub hysteresis_db: f64,
     /// For how long (timeToTrigger), at least an epoch. Default: 160 ms.
     pub time_to_trigger: Duration,
     /// From leaving one cell until arriving in another, at least an epoch. Default: 30 ms.
@@ -42,6 +44,7 @@ impl Default for HandoverConfig {
     fn default() -> Self {
         HandoverConfig {
             a3_offset_db: None,
+            hysteresis_db: 0.0,
             time_to_trigger: Duration::from_millis(160),
             interruption: Duration::from_millis(30),
             is_automatic: true,
@@ -109,14 +112,6 @@ struct Arrival {
     ue: Box<Ue>,
 }
 
-/// A UE that wants to go.
-#[derive(Clone, Copy, Debug)]
-struct Want {
-    to: usize,
-    since: Time,
-    told: Option<Time>,
-}
-
 /// A cell and what happens at it.
 #[derive(Debug)]
 struct Site {
@@ -128,8 +123,8 @@ struct Site {
     /// UEs that came anew and found no place.
     turned_away: u64,
     happenings: VecDeque<Happening>,
-    /// By place.
-    wants: Vec<Option<Want>>,
+    /// What each UE hears of other cells, by place.
+    neighbours: Vec<Neighbours>,
     next_epoch: Time,
 }
 
@@ -194,8 +189,8 @@ impl Site {
     /// A UE leaves, for another cell or for good.
     fn leave(&mut self, place: usize, to: Option<usize>) -> Option<Box<Ue>> {
         let left = self.cell.leave(place)?;
-        if let Some(want) = self.wants.get_mut(place) {
-            *want = None;
+        if let Some(neighbours) = self.neighbours.get_mut(place) {
+            *neighbours = Neighbours::default();
         }
         let ue = *self.cell.stay(place);
         self.tell(Happening::Left { ue, to });
@@ -209,24 +204,17 @@ impl Site {
 
     /// Event A3: who hears another cell better for long enough wants to go there.
     fn measure(&mut self, offset_db: f64, handover: &HandoverConfig) -> Vec<(usize, usize)> {
-        let Site { cell: there, wants, .. } = self;
+        let Site { cell: there, neighbours, .. } = self;
         let now = there.now();
-        wants.resize(there.places(), None);
+        neighbours.resize_with(there.places(), Neighbours::default);
         let mut told = Vec::new();
         for (place, ue) in there.ues() {
-            let best = ue.channel().geometry().and_then(|geometry| best_neighbour(geometry, offset_db));
-            let want = &mut wants[place];
-            match (best, *want) {
-                (None, _) => *want = None,
-                (Some(best), Some(since)) if since.to == best => {
-                    let is_due = since.told.is_none_or(|told| now.since(told) >= REPORT_INTERVAL);
-                    if is_due && now.since(since.since) >= handover.time_to_trigger {
-                        told.push((place, best));
-                        *want = Some(Want { told: Some(now), ..since });
-                    }
-                }
-                (Some(best), _) => *want = Some(Want { to: best, since: now, told: None }),
-            }
+            let Some(geometry) = ue.channel().geometry() else { continue };
+            let own_dbm = geometry.rsrp_dbm(geometry.serving());
+            let others = (0..geometry.sites().len()).filter(|site| *site != geometry.serving());
+            let better = others.map(|site| (site, geometry.rsrp_dbm(site) - own_dbm));
+            let to = neighbours[place].measure(now, better, offset_db, handover);
+            told.extend(to.map(|to| (place, to)));
         }
         told
     }
@@ -258,7 +246,7 @@ impl Network {
                 handed_over: 0,
                 turned_away: 0,
                 happenings: VecDeque::new(),
-                wants: Vec::new(),
+                neighbours: Vec::new(),
                 next_epoch: Time::START,
             })
         };
@@ -412,12 +400,4 @@ impl Network {
             let _ = self.hand_over(cell, place, to);
         }
     }
-}
-
-/// The cell that a UE hears best, if that is better than its own by more than the offset.
-fn best_neighbour(geometry: &Geometry, offset_db: f64) -> Option<usize> {
-    let own = geometry.serving();
-    let others = (0..geometry.sites().len()).filter(|site| *site != own);
-    let best = others.max_by(|a, b| geometry.rsrp_dbm(*a).total_cmp(&geometry.rsrp_dbm(*b)))?;
-    (geometry.rsrp_dbm(best) - geometry.rsrp_dbm(own) > offset_db).then_some(best)
 }

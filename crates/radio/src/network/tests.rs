@@ -5,7 +5,7 @@ use std::net::Ipv4Addr;
 use super::*;
 use std::sync::Arc;
 
-use crate::phy::{Area, Channel, Fixed, Motion, Mover, Position, Site, Terminal};
+use crate::phy::{Area, Channel, Fixed, Geometry, Motion, Mover, Position, Site, Terminal};
 use crate::traffic::{Flow, FlowSpecification, Kind};
 use crate::{FiveTuple, MAX_PLACES, REST, Random, Subscription};
 

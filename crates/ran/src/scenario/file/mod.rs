@@ -31,7 +31,8 @@ const MAX_TABLES: usize = 10_000;
 
 const TOP: Keys =
     Keys { name: "the file", keys: &["seed", "speed", "threads", "warm_up_s", "handover", "cell", "ue", "at"] };
-const HANDOVER: Keys = Keys { name: "[handover]", keys: &["a3_offset_db", "time_to_trigger_ms", "interruption_ms"] };
+const HANDOVER: Keys =
+    Keys { name: "[handover]", keys: &["a3_offset_db", "hysteresis_db", "time_to_trigger_ms", "interruption_ms"] };
 
 /// Every table of a scenario file.
 #[cfg(test)]
@@ -167,6 +168,7 @@ fn handover(section: &Section<'_>) -> Result<HandoverConfig, FileError> {
     };
     Ok(HandoverConfig {
         a3_offset_db: section.number("a3_offset_db", -30.0..=30.0)?,
+        hysteresis_db: section.number("hysteresis_db", 0.0..=15.0)?.unwrap_or(default.hysteresis_db),
         time_to_trigger: ms("time_to_trigger_ms")?.unwrap_or(default.time_to_trigger),
         interruption: ms("interruption_ms")?.unwrap_or(default.interruption),
         is_automatic: default.is_automatic,

@@ -50,7 +50,7 @@ fn everything() {
         speed = 2.5
         threads = 2
         warm_up_s = 1.5
-        handover = { a3_offset_db = 3.0, time_to_trigger_ms = 320, interruption_ms = 50 }
+        handover = { a3_offset_db = 3.0, hysteresis_db = 1.5, time_to_trigger_ms = 320, interruption_ms = 50 }
 
         [[cell]]
         count = 2
@@ -205,7 +205,7 @@ fn everything() {
     let scenario = read(text).unwrap();
     assert_eq!((scenario.seed, scenario.speed, scenario.threads.get()), (9, 2.5, 2));
     assert_eq!(scenario.warm_up, Duration::from_millis(1500));
-    assert_eq!(scenario.handover.a3_offset_db, Some(3.0));
+    assert_eq!((scenario.handover.a3_offset_db, scenario.handover.hysteresis_db), (Some(3.0), 1.5));
     assert_eq!(scenario.handover.time_to_trigger, Duration::from_millis(320));
     assert_eq!(scenario.handover.interruption, Duration::from_millis(50));
     assert_eq!(scenario.cells.len(), 3);
