@@ -224,6 +224,13 @@ fn ue_schedulers_differ() {
     prbs.sort_unstable();
     assert_eq!(prbs, [(0, 10), (1, 48), (2, 48)], "what one does not want is the others'");
     assert!(ue_scheduler("best").is_none());
+    // who can get as much as others is not starved by them
+    let mut best = with("MT");
+    let mut blocks = [0; 3];
+    for _ in 0..300 {
+        slot(&mut best, &three).iter().for_each(|grant| blocks[grant.ue as usize] += grant.prbs);
+    }
+    assert_eq!(blocks, [100 * PRBS; 3]);
 }
 
 #[test]

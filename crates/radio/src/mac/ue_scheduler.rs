@@ -15,7 +15,7 @@ pub fn ue_scheduler(name: &str) -> Option<Box<dyn UeScheduler>> {
     match name {
         "RR" => Some(Box::new(RoundRobin::default())),
         "" | "PF" => Some(Box::new(ProportionalFair)),
-        "MT" => Some(Box::new(MaxCi)),
+        "MT" => Some(Box::new(MaxCi::default())),
         _ => None,
     }
 }
@@ -45,6 +45,11 @@ fn by_metric(
     prbs - left
 }
 
+/// Orders candidates from the one on whose turn it is.
+fn in_turn(next: u32, candidates: &mut [Candidate]) {
+    candidates.sort_unstable_by_key(|candidate| (candidate.ue < next, candidate.ue));
+}
+
 /// Each in turn: a slot is divided evenly among those that want it, and who is first changes.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct RoundRobin {
@@ -54,8 +59,7 @@ pub struct RoundRobin {
 impl UeScheduler for RoundRobin {
     fn schedule(&mut self, prbs: u32, candidates: &mut [Candidate], grants: &mut Vec<Grant>) -> u32 {
         let mut left = prbs;
-        // from the one whose turn it is
-        candidates.sort_unstable_by_key(|candidate| (candidate.ue < self.next, candidate.ue));
+        in_turn(self.next, candidates);
         self.next = candidates.first().map_or(0, |candidate| candidate.ue + 1);
         let first = grants.len();
         let mut open = candidates.len() as u32;
@@ -105,12 +109,19 @@ impl UeScheduler for ProportionalFair {
     }
 }
 
-/// Who could get most.
+/// Who could get most. Those that could get as much as each other are first in turn.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct MaxCi;
+pub struct MaxCi {
+    next: u32,
+}
 
 impl UeScheduler for MaxCi {
     fn schedule(&mut self, prbs: u32, candidates: &mut [Candidate], grants: &mut Vec<Grant>) -> u32 {
-        by_metric(prbs, candidates, grants, |candidate| candidate.preference * candidate.rate_octets as f32)
+        in_turn(self.next, candidates);
+        let first = grants.len();
+        let given =
+            by_metric(prbs, candidates, grants, |candidate| candidate.preference * candidate.rate_octets as f32);
+        self.next = grants.get(first).map_or(0, |grant| grant.ue + 1);
+        given
     }
 }
