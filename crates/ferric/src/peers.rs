@@ -33,6 +33,10 @@ pub(crate) struct Peer {
     /// Whether it lost reports that it was not told of.
     #[cfg(feature = "server")]
     pub untold: bool,
+    /// Whether it is known who it is, and that it may stay: nothing is read from it before. That the link stands does not
+    /// say so: what writes may be what ends its handshake.
+    #[cfg(feature = "server")]
+    pub admitted: bool,
     /// Whether the peer has said anything.
     #[cfg(feature = "server")]
     pub spoke: bool,
@@ -74,6 +78,16 @@ impl Peer {
     fn write(&mut self) -> Result<(), link::Error> {
         self.full = self.link.flush()?.waiting;
         Ok(())
+    }
+
+    /// Waits for what the link needs next: room to write, or only something to read.
+    pub fn wait_for_more(&mut self, poll: &Poll) -> Result<(), link::Error> {
+        let wanted = self.link.wants_write();
+        if wanted == self.writable_wanted {
+            return Ok(());
+        }
+        self.writable_wanted = wanted;
+        poll.modify(&self.link, self.assoc.0, self.interest()).map_err(link::Error::Lost)
     }
 
     fn interest(&self) -> Interest {
@@ -134,6 +148,8 @@ impl Peers {
             assoc,
             #[cfg(feature = "server")]
             untold: false,
+            #[cfg(feature = "server")]
+            admitted: false,
             #[cfg(feature = "server")]
             spoke: false,
             #[cfg(feature = "server")]
@@ -276,15 +292,7 @@ impl Peers {
             let Some(peer) = self.get_mut(assoc) else { continue };
             peer.dirty = false;
             let flushed = peer.write();
-            let wanted = peer.link.wants_write();
-            if wanted != peer.writable_wanted {
-                peer.writable_wanted = wanted;
-                if let Err(source) = poll.modify(&peer.link, assoc.0, peer.interest()) {
-                    lost(assoc, link::Error::Lost(source));
-                    continue;
-                }
-            }
-            if let Err(error) = flushed {
+            if let Err(error) = peer.wait_for_more(poll).and(flushed) {
                 lost(assoc, error);
             }
         }

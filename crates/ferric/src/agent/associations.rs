@@ -170,7 +170,12 @@ impl AgentLoop {
         let Some(peer) = self.peers.get_mut(assoc) else { return };
         match peer.link.finish_connect() {
             Ok(link::State::Established) => self.ask_to_join(now, id, assoc),
-            Ok(_) => self.peers.touch(assoc),
+            // not to be flushed, as the first is not
+            Ok(_) => {
+                if let Err(error) = peer.wait_for_more(&self.poll) {
+                    self.lose_link(now, id, assoc, &error);
+                }
+            }
             Err(error) => self.lose_link(now, id, assoc, &error),
         }
     }

@@ -96,7 +96,13 @@ impl AgentLoop {
                     member.connect_by = None;
                     member.machine.handle_open(now);
                 }
-                Ok(_) => {}
+                Ok(_) => {
+                    // not to be flushed: that may end the handshake, and nobody would notice
+                    if let Err(error) = peer.wait_for_more(&self.poll) {
+                        self.lose(now, id, &error);
+                    }
+                    return;
+                }
                 Err(error) => return self.lose(now, id, &error),
             }
             self.mark(id);
@@ -265,3 +271,7 @@ impl AgentLoop {
         }
     }
 }
+
+#[cfg(all(test, feature = "tls"))]
+#[path = "turn_tests.rs"]
+mod tests;

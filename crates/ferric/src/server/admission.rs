@@ -88,8 +88,8 @@ impl Server {
         const NOBODY: &str = "closed: there are rights to keep to, and it has shown no certificate; use tls://";
         let is_node = peers::kind(assoc.0) == KIND_NODE;
         let peers = if is_node { &mut self.nodes } else { &mut self.apps.outlets.xapps };
-        let Some(peer) = peers.get_mut(assoc) else { return false };
-        let (peer, identity) = (peer.link.peer(), peer.link.identity());
+        let Some(comer) = peers.get_mut(assoc) else { return false };
+        let (peer, identity) = (comer.link.peer(), comer.link.identity());
         let certificate = identity.map(ToString::to_string);
         if certificate.is_some() && self.lines.take() {
             info!(%peer, certificate, "{}", if is_node { "a node shows who it is" } else { "an xApp shows who it is" });
@@ -113,6 +113,7 @@ impl Server {
                 Admission::Refused => true,
             }
         };
+        comer.admitted = !is_refused;
         if is_refused {
             if self.lines.take() {
                 let fingerprint = identity.map(|identity| identity.fingerprint.to_string());
@@ -182,3 +183,7 @@ impl Server {
         }
     }
 }
+
+#[cfg(all(test, feature = "tls"))]
+#[path = "admission_tests.rs"]
+mod tests;

@@ -180,31 +180,35 @@ impl Server {
     /// Who it is that has connected is known by now: it is given its rights, or turned away. Whether it may stay.
     fn admit_e42(&mut self, now: Time, assoc: AssocId) -> bool {
         let Some(peer) = self.apps.e42.peers.get_mut(assoc) else { return false };
-        let (peer, identity) = (peer.link.peer(), peer.link.identity());
+        let (xapp, identity) = (peer.link.peer(), peer.link.identity());
         if let Some(certificate) = identity
             && self.lines.take()
         {
-            info!(xapp = %peer, %certificate, "an E42 xApp shows who it is");
+            info!(%xapp, %certificate, "an E42 xApp shows who it is");
         }
         let without = || self.config.e42.as_ref().and_then(|e42| e42.without_certificate.clone());
         let rights = match (self.config.rights.of_xapp(identity), identity) {
-            (Admission::Unknown, _) => return true,
+            (Admission::Unknown, _) => {
+                peer.admitted = true;
+                return true;
+            }
             (Admission::Known(rights), _) => Some(rights),
             (Admission::Refused, None) => without(),
             (Admission::Refused, Some(_)) => None,
         };
         if let Some(rights) = rights {
             self.apps.e42.host.set_rights(assoc, rights);
+            peer.admitted = true;
             return true;
         }
         match identity {
             _ if !self.lines.take() => {}
             Some(certificate) => {
                 let fingerprint = &certificate.fingerprint;
-                warn!(xapp = %peer, %certificate, %fingerprint, "closed: its certificate is in no entry of the rights");
+                warn!(%xapp, %certificate, %fingerprint, "closed: its certificate is in no entry of the rights");
             }
             None => warn!(
-                xapp = %peer,
+                %xapp,
                 "closed: xApps have rights by certificate here, and it has shown none; use e42+tls://, or say in \
                  `e42_rights` what xApps without one may do"
             ),
@@ -234,7 +238,7 @@ impl Server {
     }
 
     pub(super) fn receive_from_e42(&mut self, now: Time, assoc: AssocId) {
-        if self.apps.e42.peers.get_mut(assoc).is_some_and(|peer| peer.link.state() == State::Connecting)
+        if self.apps.e42.peers.get_mut(assoc).is_some_and(|peer| !peer.admitted)
             && !self.shake_hands_with_e42(now, assoc)
         {
             return;

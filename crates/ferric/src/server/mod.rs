@@ -41,7 +41,7 @@ use std::time::Duration;
 
 use e2::ran::RanDatabase;
 use e2::{AssocId, Controller, E42Host, Routed, Time, XappHost};
-use link::{Address, Events, Listener, Poll, Scratch, State};
+use link::{Address, Events, Listener, Poll, Scratch};
 use tracing::error;
 
 use crate::clock::{self, Clock};
@@ -336,9 +336,7 @@ impl Server {
 
     /// The hot path: from a node's read buffer to the outboxes of the apps.
     fn receive_from_node(&mut self, now: Time, assoc: AssocId) {
-        if self.nodes.get_mut(assoc).is_some_and(|peer| peer.link.state() == State::Connecting)
-            && !self.shake_hands(now, assoc)
-        {
+        if self.nodes.get_mut(assoc).is_some_and(|peer| !peer.admitted) && !self.shake_hands(now, assoc) {
             return;
         }
         let Server { nodes, apps, controller, counters, scratch, .. } = self;
@@ -359,9 +357,7 @@ impl Server {
     }
 
     fn receive_from_xapp(&mut self, now: Time, assoc: AssocId) {
-        if self.apps.outlets.xapps.get_mut(assoc).is_some_and(|peer| peer.link.state() == State::Connecting)
-            && !self.shake_hands(now, assoc)
-        {
+        if self.apps.outlets.xapps.get_mut(assoc).is_some_and(|peer| !peer.admitted) && !self.shake_hands(now, assoc) {
             return;
         }
         let Server { apps: Apps { outlets, host, .. }, controller, scratch, .. } = self;

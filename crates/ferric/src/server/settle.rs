@@ -15,7 +15,8 @@ impl Server {
         let Config { outbox_octets, max_pdu_octets, .. } = self.config.link;
         // most of what may wait for an xApp is left for what else must not be dropped, and always enough for the longest
         // news: that is as long as a node's setup
-        let room_for_news = (outbox_octets / 4).min(outbox_octets.saturating_sub(max_pdu_octets));
+        let room_for_news =
+            (outbox_octets / 4).min(outbox_octets.saturating_sub(max_pdu_octets + crate::XAPP_OVERHEAD_OCTETS));
         loop {
             self.apps.tell(now, &mut self.controller);
             self.apps.log_strangers(&mut self.nodes);
@@ -40,7 +41,7 @@ impl Server {
         }
     }
 
-    fn flush(&mut self) {
+    pub(super) fn flush(&mut self) {
         let Apps { outlets: Outlets { xapps, lost, .. }, e42, .. } = &mut self.apps;
         let nodes = &mut self.nodes;
         nodes.flush(&self.poll, |assoc, error| lost.push((assoc, error)));

@@ -1,0 +1,81 @@
+//! The end of a handshake does not pass unseen.
+
+use std::time::{Duration, Instant};
+
+use e2::{Function, SubscriptionRequest, Time};
+use e2ap::{Cause, GlobalE2NodeId, GnbId, PlmnIdentity, RanFunctionId, RanFunctionRevision};
+use link::{Config, Link, Listener, Scratch, State};
+
+use super::{AgentLoop, AssocId};
+use crate::agent::{Admission, AgentLoopConfig, ControllerId, RanFunction, RequestKey, Views};
+use crate::certificates::Authority;
+
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// There is no node without a function.
+struct Idle;
+
+impl RanFunction for Idle {
+    fn id(&self) -> RanFunctionId {
+        RanFunctionId(1)
+    }
+
+    fn definition(&self) -> Function {
+        let (id, revision) = (self.id(), RanFunctionRevision(1));
+        Function { id, revision, oid: "1".to_owned(), definition: b"idle".to_vec() }
+    }
+
+    fn subscribe(&mut self, _: Time, _: ControllerId, _: &SubscriptionRequest, _: &Views) -> Result<Admission, Cause> {
+        unreachable!("nobody subscribes")
+    }
+
+    fn unsubscribe(&mut self, _: RequestKey) {
+        unreachable!("nobody has subscribed")
+    }
+}
+
+/// What the loop has to do, but the last of it: that waits for what the RIC does meanwhile.
+fn look(agents: &mut AgentLoop) {
+    agents.poll.wait(&mut agents.events, Some(PATIENCE)).unwrap();
+    let now = agents.clock.now();
+    let token = agents.events.get(0).expect("an event").token;
+    agents.writable(now, AssocId(token));
+}
+
+#[test]
+fn a_handshake_whose_end_comes_between_looking_and_writing_is_gone_on_with() {
+    let authority = Authority::new();
+    let tls = || Some(authority.tls(&["127.0.0.1"], |_| ()).unwrap());
+    let ric = Config { tls: tls(), ..Config::default() };
+    let mut listener = Listener::bind(&"tls://127.0.0.1:0".parse().unwrap(), &ric).unwrap();
+    let mut config = AgentLoopConfig { setup_timeout: 10 * PATIENCE, ..AgentLoopConfig::default() };
+    config.link.tls = tls();
+    let mut agents = AgentLoop::new(config).unwrap();
+    let node = GlobalE2NodeId::gnb(PlmnIdentity::from_codes(1, 1, 2), GnbId::new(1, 32));
+    agents.add(node, listener.local_address().clone().into(), vec![Box::new(Idle)]);
+    agents.settle(agents.clock.now());
+    // it says hello; the RIC answers before the agent writes
+    look(&mut agents);
+    let deadline = Instant::now() + PATIENCE;
+    let mut ric: Link = loop {
+        if let Some(link) = listener.accept().unwrap() {
+            break link;
+        }
+        assert!(Instant::now() < deadline, "nobody connects");
+    };
+    while agents.events.get(0).is_none_or(|event| !event.readable) {
+        ric.finish_connect().unwrap();
+        agents.poll.wait(&mut agents.events, Some(Duration::from_millis(1))).unwrap();
+        assert!(Instant::now() < deadline, "the RIC does not answer");
+    }
+    agents.settle(agents.clock.now());
+
+    let mut is_set_up = false;
+    while !is_set_up {
+        agents.turn(Some(Duration::from_millis(1))).unwrap();
+        if ric.finish_connect().unwrap() == State::Established {
+            ric.receive(&mut Scratch::new(), 1 << 16, &mut |_, _| is_set_up = true).unwrap();
+        }
+        assert!(Instant::now() < deadline, "the agent waits for ever");
+    }
+}

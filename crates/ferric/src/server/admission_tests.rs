@@ -1,0 +1,93 @@
+//! Nothing that a peer says is read before it is known who it is, whatever ended its handshake.
+
+use std::time::{Duration, Instant};
+
+use e2::AssocId;
+use e2::xapp::{Message, PROTOCOL_VERSION, RefusalCode};
+use link::{Address, Class, Config, Interest, Link, Poll, Scratch, State, StreamId};
+
+use super::super::{E42Address, E42Config, Rights, Server, ServerConfig};
+use crate::certificates::Authority;
+
+/// A server that lets nobody in.
+fn server(authority: &Authority) -> Server {
+    let any_port: Address = "tls://127.0.0.1:0".parse().unwrap();
+    let mut config = ServerConfig {
+        e2: vec![any_port.clone().into()],
+        xapp: Some(any_port.clone()),
+        e42: Some(E42Config { addresses: vec![E42Address(any_port)], ..E42Config::default() }),
+        rights: Rights { nodes: Some(Vec::new()), xapps: Some(Vec::new()) },
+        ..ServerConfig::default()
+    };
+    config.link.tls = Some(authority.tls(&["127.0.0.1"], |_| ()).unwrap());
+    Server::bind(config).unwrap()
+}
+
+/// Connects, and has what writes end the handshake; then says something, and hears what it is told before it is closed.
+fn told(server: &mut Server, authority: &Authority, address: &Address, pdu: &[u8]) -> Vec<Vec<u8>> {
+    let tls = authority.tls(&["nobody.example"], |_| ()).unwrap();
+    let mut client = Link::connect(address, &Config { tls: Some(tls), ..Config::default() }).unwrap();
+    let poll = Poll::new().unwrap();
+    poll.add(&client, 0, Interest::READ_WRITE).unwrap();
+    let mut stands = false;
+    while client.finish_connect().unwrap() != State::Established || !stands {
+        server.poll.wait(&mut server.events, Some(Duration::from_millis(1))).unwrap();
+        let now = server.clock.now();
+        for listener in 0..server.listeners.len() {
+            server.accept(now, listener);
+        }
+        let mut at = 0;
+        while let Some(event) = server.events.get(at) {
+            at += 1;
+            let assoc = AssocId(event.token);
+            for peers in [&mut server.nodes, &mut server.apps.outlets.xapps, &mut server.apps.e42.peers] {
+                peers.touch(assoc);
+            }
+            server.flush();
+            for peers in [&mut server.nodes, &mut server.apps.outlets.xapps, &mut server.apps.e42.peers] {
+                stands |= peers.get_mut(assoc).is_some_and(|peer| peer.link.state() == State::Established);
+            }
+        }
+    }
+    client.send(StreamId(0), &[pdu], Class::Keep).unwrap();
+    let mut heard = Vec::new();
+    let deadline = Instant::now() + Duration::from_secs(60);
+    loop {
+        if let Err(error) = client.flush().map(drop).and_then(|()| {
+            client.receive(&mut Scratch::new(), 1 << 16, &mut |_, pdu| heard.push(pdu.to_vec())).map(drop)
+        }) {
+            assert!(matches!(error, link::Error::Closed | link::Error::Lost(_)), "{error:?}");
+            return heard;
+        }
+        server.turn(Some(Duration::from_millis(1))).unwrap();
+        assert!(heard.len() < 2 && Instant::now() < deadline, "it stays: {heard:?}");
+    }
+}
+
+#[test]
+fn a_node_whose_handshake_ends_while_something_is_written_is_turned_away() {
+    let authority = Authority::new();
+    let mut server = server(&authority);
+    let address = server.e2_addresses().next().unwrap().clone();
+    assert_eq!(told(&mut server, &authority, &address, b"not even a setup"), [b""; 0]);
+}
+
+#[test]
+fn an_xapp_whose_handshake_ends_while_something_is_written_is_turned_away() {
+    let authority = Authority::new();
+    let mut server = server(&authority);
+    let address = server.xapp_address().unwrap().clone();
+    let mut hello = Vec::new();
+    Message::Hello { lowest: PROTOCOL_VERSION, highest: PROTOCOL_VERSION, name: "nobody".into() }.encode(&mut hello);
+    let heard = told(&mut server, &authority, &address, &hello);
+    let heard: Vec<_> = heard.iter().map(|pdu| Message::decode(pdu).unwrap()).collect();
+    assert_eq!(heard, [Message::Refused(RefusalCode::NotAllowed)]);
+}
+
+#[test]
+fn an_e42_xapp_whose_handshake_ends_while_something_is_written_is_turned_away() {
+    let authority = Authority::new();
+    let mut server = server(&authority);
+    let address = server.e42_addresses().next().unwrap().clone();
+    assert_eq!(told(&mut server, &authority, &address, b"not even a setup"), [b""; 0]);
+}
