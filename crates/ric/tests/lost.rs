@@ -6,9 +6,11 @@ use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
+use common::station::cell;
 use common::{Client, PATIENCE, World};
+use e2sm::common::{GnbCuUeF1apId, RntiValue, UeId, UeIdGnbDu};
 use e2sm::slice::{self, IndicationHeader, IndicationMessage};
-use e2sm::{Model, Wire, mac, tc};
+use e2sm::{Model, Wire, mac, rrc, tc};
 use ferric::e2ap::{
     self, Cause, CauseMisc, CauseRicRequest, E2NodeComponentConfigAdditionItem, E2NodeComponentConfiguration,
     E2NodeComponentId, E2NodeComponentInterfaceNg, E2NodeComponentInterfaceType, E2SetupRequest, GlobalE2NodeId, GnbId,
@@ -22,6 +24,11 @@ use serde_json::json;
 
 const NODE: &str = "gnb-00101-5";
 const SLICES: &str = "/v1/nodes/gnb-00101-5/slices/dl";
+
+/// The form that a test's node speaks.
+fn wire_of(model: &Model) -> Wire {
+    if model.wires.contains(&Wire::Plain) { Wire::Plain } else { Wire::Per }
+}
 
 /// A node that a test speaks for.
 struct Node(TcpStream);
@@ -41,7 +48,7 @@ impl Node {
             id: RanFunctionId(model.function_id),
             definition: model.name.as_bytes().into(),
             revision: RanFunctionRevision(1),
-            oid: Some(PrintableString::try_from(model.oid(Wire::Plain)).unwrap()),
+            oid: Some(PrintableString::try_from(model.oid(wire_of(model))).unwrap()),
         });
         node.send(E2SetupRequest {
             transaction_id: Some(TransactionId(1)),
@@ -236,6 +243,60 @@ fn refusals_without_words_are_told_by_their_cause() {
         assert_eq!(problem["cause"], cause.to_string());
         assert_eq!(problem.get("reason"), None);
     }
+}
+
+/// A rule's control that is not answered is asked for again once the node tells where the UE is.
+#[test]
+fn a_rule_whose_control_is_not_answered_is_tried_again() {
+    let world = World::with(|config: &mut RicConfig| {
+        config.server.controller.control_timeout = Duration::from_millis(50);
+    });
+    let mut node = Node::with(&world, &[slice::MODEL, rrc::MODEL]);
+    let subscriptions = [node.subscription(), node.subscription()];
+    subscriptions.iter().for_each(|request| node.admit(request));
+    let tell = |node: &mut Node, model: Model, header: &[u8], message: &[u8]| {
+        let request = subscriptions.iter().find(|request| request.ran_function_id.0 == model.function_id).unwrap();
+        node.indicate(request.request_id, model.function_id, header, message);
+    };
+    let parameters = slice::Parameters::Nvs(slice::NvsParameters::Capacity(slice::Share { reserved: 0.5 }));
+    let (label, ue_scheduler) = (PrintableString::literal(""), PrintableString::literal(""));
+    let one = slice::Slice { id: 1, label, ue_scheduler, parameters };
+    let dl = slice::DirectionSlices { scheduler: PrintableString::literal("NVS"), slices: vec![one].into() };
+    let slices = slice::SliceConfiguration { dl, ..Default::default() };
+    let (mut header, mut told) = (Vec::new(), Vec::new());
+    IndicationHeader::default().encode(Wire::Plain, &mut header).unwrap();
+    let message = IndicationMessage { slices, ues: Default::default(), timestamp_us: 0 };
+    message.encode(Wire::Plain, &mut told).unwrap();
+    tell(&mut node, slice::MODEL, &header, &told);
+    let attached = rrc::Notification {
+        event: rrc::Event::Attached,
+        ue_id: UeId::GnbDu(UeIdGnbDu { gnb_cu_ue_f1ap_id: GnbCuUeF1apId(1), ran_ueid: None, cell_rnti: None }),
+        rnti: RntiValue(10),
+        cell: cell(1),
+        plmn: e2sm::common::PlmnIdentity::from_codes(1, 1, 2),
+        s_nssais: Default::default(),
+    };
+    let (mut rrc_header, mut news) = (Vec::new(), Vec::new());
+    rrc::IndicationHeader::default().encode(Wire::Per, &mut rrc_header).unwrap();
+    rrc::IndicationMessage { notifications: vec![attached].into() }.encode(Wire::Per, &mut news).unwrap();
+    tell(&mut node, rrc::MODEL, &rrc_header, &news);
+
+    world.ask("POST", "/v1/associations", json!({ "plmn": "00101", "dl": 1 })).is(201);
+    node.control();
+    let rule = "/v1/associations/1";
+    let waits = |rule: &serde_json::Value| rule["ues"][0]["state"] == "waiting";
+    assert!(world.eventually(rule, waits)["ues"][0]["reason"].as_str().unwrap().contains("did not answer in time"));
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        tell(&mut node, slice::MODEL, &header, &told);
+        node.acknowledge();
+        let rule = world.eventually(rule, |rule| rule["ues"][0]["state"] != "under way");
+        if rule["ues"][0]["state"] == "moved" {
+            break;
+        }
+        assert!(Instant::now() < deadline, "{rule}"); // this test was too slow
+    }
+    assert_eq!(world.get(&format!("/v1/nodes/{NODE}/ues/10/slices"))["dl"], 1);
 }
 
 /// It acknowledges a control of TC and tells nothing more: who waits for that waits in vain, and nobody after them.

@@ -23,7 +23,7 @@ pub(super) async fn shake_hands(stream: TcpStream, config: Arc<ServerConfig>) ->
     let mut first = [0];
     if stream.peek(&mut first).await? == 1 && first != [HANDSHAKE] {
         answer_in_the_clear(&stream).await?;
-        return Err(io::Error::other(TlsFault::NotTls));
+        return Err(io::Error::other("the client does not speak TLS; the address is an https:// one"));
     }
     TlsAcceptor::from(config).accept(stream).await.map_err(|error| {
         let fault = error.get_ref().and_then(|error| error.downcast_ref::<rustls::Error>()).cloned();

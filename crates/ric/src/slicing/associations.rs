@@ -59,6 +59,8 @@ pub(super) enum RuleState {
     Waiting,
     UnderWay,
     Moved,
+    /// Nobody knows whether it was moved, and why: it waits until the node has told its slices again.
+    Unanswered(String),
     /// The node's words.
     Refused(String),
 }
@@ -224,6 +226,15 @@ impl Rules {
 }
 
 impl Node {
+    /// It has told its slices, and who is in them: rules of which nobody knew what became wait no longer.
+    pub fn told_slices(&mut self) {
+        for (_, ue) in self.ues.iter_mut() {
+            if let RuleOfUe::Fits(_, state @ RuleState::Unanswered(_)) = &mut ue.rule {
+                *state = RuleState::Waiting;
+            }
+        }
+    }
+
     /// What became of a rule for a UE.
     pub fn rule_applied(&mut self, rule: u32, rnti: u16, result: Result<(), Problem>) {
         let node = &self.name;
@@ -234,11 +245,8 @@ impl Node {
             }
             Err(problem) => {
                 warn!(node, rnti, rule, "a UE is not moved to its slice: {}", problem.detail());
-                if problem.status.is_client_error() {
-                    RuleState::Refused(problem.detail().to_owned())
-                } else {
-                    RuleState::Waiting
-                }
+                let why = problem.detail().to_owned();
+                if problem.status.is_client_error() { RuleState::Refused(why) } else { RuleState::Unanswered(why) }
             }
         };
         // another may have come by that name meanwhile, and rules may have changed

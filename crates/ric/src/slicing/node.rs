@@ -175,6 +175,7 @@ impl Node {
                 let told = slice::IndicationMessage::decode_owned(message, wire)?;
                 let ues = told.ues.iter().take(MAX_RECORDS).map(|ue| (ue.rnti, *ue)).collect();
                 self.slices = Some(Slices { set: told.slices, ues });
+                self.told_slices();
                 return Ok(Kept::Slices);
             }
             Feed::Rrc => {

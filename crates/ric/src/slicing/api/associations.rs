@@ -204,6 +204,7 @@ impl Document {
                         let missing = rule.missing(node);
                         ("waiting", missing.map(|(direction, id)| format!("there is no {direction} slice {id}")))
                     }
+                    RuleState::Unanswered(why) => ("waiting", Some(why.clone())),
                     RuleState::UnderWay => ("under way", None),
                     RuleState::Moved => ("moved", None),
                     RuleState::Refused(why) => ("refused", Some(why.clone())),
