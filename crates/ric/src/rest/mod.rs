@@ -17,6 +17,7 @@ pub(crate) mod control;
 mod desk;
 mod problem;
 mod request;
+mod room;
 mod route;
 mod serve;
 mod stream;
@@ -51,6 +52,8 @@ pub struct RestConfig {
     pub access: RestAccess,
     /// Connections at a time; more are told 503, or over TLS nothing, and closed. Default: 128.
     pub max_connections: usize,
+    /// Of these, connections of one host, which leaves room for others. Default: 96.
+    pub max_connections_of_host: usize,
     /// Octets of a request's body; a longer one is told 413. Default: 1 MiB.
     pub max_body_octets: usize,
     /// A request must be there within this, its head and again its body, and so must be a handshake of TLS; a connection
@@ -71,6 +74,7 @@ impl RestConfig {
             address,
             access: RestAccess::default(),
             max_connections: 128,
+            max_connections_of_host: 96,
             max_body_octets: 1024 * 1024,
             read_timeout: Duration::from_secs(10),
             answer_timeout: Duration::from_secs(25),

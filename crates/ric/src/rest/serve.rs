@@ -6,7 +6,6 @@ use std::io;
 use std::net::{SocketAddr, TcpListener};
 use std::pin::pin;
 use std::rc::Rc;
-use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -19,11 +18,12 @@ use hyper::{Method, StatusCode, Uri, Version};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
-use tokio::sync::{Semaphore, oneshot};
+use tokio::sync::oneshot;
 use tokio::task::LocalSet;
 use tokio::time::{sleep, timeout};
 use tracing::{debug, warn};
 
+use super::room::Room;
 use super::route::Router;
 use super::stream::{Stream, written};
 use super::tls::shake_hands;
@@ -106,7 +106,7 @@ async fn accept(listener: TcpListener, shared: Rc<Shared>) {
         Ok(listener) => listener,
         Err(error) => return warn!(%error, "no REST: cannot wait for connections"),
     };
-    let room = Arc::new(Semaphore::new(shared.config.max_connections));
+    let room = Room::new(shared.config.max_connections, shared.config.max_connections_of_host);
     loop {
         let (stream, peer) = match listener.accept().await {
             Ok(accepted) => accepted,
@@ -116,11 +116,14 @@ async fn accept(listener: TcpListener, shared: Rc<Shared>) {
                 continue;
             }
         };
-        let Ok(place) = Arc::clone(&room).try_acquire_owned() else {
-            if !shared.access.borrow().is_secured() {
-                turn_away(&stream);
+        let place = match room.take(peer.ip()) {
+            Ok(place) => place,
+            Err(why) => {
+                if !shared.access.borrow().is_secured() {
+                    turn_away(&stream, why);
+                }
+                continue;
             }
-            continue;
         };
         let shared = Rc::clone(&shared);
         tokio::task::spawn_local(async move {
@@ -131,8 +134,8 @@ async fn accept(listener: TcpListener, shared: Rc<Shared>) {
 }
 
 /// There is no room. Who does not take that at once gets nothing.
-fn turn_away(stream: &TcpStream) {
-    let answer = written(Problem::unavailable("too many connections; come again later").into());
+fn turn_away(stream: &TcpStream, why: &str) {
+    let answer = written(Problem::unavailable(why).into());
     let _ = stream.try_write(&answer);
 }
 
