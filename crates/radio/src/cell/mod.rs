@@ -213,6 +213,8 @@ pub struct Cell {
     slot: u64,
     slot_nanos: u64,
     places: Places,
+    /// The last slot of the uplink.
+    uplink_slot: Option<u64>,
     down: Scheduler,
     up: Scheduler,
     slicing: [Slicing; 2],
@@ -226,6 +228,7 @@ pub struct Cell {
     left_queues: Vec<(tc::QueueId, tc::QueueCounts)>,
     /// Memory that is used again.
     now_events: Vec<Event>,
+    busy: Vec<u32>,
     candidates: Vec<Candidate>,
     grants: Vec<Grant>,
 }
@@ -253,6 +256,7 @@ impl Cell {
             slot: 0,
             slot_nanos,
             places: Places::default(),
+            uplink_slot: None,
             down: whole(),
             up: whole(),
             slicing: [Slicing::None, Slicing::None],
@@ -262,6 +266,7 @@ impl Cell {
             granted: vec![None; AHEAD],
             left_queues: Vec::new(),
             now_events: Vec::new(),
+            busy: Vec::new(),
             candidates: Vec::new(),
             grants: Vec::new(),
             config,

@@ -39,6 +39,9 @@ struct Place {
 #[derive(Debug, Default)]
 pub(super) struct Places {
     places: Vec<Place>,
+    /// By place: until when a UE has nothing to do in a slot, unless something happens to it or somebody changes it. Most UEs
+    /// are idle in most slots, and what all of them have is more than caches hold.
+    idle_until: Vec<Time>,
     /// Those whose UE has left, and when, in the order of time.
     free: VecDeque<(Time, usize)>,
     past: Vec<(Subscription, UeCounts)>,
@@ -60,15 +63,37 @@ impl Places {
     }
 
     pub fn iter_mut(&mut self) -> impl Iterator<Item = (usize, &mut Ue)> {
+        self.idle_until.fill(Time::START);
         self.places.iter_mut().enumerate().filter_map(|(at, place)| Some((at, place.ue.as_deref_mut()?)))
+    }
+
+    /// The UEs that may have something to do now; until when they have nothing more to do is to be written down.
+    pub fn due(&mut self, now: Time) -> impl Iterator<Item = (usize, &mut Ue, &mut Time)> {
+        let all = self.places.iter_mut().zip(&mut self.idle_until).enumerate();
+        all.filter_map(move |(at, (place, idle_until))| {
+            if *idle_until > now {
+                let is_idle = place.ue.as_deref().is_none_or(|ue| ue.idle_until() > now);
+                debug_assert!(is_idle, "the UE at place {at} has something to do");
+                return None;
+            }
+            Some((at, place.ue.as_deref_mut()?, idle_until))
+        })
     }
 
     pub fn ue(&self, place: usize) -> Option<&Ue> {
         self.places.get(place)?.ue.as_deref()
     }
 
-    pub fn ue_mut(&mut self, place: usize) -> Option<&mut Ue> {
+    /// A UE that is asked something, and is as idle or busy as before.
+    pub fn ask(&mut self, place: usize) -> Option<&mut Ue> {
         self.places.get_mut(place)?.ue.as_deref_mut()
+    }
+
+    /// A UE to which something happens: it is looked at in the next slot.
+    pub fn ue_mut(&mut self, place: usize) -> Option<&mut Ue> {
+        let ue = self.places.get_mut(place)?.ue.as_deref_mut()?;
+        self.idle_until[place] = Time::START;
+        Some(ue)
     }
 
     pub fn stay(&self, place: usize) -> &Stay {
@@ -93,6 +118,7 @@ impl Places {
             let turn = place.stay.turn.wrapping_add(1);
             let before = std::mem::replace(&mut place.stay, Stay { place: at, turn, number, subscription });
             place.ue = Some(ue);
+            self.idle_until[at] = Time::START;
             if let Some(counts) = place.last.take() {
                 self.remember(before.subscription, *counts);
             }
@@ -102,6 +128,7 @@ impl Places {
         assert!(at < MAX_PLACES, "a UE comes to a cell that has no room");
         let stay = Stay { place: at, turn: 0, number, subscription };
         self.places.push(Place { ue: Some(ue), stay, last: None });
+        self.idle_until.push(Time::START);
         at
     }
 
@@ -110,6 +137,7 @@ impl Places {
         let place = self.places.get_mut(at)?;
         let ue = place.ue.take()?;
         place.last = Some(Box::new(counts));
+        self.idle_until[at] = Time::NEVER;
         self.free.push_back((now, at));
         Some(ue)
     }

@@ -21,14 +21,7 @@ impl Cell {
             let prbs = self.prbs(Direction::Uplink);
             self.usage[Direction::Uplink as usize].count(given, prbs);
         }
-        let request_period = u64::from(self.config.request_period_slots.max(1));
-        for (at, ue) in self.places.iter_mut() {
-            ue.upkeep(now, &self.tables);
-            if up_symbols > 0 && ue.asks(now, slot, request_period) {
-                let event = Event { ue: at as u32, kind: EventKind::Request };
-                self.events[(slot as usize + 1) % AHEAD].push(event);
-            }
-        }
+        self.keep_up(slot, now, up_symbols > 0);
         if !self.is_locked {
             let granted = slot + u64::from(self.config.grant_slots.clamp(1, 32));
             let (_, granted_symbols) = self.grid.slot_kind(granted);
@@ -40,6 +33,24 @@ impl Cell {
             }
         }
         self.slot += 1;
+    }
+
+    /// What is due at UEs at the beginning of a slot, and whose they are: who has something to send in it is among them.
+    fn keep_up(&mut self, slot: u64, now: Time, is_uplink: bool) {
+        let request_period = u64::from(self.config.request_period_slots.max(1));
+        self.busy.clear();
+        for (at, ue, idle_until) in self.places.due(now) {
+            ue.upkeep(now, &self.tables);
+            if is_uplink && ue.asks(now, slot, self.uplink_slot, request_period) {
+                let event = Event { ue: at as u32, kind: EventKind::Request };
+                self.events[(slot as usize + 1) % AHEAD].push(event);
+            }
+            *idle_until = ue.idle_until();
+            self.busy.push(at as u32);
+        }
+        if is_uplink {
+            self.uplink_slot = Some(slot);
+        }
     }
 
     /// What was on the way to this slot.
@@ -91,10 +102,12 @@ impl Cell {
     fn schedule_downlink(&mut self, slot: u64, now: Time, symbols: u8) {
         let prbs = self.prbs(Direction::Downlink);
         self.candidates.clear();
-        for (at, ue) in self.places.iter_mut() {
+        let slices = self.down.slices();
+        for at in &self.busy {
+            let Some(ue) = self.places.ask(*at as usize) else { continue };
             let demand = ue.downlink_demand(now);
             let preference = if demand > 0 { ue.preference(now) } else { 1.0 };
-            let wish = Wish { at, demand, preference, slot, symbols, slices: self.down.slices() };
+            let wish = Wish { at: *at, demand, preference, slot, symbols, slices };
             self.candidates.extend(candidate(&mut ue.down, &wish, &self.down_blocks));
         }
         self.grants.clear();
@@ -138,9 +151,11 @@ impl Cell {
     fn schedule_uplink(&mut self, slot: u64, granted_slot: u64, symbols: u8) {
         let prbs = self.prbs(Direction::Uplink);
         self.candidates.clear();
-        for (at, ue) in self.places.iter_mut() {
+        let slices = self.up.slices();
+        for at in &self.busy {
+            let Some(ue) = self.places.ask(*at as usize) else { continue };
             let demand = ue.requests.known_octets;
-            let wish = Wish { at, demand, preference: 1.0, slot, symbols, slices: self.up.slices() };
+            let wish = Wish { at: *at, demand, preference: 1.0, slot, symbols, slices };
             self.candidates.extend(candidate(&mut ue.up, &wish, &self.up_blocks));
         }
         self.grants.clear();
@@ -172,7 +187,7 @@ impl Cell {
 
 /// What a UE has to send in a slot.
 struct Wish {
-    at: usize,
+    at: u32,
     demand: u32,
     preference: f32,
     slot: u64,
@@ -195,7 +210,7 @@ fn candidate(link: &mut RadioLink, wish: &Wish, blocks: &TransportBlocks) -> Opt
         None => (false, blocks.prbs_for(link.mcs, demand, symbols).into()),
     };
     Some(Candidate {
-        ue: at as u32,
+        ue: at,
         slice: link.slice.filter(|slice| (*slice as usize) < slices).unwrap_or(slices as u32),
         prbs: wanted,
         least_prbs: u32::from(blocks.prbs_for(link.mcs, LEAST_OCTETS, symbols)).min(wanted),

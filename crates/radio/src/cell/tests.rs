@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use super::*;
 use crate::phy::{Channel, Fixed as FixedChannel};
+use crate::rlc::{Mode, RlcConfig};
 use crate::traffic::{CongestionControl, Flow, FlowSpecification, Kind, Tcp};
 use crate::{FiveTuple, FlowId, Random};
 
@@ -353,4 +354,44 @@ fn traffic_control_changes_for_all_or_for_none() {
     let roomy = tc::Configuration { queues: vec![queue(0)], ..tc::Configuration::default() };
     cell.set_traffic_control(&roomy).unwrap();
     assert!(cell.ues().flat_map(|(_, ue)| ue.bearers()).all(|bearer| *bearer.tc().configuration() == roomy));
+}
+
+/// A cell passes over UEs that have nothing to do in a slot, and nothing shows of that. Whom somebody may have changed, it looks
+/// at in the next slot.
+#[test]
+fn nobody_misses_anything_while_idle() {
+    let run = |mode, is_looked_at| {
+        let rlc = RlcConfig { mode, discard: Some(Duration::from_millis(30)), ..RlcConfig::default() };
+        let mut cell = Cell::new(CellConfig { rlc, ..CellConfig::default() }).unwrap();
+        for number in 0..24 {
+            let mut ue = ue(&cell, number, 5);
+            ue.set_channel(Channel::Fixed(FixedChannel::sinr(10.0 + number as f64, 8.0 + number as f64)));
+            ue.set_drx([None, Some(7_300_000), Some(43_100_000)][number as usize % 3]);
+            let kind = match number % 4 {
+                0 => Kind::Transfer { octets: 40_000, tcp: Tcp::default() },
+                1 => Kind::Echo { interval_ms: 17.7 + number as f64, packet_octets: 300 },
+                _ => Kind::keep_alive(0.1),
+            };
+            add(&mut ue, 5001, kind, Time::from_millis(10 * number));
+            cell.arrive(Box::new(ue));
+        }
+        let mut waiting = Vec::new();
+        for slot in 0..4000 {
+            // what waits for too long is thrown away, whatever comes of it later
+            cell.set_locked(slot % 200 > 140);
+            if is_looked_at {
+                (0..24).for_each(|place| assert!(cell.ue_mut(place).is_some()));
+            }
+            cell.step();
+            let up = cell.ues().map(|(_, ue)| ue.bearers()[0].uplink().waiting_packets());
+            waiting.push(up.sum::<usize>());
+        }
+        ((0..24).map(|place| cell.counts(place).unwrap()).collect::<Vec<_>>(), waiting)
+    };
+    for mode in [Mode::Acknowledged, Mode::Unacknowledged] {
+        let (counts, waiting) = run(mode, true);
+        assert!(counts.iter().filter(|counts| counts.down.blocks > 0 && counts.up.blocks > 0).count() > 12);
+        assert!(counts.iter().any(|counts| counts.up_rlc.discarded_packets > 0));
+        assert!((counts, waiting) == run(mode, false), "{mode:?}");
+    }
 }

@@ -258,6 +258,18 @@ impl Rlc {
         octets.filter(|octets| *octets > 0).fold((0, 0), |(packets, sum), octets| (packets + 1, sum + octets))
     }
 
+    /// When something is due though nothing happens: what is held back goes on, or what waits has waited too long.
+    pub(crate) fn next_timer(&self) -> Time {
+        let first = self.waiting.get(usize::from(self.head_sent > 0));
+        let late = self.config.discard.zip(first).map_or(Time::NEVER, |(limit, packet)| packet.entered + limit);
+        self.release.min(late)
+    }
+
+    /// Whether nothing is to be sent, now or later.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.waiting_octets == 0 && self.again.is_empty()
+    }
+
     /// What transport blocks would have to carry now, with headers.
     #[must_use]
     pub fn demand_octets(&self, now: Time) -> u32 {

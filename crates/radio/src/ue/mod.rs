@@ -60,8 +60,8 @@ pub(crate) struct Requests {
     pub used_octets: u64,
     /// A scheduling request is under way.
     pub is_asking: bool,
-    /// The first slot in which it may send the next one.
-    pub next_slot: u64,
+    /// Its first slot in the cell: it may send one in the uplink's first slot from then on.
+    pub first_slot: u64,
 }
 
 impl Requests {
@@ -300,7 +300,7 @@ impl Ue {
             let _ = bearer.tc.configure(now, tc);
             bearer.tc.reset_counts();
         }
-        self.requests = Requests::default();
+        self.requests = Requests { first_slot: slot, ..Requests::default() };
         self.activity = Activity::new(now);
         self.next_report = now;
         self.report(now, tables);
@@ -336,15 +336,35 @@ impl Ue {
         }
     }
 
+    /// Until when there is nothing to do for it in any slot, unless something happens to it. Who has something to send, or may
+    /// have at any time, is never idle.
+    pub(crate) fn idle_until(&self) -> Time {
+        let Requests { known_octets, grants, is_asking, .. } = self.requests;
+        let is_again = [&self.down, &self.up].iter().any(|link| link.harq.first_again().is_some());
+        // the slots in which a sleeper listens are counted
+        if known_octets > 0 || is_again || self.drx.is_some() {
+            return Time::START;
+        }
+        let may_ask = grants == 0 && !is_asking;
+        let mut until = self.next_report.min(self.next_flow);
+        for bearer in &self.bearers {
+            if !bearer.tc.is_empty() || !bearer.down.is_empty() || (may_ask && !bearer.up.is_empty()) {
+                return Time::START;
+            }
+            until = until.min(bearer.down.next_timer()).min(bearer.up.next_timer());
+        }
+        until
+    }
+
     /// Whether it sends a scheduling request in a slot of the uplink: there is something to send, nothing granted to tell it
-    /// in, and its occasion has come.
-    pub(crate) fn asks(&mut self, now: Time, slot: u64, period_slots: u64) -> bool {
-        let requests = &mut self.requests;
-        if slot < requests.next_slot {
+    /// in, and an occasion has come since the uplink's slot before.
+    pub(crate) fn asks(&mut self, now: Time, slot: u64, slot_before: Option<u64>, period_slots: u64) -> bool {
+        let Requests { known_octets, grants, is_asking, first_slot, .. } = self.requests;
+        if known_octets > 0 || grants > 0 || is_asking || self.uplink_demand(now) == 0 {
             return false;
         }
-        requests.next_slot = next_occasion(slot, self.number, period_slots);
-        if requests.known_octets > 0 || requests.grants > 0 || requests.is_asking || self.uplink_demand(now) == 0 {
+        let before = slot_before.filter(|before| *before >= first_slot);
+        if before.is_some_and(|before| next_occasion(before, self.number, period_slots) > slot) {
             return false;
         }
         self.requests.is_asking = true;
