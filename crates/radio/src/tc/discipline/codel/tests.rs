@@ -126,3 +126,100 @@ fn what_can_be_marked_is_not_dropped() {
     let mut codel = CoDel::marking(DelayTarget::default());
     assert_eq!(verdicts(&mut codel, 10_000..700_000, 6000, Ecn::NotEct, Verdict::Drop), marked);
 }
+
+/// The dequeue of RFC 8289 5, in whole: queue, state and control law in one place, in microseconds.
+#[derive(Default)]
+struct Reference {
+    queue: std::collections::VecDeque<u64>,
+    first_above: Option<f64>,
+    drop_next: f64,
+    count: u32,
+    last_count: u32,
+    dropping: bool,
+}
+
+impl Reference {
+    const TARGET: f64 = 5_000.0;
+    const INTERVAL: f64 = 100_000.0;
+
+    /// The packet, by when it came, and whether it may be dropped.
+    fn next(&mut self, now: f64) -> (Option<u64>, bool) {
+        let Some(entered) = self.queue.pop_front() else {
+            self.first_above = None;
+            return (None, false);
+        };
+        if now - (entered as f64) < Self::TARGET || self.queue.len() <= 1 {
+            self.first_above = None;
+            return (Some(entered), false);
+        }
+        let above = *self.first_above.get_or_insert(now + Self::INTERVAL);
+        (Some(entered), now >= above)
+    }
+
+    fn law(&self, from: f64) -> f64 {
+        from + (Self::INTERVAL * 1000.0 / f64::from(self.count).sqrt()).floor() / 1000.0
+    }
+
+    fn dequeue(&mut self, now: f64, dropped: &mut u64) -> Option<u64> {
+        let (mut packet, mut ok) = self.next(now);
+        if self.dropping {
+            self.dropping = ok;
+            while self.dropping && now >= self.drop_next {
+                *dropped += 1;
+                self.count += 1;
+                (packet, ok) = self.next(now);
+                self.dropping = ok;
+                if ok {
+                    self.drop_next = self.law(self.drop_next);
+                }
+            }
+        } else if ok {
+            *dropped += 1;
+            (packet, _) = self.next(now);
+            self.dropping = true;
+            let delta = self.count - self.last_count;
+            let recent = now - self.drop_next < 16.0 * Self::INTERVAL;
+            self.count = if delta > 1 && recent { delta } else { 1 };
+            self.drop_next = self.law(now);
+            self.last_count = self.count;
+        }
+        packet
+    }
+}
+
+/// Loads that come and go, and looks at odd moments: packet by packet as the RFC has it.
+#[test]
+fn it_is_what_the_rfc_says_whatever_comes() {
+    let mut most = 0;
+    for seed in 0..40 {
+        let mut random = crate::Random::new(seed, 0);
+        let (mut reference, mut dropped) = (Reference::default(), 0);
+        let configuration = crate::tc::Configuration {
+            queues: vec![crate::tc::QueueConfiguration::new(
+                crate::tc::QueueId(0),
+                crate::tc::DisciplineChoice::CoDel(DelayTarget::default()),
+            )],
+            ..crate::tc::Configuration::default()
+        };
+        let mut tc = crate::tc::TrafficControl::new(&configuration).unwrap();
+        let below = crate::tc::Below { rlc_octets: 0, rlc_room_octets: u32::MAX };
+        let (mut now_us, mut load) = (0, 1.0);
+        for _ in 0..20_000 {
+            now_us += 1 + (random.uniform() * 1_000.0) as u64;
+            if random.uniform() < 0.001 {
+                load = 2.0 * random.uniform();
+            }
+            if random.uniform() < 0.5 * load && reference.queue.len() < 690 {
+                reference.queue.push_back(now_us);
+                tc.push(at(now_us), packet(0, Ecn::NotEct));
+            }
+            if random.uniform() < 0.5 {
+                let went = tc.pop(at(now_us), below).map(|packet| packet.entered.as_nanos() / 1000);
+                assert_eq!(went, reference.dequeue(now_us as f64, &mut dropped), "seed {seed} at {now_us} us");
+            }
+        }
+        assert_eq!(tc.totals().dropped.packets, dropped);
+        most = most.max(dropped);
+    }
+    assert!(most > 500, "{most}");
+}
