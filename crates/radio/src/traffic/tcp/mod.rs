@@ -43,6 +43,8 @@ pub struct TcpState {
     pub retransmissions: u64,
     /// How often the retransmission timer went off.
     pub timeouts: u64,
+    /// How often that was for nothing: what had been sent before came after all, and the window is what it was.
+    pub needless_timeouts: u64,
     /// How often a segment was sent to see whether the last ones were lost; where that was an old one, it counts as sent again.
     pub probes: u64,
     /// How often the window was reduced for losses, and for marks.

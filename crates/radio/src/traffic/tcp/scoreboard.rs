@@ -245,6 +245,22 @@ impl Scoreboard {
         }
         self.in_flight = 0;
     }
+
+    /// What [`Self::lose_all`] took for lost is in flight all the same, unless it has come.
+    pub fn lose_none(&mut self) {
+        self.lost.clear();
+        self.log.clear();
+        let mut log: Vec<(u64, u64)> = Vec::new();
+        for (sequence, segment) in (self.first..).zip(&mut self.segments) {
+            if segment.state != State::Come {
+                self.in_flight += u64::from(segment.state == State::Lost);
+                segment.state = State::InFlight;
+                log.push((segment.transmission, sequence));
+            }
+        }
+        log.sort_unstable();
+        self.log.extend(log);
+    }
 }
 
 #[cfg(test)]

@@ -33,6 +33,7 @@ pub struct Sender {
     written: u64,
     /// When the retransmission timer goes off.
     timer: Time,
+    undo: Option<Box<Undo>>,
     /// When what was overtaken is lost, unless something is told of it (RFC 8985 6.2).
     late_at: Time,
     tail: Tail,
@@ -42,6 +43,15 @@ pub struct Sender {
     last_sent: Time,
     use_of_window: WindowUse,
     state: TcpState,
+}
+
+/// What was before the timer went off, until it is known whether it was right (RFC 4015, by the numbers of transmissions in
+/// place of timestamps).
+#[derive(Clone, Debug)]
+struct Undo {
+    control: Control,
+    /// Transmissions until then.
+    transmissions: u64,
 }
 
 /// What the application writes at once; its last segment may be short.
@@ -112,6 +122,7 @@ impl Sender {
             messages: VecDeque::new(),
             written: 0,
             timer: Time::NEVER,
+            undo: None,
             late_at: Time::NEVER,
             tail: Tail { due: Time::NEVER, is_wanted: false, sent: None, delay_ns: tcp.delayed_ack_ms * 1_000_000 },
             paced_until: Time::START,
@@ -179,7 +190,9 @@ impl Sender {
         let reordering_ns = self.trips.reordering_ns();
         let deliver = |segment: &Outstanding| delivery.deliver(now, segment.sent, segment.stamp);
         let news = self.board.acknowledge(now, told, reordering_ns, deliver);
-        self.late_at = self.board.next_late(reordering_ns);
+        self.look_at_timeout(told, news.is_advance);
+        // what is in flight after all may be late by now
+        self.late_at = self.board.next_late(reordering_ns).max(now);
         let sample = self.delivery.take_sample(self.trips.min_ns());
         if let Some(sample) = sample {
             self.state.delivery_rate_bps = sample.rate * f64::from(self.segment_octets) * 8.0;
@@ -216,6 +229,20 @@ impl Sender {
             self.start_timer(now);
         }
         rtt_ns
+    }
+
+    /// Where the first acknowledgement of something after a timeout is for what had been sent before, that had only been late.
+    fn look_at_timeout(&mut self, told: &Acknowledgement, is_advance: bool) {
+        let Some(undo) = &self.undo else { return };
+        if told.newest >= undo.transmissions {
+            self.undo = None;
+        } else if is_advance {
+            self.control = undo.control.clone();
+            self.phase = Phase::Open;
+            self.board.lose_none();
+            self.state.needless_timeouts += 1;
+            self.undo = None;
+        }
     }
 
     /// Something was found lost: the window is reduced once.
@@ -294,6 +321,11 @@ impl Sender {
         }
         self.tail.sent = None;
         self.state.timeouts += 1;
+        if self.phase == Phase::Open {
+            // nothing was known to be missing
+            let transmissions = self.board.transmissions();
+            self.undo = Some(Box::new(Undo { control: self.control.clone(), transmissions }));
+        }
         self.control.on_timeout(self.phase);
         self.phase = Phase::Timeout;
         self.recovery_end = self.board.next();

@@ -13,6 +13,8 @@ pub struct Link {
     pub buffer_octets: u64,
     /// From how many octets in the buffer on a packet is marked.
     pub mark_octets: u64,
+    /// Until then nothing that enters comes out.
+    pub held_until: Time,
     /// Which packets are lost.
     pub loses: Box<dyn FnMut(&Packet) -> bool>,
     /// Whether the packet that is to come out is overtaken by the next.
@@ -31,6 +33,7 @@ impl Link {
             rate_bps,
             buffer_octets,
             mark_octets: u64::MAX,
+            held_until: Time::START,
             loses: Box::new(|_| false),
             is_overtaken: Box::new(|| false),
             lost: 0,
@@ -54,7 +57,7 @@ impl Link {
             }
             self.queued_octets += octets;
             self.most_queued_octets = self.most_queued_octets.max(self.queued_octets);
-            let free = self.queue.back().map_or(now, |(done, ..)| (*done).max(now));
+            let free = self.queue.back().map_or(now, |(done, ..)| (*done).max(now)).max(self.held_until);
             let takes_ns = if self.rate_bps == 0 { 0 } else { transmission_ns(packet.octets, self.rate_bps) };
             self.queue.push_back((after(free, takes_ns), flow, packet));
         }

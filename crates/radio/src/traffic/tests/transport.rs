@@ -324,6 +324,43 @@ fn who_gets_no_answer_backs_off_and_does_not_spin() {
     }
 }
 
+/// What a RAN bridges by sending again below comes late, not never.
+#[test]
+fn an_outage_in_which_nothing_is_lost_costs_nothing_but_its_time() {
+    for control in [Tcp::default().control, CongestionControl::Bbr] {
+        // no more than the buffer holds
+        let tcp = Tcp { receive_window_octets: 60_000, control, ..Tcp::default() };
+        let mut network = Network::bottleneck(Kind::Greedy(tcp), RATE_BPS, 200_000);
+        network.run_s(2.0);
+        let before = state(&network);
+        network.down.held_until = Time::from_millis(2_500);
+        network.run_s(2.6);
+        let after = state(&network);
+        assert_eq!((after.timeouts, after.needless_timeouts, after.probes), (1, 1, 1), "{after:?}");
+        // the first segment, and the probe where nothing new may be sent
+        assert!((1..=2).contains(&after.retransmissions) && after.reductions == 0, "{after:?}");
+        assert!(after.window_segments >= before.window_segments, "{before:?} {after:?}");
+    }
+    // whatever comes, and whenever: time goes on, and so does the flow
+    for seed in 0..20 {
+        let mut random = Random::new(seed, 3);
+        let tcp = if seed % 2 == 0 { Tcp::default() } else { bbr() };
+        let mut network = Network::bottleneck(Kind::Greedy(tcp), RATE_BPS, 100_000);
+        network.down.loses = losing_share(0.02, seed);
+        for _ in 0..20 {
+            network.run(network.now + Duration::from_secs_f64(random.exponential(0.3)), |_| {});
+            let held = Duration::from_secs_f64(random.exponential(0.4));
+            (network.down.held_until, network.up.held_until) = (network.now + held, network.now);
+            if random.uniform() < 0.3 {
+                network.up.held_until = network.now + held;
+            }
+        }
+        let before = state(&network).delivered_segments;
+        network.run(network.now + Duration::from_secs(30), |_| {});
+        assert!(state(&network).delivered_segments > before + 2_000, "{seed}: {:?}", state(&network));
+    }
+}
+
 #[test]
 fn a_receive_window_bounds_what_is_in_flight() {
     let tcp = Tcp { receive_window_octets: 7_000, ..Tcp::default() };

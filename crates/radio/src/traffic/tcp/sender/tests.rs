@@ -146,3 +146,47 @@ fn what_was_overtaken_is_lost_a_quarter_of_a_round_trip_later() {
     assert_eq!(numbers(&sent(&mut sender, 125)), [(4, 7)]);
     assert_eq!((sender.state().reductions, sender.state().probes), (1, 0));
 }
+
+/// What the path holds back for long is late, not lost.
+#[test]
+fn a_timeout_for_nothing_is_undone() {
+    let (mut sender, first) = with_round_trip(10);
+    assert_eq!((first.len(), sender.due()), (10, at(140)));
+    assert_eq!(numbers(&sent(&mut sender, 140)), [(13, 14)]);
+    assert_eq!(numbers(&sent(&mut sender, 340)), [(4, 15)]);
+    assert_eq!((sender.state().timeouts, sender.state().window_segments), (1, 1));
+    let told = Acknowledgement { cumulative: 6, newest: 5, newest_sent: at(100), ..Acknowledgement::default() };
+
+    // the first two have come, as they were sent at first
+    let mut late = sender.clone();
+    late.acknowledge(at(400), &told);
+    assert_eq!(sent(&mut late, 400), []);
+    let state = late.state();
+    assert_eq!((state.needless_timeouts, state.in_flight_segments, state.reductions), (1, 8, 0));
+    assert!(state.is_slow_start && state.window_segments >= 10, "{state:?}");
+    // all but the seventh follow, three of them behind it: it was lost indeed
+    let mut selective = [crate::Block::default(); Acknowledgement::BLOCKS];
+    selective[0] = crate::Block { first: 1, end: 4 };
+    late.acknowledge(at(401), &Acknowledgement { cumulative: 10, newest: 13, selective, ..told });
+    assert_eq!(numbers(&sent(&mut late, 401)), [(10, 16)]);
+    assert_eq!((late.state().reductions, late.state().in_flight_segments), (1, 1));
+
+    // something that had been sent later has come before: the others are late, but nothing is due in the past
+    selective[0] = crate::Block { first: 9, end: 10 };
+    let mut overtaken = sender.clone();
+    overtaken
+        .acknowledge(at(400), &Acknowledgement { cumulative: 4, newest: 14, newest_sent: at(140), selective, ..told });
+    overtaken.acknowledge(at(401), &Acknowledgement { cumulative: 6, newest: 5, newest_sent: at(100), ..told });
+    assert_eq!((overtaken.due(), overtaken.state().needless_timeouts), (at(401), 1));
+
+    // what was sent again has come first: the others are lost
+    let mut lost = sender.clone();
+    lost.acknowledge(at(360), &Acknowledgement { cumulative: 5, newest: 15, newest_sent: at(340), ..told });
+    assert_eq!(numbers(&sent(&mut lost, 360)), [(5, 16), (6, 17)]);
+    assert_eq!(lost.state().needless_timeouts, 0);
+
+    // one in the middle says nothing of the first
+    selective[0] = crate::Block { first: 4, end: 5 };
+    sender.acknowledge(at(400), &Acknowledgement { cumulative: 4, newest: 8, selective, ..told });
+    assert_eq!((sender.state().needless_timeouts, sender.state().window_segments), (0, 2));
+}
