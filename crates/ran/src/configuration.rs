@@ -26,6 +26,9 @@ use crate::slices::Groups;
 /// Policies of a cell: more are refused.
 const MAX_POLICIES: usize = 64;
 
+/// Characters of a name.
+const MAX_NAME: usize = 150;
+
 /// What of a node can be set.
 #[derive(Debug)]
 pub struct Configuration {
@@ -233,11 +236,13 @@ impl CccSource for Node {
         match (wanted, current) {
             (Structure::GnbCuCpFunction(wanted), _) => {
                 if let Some(name) = &wanted.gnb_cu_name {
+                    check_name("gNBCUName", name)?;
                     self.configuration.cu_name.clone_from(name);
                 }
             }
             (Structure::GnbDuFunction(wanted), _) => {
                 if let Some(name) = &wanted.gnb_du_name {
+                    check_name("gNBDUName", name)?;
                     self.configuration.du_name.clone_from(name);
                 }
             }
@@ -267,6 +272,17 @@ impl CccSource for Node {
         }
         self.configuration.changes += 1;
         Ok(())
+    }
+
+    /// Its policies end, as its slices do.
+    fn controller_removed(&mut self, controller: ControllerId) {
+        let policies = &mut self.configuration.policies;
+        let before = policies.len();
+        policies.retain(|policy| policy.owner != controller);
+        if policies.len() != before {
+            self.configuration.changes += 1;
+            self.apply_slicing();
+        }
     }
 }
 
@@ -367,6 +383,14 @@ impl Node {
         }
         self.apply_slicing();
         Ok(())
+    }
+}
+
+/// A name of a gNB's part has 1 to 150 characters (TS 28.541 4.4.1).
+fn check_name(attribute: &str, name: &str) -> Result<(), Refusal> {
+    match name.chars().count() {
+        1..=MAX_NAME => Ok(()),
+        count => refusal(Cause::SemanticError, &[attribute], format!("{count} characters: a name has 1 to {MAX_NAME}")),
     }
 }
 

@@ -25,6 +25,8 @@
 #![forbid(unsafe_code)]
 
 mod association;
+#[cfg(test)]
+mod attack;
 mod band;
 mod config;
 mod configuration;

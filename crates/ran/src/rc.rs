@@ -150,8 +150,14 @@ impl RcSource for Node {
                 let Some(facts) = self.facts(ue).cloned() else { return refuse("the UE has left") };
                 match action {
                     ControlAction::Drx(drx) => {
-                        let nanos = drx.long_cycle_ms().map(|ms| u64::from(ms) * 1_000_000);
-                        self.of_ue(ue, |there, _| there.set_drx(nanos));
+                        if drx.short_cycle.is_some() || drx.short_cycle_timer.is_some() {
+                            return refuse("a UE has its long DRX cycle only: a short one is not carried out here");
+                        }
+                        let Some(cycle_ms) = drx.long_cycle_ms() else {
+                            return refuse("there is no DRX cycle of that number");
+                        };
+                        let nanos = u64::from(cycle_ms) * 1_000_000;
+                        self.of_ue(ue, |there, _| there.set_drx(Some(nanos)));
                     }
                     ControlAction::DrbQos(qos) => {
                         let DrbQos { drb_id, five_qi, priority_level, .. } = *qos;
@@ -173,6 +179,9 @@ impl RcSource for Node {
                     ControlAction::QosFlowMapping(mapping) => {
                         if mapping.flows.is_empty() || mapping.flows.iter().any(|flow| flow.qfi != facts.qfi) {
                             return refuse(format!("the UE has one flow, whose identifier is {}", facts.qfi));
+                        }
+                        if mapping.flows.iter().any(|flow| flow.direction.is_some()) {
+                            return refuse("a flow goes over one bearer both ways: no direction is told");
                         }
                         let drb_id = mapping.drb_id;
                         if !(1..=MAX_DRB).contains(&drb_id) {

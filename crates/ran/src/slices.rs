@@ -217,6 +217,17 @@ impl SliceSource for Node {
                 )
                 .into());
             }
+            let other = match (name, wanted.slices.first().map(|slice| slice.parameters.algorithm())) {
+                ("NVS" | NVS_PARTITION, Some(algorithm @ Algorithm::Static)) => Some(algorithm),
+                ("STATIC", Some(algorithm @ Algorithm::Nvs)) => Some(algorithm),
+                _ => None,
+            };
+            if let Some(algorithm) = other {
+                return Err(format!(
+                    "the {direction}'s slices are for {algorithm}, its scheduler is {name}: name it {algorithm} as well"
+                )
+                .into());
+            }
             if !wanted.slices.is_empty() && !self.configuration.groups(direction).is_neutral() {
                 return Err(format!(
                     "RRM policies divide the {direction} already: set their minimum and dedicated ratios to 0 and their maximum to 100 first"

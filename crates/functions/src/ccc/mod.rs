@@ -154,6 +154,10 @@ impl<S: CccSource> RanFunction for CccFunction<S> {
         Ok(bytes)
     }
 
+    fn controller_removed(&mut self, controller: ControllerId) {
+        self.source.borrow_mut().controller_removed(controller);
+    }
+
     fn next_report(&self) -> Option<Time> {
         let by_change = self.actions.iter().any(Action::is_by_change) && self.source.borrow().changes() != self.seen;
         let due = self.actions.iter().filter_map(|action| action.due).min();

@@ -102,4 +102,9 @@ pub trait CccSource {
         current: Option<&RanConfigurationStructure>,
         wanted: &RanConfigurationStructure,
     ) -> Result<(), Refusal>;
+
+    /// The host has removed a controller: what others cannot change while it is that one's ends, or is nobody's.
+    fn controller_removed(&mut self, controller: ControllerId) {
+        let _ = controller;
+    }
 }

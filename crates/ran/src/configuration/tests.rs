@@ -92,6 +92,32 @@ fn a_policy_bounds_its_slice() {
 }
 
 #[test]
+fn a_policy_of_who_is_gone_is_nobodys() {
+    let mut node = node();
+    let place = place(&node);
+    node.write(START, A, place, None, &policy(1, 60, 100)).unwrap();
+    node.write(START, B, place, None, &policy(2, 10, 100)).unwrap();
+    CccSource::controller_removed(&mut node, A);
+    assert_eq!(node.read(place, "O-RRMPolicyRatio"), [policy(2, 10, 100)]);
+    node.write(START, B, place, None, &policy(1, 90, 100)).unwrap();
+    assert_eq!(CccSource::changes(&node), 4);
+}
+
+#[test]
+fn names_are_bounded() {
+    let mut node = node();
+    let name = |length| {
+        let gnb_cu_name = Some("n".repeat(length));
+        Structure::GnbCuCpFunction(GnbCuCpFunction { gnb_cu_name, ..GnbCuCpFunction::default() })
+    };
+    node.write(START, A, Place::Node, None, &name(150)).unwrap();
+    for length in [0, 151] {
+        let refused = node.write(START, A, Place::Node, None, &name(length)).unwrap_err();
+        assert_eq!(refused.attributes, ["gNBCUName"], "{length}: {}", refused.why);
+    }
+}
+
+#[test]
 fn who_comes_second_is_told_the_numbers() {
     let mut node = node();
     let place = place(&node);

@@ -319,7 +319,7 @@ impl KpmSource for Node {
         let cell = self.cell();
         let there = cell.ue(self.place(ue)?)?;
         match property {
-            TestCondType::Gbr(_) => Some(f64::from(u8::from(has_guaranteed_rate(self.facts(ue)?.qfi)))),
+            TestCondType::Gbr(_) => Some(f64::from(u8::from(has_guaranteed_rate(self.facts(ue)?.five_qi[0].0)))),
             TestCondType::Rsrp(_) => Some(there.channel().rsrp_dbm()),
             TestCondType::UlRsrp(_) => Some(there.channel().uplink_rsrp_dbm()),
             TestCondType::Cqi(_) => Some(there.downlink().cqi().into()),
@@ -336,9 +336,9 @@ impl KpmSource for Node {
     }
 }
 
-/// Whether flows of a 5QI have a guaranteed bit rate (TS 23.501 table 5.7.4-1), of those from 1 to 9.
+/// Whether flows of a 5QI have a guaranteed bit rate (TS 23.501 table 5.7.4-1), be their delay critical or not.
 fn has_guaranteed_rate(five_qi: u8) -> bool {
-    (1..=4).contains(&five_qi)
+    matches!(five_qi, 1..=4 | 65..=67 | 71..=76 | 82..=90)
 }
 
 /// A measurement from what was counted since a mark; units are those of [`e2sm::kpm::dictionary`].

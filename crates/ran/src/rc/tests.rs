@@ -1,6 +1,6 @@
 use e2sm::common::{NrCgi, PlmnIdentity, SNssai, Sst};
 use e2sm::kpm::MeasurementLabel;
-use e2sm::rc::{Drx, Handover, MappedFlow, QosFlowMapping, SlicePrbQuota};
+use e2sm::rc::{Drx, FlowDirection, Handover, MappedFlow, QosFlowMapping, SlicePrbQuota};
 use e2sm::rrc;
 use ferric::agent::ControllerId;
 use functions::kpm::Whom;
@@ -148,6 +148,15 @@ fn drx_delays_and_a_bearer_with_priority_hurries() {
     }
     assert!(delay(&mut node, 20) < with_drx, "a short cycle is little");
 
+    let short = Drx { short_cycle: Some(1), ..Drx::long(320) };
+    let none = Drx { long_cycle: 20, ..Drx::long(320) };
+    for (drx, why) in [
+        (short, "a UE has its long DRX cycle only: a short one is not carried out here"),
+        (none, "there is no DRX cycle of that number"),
+    ] {
+        assert_eq!(node.control(at(30), RIC, Some(all[0]), &ControlAction::Drx(drx)).unwrap_err().why, why);
+    }
+
     // of two RANs alike, one serves a UE first
     let run = |drb_id| {
         let mut node = nodes(1, 64).remove(0);
@@ -158,6 +167,10 @@ fn drx_delays_and_a_bearer_with_priority_hurries() {
         node.control(at(0), RIC, Some(ue), &mapping).unwrap();
         let wrong = QosFlowMapping { drb_id, flows: vec![MappedFlow { qfi: 7, direction: None }] };
         assert!(node.control(at(0), RIC, Some(ue), &ControlAction::QosFlowMapping(wrong)).is_err());
+        let one_way = vec![MappedFlow { qfi: 6, direction: Some(FlowDirection::Downlink) }];
+        let one_way = ControlAction::QosFlowMapping(QosFlowMapping { drb_id, flows: one_way });
+        let refused = node.control(at(0), RIC, Some(ue), &one_way).unwrap_err();
+        assert_eq!(refused.why, "a flow goes over one bearer both ways: no direction is told");
         measure(&mut node, 0, 30, Whom::Ues(&[ue]), &label, "DRB.UEThpDl")
     };
     let (default, first) = (run(1), run(2));
