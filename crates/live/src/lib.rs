@@ -41,6 +41,7 @@ mod interfaces;
 mod namespace;
 mod netlink;
 mod port;
+mod processes;
 mod records;
 mod tun;
 

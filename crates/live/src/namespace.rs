@@ -11,8 +11,10 @@ use rustix::io::Errno;
 use rustix::mount::{MountPropagationFlags, UnmountFlags, mount_bind, mount_bind_recursive, mount_change, unmount};
 use rustix::net::{AddressFamily, SocketType, socket};
 use rustix::thread::{LinkNameSpaceType, UnshareFlags, move_into_link_name_space, unshare_unsafe};
+use tracing::warn;
 
 use crate::error::{Error, Owner};
+use crate::processes::Processes;
 use crate::records::{Identity, Record, Registry};
 
 const DIRECTORY: &str = "/var/run/netns";
@@ -69,6 +71,7 @@ impl Drop for Namespace {
         // Without the lock as well: better a namespace removed while another program looks than one left behind.
         let _registry = Registry::lock();
         if is_same(&self.file, &path(&self.name)) {
+            tell_of_programs(&self.file, &self.name);
             remove(&self.name);
         }
         self.record.remove();
@@ -83,8 +86,21 @@ pub(crate) fn remove_leftover(name: &str, identity: &Identity) {
     let is_that =
         || enter(&file, || cookie().and_then(Identity::new)).is_ok_and(|found| found.is_ok_and(|it| it == *identity));
     if is_unmounted || is_that() {
+        if !is_unmounted {
+            tell_of_programs(&file, name);
+        }
         drop(file);
         remove(name);
+    }
+}
+
+/// A namespace is about to go: who is still in it keeps it, without a name and without a network.
+fn tell_of_programs(file: &File, name: &str) {
+    let programs = Processes::of(file);
+    if !programs.is_empty() {
+        warn!(
+            "programs still run in the network namespace {name}, which goes, and have no network any more: {programs}"
+        );
     }
 }
 
