@@ -14,6 +14,7 @@ use functions::rc::RcConfig;
 
 use crate::live::LiveConfig;
 use crate::scenario::{Scenario, ScenarioError};
+use crate::world::Steps;
 
 /// Most handovers that a node begins in a minute.
 const MAX_HANDOVERS: u16 = 600;
@@ -49,6 +50,8 @@ pub struct RanConfig {
     pub tls: Option<Tls>,
     /// Who looks on at the links to the RICs, such as a recorder. Default: nobody.
     pub tap: Option<Tap>,
+    /// Who says how late it is in the model: the scenario's speed and warm-up do not count then. Default: the clock does.
+    pub steps: Option<Steps>,
     /// UEs as network namespaces, for real programs (Linux, root). Default: none.
     pub live: Option<LiveConfig>,
 }
@@ -69,6 +72,7 @@ impl Default for RanConfig {
             outbox_octets: 4 * 1024 * 1024,
             tls: None,
             tap: None,
+            steps: None,
             live: None,
         }
     }
@@ -84,6 +88,9 @@ impl RanConfig {
         }
         if self.handovers_per_minute > MAX_HANDOVERS {
             return Err(Error::Handovers);
+        }
+        if self.live.is_some() && self.steps.is_some() {
+            return Err(Error::LiveSpeed);
         }
         Ok(())
     }
@@ -103,7 +110,7 @@ pub enum Error {
     Handovers,
     /// Misuse: more UEs in live mode than there are in the scenario, or none; how many there are.
     LiveUes(usize),
-    /// Misuse: live mode at another speed than time's.
+    /// Misuse: live mode at another speed than time's, or in steps.
     LiveSpeed,
     /// There are no interfaces for live mode, or they have failed.
     Live(::live::Error),

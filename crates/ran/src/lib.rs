@@ -67,6 +67,7 @@ use node::Node;
 use part::Part;
 use radio::Network;
 pub use scenario::{Scenario, ScenarioError};
+pub use world::Steps;
 use world::World;
 
 /// How often the model goes on by itself, where it does.
@@ -105,6 +106,9 @@ impl Ran {
             ..AgentLoopConfig::default()
         })?;
         let world = World::new(&config.scenario)?;
+        if let Some(steps) = &config.steps {
+            world.borrow_mut().step_by(steps.clone());
+        }
         let mut nodes = Vec::new();
         for number in 0..config.scenario.cells.len() as u16 {
             // bounded by the scenario

@@ -4,6 +4,7 @@
 //! pays for cells that nobody looks at.
 
 mod pace;
+mod steps;
 #[cfg(test)]
 mod tests;
 
@@ -23,6 +24,7 @@ use crate::node::FIRST_GNB;
 use crate::part::cell_of;
 use crate::scenario::{Model, Scenario, ScenarioError};
 use pace::Pace;
+pub use steps::Steps;
 
 /// When nobody has looked for longer than this, the time between was not.
 const MAX_CATCH_UP: Duration = Duration::from_secs(60);
@@ -87,6 +89,8 @@ pub struct World {
     /// One for all cells where they are coupled; else one for each.
     anchors: Vec<Option<Anchor>>,
     pace: Pace,
+    /// Who says how late it is, where the clock does not.
+    steps: Option<Steps>,
     /// When it was told last that time is left out.
     told: Option<Time>,
     letters: Vec<VecDeque<Letter>>,
@@ -116,9 +120,15 @@ impl World {
             warm_up: scenario.warm_up,
             anchors: vec![None; cells],
             pace: Pace::default(),
+            steps: None,
             told: None,
             letters: (0..cells).map(|_| VecDeque::new()).collect(),
         })))
+    }
+
+    /// Time goes on as `steps` say, not as the clock does.
+    pub fn step_by(&mut self, steps: Steps) {
+        self.steps = Some(steps);
     }
 
     /// The model's time at a cell.
@@ -140,6 +150,10 @@ impl World {
 
     /// A cell goes on until it is so late, and with it all cells to which UEs may go by themselves.
     pub fn advance(&mut self, cell: usize, until: Time) {
+        if let Some(steps) = &self.steps {
+            let until = steps.until();
+            return self.run(cell, until);
+        }
         let at = if self.is_coupled { 0 } else { cell };
         let model = self.now(cell);
         let due = match self.anchors[at] {
@@ -163,12 +177,16 @@ impl World {
             return;
         }
         let begin = Instant::now();
-        if self.is_coupled {
-            self.model.advance(due);
-        } else {
-            self.model.advance_cell(cell, due);
-        }
+        self.run(cell, due);
         self.pace.took(begin.elapsed(), length.div_f64(self.speed));
+    }
+
+    fn run(&mut self, cell: usize, until: radio::Time) {
+        if self.is_coupled {
+            self.model.advance(until);
+        } else {
+            self.model.advance_cell(cell, until);
+        }
     }
 
     /// Time begins, or begins anew: then it is so late in the model.

@@ -76,3 +76,28 @@ fn a_cell_that_is_not_there_is_no_place_to_go() {
     assert_eq!(world.hand_over(0, 0, 0), Err(Stays::IsThere));
     assert_eq!(world.hand_over(0, 7, 1), Err(Stays::NoSuchUe));
 }
+
+#[test]
+fn steps_are_taken_whatever_the_clock_says() {
+    let world = World::new(&Scenario { speed: 7.0, ..Scenario::crowd(2, 8, 3) }).unwrap();
+    let mut world = world.borrow_mut();
+    let steps = Steps::default();
+    world.step_by(steps.clone());
+    world.advance(0, after(0));
+    assert_eq!(world.now(0), radio::Time::START, "nobody has said that it may go on");
+    for ms in [1, 250, 40, 3000] {
+        steps.go_until(radio::Time::from_millis(ms));
+        // the clock stands still, or an hour passes
+        world.advance(0, after(0));
+        world.advance(1, after(3_600_000 * ms));
+    }
+    assert_eq!(steps.until(), radio::Time::from_millis(3000), "time does not go back");
+    assert_eq!([0, 1].map(|cell| world.now(cell)), [radio::Time::from_millis(3000); 2]);
+    let mut at_once = Model::new(&Scenario::crowd(2, 8, 3)).unwrap();
+    at_once.advance(radio::Time::from_millis(3000));
+    let came = |network: &radio::Network| {
+        let counts = |cell: &radio::Cell| (0..cell.places()).filter_map(|at| cell.counts(at)).collect::<Vec<_>>();
+        [0, 1].map(|cell| counts(network.cell(cell)))
+    };
+    assert_eq!(came(&world.model.network), came(&at_once.network));
+}
