@@ -63,9 +63,11 @@ const BELOW: f64 = 52.0;
 const LEGEND_LINE: f64 = 18.0;
 /// Colours that people with any colour vision tell apart (Okabe and Ito); used again where there are more series.
 const COLOURS: [&str; 8] = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#999933"];
+/// Lines that lie on each other show through each other, and on paper without colours.
+const DASHES: [&str; 4] = ["none", "7 4", "2 3", "9 3 2 3"];
 /// Parts of an axis, about.
 const TICKS: f64 = 5.0;
-/// Lines of more points than this have no dots at them.
+/// Where a line of a panel has more points than this, none has dots at them.
 const MAX_DOTS: usize = 24;
 
 impl Plot {
@@ -121,8 +123,15 @@ impl Plot {
 }
 
 fn colour(names: &[&str], name: &str) -> &'static str {
-    let place = names.iter().position(|known| *known == name).unwrap_or(0);
-    COLOURS[place % COLOURS.len()]
+    COLOURS[place(names, name) % COLOURS.len()]
+}
+
+fn dashes(names: &[&str], name: &str) -> &'static str {
+    DASHES[place(names, name) % DASHES.len()]
+}
+
+fn place(names: &[&str], name: &str) -> usize {
+    names.iter().position(|known| *known == name).unwrap_or(0)
 }
 
 impl Panel {
@@ -187,6 +196,7 @@ impl Panel {
             taken = at + 8.0 + 6.6 * name.chars().count() as f64;
             text(out, (at + 4.0, y), "start", "font-size=\"11\" fill=\"#555\"", name)?;
         }
+        let has_dots = self.series.iter().all(|series| series.points.len() <= MAX_DOTS);
         for series in &self.series {
             let colour = colour(names, &series.name);
             let mut path = String::new();
@@ -196,8 +206,12 @@ impl Panel {
             if path.is_empty() {
                 continue;
             }
-            writeln!(out, "<path d=\"{path}\" fill=\"none\" stroke=\"{colour}\" stroke-width=\"2\"/>")?;
-            let dots = series.finite().filter(|_| series.points.len() <= MAX_DOTS);
+            let dashes = dashes(names, &series.name);
+            writeln!(
+                out,
+                "<path d=\"{path}\" fill=\"none\" stroke=\"{colour}\" stroke-width=\"2\" stroke-dasharray=\"{dashes}\"/>"
+            )?;
+            let dots = series.finite().filter(|_| has_dots);
             for (at, value) in dots {
                 writeln!(out, "<circle cx=\"{:.1}\" cy=\"{:.1}\" r=\"3\" fill=\"{colour}\"/>", x(at), y(value))?;
             }

@@ -31,6 +31,9 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand, ValueEnum};
 use tracing::level_filters::LevelFilter;
+use tracing_subscriber::filter::Targets;
+use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::util::SubscriberInitExt;
 
 /// Counts allocations for `ferric bench`; costs an addition each.
 #[global_allocator]
@@ -75,12 +78,13 @@ enum Command {
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
-    init_log(cli.log.unwrap_or(match cli.command {
-        // a table is what is to be seen, and what a measurement connects and cuts off is no news
-        Command::Demo(_) => Log::Warn,
-        Command::Bench(_) | Command::Paper(_) => Log::Error,
-        _ => Log::Info,
-    }));
+    match (cli.log, &cli.command) {
+        (Some(log), _) => init_log(log, log),
+        // a table is what is to be seen, and what a measurement connects and cuts off is no news; what is left on the host is
+        (None, Command::Bench(_) | Command::Paper(_)) => init_log(Log::Error, Log::Warn),
+        (None, Command::Demo(_)) => init_log(Log::Warn, Log::Warn),
+        (None, _) => init_log(Log::Info, Log::Info),
+    }
     limits::raise_open_files();
     let result = match cli.command {
         Command::Demo(args) => demo::run(&args),
@@ -121,8 +125,9 @@ fn say(line: std::fmt::Arguments<'_>) {
     }
 }
 
-fn init_log(log: Log) {
-    let level = match log {
+/// How much is logged; of namespaces and devices on this host as well.
+fn init_log(log: Log, of_host: Log) {
+    let level = |log: Log| match log {
         Log::Off => LevelFilter::OFF,
         Log::Error => LevelFilter::ERROR,
         Log::Warn => LevelFilter::WARN,
@@ -131,10 +136,7 @@ fn init_log(log: Log) {
         Log::Trace => LevelFilter::TRACE,
     };
     let colour = std::io::IsTerminal::is_terminal(&std::io::stderr());
-    tracing_subscriber::fmt()
-        .with_max_level(level)
-        .with_writer(std::io::stderr)
-        .with_ansi(colour)
-        .with_target(false)
-        .init();
+    let lines = tracing_subscriber::fmt::layer().with_writer(std::io::stderr).with_ansi(colour).with_target(false);
+    let wanted = Targets::new().with_default(level(log)).with_target("live", level(of_host));
+    tracing_subscriber::registry().with(lines).with(wanted).init();
 }

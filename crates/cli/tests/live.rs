@@ -8,10 +8,16 @@ mod programs;
 #[path = "../../live/tests/support/mod.rs"]
 mod support;
 
+use std::fs::{self, File};
+use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::thread;
+use std::time::{Duration, Instant};
 
-use program::{Program, run};
+use program::{PATIENCE, Program, run};
 use rustix::process::Signal;
+use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
 
 fn prefix(letter: char) -> String {
     support::config(letter, 1).prefix
@@ -83,6 +89,60 @@ fn a_figure_of_the_paper_with_real_programs() {
     assert!(report["notes"].to_string().contains("done: set the 5G-BDP pacer"), "{report}");
     assert!(report["setting"]["ours"].as_str().unwrap().contains("network namespaces"), "{report}");
     assert!(report["values"].as_array().unwrap().len() > 50, "{report}");
-    std::fs::remove_dir_all(out).unwrap();
-    assert!(!namespace("paper", "ue1").exists() && !namespace("paper", "core").exists());
+    assert!(report["notes"].to_string().contains("of the slots came more than 2 ms after their time"), "{report}");
+    fs::remove_dir_all(out).unwrap();
+}
+
+/// Begins a figure, and waits until its call's two ends run.
+fn begin_figure(directory: &str) -> Program {
+    let figure = Program::start(&["paper", "fig11a", "--live", "--seconds", "0.1", "--out", directory]);
+    let parent = format!("PPid:\t{}\n", figure.id());
+    let is_child = |id: &str| fs::read_to_string(format!("/proc/{id}/status")).is_ok_and(|it| it.contains(&parent));
+    let children = || {
+        let all = fs::read_dir("/proc").unwrap().flatten();
+        all.filter(|entry| entry.file_name().to_str().is_some_and(is_child)).count()
+    };
+    let begin = Instant::now();
+    while children() < 2 {
+        assert!(begin.elapsed() < PATIENCE, "there is no call");
+        thread::sleep(Duration::from_millis(20));
+    }
+    figure
+}
+
+#[test]
+fn a_figure_that_is_interrupted_leaves_nothing() {
+    let Some(_turn) = support::turn() else { return };
+    if !["iperf3", "irtt"].into_iter().all(programs::is_there) {
+        return;
+    }
+    let out = std::env::temp_dir().join(format!("ferric-paper-interrupted-{}", std::process::id()));
+    let figure = begin_figure(out.to_str().unwrap());
+    let prefix = format!("fig{}", figure.id());
+    assert!(namespace(&prefix, "ue1").exists() && namespace(&prefix, "core").exists());
+    figure.signal(Signal::INT);
+    let outcome = figure.end();
+    outcome.complains(1, &["fig11a: interrupted"]);
+    assert!(!outcome.stderr.contains("programs still run"), "{}", outcome.stderr);
+    assert!(!namespace(&prefix, "ue1").exists() && !namespace(&prefix, "core").exists());
+    fs::remove_dir_all(out).unwrap();
+}
+
+#[test]
+fn programs_that_outlive_their_ran_are_named() {
+    let Some(_turn) = support::turn() else { return };
+    let prefix = prefix('o');
+    let ran = start(&prefix);
+    let file = File::open(namespace(&prefix, "ue1")).unwrap();
+    let in_namespace = thread::spawn(move || {
+        move_into_link_name_space(file.as_fd(), Some(LinkNameSpaceType::Network)).unwrap();
+        Command::new("sleep").arg("1000").spawn().unwrap()
+    });
+    let mut sleep = in_namespace.join().unwrap();
+    let outcome = ran.stop();
+    sleep.kill().unwrap();
+    sleep.wait().unwrap();
+    let told = format!("programs still run in the network namespace {prefix}-ue1, which goes");
+    assert!(outcome.stderr.contains(&told), "{}", outcome.stderr);
+    assert!(outcome.stderr.contains(&format!("{} (sleep)", sleep.id())), "{}", outcome.stderr);
 }

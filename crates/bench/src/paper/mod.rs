@@ -17,11 +17,13 @@ mod table2;
 mod testbed;
 
 use std::fmt;
+use std::sync::atomic::AtomicBool;
 
 use serde::Serialize;
 
 use crate::plot::Plot;
 use load::{Crowd, Sample};
+use testbed::{Mode, Punctuality};
 
 pub(crate) use load::{LEAST_REPORTS, Meter};
 pub use peer::{Peer, PeerError};
@@ -137,13 +139,24 @@ pub struct FigureReport {
     pub claim: &'static str,
     /// How it is told whether that holds.
     pub judged: &'static str,
-    /// Whether our numbers bear it out; `None` where what the paper compares with is not here.
+    /// Whether our numbers bear it out; `None` where what the paper compares with is not here, or the machine was too slow for
+    /// live mode.
     pub holds: Option<bool>,
     /// What else there is to say.
     pub notes: Vec<String>,
     /// The plot.
     #[serde(skip)]
     pub plot: Plot,
+}
+
+impl FigureReport {
+    /// Says how the emulated RAN kept time in live mode. Where it did not, nothing can be told.
+    fn judge(&mut self, punctuality: Punctuality) {
+        self.notes.push(punctuality.note());
+        if !punctuality.is_good() {
+            self.holds = None;
+        }
+    }
 }
 
 impl fmt::Display for FigureReport {
@@ -168,8 +181,8 @@ impl fmt::Display for FigureReport {
 struct Context<'a> {
     /// Of each point.
     seconds: f64,
-    /// With real programs in network namespaces, where the figure has that.
-    is_live: bool,
+    /// What has the emulated RAN go on, where the figure has one.
+    mode: Mode<'a>,
     peers: &'a [Peer],
     /// What went wrong with peers, once each.
     failures: Vec<String>,
@@ -205,18 +218,21 @@ impl Context<'_> {
 }
 
 /// Measures one figure, each point for as many seconds, with columns for `peers` where agents can drive them; and says what
-/// went wrong with these. With `is_live`, where the figure can be, UEs are network namespaces and real programs run there.
+/// went wrong with these. With `live`, where the figure can be, UEs are network namespaces and real programs run there; it
+/// ends early, and in order, when the flag is raised.
 ///
 /// # Errors
-/// Where a process of ours cannot be started or does not answer; live, where namespaces or a program cannot be had.
+/// Where a process of ours cannot be started or does not answer; live, where namespaces or a program cannot be had, or
+/// somebody has raised the flag.
 pub fn paper(
     figure: Figure,
     seconds: f64,
     peers: &[Peer],
-    is_live: bool,
+    live: Option<&AtomicBool>,
 ) -> anyhow::Result<(FigureReport, Vec<String>)> {
     let none = vec![false; peers.len()];
-    let mut context = Context { seconds, is_live, peers, failures: Vec::new(), failed: none.clone(), silent: none };
+    let mode = live.map_or(Mode::Stepped, |is_interrupted| Mode::Live { is_interrupted });
+    let mut context = Context { seconds, mode, peers, failures: Vec::new(), failed: none.clone(), silent: none };
     let mut report = match figure {
         Figure::Fig6b => fig6::fig6b(&context)?,
         Figure::Fig7a => fig7::fig7a(&context)?,

@@ -1,6 +1,6 @@
 //! One call, over E2.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use e2sm::{mac, rlc, tc};
 use ferric::e2::Time;
@@ -8,8 +8,8 @@ use ric::traffic::record::{BearerRecord, RlcRecord, TcRecord};
 use ric::traffic::{FlowGuard, GuardConfig};
 
 use super::super::median;
-use super::super::testbed::{LEAD_S, Report, Rest, Testbed, Watch, require};
-use super::live::Programs;
+use super::super::testbed::{LEAD_S, Mode, Punctuality, Report, Rest, Testbed, Watch, require};
+use super::live::{Greedy, Programs};
 use super::{CALL_PORT, GREEDY_S, Seen, scenario};
 
 /// How long packets of the call may wait before the xApp acts.
@@ -17,6 +17,8 @@ pub const LIMIT: Duration = Duration::from_millis(20);
 
 /// Between two moments of which it is kept how long packets wait.
 const LEAST_APART_S: f64 = 0.09;
+/// So long after the call.
+const AFTER_S: f64 = 0.5;
 
 /// How long packets wait, at some moment after the call's beginning.
 #[derive(Clone, Copy, Debug)]
@@ -36,6 +38,8 @@ pub struct Call {
     /// Moments, and resource blocks that were used until then.
     pub prbs: Vec<(f64, f64)>,
     pub seen: Seen,
+    /// In live mode.
+    pub punctuality: Option<Punctuality>,
     pub seconds: f64,
 }
 
@@ -66,31 +70,30 @@ impl Call {
 }
 
 /// Has the call of so many seconds, with the xApp or without; in live mode with real programs at both ends.
-pub fn call(seconds: f64, is_controlled: bool, is_live: bool) -> anyhow::Result<Call> {
+pub fn call(seconds: f64, is_controlled: bool, mode: Mode<'_>) -> anyhow::Result<Call> {
     let mut scenario = scenario(seconds);
-    if is_live {
+    if mode.is_live() {
         require(&["irtt", "iperf3"])?;
-        scenario.speed = 1.0;
         scenario.ues.iter_mut().for_each(|ue| ue.flows.clear());
     }
-    let speed = scenario.speed;
-    let testbed = Testbed::start(scenario, is_live, Seen::of)?;
+    let testbed = Testbed::start(scenario, mode, Seen::of)?;
     let rest = testbed.rest();
-    let mut watch = Watch::new(testbed.xapp(), &[mac::MODEL, rlc::MODEL, tc::MODEL], speed)?;
+    let mut watch = testbed.watch(&[mac::MODEL, rlc::MODEL, tc::MODEL], mode)?;
     let mut desk = Desk { call: Call { seconds, ..Call::default() }, ..Desk::default() };
     let mut actor = is_controlled.then(|| Actor::new(&rest));
-    let mut until = |watch: &mut Watch, end_s: f64| {
+    let mut until = |watch: &mut Watch<'_>, end_s: f64| {
         watch.until(LEAD_S + end_s, |now_s, report| desk.take(now_s - LEAD_S, report, actor.as_mut()))
     };
     until(&mut watch, 0.0)?;
     let programs = testbed.namespaces().map(|namespaces| Programs::start(namespaces, seconds)).transpose()?;
     until(&mut watch, GREEDY_S)?;
     let greedy = testbed.namespaces().map(|namespaces| Programs::greedy(namespaces, seconds - GREEDY_S)).transpose()?;
-    until(&mut watch, seconds + 0.1 * speed)?;
-    let round_trips = programs.map(Programs::round_trips).transpose()?;
-    drop(greedy);
+    // by then a report has told of the end, and what is under way is back
+    until(&mut watch, seconds + AFTER_S)?;
+    greedy.map(Greedy::end).transpose()?;
+    let round_trips = programs.map(|programs| programs.round_trips(mode)).transpose()?;
     let mut call = desk.call;
-    call.seen = testbed.end()?;
+    (call.seen, call.punctuality) = testbed.end()?;
     if let Some(round_trips) = round_trips {
         call.seen.round_trips = round_trips;
     }
@@ -131,39 +134,39 @@ impl Desk {
                 let of = |at: usize| report.lanes.get(at).map(|lane| lane.queue.last_sojourn_us as f64 / 1e3);
                 self.tc_ms = [of(0), of(1)];
                 if let Some(actor) = &mut actor {
-                    actor.guard.handle_tc(actor.now(), &TcRecord::from(report));
+                    actor.guard.handle_tc(time(at_s), &TcRecord::from(report));
                 }
             }
         }
         if let Some(actor) = actor {
-            self.call.done.extend(actor.act()?.into_iter().map(|news| (at_s, news)));
+            self.call.done.extend(actor.act(time(at_s))?.into_iter().map(|news| (at_s, news)));
         }
         Ok(())
     }
+}
+
+/// The xApp's time, at some moment after the call's beginning.
+fn time(at_s: f64) -> Time {
+    Time::from_nanos(((LEAD_S + at_s) * 1e9) as u64)
 }
 
 /// The xApp: what the guard wants done goes by REST.
 struct Actor<'a> {
     guard: FlowGuard,
     rest: &'a Rest,
-    begun: Instant,
 }
 
 impl<'a> Actor<'a> {
     fn new(rest: &'a Rest) -> Self {
         let flow = tc::FiveTuple { destination_port: Some(CALL_PORT), protocol: Some(17), ..tc::FiveTuple::default() };
-        Actor { guard: FlowGuard::new(GuardConfig::new(flow, LIMIT)), rest, begun: Instant::now() }
-    }
-
-    fn now(&self) -> Time {
-        Time::from_nanos(u64::try_from(self.begun.elapsed().as_nanos()).unwrap_or(u64::MAX))
+        Actor { guard: FlowGuard::new(GuardConfig::new(flow, LIMIT)), rest }
     }
 
     /// Has done what is to be done; what happened.
-    fn act(&mut self) -> anyhow::Result<Vec<String>> {
+    fn act(&mut self, now: Time) -> anyhow::Result<Vec<String>> {
         while let Some(control) = self.guard.poll_control() {
             let answer = self.rest.control(&control)?;
-            self.guard.handle_answer(self.now(), answer);
+            self.guard.handle_answer(now, answer);
         }
         let mut happened = Vec::new();
         while let Some(news) = self.guard.poll_news() {

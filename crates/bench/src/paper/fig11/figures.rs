@@ -18,23 +18,29 @@ const PAPER: &str = "OAI NR, a 5G phone; irtt as a G.711 call of a minute (172 o
 const DIFFERS: [&str; 3] = [
     "the radio is a model, and nothing is lost on it; one UE at MCS 20, 61 Mbit/s; 5 ms each way between cell and server",
     "TCP is a model of CUBIC with HyStart++, and its receiver has room for 6 MiB",
-    "the call keeps exact time: its round trips are whole multiples of TDD's 5 ms apart",
+    "the call keeps exact time, and goes on at another phase of the cell's frames each second until the greedy flow begins, then \
+     each five: what a UE waits until it may ask for the uplink depends on it, up to 20 ms (40 slots, as OAI has it)",
 ];
 const OURS: &str = "the emulated RAN over E2 and TCP: 106 PRBs, 30 kHz, TDD; an RLC buffer of 1 MB (131 ms of the cell), a TC queue \
-                    of 1 MiB; statistics each 10 ms by the RIC's link for xApps. The RAN's clock runs ten times faster than time: \
-                    the xApp's three actions, each awaited until it shows, take it some 0.2 s, which are 2 s of the model at the \
-                    greedy flow's beginning. Round trips are those that the call's ends measure";
+                    of 1 MiB; statistics each 10 ms by the RIC's link for xApps. The model goes on in steps of 10 ms, and stands \
+                    still while the xApp reads and REST carries its actions out: each of the three takes effect at once, and the \
+                    next follows when it shows. Round trips are those that the call's ends measure";
 
 const LIVE: &str = "the emulated RAN over E2 and TCP, in time: 106 PRBs, 30 kHz, TDD; an RLC buffer of 1 MB (131 ms of the cell), a TC \
                     queue of 1 MiB; the UE and the core are network namespaces, in which irtt and iperf3 with the kernel's CUBIC run; \
                     statistics each 10 ms by the RIC's link for xApps. Round trips are irtt's";
-const LIVE_DIFFERS: &str = "the radio is a model, and nothing is lost on it; one UE at MCS 20, 61 Mbit/s";
+const LIVE_DIFFERS: [&str; 2] = [
+    "the radio is a model, and nothing is lost on it; one UE at MCS 20, 61 Mbit/s; no delay between cell and server",
+    "irtt and the cell have one clock, and packets of a call the same phase of the cell's frames: what the UE waits until it may \
+     ask for the uplink, up to 20 ms (40 slots, as OAI has it), is much the same for all packets, and another one in each run",
+];
 
-/// Says that a figure was measured live, where it was.
-fn in_setting(context: &Context<'_>, mut report: FigureReport) -> FigureReport {
-    if context.is_live {
-        report.setting = Setting { paper: PAPER, ours: LIVE, differs: vec![LIVE_DIFFERS] };
+/// Says that a figure was measured live, where it was, and how the RAN kept time.
+fn in_setting(context: &Context<'_>, calls: &[&Call], mut report: FigureReport) -> FigureReport {
+    if context.mode.is_live() {
+        report.setting = Setting { paper: PAPER, ours: LIVE, differs: LIVE_DIFFERS.to_vec() };
     }
+    calls.iter().filter_map(|call| call.punctuality).for_each(|punctuality| report.judge(punctuality));
     report
 }
 
@@ -83,7 +89,8 @@ fn sojourn_plot(title: &str, values: &Table, done: &[(f64, String)]) -> Plot {
 }
 
 pub(in super::super) fn fig11a(context: &Context<'_>) -> anyhow::Result<FigureReport> {
-    Ok(in_setting(context, without_control(&call(call_s(context), false, context.is_live)?)))
+    let call = call(call_s(context), false, context.mode)?;
+    Ok(in_setting(context, &[&call], without_control(&call)))
 }
 
 pub(super) fn without_control(call: &Call) -> FigureReport {
@@ -109,7 +116,8 @@ pub(super) fn without_control(call: &Call) -> FigureReport {
 }
 
 pub(in super::super) fn fig11b(context: &Context<'_>) -> anyhow::Result<FigureReport> {
-    Ok(in_setting(context, with_control(&call(call_s(context), true, context.is_live)?)))
+    let call = call(call_s(context), true, context.mode)?;
+    Ok(in_setting(context, &[&call], with_control(&call)))
 }
 
 pub(super) fn with_control(call: &Call) -> FigureReport {
@@ -138,8 +146,9 @@ pub(super) fn with_control(call: &Call) -> FigureReport {
 }
 
 pub(in super::super) fn fig11c(context: &Context<'_>) -> anyhow::Result<FigureReport> {
-    let of = |is_controlled: bool| call(call_s(context), is_controlled, context.is_live);
-    Ok(in_setting(context, round_trips(&of(false)?, &of(true)?)))
+    let of = |is_controlled: bool| call(call_s(context), is_controlled, context.mode);
+    let (without, with) = (of(false)?, of(true)?);
+    Ok(in_setting(context, &[&without, &with], round_trips(&without, &with)))
 }
 
 /// The values at equal steps of their distribution, from the least to the greatest.
@@ -184,8 +193,8 @@ pub(super) fn round_trips(without: &Call, with: &Call) -> FigureReport {
     )];
     if alone_ms > with_ms {
         notes.push(
-            "Alone, the call takes longer than with the xApp: its echo has to ask for the uplink, which the greedy flow's \
-             acknowledgements keep open."
+            "Alone, the call takes longer than with the xApp: its echo has to ask for the uplink, which it may each 20 ms, and \
+             which the greedy flow's acknowledgements keep open."
                 .to_owned(),
         );
     }

@@ -2,12 +2,15 @@
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use anyhow::Context;
+use anyhow::{Context, ensure};
 use ran::Namespaces;
 use serde_json::Value;
 
-use super::super::testbed::{Program, address_of_ue, core};
+use super::super::testbed::{Mode, Program, address_of_ue, core};
 use super::{CALL_PORT, GREEDY_PORT};
+
+/// Whoever looks late still finds the greedy flow.
+const LONGER_S: f64 = 10.0;
 
 /// The call's ends.
 pub struct Programs {
@@ -27,19 +30,33 @@ impl Programs {
         Ok(Programs { began, client, _server: server })
     }
 
-    /// The greedy flow, for so many seconds.
-    pub fn greedy(namespaces: &Namespaces, seconds: f64) -> anyhow::Result<[Program; 2]> {
+    /// The greedy flow, for so many seconds and some more: it is ended then.
+    pub fn greedy(namespaces: &Namespaces, seconds: f64) -> anyhow::Result<Greedy> {
         let server = format!("iperf3 -s -1 -p {GREEDY_PORT} --forceflush");
         let server = Program::serve(&namespaces.ues[0], &server, "listening")?;
-        let seconds = seconds.ceil() + 1.0;
+        let seconds = seconds.ceil() + LONGER_S;
         let client = format!("iperf3 -c {} -p {GREEDY_PORT} -C cubic -t {seconds}", address_of_ue(0));
-        Ok([server, Program::start(core(namespaces), &client)?])
+        Ok(Greedy { client: Program::start(core(namespaces), &client)?, _server: server })
     }
 
     /// Waits for the call's end: when each packet was back, in seconds after its beginning, and after how many milliseconds.
-    pub fn round_trips(self) -> anyhow::Result<Vec<(f64, f64)>> {
-        let report: Value = serde_json::from_str(&self.client.output()?).context("irtt's report")?;
+    pub fn round_trips(self, mode: Mode<'_>) -> anyhow::Result<Vec<(f64, f64)>> {
+        let report: Value = serde_json::from_str(&self.client.output(mode)?).context("irtt's report")?;
         round_trips(&report, self.began.as_nanos() as f64).context("irtt's report has no round trips")
+    }
+}
+
+/// The ends of the greedy flow.
+pub struct Greedy {
+    client: Program,
+    _server: Program,
+}
+
+impl Greedy {
+    /// Ends it, which was to go on until now.
+    pub fn end(mut self) -> anyhow::Result<()> {
+        ensure!(self.client.is_running()?, "iperf3 has ended too early: the greedy flow was not there");
+        Ok(())
     }
 }
 

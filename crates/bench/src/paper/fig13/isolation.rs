@@ -5,7 +5,7 @@ use ran::Scenario;
 
 use super::super::table::{Cell, Table};
 use super::super::{Context, Figure, FigureReport, Setting, mean};
-use super::{SPEED, TOLERANCE_POINTS, Throughput, associate, at, deploy, measure, scenario, ue};
+use super::{Event, Measured, PHASE, TOLERANCE_POINTS, Throughput, at, measure, scenario, ue};
 use crate::plot::{Mark, Panel, Plot, X};
 
 const LIVE: &str = "the emulated RAN over E2 and TCP: 106 PRBs, 30 kHz, TDD, MCS 20, one layer, in time; UEs are network namespaces, \
@@ -92,22 +92,18 @@ fn farthest_points(phases: &[Phase]) -> f64 {
 }
 
 pub(in super::super) fn fig13a(context: &Context<'_>) -> anyhow::Result<FigureReport> {
-    let phase_s = context.seconds * SPEED;
-    let throughput = measure(
+    let phase_s = context.seconds * PHASE;
+    let deploy = |percent: [u8; 2]| Event::Deploy { percent, sharing: true };
+    let Measured { throughput, punctuality } = measure(
         scenario_of(phase_s),
-        context.is_live,
-        &[
-            (2.0 * phase_s, &|rest| {
-                deploy(rest, [50, 50], true)?;
-                associate(rest)
-            }),
-            (3.0 * phase_s, &|rest| deploy(rest, [66, 34], true)),
-        ],
+        context.mode,
+        vec![(2.0 * phase_s, deploy([50, 50])), (2.0 * phase_s, Event::Associate), (3.0 * phase_s, deploy([66, 34]))],
         TIMES.len() as f64 * phase_s,
     )?;
     let mut report = report(&Isolation { throughput, phase_s });
-    if context.is_live {
+    if let Some(punctuality) = punctuality {
         report.setting.ours = LIVE;
+        report.judge(punctuality);
     }
     Ok(report)
 }
@@ -150,9 +146,9 @@ pub(super) fn report(measured: &Isolation) -> FigureReport {
             paper: "OAI NR, 106 PRBs (40 MHz of 30 kHz) in band 78, MCS 20; three phones that receive what the cell carries \
                     by iperf; an xApp of curl deploys NVS slices over REST; proportional fair within",
             ours: "the emulated RAN over E2 and TCP: 106 PRBs, 30 kHz, TDD, MCS 20, one layer; 65 Mbit/s sent to each UE; slices \
-                   and their rules by REST at the slicing controller; MAC's statistics as an xApp reads them. The RAN's clock \
-                   runs five times faster than time: a control of 10 ms is 50 ms late in the model, and the tenth of a phase \
-                   after each change is left out",
+                   and their rules by REST at the slicing controller; MAC's statistics as an xApp reads them. The model goes \
+                   on in steps of 10 ms, and stands still until a control is acknowledged. The tenth of a phase after each \
+                   change is left out",
             differs: vec![
                 "the radio is a model, and nothing is lost on it",
                 "a fifth time: a fourth UE arrives while slices are there, and comes into slice 2 by its S-NSSAI",

@@ -5,7 +5,7 @@ use ran::Scenario;
 
 use super::super::table::{Cell, Table};
 use super::super::{Context, Figure, FigureReport, Setting};
-use super::{LEAD_S, SPEED, TOLERANCE_POINTS, Throughput, associate, at, deploy, measure, scenario, ue};
+use super::{Event, LEAD_S, Measured, PHASE, TOLERANCE_POINTS, Throughput, at, measure, scenario, ue};
 use crate::plot::{Mark, Panel, Plot, X};
 
 const UES: usize = 2;
@@ -91,21 +91,23 @@ impl Verdict {
 }
 
 pub(in super::super) fn fig13b(context: &Context<'_>) -> anyhow::Result<FigureReport> {
-    let phase_s = context.seconds * SPEED;
+    let phase_s = context.seconds * PHASE;
     let run = |sharing: bool| {
         let before_s = -LEAD_S / 4.0;
-        let deploy = |rest: &_| {
-            deploy(rest, [GRAY_PERCENT, 100 - GRAY_PERCENT], sharing)?;
-            associate(rest)
-        };
-        let throughput =
-            measure(scenario_of(phase_s), context.is_live, &[(before_s, &deploy)], PHASES as f64 * phase_s)?;
-        anyhow::Ok(Run { throughput, phase_s })
+        let events = vec![
+            (before_s, Event::Deploy { percent: [GRAY_PERCENT, 100 - GRAY_PERCENT], sharing }),
+            (before_s, Event::Associate),
+        ];
+        let Measured { throughput, punctuality } =
+            measure(scenario_of(phase_s), context.mode, events, PHASES as f64 * phase_s)?;
+        anyhow::Ok((Run { throughput, phase_s }, punctuality))
     };
-    let mut report = report([&run(false)?, &run(true)?]);
-    if context.is_live {
+    let ((without, in_time), (with, in_time_too)) = (run(false)?, run(true)?);
+    let mut report = report([&without, &with]);
+    if context.mode.is_live() {
         report.setting.ours = LIVE;
     }
+    [in_time, in_time_too].into_iter().flatten().for_each(|punctuality| report.judge(punctuality));
     Ok(report)
 }
 
@@ -142,8 +144,8 @@ pub(super) fn report(runs: [&Run; 2]) -> FigureReport {
                     sharing and with it",
             ours: "as in figure 13a: the emulated RAN over E2 and TCP, 65 Mbit/s to each UE that receives, slices by REST \
                    (`\"sharing\": false` is the scheduler NVS-PARTITION, `true` is NVS), MAC's statistics as an xApp reads \
-                   them. The RAN's clock runs five times faster than time; nothing is controlled while it is measured. The \
-                   first second of a phase is left out, in which what waits for the black UE is sent",
+                   them. Nothing is controlled while it is measured. The first second of a phase is left out, in which what \
+                   waits for the black UE is sent",
             differs: vec![
                 "the radio is a model, and nothing is lost on it",
                 "the two ways are measured one after the other",

@@ -34,13 +34,34 @@ pub fn take_flows(scenario: &mut Scenario, end_s: f64) -> Vec<(f64, Sending)> {
 
 impl Sending {
     /// Starts both ends.
-    pub fn start(&self, namespaces: &Namespaces) -> anyhow::Result<[Program; 2]> {
+    pub fn start(&self, namespaces: &Namespaces) -> anyhow::Result<Sender> {
         let Sending { ue, port, seconds } = self;
         let server = format!("iperf3 -s -1 -p {port} --forceflush");
         let server = Program::serve(&namespaces.ues[*ue], &server, "listening")?;
         let address = address_of_ue(*ue);
         let megabits = OFFERED_BPS / 1_000_000;
         let command = format!("iperf3 -c {address} -p {port} -u -b {megabits}M -l 1300 -t {}", seconds.ceil());
-        Ok([server, Program::start(core(namespaces), &command)?])
+        Ok(Sender { client: Program::start(core(namespaces), &command)?, _server: server })
+    }
+
+    /// What is sent in its first seconds.
+    pub fn octets_until(&self, seconds: f64) -> f64 {
+        OFFERED_BPS as f64 / 8.0 * seconds.min(self.seconds)
+    }
+}
+
+/// Both ends, once they are started.
+pub struct Sender {
+    client: Program,
+    _server: Program,
+}
+
+impl Sender {
+    /// Ends what has not ended by itself.
+    ///
+    /// # Errors
+    /// It has failed.
+    pub fn end(mut self) -> anyhow::Result<()> {
+        self.client.is_running().map(drop)
     }
 }

@@ -16,13 +16,13 @@ use ran::Scenario;
 use ran::scenario::{ChannelScenario, FlowScenario, UeScenario};
 use serde_json::json;
 
-use super::testbed::{LEAD_S, NODE, PLMN, Report, Rest, Testbed, Throughput, Watch, cell, require};
+use super::testbed::{LEAD_S, Mode, NODE, PLMN, Punctuality, Report, Rest, Testbed, Throughput, cell, require};
 
 pub(super) use isolation::fig13a;
 pub(super) use lending::fig13b;
 
-/// Seconds of the model in one.
-const SPEED: f64 = 5.0;
+/// Seconds of a phase, where the context says one.
+const PHASE: f64 = 5.0;
 /// Sent to each UE: all that the cell carries.
 const OFFERED_BPS: u64 = 65_000_000;
 /// Modulation and coding of all UEs.
@@ -56,7 +56,7 @@ fn ue(slice: u8, arrives: Time, sent: &[(Time, Time)]) -> UeScenario {
 }
 
 fn scenario(ues: Vec<UeScenario>) -> Scenario {
-    Scenario { cells: vec![cell()], ues, speed: SPEED, ..Scenario::default() }
+    Scenario { cells: vec![cell()], ues, ..Scenario::default() }
 }
 
 /// Two NVS slices with these shares, where the algorithm may lend what is unused or not.
@@ -74,52 +74,94 @@ fn associate(rest: &Rest) -> anyhow::Result<()> {
     })
 }
 
-/// What is done at some moment, in seconds after the measurement's beginning.
-type Act<'a> = (f64, &'a dyn Fn(&Rest) -> anyhow::Result<()>);
-
 /// What happens at some moment.
-enum Event<'a> {
-    Act(&'a dyn Fn(&Rest) -> anyhow::Result<()>),
+enum Event {
+    /// Two slices with these shares are set.
+    Deploy { percent: [u8; 2], sharing: bool },
+    /// From now on UEs come into the slices of their services.
+    Associate,
     /// In live mode.
     Send(live::Sending),
 }
 
+/// Takes down what is told, and sees that UEs are where they belong.
+struct Desk<'a> {
+    rest: &'a Rest,
+    throughput: Throughput,
+    /// UEs that are there, and those of them that are in their slices.
+    ues: usize,
+    settled: usize,
+    is_associated: bool,
+}
+
+impl Desk<'_> {
+    fn take(&mut self, now_s: f64, report: &Report<'_>) -> anyhow::Result<()> {
+        if let Report::Mac(report) = report {
+            self.throughput.tell(now_s, report);
+            self.ues = report.ues.len();
+            self.settle()?;
+        }
+        Ok(())
+    }
+
+    /// A UE that comes is in its slice before anything else happens: where the model goes on in steps, it waits for that.
+    fn settle(&mut self) -> anyhow::Result<()> {
+        if self.is_associated && self.ues > self.settled {
+            self.rest.await_members(self.ues)?;
+            self.settled = self.ues;
+        }
+        Ok(())
+    }
+
+    fn associate(&mut self) -> anyhow::Result<()> {
+        associate(self.rest)?;
+        self.is_associated = true;
+        self.settle()
+    }
+}
+
+/// What was measured.
+struct Measured {
+    throughput: Throughput,
+    /// In live mode.
+    punctuality: Option<Punctuality>,
+}
+
 /// Runs a scenario over E2 until so many seconds after the measurement's beginning; in live mode with `iperf3` for its flows.
-fn measure(mut scenario: Scenario, is_live: bool, acts: &[Act<'_>], end_s: f64) -> anyhow::Result<Throughput> {
-    let mut events: Vec<(f64, Event<'_>)> = acts.iter().map(|(at_s, act)| (*at_s, Event::Act(*act))).collect();
-    if is_live {
+fn measure(
+    mut scenario: Scenario,
+    mode: Mode<'_>,
+    mut events: Vec<(f64, Event)>,
+    end_s: f64,
+) -> anyhow::Result<Measured> {
+    let mut planned_octets = 0.0;
+    if mode.is_live() {
         require(&["iperf3"])?;
-        scenario.speed = 1.0;
-        events.extend(live::take_flows(&mut scenario, end_s).into_iter().map(|(at_s, flow)| (at_s, Event::Send(flow))));
+        let flows = live::take_flows(&mut scenario, end_s);
+        planned_octets = flows.iter().map(|(begin_s, flow)| flow.octets_until(end_s - begin_s)).sum();
+        events.extend(flows.into_iter().map(|(at_s, flow)| (at_s, Event::Send(flow))));
     }
     events.sort_by(|(one_s, _), (other_s, _)| one_s.total_cmp(other_s));
-    let speed = scenario.speed;
-    let testbed = Testbed::start(scenario, is_live, |_| ())?;
+    let testbed = Testbed::start(scenario, mode, |_| ())?;
     let rest = testbed.rest();
-    let mut watch = Watch::new(testbed.xapp(), &[e2sm::mac::MODEL], speed)?;
-    let mut throughput = Throughput::default();
-    let mut until = |watch: &mut Watch, seconds: f64| {
-        watch.until(LEAD_S + seconds, |now_s, report| {
-            if let Report::Mac(report) = report {
-                throughput.tell(now_s, report);
-            }
-            Ok(())
-        })
-    };
-    until(&mut watch, -LEAD_S / 2.0)?;
+    let mut watch = testbed.watch(&[e2sm::mac::MODEL], mode)?;
+    let mut desk = Desk { rest: &rest, throughput: Throughput::default(), is_associated: false, settled: 0, ues: 0 };
+    watch.until(LEAD_S / 2.0, |now_s, report| desk.take(now_s, &report))?;
     rest.await_slices()?;
     let mut programs = Vec::new();
     for (seconds, event) in events {
-        until(&mut watch, seconds)?;
+        watch.until(LEAD_S + seconds, |now_s, report| desk.take(now_s, &report))?;
         match (event, testbed.namespaces()) {
-            (Event::Act(act), _) => act(&rest)?,
-            (Event::Send(sending), Some(namespaces)) => programs.extend(sending.start(namespaces)?),
+            (Event::Deploy { percent, sharing }, _) => deploy(&rest, percent, sharing)?,
+            (Event::Associate, _) => desk.associate()?,
+            (Event::Send(sending), Some(namespaces)) => programs.push(sending.start(namespaces)?),
             (Event::Send(_), None) => unreachable!("programs run in live mode only"),
         }
     }
     // by then a report has told of the end
-    until(&mut watch, end_s + 0.1 * speed)?;
-    drop(programs);
-    testbed.end()?;
-    Ok(throughput)
+    watch.until(LEAD_S + end_s + 0.1, |now_s, report| desk.take(now_s, &report))?;
+    programs.into_iter().try_for_each(live::Sender::end)?;
+    let throughput = desk.throughput;
+    let ((), punctuality) = testbed.end()?;
+    Ok(Measured { throughput, punctuality: punctuality.map(|punctuality| punctuality.having_sent(planned_octets)) })
 }

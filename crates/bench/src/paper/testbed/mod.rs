@@ -1,29 +1,35 @@
 //! A RIC with REST and an emulated RAN, in this process, over real E2; and what an xApp and a user of REST see of them.
 //!
-//! The RAN's clock may be faster than time. What the figures are about happens in the model, by its clock; only what the
-//! controllers do is late by as much as their way takes, times that speed.
+//! The model goes on in steps, and stands still while somebody reads, decides and controls: a figure is the same on every
+//! machine, whatever else that has to do. In live mode real programs run, and the model's time is the clock's; whether the
+//! machine was fast enough for that is told ([`Punctuality`]).
 
+mod clock;
 mod programs;
+mod punctuality;
 mod rest;
 mod throughput;
 mod watch;
 
 use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use anyhow::{Context, anyhow};
+use anyhow::{Context, anyhow, bail};
+use e2sm::Model;
 use ferric::Stop;
 use ferric::link::Address;
 use ferric::server::ServerConfig;
 use radio::{CellConfig, Network};
 use ran::scenario::CellScenario;
-use ran::{LiveConfig, Namespace, Namespaces, Ran, RanConfig, Scenario};
+use ran::{LiveConfig, LiveCounts, Namespace, Namespaces, Ran, RanConfig, Scenario, Steps};
 use ric::{RestConfig, RicConfig};
 
 use crate::part::any_port;
 pub(super) use programs::{Program, require};
+pub(super) use punctuality::Punctuality;
 pub(super) use rest::Rest;
 pub(super) use throughput::Throughput;
 pub(super) use watch::{Report, Watch};
@@ -38,19 +44,50 @@ pub(super) const LEAD_S: f64 = 5.0;
 const STATISTICS: Duration = Duration::from_millis(100);
 /// How long anything may take until it is there.
 const PATIENCE: Duration = Duration::from_secs(30);
+/// Of 30 kHz.
+const SLOT: Duration = Duration::from_micros(500);
+
+/// What has the model go on.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Mode<'a> {
+    /// Who reads what is told of it: it is the same on every machine.
+    Stepped,
+    /// The clock: real programs run.
+    Live {
+        /// Somebody wants it to end.
+        is_interrupted: &'a AtomicBool,
+    },
+}
+
+impl Mode<'_> {
+    pub fn is_live(self) -> bool {
+        matches!(self, Mode::Live { .. })
+    }
+
+    /// # Errors
+    /// Somebody wants it to end.
+    fn check(self) -> anyhow::Result<()> {
+        match self {
+            Mode::Live { is_interrupted } if is_interrupted.load(Ordering::Relaxed) => bail!("interrupted"),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Slots between a UE's occasions to ask for the uplink, as OAI's base station configured them when the paper was written.
+const REQUEST_PERIOD_SLOTS: u16 = 40;
 
 /// The cell of both experiments of section 6.1: NR, 106 PRBs of 30 kHz, TDD.
 pub(super) fn cell() -> CellScenario {
-    CellScenario { radio: CellConfig::default(), ..CellScenario::default() }
+    let radio = CellConfig { request_period_slots: REQUEST_PERIOD_SLOTS, ..CellConfig::default() };
+    CellScenario { radio, ..CellScenario::default() }
 }
 
-/// Names of namespaces and devices in live mode begin so.
-const LIVE_PREFIX: &str = "paper";
-
-/// Live mode with all UEs of a scenario as namespaces.
+/// Live mode with all UEs of a scenario as namespaces. Their names are this process's own.
 fn live(scenario: &Scenario) -> LiveConfig {
     let ues = scenario.ues.len() as u16; // a handful
-    LiveConfig { ues, prefix: LIVE_PREFIX.into(), ..LiveConfig::default() }
+    // seven digits at most, whatever the kernel allows
+    LiveConfig { ues, prefix: format!("fig{}", std::process::id() % 10_000_000), ..LiveConfig::default() }
 }
 
 /// Where programs of the core's side run.
@@ -71,18 +108,20 @@ pub(super) struct Testbed<T> {
     /// Where the RIC awaits xApps.
     xapp: Address,
     rest: SocketAddr,
+    /// Where the RAN is not live, how far it may go.
+    steps: Steps,
     /// In live mode.
     namespaces: Option<Namespaces>,
     ric: Part<()>,
-    ran: Part<T>,
+    ran: Part<(T, Option<LiveCounts>)>,
 }
 
 impl<T: Send + 'static> Testbed<T> {
-    /// Starts both, the RAN in live mode where that is wanted. At the end `look` is shown the model: it sees what no base station knows, such as what a UE's programs
+    /// Starts both. At the end `look` is shown the model: it sees what no base station knows, such as what a UE's programs
     /// measure.
     pub fn start(
         scenario: Scenario,
-        is_live: bool,
+        mode: Mode<'_>,
         look: impl FnOnce(&Network) -> T + Send + 'static,
     ) -> anyhow::Result<Self> {
         let (ric, (e2, xapp, rest)) = Part::start("RIC", |tell| {
@@ -96,22 +135,26 @@ impl<T: Send + 'static> Testbed<T> {
             let _ = tell.send((ric.server.stop(), (e2, xapp, rest)));
             Ok(ric.server.run()?)
         })?;
+        let steps = Steps::default();
+        let live = mode.is_live().then(|| live(&scenario));
+        let of_ran = live.is_none().then(|| steps.clone());
         let (ran, namespaces) = Part::start("RAN", move |tell| {
-            let live = is_live.then(|| live(&scenario));
-            let mut ran = Ran::new(RanConfig { rics: vec![e2], scenario, live, ..RanConfig::default() })?;
+            let mut ran =
+                Ran::new(RanConfig { rics: vec![e2], scenario, live, steps: of_ran, ..RanConfig::default() })?;
             let _ = tell.send((ran.stop(), ran.take_namespaces()));
             ran.run()?;
-            Ok(look(&ran.network()))
+            Ok((look(&ran.network()), ran.live_counts()))
         })?;
-        Ok(Testbed { xapp, rest, namespaces, ric, ran })
+        Ok(Testbed { xapp, rest, steps, namespaces, ric, ran })
     }
 
     pub fn rest(&self) -> Rest {
         Rest::new(self.rest)
     }
 
-    pub fn xapp(&self) -> &Address {
-        &self.xapp
+    /// An xApp that reads these models.
+    pub fn watch<'a>(&self, models: &'static [Model], mode: Mode<'a>) -> anyhow::Result<Watch<'a>> {
+        Watch::new(&self.xapp, models, mode, &self.steps)
     }
 
     /// Where programs run, in live mode.
@@ -119,11 +162,11 @@ impl<T: Send + 'static> Testbed<T> {
         self.namespaces.as_ref()
     }
 
-    /// Ends both; what was seen of the model.
-    pub fn end(self) -> anyhow::Result<T> {
-        let seen = self.ran.end()?;
+    /// Ends both; what was seen of the model, and in live mode how it kept time.
+    pub fn end(self) -> anyhow::Result<(T, Option<Punctuality>)> {
+        let (seen, counts) = self.ran.end()?;
         self.ric.end()?;
-        Ok(seen)
+        Ok((seen, counts.as_ref().map(Punctuality::of)))
     }
 }
 

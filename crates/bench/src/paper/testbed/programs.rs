@@ -3,9 +3,15 @@
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Child, Command, Stdio};
 use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
 use ran::Namespace;
+
+use super::{Mode, PATIENCE};
+
+/// Until it is looked again whether a program has ended.
+const AGAIN: Duration = Duration::from_millis(20);
 
 /// That programs are there, before anything is measured.
 pub fn require(programs: &[&str]) -> anyhow::Result<()> {
@@ -60,15 +66,38 @@ impl Program {
         Ok(program)
     }
 
-    /// Waits until it ends; what it has said.
-    pub fn output(mut self) -> anyhow::Result<String> {
-        let status = self.child.wait().with_context(|| self.command.clone())?;
-        let output = self.output.take().unwrap_or_else(|| panic!("the output is taken once"));
-        let output = output.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
-        if !status.success() {
-            bail!("{} ended with {status}: {}", self.command, output.trim_end());
+    /// Whether it runs.
+    ///
+    /// # Errors
+    /// It has failed.
+    pub fn is_running(&mut self) -> anyhow::Result<bool> {
+        match self.child.try_wait().with_context(|| self.command.clone())? {
+            None => Ok(true),
+            Some(status) if status.success() => Ok(false),
+            Some(status) => {
+                let said = self.said()?;
+                bail!("{} ended with {status}: {}", self.command, said.trim_end())
+            }
         }
-        Ok(output)
+    }
+
+    /// Waits until it ends; what it has said.
+    pub fn output(mut self, mode: Mode<'_>) -> anyhow::Result<String> {
+        let begin = Instant::now();
+        while self.is_running()? {
+            mode.check()?;
+            if begin.elapsed() > PATIENCE {
+                bail!("{} does not end", self.command);
+            }
+            std::thread::sleep(AGAIN);
+        }
+        self.said()
+    }
+
+    /// All that it has said, once it has ended.
+    fn said(&mut self) -> anyhow::Result<String> {
+        let output = self.output.take().unwrap_or_else(|| panic!("the output is taken once"));
+        Ok(output.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?)
     }
 }
 

@@ -62,14 +62,28 @@ impl Rest {
 
     /// Waits until the RIC knows what slices the node has.
     pub fn await_slices(&self) -> anyhow::Result<()> {
+        self.wait(&format!("/v1/nodes/{NODE}/slices"), |_| true)
+    }
+
+    /// Waits until the RIC knows so many UEs, each of them in a slice of the downlink.
+    pub fn await_members(&self, ues: usize) -> anyhow::Result<()> {
+        self.wait(&format!("/v1/nodes/{NODE}/ues"), |known| {
+            let known = known["ues"].as_array().map_or(&[][..], Vec::as_slice);
+            known.len() == ues && known.iter().all(|ue| ue["slices"]["dl"].is_u64())
+        })
+    }
+
+    fn wait(&self, path: &str, is_meant: impl Fn(&Value) -> bool) -> anyhow::Result<()> {
         let begin = Instant::now();
-        let path = format!("/v1/nodes/{NODE}/slices");
-        while self.ask("GET", &path, None)?.0 != 200 {
+        loop {
+            let (status, document) = self.ask("GET", path, None)?;
+            if status == 200 && is_meant(&document) {
+                return Ok(());
+            }
             if begin.elapsed() > PATIENCE {
-                bail!("the RIC does not know the slices of {NODE}");
+                bail!("GET {path} is still answered by {status}: {document}");
             }
             std::thread::sleep(AGAIN);
         }
-        Ok(())
     }
 }

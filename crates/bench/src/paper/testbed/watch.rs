@@ -9,16 +9,18 @@ use ferric::e2::xapp::NodeInfo;
 use ferric::e2::{SubscriptionId, Ticket};
 use ferric::link::Address;
 use ferric::xapp::{Commands, Indication, Xapp, XappConfig, XappEvent};
+use radio::Time;
+use ran::Steps;
 
-use super::PATIENCE;
+use super::clock::{Clock, is_numbered};
+use super::{Mode, PATIENCE, SLOT};
 
-/// From report to report.
-const PERIOD_MS: u32 = 10;
-/// Slots of 30 kHz.
-const SLOT_S: f64 = 0.0005;
-const SLOTS_PER_FRAME: u64 = 20;
-/// Frames have so many numbers (TS 38.211 4.3.1).
-const FRAMES: u64 = 1024;
+/// From report to report in live mode.
+const LIVE_PERIOD_MS: u32 = 10;
+/// The same, by the clock, where the model waits for what is told: as often as can be asked for.
+const STEPPED_PERIOD_MS: u32 = 1;
+/// A step of the model: 10 ms.
+const STEP_SLOTS: u64 = 20;
 
 /// What a report tells.
 pub enum Report<'a> {
@@ -28,19 +30,36 @@ pub enum Report<'a> {
 }
 
 /// Reads what the RAN's node tells, and from it the model's time.
-pub struct Watch {
+///
+/// In steps, it has the model go on by 10 ms, awaits one report of each kind of that very moment, and goes on when these are
+/// dealt with: how long that takes, by the clock, does not show.
+pub struct Watch<'a> {
     xapp: Xapp,
+    mode: Mode<'a>,
     desk: Desk,
 }
 
 struct Desk {
     models: &'static [Model],
+    period_ms: u32,
     asked: HashMap<Ticket, Source>,
     sources: HashMap<SubscriptionId, Source>,
-    clock: Clock,
+    pace: Pace,
     arena: Arena,
     /// What ends it all.
     failure: Option<anyhow::Error>,
+}
+
+/// How the model's time is known.
+enum Pace {
+    Live(Clock),
+    Stepped {
+        steps: Steps,
+        /// The model has been let go on to this one.
+        slot: u64,
+        /// How many models have told of that. They do so in their order: what comes after MAC's report is not older.
+        told: usize,
+    },
 }
 
 #[derive(Clone, Copy)]
@@ -49,21 +68,27 @@ struct Source {
     wire: Wire,
 }
 
-impl Watch {
-    /// Connects to a RIC whose RAN has that speed. MAC must be among the models: it tells the time.
-    pub fn new(ric: &Address, models: &'static [Model], speed: f64) -> anyhow::Result<Self> {
-        assert!(models.contains(&mac::MODEL), "MAC tells the time");
+impl<'a> Watch<'a> {
+    /// Connects to a RIC whose RAN goes on in that mode; in steps, in these. MAC is the first of the models: it tells the
+    /// time.
+    pub fn new(ric: &Address, models: &'static [Model], mode: Mode<'a>, steps: &Steps) -> anyhow::Result<Self> {
+        assert_eq!(models.first(), Some(&mac::MODEL), "MAC tells the time");
         let config = XappConfig { reconnect: None, ..XappConfig::default() };
         let xapp = Xapp::connect(ric, "paper", config).context("cannot use the RIC")?;
+        let (pace, period_ms) = match mode {
+            Mode::Live { .. } => (Pace::Live(Clock::default()), LIVE_PERIOD_MS),
+            Mode::Stepped => (Pace::Stepped { steps: steps.clone(), slot: 0, told: 0 }, STEPPED_PERIOD_MS),
+        };
         let desk = Desk {
             models,
+            period_ms,
             asked: HashMap::new(),
             sources: HashMap::new(),
-            clock: Clock::new(speed),
+            pace,
             arena: Arena::new(),
             failure: None,
         };
-        Ok(Watch { xapp, desk })
+        Ok(Watch { xapp, mode, desk })
     }
 
     /// Hands over what is told, with the model's time in seconds, until it is so late there.
@@ -72,23 +97,76 @@ impl Watch {
         end_s: f64,
         mut take: impl FnMut(f64, Report<'_>) -> anyhow::Result<()>,
     ) -> anyhow::Result<()> {
+        let end = (end_s / SLOT.as_secs_f64()).round() as u64;
+        loop {
+            match &mut self.desk.pace {
+                Pace::Live(_) => return self.turn_until(|desk| desk.pace.is_at(end_s), &mut take),
+                Pace::Stepped { slot, .. } if *slot >= end => return Ok(()),
+                Pace::Stepped { steps, slot, told } => {
+                    *slot = end.min(*slot + STEP_SLOTS);
+                    *told = 0;
+                    steps.go_until(Time::from_nanos(*slot * SLOT.as_nanos() as u64));
+                }
+            }
+            self.turn_until(Desk::is_told, &mut take)?;
+        }
+    }
+
+    fn turn_until(
+        &mut self,
+        is_over: impl Fn(&Desk) -> bool,
+        take: &mut impl FnMut(f64, Report<'_>) -> anyhow::Result<()>,
+    ) -> anyhow::Result<()> {
         let mut last = Instant::now();
-        while self.desk.clock.now_s().is_none_or(|now_s| now_s < end_s) {
-            let Watch { xapp, desk } = self;
+        while !is_over(&self.desk) {
+            let Watch { xapp, desk, mode } = self;
             xapp.turn(Some(Duration::from_millis(100)), |event, ric| {
-                if desk.handle(event, ric, &mut take) {
+                if desk.handle(event, ric, take) {
                     last = Instant::now();
                 }
             })
             .context("the RIC is gone")?;
-            if let Some(failure) = self.desk.failure.take() {
+            if let Some(failure) = desk.failure.take() {
                 return Err(failure);
             }
+            mode.check()?;
             if last.elapsed() > PATIENCE {
                 bail!("the RAN has told nothing for {} s", PATIENCE.as_secs());
             }
         }
         Ok(())
+    }
+}
+
+impl Pace {
+    /// Whether it is so late.
+    fn is_at(&self, end_s: f64) -> bool {
+        match self {
+            Pace::Live(clock) => clock.now_s().is_some_and(|now_s| now_s >= end_s),
+            Pace::Stepped { slot, .. } => *slot as f64 * SLOT.as_secs_f64() >= end_s,
+        }
+    }
+
+    /// MAC tells its slot, and when: the time in seconds, where it is the one that is awaited.
+    fn mac(&mut self, timestamp_us: i64, frame: u16, slot_of_frame: u16) -> Option<f64> {
+        match self {
+            Pace::Live(clock) => Some(clock.tell(timestamp_us, frame, slot_of_frame)),
+            Pace::Stepped { slot, told, .. } => is_numbered(*slot, frame, slot_of_frame).then(|| {
+                *told += 1;
+                *slot as f64 * SLOT.as_secs_f64()
+            }),
+        }
+    }
+
+    /// Another model tells: the time in seconds, where it is known.
+    fn other(&mut self, timestamp_us: i64) -> Option<f64> {
+        match self {
+            Pace::Live(clock) => clock.at_s(timestamp_us),
+            Pace::Stepped { slot, told, .. } => {
+                *told += 1;
+                Some(*slot as f64 * SLOT.as_secs_f64())
+            }
+        }
     }
 }
 
@@ -127,11 +205,25 @@ impl Desk {
             let offered = node.functions.iter().find_map(|function| Some((function.id, model.wire_of(&function.oid)?)));
             match offered {
                 Some((function, wire)) => {
-                    let ticket = ric.subscribe(node.id, function, ric::traffic::subscription(PERIOD_MS, wire));
+                    let spec = ric::traffic::subscription(self.period_ms, wire);
+                    let ticket = ric.subscribe(node.id, function, spec);
                     self.asked.insert(ticket, Source { model: *model, wire });
                 }
                 None => self.fail(format!("{} does not offer {}", node.global_id, model.name)),
             }
+        }
+    }
+
+    /// Whether all models have told of the step.
+    fn is_told(&self) -> bool {
+        matches!(self.pace, Pace::Stepped { told, .. } if told == self.models.len())
+    }
+
+    /// Whether a report of that model is of interest now.
+    fn is_awaited(&self, model: Model) -> bool {
+        match self.pace {
+            Pace::Live(_) => true,
+            Pace::Stepped { told, .. } => self.models.get(told) == Some(&model),
         }
     }
 
@@ -141,79 +233,23 @@ impl Desk {
         take: &mut impl FnMut(f64, Report<'_>) -> anyhow::Result<()>,
     ) -> anyhow::Result<()> {
         let Some(Source { model, wire }) = self.sources.get(&indication.subscription).copied() else { return Ok(()) };
+        if !self.is_awaited(model) || self.failure.is_some() {
+            return Ok(());
+        }
         let message =
             indication.peek().with_context(|| format!("an indication of {} in fragments", model.name))?.message;
         self.arena.reset();
         if model == mac::MODEL {
             let message = mac::IndicationMessage::decode(message, wire, &self.arena)?;
             let Some(ue) = message.ues.first() else { return Ok(()) };
-            let now_s = self.clock.tell(message.timestamp_us, ue.frame, ue.slot);
-            take(now_s, Report::Mac(&message))
+            let now_s = self.pace.mac(message.timestamp_us, ue.frame, ue.slot);
+            now_s.map_or(Ok(()), |now_s| take(now_s, Report::Mac(&message)))
         } else if model == rlc::MODEL {
             let message = rlc::IndicationMessage::decode(message, wire, &self.arena)?;
-            self.clock.at_s(message.timestamp_us).map_or(Ok(()), |now_s| take(now_s, Report::Rlc(&message)))
+            self.pace.other(message.timestamp_us).map_or(Ok(()), |now_s| take(now_s, Report::Rlc(&message)))
         } else {
             let message = tc::IndicationMessage::decode(message, wire, &self.arena)?;
-            self.clock.at_s(message.timestamp_us).map_or(Ok(()), |now_s| take(now_s, Report::Tc(&message)))
+            self.pace.other(message.timestamp_us).map_or(Ok(()), |now_s| take(now_s, Report::Tc(&message)))
         }
-    }
-}
-
-/// The model's time, by the frames and slots that MAC tells. Their numbers repeat after ten seconds, of which the time stamps
-/// tell how many have passed.
-struct Clock {
-    speed: f64,
-    /// A time stamp, and slots since the model's beginning.
-    last: Option<(i64, f64)>,
-}
-
-impl Clock {
-    fn new(speed: f64) -> Self {
-        Clock { speed, last: None }
-    }
-
-    /// Slots since the model's beginning, by the time stamps alone.
-    fn slots(&self, timestamp_us: i64) -> Option<f64> {
-        let (at_us, slots) = self.last?;
-        Some(slots + (timestamp_us - at_us) as f64 * 1e-6 * self.speed / SLOT_S)
-    }
-
-    /// MAC tells its slot, and when; the time in seconds.
-    fn tell(&mut self, timestamp_us: i64, frame: u16, slot: u16) -> f64 {
-        let told = (u64::from(frame) * SLOTS_PER_FRAME + u64::from(slot)) as f64;
-        let around = (FRAMES * SLOTS_PER_FRAME) as f64;
-        let passed = self.slots(timestamp_us).map_or(0.0, |slots| ((slots - told) / around).round().max(0.0));
-        let slots = told + passed * around;
-        self.last = Some((timestamp_us, slots));
-        slots * SLOT_S
-    }
-
-    /// When that was, in seconds.
-    fn at_s(&self, timestamp_us: i64) -> Option<f64> {
-        self.slots(timestamp_us).map(|slots| slots * SLOT_S)
-    }
-
-    fn now_s(&self) -> Option<f64> {
-        self.last.map(|(_, slots)| slots * SLOT_S)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn frames_that_repeat_are_told_apart() {
-        let mut clock = Clock::new(5.0);
-        assert_eq!(clock.at_s(0), None);
-        assert_eq!(clock.tell(1_000_000, 100, 0), 1.0);
-        assert_eq!(clock.at_s(1_100_000), Some(1.5));
-        // 2 s later, 10 s of the model: 10.24 s are a round
-        let near = |told: f64, wanted: f64| assert!((told - wanted).abs() < 1e-9, "{told} {wanted}");
-        near(clock.tell(3_000_000, 76, 0), 11.0);
-        // later than it should be
-        near(clock.tell(5_000_000, 0, 1), 20.4805);
-        near(clock.tell(5_100_000, 60, 0), 21.08);
-        near(clock.at_s(5_000_000).unwrap(), 20.58);
     }
 }
