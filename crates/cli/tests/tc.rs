@@ -25,13 +25,23 @@ impl Network {
         let (e2, xapp, rest) = (ric.line("e2="), ric.line("xapp="), ric.line("rest="));
         let mut ran = Program::start(&["ran", "--ric", &e2, "--ues", "32"]);
         ran.logs("the RIC has taken the setup");
-        Network { xapp, rest, _ric: ric, _ran: ran }
+        let network = Network { xapp, rest, _ric: ric, _ran: ran };
+        // the node's first report comes later
+        let end = Instant::now() + PATIENCE;
+        while let Err(error) = ureq::get(network.traffic_control()).call() {
+            assert!(Instant::now() < end, "{error}");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        network
+    }
+
+    fn traffic_control(&self) -> String {
+        format!("{}/v1/nodes/gnb-00101-e00/tc", self.rest)
     }
 
     /// What is set: the queues, the filters with their queue and port, the pacer.
     fn set(&self) -> (usize, Vec<(u64, u64)>, String) {
-        let url = format!("{}/v1/nodes/gnb-00101-e00/tc", self.rest);
-        let told: Value = ureq::get(url).call().unwrap().body_mut().read_json().unwrap();
+        let told: Value = ureq::get(self.traffic_control()).call().unwrap().body_mut().read_json().unwrap();
         let number = |value: &Value| value.as_u64().unwrap();
         let filter = |filter: &Value| (number(&filter["queue_id"]), number(&filter["destination_port"]));
         (
