@@ -14,13 +14,26 @@ pub struct HarqConfig {
     pub transmissions: u8,
     /// Slots from sending a block until what is in it is delivered, 1 to 16. Default: 2.
     pub decoding_slots: u8,
-    /// Slots from sending a block until it can be sent again, 1 to 32. Default: 8.
+    /// Slots from sending a block until it can be sent again, and in the downlink until its process can have another one,
+    /// since the UE's answer takes that long: 1 to 32. Default: 8.
     pub round_trip_slots: u8,
 }
 
 impl Default for HarqConfig {
     fn default() -> Self {
         HarqConfig { processes: 16, transmissions: 4, decoding_slots: 2, round_trip_slots: 8 }
+    }
+}
+
+impl HarqConfig {
+    /// The same, within its ranges.
+    pub(crate) fn bounded(self) -> Self {
+        HarqConfig {
+            processes: self.processes.clamp(1, 32),
+            transmissions: self.transmissions.clamp(1, 8),
+            decoding_slots: self.decoding_slots.clamp(1, 16),
+            round_trip_slots: self.round_trip_slots.clamp(1, 32),
+        }
     }
 }
 

@@ -73,7 +73,7 @@ fn run(mut network: Network) -> Sum {
     let mut sum = Sum::default();
     for (after, before) in counts(&network).iter().zip(&before) {
         let sinr_db = (after.sinr_db - before.sinr_db) / (after.reports - before.reports) as f64;
-        if !(3.0..=15.0).contains(&sinr_db) {
+        if !(7.0..=15.0).contains(&sinr_db) {
             continue;
         }
         let (blocks, understood) = (done(after) - done(before), after.rounds[0] - before.rounds[0]);
@@ -104,7 +104,7 @@ fn the_target_is_met_on_channels_that_stay_as_they_are() {
     for carrier in [Carrier::default(), Carrier::lte()] {
         let config = CellConfig { carrier, ..CellConfig::default() };
         let at = |_: &Network, number: u64, _: &mut Random| {
-            Channel::Fixed(Fixed::sinr(4.0 + 3.3 * number as f64, 3.5 + 2.7 * number as f64))
+            Channel::Fixed(Fixed::sinr(7.1 + 2.3 * number as f64, 7.6 + 1.7 * number as f64))
         };
         let part = run(network(7, config, at)).part();
         assert!((part - 0.1).abs() < 0.01, "{part}");

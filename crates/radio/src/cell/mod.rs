@@ -94,17 +94,17 @@ struct Event {
 
 #[derive(Clone, Copy, Debug)]
 enum EventKind {
-    Understood(Direction, u8),
-    GivenUp(Direction, u8),
+    /// A block was decoded: what is in it is delivered where it was understood, else it is given up.
+    Decoded { direction: Direction, process: u8, is_understood: bool },
+    /// The base station hears what became of a block that is not sent again.
+    Answered { direction: Direction, process: u8, is_understood: bool },
+    /// The base station hears that a block is to be sent again.
     Again(Direction, u8),
     /// A scheduling request arrives.
     Request,
     /// A grant is to be used, for a block that is sent again or for a new one. What was granted for new ones up to it,
     /// in octets, tells how far the UE is.
-    Grant {
-        process: u8,
-        used_octets: Option<u64>,
-    },
+    Grant { process: u8, used_octets: Option<u64> },
 }
 
 /// How a direction's resource blocks were used, from the beginning.

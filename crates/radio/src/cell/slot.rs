@@ -1,8 +1,8 @@
 //! What a cell does in a slot: what was under way arrives, UEs ask, resource blocks are divided, transport blocks are sent.
 
-use super::{AHEAD, Cell, Event, EventKind, REQUEST_OCTETS};
+use super::{AHEAD, Cell, CellConfig, Event, EventKind, REQUEST_OCTETS};
 use crate::Time;
-use crate::harq::HarqConfig;
+use crate::harq::{Harq, HarqConfig};
 use crate::mac::{Candidate, Got};
 use crate::phy::{Adaptation, Direction, Reception, TransportBlocks};
 use crate::rlc::LATER_HEADER_OCTETS;
@@ -59,24 +59,27 @@ impl Cell {
         std::mem::swap(&mut events, &mut self.events[slot as usize % AHEAD]);
         for Event { ue: at, kind } in events.drain(..) {
             let Some(ue) = self.places.ue_mut(at as usize) else { continue };
-            let outer_loop = self.config.outer_loop.as_ref();
-            let tables = &self.tables;
-            let mut answered = |direction, process, is_understood| {
-                let link = ue.link_mut(direction);
-                link.answered(process, is_understood, outer_loop, &tables[direction as usize]);
-            };
             match kind {
-                EventKind::Understood(direction, process) => {
-                    answered(direction, process, true);
-                    ue.done(now, direction, process, true);
+                EventKind::Decoded { direction, process, is_understood } => {
+                    ue.done(now, direction, process, is_understood);
+                    // of the uplink the base station knows by itself, of the downlink it hears as late as of what is lost
+                    let kind = EventKind::Answered { direction, process, is_understood };
+                    let HarqConfig { round_trip_slots, decoding_slots, .. } = self.config.harq.bounded();
+                    let after = match direction {
+                        Direction::Downlink => round_trip_slots.saturating_sub(decoding_slots),
+                        Direction::Uplink => 0,
+                    };
+                    if after > 0 {
+                        self.events[(slot as usize + usize::from(after)) % AHEAD].push(Event { ue: at, kind });
+                        continue;
+                    }
+                    answered(&self.config, &self.tables, ue, (direction, process), is_understood).release(process);
                 }
-                EventKind::GivenUp(direction, process) => {
-                    answered(direction, process, false);
-                    ue.done(now, direction, process, false);
+                EventKind::Answered { direction, process, is_understood } => {
+                    answered(&self.config, &self.tables, ue, (direction, process), is_understood).release(process);
                 }
                 EventKind::Again(direction, process) => {
-                    answered(direction, process, false);
-                    ue.link_mut(direction).harq.send_again(process);
+                    answered(&self.config, &self.tables, ue, (direction, process), false).send_again(process);
                 }
                 EventKind::Request => {
                     ue.requests.is_asking = false;
@@ -221,6 +224,19 @@ fn candidate(link: &mut RadioLink, wish: &Wish, blocks: &TransportBlocks) -> Opt
     })
 }
 
+/// The base station hears what became of a block.
+fn answered<'u>(
+    config: &CellConfig,
+    tables: &[Adaptation; 2],
+    ue: &'u mut Ue,
+    (direction, process): (Direction, u8),
+    is_understood: bool,
+) -> &'u mut Harq {
+    let link = ue.link_mut(direction);
+    link.answered(process, is_understood, config.outer_loop.as_ref(), &tables[direction as usize]);
+    &mut link.harq
+}
+
 /// Sends a block; what becomes of it, and in how many slots.
 fn send(
     ue: &mut Ue,
@@ -247,13 +263,13 @@ fn send(
     } else {
         counts.again_prbs += prbs;
     }
+    let HarqConfig { decoding_slots, round_trip_slots, .. } = harq.bounded();
     if is_understood {
         counts.rounds[usize::from(sent - 1).min(counts.rounds.len() - 1)] += 1;
-        (harq.decoding_slots.clamp(1, 16).into(), EventKind::Understood(direction, process))
     } else if sent < harq.transmissions {
-        (harq.round_trip_slots.clamp(1, 32).into(), EventKind::Again(direction, process))
+        return (round_trip_slots.into(), EventKind::Again(direction, process));
     } else {
         counts.lost_blocks += 1;
-        (harq.decoding_slots.clamp(1, 16).into(), EventKind::GivenUp(direction, process))
     }
+    (decoding_slots.into(), EventKind::Decoded { direction, process, is_understood })
 }

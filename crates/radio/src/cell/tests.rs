@@ -395,3 +395,19 @@ fn nobody_misses_anything_while_idle() {
         assert!((counts, waiting) == run(mode, false), "{mode:?}");
     }
 }
+
+/// A process is another block's when what became of the one before is known: with few of them, a UE waits for answers.
+#[test]
+fn processes_bound_what_is_under_way() {
+    let blocks_per_s = |processes: u8| {
+        let carrier = Carrier { duplex: crate::phy::Duplex::Fdd, ..Carrier::default() };
+        let harq = HarqConfig { processes, ..HarqConfig::default() };
+        let mut cell = busy(CellConfig { carrier, harq, ..CellConfig::default() }, 1, 200_000_000);
+        cell.advance(Time::from_millis(500));
+        let before = cell.ue(0).unwrap().downlink().counts().blocks;
+        cell.advance(Time::from_millis(1500));
+        cell.ue(0).unwrap().downlink().counts().blocks - before
+    };
+    // the answer comes 8 slots after the block, of which there are 2000 in a second
+    assert_eq!([1, 2, 7, 8, 16].map(blocks_per_s), [250, 500, 1750, 2000, 2000]);
+}

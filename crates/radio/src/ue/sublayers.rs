@@ -90,7 +90,7 @@ impl Ue {
         }
     }
 
-    /// A transport block was understood, or given up.
+    /// A transport block was understood, or given up. Its process is not free yet.
     pub(crate) fn done(&mut self, now: Time, direction: Direction, process: u8, is_understood: bool) {
         let is_uplink = direction == Direction::Uplink;
         let harq = if is_uplink { &mut self.up.harq } else { &mut self.down.harq };
@@ -103,7 +103,6 @@ impl Ue {
         if is_uplink && is_understood {
             self.requests.reported(block.buffer_octets, block.used_octets);
         }
-        harq.release(process);
         if is_uplink { self.left(now) } else { self.reached(now) }
     }
 
