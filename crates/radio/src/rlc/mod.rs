@@ -1,8 +1,8 @@
 //! RLC of one bearer in one direction, both ends of it: the buffer at the sender, pieces of SDUs in transport blocks, and at
 //! the receiver the SDUs that are whole, in order (TS 38.322; the order is PDCP's work, TS 38.323 5.2.2.2).
 //!
-//! * Acknowledged mode: what HARQ has given up is sent again once a status report has told of it. Nothing is lost, but what
-//!   finds the buffer full.
+//! * Acknowledged mode: what HARQ has given up is sent again once a status report has told of it, as often as it takes: who is
+//!   out of range goes on when it is back. Nothing is lost, but what finds the buffer full or waits too long.
 //! * Unacknowledged mode: such an SDU is lost; what came after it waits for it as long as reordering takes.
 
 #[cfg(test)]
