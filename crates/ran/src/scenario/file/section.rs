@@ -64,10 +64,10 @@ impl fmt::Display for FileError {
         match &self.fault {
             Fault::Syntax(why) => f.write_str(why),
             Fault::UnknownKey { key, nearest: Some(nearest), .. } => {
-                write!(f, "unknown key `{key}`; did you mean `{nearest}`?")
+                write!(f, "unknown key `{}`; did you mean `{nearest}`?", key.escape_debug())
             }
             Fault::UnknownKey { key, known: Keys { name, keys }, .. } => {
-                write!(f, "unknown key `{key}`; {name} has {}", keys.join(", "))
+                write!(f, "unknown key `{}`; {name} has {}", key.escape_debug(), keys.join(", "))
             }
             Fault::Missing { key, allowed } => write!(f, "`{key}` is missing: {allowed}"),
             Fault::Value { key, why } => write!(f, "{key}: {why}"),
@@ -132,7 +132,9 @@ impl<'t> Section<'t> {
             Some(unknown) => {
                 let key = unknown.get_ref().to_string();
                 let near = known.iter().map(|known| (strsim::damerau_levenshtein(&key, known), *known)).min();
-                let nearest = near.filter(|(distance, _)| *distance <= NEAR).map(|(_, known)| known);
+                // and a key of which nothing is left is like none
+                let is_near = |distance: usize| distance <= NEAR && distance < key.chars().count();
+                let nearest = near.filter(|(distance, _)| is_near(*distance)).map(|(_, known)| known);
                 Err(section.error(unknown.span().start, Fault::UnknownKey { key, nearest, known: keys }))
             }
         }
@@ -260,13 +262,13 @@ impl<'t> Section<'t> {
             Some((DeValue::Table(table), offset)) => {
                 Section::new(self.text, self.below(key), offset, table, keys).map(Some)
             }
-            Some(_) => Err(self.refuse(key, format!("a table is expected, as in [{}]", self.below(key)))),
+            Some(_) => Err(self.refuse(key, format!("a table is expected, as in [{}]", self.header(key)))),
         }
     }
 
     /// Tables in this one, at most so many.
     pub fn tables(&self, key: &'static str, keys: &'static Keys, most: usize) -> Result<Vec<Section<'t>>, FileError> {
-        let expected = || self.refuse(key, format!("tables are expected, as in [[{}]]", self.below(key)));
+        let expected = || self.refuse(key, format!("tables are expected, as in [[{}]]", self.header(key)));
         let Some((value, _)) = self.find(key) else { return Ok(Vec::new()) };
         let list = value.as_array().ok_or_else(expected)?;
         if list.len() > most {
@@ -277,6 +279,13 @@ impl<'t> Section<'t> {
             Section::new(self.text, format!("{}[{at}]", self.below(key)), value.span().start, table, keys)
         });
         each.collect()
+    }
+
+    /// How a table in this one begins in a file, which does not number tables.
+    fn header(&self, key: &str) -> String {
+        let place = self.below(key);
+        let names = place.split('.').map(|name| name.split('[').next().unwrap_or(name));
+        names.collect::<Vec<_>>().join(".")
     }
 
     fn below(&self, key: &str) -> String {

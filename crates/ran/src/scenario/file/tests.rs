@@ -352,13 +352,15 @@ fn mistakes() {
         (says("cell = 3"), "line 1: cell: tables are expected, as in [[cell]]"),
         (says("cell = [3]"), "line 1: cell: tables are expected, as in [[cell]]"),
         (says("[handover]\ntime_to_trigger_ms = 1"), "line 2: handover: time_to_trigger_ms: 1 is not from 10 to 60000"),
+        (says("\"sede\\n\" = 1"), "line 1: unknown key `sede\\n`; did you mean `seed`?"),
+        (says("\"\" = 1"), "line 1: unknown key ``; the file has "),
         // cells
         (cell("rcl = {}"), "line 2: cell[0]: unknown key `rcl`; did you mean `rlc`?"),
         (
             cell("rlc = { bufer_octets = 1 }"),
             "line 2: cell[0].rlc: unknown key `bufer_octets`; did you mean `buffer_octets`?",
         ),
-        (cell("rlc = 1"), "line 2: cell[0]: rlc: a table is expected, as in [cell[0].rlc]"),
+        (cell("rlc = 1"), "line 2: cell[0]: rlc: a table is expected, as in [cell.rlc]"),
         (cell("rlc = { mode = \"tm\" }"), "line 2: cell[0].rlc: mode: \"tm\" is none of \"am\", \"um\""),
         (cell("rlc = { discard_ms = 0 }"), "line 2: cell[0].rlc: discard_ms: it must be above 0"),
         (cell("rat = \"3g\""), "line 2: cell[0]: rat: \"3g\" is none of \"nr\", \"lte\""),
@@ -445,6 +447,7 @@ fn mistakes() {
             "line 3: cell[0].traffic_control.pacer: unknown key `prat`; did you mean `part`?",
         ),
         // UEs
+        (ue("[ue.flow]\nkind = \"voip\""), "line 4: ue[0]: flow: tables are expected, as in [[ue.flow]]"),
         (ue("cell = 2"), "line 4: ue[0]: cell: 2 is not from 0 to 1"),
         (ue("cell = \"every\""), "line 4: ue[0]: cell: \"every\" is none of \"all\""),
         (ue("plmn = \"12\""), "line 4: ue[0]: plmn: \"12\" is not five or six digits"),
@@ -505,6 +508,10 @@ fn mistakes() {
         ),
         (flow("kind = \"web\"\nreading_s = 0"), "line 3: ue[0].flow[0]: reading_s must be from 0.001"),
         // what happens
+        (
+            says("[[cell]]\n[[at]]\ntime_s = 1\ndo = \"hand-over\"\nue = \"a\"\nto = 0"),
+            "line 5: at[0]: ue: no [[ue]] has the name \"a\": none has a name",
+        ),
         (at("do = \"lock\""), "line 6: at[0]: `time_s` is missing"),
         (at("time_s = 1"), "line 6: at[0]: `do` is missing: it is one of lock, unlock, "),
         (at("time_s = 1\ndo = \"lock\""), "line 6: at[0]: `cell` is missing: a cell, counted from 0: there are 1"),

@@ -57,11 +57,14 @@ pub fn entry(
         cell.ok_or_else(|| section.missing(key, format!("a cell, counted from 0: there are {cells}")))
     };
     let group = || -> Result<Range<usize>, FileError> {
-        let names = || groups.iter().filter_map(|group| group.name).collect::<Vec<_>>().join(", ");
+        let names = || match groups.iter().filter_map(|group| group.name).collect::<Vec<_>>() {
+            none if none.is_empty() => "none has a name".to_owned(),
+            names => format!("there are {}", names.join(", ")),
+        };
         let name = section.text("ue", "the name of a [[ue]]")?;
-        let name = name.ok_or_else(|| section.missing("ue", format!("the name of a [[ue]]: there are {}", names())))?;
+        let name = name.ok_or_else(|| section.missing("ue", format!("the name of a [[ue]]: {}", names())))?;
         let group = groups.iter().find(|group| group.name == Some(name));
-        let why = || format!("no [[ue]] has the name \"{name}\": there are {}", names());
+        let why = || format!("no [[ue]] has the name \"{name}\": {}", names());
         Ok(group.ok_or_else(|| section.refuse("ue", why()))?.ues.clone())
     };
     match deed {
