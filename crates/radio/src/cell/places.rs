@@ -72,8 +72,10 @@ impl Places {
         let all = self.places.iter_mut().zip(&mut self.idle_until).enumerate();
         all.filter_map(move |(at, (place, idle_until))| {
             if *idle_until > now {
-                let is_idle = place.ue.as_deref().is_none_or(|ue| ue.idle_until() > now);
-                debug_assert!(is_idle, "the UE at place {at} has something to do");
+                debug_assert!(
+                    place.ue.as_deref().is_none_or(|ue| ue.idle_until() > now),
+                    "the UE at place {at} has something to do"
+                );
                 return None;
             }
             Some((at, place.ue.as_deref_mut()?, idle_until))
