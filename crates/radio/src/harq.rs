@@ -15,7 +15,7 @@ pub struct HarqConfig {
     /// Slots from sending a block until what is in it is delivered, 1 to 16. Default: 2.
     pub decoding_slots: u8,
     /// Slots from sending a block until it can be sent again, and in the downlink until its process can have another one,
-    /// since the UE's answer takes that long: 1 to 32. Default: 8.
+    /// since the UE's answer takes that long: 1 to 32. In the uplink it is no less than decoding and the grant take. Default: 8.
     pub round_trip_slots: u8,
 }
 

@@ -60,6 +60,13 @@ impl Default for CellConfig {
     }
 }
 
+impl CellConfig {
+    /// Slots from a grant until it can be used, within their range.
+    fn grant_slots(&self) -> u8 {
+        self.grant_slots.clamp(1, 32)
+    }
+}
+
 /// How a direction is divided among slices.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum Slicing {

@@ -23,7 +23,7 @@ impl Cell {
         }
         self.keep_up(slot, now, up_symbols > 0);
         if !self.is_locked {
-            let granted = slot + u64::from(self.config.grant_slots.clamp(1, 32));
+            let granted = slot + u64::from(self.config.grant_slots());
             let (_, granted_symbols) = self.grid.slot_kind(granted);
             if granted_symbols > 0 {
                 self.schedule_uplink(slot, granted, granted_symbols);
@@ -93,7 +93,7 @@ impl Cell {
                         let block = ue.up.harq.block(process);
                         (block.buffer_octets, block.used_octets) = (buffer_octets, used_octets);
                     }
-                    let (after, kind) = send(ue, Direction::Uplink, process, &self.tables, &self.config.harq);
+                    let (after, kind) = send(ue, Direction::Uplink, process, &self.tables, &self.config);
                     self.events[(slot as usize + after) % AHEAD].push(Event { ue: at, kind });
                 }
             }
@@ -127,7 +127,7 @@ impl Cell {
                 ue.fill(now, process, Direction::Downlink);
                 ue.down.got(slot, octets);
             }
-            let (after, kind) = send(ue, Direction::Downlink, process, &self.tables, &self.config.harq);
+            let (after, kind) = send(ue, Direction::Downlink, process, &self.tables, &self.config);
             self.events[(slot as usize + after) % AHEAD].push(Event { ue: grant.ue, kind });
             self.down.count(grant.slice, Got { prbs: grant.prbs, octets });
         }
@@ -243,8 +243,9 @@ fn send(
     direction: Direction,
     process: u8,
     tables: &[Adaptation; 2],
-    harq: &HarqConfig,
+    config: &CellConfig,
 ) -> (usize, EventKind) {
+    let HarqConfig { transmissions, decoding_slots, round_trip_slots, .. } = config.harq.bounded();
     let link = match direction {
         Direction::Downlink => &mut ue.down,
         Direction::Uplink => &mut ue.up,
@@ -263,11 +264,15 @@ fn send(
     } else {
         counts.again_prbs += prbs;
     }
-    let HarqConfig { decoding_slots, round_trip_slots, .. } = harq.bounded();
     if is_understood {
         counts.rounds[usize::from(sent - 1).min(counts.rounds.len() - 1)] += 1;
-    } else if sent < harq.transmissions {
-        return (round_trip_slots.into(), EventKind::Again(direction, process));
+    } else if sent < transmissions {
+        let after = match direction {
+            Direction::Downlink => round_trip_slots,
+            // the grant for it has to come before, and not before it is known to be lost
+            Direction::Uplink => round_trip_slots.saturating_sub(config.grant_slots()).max(decoding_slots),
+        };
+        return (after.into(), EventKind::Again(direction, process));
     } else {
         counts.lost_blocks += 1;
     }

@@ -411,3 +411,46 @@ fn processes_bound_what_is_under_way() {
     // the answer comes 8 slots after the block, of which there are 2000 in a second
     assert_eq!([1, 2, 7, 8, 16].map(blocks_per_s), [250, 500, 1750, 2000, 2000]);
 }
+
+/// What is lost is sent again after a round trip, in either direction: the uplink's grant for it is a part of that.
+#[test]
+fn what_is_lost_is_sent_again_after_a_round_trip() {
+    for (grant_slots, uplink) in [(4, 8), (1, 8), (7, 9)] {
+        let carrier = Carrier { duplex: crate::phy::Duplex::Fdd, ..Carrier::default() };
+        // one block at a time
+        let harq = HarqConfig { processes: 1, ..HarqConfig::default() };
+        let mut cell = Cell::new(CellConfig { carrier, harq, grant_slots, ..CellConfig::default() }).unwrap();
+        let mut lossy = ue(&cell, 0, 10);
+        let link = crate::phy::Link { sinr_db: 10.0, mcs: Some(10), block_error_rate: Some(1.0) };
+        lossy.set_channel(Channel::Fixed(FixedChannel {
+            downlink: link,
+            uplink: link,
+            ..FixedChannel::sinr(0.0, 0.0)
+        }));
+        add(&mut lossy, 5001, Kind::Echo { interval_ms: 200.0, packet_octets: 40 }, Time::START);
+        let kind = Kind::ConstantBitRate { rate_bps: 1_000, packet_octets: 40 };
+        let direction = crate::traffic::Direction::Up;
+        let specification = FlowSpecification { direction, ..FlowSpecification::new(kind) };
+        let tuple = tuple(&lossy, 5002, FiveTuple::UDP);
+        lossy.add_flow(|id, random| Flow::new(id, specification, tuple, random));
+        cell.arrive(Box::new(lossy));
+        // the slots in which something was sent, each time for four times
+        let mut sent = [Vec::new(), Vec::new()];
+        let mut prbs = [0; 2];
+        for slot in 0..4000 {
+            cell.step();
+            let ue = cell.ue(0).unwrap();
+            for ((sent, prbs), link) in sent.iter_mut().zip(&mut prbs).zip([ue.downlink(), ue.uplink()]) {
+                let before = std::mem::replace(prbs, link.counts().prbs);
+                sent.extend((before != *prbs).then_some(slot));
+            }
+        }
+        for (sent, round_trip) in sent.iter().zip([8, uplink]) {
+            assert!(sent.len() >= 8, "{sent:?}");
+            for four in sent.chunks_exact(4) {
+                let apart: Vec<i32> = four.windows(2).map(|pair| pair[1] - pair[0]).collect();
+                assert_eq!(apart, [round_trip; 3], "{grant_slots}: {four:?}");
+            }
+        }
+    }
+}
