@@ -141,7 +141,7 @@ fn an_interface_that_others_reach_is_warned_of() {
         .unwrap();
     let mut ric = Program::start(&["ric", "--config", config.to_str().unwrap()]);
     ric.logs(
-        "REST has neither TLS nor authentication and is reachable from other hosts; give it --rest-cert, --rest-key",
+        "REST has neither TLS nor authentication and is reachable from other hosts; give `ferric ric` --rest-cert",
     );
     let rest: SocketAddr = ric.line("rest=http://").parse().unwrap();
     let _ = std::fs::remove_file(&config);

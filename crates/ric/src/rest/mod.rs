@@ -100,14 +100,14 @@ impl Rest {
             _ if is_loopback => None,
             (true, true) => None,
             (false, false) => Some(
-                "REST has neither TLS nor authentication and is reachable from other hosts; give it --rest-cert, --rest-key \
-                 and --rest-tokens, or use 127.0.0.1",
+                "REST has neither TLS nor authentication and is reachable from other hosts; give `ferric ric` --rest-cert, \
+                 --rest-key and --rest-tokens, or use 127.0.0.1",
             ),
             (false, true) => Some(
-                "the tokens of REST go over the network in the clear; give it --rest-cert and --rest-key, or use 127.0.0.1",
+                "the tokens of REST go over the network in the clear; give `ferric ric` --rest-cert and --rest-key, or use 127.0.0.1",
             ),
             (true, false) => Some(
-                "REST has no authentication and is reachable from other hosts; give it --rest-tokens or --rest-client-ca, \
+                "REST has no authentication and is reachable from other hosts; give `ferric ric` --rest-tokens or --rest-client-ca, \
                  or use 127.0.0.1",
             ),
         };

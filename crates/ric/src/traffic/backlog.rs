@@ -95,10 +95,14 @@ impl Backlog {
         !waited.unwrap_or_else(PoisonError::into_inner).0.has_ended
     }
 
-    /// Nobody pushes any more.
-    pub fn end(&self) {
-        self.lock().has_ended = true;
+    /// Nobody pushes any more, and nobody takes; how many reports still waited is told.
+    pub fn end(&self) -> usize {
+        let mut waiting = self.lock();
+        waiting.has_ended = true;
+        let left = waiting.reports.len();
+        drop(waiting);
         self.changed.notify_one();
+        left
     }
 
     /// Reports that made room for newer ones.
@@ -150,7 +154,7 @@ mod tests {
         while !backlog.lock().reports.is_empty() {
             std::thread::yield_now();
         }
-        backlog.end();
+        assert_eq!(backlog.end(), 0);
         assert_eq!(taker.join().unwrap(), 200);
         assert!(!backlog.rest(Duration::from_secs(3600)), "it does not rest when it is at its end");
     }

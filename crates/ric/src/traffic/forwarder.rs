@@ -146,6 +146,9 @@ impl Iapp for Forwarder {
 
 impl Drop for Forwarder {
     fn drop(&mut self) {
-        self.backlog.end();
+        let Forwarded { records, dropped, unreadable } = self.watch()();
+        // nobody waits for a Redis that may be slow
+        let left = self.backlog.end();
+        info!(records, dropped, unreadable, left, "statistics are forwarded no more");
     }
 }
