@@ -7,9 +7,9 @@
 //! gets its share, a queue its packets.
 //!
 //! E2SM-RC is obeyed: handovers move UEs between the nodes' cells, quotas bound slices, DRX and bearers change how a UE
-//! is served, and KPM shows it. E2SM-NI taps NG and Xn: UEs that come to rest and wake are told to the AMF, UEs that
-//! are handed over to the node that they came from. Nodes begin handovers by themselves where the configuration says
-//! so, and let them wait for a RIC that wants a say.
+//! is served, and KPM shows it. E2SM-NI taps NG and Xn, of an eNB S1 and X2: UEs that come to rest and wake are told to
+//! the core, UEs that are handed over to the node that they came from. Nodes begin handovers by themselves where the
+//! configuration says so, and let them wait for a RIC that wants a say.
 //!
 //! In live mode ([`LiveConfig`]) UEs are network namespaces: real programs send and receive through the same cells.
 //!
