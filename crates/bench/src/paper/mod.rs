@@ -153,8 +153,8 @@ impl FigureReport {
     /// Says how the emulated RAN kept time in live mode. Where it did not, nothing can be told.
     fn judge(&mut self, punctuality: Punctuality) {
         self.notes.push(punctuality.note());
-        if !punctuality.is_good() {
-            self.holds = None;
+        if !punctuality.is_good() && self.holds.take().is_some() {
+            self.plot.title += " (the machine was too slow)";
         }
     }
 }

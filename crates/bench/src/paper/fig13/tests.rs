@@ -5,9 +5,10 @@ use std::time::Duration;
 use radio::mac::Reservation;
 use radio::phy::Direction;
 use radio::{Cell, Slicing};
-use ran::Scenario;
+use ran::{LiveCounts, Scenario};
 
 use super::super::FigureReport;
+use super::super::testbed::Punctuality;
 use super::{LEAD_S, Throughput, isolation, lending};
 
 /// Between two looks at the cell, as far as reports are apart.
@@ -74,9 +75,16 @@ fn what_is_idle_is_lent_or_lost() {
         lending::Run { throughput, phase_s }
     };
     let (without, with) = (run(false), run(true));
-    let report = lending::report([&without, &with]);
+    let mut report = lending::report([&without, &with]);
     assert_eq!(report.holds, Some(true), "{report}");
     assert!(number(&report, 2, "black_mbps") < 2.0, "{report}");
     assert_eq!(lending::report([&without, &without]).holds, Some(false));
     assert_eq!(lending::report([&with, &with]).holds, Some(false));
+    // what a machine that was too slow has measured says nothing
+    report.judge(Punctuality::of(&LiveCounts { slots: 100, late_slots: 5, ..LiveCounts::default() }));
+    assert_eq!(report.holds, Some(true), "{report}");
+    report.judge(Punctuality::of(&LiveCounts { slots: 100, late_slots: 6, ..LiveCounts::default() }));
+    let text = report.to_string();
+    assert!(text.contains("cannot be told here") && text.contains("TOO SLOW: 6.0 % of the slots"), "{text}");
+    assert!(text.contains("(the machine was too slow)"), "{text}");
 }
