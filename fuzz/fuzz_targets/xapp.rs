@@ -10,8 +10,8 @@ mod steps;
 
 use core::time::Duration;
 
-use e2::xapp::Message;
-use e2::{AssocId, Consumer, Controller, ControllerConfig, Time, XappClient, XappHost};
+use e2::xapp::{RicMessage, XappMessage};
+use e2::{AssocId, Consumer, Controller, ControllerConfig, Time, XappHost};
 use libfuzzer_sys::fuzz_target;
 use node::SETUP;
 use steps::Steps;
@@ -33,9 +33,8 @@ fn drain(controller: &mut Controller, host: &mut XappHost) {
         assert!(e2ap::Version::ALL.into_iter().any(read), "unreadable: {out:02x?}");
         out.clear();
     }
-    let mut client = XappClient::new();
     while host.poll_transmit(&mut out).or_else(|| host.poll_news(controller, &mut out, |_| true)).is_some() {
-        client.handle_pdu(&out).expect("what is sent can be read");
+        RicMessage::decode(&out).expect("what is sent can be read");
         out.clear();
     }
     while controller.poll_close().is_some() || host.poll_close().is_some() {}
@@ -63,10 +62,13 @@ fn step(
         2 => drop(controller.handle_pdu(*now, NODE, steps.pdu()?)),
         _ => {
             let pdu = steps.pdu()?;
-            if let Ok(message) = Message::decode(pdu) {
-                let mut again = Vec::new();
+            let mut again = Vec::new();
+            if let Ok(message) = XappMessage::decode(pdu) {
                 message.encode(&mut again);
-                assert_eq!(Message::decode(&again).as_ref(), Ok(&message));
+                assert_eq!(XappMessage::decode(&again).as_ref(), Ok(&message));
+            } else if let Ok(message) = RicMessage::decode(pdu) {
+                message.encode(&mut again);
+                assert_eq!(RicMessage::decode(&again).as_ref(), Ok(&message));
             }
             host.handle_pdu(*now, assocs[which], pdu, controller);
         }

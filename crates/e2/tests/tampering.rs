@@ -5,7 +5,7 @@ mod support;
 
 use core::time::Duration;
 
-use e2::xapp::Message;
+use e2::xapp::RicMessage;
 use e2::{
     Agent, AgentConfig, AgentEvent, AssocId, CloseReason, ConnectionUpdate, Controller, ControllerConfig, NodeId,
     Routed, SubscriptionChange, SubscriptionId, SubscriptionSpec, Time, XappClient, XappHost,
@@ -211,9 +211,9 @@ impl Ric {
         while let Some(assoc) =
             self.host.poll_transmit(&mut out).or_else(|| self.host.poll_news(&self.controller, &mut out, |_| true))
         {
-            let message = Message::decode(&out).expect("what is sent can be read");
+            let message = RicMessage::decode(&out).expect("what is sent can be read");
             if assoc == GOOD_XAPP {
-                assert!(!matches!(message, Message::Refused(_)));
+                assert!(!matches!(message, RicMessage::Refused(_)));
             }
             self.said += out.len();
             out.clear();
@@ -261,7 +261,7 @@ impl Ric {
         assert_eq!(self.host.handle_event(event, &self.controller), None);
         let mut heard = Vec::new();
         assert_eq!(self.host.poll_transmit(&mut heard), Some(GOOD_XAPP));
-        let Ok(Message::Subscribed { ticket: told, subscription, .. }) = Message::decode(&heard) else {
+        let Ok(RicMessage::Subscribed { ticket: told, subscription, .. }) = RicMessage::decode(&heard) else {
             panic!("not told")
         };
         assert_eq!(told, ticket);

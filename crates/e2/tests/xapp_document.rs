@@ -2,7 +2,10 @@
 
 use std::path::Path;
 
-use e2::xapp::{ControlResult, Envelope, FunctionInfo, Message, ModifyResult, NodeInfo, PROTOCOL_VERSION, QueryResult};
+use e2::xapp::{
+    ControlResult, Envelope, FunctionInfo, ModifyResult, NodeInfo, PROTOCOL_VERSION, ProtocolError, QueryResult,
+    RicMessage, XappMessage,
+};
 use e2::{
     Action, ActionChange, AddedAction, ChangeResult, NodeId, SubscriptionChange, SubscriptionEnd, SubscriptionId,
     SubscriptionSpec, Ticket,
@@ -26,6 +29,48 @@ fn change() -> SubscriptionChange {
     }
 }
 
+/// What either side says.
+#[derive(Debug, PartialEq)]
+enum Message<'a> {
+    Xapp(XappMessage),
+    Ric(RicMessage<'a>),
+}
+
+impl From<XappMessage> for Message<'_> {
+    fn from(message: XappMessage) -> Self {
+        Message::Xapp(message)
+    }
+}
+
+impl<'a> From<RicMessage<'a>> for Message<'a> {
+    fn from(message: RicMessage<'a>) -> Self {
+        Message::Ric(message)
+    }
+}
+
+impl<'a> Message<'a> {
+    fn encode(&self) -> Vec<u8> {
+        let mut octets = Vec::new();
+        match self {
+            Message::Xapp(message) => message.encode(&mut octets),
+            Message::Ric(message) => message.encode(&mut octets),
+        }
+        octets
+    }
+
+    /// From 0x80 on the RIC says it.
+    fn decode(octets: &'a [u8]) -> Result<Self, ProtocolError> {
+        match octets.first() {
+            Some(0x80..) => RicMessage::decode(octets).map(Message::Ric),
+            _ => XappMessage::decode(octets).map(Message::Xapp),
+        }
+    }
+}
+
+macro_rules! messages {
+    ($(($name:literal, $message:expr $(,)?)),* $(,)?) => { vec![$(($name, Message::from($message))),*] };
+}
+
 /// The messages of the example, in its order.
 fn example() -> Vec<(&'static str, Message<'static>)> {
     let (node, function) = (NodeId(1), RanFunctionId(2));
@@ -33,12 +78,12 @@ fn example() -> Vec<(&'static str, Message<'static>)> {
         Action { id: RicActionId(1), kind: RicActionType::Report, definition: Some(vec![0xAC]), subsequent: None };
     let spec = SubscriptionSpec { event_trigger: vec![0x03, 0xE8], actions: vec![action] };
     let subscription = SubscriptionId(5);
-    vec![
-        ("Hello", Message::Hello { lowest: PROTOCOL_VERSION, highest: PROTOCOL_VERSION, name: "demo".into() }),
-        ("Welcome", Message::Welcome { version: PROTOCOL_VERSION, ric_id: GlobalRicId::new(PLMN, 1) }),
+    messages![
+        ("Hello", XappMessage::Hello { lowest: PROTOCOL_VERSION, highest: PROTOCOL_VERSION, name: "demo".into() }),
+        ("Welcome", RicMessage::Welcome { version: PROTOCOL_VERSION, ric_id: GlobalRicId::new(PLMN, 1) }),
         (
             "NodeUp",
-            Message::NodeUp(NodeInfo {
+            RicMessage::NodeUp(NodeInfo {
                 id: node,
                 global_id: GlobalE2NodeId::gnb(PLMN, GnbId::new(0xE00, 28)),
                 version: Version::V2_03,
@@ -52,20 +97,20 @@ fn example() -> Vec<(&'static str, Message<'static>)> {
                 }],
             }),
         ),
-        ("Subscribe", Message::Subscribe { ticket: Ticket(7), node, function, order: spec.into() }),
+        ("Subscribe", XappMessage::Subscribe { ticket: Ticket(7), node, function, order: spec.into() }),
         (
             "Subscribed",
-            Message::Subscribed {
+            RicMessage::Subscribed {
                 ticket: Ticket(7),
                 subscription,
                 admitted: vec![RicActionId(1)],
                 not_admitted: vec![],
             },
         ),
-        ("Envelope", Message::Envelope(Envelope { node, subscription, pdu: &[0x00, 0x05, 0x40] })),
+        ("Envelope", RicMessage::Envelope(Envelope { node, subscription, pdu: &[0x00, 0x05, 0x40] })),
         (
             "Control",
-            Message::Control {
+            XappMessage::Control {
                 ticket: Ticket(8),
                 node,
                 function,
@@ -75,16 +120,16 @@ fn example() -> Vec<(&'static str, Message<'static>)> {
                 message: vec![0x02, 0x03],
             },
         ),
-        ("Controlled", Message::Controlled { ticket: Ticket(8), result: ControlResult::Acknowledged(None) }),
+        ("Controlled", RicMessage::Controlled { ticket: Ticket(8), result: ControlResult::Acknowledged(None) }),
         (
             "Query",
-            Message::Query { ticket: Ticket(9), node, function, header: vec![0x01], definition: vec![0x0A, 0x0B] },
+            XappMessage::Query { ticket: Ticket(9), node, function, header: vec![0x01], definition: vec![0x0A, 0x0B] },
         ),
-        ("Queried", Message::Queried { ticket: Ticket(9), result: QueryResult::Answered(vec![0x2A]) }),
-        ("Modify", Message::Modify { ticket: Ticket(10), subscription, change: change() }),
+        ("Queried", RicMessage::Queried { ticket: Ticket(9), result: QueryResult::Answered(vec![0x2A]) }),
+        ("Modify", XappMessage::Modify { ticket: Ticket(10), subscription, change: change() }),
         (
             "Modified",
-            Message::Modified {
+            RicMessage::Modified {
                 ticket: Ticket(10),
                 subscription,
                 result: ModifyResult::Done(ChangeResult {
@@ -96,16 +141,16 @@ fn example() -> Vec<(&'static str, Message<'static>)> {
         ),
         (
             "ChangeRequired",
-            Message::ChangeRequired {
+            RicMessage::ChangeRequired {
                 subscription,
                 remove: vec![],
                 modify: vec![(RicActionId(1), RicTimeToWait::W1s)],
             },
         ),
-        ("AnswerChange", Message::AnswerChange { subscription, refused: vec![] }),
+        ("AnswerChange", XappMessage::AnswerChange { subscription, refused: vec![] }),
         (
             "SubscriptionChanged",
-            Message::SubscriptionChanged {
+            RicMessage::SubscriptionChanged {
                 subscription,
                 removed: vec![],
                 modified: vec![(RicActionId(1), RicTimeToWait::W1s)],
@@ -113,7 +158,7 @@ fn example() -> Vec<(&'static str, Message<'static>)> {
         ),
         (
             "NodeChanged",
-            Message::NodeChanged(NodeInfo {
+            RicMessage::NodeChanged(NodeInfo {
                 id: node,
                 global_id: GlobalE2NodeId::gnb(PLMN, GnbId::new(0xE00, 28)),
                 version: Version::V3_01,
@@ -121,20 +166,20 @@ fn example() -> Vec<(&'static str, Message<'static>)> {
                 functions: vec![],
             }),
         ),
-        ("SubscriptionSuspended", Message::SubscriptionSuspended(subscription)),
+        ("SubscriptionSuspended", RicMessage::SubscriptionSuspended(subscription)),
         (
             "SubscriptionResumed",
-            Message::SubscriptionResumed {
+            RicMessage::SubscriptionResumed {
                 subscription,
                 node: NodeId(2),
                 admitted: vec![RicActionId(1)],
                 not_admitted: vec![],
             },
         ),
-        ("Unsubscribe", Message::Unsubscribe { subscription }),
-        ("SubscriptionEnded", Message::SubscriptionEnded { subscription, end: SubscriptionEnd::Deleted }),
-        ("Dropped", Message::Dropped { reports: 300 }),
-        ("NodeLost", Message::NodeLost(node)),
+        ("Unsubscribe", XappMessage::Unsubscribe { subscription }),
+        ("SubscriptionEnded", RicMessage::SubscriptionEnded { subscription, end: SubscriptionEnd::Deleted }),
+        ("Dropped", RicMessage::Dropped { reports: 300 }),
+        ("NodeLost", RicMessage::NodeLost(node)),
     ]
 }
 
@@ -160,8 +205,7 @@ fn the_example_of_the_document_is_true() {
     let example = example();
     assert_eq!(written.len(), example.len());
     for ((name, octets), (wanted, message)) in written.iter().zip(&example) {
-        let mut real = Vec::new();
-        message.encode(&mut real);
+        let real = message.encode();
         assert_eq!(name, wanted);
         assert_eq!(octets, &real, "{name}: {real:02x?}");
         assert_eq!(Message::decode(octets).as_ref(), Ok(message), "{name}");
@@ -171,10 +215,13 @@ fn the_example_of_the_document_is_true() {
 #[test]
 fn what_is_cut_or_goes_on_is_no_message() {
     for (name, message) in example() {
-        let mut octets = Vec::new();
-        message.encode(&mut octets);
+        let mut octets = message.encode();
         for end in 0..octets.len() {
             assert!(Message::decode(&octets[..end]).is_err(), "{name} cut to {end} octets");
+        }
+        match &message {
+            Message::Xapp(_) => assert!(RicMessage::decode(&octets).is_err(), "{name} is no RIC's"),
+            Message::Ric(_) => assert!(XappMessage::decode(&octets).is_err(), "{name} is no xApp's"),
         }
         octets.push(0);
         assert!(Message::decode(&octets).is_err(), "{name} and an octet more");
@@ -192,7 +239,7 @@ fn an_action_can_be_followed_by_every_wait_that_any_version_has() {
                 subsequent: Some(RicSubsequentAction { kind, time_to_wait }),
             };
             let spec = SubscriptionSpec { event_trigger: vec![], actions: vec![action] };
-            let message = Message::Subscribe {
+            let message = XappMessage::Subscribe {
                 ticket: Ticket(1),
                 node: NodeId(1),
                 function: RanFunctionId(2),
@@ -200,7 +247,7 @@ fn an_action_can_be_followed_by_every_wait_that_any_version_has() {
             };
             let mut octets = Vec::new();
             message.encode(&mut octets);
-            assert_eq!(Message::decode(&octets).unwrap(), message);
+            assert_eq!(XappMessage::decode(&octets).unwrap(), message);
         }
     }
 }

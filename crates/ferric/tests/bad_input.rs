@@ -15,7 +15,7 @@ use e2ap::{
     RicRequestId, RicSubscriptionResponse, TransactionId,
 };
 use ferric::e2::SubscriptionEnd;
-use ferric::e2::xapp::{ControlResult, Message, PROTOCOL_VERSION, RefusalCode};
+use ferric::e2::xapp::{ControlResult, PROTOCOL_VERSION, RefusalCode, RicMessage, XappMessage};
 use ferric::xapp::XappEvent;
 use per::Gather;
 
@@ -481,8 +481,12 @@ fn more_connections_than_there_may_be() {
         peer.set_up(20 + number as u32);
     }
     let mut xapp = scene.ric.xapp();
-    xapp.send_message(&Message::Hello { lowest: PROTOCOL_VERSION, highest: PROTOCOL_VERSION, name: "sixth".into() });
-    xapp.receive_message(|message| assert!(matches!(message, Message::Welcome { .. })));
+    xapp.send_message(&XappMessage::Hello {
+        lowest: PROTOCOL_VERSION,
+        highest: PROTOCOL_VERSION,
+        name: "sixth".into(),
+    });
+    xapp.receive_message(|message| assert!(matches!(message, RicMessage::Welcome { .. })));
     assert_eq!(scene.ric.node().expect_closed(), []);
     assert_eq!(scene.ric.xapp().try_receive(), None);
     drop(first.pop());

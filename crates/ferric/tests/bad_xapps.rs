@@ -14,7 +14,7 @@ use common::session::{name_of, plain, session, subscribe, turn_until};
 use common::witness::WITNESS_NODE;
 use common::{PATIENCE, eventually, noise};
 use e2ap::Pdu;
-use ferric::e2::xapp::{Message, PROTOCOL_VERSION, RefusalCode};
+use ferric::e2::xapp::{PROTOCOL_VERSION, RefusalCode, RicMessage, XappMessage};
 use ferric::e2::{NodeId, SubscriptionEnd, SubscriptionId, Ticket};
 use ferric::link::{Address, Class, Config, Events, Interest, Link, Poll, Scratch, State, StreamId};
 use ferric::xapp::{Xapp, XappEvent};
@@ -35,11 +35,11 @@ impl SlowXapp {
         let mut xapp = SlowXapp { link, poll, scratch: Scratch::new() };
         eventually("the connection", || xapp.link.finish_connect().unwrap() == State::Established);
         xapp.poll.modify(&xapp.link, 0, Interest::READ).unwrap();
-        xapp.send(&Message::Hello { lowest: PROTOCOL_VERSION, highest: PROTOCOL_VERSION, name: "slow".into() });
+        xapp.send(&XappMessage::Hello { lowest: PROTOCOL_VERSION, highest: PROTOCOL_VERSION, name: "slow".into() });
         xapp
     }
 
-    fn send(&mut self, message: &Message<'_>) {
+    fn send(&mut self, message: &XappMessage) {
         let mut bytes = Vec::new();
         message.encode(&mut bytes);
         self.link.send(StreamId(0), &[&bytes], Class::Keep).unwrap();
@@ -49,16 +49,16 @@ impl SlowXapp {
     }
 
     /// Reads one round. Fails once the server has closed.
-    fn read(&mut self, handle: &mut impl FnMut(Message<'_>)) -> Result<(), ferric::link::Error> {
+    fn read(&mut self, handle: &mut impl FnMut(RicMessage<'_>)) -> Result<(), ferric::link::Error> {
         let mut events = Events::new();
         self.poll.wait(&mut events, Some(PATIENCE)).unwrap();
         assert!(events.iter().next().is_some(), "nothing comes");
         let received =
-            self.link.receive(&mut self.scratch, 1 << 16, &mut |_, pdu| handle(Message::decode(pdu).unwrap()));
+            self.link.receive(&mut self.scratch, 1 << 16, &mut |_, pdu| handle(RicMessage::decode(pdu).unwrap()));
         received.map(drop)
     }
 
-    fn read_until<T>(&mut self, mut wanted: impl FnMut(Message<'_>) -> Option<T>) -> T {
+    fn read_until<T>(&mut self, mut wanted: impl FnMut(RicMessage<'_>) -> Option<T>) -> T {
         let mut found = None;
         while found.is_none() {
             self.read(&mut |message| found = found.take().or_else(|| wanted(message))).unwrap();
@@ -68,7 +68,7 @@ impl SlowXapp {
 
     fn node(&mut self, number: u32) -> NodeId {
         self.read_until(|message| match message {
-            Message::NodeUp(node) if node.global_id == node_id(number) => Some(node.id),
+            RicMessage::NodeUp(node) if node.global_id == node_id(number) => Some(node.id),
             _ => None,
         })
     }
@@ -86,14 +86,14 @@ fn an_xapp_that_stops_reading_loses_its_own_oldest_reports_and_is_told() {
     node.set_up(40);
     let mut slow = SlowXapp::connect(&scene.ric.xapp);
     let name = slow.node(40);
-    slow.send(&Message::Subscribe {
+    slow.send(&XappMessage::Subscribe {
         ticket: Ticket(1),
         node: name,
         function: FUNCTION,
         order: report_spec(b"").into(),
     });
     let (request_id, action) = node.admit();
-    slow.read_until(|message| matches!(message, Message::Subscribed { .. }).then_some(()));
+    slow.read_until(|message| matches!(message, RicMessage::Subscribed { .. }).then_some(()));
 
     // a second one takes the same reports, and reads
     let mut brisk = Xapp::connect(&scene.ric.xapp, "brisk", plain()).unwrap();
@@ -136,12 +136,12 @@ fn an_xapp_that_stops_reading_loses_its_own_oldest_reports_and_is_told() {
     let (mut told, mut ended) = (0, false);
     while !(ended && told > 0) {
         slow.read(&mut |message| match message {
-            Message::Envelope(envelope) => {
+            RicMessage::Envelope(envelope) => {
                 let message = e2ap::peek::indication(envelope.pdu).unwrap().message;
                 numbers.push(u64::from_be_bytes(*message.first_chunk().unwrap()));
             }
-            Message::Dropped { reports } => told = reports,
-            Message::SubscriptionEnded { end: SubscriptionEnd::Reset, .. } => ended = true,
+            RicMessage::Dropped { reports } => told = reports,
+            RicMessage::SubscriptionEnded { end: SubscriptionEnd::Reset, .. } => ended = true,
             other => panic!("{other:?}"),
         })
         .unwrap();
@@ -166,14 +166,14 @@ fn an_xapp_that_is_told_of_its_loss_needs_no_further_report_for_that() {
     node.set_up(41);
     let mut slow = SlowXapp::connect(&scene.ric.xapp);
     let name = slow.node(41);
-    slow.send(&Message::Subscribe {
+    slow.send(&XappMessage::Subscribe {
         ticket: Ticket(1),
         node: name,
         function: FUNCTION,
         order: report_spec(b"").into(),
     });
     let (request_id, action) = node.admit();
-    slow.read_until(|message| matches!(message, Message::Subscribed { .. }).then_some(()));
+    slow.read_until(|message| matches!(message, RicMessage::Subscribed { .. }).then_some(()));
     let pdu = framed(&indication_of(request_id, action, 4000));
     let burst = pdu.repeat(200);
     let mut got = 0;
@@ -181,8 +181,8 @@ fn an_xapp_that_is_told_of_its_loss_needs_no_further_report_for_that() {
         node.stream.write_all(&burst).unwrap();
     }
     let told = slow.read_until(|message| match message {
-        Message::Dropped { reports } => Some(reports),
-        Message::Envelope(_) => {
+        RicMessage::Dropped { reports } => Some(reports),
+        RicMessage::Envelope(_) => {
             got += 1;
             None
         }
@@ -203,7 +203,7 @@ fn an_xapp_that_does_not_read_its_acknowledgements_is_disconnected() {
     let mut slow = SlowXapp::connect(&scene.ric.xapp);
     let name = slow.node(42);
     for ticket in 0..40 {
-        slow.send(&Message::Control {
+        slow.send(&XappMessage::Control {
             ticket: Ticket(ticket),
             node: name,
             function: FUNCTION,
@@ -230,7 +230,7 @@ fn an_xapp_that_does_not_read_its_acknowledgements_is_disconnected() {
     let mut acknowledged = 0;
     let error = loop {
         let read = slow.read(&mut |message| match message {
-            Message::Controlled { .. } => acknowledged += 1,
+            RicMessage::Controlled { .. } => acknowledged += 1,
             other => panic!("{other:?}"),
         });
         if let Err(error) = read {
@@ -253,9 +253,9 @@ fn an_xapp_that_does_not_read_its_inserts_is_disconnected_and_loses_none_before(
     let name = slow.node(43);
     let mut spec = report_spec(b"");
     spec.actions[0].kind = e2ap::RicActionType::Insert;
-    slow.send(&Message::Subscribe { ticket: Ticket(1), node: name, function: FUNCTION, order: spec.into() });
+    slow.send(&XappMessage::Subscribe { ticket: Ticket(1), node: name, function: FUNCTION, order: spec.into() });
     let (request_id, action) = node.admit();
-    slow.read_until(|message| matches!(message, Message::Subscribed { .. }).then_some(()));
+    slow.read_until(|message| matches!(message, RicMessage::Subscribed { .. }).then_some(()));
     for number in 0..200u32 {
         let mut message = vec![3; 4000];
         message[..4].copy_from_slice(&number.to_be_bytes());
@@ -272,7 +272,7 @@ fn an_xapp_that_does_not_read_its_inserts_is_disconnected_and_loses_none_before(
     let mut next = 0;
     let error = loop {
         let read = slow.read(&mut |message| match message {
-            Message::Envelope(envelope) => {
+            RicMessage::Envelope(envelope) => {
                 let message = e2ap::peek::indication(envelope.pdu).unwrap().message;
                 assert_eq!(u32::from_be_bytes(*message.first_chunk().unwrap()), next, "none is dropped");
                 next += 1;
@@ -292,18 +292,18 @@ fn an_xapp_that_speaks_no_such_protocol_is_turned_away() {
     let scene = Scene::new();
     let hello = {
         let mut bytes = Vec::new();
-        Message::Hello { lowest: PROTOCOL_VERSION, highest: PROTOCOL_VERSION, name: "x".into() }.encode(&mut bytes);
+        XappMessage::Hello { lowest: PROTOCOL_VERSION, highest: PROTOCOL_VERSION, name: "x".into() }.encode(&mut bytes);
         bytes
     };
     let subscribe = {
         let mut bytes = Vec::new();
         let (node, spec) = (NodeId(1), report_spec(b""));
-        Message::Subscribe { ticket: Ticket(1), node, function: FUNCTION, order: spec.into() }.encode(&mut bytes);
+        XappMessage::Subscribe { ticket: Ticket(1), node, function: FUNCTION, order: spec.into() }.encode(&mut bytes);
         bytes
     };
     let dropped = {
         let mut bytes = Vec::new();
-        Message::Dropped { reports: 1 }.encode(&mut bytes);
+        RicMessage::Dropped { reports: 1 }.encode(&mut bytes);
         bytes
     };
     let cases: &[(&str, &[&[u8]])] = &[
@@ -320,8 +320,8 @@ fn an_xapp_that_speaks_no_such_protocol_is_turned_away() {
         frames.iter().for_each(|frame| peer.send(frame));
         let mut last = None;
         while let Some(frame) = peer.try_receive() {
-            last = Some(match Message::decode(&frame).unwrap() {
-                Message::Refused(code) => Some(code),
+            last = Some(match RicMessage::decode(&frame).unwrap() {
+                RicMessage::Refused(code) => Some(code),
                 _ => None,
             });
         }
@@ -343,18 +343,22 @@ fn an_xapp_can_only_leave_what_is_its_own() {
     let mut node = scene.ric.node();
     node.set_up(43);
     let (subscription, request_id, action) = subscribe(&mut owner, &mut node, 43);
-    other.send_message(&Message::Hello { lowest: PROTOCOL_VERSION, highest: PROTOCOL_VERSION, name: "other".into() });
+    other.send_message(&XappMessage::Hello {
+        lowest: PROTOCOL_VERSION,
+        highest: PROTOCOL_VERSION,
+        name: "other".into(),
+    });
     for id in [subscription, SubscriptionId(0), SubscriptionId(u32::MAX)] {
-        other.send_message(&Message::Unsubscribe { subscription: id });
+        other.send_message(&XappMessage::Unsubscribe { subscription: id });
     }
     let mut refusals = 0;
     while refusals < 3 {
         other.receive_message(|message| match message {
-            Message::Refused(code) => {
+            RicMessage::Refused(code) => {
                 assert_eq!(code, RefusalCode::UnknownSubscription);
                 refusals += 1;
             }
-            Message::Welcome { .. } | Message::NodeUp(_) => {}
+            RicMessage::Welcome { .. } | RicMessage::NodeUp(_) => {}
             other => panic!("{other:?}"),
         });
     }
@@ -367,14 +371,14 @@ fn an_xapp_can_only_leave_what_is_its_own() {
 fn every_truncation_of_every_xapp_message_is_survived() {
     let scene = Scene::new();
     let messages = [
-        Message::Hello { lowest: PROTOCOL_VERSION, highest: PROTOCOL_VERSION, name: "x".into() },
-        Message::Subscribe {
+        XappMessage::Hello { lowest: PROTOCOL_VERSION, highest: PROTOCOL_VERSION, name: "x".into() },
+        XappMessage::Subscribe {
             ticket: Ticket(1),
             node: NodeId(1),
             function: FUNCTION,
             order: report_spec(b"abc").into(),
         },
-        Message::Unsubscribe { subscription: SubscriptionId(1) },
+        XappMessage::Unsubscribe { subscription: SubscriptionId(1) },
     ];
     for message in messages {
         let mut bytes = Vec::new();
@@ -382,7 +386,7 @@ fn every_truncation_of_every_xapp_message_is_survived() {
         for octets in 1..bytes.len() {
             let mut peer = scene.ric.xapp();
             peer.send(&bytes[..octets]);
-            peer.receive_message(|message| assert_eq!(message, Message::Refused(RefusalCode::Protocol)));
+            peer.receive_message(|message| assert_eq!(message, RicMessage::Refused(RefusalCode::Protocol)));
             assert_eq!(peer.try_receive(), None);
         }
     }
@@ -411,12 +415,12 @@ fn nodes_with_more_to_tell_than_a_link_keeps_waiting_are_told_all_the_same() {
         let (mut there, mut told) = (BTreeMap::new(), 0);
         while there.len() != stay.len() || !there.values().all(|name| stay.contains(name)) {
             xapp.read(&mut |message| match message {
-                Message::NodeUp(node) => {
+                RicMessage::NodeUp(node) => {
                     told += 1;
                     assert_eq!(there.insert(node.id, node.global_id.to_string()), None, "told twice");
                 }
-                Message::NodeLost(node) => drop(there.remove(&node)),
-                Message::Welcome { .. } => {}
+                RicMessage::NodeLost(node) => drop(there.remove(&node)),
+                RicMessage::Welcome { .. } => {}
                 other => panic!("{other:?}"),
             })
             .expect("how much there is to tell is no fault of its own");
@@ -447,7 +451,11 @@ fn an_xapp_that_reads_all_that_waits_at_once_is_told_of_the_rest() {
     const NODES: usize = 100;
     let scene = Scene::with(|config| config.link.outbox_octets = 128 * 1024);
     let mut xapp = scene.ric.xapp();
-    xapp.send_message(&Message::Hello { lowest: PROTOCOL_VERSION, highest: PROTOCOL_VERSION, name: "pauses".into() });
+    xapp.send_message(&XappMessage::Hello {
+        lowest: PROTOCOL_VERSION,
+        highest: PROTOCOL_VERSION,
+        name: "pauses".into(),
+    });
     let mut nodes: Vec<_> = (0..NODES).map(|_| scene.ric.node()).collect();
     for (node, number) in nodes.iter_mut().zip(1000..) {
         node.set_up_with(number, &[0xDE; 100_000]);
@@ -456,7 +464,7 @@ fn an_xapp_that_reads_all_that_waits_at_once_is_told_of_the_rest() {
     let mut there = BTreeSet::new();
     while there.len() < NODES + 1 {
         xapp.receive_message(|message| {
-            if let Message::NodeUp(node) = message {
+            if let RicMessage::NodeUp(node) = message {
                 assert!(there.insert(node.id), "told twice");
             }
         });

@@ -368,7 +368,7 @@ fn a_worker_that_panics_ends_the_server_with_its_reason() {
     let xapps: Vec<_> = (0..3)
         .map(|_| {
             let mut xapp = Peer::connect(&xapp);
-            xapp.send_message(&ferric::e2::xapp::Message::Hello { lowest: 1, highest: 1, name: "test".into() });
+            xapp.send_message(&ferric::e2::xapp::XappMessage::Hello { lowest: 1, highest: 1, name: "test".into() });
             xapp
         })
         .collect();

@@ -11,7 +11,7 @@ use common::session::{name_of, session, subscribe, turn_until};
 use common::{eventually, unique};
 use e2ap::{Cause, CauseRicRequest, Pdu, RanFunctionId, RicActionId, RicActionType, RicRequestId};
 use ferric::Error;
-use ferric::e2::xapp::{ControlResult, Message, PROTOCOL_VERSION, RefusalCode, SubscribeFailure};
+use ferric::e2::xapp::{ControlResult, PROTOCOL_VERSION, RefusalCode, RicMessage, SubscribeFailure, XappMessage};
 use ferric::e2::{ControllerConfig, Indication, NodeId, SubscriptionEnd, SubscriptionId};
 use ferric::server::{Iapp, IappEvent, Ric as Commands, ServerConfig};
 use ferric::xapp::{Xapp, XappConfig, XappEvent};
@@ -61,14 +61,14 @@ fn a_session_in_no_common_version_is_refused() {
     let ric = start();
     for (lowest, highest) in [(PROTOCOL_VERSION + 1, 9), (1, PROTOCOL_VERSION - 1)] {
         let mut peer = ric.xapp();
-        peer.send_message(&Message::Hello { lowest, highest, name: "other".into() });
-        peer.receive_message(|message| assert_eq!(message, Message::Refused(RefusalCode::Version)));
+        peer.send_message(&XappMessage::Hello { lowest, highest, name: "other".into() });
+        peer.receive_message(|message| assert_eq!(message, RicMessage::Refused(RefusalCode::Version)));
         assert_eq!(peer.try_receive(), None);
     }
     // one that speaks more than one is welcome
     let mut peer = ric.xapp();
-    peer.send_message(&Message::Hello { lowest: 0, highest: 9, name: "newer".into() });
-    peer.receive_message(|message| assert!(matches!(message, Message::Welcome { version: PROTOCOL_VERSION, .. })));
+    peer.send_message(&XappMessage::Hello { lowest: 0, highest: 9, name: "newer".into() });
+    peer.receive_message(|message| assert!(matches!(message, RicMessage::Welcome { version: PROTOCOL_VERSION, .. })));
 }
 
 /// A RIC's side that a test writes by hand.
@@ -85,7 +85,9 @@ fn a_session_that_does_not_come_to_be_says_why() {
 
     let (address, ric) = fake_ric(|mut peer| {
         peer.receive();
-        peer.send_message(&Message::Refused(RefusalCode::Version));
+        let mut refusal = Vec::new();
+        RicMessage::Refused(RefusalCode::Version).encode(&mut refusal);
+        peer.send(&refusal);
     });
     assert!(matches!(connect(address), Error::Refused(RefusalCode::Version)));
     ric.join().unwrap();

@@ -3,8 +3,8 @@
 use e2ap::{RanFunctionRevision, RicActionId, Version};
 
 use super::protocol::{
-    ControlResult, Envelope, FunctionInfo, Message, ModifyResult, NodeInfo, ProtocolError, QueryResult,
-    SubscribeFailure,
+    ControlResult, Envelope, FunctionInfo, ModifyResult, NodeInfo, ProtocolError, QueryResult, RicMessage,
+    SubscribeFailure, XappMessage,
 };
 use super::wire::{
     MAGIC, MAX_ACTIONS, MAX_ACTIONS_ASKED, MAX_BLOB, MAX_ENCODING, MAX_FUNCTIONS, MAX_NAME, MAX_OID, MAX_REVISION,
@@ -42,28 +42,29 @@ fn change(take: &mut Take<'_>) -> Taken<ActionChange> {
     })
 }
 
-impl<'a> Message<'a> {
+/// Reads a message whole.
+fn whole<'a, M>(bytes: &'a [u8], fields: impl FnOnce(&mut Take<'a>) -> Taken<M>) -> Taken<M> {
+    let mut take = Take(bytes);
+    let message = fields(&mut take)?;
+    if take.0.is_empty() { Ok(message) } else { Err(ProtocolError::Trailing) }
+}
+
+impl XappMessage {
     /// Reads a message.
     ///
     /// # Errors
     /// What is wrong with it.
-    pub fn decode(bytes: &'a [u8]) -> Result<Self, ProtocolError> {
-        let mut take = Take(bytes);
-        let message = Self::fields(&mut take)?;
-        if take.0.is_empty() { Ok(message) } else { Err(ProtocolError::Trailing) }
+    pub fn decode(bytes: &[u8]) -> Result<Self, ProtocolError> {
+        whole(bytes, Self::fields)
     }
 
-    fn fields(take: &mut Take<'a>) -> Result<Self, ProtocolError> {
+    fn fields(take: &mut Take<'_>) -> Taken<Self> {
         Ok(match take.u8()? {
-            kind::ENVELOPE => {
-                let (node, subscription) = (NodeId(take.u32()?), SubscriptionId(take.u32()?));
-                Message::Envelope(Envelope { node, subscription, pdu: take.octets(usize::MAX)? })
-            }
             kind::HELLO => {
                 if take.array()? != MAGIC {
                     return Err(ProtocolError::NotThisProtocol);
                 }
-                Message::Hello { lowest: take.u16()?, highest: take.u16()?, name: take.text(MAX_NAME)? }
+                XappMessage::Hello { lowest: take.u16()?, highest: take.u16()?, name: take.text(MAX_NAME)? }
             }
             kind::SUBSCRIBE => {
                 let (ticket, node, function) = (Ticket(take.u32()?), NodeId(take.u32()?), take.function()?);
@@ -80,10 +81,10 @@ impl<'a> Message<'a> {
                         .collect::<Taken<_>>()?,
                     consent: take.flag()?,
                 };
-                Message::Subscribe { ticket, node, function, order }
+                XappMessage::Subscribe { ticket, node, function, order }
             }
-            kind::UNSUBSCRIBE => Message::Unsubscribe { subscription: SubscriptionId(take.u32()?) },
-            kind::CONTROL => Message::Control {
+            kind::UNSUBSCRIBE => XappMessage::Unsubscribe { subscription: SubscriptionId(take.u32()?) },
+            kind::CONTROL => XappMessage::Control {
                 ticket: Ticket(take.u32()?),
                 node: NodeId(take.u32()?),
                 function: take.function()?,
@@ -92,7 +93,7 @@ impl<'a> Message<'a> {
                 header: take.octets(MAX_BLOB)?.to_vec(),
                 message: take.octets(MAX_BLOB)?.to_vec(),
             },
-            kind::MODIFY => Message::Modify {
+            kind::MODIFY => XappMessage::Modify {
                 ticket: Ticket(take.u32()?),
                 subscription: SubscriptionId(take.u32()?),
                 change: SubscriptionChange {
@@ -104,7 +105,7 @@ impl<'a> Message<'a> {
                         .collect::<Taken<_>>()?,
                 },
             },
-            kind::QUERY => Message::Query {
+            kind::QUERY => XappMessage::Query {
                 ticket: Ticket(take.u32()?),
                 node: NodeId(take.u32()?),
                 function: take.function()?,
@@ -112,19 +113,40 @@ impl<'a> Message<'a> {
                 definition: take.octets(MAX_BLOB)?.to_vec(),
             },
             kind::ANSWER_CHANGE => {
-                Message::AnswerChange { subscription: SubscriptionId(take.u32()?), refused: take.causes()? }
+                XappMessage::AnswerChange { subscription: SubscriptionId(take.u32()?), refused: take.causes()? }
             }
-            kind::WELCOME => Message::Welcome { version: take.u16()?, ric_id: take.per()? },
-            kind::NODE_UP => Message::NodeUp(node(take)?),
-            kind::NODE_CHANGED => Message::NodeChanged(node(take)?),
-            kind::NODE_LOST => Message::NodeLost(NodeId(take.u32()?)),
-            kind::SUBSCRIBED => Message::Subscribed {
+            other => return Err(ProtocolError::UnknownMessage(other)),
+        })
+    }
+}
+
+impl<'a> RicMessage<'a> {
+    /// Reads a message.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    #[inline]
+    pub fn decode(bytes: &'a [u8]) -> Result<Self, ProtocolError> {
+        whole(bytes, Self::fields)
+    }
+
+    fn fields(take: &mut Take<'a>) -> Taken<Self> {
+        Ok(match take.u8()? {
+            kind::ENVELOPE => {
+                let (node, subscription) = (NodeId(take.u32()?), SubscriptionId(take.u32()?));
+                RicMessage::Envelope(Envelope { node, subscription, pdu: take.octets(usize::MAX)? })
+            }
+            kind::WELCOME => RicMessage::Welcome { version: take.u16()?, ric_id: take.per()? },
+            kind::NODE_UP => RicMessage::NodeUp(node(take)?),
+            kind::NODE_CHANGED => RicMessage::NodeChanged(node(take)?),
+            kind::NODE_LOST => RicMessage::NodeLost(NodeId(take.u32()?)),
+            kind::SUBSCRIBED => RicMessage::Subscribed {
                 ticket: Ticket(take.u32()?),
                 subscription: SubscriptionId(take.u32()?),
                 admitted: take.ids(MAX_ACTIONS)?,
                 not_admitted: take.causes()?,
             },
-            kind::SUBSCRIBE_FAILED => Message::SubscribeFailed {
+            kind::SUBSCRIBE_FAILED => RicMessage::SubscribeFailed {
                 ticket: Ticket(take.u32()?),
                 failure: match take.u8()? {
                     0 => SubscribeFailure::Misuse(take.code()?),
@@ -134,7 +156,7 @@ impl<'a> Message<'a> {
                     _ => return Err(ProtocolError::BadField),
                 },
             },
-            kind::SUBSCRIPTION_ENDED => Message::SubscriptionEnded {
+            kind::SUBSCRIPTION_ENDED => RicMessage::SubscriptionEnded {
                 subscription: SubscriptionId(take.u32()?),
                 end: match take.u8()? {
                     0 => SubscriptionEnd::Deleted,
@@ -146,24 +168,24 @@ impl<'a> Message<'a> {
                     _ => return Err(ProtocolError::BadField),
                 },
             },
-            kind::SUBSCRIPTION_SUSPENDED => Message::SubscriptionSuspended(SubscriptionId(take.u32()?)),
-            kind::SUBSCRIPTION_RESUMED => Message::SubscriptionResumed {
+            kind::SUBSCRIPTION_SUSPENDED => RicMessage::SubscriptionSuspended(SubscriptionId(take.u32()?)),
+            kind::SUBSCRIPTION_RESUMED => RicMessage::SubscriptionResumed {
                 subscription: SubscriptionId(take.u32()?),
                 node: NodeId(take.u32()?),
                 admitted: take.ids(MAX_ACTIONS)?,
                 not_admitted: take.causes()?,
             },
-            kind::SUBSCRIPTION_CHANGED => Message::SubscriptionChanged {
+            kind::SUBSCRIPTION_CHANGED => RicMessage::SubscriptionChanged {
                 subscription: SubscriptionId(take.u32()?),
                 removed: take.causes()?,
                 modified: take.waits()?,
             },
-            kind::CHANGE_REQUIRED => Message::ChangeRequired {
+            kind::CHANGE_REQUIRED => RicMessage::ChangeRequired {
                 subscription: SubscriptionId(take.u32()?),
                 remove: take.causes()?,
                 modify: take.waits()?,
             },
-            kind::MODIFIED => Message::Modified {
+            kind::MODIFIED => RicMessage::Modified {
                 ticket: Ticket(take.u32()?),
                 subscription: SubscriptionId(take.u32()?),
                 result: match take.u8()? {
@@ -182,7 +204,7 @@ impl<'a> Message<'a> {
                     _ => return Err(ProtocolError::BadField),
                 },
             },
-            kind::QUERIED => Message::Queried {
+            kind::QUERIED => RicMessage::Queried {
                 ticket: Ticket(take.u32()?),
                 result: match take.u8()? {
                     0 => QueryResult::Misuse(take.code()?),
@@ -193,7 +215,7 @@ impl<'a> Message<'a> {
                     _ => return Err(ProtocolError::BadField),
                 },
             },
-            kind::CONTROLLED => Message::Controlled {
+            kind::CONTROLLED => RicMessage::Controlled {
                 ticket: Ticket(take.u32()?),
                 result: match take.u8()? {
                     0 => ControlResult::Misuse(take.code()?),
@@ -205,8 +227,8 @@ impl<'a> Message<'a> {
                     _ => return Err(ProtocolError::BadField),
                 },
             },
-            kind::DROPPED => Message::Dropped { reports: take.u64()? },
-            kind::REFUSED => Message::Refused(take.code()?),
+            kind::DROPPED => RicMessage::Dropped { reports: take.u64()? },
+            kind::REFUSED => RicMessage::Refused(take.code()?),
             other => return Err(ProtocolError::UnknownMessage(other)),
         })
     }

@@ -1,6 +1,6 @@
 //! The RIC-xApp protocol's messages to bytes.
 
-use super::protocol::{ControlResult, Message, ModifyResult, NodeInfo, QueryResult, SubscribeFailure};
+use super::protocol::{ControlResult, ModifyResult, NodeInfo, QueryResult, RicMessage, SubscribeFailure, XappMessage};
 use super::wire::{MAGIC, Put, kind};
 use crate::{SubscriptionEnd, SubscriptionOrder};
 
@@ -14,21 +14,16 @@ fn put_node(put: &mut Put<'_>, node: &NodeInfo) {
     }
 }
 
-impl Message<'_> {
+impl XappMessage {
     /// Appends the message to `out`.
     pub fn encode(&self, out: &mut Vec<u8>) {
-        if let Message::Envelope(envelope) = self {
-            out.extend(envelope.head());
-            out.extend(envelope.pdu);
-            return;
-        }
         let mut put = Put(out);
         match self {
-            Message::Hello { lowest, highest, name } => {
+            XappMessage::Hello { lowest, highest, name } => {
                 put.u8(kind::HELLO).0.extend(MAGIC);
                 put.u16(*lowest).u16(*highest).octets(name.as_bytes());
             }
-            Message::Subscribe { ticket, node, function, order } => {
+            XappMessage::Subscribe { ticket, node, function, order } => {
                 let SubscriptionOrder { spec, times, restore, execution_order, consent } = order;
                 put.u8(kind::SUBSCRIBE).u32(ticket.0).u32(node.0).u16(function.0);
                 put.octets(&spec.event_trigger).u16(spec.actions.len() as u16);
@@ -41,12 +36,12 @@ impl Message<'_> {
                 }
                 put.u8((*consent).into());
             }
-            Message::Unsubscribe { subscription } => drop(put.u8(kind::UNSUBSCRIBE).u32(subscription.0)),
-            Message::Control { ticket, node, function, ack, call_process_id, header, message } => {
+            XappMessage::Unsubscribe { subscription } => drop(put.u8(kind::UNSUBSCRIBE).u32(subscription.0)),
+            XappMessage::Control { ticket, node, function, ack, call_process_id, header, message } => {
                 put.u8(kind::CONTROL).u32(ticket.0).u32(node.0).u16(function.0).u8((*ack).into());
                 put.option(call_process_id.as_deref()).octets(header).octets(message);
             }
-            Message::Modify { ticket, subscription, change } => {
+            XappMessage::Modify { ticket, subscription, change } => {
                 put.u8(kind::MODIFY).u32(ticket.0).u32(subscription.0);
                 put.option(change.event_trigger.as_deref()).ids(&change.remove).u16(change.modify.len() as u16);
                 for change in &change.modify {
@@ -62,20 +57,33 @@ impl Message<'_> {
                     put.action(&added.action).u8(added.execution_order);
                 }
             }
-            Message::Query { ticket, node, function, header, definition } => {
+            XappMessage::Query { ticket, node, function, header, definition } => {
                 put.u8(kind::QUERY).u32(ticket.0).u32(node.0).u16(function.0).octets(header).octets(definition);
             }
-            Message::AnswerChange { subscription, refused } => {
+            XappMessage::AnswerChange { subscription, refused } => {
                 put.u8(kind::ANSWER_CHANGE).u32(subscription.0).causes(refused);
             }
-            Message::Welcome { version, ric_id } => drop(put.u8(kind::WELCOME).u16(*version).per(ric_id)),
-            Message::NodeUp(node) => put_node(put.u8(kind::NODE_UP), node),
-            Message::NodeChanged(node) => put_node(put.u8(kind::NODE_CHANGED), node),
-            Message::NodeLost(node) => drop(put.u8(kind::NODE_LOST).u32(node.0)),
-            Message::Subscribed { ticket, subscription, admitted, not_admitted } => {
+        }
+    }
+}
+
+impl RicMessage<'_> {
+    /// Appends the message to `out`.
+    pub fn encode(&self, out: &mut Vec<u8>) {
+        let mut put = Put(out);
+        match self {
+            RicMessage::Envelope(envelope) => {
+                put.0.extend(envelope.head());
+                put.0.extend(envelope.pdu);
+            }
+            RicMessage::Welcome { version, ric_id } => drop(put.u8(kind::WELCOME).u16(*version).per(ric_id)),
+            RicMessage::NodeUp(node) => put_node(put.u8(kind::NODE_UP), node),
+            RicMessage::NodeChanged(node) => put_node(put.u8(kind::NODE_CHANGED), node),
+            RicMessage::NodeLost(node) => drop(put.u8(kind::NODE_LOST).u32(node.0)),
+            RicMessage::Subscribed { ticket, subscription, admitted, not_admitted } => {
                 put.u8(kind::SUBSCRIBED).u32(ticket.0).u32(subscription.0).ids(admitted).causes(not_admitted);
             }
-            Message::SubscribeFailed { ticket, failure } => {
+            RicMessage::SubscribeFailed { ticket, failure } => {
                 put.u8(kind::SUBSCRIBE_FAILED).u32(ticket.0);
                 match failure {
                     SubscribeFailure::Misuse(code) => put.u8(0).u8(*code as u8),
@@ -84,7 +92,7 @@ impl Message<'_> {
                     SubscribeFailure::NodeLost => put.u8(3),
                 };
             }
-            Message::SubscriptionEnded { subscription, end } => {
+            RicMessage::SubscriptionEnded { subscription, end } => {
                 put.u8(kind::SUBSCRIPTION_ENDED).u32(subscription.0);
                 match end {
                     SubscriptionEnd::Deleted => put.u8(0),
@@ -95,17 +103,17 @@ impl Message<'_> {
                     SubscriptionEnd::NotRestored => put.u8(5),
                 };
             }
-            Message::SubscriptionSuspended(id) => drop(put.u8(kind::SUBSCRIPTION_SUSPENDED).u32(id.0)),
-            Message::SubscriptionResumed { subscription, node, admitted, not_admitted } => {
+            RicMessage::SubscriptionSuspended(id) => drop(put.u8(kind::SUBSCRIPTION_SUSPENDED).u32(id.0)),
+            RicMessage::SubscriptionResumed { subscription, node, admitted, not_admitted } => {
                 put.u8(kind::SUBSCRIPTION_RESUMED).u32(subscription.0).u32(node.0).ids(admitted).causes(not_admitted);
             }
-            Message::SubscriptionChanged { subscription, removed, modified } => {
+            RicMessage::SubscriptionChanged { subscription, removed, modified } => {
                 put.u8(kind::SUBSCRIPTION_CHANGED).u32(subscription.0).causes(removed).waits(modified);
             }
-            Message::ChangeRequired { subscription, remove, modify } => {
+            RicMessage::ChangeRequired { subscription, remove, modify } => {
                 put.u8(kind::CHANGE_REQUIRED).u32(subscription.0).causes(remove).waits(modify);
             }
-            Message::Modified { ticket, subscription, result } => {
+            RicMessage::Modified { ticket, subscription, result } => {
                 put.u8(kind::MODIFIED).u32(ticket.0).u32(subscription.0);
                 match result {
                     ModifyResult::Misuse(code) => put.u8(0).u8(*code as u8),
@@ -118,7 +126,7 @@ impl Message<'_> {
                     ModifyResult::Ended => put.u8(4),
                 };
             }
-            Message::Queried { ticket, result } => {
+            RicMessage::Queried { ticket, result } => {
                 put.u8(kind::QUERIED).u32(ticket.0);
                 match result {
                     QueryResult::Misuse(code) => put.u8(0).u8(*code as u8),
@@ -128,7 +136,7 @@ impl Message<'_> {
                     QueryResult::NodeLost => put.u8(4),
                 };
             }
-            Message::Controlled { ticket, result } => {
+            RicMessage::Controlled { ticket, result } => {
                 put.u8(kind::CONTROLLED).u32(ticket.0);
                 match result {
                     ControlResult::Misuse(code) => put.u8(0).u8(*code as u8),
@@ -139,9 +147,8 @@ impl Message<'_> {
                     ControlResult::NodeLost => put.u8(5),
                 };
             }
-            Message::Dropped { reports } => drop(put.u8(kind::DROPPED).u64(*reports)),
-            Message::Refused(code) => drop(put.u8(kind::REFUSED).u8(*code as u8)),
-            Message::Envelope(_) => {} // above
+            RicMessage::Dropped { reports } => drop(put.u8(kind::DROPPED).u64(*reports)),
+            RicMessage::Refused(code) => drop(put.u8(kind::REFUSED).u8(*code as u8)),
         }
     }
 }

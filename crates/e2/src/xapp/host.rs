@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use crate::outbox::Outbox;
 use crate::xapp::protocol::{
-    ControlResult, Message, ModifyResult, PROTOCOL_VERSION, QueryResult, RefusalCode, SubscribeFailure,
+    ControlResult, ModifyResult, PROTOCOL_VERSION, ProtocolError, QueryResult, RefusalCode, RicMessage,
+    SubscribeFailure, XappMessage,
 };
 use crate::xapp::wire::MAX_REVISION;
 use crate::{
@@ -135,15 +136,16 @@ impl XappHost {
             Some(Session::Greeting) => None,
             Some(Session::Open { consumer, .. }) => Some(*consumer),
         };
-        let message = match (Message::decode(pdu), session) {
-            (Ok(Message::Hello { lowest, highest, .. }), None) => {
+        let message = match (XappMessage::decode(pdu), session) {
+            (Ok(XappMessage::Hello { lowest, highest, .. }), None) => {
                 return self.hello(now, assoc, lowest, highest, controller);
-            }
-            (Ok(Message::Hello { .. }), Some(_)) => {
-                return self.turn_away(now, assoc, RefusalCode::Protocol, "a second hello", controller);
             }
             (Ok(message), Some(_)) => message,
             (Ok(_), None) => return self.turn_away(now, assoc, RefusalCode::Protocol, "no hello first", controller),
+            // from there on the RIC says it
+            (Err(ProtocolError::UnknownMessage(0x80..)), Some(_)) => {
+                return self.turn_away(now, assoc, RefusalCode::Protocol, "only a RIC says this", controller);
+            }
             (Err(_), _) => {
                 return self.turn_away(now, assoc, RefusalCode::Protocol, "not a message of the protocol", controller);
             }
@@ -153,46 +155,48 @@ impl XappHost {
             return self.send(assoc, &refusal);
         }
         match message {
-            Message::Subscribe { ticket, node, function, order } => {
+            XappMessage::Subscribe { ticket, node, function, order } => {
                 if let Err(misuse) = controller.subscribe(now, consumer, ticket, node, function, order) {
                     let failure = SubscribeFailure::Misuse(code(misuse));
-                    self.send(assoc, &Message::SubscribeFailed { ticket, failure });
+                    self.send(assoc, &RicMessage::SubscribeFailed { ticket, failure });
                 }
             }
-            Message::Unsubscribe { subscription } => {
+            XappMessage::Unsubscribe { subscription } => {
                 if let Err(misuse) = controller.unsubscribe(now, consumer, subscription) {
                     self.misused(assoc, "an xApp may only leave a subscription of its own");
-                    self.send(assoc, &Message::Refused(code(misuse)));
+                    self.send(assoc, &RicMessage::Refused(code(misuse)));
                 }
             }
-            Message::Control { ticket, node, function, ack, call_process_id, header, message } => {
+            XappMessage::Control { ticket, node, function, ack, call_process_id, header, message } => {
                 let call = call_process_id.as_deref();
                 let result = controller.control(now, consumer, ticket, node, function, &header, &message, call, ack);
                 if let Err(misuse) = result {
                     let result = ControlResult::Misuse(code(misuse));
-                    self.send(assoc, &Message::Controlled { ticket, result });
+                    self.send(assoc, &RicMessage::Controlled { ticket, result });
                 }
             }
-            Message::Modify { ticket, subscription, change } => {
+            XappMessage::Modify { ticket, subscription, change } => {
                 if let Err(misuse) = controller.modify(now, consumer, ticket, subscription, change) {
                     let result = ModifyResult::Misuse(code(misuse));
-                    self.send(assoc, &Message::Modified { ticket, subscription, result });
+                    self.send(assoc, &RicMessage::Modified { ticket, subscription, result });
                 }
             }
-            Message::AnswerChange { subscription, refused } => {
+            XappMessage::AnswerChange { subscription, refused } => {
                 // too late, mostly: it is agreed to by now, or the subscription is gone
                 if let Err(misuse) = controller.answer_change(now, consumer, subscription, &refused) {
                     self.misused(assoc, "an xApp answers a change that it was asked about, once and in time");
-                    self.send(assoc, &Message::Refused(code(misuse)));
+                    self.send(assoc, &RicMessage::Refused(code(misuse)));
                 }
             }
-            Message::Query { ticket, node, function, header, definition } => {
+            XappMessage::Query { ticket, node, function, header, definition } => {
                 if let Err(misuse) = controller.query(now, consumer, ticket, node, function, &header, &definition) {
                     let result = QueryResult::Misuse(code(misuse));
-                    self.send(assoc, &Message::Queried { ticket, result });
+                    self.send(assoc, &RicMessage::Queried { ticket, result });
                 }
             }
-            _ => self.turn_away(now, assoc, RefusalCode::Protocol, "only a RIC says this", controller),
+            XappMessage::Hello { .. } => {
+                self.turn_away(now, assoc, RefusalCode::Protocol, "a second hello", controller);
+            }
         }
     }
 
@@ -205,7 +209,7 @@ impl XappHost {
         let (changed, hidden) = (BTreeSet::new(), BTreeSet::new());
         self.sessions.insert(assoc, Session::Open { consumer, misuses: 0, untold, changed, hidden, behind: false });
         self.by_consumer.insert(consumer, assoc);
-        self.send(assoc, &Message::Welcome { version: PROTOCOL_VERSION, ric_id: controller.ric_id() });
+        self.send(assoc, &RicMessage::Welcome { version: PROTOCOL_VERSION, ric_id: controller.ric_id() });
         self.handle_room(assoc);
     }
 
@@ -238,7 +242,7 @@ impl XappHost {
         controller: &mut Controller,
     ) {
         self.notices.push_back((assoc, Notice::XappMisuse { what }));
-        self.send(assoc, &Message::Refused(code));
+        self.send(assoc, &RicMessage::Refused(code));
         self.handle_close(now, assoc, controller);
         self.closes.push_back((assoc, CloseReason::Misbehaved));
     }
@@ -252,7 +256,7 @@ impl XappHost {
         let Some(assoc) = self.assoc(consumer) else { return Some(event) };
         let message = match event {
             Event::Subscribed { ticket, subscription, admitted, not_admitted, .. } => {
-                Message::Subscribed { ticket, subscription, admitted, not_admitted }
+                RicMessage::Subscribed { ticket, subscription, admitted, not_admitted }
             }
             Event::SubscriptionFailed { ticket, error, .. } => {
                 let failure = match error {
@@ -260,9 +264,9 @@ impl XappHost {
                     SubscribeError::TimedOut => SubscribeFailure::TimedOut,
                     SubscribeError::NodeLost => SubscribeFailure::NodeLost,
                 };
-                Message::SubscribeFailed { ticket, failure }
+                RicMessage::SubscribeFailed { ticket, failure }
             }
-            Event::SubscriptionEnded { subscription, end, .. } => Message::SubscriptionEnded { subscription, end },
+            Event::SubscriptionEnded { subscription, end, .. } => RicMessage::SubscriptionEnded { subscription, end },
             Event::Controlled { ticket, outcome, .. } => {
                 let result = match outcome {
                     ControlOutcome::Acknowledged(outcome) => ControlResult::Acknowledged(outcome.map(Vec::from)),
@@ -271,17 +275,17 @@ impl XappHost {
                     ControlOutcome::TimedOut => ControlResult::TimedOut,
                     ControlOutcome::NodeLost => ControlResult::NodeLost,
                 };
-                Message::Controlled { ticket, result }
+                RicMessage::Controlled { ticket, result }
             }
-            Event::SubscriptionSuspended { subscription, .. } => Message::SubscriptionSuspended(subscription),
+            Event::SubscriptionSuspended { subscription, .. } => RicMessage::SubscriptionSuspended(subscription),
             Event::SubscriptionResumed { subscription, node, admitted, not_admitted, .. } => {
-                Message::SubscriptionResumed { subscription, node, admitted, not_admitted }
+                RicMessage::SubscriptionResumed { subscription, node, admitted, not_admitted }
             }
             Event::SubscriptionChanged { subscription, removed, modified, .. } => {
-                Message::SubscriptionChanged { subscription, removed, modified }
+                RicMessage::SubscriptionChanged { subscription, removed, modified }
             }
             Event::ChangeRequired { subscription, remove, modify, .. } => {
-                Message::ChangeRequired { subscription, remove, modify }
+                RicMessage::ChangeRequired { subscription, remove, modify }
             }
             Event::Modified { ticket, subscription, outcome, .. } => {
                 let result = match outcome {
@@ -290,7 +294,7 @@ impl XappHost {
                     ModifyOutcome::TimedOut => ModifyResult::TimedOut,
                     ModifyOutcome::Ended => ModifyResult::Ended,
                 };
-                Message::Modified { ticket, subscription, result }
+                RicMessage::Modified { ticket, subscription, result }
             }
             Event::Queried { ticket, outcome, .. } => {
                 let result = match outcome {
@@ -299,7 +303,7 @@ impl XappHost {
                     QueryOutcome::TimedOut => QueryResult::TimedOut,
                     QueryOutcome::NodeLost => QueryResult::NodeLost,
                 };
-                Message::Queried { ticket, result }
+                RicMessage::Queried { ticket, result }
             }
             other => return Some(other),
         };
@@ -307,7 +311,7 @@ impl XappHost {
         None
     }
 
-    pub(super) fn send(&mut self, assoc: AssocId, message: &Message<'_>) {
+    pub(super) fn send(&mut self, assoc: AssocId, message: &RicMessage<'_>) {
         self.scratch.clear();
         message.encode(&mut self.scratch);
         self.outbox.push_bytes([assoc], &self.scratch);

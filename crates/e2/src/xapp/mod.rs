@@ -9,10 +9,10 @@ mod permits;
 mod protocol;
 pub(crate) mod wire;
 
-pub use client::{ClientEvent, XappClient};
+pub use client::XappClient;
 pub use host::{FunctionHint, XappHost};
 pub use protocol::{
-    ControlResult, ENVELOPE_OCTETS, Envelope, FunctionInfo, Message, ModifyResult, NodeInfo, PROTOCOL_VERSION,
-    ProtocolError, QueryResult, RefusalCode, SubscribeFailure,
+    ControlResult, ENVELOPE_OCTETS, Envelope, FunctionInfo, ModifyResult, NodeInfo, PROTOCOL_VERSION, ProtocolError,
+    QueryResult, RefusalCode, RicMessage, SubscribeFailure, XappMessage,
 };
 pub use wire::Taking;

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::host::FunctionHint;
 use super::host::{Session, XappHost};
-use super::protocol::{FunctionInfo, Message, NodeInfo};
+use super::protocol::{FunctionInfo, NodeInfo, RicMessage};
 use crate::{AssocId, Controller, Event, Node, NodeId, RanFunction, XappRights};
 
 impl XappHost {
@@ -36,7 +36,7 @@ impl XappHost {
             }
             Event::NodeLost { node, .. } if self.told.remove(node) => {
                 self.scratch.clear();
-                Message::NodeLost(*node).encode(&mut self.scratch);
+                RicMessage::NodeLost(*node).encode(&mut self.scratch);
                 let sessions = &mut self.sessions;
                 let knows = |assoc: &AssocId| match sessions.get_mut(assoc) {
                     Some(Session::Open { untold, changed, hidden, .. }) => {
@@ -85,9 +85,9 @@ impl XappHost {
             let Some(news) = news else { continue };
             let rights = self.rights.get(&assoc).map(|rights| &**rights);
             match news {
-                News::Came(node) => Message::NodeUp(self.info(node, rights)),
-                News::Changed(node) => Message::NodeChanged(self.info(node, rights)),
-                News::OutOfSight(node) => Message::NodeLost(node),
+                News::Came(node) => RicMessage::NodeUp(self.info(node, rights)),
+                News::Changed(node) => RicMessage::NodeChanged(self.info(node, rights)),
+                News::OutOfSight(node) => RicMessage::NodeLost(node),
             }
             .encode(out);
             return Some(assoc);

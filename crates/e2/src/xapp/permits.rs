@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use super::host::{Session, XappHost};
-use super::protocol::{ControlResult, Message, ModifyResult, QueryResult, RefusalCode, SubscribeFailure};
+use super::protocol::{
+    ControlResult, ModifyResult, QueryResult, RefusalCode, RicMessage, SubscribeFailure, XappMessage,
+};
 use crate::rights::{Lacking, not_allowed};
 use crate::{AssocId, CloseReason, Controller, Time, XappRights};
 
@@ -17,7 +19,7 @@ impl XappHost {
 
     /// Ends the session of an xApp that has no rights at all; it is told so.
     pub fn refuse(&mut self, now: Time, assoc: AssocId, controller: &mut Controller) {
-        self.send(assoc, &Message::Refused(RefusalCode::NotAllowed));
+        self.send(assoc, &RicMessage::Refused(RefusalCode::NotAllowed));
         self.handle_close(now, assoc, controller);
         self.closes.push_back((assoc, CloseReason::NotAllowed));
     }
@@ -26,38 +28,38 @@ impl XappHost {
     pub(super) fn denial(
         &mut self,
         assoc: AssocId,
-        message: &Message<'_>,
+        message: &XappMessage,
         controller: &Controller,
-    ) -> Option<Message<'static>> {
+    ) -> Option<RicMessage<'static>> {
         const CODE: RefusalCode = RefusalCode::NotAllowed;
         let rights = Arc::clone(self.rights.get(&assoc)?);
         let (node, function, lacking, refusal) = match message {
-            Message::Subscribe { ticket, node, function, order } => {
+            XappMessage::Subscribe { ticket, node, function, order } => {
                 let of = controller.node(*node)?;
                 let lacking = rights.may_subscribe(of, *function, order.spec.actions.iter().map(|action| action.kind));
                 let failure = SubscribeFailure::Misuse(CODE);
-                (of, *function, lacking.err()?, Message::SubscribeFailed { ticket: *ticket, failure })
+                (of, *function, lacking.err()?, RicMessage::SubscribeFailed { ticket: *ticket, failure })
             }
-            Message::Modify { ticket, subscription, change } => {
+            XappMessage::Modify { ticket, subscription, change } => {
                 let (node, function, kinds) = controller.subscribed_to(*subscription)?;
                 let of = controller.node(node)?;
                 let added = change.add.iter().map(|added| added.action.kind);
                 let lacking = rights.may_subscribe(of, function, added.chain(kinds));
                 let (ticket, subscription, result) = (*ticket, *subscription, ModifyResult::Misuse(CODE));
-                (of, function, lacking.err()?, Message::Modified { ticket, subscription, result })
+                (of, function, lacking.err()?, RicMessage::Modified { ticket, subscription, result })
             }
-            Message::Query { ticket, node, function, .. } => {
+            XappMessage::Query { ticket, node, function, .. } => {
                 let of = controller.node(*node)?;
                 let lacking = rights.may_subscribe(of, *function, std::iter::empty());
-                let refusal = Message::Queried { ticket: *ticket, result: QueryResult::Misuse(CODE) };
+                let refusal = RicMessage::Queried { ticket: *ticket, result: QueryResult::Misuse(CODE) };
                 (of, *function, lacking.err()?, refusal)
             }
-            Message::Control { ticket, node, function, .. } => {
+            XappMessage::Control { ticket, node, function, .. } => {
                 let of = controller.node(*node)?;
                 if rights.may_control(of, *function) {
                     return None;
                 }
-                let refusal = Message::Controlled { ticket: *ticket, result: ControlResult::Misuse(CODE) };
+                let refusal = RicMessage::Controlled { ticket: *ticket, result: ControlResult::Misuse(CODE) };
                 (of, *function, Lacking::Control, refusal)
             }
             _ => return None,

@@ -147,10 +147,10 @@ pub enum QueryResult {
     NodeLost,
 }
 
-/// A message of the RIC-xApp protocol.
+/// What an xApp says.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Message<'a> {
-    /// xApp: who it is, and the versions that it speaks.
+pub enum XappMessage {
+    /// Who it is, and the versions that it speaks.
     Hello {
         /// Lowest version.
         lowest: u16,
@@ -159,7 +159,7 @@ pub enum Message<'a> {
         /// For the log: up to 64 octets.
         name: String,
     },
-    /// xApp: subscribe.
+    /// Subscribe.
     Subscribe {
         /// Names the command.
         ticket: Ticket,
@@ -170,12 +170,12 @@ pub enum Message<'a> {
         /// When and what, and on which terms.
         order: SubscriptionOrder,
     },
-    /// xApp: leave a subscription.
+    /// Leave a subscription.
     Unsubscribe {
         /// Which one.
         subscription: SubscriptionId,
     },
-    /// xApp: control.
+    /// Control.
     Control {
         /// Names the command.
         ticket: Ticket,
@@ -192,7 +192,7 @@ pub enum Message<'a> {
         /// The service model's message.
         message: Vec<u8>,
     },
-    /// xApp: change a subscription.
+    /// Change a subscription.
     Modify {
         /// Names the command.
         ticket: Ticket,
@@ -201,7 +201,7 @@ pub enum Message<'a> {
         /// What is to become of it.
         change: SubscriptionChange,
     },
-    /// xApp: query.
+    /// Query.
     Query {
         /// Names the command.
         ticket: Ticket,
@@ -214,27 +214,32 @@ pub enum Message<'a> {
         /// The service model's question.
         definition: Vec<u8>,
     },
-    /// xApp: answer a change that a node requires.
+    /// Answer a change that a node requires.
     AnswerChange {
         /// Of which subscription.
         subscription: SubscriptionId,
         /// Actions that are to stay as they are, and why.
         refused: Vec<(RicActionId, Cause)>,
     },
-    /// RIC: the hello is taken.
+}
+
+/// What a RIC says.
+#[derive(Clone, Debug, PartialEq)]
+pub enum RicMessage<'a> {
+    /// The hello is taken.
     Welcome {
         /// The version that is spoken.
         version: u16,
         /// Who the RIC is.
         ric_id: GlobalRicId,
     },
-    /// RIC: a node is there.
+    /// A node is there.
     NodeUp(NodeInfo),
-    /// RIC: a node is not what was told of it before.
+    /// A node is not what was told of it before.
     NodeChanged(NodeInfo),
-    /// RIC: a node is gone, and every subscription with it that is not suspended.
+    /// A node is gone, and every subscription with it that is not suspended.
     NodeLost(NodeId),
-    /// RIC: a subscription stands.
+    /// A subscription stands.
     Subscribed {
         /// Of which command.
         ticket: Ticket,
@@ -245,27 +250,28 @@ pub enum Message<'a> {
         /// Actions that are not, and why.
         not_admitted: Vec<(RicActionId, Cause)>,
     },
-    /// RIC: a subscription does not stand.
+    /// A subscription does not stand.
     SubscribeFailed {
         /// Of which command.
         ticket: Ticket,
         /// Why.
         failure: SubscribeFailure,
     },
-    /// RIC: a subscription waits for its node to come back.
+    /// A subscription waits for its node to come back: it is resumed, or ends.
     SubscriptionSuspended(SubscriptionId),
-    /// RIC: a subscription that was suspended stands again.
+    /// A subscription that was suspended stands again.
     SubscriptionResumed {
         /// Which one.
         subscription: SubscriptionId,
-        /// Its node's present name.
+        /// Its node's present name, which may be told before the node itself.
         node: NodeId,
         /// Actions that are set up now.
         admitted: Vec<RicActionId>,
         /// Actions that are not, and why.
         not_admitted: Vec<(RicActionId, Cause)>,
     },
-    /// RIC: the node requires a subscription to change, and the xApp wants to be asked.
+    /// The node requires a subscription to change, and the xApp wants to be asked: answered by
+    /// [`XappMessage::AnswerChange`].
     ChangeRequired {
         /// Which one.
         subscription: SubscriptionId,
@@ -274,7 +280,7 @@ pub enum Message<'a> {
         /// Actions that are to be followed by another time to wait.
         modify: Vec<(RicActionId, RicTimeToWait)>,
     },
-    /// RIC: the node required a subscription to change.
+    /// The node required a subscription to change.
     SubscriptionChanged {
         /// Which one.
         subscription: SubscriptionId,
@@ -283,7 +289,7 @@ pub enum Message<'a> {
         /// Actions that are followed by another time to wait.
         modified: Vec<(RicActionId, RicTimeToWait)>,
     },
-    /// RIC: what became of a subscription's change.
+    /// What became of a subscription's change.
     Modified {
         /// Of which command.
         ticket: Ticket,
@@ -292,35 +298,35 @@ pub enum Message<'a> {
         /// What became of it.
         result: ModifyResult,
     },
-    /// RIC: what became of a query.
+    /// What became of a query.
     Queried {
         /// Of which command.
         ticket: Ticket,
         /// What became of it.
         result: QueryResult,
     },
-    /// RIC: a subscription stands no more.
+    /// A subscription stands no more.
     SubscriptionEnded {
         /// Which one.
         subscription: SubscriptionId,
         /// Why.
         end: SubscriptionEnd,
     },
-    /// RIC: a node's PDU.
+    /// A node's PDU.
     Envelope(Envelope<'a>),
-    /// RIC: what became of a control.
+    /// What became of a control.
     Controlled {
         /// Of which command.
         ticket: Ticket,
         /// What became of it.
         result: ControlResult,
     },
-    /// RIC: reports were lost because the xApp read too slowly; all of this session's until now.
+    /// Reports were lost because the xApp read too slowly; all of this session's until now.
     Dropped {
         /// How many.
         reports: u64,
     },
-    /// RIC: what was said is refused; after `Version` and `Protocol` the RIC closes.
+    /// What was said is refused; after `Version` and `Protocol` the RIC closes.
     Refused(RefusalCode),
 }
 
@@ -329,7 +335,7 @@ pub enum Message<'a> {
 pub enum ProtocolError {
     /// Nobody speaks this protocol there.
     NotThisProtocol,
-    /// No message has this name.
+    /// No message of that side has this name.
     UnknownMessage(u8),
     /// The message ends too early.
     Truncated,

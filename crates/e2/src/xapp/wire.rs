@@ -291,25 +291,27 @@ impl<'a> Take<'a> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::protocol::Message;
+    use super::super::protocol::{RicMessage, XappMessage};
     use super::*;
     use crate::{NodeId, SubscriptionEnd, Ticket};
 
     #[test]
     fn what_a_message_changes_is_told_by_its_first_octets() {
         let subscription = SubscriptionId(0x0102_0304);
-        let of = |message: Message<'_>| {
+        let of = |message: RicMessage<'_>| {
             let mut bytes = Vec::new();
             message.encode(&mut bytes);
             Taking::of(&bytes)
         };
         let (ticket, admitted) = (Ticket(7), vec![RicActionId(1)]);
-        let subscribed = Message::Subscribed { ticket, subscription, admitted, not_admitted: Vec::new() };
+        let subscribed = RicMessage::Subscribed { ticket, subscription, admitted, not_admitted: Vec::new() };
         assert_eq!(of(subscribed), Some(Taking::Begins(subscription)));
-        let ended = Message::SubscriptionEnded { subscription, end: SubscriptionEnd::Reset };
+        let ended = RicMessage::SubscriptionEnded { subscription, end: SubscriptionEnd::Reset };
         assert_eq!(of(ended), Some(Taking::Ends(subscription)));
-        assert_eq!(of(Message::NodeLost(NodeId(1))), None);
-        assert_eq!(of(Message::Unsubscribe { subscription }), None, "the xApp says so; the RIC has not answered");
+        assert_eq!(of(RicMessage::NodeLost(NodeId(1))), None);
+        let mut bytes = Vec::new();
+        XappMessage::Unsubscribe { subscription }.encode(&mut bytes);
+        assert_eq!(Taking::of(&bytes), None, "the xApp says so; the RIC has not answered");
         assert_eq!(Taking::of(&[]), None);
         assert_eq!(Taking::of(&[kind::SUBSCRIBED, 0, 0, 0, 0, 1]), None);
     }

@@ -3,7 +3,7 @@
 use core::time::Duration;
 use std::collections::BTreeMap;
 
-use e2::xapp::{ControlResult, Message, SubscribeFailure};
+use e2::xapp::{ControlResult, RicMessage, SubscribeFailure, XappMessage};
 use e2::{
     Action, ActionChange, AddedAction, AssocId, CloseReason, Consumer, Controller, ControllerConfig, Event, NodeId,
     Routed, SubscriptionChange, SubscriptionEnd, SubscriptionId, SubscriptionOrder, SubscriptionSpec,
@@ -330,7 +330,7 @@ impl RicWorld {
             "close" => return self.host.handle_close(self.now, assoc, &mut self.controller),
             "hello" => match args.number("version") {
                 Some(version) => {
-                    Message::Hello { lowest: version, highest: version, name: name.into() }.encode(&mut pdu);
+                    XappMessage::Hello { lowest: version, highest: version, name: name.into() }.encode(&mut pdu);
                 }
                 None => client.hello(name, &mut pdu),
             },
@@ -357,7 +357,7 @@ impl RicWorld {
                 let ack = !args.has("noack");
                 client.control(node, function, &header, &message, call.as_deref(), ack, &mut pdu);
             }
-            "welcome" => Message::NodeLost(NodeId(1)).encode(&mut pdu),
+            "welcome" => RicMessage::NodeLost(NodeId(1)).encode(&mut pdu),
             "hex" => pdu = short::hex(&words[1..].concat()),
             other => panic!("no xApp says {other}"),
         }
@@ -402,7 +402,7 @@ impl RicWorld {
         while let Some(assoc) =
             self.host.poll_transmit(&mut bytes).or_else(|| self.host.poll_news(&self.controller, &mut bytes, |_| true))
         {
-            let message = Message::decode(&bytes).expect("a host writes what a client can read");
+            let message = RicMessage::decode(&bytes).expect("a host writes what a client can read");
             self.out.push(format!("{} < {}", self.name(assoc), show_message(&message)));
             bytes.clear();
         }
@@ -495,47 +495,47 @@ fn show_end(end: SubscriptionEnd) -> String {
     }
 }
 
-pub fn show_message(message: &Message<'_>) -> String {
+pub fn show_message(message: &RicMessage<'_>) -> String {
     match message {
-        Message::Welcome { version, ric_id } => format!("welcome version={version} {ric_id}"),
-        Message::NodeUp(node) => {
+        RicMessage::Welcome { version, ric_id } => format!("welcome version={version} {ric_id}"),
+        RicMessage::NodeUp(node) => {
             let functions: Vec<_> = node.functions.iter().map(|f| f.id.0.to_string()).collect();
             format!("node-up {} {} v{} fns={}", node.id.0, node.global_id, node.version, functions.join(","))
         }
-        Message::NodeChanged(node) => {
+        RicMessage::NodeChanged(node) => {
             let functions: Vec<_> = node.functions.iter().map(|f| f.id.0.to_string()).collect();
             format!("node-changed {} v{} fns={}", node.id.0, node.version, functions.join(","))
         }
-        Message::NodeLost(node) => format!("node-lost {}", node.0),
-        Message::Subscribed { ticket, subscription, admitted, not_admitted } => {
+        RicMessage::NodeLost(node) => format!("node-lost {}", node.0),
+        RicMessage::Subscribed { ticket, subscription, admitted, not_admitted } => {
             format!("subscribed t={} s={}{}", ticket.0, subscription.0, actions(admitted, not_admitted))
         }
-        Message::SubscribeFailed { ticket, failure } => match failure {
+        RicMessage::SubscribeFailed { ticket, failure } => match failure {
             SubscribeFailure::Refused(cause) => format!("not subscribed t={} refused ({cause})", ticket.0),
             other => format!("not subscribed t={} {other:?}", ticket.0),
         },
-        Message::SubscriptionEnded { subscription, end } => format!("ended s={} {}", subscription.0, show_end(*end)),
-        Message::SubscriptionSuspended(subscription) => format!("suspended s={}", subscription.0),
-        Message::SubscriptionResumed { subscription, node, admitted, not_admitted } => {
+        RicMessage::SubscriptionEnded { subscription, end } => format!("ended s={} {}", subscription.0, show_end(*end)),
+        RicMessage::SubscriptionSuspended(subscription) => format!("suspended s={}", subscription.0),
+        RicMessage::SubscriptionResumed { subscription, node, admitted, not_admitted } => {
             format!("resumed s={} node={}{}", subscription.0, node.0, actions(admitted, not_admitted))
         }
-        Message::ChangeRequired { subscription, remove, modify } => {
+        RicMessage::ChangeRequired { subscription, remove, modify } => {
             format!("asked s={} remove={remove:?} modify={modify:?}", subscription.0)
         }
-        Message::SubscriptionChanged { subscription, removed, modified } => {
+        RicMessage::SubscriptionChanged { subscription, removed, modified } => {
             format!("changed s={} removed={removed:?} modified={modified:?}", subscription.0)
         }
-        Message::Modified { ticket, subscription, result } => {
+        RicMessage::Modified { ticket, subscription, result } => {
             format!("modified t={} s={} {result:?}", ticket.0, subscription.0)
         }
-        Message::Queried { ticket, result } => format!("queried t={} {result:?}", ticket.0),
-        Message::Controlled { ticket, result } => match result {
+        RicMessage::Queried { ticket, result } => format!("queried t={} {result:?}", ticket.0),
+        RicMessage::Controlled { ticket, result } => match result {
             ControlResult::Failed(cause, outcome) => {
                 format!("controlled t={} failed ({cause}) {outcome:?}", ticket.0)
             }
             other => format!("controlled t={} {other:?}", ticket.0),
         },
-        Message::Refused(code) => format!("refused {code:?}"),
+        RicMessage::Refused(code) => format!("refused {code:?}"),
         other => format!("{other:?}"),
     }
 }

@@ -1,6 +1,6 @@
 //! Does what the simulation's machines want until they want nothing more.
 
-use e2::xapp::ClientEvent;
+use e2::xapp::RicMessage;
 use e2::{AgentEvent, CloseReason, Event, Notice, SubscriptionEnd};
 
 use super::sim_parts::{Wire, Xapp};
@@ -108,32 +108,32 @@ impl World {
 
     fn tell_xapp(&mut self, at: usize, bytes: &[u8]) {
         let Some(xapp) = &mut self.xapps[at] else { return };
-        let Xapp { knows, client, .. } = xapp;
-        match client.handle_pdu(bytes).expect("a host speaks the protocol") {
-            ClientEvent::NodeUp(node) => assert!(knows.nodes.insert(node.id), "{:?} is new", node.id),
-            ClientEvent::NodeLost(node) => {
+        let Xapp { knows, .. } = xapp;
+        match RicMessage::decode(bytes).expect("a host speaks the protocol") {
+            RicMessage::NodeUp(node) => assert!(knows.nodes.insert(node.id), "{:?} is new", node.id),
+            RicMessage::NodeLost(node) => {
                 assert!(knows.nodes.remove(&node), "{node:?} was told of");
                 knows.lost();
             }
-            ClientEvent::NodeChanged(node) => assert!(knows.nodes.contains(&node.id), "{:?} is known", node.id),
-            ClientEvent::Subscribed { ticket, subscription, .. } => knows.subscribed(ticket, subscription),
-            ClientEvent::SubscribeFailed { ticket, .. }
-            | ClientEvent::Controlled { ticket, .. }
-            | ClientEvent::Queried { ticket, .. } => knows.answered(ticket),
-            ClientEvent::Modified { ticket, .. } => knows.changed(ticket),
-            ClientEvent::SubscriptionSuspended(subscription) => knows.waits(subscription),
-            ClientEvent::SubscriptionResumed { subscription, .. } => {
+            RicMessage::NodeChanged(node) => assert!(knows.nodes.contains(&node.id), "{:?} is known", node.id),
+            RicMessage::Subscribed { ticket, subscription, .. } => knows.subscribed(ticket, subscription),
+            RicMessage::SubscribeFailed { ticket, .. }
+            | RicMessage::Controlled { ticket, .. }
+            | RicMessage::Queried { ticket, .. } => knows.answered(ticket),
+            RicMessage::Modified { ticket, .. } => knows.changed(ticket),
+            RicMessage::SubscriptionSuspended(subscription) => knows.waits(subscription),
+            RicMessage::SubscriptionResumed { subscription, .. } => {
                 knows.stands(subscription);
                 self.tally.saw("a subscription was restored");
             }
-            ClientEvent::SubscriptionChanged { subscription, .. } => {
+            RicMessage::SubscriptionChanged { subscription, .. } => {
                 assert!(knows.active.contains(&subscription), "{subscription:?} stands");
             }
-            ClientEvent::SubscriptionEnded { subscription, end } => {
+            RicMessage::SubscriptionEnded { subscription, end } => {
                 let waited = knows.ended(subscription);
                 self.ended(waited, end);
             }
-            ClientEvent::Welcome(_) | ClientEvent::Refused(_) => {}
+            RicMessage::Welcome { .. } | RicMessage::Refused(_) => {}
             other => panic!("not in this world: {other:?}"),
         }
         if let Some(xapp) = self.xapps[at].as_mut()

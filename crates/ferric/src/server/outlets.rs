@@ -71,7 +71,7 @@ impl Outlets {
             peer.untold = false;
             warn!(xapp = %peer.link.peer(), reports, "reads too slowly: that many reports were dropped until now");
             out.clear();
-            e2::xapp::Message::Dropped { reports }.encode(out);
+            e2::xapp::RicMessage::Dropped { reports }.encode(out);
             if let Err(error) = xapps.send(*assoc, &[out], Class::Keep) {
                 lost.push((*assoc, error));
             }

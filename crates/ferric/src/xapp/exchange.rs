@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use e2::SubscriptionEnd;
-use e2::xapp::{ClientEvent, SubscribeFailure};
+use e2::xapp::{RicMessage, SubscribeFailure};
 use e2ap::{GlobalRicId, Version};
 use link::{Class, Interest, StreamId};
 
@@ -71,7 +71,7 @@ impl Xapp {
             if failed.is_some() {
                 return;
             }
-            let event = match desk.client.handle_pdu(pdu) {
+            let event = match RicMessage::decode(pdu) {
                 Ok(event) => event,
                 Err(error) => {
                     failed = Some(Error::Protocol(error));
@@ -79,18 +79,18 @@ impl Xapp {
                 }
             };
             let news = match event {
-                ClientEvent::Welcome(ric_id) => {
+                RicMessage::Welcome { ric_id, .. } => {
                     return handle(Raw::Welcome(ric_id), &mut Commands(desk));
                 }
-                ClientEvent::Refused(code) if fatal(code) => {
+                RicMessage::Refused(code) if fatal(code) => {
                     failed = Some(Error::Refused(code));
                     return;
                 }
-                ClientEvent::Refused(code) => {
+                RicMessage::Refused(code) => {
                     tracing::warn!(?code, "the RIC refuses a command");
                     return;
                 }
-                ClientEvent::NodeUp(node) => {
+                RicMessage::NodeUp(node) => {
                     let (id, key) = (node.id, node.global_id);
                     nodes.insert(id, node);
                     handle(Raw::News(XappEvent::NodeUp(&nodes[&id])), &mut Commands(desk));
@@ -99,19 +99,19 @@ impl Xapp {
                     }
                     return;
                 }
-                ClientEvent::NodeChanged(node) => {
+                RicMessage::NodeChanged(node) => {
                     let id = node.id;
                     nodes.insert(id, node);
                     XappEvent::NodeChanged(&nodes[&id])
                 }
-                ClientEvent::NodeLost(id) => {
+                RicMessage::NodeLost(id) => {
                     if let Some(node) = nodes.remove(&id) {
                         let commands = &mut Commands(desk);
                         handle(Raw::News(XappEvent::NodeLost(&node)), commands);
                     }
                     return;
                 }
-                ClientEvent::Indication(envelope) => {
+                RicMessage::Envelope(envelope) => {
                     // a node that speaks a newer version than its setup told shares this message's wire format
                     let version = nodes.get(&envelope.node).map_or(Version::V2_03, |node| node.version);
                     let codec = nodes.get(&envelope.node).and_then(|node| named(encodings, &node.encoding));
@@ -128,7 +128,7 @@ impl Xapp {
                     }
                     return;
                 }
-                ClientEvent::Subscribed { ticket, subscription, admitted, not_admitted } => {
+                RicMessage::Subscribed { ticket, subscription, admitted, not_admitted } => {
                     let key = |node| nodes.get(&node).map(|node| node.global_id);
                     match desk.kept.subscribed(ticket, subscription, key) {
                         Taken::New(subscription) => {
@@ -139,7 +139,7 @@ impl Xapp {
                         }
                     }
                 }
-                ClientEvent::SubscribeFailed { ticket, failure } => match desk.kept.answered(ticket) {
+                RicMessage::SubscribeFailed { ticket, failure } => match desk.kept.answered(ticket) {
                     Some(Asked::Subscribe { again: Some(subscription), .. }) => {
                         desk.kept.forget(subscription);
                         let end = match failure {
@@ -150,39 +150,39 @@ impl Xapp {
                     }
                     _ => XappEvent::SubscribeFailed { ticket, failure },
                 },
-                ClientEvent::SubscriptionEnded { subscription, end } => {
+                RicMessage::SubscriptionEnded { subscription, end } => {
                     XappEvent::SubscriptionEnded { subscription: desk.kept.ended(subscription), end }
                 }
-                ClientEvent::SubscriptionSuspended(subscription) => {
+                RicMessage::SubscriptionSuspended(subscription) => {
                     XappEvent::SubscriptionSuspended(desk.kept.local(subscription))
                 }
-                ClientEvent::SubscriptionResumed { subscription, node, admitted, not_admitted } => {
+                RicMessage::SubscriptionResumed { subscription, node, admitted, not_admitted } => {
                     let subscription = desk.kept.local(subscription);
                     XappEvent::SubscriptionResumed { subscription, node, admitted, not_admitted }
                 }
-                ClientEvent::ChangeRequired { subscription, remove, modify } => {
+                RicMessage::ChangeRequired { subscription, remove, modify } => {
                     XappEvent::ChangeRequired { subscription: desk.kept.local(subscription), remove, modify }
                 }
-                ClientEvent::SubscriptionChanged { subscription, removed, modified } => {
+                RicMessage::SubscriptionChanged { subscription, removed, modified } => {
                     XappEvent::SubscriptionChanged { subscription: desk.kept.local(subscription), removed, modified }
                 }
-                ClientEvent::Modified { ticket, subscription, result } => {
+                RicMessage::Modified { ticket, subscription, result } => {
                     let subscription = match desk.kept.answered(ticket) {
                         Some(Asked::Modify(subscription)) => subscription,
                         _ => desk.kept.local(subscription),
                     };
                     XappEvent::Modified { ticket, subscription, result }
                 }
-                ClientEvent::Controlled { ticket, result } => {
+                RicMessage::Controlled { ticket, result } => {
                     desk.kept.answered(ticket);
                     desk.verifications.answered(ticket, &result, Instant::now);
                     XappEvent::Controlled { ticket, result }
                 }
-                ClientEvent::Queried { ticket, result } => {
+                RicMessage::Queried { ticket, result } => {
                     desk.kept.answered(ticket);
                     XappEvent::Queried { ticket, result }
                 }
-                ClientEvent::Dropped(reports) => XappEvent::Dropped(reports),
+                RicMessage::Dropped { reports } => XappEvent::Dropped(reports),
             };
             handle(Raw::News(news), &mut Commands(desk));
         });

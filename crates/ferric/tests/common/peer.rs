@@ -11,7 +11,7 @@ use e2ap::{
     RicIndicationSn, RicIndicationType, RicRequestId, RicSubscriptionRequest, RicSubscriptionResponse, TransactionId,
     Version,
 };
-use ferric::e2::xapp::Message;
+use ferric::e2::xapp::{RicMessage, XappMessage};
 use ferric::e2::{Action, SubscriptionSpec};
 use ferric::link::Address;
 use per::{Gather, Octets, PrintableString};
@@ -81,11 +81,11 @@ impl Peer {
     }
 
     /// What an xApp is told next.
-    pub fn receive_message<T>(&mut self, take: impl FnOnce(Message<'_>) -> T) -> T {
-        take(Message::decode(&self.receive()).unwrap())
+    pub fn receive_message<T>(&mut self, take: impl FnOnce(RicMessage<'_>) -> T) -> T {
+        take(RicMessage::decode(&self.receive()).unwrap())
     }
 
-    pub fn send_message(&mut self, message: &Message<'_>) {
+    pub fn send_message(&mut self, message: &XappMessage) {
         let mut bytes = Vec::new();
         message.encode(&mut bytes);
         self.send(&bytes);
