@@ -1,4 +1,4 @@
-//! An allocator that counts.
+//! An allocator that counts; tests that count allocations have this file as a module of theirs.
 
 #![allow(unsafe_code)]
 

@@ -1,42 +1,20 @@
 //! An indication is peeked, decoded and encoded without an allocation, counted by the allocator.
-#![allow(unsafe_code, reason = "an allocator that counts")]
 
+#[path = "../../bench/src/alloc.rs"]
+mod alloc;
 mod common;
 
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::cell::Cell;
-
+use alloc::CountingAllocator;
 use e2ap::{Pdu, Version, decode, peek};
 use per::Gather;
 
-struct Counting;
-
-thread_local! {
-    static ALLOCATIONS: Cell<usize> = const { Cell::new(0) };
-}
-
-// SAFETY: every call goes to the system's allocator as it came; counting touches one thread-local number that needs no
-// initialisation and no destructor, and allocates nothing. `realloc` is left to its default, which calls `alloc`.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        ALLOCATIONS.set(ALLOCATIONS.get() + 1);
-        // SAFETY: the caller's promise is passed on.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        // SAFETY: the caller's promise is passed on.
-        unsafe { System.dealloc(pointer, layout) }
-    }
-}
-
 #[global_allocator]
-static ALLOCATOR: Counting = Counting;
+static ALLOCATOR: CountingAllocator = CountingAllocator;
 
-fn allocations(work: impl FnOnce()) -> usize {
-    let before = ALLOCATIONS.get();
+fn allocations(work: impl FnOnce()) -> u64 {
+    let before = CountingAllocator::count();
     work();
-    ALLOCATIONS.get() - before
+    CountingAllocator::count() - before
 }
 
 #[test]

@@ -1,39 +1,19 @@
 //! Traffic control allocates nothing in steady state.
-#![allow(unsafe_code, reason = "an allocator that counts")]
 
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::cell::Cell;
+#[path = "../../bench/src/alloc.rs"]
+mod alloc;
+
 use std::net::Ipv4Addr;
 
+use alloc::CountingAllocator;
 use radio::tc::{
     Below, ClassifierChoice, Configuration, DelayTarget, DisciplineChoice, PacerChoice, QueueConfiguration, QueueId,
     SchedulerChoice, TrafficControl,
 };
 use radio::{Content, Ecn, FiveTuple, FlowId, Packet, Time};
 
-struct Counting;
-
-thread_local! {
-    static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
-}
-
-// SAFETY: every call goes to the system's allocator as it came; counting touches a thread-local integer without a destructor,
-// and allocates nothing.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        ALLOCATIONS.set(ALLOCATIONS.get() + 1);
-        // SAFETY: the caller's promise is passed on.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        // SAFETY: the caller's promise is passed on.
-        unsafe { System.dealloc(pointer, layout) }
-    }
-}
-
 #[global_allocator]
-static ALLOCATOR: Counting = Counting;
+static ALLOCATOR: CountingAllocator = CountingAllocator;
 
 fn packet(number: u64) -> Packet {
     Packet {
@@ -80,10 +60,10 @@ fn nothing_is_allocated_in_steady_state() {
     for configuration in [Configuration::default(), everything] {
         let mut tc = TrafficControl::new(&configuration).unwrap();
         run(&mut tc, 0);
-        let before = ALLOCATIONS.get();
+        let before = CountingAllocator::count();
         assert!(before > 0, "the allocator counts");
         run(&mut tc, 1);
-        assert_eq!(ALLOCATIONS.get(), before, "{configuration:?}");
+        assert_eq!(CountingAllocator::count(), before, "{configuration:?}");
         assert!(tc.totals().went.packets > 7000);
     }
 }

@@ -1,37 +1,17 @@
 //! Flows allocate nothing in steady state.
-#![allow(unsafe_code, reason = "an allocator that counts")]
 
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::cell::Cell;
+#[path = "../../bench/src/alloc.rs"]
+mod alloc;
+
 use std::collections::VecDeque;
 use std::net::Ipv4Addr;
 
+use alloc::CountingAllocator;
 use radio::traffic::{CongestionControl, Direction, Flow, FlowSpecification, Kind, OnOffVideo, Tcp};
 use radio::{FiveTuple, FlowId, Packet, Random, Time};
 
-struct Counting;
-
-thread_local! {
-    static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
-}
-
-// SAFETY: every call goes to the system's allocator as it came; counting touches a thread-local integer without a destructor,
-// and allocates nothing.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        ALLOCATIONS.set(ALLOCATIONS.get() + 1);
-        // SAFETY: the caller's promise is passed on.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        // SAFETY: the caller's promise is passed on.
-        unsafe { System.dealloc(pointer, layout) }
-    }
-}
-
 #[global_allocator]
-static ALLOCATOR: Counting = Counting;
+static ALLOCATOR: CountingAllocator = CountingAllocator;
 
 /// A link of 12 Mbit/s in slots of a millisecond, with a buffer.
 struct Link {
@@ -79,10 +59,10 @@ fn nothing_is_allocated_in_steady_state() {
         let mut link = Link { flow, fresh: Vec::new(), queue: VecDeque::new() };
         // CUBIC has overflown the buffer by then, and BBR probed the round trip
         link.run(0..60);
-        let before = ALLOCATIONS.get();
+        let before = CountingAllocator::count();
         assert!(before > 0, "the allocator counts");
         link.run(60..120);
-        assert_eq!(ALLOCATIONS.get(), before, "{:?}", specification.kind);
+        assert_eq!(CountingAllocator::count(), before, "{:?}", specification.kind);
         let counts = link.flow.counts();
         assert!(counts.downlink.received_packets > 5_000, "{:?}", specification.kind);
         let is_cubic = matches!(&specification.kind, Kind::Greedy(tcp) if tcp.control != CongestionControl::Bbr);

@@ -18,6 +18,7 @@ mod holdings;
 mod indication;
 mod modification;
 mod modification_required;
+mod order;
 mod procedures;
 mod query;
 mod removal;
@@ -54,9 +55,9 @@ pub use components::Components;
 pub use connection_update::ConnectionOutcome;
 pub use control::ControlOutcome;
 pub use modification::ModifyOutcome;
+pub use order::{Action, SubscribeError, SubscriptionEnd, SubscriptionOrder, SubscriptionSpec};
 pub use query::QueryOutcome;
 pub use routes::Route;
-pub use subscription::{Action, SubscribeError, SubscriptionEnd, SubscriptionOrder, SubscriptionSpec};
 pub use types::*;
 
 #[derive(Debug)]

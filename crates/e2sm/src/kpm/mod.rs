@@ -26,6 +26,7 @@
 mod action;
 mod conditions;
 mod definition;
+mod detection;
 pub mod dictionary;
 mod indication;
 mod label;
@@ -47,6 +48,7 @@ pub use conditions::{
     TestCondInfo, TestCondType, TestCondValue,
 };
 pub use definition::{MeasurementInfoActionItem, RanFunctionDefinition, RicEventTriggerStyleItem, RicReportStyleItem};
+pub use detection::{Detection, Reason};
 pub use indication::{
     IndicationHeader, IndicationHeaderFormat1, IndicationHeaderFormats, IndicationMessage, IndicationMessageFormat1,
     IndicationMessageFormat2, IndicationMessageFormat3, IndicationMessageFormats, MeasurementCondUeidItem, TimeStamp,
@@ -59,7 +61,7 @@ pub use measurement::{
     MeasurementTypeName,
 };
 pub use report::{Row, Rows, Value};
-pub use revision::{Detection, OID_V1, OID_V2, OID_V3, OIDS, Reason, Revision};
+pub use revision::{OID_V1, OID_V2, OID_V3, OIDS, Revision};
 pub use subscribe::{EveryUe, Plan, Scope, Wish, WishedMeasurement};
 pub use trigger::{EventTriggerDefinition, EventTriggerDefinitionFormat1, EventTriggerDefinitionFormats};
 

@@ -16,6 +16,7 @@
 mod classifier;
 mod control;
 mod filters;
+mod limits;
 
 use per::{List, Per};
 
@@ -25,10 +26,11 @@ use crate::wire::{Model, Wire, message};
 
 pub use classifier::{Classifier, FiveTuple, OsiFilter};
 pub use control::{
-    Bdp, ChangePolicer, ChangeShaper, ControlMessage, ControlOutcome, DelayTarget, DeleteQueue, ModifyQueue,
-    PacerControl, PacerParameters, PolicerControl, QueueControl, QueueParameters, SchedulerControl, ShaperControl,
+    Bdp, ControlMessage, ControlOutcome, DelayTarget, DeleteQueue, ModifyQueue, PacerControl, PacerParameters,
+    QueueControl, QueueParameters, SchedulerControl,
 };
 pub use filters::{ClassifierControl, DeleteFilter, ModifyFilter, NewFilter, NewOsiFilter};
+pub use limits::{ChangePolicer, ChangeShaper, PolicerControl, ShaperControl};
 
 /// How RAN functions of this model introduce themselves.
 pub const MODEL: Model = Model { function_id: 146, name: "TC_STATS_V0", wires: &[Wire::Per, Wire::Plain, Wire::Flat] };
