@@ -16,7 +16,7 @@ use crate::{address, record, signals, tls};
 
 /// Run emulated E2 nodes.
 ///
-/// Base stations whose load, CQI, PRB use and throughput move together, until Ctrl-C.
+/// Base stations of cells with UEs and traffic, modelled slot by slot, until Ctrl-C.
 #[derive(clap::Args)]
 pub struct Args {
     /// The RIC to connect to; several times for several RICs. [default: tcp://127.0.0.1:36421]

@@ -1,68 +1,4 @@
 //! The configuration file: TOML, every key optional, an unknown one an error that names the nearest known one.
-//!
-//! ```toml
-//! e2 = ["tcp://0.0.0.0:36421", "sctp://[::]:36421"]
-//! xapp = "tcp://127.0.0.1:36423"
-//! e42 = ["e42+sctp://0.0.0.0:36422"]   # where FlexRIC's xApps are awaited
-//! e42_version = "2"             # by the E2AP that they were built with: 1, 2 or 3
-//! rest = "127.0.0.1:8080"       # where REST is spoken; without it there is none
-//! rest_rules = "rules.json"     # a file that keeps the rules of which UE belongs to which slice; without it they end with the RIC
-//! statistics_period_ms = 1000   # from report to report of what REST tells
-//! plmn = "00101"
-//! ric_id = 1
-//! e2ap = "2.03"                 # only where peers are to speak another version than their setup tells
-//! loops = 1                     # event loops, each a thread
-//! affinity_links = 16           # with several: how many links more a loop may get for a node to be with its xApp
-//! max_nodes = 4096
-//! max_octets_of_nodes = 268435456   # of functions and components, all nodes together
-//! max_connections = 8192
-//! max_log_lines = 6000          # that peers may cause in a minute
-//! max_pdu_octets = 1048576
-//! outbox_octets = 4194304
-//! setup_timeout_ms = 10000
-//! subscription_timeout_ms = 5000
-//! delete_timeout_ms = 5000
-//! control_timeout_ms = 5000
-//!
-//! [tls]                         # for tls:// addresses: PEM files, found from where the program runs
-//! ca = "pki/ca.pem"
-//! certificate = "pki/ric.pem"
-//! key = "pki/ric.key"
-//!
-//! [rest_access]                 # who may speak REST; without it everybody, in the clear
-//! certificate = "pki/rest.pem"  # with its key: HTTPS, and nothing else
-//! key = "pki/rest.key"
-//! client_ca = "pki/ca.pem"      # nobody without a certificate of these CAs
-//! tokens = "rest.tokens"        # nobody without a token: a line each, `read TOKEN` or `write TOKEN`
-//!
-//! [redis]                       # the statistics of RLC and TC are forwarded there, see docs/traffic-controller.md
-//! url = "redis://127.0.0.1:6379"    # or rediss://, over TLS
-//! ca = "pki/ca.pem"             # of rediss://; left out: the CAs of this host
-//! certificate = "pki/ric.pem"   # where the server asks for one, with its key
-//! key = "pki/ric.key"
-//! password = "redis.password"   # a file that holds the password alone
-//! period_ms = 100               # from report to report of each node
-//! stream_length = 1000          # records that each stream keeps, about; 0: no streams
-//! prefix = "ferric"             # channels and streams are called ferric:rlc and ferric:tc
-//! queue_octets = 4194304        # reports that wait for Redis; beyond that the oldest make room
-//!
-//! [[node_rights]]               # once there is one: no node without a certificate that one of them names
-//! certificate = "gnb1.example"  # a name in it, or "sha256:" and its fingerprint
-//! nodes = ["gnb-00101-e00"]     # which nodes it may be, as the log writes them; ["*"]: any
-//!
-//! [[xapp_rights]]               # likewise for xApps
-//! certificate = "kpm.example"
-//! read = [{ nodes = ["*"], functions = ["1.3.6.1.4.1.53148.1.2.2.2"] }]      # by OID, or by id
-//! control = [{ nodes = ["gnb-00101-e00"], functions = [3] }]                 # ["*"]: all functions
-//!
-//! [e42_rights]                  # where there are xapp_rights: what xApps over E42 may do that show no certificate
-//! read = [{ nodes = ["gnb-00101-e00"], functions = [142] }]
-//!
-//! [[node]]
-//! id = "gnb-00101-e00"          # as the log writes it
-//! kpm = "2.01"                  # the revision of its KPM function, where what it registers misleads
-//! e2ap = "3.01"                 # the version that it speaks: a v3 node's setup looks like v2.03's
-//! ```
 
 mod redis;
 mod rest;
@@ -83,7 +19,71 @@ use serde::Deserialize;
 use crate::traffic::RedisConfig;
 use crate::{RestConfig, RestFiles, RuleFile};
 
-/// A RIC's configuration.
+/// A RIC's configuration. What a file may say of it ([`RicConfig::from_toml`]), every key optional:
+///
+/// ```toml
+/// e2 = ["tcp://0.0.0.0:36421", "sctp://[::]:36421"]
+/// xapp = "tcp://127.0.0.1:36423"
+/// e42 = ["e42+sctp://0.0.0.0:36422"]   # where FlexRIC's xApps are awaited
+/// e42_version = "2"             # by the E2AP that they were built with: 1, 2 or 3
+/// rest = "127.0.0.1:8080"       # where REST is spoken; without it there is none
+/// rest_rules = "rules.json"     # a file that keeps the rules of which UE belongs to which slice; without it they end with the RIC
+/// statistics_period_ms = 1000   # from report to report of what REST tells
+/// plmn = "00101"
+/// ric_id = 1
+/// e2ap = "2.03"                 # only where peers are to speak another version than their setup tells
+/// loops = 1                     # event loops, each a thread
+/// affinity_links = 16           # with several: how many links more a loop may get for a node to be with its xApp
+/// max_nodes = 4096
+/// max_octets_of_nodes = 268435456   # of functions and components, all nodes together
+/// max_connections = 8192
+/// max_log_lines = 6000          # that peers may cause in a minute
+/// max_pdu_octets = 1048576
+/// outbox_octets = 4194304
+/// setup_timeout_ms = 10000
+/// subscription_timeout_ms = 5000
+/// delete_timeout_ms = 5000
+/// control_timeout_ms = 5000
+///
+/// [tls]                         # for tls:// addresses: PEM files, found from where the program runs
+/// ca = "pki/ca.pem"
+/// certificate = "pki/ric.pem"
+/// key = "pki/ric.key"
+///
+/// [rest_access]                 # who may speak REST; without it everybody, in the clear
+/// certificate = "pki/rest.pem"  # with its key: HTTPS, and nothing else
+/// key = "pki/rest.key"
+/// client_ca = "pki/ca.pem"      # nobody without a certificate of these CAs
+/// tokens = "rest.tokens"        # nobody without a token: a line each, `read TOKEN` or `write TOKEN`
+///
+/// [redis]                       # the statistics of RLC and TC are forwarded there, see docs/traffic-controller.md
+/// url = "redis://127.0.0.1:6379"    # or rediss://, over TLS
+/// ca = "pki/ca.pem"             # of rediss://; left out: the CAs of this host
+/// certificate = "pki/ric.pem"   # where the server asks for one, with its key
+/// key = "pki/ric.key"
+/// password = "redis.password"   # a file that holds the password alone
+/// period_ms = 100               # from report to report of each node
+/// stream_length = 1000          # records that each stream keeps, about; 0: no streams
+/// prefix = "ferric"             # channels and streams are called ferric:rlc and ferric:tc
+/// queue_octets = 4194304        # reports that wait for Redis; beyond that the oldest make room
+///
+/// [[node_rights]]               # once there is one: no node without a certificate that one of them names
+/// certificate = "gnb1.example"  # a name in it, or "sha256:" and its fingerprint
+/// nodes = ["gnb-00101-e00"]     # which nodes it may be, as the log writes them; ["*"]: any
+///
+/// [[xapp_rights]]               # likewise for xApps
+/// certificate = "kpm.example"
+/// read = [{ nodes = ["*"], functions = ["1.3.6.1.4.1.53148.1.2.2.2"] }]      # by OID, or by id
+/// control = [{ nodes = ["gnb-00101-e00"], functions = [3] }]                 # ["*"]: all functions
+///
+/// [e42_rights]                  # where there are xapp_rights: what xApps over E42 may do that show no certificate
+/// read = [{ nodes = ["gnb-00101-e00"], functions = [142] }]
+///
+/// [[node]]
+/// id = "gnb-00101-e00"          # as the log writes it
+/// kpm = "2.01"                  # the revision of its KPM function, where what it registers misleads
+/// e2ap = "3.01"                 # the version that it speaks: a v3 node's setup looks like v2.03's
+/// ```
 #[derive(Clone, Debug)]
 pub struct RicConfig {
     /// What it listens on, its identity, patience and bounds.
