@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use e2::AssocId;
-use e2::xapp::{Message, PROTOCOL_VERSION, RefusalCode};
+use e2::xapp::{PROTOCOL_VERSION, RefusalCode, RicMessage, XappMessage};
 use link::{Address, Class, Config, Interest, Link, Poll, Scratch, State, StreamId};
 
 use super::super::{E42Address, E42Config, Rights, Server, ServerConfig};
@@ -78,10 +78,11 @@ fn an_xapp_whose_handshake_ends_while_something_is_written_is_turned_away() {
     let mut server = server(&authority);
     let address = server.xapp_address().unwrap().clone();
     let mut hello = Vec::new();
-    Message::Hello { lowest: PROTOCOL_VERSION, highest: PROTOCOL_VERSION, name: "nobody".into() }.encode(&mut hello);
+    XappMessage::Hello { lowest: PROTOCOL_VERSION, highest: PROTOCOL_VERSION, name: "nobody".into() }
+        .encode(&mut hello);
     let heard = told(&mut server, &authority, &address, &hello);
-    let heard: Vec<_> = heard.iter().map(|pdu| Message::decode(pdu).unwrap()).collect();
-    assert_eq!(heard, [Message::Refused(RefusalCode::NotAllowed)]);
+    let heard: Vec<_> = heard.iter().map(|pdu| RicMessage::decode(pdu).unwrap()).collect();
+    assert_eq!(heard, [RicMessage::Refused(RefusalCode::NotAllowed)]);
 }
 
 #[test]
