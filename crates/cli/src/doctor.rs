@@ -34,7 +34,7 @@ pub struct Args {
     /// Be a RIC for once: await a node here, and explain the setup that comes.
     #[arg(long, value_name = "URL", value_parser = address::e2)]
     listen: Option<Endpoint>,
-    /// The version of E2AP to ask the RIC in. [default: 2.03, and the others where that fails]
+    /// The version of E2AP to ask the RIC in. [default: 2.03, and the others where that is refused]
     #[arg(long, value_name = "VERSION")]
     e2ap: Option<Version>,
     /// Seconds to wait for an answer; with `--listen`, for a node. [default: 5; with `--listen` 120]

@@ -94,11 +94,11 @@ fn a_ric_that_is_well() {
     let mut ric = Program::start(&["ric", "--e2", any, "--xapp", any]);
     let e2 = ric.line("e2=");
     for version in ["1.00", "1.01", "2.03", "3.01"] {
-        let outcome = run(&["doctor", "--ric", &e2, "--e2ap", version]);
+        let outcome = run(&["doctor", "--ric", &e2, "--e2ap", version, "--patience", "120"]);
         assert_eq!(outcome.code(), Some(0), "{}\n{}", outcome.stdout, outcome.stderr);
         finds(&outcome, &["ok ", &format!("takes a node's setup in E2AP v{version}")]);
     }
-    let outcome = run(&["doctor", "--e2", &e2]);
+    let outcome = run(&["doctor", "--e2", &e2, "--patience", "120"]);
     assert_eq!(outcome.code(), Some(0), "{}", outcome.stdout);
     finds(&outcome, &["somebody listens at", "takes a node's setup"]);
     ric.stop();
@@ -117,13 +117,13 @@ fn rics_of_each_link_and_encoding() {
         let mut ric = Program::start(&["ric", "--e2", url, "--xapp", "tcp://127.0.0.1:0"]);
         let e2 = ric.line("e2=");
         for option in ["--ric", "--e2"] {
-            let outcome = run(&["doctor", option, &e2]);
+            let outcome = run(&["doctor", option, &e2, "--patience", "120"]);
             assert_eq!(outcome.code(), Some(0), "{option} {e2}\n{}\n{}", outcome.stdout, outcome.stderr);
             finds(&outcome, &["ok ", &format!("at {e2} takes a node's setup in E2AP v2.03")]);
         }
         // one end is told the one encoding, the other end the other
         let other = if e2.contains("+flat") { e2.replacen("+flat", "", 1) } else { e2.replacen(':', "+flat:", 1) };
-        let outcome = run(&["doctor", "--ric", &other, "--e2ap", "2.03", "--patience", "2"]);
+        let outcome = run(&["doctor", "--ric", &other, "--e2ap", "2.03", "--patience", "120"]);
         fault(&outcome, &["refuses a setup", "encoding", "tcp+flat://"]);
         ric.stop();
     }
@@ -136,7 +136,7 @@ fn rics_of_each_link_and_encoding() {
 
     // a node in the encoding that it was told, and in the other one
     let node = |listen: &str, ric: fn(String) -> String| {
-        let mut doctor = Program::start(&["doctor", "--listen", listen, "--patience", "10"]);
+        let mut doctor = Program::start(&["doctor", "--listen", listen]);
         let ran = Program::start(&["ran", "--ric", &ric(doctor.line("e2="))]);
         let outcome = doctor.end();
         ran.stop();
@@ -156,22 +156,67 @@ fn rics_that_are_not_there_or_refuse() {
     fault(&run(&["doctor", "--ric", "tcp://no.such.host.invalid:1"]), &["no connection to", "correct the address"]);
 
     let (url, thread) = answering(framed(&vector("e2ap/v02.03/e2_setup_failure.hex")));
-    let outcome = run(&["doctor", "--ric", &url, "--e2ap", "2.03"]);
+    let outcome = run(&["doctor", "--ric", &url, "--e2ap", "2.03", "--patience", "120"]);
     fault(&outcome, &["refuses a setup in E2AP v2.03", "it answers with a setup failure: ", "look at its log"]);
     let asked = thread.join().unwrap();
     assert_eq!(e2ap::Version::of_setup(&asked), Some(e2ap::Version::V2_03));
 
     let (url, _) = answering(framed(&vector("e2ap/v02.03/error_indication.hex")));
-    fault(&run(&["doctor", "--ric", &url, "--e2ap", "2.03"]), &["it answers with an error indication: "]);
+    fault(
+        &run(&["doctor", "--ric", &url, "--e2ap", "2.03", "--patience", "120"]),
+        &["it answers with an error indication: "],
+    );
     let (url, _) = answering(framed(b"HTTP/1.1 400 Bad Request"));
-    fault(&run(&["doctor", "--ric", &url, "--e2ap", "2.03"]), &["is not E2AP", "48 54 54 50"]);
+    fault(&run(&["doctor", "--ric", &url, "--e2ap", "2.03", "--patience", "120"]), &["is not E2AP", "48 54 54 50"]);
     let (url, _) = answering(b"");
-    fault(&run(&["doctor", "--ric", &url, "--e2ap", "2.03"]), &["it ends the connection", "4 octets"]);
+    fault(
+        &run(&["doctor", "--ric", &url, "--e2ap", "2.03", "--patience", "120"]),
+        &["it ends the connection", "4 octets"],
+    );
+}
+
+/// It might have come later: what is taken after it says nothing of the version.
+#[test]
+fn an_answer_that_does_not_come_in_time_is_no_refusal() {
+    let taken = Some("e2ap/v01.01/e2_setup_response.hex");
+    let (outcome, asked) = asked(&[None, taken], "1");
+    fault(&outcome, &["does not answer a setup in E2AP v2.03", "nothing came within 1 s", "--patience", "--e2ap 1.01"]);
+    assert!(!outcome.stdout.contains("speaks"), "{}", outcome.stdout);
+    assert_eq!(asked, 1);
+
+    let (outcome, asked) = self::asked(&[Some("e2ap/v02.03/e2_setup_failure.hex"), taken], "60");
+    fault(&outcome, &["speaks E2AP v1.01, and not v2.03", "`ferric ran --e2ap 1.01`"]);
+    assert_eq!(asked, 2);
+}
+
+/// What the doctor says where its setups are answered with these vectors in turn, if at all; and how many it made.
+fn asked(answers: &[Option<&str>], patience: &str) -> (Outcome, usize) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    let answers: Vec<_> = answers.iter().map(|name| name.map(|name| framed(&vector(name)))).collect();
+    let server = std::thread::spawn(move || {
+        let mut open = Vec::new();
+        loop {
+            let (mut stream, _) = listener.accept().unwrap();
+            let mut length = [0; 4];
+            if stream.read_exact(&mut length).is_err() {
+                return open.len(); // the doctor has gone
+            }
+            stream.read_exact(&mut vec![0; u32::from_be_bytes(length) as usize]).unwrap();
+            if let Some(answer) = answers[open.len()] {
+                stream.write_all(answer).unwrap();
+            }
+            open.push(stream);
+        }
+    });
+    let outcome = run(&["doctor", "--ric", &format!("tcp://{address}"), "--patience", patience]);
+    drop(TcpStream::connect(address));
+    (outcome, server.join().unwrap())
 }
 
 /// Starts a doctor that awaits a node; connects.
-fn awaited() -> (Program, TcpStream) {
-    let mut doctor = Program::start(&["doctor", "--listen", "tcp://127.0.0.1:0", "--patience", "2"]);
+fn awaited(patience: &str) -> (Program, TcpStream) {
+    let mut doctor = Program::start(&["doctor", "--listen", "tcp://127.0.0.1:0", "--patience", patience]);
     let url = doctor.line("e2=");
     let stream = TcpStream::connect(url.strip_prefix("tcp://").unwrap()).unwrap();
     (doctor, stream)
@@ -205,26 +250,26 @@ fn nodes_that_do_not_come_or_do_not_set_up() {
     let outcome = run(&["doctor", "--listen", &format!("tcp://{}", taken.local_addr().unwrap())]);
     fault(&outcome, &["cannot await a node at", "in use", "ss -lntp"]);
 
-    let (doctor, stream) = awaited();
+    let (doctor, stream) = awaited("120");
     drop(stream);
     fault(&doctor.end(), &["connects, and does not set up", "look at the node's log"]);
 
     // E2AP without a length before it, and something else altogether
-    let (doctor, mut stream) = awaited();
+    let (doctor, mut stream) = awaited("3");
     stream.write_all(&vector("e2ap/v02.03/e2_setup_request.hex")).unwrap();
     fault(&doctor.end(), &["does not set up", "a length of 4 octets"]);
-    let (doctor, mut stream) = awaited();
+    let (doctor, mut stream) = awaited("120");
     stream.write_all(b"GET / HTTP/1.1\r\n\r\n").unwrap();
     fault(&doctor.end(), &["does not begin with a message's length", "HTTP"]);
 
-    let (doctor, mut stream) = awaited();
+    let (doctor, mut stream) = awaited("120");
     stream.write_all(framed(b"\x00\x01\x00\x05garbage")).unwrap();
     fault(&doctor.end(), &["a message of the node cannot be read", "`ferric decode 00010005"]);
 }
 
 #[test]
 fn a_node_whose_functions_help_nobody() {
-    let (doctor, mut stream) = awaited();
+    let (doctor, mut stream) = awaited("120");
     stream.write_all(framed(&vector("e2ap/v01.00/e2_setup_request.hex"))).unwrap();
     let mut answer = [0; 4];
     stream.read_exact(&mut answer).unwrap();

@@ -115,9 +115,10 @@ fn the_page_is_true() {
     ran.stop();
 
     // The probe is another node than its certificate names; then, the RIC's certificate is for another name.
-    let told = folder.run(&["doctor", "--ric", &e2], "gnb1").stdout;
+    let told = folder.run(&["doctor", "--ric", &e2, "--patience", "120"], "gnb1").stdout;
     assert!(told.contains("refuses a setup") && told.contains("look at its log"), "{told}");
-    let told = folder.run(&["doctor", "--ric", &e2.replace("127.0.0.1", "localhost")], "gnb1").stdout;
+    let other_name = e2.replace("127.0.0.1", "localhost");
+    let told = folder.run(&["doctor", "--ric", &other_name, "--patience", "120"], "gnb1").stdout;
     assert!(told.contains("connect to a name that the certificate has"), "{told}");
     ric.stop();
 }

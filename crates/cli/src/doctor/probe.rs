@@ -32,7 +32,7 @@ pub fn ask_ric(
         None => &[Version::V2_03, Version::V1_01, Version::V1_00],
     };
     let mut refusal: Option<Answer> = None;
-    for &version in versions {
+    for (at, &version) in versions.iter().enumerate() {
         match ask(endpoint, link, version, patience, findings) {
             None => return,
             Some(Answer::Taken(response)) => {
@@ -46,6 +46,13 @@ pub fn ask_ric(
                         ),
                     ),
                 };
+            }
+            // it may be late: that says nothing of the version, nor does what it makes of those after it
+            Some(silence @ Answer::Silence) => {
+                if let Some(answer) = refusal {
+                    explain(endpoint, &versions[..at], &answer, patience, findings);
+                }
+                return explain(endpoint, &[version], &silence, patience, findings);
             }
             Some(answer) => drop(refusal.get_or_insert(answer)),
         }
@@ -207,7 +214,8 @@ fn explain(endpoint: &Endpoint, versions: &[Version], answer: &Answer, patience:
         Answer::Silence => findings.fault(
             format_args!("{endpoint} takes a connection, and does not answer a setup in E2AP v{names}"),
             format_args!("nothing came within {} s", patience.as_secs()),
-            "look whether that is an E2 port of a RIC, and at its log",
+            "look whether that is an E2 port of a RIC, and at its log; give one that is busy more time (--patience), and try other \
+             versions (--e2ap 1.01): a RIC that does not know this one may say nothing",
         ),
     }
 }
