@@ -3,7 +3,7 @@
 mod program;
 
 use std::io::{Read, Write};
-use std::net::{TcpListener, TcpStream};
+use std::net::{Shutdown, TcpListener, TcpStream};
 
 use program::{Outcome, Program, run};
 
@@ -264,6 +264,7 @@ fn nodes_that_do_not_come_or_do_not_set_up() {
 
     let (doctor, mut stream) = awaited("120");
     stream.write_all(framed(b"\x00\x01\x00\x05garbage")).unwrap();
+    stream.shutdown(Shutdown::Write).unwrap();
     fault(&doctor.end(), &["a message of the node cannot be read", "`ferric decode 00010005"]);
 }
 
