@@ -218,7 +218,8 @@ impl World {
     }
 
     /// Where cells have times of their own, the one that is behind makes up for it before a UE goes from one to the other,
-    /// since a UE's traffic has the time of its cell: as far as it would if somebody looked.
+    /// since a UE's traffic has the time of its cell: as far as it would if somebody looked. Where that is not enough, the UE
+    /// stays, and the next one that is to go brings them closer.
     fn keep_together(&mut self, a: usize, b: usize) {
         let (behind, ahead) = if self.now(a) < self.now(b) { (a, b) } else { (b, a) };
         let from = self.now(behind);

@@ -89,6 +89,9 @@ pub enum Stays {
     IsThere,
     /// That cell has no place for it, now or as soon as all have come that are on their way there.
     NoRoom,
+    /// Cells that go on by themselves are further apart in time than it is on its way: its traffic would live through a time
+    /// twice, or through a long one at once.
+    FarApart,
 }
 
 impl std::fmt::Display for Stays {
@@ -98,6 +101,9 @@ impl std::fmt::Display for Stays {
             Stays::NoSuchUe => "the UE has left",
             Stays::IsThere => "the UE is in that cell",
             Stays::NoRoom => "that cell has no place left: 4096 are taken, or rest for 10 s since their UEs left",
+            Stays::FarApart => {
+                "nobody has looked at one of the two cells for so long that its time is far behind; try again"
+            }
         })
     }
 }
@@ -325,14 +331,19 @@ impl Network {
         if !target.has_room() {
             return Err(Stays::NoRoom);
         }
+        let there = target.cell.now();
         let site = self.sites.get_mut(cell).ok_or(Stays::NoSuchCell)?;
         let now = site.cell.now();
+        let interruption = self.handover.interruption.max(EPOCH);
+        // cells that go on by themselves may be apart
+        if now.since(there).max(there.since(now)) > interruption {
+            return Err(Stays::FarApart);
+        }
         let mut ue = site.leave(place, Some(to)).ok_or(Stays::NoSuchUe)?;
         ue.serve(to);
         let stay = *site.cell.stay(place);
         let target = &mut self.sites[to];
-        // cells that go on by themselves may be apart
-        let at = now.min(target.cell.now()) + self.handover.interruption.max(EPOCH);
+        let at = now.min(there) + interruption;
         target.expect(Arrival { at, from: Some((cell, stay)), ue });
         Ok(())
     }
@@ -361,7 +372,7 @@ impl Network {
         }
     }
 
-    /// One cell goes on by itself. Where UEs go between cells, these must not be far apart.
+    /// One cell goes on by itself. UEs do not go between cells that are far apart ([`Stays::FarApart`]).
     ///
     /// # Panics
     /// Where there is none of that number.

@@ -67,6 +67,31 @@ fn a_ue_is_handed_over_between_cells_with_times_of_their_own() {
     }
 }
 
+/// A cell that nobody has looked at for very long does not make up for all of it at once: until it has, nobody goes between it
+/// and others, since a UE's traffic would live through a time twice, or through a long one at once.
+#[test]
+fn cells_whose_times_are_far_apart_are_brought_together_first() {
+    for (ahead, from) in [(0, 0), (1, 0)] {
+        let world = World::new(&Scenario::crowd(2, 4, 1)).unwrap();
+        let mut world = world.borrow_mut();
+        [0, 1].into_iter().for_each(|cell| world.advance(cell, after(0)));
+        (1..=20).for_each(|at| world.advance(ahead, after(10_000 * at)));
+        let number = world.model.network.cell(from).ue(2).unwrap().number();
+        let mut refused = 0;
+        while let Err(stays) = world.hand_over(from, 2, 1 - from) {
+            refused += 1;
+            assert_eq!(stays, Stays::FarApart);
+        }
+        assert_eq!(refused, 3, "a minute each");
+        let left = world.now(from);
+        let until = after(201_000);
+        [0, 1].into_iter().for_each(|cell| world.advance(cell, until));
+        let there = world.model.network.cell(1 - from);
+        let (_, ue) = there.ues().find(|(_, ue)| ue.number() == number).expect("it has come");
+        assert!(there.now() >= left && ue.bearers()[0].downlink().counts().in_octets <= 10_000_000);
+    }
+}
+
 #[test]
 fn a_cell_that_is_not_there_is_no_place_to_go() {
     let world = World::new(&Scenario::crowd(2, 1, 1)).unwrap();
