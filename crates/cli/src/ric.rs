@@ -96,11 +96,15 @@ impl RestArgs {
     /// The files given here, or else those of the configuration file.
     fn files(&self, configured: RestFiles) -> RestFiles {
         let given = self.rest_cert.clone().zip(self.rest_key.clone());
-        let tls = given.map(|(certificate, key)| {
-            let client_ca = self.rest_client_ca.clone();
-            TlsServerFiles { certificate, key, client_ca }
-        });
-        RestFiles { tls: tls.or(configured.tls), tokens: self.rest_tokens.clone().or(configured.tokens) }
+        let tls = match (given, configured.tls) {
+            (None, configured) => configured,
+            (Some((certificate, key)), configured) => {
+                // another certificate of ours lets nobody in who shows none
+                let client_ca = self.rest_client_ca.clone().or(configured.and_then(|tls| tls.client_ca));
+                Some(TlsServerFiles { certificate, key, client_ca })
+            }
+        };
+        RestFiles { tls, tokens: self.rest_tokens.clone().or(configured.tokens) }
     }
 }
 
@@ -196,4 +200,25 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         "ends"
     );
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_given_here_opens_nothing_that_the_file_keeps_shut() {
+        let tls = |name: &str, client_ca: Option<&str>| {
+            let (certificate, key) = (format!("{name}.pem").into(), format!("{name}.key").into());
+            Some(TlsServerFiles { certificate, key, client_ca: client_ca.map(PathBuf::from) })
+        };
+        let configured = RestFiles { tls: tls("file", Some("ca.pem")), tokens: Some("tokens".into()) };
+        let none = RestArgs { rest_cert: None, rest_key: None, rest_client_ca: None, rest_tokens: None };
+        assert_eq!(none.files(configured.clone()), configured);
+        let own = RestArgs { rest_cert: Some("own.pem".into()), rest_key: Some("own.key".into()), ..none };
+        assert_eq!(own.files(configured.clone()), RestFiles { tls: tls("own", Some("ca.pem")), ..configured.clone() });
+        assert_eq!(own.files(RestFiles::default()), RestFiles { tls: tls("own", None), tokens: None });
+        let other_ca = RestArgs { rest_client_ca: Some("other.pem".into()), ..own };
+        assert_eq!(other_ca.files(configured).tls, tls("own", Some("other.pem")));
+    }
 }

@@ -6,14 +6,20 @@
 //! behind it: the FlexRIC paper's 6.1.1 and 6.1.2.
 //!
 //! ```no_run
-//! use ric::RicConfig;
+//! use ric::{RestAccess, RicConfig};
 //!
-//! let config = RicConfig::from_toml(
+//! let mut config = RicConfig::from_toml(
 //!     r#"
 //!     e2 = ["tcp://0.0.0.0:36421"]
 //!     rest = "127.0.0.1:8080"
+//!     [rest_access]
+//!     tokens = "rest.tokens"
 //!     "#,
 //! )?;
+//! let files = std::mem::take(&mut config.rest_files);
+//! if let Some(rest) = &mut config.rest {
+//!     rest.access = RestAccess::load(files)?; // it is read here, not with the configuration
+//! }
 //! let mut ric = ric::bind(config)?;
 //! for endpoint in ric.server.e2_endpoints() {
 //!     println!("nodes are awaited at {endpoint}");
@@ -69,7 +75,17 @@ impl Ric {
 ///
 /// # Errors
 /// Where one of its addresses cannot be had.
+///
+/// # Panics
+/// Where [`RicConfig::rest_files`] or [`RicConfig::rules_file`] name files that nobody has loaded: REST would be open to those
+/// whom they keep out, or rules would be lost that they keep.
 pub fn bind(mut config: RicConfig) -> Result<Ric, ferric::Error> {
+    if let Some(rest) = &config.rest {
+        let is_loaded = config.rest_files == RestFiles::default() || rest.access.is_of(&config.rest_files);
+        assert!(is_loaded, "who may speak REST stands in rest_files: load them into RestConfig::access");
+        let is_loaded = config.rules_file.is_none() || config.rules.is_some();
+        assert!(is_loaded, "rules are kept in rules_file: load it into RicConfig::rules");
+    }
     let hints = config.nodes.iter().filter_map(|node| {
         let revision = node.kpm?.to_string();
         Some(FunctionHint { node: node.id.clone(), oids: e2sm::kpm::OIDS.to_vec(), revision })

@@ -54,4 +54,22 @@ mod tests {
         assert!(says("client_ca = \"c\"").starts_with("client_ca: without `certificate`"));
         assert_eq!(says("token = \"c\""), "unknown key `token`; did you mean `tokens`?");
     }
+
+    fn bind(text: &str) {
+        let text =
+            format!("e2 = [\"tcp://127.0.0.1:0\"]\nxapp = \"tcp://127.0.0.1:0\"\nrest = \"127.0.0.1:0\"\n{text}");
+        drop(crate::bind(RicConfig::from_toml(&text).unwrap()));
+    }
+
+    #[test]
+    #[should_panic = "load them into RestConfig::access"]
+    fn rest_is_not_open_where_the_files_that_keep_others_out_are_not_loaded() {
+        bind("[rest_access]\ntokens = \"t\"");
+    }
+
+    #[test]
+    #[should_panic = "load it into RicConfig::rules"]
+    fn rules_that_are_to_be_kept_are_loaded() {
+        bind("rest_rules = \"rules.json\"");
+    }
 }

@@ -84,6 +84,11 @@ impl RestAccess {
         Ok(RestAccess { files, tls, tokens, seen, looked: Instant::now() })
     }
 
+    /// Whether this is what those files hold.
+    pub(crate) fn is_of(&self, files: &RestFiles) -> bool {
+        self.files == *files
+    }
+
     /// Whether HTTPS is spoken.
     #[must_use]
     pub fn is_secured(&self) -> bool {

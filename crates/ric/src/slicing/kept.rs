@@ -1,16 +1,20 @@
 //! Rules that outlive the RIC: a file of JSON, read at the start, and written anew whenever rules change.
 //!
 //! A thread of its own writes; whoever changed the rules is answered once they are on the disk. The RIC's loop never waits
-//! for it. What is there is replaced as a whole: who reads the file finds the old rules or the new ones.
+//! for it. What is there is replaced as a whole: who reads the file finds the old rules or the new ones. A lock, on a file of its
+//! own beside it, keeps two RICs from writing over each other's.
 
 use std::fmt;
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::thread::JoinHandle;
 
 use hyper::StatusCode;
+use rustix::fs::{FlockOperation, flock};
+use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 use tracing::{info, warn};
 
@@ -18,7 +22,7 @@ use super::api::StoredRule;
 use super::associations::{MAX_RULES, Rule, Rules};
 use crate::rest::{Problem, Reply, Response};
 
-/// Changes that may wait for the disk; more are told 503. REST has fewer requests at a time.
+/// Changes that may wait for the disk; more are told 500. REST has fewer requests at a time.
 const MAX_WAITING: usize = 256;
 
 /// The association rules of REST in a file, as [`RicConfig`](crate::RicConfig) takes them.
@@ -26,6 +30,8 @@ const MAX_WAITING: usize = 256;
 pub struct RuleFile {
     path: PathBuf,
     rules: Rules,
+    /// Nobody else's while this is held.
+    lock: Option<Arc<File>>,
 }
 
 /// Why a file of rules cannot be used.
@@ -35,6 +41,8 @@ pub enum RuleFileError {
     Read(PathBuf, io::Error),
     /// It holds something else; where, and what.
     Content(PathBuf, String),
+    /// Another RIC keeps its rules there.
+    Taken(PathBuf),
 }
 
 impl fmt::Display for RuleFileError {
@@ -47,6 +55,9 @@ impl fmt::Display for RuleFileError {
                     "the rules in {}: {why}; correct the file, or move it away to begin with none",
                     path.display()
                 )
+            }
+            RuleFileError::Taken(path) => {
+                write!(f, "the rules in {} are another RIC's, which runs: give each a file of its own", path.display())
             }
         }
     }
@@ -67,29 +78,51 @@ impl RuleFile {
     /// Reads the file. One that is not there has no rules, and is made when there are some.
     ///
     /// # Errors
-    /// Where it cannot be read, or holds something else; the place is told.
+    /// Where it cannot be read, or holds something else; the place is told. Where another RIC keeps its rules there.
     pub fn load(path: &Path) -> Result<Self, RuleFileError> {
-        let text = match fs::read_to_string(path) {
-            Ok(text) => text,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                return Ok(RuleFile { path: path.to_owned(), rules: Rules::default() });
-            }
-            Err(error) => return Err(RuleFileError::Read(path.to_owned(), error)),
-        };
-        let rules = read(&text).map_err(|why| RuleFileError::Content(path.to_owned(), why))?;
         // what a link leads to is replaced, not the link
-        let path = fs::canonicalize(path).map_err(|error| RuleFileError::Read(path.to_owned(), error))?;
-        Ok(RuleFile { path, rules })
+        let path = match fs::canonicalize(path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => path.to_owned(),
+            found => found.map_err(|error| RuleFileError::Read(path.to_owned(), error))?,
+        };
+        let lock = lock(&path)?;
+        let rules = match fs::read_to_string(&path) {
+            Ok(text) => read(&text).map_err(|why| RuleFileError::Content(path.clone(), why))?,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Rules::default(),
+            Err(error) => return Err(RuleFileError::Read(path, error)),
+        };
+        Ok(RuleFile { path, rules, lock })
     }
 
     /// The rules, and who writes them from now on.
     pub(super) fn start(self) -> io::Result<(Rules, Keeper)> {
-        let RuleFile { path, rules } = self;
+        let RuleFile { path, rules, lock } = self;
         info!(file = %path.display(), rules = rules.all().len(), "association rules are kept");
         let (changes, waiting) = sync_channel(MAX_WAITING);
-        let thread = std::thread::Builder::new().name("rules".into()).spawn(move || write_all(&path, &waiting))?;
+        let thread = std::thread::Builder::new().name("rules".into()).spawn(move || {
+            write_all(&path, &waiting);
+            drop(lock);
+        })?;
         Ok((rules, Keeper { changes: Some(changes), thread: Some(thread) }))
     }
+}
+
+/// The lock of a file of rules; none where the folder takes no file, as it will take no rules.
+fn lock(path: &Path) -> Result<Option<Arc<File>>, RuleFileError> {
+    let Ok(file) = File::options().create(true).append(true).open(beside(path, ".lock")) else { return Ok(None) };
+    match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+        Err(Errno::WOULDBLOCK) => Err(RuleFileError::Taken(path.to_owned())),
+        // some file systems know no locks
+        Err(_) => Ok(None),
+        Ok(()) => Ok(Some(Arc::new(file))),
+    }
+}
+
+/// The file of that name with something behind it.
+fn beside(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = path.file_name().unwrap_or_default().to_owned();
+    name.push(suffix);
+    path.with_file_name(name)
 }
 
 fn read(text: &str) -> Result<Rules, String> {
@@ -185,10 +218,13 @@ fn write_all(path: &Path, waiting: &Receiver<Change>) {
 
 /// A file is there as a whole, or as it was.
 fn replace(path: &Path, text: &str) -> io::Result<()> {
-    let mut name = path.file_name().unwrap_or_default().to_owned();
-    name.push(".new");
-    let new = path.with_file_name(name);
-    let mut file = File::create(&new)?;
+    let new = beside(path, ".new");
+    // what a run left that did not end; a link there is not followed
+    match fs::remove_file(&new) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
+    let mut file = File::create_new(&new)?;
     file.write_all(text.as_bytes())?;
     file.sync_all()?;
     fs::rename(&new, path)?;
@@ -211,6 +247,31 @@ mod tests {
         let associations = rules.all().iter().map(StoredRule::of).collect();
         let again = serde_json::to_string(&Stored { last_id: 9, associations }).unwrap();
         assert_eq!(read(&again).unwrap().all(), rules.all());
+    }
+
+    #[test]
+    fn a_file_is_one_rics() {
+        let folder = std::env::temp_dir().join(format!("ferric-kept-{}", std::process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        let (path, link) = (folder.join("rules.json"), folder.join("link.json"));
+        let first = RuleFile::load(&path).unwrap();
+        let again = RuleFile::load(&path).unwrap_err().to_string();
+        assert!(again.contains("rules.json are another RIC's"), "{again}");
+        replace(&first.path, "{\"last_id\": 1, \"associations\": []}").unwrap();
+        std::os::unix::fs::symlink(&path, &link).unwrap();
+        assert!(matches!(RuleFile::load(&link), Err(RuleFileError::Taken(_))));
+        drop(first);
+        let through = RuleFile::load(&link).unwrap();
+        // what lies where it writes first is nobody's
+        let other = folder.join("other");
+        fs::write(&other, "precious").unwrap();
+        std::os::unix::fs::symlink(&other, folder.join("rules.json.new")).unwrap();
+        replace(&through.path, "{\"last_id\": 2, \"associations\": []}").unwrap();
+        drop(through);
+        assert_eq!(fs::read_to_string(&other).unwrap(), "precious");
+        assert!(link.is_symlink());
+        assert_eq!(RuleFile::load(&path).unwrap().rules.last_id(), 2);
+        fs::remove_dir_all(&folder).unwrap();
     }
 
     #[test]
