@@ -135,15 +135,21 @@ fn packets_go_up_and_down_while_a_ric_is_served() {
     let mut running = Running::start('a', 2);
     let core = running.namespaces.core.as_ref().unwrap().enter(|| UdpSocket::bind("10.45.0.1:7").unwrap()).unwrap();
     let ue = running.namespaces.ues[1].enter(|| UdpSocket::bind("10.45.0.3:7").unwrap()).unwrap();
+    let mut buffer = [0; 2000];
+    // UEs come with the first slots, and what is sent before that is lost
+    core.set_read_timeout(Some(Duration::from_millis(100))).unwrap();
+    let deadline = Instant::now() + PATIENCE;
+    while core.recv_from(&mut buffer).is_err() {
+        assert!(Instant::now() < deadline, "no UE has come");
+        ue.send_to(b"?", "10.45.0.1:7").unwrap();
+    }
     for socket in [&core, &ue] {
         socket.set_read_timeout(Some(PATIENCE)).unwrap();
     }
-    let mut buffer = [0; 2000];
-    // UEs come with the first slots, and what is sent before that is lost
-    thread::sleep(Duration::from_millis(100));
     for number in 0..20 {
         ue.send_to(&[number; 1300], "10.45.0.1:7").unwrap();
-        core.recv_from(&mut buffer).unwrap();
+        // before it come questions that were late
+        while core.recv_from(&mut buffer).unwrap().0 != 1300 {}
         core.send_to(&buffer[..1300], "10.45.0.3:7").unwrap();
         let (length, from) = ue.recv_from(&mut buffer).unwrap();
         assert_eq!((length, buffer[0], from), (1300, number, "10.45.0.1:7".parse().unwrap()));
