@@ -65,6 +65,10 @@ impl AgentLoop {
 
     fn receive(&mut self, now: Time, assoc: AssocId) {
         let Some(id) = self.owner(assoc) else { return };
+        // nothing to be read before: that may end the handshake, too
+        if self.is_connecting(assoc) {
+            return;
+        }
         self.mark(id);
         let AgentLoop { peers, members, scratch, .. } = self;
         let (Some(peer), Some(member)) = (peers.get_mut(assoc), members.get_mut(id)) else { return };

@@ -35,15 +35,26 @@ impl RanFunction for Idle {
 }
 
 /// What the loop has to do, but the last of it: that waits for what the RIC does meanwhile.
-fn look(agents: &mut AgentLoop) {
+fn look(agents: &mut AgentLoop) -> AssocId {
     agents.poll.wait(&mut agents.events, Some(PATIENCE)).unwrap();
     let now = agents.clock.now();
-    let token = agents.events.get(0).expect("an event").token;
-    agents.writable(now, AssocId(token));
+    let assoc = AssocId(agents.events.get(0).expect("an event").token);
+    agents.writable(now, assoc);
+    assoc
 }
 
 #[test]
 fn a_handshake_whose_end_comes_between_looking_and_writing_is_gone_on_with() {
+    sets_up_after(|agents, _| agents.settle(agents.clock.now()));
+}
+
+#[test]
+fn a_handshake_whose_end_comes_between_looking_and_reading_is_gone_on_with() {
+    sets_up_after(|agents, assoc| agents.receive(agents.clock.now(), assoc));
+}
+
+/// An agent does the last of a turn when the RIC's part of the handshake has come; it must set up.
+fn sets_up_after(last: impl FnOnce(&mut AgentLoop, AssocId)) {
     let authority = Authority::new();
     let tls = || Some(authority.tls(&["127.0.0.1"], |_| ()).unwrap());
     let ric = Config { tls: tls(), ..Config::default() };
@@ -55,7 +66,7 @@ fn a_handshake_whose_end_comes_between_looking_and_writing_is_gone_on_with() {
     agents.add(node, listener.local_address().clone().into(), vec![Box::new(Idle)]);
     agents.settle(agents.clock.now());
     // it says hello; the RIC answers before the agent writes
-    look(&mut agents);
+    let assoc = look(&mut agents);
     let deadline = Instant::now() + PATIENCE;
     let mut ric: Link = loop {
         if let Some(link) = listener.accept().unwrap() {
@@ -68,7 +79,7 @@ fn a_handshake_whose_end_comes_between_looking_and_writing_is_gone_on_with() {
         agents.poll.wait(&mut agents.events, Some(Duration::from_millis(1))).unwrap();
         assert!(Instant::now() < deadline, "the RIC does not answer");
     }
-    agents.settle(agents.clock.now());
+    last(&mut agents, assoc);
 
     let mut is_set_up = false;
     while !is_set_up {
