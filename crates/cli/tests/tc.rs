@@ -176,6 +176,7 @@ fn what_goes_wrong_is_told() {
     let redis = ["--protocol", "udp", "--redis", "rediss://127.0.0.1"];
     says(&[&redis[..], &["--redis-ca", nothing]].concat(), &["TLS of Redis", "holds no certificate as PEM"]);
     says(&[&redis[..], &["--redis-password", nothing]].concat(), &["does not hold one line with a password"]);
+    says(&["--protocol", "udp", "--redis-password", nothing], &["give --redis"]);
     std::fs::remove_file(nothing).unwrap();
     let refused = |arguments: &[&str], piece| run(&[&["xapp", "tc"], arguments].concat()).complains(2, &[piece]);
     refused(&["--source", "10.0.0.256"], "such as 10.0.0.2:5060");

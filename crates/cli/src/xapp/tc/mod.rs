@@ -93,11 +93,15 @@ pub fn run(args: &Args, config: XappConfig) -> anyhow::Result<()> {
     let flow = args.flow.flow()?;
     let limit = Duration::from_millis(args.limit_ms.into());
     let guard = GuardConfig { rnti: args.rnti, ..GuardConfig::new(flow, limit) };
+    let files = args.redis_access.files(RedisFiles::default());
     let redis = match &args.redis {
         Some(url) => {
-            let url = url.with_files(&args.redis_access.files(RedisFiles::default()))?;
+            let url = url.with_files(&files)?;
             let reader = RedisReader::start(url, &args.prefix, args.from);
             Some(reader.context("cannot start a thread")?)
+        }
+        None if files != RedisFiles::default() => {
+            bail!("what a Redis wants to see is said, and not where it is: give --redis")
         }
         None => None,
     };
