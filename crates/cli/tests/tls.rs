@@ -175,6 +175,13 @@ fn rest_over_tls_with_tokens() {
     refused(&["--rest-token", &folder.path("else.token")], "the bearer token is unknown");
     refused(&[], "no bearer token");
     ric.logs("a REST request is refused: this token may only read");
+
+    // the RIC's certificate is for other names: the token is not told
+    let other_name = url.replace("127.0.0.1", "localhost");
+    let tc = ["xapp", "tc", "--protocol", "udp", "--limit-ms", "1", "--ric", &xapp, "--rest", &other_name, "--undo"];
+    let mut deceived = Program::start(&[&tc[..], &options].concat());
+    deceived.line("node=gnb-00101-e00 no answer again and again");
+    deceived.end().complains(1, &["no answer by REST", "not valid for name"]);
     ran.stop();
     ric.stop();
 }
