@@ -156,6 +156,7 @@ impl World {
         }
         let at = if self.is_coupled { 0 } else { cell };
         let model = self.now(cell);
+        let is_first = self.anchors[at].is_none();
         let due = match self.anchors[at] {
             None => self.begin(at, until, model + self.warm_up),
             Some(anchor) => {
@@ -177,7 +178,10 @@ impl World {
             return;
         }
         let begin = Instant::now();
+        // nobody can have a say in the warm-up: UEs go where they want to
+        self.model.network.set_automatic(is_first);
         self.run(cell, due);
+        self.model.network.set_automatic(false);
         self.pace.took(begin.elapsed(), length.div_f64(self.speed));
     }
 

@@ -348,6 +348,11 @@ impl Network {
         Ok(())
     }
 
+    /// Whether UEs go as soon as they want to from now on: see [`HandoverConfig::is_automatic`].
+    pub fn set_automatic(&mut self, is_automatic: bool) {
+        self.handover.is_automatic = is_automatic;
+    }
+
     /// All cells go on until then.
     pub fn advance(&mut self, until: Time) {
         let handover = self.handover;

@@ -126,3 +126,33 @@ fn steps_are_taken_whatever_the_clock_says() {
     };
     assert_eq!(came(&world.model.network), came(&at_once.network));
 }
+
+/// Nobody can have a say before the model is looked at first: until then UEs go where they want to.
+#[test]
+fn ues_go_between_cells_in_the_warm_up() {
+    let mut scenario = Scenario { warm_up: Duration::from_secs(30), ..Scenario::crowd(3, 8, 2) };
+    scenario.handover.a3_offset_db = Some(3.0);
+    for ue in &mut scenario.ues {
+        let motion = radio::phy::Motion::RandomWaypoint { least_m_per_s: 30.0, most_m_per_s: 30.0, pause_s: 0.0 };
+        let position = Some(radio::phy::Position { x_m: 500.0 * ue.cell as f64 + 50.0, y_m: 30.0 });
+        ue.channel = crate::scenario::ChannelScenario::Geometry { position, motion };
+    }
+    let world = World::new(&scenario).unwrap();
+    let mut world = world.borrow_mut();
+    world.advance(0, after(0));
+    assert!(world.now(0) >= radio::Time::from_millis(30_000));
+    let (mut there, mut away) = (0, 0);
+    for cell in 0..3 {
+        for (_, ue) in world.model.network.cell(cell).ues() {
+            let geometry = ue.channel().geometry().unwrap();
+            let best_dbm = (0..3).map(|site| geometry.rsrp_dbm(site)).fold(f64::MIN, f64::max);
+            assert!(best_dbm < geometry.rsrp_dbm(cell) + 6.0, "UE {} is in a cell that it hears badly", ue.number());
+            (there, away) = (there + 1, away + u32::from(ue.number() as usize / 8 != cell));
+        }
+    }
+    assert!(there > 20 && away > 5, "{away} of {there}");
+    // then somebody may have one: who wants to go is told of
+    world.advance(0, after(20_000));
+    let wants = |happening: radio::Happening| matches!(happening, radio::Happening::Wants { .. });
+    assert!((0..3).any(|cell| world.model.network.happenings(cell).any(wants)));
+}
