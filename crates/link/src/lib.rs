@@ -79,4 +79,4 @@ pub use poll::{Event, Events, Interest, Poll, Waker};
 pub use scratch::Scratch;
 pub use tap::{Direction, Ends, Onlooker, Tap, Watch};
 #[cfg(feature = "tls")]
-pub use tls::{Renewal, Tls, TlsClientFiles, TlsFault, TlsFile, TlsFileError, TlsFiles, TlsServerFiles};
+pub use tls::{FileStamp, Renewal, Tls, TlsClientFiles, TlsFault, TlsFile, TlsFileError, TlsFiles, TlsServerFiles};

@@ -142,7 +142,7 @@ struct Shared {
 struct Loaded {
     credentials: Credentials,
     /// How the files looked when they were read last, whatever came of it.
-    seen: [Option<Stamp>; 3],
+    seen: [Option<FileStamp>; 3],
     looked: Instant,
 }
 
@@ -155,22 +155,23 @@ pub(super) struct Credentials {
 
 /// Tells a file from what it was: when it was written, how long it is, and which one it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Stamp {
+pub struct FileStamp {
     modified: SystemTime,
     octets: u64,
     inode: u64,
 }
 
-impl Stamp {
-    fn of(path: &Path) -> Option<Stamp> {
+impl FileStamp {
+    /// As it is now; `None` where it cannot be looked at.
+    pub fn of(path: &Path) -> Option<FileStamp> {
         let metadata = std::fs::metadata(path).ok()?;
-        Some(Stamp { modified: metadata.modified().ok()?, octets: metadata.len(), inode: metadata.ino() })
+        Some(FileStamp { modified: metadata.modified().ok()?, octets: metadata.len(), inode: metadata.ino() })
     }
 }
 
 impl TlsFiles {
-    fn stamps(&self) -> [Option<Stamp>; 3] {
-        [&self.ca, &self.certificate, &self.key].map(|path| Stamp::of(path))
+    fn stamps(&self) -> [Option<FileStamp>; 3] {
+        [&self.ca, &self.certificate, &self.key].map(|path| FileStamp::of(path))
     }
 }
 

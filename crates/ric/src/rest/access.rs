@@ -2,12 +2,11 @@
 
 use std::fmt;
 use std::io;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, Instant};
 
-use ferric::link::{TlsFileError, TlsServerFiles};
+use ferric::link::{FileStamp, TlsFileError, TlsServerFiles};
 use rustls::ServerConfig;
 use tracing::{info, warn};
 
@@ -32,7 +31,7 @@ pub struct RestAccess {
     pub(super) tls: Option<Arc<ServerConfig>>,
     pub(super) tokens: Option<Tokens>,
     /// How the files looked when they were read last, whatever came of it.
-    seen: Vec<Option<Stamp>>,
+    seen: Vec<Option<FileStamp>>,
     looked: Instant,
 }
 
@@ -137,9 +136,9 @@ impl RestFiles {
         Ok((tls, self.tokens.as_deref().map(read_tokens).transpose()?))
     }
 
-    fn stamps(&self) -> Vec<Option<Stamp>> {
+    fn stamps(&self) -> Vec<Option<FileStamp>> {
         let tls = self.tls.iter().flat_map(TlsServerFiles::paths);
-        tls.chain(self.tokens.as_deref()).map(Stamp::of).collect()
+        tls.chain(self.tokens.as_deref()).map(FileStamp::of).collect()
     }
 }
 
@@ -150,21 +149,6 @@ fn read_tokens(path: &Path) -> Result<Tokens, AccessError> {
         warn!(path = %path.display(), "every user of this host can read the tokens of REST; do: chmod o= on that file");
     }
     Ok(tokens)
-}
-
-/// Tells a file from what it was: when it was written, how long it is, and which one it is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Stamp {
-    modified: SystemTime,
-    octets: u64,
-    inode: u64,
-}
-
-impl Stamp {
-    fn of(path: &Path) -> Option<Stamp> {
-        let metadata = std::fs::metadata(path).ok()?;
-        Some(Stamp { modified: metadata.modified().ok()?, octets: metadata.len(), inode: metadata.ino() })
-    }
 }
 
 #[cfg(test)]

@@ -68,6 +68,16 @@ impl ServedNetwork {
     }
 }
 
+/// PagingDRX, the same in NG and S1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Per)]
+#[per(extensible)]
+enum PagingDrx {
+    V32,
+    V64,
+    V128,
+    V256,
+}
+
 /// The name of a node (RANNodeName, AMFName, MMEname and their likes).
 #[derive(Clone, Debug, PartialEq, Per)]
 #[per(size = 1..=150, extensible)]

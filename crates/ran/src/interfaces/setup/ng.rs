@@ -3,7 +3,7 @@
 use per::{Bits, List, Octets, Per};
 
 use super::super::messages::{Criticality, NoSuchThing, PlmnIdentity, TAC, encoded, ie};
-use super::{AMF_NAME, NodeName, ServedNetwork, Slice, messages, name, plmn};
+use super::{AMF_NAME, NodeName, PagingDrx, ServedNetwork, Slice, messages, name, plmn};
 use crate::node::{GNB_ID_BITS, guami};
 
 // TS 38.413 9.4.7
@@ -74,16 +74,6 @@ struct SupportedPlmn<'a> {
 struct SliceSupportItem {
     s_nssai: Slice,
     ie_extensions: Option<NoSuchThing>,
-}
-
-/// PagingDRX.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Per)]
-#[per(extensible)]
-enum PagingDrx {
-    V32,
-    V64,
-    V128,
-    V256,
 }
 
 /// PLMNSupportList.

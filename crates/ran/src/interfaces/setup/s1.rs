@@ -3,7 +3,7 @@
 use per::{Bits, List, Octets, Per};
 
 use super::super::messages::{Criticality, NoSuchThing, PlmnIdentity, encoded, ie};
-use super::{MAX_FEW_NETWORKS, MME_NAME, NodeName, ServedNetwork, messages, name, plmn};
+use super::{MAX_FEW_NETWORKS, MME_NAME, NodeName, PagingDrx, ServedNetwork, messages, name, plmn};
 use crate::part::{ENB_ID_BITS, gummei};
 
 // TS 36.413 9.3.6
@@ -51,16 +51,6 @@ struct SupportedTa<'a> {
     #[per(size = 1..=6)]
     broadcast_plmns: List<'a, PlmnIdentity>,
     ie_extensions: Option<NoSuchThing>,
-}
-
-/// PagingDRX.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Per)]
-#[per(extensible)]
-enum PagingDrx {
-    V32,
-    V64,
-    V128,
-    V256,
 }
 
 /// ServedGUMMEIs.
