@@ -5,7 +5,7 @@
 #![no_main]
 
 // the world of the machines' own tests
-#[path = "../../crates/e2/tests/support/mod.rs"]
+#[path = "../../crates/e2/e2/tests/support/mod.rs"]
 mod support;
 
 use libfuzzer_sys::fuzz_target;

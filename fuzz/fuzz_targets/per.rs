@@ -4,7 +4,7 @@
 
 // the types of the crate's own tests
 #[allow(dead_code)]
-#[path = "../../crates/per/tests/common/types.rs"]
+#[path = "../../crates/base/per/tests/common/types.rs"]
 mod types;
 
 use libfuzzer_sys::fuzz_target;

@@ -1,0 +1,225 @@
+//! The contract on kernel SCTP. Where the host's kernel has none, `kernel-sctp/run` brings one:
+//!
+//! `CARGO_TARGET_X86_64_UNKNOWN_LINUX_GNU_RUNNER=$PWD/crates/base/link/kernel-sctp/run cargo test -p ferric-link --test sctp`
+
+mod paths;
+mod suite;
+
+use std::time::Duration;
+
+use ferric_link::{
+    Address, Class, Config, Error, Events, Interest, Link, Listener, PathEvent, Poll, Ppid, Scratch, State, StreamId,
+};
+use suite::Kind;
+
+/// Whether SCTP can be tested here. The runner promises it: then its lack is a failure.
+fn has_sctp() -> bool {
+    let required = std::env::var_os("FERRIC_SCTP").is_some_and(|value| value == "required");
+    match Listener::bind(&"sctp://127.0.0.1:0".parse::<Address>().unwrap(), &Config::default()) {
+        Ok(_) => true,
+        Err(Error::SctpUnsupported) if !required => {
+            // Written past the test harness, which hides what passing tests print.
+            use std::io::Write;
+            static TOLD: std::sync::Once = std::sync::Once::new();
+            TOLD.call_once(|| {
+                let _ = writeln!(
+                    std::io::stderr(),
+                    "\nSCTP not tested here: {}; see kernel-sctp/run",
+                    Error::SctpUnsupported
+                );
+            });
+            false
+        }
+        Err(error) => panic!("SCTP is required here: {error}"),
+    }
+}
+
+macro_rules! on_every_kind {
+    ($($name:ident),* $(,)?) => {
+        mod sctp { $(#[test] fn $name() { if super::has_sctp() { super::suite::$name(super::Kind::Sctp); } })* }
+        mod sctp_ipv6 { $(#[test] fn $name() { if super::has_sctp() { super::suite::$name(super::Kind::SctpIpv6); } })* }
+        mod sctp_multihomed {
+            $(#[test] fn $name() { if super::has_sctp() { super::suite::$name(super::Kind::SctpMultihomed); } })*
+        }
+    };
+}
+
+suite::for_every_test!(on_every_kind);
+
+fn wait_readable(source: &impl std::os::fd::AsFd) {
+    let poll = Poll::new().unwrap();
+    poll.add(source, 0, Interest::READ).unwrap();
+    let mut events = Events::new();
+    poll.wait(&mut events, Some(Duration::from_secs(10))).unwrap();
+    assert!(events.iter().next().is_some(), "nothing arrives");
+}
+
+fn connected(address: &str) -> (Listener, Link, Link) {
+    let mut listener = Listener::bind(&address.parse().unwrap(), &Config::default()).unwrap();
+    let mut client = Link::connect(listener.local_address(), &Config::default()).unwrap();
+    wait_readable(&listener);
+    let server = listener.accept().unwrap().unwrap();
+    while client.finish_connect().unwrap() == State::Connecting {
+        std::thread::yield_now();
+    }
+    (listener, client, server)
+}
+
+/// Receives one message as a program that knows nothing of this crate would; returns its octets, its stream, and its payload
+/// protocol identifier as it was on the wire.
+#[allow(unsafe_code, reason = "SCTP's control messages have no safe binding")]
+fn receive_raw(socket: &socket2::Socket) -> (Vec<u8>, u16, [u8; 4]) {
+    use std::os::fd::AsRawFd;
+    let mut bytes = vec![0_u8; 1000];
+    let mut control = [0_u64; 16];
+    let mut vector = libc::iovec { iov_base: bytes.as_mut_ptr().cast(), iov_len: bytes.len() };
+    // SAFETY: `msghdr` is plain data, for which zero is a value.
+    let mut header: libc::msghdr = unsafe { std::mem::zeroed() };
+    header.msg_iov = &raw mut vector;
+    header.msg_iovlen = 1;
+    header.msg_control = control.as_mut_ptr().cast();
+    header.msg_controllen = size_of_val(&control) as _;
+    // SAFETY: the header points to one vector, the vector to `bytes` and the header to `control`, all alive and writable.
+    let octets = unsafe { libc::recvmsg(socket.as_raw_fd(), &raw mut header, 0) };
+    bytes.truncate(usize::try_from(octets).expect("a message"));
+    // struct cmsghdr: length (8 octets), level, type; then struct sctp_rcvinfo: stream, number, flags, padding, identifier.
+    let control: Vec<u8> = control.iter().flat_map(|word| word.to_ne_bytes()).collect();
+    let word = |at: usize| *control[at..].first_chunk::<4>().unwrap();
+    assert_eq!((i32::from_ne_bytes(word(8)), i32::from_ne_bytes(word(12))), (libc::IPPROTO_SCTP, 3));
+    (bytes, u16::from_ne_bytes([control[16], control[17]]), word(24))
+}
+
+#[test]
+fn stream_and_payload_protocol_are_on_the_wire_as_e2_wants_them() {
+    if !has_sctp() {
+        return;
+    }
+    for (ppid, wire) in [(Ppid::E2_CP, [0, 0, 0, 70]), (Ppid::E2_UP, [0, 0, 0, 71]), (Ppid::E2_DU, [0, 0, 0, 72])] {
+        let protocol = Some(socket2::Protocol::SCTP);
+        let plain = socket2::Socket::new(socket2::Domain::IPV4, socket2::Type::STREAM, protocol).unwrap();
+        set_receive_info(&plain);
+        plain.bind(&"127.0.0.1:0".parse::<std::net::SocketAddr>().unwrap().into()).unwrap();
+        plain.listen(1).unwrap();
+        let port = plain.local_addr().unwrap().as_socket().unwrap().port();
+        let address = Address::Sctp { hosts: vec!["127.0.0.1".into()], port };
+        let config = Config { sctp_ppid: ppid, ..Config::default() };
+        let mut link = Link::connect(&address, &config).unwrap();
+        let (peer, _) = plain.accept().unwrap();
+        while link.finish_connect().unwrap() == State::Connecting {
+            std::thread::yield_now();
+        }
+        link.send(StreamId(3), &[b"set", b"up"], Class::Keep).unwrap();
+        link.flush().unwrap();
+        assert_eq!(receive_raw(&peer), (b"setup".to_vec(), 3, wire));
+        // Any identifier is accepted: a plain send has 0.
+        peer.send(b"answer").unwrap();
+        wait_readable(&link);
+        let mut got = Vec::new();
+        while got.is_empty() {
+            link.receive(&mut Scratch::new(), 1000, &mut |_, pdu: &[u8]| got.extend_from_slice(pdu)).unwrap();
+        }
+        assert_eq!(got, b"answer");
+    }
+}
+
+#[test]
+fn an_accepted_link_answers_with_the_payload_protocol_of_its_peer() {
+    if !has_sctp() {
+        return;
+    }
+    let any = Address::Sctp { hosts: vec!["127.0.0.1".into()], port: 0 };
+    let mut listener = Listener::bind(&any, &Config::default()).unwrap();
+    let Address::Sctp { port, .. } = listener.local_address() else { panic!("an SCTP listener") };
+    let to = format!("127.0.0.1:{port}").parse::<std::net::SocketAddr>().unwrap();
+    // Of a peer whose identifier isn't E2's, nothing is taken over.
+    for (sent, answered) in [(72_u32, [0, 0, 0, 72]), (71, [0, 0, 0, 71]), (0, [0, 0, 0, 70]), (60, [0, 0, 0, 70])] {
+        let peer =
+            socket2::Socket::new(socket2::Domain::IPV4, socket2::Type::STREAM, Some(socket2::Protocol::SCTP)).unwrap();
+        set_receive_info(&peer);
+        set_default_ppid(&peer, sent);
+        peer.connect(&to.into()).unwrap();
+        wait_readable(&listener);
+        let mut link = listener.accept().unwrap().unwrap();
+        peer.send(b"setup").unwrap();
+        wait_readable(&link);
+        let mut got = Vec::new();
+        while got.is_empty() {
+            link.receive(&mut Scratch::new(), 1000, &mut |_, pdu: &[u8]| got.extend_from_slice(pdu)).unwrap();
+        }
+        link.send(StreamId(0), &[b"answer"], Class::Keep).unwrap();
+        link.flush().unwrap();
+        assert_eq!(receive_raw(&peer), (b"answer".to_vec(), 0, answered), "sent {sent}");
+    }
+}
+
+#[allow(unsafe_code, reason = "SCTP's options have no safe binding")]
+fn set_default_ppid(socket: &socket2::Socket, ppid: u32) {
+    use std::os::fd::AsRawFd;
+    // struct sctp_sndinfo: stream, flags, identifier, context, association.
+    let mut info = [0_u8; 16];
+    info[4..8].copy_from_slice(&ppid.to_be_bytes());
+    // SAFETY: the kernel reads the sixteen octets of `info`.
+    let result = unsafe { libc::setsockopt(socket.as_raw_fd(), libc::IPPROTO_SCTP, 34, info.as_ptr().cast(), 16) };
+    assert_eq!(result, 0, "SCTP_DEFAULT_SNDINFO");
+}
+
+#[allow(unsafe_code, reason = "SCTP's options have no safe binding")]
+fn set_receive_info(socket: &socket2::Socket) {
+    use std::os::fd::AsRawFd;
+    let on = 1_i32;
+    // SAFETY: the kernel reads the four octets of `on`.
+    let result = unsafe { libc::setsockopt(socket.as_raw_fd(), libc::IPPROTO_SCTP, 32, (&raw const on).cast(), 4) };
+    assert_eq!(result, 0, "SCTP_RECVRCVINFO");
+}
+
+#[test]
+fn every_address_of_a_listener_is_in_the_association_and_its_paths_are_told() {
+    if !has_sctp() {
+        return;
+    }
+    let mut listener = Listener::bind(&"sctp://127.0.0.1,127.0.0.2:0".parse().unwrap(), &Config::default()).unwrap();
+    let Address::Sctp { port, .. } = *listener.local_address() else { unreachable!() };
+    // The client knows one address; the listener tells it of the other.
+    let first = Address::Sctp { hosts: vec!["127.0.0.1".into()], port };
+    let mut client = Link::connect(&first, &Config::default()).unwrap();
+    wait_readable(&listener);
+    let _server = listener.accept().unwrap().unwrap();
+    while client.finish_connect().unwrap() == State::Connecting {
+        std::thread::yield_now();
+    }
+    // Columns LPORT and RPORT, then the local addresses, `<->`, and the remote ones.
+    let associations = std::fs::read_to_string("/proc/net/sctp/assocs").unwrap();
+    let ours = associations.lines().find(|line| {
+        let (local, _) = line.split_once("<->").unwrap_or_default();
+        local.split_whitespace().nth(12) == Some(&port.to_string())
+    });
+    let (_, remote) = ours.and_then(|line| line.split_once("<->")).unwrap_or_else(|| panic!("{associations}"));
+    assert!(remote.contains("127.0.0.1") && remote.contains("127.0.0.2"), "{remote}");
+    // The kernel tries the second path by itself, within some seconds, and tells when it works.
+    let second_path = PathEvent::Reachable("127.0.0.2".parse().unwrap());
+    let mut events = Vec::new();
+    while !events.contains(&second_path) {
+        wait_readable(&client);
+        client.receive(&mut Scratch::new(), 1 << 16, &mut |_, _| ()).unwrap();
+        events.extend(std::iter::from_fn(|| client.poll_path_event()));
+    }
+}
+
+#[test]
+fn a_peer_that_shuts_down_is_told_as_a_path_event() {
+    if !has_sctp() {
+        return;
+    }
+    let (_listener, client, mut server) = connected("sctp://127.0.0.1:0");
+    client.close();
+    let mut scratch = Scratch::new();
+    let error = loop {
+        wait_readable(&server);
+        if let Err(error) = server.receive(&mut scratch, 1 << 16, &mut |_, _| ()) {
+            break error;
+        }
+    };
+    assert!(matches!(error, Error::Closed), "{error:?}");
+    let events: Vec<_> = std::iter::from_fn(|| server.poll_path_event()).collect();
+    assert!(events.contains(&PathEvent::ShuttingDown), "{events:?}");
+}

@@ -1,0 +1,160 @@
+//! Agents that are connected to no base station and report as if they were: the FlexRIC paper's dummy agents.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::time::Duration;
+
+use e2ap::{Codec, GlobalE2NodeId, GnbId, PlmnIdentity};
+use e2sm::{mac, pdcp, rlc};
+use ferric::Endpoint;
+use ferric::agent::{AgentLoop, AgentLoopConfig, RanFunction};
+use ferric::link::{self, Direction, Ends, Onlooker, StreamId, Tap, Watch};
+use ran_functions::PeriodicConfig;
+use ran_functions::hw::HwFunction;
+use ran_functions::statistics::{Record, StatisticsFunction, StatisticsSource};
+use serde::{Deserialize, Serialize};
+
+use super::Encoding;
+use super::dummy::DummyCell;
+use super::stages::{Stages, Timed};
+
+/// Which functions agents have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Load {
+    /// The ping.
+    Hello,
+    /// MAC statistics.
+    Mac,
+    /// MAC, RLC and PDCP statistics.
+    Statistics,
+}
+
+impl Load {
+    /// How many functions of statistics an agent has.
+    pub fn statistics(self) -> u64 {
+        match self {
+            Load::Hello => 0,
+            Load::Mac => 1,
+            Load::Statistics => 3,
+        }
+    }
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Agents {
+    /// The controller's address; it tells E2AP's encoding.
+    pub ric: String,
+    pub nodes: u16,
+    /// UEs of each node, with one bearer each.
+    pub ues: u16,
+    pub load: Load,
+    /// Of the service models.
+    pub encoding: Encoding,
+    /// Whether the stages of a report are timed.
+    pub stages: bool,
+}
+
+/// What agents have counted.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct AgentsCount {
+    /// Controllers that have taken a setup.
+    pub up: u64,
+    /// Indications that were sent.
+    pub reports: u64,
+    /// Octets of their PDUs.
+    pub octets: u64,
+    /// Indications that made room for later ones.
+    pub dropped: u64,
+    /// Median nanoseconds of the stages of a report, in the mean of the models: gathering, encoding of the model, encoding of
+    /// E2AP. `None` where they are not timed.
+    pub stages_ns: Option<[f64; 3]>,
+}
+
+/// What crosses the agents' links.
+#[derive(Debug, Default)]
+struct Sent {
+    codec: Codec,
+    reports: AtomicU64,
+    octets: AtomicU64,
+}
+
+struct Counting(Arc<Sent>);
+
+impl Onlooker for Counting {
+    fn begin(&self, _: Ends<'_>) -> Box<dyn Watch> {
+        Box::new(Counting(self.0.clone()))
+    }
+}
+
+impl Watch for Counting {
+    fn pdu(&self, direction: Direction, _: StreamId, parts: &[&[u8]]) {
+        // the loop sends a PDU in one part
+        if let (Direction::Sent, [pdu]) = (direction, parts)
+            && self.0.codec.peek_indication(pdu).is_some()
+        {
+            self.0.reports.fetch_add(1, Relaxed);
+            self.0.octets.fetch_add(pdu.len() as u64, Relaxed);
+        }
+    }
+}
+
+impl Agents {
+    pub fn run(&self) -> anyhow::Result<()> {
+        let endpoint: Endpoint = self.ric.parse()?;
+        let sent = Arc::new(Sent { codec: endpoint.codec, ..Sent::default() });
+        // what is timed is not looked on at
+        let tap = (!self.stages).then(|| Tap::new(Arc::new(Counting(sent.clone()))));
+        let link = link::Config { tap, ..link::Config::default() };
+        let mut agents = AgentLoop::new(AgentLoopConfig { link, ..AgentLoopConfig::default() })?;
+        let stages = Stages::default();
+        for number in 1..=self.nodes {
+            let id = GlobalE2NodeId::gnb(PlmnIdentity::from_codes(1, 1, 2), GnbId::new(number.into(), 28));
+            agents.add(id, endpoint.clone(), self.functions(&stages));
+        }
+        let (up, dropped) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicU64::new(0)));
+        let count = (up.clone(), dropped.clone(), stages.clone());
+        let stop = agents.stop();
+        super::answer(stop.clone(), move || AgentsCount {
+            up: count.0.load(Relaxed),
+            reports: sent.reports.load(Relaxed),
+            octets: sent.octets.load(Relaxed),
+            dropped: count.1.load(Relaxed),
+            stages_ns: count.2.medians_ns(),
+        });
+        while !stop.is_stopped() {
+            agents.turn(Some(Duration::from_millis(50)))?;
+            up.store(agents.up() as u64, Relaxed);
+            dropped.store(agents.dropped_reports(), Relaxed);
+        }
+        Ok(())
+    }
+
+    fn functions(&self, stages: &Stages) -> Vec<Box<dyn RanFunction>> {
+        let cell = Rc::new(RefCell::new(DummyCell::new(self.ues, self.stages)));
+        let mut functions: Vec<Box<dyn RanFunction>> = Vec::new();
+        match self.load {
+            Load::Hello => functions.push(Box::new(HwFunction::in_wire(self.encoding.wire()))),
+            Load::Mac | Load::Statistics => functions.push(self.statistics::<mac::UeStats>(&cell, stages)),
+        }
+        if self.load == Load::Statistics {
+            functions.push(self.statistics::<rlc::BearerStats>(&cell, stages));
+            functions.push(self.statistics::<pdcp::BearerStats>(&cell, stages));
+        }
+        functions
+    }
+
+    fn statistics<R: Record>(&self, cell: &Rc<RefCell<DummyCell>>, stages: &Stages) -> Box<dyn RanFunction>
+    where
+        DummyCell: StatisticsSource<R>,
+    {
+        let config = PeriodicConfig { wire: self.encoding.wire(), ..PeriodicConfig::default() };
+        let function = StatisticsFunction::<R, DummyCell>::new(cell.clone(), config);
+        match cell.borrow().gathered() {
+            Some(gathered) => Box::new(Timed::new(function, gathered, stages)),
+            None => Box::new(function),
+        }
+    }
+}

@@ -1,0 +1,290 @@
+//! `ferric bench ping`: the ping's round trip from a controller's internal app to a node and back, in each combination of
+//! E2AP's and the service model's encoding, beside a bare echo over the same kind of link (FlexRIC paper, Fig. 7).
+//!
+//! Controller, node and echo are threads of this process, over each kind of link that the host has, each waiting in epoll.
+//! Both ends are on one processor, and then each on one of its own: on one a round trip is what both compute, on two
+//! there is the waking of the other processor too. What is compared is measured in turns, and of each the median of all
+//! round trips is taken.
+
+use std::fmt;
+use std::sync::mpsc::{self, Sender};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, anyhow, bail};
+use e2ap::{Codec, GlobalE2NodeId, GnbId, PlmnIdentity};
+use e2sm::Wire;
+use ferric::agent::{AgentLoop, AgentLoopConfig};
+use ferric::link::{Class, Events, Interest, Link, Listener, Poll, Scratch, State, StreamId};
+use ferric::{Endpoint, Stop};
+use ran_functions::hw::HwFunction;
+use serde::Serialize;
+
+use crate::links::{LinkKind, Links};
+use crate::pinger::Pings;
+use crate::placement::Placement;
+
+const PATIENCE: Duration = Duration::from_secs(30);
+const SIZES: [usize; 2] = [100, 1500];
+
+/// Round trips of a payload's size.
+#[derive(Clone, Debug, Serialize)]
+pub struct PingRow {
+    /// The kind of link: `tcp`, `unix`, `shm`, `sctp`, `tls`.
+    pub link: &'static str,
+    /// Processors that the two ends have: one for both, or two.
+    pub processors: usize,
+    /// Octets of the payload.
+    pub payload_bytes: usize,
+    /// E2AP's encoding; none of the echo.
+    pub e2ap: Option<&'static str>,
+    /// The service model's encoding; none of the echo.
+    pub e2sm: Option<&'static str>,
+    /// Round trips.
+    pub pings: usize,
+    /// Their median.
+    pub p50_us: f64,
+    /// Divided by the echo's.
+    pub ratio: f64,
+}
+
+/// All of `ferric bench ping`.
+#[derive(Clone, Debug, Serialize)]
+pub struct PingReport {
+    /// Of each link, number of processors and size the echo, then each combination.
+    pub rows: Vec<PingRow>,
+    /// Links that this host does not have.
+    pub missing: Vec<&'static str>,
+}
+
+impl fmt::Display for PingReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(
+            f,
+            "Round trip of a ping, beside a bare echo of its payload over the same kind of link, medians. On all links both"
+        )?;
+        writeln!(
+            f,
+            "ends sleep in epoll when there is nothing to read, and nobody spins: on shared memory too. Both are on one"
+        )?;
+        writeln!(f, "processor, or each on its own, where one has to wake the other.")?;
+        writeln!(
+            f,
+            "  {:>5} {:>10} {:>6} {:>6} {:>6} {:>8} {:>9} {:>6}",
+            "link", "processors", "octets", "E2AP", "E2SM", "pings", "p50 us", "ratio"
+        )?;
+        for row in &self.rows {
+            let (e2ap, e2sm) = (row.e2ap.unwrap_or("echo"), row.e2sm.unwrap_or(""));
+            let PingRow { link, processors, payload_bytes, pings, p50_us, ratio, .. } = row;
+            writeln!(
+                f,
+                "  {link:>5} {processors:>10} {payload_bytes:>6} {e2ap:>6} {e2sm:>6} {pings:>8} {p50_us:>9.1} {ratio:>6.2}"
+            )?;
+        }
+        self.missing.iter().try_for_each(|link| writeln!(f, "  {link:>5} this host does not have it"))
+    }
+}
+
+/// Measures `rounds` times `pings` round trips of each.
+///
+/// # Errors
+/// Where a link cannot be had, or an answer does not come.
+pub fn ping(rounds: usize, pings: usize) -> anyhow::Result<PingReport> {
+    // a thread of its own: it stays where it is put
+    join(thread::spawn(move || measure(rounds, pings)))?
+}
+
+fn measure(rounds: usize, pings: usize) -> anyhow::Result<PingReport> {
+    let links = Links::here()?;
+    let placements = Placement::all()?;
+    let mut rows = Vec::new();
+    for link in &links.kinds {
+        for placement in &placements {
+            placement.near()?;
+            for size in SIZES {
+                rows.extend(of_link(link, *placement, size, rounds, pings).with_context(|| link.name)?);
+            }
+        }
+    }
+    Ok(PingReport { rows, missing: links.missing.clone() })
+}
+
+fn of_link(
+    link: &LinkKind,
+    placement: Placement,
+    size: usize,
+    rounds: usize,
+    pings: usize,
+) -> anyhow::Result<Vec<PingRow>> {
+    let mut echo = Vec::new();
+    let mut combinations = Vec::new();
+    for codec in [Codec::Per, Codec::FLAT] {
+        for wire in [Wire::Per, Wire::Flat] {
+            combinations.push((codec, wire, Vec::new()));
+        }
+    }
+    for _ in 0..rounds {
+        echo.extend(echoes(link, placement, size, pings)?);
+        for (codec, wire, times) in &mut combinations {
+            times.extend(round_trips(link, placement, *codec, *wire, size, pings)?);
+        }
+    }
+    let floor = median(&mut echo);
+    let row = |e2ap, e2sm, mut times: Vec<u64>| {
+        let (link, p50_us) = (link.name, median(&mut times));
+        let (processors, ratio) = (placement.processors(), p50_us / floor);
+        PingRow { link, processors, payload_bytes: size, e2ap, e2sm, pings: times.len(), p50_us, ratio }
+    };
+    let mut rows = vec![row(None, None, echo)];
+    rows.extend(combinations.into_iter().map(|(codec, wire, times)| row(Some(codec.name()), Some(wire.name()), times)));
+    Ok(rows)
+}
+
+/// Of nanoseconds, in microseconds.
+fn median(times_ns: &mut [u64]) -> f64 {
+    times_ns.sort_unstable();
+    times_ns.get(times_ns.len() / 2).map_or(f64::NAN, |ns| *ns as f64 / 1000.0)
+}
+
+/// A link that is waited for.
+struct End {
+    link: Link,
+    poll: Poll,
+    events: Events,
+    scratch: Scratch,
+}
+
+impl End {
+    fn new(link: Link) -> anyhow::Result<Self> {
+        let poll = Poll::new()?;
+        poll.add(&link, 0, Interest::READ)?;
+        Ok(End { link, poll, events: Events::new(), scratch: Scratch::new() })
+    }
+
+    fn send(&mut self, octets: &[u8]) -> anyhow::Result<()> {
+        self.link.send(StreamId(0), &[octets], Class::Keep)?;
+        while self.link.flush()?.waiting {
+            thread::yield_now();
+        }
+        Ok(())
+    }
+
+    /// The next frame; an error where there is none any more.
+    fn next(&mut self, into: &mut Vec<u8>) -> anyhow::Result<()> {
+        into.clear();
+        let mut came = false;
+        while !came {
+            self.poll.wait(&mut self.events, Some(PATIENCE))?;
+            self.link.receive(&mut self.scratch, usize::MAX, &mut |_, pdu| {
+                into.extend_from_slice(pdu);
+                came = true;
+            })?;
+        }
+        Ok(())
+    }
+}
+
+/// Waits until a link stands.
+fn stand(link: &mut Link) -> anyhow::Result<()> {
+    let deadline = Instant::now() + PATIENCE;
+    while link.finish_connect()? != State::Established {
+        if Instant::now() > deadline {
+            bail!("the link does not come to stand");
+        }
+        thread::yield_now();
+    }
+    Ok(())
+}
+
+/// The floor: what comes goes back.
+fn echoes(link: &LinkKind, placement: Placement, size: usize, pings: usize) -> anyhow::Result<Vec<u64>> {
+    let mut listener = Listener::bind(&link.address, &link.config)?;
+    let address = listener.local_address().clone();
+    let (sender, standing) = mpsc::channel();
+    let echo = thread::spawn(move || -> anyhow::Result<()> {
+        placement.far()?;
+        let mut link = loop {
+            if let Some(link) = listener.accept()? {
+                break link;
+            }
+            thread::yield_now();
+        };
+        stand(&mut link)?;
+        let (mut far, mut frame) = (End::new(link)?, Vec::new());
+        // whoever waits for it is there, or has failed
+        let _ = sender.send(());
+        // until the other end is gone
+        while far.next(&mut frame).is_ok() {
+            far.send(&frame)?;
+        }
+        Ok(())
+    });
+    let mut link = Link::connect(&address, &link.config)?;
+    stand(&mut link)?;
+    let mut near = End::new(link)?;
+    standing.recv_timeout(PATIENCE)?;
+    let (payload, mut frame, mut times) = (vec![7; size], Vec::new(), Vec::with_capacity(pings));
+    for _ in 0..pings {
+        let start = Instant::now();
+        near.send(&payload)?;
+        near.next(&mut frame)?;
+        times.push(elapsed_ns(start));
+    }
+    drop(near);
+    join(echo)??;
+    Ok(times)
+}
+
+fn elapsed_ns(start: Instant) -> u64 {
+    u64::try_from(start.elapsed().as_nanos()).unwrap_or(u64::MAX)
+}
+
+fn join<T>(thread: JoinHandle<T>) -> anyhow::Result<T> {
+    thread.join().map_err(|_| anyhow!("a thread of the measurement panicked"))
+}
+
+/// Pings between a controller and a node of their own.
+fn round_trips(
+    link: &LinkKind,
+    placement: Placement,
+    codec: Codec,
+    wire: Wire,
+    size: usize,
+    pings: usize,
+) -> anyhow::Result<Vec<u64>> {
+    let endpoint = Endpoint::new(link.address.clone(), codec);
+    let config = link.config.clone();
+    let pinging = Pings { endpoint, link: config.clone(), wire, octets: size, count: pings, period: None }.start()?;
+    let endpoint = pinging.endpoint.clone();
+    let (sender, receiver): (Sender<Stop>, _) = mpsc::channel();
+    let node = thread::spawn(move || -> anyhow::Result<()> {
+        placement.far()?;
+        let mut agents = AgentLoop::new(AgentLoopConfig { link: config, ..AgentLoopConfig::default() })?;
+        let id = GlobalE2NodeId::gnb(PlmnIdentity::from_codes(1, 1, 2), GnbId::new(1, 28));
+        agents.add(id, endpoint, vec![Box::new(HwFunction::in_wire(wire))]);
+        // whoever waits for it is there until it ends
+        let _ = sender.send(agents.stop());
+        Ok(agents.run()?)
+    });
+    let node_stop = receiver.recv_timeout(PATIENCE)?;
+    let times = pinging.times_ns(PATIENCE);
+    node_stop.stop();
+    join(node)??;
+    pinging.end()?;
+    times
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_combination_is_measured() {
+        let report = ping(1, 3).unwrap();
+        // SCTP is not everywhere
+        let placements = Placement::all().unwrap().len();
+        assert_eq!(report.rows.len(), (5 - report.missing.len()) * placements * 2 * 5);
+        assert!(report.missing.is_empty() || report.missing == ["sctp"]);
+        assert!(report.rows.iter().all(|row| row.pings == 3 && row.p50_us > 0.0 && row.ratio > 0.0), "{report}");
+    }
+}

@@ -1,0 +1,282 @@
+//! `ferric decode`
+
+use std::collections::HashMap;
+use std::io::Read;
+use std::path::Path;
+use std::sync::Arc;
+
+use anyhow::{Context, anyhow, bail};
+use e2ap::e42::E42Version;
+use e2ap::{Codec, Version};
+use ferric::record::{Content, Recording};
+use model_plugin::Model;
+use per::Gather;
+
+use crate::model::ModelArgs;
+use ::ric::json;
+
+/// Turn E2AP or E2SM bytes into JSON, or the messages of a recording.
+///
+/// Of a recording (`--record`) or a capture of SCTP, as pcapng, it prints one JSON object a message. What a recording has of
+/// E2AP in FlatBuffers is read too.
+///
+/// On bytes that are not what they are taken for, says which IE is at fault and at which bit, and fails.
+#[derive(clap::Args)]
+pub struct Args {
+    /// What the bytes are: `e2ap` (finds the version), `e2ap-v01.00`, `e2ap-v01.01`, `e2ap-v02.03`, `e2ap-v03.01`;
+    /// `e42-v1`, `e42-v2`, `e42-v3` (FlexRIC's xApp protocol, by the E2AP that it was built with); or an E2SM type such as
+    /// `kpm-v03.00:E2SM-KPM-IndicationMessage`. `--list` prints them all. In FlatBuffers, E2AP and the modules of E2SM have
+    /// `-flat` at their end: `e2ap-flat`, `e2ap-v02.03-flat`, `kpm-v03.00-flat:E2SM-KPM-IndicationMessage`,
+    /// `mac-flat:IndicationMessage`.
+    #[arg(long = "type", value_name = "TYPE", default_value = "e2ap")]
+    ty: String,
+    /// Hexadecimal digits; a file that holds such digits or the bytes themselves, or a pcapng file; or `-` for standard
+    /// input.
+    #[arg(value_name = "HEX|FILE|-", required_unless_present_any = ["list"])]
+    input: Option<String>,
+    /// Print the known types and end.
+    #[arg(long)]
+    list: bool,
+    #[command(flatten)]
+    models: ModelArgs,
+}
+
+/// How a pcapng file begins, in either byte order.
+const PCAPNG: &[u8] = &[0x0A, 0x0D, 0x0D, 0x0A];
+
+pub fn run(args: &Args) -> anyhow::Result<()> {
+    let models = args.models.load()?;
+    if args.list {
+        for codec in Codec::ALL {
+            Version::ALL.iter().for_each(|version| say!("e2ap-v{:0>5}{}", version.name(), ending(*codec)));
+        }
+        for version in E42Version::ALL {
+            say!("e42-v{version}");
+        }
+        e2sm::registry::types().for_each(|(module, name)| say!("{module}:{name}"));
+        for model in &models {
+            model.types().for_each(|name| say!("{}:{name}", model.name()));
+        }
+        return Ok(());
+    }
+    let bytes = bytes(args.input.as_deref().unwrap_or("-"))?;
+    if bytes.starts_with(PCAPNG) {
+        return recording(&bytes, &args.ty);
+    }
+    if let Some(version) = args.ty.strip_prefix("e42-") {
+        say!("{:#}", e42(&bytes, version.parse()?)?);
+        return Ok(());
+    }
+    if let Some((model, name)) = loaded(&models, &args.ty) {
+        let text = model.describe(name, &bytes).with_context(|| format!("not a {}", args.ty))?;
+        let value: serde_json::Value = serde_json::from_str(&text)
+            .with_context(|| format!("the model {} has said what is no JSON", model.name()))?;
+        say!("{value:#}");
+        return Ok(());
+    }
+    let value = match args.ty.strip_prefix("e2ap") {
+        Some(rest) if rest.is_empty() || rest.starts_with('-') => {
+            let (codec, version) = e2ap_type(rest)?;
+            e2ap(&bytes, codec, version)?
+        }
+        _ => {
+            let value = e2sm::registry::decode(&args.ty, &bytes).map_err(|error| match error {
+                e2sm::Error::UnknownType => {
+                    anyhow!("no type is named `{}`; `ferric decode --list` prints all", args.ty)
+                }
+                error => anyhow::Error::new(error).context(format!("not a {}", args.ty)),
+            })?;
+            json::of(&*value)
+        }
+    };
+    say!("{value:#}");
+    Ok(())
+}
+
+/// The loaded model that a type is of, and the type's name within it.
+fn loaded<'m, 't>(models: &'m [Arc<Model>], ty: &'t str) -> Option<(&'m Model, &'t str)> {
+    let (module, name) = ty.split_once(':')?;
+    Some((models.iter().find(|model| model.name() == module)?, name))
+}
+
+/// What an encoding adds to the names of types.
+fn ending(codec: Codec) -> String {
+    if codec == Codec::Per { String::new() } else { format!("-{codec}") }
+}
+
+/// What stands behind `e2ap` in a type's name: the encoding, and the version where one is named.
+fn e2ap_type(rest: &str) -> anyhow::Result<(Codec, Option<Version>)> {
+    let others = Codec::ALL.iter().filter(|codec| **codec != Codec::Per);
+    let other = others.into_iter().find_map(|codec| Some((*codec, rest.strip_suffix(&ending(*codec))?)));
+    let (codec, version) = other.unwrap_or((Codec::Per, rest));
+    let version = version.strip_prefix('-').map(str::parse).transpose()?;
+    Ok((codec, version))
+}
+
+fn e2ap(bytes: &[u8], codec: Codec, version: Option<Version>) -> anyhow::Result<serde_json::Value> {
+    // Newer versions read what older ones wrote only by luck: a setup tells, else the one that most nodes speak.
+    let order = match version.or_else(|| codec.version_of_setup(bytes)) {
+        Some(version) => vec![version],
+        None => vec![Version::V2_03, Version::V3_01, Version::V1_01, Version::V1_00],
+    };
+    let mut first = None;
+    for version in order {
+        let gather = Gather::new();
+        match codec.decode(bytes, version, &gather) {
+            Ok(decoded) => {
+                let mut value = serde_json::Map::new();
+                value.insert("e2ap".into(), version.name().into());
+                if let serde_json::Value::Object(pdu) = json::of(&decoded.pdu) {
+                    value.extend(pdu);
+                }
+                if !decoded.unknown.is_empty() {
+                    let unknown = decoded.unknown.iter().map(|ie| {
+                        serde_json::json!({
+                            "id": ie.id.0,
+                            "criticality": format!("{:?}", ie.criticality),
+                            "value": json::hex(ie.value.iter()),
+                        })
+                    });
+                    value.insert("unknown_ies".into(), unknown.collect());
+                }
+                return Ok(value.into());
+            }
+            Err(error) => drop(first.get_or_insert((version, error))),
+        }
+    }
+    match first {
+        Some((version, error)) => {
+            Err(anyhow::Error::new(error).context(format!("not E2AP v{version}{}", encoded(bytes, codec))))
+        }
+        None => bail!("no version to try"),
+    }
+}
+
+/// In which encoding bytes were not read, where that needs to be said.
+fn encoded(bytes: &[u8], codec: Codec) -> String {
+    let other = Codec::ALL.iter().find(|other| **other != codec && other.outline(bytes).is_some());
+    match other {
+        Some(other) => {
+            format!(" in the encoding `{codec}`, but it may be in `{other}`: try `--type e2ap{}`", ending(*other))
+        }
+        None if codec == Codec::Per => String::new(),
+        None => format!(" in the encoding `{codec}`"),
+    }
+}
+
+fn e42(bytes: &[u8], version: E42Version) -> anyhow::Result<serde_json::Value> {
+    let gather = Gather::new();
+    let pdu = e2ap::e42::decode(bytes, version, &gather).with_context(|| format!("not E42 v{version}"))?;
+    let mut value = serde_json::Map::new();
+    value.insert("e42".into(), version.name().into());
+    if let serde_json::Value::Object(pdu) = json::of(&pdu) {
+        value.extend(pdu);
+    }
+    Ok(value.into())
+}
+
+/// What the messages of a recording are taken for.
+enum Taken {
+    E2ap(Codec, Option<Version>),
+    E42(E42Version),
+}
+
+/// Prints the messages of a recording in order.
+fn recording(bytes: &[u8], ty: &str) -> anyhow::Result<()> {
+    let taken = match (ty.strip_prefix("e2ap"), ty.strip_prefix("e42-")) {
+        (Some(rest), _) => e2ap_type(rest).map(|(codec, version)| Taken::E2ap(codec, version))?,
+        (_, Some(version)) => Taken::E42(version.parse()?),
+        _ => bail!("a recording holds E2AP or E42: `--type e2ap`, `e42-v2`, or another version of one of them"),
+    };
+    // the setup tells for the whole association
+    let mut versions: HashMap<usize, Version> = HashMap::new();
+    for (number, message) in Recording::new(bytes).enumerate() {
+        let message = message?;
+        let mut value = serde_json::Map::new();
+        value.insert("number".into(), number.into());
+        value.insert(
+            "time".into(),
+            format!("{}.{:09}", message.at_ns / 1_000_000_000, message.at_ns % 1_000_000_000).into(),
+        );
+        // E2AP that is not in PER stands there bare; the interface's name ends with its encoding
+        let e2 = message.interface.strip_prefix("e2-");
+        let bare = e2.and_then(|rest| Codec::named(rest.rsplit('-').next()?));
+        value.insert("interface".into(), message.interface.into());
+        match message.content {
+            Content::Sctp { association, source, destination, ppid, pdu, .. } => {
+                value.insert("association".into(), association.into());
+                value.insert("from".into(), source.to_string().into());
+                value.insert("to".into(), destination.to_string().into());
+                value.insert("ppid".into(), ppid.into());
+                if let Some(version) = Version::of_setup(&pdu) {
+                    versions.insert(association, version);
+                }
+                let read = match taken {
+                    Taken::E2ap(codec, fixed) => {
+                        e2ap(&pdu, codec, fixed.or_else(|| versions.get(&association).copied()))
+                    }
+                    Taken::E42(version) => e42(&pdu, version),
+                };
+                put(&mut value, read, &pdu);
+            }
+            Content::End { association } => {
+                value.insert("association".into(), association.into());
+                value.insert("ends".into(), true.into());
+            }
+            Content::Bare(pdu) => match (bare, &taken) {
+                (Some(codec), Taken::E2ap(_, fixed)) => put(&mut value, e2ap(&pdu, codec, *fixed), &pdu),
+                _ => drop(value.insert("octets".into(), json::hex(pdu.iter()).into())),
+            },
+        }
+        say!("{:#}", serde_json::Value::Object(value));
+    }
+    Ok(())
+}
+
+/// Puts what was read of a message into its object.
+fn put(object: &mut serde_json::Map<String, serde_json::Value>, read: anyhow::Result<serde_json::Value>, pdu: &[u8]) {
+    match read {
+        Ok(serde_json::Value::Object(pdu)) => object.extend(pdu),
+        Ok(_) => {}
+        // one that cannot be read is what the recording may be about
+        Err(error) => {
+            object.insert("error".into(), crate::chain(&error).into());
+            object.insert("octets".into(), json::hex(pdu.iter()).into());
+        }
+    }
+}
+
+/// The bytes that the argument means.
+fn bytes(input: &str) -> anyhow::Result<Vec<u8>> {
+    let content = if input == "-" {
+        let mut content = Vec::new();
+        std::io::stdin().read_to_end(&mut content).context("cannot read standard input")?;
+        content
+    } else if Path::new(input).exists() {
+        std::fs::read(input).with_context(|| format!("cannot read {input}"))?
+    } else {
+        return unhex(input.as_bytes()).with_context(|| {
+            format!("`{}` is neither a file nor an even number of hexadecimal digits", shortened(input))
+        });
+    };
+    if content.is_empty() {
+        bail!("nothing to decode: the input is empty");
+    }
+    Ok(unhex(&content).unwrap_or(content))
+}
+
+fn shortened(text: &str) -> String {
+    text.chars().take(32).collect::<String>() + if text.chars().nth(32).is_some() { "…" } else { "" }
+}
+
+/// Hexadecimal digits, white space and `0x` ignored, as bytes.
+fn unhex(text: &[u8]) -> Option<Vec<u8>> {
+    let text = text.strip_prefix(b"0x").unwrap_or(text);
+    let digits: Option<Vec<u8>> = text
+        .iter()
+        .filter(|c| !c.is_ascii_whitespace())
+        .map(|c| char::from(*c).to_digit(16).map(|digit| digit as u8))
+        .collect();
+    let digits = digits.filter(|digits| !digits.is_empty() && digits.len() % 2 == 0)?;
+    Some(digits.chunks(2).map(|pair| pair[0] << 4 | pair[1]).collect())
+}

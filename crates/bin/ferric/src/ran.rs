@@ -1,0 +1,205 @@
+//! `ferric ran`
+
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
+
+use ::ran::scenario::{Folders, MAX_THREADS};
+use ::ran::{Core, LiveConfig, LiveCounts, Ran, RanConfig, Scenario};
+use anyhow::{Context, bail};
+use e2sm::Wire;
+use ferric::Endpoint;
+use ferric::record::Protocol;
+use tc_plugin::DEFAULT_FOLDER;
+use tracing::info;
+
+use crate::{address, record, signals, tls};
+
+/// Run emulated E2 nodes.
+///
+/// Base stations of cells with UEs and traffic, modelled slot by slot, until Ctrl-C.
+#[derive(clap::Args)]
+pub struct Args {
+    /// The RIC to connect to; several times for several RICs. [default: tcp://127.0.0.1:36421]
+    #[arg(long, value_name = "URL", value_parser = address::e2)]
+    ric: Vec<Endpoint>,
+    /// What the RAN is made of and what happens in it, as a TOML file: see docs/scenarios.md.
+    #[arg(long, value_name = "FILE")]
+    scenario: Option<PathBuf>,
+    /// Only say what the scenario would be: its cells, UEs and offered load.
+    #[arg(long, requires = "scenario")]
+    check: bool,
+    /// The folder that a scenario's parts of traffic control may come from.
+    #[arg(long, value_name = "DIR", default_value = DEFAULT_FOLDER, requires = "scenario")]
+    parts_from: PathBuf,
+    /// How many seconds of the model pass in one, in place of what the scenario says.
+    #[arg(long, value_name = "FACTOR", value_parser = speed)]
+    speed: Option<f64>,
+    /// Threads that the model may use, in place of what the scenario says.
+    #[arg(long, value_name = "N", value_parser = threads)]
+    threads: Option<NonZeroUsize>,
+    /// How many nodes. [default: 1]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=4096))]
+    nodes: Option<u16>,
+    /// How many UEs each node serves. [default: 32]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(0..=1024))]
+    ues: Option<u16>,
+    /// Seed of all chance: the same seed, the same RAN. [default: 1]
+    #[arg(long, value_name = "S")]
+    seed: Option<u64>,
+    /// The version of E2AP that the nodes speak: 1.00 (without OIDs: functions are known by their
+    /// definitions), 1.01, 2.03 or 3.01.
+    #[arg(long, value_name = "VERSION", default_value = "2.03")]
+    e2ap: e2ap::Version,
+    /// The revision of KPM that the nodes speak: 1.00, 2.01, 2.03, 3.00 or 4.00.
+    #[arg(long, value_name = "REVISION", default_value = "3.00")]
+    kpm: e2sm::kpm::Revision,
+    /// KPM, RC, the ping and FlexRIC's models in FlatBuffers, not in PER or FlexRIC's layout. (For E2AP, the address says
+    /// it: --ric tcp+flat://HOST:PORT.)
+    #[arg(long)]
+    flat: bool,
+    /// The revision of RC that the nodes speak: 1.03, 3.00 or 5.00.
+    #[arg(long, value_name = "REVISION", default_value = "3.00")]
+    rc: e2sm::rc::Revision,
+    /// Handovers that each node begins by itself in a minute.
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u16).range(0..=600))]
+    handovers_per_minute: u16,
+    #[command(flatten)]
+    live: LiveArgs,
+    #[command(flatten)]
+    tls: tls::TlsArgs,
+    #[command(flatten)]
+    record: record::RecordArgs,
+}
+
+/// Live mode: real programs run through the emulated cell. See docs/live.md.
+#[derive(clap::Args)]
+#[command(next_help_heading = "Live mode (Linux, root)")]
+struct LiveArgs {
+    /// A cell of 106 PRBs with N UEs that are network namespaces, ferric-ue1 and on: `ip netns exec ferric-ue1 COMMAND` runs
+    /// a program there, `ip netns exec ferric-core COMMAND` at the other end, 10.45.0.1. With --scenario, its first N UEs.
+    #[arg(long, value_name = "N", conflicts_with_all = ["nodes", "ues"], value_parser = clap::value_parser!(u16).range(1..=256))]
+    live: Option<u16>,
+    /// This host is the other end, not a namespace.
+    #[arg(long, requires = "live")]
+    live_on_host: bool,
+    /// How the names of namespaces and devices begin.
+    #[arg(long, value_name = "NAME", default_value = "ferric", requires = "live")]
+    live_prefix: String,
+    /// The longest packet in octets.
+    #[arg(long, value_name = "OCTETS", default_value_t = 1400, requires = "live")]
+    live_mtu: u16,
+}
+
+impl LiveArgs {
+    fn config(&self) -> Option<LiveConfig> {
+        Some(LiveConfig {
+            ues: self.live?,
+            prefix: self.live_prefix.clone(),
+            core: if self.live_on_host { Core::Host } else { Core::Namespace },
+            mtu: self.live_mtu,
+        })
+    }
+}
+
+/// The longest scenario file.
+const MAX_FILE_OCTETS: u64 = 4 << 20;
+
+fn speed(text: &str) -> Result<f64, String> {
+    let speed = text.parse().ok().filter(|speed| (0.001..=1000.0).contains(speed));
+    speed.ok_or_else(|| "it is a number from 0.001 to 1000".to_owned())
+}
+
+fn threads(text: &str) -> Result<NonZeroUsize, String> {
+    let threads = text.parse().ok().filter(|threads: &NonZeroUsize| threads.get() <= MAX_THREADS);
+    threads.ok_or_else(|| format!("it is a number from 1 to {MAX_THREADS}"))
+}
+
+impl Args {
+    /// The scenario that is asked for.
+    fn scenario(&self) -> anyhow::Result<Scenario> {
+        let mut scenario = match (&self.scenario, self.live.live) {
+            (Some(file), _) => self.of_file(file)?,
+            (None, Some(ues)) => Scenario::quiet(ues),
+            (None, None) => Scenario::crowd(self.nodes.unwrap_or(1), self.ues.unwrap_or(32), self.seed.unwrap_or(1)),
+        };
+        scenario.speed = self.speed.unwrap_or(scenario.speed);
+        scenario.threads = self.threads.unwrap_or(scenario.threads);
+        Ok(scenario)
+    }
+
+    fn of_file(&self, file: &Path) -> anyhow::Result<Scenario> {
+        for (is_there, argument, what) in [
+            (self.nodes.is_some(), "--nodes", "how many cells there are"),
+            (self.ues.is_some(), "--ues", "how many UEs there are"),
+            (self.seed.is_some(), "--seed", "what the seed of all chance is"),
+        ] {
+            if is_there {
+                bail!("{argument} and --scenario exclude each other: the scenario's file says {what}");
+            }
+        }
+        let name = || file.display().to_string();
+        let length = std::fs::metadata(file).with_context(name)?.len();
+        if length > MAX_FILE_OCTETS {
+            bail!("{}: a scenario is at most {} MiB long", name(), MAX_FILE_OCTETS >> 20);
+        }
+        let text = std::fs::read_to_string(file).with_context(name)?;
+        let files = file.parent().unwrap_or(Path::new(""));
+        Scenario::from_toml(&text, &Folders { files, parts: &self.parts_from }).with_context(name)
+    }
+}
+
+pub fn run(args: &Args) -> anyhow::Result<()> {
+    let scenario = args.scenario()?;
+    if args.check {
+        let summary = scenario.summary()?.to_string();
+        say!("{}", summary.trim_end());
+        return Ok(());
+    }
+    let recorder = args.record.start()?;
+    let mut config = RanConfig {
+        tls: args.tls.load(None)?,
+        tap: recorder.as_ref().map(|recorder| recorder.tap(Protocol::E2)),
+        scenario,
+        e2ap_version: args.e2ap,
+        kpm_revision: args.kpm,
+        wire: if args.flat { Wire::Flat } else { Wire::Per },
+        rc_revision: args.rc,
+        handovers_per_minute: args.handovers_per_minute,
+        live: args.live.config(),
+        ..RanConfig::default()
+    };
+    if args.flat {
+        config.periodic.wire = Wire::Flat;
+    }
+    if !args.ric.is_empty() {
+        config.rics.clone_from(&args.ric);
+    }
+    let mut ran = Ran::new(config)?;
+    signals::stop_on_signal(vec![ran.stop()])?;
+    let result = ran.run();
+    if let Some(counts) = ran.live_counts() {
+        tell(&counts);
+    }
+    Ok(result?)
+}
+
+/// What live mode did, in the end.
+fn tell(counts: &LiveCounts) {
+    let LiveCounts { slots, late_slots, latest, bridge, core, ues } = counts;
+    info!(
+        "live mode: {} packets to the UEs, {} of them with a mark of congestion; {} to the core",
+        ues.sent, ues.marked, core.sent
+    );
+    info!(
+        "live mode: dropped: {} to nobody, {} with a foreign source, {} without a cell, {} without room, {} not of IPv4",
+        bridge.nowhere,
+        bridge.foreign,
+        bridge.absent,
+        bridge.no_room,
+        core.not_ipv4 + ues.not_ipv4
+    );
+    info!(
+        "live mode: {slots} slots, {late_slots} of them more than 2 ms late, up to {:.1} ms",
+        latest.as_secs_f64() * 1e3
+    );
+}

@@ -1,0 +1,534 @@
+//! The `ferric` program from outside: what a newcomer meets, and what scripts rely on.
+
+mod program;
+
+use std::net::TcpListener;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use program::{File, Outcome, Program, run, run_with};
+use testkit::ObjectFolder;
+
+fn vector(name: &str) -> String {
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../vectors").join(name);
+    let text = std::fs::read_to_string(&path).unwrap();
+    text.split_whitespace().collect()
+}
+
+/// The numbers of a line like `pings=3 lost=0`, by name.
+fn number(line: &str, name: &str) -> u64 {
+    let field = line.split_whitespace().find_map(|field| field.strip_prefix(&format!("{name}=")));
+    field.unwrap_or_else(|| panic!("no {name} in: {line}")).parse().unwrap()
+}
+
+fn last_line(outcome: &Outcome) -> &str {
+    outcome.stdout.lines().last().unwrap_or_default()
+}
+
+// What it says of itself.
+
+#[test]
+fn every_command_helps() {
+    let cases: &[(&[&str], &[&str])] = &[
+        (
+            &[],
+            &[
+                "demo",
+                "ric",
+                "ran",
+                "xapp",
+                "decode",
+                "play",
+                "doctor",
+                "bench",
+                "paper",
+                "--log",
+                "Try `ferric demo` first",
+            ],
+        ),
+        (&["demo"], &["--seconds", "--rest"]),
+        (
+            &["ric"],
+            &[
+                "--config",
+                "--e2",
+                "--xapp",
+                "tcp://127.0.0.1:36421",
+                "tcp://127.0.0.1:36423",
+                "--redis",
+                "--rest",
+                "--record",
+            ],
+        ),
+        (&["ran"], &["--ric", "--nodes", "--ues", "--seed", "--e2ap", "--kpm", "--rc", "--handovers-per-minute"]),
+        (&["xapp"], &["kpm", "ping", "rc", "tc", "--no-reconnect"]),
+        (&["xapp", "tc"], &["--destination", "--limit-ms", "--redis", "--from", "--rest", "--undo", "--restore"]),
+        (&["xapp", "rc"], &["slice-quota", "handover", "drx", "qos", "--node", "--rc"]),
+        (&["xapp", "rc", "slice-quota"], &["--sst", "--sd", "--min", "--max", "--dedicated"]),
+        (&["xapp", "kpm"], &["--ric", "--period-ms", "--measurement", "--cell", "--kpm", "--seconds", "--json"]),
+        (&["xapp", "ping"], &["--ric", "--period-ms", "--octets", "--seconds", "--json", "--record"]),
+        (&["decode"], &["--type", "--list", "HEX|FILE|-"]),
+        (&["play"], &["--e2", "--as", "--timing", "--patience-ms", "--association", "FILE"]),
+        (&["doctor"], &["--e2", "--ric", "--listen", "--e2ap", "--patience"]),
+        (&["bench"], &["e2"]),
+        (&["bench", "e2"], &["--json", "--repetitions", "--seconds"]),
+        (&["paper"], &["fig8a", "all", "--out", "--json", "--seconds", "--peer", "NAME=URL[,pid=N]"]),
+    ];
+    for (command, mentioned) in cases {
+        let outcome = run(&[command, &["--help"][..]].concat());
+        assert_eq!(outcome.code(), Some(0), "{command:?}");
+        for option in *mentioned {
+            assert!(outcome.stdout.contains(option), "{command:?} does not mention {option}:\n{}", outcome.stdout);
+        }
+    }
+}
+
+#[test]
+fn wrong_arguments_are_told_with_a_hint() {
+    let cases: &[(&[&str], &str)] = &[
+        (&[], "Usage: ferric"),
+        (&["rik"], "ric"),
+        (&["ran", "--node", "2"], "--nodes"),
+        (&["ric", "--e2", "127.0.0.1:36421"], "tcp://host:port"),
+        (&["ran", "--nodes", "0"], "1..=4096"),
+        (&["ran", "--record-limit", "1M"], "--record <FILE>"),
+        (&["ran", "--e2ap", "2"], "2.03"),
+        (&["xapp"], "kpm"),
+        (&["xapp", "kpm", "--kpm", "9"], "3.00"),
+        (&["xapp", "ping", "--octets", "1000001"], "0..=1000000"),
+        (&["decode"], "HEX|FILE|-"),
+        (&["bench", "e2", "--repetitions", "0"], "1..=99"),
+        (&["demo", "--log", "loud"], "debug"),
+        (&["paper"], "FIGURE"),
+        (&["paper", "fig10"], "fig8a"),
+        (&["paper", "fig8a", "--seconds", "0"], "0.1 to 60"),
+        (&["paper", "fig8a", "--peer", "tcp://127.0.0.1:1"], "NAME=URL"),
+        (&["paper", "fig8a", "--peer", "a=tcp+cbor://127.0.0.1:1"], "flat"),
+        (&["paper", "fig8a", "--peer", "a=tcp://127.0.0.1:1,pid=one"], "process id"),
+    ];
+    for (arguments, hint) in cases {
+        run(arguments).complains(2, &[hint]);
+    }
+}
+
+#[test]
+fn a_port_that_is_taken_is_named() {
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = format!("tcp://{}", taken.local_addr().unwrap());
+    for arguments in
+        [["--e2", &address, "--xapp", "tcp://127.0.0.1:0"], ["--e2", "tcp://127.0.0.1:0", "--xapp", &address]]
+    {
+        let outcome = run(&[&["ric"], &arguments[..]].concat());
+        outcome.complains(1, &[&address, "in use", "give another address"]);
+        assert_eq!(outcome.stderr.matches("in use").count(), 1, "said once: {}", outcome.stderr);
+    }
+}
+
+#[test]
+fn flexrics_xapps_are_awaited_where_asked_for() {
+    let any = "tcp://127.0.0.1:0";
+    let ric = ["ric", "--e2", any, "--xapp", any];
+    let mut program = Program::start(&[&ric[..], &["--e42", "e42+tcp://127.0.0.1:0", "--e42", any]].concat());
+    for _ in 0..2 {
+        assert!(program.line("e42=").starts_with("e42+tcp://127.0.0.1:"));
+    }
+    program.stop();
+    run(&[&ric[..], &["--e42", "e43+tcp://x"]].concat()).complains(2, &["sctp://host"]);
+    run(&[&ric[..], &["--e42", "e42+tls://127.0.0.1:0"]].concat()).complains(1, &["a tls:// address takes a CA"]);
+    run(&[&ric[..], &["--e42-version", "4"]].concat()).complains(2, &["1, 2 and 3"]);
+    let file = File::new("e42.toml", b"e42 = [\"e42+tcp://127.0.0.1:0\"]\ne42_version = \"9\"\n");
+    run(&[&ric[..], &["--config", file.name()]].concat()).complains(1, &["e42_version: ", "1, 2 and 3"]);
+}
+
+#[test]
+fn configuration_files_that_cannot_be_used() {
+    run(&["ric", "--config", "/nowhere/ric.toml"]).complains(1, &["/nowhere/ric.toml", "No such file"]);
+    let file = File::new("typo.toml", b"max_node = 3\n");
+    run(&["ric", "--config", file.name()]).complains(1, &[file.name(), "unknown key `max_node`", "`max_nodes`"]);
+    let file = File::new("type.toml", b"xapp = 7\n");
+    run(&["ric", "--config", file.name()]).complains(1, &[file.name(), "line 1"]);
+    let file = File::new("value.toml", b"e2 = [\"http://127.0.0.1\"]\n");
+    run(&["ric", "--config", file.name()]).complains(1, &[file.name(), "e2: ", "tcp://host:port"]);
+}
+
+#[test]
+fn a_configuration_file_is_obeyed_and_options_go_before_it() {
+    let name = std::env::temp_dir().join(format!("ferric-cli-{}.socket", std::process::id()));
+    let file = File::new("good.toml", format!("e2 = [\"unix:{0}\"]\nxapp = \"unix:{0}\"\n", name.display()).as_bytes());
+    let mut ric = Program::start(&["ric", "--config", file.name(), "--xapp", "tcp://127.0.0.1:0"]);
+    assert_eq!(ric.line("e2="), format!("unix:{}", name.display()));
+    assert!(ric.line("xapp=").starts_with("tcp://127.0.0.1:"));
+    ric.stop();
+    assert!(!name.exists(), "the socket's file is removed");
+}
+
+// Programs that talk to each other.
+
+fn start_ric() -> (Program, String, String) {
+    let mut ric = Program::start(&["ric", "--e2", "tcp://127.0.0.1:0", "--xapp", "tcp://127.0.0.1:0"]);
+    let (e2, xapp) = (ric.line("e2="), ric.line("xapp="));
+    (ric, e2, xapp)
+}
+
+#[test]
+fn an_xapp_without_a_ric_says_so() {
+    let nobody = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+    for (address, why) in [(nobody, "refused"), (silent.local_addr().unwrap(), "did not answer")] {
+        let address = format!("tcp://{address}");
+        for app in ["kpm", "ping"] {
+            let begun = Instant::now();
+            let outcome = run(&["xapp", app, "--ric", &address, "--seconds", "60"]);
+            outcome.complains(1, &[&address, why, "`ferric ric`"]);
+            // long before its 60 s are over
+            assert!(begun.elapsed() < Duration::from_secs(30), "{:?}", begun.elapsed());
+        }
+    }
+}
+
+#[test]
+fn a_ric_a_ran_and_xapps_as_processes() {
+    let (ric, e2, xapp) = start_ric();
+    let ran = Program::start(&["ran", "--ric", &e2, "--nodes", "2", "--ues", "3"]);
+    let mut kpm = Program::start(&["xapp", "kpm", "--ric", &xapp, "--period-ms", "100", "--json"]);
+    // a ping that is not answered before the next counts as lost: the period is longer than a busy machine's pauses
+    let mut ping = Program::start(&["xapp", "ping", "--ric", &xapp, "--period-ms", "1000", "--seconds", "4"]);
+    for _ in 0..6 {
+        let report: serde_json::Value = serde_json::from_str(&format!("{{{}", kpm.line("{"))).unwrap();
+        assert!(report["node"].as_str().unwrap().starts_with("gnb-"), "{report}");
+        assert!(!report["values"].as_object().unwrap().is_empty(), "{report}");
+    }
+    ping.line("node=");
+    let ping = ping.end();
+    assert_eq!(ping.code(), Some(0), "{}", ping.stderr);
+    assert!(number(last_line(&ping), "pings") >= 2 && number(last_line(&ping), "lost") == 0, "{}", last_line(&ping));
+    let kpm = kpm.stop();
+    let summary = last_line(&kpm);
+    assert!(number(summary, "indications") >= 6 && number(summary, "lost") == 0, "{summary}");
+    assert!(number(summary, "p50_us") <= number(summary, "p99_us"));
+    ran.stop();
+    ric.stop();
+}
+
+/// A node of E2AP v01.00 tells no object identifier: its KPM is known by the definition.
+#[test]
+fn a_node_of_kpm_v1_is_found_and_read() {
+    let (ric, e2, xapp) = start_ric();
+    let ran = Program::start(&["ran", "--ric", &e2, "--ues", "8", "--e2ap", "1.00", "--kpm", "1.00"]);
+    let mut kpm = Program::start(&["xapp", "kpm", "--ric", &xapp, "--period-ms", "100", "--json"]);
+    let mut seen = String::new();
+    while !["RRU.PrbAvailDl", "RRU.PrbTotDl", "numberOfActive-UEs", "pDCPBytesDL"]
+        .iter()
+        .all(|name| seen.contains(name))
+    {
+        seen += &kpm.line("{");
+    }
+    assert!(seen.contains("cell sst-1 5qi-") && seen.contains("\"node\":{\"numberOfActive-UEs\":8.0}"), "{seen}");
+    let kpm = kpm.stop();
+    assert_eq!(number(last_line(&kpm), "lost"), 0);
+    ran.stop();
+    ric.stop();
+}
+
+#[test]
+fn nodes_do_what_rc_asks_for_or_say_why_not() {
+    let (ric, e2, xapp) = start_ric();
+    for (revision, form) in [("1.03", &[][..]), ("3.00", &["--flat"]), ("5.00", &[])] {
+        let nodes = ["ran", "--ric", &e2, "--nodes", "2", "--ues", "2", "--rc", revision];
+        let ran = Program::start(&[&nodes[..], form].concat());
+        let ask = |args: &[&str]| {
+            let mut all = vec!["xapp", "rc"];
+            all.extend_from_slice(args);
+            all.extend(["--ric", &xapp, "--seconds", "20"]);
+            run(&all)
+        };
+        let outcome = ask(&["slice-quota", "--sst", "1", "--min", "30", "--max", "50"]);
+        let lines: Vec<_> = outcome.stdout.lines().collect();
+        assert!(
+            outcome.status.success() && lines.len() == 2 && lines.iter().all(|line| line.ends_with(" done")),
+            "{outcome:?}"
+        );
+        // the second UE of the first node, to the second node's cell and back
+        let (ue, there, back) = (["--ue", "amf-234881025"], ["--cell", "003804001"], ["--cell", "003800001"]);
+        let to = |cell: [&str; 2]| ask(&[&["handover"][..], &ue, &cell].concat());
+        for cell in [there, back] {
+            let outcome = to(cell);
+            assert!(outcome.status.success(), "one node has the UE: {outcome:?}");
+            assert_eq!(outcome.stdout.lines().filter(|line| line.ends_with(" done")).count(), 1, "{outcome:?}");
+        }
+        let outcome = to(["--cell", "fffffffff"]);
+        assert!(!outcome.status.success() && outcome.stdout.contains("refused: "), "{outcome:?}");
+        let why = outcome.stdout.contains("there is no such cell in this RAN");
+        assert!(why, "{outcome:?}");
+        let outcome = ask(&["drx", "--ue", "f1ap-1", "--cycle-ms", "320"]);
+        assert!(!outcome.status.success() && outcome.stdout.contains("there is no such UE"), "{outcome:?}");
+        let outcome = ask(&[&["qos", "--priority", "5", "--five-qi", "7"][..], &ue].concat());
+        assert!(outcome.status.success(), "{outcome:?}");
+        let outcome = ask(&[&["qos", "--drb", "2", "--priority", "5"][..], &ue].concat());
+        assert!(outcome.stdout.contains("the UE has one bearer, whose number is 1"), "{outcome:?}");
+        let nobody = ["slice-quota", "--sst", "1", "--node", "gnb-99999-1", "--ric", &xapp, "--seconds", "1"];
+        let outcome = run(&[&["xapp", "rc"], &nobody[..]].concat());
+        assert!(!outcome.status.success() && outcome.stderr.contains("no such node offers E2SM-RC"), "{outcome:?}");
+        ran.stop();
+    }
+    ric.stop();
+    for (bad, why) in [
+        (&["slice-quota", "--sst", "1", "--min", "60", "--max", "50"][..], "--min 60 is above --max 50"),
+        (&["slice-quota", "--sst", "1", "--sd", "12"], "a slice differentiator is six hex digits"),
+        (&["qos", "--ue", "amf-1"], "required arguments were not provided"),
+        (&["handover", "--ue", "imsi-1", "--cell", "1"], "a UE is called amf-N, f1ap-N or e1ap-N"),
+        (&["handover", "--ue", "amf-1", "--cell", "1000000000"], "36 bits"),
+        (&["handover", "--ue", "amf-1", "--amf", "1:2", "--cell", "1"], "such as 1:1:1"),
+    ] {
+        let outcome = run(&[&["xapp", "rc"], bad].concat());
+        assert!(!outcome.status.success() && outcome.stderr.contains(why), "{outcome:?}");
+    }
+}
+
+#[test]
+fn a_ric_that_ends_is_told_by_its_xapp_and_outlived_by_its_ran() {
+    let (ric, e2, xapp) = start_ric();
+    let ran = Program::start(&["ran", "--ric", &e2]);
+    let mut kpm = Program::start(&["xapp", "kpm", "--ric", &xapp, "--period-ms", "100", "--no-reconnect"]);
+    kpm.line("t=");
+    ric.stop();
+    let kpm = kpm.end();
+    kpm.complains(1, &["the RIC is gone"]);
+    assert!(number(last_line(&kpm), "indications") > 0, "what was measured is not lost");
+    ran.stop();
+}
+
+#[test]
+fn xapps_go_on_when_their_ric_is_back() {
+    let sockets = ["e2", "xapp"].map(|name| {
+        let path = std::env::temp_dir().join(format!("ferric-cli-{}-back-{name}", std::process::id()));
+        format!("unix:{}", path.display())
+    });
+    let [e2, xapp] = &sockets;
+    let start = || {
+        let mut ric = Program::start(&["ric", "--e2", e2, "--xapp", xapp]);
+        ric.line("xapp=");
+        ric
+    };
+    let ric = start();
+    let ran = Program::start(&["ran", "--ric", e2]);
+    let mut kpm = Program::start(&["xapp", "--no-reconnect", "kpm", "--ric", xapp, "--period-ms", "100", "--json"]);
+    kpm.line("{");
+    let mut kpm_too = Program::start(&["xapp", "kpm", "--ric", xapp, "--period-ms", "100", "--json"]);
+    kpm_too.line("{");
+    let mut ping = Program::start(&["xapp", "ping", "--ric", xapp, "--period-ms", "50"]);
+    ping.line("node=");
+    ric.stop();
+    kpm.end().complains(1, &["the RIC is gone"]);
+    for app in [&mut kpm_too, &mut ping] {
+        app.logs("connecting again");
+    }
+    let ric = start();
+    for app in [&mut kpm_too, &mut ping] {
+        app.logs("the RIC is back");
+    }
+    // lines from before are read at once: those that are waited for are new
+    for (app, line) in [(&mut kpm_too, "{"), (&mut ping, "node=")] {
+        let back = Instant::now();
+        while back.elapsed() < Duration::from_millis(300) {
+            app.line(line);
+        }
+    }
+    let kpm = kpm_too.stop();
+    assert!(number(last_line(&kpm), "indications") > 1);
+    let ping = ping.stop();
+    assert!(number(last_line(&ping), "pings") > 3, "{}", last_line(&ping));
+    ran.stop();
+    ric.stop();
+}
+
+#[test]
+fn an_interrupt_ends_what_has_nobody_to_talk_to() {
+    let nobody = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let mut ran = Program::start(&["ran", "--ric", &format!("tcp://{nobody}")]);
+    ran.logs("cannot connect");
+    let (ric, _, xapp) = start_ric();
+    let nothing = run(&["xapp", "kpm", "--ric", &xapp, "--seconds", "1"]);
+    nothing.complains(1, &["the RIC has no node", "ferric ran"]);
+    let mut kpm = Program::start(&["xapp", "kpm", "--ric", &xapp]);
+    kpm.logs("connected");
+    ran.stop();
+    kpm.stop();
+    ric.stop();
+}
+
+#[test]
+fn the_demo_ends_by_itself() {
+    let outcome = run(&["demo", "--seconds", "3"]);
+    assert_eq!(outcome.code(), Some(0), "{}", outcome.stderr);
+    let summary = last_line(&outcome);
+    assert!(summary.starts_with("indications="), "{summary}");
+    assert!(number(summary, "indications") > 0 && number(summary, "lost") == 0, "{summary}");
+    assert!(number(summary, "p50_us") <= number(summary, "p99_us"));
+}
+
+// Tools.
+
+#[test]
+fn decoding_digits_files_and_standard_input() {
+    let digits = vector("e2ap/v02.03/e2_setup_request.hex");
+    let octets: Vec<u8> =
+        (0..digits.len()).step_by(2).map(|at| u8::from_str_radix(&digits[at..at + 2], 16).unwrap()).collect();
+    let spread = digits.as_bytes().chunks(64).map(|line| String::from_utf8_lossy(line) + "\n").collect::<String>();
+    let (text, binary) = (File::new("setup.hex", spread.as_bytes()), File::new("setup.bin", &octets));
+    let expected = run(&["decode", &digits]);
+    assert_eq!(expected.code(), Some(0), "{}", expected.stderr);
+    let value: serde_json::Value = serde_json::from_str(&expected.stdout).unwrap();
+    assert_eq!(value["e2ap"], "2.03");
+    for outcome in [
+        run(&["decode", text.name()]),
+        run(&["decode", binary.name()]),
+        run(&["decode", &format!("0x{}", digits.to_uppercase())]),
+        run(&["decode", "--type", "e2ap-v02.03", &digits]),
+        run_with(&["decode", "-"], spread.as_bytes()),
+        run_with(&["decode", "-"], &octets),
+    ] {
+        assert_eq!((outcome.code(), outcome.stdout), (Some(0), expected.stdout.clone()), "{}", outcome.stderr);
+    }
+    let outcome = run(&["decode", "--type", "e42-v2", &vector("e42/v2/control_request.hex")]);
+    assert_eq!(outcome.code(), Some(0), "{}", outcome.stderr);
+    assert!(outcome.stdout.contains("E42ControlRequest"), "{}", outcome.stdout);
+    // what it is in another version
+    run(&["decode", "--type", "e42-v1", &vector("e42/v2/control_request.hex")]).complains(1, &["not E42 v1"]);
+    run(&["decode", "--type", "e42-v9", "00"]).complains(1, &["1, 2 and 3"]);
+    // E2AP in FlatBuffers means the same
+    let flat = vector("flat/e2ap/v02.03-e2_setup_request.hex");
+    for ty in ["e2ap-flat", "e2ap-v02.03-flat"] {
+        let outcome = run(&["decode", "--type", ty, &flat]);
+        assert_eq!((outcome.code(), &outcome.stdout), (Some(0), &expected.stdout), "{}", outcome.stderr);
+    }
+    run(&["decode", &flat]).complains(1, &["may be in `flat`", "--type e2ap-flat"]);
+    run(&["decode", "--type", "e2ap-flat", &digits]).complains(1, &["may be in `per`", "--type e2ap`"]);
+    run(&["decode", "--type", "e2ap-flat", "00"]).complains(1, &["not E2AP v2.03 in the encoding `flat`"]);
+    run(&["decode", "--type", "e2ap-v9.99-flat", "00"]).complains(1, &["3.01"]);
+
+    let action = vector("kpm/v02.01-action-format1-1.hex");
+    let outcome = run(&["decode", "--type", "kpm-v02.01:E2SM-KPM-ActionDefinition", &action]);
+    assert_eq!(outcome.code(), Some(0), "{}", outcome.stderr);
+    serde_json::from_str::<serde_json::Value>(&outcome.stdout).unwrap();
+}
+
+#[test]
+fn every_listed_type_is_known() {
+    let outcome = run(&["decode", "--list"]);
+    assert_eq!(outcome.code(), Some(0));
+    let types: Vec<&str> = outcome.stdout.lines().collect();
+    assert!(types.contains(&"e2ap-v03.01") && types.contains(&"kpm-v03.00:E2SM-KPM-IndicationMessage"), "{types:?}");
+    for ty in types {
+        let outcome = run(&["decode", "--type", ty, "ff"]);
+        assert!(!outcome.stderr.contains("no type"), "{ty}: {}", outcome.stderr);
+    }
+}
+
+#[test]
+fn what_cannot_be_decoded_says_where_and_why() {
+    // a setup request that is cut off, one whose IE 3 is no global E2 node id, and one that goes on after its end
+    let digits = vector("e2ap/v02.03/e2_setup_request-minimal.hex");
+    run(&["decode", &digits[..40]]).complains(1, &["not E2AP v2.03", "bit 32"]);
+    let bad_ie = "0001000f00000200310002000500030002ffff";
+    run(&["decode", bad_ie]).complains(1, &["not E2AP v2.03", "IE 3 (global_e2_node_id)", "bit 1"]);
+    run(&["decode", &(digits.clone() + "00")]).complains(1, &[&format!("bit {}", digits.len() * 4)]);
+    run(&["decode", ""]).complains(1, &["hexadecimal"]);
+    run_with(&["decode", "-"], b"").complains(1, &["empty"]);
+    run(&["decode", "abc"]).complains(1, &["`abc`", "even number of hexadecimal digits"]);
+    run(&["decode", "nothing.bin"]).complains(1, &["`nothing.bin`", "neither a file"]);
+    run(&["decode", "--type", "kpm:Foo", "00"]).complains(1, &["`kpm:Foo`", "--list"]);
+    run(&["decode", "--type", "e2ap-v9.99", "00"]).complains(1, &["3.01"]);
+    let short = run(&["decode", "--type", "kpm-v03.00:E2SM-KPM-IndicationMessage", "0f"]);
+    short.complains(1, &["E2SM-KPM-IndicationMessage", "bit "]);
+}
+
+#[test]
+fn a_reader_that_goes_is_no_failure() {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_ferric"))
+        .args(["decode", &vector("e2ap/v02.03/e2_setup_request.hex")])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    drop(child.stdout.take());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(String::from_utf8_lossy(&output.stderr), "");
+    assert_eq!(output.status.code(), Some(0));
+}
+
+#[test]
+fn the_benchmark_tells_what_its_readers_rely_on() {
+    let outcome = run(&["bench", "e2", "--json", "--repetitions", "1", "--seconds", "0.1"]);
+    assert_eq!(outcome.code(), Some(0), "{}", outcome.stderr);
+    let report: serde_json::Value = serde_json::from_str(&outcome.stdout).unwrap();
+    for key in ["peek_1500_ns", "decode_1500_ns", "encode_1500_ns", "kpm_f3_32x8_decode_ns"] {
+        assert!(report["codec"][key].as_f64().unwrap() > 0.0, "{key}");
+    }
+    assert!(report["codec"]["decode_allocs"].is_u64());
+    let loops = report["loops"].as_array().unwrap();
+    let shape = |row: &serde_json::Value| (row["nodes"].as_u64().unwrap(), row["xapps"].as_u64().unwrap());
+    assert_eq!(loops.iter().map(shape).collect::<Vec<_>>(), [(2, 1), (4, 1), (4, 2)]);
+    for row in loops {
+        assert!(row["ratio"].as_f64().unwrap() > 0.0 && row["indications"].as_u64().unwrap() > 0, "{row}");
+    }
+    let rows = report["relay"].as_array().unwrap();
+    assert_eq!(rows.iter().map(|row| row["nodes"].as_u64().unwrap()).collect::<Vec<_>>(), [1, 2, 4, 16]);
+    for row in rows {
+        assert!(row["indications"].as_u64().unwrap() > 0);
+        assert_eq!(row["payload_bytes"], 4285);
+        for key in ["ric_cpu_us", "mover_cpu_us", "ratio", "p50_us", "p99_us", "mover_p50_us", "mover_p99_us"] {
+            assert!(row[key].as_f64().unwrap() > 0.0, "{key}");
+        }
+        for (xapp, key) in ["shm", "shm_spins"].into_iter().flat_map(|x| ["cpu_us", "ratio", "p50_us"].map(|k| (x, k)))
+        {
+            assert!(row[xapp][key].as_f64().unwrap() > 0.0, "{xapp} {key}");
+        }
+    }
+    let agent = report["agent"].as_array().unwrap();
+    assert_eq!(
+        agent.iter().map(|row| row["ues"].as_u64().unwrap()).collect::<Vec<_>>(),
+        [1, 2, 4, 8, 16, 32].repeat(2)
+    );
+    for row in agent {
+        let us = |key: &str| row[key].as_f64().unwrap();
+        let parts = ["gather_us", "model_us", "e2ap_us", "send_us"].map(us);
+        assert!(parts[..3].iter().all(|part| *part > 0.0), "{row}");
+        assert!((parts.iter().sum::<f64>() - us("cpu_us")).abs() < 1e-6, "the parts are the whole: {row}");
+    }
+    let pings = report["ping"]["rows"].as_array().unwrap();
+    for link in ["tcp", "unix", "shm", "tls"] {
+        let on = |processors| pings.iter().filter(move |row| row["link"] == link && row["processors"] == processors);
+        assert_eq!(on(1).count(), 10, "{link}");
+        // where there are two
+        assert!([0, 10].contains(&on(2).count()), "{link}");
+        assert!(on(1).chain(on(2)).all(|row| row["p50_us"].as_f64().unwrap() > 0.0), "{link}");
+    }
+    assert_eq!(report["idle"]["nodes"], 1000);
+    assert!(report["idle"]["rss_bytes"].as_u64().unwrap() > 0);
+    for key in ["cpu", "cores", "kernel"] {
+        assert!(!report["host"][key].is_null(), "{key}");
+    }
+}
+
+#[test]
+fn a_model_in_a_shared_object() {
+    let plugin = concat!(env!("CARGO_MANIFEST_DIR"), "/../../e2/model-plugin");
+    let folder = ObjectFolder::new();
+    let object = folder.compile(plugin, "tests/temperature.c", "temperature", |source| source);
+    let object = object.to_str().unwrap();
+    let model = ["--models-from", folder.path().to_str().unwrap(), "--model", object];
+    let decode = |ty: &str, hex: &str| run(&[&["decode"][..], &model, &["--type", ty, hex]].concat());
+    let outcome = decode("temperature-v1:indication-message", "f6");
+    assert_eq!((outcome.code(), outcome.stdout.trim()), (Some(0), "{\n  \"celsius\": -10\n}"));
+    decode("temperature-v1:indication-message", "f6f6").complains(1, &["a temperature is one octet, not 2"]);
+    decode("temperature-v1:control", "f6").complains(1, &["no such type"]);
+    assert!(run(&[&["decode", "--list"][..], &model].concat()).stdout.contains("temperature-v1:definition"));
+    run(&["ric", "--model", object]).complains(1, &["is not loaded", "/usr/lib/ferric/models"]);
+
+    let mut ric =
+        Program::start(&[&["ric", "--e2", "tcp://127.0.0.1:0", "--xapp", "tcp://127.0.0.1:0"][..], &model].concat());
+    ric.line("e2=");
+    drop(ric);
+}

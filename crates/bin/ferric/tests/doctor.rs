@@ -1,0 +1,285 @@
+//! `ferric doctor`: each reason why a node does not come up is told, with what to do.
+
+mod program;
+
+use std::io::{Read, Write};
+use std::net::{Shutdown, TcpListener, TcpStream};
+
+use program::{Outcome, Program, run};
+
+/// A finding is there, with why and what to do behind it.
+fn finds(outcome: &Outcome, pieces: &[&str]) {
+    for piece in pieces {
+        assert!(outcome.stdout.contains(piece), "not told: {piece}\n{}", outcome.stdout);
+    }
+}
+
+fn fault(outcome: &Outcome, pieces: &[&str]) {
+    finds(outcome, pieces);
+    finds(outcome, &["FAULT", "why:", "do:"]);
+    outcome.complains(1, &["found"]);
+}
+
+fn free() -> String {
+    let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    format!("tcp://{address}")
+}
+
+/// Takes a connection, reads a message and gives an answer.
+fn answering(answer: &'static [u8]) -> (String, std::thread::JoinHandle<Vec<u8>>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("tcp://{}", listener.local_addr().unwrap());
+    let thread = std::thread::spawn(move || {
+        let (mut stream, _) = listener.accept().unwrap();
+        let mut length = [0; 4];
+        stream.read_exact(&mut length).unwrap();
+        let mut pdu = vec![0; u32::from_be_bytes(length) as usize];
+        stream.read_exact(&mut pdu).unwrap();
+        let _ = stream.write_all(answer);
+        pdu
+    });
+    (url, thread)
+}
+
+fn framed(pdu: &[u8]) -> &'static [u8] {
+    let mut frame = (pdu.len() as u32).to_be_bytes().to_vec();
+    frame.extend(pdu);
+    frame.leak()
+}
+
+fn vector(name: &str) -> Vec<u8> {
+    let path = format!("{}/../../../vectors/{name}", env!("CARGO_MANIFEST_DIR"));
+    let text = std::fs::read_to_string(path).unwrap();
+    let digits: Vec<u8> = text.bytes().filter(|b| !b.is_ascii_whitespace()).collect();
+    digits.chunks(2).map(|pair| u8::from_str_radix(std::str::from_utf8(pair).unwrap(), 16).unwrap()).collect()
+}
+
+#[test]
+fn the_hosts_ports() {
+    let address = free();
+    fault(&run(&["doctor", "--e2", &address]), &["nothing listens at", &address, "`ferric ric --e2 "]);
+    fault(&run(&["doctor", "--e2", "tcp://192.0.2.1:36421"]), &["nobody can listen at", "`ip address`"]);
+    // somebody listens and says nothing
+    let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = format!("tcp://{}", silent.local_addr().unwrap());
+    let outcome = run(&["doctor", "--e2", &address, "--patience", "1", "--e2ap", "2.03"]);
+    fault(&outcome, &["somebody listens at", "does not answer a setup in E2AP v2.03", "nothing came within 1 s"]);
+}
+
+#[test]
+fn whether_live_mode_can_run_here() {
+    let outcome = run(&["doctor", "--patience", "1"]);
+    match netns::check_host() {
+        Ok(()) => finds(&outcome, &["ok     live mode can run here"]),
+        Err(error) => finds(&outcome, &["note   live mode", &error.to_string(), error.remedy().unwrap()]),
+    }
+}
+
+#[test]
+fn a_kernel_without_sctp() {
+    let outcome = run(&["doctor", "--e2", "sctp://127.0.0.1:0"]);
+    if outcome.stdout.contains("no SCTP") {
+        fault(&outcome, &["modprobe sctp"]);
+        fault(&run(&["doctor", "--ric", "sctp://127.0.0.1:1"]), &["no SCTP", "modprobe sctp"]);
+        fault(&run(&["doctor", "--listen", "sctp://127.0.0.1:0"]), &["no SCTP", "modprobe sctp"]);
+    } else {
+        // this host has it
+        finds(&outcome, &["nothing listens at sctp://"]);
+    }
+}
+
+#[test]
+fn a_ric_that_is_well() {
+    let any = "tcp://127.0.0.1:0";
+    let mut ric = Program::start(&["ric", "--e2", any, "--xapp", any]);
+    let e2 = ric.line("e2=");
+    for version in ["1.00", "1.01", "2.03", "3.01"] {
+        let outcome = run(&["doctor", "--ric", &e2, "--e2ap", version, "--patience", "120"]);
+        assert_eq!(outcome.code(), Some(0), "{}\n{}", outcome.stdout, outcome.stderr);
+        finds(&outcome, &["ok ", &format!("takes a node's setup in E2AP v{version}")]);
+    }
+    let outcome = run(&["doctor", "--e2", &e2, "--patience", "120"]);
+    assert_eq!(outcome.code(), Some(0), "{}", outcome.stdout);
+    finds(&outcome, &["somebody listens at", "takes a node's setup"]);
+    ric.stop();
+}
+
+#[test]
+fn rics_of_each_link_and_encoding() {
+    let path = |name: &str| std::env::temp_dir().join(format!("ferric-doctor-{}-{name}", std::process::id()));
+    let urls = [
+        "tcp+flat://127.0.0.1:0".to_owned(),
+        format!("unix+flat:{}", path("unix").display()),
+        format!("shm:{}", path("shm").display()),
+        format!("shm+flat:{}", path("shm-flat").display()),
+    ];
+    for url in &urls {
+        let mut ric = Program::start(&["ric", "--e2", url, "--xapp", "tcp://127.0.0.1:0"]);
+        let e2 = ric.line("e2=");
+        for option in ["--ric", "--e2"] {
+            let outcome = run(&["doctor", option, &e2, "--patience", "120"]);
+            assert_eq!(outcome.code(), Some(0), "{option} {e2}\n{}\n{}", outcome.stdout, outcome.stderr);
+            finds(&outcome, &["ok ", &format!("at {e2} takes a node's setup in E2AP v2.03")]);
+        }
+        // one end is told the one encoding, the other end the other
+        let other = if e2.contains("+flat") { e2.replacen("+flat", "", 1) } else { e2.replacen(':', "+flat:", 1) };
+        let outcome = run(&["doctor", "--ric", &other, "--e2ap", "2.03", "--patience", "120"]);
+        fault(&outcome, &["refuses a setup", "encoding", "tcp+flat://"]);
+        ric.stop();
+    }
+    let gone = &urls[2];
+    fault(&run(&["doctor", "--ric", gone]), &["there is no socket", gone]);
+    fault(&run(&["doctor", "--e2", gone]), &["nothing listens at", gone, "`ferric ric --e2 shm:"]);
+    for arguments in [["doctor", "--e2"], ["doctor", "--ric"], ["ran", "--ric"], ["ric", "--xapp"], ["ric", "--e42"]] {
+        run(&[&arguments[..], &["memory:x"]].concat()).complains(2, &["within one program", "unix:PATH"]);
+    }
+
+    // a node in the encoding that it was told, and in the other one
+    let node = |listen: &str, ric: fn(String) -> String| {
+        let mut doctor = Program::start(&["doctor", "--listen", listen]);
+        let ran = Program::start(&["ran", "--ric", &ric(doctor.line("e2="))]);
+        let outcome = doctor.end();
+        ran.stop();
+        outcome
+    };
+    let outcome = node("tcp+flat://127.0.0.1:0", |url| url);
+    assert_eq!(outcome.code(), Some(0), "{}", outcome.stdout);
+    finds(&outcome, &["sets up over E2AP v2.03"]);
+    let outcome = node("tcp://127.0.0.1:0", |url| url.replacen("tcp:", "tcp+flat:", 1));
+    fault(&outcome, &["can be read in the encoding `flat`"]);
+}
+
+#[test]
+fn rics_that_are_not_there_or_refuse() {
+    fault(&run(&["doctor", "--ric", &free()]), &["nothing listens at", "`ferric ric`"]);
+    fault(&run(&["doctor", "--ric", "unix:/nowhere/e2"]), &["no socket", "/nowhere/e2"]);
+    fault(&run(&["doctor", "--ric", "tcp://no.such.host.invalid:1"]), &["no connection to", "correct the address"]);
+
+    let (url, thread) = answering(framed(&vector("e2ap/v02.03/e2_setup_failure.hex")));
+    let outcome = run(&["doctor", "--ric", &url, "--e2ap", "2.03", "--patience", "120"]);
+    fault(&outcome, &["refuses a setup in E2AP v2.03", "it answers with a setup failure: ", "look at its log"]);
+    let asked = thread.join().unwrap();
+    assert_eq!(e2ap::Version::of_setup(&asked), Some(e2ap::Version::V2_03));
+
+    let (url, _) = answering(framed(&vector("e2ap/v02.03/error_indication.hex")));
+    fault(
+        &run(&["doctor", "--ric", &url, "--e2ap", "2.03", "--patience", "120"]),
+        &["it answers with an error indication: "],
+    );
+    let (url, _) = answering(framed(b"HTTP/1.1 400 Bad Request"));
+    fault(&run(&["doctor", "--ric", &url, "--e2ap", "2.03", "--patience", "120"]), &["is not E2AP", "48 54 54 50"]);
+    let (url, _) = answering(b"");
+    fault(
+        &run(&["doctor", "--ric", &url, "--e2ap", "2.03", "--patience", "120"]),
+        &["it ends the connection", "4 octets"],
+    );
+}
+
+/// It might have come later: what is taken after it says nothing of the version.
+#[test]
+fn an_answer_that_does_not_come_in_time_is_no_refusal() {
+    let taken = Some("e2ap/v01.01/e2_setup_response.hex");
+    let (outcome, asked) = asked(&[None, taken], "1");
+    fault(&outcome, &["does not answer a setup in E2AP v2.03", "nothing came within 1 s", "--patience", "--e2ap 1.01"]);
+    assert!(!outcome.stdout.contains("speaks"), "{}", outcome.stdout);
+    assert_eq!(asked, 1);
+
+    let (outcome, asked) = self::asked(&[Some("e2ap/v02.03/e2_setup_failure.hex"), taken], "60");
+    fault(&outcome, &["speaks E2AP v1.01, and not v2.03", "`ferric ran --e2ap 1.01`"]);
+    assert_eq!(asked, 2);
+}
+
+/// What the doctor says where its setups are answered with these vectors in turn, if at all; and how many it made.
+fn asked(answers: &[Option<&str>], patience: &str) -> (Outcome, usize) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    let answers: Vec<_> = answers.iter().map(|name| name.map(|name| framed(&vector(name)))).collect();
+    let server = std::thread::spawn(move || {
+        let mut open = Vec::new();
+        loop {
+            let (mut stream, _) = listener.accept().unwrap();
+            let mut length = [0; 4];
+            if stream.read_exact(&mut length).is_err() {
+                return open.len(); // the doctor has gone
+            }
+            stream.read_exact(&mut vec![0; u32::from_be_bytes(length) as usize]).unwrap();
+            if let Some(answer) = answers[open.len()] {
+                stream.write_all(answer).unwrap();
+            }
+            open.push(stream);
+        }
+    });
+    let outcome = run(&["doctor", "--ric", &format!("tcp://{address}"), "--patience", patience]);
+    drop(TcpStream::connect(address));
+    (outcome, server.join().unwrap())
+}
+
+/// Starts a doctor that awaits a node; connects.
+fn awaited(patience: &str) -> (Program, TcpStream) {
+    let mut doctor = Program::start(&["doctor", "--listen", "tcp://127.0.0.1:0", "--patience", patience]);
+    let url = doctor.line("e2=");
+    let stream = TcpStream::connect(url.strip_prefix("tcp://").unwrap()).unwrap();
+    (doctor, stream)
+}
+
+#[test]
+fn a_node_that_is_well() {
+    let mut doctor = Program::start(&["doctor", "--listen", "tcp://127.0.0.1:0"]);
+    let e2 = doctor.line("e2=");
+    let ran = Program::start(&["ran", "--ric", &e2]);
+    let outcome = doctor.end();
+    assert_eq!(outcome.code(), Some(0), "{}\n{}", outcome.stdout, outcome.stderr);
+    finds(&outcome, &["sets up over E2AP v2.03", "E2SM-KPM v03.00", "the ping"]);
+    drop(ran);
+
+    let mut doctor = Program::start(&["doctor", "--listen", "tcp://127.0.0.1:0"]);
+    let e2 = doctor.line("e2=");
+    let ran = Program::start(&["ran", "--ric", &e2, "--flat"]);
+    let outcome = doctor.end();
+    assert_eq!(outcome.code(), Some(0), "{}\n{}", outcome.stdout, outcome.stderr);
+    finds(&outcome, &["E2SM-KPM v03.00", "E2SM-RC v03.00", "MAC_STATS_V0, in wire form flat", "E2SM-CCC", "E2SM-NI"]);
+    drop(ran);
+}
+
+#[test]
+fn nodes_that_do_not_come_or_do_not_set_up() {
+    let outcome = run(&["doctor", "--listen", "tcp://127.0.0.1:0", "--patience", "1"]);
+    fault(&outcome, &["no node connected", "nobody came within 1 s", "sctp:// address"]);
+
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+    let outcome = run(&["doctor", "--listen", &format!("tcp://{}", taken.local_addr().unwrap())]);
+    fault(&outcome, &["cannot await a node at", "in use", "ss -lntp"]);
+
+    let (doctor, stream) = awaited("120");
+    drop(stream);
+    fault(&doctor.end(), &["connects, and does not set up", "look at the node's log"]);
+
+    // E2AP without a length before it, and something else altogether
+    let (doctor, mut stream) = awaited("3");
+    stream.write_all(&vector("e2ap/v02.03/e2_setup_request.hex")).unwrap();
+    fault(&doctor.end(), &["does not set up", "a length of 4 octets"]);
+    let (doctor, mut stream) = awaited("120");
+    stream.write_all(b"GET / HTTP/1.1\r\n\r\n").unwrap();
+    fault(&doctor.end(), &["does not begin with a message's length", "HTTP"]);
+
+    let (doctor, mut stream) = awaited("120");
+    stream.write_all(framed(b"\x00\x01\x00\x05garbage")).unwrap();
+    stream.shutdown(Shutdown::Write).unwrap();
+    fault(&doctor.end(), &["a message of the node cannot be read", "`ferric decode 00010005"]);
+}
+
+#[test]
+fn a_node_whose_functions_help_nobody() {
+    let (doctor, mut stream) = awaited("120");
+    stream.write_all(framed(&vector("e2ap/v01.00/e2_setup_request.hex"))).unwrap();
+    let mut answer = [0; 4];
+    stream.read_exact(&mut answer).unwrap();
+    fault(&doctor.end(), &["has no OID", "have the node speak E2AP v02.03"]);
+}
+
+#[test]
+fn tls_takes_files() {
+    for option in ["--ric", "--listen", "--e2"] {
+        fault(&run(&["doctor", option, "tls://127.0.0.1:1"]), &["a tls:// address takes", "--tls-ca", "docs/tls.md"]);
+    }
+}

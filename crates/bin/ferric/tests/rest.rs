@@ -1,0 +1,153 @@
+//! `ferric ric --rest`, asked from outside.
+
+#[path = "../../../ric/ric/tests/common/http.rs"]
+#[allow(dead_code, reason = "each test takes what it needs")]
+mod http;
+mod program;
+
+use std::net::SocketAddr;
+use std::time::{Duration, Instant};
+
+use http::{Client, PATIENCE};
+use program::{Program, run};
+
+fn ask(address: SocketAddr, path: &str) -> http::Answer {
+    Client::connect(address).ask("GET", path, None)
+}
+
+#[test]
+fn a_ric_with_rest_tells_of_a_ran() {
+    let mut ric =
+        Program::start(&["ric", "--e2", "tcp://127.0.0.1:0", "--xapp", "tcp://127.0.0.1:0", "--rest", "127.0.0.1:0"]);
+    let e2 = ric.line("e2=");
+    let rest: SocketAddr = ric.line("rest=http://").parse().unwrap();
+    assert_eq!(ask(rest, "/v1/nodes").is(200)["nodes"].as_array().unwrap().len(), 0);
+    let ran = Program::start(&["ran", "--ric", &e2, "--ues", "2"]);
+    let deadline = Instant::now() + PATIENCE;
+    while ask(rest, "/v1/nodes/gnb-00101-e00/slices/dl").status != 200 {
+        assert!(Instant::now() < deadline, "the node's slices are never told");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    let wanted = r#"{"algorithm": "NVS", "slices": [{"id": 1, "share_percent": 50}]}"#;
+    let answer = Client::connect(rest).ask("PUT", "/v1/nodes/gnb-00101-e00/slices/dl", Some(wanted));
+    assert_eq!(answer.is(200)["slices"][0]["share_percent"], 50.0);
+    ran.stop();
+    // another finds its place taken, and is told what to do
+    let taken = run(&["ric", "--e2", "tcp://127.0.0.1:0", "--xapp", "tcp://127.0.0.1:0", "--rest", &rest.to_string()]);
+    taken.complains(1, &["cannot listen on", &rest.to_string(), "end the program that listens there"]);
+    ric.stop();
+}
+
+#[test]
+fn the_demo_speaks_rest_too() {
+    let mut demo = Program::start(&["demo", "--rest", "127.0.0.1:0"]);
+    let rest: SocketAddr = demo.line("rest=http://").parse().unwrap();
+    let deadline = Instant::now() + PATIENCE;
+    while ask(rest, "/v1/nodes/gnb-00101-e00/slices/dl").status != 200 {
+        assert!(Instant::now() < deadline, "the node's slices are never told");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    // until it ends
+    let mut client = Client::connect(rest);
+    client.ask("GET", "/v1/nodes", None).is(200);
+    demo.stop();
+    client.expect_closed();
+}
+
+/// What stands between two marks, each time that it does.
+fn between<'t>(text: &'t str, begin: &str, end: &str) -> Vec<&'t str> {
+    text.split(begin).skip(1).map(|part| part.split(end).next().unwrap()).collect()
+}
+
+/// `docs/first-slice.md`: its scenario, its requests in their order, and what comes of them.
+#[test]
+fn the_page_of_the_first_slice_is_true() {
+    let page = include_str!("../../../../docs/first-slice.md");
+    let scenario = std::env::temp_dir().join(format!("ferric-first-slice-{}.toml", std::process::id()));
+    std::fs::write(&scenario, between(page, "<<'END'\n", "\nEND")[0]).unwrap();
+    let mut ric =
+        Program::start(&["ric", "--e2", "tcp://127.0.0.1:0", "--xapp", "tcp://127.0.0.1:0", "--rest", "127.0.0.1:0"]);
+    let (e2, rest) = (ric.line("e2="), ric.line("rest=http://").parse::<SocketAddr>().unwrap());
+    let ran = Program::start(&["ran", "--ric", &e2, "--scenario", scenario.to_str().unwrap()]);
+    let node = "/v1/nodes/gnb-00101-e00";
+    let deadline = Instant::now() + PATIENCE;
+    while ask(rest, &format!("{node}/ues")).json()["ues"].as_array().is_none_or(|ues| ues.len() < 3) {
+        assert!(Instant::now() < deadline, "the UEs are never told");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    // of each UE; reports come each second
+    let received = || loop {
+        let told = ask(rest, &format!("{node}/statistics/mac"));
+        let octets = |ue: &serde_json::Value| ue["dl_aggr_sdu_octets"].as_f64().unwrap();
+        match told.json()["ues"].as_array() {
+            Some(ues) if told.status == 200 => break ues.iter().map(octets).collect::<Vec<_>>(),
+            _ => assert!(Instant::now() < deadline, "{told:?}"),
+        }
+    };
+    // the first UE's part
+    let share = || {
+        std::thread::sleep(Duration::from_millis(1100));
+        let before = received();
+        std::thread::sleep(Duration::from_millis(2200));
+        let gained: Vec<f64> = received().iter().zip(before).map(|(after, before)| after - before).collect();
+        gained[0] / gained.iter().sum::<f64>()
+    };
+    let is_about = |share: f64, wanted: f64| assert!((share - wanted).abs() < 0.03, "{share} for {wanted}");
+    is_about(share(), 1.0 / 3.0);
+    let orders = between(page, "curl -X PUT $NODE", "'\n");
+    assert_eq!(orders.len(), 5);
+    for (order, wanted) in orders.iter().zip([None, None, None, Some(0.5), Some(0.66)]) {
+        let (path, body) = order.split_once(" --json '").unwrap();
+        Client::connect(rest).ask("PUT", &format!("{node}{path}"), Some(body)).is(200);
+        wanted.inspect(|wanted| is_about(share(), *wanted));
+    }
+    std::fs::remove_file(scenario).unwrap();
+    ran.stop();
+    ric.stop();
+}
+
+#[test]
+fn an_address_that_is_none_is_refused() {
+    run(&["ric", "--rest", "localhost"])
+        .complains(2, &["--rest", "not an IP address and a port, such as 127.0.0.1:8080"]);
+    let config = std::env::temp_dir().join(format!("ferric-rest-{}.toml", std::process::id()));
+    std::fs::write(&config, "rest = \"localhost:8080\"").unwrap();
+    let outcome = run(&["ric", "--config", config.to_str().unwrap()]);
+    let _ = std::fs::remove_file(&config);
+    outcome.complains(1, &["rest: `localhost:8080` is not an address and a port, such as 127.0.0.1:8080"]);
+}
+
+#[test]
+fn access_that_cannot_be_is_refused() {
+    let tokens = std::env::temp_dir().join(format!("ferric-rest-tokens-{}", std::process::id()));
+    std::fs::write(&tokens, "write short").unwrap();
+    let path = tokens.to_str().unwrap();
+    let says = |arguments: &[&str], piece| run(&[&["ric"], arguments].concat()).complains(1, &[piece]);
+    says(&["--rest", "127.0.0.1:0", "--rest-tokens", path], "line 1: a token has 16 to 1024 characters; `openssl rand");
+    says(&["--rest", "127.0.0.1:0", "--rest-tokens", "/nowhere"], "cannot read the tokens in /nowhere");
+    says(&["--rest", "127.0.0.1:0", "--rest-cert", path, "--rest-key", path], "holds no certificate as PEM");
+    says(&["--rest-tokens", path], "give --rest");
+    says(&["--rest", "127.0.0.1:0", "--rest-rules", path], "expected value at line 1 column 1; correct the file");
+    says(&["--rest", "127.0.0.1:0", "--rest-rules", "/"], "cannot read the rules in /");
+    says(&["--rest-rules", "/nowhere/rules.json"], "give --rest");
+    run(&["ric", "--rest-cert", path]).complains(2, &["--rest-key"]);
+    std::fs::remove_file(&tokens).unwrap();
+}
+
+#[test]
+fn an_interface_that_others_reach_is_warned_of() {
+    let config = std::env::temp_dir().join(format!("ferric-rest-open-{}.toml", std::process::id()));
+    std::fs::write(&config, "e2 = [\"tcp://127.0.0.1:0\"]\nxapp = \"tcp://127.0.0.1:0\"\nrest = \"0.0.0.0:0\"")
+        .unwrap();
+    let mut ric = Program::start(&["ric", "--config", config.to_str().unwrap()]);
+    ric.logs(
+        "REST has neither TLS nor authentication and is reachable from other hosts; give `ferric ric` --rest-cert",
+    );
+    let rest: SocketAddr = ric.line("rest=http://").parse().unwrap();
+    let _ = std::fs::remove_file(&config);
+    // by any name
+    let mut client = Client::connect(SocketAddr::from(([127, 0, 0, 1], rest.port())));
+    client.write(b"GET /v1/nodes HTTP/1.1\r\nhost: ric.example\r\n\r\n");
+    client.receive().is(200);
+    ric.stop();
+}

@@ -1,0 +1,82 @@
+//! `ferric ran --scenario`: what a file would be, and what is wrong with it.
+
+mod program;
+
+use std::path::Path;
+
+use program::{File, Program, run};
+use testkit::ObjectFolder;
+
+fn example(name: &str) -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../examples/scenarios").join(name);
+    path.to_str().unwrap().to_owned()
+}
+
+#[test]
+fn a_check_says_what_it_would_be() {
+    let told = run(&["ran", "--scenario", &example("three-cells.toml"), "--check"]);
+    assert_eq!(told.code(), Some(0), "{}", told.stderr);
+    let lines: Vec<&str> = told.stdout.lines().collect();
+    assert_eq!(lines[0], "3 cells, 2 UEs; offered 5.1 Mbit/s down, 0.1 Mbit/s up");
+    assert_eq!(lines[1], "seed 1, 1 times as fast as time, 1 thread, handover by A3 at 3 dB");
+    assert!(
+        lines[2].starts_with("cell 0: NR, 40 MHz at 3600 MHz, TDD, 106 PRBs of 30 kHz down and 104 up: 1 UE; offered")
+    );
+    assert_eq!(lines.len(), 5);
+    let told = run(&["ran", "--scenario", &example("trace.toml"), "--check", "--speed", "8", "--threads", "2"]);
+    assert!(told.stdout.contains("8 times as fast as time, 2 threads"), "{}", told.stdout);
+}
+
+#[test]
+fn what_is_wrong_with_a_file_is_told_with_its_place() {
+    let wrong = File::new("wrong.toml", b"[[cell]]\n\n[cell.rlc]\nbufer_octets = 5\n");
+    let place =
+        format!("{}: line 4: cell[0].rlc: unknown key `bufer_octets`; did you mean `buffer_octets`?", wrong.name());
+    run(&["ran", "--scenario", wrong.name()]).complains(1, &[&place]);
+    run(&["ran", "--scenario", wrong.name(), "--check"]).complains(1, &[&place]);
+    let no_trace = File::new("trace.toml", b"[[cell]]\n[[ue]]\ntrace = \"none.csv\"\n");
+    run(&["ran", "--scenario", no_trace.name()]).complains(1, &["line 3: ue[0]: trace: ", "none.csv: No such file"]);
+    run(&["ran", "--scenario", "/nowhere/at-all.toml"]).complains(1, &["/nowhere/at-all.toml: No such file"]);
+}
+
+#[test]
+fn a_file_says_what_arguments_would_say_else() {
+    let file = example("trace.toml");
+    for (argument, value, why) in [
+        ("--nodes", "2", "how many cells there are"),
+        ("--ues", "2", "how many UEs there are"),
+        ("--seed", "2", "what the seed of all chance is"),
+    ] {
+        let why = format!("{argument} and --scenario exclude each other: the scenario's file says {why}");
+        run(&["ran", "--scenario", &file, argument, value]).complains(1, &[&why]);
+    }
+    run(&["ran", "--check"]).complains(2, &["--scenario <FILE>"]);
+    run(&["ran", "--scenario", &file, "--speed", "0"]).complains(2, &["it is a number from 0.001 to 1000"]);
+    run(&["ran", "--scenario", &file, "--threads", "0"]).complains(2, &["it is a number from 1 to 256"]);
+}
+
+#[test]
+fn a_part_of_ones_own() {
+    let plugin = concat!(env!("CARGO_MANIFEST_DIR"), "/../../ran/tc-plugin");
+    let folder = ObjectFolder::new();
+    folder.compile(plugin, "tests/parts/fixed-target.c", "fixed-target", |source| source);
+    let check = |key: &str, settings: &str| {
+        let part = format!("{{ part = \"fixed-target\", settings = \"{settings}\" }}");
+        let file = File::new("part.toml", format!("[[cell]]\ntraffic_control = {{ {key} = {part} }}\n").as_bytes());
+        run(&["ran", "--scenario", file.name(), "--check", "--parts-from", folder.path().to_str().unwrap()])
+    };
+    let taken = check("pacer", "20000");
+    assert_eq!(taken.code(), Some(0), "{}", taken.stderr);
+    let place = "line 2: cell[0].traffic_control: ";
+    check("scheduler", "20000").complains(1, &[place, "scheduler: fixed-target is a pacer, not a scheduler"]);
+    check("pacer", "much").complains(1, &[place, "pacer: fixed-target does not take the settings \"much\""]);
+}
+
+#[test]
+fn a_scenario_runs() {
+    let mut ran = Program::start(&["ran", "--ric", "tcp://127.0.0.1:1", "--scenario", &example("slices-shared.toml")]);
+    // nobody is there to connect to
+    ran.logs("127.0.0.1:1");
+    let ended = ran.stop();
+    assert_eq!(ended.code(), Some(0), "{}", ended.stderr);
+}

@@ -1,0 +1,207 @@
+//! The traffic xApp: a RIC, a RAN and `ferric xapp tc`, each a process; over the RIC's link, and over a real Redis and REST.
+
+mod program;
+#[path = "../../../ric/ric/tests/support/redis.rs"]
+mod redis;
+
+use std::time::{Duration, Instant};
+
+use program::{Outcome, PATIENCE, Program, run};
+use redis::Redis;
+use serde_json::Value;
+
+/// A RIC with REST, and a RAN whose bearers are never without a packet that waits.
+struct Network {
+    xapp: String,
+    rest: String,
+    _ric: Program,
+    _ran: Program,
+}
+
+impl Network {
+    fn start(more: &[&str]) -> Network {
+        let fixed = ["ric", "--e2", "tcp://127.0.0.1:0", "--xapp", "tcp://127.0.0.1:0", "--rest", "127.0.0.1:0"];
+        let mut ric = Program::start(&[&fixed, more].concat());
+        let (e2, xapp, rest) = (ric.line("e2="), ric.line("xapp="), ric.line("rest="));
+        let mut ran = Program::start(&["ran", "--ric", &e2, "--ues", "32"]);
+        ran.logs("the RIC has taken the setup");
+        let network = Network { xapp, rest, _ric: ric, _ran: ran };
+        // the node's first report comes later
+        let end = Instant::now() + PATIENCE;
+        while let Err(error) = ureq::get(network.traffic_control()).call() {
+            assert!(Instant::now() < end, "{error}");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        network
+    }
+
+    fn traffic_control(&self) -> String {
+        format!("{}/v1/nodes/gnb-00101-e00/tc", self.rest)
+    }
+
+    /// What is set: the queues, the filters with their queue and port, the pacer.
+    fn set(&self) -> (usize, Vec<(u64, u64)>, String) {
+        let told: Value = ureq::get(self.traffic_control()).call().unwrap().body_mut().read_json().unwrap();
+        let number = |value: &Value| value.as_u64().unwrap();
+        let filter = |filter: &Value| (number(&filter["queue_id"]), number(&filter["destination_port"]));
+        (
+            told["queues"].as_array().unwrap().len(),
+            told["filters"].as_array().unwrap().iter().map(filter).collect(),
+            told["pacer"]["kind"].as_str().unwrap().to_owned(),
+        )
+    }
+
+    /// What was done by another way than REST, REST shows by the next report.
+    #[track_caller]
+    fn shows(&self, wanted: &(usize, Vec<(u64, u64)>, String)) {
+        let end = Instant::now() + PATIENCE;
+        while self.set() != *wanted {
+            assert!(Instant::now() < end, "{:?} is not {wanted:?}", self.set());
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+
+    fn xapp(&self, more: &[&str]) -> Outcome {
+        run(&[&XAPP, more].concat())
+    }
+
+    /// Runs it until it says something of the node.
+    #[track_caller]
+    fn xapp_until(&self, news: &str, more: &[&str]) -> Outcome {
+        let mut xapp = Program::start(&[&XAPP, more].concat());
+        xapp.line(&format!("node=gnb-00101-e00 {news}"));
+        xapp.stop()
+    }
+}
+
+/// As long as it takes.
+const UNDO: [&str; 3] = ["--undo", "--seconds", "60"];
+const XAPP: [&str; 8] = ["xapp", "tc", "--protocol", "udp", "--destination", "10.0.0.2:5060", "--limit-ms", "1"];
+
+/// What was done, in order.
+fn done(outcome: &Outcome) -> Vec<&str> {
+    assert_eq!(outcome.code(), Some(0), "{}\n{}", outcome.stdout, outcome.stderr);
+    outcome.stdout.lines().filter_map(|line| line.strip_prefix("node=gnb-00101-e00 done: ")).collect()
+}
+
+const ACTIONS: [&str; 3] =
+    ["add a second FIFO queue", "add a filter that sends the flow to queue 1", "set the 5G-BDP pacer"];
+const UNDONE: [&str; 3] = ["set no pacer", "delete filter 0", "delete queue 1"];
+
+fn protected() -> (usize, Vec<(u64, u64)>, String) {
+    (2, vec![(1, 5060)], "5g_bdp".to_owned())
+}
+
+fn bare() -> (usize, Vec<(u64, u64)>, String) {
+    (1, vec![], "off".to_owned())
+}
+
+#[test]
+fn over_the_link() {
+    let network = Network::start(&[]);
+    let link = ["--ric", &network.xapp, "--period-ms", "20"];
+    let first = network.xapp_until("protected", &link);
+    assert_eq!(done(&first), ACTIONS);
+    assert!(first.stdout.contains("longer than 1.0 ms") && first.stdout.contains("before_p50_ms="), "{}", first.stdout);
+    network.shows(&protected());
+    // another run finds it done
+    let again = network.xapp_until("found it done", &[&link[..], &["--restore"]].concat());
+    assert_eq!(done(&again), [""; 0]);
+    assert!(again.stdout.contains("found it done: the flow goes in queue 1, paced"), "{}", again.stdout);
+    // it restores what it has done itself
+    network.shows(&protected());
+    // half of it is taken away
+    let url = format!("{}/v1/nodes/gnb-00101-e00/tc/pacer", network.rest);
+    ureq::put(url).send_json(serde_json::json!({"kind": "off"})).unwrap();
+    let half = network.xapp_until("protected", &link);
+    assert_eq!(done(&half), ACTIONS[2..]);
+    network.shows(&protected());
+    assert_eq!(done(&network.xapp(&[&link[..], &UNDO].concat())), UNDONE);
+    network.shows(&bare());
+    // ended by hand, it restores too
+    let fixed = ["xapp", "tc", "--destination", ":5060", "--limit-ms", "1", "--restore"];
+    let mut running = Program::start(&[&fixed[..], &link].concat());
+    running.line("node=gnb-00101-e00 protected");
+    network.shows(&protected());
+    running.stop();
+    network.shows(&bare());
+}
+
+#[test]
+fn over_redis_and_rest() {
+    let Some(mut redis) = Redis::start(&[]) else { return };
+    let network = Network::start(&["--redis", &redis.url()]);
+    for way in ["pubsub", "stream"] {
+        let url = redis.url();
+        let redis = ["--redis", &url, "--from", way, "--rest", &network.rest];
+        assert_eq!(done(&network.xapp_until("protected", &redis)), ACTIONS, "{way}");
+        network.shows(&protected());
+        assert_eq!(done(&network.xapp(&[&redis[..], &UNDO].concat())), UNDONE, "{way}");
+        network.shows(&bare());
+    }
+    // a Redis that is gone, and comes
+    redis.kill();
+    let flow = ["xapp", "tc", "--destination", ":5060", "--limit-ms", "1", "--restore"];
+    let mut waiting = Program::start(&[&flow[..], &["--redis", &redis.url(), "--rest", &network.rest]].concat());
+    waiting.logs("records cannot be read");
+    redis.restart();
+    waiting.line("node=gnb-00101-e00 protected");
+    network.shows(&protected());
+    waiting.stop();
+    network.shows(&bare());
+    // statistics from Redis, controls over the link; and the other way round
+    let acted = network.xapp_until("protected", &["--redis", &redis.url(), "--ric", &network.xapp, "--restore"]);
+    assert_eq!(done(&acted), [ACTIONS, UNDONE].concat());
+    let acted = network.xapp_until("protected", &["--ric", &network.xapp, "--rest", &network.rest, "--restore"]);
+    assert_eq!(done(&acted), [ACTIONS, UNDONE].concat());
+}
+
+#[test]
+fn what_goes_wrong_is_told() {
+    let says = |arguments: &[&str], pieces: &[&str]| {
+        run(&[&["xapp", "tc"], arguments].concat()).complains(1, pieces);
+    };
+    says(&[], &["which flow must not wait? Say it by --protocol"]);
+    says(&["--protocol", "udp", "--ric", "tcp://127.0.0.1:1"], &["cannot use the RIC at tcp://127.0.0.1:1"]);
+    let https = ["--protocol", "udp", "--rest", "https://127.0.0.1:1"];
+    says(&https, &["https:// takes --rest-ca"]);
+    let nothing = std::env::temp_dir().join(format!("ferric-tc-nothing-{}", std::process::id()));
+    std::fs::write(&nothing, "\n").unwrap();
+    let nothing = nothing.to_str().unwrap();
+    says(&[&https[..], &["--rest-ca", nothing]].concat(), &["holds no certificate as PEM"]);
+    let http = ["--protocol", "udp", "--rest", "http://127.0.0.1:1"];
+    says(&[&http[..], &["--rest-ca", nothing]].concat(), &["--rest-ca is for https://"]);
+    says(&[&http[..], &["--rest-token", nothing]].concat(), &["holds no token"]);
+    says(&[&http[..], &["--rest-token", "/nowhere/token"]].concat(), &["cannot read /nowhere/token"]);
+    let redis = ["--protocol", "udp", "--redis", "rediss://127.0.0.1"];
+    says(&[&redis[..], &["--redis-ca", nothing]].concat(), &["TLS of Redis", "holds no certificate as PEM"]);
+    says(&[&redis[..], &["--redis-password", nothing]].concat(), &["does not hold one line with a password"]);
+    says(&["--protocol", "udp", "--redis-password", nothing], &["give --redis"]);
+    std::fs::remove_file(nothing).unwrap();
+    let refused = |arguments: &[&str], piece| run(&[&["xapp", "tc"], arguments].concat()).complains(2, &[piece]);
+    refused(&["--source", "10.0.0.256"], "such as 10.0.0.2:5060");
+    refused(&["--rest", "ftp://ric.example"], "it is http://HOST:PORT or https://HOST:PORT");
+    refused(&["--rest", "https://ric.example", "--rest-cert", "tc.pem"], "--rest-key");
+    refused(&["--redis", "rediss://127.0.0.1/#insecure"], "`#insecure` is not taken");
+    refused(&["--from", "mqtt", "--redis", "redis://127.0.0.1"], "`pubsub` or by `stream`");
+    refused(&["--rnti", "0x10000"], "up to 0xffff");
+
+    let mut ric = Program::start(&["ric", "--e2", "tcp://127.0.0.1:0", "--xapp", "tcp://127.0.0.1:0"]);
+    let xapp = ric.line("xapp=");
+    let flow = ["--protocol", "udp", "--seconds", "1"];
+    says(&[&flow[..], &["--ric", &xapp]].concat(), &["the RIC has no such node"]);
+    let redis = ["--redis", "redis://127.0.0.1:1", "--rest", "http://127.0.0.1:1"];
+    says(&[&flow[..], &redis].concat(), &["no records came from Redis", "start a Redis there"]);
+    ric.stop();
+
+    // nobody answers by REST
+    let network = Network::start(&[]);
+    let nowhere = ["--ric", &network.xapp, "--rest", "http://127.0.0.1:1"];
+    let mut xapp = Program::start(&[&XAPP[..], &nowhere].concat());
+    xapp.line("node=gnb-00101-e00 no answer again and again");
+    xapp.interrupt();
+    let outcome = xapp.end();
+    outcome.complains(1, &["no answer by REST", "not everything could be done"]);
+    assert!(outcome.stdout.contains("no answer again and again"), "{}", outcome.stdout);
+    network.shows(&bare());
+}

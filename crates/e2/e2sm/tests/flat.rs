@@ -1,0 +1,153 @@
+//! The models in FlatBuffers: the schemas in `schema/` are those of the declarations (`UPDATE_SCHEMA=1` writes them anew);
+//! whatever PER can say, FlatBuffers can; what `flatc` writes is read; octets that lie are told so.
+
+mod support;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use e2sm::{Error, Wire, registry};
+use serde_json::Value;
+use support::{hex, json};
+
+fn project(path: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../..").join(path)
+}
+
+#[test]
+fn the_schemas_are_those_of_the_declarations() {
+    for (model, schema) in e2sm::flat::schemas() {
+        let file = project("schema").join(model).with_extension("fbs");
+        if std::env::var_os("UPDATE_SCHEMA").is_some() {
+            fs::write(&file, &schema).unwrap();
+        }
+        let committed = fs::read_to_string(&file).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
+        assert_eq!(committed, schema, "schema/{model}.fbs is not what is declared: run the test with UPDATE_SCHEMA=1");
+    }
+}
+
+const MODELS: [&str; 10] = ["kpm", "rc", "mac", "rlc", "pdcp", "gtp", "slice", "tc", "rrc", "hw"];
+
+/// Every vector in PER: a name for it, its type in the registry, and its octets.
+fn every_vector(mut with: impl FnMut(&str, &str, &[u8])) {
+    for model in MODELS {
+        for entry in fs::read_dir(project("vectors").join(model)).unwrap() {
+            let path = entry.unwrap().path();
+            let name = format!("{model}/{}", path.file_stem().unwrap().to_str().unwrap());
+            if path.extension().is_some_and(|e| e == "jsonl") {
+                let module = name.replace("/types", "");
+                for line in fs::read_to_string(&path).unwrap().lines() {
+                    let about: Value = serde_json::from_str(line).unwrap();
+                    let of_type = format!("{module}:{}", about["type"].as_str().unwrap());
+                    with(&name, &of_type, &hex(about["hex"].as_str().unwrap()));
+                }
+            }
+            if path.extension().is_none_or(|e| e != "hex") {
+                continue;
+            }
+            let about: Value = serde_json::from_str(&fs::read_to_string(path.with_extension("json")).unwrap()).unwrap();
+            let of_type = about["type"].as_str().unwrap();
+            let of_type = match about["revision"].as_str() {
+                Some(revision) => format!("{model}-v0{revision}:{of_type}"),
+                None if of_type.contains(':') => of_type.to_owned(),
+                None => format!("{model}:{of_type}"),
+            };
+            if !of_type.contains("-plain:") {
+                with(&name, &of_type, &hex(&fs::read_to_string(&path).unwrap()));
+            }
+        }
+    }
+}
+
+/// The name of the same type in FlatBuffers.
+fn in_flat(of_type: &str) -> String {
+    let (module, name) = of_type.split_once(':').unwrap();
+    format!("{}-flat:{name}", module.strip_suffix("-per").unwrap_or(module))
+}
+
+#[test]
+fn every_vector_comes_back() {
+    let mut seen = 0;
+    every_vector(|name, of_type, octets| {
+        let value = registry::decode(of_type, octets).unwrap();
+        let mut flat = Vec::new();
+        value.encode_as(Wire::Flat, &mut flat).unwrap_or_else(|error| panic!("{name}: {error}"));
+        let again = registry::decode(&in_flat(of_type), &flat).unwrap_or_else(|error| panic!("{name}: {error}"));
+        assert_eq!(json(&*again), json(&*value), "{name}");
+        let mut per = Vec::new();
+        again.encode_as(Wire::Per, &mut per).unwrap();
+        // a REAL's octets are those of its value here
+        if per != octets {
+            let read = registry::decode(of_type, &per).unwrap();
+            assert_eq!(json(&*read), json(&*value), "{name}");
+        }
+        let mut same = Vec::new();
+        again.encode(&mut same).unwrap();
+        assert_eq!(same, flat, "{name}");
+        seen += 1;
+    });
+    assert!(seen > 1000, "{seen} vectors");
+}
+
+#[test]
+fn what_flatc_writes_is_read() {
+    let mut seen = 0;
+    every_vector(|name, of_type, octets| {
+        let file = project(&format!("vectors/flat/{name}.hex"));
+        if let (Ok(text), false) = (fs::read_to_string(&file), name.contains("/types")) {
+            let read = registry::decode(&in_flat(of_type), &hex(&text)).unwrap_or_else(|e| panic!("{name}: {e}"));
+            assert_eq!(json(&*read), json(&*registry::decode(of_type, octets).unwrap()), "{name}");
+            seen += 1;
+        }
+    });
+    assert!(seen >= 15, "{seen} vectors");
+}
+
+/// Octets changed anywhere: a value that can be told and written again, or an error.
+#[test]
+fn spoilt_buffers_get_an_answer() {
+    let mut seed = 0x9E37_79B9_7F4A_7C15_u64;
+    let mut below = |end: usize| {
+        seed ^= seed << 13;
+        seed ^= seed >> 7;
+        seed ^= seed << 17;
+        (seed % end as u64) as usize
+    };
+    let (mut read, mut refused) = (0, 0);
+    every_vector(|name, of_type, octets| {
+        let (of_type, value) = (in_flat(of_type), registry::decode(of_type, octets).unwrap());
+        let mut flat = Vec::new();
+        value.encode_as(Wire::Flat, &mut flat).unwrap();
+        for _ in 0..20 {
+            let mut spoilt = flat.clone();
+            for _ in 0..=below(3) {
+                let at = below(spoilt.len());
+                match below(4) {
+                    0 => spoilt.truncate(at.max(1)),
+                    _ => spoilt[at] = [0, 1, 4, 0x7F, 0x80, 0xFF][below(6)],
+                }
+            }
+            let Ok(value) = registry::decode(&of_type, &spoilt) else {
+                refused += 1;
+                continue;
+            };
+            let mut written = Vec::new();
+            value.encode(&mut written).unwrap_or_else(|error| panic!("{name} {spoilt:02x?}: {error}"));
+            let again = registry::decode(&of_type, &written).unwrap();
+            assert_eq!(json(&*again), json(&*value), "{name} {spoilt:02x?}");
+            read += 1;
+        }
+    });
+    assert!(read > 1000 && refused > 1000, "{read} read, {refused} refused");
+}
+
+#[test]
+fn forms_that_a_type_does_not_have_are_refused() {
+    let no_value = registry::decode("kpm-v03.00:MeasurementRecordItem", &[0x40]).unwrap();
+    assert_eq!(no_value.encode_as(Wire::Plain, &mut Vec::new()), Err(Error::NotInWire(Wire::Plain)));
+    let trigger = hex("00 08 01 00");
+    for name in ["ccc-flat:RIC-Control-Header", "mac-plain-flat:ControlHeader", "none-flat:Nothing"] {
+        let refused = registry::decode(name, &trigger).err();
+        assert!(matches!(refused, Some(Error::NotInWire(Wire::Flat) | Error::UnknownType)), "{name}: {refused:?}");
+    }
+}

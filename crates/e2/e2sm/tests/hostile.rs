@@ -1,0 +1,111 @@
+//! Bytes that nobody sane sends: every type of the registry reads them to a value or an error.
+
+mod support;
+
+use std::fs;
+use std::path::Path;
+
+use e2sm::registry;
+use support::hex;
+
+/// xorshift64*: enough chance for a test, and the same each time.
+struct Chance(u64);
+
+impl Chance {
+    fn next(&mut self) -> u64 {
+        self.0 ^= self.0 >> 12;
+        self.0 ^= self.0 << 25;
+        self.0 ^= self.0 >> 27;
+        self.0.wrapping_mul(0x2545_F491_4F6C_DD1D)
+    }
+
+    fn below(&mut self, end: usize) -> usize {
+        (self.next() >> 33) as usize % end
+    }
+}
+
+/// Reads; what can be read can be told, and written so that it reads the same again.
+fn survive(name: &str, bytes: &[u8]) -> bool {
+    let Ok(value) = registry::decode(name, bytes) else { return false };
+    let told = support::json(&*value);
+    let mut written = Vec::new();
+    value.encode(&mut written).unwrap_or_else(|error| panic!("{name} {bytes:02x?}: {error}"));
+    let again = registry::decode(name, &written).unwrap_or_else(|error| panic!("{name} {bytes:02x?}: {error}"));
+    assert_eq!(support::json(&*again), told, "{name} {bytes:02x?}");
+    true
+}
+
+#[test]
+fn random_bytes() {
+    let mut chance = Chance(0x1234_5678_9ABC_DEF1);
+    let names: Vec<String> = registry::types().map(|(module, name)| format!("{module}:{name}")).collect();
+    assert!(names.len() > 300);
+    let mut read = 0;
+    for round in 0..60 {
+        for name in &names {
+            let bytes: Vec<u8> = (0..=chance.below(1 + round / 2)).map(|_| (chance.next() >> 40) as u8).collect();
+            read += usize::from(survive(name, &bytes));
+        }
+    }
+    assert!(read > 100, "some of it makes sense by chance: {read}");
+}
+
+/// Spoils each vector of a folder some times, and reads it under each module; `""` is that of the vector itself.
+fn spoil(folder: &str, modules: &[&str], times: usize) -> usize {
+    let mut chance = Chance(0xFEDC_BA98_7654_3211);
+    let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../vectors").join(folder);
+    let mut read = 0;
+    for entry in fs::read_dir(dir).unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_none_or(|e| e != "hex") {
+            continue;
+        }
+        let bytes = hex(&fs::read_to_string(&path).unwrap());
+        let about: serde_json::Value =
+            serde_json::from_str(&fs::read_to_string(path.with_extension("json")).unwrap()).unwrap();
+        let of_type = about["type"].as_str().unwrap();
+        for _ in 0..times {
+            let mut spoilt = bytes.clone();
+            for _ in 0..1 + chance.below(3) {
+                let at = chance.below(spoilt.len());
+                match chance.below(4) {
+                    0 => spoilt[at] = (chance.next() >> 40) as u8,
+                    1 => spoilt.truncate(at.max(1)),
+                    2 => spoilt.insert(at, 0xFF),
+                    _ => spoilt[at] ^= 1 << chance.below(8),
+                }
+            }
+            // under its own revision, and under those of others
+            for module in modules {
+                let name = if module.is_empty() { of_type.to_owned() } else { format!("{module}:{of_type}") };
+                read += usize::from(survive(&name, &spoilt));
+            }
+        }
+    }
+    read
+}
+
+#[test]
+fn spoilt_vectors_of_kpm() {
+    let read = spoil("kpm", &["kpm-v01.00", "kpm-v02.01", "kpm-v02.03", "kpm-v03.00", "kpm-v04.00"], 60);
+    assert!(read > 1000, "many spoilt messages still read: {read}");
+}
+
+#[test]
+fn spoilt_vectors_of_ni() {
+    let read = spoil("ni", &["ni-v01.00"], 60);
+    assert!(read > 300, "many spoilt messages still read: {read}");
+}
+
+#[test]
+fn spoilt_vectors_of_rc() {
+    let read = spoil("rc", &["rc-v01.03", "rc-v03.00", "rc-v05.00"], 30);
+    assert!(read > 1000, "many spoilt messages still read: {read}");
+}
+
+#[test]
+fn spoilt_vectors_in_every_wire_form() {
+    let models = ["mac", "rlc", "pdcp", "gtp", "slice", "tc", "rrc"];
+    let read: usize = models.iter().map(|model| spoil(model, &[""], 60)).sum();
+    assert!(read > 1000, "many spoilt messages still read: {read}");
+}

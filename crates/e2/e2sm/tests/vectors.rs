@@ -1,0 +1,197 @@
+//! The project's vectors: bytes and meaning by an independent encoder, read and written.
+
+mod support;
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+use support::{hex, json};
+
+fn folder(name: &str) -> Vec<(String, Vec<u8>, Value)> {
+    let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../vectors").join(name);
+    let mut files: Vec<PathBuf> = fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path()).collect();
+    files.retain(|path| path.extension().is_some_and(|e| e == "hex"));
+    files.sort();
+    files
+        .into_iter()
+        .map(|path| {
+            let bytes = hex(&fs::read_to_string(&path).unwrap());
+            let about = fs::read_to_string(path.with_extension("json")).unwrap();
+            (path.file_stem().unwrap().to_string_lossy().into_owned(), bytes, serde_json::from_str(&about).unwrap())
+        })
+        .collect()
+}
+
+/// Letters and digits in lower case: how ASN.1 and Rust spell the same name alike.
+fn plain(name: &str) -> String {
+    name.chars().filter(char::is_ascii_alphanumeric).map(|c| c.to_ascii_lowercase()).collect()
+}
+
+/// Whether `ours` is the Rust name for what ASN.1 calls `theirs`: Rust drops what the holder's name says already.
+fn same_name(ours: &str, theirs: &str) -> bool {
+    // what KPM v01.00 and NI call otherwise than the types that they share with E2SM
+    const OTHERWISE: [(&str, &str); 5] = [
+        ("plmn_identity", "plmn-id"),
+        ("ng_enb_id", "enb-id"),
+        ("MacroNgEnbId", "enb-ID-macro"),
+        ("ShortMacroNgEnbId", "enb-ID-shortmacro"),
+        ("LongMacroNgEnbId", "enb-ID-longmacro"),
+    ];
+    if OTHERWISE.contains(&(ours, theirs)) {
+        return true;
+    }
+    // a format that a revision has no use for
+    let ours = &ours.replace("Unused", "Format");
+    plain(theirs).ends_with(&plain(ours)) || plain(theirs).starts_with(&plain(ours))
+}
+
+/// Compares our account of a value with the oracle's, in JSON Encoding Rules (X.697).
+fn compare(ours: &Value, theirs: &Value, at: &str) {
+    match (ours, theirs) {
+        // in v02.01 MatchingCondItem is the choice itself
+        (Value::Object(a), Value::Object(b)) if a.contains_key("choice") && !b.contains_key("matchingCondChoice") => {
+            assert_eq!(a.len(), 1, "{at}");
+            compare(&a["choice"], theirs, at);
+        }
+        (Value::Object(a), Value::Object(b)) => {
+            assert_eq!(a.len(), b.len(), "{at}: {:?} and {:?}", a.keys(), b.keys());
+            for (name, value) in a {
+                // the spelling that fits best: among `qCI`, `qCImax` and `qCImin`, `qci` is the first
+                let same = b.iter().filter(|(theirs, _)| same_name(name, theirs));
+                let Some((theirs_name, theirs)) = same.min_by_key(|(theirs, _)| theirs.len()) else {
+                    panic!("{at}: {name} is not among {:?}", b.keys());
+                };
+                compare(value, theirs, &format!("{at}.{theirs_name}"));
+            }
+        }
+        (Value::Array(a), Value::Array(b)) => {
+            assert_eq!(a.len(), b.len(), "{at}");
+            for (i, (a, b)) in a.iter().zip(b).enumerate() {
+                compare(a, b, &format!("{at}[{i}]"));
+            }
+        }
+        // a BIT STRING of one size is just its digits in X.697
+        (Value::Object(bits), Value::String(digits)) if bits.contains_key("length") => {
+            assert_eq!(bits["value"].as_str().map(str::to_lowercase), Some(digits.to_lowercase()), "{at}");
+        }
+        (Value::Number(a), Value::Number(b)) => assert_eq!(a.as_f64(), b.as_f64(), "{at}"),
+        // digits and symbols differ in case, and symbols have no hyphens here
+        (Value::String(a), Value::String(b)) => {
+            assert!(a.eq_ignore_ascii_case(b) || a.eq_ignore_ascii_case(&b.replace('-', "")), "{at}: {a} and {b}");
+        }
+        (a, b) => assert_eq!(a, b, "{at}"),
+    }
+}
+
+/// Reads a vector, compares it with its account, and writes it again.
+fn check(name: &str, of_type: &str, bytes: &[u8], theirs: &Value) {
+    let value = e2sm::registry::decode(of_type, bytes).unwrap_or_else(|error| panic!("{name} {of_type}: {error}"));
+    compare(&json(&*value), theirs, name);
+    let mut again = Vec::new();
+    value.encode(&mut again).unwrap();
+    assert_eq!(again, bytes, "{name} {of_type}");
+}
+
+/// The messages of a model, each in a file.
+fn messages(model: &str, least: usize) {
+    let vectors = folder(model);
+    assert!(vectors.len() >= least, "{} vectors", vectors.len());
+    for (name, bytes, about) in vectors {
+        let (revision, of_type) = (about["revision"].as_str().unwrap(), about["type"].as_str().unwrap());
+        check(&name, &format!("{model}-v0{revision}:{of_type}"), &bytes, &about["value"]);
+    }
+}
+
+#[test]
+fn kpm() {
+    messages("kpm", 110);
+    let seen = types("kpm", "v01.00");
+    assert!(seen > 80, "{seen} types");
+}
+
+#[test]
+fn ni() {
+    messages("ni", 40);
+    let seen = types("ni", "v01.00");
+    assert!(seen > 80, "{seen} types");
+}
+
+#[test]
+fn rc() {
+    messages("rc", 180);
+}
+
+/// What messages are made of, a type a line.
+fn types(model: &str, revision: &str) -> usize {
+    let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../vectors").join(model);
+    let text = fs::read_to_string(dir.join(format!("types-{revision}.jsonl"))).unwrap();
+    for line in text.lines() {
+        let about: Value = serde_json::from_str(line).unwrap();
+        let of_type = format!("{model}-{revision}:{}", about["type"].as_str().unwrap());
+        check(revision, &of_type, &hex(about["hex"].as_str().unwrap()), &about["value"]);
+    }
+    text.lines().count()
+}
+
+#[test]
+fn rc_types() {
+    let seen: usize = ["v01.03", "v03.00", "v05.00"].into_iter().map(|revision| types("rc", revision)).sum();
+    assert!(seen > 700, "{seen} types");
+}
+
+/// JSON is compared as JSON: the samples are not independent of us in their spelling.
+#[test]
+fn ccc() {
+    let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../vectors/ccc");
+    let mut seen = BTreeSet::new();
+    for entry in fs::read_dir(dir).unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_none_or(|e| e != "json") {
+            continue;
+        }
+        let about: Value = serde_json::from_str(&fs::read_to_string(&path).unwrap()).unwrap();
+        let of_type = about["type"].as_str().unwrap();
+        let value = e2sm::registry::decode(&format!("ccc:{of_type}"), about["message"].to_string().as_bytes())
+            .unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        assert_eq!(json(&*value), about["message"], "{}", path.display());
+        let mut again = Vec::new();
+        value.encode(&mut again).unwrap();
+        assert_eq!(serde_json::from_slice::<Value>(&again).unwrap(), about["message"], "{}", path.display());
+        seen.insert(of_type.to_owned());
+    }
+    let known: BTreeSet<_> = e2sm::registry::types().filter(|(module, _)| *module == "ccc").collect();
+    assert_eq!(seen.len(), known.len(), "a sample of each type: {seen:?}");
+}
+
+#[test]
+fn hw() {
+    let vectors = folder("hw");
+    assert!(!vectors.is_empty());
+    for (name, bytes, about) in vectors {
+        let value = e2sm::registry::decode(&format!("hw:{}", about["type"].as_str().unwrap()), &bytes)
+            .unwrap_or_else(|error| panic!("{name}: {error}"));
+        assert_eq!(json(&*value), about["value"], "{name}");
+        let mut again = Vec::new();
+        value.encode(&mut again).unwrap();
+        assert_eq!(again, bytes, "{name}");
+    }
+}
+
+/// FlexRIC's models and ours beside them, in PER and in FlexRIC's layout.
+#[test]
+fn models_in_every_wire_form() {
+    for (model, least) in [("mac", 15), ("rlc", 15), ("pdcp", 15), ("gtp", 15), ("slice", 30), ("tc", 60), ("rrc", 5)] {
+        let vectors = folder(model);
+        assert!(vectors.len() >= least, "{} vectors of {model}", vectors.len());
+        for (name, bytes, about) in vectors {
+            let value = e2sm::registry::decode(about["type"].as_str().unwrap(), &bytes)
+                .unwrap_or_else(|error| panic!("{model} {name}: {error}"));
+            compare(&json(&*value), &about["value"], &format!("{model} {name}"));
+            let mut again = Vec::new();
+            value.encode(&mut again).unwrap();
+            assert_eq!(again, bytes, "{model} {name}");
+        }
+    }
+}

@@ -1,0 +1,602 @@
+//! Who may connect over TLS and what each may do, against a real server.
+#![cfg(feature = "tls")]
+
+extern crate link as ferric_link;
+
+#[path = "../../../base/link/tests/suite/certificates.rs"]
+mod certificates;
+mod common;
+
+use std::net::{TcpListener, TcpStream};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use certificates::Authority;
+use common::function::{Reporter, impatient, work_until};
+use common::peer::{FUNCTION, OID, Peer, VERSION, decoded, node_id, report_spec, setup_request};
+use common::scene::{Ric, free_ports};
+use common::session::{name_of, turn_until};
+use common::{PATIENCE, eventually};
+use e2ap::e42::{self, E42ControlRequest, E42Pdu, E42SetupRequest, E42SubscriptionRequest, E42Version, XappId};
+use e2ap::{Cause, CauseMisc, Pdu, RanFunctionId, RanFunctionRevision, RicActionType};
+use ferric::agent::{AgentLoop, AgentLoopConfig};
+use ferric::e2::xapp::{ControlResult, ModifyResult, QueryResult, RefusalCode, SubscribeFailure};
+use ferric::e2::{AddedAction, FunctionName, Grant, NodeId, Selection, SubscriptionChange, SubscriptionId, XappRights};
+use ferric::link::{Address, Class, Config, Error, Events, Interest, Link, Poll, Scratch, StreamId, Tls};
+use ferric::server::{E42Config, NodeEntry, Rights, ServerConfig, XappEntry};
+use ferric::xapp::{Xapp, XappConfig, XappEvent};
+
+/// A RIC behind TLS, and the CA that it believes.
+struct Secured {
+    authority: Authority,
+    ric: Ric,
+}
+
+fn secured(rights: Rights) -> Secured {
+    secured_with(rights, |_| ())
+}
+
+fn secured_with(rights: Rights, change: impl FnOnce(&mut ServerConfig)) -> Secured {
+    let authority = Authority::new();
+    let any_port: Address = "tls://127.0.0.1:0".parse().unwrap();
+    let mut config = ServerConfig { e2: vec![any_port.clone().into()], xapp: Some(any_port), rights, ..free_ports() };
+    config.link.tls = Some(authority.tls(&["127.0.0.1"], |_| ()).unwrap());
+    change(&mut config);
+    Secured { ric: Ric::start(config), authority }
+}
+
+impl Secured {
+    fn tls(&self, name: &str) -> Tls {
+        self.authority.tls(&[name], |_| ()).unwrap()
+    }
+
+    fn node(&self, name: &str) -> Node {
+        Node::connect(&self.ric.e2[0], self.tls(name))
+    }
+
+    fn xapp(&self, name: &str) -> Result<Xapp, ferric::Error> {
+        let mut config = XappConfig::default();
+        config.link.tls = Some(self.tls(name));
+        Xapp::connect(&self.ric.xapp, name, config)
+    }
+}
+
+/// A node driven by hand.
+struct Node {
+    link: Link,
+    poll: Poll,
+    scratch: Scratch,
+}
+
+impl Node {
+    fn connect(address: &Address, tls: Tls) -> Node {
+        let link = Link::connect(address, &Config { tls: Some(tls), ..Config::default() }).unwrap();
+        let poll = Poll::new().unwrap();
+        poll.add(&link, 0, Interest::READ_WRITE).unwrap();
+        Node { link, poll, scratch: Scratch::new() }
+    }
+
+    fn set_up(&mut self, number: u32) {
+        self.link.send(StreamId(0), &[&setup_request(number, VERSION)], Class::Keep).unwrap();
+    }
+
+    /// What comes next; fails once the RIC has closed.
+    fn receive(&mut self) -> Result<Pdu<'static>, Error> {
+        self.receive_bytes().map(|pdu| decoded(&pdu))
+    }
+
+    fn receive_bytes(&mut self) -> Result<Vec<u8>, Error> {
+        let deadline = Instant::now() + PATIENCE;
+        let mut got = None;
+        while got.is_none() {
+            assert!(Instant::now() < deadline, "nothing comes");
+            self.link.flush()?;
+            let interest = if self.link.wants_write() { Interest::READ_WRITE } else { Interest::READ };
+            self.poll.modify(&self.link, 0, interest).unwrap();
+            self.poll.wait(&mut Events::new(), Some(Duration::from_millis(20))).unwrap();
+            self.link.receive(&mut self.scratch, 1, &mut |_, pdu| got = Some(pdu.to_vec()))?;
+        }
+        Ok(got.unwrap())
+    }
+
+    fn is_accepted(&mut self) {
+        assert!(matches!(self.receive(), Ok(Pdu::E2SetupResponse(_))));
+    }
+
+    fn is_refused(&mut self) {
+        match self.receive() {
+            Ok(Pdu::E2SetupFailure(failure)) => {
+                assert_eq!(failure.cause, Some(Cause::Misc(CauseMisc::OmIntervention)));
+                assert!(failure.time_to_wait.is_some());
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn is_closed(&mut self) {
+        let error = self.receive().unwrap_err();
+        assert!(matches!(error, Error::Closed | Error::Lost(_)), "{error:?}");
+    }
+}
+
+fn some<const N: usize>(names: [&str; N]) -> Selection<String> {
+    names.into_iter().map(str::to_owned).collect()
+}
+
+fn id(number: u32) -> String {
+    node_id(number).to_string()
+}
+
+fn for_nodes(entries: &[(&str, Selection<String>)]) -> Rights {
+    let entry = |(certificate, node_ids): &(&str, Selection<String>)| NodeEntry {
+        certificate: (*certificate).to_owned(),
+        node_ids: node_ids.clone(),
+    };
+    Rights { nodes: Some(entries.iter().map(entry).collect()), xapps: None }
+}
+
+#[test]
+fn a_node_may_be_what_its_certificate_says_and_nothing_else() {
+    let scene = secured(for_nodes(&[("gnb1.example", some([&id(1), &id(2)])), ("any.example", Selection::All)]));
+    let mut node = scene.node("gnb1.example");
+    node.set_up(3);
+    node.is_refused();
+    // It is not closed for this: it may try again as itself, on the same association.
+    node.set_up(1);
+    node.is_accepted();
+    node.set_up(2);
+    node.is_accepted();
+    node.set_up(3);
+    node.is_refused();
+    let mut any = scene.node("any.example");
+    any.set_up(77);
+    any.is_accepted();
+    // A certificate of our CA, but in no entry.
+    scene.node("stranger.example").is_closed();
+}
+
+#[test]
+fn where_there_are_rights_a_node_without_a_certificate_is_turned_away() {
+    let plain: Address = "tcp://127.0.0.1:0".parse().unwrap();
+    let rights = for_nodes(&[("gnb1.example", Selection::All)]);
+    let scene = secured_with(rights, |config| config.e2.push(plain.clone().into()));
+    let mut peer = Peer::connect(&scene.ric.e2[1]);
+    peer.send(&setup_request(1, VERSION));
+    assert!(peer.expect_closed().is_empty());
+    // Nor is somebody served who speaks no TLS where it is asked for.
+    let Address::Tls { port, .. } = scene.ric.e2[0] else { unreachable!() };
+    let mut peer = Peer::of(TcpStream::connect(("127.0.0.1", port)).unwrap());
+    peer.send(&setup_request(1, VERSION));
+    while peer.stream.peek(&mut [0]).is_ok_and(|octets| octets > 0) {
+        // the alert that says so
+        std::io::Read::read(&mut peer.stream, &mut [0; 64]).unwrap();
+    }
+    let mut node = scene.node("gnb1.example");
+    node.set_up(1);
+    node.is_accepted();
+}
+
+#[test]
+fn a_node_is_taken_over_by_the_same_certificate_only() {
+    // There are no rights; a certificate is enough for this.
+    let plain: Address = "tcp://127.0.0.1:0".parse().unwrap();
+    let scene = secured_with(Rights::default(), |config| config.e2.push(plain.into()));
+    let mut holder = scene.node("gnb1.example");
+    holder.set_up(1);
+    holder.is_accepted();
+    let mut thief = scene.node("gnb2.example");
+    thief.set_up(1);
+    thief.is_refused();
+    let mut nobody = Peer::connect(&scene.ric.e2[1]);
+    nobody.send(&setup_request(1, VERSION));
+    assert!(matches!(nobody.receive_pdu(), Pdu::E2SetupFailure(_)));
+    // The thief may be somebody else.
+    thief.set_up(2);
+    thief.is_accepted();
+    // Another certificate for the same name, as after a renewal, is the same.
+    let mut same = scene.node("gnb1.example");
+    same.set_up(1);
+    same.is_accepted();
+    holder.is_closed();
+    // Whom nobody vouched for is taken over by anybody, as without TLS.
+    let mut plain = Peer::connect(&scene.ric.e2[1]);
+    plain.set_up(9);
+    let mut secure = scene.node("gnb9.example");
+    secure.set_up(9);
+    secure.is_accepted();
+    // nor does anybody speak for it who only names it: as another of its associations
+    let mut other = Peer::connect(&scene.ric.e2[1]);
+    other.send_pdu(e2ap::E2NodeConfigurationUpdate {
+        transaction_id: Some(e2ap::TransactionId(1)),
+        global_e2_node_id: Some(node_id(9)),
+        component_config_update_v1: None,
+        component_config_addition: None,
+        component_config_update: None,
+        component_config_removal: None,
+        tnl_association_removal: None,
+    });
+    match other.receive_pdu() {
+        Pdu::E2NodeConfigurationUpdateFailure(failure) => {
+            assert_eq!(failure.cause, Some(Cause::Misc(CauseMisc::OmIntervention)));
+        }
+        other => panic!("{other:?}"),
+    }
+    assert!(other.expect_closed().is_empty());
+    assert!(plain.expect_closed().is_empty());
+}
+
+fn grant(nodes: Selection<String>, functions: Selection<FunctionName>) -> Grant {
+    Grant { nodes, functions }
+}
+
+fn for_xapps(entries: Vec<(&str, XappRights)>) -> Rights {
+    let entry = |(certificate, rights): (&str, XappRights)| XappEntry {
+        certificate: certificate.into(),
+        rights: Arc::new(rights),
+    };
+    Rights { nodes: None, xapps: Some(entries.into_iter().map(entry).collect()) }
+}
+
+/// What becomes of a subscription that the node, if it is asked, answers.
+fn outcome(xapp: &mut Xapp) -> Result<SubscriptionId, SubscribeFailure> {
+    turn_until(xapp, |event| match event {
+        XappEvent::Subscribed { subscription, .. } => Some(Ok(subscription)),
+        XappEvent::SubscribeFailed { failure, .. } => Some(Err(failure)),
+        _ => None,
+    })
+}
+
+#[test]
+fn an_xapp_may_read_and_control_what_it_was_given() {
+    let by_oid: Selection<FunctionName> = [FunctionName::Oid(OID.into())].into_iter().collect();
+    let by_id: Selection<FunctionName> = [FunctionName::Id(FUNCTION)].into_iter().collect();
+    let other_function: Selection<FunctionName> = [FunctionName::Id(RanFunctionId(99))].into_iter().collect();
+    let reader = XappRights { read: vec![grant(some([&id(1)]), by_oid)], control: vec![] };
+    let controller = XappRights {
+        read: vec![grant(Selection::All, other_function), grant(Selection::All, by_id.clone())],
+        control: vec![grant(some([&id(2)]), by_id)],
+    };
+    let rights = for_xapps(vec![
+        ("reader.example", reader),
+        ("controller.example", controller),
+        ("idle.example", XappRights::default()),
+    ]);
+    let plain: Address = "tcp://127.0.0.1:0".parse().unwrap();
+    let scene = secured_with(rights, |config| config.e2.push(plain.into()));
+    let mut nodes: Vec<Peer> = (1..=2)
+        .map(|number| {
+            let mut node = Peer::connect(&scene.ric.e2[1]);
+            node.set_up(number);
+            node
+        })
+        .collect();
+    let refused = Err(SubscribeFailure::Misuse(RefusalCode::NotAllowed));
+    for (name, may_read, may_control) in [
+        ("reader.example", [true, false], [false, false]),
+        ("controller.example", [true, true], [false, true]),
+        ("idle.example", [false, false], [false, false]),
+    ] {
+        let mut xapp = scene.xapp(name).unwrap();
+        for (at, node) in nodes.iter_mut().enumerate() {
+            let number = at as u32 + 1;
+            // one that it is not told of it may guess: they are counted
+            let is_seen = may_read[at] || may_control[at];
+            let named = if is_seen { name_of(&mut xapp, number) } else { NodeId(number) };
+            xapp.commands().subscribe(named, FUNCTION, report_spec(name.as_bytes()));
+            if may_read[at] {
+                xapp.turn(Some(Duration::ZERO), |_, _| ()).unwrap();
+                node.admit();
+                let subscription = outcome(&mut xapp).unwrap();
+                // Nor does it come to act by a change of what it only reads.
+                let mut action = report_spec(b"").actions.remove(0);
+                action.kind = RicActionType::Policy;
+                let add = vec![AddedAction { action, execution_order: 0 }];
+                xapp.commands().modify(subscription, SubscriptionChange { add, ..SubscriptionChange::default() });
+                let changed = turn_until(&mut xapp, |event| match event {
+                    XappEvent::Modified { result, .. } => Some(result),
+                    _ => None,
+                });
+                let code = if may_control[at] { RefusalCode::NotInVersion } else { RefusalCode::NotAllowed };
+                assert_eq!(changed, ModifyResult::Misuse(code), "{name} {number}");
+            } else {
+                assert_eq!(outcome(&mut xapp), refused, "{name} {number}");
+            }
+            // A query reads, too.
+            xapp.commands().query(named, FUNCTION, b"header", b"definition");
+            let asked = turn_until(&mut xapp, |event| match event {
+                XappEvent::Queried { result, .. } => Some(result),
+                _ => None,
+            });
+            // These nodes speak a version without queries.
+            let code = if may_read[at] { RefusalCode::NotInVersion } else { RefusalCode::NotAllowed };
+            assert_eq!(asked, QueryResult::Misuse(code), "{name} {number}");
+            // What has the node act is more than reading.
+            let mut policy = report_spec(name.as_bytes());
+            policy.actions[0].kind = RicActionType::Policy;
+            xapp.commands().subscribe(named, FUNCTION, policy);
+            if may_read[at] && may_control[at] {
+                xapp.turn(Some(Duration::ZERO), |_, _| ()).unwrap();
+                node.admit();
+                outcome(&mut xapp).unwrap();
+            } else {
+                assert_eq!(outcome(&mut xapp), refused, "{name} {number}");
+            }
+            xapp.commands().control(named, FUNCTION, b"header", b"message");
+            if may_control[at] {
+                xapp.turn(Some(Duration::ZERO), |_, _| ()).unwrap();
+                assert!(matches!(node.receive_pdu(), Pdu::RicControlRequest(_)), "{name} {number}");
+            } else {
+                let result = turn_until(&mut xapp, |event| match event {
+                    XappEvent::Controlled { result, .. } => Some(result),
+                    _ => None,
+                });
+                assert_eq!(result, ControlResult::Misuse(RefusalCode::NotAllowed), "{name} {number}");
+            }
+        }
+        let told: Vec<_> = xapp.nodes().map(|node| node.id.0).collect();
+        let seen: Vec<_> = [1, 2].into_iter().filter(|n| may_read[n - 1] || may_control[n - 1]).collect();
+        assert_eq!(told, seen.iter().map(|n| *n as u32).collect::<Vec<_>>(), "{name}");
+        // What the subscriptions of this one leave behind is not the next one's.
+        drop(xapp);
+        for (at, node) in nodes.iter_mut().enumerate() {
+            for _ in 0..u32::from(may_read[at]) + u32::from(may_read[at] && may_control[at]) {
+                assert!(matches!(node.receive_pdu(), Pdu::RicSubscriptionDeleteRequest(_)), "{name}");
+            }
+        }
+    }
+    match scene.xapp("stranger.example").err().unwrap() {
+        ferric::Error::Refused(RefusalCode::NotAllowed) => {}
+        other => panic!("{other:?}"),
+    }
+}
+
+/// What a node offers may come and go; an xApp is told of a node while it may do something with it, and of no more than that.
+#[test]
+fn an_xapp_is_told_of_what_it_may_do_something_with() {
+    let only: Selection<FunctionName> = [FunctionName::Id(FUNCTION)].into_iter().collect();
+    let reader = XappRights { read: vec![grant(Selection::All, only)], control: vec![] };
+    let all = XappRights { read: vec![grant(Selection::All, Selection::All)], control: vec![] };
+    let rights = for_xapps(vec![("reader.example", reader), ("all.example", all)]);
+    let plain: Address = "tcp://127.0.0.1:0".parse().unwrap();
+    let scene = secured_with(rights, |config| config.e2.push(plain.into()));
+    let mut node = Peer::connect(&scene.ric.e2[1]);
+    node.set_up(1);
+    let mut update = |added: Option<u16>, deleted: Option<u16>| {
+        let item = |id: u16| e2ap::RanFunctionItem {
+            id: RanFunctionId(id),
+            definition: b"definition".into(),
+            revision: RanFunctionRevision(1),
+            oid: Some(per::PrintableString::literal("1.2.3")),
+        };
+        let gone = |id: u16| e2ap::RanFunctionIdItem { id: RanFunctionId(id), revision: RanFunctionRevision(1) };
+        node.send_pdu(e2ap::RicServiceUpdate {
+            transaction_id: Some(e2ap::TransactionId(1)),
+            ran_functions_added: added.map(|id| vec![item(id)].into()),
+            ran_functions_modified: None,
+            ran_functions_deleted: deleted.map(|id| vec![gone(id)].into()),
+        });
+        assert!(matches!(node.receive_pdu(), Pdu::RicServiceUpdateAcknowledge(_)));
+    };
+    let functions = |node: &ferric::e2::xapp::NodeInfo| node.functions.iter().map(|f| f.id.0).collect::<Vec<_>>();
+    let news = |xapp: &mut Xapp| {
+        turn_until(xapp, |event| match event {
+            XappEvent::NodeUp(node) => Some(("up", functions(node))),
+            XappEvent::NodeChanged(node) => Some(("changed", functions(node))),
+            XappEvent::NodeLost(_) => Some(("lost", Vec::new())),
+            _ => None,
+        })
+    };
+    let (mut reader, mut all) = (scene.xapp("reader.example").unwrap(), scene.xapp("all.example").unwrap());
+    let its = FUNCTION.0;
+    assert_eq!((news(&mut reader), news(&mut all)), (("up", vec![its]), ("up", vec![its])));
+    update(Some(77), None);
+    assert_eq!((news(&mut reader), news(&mut all)), (("changed", vec![its]), ("changed", vec![its, 77])));
+    update(None, Some(its));
+    assert_eq!((news(&mut reader), news(&mut all)), (("lost", vec![]), ("changed", vec![77])));
+    // what comes now is told nothing of it before it is its
+    let mut late = scene.xapp("reader.example").unwrap();
+    update(Some(its), Some(77));
+    assert_eq!((news(&mut reader), news(&mut late)), (("up", vec![its]), ("up", vec![its])));
+    assert_eq!(news(&mut all), ("changed", vec![its]));
+    drop(node);
+    for xapp in [&mut reader, &mut late, &mut all] {
+        assert_eq!(news(xapp), ("lost", vec![]));
+    }
+}
+
+/// An xApp over E42, driven by hand, with a certificate or without.
+fn e42_says(peer: &mut Node, pdu: &E42Pdu<'_>) -> Result<Vec<u8>, Error> {
+    let mut bytes = Vec::new();
+    pdu.encode(E42Version::V2, &mut bytes).unwrap();
+    peer.link.send(StreamId(0), &[&bytes], Class::Keep).unwrap();
+    peer.receive_bytes()
+}
+
+/// Nodes, with their functions.
+type Told = Vec<(String, Vec<u16>)>;
+
+/// Sets up: its number, and the nodes that it is told of.
+fn e42_comes(peer: &mut Node) -> Result<(XappId, Told), Error> {
+    let answer = e42_says(peer, &E42Pdu::SetupRequest(E42SetupRequest { ran_functions: e42_functions() }))?;
+    let gather = per::Gather::new();
+    match e42::decode(&answer, E42Version::V2, &gather).unwrap() {
+        E42Pdu::SetupResponse(response) => {
+            let functions = |node: &e42::ConnectedNode<'_>| node.ran_functions.iter().map(|f| f.id.0).collect();
+            let nodes = response.nodes.iter().map(|node| (node.global_e2_node_id.to_string(), functions(node)));
+            Ok((response.xapp_id, nodes.collect()))
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+fn e42_functions() -> e2ap::Items<'static, e2ap::RanFunctionItem<'static>> {
+    let oid = Some(per::PrintableString::literal("1.2.3"));
+    let revision = RanFunctionRevision(1);
+    vec![e2ap::RanFunctionItem { id: FUNCTION, definition: b"what they tell".into(), revision, oid }].into()
+}
+
+fn e42_subscribes(xapp_id: XappId, node: u32, kind: RicActionType) -> E42Pdu<'static> {
+    let action = e2ap::RicActionToBeSetup {
+        id: e2ap::RicActionId(1),
+        kind,
+        definition: None,
+        subsequent_action: None,
+        execution_order: None,
+    };
+    E42Pdu::SubscriptionRequest(E42SubscriptionRequest {
+        xapp_id,
+        global_e2_node_id: node_id(node),
+        request_id: e2ap::RicRequestId { requestor: node as u16, instance: kind as u16 },
+        ran_function_id: FUNCTION,
+        details: e2ap::RicSubscriptionDetails { event_trigger_definition: b"t".into(), actions: vec![action].into() },
+    })
+}
+
+#[test]
+fn flexrics_xapps_have_rights_too() {
+    let reads = |node: u32| XappRights { read: vec![grant(some([&id(node)]), Selection::All)], control: vec![] };
+    let rights = for_xapps(vec![("e42.example", reads(1)), ("idle.example", XappRights::default())]);
+    let free = || TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let (tls, plain, e2) = (free(), free(), "tcp://127.0.0.1:0".parse::<Address>().unwrap());
+    let addresses = [format!("e42+tls://127.0.0.1:{tls}"), format!("e42+tcp://127.0.0.1:{plain}")];
+    let e42 = E42Config {
+        addresses: addresses.iter().map(|url| url.parse().unwrap()).collect(),
+        version: E42Version::V2,
+        without_certificate: Some(Arc::new(reads(2))),
+        tap: None,
+    };
+    let scene = secured_with(rights, |config| {
+        config.e2.push(e2.into());
+        config.e42 = Some(e42.clone());
+    });
+    let mut nodes = [1, 2].map(|number| {
+        let mut node = Peer::connect(&scene.ric.e2[1]);
+        node.set_up(number);
+        node
+    });
+    // with a certificate, and without one
+    for (at, certificate) in [Some("e42.example"), None].into_iter().enumerate() {
+        let mut xapp = match certificate {
+            Some(name) => Node::connect(&e42.addresses[0].0, scene.tls(name)),
+            None => Node::connect(&e42.addresses[1].0, scene.tls("unused.example")),
+        };
+        let (xapp_id, told) = e42_comes(&mut xapp).unwrap();
+        let (own, other) = (at as u32 + 1, 2 - at as u32);
+        assert_eq!(told, [(id(own), vec![FUNCTION.0])]);
+        let refused = |answer: Vec<u8>| match decoded(&answer) {
+            Pdu::RicSubscriptionFailure(failure) => failure.cause,
+            other => panic!("{other:?}"),
+        };
+        let om = Some(Cause::Misc(CauseMisc::OmIntervention));
+        let report = RicActionType::Report;
+        assert_eq!(refused(e42_says(&mut xapp, &e42_subscribes(xapp_id, other, report)).unwrap()), om);
+        assert_eq!(refused(e42_says(&mut xapp, &e42_subscribes(xapp_id, own, RicActionType::Policy)).unwrap()), om);
+        let control = E42Pdu::ControlRequest(E42ControlRequest {
+            xapp_id,
+            global_e2_node_id: node_id(own),
+            request_id: e2ap::RicRequestId { requestor: 7, instance: 7 },
+            ran_function_id: FUNCTION,
+            call_process_id: None,
+            header: b"".into(),
+            message: b"".into(),
+            ack_request: None,
+        });
+        match decoded(&e42_says(&mut xapp, &control).unwrap()) {
+            Pdu::RicControlFailure(failure) => assert_eq!(failure.cause, om),
+            other => panic!("{other:?}"),
+        }
+        let mut bytes = Vec::new();
+        e42_subscribes(xapp_id, own, report).encode(E42Version::V2, &mut bytes).unwrap();
+        xapp.link.send(StreamId(0), &[&bytes], Class::Keep).unwrap();
+        xapp.link.flush().unwrap();
+        nodes[at].admit();
+        assert!(matches!(xapp.receive().unwrap(), Pdu::RicSubscriptionResponse(_)));
+    }
+    // one that has rights to nothing is told of nothing; one that nobody knows is turned away
+    let mut idle = Node::connect(&e42.addresses[0].0, scene.tls("idle.example"));
+    assert_eq!(e42_comes(&mut idle).unwrap().1, []);
+    let mut stranger = Node::connect(&e42.addresses[0].0, scene.tls("stranger.example"));
+    assert!(e42_comes(&mut stranger).is_err());
+    eventually("the log has it", || scene.ric.log.text().contains("its certificate is in no entry of the rights"));
+}
+
+#[test]
+fn agents_and_xapps_work_over_tls() {
+    let scene = secured(Rights::default());
+    let mut config = impatient();
+    config.link.tls = Some(scene.tls("gnb1.example"));
+    let mut agents = AgentLoop::new(config).unwrap();
+    agents.add(node_id(1), scene.ric.e2[0].clone().into(), vec![Box::new(Reporter::new(Duration::from_millis(1)))]);
+    work_until(&mut agents, "the setup", |agents| agents.up() == 1);
+    let mut xapp = scene.xapp("x.example").unwrap();
+    let node = name_of(&mut xapp, 1);
+    xapp.commands().subscribe(node, FUNCTION, report_spec(b""));
+    let mut reports = 0;
+    work_until(&mut agents, "100 reports", |_| {
+        xapp.turn(Some(Duration::ZERO), |event, _| reports += u32::from(matches!(event, XappEvent::Indication(_))))
+            .unwrap();
+        reports >= 100
+    });
+    assert_eq!(agents.dropped_reports(), 0);
+}
+
+#[test]
+fn what_is_wrong_with_a_certificate_reaches_the_xapp() {
+    let scene = secured(Rights::default());
+    let config = |tls| {
+        let mut config = XappConfig::default();
+        config.link.tls = Some(tls);
+        config
+    };
+    let others = Authority::new().tls(&["x"], |_| ()).unwrap();
+    let error = Xapp::connect(&scene.ric.xapp, "x", config(others)).err().unwrap().to_string();
+    assert!(error.contains("signed by none of our CAs"), "{error}");
+    let expired = scene.authority.tls(&["x"], |params| {
+        params.not_before = rcgen::date_time_ymd(2019, 1, 1);
+        params.not_after = rcgen::date_time_ymd(2020, 1, 1);
+    });
+    let error = Xapp::connect(&scene.ric.xapp, "x", config(expired.unwrap())).err().unwrap().to_string();
+    assert!(error.contains("our certificate has expired; renew it"), "{error}");
+    let error = Xapp::connect(&scene.ric.xapp, "x", XappConfig::default()).err().unwrap().to_string();
+    assert!(error.contains("a CA, a certificate and a key"), "{error}");
+}
+
+#[test]
+fn handshakes_that_are_never_finished_end() {
+    let scene = secured_with(Rights::default(), |config| config.controller.setup_timeout = Duration::from_millis(200));
+    for address in [&scene.ric.e2[0], &scene.ric.xapp] {
+        let Address::Tls { port, .. } = *address else { unreachable!() };
+        for octets in [&[][..], &[22, 3, 1, 2, 0, 1, 0]] {
+            let mut peer = Peer::of(TcpStream::connect(("127.0.0.1", port)).unwrap());
+            peer.write(octets);
+            let begun = Instant::now();
+            // An alert may tell that it is closed.
+            let mut alert = Vec::new();
+            std::io::Read::read_to_end(&mut peer.stream, &mut alert).unwrap();
+            assert!(alert.len() < 10);
+            assert!(begun.elapsed() < PATIENCE / 2);
+        }
+    }
+}
+
+#[test]
+fn an_agent_gives_up_a_ric_that_never_shakes_hands() {
+    let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let authority = Authority::new();
+    let mut config = AgentLoopConfig { setup_timeout: Duration::from_millis(100), ..impatient() };
+    config.link.tls = Some(authority.tls(&["gnb1.example"], |_| ()).unwrap());
+    let mut agents = AgentLoop::new(config).unwrap();
+    let address = format!("tls://{}", silent.local_addr().unwrap()).parse().unwrap();
+    agents.add(node_id(1), address, vec![Box::new(Reporter::new(Duration::from_secs(1)))]);
+    silent.set_nonblocking(true).unwrap();
+    let mut held = Vec::new();
+    // It comes back, again and again.
+    work_until(&mut agents, "three attempts", |_| {
+        held.extend(silent.accept().map(|(stream, _)| stream));
+        held.len() >= 3
+    });
+    // What it gave up it has closed.
+    use std::io::Read;
+    held[0].set_read_timeout(Some(PATIENCE)).unwrap();
+    eventually("the end", || matches!(held[0].read(&mut [0; 4096]), Ok(0)));
+}

@@ -1,0 +1,74 @@
+//! The whole path with E2 over kernel SCTP. Where the host's kernel has none, crate link's runner brings one:
+//!
+//! `CARGO_TARGET_X86_64_UNKNOWN_LINUX_GNU_RUNNER=$PWD/crates/base/link/kernel-sctp/run cargo test -p ferric --test sctp`
+
+mod common;
+
+use std::io::Write;
+use std::time::Duration;
+
+use common::function::{Reporter, impatient, work_until};
+use common::peer::{FUNCTION, node_id, report_spec};
+use common::scene::{Ric, free_ports};
+use common::session::{name_of, session};
+use ferric::agent::AgentLoop;
+use ferric::e2::xapp::ControlResult;
+use ferric::link::{self, Listener};
+use ferric::server::ServerConfig;
+use ferric::xapp::XappEvent;
+use per::Gather;
+
+/// Whether SCTP can be tested here. The runner promises it: then its lack is a failure.
+fn has_sctp() -> bool {
+    let required = std::env::var_os("FERRIC_SCTP").is_some_and(|value| value == "required");
+    match Listener::bind(&"sctp://127.0.0.1:0".parse().unwrap(), &link::Config::default()) {
+        Ok(_) => true,
+        Err(error @ link::Error::SctpUnsupported) if !required => {
+            // Written past the test harness, which hides what passing tests print.
+            let _ =
+                writeln!(std::io::stderr(), "\nSCTP not tested here: {error}; see crates/base/link/kernel-sctp/run");
+            false
+        }
+        Err(error) => panic!("SCTP is required here: {error}"),
+    }
+}
+
+#[test]
+fn from_an_agent_over_sctp_to_an_xapp_and_back() {
+    if !has_sctp() {
+        return;
+    }
+    for octets in [8, 1500, 60_000] {
+        let ric = Ric::start(ServerConfig { e2: vec!["sctp://127.0.0.1:0".parse().unwrap()], ..free_ports() });
+        let mut agents = AgentLoop::new(impatient()).unwrap();
+        let reporter = Reporter::new(Duration::from_millis(2)).with_octets(octets);
+        let log = reporter.log.clone();
+        agents.add(node_id(1), ric.e2[0].clone().into(), vec![Box::new(reporter)]);
+        work_until(&mut agents, "the setup", |agents| agents.up() == 1);
+        let mut xapp = session(&ric);
+        let node = name_of(&mut xapp, 1);
+        xapp.commands().subscribe(node, FUNCTION, report_spec(b""));
+        xapp.commands().control(node, FUNCTION, b"", b"echo");
+        let (mut next, mut echoed) = (0, false);
+        work_until(&mut agents, "50 reports and the answer", |_| {
+            xapp.turn(Some(Duration::ZERO), |event, _| match event {
+                XappEvent::Indication(indication) => {
+                    let gather = Gather::new();
+                    let message = indication.decode(&gather).unwrap().message.to_cow().into_owned();
+                    assert_eq!(message.len(), octets);
+                    assert_eq!(u64::from_be_bytes(*message.first_chunk().unwrap()), next);
+                    next += 1;
+                }
+                XappEvent::Controlled { result, .. } => {
+                    assert_eq!(result, ControlResult::Acknowledged(Some(b"echo".to_vec())));
+                    echoed = true;
+                }
+                _ => {}
+            })
+            .unwrap();
+            next >= 50 && echoed
+        });
+        drop(ric);
+        work_until(&mut agents, "the loss", |agents| agents.up() == 0 && log.unsubscribed() == 1);
+    }
+}

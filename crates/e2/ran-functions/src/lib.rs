@@ -1,0 +1,79 @@
+//! Ready RAN functions: a base station implements one small trait of getters for each.
+//!
+//! | service model | function | what the base station implements |
+//! |---|---|---|
+//! | E2SM-KPM | [`KpmFunction`](kpm::KpmFunction) | [`KpmSource`](kpm::KpmSource) |
+//! | E2SM-NI | [`NiFunction`](ni::NiFunction) | [`NiSource`](ni::NiSource) |
+//! | E2SM-CCC | [`CccFunction`](ccc::CccFunction) | [`CccSource`](ccc::CccSource) |
+//! | E2SM-RC | [`RcFunction`](rc::RcFunction) | [`RcSource`](rc::RcSource) |
+//! | MAC, RLC, PDCP and GTP statistics | [`StatisticsFunction`](statistics::StatisticsFunction) | [`StatisticsSource`](statistics::StatisticsSource) |
+//! | SLICE control | [`SliceFunction`](slice::SliceFunction) | [`SliceSource`](slice::SliceSource) |
+//! | TC (traffic control) | [`TcFunction`](tc::TcFunction) | [`TcSource`](tc::TcSource) |
+//! | RRC notifications | [`RrcFunction`](rrc::RrcFunction) | [`RrcSource`](rrc::RrcSource) |
+//! | UE-to-controller association | [`AssociationFunction`](association::AssociationFunction) | [`UeDirectory`](association::UeDirectory) |
+//! | hello world | [`HwFunction`](hw::HwFunction) | nothing |
+//!
+//! A function serves all controllers of its node, and tells each of the UEs that it may see.
+//!
+//! A base station that tells what its MAC has sent, by the period, to whoever subscribes:
+//!
+//! ```no_run
+//! use std::cell::RefCell;
+//! use std::rc::Rc;
+//!
+//! use e2sm::mac::UeStats;
+//! use ferric::agent::{AgentLoop, RanFunction, Ue};
+//! use ferric::e2ap::{GlobalE2NodeId, GnbId, PlmnIdentity};
+//! use ran_functions::PeriodicConfig;
+//! use ran_functions::statistics::{MacFunction, StatisticsSource};
+//!
+//! /// Octets sent to each UE, by its C-RNTI.
+//! struct Mac(Vec<(u16, u64)>);
+//!
+//! impl StatisticsSource<UeStats> for Mac {
+//!     fn ues(&self, out: &mut Vec<Ue>) {
+//!         out.extend(self.0.iter().map(|(rnti, _)| Ue((*rnti).into())));
+//!     }
+//!
+//!     fn records(&self, ue: Ue, out: &mut Vec<UeStats>) {
+//!         let sent = self.0.iter().filter(|(rnti, _)| u64::from(*rnti) == ue.0);
+//!         out.extend(sent.map(|(rnti, octets)| UeStats {
+//!             rnti: (*rnti).into(),
+//!             dl_aggr_sdu_octets: *octets,
+//!             ..UeStats::default()
+//!         }));
+//!     }
+//! }
+//!
+//! let mac = Rc::new(RefCell::new(Mac(vec![(0x4601, 0)]))); // the base station counts in it
+//! let functions: Vec<Box<dyn RanFunction>> = vec![Box::new(MacFunction::new(mac.clone(), PeriodicConfig::default()))];
+//! let node = GlobalE2NodeId::gnb(PlmnIdentity::from_codes(1, 1, 2), GnbId::new(0xe00, 28));
+//! let mut agents = AgentLoop::new(Default::default())?;
+//! agents.add(node, "tcp://127.0.0.1:36421".parse()?, functions);
+//! agents.run()?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! What each trait's methods are to give, with units, stands at the trait. A function of one's own is an implementation of
+//! [`ferric::agent::RanFunction`].
+
+#![forbid(unsafe_code)]
+
+mod admission;
+pub mod association;
+pub mod ccc;
+pub mod held;
+pub mod hw;
+pub mod kpm;
+pub mod ni;
+mod periodic;
+pub mod rc;
+pub mod rrc;
+pub mod slice;
+pub mod statistics;
+pub mod tc;
+#[cfg(test)]
+mod testing;
+mod wall_clock;
+
+pub use periodic::PeriodicConfig;

@@ -1,0 +1,321 @@
+//! Subscriptions: which messages, and what is done with them.
+
+use std::cmp::Ordering;
+
+use e2sm::ni::{
+    ActionDefinition, ActionDefinitionFormat, EventTriggerDefinition, NiDirection, NiMessageTypeApproach1,
+    NiProtocolIeItem, NiProtocolIeTest, NiProtocolIeValue, NiType, RanParameterItem, RanParameterValue, TypeOfMessage,
+};
+use ferric::agent::RequestKey;
+use ferric::e2;
+use ferric::e2ap::{Cause, CauseProtocol, CauseRicRequest, RicActionId, RicActionType, RicSubsequentActionType};
+use tracing::debug;
+
+use super::definition::{EVERY_NTH, FATE, FATE_DROP, FATE_PASS, FATE_REPLACE, REPLACEMENT, STYLE};
+use super::ies::{self, Kind};
+use super::pdu::Pdu;
+use super::{Fate, Interface, Message, NiConfig, NiSource, Way};
+
+const NOT_SUPPORTED: Cause = Cause::RicRequest(CauseRicRequest::ActionNotSupported);
+const NOT_AVAILABLE: Cause = Cause::RicRequest(CauseRicRequest::RequestedInformationUnavailable);
+const TRIGGER_NOT_SUPPORTED: Cause = Cause::RicRequest(CauseRicRequest::EventTriggerNotSupported);
+const SEMANTIC: Cause = Cause::Protocol(CauseProtocol::SemanticError);
+const SYNTAX: Cause = Cause::Protocol(CauseProtocol::TransferSyntaxError);
+
+/// Which messages.
+#[derive(Clone, Debug)]
+pub(super) struct Trigger {
+    /// The interfaces that are meant, by their places among the source's.
+    interfaces: Vec<usize>,
+    direction: NiDirection,
+    message: NiMessageTypeApproach1,
+    tests: Vec<Test>,
+}
+
+/// A test of an IE's encoded value.
+#[derive(Clone, Debug)]
+struct Test {
+    ie: u16,
+    what: What,
+}
+
+#[derive(Clone, Debug)]
+enum What {
+    IsThere,
+    Equals(Vec<u8>),
+    Contains(Vec<u8>),
+    /// A number that stands so to another.
+    Is(Kind, Ordering, i64),
+}
+
+impl Trigger {
+    pub fn new<S: NiSource>(source: &S, bytes: &[u8]) -> Result<Self, Cause> {
+        let EventTriggerDefinition::Format1(format) = EventTriggerDefinition::decode_owned(bytes).map_err(|error| {
+            debug!(%error, "event trigger definition");
+            SYNTAX
+        })?;
+        let kind = format.interface_type;
+        if format.interface_message_type.interface() != kind {
+            return Err(SEMANTIC);
+        }
+        let is_meant = |interface: &Interface| interface.kind == kind && interface.id == format.interface_id;
+        let all = source.interfaces().iter().enumerate();
+        let interfaces: Vec<usize> = all.filter(|(_, interface)| is_meant(interface)).map(|(at, _)| at).collect();
+        if interfaces.is_empty() {
+            debug!(?kind, "no such interface");
+            return Err(NOT_AVAILABLE);
+        }
+        let tests = format.interface_protocol_ie_list.iter().flatten().map(|item| Test::new(kind, item));
+        Ok(Trigger {
+            interfaces,
+            direction: format.interface_direction,
+            message: format.interface_message_type.approach1(),
+            tests: tests.collect::<Option<_>>().ok_or(TRIGGER_NOT_SUPPORTED)?,
+        })
+    }
+
+    /// Whether a message is meant.
+    pub fn is_of(&self, message: &Message, pdu: &Pdu<'_>) -> bool {
+        let way = match message.way {
+            Way::Incoming => NiDirection::Incoming,
+            Way::Outgoing => NiDirection::Outgoing,
+        };
+        self.interfaces.contains(&message.interface)
+            && (self.direction == NiDirection::Both || self.direction == way)
+            && self.message.procedure_code == pdu.kind.procedure_code
+            && (self.message.type_of_message == TypeOfMessage::Nothing
+                || self.message.type_of_message == pdu.kind.type_of_message)
+            && self.tests.iter().all(|test| test.holds(pdu))
+    }
+}
+
+impl Test {
+    /// `None` for what would need the type of an IE that is none of the known ones, or another type.
+    fn new(interface: NiType, item: &NiProtocolIeItem<'_>) -> Option<Self> {
+        let ie = item.interface_protocol_ie_id;
+        let (octets, number) = match &item.interface_protocol_ie_value {
+            NiProtocolIeValue::ValueOctS(octets) => (Some(octets.to_cow().into_owned()), None),
+            NiProtocolIeValue::ValueInt(number) => {
+                (None, ies::kind(interface, ie).filter(|kind| matches!(kind, Kind::Integer { .. })).zip(Some(*number)))
+            }
+            NiProtocolIeValue::ValueEnum(number) => (
+                None,
+                ies::kind(interface, ie).filter(|kind| matches!(kind, Kind::Enumerated { .. })).zip(Some(*number)),
+            ),
+            _ => (None, None),
+        };
+        let is = |order| number.map(|(kind, with)| What::Is(kind, order, with));
+        let what = match item.interface_protocol_ie_test {
+            NiProtocolIeTest::Present => What::IsThere,
+            NiProtocolIeTest::Equal => is(Ordering::Equal).or(octets.map(What::Equals))?,
+            NiProtocolIeTest::Contains => What::Contains(octets.filter(|octets| !octets.is_empty())?),
+            NiProtocolIeTest::GreaterThan => is(Ordering::Greater)?,
+            NiProtocolIeTest::LessThan => is(Ordering::Less)?,
+        };
+        Some(Test { ie, what })
+    }
+
+    fn holds(&self, pdu: &Pdu<'_>) -> bool {
+        let Some(value) = pdu.ie(self.ie) else { return false };
+        match &self.what {
+            What::IsThere => true,
+            What::Equals(octets) => value == octets,
+            What::Contains(octets) => value.windows(octets.len()).any(|window| window == octets),
+            What::Is(kind, order, with) => kind.read(value).is_some_and(|number| number.cmp(with) == *order),
+        }
+    }
+}
+
+/// An action that is set up.
+#[derive(Clone, Debug)]
+pub(super) struct Action {
+    pub key: RequestKey,
+    pub id: RicActionId,
+    pub trigger: Trigger,
+    pub service: Service,
+}
+
+/// What is done with messages that match.
+#[derive(Clone, Debug)]
+pub(super) enum Service {
+    Report(EveryNth),
+    Insert(EveryNth, Patience),
+    Policy(Fate),
+}
+
+/// One of so many.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct EveryNth {
+    n: u64,
+    passed_over: u64,
+}
+
+impl EveryNth {
+    /// Whether this one is it.
+    pub fn next(&mut self) -> bool {
+        let is_it = self.passed_over == 0;
+        self.passed_over = (self.passed_over + 1) % self.n;
+        is_it
+    }
+}
+
+/// How long a message waits, and what then becomes of it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Patience {
+    pub wait_ms: u32,
+    pub goes_on: bool,
+}
+
+impl Action {
+    pub fn new(config: &NiConfig, trigger: &Trigger, key: RequestKey, wanted: &e2::Action) -> Result<Self, Cause> {
+        // a report or an insert says nothing but its style: without a definition it is the only one
+        let parameters = match &wanted.definition {
+            None => Vec::new(),
+            Some(bytes) => {
+                let definition = ActionDefinition::decode_owned(bytes).map_err(|error| {
+                    debug!(%error, "action definition");
+                    SYNTAX
+                })?;
+                if definition.ric_style_type.0 != STYLE {
+                    return Err(NOT_SUPPORTED);
+                }
+                match definition.action_definition_format {
+                    ActionDefinitionFormat::Format1(format) => {
+                        format.action_parameter_list.map(|list| list.iter().cloned().collect()).unwrap_or_default()
+                    }
+                    // no groups of UEs are told apart in octets
+                    ActionDefinitionFormat::Format2(_) => return Err(NOT_SUPPORTED),
+                }
+            }
+        };
+        let service = match wanted.kind {
+            RicActionType::Report => Service::Report(every_nth(&parameters)?),
+            RicActionType::Insert => {
+                let subsequent = wanted.subsequent;
+                let patience = Patience {
+                    wait_ms: subsequent.map_or(config.default_wait_ms, |next| next.time_to_wait.milliseconds()),
+                    goes_on: subsequent.is_none_or(|next| next.kind == RicSubsequentActionType::Continue),
+                };
+                Service::Insert(every_nth(&parameters)?, patience)
+            }
+            RicActionType::Policy => Service::Policy(fate(&parameters)?),
+        };
+        Ok(Action { key, id: wanted.id, trigger: trigger.clone(), service })
+    }
+}
+
+fn every_nth(parameters: &[RanParameterItem<'_>]) -> Result<EveryNth, Cause> {
+    let n = match parameters {
+        [] => 1,
+        [RanParameterItem { ran_parameter_id: EVERY_NTH, ran_parameter_value: RanParameterValue::ValueInt(n) }] => {
+            u64::try_from(*n).ok().filter(|n| *n > 0).ok_or(SEMANTIC)?
+        }
+        _ => return Err(NOT_SUPPORTED),
+    };
+    Ok(EveryNth { n, passed_over: 0 })
+}
+
+fn fate(parameters: &[RanParameterItem<'_>]) -> Result<Fate, Cause> {
+    let find = |id| parameters.iter().find(|item| item.ran_parameter_id == id).map(|item| &item.ran_parameter_value);
+    if parameters.iter().any(|item| ![FATE, REPLACEMENT].contains(&item.ran_parameter_id)) {
+        return Err(NOT_SUPPORTED);
+    }
+    match (find(FATE), find(REPLACEMENT)) {
+        (Some(RanParameterValue::ValueEnum(FATE_PASS)), None) => Ok(Fate::Pass),
+        (Some(RanParameterValue::ValueEnum(FATE_DROP)), None) => Ok(Fate::Drop),
+        (Some(RanParameterValue::ValueEnum(FATE_REPLACE)), Some(RanParameterValue::ValueOctS(octets))) => {
+            Ok(Fate::Replace(octets.to_cow().into_owned()))
+        }
+        _ => Err(SEMANTIC),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::path::Path;
+
+    use super::super::tests::{interface_of, unhex};
+    use super::*;
+
+    /// Messages of an independent encoder (pycrate 0.8.1), and what stands in their IEs.
+    #[test]
+    fn ies_of_messages_are_compared() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../vectors/interfaces");
+        let (mut messages, mut compared) = (0, 0);
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.extension().is_none_or(|extension| extension != "json") {
+                continue;
+            }
+            let about: serde_json::Value = serde_json::from_str(&fs::read_to_string(&path).unwrap()).unwrap();
+            let octets = unhex(fs::read_to_string(path.with_extension("hex")).unwrap().trim());
+            let interface = interface_of(about["interface"].as_str().unwrap());
+            let pdu = Pdu::read(interface, &octets).unwrap();
+            assert_eq!(pdu.kind.type_of_message, TypeOfMessage::InitiatingMessage, "{about}");
+            messages += 1;
+            for (id, value) in about["ies"].as_object().unwrap() {
+                let (id, value) = (id.parse().unwrap(), value.as_i64().unwrap());
+                let holds = |test, number: i64| {
+                    let interface_protocol_ie_value = match ies::kind(interface, id).unwrap() {
+                        Kind::Integer { .. } => NiProtocolIeValue::ValueInt(number),
+                        Kind::Enumerated { .. } => NiProtocolIeValue::ValueEnum(number),
+                    };
+                    let item = NiProtocolIeItem {
+                        interface_protocol_ie_id: id,
+                        interface_protocol_ie_test: test,
+                        interface_protocol_ie_value,
+                    };
+                    Test::new(interface, &item).unwrap().holds(&pdu)
+                };
+                let of = |number| {
+                    use NiProtocolIeTest::{Equal, GreaterThan, LessThan};
+                    [Equal, GreaterThan, LessThan].map(|test| holds(test, number))
+                };
+                assert_eq!(of(value), [true, false, false], "{path:?} {id}");
+                assert_eq!(of(value - 1), [false, true, false], "{path:?} {id}");
+                assert_eq!(of(value + 1), [false, false, true], "{path:?} {id}");
+                compared += 1;
+            }
+        }
+        assert_eq!((messages, compared), (10, 20));
+    }
+
+    #[test]
+    fn what_cannot_be_compared_is_refused() {
+        use NiProtocolIeTest::{Contains, Equal, GreaterThan};
+        let test = |interface, id, test, value| {
+            Test::new(
+                interface,
+                &NiProtocolIeItem {
+                    interface_protocol_ie_id: id,
+                    interface_protocol_ie_test: test,
+                    interface_protocol_ie_value: value,
+                },
+            )
+        };
+        let int = |value| NiProtocolIeValue::ValueInt(value);
+        let list = |value| NiProtocolIeValue::ValueEnum(value);
+        // NGAP's RAN-UE-NGAP-ID, RRCState and Cause
+        assert!(test(NiType::Ng, 85, GreaterThan, int(3)).is_some());
+        assert!(test(NiType::Ng, 92, Equal, list(1)).is_some());
+        for (id, how, value) in [
+            (85, Contains, int(3)),
+            (85, Equal, list(3)),
+            (92, Equal, int(1)),
+            (15, Equal, int(1)),
+            (15, GreaterThan, NiProtocolIeValue::ValueOctS(vec![1].into())),
+            (85, Equal, NiProtocolIeValue::ValueBool(true)),
+        ] {
+            assert!(test(NiType::Ng, id, how, value.clone()).is_none(), "{id} {how:?} {value:?}");
+        }
+        // octets that are no such number hold nothing
+        let is_three = test(NiType::Ng, 85, Equal, int(3)).unwrap();
+        for value in [&[][..], &[0x00], &[0x00, 0x03, 0x00], &[0xC0, 0x03]] {
+            let mut pdu =
+                vec![0x00, 1, 0x40, 7 + value.len() as u8, 0x00, 0x00, 0x01, 0x00, 0x55, 0x00, value.len() as u8];
+            pdu.extend_from_slice(value);
+            assert!(!is_three.holds(&Pdu::read(NiType::Ng, &pdu).unwrap()), "{value:?}");
+        }
+    }
+}

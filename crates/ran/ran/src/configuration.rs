@@ -1,0 +1,428 @@
+//! The configuration of a node and its cell, as E2SM-CCC reads and sets it, and what it does to the model.
+//!
+//! A locked cell serves nobody. RRM policies keep resource blocks for slices, or deny them; what all policies together
+//! keep is at most what there is, and whose a policy is nobody else changes.
+
+use e2sm::ccc::{
+    AdministrativeState, Bwp, BwpContext, Cause, CellState, GnbCuCpFunction, GnbDuFunction, InitialBwp, NrCellCu,
+    NrCellDu, OperationalState, PlmnInfo, RanConfigurationStructure as Structure, ResourceType, RrmPolicyMember,
+    RrmPolicyRatio,
+};
+use e2sm::common::{Cgi, PlmnIdentity};
+use e2sm::rc::SlicePrbQuota;
+use ferric::agent::ControllerId;
+use ferric::e2::Time;
+use radio::mac::Quota;
+use radio::phy;
+use ran_functions::ccc::{AttributeOffer, CccSource, Level, Place, Refusal, StructureOffer};
+use ran_functions::kpm::KpmSource;
+use ran_functions::slice::Direction;
+
+use crate::interfaces::setup::ServedNetwork;
+use crate::node::{GNB_ID_BITS, MCC, MNC, Node};
+use crate::part::Part;
+use crate::slices::Groups;
+
+/// Policies of a cell: more are refused.
+const MAX_POLICIES: usize = 64;
+
+/// Characters of a name.
+const MAX_NAME: usize = 150;
+
+/// What of a node can be set.
+#[derive(Debug)]
+pub struct Configuration {
+    /// Grows with whatever is set.
+    changes: u64,
+    cu_name: String,
+    du_name: String,
+    policies: Vec<Policy>,
+}
+
+/// An RRM policy, and whose it is.
+#[derive(Clone, Debug)]
+struct Policy {
+    owner: ControllerId,
+    ratio: RrmPolicyRatio,
+}
+
+impl Configuration {
+    pub fn new(gnb: u32) -> Self {
+        Configuration {
+            changes: 0,
+            cu_name: format!("gnb-{gnb:x}-cu"),
+            du_name: format!("gnb-{gnb:x}-du"),
+            policies: Vec::new(),
+        }
+    }
+
+    /// The quotas of a direction. What is dedicated is part of what is kept.
+    pub fn groups(&self, direction: Direction) -> Groups {
+        let resource = match direction {
+            Direction::Downlink => ResourceType::PrbDl,
+            Direction::Uplink => ResourceType::PrbUl,
+        };
+        let of_direction = || self.policies.iter().filter(|policy| policy.ratio.resource_type == Some(resource));
+        let quota = |policy: &Policy| Quota {
+            dedicated_percent: policy.ratio.rrm_policy_dedicated_ratio.unwrap_or(0).into(),
+            min_percent: policy.ratio.rrm_policy_min_ratio.unwrap_or(0).into(),
+            max_percent: policy.ratio.rrm_policy_max_ratio.unwrap_or(100).into(),
+        };
+        let members = |policy: &Policy| policy.ratio.rrm_policy_member_list.clone().unwrap_or_default();
+        Groups { members: of_direction().map(members).collect(), quotas: of_direction().map(quota).collect() }
+    }
+}
+
+const GNB_ID: AttributeOffer = AttributeOffer::read_only("gNBId");
+const GNB_ID_LENGTH: AttributeOffer = AttributeOffer::read_only("gNBIdLength");
+const CELL_LOCAL_ID: AttributeOffer = AttributeOffer::read_only("cellLocalId");
+const PLMN_INFO_LIST: AttributeOffer = AttributeOffer::read_only("pLMNInfoList");
+
+/// Those of the CU-CP come first.
+const CU_OFFERS: usize = 2;
+const OFFERS: &[StructureOffer] = &[
+    StructureOffer {
+        level: Level::Node,
+        name: "O-GNBCUCPFunction",
+        attributes: &[
+            GNB_ID,
+            GNB_ID_LENGTH,
+            AttributeOffer::writable("gNBCUName"),
+            AttributeOffer::read_only("pLMNId"),
+        ],
+        key: &[],
+    },
+    StructureOffer { level: Level::Cell, name: "O-NRCellCU", attributes: &[CELL_LOCAL_ID, PLMN_INFO_LIST], key: &[] },
+    StructureOffer {
+        level: Level::Node,
+        name: "O-GNBDUFunction",
+        attributes: &[AttributeOffer::writable("gNBDUName"), GNB_ID, GNB_ID_LENGTH],
+        key: &[],
+    },
+    StructureOffer {
+        level: Level::Cell,
+        name: "O-NRCellDU",
+        attributes: &[
+            CELL_LOCAL_ID,
+            AttributeOffer::read_only("operationalState"),
+            AttributeOffer::writable("administrativeState"),
+            AttributeOffer::read_only("cellState"),
+            PLMN_INFO_LIST,
+            AttributeOffer::writable("nRPCI"),
+            AttributeOffer::read_only("bSChannelBwDL"),
+            AttributeOffer::read_only("bSChannelBwUL"),
+            AttributeOffer::read_only("bWPList"),
+        ],
+        key: &[],
+    },
+    StructureOffer {
+        level: Level::Cell,
+        name: "O-RRMPolicyRatio",
+        attributes: &[
+            AttributeOffer::writable("resourceType"),
+            AttributeOffer::writable("rRMPolicyMemberList"),
+            AttributeOffer::writable("rRMPolicyMaxRatio"),
+            AttributeOffer::writable("rRMPolicyMinRatio"),
+            AttributeOffer::writable("rRMPolicyDedicatedRatio"),
+        ],
+        key: &["resourceType", "rRMPolicyMemberList"],
+    },
+];
+
+fn plmn() -> PlmnIdentity {
+    PlmnIdentity::from_codes(MCC, MNC, 2)
+}
+
+/// The networks' slices: those of the model's UEs.
+fn plmn_info_list(networks: &[ServedNetwork]) -> Vec<PlmnInfo> {
+    let of = |network: &ServedNetwork| {
+        let plmn_id = Some(network.plmn);
+        network.slices.clone().into_iter().map(move |slice| PlmnInfo { plmn_id, snssai: Some(slice) })
+    };
+    networks.iter().flat_map(of).collect()
+}
+
+/// A locked cell serves nobody.
+fn administrative_state(is_locked: bool) -> AdministrativeState {
+    if is_locked { AdministrativeState::Locked } else { AdministrativeState::Unlocked }
+}
+
+fn refusal<T>(cause: Cause, attributes: &[&str], why: impl Into<std::borrow::Cow<'static, str>>) -> Result<T, Refusal> {
+    let attributes = attributes.iter().map(|name| (*name).to_owned()).collect();
+    Err(Refusal { cause, attributes, why: why.into() })
+}
+
+impl CccSource for Node {
+    fn offers(&self) -> &[StructureOffer] {
+        match self.part {
+            Part::CuCp => &OFFERS[..CU_OFFERS],
+            Part::Du => &OFFERS[CU_OFFERS..],
+            Part::Gnb | Part::CuUp | Part::Enb => OFFERS,
+        }
+    }
+
+    fn cells(&self) -> Vec<Cgi> {
+        vec![KpmSource::cell(self)]
+    }
+
+    fn changes(&self) -> u64 {
+        self.configuration.changes + self.world.borrow().model.locks(self.at())
+    }
+
+    fn read(&self, _place: Place, name: &str) -> Vec<Structure> {
+        let configuration = &self.configuration;
+        let (gnb_id, gnb_id_length) = (Some(u64::from(self.gnb)), Some(GNB_ID_BITS));
+        let one = match name {
+            "O-GNBCUCPFunction" => Structure::GnbCuCpFunction(GnbCuCpFunction {
+                gnb_id,
+                gnb_id_length,
+                gnb_cu_name: Some(configuration.cu_name.clone()),
+                plmn_id: Some(plmn()),
+                ..GnbCuCpFunction::default()
+            }),
+            "O-GNBDUFunction" => Structure::GnbDuFunction(GnbDuFunction {
+                gnb_du_name: Some(configuration.du_name.clone()),
+                gnb_id,
+                gnb_id_length,
+                ..GnbDuFunction::default()
+            }),
+            "O-NRCellCU" => {
+                let plmn_info_list = Some(plmn_info_list(&self.networks()));
+                Structure::NrCellCu(NrCellCu { cell_local_id: Some(1), plmn_info_list })
+            }
+            "O-NRCellDU" => {
+                let cell = self.cell();
+                let (is_locked, grid) = (cell.is_locked(), cell.grid());
+                let bandwidth_mhz = Some(grid.carrier().bandwidth_mhz.round() as u16);
+                let bwp = |context| Bwp {
+                    bwp_context: Some(context),
+                    is_initial_bwp: Some(InitialBwp::Initial),
+                    sub_carrier_spacing_khz: Some((grid.subcarrier_hz() / 1000) as u16),
+                    start_rb: Some(0),
+                    number_of_rbs: Some(cell.prbs(phy::Direction::Downlink) as u16),
+                    ..Bwp::default()
+                };
+                Structure::NrCellDu(NrCellDu {
+                    cell_local_id: Some(1),
+                    operational_state: Some(OperationalState::Enabled),
+                    administrative_state: Some(administrative_state(is_locked)),
+                    cell_state: Some(if is_locked { CellState::Idle } else { CellState::Active }),
+                    plmn_info_list: Some(plmn_info_list(&self.networks())),
+                    nr_pci: Some(self.nr_pci()),
+                    bs_channel_bw_dl_mhz: bandwidth_mhz,
+                    bs_channel_bw_ul_mhz: bandwidth_mhz,
+                    bwp_list: Some([BwpContext::Dl, BwpContext::Ul].map(bwp).into()),
+                    ..NrCellDu::default()
+                })
+            }
+            "O-RRMPolicyRatio" => {
+                return configuration.policies.iter().map(|p| Structure::RrmPolicyRatio(p.ratio.clone())).collect();
+            }
+            other => panic!("{other} is not offered"),
+        };
+        vec![one]
+    }
+
+    fn write(
+        &mut self,
+        now: Time,
+        origin: ControllerId,
+        _place: Place,
+        current: Option<&Structure>,
+        wanted: &Structure,
+    ) -> Result<(), Refusal> {
+        // what was before goes on as it was
+        self.advance(now);
+        match (wanted, current) {
+            (Structure::GnbCuCpFunction(wanted), _) => {
+                if let Some(name) = &wanted.gnb_cu_name {
+                    check_name("gNBCUName", name)?;
+                    self.configuration.cu_name.clone_from(name);
+                }
+            }
+            (Structure::GnbDuFunction(wanted), _) => {
+                if let Some(name) = &wanted.gnb_du_name {
+                    check_name("gNBDUName", name)?;
+                    self.configuration.du_name.clone_from(name);
+                }
+            }
+            (Structure::NrCellDu(wanted), _) => {
+                let before = administrative_state(self.cell().is_locked());
+                let state = wanted.administrative_state.unwrap_or(before);
+                if state == AdministrativeState::ShuttingDown {
+                    let why = "the UEs of the model never leave by themselves";
+                    return refusal(Cause::NotSupported, &["administrativeState"], why);
+                }
+                let pci = wanted.nr_pci.unwrap_or(self.nr_pci());
+                if (state, pci) != (before, self.nr_pci()) {
+                    self.mobility.cell_changed();
+                }
+                let at = self.at();
+                self.world.borrow_mut().nr_pcis[at] = pci;
+                self.cell_mut().set_locked(state == AdministrativeState::Locked);
+            }
+            (Structure::RrmPolicyRatio(wanted), current) => {
+                let current = match current {
+                    Some(Structure::RrmPolicyRatio(current)) => Some(current),
+                    _ => None,
+                };
+                self.set_policy(origin, current, wanted)?;
+            }
+            (other, _) => panic!("{} is not offered as writable", other.name()),
+        }
+        self.configuration.changes += 1;
+        Ok(())
+    }
+
+    /// Its policies end, as its slices do.
+    fn controller_removed(&mut self, controller: ControllerId) {
+        let policies = &mut self.configuration.policies;
+        let before = policies.len();
+        policies.retain(|policy| policy.owner != controller);
+        if policies.len() != before {
+            self.configuration.changes += 1;
+            self.apply_slicing();
+        }
+    }
+}
+
+impl Node {
+    /// What a RIC asks for by E2SM-RC's slice-level PRB quota: policies for both directions, all or none.
+    pub fn set_quota(&mut self, origin: ControllerId, quota: &SlicePrbQuota) -> Result<(), Refusal> {
+        let before = self.configuration.policies.clone();
+        for wanted in &quota.policies {
+            let members = wanted
+                .members
+                .iter()
+                .map(|member| RrmPolicyMember { plmn_id: Some(member.plmn_identity), snssai: Some(member.slice) });
+            let members: Option<Vec<_>> = Some(members.collect());
+            for resource in [ResourceType::PrbDl, ResourceType::PrbUl] {
+                let is_meant = |policy: &&Policy| {
+                    policy.ratio.resource_type == Some(resource) && policy.ratio.rrm_policy_member_list == members
+                };
+                let current = self.configuration.policies.iter().find(is_meant).map(|policy| policy.ratio.clone());
+                let ratio = RrmPolicyRatio {
+                    resource_type: Some(resource),
+                    rrm_policy_member_list: members.clone(),
+                    rrm_policy_max_ratio: wanted.max_percent,
+                    rrm_policy_min_ratio: wanted.min_percent,
+                    rrm_policy_dedicated_ratio: wanted.dedicated_percent,
+                };
+                if let Err(refusal) = self.set_policy(origin, current.as_ref(), &ratio) {
+                    self.configuration.policies = before;
+                    self.apply_slicing();
+                    return Err(refusal);
+                }
+            }
+        }
+        self.configuration.changes += 1;
+        Ok(())
+    }
+
+    /// The physical identity of the cell.
+    pub fn nr_pci(&self) -> u16 {
+        self.world.borrow().nr_pcis[self.at()]
+    }
+
+    /// Sets a policy, or adds it.
+    fn set_policy(
+        &mut self,
+        origin: ControllerId,
+        current: Option<&RrmPolicyRatio>,
+        wanted: &RrmPolicyRatio,
+    ) -> Result<(), Refusal> {
+        if self.is_sliced() {
+            let why = "slices divide the cell already, as FlexRIC's SLICE has set them: delete them first";
+            return refusal(Cause::IncompatibleState, &[], why);
+        }
+        let networks = self.networks();
+        let policies = &mut self.configuration.policies;
+        let at = current.and_then(|current| policies.iter().position(|policy| policy.ratio == *current));
+        if let Some(other) = at.map(|at| policies[at].owner).filter(|owner| *owner != origin) {
+            return refusal(Cause::IncompatibleState, &[], format!("the policy is controller {}'s", other.0));
+        }
+        let before = at.map_or_else(RrmPolicyRatio::default, |at| policies[at].ratio.clone());
+        let ratio = RrmPolicyRatio {
+            resource_type: wanted.resource_type.or(before.resource_type),
+            rrm_policy_member_list: wanted.rrm_policy_member_list.clone().or(before.rrm_policy_member_list),
+            rrm_policy_max_ratio: wanted.rrm_policy_max_ratio.or(before.rrm_policy_max_ratio).or(Some(100)),
+            rrm_policy_min_ratio: wanted.rrm_policy_min_ratio.or(before.rrm_policy_min_ratio).or(Some(0)),
+            rrm_policy_dedicated_ratio: wanted
+                .rrm_policy_dedicated_ratio
+                .or(before.rrm_policy_dedicated_ratio)
+                .or(Some(0)),
+        };
+        check(&ratio, &networks)?;
+        let is_other = |policy: &(usize, &Policy)| Some(policy.0) != at;
+        let others = policies.iter().enumerate().filter(is_other);
+        let mut alike = others.filter(|(_, policy)| policy.ratio.resource_type == ratio.resource_type);
+        if alike.clone().any(|(_, policy)| policy.ratio.rrm_policy_member_list == ratio.rrm_policy_member_list) {
+            let why = "these members have a policy for this resource already";
+            return refusal(Cause::IncompatibleState, &["rRMPolicyMemberList"], why);
+        }
+        let kept: u32 =
+            alike.clone().map(|(_, policy)| u32::from(policy.ratio.rrm_policy_min_ratio.unwrap_or(0))).sum();
+        let min = u32::from(ratio.rrm_policy_min_ratio.unwrap_or(0));
+        if kept + min > 100 {
+            let whose: Vec<String> = alike
+                .by_ref()
+                .filter(|(_, policy)| policy.ratio.rrm_policy_min_ratio.unwrap_or(0) > 0)
+                .map(|(_, policy)| {
+                    format!("{} % of controller {}", policy.ratio.rrm_policy_min_ratio.unwrap_or(0), policy.owner.0)
+                })
+                .collect();
+            let why = format!("{min} % are wanted, {} % are left of 100: {}", 100 - kept, whose.join(", "));
+            return refusal(Cause::IncompatibleState, &["rRMPolicyMinRatio"], why);
+        }
+        match at {
+            Some(at) => policies[at].ratio = ratio,
+            None if policies.len() >= MAX_POLICIES => {
+                return refusal(Cause::NotAvailable, &[], format!("the cell has {MAX_POLICIES} policies already"));
+            }
+            None => policies.push(Policy { owner: origin, ratio }),
+        }
+        self.apply_slicing();
+        Ok(())
+    }
+}
+
+/// A name of a gNB's part has 1 to 150 characters (TS 28.541 4.4.1).
+fn check_name(attribute: &str, name: &str) -> Result<(), Refusal> {
+    match name.chars().count() {
+        1..=MAX_NAME => Ok(()),
+        count => refusal(Cause::SemanticError, &[attribute], format!("{count} characters: a name has 1 to {MAX_NAME}")),
+    }
+}
+
+/// Whether a policy makes sense by itself.
+fn check(ratio: &RrmPolicyRatio, networks: &[ServedNetwork]) -> Result<(), Refusal> {
+    match ratio.resource_type {
+        None => return refusal(Cause::SemanticError, &["resourceType"], "a policy is for a resource"),
+        Some(ResourceType::PrbDl | ResourceType::PrbUl) => {}
+        Some(ResourceType::Drb | ResourceType::Rrc) => {
+            return refusal(Cause::NotSupported, &["resourceType"], "only resource blocks are shared out");
+        }
+    }
+    let Some(members) = &ratio.rrm_policy_member_list else {
+        return refusal(Cause::SemanticError, &["rRMPolicyMemberList"], "a policy has members");
+    };
+    let is_served = |wanted| networks.iter().any(|network| network.plmn == wanted);
+    if members.iter().any(|member| member.plmn_id.is_some_and(|network| !is_served(network))) {
+        return refusal(Cause::NotAvailable, &["rRMPolicyMemberList"], "the cell is not of that network");
+    }
+    if members.iter().any(|member| member.snssai.is_none()) && members.len() > 1 {
+        let why = "a member without a slice is every UE of its network: it stands alone";
+        return refusal(Cause::SemanticError, &["rRMPolicyMemberList"], why);
+    }
+    // TS 28.541 4.3.36: dedicated is part of the minimum, which is part of the maximum
+    if ratio.rrm_policy_min_ratio > ratio.rrm_policy_max_ratio {
+        return refusal(Cause::SemanticError, &["rRMPolicyMinRatio"], "the minimum is above the maximum");
+    }
+    if ratio.rrm_policy_dedicated_ratio > ratio.rrm_policy_min_ratio {
+        return refusal(Cause::SemanticError, &["rRMPolicyDedicatedRatio"], "the dedicated ratio is above the minimum");
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests;

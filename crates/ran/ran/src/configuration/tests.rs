@@ -1,0 +1,161 @@
+use std::time::Duration;
+
+use e2sm::common::{SNssai, Sst};
+use e2sm::kpm::MeasurementLabel;
+use ran_functions::kpm::Whom;
+
+use super::*;
+use crate::testing;
+
+const SECOND: Duration = Duration::from_secs(1);
+const START: Time = Time::from_nanos(5_000_000_000);
+const A: ControllerId = ControllerId(1);
+const B: ControllerId = ControllerId(2);
+
+fn node() -> Node {
+    let mut node = testing::node();
+    node.advance(START);
+    node
+}
+
+fn place(node: &Node) -> Place {
+    Place::Cell(KpmSource::cell(node))
+}
+
+fn policy(sst: u8, min: u8, max: u8) -> Structure {
+    let member = RrmPolicyMember { plmn_id: None, snssai: Some(SNssai { sst: Sst([sst]), sd: None }) };
+    Structure::RrmPolicyRatio(RrmPolicyRatio {
+        resource_type: Some(ResourceType::PrbDl),
+        rrm_policy_member_list: Some(vec![member]),
+        rrm_policy_min_ratio: Some(min),
+        rrm_policy_max_ratio: Some(max),
+        rrm_policy_dedicated_ratio: Some(0),
+    })
+}
+
+fn state(state: AdministrativeState) -> Structure {
+    Structure::NrCellDu(NrCellDu { administrative_state: Some(state), ..NrCellDu::default() })
+}
+
+/// Downlink blocks of a slice over the next seconds, in percent of all.
+fn share(node: &mut Node, from: Time, seconds: u32, sst: u8) -> f64 {
+    let mut mark = Default::default();
+    node.advance(from);
+    node.mark(&mut mark);
+    node.advance(from + SECOND * seconds);
+    let label =
+        MeasurementLabel { slice_id: Some(SNssai { sst: Sst([sst]), sd: None }), ..MeasurementLabel::default() };
+    let offer = KpmSource::offers(node).iter().position(|offer| offer.name == "RRU.PrbTotDl").unwrap();
+    node.value(&mark, Whom::Cell, offer, &label).number().unwrap_or(0.0)
+}
+
+#[test]
+fn everything_on_offer_can_be_read() {
+    let node = node();
+    for offer in OFFERS {
+        let place = if offer.level == Level::Node { Place::Node } else { place(&node) };
+        for structure in node.read(place, offer.name) {
+            let attributes = structure.attributes();
+            assert!(attributes.keys().all(|name| offer.attributes.iter().any(|known| known.name == name)));
+            assert_eq!(attributes.len(), offer.attributes.len(), "{}", offer.name);
+        }
+    }
+}
+
+#[test]
+fn a_locked_cell_serves_nobody() {
+    let mut node = node();
+    let place = place(&node);
+    assert!(share(&mut node, START, 5, 1) > 10.0);
+    node.write(START + SECOND * 5, A, place, None, &state(AdministrativeState::Locked)).unwrap();
+    assert_eq!(share(&mut node, START + SECOND * 5, 5, 1), 0.0);
+    let Structure::NrCellDu(cell) = &node.read(place, "O-NRCellDU")[0] else { panic!("a cell") };
+    assert_eq!(cell.cell_state, Some(CellState::Idle));
+    let refused = node.write(START + SECOND * 10, A, place, None, &state(AdministrativeState::ShuttingDown));
+    assert_eq!(refused.unwrap_err().attributes, ["administrativeState"]);
+    node.write(START + SECOND * 10, A, place, None, &state(AdministrativeState::Unlocked)).unwrap();
+    assert!(share(&mut node, START + SECOND * 10, 5, 1) > 10.0);
+    assert_eq!(CccSource::changes(&node), 2);
+}
+
+#[test]
+fn a_policy_bounds_its_slice() {
+    let mut node = node();
+    let place = place(&node);
+    assert!(share(&mut node, START, 20, 1) > 30.0);
+    let limit = policy(1, 0, 10);
+    node.write(START + SECOND * 20, A, place, None, &limit).unwrap();
+    let bounded = share(&mut node, START + SECOND * 20, 20, 1);
+    assert!(bounded <= 10.0, "{bounded}");
+    node.write(START + SECOND * 40, A, place, Some(&limit), &policy(1, 0, 100)).unwrap();
+    assert!(share(&mut node, START + SECOND * 40, 20, 1) > 30.0);
+}
+
+#[test]
+fn a_policy_of_who_is_gone_is_nobodys() {
+    let mut node = node();
+    let place = place(&node);
+    node.write(START, A, place, None, &policy(1, 60, 100)).unwrap();
+    node.write(START, B, place, None, &policy(2, 10, 100)).unwrap();
+    CccSource::controller_removed(&mut node, A);
+    assert_eq!(node.read(place, "O-RRMPolicyRatio"), [policy(2, 10, 100)]);
+    node.write(START, B, place, None, &policy(1, 90, 100)).unwrap();
+    assert_eq!(CccSource::changes(&node), 4);
+}
+
+#[test]
+fn names_are_bounded() {
+    let mut node = node();
+    let name = |length| {
+        let gnb_cu_name = Some("n".repeat(length));
+        Structure::GnbCuCpFunction(GnbCuCpFunction { gnb_cu_name, ..GnbCuCpFunction::default() })
+    };
+    node.write(START, A, Place::Node, None, &name(150)).unwrap();
+    for length in [0, 151] {
+        let refused = node.write(START, A, Place::Node, None, &name(length)).unwrap_err();
+        assert_eq!(refused.attributes, ["gNBCUName"], "{length}: {}", refused.why);
+    }
+}
+
+#[test]
+fn who_comes_second_is_told_the_numbers() {
+    let mut node = node();
+    let place = place(&node);
+    node.write(START, A, place, None, &policy(1, 60, 100)).unwrap();
+    let refused = node.write(START, B, place, None, &policy(2, 60, 100)).unwrap_err();
+    assert_eq!(refused.attributes, ["rRMPolicyMinRatio"]);
+    assert_eq!(refused.why, "60 % are wanted, 40 % are left of 100: 60 % of controller 1");
+    node.write(START, B, place, None, &policy(2, 40, 100)).unwrap();
+    // nobody takes what is another's
+    let taken = node.write(START, B, place, Some(&policy(1, 60, 100)), &policy(1, 0, 100)).unwrap_err();
+    assert_eq!((taken.cause, &*taken.why), (Cause::IncompatibleState, "the policy is controller 1's"));
+    node.write(START, A, place, Some(&policy(1, 60, 100)), &policy(1, 50, 100)).unwrap();
+
+    let with = |change: &dyn Fn(&mut RrmPolicyRatio)| {
+        let Structure::RrmPolicyRatio(mut ratio) = policy(3, 0, 100) else { panic!("a policy") };
+        change(&mut ratio);
+        Structure::RrmPolicyRatio(ratio)
+    };
+    let network = Some(PlmnIdentity::from_codes(310, 410, 3));
+    let none = RrmPolicyMember { plmn_id: None, snssai: None };
+    for (wanted, at_fault) in [
+        (with(&|ratio| ratio.resource_type = None), "resourceType"),
+        (with(&|ratio| ratio.resource_type = Some(ResourceType::Drb)), "resourceType"),
+        (with(&|ratio| ratio.rrm_policy_member_list = None), "rRMPolicyMemberList"),
+        (
+            with(&|ratio| {
+                let member = RrmPolicyMember { plmn_id: network, snssai: None };
+                ratio.rrm_policy_member_list = Some(vec![member]);
+            }),
+            "rRMPolicyMemberList",
+        ),
+        (with(&|ratio| ratio.rrm_policy_member_list = Some(vec![none.clone(); 2])), "rRMPolicyMemberList"),
+        (policy(2, 0, 50), "rRMPolicyMemberList"),
+        (policy(3, 60, 50), "rRMPolicyMinRatio"),
+        (with(&|ratio| ratio.rrm_policy_dedicated_ratio = Some(1)), "rRMPolicyDedicatedRatio"),
+    ] {
+        let refused = node.write(START, A, place, None, &wanted).unwrap_err();
+        assert_eq!(refused.attributes, [at_fault], "{wanted:?}");
+    }
+    assert_eq!(node.read(place, "O-RRMPolicyRatio").len(), 2);
+}

@@ -1,0 +1,408 @@
+//! E2SM-KPM: measurements of the cell and of UEs, from counters that only grow.
+
+use e2sm::common::{Cgi, FiveQi, SNssai, True, UeId};
+use e2sm::kpm::dictionary::Scope::{self, Cell as OfCell, CellAndUe, Ue as OfUe};
+use e2sm::kpm::{MeasurementLabel, TestCondType, Value};
+use ferric::agent::Ue;
+use ferric::e2::Time;
+use radio::phy::Direction;
+use radio::{Cell, Stay, Subscription, Usage};
+use ran_functions::kpm::{Bin, KpmSource, Offer, Whom};
+
+use super::{Node, called, chosen_slice, place_of};
+use crate::counters::Counters;
+use crate::part::Part;
+
+/// What a value is made from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kpi {
+    Cqi,
+    PacketDropRateDl,
+    PacketLossRateUl,
+    VolumeDl,
+    VolumeUl,
+    DelayDl,
+    ThroughputDl,
+    ThroughputUl,
+    ActiveDl,
+    ActiveUl,
+    Sinr,
+    Rsrp,
+    Connected,
+    Inactive,
+    CuUpDelayDl,
+    CuUpDropRateDl,
+    PrbAvailableDl,
+    PrbAvailableUl,
+    PrbTotDl,
+    PrbTotUl,
+    PrbUsedDl,
+    PrbUsedUl,
+    PrbDistDl,
+    PrbDistUl,
+    CqiDist,
+}
+
+impl Kpi {
+    /// Whether a node measures it, by the object class that each has in TS 28.552 5.1 and E2SM-KPM 7.10: of an NRCellCU who is
+    /// connected, of a GNBCUUPFunction the volumes of PDCP and what packets meet from the core to F1, of an NRCellDU all else.
+    pub(super) fn is_of(self, part: Part) -> bool {
+        match self {
+            Kpi::Connected => part.has_rrc(),
+            // of LTE these are idle
+            Kpi::Inactive => part.has_rrc() && part != Part::Enb,
+            Kpi::VolumeDl | Kpi::VolumeUl | Kpi::PacketLossRateUl | Kpi::CuUpDelayDl | Kpi::CuUpDropRateDl => {
+                part.has_pdcp()
+            }
+            _ => part.has_mac(),
+        }
+    }
+}
+
+const fn kpi(kpi: Kpi, name: &'static str, scope: Scope, id: u32) -> (Kpi, Offer) {
+    (kpi, Offer { name, id: Some(id), scope })
+}
+
+pub(super) const KPIS: [(Kpi, Offer); 25] = [
+    kpi(Kpi::ThroughputDl, "DRB.UEThpDl", CellAndUe, 1),
+    kpi(Kpi::ThroughputUl, "DRB.UEThpUl", CellAndUe, 2),
+    kpi(Kpi::DelayDl, "DRB.RlcSduDelayDl", CellAndUe, 3),
+    kpi(Kpi::VolumeDl, "DRB.PdcpSduVolumeDL", CellAndUe, 4),
+    kpi(Kpi::VolumeUl, "DRB.PdcpSduVolumeUL", CellAndUe, 5),
+    kpi(Kpi::PrbTotDl, "RRU.PrbTotDl", CellAndUe, 6),
+    kpi(Kpi::PrbTotUl, "RRU.PrbTotUl", CellAndUe, 7),
+    kpi(Kpi::PrbUsedDl, "RRU.PrbUsedDl", CellAndUe, 8),
+    kpi(Kpi::PrbUsedUl, "RRU.PrbUsedUl", CellAndUe, 9),
+    kpi(Kpi::PrbAvailableDl, "RRU.PrbAvailDl", OfCell, 10),
+    kpi(Kpi::PrbAvailableUl, "RRU.PrbAvailUl", OfCell, 11),
+    kpi(Kpi::PacketDropRateDl, "DRB.RlcPacketDropRateDl", CellAndUe, 12),
+    kpi(Kpi::PacketLossRateUl, "DRB.PacketLossRateUl", CellAndUe, 13),
+    kpi(Kpi::ActiveDl, "DRB.MeanActiveUeDl", OfCell, 14),
+    kpi(Kpi::ActiveUl, "DRB.MeanActiveUeUl", OfCell, 15),
+    kpi(Kpi::Connected, "RRC.ConnMean", OfCell, 16),
+    kpi(Kpi::Cqi, "CQI", OfUe, 17),
+    kpi(Kpi::Sinr, "L1M.DL-SS-SINR", OfUe, 18),
+    kpi(Kpi::Rsrp, "L1M.DL-SS-RSRP", OfUe, 19),
+    kpi(Kpi::PrbDistDl, "RRU.PrbTotDlDist", OfCell, 20),
+    kpi(Kpi::PrbDistUl, "RRU.PrbTotUlDist", OfCell, 21),
+    kpi(Kpi::CqiDist, "CARR.WBCQIDist", CellAndUe, 22),
+    kpi(Kpi::CuUpDelayDl, "DRB.PdcpSduDelayDl", CellAndUe, 23),
+    kpi(Kpi::CuUpDropRateDl, "DRB.PdcpPacketDropRateDl", CellAndUe, 24),
+    kpi(Kpi::Inactive, "RRC.InactiveConnMean", OfCell, 25),
+];
+
+/// The bins of how much was used: tenths, the last with its end, in percent.
+const TENTHS: [Bin; 10] = {
+    let mut bins = [Bin { from: 0.0, to: 10.0 }; 10];
+    let mut at = 0;
+    while at < bins.len() {
+        bins[at].from = 10.0 * at as f64;
+        bins[at].to = 10.0 * (at + 1) as f64;
+        at += 1;
+    }
+    bins[9].to = 100.5;
+    bins
+};
+
+/// The dimensions of how often each CQI was reported (TS 28.552 5.1.1.11.1): the CQI, the rank, and the table that the CQI
+/// is of.
+const CQIS: [Bin; 16] = whole(0);
+const RANKS: [Bin; 8] = whole(1);
+const CQI_TABLES: [Bin; 4] = whole(1);
+
+/// Bins of one whole number each.
+const fn whole<const N: usize>(first: usize) -> [Bin; N] {
+    let mut bins = [Bin { from: 0.0, to: 1.0 }; N];
+    let mut at = 0;
+    while at < N {
+        bins[at].from = (first + at) as f64;
+        bins[at].to = (first + at + 1) as f64;
+        at += 1;
+    }
+    bins
+}
+
+/// The counters at some moment.
+#[derive(Debug, Default)]
+pub struct Mark {
+    /// By place.
+    stays: Vec<(Stay, Counters)>,
+    /// Of UEs whose places were others' already, by what they had chosen.
+    past: Vec<(Subscription, Counters)>,
+    at: radio::Time,
+    downlink_usage: Usage,
+    uplink_usage: Usage,
+}
+
+impl Node {
+    /// How much of the cell was used since a mark, in the direction of a measurement that is about that.
+    fn usage(&self, since: &Mark, kpi: Kpi) -> Option<Usage> {
+        let cell = self.cell();
+        match kpi {
+            Kpi::PrbTotDl | Kpi::PrbDistDl => Some(cell.usage(Direction::Downlink).since(&since.downlink_usage)),
+            Kpi::PrbTotUl | Kpi::PrbDistUl => Some(cell.usage(Direction::Uplink).since(&since.uplink_usage)),
+            _ => None,
+        }
+    }
+
+    /// What was counted since a mark.
+    fn counted(&self, since: &Mark, whom: Whom<'_>, label: &MeasurementLabel) -> Counters {
+        let cell = self.cell();
+        let mut sum = Counters::default();
+        let before =
+            |at: usize| since.stays.get(at).filter(|(stay, _)| stay == cell.stay(at)).map(|(_, counters)| *counters);
+        self.each(whom, label, &mut |at| sum += Counters::of(&cell, at) - before(at).unwrap_or_default());
+        if whom == Whom::Cell {
+            sum += since.of_gone(&cell, label);
+        }
+        sum
+    }
+
+    /// The places of the UEs that are meant, and whose share a label means.
+    fn each(&self, whom: Whom<'_>, label: &MeasurementLabel, take: &mut dyn FnMut(usize)) {
+        let mut take = |at: usize| {
+            let Some(facts) = self.facts.get(at) else { return };
+            if means(label, facts.slice[0], facts.five_qi[0], facts.qfi) {
+                take(at);
+            }
+        };
+        match whom {
+            Whom::Cell => (0..self.facts.len()).for_each(take),
+            // also who has left, until another one has its place
+            Whom::Ues(ues) => {
+                let is_its = |ue: &&Ue| self.facts.get(place_of(**ue)).is_some_and(|facts| facts.ue == **ue);
+                ues.iter().filter(is_its).for_each(|ue| take(place_of(*ue)));
+            }
+        }
+    }
+}
+
+/// Whether a label means a UE of that slice, with a bearer of that 5QI and a flow of that identifier.
+fn means(label: &MeasurementLabel, slice: SNssai, five_qi: FiveQi, qfi: u8) -> bool {
+    label.slice_id.is_none_or(|wanted| wanted == slice)
+        && label.qfi.is_none_or(|wanted| wanted.0 == qfi)
+        && label.five_qi.is_none_or(|wanted| wanted == five_qi)
+}
+
+impl Mark {
+    /// What was counted since then of UEs that have left and whose places are others' now. Of these it is known what they
+    /// chose, not what their bearers' 5QIs became.
+    fn of_gone(&self, cell: &Cell, label: &MeasurementLabel) -> Counters {
+        let is_meant =
+            |chosen: &Subscription| means(label, chosen_slice(chosen), FiveQi(chosen.five_qi), chosen.five_qi);
+        let mut sum = Counters::default();
+        for (chosen, counts) in cell.past().iter().filter(|(chosen, _)| is_meant(chosen)) {
+            let before = self.past.iter().find(|(there, _)| there == chosen);
+            sum += Counters::from(counts) - before.map(|(_, counters)| *counters).unwrap_or_default();
+        }
+        // what is among it from before the mark
+        let mut before = Counters::default();
+        let gone = self.stays.iter().filter(|(stay, _)| stay != cell.stay(stay.place) && is_meant(&stay.subscription));
+        gone.for_each(|(_, counters)| before += *counters);
+        sum - before
+    }
+}
+
+impl KpmSource for Node {
+    type Mark = Mark;
+
+    fn cell(&self) -> Cgi {
+        self.mobility.cell(self.mobility.number())
+    }
+
+    fn offers(&self) -> &[Offer] {
+        &self.offers
+    }
+
+    fn ues(&self, out: &mut Vec<Ue>) {
+        let cell = self.cell();
+        out.extend(cell.ues().map(|(at, _)| called(cell.stay(at))));
+    }
+
+    fn ue_id(&self, ue: Ue) -> UeId<'static> {
+        self.part.ue_id(self.amf_ue_ngap_id(ue), ue.0)
+    }
+
+    fn mark(&self, mark: &mut Mark) {
+        let cell = self.cell();
+        mark.stays.clear();
+        mark.stays.extend((0..cell.places()).map(|at| (*cell.stay(at), Counters::of(&cell, at))));
+        mark.past.clear();
+        mark.past.extend(cell.past().iter().map(|(chosen, counts)| (*chosen, Counters::from(counts))));
+        mark.at = cell.now();
+        mark.downlink_usage = *cell.usage(Direction::Downlink);
+        mark.uplink_usage = *cell.usage(Direction::Uplink);
+    }
+
+    fn advance(&mut self, until: Time) {
+        self.looked_at = self.looked_at.max(until);
+        self.go_on(until);
+    }
+
+    fn value(&self, since: &Mark, whom: Whom<'_>, offer: usize, label: &MeasurementLabel) -> Value {
+        match self.kpis.get(offer) {
+            Some(kpi) => {
+                if (label.min.is_some() || label.max.is_some())
+                    && let Some(usage) = self.usage(since, *kpi)
+                {
+                    // of the cell only: no UE has a greatest share of its own
+                    let extreme = if label.min.is_some() { usage.min() } else { usage.max() };
+                    return extreme.filter(|_| whom == Whom::Cell).map_or(Value::NoValue, Value::Integer);
+                }
+                let counted = self.counted(since, whom, label);
+                value(*kpi, &counted, since, &self.cell())
+            }
+            None => Value::NoValue,
+        }
+    }
+
+    fn bins(&self, offer: usize) -> &[&[Bin]] {
+        match self.kpis.get(offer) {
+            Some(Kpi::PrbDistDl | Kpi::PrbDistUl) => &[&TENTHS],
+            Some(Kpi::CqiDist) => &[&CQIS, &RANKS, &CQI_TABLES],
+            _ => &[],
+        }
+    }
+
+    fn binned(&self, since: &Mark, whom: Whom<'_>, offer: usize, bins: &[Bin], label: &MeasurementLabel) -> Value {
+        match (self.kpis.get(offer).copied(), bins) {
+            (Some(Kpi::CqiDist), [cqi, rank, table]) => {
+                let is_in = |bin: &Bin, value: f64| (bin.from..bin.to).contains(&value);
+                let carrier = self.cell().grid().carrier().clone();
+                let layers = f64::from(carrier.downlink_layers);
+                let of_table = is_in(rank, layers) && is_in(table, f64::from(carrier.downlink_mcs.number()));
+                let counts = (0..CQIS.len()).filter(|at| of_table && is_in(cqi, *at as f64));
+                let cqis = self.counted(since, whom, label).cqis;
+                let sum: u64 = counts.map(|cqi| cqis.0[cqi]).sum();
+                Value::Integer(u32::try_from(sum).unwrap_or(u32::MAX))
+            }
+            (Some(kpi), [bin]) => {
+                let usage = self.usage(since, kpi);
+                usage.map_or(Value::NoValue, |usage| Value::Integer(usage.between(bin.from, bin.to) as u32))
+            }
+            _ => Value::NoValue,
+        }
+    }
+
+    /// Everything is known of a slice, of a 5QI and of a flow too, but for what is not of UEs; of the blocks' use the extremes as well.
+    fn has_label(&self, offer: usize, label: &MeasurementLabel) -> bool {
+        let alone = MeasurementLabel::default();
+        let extremes = [
+            MeasurementLabel { min: Some(True), ..alone },
+            MeasurementLabel { max: Some(True), ..alone },
+            MeasurementLabel { avg: Some(True), ..alone },
+        ];
+        if extremes.contains(label) {
+            return self.kpis.get(offer).is_some_and(|kpi| matches!(kpi, Kpi::PrbTotDl | Kpi::PrbTotUl));
+        }
+        let MeasurementLabel { slice_id, five_qi, qfi, .. } = *label;
+        let of_some = MeasurementLabel { slice_id, five_qi, qfi, ..MeasurementLabel::default() };
+        let divisible = self.kpis.get(offer).is_some_and(|kpi| {
+            !matches!(
+                kpi,
+                Kpi::PrbAvailableDl
+                    | Kpi::PrbAvailableUl
+                    | Kpi::Connected
+                    | Kpi::Inactive
+                    | Kpi::PrbDistDl
+                    | Kpi::PrbDistUl
+            )
+        });
+        *label == MeasurementLabel::NO_LABEL || divisible && *label == of_some && *label != MeasurementLabel::default()
+    }
+
+    fn properties(&self) -> &[TestCondType] {
+        &[TestCondType::Gbr(True), TestCondType::Rsrp(True), TestCondType::UlRsrp(True), TestCondType::Cqi(True)]
+    }
+
+    fn property(&self, ue: Ue, property: TestCondType) -> Option<f64> {
+        let cell = self.cell();
+        let there = cell.ue(self.place(ue)?)?;
+        match property {
+            TestCondType::Gbr(_) => Some(f64::from(u8::from(has_guaranteed_rate(self.facts(ue)?.five_qi[0].0)))),
+            TestCondType::Rsrp(_) => Some(there.channel().rsrp_dbm()),
+            TestCondType::UlRsrp(_) => Some(there.channel().uplink_rsrp_dbm()),
+            TestCondType::Cqi(_) => Some(there.downlink().cqi().into()),
+            _ => None,
+        }
+    }
+
+    fn slices(&self, ue: Ue) -> &[SNssai] {
+        self.facts(ue).map_or(&[], |facts| &facts.slice)
+    }
+
+    fn five_qis(&self, ue: Ue) -> &[FiveQi] {
+        self.facts(ue).map_or(&[], |facts| &facts.five_qi)
+    }
+}
+
+/// Whether flows of a 5QI have a guaranteed bit rate (TS 23.501 table 5.7.4-1), be their delay critical or not.
+fn has_guaranteed_rate(five_qi: u8) -> bool {
+    matches!(five_qi, 1..=4 | 65..=67 | 71..=76 | 82..=90)
+}
+
+/// A measurement from what was counted since a mark; units are those of [`e2sm::kpm::dictionary`].
+fn value(kpi: Kpi, counted: &Counters, since: &Mark, cell: &Cell) -> Value {
+    let down = || cell.usage(Direction::Downlink).since(&since.downlink_usage);
+    let up = || cell.usage(Direction::Uplink).since(&since.uplink_usage);
+    let ratio = |part: u64, of: u64| (of > 0).then(|| part as f64 / of as f64);
+    let per_report = |sum: f64| (counted.reports > 0).then(|| sum / counted.reports as f64);
+    // TS 28.552 5.1.1.3.1: while there was something to send, and 0 where there never was
+    let kbps = |octets: u64, active: u64, direction: Direction| {
+        8.0 * octets as f64 / 1e3 / (active.max(1) as f64 / cell.slots_per_s(direction))
+    };
+    let integer = |value: Option<f64>| value.map_or(Value::NoValue, |value| Value::Integer(value.round() as u32));
+    let real = |value: Option<f64>| value.map_or(Value::NoValue, Value::Real);
+    let mean = |nanos: u64| ratio(nanos, cell.now().since(since.at).as_nanos() as u64);
+    let per_million = |part: u64, of: u64| ratio(part, of).map(|ratio| 1e6 * ratio);
+    let whole = |count: u64| Value::Integer(u32::try_from(count).unwrap_or(u32::MAX));
+    match kpi {
+        Kpi::ThroughputDl => {
+            Value::Real(kbps(counted.downlink_sent_octets, counted.downlink_active, Direction::Downlink))
+        }
+        Kpi::ThroughputUl => {
+            Value::Real(kbps(counted.uplink_delivered_octets, counted.uplink_active, Direction::Uplink))
+        }
+        Kpi::VolumeDl => integer(Some(8.0 * counted.downlink_came_octets as f64 / 1e3)),
+        Kpi::VolumeUl => integer(Some(8.0 * counted.uplink_delivered_octets as f64 / 1e3)),
+        Kpi::DelayDl => {
+            real(ratio(counted.downlink_sojourn_nanos, counted.downlink_sent_packets).map(|nanos| nanos / 1e5))
+        }
+        Kpi::PrbTotDl => integer(ratio(counted.downlink_prbs, down().prbs).map(|ratio| 100.0 * ratio)),
+        Kpi::PrbTotUl => integer(ratio(counted.uplink_prbs, up().prbs).map(|ratio| 100.0 * ratio)),
+        Kpi::PrbUsedDl => integer(ratio(counted.downlink_prbs, down().count_slots())),
+        Kpi::PrbUsedUl => integer(ratio(counted.uplink_prbs, up().count_slots())),
+        Kpi::PrbAvailableDl => Value::Integer(cell.prbs(Direction::Downlink)),
+        Kpi::PrbAvailableUl => Value::Integer(cell.prbs(Direction::Uplink)),
+        // all bins together
+        Kpi::PrbDistDl => whole(down().count_slots()),
+        Kpi::PrbDistUl => whole(up().count_slots()),
+        Kpi::CqiDist => whole(counted.reports),
+        Kpi::PacketDropRateDl => {
+            // what is dropped may have come before
+            let dropped = counted.downlink_dropped_packets;
+            integer(per_million(dropped, counted.downlink_came_packets.max(dropped)))
+        }
+        Kpi::PacketLossRateUl => {
+            let lost = counted.uplink_lost_packets;
+            integer(per_million(lost, lost + counted.uplink_delivered_packets))
+        }
+        Kpi::ActiveDl => real(ratio(counted.downlink_active, down().divided_slots)),
+        Kpi::ActiveUl => real(ratio(counted.uplink_active, up().divided_slots)),
+        Kpi::Connected => real(mean(counted.present_nanos - counted.inactive_nanos)),
+        Kpi::Inactive => real(mean(counted.inactive_nanos)),
+        Kpi::CuUpDelayDl => real(ratio(counted.core_sojourn_nanos, counted.core_went_packets).map(|nanos| nanos / 1e5)),
+        Kpi::CuUpDropRateDl => {
+            let dropped = counted.core_dropped_packets;
+            integer(per_million(dropped, counted.core_came_packets.max(dropped)))
+        }
+        Kpi::Cqi => integer(per_report(counted.cqi as f64)),
+        Kpi::Sinr => real(per_report(counted.sinr_db)),
+        Kpi::Rsrp => real(per_report(counted.rsrp_dbm)),
+    }
+}
+
+#[cfg(test)]
+mod tests;
+#[cfg(test)]
+mod turnover;

@@ -1,0 +1,192 @@
+//! Three nodes of one cell: each has what is its own, and what one is told, all show.
+
+use std::time::Duration;
+
+use e2sm::ccc::{AdministrativeState, NrCellDu, RanConfigurationStructure};
+use e2sm::common::{FiveQi, NrArfcn, NrPci, ServingCellArfcn, ServingCellPci};
+use e2sm::kpm::MeasurementLabel;
+use e2sm::rc::{ControlAction, DrbQos, Handover, NeighborCellItem, QosFlowMapping};
+use e2sm::tc::PacerParameters;
+use ferric::agent::{ControllerId, Ue};
+use ferric::e2::Time;
+use radio::tc::PacerChoice;
+use ran_functions::ccc::{CccSource, Place};
+use ran_functions::kpm::{KpmSource, Whom};
+use ran_functions::rc::{Origin, RcSource};
+use ran_functions::rrc::RrcSource;
+use ran_functions::tc::{Configuration, TcSource};
+
+use super::*;
+use crate::node::Node;
+use crate::scenario::{CellScenario, ChannelScenario, FlowScenario, Scenario, UeScenario};
+use crate::{RanConfig, testing};
+
+const RIC: Origin = Origin::Control(ControllerId(1));
+
+fn at(second: u64) -> Time {
+    Time::from_nanos(5_000_000_000) + Duration::from_secs(second)
+}
+
+/// The three nodes of a gNB, and a whole one beside it; three UEs in the first cell.
+fn nodes() -> [Node; 4] {
+    let kind = radio::traffic::Kind::ConstantBitRate { rate_bps: 2_000_000, packet_octets: 1000 };
+    let specification = radio::traffic::FlowSpecification::new(kind);
+    let ue = UeScenario {
+        cell: 0,
+        subscription: radio::Subscription { mcc: MCC, mnc: MNC, sst: 1, five_qi: 9, ..Default::default() },
+        channel: ChannelScenario::Mcs(15),
+        flows: vec![FlowScenario { specification, ports: (80, 81) }],
+        arrives: radio::Time::START,
+        leaves: None,
+    };
+    let split = CellScenario { is_split: true, ..CellScenario::default() };
+    let cells = vec![split, CellScenario::default()];
+    let scenario = Scenario { cells, ues: vec![ue; 3], ..Scenario::default() };
+    let nodes = testing::nodes(&RanConfig { scenario, ..RanConfig::default() });
+    let mut nodes: [Node; 4] = nodes.try_into().unwrap();
+    advance(&mut nodes, 0);
+    advance(&mut nodes, 1);
+    nodes
+}
+
+fn advance(nodes: &mut [Node], second: u64) {
+    nodes.iter_mut().for_each(|node| KpmSource::advance(node, at(second)));
+}
+
+fn measure(node: &mut Node, name: &str, from: u64, until: u64) -> f64 {
+    let offer = KpmSource::offers(node).iter().position(|offer| offer.name == name).unwrap();
+    KpmSource::advance(node, at(from));
+    let mut mark = Default::default();
+    node.mark(&mut mark);
+    KpmSource::advance(node, at(until));
+    // a locked cell has no slots to tell of
+    node.value(&mark, Whom::Cell, offer, &MeasurementLabel::NO_LABEL).number().unwrap_or(0.0)
+}
+
+fn ues(node: &Node) -> usize {
+    let mut ues = Vec::new();
+    KpmSource::ues(node, &mut ues);
+    ues.len()
+}
+
+#[test]
+fn each_part_has_what_is_its_own() {
+    let [cu_cp, cu_up, du, gnb] = nodes();
+    let ids = [&cu_cp, &cu_up, &du, &gnb].map(|node| node.id().to_string());
+    assert_eq!(ids, ["gnb-00101-e00", "gnb-00101-e00-cu-up-1", "gnb-00101-e00-du-1", "gnb-00101-e01"]);
+    let offers = |node: &Node| KpmSource::offers(node).iter().map(|offer| offer.name).collect::<Vec<_>>();
+    assert_eq!(offers(&cu_cp), ["RRC.ConnMean", "RRC.InactiveConnMean"]);
+    let of_pdcp = [
+        "DRB.PdcpSduVolumeDL",
+        "DRB.PdcpSduVolumeUL",
+        "DRB.PacketLossRateUl",
+        "DRB.PdcpSduDelayDl",
+        "DRB.PdcpPacketDropRateDl",
+    ];
+    assert_eq!(offers(&cu_up), of_pdcp);
+    assert!(offers(&du).contains(&"L1M.DL-SS-RSRP"), "L1's reports come to MAC");
+    assert!(offers(&du).contains(&"RRU.PrbTotDl") && offers(&du).contains(&"CQI"));
+    assert!(offers(&du).contains(&"DRB.UEThpDl") && offers(&du).contains(&"DRB.RlcSduDelayDl"));
+    let mut all = [offers(&cu_cp), offers(&cu_up), offers(&du)].concat();
+    all.sort_unstable();
+    let mut whole = offers(&gnb);
+    whole.sort_unstable();
+    assert_eq!(all, whole, "nothing is lost, nothing is told twice");
+    let structures = |node: &Node| CccSource::offers(node).iter().map(|offer| offer.name).collect::<Vec<_>>();
+    assert_eq!(structures(&cu_cp), ["O-GNBCUCPFunction", "O-NRCellCU"]);
+    assert_eq!(structures(&du), ["O-GNBDUFunction", "O-NRCellDU", "O-RRMPolicyRatio"]);
+    let actions = [RcSource::actions(&cu_cp), RcSource::actions(&du)].concat();
+    assert_eq!(actions.len(), RcSource::actions(&gnb).len());
+    assert_eq!(RcSource::actions(&du), [ControlAction::DRX, ControlAction::SLICE_PRB_QUOTA]);
+    assert!(RcSource::breakpoints(&du).is_empty() && !RcSource::breakpoints(&cu_cp).is_empty());
+}
+
+#[test]
+fn a_ue_has_a_name_that_all_parts_agree_on() {
+    let [cu_cp, cu_up, du, _] = nodes();
+    let names = [&cu_cp, &cu_up, &du].map(|node| KpmSource::ue_id(node, Ue(2)));
+    let [UeId::Gnb(cu_cp), UeId::GnbCuUp(cu_up), UeId::GnbDu(du)] = names else { panic!("{names:?}") };
+    let f1ap = cu_cp.gnb_cu_ue_f1ap_id_list.as_ref().unwrap()[0].gnb_cu_ue_f1ap_id;
+    let e1ap = cu_cp.gnb_cu_cp_ue_e1ap_id_list.as_ref().unwrap()[0].gnb_cu_cp_ue_e1ap_id;
+    assert_eq!((f1ap, e1ap), (du.gnb_cu_ue_f1ap_id, cu_up.gnb_cu_cp_ue_e1ap_id));
+    assert_eq!((cu_cp.ran_ueid, cu_cp.ran_ueid), (du.ran_ueid, cu_up.ran_ueid));
+}
+
+#[test]
+fn what_one_part_is_told_all_show() {
+    let mut nodes = nodes();
+    let busy = measure(&mut nodes[1], "DRB.PdcpSduVolumeDL", 1, 2);
+    assert!(busy > 5_000.0, "three UEs with 2 Mbit/s each: {busy} kbit");
+
+    // the DU is locked: nothing goes through, wherever that is counted
+    let cell = KpmSource::cell(&nodes[2]);
+    let lock = |node: &mut Node, second, state| {
+        let wanted = NrCellDu { administrative_state: Some(state), ..NrCellDu::default() };
+        let wanted = RanConfigurationStructure::NrCellDu(wanted);
+        node.write(at(second), ControllerId(1), Place::Cell(cell), None, &wanted).unwrap();
+    };
+    lock(&mut nodes[2], 2, AdministrativeState::Locked);
+    assert_eq!(measure(&mut nodes[2], "RRU.PrbTotDl", 3, 4), 0.0);
+    assert!(nodes[0].cell().is_locked());
+    lock(&mut nodes[2], 4, AdministrativeState::Unlocked);
+    assert!(measure(&mut nodes[2], "RRU.PrbTotDl", 5, 6) > 0.0);
+
+    // its physical identity is told to neighbours, and by the CU-CP
+    let wanted = RanConfigurationStructure::NrCellDu(NrCellDu { nr_pci: Some(7), ..NrCellDu::default() });
+    nodes[2].write(at(6), ControllerId(1), Place::Cell(cell), None, &wanted).unwrap();
+    let own = nodes[0].neighbours(&cell).unwrap();
+    assert_eq!(own.serving_cell_pci, ServingCellPci::Nr(NrPci(7)));
+    assert_eq!(own.serving_cell_arfcn, ServingCellArfcn::Nr(NrArfcn { nr_arfcn: 640_000 }), "3600 MHz");
+    let of_neighbour = nodes[3].neighbours(&KpmSource::cell(&nodes[3])).unwrap();
+    assert!(matches!(&of_neighbour.neighbor_cell_list[0], NeighborCellItem::Nr(nr) if nr.nr_pci == NrPci(7)));
+
+    // the CU-UP's traffic control is the cell's
+    let tc = Configuration {
+        pacer: PacerParameters::Bdp5g(e2sm::tc::Bdp { drb_octets: 0, timestamp_us: 0 }),
+        ..Configuration::default()
+    };
+    TcSource::configure(&mut nodes[1], tc).unwrap();
+    assert_eq!(nodes[2].cell().config().tc.pacer, PacerChoice::Bdp5g);
+
+    // what the CU-CP changes of a bearer, the others go by
+    let qos = DrbQos { drb_id: 1, five_qi: Some(5), ..DrbQos::default() };
+    nodes[0].control(at(6), RIC, Some(Ue(0)), &ControlAction::DrbQos(qos)).unwrap();
+    let flows = vec![e2sm::rc::MappedFlow { qfi: 9, direction: None }];
+    let mapping = QosFlowMapping { drb_id: 2, flows };
+    nodes[0].control(at(6), RIC, Some(Ue(1)), &ControlAction::QosFlowMapping(mapping)).unwrap();
+    advance(&mut nodes, 7);
+    for node in &nodes[..3] {
+        assert_eq!(node.five_qis(Ue(0)), [FiveQi(5)], "{:?}", node.part);
+        assert_eq!(node.facts(Ue(1)).unwrap().drb, 2, "{:?}", node.part);
+    }
+    assert_eq!(nodes[2].cell().ue(1).unwrap().bearers().len(), 2);
+
+    // a UE that the CU-CP hands over is gone for all, and told of once
+    let mut news = Vec::new();
+    nodes[0].take_news(&mut news);
+    nodes[0].control(at(7), RIC, Some(Ue(0)), &ControlAction::Handover(Handover::to(testing::cell_of(1)))).unwrap();
+    advance(&mut nodes, 8);
+    assert_eq!(nodes.each_ref().map(ues), [2, 2, 2, 1]);
+    let told = nodes.each_ref().map(RrcSource::has_news);
+    assert_eq!(told, [true, false, false, true]);
+}
+
+#[test]
+fn a_cell_of_lte_is_an_enbs() {
+    let mut cell = CellScenario::default();
+    cell.radio.carrier = radio::phy::Carrier::lte();
+    let lte = Scenario { cells: vec![CellScenario::default(), cell], ..Scenario::crowd(2, 4, 1) };
+    let mut nodes = testing::nodes(&RanConfig { scenario: lte, ..RanConfig::default() });
+    advance(&mut nodes, 0);
+    let [gnb, enb] = &mut nodes[..] else { panic!() };
+    assert_eq!((gnb.id().to_string(), enb.id().to_string()), ("gnb-00101-e00".into(), "enb-00101-e01".into()));
+    let target = KpmSource::cell(enb);
+    assert!(matches!(target, Cgi::EutraCgi(cgi) if cgi.eutra_cell_identity.value == 0xe01 << 8 | 1));
+    let UeId::Enb(name) = KpmSource::ue_id(enb, Ue(0)) else { panic!() };
+    assert_eq!(name.mme_ue_s1ap_id, MmeUeS1apId(0xe00 << 16 | 4), "whose number is the same wherever it goes");
+    assert!(!RcSource::actions(enb).contains(&ControlAction::SLICE_PRB_QUOTA));
+    gnb.control(at(1), RIC, Some(Ue(1)), &ControlAction::Handover(Handover::to(target))).unwrap();
+    KpmSource::advance(enb, at(2));
+    assert_eq!((ues(gnb), ues(enb)), (3, 5));
+    assert!(enb.has_news());
+}

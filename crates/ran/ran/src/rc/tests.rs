@@ -1,0 +1,307 @@
+use e2sm::common::{NrCgi, PlmnIdentity, SNssai, Sst};
+use e2sm::kpm::MeasurementLabel;
+use e2sm::rc::{Drx, FlowDirection, Handover, MappedFlow, QosFlowMapping, SlicePrbQuota};
+use e2sm::rrc;
+use ferric::agent::ControllerId;
+use per::Bits;
+use ran_functions::kpm::Whom;
+use ran_functions::rrc::RrcSource;
+
+use super::*;
+use crate::node::Mark;
+use crate::testing;
+use crate::testing::cell_of;
+use crate::{RanConfig, Scenario};
+
+const START: Time = Time::from_nanos(5_000_000_000);
+const RIC: Origin = Origin::Control(ControllerId(1));
+
+fn nodes(cells: u16, ues: u16) -> Vec<Node> {
+    started(&RanConfig { scenario: Scenario::crowd(cells, ues, 1), ..RanConfig::default() })
+}
+
+fn started(config: &RanConfig) -> Vec<Node> {
+    let mut nodes = testing::nodes(config);
+    nodes.iter_mut().for_each(|node| node.advance(START));
+    nodes
+}
+
+fn at(seconds: u64) -> Time {
+    START + Duration::from_secs(seconds)
+}
+
+fn ues(node: &Node) -> Vec<Ue> {
+    let mut ues = Vec::new();
+    KpmSource::ues(node, &mut ues);
+    ues
+}
+
+/// A measurement of some seconds.
+fn measure(node: &mut Node, from: u64, to: u64, whom: Whom<'_>, label: &MeasurementLabel, name: &str) -> f64 {
+    node.advance(at(from));
+    let mut mark = Mark::default();
+    node.mark(&mut mark);
+    node.advance(at(to));
+    let offer = KpmSource::offers(node).iter().position(|offer| offer.name == name).unwrap();
+    node.value(&mark, whom, offer, label).number().unwrap()
+}
+
+#[test]
+fn a_quota_bounds_the_blocks_of_a_slice() {
+    let mut node = nodes(1, 32).remove(0);
+    let slice = SNssai { sst: Sst([1]), sd: None };
+    let label = MeasurementLabel { slice_id: Some(slice), ..MeasurementLabel::default() };
+    let share = |node: &mut Node, from| measure(node, from, from + 10, Whom::Cell, &label, "RRU.PrbTotDl");
+    let throughput = |node: &mut Node, from| measure(node, from, from + 10, Whom::Cell, &label, "DRB.UEThpDl");
+    let (before, fast) = (share(&mut node, 0), throughput(&mut node, 10));
+    assert!(before > 30.0, "{before} %");
+    let network = PlmnIdentity::from_codes(1, 1, 2);
+    let quota = |min, max| ControlAction::SlicePrbQuota(SlicePrbQuota::of_slice(network, slice, min, max));
+    node.control(at(20), RIC, None, &quota(5, 20)).unwrap();
+    let (after, slow) = (share(&mut node, 20), throughput(&mut node, 30));
+    assert!(after <= 20.0 && slow < fast, "{after} % and {slow} kbit/s, {fast} before");
+    // again, and by somebody else
+    node.control(at(40), RIC, None, &quota(5, 100)).unwrap();
+    assert!(share(&mut node, 40) > 20.0);
+    let refusal = node.control(at(50), Origin::Control(ControllerId(2)), None, &quota(0, 10)).unwrap_err();
+    assert_eq!(refusal.why, "the policy is controller 1's");
+    let elsewhere = SlicePrbQuota::of_slice(PlmnIdentity::from_codes(310, 410, 3), slice, 1, 2);
+    assert!(node.control(at(50), RIC, None, &ControlAction::SlicePrbQuota(elsewhere)).is_err());
+}
+
+#[test]
+fn a_ue_goes_to_another_cell_and_keeps_its_name() {
+    let mut nodes = nodes(2, 4);
+    let (ue, name) = (Ue(2), KpmSource::ue_id(&nodes[0], Ue(2)));
+    for node in &mut nodes {
+        let mut came = Vec::new();
+        node.take_news(&mut came);
+        assert!(came.iter().all(|(_, told)| told.event == rrc::Event::Attached) && came.len() == 4);
+    }
+    let to = |cell| ControlAction::Handover(Handover::to(cell));
+    nodes[0].control(at(1), RIC, Some(ue), &to(cell_of(1))).unwrap();
+    assert_eq!(ues(&nodes[0]), [Ue(0), Ue(1), Ue(3)]);
+    nodes[0].advance(at(2));
+    nodes[1].advance(at(2));
+    assert_eq!(ues(&nodes[1]), [Ue(0), Ue(1), Ue(2), Ue(3), Ue(4)], "a new number");
+    assert_eq!(KpmSource::ue_id(&nodes[1], Ue(4)), name);
+    let came = rrc::Event::HandedOver(cell_of(0));
+    for (node, ue, event) in [(0, Ue(2), rrc::Event::Detached), (1, Ue(4), came)] {
+        assert!(nodes[node].has_news());
+        let mut news = Vec::new();
+        nodes[node].take_news(&mut news);
+        let [(of, told)] = &news[..] else { panic!("{news:?}") };
+        assert_eq!((*of, told.event, told.cell, &told.ue_id), (ue, event, cell_of(node as u16), &name));
+    }
+    let label = MeasurementLabel::NO_LABEL;
+    let blocks = measure(&mut nodes[0], 3, 20, Whom::Ues(&[ue]), &label, "RRU.PrbUsedDl");
+    assert_eq!(blocks, 0.0, "nothing is counted of who has left");
+
+    let nowhere =
+        Cgi::NrCgi(NrCgi { plmn_identity: PlmnIdentity::from_codes(1, 1, 2), nr_cell_identity: Bits::new(1, 36) });
+    for (ue, cell, why) in [
+        (Ue(2), cell_of(1), "the UE has left"),
+        (Ue(1), cell_of(0), "the UE is in that cell"),
+        (Ue(1), nowhere, "there is no such cell in this RAN"),
+    ] {
+        assert_eq!(nodes[0].control(at(20), RIC, Some(ue), &to(cell)).unwrap_err().why, why);
+    }
+    let mut with_sessions = Handover::to(cell_of(1));
+    with_sessions.other = Handover::to(cell_of(1)).to_parameters();
+    let refused = nodes[0].control(at(20), RIC, Some(Ue(1)), &ControlAction::Handover(with_sessions));
+    assert!(refused.is_err() && ues(&nodes[0]).len() == 3);
+}
+
+/// A bearer that was changed is the UE's wherever it goes.
+#[test]
+fn a_ue_takes_its_bearers_along() {
+    let mut nodes = nodes(2, 4);
+    let qfi = nodes[0].five_qis(Ue(2))[0].0;
+    let flows = vec![MappedFlow { qfi, direction: None }];
+    let mapping = QosFlowMapping { drb_id: 7, flows };
+    nodes[0].control(at(1), RIC, Some(Ue(2)), &ControlAction::QosFlowMapping(mapping)).unwrap();
+    let qos = |five_qi| DrbQos { drb_id: 7, five_qi: Some(five_qi), ..DrbQos::default() };
+    nodes[0].control(at(1), RIC, Some(Ue(2)), &ControlAction::DrbQos(qos(5))).unwrap();
+    let handover = ControlAction::Handover(Handover::to(cell_of(1)));
+    nodes[0].control(at(1), RIC, Some(Ue(2)), &handover).unwrap();
+    nodes[1].advance(at(2));
+    assert_eq!(nodes[1].five_qis(Ue(4)), [FiveQi(5)]);
+    nodes[1].control(at(2), RIC, Some(Ue(4)), &ControlAction::DrbQos(qos(4))).unwrap();
+    assert_eq!(nodes[1].five_qis(Ue(4)), [FiveQi(4)]);
+}
+
+#[test]
+fn drx_delays_and_a_bearer_with_priority_hurries() {
+    let label = MeasurementLabel::NO_LABEL;
+    let mut node = nodes(1, 32).remove(0);
+    // those whose flows never fill the cell
+    let all: Vec<Ue> = ues(&node).into_iter().filter(|ue| node.five_qis(*ue)[0].0 == 3).collect();
+    let delay = |node: &mut Node, from| measure(node, from, from + 10, Whom::Ues(&all), &label, "DRB.RlcSduDelayDl");
+    let before = delay(&mut node, 0);
+    for ue in &all {
+        node.control(at(10), RIC, Some(*ue), &ControlAction::Drx(Drx::long(640))).unwrap();
+    }
+    let with_drx = delay(&mut node, 10);
+    assert!(with_drx > 2.0 * before, "{with_drx} after {before}");
+    for ue in &all {
+        node.control(at(20), RIC, Some(*ue), &ControlAction::Drx(Drx::long(10))).unwrap();
+    }
+    assert!(delay(&mut node, 20) < with_drx, "a short cycle is little");
+
+    let short = Drx { short_cycle: Some(1), ..Drx::long(320) };
+    let none = Drx { long_cycle: 20, ..Drx::long(320) };
+    for (drx, why) in [
+        (short, "a UE has its long DRX cycle only: a short one is not carried out here"),
+        (none, "there is no DRX cycle of that number"),
+    ] {
+        assert_eq!(node.control(at(30), RIC, Some(all[0]), &ControlAction::Drx(drx)).unwrap_err().why, why);
+    }
+
+    // of two RANs alike, one serves a UE first
+    let run = |drb_id| {
+        let mut node = nodes(1, 64).remove(0);
+        let busy = |ue: &&Ue| node.five_qis(**ue)[0].0 == 6;
+        let ue = *ues(&node).iter().find(busy).unwrap();
+        let flows = vec![MappedFlow { qfi: 6, direction: None }];
+        let mapping = ControlAction::QosFlowMapping(QosFlowMapping { drb_id, flows });
+        node.control(at(0), RIC, Some(ue), &mapping).unwrap();
+        let wrong = QosFlowMapping { drb_id, flows: vec![MappedFlow { qfi: 7, direction: None }] };
+        assert!(node.control(at(0), RIC, Some(ue), &ControlAction::QosFlowMapping(wrong)).is_err());
+        let one_way = vec![MappedFlow { qfi: 6, direction: Some(FlowDirection::Downlink) }];
+        let one_way = ControlAction::QosFlowMapping(QosFlowMapping { drb_id, flows: one_way });
+        let refused = node.control(at(0), RIC, Some(ue), &one_way).unwrap_err();
+        assert_eq!(refused.why, "a flow goes over one bearer both ways: no direction is told");
+        measure(&mut node, 0, 30, Whom::Ues(&[ue]), &label, "DRB.UEThpDl")
+    };
+    let (default, first) = (run(1), run(2));
+    assert!(first > 1.2 * default, "{first} kbit/s, {default} over the default bearer");
+}
+
+#[test]
+fn a_bearer_of_another_priority_is_served_otherwise() {
+    let run = |qos: Option<DrbQos>| {
+        let mut node = nodes(1, 64).remove(0);
+        let busy = |ue: &&Ue| node.five_qis(**ue)[0].0 == 6;
+        let ue = *ues(&node).iter().find(busy).unwrap();
+        if let Some(qos) = qos {
+            node.control(at(0), RIC, Some(ue), &ControlAction::DrbQos(qos)).unwrap();
+        }
+        measure(&mut node, 0, 10, Whom::Ues(&[ue]), &MeasurementLabel::NO_LABEL, "DRB.UEThpDl")
+    };
+    let five_qi = |five_qi| DrbQos { drb_id: 1, five_qi: Some(five_qi), ..DrbQos::default() };
+    let (first, default, last) = (run(Some(DrbQos::priority(1, 10))), run(None), run(Some(DrbQos::priority(1, 127))));
+    assert!(first > 1.2 * default && last < default, "{first}, {default} and {last} kbit/s");
+    assert!(run(Some(five_qi(5))) > 1.2 * default, "a 5QI has a level of its own");
+    assert_eq!(run(Some(five_qi(6))), default);
+
+    let mut node = nodes(1, 32).remove(0);
+    let mut set = |qos| node.control(at(1), RIC, Some(Ue(0)), &ControlAction::DrbQos(qos));
+    set(five_qi(3)).unwrap();
+    for (qos, why) in [
+        (DrbQos::priority(2, 10), "the UE has one bearer, whose number is 1"),
+        (five_qi(82), "nothing is known here of that 5QI: it is 1 to 9"),
+        (
+            DrbQos { packet_delay_budget: Some(9), ..five_qi(9) },
+            "of a bearer's QoS, 5QI and priority level alone can be changed here",
+        ),
+    ] {
+        assert_eq!(set(qos).unwrap_err().why, why);
+    }
+    assert_eq!(node.parameter(Ue(0), FIVE_QI), Some(RanParameterValue::ValueInt(3)), "what was set stays");
+}
+
+#[test]
+fn handovers_begin_by_themselves_and_wait() {
+    let config =
+        |cells| RanConfig { scenario: Scenario::crowd(cells, 3, 1), handovers_per_minute: 60, ..RanConfig::default() };
+    let mut nodes = started(&config(2));
+    let mut events = Vec::new();
+    for tenth in 1..=30 {
+        let now = START + Duration::from_millis(100 * tenth);
+        assert!(nodes[0].next_look().is_some_and(|at| at <= now), "somebody has to look");
+        events.extend(std::iter::from_fn(|| nodes[0].next_event(now)));
+    }
+    let procedures: Vec<_> = events
+        .iter()
+        .map(|event| match event {
+            Event::Breakpoint { procedure, ue, wants, .. } => {
+                assert_eq!(*wants, ControlAction::Handover(Handover::to(cell_of(1))));
+                (*procedure, *ue)
+            }
+            other => panic!("{other:?}"),
+        })
+        .collect();
+    assert_eq!(procedures.len(), 3, "one a second, of another UE each time");
+    assert_eq!(ues(&nodes[0]).len(), 3, "they wait");
+    nodes[0].resume(at(4), procedures[0].0, Verdict::GoOn);
+    nodes[0].resume(at(4), procedures[1].0, Verdict::Cancel);
+    nodes[0].resume(at(4), procedures[0].0, Verdict::GoOn);
+    nodes[0].advance(at(5));
+    nodes[1].advance(at(5));
+    assert_eq!((ues(&nodes[0]).len(), ues(&nodes[1]).len()), (2, 4));
+    assert!(!ues(&nodes[0]).contains(&procedures[0].1));
+    let alone = testing::nodes(&config(1)).remove(0);
+    assert_eq!(alone.next_look(), None, "nowhere to go");
+}
+
+#[test]
+fn a_cell_that_is_configured_otherwise_is_told() {
+    use e2sm::ccc::{NrCellDu, RanConfigurationStructure};
+    use e2sm::rc::dictionary::node_change::CELL_CONFIGURATION;
+    use ran_functions::ccc::{CccSource, Place};
+
+    let mut node = nodes(2, 32).remove(0);
+    let cell = cell_of(0);
+    let set = |node: &mut Node, pci| {
+        let wanted = RanConfigurationStructure::NrCellDu(NrCellDu { nr_pci: Some(pci), ..NrCellDu::default() });
+        node.write(at(1), ControllerId(1), Place::Cell(cell), None, &wanted).unwrap();
+    };
+    set(&mut node, 7);
+    assert_eq!(node.next_event(at(1)), None, "nobody watches");
+    node.watched(true);
+    set(&mut node, 7);
+    assert_eq!(node.next_event(at(1)), None, "it is as it was");
+    set(&mut node, 8);
+    assert_eq!(node.next_event(at(1)), Some(Event::CellChanged { cell, change: CELL_CONFIGURATION }));
+    assert_eq!(node.neighbours(&cell).unwrap().serving_cell_pci, ServingCellPci::Nr(NrPci(8)));
+}
+
+#[test]
+fn what_is_known_of_a_ue() {
+    let mut node = nodes(1, 64).remove(0);
+    node.advance(at(10));
+    for offer in node.parameters() {
+        assert!(ues(&node).iter().all(|ue| node.parameter(*ue, offer.id).is_some()), "{}", offer.name);
+    }
+    let waits = |ue: &&Ue| node.parameter(**ue, DL_BUFFER_OCCUPANCY) != Some(RanParameterValue::ValueInt(0));
+    assert!(ues(&node).iter().any(|ue| waits(&ue)), "a busy cell");
+    assert_eq!(node.parameter(Ue(64), CQI), None);
+}
+
+#[test]
+fn ues_fall_silent_and_speak_again() {
+    let mut node = nodes(1, 32).remove(0);
+    node.advance(at(30));
+    assert_eq!((node.next_event(at(30)), node.next_look()), (None, None), "nobody watches");
+    node.watched(true);
+    let count_silent =
+        |node: &Node| ues(node).iter().filter(|ue| node.rrc_state(**ue) == Some(RrcState::RrcInactive)).count();
+    let before = count_silent(&node);
+    assert!(before > 0, "they were when nobody watched");
+    let mut all = Vec::new();
+    for tenth in 0..300 {
+        let now = at(30) + Duration::from_millis(100 * tenth);
+        all.extend(std::iter::from_fn(|| node.next_event(now)));
+    }
+    let (events, messages): (Vec<_>, Vec<_>) =
+        all.into_iter().partition(|event| !matches!(event, Event::NiMessage { .. }));
+    assert_eq!(events.len(), messages.len(), "the AMF is told each time");
+    let states = |wanted| {
+        events.iter().filter(|event| matches!(event, Event::RrcState { state, .. } if *state == wanted)).count()
+    };
+    let (silent, speak) = (states(RrcState::RrcInactive), states(RrcState::RrcConnected));
+    assert!(silent > 0 && speak > 0, "{silent} and {speak}");
+    let Event::RrcState { ue, .. } = &events[0] else { panic!("{:?}", events[0]) };
+    assert!(node.rrc_state(*ue).is_some());
+    assert_eq!(before + silent - speak, count_silent(&node));
+}

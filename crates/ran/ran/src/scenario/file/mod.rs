@@ -1,0 +1,176 @@
+//! Scenarios as TOML files. What a file does not say is as the tables of `docs/scenarios.md` have it.
+
+mod cell;
+mod flow;
+mod section;
+mod slices;
+#[cfg(test)]
+mod tests;
+mod timeline;
+mod traffic_control;
+mod ue;
+
+use std::num::NonZeroUsize;
+use std::path::Path;
+use std::time::Duration;
+
+use radio::HandoverConfig;
+use toml::de::DeTable;
+
+use super::{MAX_CELLS, Scenario, ScenarioError};
+use section::Section;
+pub use section::{Fault, FileError, Keys};
+use timeline::Group;
+
+/// Most UEs of a scenario, over all of its time: each has an address of its own, from 10.45.0.2 on.
+pub const MAX_UES: usize = 500_000;
+/// Flows of a UE.
+pub const MAX_FLOWS: usize = 64;
+/// Tables of UEs, and of what happens.
+const MAX_TABLES: usize = 10_000;
+
+const TOP: Keys =
+    Keys { name: "the file", keys: &["seed", "speed", "threads", "warm_up_s", "handover", "cell", "ue", "at"] };
+const HANDOVER: Keys =
+    Keys { name: "[handover]", keys: &["a3_offset_db", "hysteresis_db", "time_to_trigger_ms", "interruption_ms"] };
+
+/// Every table of a scenario file.
+#[cfg(test)]
+const TABLES: [&Keys; 16] = [
+    &TOP,
+    &HANDOVER,
+    &cell::CELL,
+    &cell::TDD,
+    &cell::LTE_TDD,
+    &cell::HARQ,
+    &cell::OUTER_LOOP,
+    &cell::RLC,
+    &traffic_control::TRAFFIC_CONTROL,
+    &traffic_control::QUEUE,
+    &traffic_control::FILTER,
+    &traffic_control::PART,
+    &slices::SLICE,
+    &ue::UE,
+    &flow::FLOW,
+    &timeline::AT,
+];
+
+/// Where a scenario finds other files.
+#[derive(Clone, Copy, Debug)]
+pub struct Folders<'f> {
+    /// Traces lie here, or below.
+    pub files: &'f Path,
+    /// Parts of traffic control may be loaded from here: see [`plugin::tc`].
+    pub parts: &'f Path,
+}
+
+impl<'f> Folders<'f> {
+    /// Traces from a folder, parts of traffic control from the usual one.
+    #[must_use]
+    pub fn of(files: &'f Path) -> Self {
+        Folders { files, parts: Path::new(tc_plugin::DEFAULT_FOLDER) }
+    }
+}
+
+impl Scenario {
+    /// Reads a scenario file's text.
+    ///
+    /// # Errors
+    /// The first thing that is wrong, and where.
+    pub fn from_toml(text: &str, folders: &Folders<'_>) -> Result<Scenario, FileError> {
+        let table = DeTable::parse(text).map_err(|error| {
+            let line =
+                error.span().map(|span| 1 + text.bytes().take(span.start).filter(|octet| *octet == b'\n').count());
+            FileError { line, table: String::new(), fault: Fault::Syntax(error.message().to_owned()) }
+        })?;
+        let top = Section::top(text, table.get_ref(), &TOP)?;
+        let mut scenario = Scenario { is_always_on: true, ..Scenario::default() };
+        scenario.seed = top.whole("seed", 0..=i64::MAX)?.unwrap_or(scenario.seed);
+        scenario.speed = top.number("speed", 0.001..=1000.0)?.unwrap_or(scenario.speed);
+        if let Some(threads) = top.whole::<usize>("threads", 1..=MAX_THREADS as i64)? {
+            scenario.threads = NonZeroUsize::new(threads).unwrap_or(NonZeroUsize::MIN);
+        }
+        scenario.warm_up = top.number("warm_up_s", 0.0..=3600.0)?.map_or(scenario.warm_up, Duration::from_secs_f64);
+        if let Some(section) = top.table("handover", &HANDOVER)? {
+            scenario.handover = handover(&section)?;
+        }
+        let tables = top.tables("cell", &cell::CELL, MAX_CELLS)?;
+        if tables.is_empty() {
+            return Err(top.missing("cell", "a RAN has a [[cell]] at least"));
+        }
+        for table in &tables {
+            scenario.cells.extend(cell::cells(table, folders)?);
+            if scenario.cells.len() > MAX_CELLS {
+                return Err(table.wrong(ScenarioError::Cells));
+            }
+        }
+        let groups = scenario.read_ues(&top, folders)?;
+        scenario.read_timeline(&top, &groups)?;
+        scenario.check().map_err(|error| placed(&top, &groups, error))?;
+        Ok(scenario)
+    }
+
+    fn read_ues<'t>(&mut self, top: &Section<'t>, folders: &Folders<'_>) -> Result<Vec<Origin<'t>>, FileError> {
+        let mut origins: Vec<Origin<'_>> = Vec::new();
+        for (number, table) in top.tables("ue", &ue::UE, MAX_TABLES)?.into_iter().enumerate() {
+            let first = self.ues.len();
+            let room = MAX_UES - first;
+            self.ues.extend(ue::ues(&table, folders, (self.seed, number), self.cells.len(), room)?);
+            let name = table.text("name", "a name")?;
+            if name.is_some() && origins.iter().any(|origin| origin.group.name == name) {
+                return Err(table.refuse("name", "another [[ue]] has it already"));
+            }
+            origins.push(Origin { group: Group { name, ues: first..self.ues.len() }, table });
+        }
+        Ok(origins)
+    }
+
+    fn read_timeline(&mut self, top: &Section<'_>, origins: &[Origin<'_>]) -> Result<(), FileError> {
+        let groups: Vec<&Group<'_>> = origins.iter().map(|origin| &origin.group).collect();
+        for table in top.tables("at", &timeline::AT, MAX_TABLES)? {
+            timeline::entry(&table, self.cells.len(), &groups, &mut self.ues, &mut self.timeline)?;
+        }
+        // those of one time stay in the order of the file
+        self.timeline.sort_by_key(|entry| entry.at);
+        Ok(())
+    }
+}
+
+/// The most threads of a model.
+pub const MAX_THREADS: usize = 256;
+
+/// A table of UEs, and what became of it.
+struct Origin<'t> {
+    group: Group<'t>,
+    table: Section<'t>,
+}
+
+/// Where what the scenario as a whole refuses was said.
+fn placed(top: &Section<'_>, origins: &[Origin<'_>], error: ScenarioError) -> FileError {
+    let ue = match error {
+        ScenarioError::Place(ue, _)
+        | ScenarioError::Mcs(ue, _)
+        | ScenarioError::Geometry(ue, _)
+        | ScenarioError::Flow(ue, _) => Some(ue),
+        _ => None,
+    };
+    let table = ue.and_then(|ue| origins.iter().find(|origin| origin.group.ues.contains(&ue)));
+    let section = table.map_or(top, |origin| &origin.table);
+    FileError { line: Some(section.line()), table: section.place().to_owned(), fault: Fault::Scenario(error) }
+}
+
+fn handover(section: &Section<'_>) -> Result<HandoverConfig, FileError> {
+    let default = HandoverConfig::default();
+    // an epoch at least: who goes where is settled in between
+    let ms = |key| {
+        let ms = section.number(key, 10.0..=60_000.0)?;
+        Ok::<_, FileError>(ms.map(|ms| Duration::from_secs_f64(ms / 1e3)))
+    };
+    Ok(HandoverConfig {
+        a3_offset_db: section.number("a3_offset_db", -30.0..=30.0)?,
+        hysteresis_db: section.number("hysteresis_db", 0.0..=15.0)?.unwrap_or(default.hysteresis_db),
+        time_to_trigger: ms("time_to_trigger_ms")?.unwrap_or(default.time_to_trigger),
+        interruption: ms("interruption_ms")?.unwrap_or(default.interruption),
+        is_automatic: default.is_automatic,
+    })
+}

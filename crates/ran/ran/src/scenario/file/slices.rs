@@ -1,0 +1,123 @@
+//! `[[cell.slice]]`: slices that a cell begins with, and who is in them.
+
+use e2sm::slice::{DirectionSlices, NvsParameters, Parameters, Positions, Rate, Share, Slice, SliceConfiguration};
+use per::{List, PrintableString};
+use radio::mac::ue_scheduler;
+use radio::phy::Grid;
+use ran_functions::slice::{Direction, Divisible, check_slices};
+
+use super::section::{FileError, Keys, Section};
+use super::ue::{plmn, slice_differentiator};
+use crate::scenario::{Member, SlicingScenario};
+use crate::slices::{ALGORITHMS, capacity};
+
+pub const SLICE: Keys = Keys {
+    name: "[[cell.slice]]",
+    keys: &[
+        "id",
+        "label",
+        "direction",
+        "capacity_percent",
+        "rate_mbps",
+        "reference_mbps",
+        "low",
+        "high",
+        "ue_scheduler",
+        "plmn",
+        "sst",
+        "sd",
+    ],
+};
+
+/// Most slices of a direction, as the SLICE function has it by default.
+const MAX_SLICES: usize = 64;
+
+/// The slices of a cell.
+pub fn slicing(section: &Section<'_>, grid: &Grid) -> Result<SlicingScenario, FileError> {
+    let scheduler = section.choice("slice_scheduler", &[("NVS", "NVS"), ("NVS-PARTITION", "NVS-PARTITION")])?;
+    let tables = section.tables("slice", &SLICE, MAX_SLICES)?;
+    if tables.is_empty() {
+        return match scheduler {
+            Some(_) => Err(section.refuse("slice_scheduler", "there are no slices for it to schedule")),
+            None => Ok(SlicingScenario::default()),
+        };
+    }
+    let mut directions = [Vec::new(), Vec::new()];
+    let mut members = Vec::new();
+    for table in &tables {
+        let (slice, wanted) = slice(table)?;
+        for direction in wanted {
+            let slices = &mut directions[*direction as usize];
+            slices.push(slice.clone());
+            let divisible = Divisible {
+                capacity: capacity(grid, *direction),
+                algorithms: &ALGORITHMS,
+                has_ue_scheduler: &|name| ue_scheduler(name).is_some(),
+            };
+            check_slices(*direction, &divisible, slices).map_err(|why| table.wrong(why))?;
+        }
+        if let Some(member) = member(table, slice.id, wanted)? {
+            members.push(member);
+        }
+    }
+    let is_fixed = matches!(directions.iter().flatten().next(), Some(Slice { parameters: Parameters::Static(_), .. }));
+    if is_fixed && scheduler.is_some() {
+        return Err(section.refuse("slice_scheduler", "slices with fixed places have none"));
+    }
+    let scheduler = scheduler.unwrap_or(if is_fixed { "STATIC" } else { "NVS" });
+    let [dl, ul] = directions.map(|slices| DirectionSlices {
+        scheduler: PrintableString::literal(if slices.is_empty() { "" } else { scheduler }),
+        slices: List::from(slices),
+    });
+    Ok(SlicingScenario { slices: SliceConfiguration { dl, ul }, members })
+}
+
+fn slice(section: &Section<'_>) -> Result<(Slice<'static>, &'static [Direction]), FileError> {
+    let id = section.whole("id", 0..=4_294_967_294)?;
+    let id = id.ok_or_else(|| section.missing("id", "a slice has a number in its cell"))?;
+    const BOTH: &[Direction] = &Direction::BOTH;
+    const DOWN: &[Direction] = &[Direction::Downlink];
+    const UP: &[Direction] = &[Direction::Uplink];
+    let directions = section.choice("direction", &[("both", BOTH), ("down", DOWN), ("up", UP)])?.unwrap_or(BOTH);
+    let words = |key, otherwise: &'static str| {
+        let text = section.text(key, "text")?.unwrap_or(otherwise).to_owned();
+        let text = Some(text).filter(|text| text.len() <= 255).and_then(|text| PrintableString::try_from(text).ok());
+        text.ok_or_else(|| section.refuse(key, "it is longer than 255 letters, or has some that ASN.1 does not print"))
+    };
+    let ue_scheduler = section.choice("ue_scheduler", &[("RR", "RR"), ("PF", "PF"), ("MT", "MT")])?.unwrap_or("PF");
+    let mbps = 0.0..=100_000.0;
+    let share = section.number("capacity_percent", 0.0..=100.0)?;
+    let rate = section.number("rate_mbps", mbps.clone())?;
+    let reference = section.number("reference_mbps", mbps)?;
+    let places = (section.whole("low", 0..=1000)?, section.whole("high", 0..=1000)?);
+    let parameters = match (share, rate, reference, places) {
+        (Some(percent), None, None, (None, None)) => {
+            Parameters::Nvs(NvsParameters::Capacity(Share { reserved: (percent / 100.0) as f32 }))
+        }
+        (None, Some(rate), Some(reference), (None, None)) => {
+            Parameters::Nvs(NvsParameters::Rate(Rate { required_mbps: rate as f32, reference_mbps: reference as f32 }))
+        }
+        (None, None, None, (Some(low), Some(high))) => Parameters::Static(Positions { low, high }),
+        _ => {
+            let why = "a slice has either `capacity_percent`, or `rate_mbps` and `reference_mbps`, or `low` and `high`";
+            return Err(section.wrong(why));
+        }
+    };
+    let label = words("label", "")?;
+    Ok((Slice { id, label, ue_scheduler: PrintableString::literal(ue_scheduler), parameters }, directions))
+}
+
+/// Who is in a slice, if that is said.
+fn member(section: &Section<'_>, slice: u32, directions: &[Direction]) -> Result<Option<Member>, FileError> {
+    let plmn = plmn(section)?;
+    let sst = section.whole("sst", 0..=255)?;
+    let sd = slice_differentiator(section)?;
+    if sd.is_some() && sst.is_none() {
+        return Err(section.refuse("sd", "a slice differentiator is of a type: `sst` is missing"));
+    }
+    if plmn.is_none() && sst.is_none() {
+        return Ok(None);
+    }
+    let of = |direction| directions.contains(&direction).then_some(slice);
+    Ok(Some(Member { plmn, sst, sd, down: of(Direction::Downlink), up: of(Direction::Uplink) }))
+}

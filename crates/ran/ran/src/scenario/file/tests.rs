@@ -1,0 +1,552 @@
+//! What a file says is what the scenario is; what it cannot say is refused, and where.
+
+use std::path::Path;
+use std::time::Duration;
+
+use e2sm::slice::{NvsParameters, Parameters};
+use radio::Time;
+use radio::phy::{Duplex, McsTable, Motion, Rat, TddPattern};
+use radio::rlc::Mode;
+use radio::tc::{ClassifierChoice, DisciplineChoice, PacerChoice, SchedulerChoice};
+use radio::traffic::{CongestionControl, Direction, Kind};
+
+use super::*;
+use crate::scenario::{Change, ChannelScenario};
+
+fn read(text: &str) -> Result<Scenario, FileError> {
+    Scenario::from_toml(text, &Folders::of(Path::new("nowhere")))
+}
+
+fn says(text: &str) -> String {
+    read(text).unwrap_err().to_string()
+}
+
+/// More UEs than a cell has places may come, if not all are there at a time.
+#[test]
+fn ues_may_come_one_after_the_other() {
+    let text =
+        |stay_s: f64| format!("[[cell]]\n[[ue]]\ncount = 8000\nstagger_s = 0.1\nmean_stay_s = {stay_s}\nmcs = 9\n");
+    let folders = Folders { files: Path::new("nowhere"), parts: Path::new("nowhere") };
+    let check = |stay_s| Scenario::from_toml(&text(stay_s), &folders).map(|scenario| scenario.ues.len());
+    assert_eq!(check(60.0).unwrap(), 8_000);
+    let error = check(6000.0).unwrap_err().to_string();
+    assert!(error.contains("that cell has no place left"), "{error}");
+}
+
+#[test]
+fn the_least_file() {
+    let scenario = read("[[cell]]").unwrap();
+    assert_eq!((scenario.seed, scenario.speed, scenario.cells.len(), scenario.ues.len()), (1, 1.0, 1, 0));
+    assert_eq!(scenario.cells[0].radio.carrier, radio::phy::Carrier::default());
+    assert_eq!(scenario.cells[0].radio.rlc, radio::rlc::RlcConfig::default());
+    assert_eq!(scenario.cells[0].radio.harq, radio::HarqConfig::default());
+    assert_eq!(scenario.cells[0].radio.tc, radio::tc::Configuration::default());
+}
+
+#[test]
+fn everything() {
+    let text = r#"
+        seed = 9
+        speed = 2.5
+        threads = 2
+        warm_up_s = 1.5
+        handover = { a3_offset_db = 3.0, hysteresis_db = 1.5, time_to_trigger_ms = 320, interruption_ms = 50 }
+
+        [[cell]]
+        count = 2
+        apart_m = 300
+        x_m = 10
+        y_m = -20
+        rat = "nr"
+        bandwidth_mhz = 20
+        scs_khz = 15
+        frequency_mhz = 2140
+        duplex = "tdd"
+        tdd = [
+            { period_us = 3000, downlink_slots = 2, uplink_slots = 1 },
+            { period_us = 2000, downlink_slots = 1, downlink_symbols = 4, uplink_symbols = 5 },
+        ]
+        downlink_layers = 2
+        uplink_layers = 1
+        downlink_mcs_table = "256qam"
+        uplink_mcs_table = "64qam-low-se"
+        control_symbols = 1
+        uplink_control_prbs = 4
+        additional_dmrs = 0
+        overhead = 6
+        split = true
+        locked = true
+        sr_period_slots = 40
+        grant_slots = 3
+        harq = { processes = 8, transmissions = 2, decoding_slots = 1, round_trip_slots = 6 }
+        outer_loop = { target_bler_percent = 5, nack_step_db = 1.0, most_db = 6 }
+        rlc = { mode = "um", buffer_octets = 5_000, reordering_ms = 20, status_ms = 5, discard_ms = 100 }
+        slice_scheduler = "NVS-PARTITION"
+
+        [[cell.slice]]
+        id = 3
+        label = "three"
+        direction = "both"
+        rate_mbps = 5
+        reference_mbps = 50
+        ue_scheduler = "RR"
+        plmn = "310410"
+        sst = 2
+        sd = "00000a"
+
+        [cell.traffic_control]
+        classifier = "osi"
+        scheduler = "priority"
+        pacer = "5g-bdp"
+        [[cell.traffic_control.queue]]
+        id = 0
+        priority = 2
+        [[cell.traffic_control.queue]]
+        id = 4
+        discipline = "codel"
+        target_ms = 7
+        interval_ms = 70
+        limit_octets = 10_000
+        drop_rate_bps = 2_000_000
+        divert_rate_bps = 1_000_000
+        divert_to = 0
+        shaper_rate_bps = 3_000_000
+        shaper_window_ms = 50
+        priority = 1
+        [[cell.traffic_control.filter]]
+        id = 1
+        queue = 4
+        source = "10.0.0.1"
+        destination = "10.45.0.2"
+        source_port = 5060
+        destination_port = 50000
+        protocol = 17
+
+        [[cell]]
+        rat = "lte"
+        bandwidth_mhz = 5
+        lte_tdd = { configuration = 2, special_subframe = 5 }
+        slice = [{ id = 1, low = 0, high = 2 }]
+
+        [[ue]]
+        name = "here"
+        count = 3
+        cell = "all"
+        plmn = "310410"
+        sst = 2
+        sd = "00000A"
+        five_qi = 3
+        x_m = 5
+        y_m = 6
+        motion = "straight"
+        speed_m_per_s = 3
+        heading_deg = 45
+        arrives_s = 1
+        stagger_s = 2
+        leaves_s = 30
+        [[ue.flow]]
+        kind = "greedy"
+        congestion_control = "bbr"
+        segment_octets = 1000
+        receive_window_octets = 1_000_000
+        initial_window_segments = 4
+        delayed_ack_ms = 20
+        rto_min_ms = 300
+        direction = "up"
+        start_s = 1
+        stop_s = 9
+        server_port = 80
+        ue_port = 1234
+        one_way_delay_ms = 20
+        dscp = 46
+
+        [[ue]]
+        name = "walker"
+        cell = 2
+        motion = "random-waypoint"
+        speed_m_per_s = 1
+        max_speed_m_per_s = 2
+        pause_s = 3
+        [[ue.flow]]
+        kind = "video"
+        bitrate_bps = 1_000_000
+        burst_bps = 9_000_000
+        segment_ms = 1000
+        packet_octets = 1200
+        on_s = 5
+        off_s = 6
+        [[ue.flow]]
+        kind = "transfer"
+        size_octets = 5_000
+        slow_start = "plain"
+        ecn = true
+
+        [[ue]]
+        sinr_db = 10
+        uplink_sinr_db = 5
+        arrivals_per_min = 60
+        mean_stay_s = 2
+
+        [[at]]
+        time_s = 5
+        do = "unlock"
+        cell = 0
+        [[at]]
+        time_s = 4
+        do = "hand-over"
+        ue = "here"
+        to = 1
+        [[at]]
+        time_s = 7
+        do = "start-flow"
+        ue = "walker"
+        flow = 1
+    "#;
+    let scenario = read(text).unwrap();
+    assert_eq!((scenario.seed, scenario.speed, scenario.threads.get()), (9, 2.5, 2));
+    assert_eq!(scenario.warm_up, Duration::from_millis(1500));
+    assert_eq!((scenario.handover.a3_offset_db, scenario.handover.hysteresis_db), (Some(3.0), 1.5));
+    assert_eq!(scenario.handover.time_to_trigger, Duration::from_millis(320));
+    assert_eq!(scenario.handover.interruption, Duration::from_millis(50));
+    assert_eq!(scenario.cells.len(), 3);
+    let [first, second, lte] = &scenario.cells[..] else { panic!() };
+    assert_eq!((first.position.x_m, second.position.x_m, second.position.y_m), (10.0, 310.0, -20.0));
+    assert!(first.is_split && first.is_locked);
+    let carrier = &first.radio.carrier;
+    assert_eq!((carrier.bandwidth_mhz, carrier.numerology, carrier.frequency_mhz), (20.0, 0, 2140.0));
+    let Duplex::Tdd { pattern, second: Some(other) } = &carrier.duplex else { panic!("{:?}", carrier.duplex) };
+    assert_eq!((pattern.period_us, pattern.downlink_slots, pattern.uplink_slots), (3000, 2, 1));
+    assert_eq!((other.period_us, other.downlink_symbols, other.uplink_symbols), (2000, 4, 5));
+    assert_eq!((carrier.downlink_layers, carrier.downlink_mcs), (2, McsTable::Qam256));
+    assert_eq!((carrier.uplink_layers, carrier.uplink_mcs), (1, McsTable::Qam64LowSe));
+    assert_eq!((carrier.control_symbols, carrier.uplink_control_prbs), (1, 4));
+    assert_eq!((carrier.additional_dmrs, carrier.overhead), (0, 6));
+    assert_eq!((first.radio.request_period_slots, first.radio.grant_slots), (40, 3));
+    let harq = first.radio.harq;
+    assert_eq!((harq.processes, harq.transmissions, harq.decoding_slots, harq.round_trip_slots), (8, 2, 1, 6));
+    let outer_loop = radio::OuterLoop { target: 0.05, nack_step_db: 1.0, most_db: 6.0 };
+    assert_eq!(first.radio.outer_loop, Some(outer_loop));
+    let rlc = first.radio.rlc;
+    assert_eq!((rlc.mode, rlc.buffer_octets), (Mode::Unacknowledged, 5_000));
+    let ms = Duration::from_millis;
+    assert_eq!((rlc.reordering, rlc.status, rlc.discard), (ms(20), ms(5), Some(ms(100))));
+    let slicing = &first.slicing;
+    assert_eq!((&*slicing.slices.dl.scheduler, &*slicing.slices.ul.scheduler), ("NVS-PARTITION", "NVS-PARTITION"));
+    let slice = &slicing.slices.ul.slices[0];
+    assert_eq!((slice.id, &*slice.label, &*slice.ue_scheduler), (3, "three", "RR"));
+    let Parameters::Nvs(NvsParameters::Rate(rate)) = slice.parameters else { panic!() };
+    assert_eq!((rate.required_mbps, rate.reference_mbps), (5.0, 50.0));
+    let member = slicing.members[0];
+    assert_eq!((member.plmn, member.sst, member.sd), (Some((310, 410, true)), Some(2), Some([0, 0, 10])));
+    assert!(member.fits(&scenario.ues[0].subscription) && !member.fits(&scenario.ues[3].subscription));
+    let tc = &first.radio.tc;
+    let ClassifierChoice::Osi(filters) = &tc.classifier else { panic!() };
+    assert_eq!((filters[0].id, filters[0].queue.0, filters[0].flow.source_port), (1, 4, Some(5060)));
+    assert_eq!((&tc.scheduler, &tc.pacer), (&SchedulerChoice::Priority(vec![2, 1]), &PacerChoice::Bdp5g));
+    let queue = &tc.queues[1];
+    assert!(matches!(queue.discipline, DisciplineChoice::CoDel(target) if target.target_ms == 7));
+    assert_eq!((queue.limit_octets, queue.shaper.unwrap().window_ms), (10_000, 50));
+    assert_eq!(queue.policer.unwrap().divert.unwrap().rate_bps, 1_000_000);
+    assert_eq!(lte.radio.carrier.rat, Rat::Lte);
+    assert_eq!(lte.radio.carrier.duplex, Duplex::LteTdd { configuration: 2, special_subframe: 5 });
+    assert_eq!(&*lte.slicing.slices.dl.scheduler, "STATIC");
+
+    assert_eq!(scenario.ues.len(), 5);
+    let [one, two, three, walker, other] = &scenario.ues[..] else { panic!() };
+    assert_eq!([one.cell, two.cell, three.cell, walker.cell], [0, 1, 2, 2]);
+    let second = |seconds| Time::START + Duration::from_secs(seconds);
+    assert_eq!([one.arrives, two.arrives, three.arrives], [1, 3, 5].map(second));
+    assert_eq!(one.leaves, Some(second(30)));
+    assert_eq!((one.subscription.five_qi, one.subscription.has_long_mnc), (3, true));
+    let flow = &two.flows[0];
+    assert_eq!((flow.specification.start, flow.specification.stop), (second(4), second(12)), "after its arrival");
+    assert_eq!((flow.ports, flow.specification.direction), ((80, 1234), Direction::Up));
+    assert_eq!((flow.specification.dscp, flow.specification.one_way_delay_ms), (46, 20.0));
+    let Kind::Greedy(tcp) = &flow.specification.kind else { panic!() };
+    assert_eq!((tcp.control, tcp.segment_octets, tcp.rto_min_ms), (CongestionControl::Bbr, 1000, 300));
+    let ChannelScenario::Geometry { position: Some(position), motion } = &one.channel else { panic!() };
+    assert_eq!((position.x_m, *motion), (5.0, Motion::Straight { speed_m_per_s: 3.0, heading_deg: 45.0 }));
+    let ChannelScenario::Geometry { position: None, motion } = walker.channel else { panic!() };
+    assert_eq!(motion, Motion::RandomWaypoint { least_m_per_s: 1.0, most_m_per_s: 2.0, pause_s: 3.0 });
+    assert_eq!(walker.flows[1].specification.start, second(7), "as the timeline has it");
+    assert!(other.arrives > Time::START && other.leaves > Some(other.arrives));
+    assert!(matches!(other.channel, ChannelScenario::Sinr(down, up) if (down, up) == (10.0, 5.0)));
+    let changes: Vec<Change> = scenario.timeline.iter().map(|entry| entry.change).collect();
+    let over = |ue| Change::HandOver { ue, to: 1 };
+    assert_eq!(changes, [over(0), over(1), over(2), Change::Locked { cell: 0, is_locked: false }]);
+
+    let summary = scenario.summary().unwrap().to_string();
+    assert!(summary.starts_with("3 cells, 1 UE, and 4 later; offered 0.5 Mbit/s down"), "{summary}");
+    assert!(
+        summary.contains("cell 0: NR, 20 MHz at 2140 MHz, TDD, 106 PRBs of 15 kHz down and 102 up, CU-CP"),
+        "{summary}"
+    );
+    assert!(summary.contains("at 5 s: cell 0 is unlocked"), "{summary}");
+}
+
+#[test]
+fn patterns_in_letters() {
+    let of = |scs_khz: u32, letters: &str| {
+        let text = format!("[[cell]]\nbandwidth_mhz = 20\nscs_khz = {scs_khz}\ntdd = \"{letters}\"");
+        read(&text).map(|scenario| scenario.cells[0].radio.carrier.duplex.clone())
+    };
+    let default = TddPattern::default();
+    assert_eq!(of(30, "DDDDDDDSUU"), Ok(Duplex::Tdd { pattern: default.clone(), second: None }));
+    let Ok(Duplex::Tdd { pattern, second: Some(second) }) = of(15, "DDUDU") else { panic!() };
+    assert_eq!((pattern.period_us, pattern.downlink_slots, pattern.uplink_slots), (3000, 2, 1));
+    assert_eq!((second.period_us, second.downlink_slots, second.uplink_slots), (2000, 1, 1));
+    for wrong in ["", "DDX", "DSSU", "DSDU", "DUDUDU"] {
+        let why = of(30, wrong).unwrap_err().to_string();
+        assert!(why.starts_with("line 4: cell[0]: tdd: ") && why.contains("is no pattern"), "{wrong}: {why}");
+    }
+    assert!(of(30, "DDDDDDD").unwrap_err().to_string().contains("period_us is 3500"));
+}
+
+#[test]
+fn chance_is_the_seeds() {
+    let arrivals = |seed: u32| {
+        let text = format!("seed = {seed}\n[[cell]]\n[[ue]]\ncount = 20\narrivals_per_min = 60\nmean_stay_s = 3");
+        let ues = read(&text).unwrap().ues;
+        ues.iter().map(|ue| (ue.arrives, ue.leaves)).collect::<Vec<_>>()
+    };
+    assert_eq!(arrivals(1), arrivals(1));
+    assert_ne!(arrivals(1), arrivals(2));
+}
+
+#[test]
+fn users_differ() {
+    let text = "[[cell]]\n[[ue]]\ncount = 300\nstagger_s = 1\n[[ue.flow]]\nkind = \"user\"\nstart_s = 2\n\
+                idle_percent = 0\nweb_percent = 50\nvideo_percent = 0\nsteady_percent = 50\ncongestion_control = \"bbr\"\n\
+                [[ue]]\n[[ue.flow]]\nkind = \"keep-alive\"\ninterval_s = 4\nrequest_octets = 100\nanswer_octets = 200\n\
+                [[ue]]\n[[ue.flow]]\nkind = \"player\"\nahead_segments = 5\n[[ue.flow]]\nkind = \"web\"\npage_more_octets = 0\n";
+    let ues = read(text).unwrap().ues;
+    let web = |ue: &&crate::scenario::UeScenario| matches!(&ue.flows[0].specification.kind, Kind::Web(web) if web.tcp.control == CongestionControl::Bbr);
+    let readers = ues[..300].iter().filter(web).count();
+    assert!((110..190).contains(&readers), "{readers}");
+    let waits = ues[..300].iter().map(|ue| ue.flows[0].specification.start.since(ue.arrives));
+    assert!(waits.into_iter().all(|wait| wait >= Duration::from_secs(2) && wait < Duration::from_secs(30)));
+    let expected = Kind::KeepAlive { interval_s: 4.0, request_octets: 100, answer_octets: 200 };
+    assert_eq!(ues[300].flows[0].specification.kind, expected);
+    assert!(matches!(&ues[301].flows[0].specification.kind, Kind::VideoPlayer(player) if player.ahead == 5));
+    assert!(matches!(&ues[301].flows[1].specification.kind, Kind::Web(web) if web.page_more_octets == 0));
+}
+
+#[test]
+fn mistakes() {
+    let cell = |text: &str| says(&format!("[[cell]]\n{text}"));
+    let ue = |text: &str| says(&format!("[[cell]]\ncount = 2\n[[ue]]\n{text}"));
+    let flow = |text: &str| says(&format!("[[cell]]\n[[ue]]\n[[ue.flow]]\n{text}"));
+    let at =
+        |text: &str| says(&format!("[[cell]]\n[[ue]]\nname = \"a\"\n[[ue.flow]]\nkind = \"voip\"\n[[at]]\n{text}"));
+    let tc = |text: &str| says(&format!("[[cell]]\n[cell.traffic_control]\n{text}"));
+    for (said, expected) in [
+        // the file
+        (says(""), "line 1: `cell` is missing: a RAN has a [[cell]] at least"),
+        (says("[[cell]"), "line 1: "),
+        (says("sede = 1"), "line 1: unknown key `sede`; did you mean `seed`?"),
+        (says("quantum = 1"), "line 1: unknown key `quantum`; the file has seed, speed, "),
+        (says("seed = -1\n[[cell]]"), "line 1: seed: -1 is not from 0 to "),
+        (says("seed = \"x\"\n[[cell]]"), "line 1: seed: a whole number from 0 to "),
+        (says("speed = 0\n[[cell]]"), "line 1: speed: 0 is not from 0.001 to 1000"),
+        (says("threads = 1000\n[[cell]]"), "line 1: threads: 1000 is not from 1 to 256"),
+        (says("cell = 3"), "line 1: cell: tables are expected, as in [[cell]]"),
+        (says("cell = [3]"), "line 1: cell: tables are expected, as in [[cell]]"),
+        (says("[handover]\ntime_to_trigger_ms = 1"), "line 2: handover: time_to_trigger_ms: 1 is not from 10 to 60000"),
+        (says("\"sede\\n\" = 1"), "line 1: unknown key `sede\\n`; did you mean `seed`?"),
+        (says("\"\" = 1"), "line 1: unknown key ``; the file has "),
+        // cells
+        (cell("rcl = {}"), "line 2: cell[0]: unknown key `rcl`; did you mean `rlc`?"),
+        (
+            cell("rlc = { bufer_octets = 1 }"),
+            "line 2: cell[0].rlc: unknown key `bufer_octets`; did you mean `buffer_octets`?",
+        ),
+        (cell("rlc = 1"), "line 2: cell[0]: rlc: a table is expected, as in [cell.rlc]"),
+        (cell("rlc = { mode = \"tm\" }"), "line 2: cell[0].rlc: mode: \"tm\" is none of \"am\", \"um\""),
+        (cell("rlc = { discard_ms = 0 }"), "line 2: cell[0].rlc: discard_ms: it must be above 0"),
+        (cell("rat = \"3g\""), "line 2: cell[0]: rat: \"3g\" is none of \"nr\", \"lte\""),
+        (cell("rat = 5"), "line 2: cell[0]: rat: \"nr\", \"lte\" in quotes is expected"),
+        (cell("bandwidth_mhz = 41"), "line 1: cell[0]: bandwidth_mhz is 41"),
+        (cell("scs_khz = 20"), "line 2: cell[0]: scs_khz: 20 is none: it may be 15, 30 or 60"),
+        (cell("rat = \"lte\"\nscs_khz = 30"), "line 3: cell[0]: scs_khz: 30 is none: it may be 15 with LTE"),
+        (cell("rat = \"lte\"\nuplink_layers = 2"), "line 1: cell[0]: uplink_layers is 2"),
+        (cell("rat = \"lte\"\ntdd = \"DSU\""), "line 3: cell[0]: tdd: it is the other technology's"),
+        (cell("rat = \"lte\"\nduplex = \"tdd\""), "line 1: cell[0]: `lte_tdd` is missing"),
+        (cell("duplex = \"fdd\"\ntdd = \"DSU\""), "line 3: cell[0]: tdd: the duplex is FDD"),
+        (cell("tdd = { downlink_slots = 1 }"), "line 2: cell[0].tdd: `period_us` is missing"),
+        (cell("tdd = { period_us = 700 }"), "line 1: cell[0]: period_us is 700"),
+        (cell("rat = \"lte\"\nsplit = true"), "line 3: cell[0]: split: an eNB is whole here"),
+        (cell("count = 5000"), "line 2: cell[0]: count: 5000 is not from 1 to 4096"),
+        (says("[[cell]]\ncount = 4000\n[[cell]]\ncount = 200"), "line 3: cell[1]: a RAN has 1 to 4096 cells"),
+        (cell("harq = { processes = 99 }"), "line 2: cell[0].harq: processes: 99 is not from 1 to 32"),
+        (cell("locked = 1"), "line 2: cell[0]: locked: true or false is expected"),
+        // slices
+        (cell("slice = [{ capacity_percent = 1 }]"), "line 2: cell[0].slice[0]: `id` is missing"),
+        (cell("slice = [{ id = 1 }]"), "line 2: cell[0].slice[0]: a slice has either `capacity_percent`"),
+        (
+            cell("slice = [{ id = 1, rate_mbps = 5, reference_mbps = 0 }]"),
+            "line 2: cell[0].slice[0]: downlink slice 1: the reference of a rate must be above 0",
+        ),
+        (
+            cell("slice = [{ id = 1, capacity_percent = 60 }, { id = 2, capacity_percent = 50 }]"),
+            "line 2: cell[0].slice[1]: the downlink's slices would take 110.0 %",
+        ),
+        (
+            cell("slice = [{ id = 1, capacity_percent = 60 }, { id = 1, capacity_percent = 1 }]"),
+            "line 2: cell[0].slice[1]: downlink slice 1 stands twice",
+        ),
+        (
+            cell("slice = [{ id = 1, low = 0, high = 90 }]"),
+            "line 2: cell[0].slice[0]: downlink slice 1: positions 0 to 90 are not among 0 to 13",
+        ),
+        (
+            cell("slice = [{ id = 1, capacity_percent = 1, sd = \"00000a\" }]"),
+            "line 2: cell[0].slice[0]: sd: a slice differentiator is of a type",
+        ),
+        (cell("slice_scheduler = \"NVS\""), "line 2: cell[0]: slice_scheduler: there are no slices"),
+        (
+            cell("slice_scheduler = \"EDF\""),
+            "line 2: cell[0]: slice_scheduler: \"EDF\" is none of \"NVS\", \"NVS-PARTITION\"",
+        ),
+        // traffic control
+        (tc("pacer = \"bdp\""), "line 3: cell[0].traffic_control: pacer: \"bdp\" is none of \"off\", \"5g-bdp\""),
+        (
+            tc("queue = [{ id = 1, discipline = \"red\" }]"),
+            "line 3: cell[0].traffic_control.queue[0]: discipline: \"red\" is none of",
+        ),
+        (tc("queue = [{ id = 1 }, { id = 1 }]"), "line 2: cell[0].traffic_control: there are two queues 1"),
+        (
+            tc("queue = [{ id = 1, target_ms = 5 }]"),
+            "line 3: cell[0].traffic_control.queue[0]: target_ms: it is for the disciplines",
+        ),
+        (
+            tc("queue = [{ id = 1, priority = 5 }]"),
+            "line 3: cell[0].traffic_control.queue[0]: priority: it is for the scheduler \"priority\"",
+        ),
+        (
+            tc("queue = [{ id = 1, divert_to = 5 }]"),
+            "line 3: cell[0].traffic_control.queue[0]: `divert_rate_bps` and `divert_to` go together",
+        ),
+        (
+            tc("filter = [{ id = 1, queue = 7 }]"),
+            "line 2: cell[0].traffic_control: filter 1 sends packets to queue 7, which is not there",
+        ),
+        (
+            tc("filter = [{ id = 1, queue = 0, source = \"x\" }]"),
+            "line 3: cell[0].traffic_control.filter[0]: source: \"x\" is no IPv4 address",
+        ),
+        (
+            tc("classifier = \"stochastic\"\nfilter = [{ id = 1, queue = 0 }]"),
+            "line 4: cell[0].traffic_control: filter: filters are the classifier \"osi\"'s",
+        ),
+        (
+            tc("pacer = { part = \"none-such\" }"),
+            "line 3: cell[0].traffic_control.pacer: part: none-such is not loaded from /usr/lib/ferric/tc: ",
+        ),
+        (
+            tc("pacer = { prat = \"x\" }"),
+            "line 3: cell[0].traffic_control.pacer: unknown key `prat`; did you mean `part`?",
+        ),
+        // UEs
+        (ue("[ue.flow]\nkind = \"voip\""), "line 4: ue[0]: flow: tables are expected, as in [[ue.flow]]"),
+        (ue("cell = 2"), "line 4: ue[0]: cell: 2 is not from 0 to 1"),
+        (ue("cell = \"every\""), "line 4: ue[0]: cell: \"every\" is none of \"all\""),
+        (ue("plmn = \"12\""), "line 4: ue[0]: plmn: \"12\" is not five or six digits"),
+        (ue("sd = \"xyz\""), "line 4: ue[0]: sd: \"xyz\" is not six hexadecimal digits"),
+        (ue("mcs = 29"), "line 4: ue[0]: mcs: 29 is not from 0 to 28"),
+        (
+            says("[[cell]]\ndownlink_mcs_table = \"256qam\"\nuplink_mcs_table = \"256qam\"\n[[ue]]\nmcs = 28"),
+            "line 4: ue[0]: UE 0: its cell has MCS 0 to 27",
+        ),
+        (ue("mcs = 3\nsinr_db = 3"), "line 5: ue[0]: sinr_db: a UE has one channel"),
+        (ue("uplink_sinr_db = 3"), "line 3: ue[0]: `sinr_db` is missing"),
+        (ue("trace = \"t.csv\""), "line 4: ue[0]: trace: nowhere/t.csv: "),
+        (ue("trace_end = \"loop\""), "line 3: ue[0]: `trace` is missing"),
+        (ue("heading_deg = 5"), "line 4: ue[0]: heading_deg: it is for the motion \"straight\""),
+        (ue("motion = \"random-waypoint\"\nspeed_m_per_s = 5\nmax_speed_m_per_s = 1"), "line 3: ue[0]: UE 0: "),
+        (ue("arrives_s = 5\nleaves_s = 4"), "line 5: ue[0]: leaves_s: a UE would leave before it comes"),
+        (ue("stagger_s = 5\narrivals_per_min = 4"), "line 4: ue[0]: stagger_s: UEs come either"),
+        (ue("mean_stay_s = 5\nleaves_s = 4"), "line 5: ue[0]: leaves_s: UEs leave either"),
+        (
+            ue("count = 500000\narrives_s = 9\n[[ue]]\ncount = 1"),
+            "line 7: ue[1]: count: the RAN has room for 0 UEs more: 500000 in all",
+        ),
+        (
+            ue("count = 5000"),
+            "line 3: ue[0]: UE 4096: that cell has no place left: 4096 are taken, or rest for 10 s since their UEs left",
+        ),
+        (ue("name = \"a\"\n[[ue]]\nname = \"a\""), "line 6: ue[1]: name: another [[ue]] has it already"),
+        // flows
+        (flow(""), "line 3: ue[0].flow[0]: `kind` is missing: it is one of cbr, poisson, "),
+        (flow("kind = \"ftp\""), "line 4: ue[0].flow[0]: kind: \"ftp\" is none of \"cbr\", "),
+        (flow("kind = \"cbr\""), "line 3: ue[0].flow[0]: `rate_bps` is missing"),
+        (flow("kind = \"cbr\"\nrate_bps = 0"), "line 3: ue[0].flow[0]: rate_bps must be from 1 to 10000000000"),
+        (
+            flow("kind = \"voip\"\nrate_bps = 5"),
+            "line 5: ue[0].flow[0]: rate_bps: it means nothing where the kind is \"voip\"",
+        ),
+        (
+            flow("kind = \"cbr\"\nrate_bps = 5000\necn = true"),
+            "line 6: ue[0].flow[0]: ecn: it means nothing where the kind is \"cbr\"",
+        ),
+        (
+            flow("kind = \"greedy\"\ncongestion_control = \"reno\""),
+            "line 5: ue[0].flow[0]: congestion_control: \"reno\" is none of",
+        ),
+        (
+            flow("kind = \"greedy\"\ncongestion_control = \"bbr\"\nslow_start = \"plain\""),
+            "line 6: ue[0].flow[0]: slow_start: it is CUBIC's",
+        ),
+        (flow("kind = \"voip\"\nstart_s = 5\nstop_s = 4"), "line 3: ue[0].flow[0]: stop must be later than the start"),
+        (flow("kind = \"voip\"\necho = true"), "line 5: ue[0].flow[0]: unknown key `echo`; did you mean `echoed`?"),
+        (
+            flow("kind = \"user\"\nweb_percent = 90"),
+            "line 3: ue[0].flow[0]: idle, web, video and steady must be 1 in sum",
+        ),
+        (
+            flow("kind = \"user\"\ndirection = \"up\""),
+            "line 5: ue[0].flow[0]: direction: what the user does has its own",
+        ),
+        (flow("kind = \"web\"\nreading_s = 0"), "line 3: ue[0].flow[0]: reading_s must be from 0.001"),
+        // what happens
+        (
+            says("[[cell]]\n[[at]]\ntime_s = 1\ndo = \"hand-over\"\nue = \"a\"\nto = 0"),
+            "line 5: at[0]: ue: no [[ue]] has the name \"a\": none has a name",
+        ),
+        (at("do = \"lock\""), "line 6: at[0]: `time_s` is missing"),
+        (at("time_s = 1"), "line 6: at[0]: `do` is missing: it is one of lock, unlock, "),
+        (at("time_s = 1\ndo = \"lock\""), "line 6: at[0]: `cell` is missing: a cell, counted from 0: there are 1"),
+        (at("time_s = 1\ndo = \"lock\"\ncell = 1"), "line 9: at[0]: cell: 1 is not from 0 to 0"),
+        (at("time_s = 1\ndo = \"lock\"\nue = \"a\""), "line 9: at[0]: ue: it is not asked for here: there are cell"),
+        (
+            at("time_s = 1\ndo = \"hand-over\"\nue = \"b\"\nto = 0"),
+            "line 9: at[0]: ue: no [[ue]] has the name \"b\": there are a",
+        ),
+        (at("time_s = 1\ndo = \"stop-flow\"\nue = \"a\"\nflow = 1"), "line 10: at[0]: flow: 1 is not from 0 to 0"),
+        (
+            at(
+                "time_s = 1\ndo = \"stop-flow\"\nue = \"a\"\nflow = 0\n[[at]]\ntime_s = 2\ndo = \"stop-flow\"\nue = \"a\"\nflow = 0",
+            ),
+            "line 15: at[1]: flow: it stops already",
+        ),
+        (
+            at("time_s = 0\ndo = \"stop-flow\"\nue = \"a\"\nflow = 0"),
+            "line 6: at[0]: stop must be later than the start",
+        ),
+    ] {
+        assert!(said.starts_with(expected), "{said}\n    and not {expected}");
+    }
+}
+
+/// The tables of `docs/scenarios.md` have a row for each key, and for no other.
+#[test]
+fn every_key_is_in_the_document() {
+    let document = include_str!("../../../../../../docs/scenarios.md");
+    for Keys { name, keys } in TABLES {
+        let title = format!("## `{name}`");
+        let section = document.split("\n## ").find(|section| section.starts_with(&title[3..]));
+        let section = section.unwrap_or_else(|| panic!("no section {title}"));
+        let rows = section.lines().filter_map(|line| line.strip_prefix("| `")?.split_once('`'));
+        let documented: Vec<&str> = rows.map(|(key, _)| key).collect();
+        assert_eq!(documented, *keys, "{name}");
+    }
+}

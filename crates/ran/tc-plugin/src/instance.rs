@@ -1,0 +1,151 @@
+//! An instance of a part: its state, and its functions behind radio's traits.
+
+use core::ffi::CStr;
+use std::sync::Arc;
+
+use radio::tc::{
+    Amount, Below, Candidates, Classifier, Discipline, MAX_QUEUES, Pacer, Scheduler, Transmission, Verdict,
+};
+use radio::{Packet, Time};
+
+use crate::Loaded;
+use crate::table::{Functions, State, TcPacket, TcQueue};
+
+/// Memory aligned for every type of C.
+#[derive(Clone, Copy)]
+#[repr(C, align(16))]
+struct Block([u8; 16]);
+
+/// An instance. Where it did not take its settings, it has no answers.
+pub(super) struct Instance {
+    loaded: Arc<Loaded>,
+    state: Box<[Block]>,
+    code: i32,
+    /// What a scheduler is shown.
+    queues: Vec<TcQueue>,
+}
+
+impl Instance {
+    pub(super) fn new(loaded: Arc<Loaded>, settings: &CStr) -> Self {
+        // one at least, so that the pointer is one to memory
+        let blocks = (loaded.functions.state_octets as usize).div_ceil(size_of::<Block>()).max(1);
+        let state = vec![Block([0; 16]); blocks].into_boxed_slice();
+        let mut instance = Instance { loaded, state, code: 0, queues: Vec::with_capacity(MAX_QUEUES) };
+        if let Some(init) = instance.loaded.functions.init {
+            #[allow(unsafe_code)]
+            // SAFETY: by the ABI. The state has as many octets as the part needs, and nobody else has it; the settings end
+            // with a zero.
+            let code = unsafe { init(instance.state(), settings.as_ptr()) };
+            instance.code = code;
+        }
+        instance
+    }
+
+    /// What it said to its settings: 0 where it takes them.
+    pub(super) fn code(&self) -> i32 {
+        self.code
+    }
+
+    fn state(&mut self) -> State {
+        self.state.as_mut_ptr().cast()
+    }
+
+    /// A function of the part, if it is one that may be called.
+    fn function<F>(&self, of: impl Fn(&Functions) -> Option<F>) -> Option<F> {
+        if self.code == 0 { of(&self.loaded.functions) } else { None }
+    }
+}
+
+fn verdict(number: i32) -> Option<Verdict> {
+    match number {
+        0 => Some(Verdict::Pass),
+        1 => Some(Verdict::Mark),
+        2 => Some(Verdict::Drop),
+        _ => None,
+    }
+}
+
+impl Classifier for Instance {
+    fn classify(&mut self, packet: &Packet, queues: usize) -> Option<usize> {
+        // it comes now
+        let now = packet.entered;
+        let classify = self.function(|functions| functions.classify)?;
+        let packet = TcPacket::new(now, packet);
+        #[allow(unsafe_code)]
+        // SAFETY: by the ABI. The state is the instance's, and nobody else has it.
+        let place = unsafe { classify(self.state(), now.as_nanos(), packet, queues as u32) };
+        usize::try_from(place).ok()
+    }
+}
+
+impl Discipline for Instance {
+    fn arriving(&mut self, now: Time, packet: &Packet, waiting: Amount) -> Option<Verdict> {
+        if self.code == 0 && self.loaded.functions.arriving.is_none() {
+            return Some(Verdict::Pass);
+        }
+        let arriving = self.function(|functions| functions.arriving)?;
+        #[allow(unsafe_code)]
+        // SAFETY: by the ABI. The state is the instance's, and nobody else has it.
+        let number = unsafe { arriving(self.state(), now.as_nanos(), TcPacket::new(now, packet), waiting.into()) };
+        verdict(number)
+    }
+
+    fn leaving(&mut self, now: Time, packet: &Packet, waiting: Amount) -> Option<Verdict> {
+        let leaving = self.function(|functions| functions.leaving)?;
+        #[allow(unsafe_code)]
+        // SAFETY: by the ABI. The state is the instance's, and nobody else has it.
+        let number = unsafe { leaving(self.state(), now.as_nanos(), TcPacket::new(now, packet), waiting.into()) };
+        verdict(number)
+    }
+}
+
+impl Scheduler for Instance {
+    fn choose(&mut self, candidates: &Candidates<'_>) -> Option<usize> {
+        let choose = self.function(|functions| functions.choose)?;
+        self.queues.clear();
+        self.queues.extend(candidates.iter().map(TcQueue::from));
+        let now_ns = candidates.now().as_nanos();
+        #[allow(unsafe_code)]
+        // SAFETY: by the ABI. The state is the instance's, and nobody else has it; there are so many queues.
+        let place = unsafe { choose(self.state(), now_ns, self.queues.as_ptr(), self.queues.len() as u32) };
+        usize::try_from(place).ok()
+    }
+
+    fn served(&mut self, place: usize, octets: u32) {
+        let Some(served) = self.function(|functions| functions.served) else { return };
+        #[allow(unsafe_code)]
+        // SAFETY: by the ABI. The state is the instance's, and nobody else has it.
+        unsafe {
+            served(self.state(), place as u32, octets);
+        }
+    }
+}
+
+impl Pacer for Instance {
+    fn allowance(&mut self, now: Time, below: Below) -> Option<u32> {
+        let allowance = self.function(|functions| functions.allowance)?;
+        #[allow(unsafe_code)]
+        // SAFETY: by the ABI. The state is the instance's, and nobody else has it.
+        let octets = unsafe { allowance(self.state(), now.as_nanos(), below.into()) };
+        // below 0 is out of range; whatever else is too much for us is everything
+        u64::try_from(octets).ok().map(|octets| u32::try_from(octets).unwrap_or(u32::MAX))
+    }
+
+    fn handed_on(&mut self, now: Time, octets: u32) {
+        let Some(handed_on) = self.function(|functions| functions.handed_on) else { return };
+        #[allow(unsafe_code)]
+        // SAFETY: by the ABI. The state is the instance's, and nobody else has it.
+        unsafe {
+            handed_on(self.state(), now.as_nanos(), octets);
+        }
+    }
+
+    fn transmitted(&mut self, now: Time, transmission: Transmission) {
+        let Some(transmitted) = self.function(|functions| functions.transmitted) else { return };
+        #[allow(unsafe_code)]
+        // SAFETY: by the ABI. The state is the instance's, and nobody else has it.
+        unsafe {
+            transmitted(self.state(), now.as_nanos(), transmission.into());
+        }
+    }
+}
