@@ -4,7 +4,7 @@
 //! |---|---|
 //! | [`Agent`] | an E2 node's side of one association |
 //! | [`Controller`] | a near-RT RIC's side of all its nodes, with the RAN database and the subscriptions |
-//! | [`ran::RanDatabase`] | what the nodes make up together: base stations, cells, UEs |
+//! | [`topology::RanDatabase`] | what the nodes make up together: base stations, cells, UEs |
 //! | [`XappHost`] | a RIC's side of the RIC-xApp protocol, an ordinary user of the controller |
 //! | [`XappClient`] | an xApp's side of it |
 //!
@@ -65,7 +65,7 @@ mod controller;
 pub mod e42;
 mod notice;
 mod outbox;
-pub mod ran;
+pub mod topology;
 mod rights;
 mod time;
 mod timers;

@@ -12,7 +12,7 @@ use e2ap::{
     E2NodeComponentInterfaceF1, E2NodeComponentInterfaceType, GlobalE2NodeId, GnbCuUpId, GnbDuId, GnbId, PlmnIdentity,
 };
 use ferric::agent::{AgentLoop, ControllerId, NodeConfig, NodeHandle};
-use ferric::e2::ran::{Joining, Part, RanEvent, UeName};
+use ferric::e2::topology::{Joining, Part, RanEvent, UeName};
 use ferric::e2::{Indication, NodeId};
 use ferric::server::{Iapp, IappEvent, Ric as Commands};
 use per::Octets;

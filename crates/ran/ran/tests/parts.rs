@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use e2sm::kpm::Revision;
 use ferric::e2::Indication;
-use ferric::e2::ran::RanEvent;
+use ferric::e2::topology::RanEvent;
 use ferric::e2ap::{Codec, Version};
 use ferric::link::Address;
 use ferric::server::{Iapp, IappEvent, Ric, Server, ServerConfig};

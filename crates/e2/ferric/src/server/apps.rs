@@ -1,6 +1,6 @@
 //! Whom the controller's news and the nodes' indications go to: internal apps at once, external ones by their links.
 
-use e2::ran::{Part, RanDatabase, RanEvent};
+use e2::topology::{Part, RanDatabase, RanEvent};
 use e2::xapp::Envelope;
 use e2::{AssocId, Consumer, Controller, Event, Indication, Node, Notice, Time, XappHost};
 use e2ap::RicIndicationType;

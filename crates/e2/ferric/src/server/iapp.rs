@@ -1,6 +1,6 @@
 //! Internal apps: what specializes a controller, on the controller's own thread.
 
-use e2::ran::{RanDatabase, RanEvent, UeName, UeRef};
+use e2::topology::{RanDatabase, RanEvent, UeName, UeRef};
 use e2::{
     ConnectionOutcome, ConnectionUpdate, Consumer, ControlOutcome, Controller, Event, Indication, Misuse,
     ModifyOutcome, Node, NodeId, QueryOutcome, SubscribeError, SubscriptionChange, SubscriptionEnd, SubscriptionId,

@@ -39,7 +39,7 @@ mod workers;
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use e2::ran::RanDatabase;
+use e2::topology::RanDatabase;
 use e2::{AssocId, Controller, E42Host, Routed, Time, XappHost};
 use link::{Address, Events, Listener, Poll, Scratch};
 use tracing::error;

@@ -5,7 +5,7 @@
 use e2sm::Arena;
 use e2sm::common::{Cgi, NrCgi};
 use e2sm::rrc::{Event, Notification};
-use ferric::e2::ran::{Cell, RanDatabase};
+use ferric::e2::topology::{Cell, RanDatabase};
 use ferric::e2::{self, Indication, NodeId, SubscribeError};
 use ferric::server::{IappEvent, Ric};
 use per::Gather;
