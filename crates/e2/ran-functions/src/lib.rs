@@ -59,21 +59,40 @@
 
 #![forbid(unsafe_code)]
 
-mod admission;
+#[cfg(feature = "association")]
 pub mod association;
+#[cfg(feature = "ccc")]
 pub mod ccc;
-pub mod held;
+#[cfg(feature = "hw")]
 pub mod hw;
+#[cfg(feature = "kpm")]
 pub mod kpm;
+#[cfg(feature = "ni")]
 pub mod ni;
+#[cfg(feature = "periodic")]
+#[cfg_attr(not(feature = "all"), allow(dead_code))]
 mod periodic;
+#[cfg(feature = "rc")]
 pub mod rc;
+#[cfg(feature = "rrc")]
 pub mod rrc;
+#[cfg(feature = "slice")]
 pub mod slice;
+#[cfg(feature = "statistics")]
 pub mod statistics;
+#[cfg(feature = "tc")]
 pub mod tc;
-#[cfg(test)]
-mod testing;
+
+// Shared by several functions: a build with few features does not use all of it.
+#[cfg_attr(not(feature = "all"), allow(dead_code))]
+mod admission;
+#[cfg_attr(not(feature = "all"), allow(dead_code))]
+mod pending;
+#[cfg_attr(not(feature = "all"), allow(dead_code))]
 mod wall_clock;
 
+#[cfg(test)]
+mod testing;
+
+#[cfg(feature = "periodic")]
 pub use periodic::PeriodicConfig;

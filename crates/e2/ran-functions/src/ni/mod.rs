@@ -38,7 +38,7 @@ use per::{List, Octets};
 use tracing::{debug, info, warn};
 
 use crate::admission::admit;
-use crate::held::Held;
+use crate::pending::Pending;
 use crate::wall_clock::{WallClock, ntp};
 use pdu::Pdu;
 use subscription::{Action, Patience, Service, Trigger};
@@ -81,7 +81,7 @@ pub struct NiFunction<S: NiSource> {
     config: NiConfig,
     wall_clock: WallClock,
     actions: Vec<Action>,
-    held: Held<Asked>,
+    held: Pending<Asked>,
     /// Messages are left over from the last turn.
     is_behind: bool,
     /// The latest time that was told.
@@ -100,7 +100,7 @@ impl<S: NiSource> NiFunction<S> {
             source,
             wall_clock: WallClock::new(SystemTime::now),
             actions: Vec::new(),
-            held: Held::new(config.max_held),
+            held: Pending::new(config.max_held),
             is_behind: false,
             now: Time::default(),
             config,
@@ -184,7 +184,7 @@ impl<S: NiSource> NiFunction<S> {
     ) {
         let until = self.now + Duration::from_millis(patience.wait_ms.into());
         let id = message.id;
-        let Ok(number) = self.held.hold(until, Asked { message, key, goes_on: patience.goes_on }) else {
+        let Ok(number) = self.held.insert(until, Asked { message, key, goes_on: patience.goes_on }) else {
             warn!(most = self.config.max_held, "as many messages wait as may: this one goes on unasked");
             return self.decide(id, Fate::Pass);
         };
@@ -194,7 +194,7 @@ impl<S: NiSource> NiFunction<S> {
             && reports.insert(key, action, &process, header, body).is_ok();
         if !asked {
             // nobody was asked, so nobody answers
-            self.held.take(number);
+            self.held.remove(number);
             self.decide(id, Fate::Pass);
         }
     }
@@ -249,7 +249,7 @@ impl<S: NiSource> NiFunction<S> {
             info!("the message that waits is another interface's, or goes the other way");
             return Err(CauseRicRequest::ControlMessageInvalid);
         }
-        let Some(asked) = self.held.take(number) else { return Err(CauseRicRequest::RicCallProcessIdInvalid) };
+        let Some(asked) = self.held.remove(number) else { return Err(CauseRicRequest::RicCallProcessIdInvalid) };
         let fate = match &wanted.octets[..] {
             [] => Fate::Drop,
             same if same == asked.message.octets => Fate::Pass,
@@ -345,7 +345,7 @@ impl<S: NiSource> RanFunction for NiFunction<S> {
         let before = self.actions.len();
         self.actions.retain(|action| action.key != key);
         // who was asked will not answer any more
-        for asked in self.held.take_where(|asked| asked.key == key) {
+        for asked in self.held.remove_matching(|asked| asked.key == key) {
             self.let_go(&asked);
         }
         if before > 0 && self.actions.is_empty() {
@@ -391,7 +391,7 @@ impl<S: NiSource> RanFunction for NiFunction<S> {
     fn report(&mut self, now: Time, reports: &mut Reports<'_>) {
         self.now = now;
         self.wall_clock.tick(now);
-        for asked in self.held.expired(now) {
+        for asked in self.held.remove_expired(now) {
             debug!("a message has waited long enough");
             self.let_go(&asked);
         }

@@ -287,7 +287,7 @@ impl<S: RcSource> RcFunction<S> {
             Some(Decision::Accept) | None if is_empty => Verdict::GoOn,
             Some(Decision::Accept) | None => Verdict::Instead(action),
         };
-        if let Some(asked) = self.held.take(number) {
+        if let Some(asked) = self.held.remove(number) {
             self.resume(now, &asked.stopped, verdict, reports);
         }
         Ok(())

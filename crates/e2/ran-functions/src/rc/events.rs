@@ -83,7 +83,7 @@ impl<S: RcSource> RcFunction<S> {
             }
         }
         self.look_at_ues(now, reports);
-        for asked in self.held.expired(now) {
+        for asked in self.held.remove_expired(now) {
             debug!(procedure = asked.stopped.procedure.0, goes_on = asked.goes_on, "nobody has answered in time");
             let verdict = if asked.goes_on { Verdict::GoOn } else { Verdict::Cancel };
             self.resume(now, &asked.stopped, verdict, reports);
@@ -368,7 +368,7 @@ impl<S: RcSource> RcFunction<S> {
             let (key, action) = (subscription.key, subscription.action);
             let Some((header, message)) = self.question(insert, &stopped.ue_id, wants) else { continue };
             let asked = Asked { key, stopped: stopped.clone(), action: wants.id(), goes_on: insert.goes_on };
-            let Ok(number) = self.held.hold(deadline(now, insert.wait_ms), asked) else {
+            let Ok(number) = self.held.insert(deadline(now, insert.wait_ms), asked) else {
                 self.unasked += 1;
                 warn!(unasked = self.unasked, "as many procedures wait as may: one goes on unasked");
                 return false;
@@ -379,7 +379,7 @@ impl<S: RcSource> RcFunction<S> {
                 return true;
             }
             // a subscription that is gone by now is forgotten by the `unsubscribe` to come
-            self.held.take(number);
+            self.held.remove(number);
         }
         false
     }

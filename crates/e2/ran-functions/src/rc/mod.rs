@@ -39,7 +39,7 @@ use ferric::e2::{ControlRequest, Function, QueryRequest, SubscriptionRequest, Ti
 use ferric::e2ap::{Cause, RanFunctionId};
 
 use crate::admission::admit;
-use crate::held::Held;
+use crate::pending::Pending;
 use events::Asked;
 use subscription::{Subscription, TOO_MUCH, Trigger};
 
@@ -89,7 +89,7 @@ pub struct RcFunction<S: RcSource> {
     source: Rc<RefCell<S>>,
     config: RcConfig,
     subscriptions: Vec<Subscription>,
-    held: Held<Asked>,
+    held: Pending<Asked>,
     /// Subscriptions that are to be told at once.
     on_demand: Vec<RequestKey>,
     /// When it is looked next whether UEs meet conditions, where any trigger has some.
@@ -111,7 +111,7 @@ impl<S: RcSource> RcFunction<S> {
         definition::function(&*source.borrow(), &config);
         RcFunction {
             source,
-            held: Held::new(config.max_held),
+            held: Pending::new(config.max_held),
             config,
             subscriptions: Vec::new(),
             on_demand: Vec::new(),
@@ -199,7 +199,7 @@ impl<S: RcSource> RanFunction for RcFunction<S> {
             self.source.borrow_mut().watched(false);
         }
         // who was asked will not answer any more
-        for asked in self.held.take_where(|asked| asked.key == key) {
+        for asked in self.held.remove_matching(|asked| asked.key == key) {
             let verdict = if asked.goes_on { Verdict::GoOn } else { Verdict::Cancel };
             self.source.borrow_mut().resume(self.now, asked.stopped.procedure, verdict);
         }

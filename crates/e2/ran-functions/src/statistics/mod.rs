@@ -16,27 +16,38 @@ use std::fmt;
 use std::rc::Rc;
 use std::time::SystemTime;
 
-use e2sm::{Error, Model, Wire, flexric, gtp, mac, pdcp, rlc};
+#[cfg(feature = "gtp")]
+use e2sm::gtp;
+#[cfg(feature = "mac")]
+use e2sm::mac;
+#[cfg(feature = "pdcp")]
+use e2sm::pdcp;
+#[cfg(feature = "rlc")]
+use e2sm::rlc;
+use e2sm::{Error, Model, Wire, flexric};
 use ferric::agent::{Admission, ControllerId, RanFunction, Reports, RequestKey, Ue, Views};
 use ferric::e2::{Function, SubscriptionRequest, Time};
 use ferric::e2ap::{Cause, RanFunctionId};
-use per::List;
 use tracing::warn;
 
 use crate::periodic::{PeriodicConfig, Schedule};
 use crate::wall_clock::WallClock;
 
 /// MAC statistics.
+#[cfg(feature = "mac")]
 pub type MacFunction<S> = StatisticsFunction<mac::UeStats, S>;
 /// RLC statistics.
+#[cfg(feature = "rlc")]
 pub type RlcFunction<S> = StatisticsFunction<rlc::BearerStats, S>;
 /// PDCP statistics.
+#[cfg(feature = "pdcp")]
 pub type PdcpFunction<S> = StatisticsFunction<pdcp::BearerStats, S>;
 /// GTP statistics.
+#[cfg(feature = "gtp")]
 pub type GtpFunction<S> = StatisticsFunction<gtp::Tunnel, S>;
 
-/// The getters that a base station implements, to offer the statistics whose records are `R`: [`mac::UeStats`],
-/// [`rlc::BearerStats`], [`pdcp::BearerStats`] or [`gtp::Tunnel`].
+/// The getters that a base station implements, to offer the statistics whose records are `R`: `e2sm::mac::UeStats`,
+/// `e2sm::rlc::BearerStats`, `e2sm::pdcp::BearerStats` or `e2sm::gtp::Tunnel`.
 pub trait StatisticsSource<R> {
     /// Appends the UEs that are there, always in the same order.
     fn ues(&self, out: &mut Vec<Ue>);
@@ -64,24 +75,24 @@ pub trait Record: Clone + 'static {
     fn encode(records: &[Self], timestamp_us: i64, wire: Wire, out: &mut Vec<u8>) -> Result<(), Error>;
 }
 
-macro_rules! records {
-    ($($model:ident: $record:ident in $list:ident;)*) => {$(
+/// Implements [`Record`] for the records of a model, which stand in field `$list` of its indication message.
+macro_rules! record {
+    ($feature:literal, $model:ident::$record:ident, $list:ident) => {
+        #[cfg(feature = $feature)]
         impl Record for $model::$record {
             const MODEL: Model = $model::MODEL;
 
             fn encode(records: &[Self], timestamp_us: i64, wire: Wire, out: &mut Vec<u8>) -> Result<(), Error> {
-                $model::IndicationMessage { $list: List::from(records), timestamp_us }.encode(wire, out)
+                $model::IndicationMessage { $list: per::List::from(records), timestamp_us }.encode(wire, out)
             }
         }
-    )*};
+    };
 }
 
-records! {
-    mac: UeStats in ues;
-    rlc: BearerStats in bearers;
-    pdcp: BearerStats in bearers;
-    gtp: Tunnel in tunnels;
-}
+record!("mac", mac::UeStats, ues);
+record!("rlc", rlc::BearerStats, bearers);
+record!("pdcp", pdcp::BearerStats, bearers);
+record!("gtp", gtp::Tunnel, tunnels);
 
 /// A RAN function of statistics, towards all controllers of its node.
 pub struct StatisticsFunction<R, S> {
