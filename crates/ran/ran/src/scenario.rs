@@ -26,7 +26,7 @@ use radio::{
 
 use crate::node::{MCC, MNC};
 
-pub use file::{Fault, FileError, Folders, Keys, MAX_FLOWS, MAX_THREADS, MAX_UES};
+pub use file::{Folders, MAX_FLOWS, MAX_THREADS, MAX_UES};
 pub use model::Model;
 pub use summary::{Load, Summary};
 

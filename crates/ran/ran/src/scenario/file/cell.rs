@@ -6,11 +6,11 @@ use radio::phy::{Carrier, Duplex, McsTable, Position, TddPattern};
 use radio::rlc::Mode;
 use radio::{CellConfig, OuterLoop};
 
-use super::section::{FileError, Keys, Section};
 use super::{Folders, slices, traffic_control};
 use crate::scenario::{CellScenario, MAX_CELLS};
+use settings::{Error, Table, TableKeys};
 
-pub const CELL: Keys = Keys {
+pub const CELL: TableKeys = TableKeys {
     name: "[[cell]]",
     keys: &[
         "count",
@@ -44,35 +44,35 @@ pub const CELL: Keys = Keys {
         "slice",
     ],
 };
-pub const HARQ: Keys =
-    Keys { name: "[cell.harq]", keys: &["processes", "transmissions", "decoding_slots", "round_trip_slots"] };
-pub const OUTER_LOOP: Keys =
-    Keys { name: "[cell.outer_loop]", keys: &["enabled", "target_bler_percent", "nack_step_db", "most_db"] };
-pub const RLC: Keys =
-    Keys { name: "[cell.rlc]", keys: &["mode", "buffer_octets", "reordering_ms", "status_ms", "discard_ms"] };
-pub const TDD: Keys = Keys {
+pub const HARQ: TableKeys =
+    TableKeys { name: "[cell.harq]", keys: &["processes", "transmissions", "decoding_slots", "round_trip_slots"] };
+pub const OUTER_LOOP: TableKeys =
+    TableKeys { name: "[cell.outer_loop]", keys: &["enabled", "target_bler_percent", "nack_step_db", "most_db"] };
+pub const RLC: TableKeys =
+    TableKeys { name: "[cell.rlc]", keys: &["mode", "buffer_octets", "reordering_ms", "status_ms", "discard_ms"] };
+pub const TDD: TableKeys = TableKeys {
     name: "[cell.tdd]",
     keys: &["period_us", "downlink_slots", "downlink_symbols", "uplink_symbols", "uplink_slots"],
 };
-pub const LTE_TDD: Keys = Keys { name: "[cell.lte_tdd]", keys: &["configuration", "special_subframe"] };
+pub const LTE_TDD: TableKeys = TableKeys { name: "[cell.lte_tdd]", keys: &["configuration", "special_subframe"] };
 
 /// A table's cells.
-pub fn cells(section: &Section<'_>, folders: &Folders<'_>) -> Result<Vec<CellScenario>, FileError> {
+pub fn cells(section: &Table<'_>, folders: &Folders<'_>) -> Result<Vec<CellScenario>, Error> {
     let carrier = carrier(section)?;
-    let grid = carrier.check().map_err(|error| section.wrong(error))?;
+    let grid = carrier.check().map_err(|error| section.invalid_table(error))?;
     let mut radio = CellConfig { carrier, ..CellConfig::default() };
-    if let Some(slots) = section.whole("sr_period_slots", 1..=640)? {
+    if let Some(slots) = section.integer("sr_period_slots", 1..=640)? {
         radio.request_period_slots = slots;
     }
-    if let Some(slots) = section.whole("grant_slots", 1..=32)? {
+    if let Some(slots) = section.integer("grant_slots", 1..=32)? {
         radio.grant_slots = slots;
     }
     if let Some(section) = section.table("harq", &HARQ)? {
         let harq = &mut radio.harq;
-        harq.processes = section.whole("processes", 1..=32)?.unwrap_or(harq.processes);
-        harq.transmissions = section.whole("transmissions", 1..=8)?.unwrap_or(harq.transmissions);
-        harq.decoding_slots = section.whole("decoding_slots", 1..=16)?.unwrap_or(harq.decoding_slots);
-        harq.round_trip_slots = section.whole("round_trip_slots", 1..=32)?.unwrap_or(harq.round_trip_slots);
+        harq.processes = section.integer("processes", 1..=32)?.unwrap_or(harq.processes);
+        harq.transmissions = section.integer("transmissions", 1..=8)?.unwrap_or(harq.transmissions);
+        harq.decoding_slots = section.integer("decoding_slots", 1..=16)?.unwrap_or(harq.decoding_slots);
+        harq.round_trip_slots = section.integer("round_trip_slots", 1..=32)?.unwrap_or(harq.round_trip_slots);
     }
     if let Some(section) = section.table("outer_loop", &OUTER_LOOP)? {
         radio.outer_loop = outer_loop(&section)?;
@@ -85,13 +85,13 @@ pub fn cells(section: &Section<'_>, folders: &Folders<'_>) -> Result<Vec<CellSce
     }
     let is_split = section.boolean("split")?.unwrap_or(false);
     if is_split && grid.carrier().rat == radio::phy::Rat::Lte {
-        return Err(section.refuse("split", "an eNB is whole here: of NR cells only"));
+        return Err(section.invalid("split", "an eNB is whole here: of NR cells only"));
     }
     let far = -1e6..=1e6;
     let x_m = section.number("x_m", far.clone())?.unwrap_or(0.0);
     let y_m = section.number("y_m", far)?.unwrap_or(0.0);
     let apart_m = section.number("apart_m", 0.0..=100_000.0)?.unwrap_or(500.0);
-    let count = section.whole("count", 1..=MAX_CELLS as i64)?.unwrap_or(1_u32);
+    let count = section.integer("count", 1..=MAX_CELLS as i64)?.unwrap_or(1_u32);
     let cell = CellScenario {
         radio,
         position: Position { x_m, y_m },
@@ -103,49 +103,50 @@ pub fn cells(section: &Section<'_>, folders: &Folders<'_>) -> Result<Vec<CellSce
     Ok((0..count).map(|number| CellScenario { position: in_row(number), ..cell.clone() }).collect())
 }
 
-fn carrier(section: &Section<'_>) -> Result<Carrier, FileError> {
+fn carrier(section: &Table<'_>) -> Result<Carrier, Error> {
     let is_lte = section.choice("rat", &[("nr", false), ("lte", true)])?.unwrap_or(false);
     let mut carrier = if is_lte { Carrier::lte() } else { Carrier::default() };
     // what there is of each, the carrier itself knows best
     carrier.bandwidth_mhz = section.number("bandwidth_mhz", 1.0..=100.0)?.unwrap_or(carrier.bandwidth_mhz);
     let spacings = [(15, 0), (30, 1), (60, 2)];
-    if let Some(khz) = section.whole::<u32>("scs_khz", 15..=60)? {
+    if let Some(khz) = section.integer::<u32>("scs_khz", 15..=60)? {
         let numerology = spacings.iter().find(|(spacing, _)| *spacing == khz).map(|(_, numerology)| *numerology);
         let numerology = numerology.filter(|numerology| !is_lte || *numerology == 0);
         let allowed = if is_lte { "15 with LTE" } else { "15, 30 or 60" };
         carrier.numerology =
-            numerology.ok_or_else(|| section.refuse("scs_khz", format!("{khz} is none: it may be {allowed}")))?;
+            numerology.ok_or_else(|| section.invalid("scs_khz", format!("{khz} is none: it may be {allowed}")))?;
     }
     carrier.frequency_mhz = section.number("frequency_mhz", 410.0..=7125.0)?.unwrap_or(carrier.frequency_mhz);
     let layers = 1..=4;
-    carrier.downlink_layers = section.whole("downlink_layers", layers.clone())?.unwrap_or(carrier.downlink_layers);
-    carrier.uplink_layers = section.whole("uplink_layers", layers)?.unwrap_or(carrier.uplink_layers);
+    carrier.downlink_layers = section.integer("downlink_layers", layers.clone())?.unwrap_or(carrier.downlink_layers);
+    carrier.uplink_layers = section.integer("uplink_layers", layers)?.unwrap_or(carrier.uplink_layers);
     let tables = [("64qam", McsTable::Qam64), ("256qam", McsTable::Qam256), ("64qam-low-se", McsTable::Qam64LowSe)];
     carrier.downlink_mcs = section.choice("downlink_mcs_table", &tables)?.unwrap_or(carrier.downlink_mcs);
     carrier.uplink_mcs = section.choice("uplink_mcs_table", &tables)?.unwrap_or(carrier.uplink_mcs);
-    carrier.control_symbols = section.whole("control_symbols", 0..=3)?.unwrap_or(carrier.control_symbols);
-    carrier.uplink_control_prbs = section.whole("uplink_control_prbs", 0..=272)?.unwrap_or(carrier.uplink_control_prbs);
-    carrier.additional_dmrs = section.whole("additional_dmrs", 0..=3)?.unwrap_or(carrier.additional_dmrs);
-    carrier.overhead = section.whole("overhead", 0..=18)?.unwrap_or(carrier.overhead);
+    carrier.control_symbols = section.integer("control_symbols", 0..=3)?.unwrap_or(carrier.control_symbols);
+    carrier.uplink_control_prbs =
+        section.integer("uplink_control_prbs", 0..=272)?.unwrap_or(carrier.uplink_control_prbs);
+    carrier.additional_dmrs = section.integer("additional_dmrs", 0..=3)?.unwrap_or(carrier.additional_dmrs);
+    carrier.overhead = section.integer("overhead", 0..=18)?.unwrap_or(carrier.overhead);
     carrier.duplex = duplex(section, &carrier, is_lte)?;
     Ok(carrier)
 }
 
-fn duplex(section: &Section<'_>, carrier: &Carrier, is_lte: bool) -> Result<Duplex, FileError> {
+fn duplex(section: &Table<'_>, carrier: &Carrier, is_lte: bool) -> Result<Duplex, Error> {
     let is_fdd = section.choice("duplex", &[("fdd", true), ("tdd", false)])?;
     for (key, is_of_lte) in [("tdd", false), ("lte_tdd", true)] {
-        if section.has(key) && is_fdd == Some(true) {
-            return Err(section.refuse(key, "the duplex is FDD, which has no pattern"));
+        if section.contains(key) && is_fdd == Some(true) {
+            return Err(section.invalid(key, "the duplex is FDD, which has no pattern"));
         }
-        if section.has(key) && is_of_lte != is_lte {
-            return Err(section.refuse(key, "it is the other technology's: `tdd` is NR's, `lte_tdd` LTE's"));
+        if section.contains(key) && is_of_lte != is_lte {
+            return Err(section.invalid(key, "it is the other technology's: `tdd` is NR's, `lte_tdd` LTE's"));
         }
     }
     if let Some(section) = section.table("lte_tdd", &LTE_TDD)? {
-        let configuration = section.whole("configuration", 0..=6)?.unwrap_or(1);
+        let configuration = section.integer("configuration", 0..=6)?.unwrap_or(1);
         return Ok(Duplex::LteTdd {
             configuration,
-            special_subframe: section.whole("special_subframe", 0..=9)?.unwrap_or(7),
+            special_subframe: section.integer("special_subframe", 0..=9)?.unwrap_or(7),
         });
     }
     match is_fdd {
@@ -154,32 +155,32 @@ fn duplex(section: &Section<'_>, carrier: &Carrier, is_lte: bool) -> Result<Dupl
         None if is_lte => return Ok(Duplex::Fdd),
         _ => {}
     }
-    if !section.has("tdd") {
-        return letters("DDDDDDDSUU", carrier.numerology).map_err(|why| section.wrong(why));
+    if !section.contains("tdd") {
+        return letters("DDDDDDDSUU", carrier.numerology).map_err(|why| section.invalid_table(why));
     }
     if section.is_text("tdd") {
         let text = section.text("tdd", "a pattern")?.unwrap_or_default();
-        return letters(text, carrier.numerology).map_err(|why| section.refuse("tdd", why));
+        return letters(text, carrier.numerology).map_err(|why| section.invalid("tdd", why));
     }
-    let patterns = if section.is_list("tdd") {
+    let patterns = if section.is_array("tdd") {
         section.tables("tdd", &TDD, 2)?
     } else {
         section.table("tdd", &TDD)?.into_iter().collect()
     };
     let mut patterns = patterns.iter().map(pattern).collect::<Result<Vec<_>, _>>()?.into_iter();
-    let first = patterns.next().ok_or_else(|| section.refuse("tdd", "one pattern or two are expected"))?;
+    let first = patterns.next().ok_or_else(|| section.invalid("tdd", "one pattern or two are expected"))?;
     Ok(Duplex::Tdd { pattern: first, second: patterns.next() })
 }
 
-fn pattern(section: &Section<'_>) -> Result<TddPattern, FileError> {
+fn pattern(section: &Table<'_>) -> Result<TddPattern, Error> {
     let slots = 0..=640;
-    let period_us = section.whole("period_us", 500..=10_000)?;
+    let period_us = section.integer("period_us", 500..=10_000)?;
     Ok(TddPattern {
         period_us: period_us.ok_or_else(|| section.missing("period_us", "a pattern has a length"))?,
-        downlink_slots: section.whole("downlink_slots", slots.clone())?.unwrap_or(0),
-        downlink_symbols: section.whole("downlink_symbols", 0..=13)?.unwrap_or(0),
-        uplink_symbols: section.whole("uplink_symbols", 0..=13)?.unwrap_or(0),
-        uplink_slots: section.whole("uplink_slots", slots)?.unwrap_or(0),
+        downlink_slots: section.integer("downlink_slots", slots.clone())?.unwrap_or(0),
+        downlink_symbols: section.integer("downlink_symbols", 0..=13)?.unwrap_or(0),
+        uplink_symbols: section.integer("uplink_symbols", 0..=13)?.unwrap_or(0),
+        uplink_slots: section.integer("uplink_slots", slots)?.unwrap_or(0),
     })
 }
 
@@ -223,7 +224,7 @@ fn letters(text: &str, numerology: u8) -> Result<Duplex, String> {
     }
 }
 
-fn outer_loop(section: &Section<'_>) -> Result<Option<OuterLoop>, FileError> {
+fn outer_loop(section: &Table<'_>) -> Result<Option<OuterLoop>, Error> {
     let default = OuterLoop::default();
     let outer_loop = OuterLoop {
         target: section.number("target_bler_percent", 0.1..=90.0)?.map_or(default.target, |percent| percent / 100.0),
@@ -233,16 +234,16 @@ fn outer_loop(section: &Section<'_>) -> Result<Option<OuterLoop>, FileError> {
     Ok(section.boolean("enabled")?.unwrap_or(true).then_some(outer_loop))
 }
 
-fn rlc(section: &Section<'_>, rlc: &mut radio::rlc::RlcConfig) -> Result<(), FileError> {
+fn rlc(section: &Table<'_>, rlc: &mut radio::rlc::RlcConfig) -> Result<(), Error> {
     let modes = [("am", Mode::Acknowledged), ("um", Mode::Unacknowledged)];
     rlc.mode = section.choice("mode", &modes)?.unwrap_or(rlc.mode);
-    rlc.buffer_octets = section.whole("buffer_octets", 1_000..=1_000_000_000)?.unwrap_or(rlc.buffer_octets);
+    rlc.buffer_octets = section.integer("buffer_octets", 1_000..=1_000_000_000)?.unwrap_or(rlc.buffer_octets);
     let ms = |key, most| section.number(key, 0.0..=most).map(|ms| ms.map(|ms| Duration::from_secs_f64(ms / 1e3)));
     rlc.reordering = ms("reordering_ms", 3_000.0)?.unwrap_or(rlc.reordering);
     rlc.status = ms("status_ms", 3_000.0)?.unwrap_or(rlc.status);
     rlc.discard = ms("discard_ms", 10_000.0)?.or(rlc.discard);
     if rlc.discard.is_some_and(|discard| discard.is_zero()) {
-        return Err(section.refuse("discard_ms", "it must be above 0; leave it out where nothing is to be discarded"));
+        return Err(section.invalid("discard_ms", "it must be above 0; leave it out where nothing is to be discarded"));
     }
     Ok(())
 }

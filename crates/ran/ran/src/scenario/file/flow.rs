@@ -7,10 +7,10 @@ use radio::traffic::{
 };
 use radio::{Random, Time};
 
-use super::section::{FileError, Keys, Section};
 use crate::scenario::FlowScenario;
+use settings::{Error, Table, TableKeys};
 
-pub const FLOW: Keys = Keys {
+pub const FLOW: TableKeys = TableKeys {
     name: "[[ue.flow]]",
     keys: &[
         "kind",
@@ -124,34 +124,34 @@ impl GroupFlow {
 }
 
 /// The `number`th flow of a group's UEs.
-pub fn flow(section: &Section<'_>, number: usize) -> Result<GroupFlow, FileError> {
+pub fn flow(section: &Table<'_>, number: usize) -> Result<GroupFlow, Error> {
     let name = kind_name(section)?;
     let mix = if name == "user" { Some(mix(section)?) } else { None };
     let kind = if mix.is_some() { Kind::keep_alive(1.0) } else { kind(section, name)? };
     let mut specification = FlowSpecification::new(kind);
     let ways = [("down", Direction::Down), ("up", Direction::Up), ("both", Direction::Both)];
     specification.direction = section.choice("direction", &ways)?.unwrap_or(specification.direction);
-    if mix.is_some() && section.has("direction") {
-        return Err(section.refuse("direction", "what the user does has its own"));
+    if mix.is_some() && section.contains("direction") {
+        return Err(section.invalid("direction", "what the user does has its own"));
     }
     specification.start = section.number("start_s", SECONDS)?.map_or(specification.start, seconds);
     specification.stop = section.number("stop_s", SECONDS)?.map_or(specification.stop, seconds);
     let delay_ms = section.number("one_way_delay_ms", 0.0..=1_000.0)?;
     specification.one_way_delay_ms = delay_ms.unwrap_or(specification.one_way_delay_ms);
-    specification.dscp = section.whole("dscp", 0..=63)?.unwrap_or(specification.dscp);
+    specification.dscp = section.integer("dscp", 0..=63)?.unwrap_or(specification.dscp);
     let ports = 1..=65_535;
     // so that a UE's flows differ
     let number = number as u16; // bounded by MAX_FLOWS
-    let server_port = section.whole("server_port", ports.clone())?.unwrap_or(5_000 + number);
-    let ue_port = section.whole("ue_port", ports)?.unwrap_or(50_000 + number);
-    specification.check().map_err(|error| section.wrong(error))?;
+    let server_port = section.integer("server_port", ports.clone())?.unwrap_or(5_000 + number);
+    let ue_port = section.integer("ue_port", ports)?.unwrap_or(50_000 + number);
+    specification.check().map_err(|error| section.invalid_table(error))?;
     Ok(GroupFlow { flow: FlowScenario { specification, ports: (server_port, ue_port) }, mix })
 }
 
 /// Users of whom each does something else.
-fn mix(section: &Section<'_>) -> Result<UserMix, FileError> {
+fn mix(section: &Table<'_>) -> Result<UserMix, Error> {
     let default = UserMix::default();
-    let share = |key, otherwise: f64| -> Result<f64, FileError> {
+    let share = |key, otherwise: f64| -> Result<f64, Error> {
         Ok(section.number(key, 0.0..=100.0)?.map_or(otherwise, |percent| percent / 100.0))
     };
     let mix = UserMix {
@@ -163,12 +163,12 @@ fn mix(section: &Section<'_>) -> Result<UserMix, FileError> {
         one_way_delay_ms: section.number("one_way_delay_ms", 0.0..=1_000.0)?.unwrap_or(default.one_way_delay_ms),
         tcp: tcp(section)?,
     };
-    mix.check().map_err(|error| section.wrong(error))?;
+    mix.check().map_err(|error| section.invalid_table(error))?;
     Ok(mix)
 }
 
 /// The name of the kind, to which all keys belong.
-fn kind_name(section: &Section<'_>) -> Result<&'static str, FileError> {
+fn kind_name(section: &Table<'_>) -> Result<&'static str, Error> {
     let words = KINDS.map(|(name, _)| (name, name));
     let name = section.choice("kind", &words)?;
     let all = || words.map(|(name, _)| name).join(", ");
@@ -176,17 +176,17 @@ fn kind_name(section: &Section<'_>) -> Result<&'static str, FileError> {
     let own = KINDS.iter().find(|(kind, _)| *kind == name).map_or(&[][..], |(_, own)| *own);
     let is_tcp = TCP_KINDS.contains(&name);
     let means = |key: &&str| COMMON.contains(key) || own.contains(key) || is_tcp && TCP.contains(key);
-    match section.present().find(|key| !means(key)) {
-        Some(key) => Err(section.refuse(key, format!("it means nothing where the kind is \"{name}\""))),
+    match section.present_keys().find(|key| !means(key)) {
+        Some(key) => Err(section.invalid(key, format!("it means nothing where the kind is \"{name}\""))),
         None => Ok(name),
     }
 }
 
-fn kind(section: &Section<'_>, name: &str) -> Result<Kind, FileError> {
-    let rate = || -> Result<(u64, u32), FileError> {
-        let rate_bps = section.whole("rate_bps", ANY)?;
+fn kind(section: &Table<'_>, name: &str) -> Result<Kind, Error> {
+    let rate = || -> Result<(u64, u32), Error> {
+        let rate_bps = section.integer("rate_bps", ANY)?;
         let rate_bps = rate_bps.ok_or_else(|| section.missing("rate_bps", "bits a second, with all headers"))?;
-        Ok((rate_bps, section.whole("packet_octets", OCTETS)?.unwrap_or(1_000)))
+        Ok((rate_bps, section.integer("packet_octets", OCTETS)?.unwrap_or(1_000)))
     };
     let any = 0.0..=f64::MAX;
     Ok(match name {
@@ -201,10 +201,10 @@ fn kind(section: &Section<'_>, name: &str) -> Result<Kind, FileError> {
         "video" => {
             let default = OnOffVideo::default();
             Kind::OnOffVideo(OnOffVideo {
-                bitrate_bps: section.whole("bitrate_bps", ANY)?.unwrap_or(default.bitrate_bps),
-                segment_ms: section.whole("segment_ms", ANY)?.unwrap_or(default.segment_ms),
-                burst_bps: section.whole("burst_bps", ANY)?.unwrap_or(default.burst_bps),
-                packet_octets: section.whole("packet_octets", OCTETS)?.unwrap_or(default.packet_octets),
+                bitrate_bps: section.integer("bitrate_bps", ANY)?.unwrap_or(default.bitrate_bps),
+                segment_ms: section.integer("segment_ms", ANY)?.unwrap_or(default.segment_ms),
+                burst_bps: section.integer("burst_bps", ANY)?.unwrap_or(default.burst_bps),
+                packet_octets: section.integer("packet_octets", OCTETS)?.unwrap_or(default.packet_octets),
                 on_s: section.number("on_s", any.clone())?.unwrap_or(default.on_s),
                 off_s: section.number("off_s", any)?.unwrap_or(default.off_s),
             })
@@ -212,7 +212,7 @@ fn kind(section: &Section<'_>, name: &str) -> Result<Kind, FileError> {
         "voip" => Kind::Voip { echoed: section.boolean("echoed")?.unwrap_or(false) },
         "echo" => Kind::Echo {
             interval_ms: section.number("interval_ms", 0.0..=f64::MAX)?.unwrap_or(1_000.0),
-            packet_octets: section.whole("packet_octets", OCTETS)?.unwrap_or(84),
+            packet_octets: section.integer("packet_octets", OCTETS)?.unwrap_or(84),
         },
         "greedy" => Kind::Greedy(tcp(section)?),
         "keep-alive" => {
@@ -222,34 +222,34 @@ fn kind(section: &Section<'_>, name: &str) -> Result<Kind, FileError> {
             };
             Kind::KeepAlive {
                 interval_s,
-                request_octets: section.whole("request_octets", OCTETS)?.unwrap_or(request_octets),
-                answer_octets: section.whole("answer_octets", OCTETS)?.unwrap_or(answer_octets),
+                request_octets: section.integer("request_octets", OCTETS)?.unwrap_or(request_octets),
+                answer_octets: section.integer("answer_octets", OCTETS)?.unwrap_or(answer_octets),
             }
         }
         "web" => {
             let default = Web::default();
             Kind::Web(Web {
                 reading_s: section.number("reading_s", any)?.unwrap_or(default.reading_s),
-                page_least_octets: section.whole("page_least_octets", ANY)?.unwrap_or(default.page_least_octets),
-                page_more_octets: section.whole("page_more_octets", ANY)?.unwrap_or(default.page_more_octets),
-                request_permille: section.whole("request_permille", OCTETS)?.unwrap_or(default.request_permille),
+                page_least_octets: section.integer("page_least_octets", ANY)?.unwrap_or(default.page_least_octets),
+                page_more_octets: section.integer("page_more_octets", ANY)?.unwrap_or(default.page_more_octets),
+                request_permille: section.integer("request_permille", OCTETS)?.unwrap_or(default.request_permille),
                 tcp: tcp(section)?,
             })
         }
         "player" => {
             let default = VideoPlayer::default();
             Kind::VideoPlayer(VideoPlayer {
-                bitrate_bps: section.whole("bitrate_bps", ANY)?.unwrap_or(default.bitrate_bps),
-                segment_ms: section.whole("segment_ms", ANY)?.unwrap_or(default.segment_ms),
-                ahead: section.whole("ahead_segments", OCTETS)?.unwrap_or(default.ahead),
+                bitrate_bps: section.integer("bitrate_bps", ANY)?.unwrap_or(default.bitrate_bps),
+                segment_ms: section.integer("segment_ms", ANY)?.unwrap_or(default.segment_ms),
+                ahead: section.integer("ahead_segments", OCTETS)?.unwrap_or(default.ahead),
                 on_s: section.number("on_s", any.clone())?.unwrap_or(default.on_s),
                 off_s: section.number("off_s", any)?.unwrap_or(default.off_s),
-                request_octets: section.whole("request_octets", OCTETS)?.unwrap_or(default.request_octets),
+                request_octets: section.integer("request_octets", OCTETS)?.unwrap_or(default.request_octets),
                 tcp: tcp(section)?,
             })
         }
         _ => {
-            let octets = section.whole("size_octets", ANY)?;
+            let octets = section.integer("size_octets", ANY)?;
             let octets =
                 octets.ok_or_else(|| section.missing("size_octets", "what is transferred, without headers"))?;
             Kind::Transfer { octets, tcp: tcp(section)? }
@@ -257,24 +257,24 @@ fn kind(section: &Section<'_>, name: &str) -> Result<Kind, FileError> {
     })
 }
 
-fn tcp(section: &Section<'_>) -> Result<Tcp, FileError> {
+fn tcp(section: &Table<'_>) -> Result<Tcp, Error> {
     let default = Tcp::default();
     let is_bbr = section.choice("congestion_control", &[("cubic", false), ("bbr", true)])?.unwrap_or(false);
     let slow_start = section.choice("slow_start", &[("hystart", SlowStart::HyStart), ("plain", SlowStart::Plain)])?;
     let control = match (is_bbr, slow_start) {
-        (true, Some(_)) => return Err(section.refuse("slow_start", "it is CUBIC's: BBR begins otherwise")),
+        (true, Some(_)) => return Err(section.invalid("slow_start", "it is CUBIC's: BBR begins otherwise")),
         (true, None) => CongestionControl::Bbr,
         (false, slow_start) => CongestionControl::Cubic { slow_start: slow_start.unwrap_or_default() },
     };
     Ok(Tcp {
         control,
-        segment_octets: section.whole("segment_octets", OCTETS)?.unwrap_or(default.segment_octets),
-        receive_window_octets: section.whole("receive_window_octets", ANY)?.unwrap_or(default.receive_window_octets),
+        segment_octets: section.integer("segment_octets", OCTETS)?.unwrap_or(default.segment_octets),
+        receive_window_octets: section.integer("receive_window_octets", ANY)?.unwrap_or(default.receive_window_octets),
         initial_window_segments: section
-            .whole("initial_window_segments", OCTETS)?
+            .integer("initial_window_segments", OCTETS)?
             .unwrap_or(default.initial_window_segments),
         ecn: section.boolean("ecn")?.unwrap_or(default.ecn),
-        delayed_ack_ms: section.whole("delayed_ack_ms", ANY)?.unwrap_or(default.delayed_ack_ms),
-        rto_min_ms: section.whole("rto_min_ms", ANY)?.unwrap_or(default.rto_min_ms),
+        delayed_ack_ms: section.integer("delayed_ack_ms", ANY)?.unwrap_or(default.delayed_ack_ms),
+        rto_min_ms: section.integer("rto_min_ms", ANY)?.unwrap_or(default.rto_min_ms),
     })
 }

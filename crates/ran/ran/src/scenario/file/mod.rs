@@ -2,7 +2,6 @@
 
 mod cell;
 mod flow;
-mod section;
 mod slices;
 #[cfg(test)]
 mod tests;
@@ -15,11 +14,9 @@ use std::path::Path;
 use std::time::Duration;
 
 use radio::HandoverConfig;
-use toml::de::DeTable;
+use settings::{Document, Error, Table, TableKeys};
 
 use super::{MAX_CELLS, Scenario, ScenarioError};
-use section::Section;
-pub use section::{Fault, FileError, Keys};
 use timeline::Group;
 
 /// Most UEs of a scenario, over all of its time: each has an address of its own, from 10.45.0.2 on.
@@ -29,14 +26,14 @@ pub const MAX_FLOWS: usize = 64;
 /// Tables of UEs, and of what happens.
 const MAX_TABLES: usize = 10_000;
 
-const TOP: Keys =
-    Keys { name: "the file", keys: &["seed", "speed", "threads", "warm_up_s", "handover", "cell", "ue", "at"] };
-const HANDOVER: Keys =
-    Keys { name: "[handover]", keys: &["a3_offset_db", "hysteresis_db", "time_to_trigger_ms", "interruption_ms"] };
+const TOP: TableKeys =
+    TableKeys { name: "the file", keys: &["seed", "speed", "threads", "warm_up_s", "handover", "cell", "ue", "at"] };
+const HANDOVER: TableKeys =
+    TableKeys { name: "[handover]", keys: &["a3_offset_db", "hysteresis_db", "time_to_trigger_ms", "interruption_ms"] };
 
 /// Every table of a scenario file.
 #[cfg(test)]
-const TABLES: [&Keys; 16] = [
+const TABLES: [&TableKeys; 16] = [
     &TOP,
     &HANDOVER,
     &cell::CELL,
@@ -77,17 +74,13 @@ impl Scenario {
     ///
     /// # Errors
     /// The first thing that is wrong, and where.
-    pub fn from_toml(text: &str, folders: &Folders<'_>) -> Result<Scenario, FileError> {
-        let table = DeTable::parse(text).map_err(|error| {
-            let line =
-                error.span().map(|span| 1 + text.bytes().take(span.start).filter(|octet| *octet == b'\n').count());
-            FileError { line, table: String::new(), fault: Fault::Syntax(error.message().to_owned()) }
-        })?;
-        let top = Section::top(text, table.get_ref(), &TOP)?;
+    pub fn from_toml(text: &str, folders: &Folders<'_>) -> Result<Scenario, Error> {
+        let document = Document::parse(text)?;
+        let top = document.root(&TOP)?;
         let mut scenario = Scenario { is_always_on: true, ..Scenario::default() };
-        scenario.seed = top.whole("seed", 0..=i64::MAX)?.unwrap_or(scenario.seed);
+        scenario.seed = top.integer("seed", 0..=i64::MAX)?.unwrap_or(scenario.seed);
         scenario.speed = top.number("speed", 0.001..=1000.0)?.unwrap_or(scenario.speed);
-        if let Some(threads) = top.whole::<usize>("threads", 1..=MAX_THREADS as i64)? {
+        if let Some(threads) = top.integer::<usize>("threads", 1..=MAX_THREADS as i64)? {
             scenario.threads = NonZeroUsize::new(threads).unwrap_or(NonZeroUsize::MIN);
         }
         scenario.warm_up = top.number("warm_up_s", 0.0..=3600.0)?.map_or(scenario.warm_up, Duration::from_secs_f64);
@@ -101,7 +94,7 @@ impl Scenario {
         for table in &tables {
             scenario.cells.extend(cell::cells(table, folders)?);
             if scenario.cells.len() > MAX_CELLS {
-                return Err(table.wrong(ScenarioError::Cells));
+                return Err(table.invalid_table(ScenarioError::Cells));
             }
         }
         let groups = scenario.read_ues(&top, folders)?;
@@ -110,7 +103,7 @@ impl Scenario {
         Ok(scenario)
     }
 
-    fn read_ues<'t>(&mut self, top: &Section<'t>, folders: &Folders<'_>) -> Result<Vec<Origin<'t>>, FileError> {
+    fn read_ues<'t>(&mut self, top: &Table<'t>, folders: &Folders<'_>) -> Result<Vec<Origin<'t>>, Error> {
         let mut origins: Vec<Origin<'_>> = Vec::new();
         for (number, table) in top.tables("ue", &ue::UE, MAX_TABLES)?.into_iter().enumerate() {
             let first = self.ues.len();
@@ -118,14 +111,14 @@ impl Scenario {
             self.ues.extend(ue::ues(&table, folders, (self.seed, number), self.cells.len(), room)?);
             let name = table.text("name", "a name")?;
             if name.is_some() && origins.iter().any(|origin| origin.group.name == name) {
-                return Err(table.refuse("name", "another [[ue]] has it already"));
+                return Err(table.invalid("name", "another [[ue]] has it already"));
             }
             origins.push(Origin { group: Group { name, ues: first..self.ues.len() }, table });
         }
         Ok(origins)
     }
 
-    fn read_timeline(&mut self, top: &Section<'_>, origins: &[Origin<'_>]) -> Result<(), FileError> {
+    fn read_timeline(&mut self, top: &Table<'_>, origins: &[Origin<'_>]) -> Result<(), Error> {
         let groups: Vec<&Group<'_>> = origins.iter().map(|origin| &origin.group).collect();
         for table in top.tables("at", &timeline::AT, MAX_TABLES)? {
             timeline::entry(&table, self.cells.len(), &groups, &mut self.ues, &mut self.timeline)?;
@@ -142,11 +135,11 @@ pub const MAX_THREADS: usize = 256;
 /// A table of UEs, and what became of it.
 struct Origin<'t> {
     group: Group<'t>,
-    table: Section<'t>,
+    table: Table<'t>,
 }
 
 /// Where what the scenario as a whole refuses was said.
-fn placed(top: &Section<'_>, origins: &[Origin<'_>], error: ScenarioError) -> FileError {
+fn placed(top: &Table<'_>, origins: &[Origin<'_>], error: ScenarioError) -> Error {
     let ue = match error {
         ScenarioError::Place(ue, _)
         | ScenarioError::Mcs(ue, _)
@@ -156,15 +149,15 @@ fn placed(top: &Section<'_>, origins: &[Origin<'_>], error: ScenarioError) -> Fi
     };
     let table = ue.and_then(|ue| origins.iter().find(|origin| origin.group.ues.contains(&ue)));
     let section = table.map_or(top, |origin| &origin.table);
-    FileError { line: Some(section.line()), table: section.place().to_owned(), fault: Fault::Scenario(error) }
+    section.invalid_table(error)
 }
 
-fn handover(section: &Section<'_>) -> Result<HandoverConfig, FileError> {
+fn handover(section: &Table<'_>) -> Result<HandoverConfig, Error> {
     let default = HandoverConfig::default();
     // an epoch at least: who goes where is settled in between
     let ms = |key| {
         let ms = section.number(key, 10.0..=60_000.0)?;
-        Ok::<_, FileError>(ms.map(|ms| Duration::from_secs_f64(ms / 1e3)))
+        Ok::<_, Error>(ms.map(|ms| Duration::from_secs_f64(ms / 1e3)))
     };
     Ok(HandoverConfig {
         a3_offset_db: section.number("a3_offset_db", -30.0..=30.0)?,

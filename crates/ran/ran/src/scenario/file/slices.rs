@@ -6,12 +6,12 @@ use radio::mac::ue_scheduler;
 use radio::phy::Grid;
 use ran_functions::slice::{Direction, Divisible, check_slices};
 
-use super::section::{FileError, Keys, Section};
 use super::ue::{plmn, slice_differentiator};
 use crate::scenario::{Member, SlicingScenario};
 use crate::slices::{ALGORITHMS, capacity};
+use settings::{Error, Table, TableKeys};
 
-pub const SLICE: Keys = Keys {
+pub const SLICE: TableKeys = TableKeys {
     name: "[[cell.slice]]",
     keys: &[
         "id",
@@ -33,12 +33,12 @@ pub const SLICE: Keys = Keys {
 const MAX_SLICES: usize = 64;
 
 /// The slices of a cell.
-pub fn slicing(section: &Section<'_>, grid: &Grid) -> Result<SlicingScenario, FileError> {
+pub fn slicing(section: &Table<'_>, grid: &Grid) -> Result<SlicingScenario, Error> {
     let scheduler = section.choice("slice_scheduler", &[("NVS", "NVS"), ("NVS-PARTITION", "NVS-PARTITION")])?;
     let tables = section.tables("slice", &SLICE, MAX_SLICES)?;
     if tables.is_empty() {
         return match scheduler {
-            Some(_) => Err(section.refuse("slice_scheduler", "there are no slices for it to schedule")),
+            Some(_) => Err(section.invalid("slice_scheduler", "there are no slices for it to schedule")),
             None => Ok(SlicingScenario::default()),
         };
     }
@@ -54,7 +54,7 @@ pub fn slicing(section: &Section<'_>, grid: &Grid) -> Result<SlicingScenario, Fi
                 algorithms: &ALGORITHMS,
                 has_ue_scheduler: &|name| ue_scheduler(name).is_some(),
             };
-            check_slices(*direction, &divisible, slices).map_err(|why| table.wrong(why))?;
+            check_slices(*direction, &divisible, slices).map_err(|why| table.invalid_table(why))?;
         }
         if let Some(member) = member(table, slice.id, wanted)? {
             members.push(member);
@@ -62,7 +62,7 @@ pub fn slicing(section: &Section<'_>, grid: &Grid) -> Result<SlicingScenario, Fi
     }
     let is_fixed = matches!(directions.iter().flatten().next(), Some(Slice { parameters: Parameters::Static(_), .. }));
     if is_fixed && scheduler.is_some() {
-        return Err(section.refuse("slice_scheduler", "slices with fixed places have none"));
+        return Err(section.invalid("slice_scheduler", "slices with fixed places have none"));
     }
     let scheduler = scheduler.unwrap_or(if is_fixed { "STATIC" } else { "NVS" });
     let [dl, ul] = directions.map(|slices| DirectionSlices {
@@ -72,8 +72,8 @@ pub fn slicing(section: &Section<'_>, grid: &Grid) -> Result<SlicingScenario, Fi
     Ok(SlicingScenario { slices: SliceConfiguration { dl, ul }, members })
 }
 
-fn slice(section: &Section<'_>) -> Result<(Slice<'static>, &'static [Direction]), FileError> {
-    let id = section.whole("id", 0..=4_294_967_294)?;
+fn slice(section: &Table<'_>) -> Result<(Slice<'static>, &'static [Direction]), Error> {
+    let id = section.integer("id", 0..=4_294_967_294)?;
     let id = id.ok_or_else(|| section.missing("id", "a slice has a number in its cell"))?;
     const BOTH: &[Direction] = &Direction::BOTH;
     const DOWN: &[Direction] = &[Direction::Downlink];
@@ -82,14 +82,14 @@ fn slice(section: &Section<'_>) -> Result<(Slice<'static>, &'static [Direction])
     let words = |key, otherwise: &'static str| {
         let text = section.text(key, "text")?.unwrap_or(otherwise).to_owned();
         let text = Some(text).filter(|text| text.len() <= 255).and_then(|text| PrintableString::try_from(text).ok());
-        text.ok_or_else(|| section.refuse(key, "it is longer than 255 letters, or has some that ASN.1 does not print"))
+        text.ok_or_else(|| section.invalid(key, "it is longer than 255 letters, or has some that ASN.1 does not print"))
     };
     let ue_scheduler = section.choice("ue_scheduler", &[("RR", "RR"), ("PF", "PF"), ("MT", "MT")])?.unwrap_or("PF");
     let mbps = 0.0..=100_000.0;
     let share = section.number("capacity_percent", 0.0..=100.0)?;
     let rate = section.number("rate_mbps", mbps.clone())?;
     let reference = section.number("reference_mbps", mbps)?;
-    let places = (section.whole("low", 0..=1000)?, section.whole("high", 0..=1000)?);
+    let places = (section.integer("low", 0..=1000)?, section.integer("high", 0..=1000)?);
     let parameters = match (share, rate, reference, places) {
         (Some(percent), None, None, (None, None)) => {
             Parameters::Nvs(NvsParameters::Capacity(Share { reserved: (percent / 100.0) as f32 }))
@@ -100,7 +100,7 @@ fn slice(section: &Section<'_>) -> Result<(Slice<'static>, &'static [Direction])
         (None, None, None, (Some(low), Some(high))) => Parameters::Static(Positions { low, high }),
         _ => {
             let why = "a slice has either `capacity_percent`, or `rate_mbps` and `reference_mbps`, or `low` and `high`";
-            return Err(section.wrong(why));
+            return Err(section.invalid_table(why));
         }
     };
     let label = words("label", "")?;
@@ -108,12 +108,12 @@ fn slice(section: &Section<'_>) -> Result<(Slice<'static>, &'static [Direction])
 }
 
 /// Who is in a slice, if that is said.
-fn member(section: &Section<'_>, slice: u32, directions: &[Direction]) -> Result<Option<Member>, FileError> {
+fn member(section: &Table<'_>, slice: u32, directions: &[Direction]) -> Result<Option<Member>, Error> {
     let plmn = plmn(section)?;
-    let sst = section.whole("sst", 0..=255)?;
+    let sst = section.integer("sst", 0..=255)?;
     let sd = slice_differentiator(section)?;
     if sd.is_some() && sst.is_none() {
-        return Err(section.refuse("sd", "a slice differentiator is of a type: `sst` is missing"));
+        return Err(section.invalid("sd", "a slice differentiator is of a type: `sst` is missing"));
     }
     if plmn.is_none() && sst.is_none() {
         return Ok(None);

@@ -13,7 +13,7 @@ use radio::traffic::{CongestionControl, Direction, Kind};
 use super::*;
 use crate::scenario::{Change, ChannelScenario};
 
-fn read(text: &str) -> Result<Scenario, FileError> {
+fn read(text: &str) -> Result<Scenario, Error> {
     Scenario::from_toml(text, &Folders::of(Path::new("nowhere")))
 }
 
@@ -341,46 +341,49 @@ fn mistakes() {
     let tc = |text: &str| says(&format!("[[cell]]\n[cell.traffic_control]\n{text}"));
     for (said, expected) in [
         // the file
-        (says(""), "line 1: `cell` is missing: a RAN has a [[cell]] at least"),
+        (says(""), "line 1: missing key `cell`: a RAN has a [[cell]] at least"),
         (says("[[cell]"), "line 1: "),
         (says("sede = 1"), "line 1: unknown key `sede`; did you mean `seed`?"),
-        (says("quantum = 1"), "line 1: unknown key `quantum`; the file has seed, speed, "),
-        (says("seed = -1\n[[cell]]"), "line 1: seed: -1 is not from 0 to "),
-        (says("seed = \"x\"\n[[cell]]"), "line 1: seed: a whole number from 0 to "),
-        (says("speed = 0\n[[cell]]"), "line 1: speed: 0 is not from 0.001 to 1000"),
-        (says("threads = 1000\n[[cell]]"), "line 1: threads: 1000 is not from 1 to 256"),
-        (says("cell = 3"), "line 1: cell: tables are expected, as in [[cell]]"),
-        (says("cell = [3]"), "line 1: cell: tables are expected, as in [[cell]]"),
-        (says("[handover]\ntime_to_trigger_ms = 1"), "line 2: handover: time_to_trigger_ms: 1 is not from 10 to 60000"),
+        (says("quantum = 1"), "line 1: unknown key `quantum`; the keys of the file are seed, speed, "),
+        (says("seed = -1\n[[cell]]"), "line 1: seed: -1 is out of range 0 to "),
+        (says("seed = \"x\"\n[[cell]]"), "line 1: seed: expected an integer from 0 to "),
+        (says("speed = 0\n[[cell]]"), "line 1: speed: 0 is out of range 0.001 to 1000"),
+        (says("threads = 1000\n[[cell]]"), "line 1: threads: 1000 is out of range 1 to 256"),
+        (says("cell = 3"), "line 1: cell: expected tables, as in [[cell]]"),
+        (says("cell = [3]"), "line 1: cell: expected tables, as in [[cell]]"),
+        (
+            says("[handover]\ntime_to_trigger_ms = 1"),
+            "line 2: handover: time_to_trigger_ms: 1 is out of range 10 to 60000",
+        ),
         (says("\"sede\\n\" = 1"), "line 1: unknown key `sede\\n`; did you mean `seed`?"),
-        (says("\"\" = 1"), "line 1: unknown key ``; the file has "),
+        (says("\"\" = 1"), "line 1: unknown key ``; the keys of the file are "),
         // cells
         (cell("rcl = {}"), "line 2: cell[0]: unknown key `rcl`; did you mean `rlc`?"),
         (
             cell("rlc = { bufer_octets = 1 }"),
             "line 2: cell[0].rlc: unknown key `bufer_octets`; did you mean `buffer_octets`?",
         ),
-        (cell("rlc = 1"), "line 2: cell[0]: rlc: a table is expected, as in [cell.rlc]"),
-        (cell("rlc = { mode = \"tm\" }"), "line 2: cell[0].rlc: mode: \"tm\" is none of \"am\", \"um\""),
+        (cell("rlc = 1"), "line 2: cell[0]: rlc: expected a table, as in [cell.rlc]"),
+        (cell("rlc = { mode = \"tm\" }"), "line 2: cell[0].rlc: mode: \"tm\" is not one of \"am\", \"um\""),
         (cell("rlc = { discard_ms = 0 }"), "line 2: cell[0].rlc: discard_ms: it must be above 0"),
-        (cell("rat = \"3g\""), "line 2: cell[0]: rat: \"3g\" is none of \"nr\", \"lte\""),
-        (cell("rat = 5"), "line 2: cell[0]: rat: \"nr\", \"lte\" in quotes is expected"),
+        (cell("rat = \"3g\""), "line 2: cell[0]: rat: \"3g\" is not one of \"nr\", \"lte\""),
+        (cell("rat = 5"), "line 2: cell[0]: rat: expected a string: \"nr\", \"lte\""),
         (cell("bandwidth_mhz = 41"), "line 1: cell[0]: bandwidth_mhz is 41"),
         (cell("scs_khz = 20"), "line 2: cell[0]: scs_khz: 20 is none: it may be 15, 30 or 60"),
         (cell("rat = \"lte\"\nscs_khz = 30"), "line 3: cell[0]: scs_khz: 30 is none: it may be 15 with LTE"),
         (cell("rat = \"lte\"\nuplink_layers = 2"), "line 1: cell[0]: uplink_layers is 2"),
         (cell("rat = \"lte\"\ntdd = \"DSU\""), "line 3: cell[0]: tdd: it is the other technology's"),
-        (cell("rat = \"lte\"\nduplex = \"tdd\""), "line 1: cell[0]: `lte_tdd` is missing"),
+        (cell("rat = \"lte\"\nduplex = \"tdd\""), "line 1: cell[0]: missing key `lte_tdd`"),
         (cell("duplex = \"fdd\"\ntdd = \"DSU\""), "line 3: cell[0]: tdd: the duplex is FDD"),
-        (cell("tdd = { downlink_slots = 1 }"), "line 2: cell[0].tdd: `period_us` is missing"),
+        (cell("tdd = { downlink_slots = 1 }"), "line 2: cell[0].tdd: missing key `period_us`"),
         (cell("tdd = { period_us = 700 }"), "line 1: cell[0]: period_us is 700"),
         (cell("rat = \"lte\"\nsplit = true"), "line 3: cell[0]: split: an eNB is whole here"),
-        (cell("count = 5000"), "line 2: cell[0]: count: 5000 is not from 1 to 4096"),
+        (cell("count = 5000"), "line 2: cell[0]: count: 5000 is out of range 1 to 4096"),
         (says("[[cell]]\ncount = 4000\n[[cell]]\ncount = 200"), "line 3: cell[1]: a RAN has 1 to 4096 cells"),
-        (cell("harq = { processes = 99 }"), "line 2: cell[0].harq: processes: 99 is not from 1 to 32"),
-        (cell("locked = 1"), "line 2: cell[0]: locked: true or false is expected"),
+        (cell("harq = { processes = 99 }"), "line 2: cell[0].harq: processes: 99 is out of range 1 to 32"),
+        (cell("locked = 1"), "line 2: cell[0]: locked: expected true or false"),
         // slices
-        (cell("slice = [{ capacity_percent = 1 }]"), "line 2: cell[0].slice[0]: `id` is missing"),
+        (cell("slice = [{ capacity_percent = 1 }]"), "line 2: cell[0].slice[0]: missing key `id`"),
         (cell("slice = [{ id = 1 }]"), "line 2: cell[0].slice[0]: a slice has either `capacity_percent`"),
         (
             cell("slice = [{ id = 1, rate_mbps = 5, reference_mbps = 0 }]"),
@@ -405,13 +408,13 @@ fn mistakes() {
         (cell("slice_scheduler = \"NVS\""), "line 2: cell[0]: slice_scheduler: there are no slices"),
         (
             cell("slice_scheduler = \"EDF\""),
-            "line 2: cell[0]: slice_scheduler: \"EDF\" is none of \"NVS\", \"NVS-PARTITION\"",
+            "line 2: cell[0]: slice_scheduler: \"EDF\" is not one of \"NVS\", \"NVS-PARTITION\"",
         ),
         // traffic control
-        (tc("pacer = \"bdp\""), "line 3: cell[0].traffic_control: pacer: \"bdp\" is none of \"off\", \"5g-bdp\""),
+        (tc("pacer = \"bdp\""), "line 3: cell[0].traffic_control: pacer: \"bdp\" is not one of \"off\", \"5g-bdp\""),
         (
             tc("queue = [{ id = 1, discipline = \"red\" }]"),
-            "line 3: cell[0].traffic_control.queue[0]: discipline: \"red\" is none of",
+            "line 3: cell[0].traffic_control.queue[0]: discipline: \"red\" is not one of",
         ),
         (tc("queue = [{ id = 1 }, { id = 1 }]"), "line 2: cell[0].traffic_control: there are two queues 1"),
         (
@@ -447,20 +450,20 @@ fn mistakes() {
             "line 3: cell[0].traffic_control.pacer: unknown key `prat`; did you mean `part`?",
         ),
         // UEs
-        (ue("[ue.flow]\nkind = \"voip\""), "line 4: ue[0]: flow: tables are expected, as in [[ue.flow]]"),
-        (ue("cell = 2"), "line 4: ue[0]: cell: 2 is not from 0 to 1"),
-        (ue("cell = \"every\""), "line 4: ue[0]: cell: \"every\" is none of \"all\""),
+        (ue("[ue.flow]\nkind = \"voip\""), "line 4: ue[0]: flow: expected tables, as in [[ue.flow]]"),
+        (ue("cell = 2"), "line 4: ue[0]: cell: 2 is out of range 0 to 1"),
+        (ue("cell = \"every\""), "line 4: ue[0]: cell: \"every\" is not one of \"all\""),
         (ue("plmn = \"12\""), "line 4: ue[0]: plmn: \"12\" is not five or six digits"),
         (ue("sd = \"xyz\""), "line 4: ue[0]: sd: \"xyz\" is not six hexadecimal digits"),
-        (ue("mcs = 29"), "line 4: ue[0]: mcs: 29 is not from 0 to 28"),
+        (ue("mcs = 29"), "line 4: ue[0]: mcs: 29 is out of range 0 to 28"),
         (
             says("[[cell]]\ndownlink_mcs_table = \"256qam\"\nuplink_mcs_table = \"256qam\"\n[[ue]]\nmcs = 28"),
             "line 4: ue[0]: UE 0: its cell has MCS 0 to 27",
         ),
         (ue("mcs = 3\nsinr_db = 3"), "line 5: ue[0]: sinr_db: a UE has one channel"),
-        (ue("uplink_sinr_db = 3"), "line 3: ue[0]: `sinr_db` is missing"),
+        (ue("uplink_sinr_db = 3"), "line 3: ue[0]: missing key `sinr_db`"),
         (ue("trace = \"t.csv\""), "line 4: ue[0]: trace: nowhere/t.csv: "),
-        (ue("trace_end = \"loop\""), "line 3: ue[0]: `trace` is missing"),
+        (ue("trace_end = \"loop\""), "line 3: ue[0]: missing key `trace`"),
         (ue("heading_deg = 5"), "line 4: ue[0]: heading_deg: it is for the motion \"straight\""),
         (ue("motion = \"random-waypoint\"\nspeed_m_per_s = 5\nmax_speed_m_per_s = 1"), "line 3: ue[0]: UE 0: "),
         (ue("arrives_s = 5\nleaves_s = 4"), "line 5: ue[0]: leaves_s: a UE would leave before it comes"),
@@ -476,9 +479,9 @@ fn mistakes() {
         ),
         (ue("name = \"a\"\n[[ue]]\nname = \"a\""), "line 6: ue[1]: name: another [[ue]] has it already"),
         // flows
-        (flow(""), "line 3: ue[0].flow[0]: `kind` is missing: it is one of cbr, poisson, "),
-        (flow("kind = \"ftp\""), "line 4: ue[0].flow[0]: kind: \"ftp\" is none of \"cbr\", "),
-        (flow("kind = \"cbr\""), "line 3: ue[0].flow[0]: `rate_bps` is missing"),
+        (flow(""), "line 3: ue[0].flow[0]: missing key `kind`: it is one of cbr, poisson, "),
+        (flow("kind = \"ftp\""), "line 4: ue[0].flow[0]: kind: \"ftp\" is not one of \"cbr\", "),
+        (flow("kind = \"cbr\""), "line 3: ue[0].flow[0]: missing key `rate_bps`"),
         (flow("kind = \"cbr\"\nrate_bps = 0"), "line 3: ue[0].flow[0]: rate_bps must be from 1 to 10000000000"),
         (
             flow("kind = \"voip\"\nrate_bps = 5"),
@@ -490,7 +493,7 @@ fn mistakes() {
         ),
         (
             flow("kind = \"greedy\"\ncongestion_control = \"reno\""),
-            "line 5: ue[0].flow[0]: congestion_control: \"reno\" is none of",
+            "line 5: ue[0].flow[0]: congestion_control: \"reno\" is not one of",
         ),
         (
             flow("kind = \"greedy\"\ncongestion_control = \"bbr\"\nslow_start = \"plain\""),
@@ -512,16 +515,16 @@ fn mistakes() {
             says("[[cell]]\n[[at]]\ntime_s = 1\ndo = \"hand-over\"\nue = \"a\"\nto = 0"),
             "line 5: at[0]: ue: no [[ue]] has the name \"a\": none has a name",
         ),
-        (at("do = \"lock\""), "line 6: at[0]: `time_s` is missing"),
-        (at("time_s = 1"), "line 6: at[0]: `do` is missing: it is one of lock, unlock, "),
-        (at("time_s = 1\ndo = \"lock\""), "line 6: at[0]: `cell` is missing: a cell, counted from 0: there are 1"),
-        (at("time_s = 1\ndo = \"lock\"\ncell = 1"), "line 9: at[0]: cell: 1 is not from 0 to 0"),
+        (at("do = \"lock\""), "line 6: at[0]: missing key `time_s`"),
+        (at("time_s = 1"), "line 6: at[0]: missing key `do`: it is one of lock, unlock, "),
+        (at("time_s = 1\ndo = \"lock\""), "line 6: at[0]: missing key `cell`: a cell, counted from 0: there are 1"),
+        (at("time_s = 1\ndo = \"lock\"\ncell = 1"), "line 9: at[0]: cell: 1 is out of range 0 to 0"),
         (at("time_s = 1\ndo = \"lock\"\nue = \"a\""), "line 9: at[0]: ue: it is not asked for here: there are cell"),
         (
             at("time_s = 1\ndo = \"hand-over\"\nue = \"b\"\nto = 0"),
             "line 9: at[0]: ue: no [[ue]] has the name \"b\": there are a",
         ),
-        (at("time_s = 1\ndo = \"stop-flow\"\nue = \"a\"\nflow = 1"), "line 10: at[0]: flow: 1 is not from 0 to 0"),
+        (at("time_s = 1\ndo = \"stop-flow\"\nue = \"a\"\nflow = 1"), "line 10: at[0]: flow: 1 is out of range 0 to 0"),
         (
             at(
                 "time_s = 1\ndo = \"stop-flow\"\nue = \"a\"\nflow = 0\n[[at]]\ntime_s = 2\ndo = \"stop-flow\"\nue = \"a\"\nflow = 0",
@@ -541,7 +544,7 @@ fn mistakes() {
 #[test]
 fn every_key_is_in_the_document() {
     let document = include_str!("../../../../../../docs/scenarios.md");
-    for Keys { name, keys } in TABLES {
+    for TableKeys { name, keys } in TABLES {
         let title = format!("## `{name}`");
         let section = document.split("\n## ").find(|section| section.starts_with(&title[3..]));
         let section = section.unwrap_or_else(|| panic!("no section {title}"));

@@ -5,10 +5,10 @@ use std::ops::Range;
 use radio::Time;
 
 use super::flow::{SECONDS, seconds};
-use super::section::{FileError, Keys, Section};
 use crate::scenario::{Change, TimelineEntry, UeScenario};
+use settings::{Error, Table, TableKeys};
 
-pub const AT: Keys = Keys { name: "[[at]]", keys: &["time_s", "do", "cell", "ue", "flow", "to"] };
+pub const AT: TableKeys = TableKeys { name: "[[at]]", keys: &["time_s", "do", "cell", "ue", "flow", "to"] };
 
 /// UEs that a table has made, by the name that it gave them.
 pub struct Group<'t> {
@@ -33,12 +33,12 @@ const DEEDS: [(&str, Deed); 5] = [
 
 /// What a table has happen: the timeline grows, or a flow starts or stops.
 pub fn entry(
-    section: &Section<'_>,
+    section: &Table<'_>,
     cells: usize,
     groups: &[&Group<'_>],
     ues: &mut [UeScenario],
     timeline: &mut Vec<TimelineEntry>,
-) -> Result<(), FileError> {
+) -> Result<(), Error> {
     let at = section.number("time_s", SECONDS)?.map(seconds);
     let at = at.ok_or_else(|| section.missing("time_s", "seconds of the model"))?;
     let deed = section.choice("do", &DEEDS)?;
@@ -49,14 +49,14 @@ pub fn entry(
         Deed::Flow { .. } => &["ue", "flow"],
         Deed::HandOver => &["ue", "to"],
     };
-    if let Some(key) = section.present().find(|key| !["time_s", "do"].contains(key) && !of.contains(key)) {
-        return Err(section.refuse(key, format!("it is not asked for here: there are {}", of.join(" and "))));
+    if let Some(key) = section.present_keys().find(|key| !["time_s", "do"].contains(key) && !of.contains(key)) {
+        return Err(section.invalid(key, format!("it is not asked for here: there are {}", of.join(" and "))));
     }
-    let cell = |key| -> Result<usize, FileError> {
-        let cell = section.whole(key, 0..=cells as i64 - 1)?;
+    let cell = |key| -> Result<usize, Error> {
+        let cell = section.integer(key, 0..=cells as i64 - 1)?;
         cell.ok_or_else(|| section.missing(key, format!("a cell, counted from 0: there are {cells}")))
     };
-    let group = || -> Result<Range<usize>, FileError> {
+    let group = || -> Result<Range<usize>, Error> {
         let names = || match groups.iter().filter_map(|group| group.name).collect::<Vec<_>>() {
             none if none.is_empty() => "none has a name".to_owned(),
             names => format!("there are {}", names.join(", ")),
@@ -65,7 +65,7 @@ pub fn entry(
         let name = name.ok_or_else(|| section.missing("ue", format!("the name of a [[ue]]: {}", names())))?;
         let group = groups.iter().find(|group| group.name == Some(name));
         let why = || format!("no [[ue]] has the name \"{name}\": {}", names());
-        Ok(group.ok_or_else(|| section.refuse("ue", why()))?.ues.clone())
+        Ok(group.ok_or_else(|| section.invalid("ue", why()))?.ues.clone())
     };
     match deed {
         Deed::Lock(is_locked) => {
@@ -80,7 +80,7 @@ pub fn entry(
             let ues = &mut ues[group()?];
             let count = ues.first().map_or(0, |ue| ue.flows.len());
             let flow: usize = section
-                .whole("flow", 0..=count as i64 - 1)?
+                .integer("flow", 0..=count as i64 - 1)?
                 .ok_or_else(|| section.missing("flow", format!("a flow of the UE, counted from 0: it has {count}")))?;
             for ue in ues {
                 turn(section, ue, flow, at, starts)?;
@@ -91,7 +91,7 @@ pub fn entry(
 }
 
 /// A flow starts or stops then.
-fn turn(section: &Section<'_>, ue: &mut UeScenario, flow: usize, at: Time, starts: bool) -> Result<(), FileError> {
+fn turn(section: &Table<'_>, ue: &mut UeScenario, flow: usize, at: Time, starts: bool) -> Result<(), Error> {
     let specification = &mut ue.flows[flow].specification;
     let at = at.max(ue.arrives);
     if starts {
@@ -99,7 +99,7 @@ fn turn(section: &Section<'_>, ue: &mut UeScenario, flow: usize, at: Time, start
     } else if specification.stop == Time::NEVER {
         specification.stop = at;
     } else {
-        return Err(section.refuse("flow", "it stops already: a flow stops once"));
+        return Err(section.invalid("flow", "it stops already: a flow stops once"));
     }
-    specification.check().map_err(|error| section.wrong(error))
+    specification.check().map_err(|error| section.invalid_table(error))
 }

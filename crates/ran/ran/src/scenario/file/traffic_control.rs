@@ -9,11 +9,11 @@ use radio::tc::{
 use tc_plugin::Plugin;
 
 use super::Folders;
-use super::section::{FileError, Keys, Section};
+use settings::{Error, Table, TableKeys};
 
-pub const TRAFFIC_CONTROL: Keys =
-    Keys { name: "[cell.traffic_control]", keys: &["classifier", "scheduler", "pacer", "queue", "filter"] };
-pub const QUEUE: Keys = Keys {
+pub const TRAFFIC_CONTROL: TableKeys =
+    TableKeys { name: "[cell.traffic_control]", keys: &["classifier", "scheduler", "pacer", "queue", "filter"] };
+pub const QUEUE: TableKeys = TableKeys {
     name: "[[cell.traffic_control.queue]]",
     keys: &[
         "id",
@@ -30,18 +30,18 @@ pub const QUEUE: Keys = Keys {
         "quantum_octets",
     ],
 };
-pub const FILTER: Keys = Keys {
+pub const FILTER: TableKeys = TableKeys {
     name: "[[cell.traffic_control.filter]]",
     keys: &["id", "queue", "source", "destination", "source_port", "destination_port", "protocol"],
 };
-pub const PART: Keys = Keys { name: "a part of one's own", keys: &["part", "settings"] };
+pub const PART: TableKeys = TableKeys { name: "a part of one's own", keys: &["part", "settings"] };
 
 /// Numbers of queues and filters, as E2 has them.
 const NUMBERS: std::ops::RangeInclusive<i64> = 0..=2_147_483_647;
 const RATES_BPS: std::ops::RangeInclusive<i64> = 1_000..=4_000_000_000_000;
 
 /// What is set.
-pub fn configuration(section: &Section<'_>, folders: &Folders<'_>) -> Result<Configuration, FileError> {
+pub fn configuration(section: &Table<'_>, folders: &Folders<'_>) -> Result<Configuration, Error> {
     let default = Configuration::default();
     let tables = section.tables("queue", &QUEUE, MAX_QUEUES)?;
     let queues: Vec<_> = tables.iter().map(|table| queue(table, folders)).collect::<Result<_, _>>()?;
@@ -51,7 +51,7 @@ pub fn configuration(section: &Section<'_>, folders: &Folders<'_>) -> Result<Con
         scheduler: scheduler(section, &tables, folders)?,
         pacer: match part(section, "pacer", folders)? {
             Some((plugin, settings)) => {
-                plugin.pacer(settings).map_err(|why| section.refuse("pacer", why.to_string()))?
+                plugin.pacer(settings).map_err(|why| section.invalid("pacer", why.to_string()))?
             }
             None => match section.choice("pacer", &[("off", false), ("5g-bdp", true)])? {
                 Some(true) => PacerChoice::Bdp5g,
@@ -60,17 +60,13 @@ pub fn configuration(section: &Section<'_>, folders: &Folders<'_>) -> Result<Con
         },
         queues: if queues.is_empty() { default.queues } else { queues },
     };
-    configuration.check().map_err(|refused| section.wrong(refused))?;
+    configuration.check().map_err(|refused| section.invalid_table(refused))?;
     Ok(configuration)
 }
 
 /// A part of one's own, where a table stands in place of a name, and its settings.
-fn part<'t>(
-    section: &Section<'t>,
-    key: &'static str,
-    folders: &Folders<'_>,
-) -> Result<Option<(Plugin, &'t str)>, FileError> {
-    if !section.has(key) || section.is_text(key) {
+fn part<'t>(section: &Table<'t>, key: &'static str, folders: &Folders<'_>) -> Result<Option<(Plugin, &'t str)>, Error> {
+    if !section.contains(key) || section.is_text(key) {
         return Ok(None);
     }
     let Some(table) = section.table(key, &PART)? else { return Ok(None) };
@@ -79,17 +75,13 @@ fn part<'t>(
     let settings = table.text("settings", "the part's settings")?.unwrap_or("");
     let plugin = Plugin::load(name, folders.parts);
     let in_folder = |why| format!("{name} is not loaded from {}: {why}", folders.parts.display());
-    Ok(Some((plugin.map_err(|why| table.refuse("part", in_folder(why)))?, settings)))
+    Ok(Some((plugin.map_err(|why| table.invalid("part", in_folder(why)))?, settings)))
 }
 
-fn classifier(
-    section: &Section<'_>,
-    filters: &[Section<'_>],
-    folders: &Folders<'_>,
-) -> Result<ClassifierChoice, FileError> {
+fn classifier(section: &Table<'_>, filters: &[Table<'_>], folders: &Folders<'_>) -> Result<ClassifierChoice, Error> {
     let choice = match part(section, "classifier", folders)? {
         Some((plugin, settings)) => {
-            plugin.classifier(settings).map_err(|why| section.refuse("classifier", why.to_string()))?
+            plugin.classifier(settings).map_err(|why| section.invalid("classifier", why.to_string()))?
         }
         None => {
             let words = [("round-robin", 0), ("osi", 1), ("stochastic", 2)];
@@ -102,29 +94,25 @@ fn classifier(
         }
     };
     if !filters.is_empty() && !matches!(choice, ClassifierChoice::Osi(_)) {
-        return Err(section.refuse("filter", "filters are the classifier \"osi\"'s: no other one asks them"));
+        return Err(section.invalid("filter", "filters are the classifier \"osi\"'s: no other one asks them"));
     }
     Ok(choice)
 }
 
-fn scheduler(
-    section: &Section<'_>,
-    queues: &[Section<'_>],
-    folders: &Folders<'_>,
-) -> Result<SchedulerChoice, FileError> {
+fn scheduler(section: &Table<'_>, queues: &[Table<'_>], folders: &Folders<'_>) -> Result<SchedulerChoice, Error> {
     if let Some((plugin, settings)) = part(section, "scheduler", folders)? {
-        return plugin.scheduler(settings).map_err(|why| section.refuse("scheduler", why.to_string()));
+        return plugin.scheduler(settings).map_err(|why| section.invalid("scheduler", why.to_string()));
     }
     let words = [("round-robin", 0), ("priority", 1), ("deficit-round-robin", 2)];
     let choice = section.choice("scheduler", &words)?.unwrap_or(0);
     for (key, of, name) in [("priority", 1, "priority"), ("quantum_octets", 2, "deficit-round-robin")] {
-        if let Some(queue) = queues.iter().find(|queue| queue.has(key)).filter(|_| choice != of) {
-            return Err(queue.refuse(key, format!("it is for the scheduler \"{name}\", which is not chosen")));
+        if let Some(queue) = queues.iter().find(|queue| queue.contains(key)).filter(|_| choice != of) {
+            return Err(queue.invalid(key, format!("it is for the scheduler \"{name}\", which is not chosen")));
         }
     }
-    let of_queues = |key, range: std::ops::RangeInclusive<i64>, otherwise: u32| -> Result<Vec<u32>, FileError> {
-        let each = queues.iter().map(|queue| Ok(queue.whole(key, range.clone())?.unwrap_or(otherwise)));
-        let each: Vec<u32> = each.collect::<Result<_, FileError>>()?;
+    let of_queues = |key, range: std::ops::RangeInclusive<i64>, otherwise: u32| -> Result<Vec<u32>, Error> {
+        let each = queues.iter().map(|queue| Ok(queue.integer(key, range.clone())?.unwrap_or(otherwise)));
+        let each: Vec<u32> = each.collect::<Result<_, Error>>()?;
         Ok(if each.is_empty() { vec![otherwise] } else { each })
     };
     Ok(match choice {
@@ -134,19 +122,19 @@ fn scheduler(
     })
 }
 
-fn queue(section: &Section<'_>, folders: &Folders<'_>) -> Result<QueueConfiguration, FileError> {
-    let id = section.whole("id", NUMBERS)?.ok_or_else(|| section.missing("id", "a queue has a number"))?;
+fn queue(section: &Table<'_>, folders: &Folders<'_>) -> Result<QueueConfiguration, Error> {
+    let id = section.integer("id", NUMBERS)?.ok_or_else(|| section.missing("id", "a queue has a number"))?;
     let (discipline, has_target) = match part(section, "discipline", folders)? {
         Some((plugin, settings)) => {
-            let own = plugin.discipline(settings).map_err(|why| section.refuse("discipline", why.to_string()))?;
+            let own = plugin.discipline(settings).map_err(|why| section.invalid("discipline", why.to_string()))?;
             (own, false)
         }
         None => {
             let default = DelayTarget::default();
             let ms = 1..=100_000;
             let target = DelayTarget {
-                target_ms: section.whole("target_ms", ms.clone())?.unwrap_or(default.target_ms),
-                interval_ms: section.whole("interval_ms", ms)?.unwrap_or(default.interval_ms),
+                target_ms: section.integer("target_ms", ms.clone())?.unwrap_or(default.target_ms),
+                interval_ms: section.integer("interval_ms", ms)?.unwrap_or(default.interval_ms),
             };
             let words = [("fifo", 0), ("codel", 1), ("ecn", 2)];
             match section.choice("discipline", &words)?.unwrap_or(0) {
@@ -156,26 +144,28 @@ fn queue(section: &Section<'_>, folders: &Folders<'_>) -> Result<QueueConfigurat
             }
         }
     };
-    if let Some(key) = ["target_ms", "interval_ms"].into_iter().find(|key| section.has(key)).filter(|_| !has_target) {
-        return Err(section.refuse(key, "it is for the disciplines \"codel\" and \"ecn\""));
+    if let Some(key) =
+        ["target_ms", "interval_ms"].into_iter().find(|key| section.contains(key)).filter(|_| !has_target)
+    {
+        return Err(section.invalid(key, "it is for the disciplines \"codel\" and \"ecn\""));
     }
     let mut queue = QueueConfiguration::new(QueueId(id), discipline);
-    queue.limit_octets = section.whole("limit_octets", 1..=1_000_000_000)?.unwrap_or(queue.limit_octets);
-    let drop_rate_bps: Option<u64> = section.whole("drop_rate_bps", RATES_BPS)?;
-    let divert_rate_bps: Option<u64> = section.whole("divert_rate_bps", RATES_BPS)?;
-    let divert_to = section.whole("divert_to", NUMBERS)?.map(QueueId);
+    queue.limit_octets = section.integer("limit_octets", 1..=1_000_000_000)?.unwrap_or(queue.limit_octets);
+    let drop_rate_bps: Option<u64> = section.integer("drop_rate_bps", RATES_BPS)?;
+    let divert_rate_bps: Option<u64> = section.integer("divert_rate_bps", RATES_BPS)?;
+    let divert_to = section.integer("divert_to", NUMBERS)?.map(QueueId);
     let divert = match (divert_rate_bps, divert_to) {
         (Some(rate_bps), Some(to)) => Some(Divert { rate_bps, to }),
         (None, None) => None,
-        _ => return Err(section.wrong("`divert_rate_bps` and `divert_to` go together")),
+        _ => return Err(section.invalid_table("`divert_rate_bps` and `divert_to` go together")),
     };
     queue.policer = match (drop_rate_bps, divert) {
         (Some(drop_rate_bps), divert) => Some(PolicerSettings { drop_rate_bps, divert }),
         (None, Some(_)) => return Err(section.missing("drop_rate_bps", "what is diverted is what comes below it")),
         (None, None) => None,
     };
-    let window_ms = section.whole("shaper_window_ms", 1..=100_000)?;
-    queue.shaper = match section.whole("shaper_rate_bps", RATES_BPS)? {
+    let window_ms = section.integer("shaper_window_ms", 1..=100_000)?;
+    queue.shaper = match section.integer("shaper_rate_bps", RATES_BPS)? {
         Some(rate_bps) => Some(ShaperSettings { rate_bps, window_ms: window_ms.unwrap_or(100) }),
         None if window_ms.is_some() => return Err(section.missing("shaper_rate_bps", "the window is a shaper's")),
         None => None,
@@ -183,11 +173,11 @@ fn queue(section: &Section<'_>, folders: &Folders<'_>) -> Result<QueueConfigurat
     Ok(queue)
 }
 
-fn filter(section: &Section<'_>) -> Result<OsiFilter, FileError> {
-    let number = |key| section.whole(key, NUMBERS);
-    let address = |key| -> Result<Option<Ipv4Addr>, FileError> {
+fn filter(section: &Table<'_>) -> Result<OsiFilter, Error> {
+    let number = |key| section.integer(key, NUMBERS);
+    let address = |key| -> Result<Option<Ipv4Addr>, Error> {
         let Some(text) = section.text(key, "an IPv4 address")? else { return Ok(None) };
-        text.parse().map(Some).map_err(|_| section.refuse(key, format!("\"{text}\" is no IPv4 address")))
+        text.parse().map(Some).map_err(|_| section.invalid(key, format!("\"{text}\" is no IPv4 address")))
     };
     let queue = number("queue")?.ok_or_else(|| section.missing("queue", "the queue of packets that fit"))?;
     Ok(OsiFilter {
@@ -196,9 +186,9 @@ fn filter(section: &Section<'_>) -> Result<OsiFilter, FileError> {
         flow: FlowPattern {
             source: address("source")?,
             destination: address("destination")?,
-            source_port: section.whole("source_port", 0..=65_535)?,
-            destination_port: section.whole("destination_port", 0..=65_535)?,
-            protocol: section.whole("protocol", 0..=255)?,
+            source_port: section.integer("source_port", 0..=65_535)?,
+            destination_port: section.integer("destination_port", 0..=65_535)?,
+            protocol: section.integer("protocol", 0..=255)?,
         },
     })
 }

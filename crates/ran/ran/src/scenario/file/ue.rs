@@ -6,12 +6,12 @@ use radio::phy::{Motion, Position, Trace, TraceEnd};
 use radio::{Random, Subscription, Time};
 
 use super::flow::{self, FLOW, SECONDS, seconds};
-use super::section::{FileError, Keys, Section};
 use super::{Folders, MAX_FLOWS, MAX_UES};
 use crate::node::{MCC, MNC};
 use crate::scenario::{ChannelScenario, UeScenario};
+use settings::{Error, Table, TableKeys};
 
-pub const UE: Keys = Keys {
+pub const UE: TableKeys = TableKeys {
     name: "[[ue]]",
     keys: &[
         "name",
@@ -49,28 +49,28 @@ const GROUPS: u64 = 1 << 62;
 
 /// A table's UEs, as many as `room` at most: the `number`th group.
 pub fn ues(
-    section: &Section<'_>,
+    section: &Table<'_>,
     folders: &Folders<'_>,
     (seed, number): (u64, usize),
     cells: usize,
     room: usize,
-) -> Result<Vec<UeScenario>, FileError> {
-    let count: usize = section.whole("count", 1..=MAX_UES as i64)?.unwrap_or(1);
+) -> Result<Vec<UeScenario>, Error> {
+    let count: usize = section.integer("count", 1..=MAX_UES as i64)?.unwrap_or(1);
     if count > room {
-        return Err(section.refuse("count", format!("the RAN has room for {room} UEs more: {MAX_UES} in all")));
+        return Err(section.invalid("count", format!("the RAN has room for {room} UEs more: {MAX_UES} in all")));
     }
     let first = if section.is_text("cell") {
         section.choice("cell", &[("all", ())])?;
         None
     } else {
-        let cell: usize = section.whole("cell", 0..=cells as i64 - 1)?.unwrap_or(0);
+        let cell: usize = section.integer("cell", 0..=cells as i64 - 1)?.unwrap_or(0);
         Some(cell)
     };
     let subscription = subscription(section)?;
     let channel = channel(section, folders)?;
     let tables = section.tables("flow", &FLOW, MAX_FLOWS)?;
     let flows =
-        tables.iter().enumerate().map(|(at, table)| flow::flow(table, at)).collect::<Result<Vec<_>, FileError>>()?;
+        tables.iter().enumerate().map(|(at, table)| flow::flow(table, at)).collect::<Result<Vec<_>, Error>>()?;
     let mut random = Random::new(seed, GROUPS + number as u64);
     let mut stays = stays(section, &mut random, count)?.into_iter();
     let ue = |at| {
@@ -83,7 +83,7 @@ pub fn ues(
 }
 
 /// When each of so many UEs comes and goes.
-fn stays(section: &Section<'_>, random: &mut Random, count: usize) -> Result<Vec<(Time, Option<Time>)>, FileError> {
+fn stays(section: &Table<'_>, random: &mut Random, count: usize) -> Result<Vec<(Time, Option<Time>)>, Error> {
     let arrives_s = section.number("arrives_s", SECONDS)?.unwrap_or(0.0);
     let leaves_s = section.number("leaves_s", SECONDS)?;
     let stagger_s = section.number("stagger_s", 0.0..=1e6)?;
@@ -91,11 +91,11 @@ fn stays(section: &Section<'_>, random: &mut Random, count: usize) -> Result<Vec
     let mean_stay_s = section.number("mean_stay_s", 0.01..=1e6)?;
     if per_min.is_some() && stagger_s.is_some() {
         return Err(
-            section.refuse("stagger_s", "UEs come either at even intervals or, by `arrivals_per_min`, at random")
+            section.invalid("stagger_s", "UEs come either at even intervals or, by `arrivals_per_min`, at random")
         );
     }
     if mean_stay_s.is_some() && leaves_s.is_some() {
-        return Err(section.refuse("leaves_s", "UEs leave either at a time or, by `mean_stay_s`, at random"));
+        return Err(section.invalid("leaves_s", "UEs leave either at a time or, by `mean_stay_s`, at random"));
     }
     let mut at_s = arrives_s;
     let each = (0..count).map(|number| {
@@ -110,36 +110,36 @@ fn stays(section: &Section<'_>, random: &mut Random, count: usize) -> Result<Vec
     });
     let each: Vec<(Time, Option<Time>)> = each.collect();
     if each.iter().any(|(arrives, leaves)| leaves.is_some_and(|leaves| leaves < *arrives)) {
-        return Err(section.refuse("leaves_s", "a UE would leave before it comes"));
+        return Err(section.invalid("leaves_s", "a UE would leave before it comes"));
     }
     Ok(each)
 }
 
-fn subscription(section: &Section<'_>) -> Result<Subscription, FileError> {
+fn subscription(section: &Table<'_>) -> Result<Subscription, Error> {
     let (mcc, mnc, has_long_mnc) = plmn(section)?.unwrap_or((MCC, MNC, false));
     Ok(Subscription {
         mcc,
         mnc,
         has_long_mnc,
-        sst: section.whole("sst", 0..=255)?.unwrap_or(1),
+        sst: section.integer("sst", 0..=255)?.unwrap_or(1),
         sd: slice_differentiator(section)?,
-        five_qi: section.whole("five_qi", 1..=255)?.unwrap_or(9),
+        five_qi: section.integer("five_qi", 1..=255)?.unwrap_or(9),
     })
 }
 
 /// A network: five or six digits.
-pub fn plmn(section: &Section<'_>) -> Result<Option<(u16, u16, bool)>, FileError> {
+pub fn plmn(section: &Table<'_>) -> Result<Option<(u16, u16, bool)>, Error> {
     let Some(text) = section.text("plmn", "five or six digits")? else { return Ok(None) };
     let are_digits = matches!(text.len(), 5 | 6) && text.bytes().all(|octet| octet.is_ascii_digit());
     let number = |part: Option<&str>| part.and_then(|part| part.parse().ok());
     match (number(text.get(..3)), number(text.get(3..))) {
         (Some(mcc), Some(mnc)) if are_digits => Ok(Some((mcc, mnc, text.len() == 6))),
-        _ => Err(section.refuse("plmn", format!("\"{text}\" is not five or six digits"))),
+        _ => Err(section.invalid("plmn", format!("\"{text}\" is not five or six digits"))),
     }
 }
 
 /// A slice differentiator: six hexadecimal digits.
-pub fn slice_differentiator(section: &Section<'_>) -> Result<Option<[u8; 3]>, FileError> {
+pub fn slice_differentiator(section: &Table<'_>) -> Result<Option<[u8; 3]>, Error> {
     let Some(text) = section.text("sd", "six hexadecimal digits")? else { return Ok(None) };
     let are_digits = text.len() == 6 && text.bytes().all(|octet| octet.is_ascii_hexdigit());
     match u32::from_str_radix(text, 16) {
@@ -147,11 +147,11 @@ pub fn slice_differentiator(section: &Section<'_>) -> Result<Option<[u8; 3]>, Fi
             let [_, a, b, c] = number.to_be_bytes();
             Ok(Some([a, b, c]))
         }
-        _ => Err(section.refuse("sd", format!("\"{text}\" is not six hexadecimal digits"))),
+        _ => Err(section.invalid("sd", format!("\"{text}\" is not six hexadecimal digits"))),
     }
 }
 
-/// Keys of channels, by what they are of.
+/// TableKeys of channels, by what they are of.
 const CHANNELS: [(&str, &[&str]); 4] = [
     ("mcs", &["mcs"]),
     ("sinr_db", &["sinr_db", "uplink_sinr_db"]),
@@ -159,17 +159,17 @@ const CHANNELS: [(&str, &[&str]); 4] = [
     ("motion", &["x_m", "y_m", "motion", "speed_m_per_s", "max_speed_m_per_s", "heading_deg", "pause_s"]),
 ];
 
-fn channel(section: &Section<'_>, folders: &Folders<'_>) -> Result<ChannelScenario, FileError> {
+fn channel(section: &Table<'_>, folders: &Folders<'_>) -> Result<ChannelScenario, Error> {
     let kind_of = |key| CHANNELS.iter().find(|(_, keys)| keys.contains(&key)).map(|(kind, _)| *kind);
-    let mut kinds = section.present().filter_map(|key| Some((key, kind_of(key)?)));
+    let mut kinds = section.present_keys().filter_map(|key| Some((key, kind_of(key)?)));
     let first = kinds.next();
     if let Some((kind, (key, other))) =
         first.and_then(|(_, kind)| Some((kind, kinds.find(|(_, other)| *other != kind)?)))
     {
-        return Err(section.refuse(key, format!("a UE has one channel: `{kind}` and `{other}` exclude each other")));
+        return Err(section.invalid(key, format!("a UE has one channel: `{kind}` and `{other}` exclude each other")));
     }
     match first.map(|(_, kind)| kind) {
-        Some("mcs") => Ok(ChannelScenario::Mcs(section.whole("mcs", 0..=28)?.unwrap_or(0))),
+        Some("mcs") => Ok(ChannelScenario::Mcs(section.integer("mcs", 0..=28)?.unwrap_or(0))),
         Some("sinr_db") => {
             let db = -30.0..=60.0;
             let down = section.number("sinr_db", db.clone())?;
@@ -181,21 +181,17 @@ fn channel(section: &Section<'_>, folders: &Folders<'_>) -> Result<ChannelScenar
     }
 }
 
-fn trace(section: &Section<'_>, folders: &Folders<'_>) -> Result<Trace, FileError> {
+fn trace(section: &Table<'_>, folders: &Folders<'_>) -> Result<Trace, Error> {
     let end = section.choice("trace_end", &[("loop", TraceEnd::Loop), ("hold", TraceEnd::Hold)])?.unwrap_or_default();
     let name = section.text("trace", "a file's name")?;
     let name = name.ok_or_else(|| section.missing("trace", "the file that `trace_end` is about"))?;
     let path = folders.files.join(name);
-    let refuse = |why: &dyn std::fmt::Display| section.refuse("trace", format!("{}: {why}", path.display()));
-    let length = std::fs::metadata(&path).map_err(|error| refuse(&error))?.len();
-    if length > MAX_TRACE_OCTETS {
-        return Err(refuse(&"it is longer than 64 MiB"));
-    }
-    let text = std::fs::read_to_string(&path).map_err(|error| refuse(&error))?;
+    let refuse = |why: &dyn std::fmt::Display| section.invalid("trace", format!("{}: {why}", path.display()));
+    let text = settings::read(&path, MAX_TRACE_OCTETS).map_err(|error| refuse(&error))?;
     Trace::parse(&text, end).map_err(|error| refuse(&error))
 }
 
-fn geometry(section: &Section<'_>) -> Result<ChannelScenario, FileError> {
+fn geometry(section: &Table<'_>) -> Result<ChannelScenario, Error> {
     let far = -1e6..=1e6;
     let position = match (section.number("x_m", far.clone())?, section.number("y_m", far)?) {
         (None, None) => None,
@@ -217,7 +213,7 @@ fn geometry(section: &Section<'_>) -> Result<ChannelScenario, FileError> {
         if is_there && !of.contains(&motion) {
             let whose = words.iter().filter(|(_, motion)| of.contains(motion)).map(|(word, _)| format!("\"{word}\""));
             let whose = whose.collect::<Vec<_>>().join(" or ");
-            return Err(section.refuse(key, format!("it is for the motion {whose}")));
+            return Err(section.invalid(key, format!("it is for the motion {whose}")));
         }
     }
     let speed = speed_m_per_s.unwrap_or(1.5);
