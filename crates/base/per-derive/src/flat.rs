@@ -196,6 +196,7 @@ fn impls(
         impl #lifetime ::per::flat::Type for #decoded {
             const WIDTH: u8 = #width;
             const KIND: ::per::flat::Kind = #kind;
+            #[inline]
             fn declare(schema: &mut ::per::flat::Schema) -> ::per::flat::schema::Type {
                 #declare
             }

@@ -212,6 +212,7 @@ impl<'i> Impl<'i> {
             #[automatically_derived]
             impl ::per::IntoOwned for #any {
                 type Owned = #owned;
+                #[inline]
                 fn into_owned(self) -> #owned {
                     #body
                 }
@@ -224,6 +225,7 @@ impl<'i> Impl<'i> {
         quote! {
             #[automatically_derived]
             impl ::per::Describe for #any {
+                #[inline]
                 fn describe(&self, visitor: &mut dyn ::per::Visitor) {
                     #body
                 }

@@ -18,7 +18,7 @@ pub mod association;
 pub mod ccc;
 pub mod common;
 mod error;
-#[cfg(feature = "flat")]
+#[cfg(all(feature = "flat", feature = "registry"))]
 pub mod flat;
 #[cfg(feature = "flexric")]
 pub mod flexric;
@@ -43,15 +43,7 @@ pub mod pdcp;
 pub mod plain;
 #[cfg(feature = "rc")]
 pub mod rc;
-#[cfg(any(
-    feature = "kpm",
-    feature = "rc",
-    feature = "ni",
-    feature = "ccc",
-    feature = "hw",
-    feature = "flexric",
-    feature = "association"
-))]
+#[cfg(feature = "registry")]
 pub mod registry;
 #[cfg(feature = "rlc")]
 pub mod rlc;
