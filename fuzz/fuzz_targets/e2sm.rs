@@ -33,7 +33,7 @@ fuzz_target!(|bytes: &[u8]| {
         assert!(values <= per::MAX_ITEMS as usize);
     }
     for oid in OIDS.into_iter().chain([""]) {
-        if let Ok(detection) = Detection::of_function(oid, u16::from(*choice % 5), rest) {
+        if let Ok(detection) = Detection::from_ran_function(oid, u16::from(*choice % 5), rest) {
             let _ = detection.with_header(rest);
         }
     }

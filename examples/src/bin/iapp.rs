@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use e2sm::kpm::{RanFunctionDefinition, Revision, Scope, Wish, WishedMeasurement};
+use e2sm::kpm::{MeasurementRequest, RanFunctionDefinition, ReportRequest, Revision, Scope};
 use ferric::e2::{Action, Indication, Node, NodeId, SubscriptionSpec};
 use ferric::e2ap::{RanFunctionId, RicActionId, RicActionType};
 use ferric::server::{Iapp, IappEvent, Ric, Server, ServerConfig};
@@ -41,8 +41,8 @@ impl<F: FnMut(NodeId, u64) + Send> Iapp for Counter<F> {
 fn prb_use(node: &Node) -> Option<SubscriptionSpec> {
     let (kpm, revision) = (node.function(RanFunctionId(2))?, Revision::V3_00);
     let offered = RanFunctionDefinition::decode_owned(&kpm.definition, revision).ok()?;
-    let measurements = &[WishedMeasurement::named("RRU.PrbTotDl")];
-    let wish = Wish { measurements, granularity_period_ms: 100, reporting_period_ms: 100, scope: Scope::Node };
+    let measurements = &[MeasurementRequest::named("RRU.PrbTotDl")];
+    let wish = ReportRequest { measurements, granularity_period_ms: 100, reporting_period_ms: 100, scope: Scope::Node };
     let plan = wish.plan(&offered, revision).ok()?;
     let (mut event_trigger, mut definition) = (Vec::new(), Vec::new());
     plan.trigger.encode(revision, &mut event_trigger).ok()?;

@@ -5,7 +5,7 @@
 use std::error::Error;
 
 use e2sm::common::{PlmnIdentity, SNssai, Sst};
-use e2sm::kpm::{self, IndicationMessage, LabelInfoItem, MeasurementLabel, Scope, Wish, WishedMeasurement};
+use e2sm::kpm::{self, IndicationMessage, LabelInfoItem, MeasurementLabel, MeasurementRequest, ReportRequest, Scope};
 use e2sm::rc::{self, Control, ControlAction, SlicePrbQuota};
 use ferric::e2::xapp::{ControlResult, FunctionInfo};
 use ferric::e2::{Action, SubscriptionSpec};
@@ -18,13 +18,13 @@ const NETWORK: PlmnIdentity = PlmnIdentity::from_codes(1, 1, 2);
 
 /// The share of the downlink's blocks that a slice uses, of the whole cell.
 fn share_of(slice: SNssai, period_ms: u32, kpm: &FunctionInfo) -> Result<SubscriptionSpec, Box<dyn Error>> {
-    let revision = kpm::Detection::of_function(&kpm.oid, kpm.revision.0, &kpm.definition)?.revision;
+    let revision = kpm::Detection::from_ran_function(&kpm.oid, kpm.revision.0, &kpm.definition)?.revision;
     let offered = kpm::RanFunctionDefinition::decode_owned(&kpm.definition, revision)?;
     let label = MeasurementLabel { slice_id: Some(slice), ..MeasurementLabel::default() };
     let labels = &[LabelInfoItem { meas_label: label }];
-    let measurements = &[WishedMeasurement { name: "RRU.PrbTotDl", labels }];
+    let measurements = &[MeasurementRequest { name: "RRU.PrbTotDl", labels }];
     let (granularity_period_ms, reporting_period_ms) = (period_ms, period_ms);
-    let wish = Wish { measurements, granularity_period_ms, reporting_period_ms, scope: Scope::Node };
+    let wish = ReportRequest { measurements, granularity_period_ms, reporting_period_ms, scope: Scope::Node };
     let plan = wish.plan(&offered, revision)?;
     let (mut event_trigger, mut definition) = (Vec::new(), Vec::new());
     plan.trigger.encode(revision, &mut event_trigger)?;
@@ -36,7 +36,7 @@ fn share_of(slice: SNssai, period_ms: u32, kpm: &FunctionInfo) -> Result<Subscri
 
 /// Slice-level PRB quota: at least and at most so many percent.
 fn quota(slice: SNssai, (min, max): (u8, u8), rc: &FunctionInfo) -> Result<(Vec<u8>, Vec<u8>), Box<dyn Error>> {
-    let revision = rc::Detection::of_function(&rc.oid, rc.revision.0, &rc.definition)?.revision;
+    let revision = rc::Detection::from_ran_function(&rc.oid, rc.revision.0, &rc.definition)?.revision;
     let quota = SlicePrbQuota::of_slice(NETWORK, slice, min, max);
     Ok(Control::of_cell(ControlAction::SlicePrbQuota(quota)).encode(revision)?)
 }

@@ -5,8 +5,8 @@
 use std::error::Error;
 
 use e2sm::kpm::{
-    Detection, EveryUe, IndicationMessage, MeasurementType, RanFunctionDefinition, Revision, Scope, Wish,
-    WishedMeasurement,
+    Detection, EveryUe, IndicationMessage, MeasurementRequest, MeasurementType, RanFunctionDefinition, ReportRequest,
+    Revision, Scope,
 };
 use ferric::e2::xapp::NodeInfo;
 use ferric::e2::{Action, SubscriptionSpec};
@@ -19,11 +19,11 @@ const KPM: RanFunctionId = RanFunctionId(2);
 /// Two KPIs of every UE, by the report style that the node has for it.
 fn kpis_of_every_ue(node: &NodeInfo, period_ms: u32) -> Result<SubscriptionSpec, Box<dyn Error>> {
     let kpm = node.functions.iter().find(|function| function.id == KPM).ok_or("the node has no KPM function")?;
-    let revision = Detection::of_function(&kpm.oid, kpm.revision.0, &kpm.definition)?.revision;
+    let revision = Detection::from_ran_function(&kpm.oid, kpm.revision.0, &kpm.definition)?.revision;
     let offered = RanFunctionDefinition::decode_owned(&kpm.definition, revision)?;
-    let measurements = &[WishedMeasurement::named("DRB.UEThpDl"), WishedMeasurement::named("CQI")];
+    let measurements = &[MeasurementRequest::named("DRB.UEThpDl"), MeasurementRequest::named("CQI")];
     let scope = Scope::EveryUe(EveryUe::AnySignal);
-    let wish = Wish { measurements, granularity_period_ms: period_ms, reporting_period_ms: period_ms, scope };
+    let wish = ReportRequest { measurements, granularity_period_ms: period_ms, reporting_period_ms: period_ms, scope };
     let plan = wish.plan(&offered, revision)?;
     let (mut event_trigger, mut definition) = (Vec::new(), Vec::new());
     plan.trigger.encode(revision, &mut event_trigger)?;

@@ -28,7 +28,7 @@ pub enum Error {
     /// failed.
     NoRevisionFits(per::Error),
     /// The peer offers no report style for that scope.
-    NoStyle,
+    NoReportStyle,
     /// The peer does not offer a measurement.
     NotOffered {
         /// The measurement.
@@ -37,7 +37,7 @@ pub enum Error {
         nearest: Vec<String>,
     },
     /// Misuse: the text is not a revision of that service model.
-    NotARevision {
+    UnknownRevision {
         /// The service model, as `E2SM-KPM`.
         model: &'static str,
         /// The revisions that it has, as `3.00 and 4.00`.
@@ -46,7 +46,7 @@ pub enum Error {
     /// Misuse: the registry has no such type.
     UnknownType,
     /// Misuse: a wish without measurements, without UEs, or with a period of zero.
-    EmptyWish,
+    EmptyRequest,
 }
 
 impl fmt::Display for Error {
@@ -69,7 +69,7 @@ impl fmt::Display for Error {
             Error::NoRevisionFits(error) => {
                 write!(f, "the RAN function definition fits no revision of the service model: {error}")
             }
-            Error::NoStyle => f.write_str("the node offers no report style for that scope"),
+            Error::NoReportStyle => f.write_str("the node offers no report style for that scope"),
             Error::NotOffered { wanted, nearest } => {
                 write!(f, "the node does not offer {wanted}")?;
                 for (i, name) in nearest.iter().enumerate() {
@@ -77,9 +77,9 @@ impl fmt::Display for Error {
                 }
                 Ok(())
             }
-            Error::NotARevision { model, known } => write!(f, "not a revision of {model}; {known} are"),
+            Error::UnknownRevision { model, known } => write!(f, "not a revision of {model}; {known} are"),
             Error::UnknownType => f.write_str("no such type; e2sm::registry::types lists them"),
-            Error::EmptyWish => {
+            Error::EmptyRequest => {
                 f.write_str("a wish needs a measurement, a UE where it names UEs, and periods above zero")
             }
         }

@@ -26,7 +26,7 @@ pub mod flexric;
 pub mod gtp;
 #[cfg(feature = "hw")]
 pub mod hw;
-mod introduce;
+mod identify;
 #[cfg(feature = "kpm")]
 pub mod kpm;
 #[cfg(feature = "mac")]
@@ -58,7 +58,7 @@ mod wire;
 
 pub use arena::{Arena, KEEP_OCTETS};
 pub use error::Error;
-pub use introduce::introduce;
+pub use identify::identify_function;
 pub use wire::Wire;
 #[cfg(feature = "flexric")]
 pub use wire::{Model, detect};

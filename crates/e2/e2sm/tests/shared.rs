@@ -130,7 +130,7 @@ fn flexrics_node() {
     let Some(shared) = shared() else { return };
     let recorded = recorded(&shared);
 
-    let detection = Detection::of_function(OID_V2, 2, &recorded.definition).unwrap();
+    let detection = Detection::from_ran_function(OID_V2, 2, &recorded.definition).unwrap();
     assert_eq!((detection.revision, detection.reason), (Revision::V2_03, Reason::FunctionRevision));
     let revision = detection.revision;
     let definition = RanFunctionDefinition::decode_owned(&recorded.definition, revision).unwrap();

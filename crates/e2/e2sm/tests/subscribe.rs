@@ -7,9 +7,9 @@ use e2sm::common::{
 };
 use e2sm::kpm::{
     ActionDefinition, ActionDefinitionFormats, EventTriggerDefinition, EveryUe, LabelInfoItem, LabelInfoList,
-    MatchingCondItem, MatchingCondItemChoice, MeasurementInfoActionItem, MeasurementLabel, MeasurementType,
-    MeasurementTypeName, RanFunctionDefinition, Revision, RicReportStyleItem, Scope, TestCondExpression, TestCondInfo,
-    TestCondType, TestCondValue, Wish, WishedMeasurement,
+    MatchingCondItem, MatchingCondItemChoice, MeasurementInfoActionItem, MeasurementLabel, MeasurementRequest,
+    MeasurementType, MeasurementTypeName, RanFunctionDefinition, ReportRequest, Revision, RicReportStyleItem, Scope,
+    TestCondExpression, TestCondInfo, TestCondType, TestCondValue,
 };
 use per::{Bits, List, PrintableString};
 
@@ -42,11 +42,11 @@ fn node(styles: &[(i64, i64, &[&'static str])]) -> RanFunctionDefinition<'static
     }
 }
 
-const THROUGHPUT: &[WishedMeasurement<'static>] =
-    &[WishedMeasurement::named("DRB.UEThpDl"), WishedMeasurement::named("DRB.UEThpUl")];
+const THROUGHPUT: &[MeasurementRequest<'static>] =
+    &[MeasurementRequest::named("DRB.UEThpDl"), MeasurementRequest::named("DRB.UEThpUl")];
 
-fn wish(scope: Scope<'_>) -> Wish<'_> {
-    Wish { measurements: THROUGHPUT, granularity_period_ms: 100, reporting_period_ms: 1000, scope }
+fn wish(scope: Scope<'_>) -> ReportRequest<'_> {
+    ReportRequest { measurements: THROUGHPUT, granularity_period_ms: 100, reporting_period_ms: 1000, scope }
 }
 
 fn ue(id: u32) -> UeId<'static> {
@@ -113,7 +113,7 @@ fn per_ue_on_a_node_with_conditions_only() {
     let value = format4.matching_ue_cond_list[0].test_cond_info.test_value.as_ref();
     assert_eq!(value, Some(&TestCondValue::ValueOctS((&[1, 0, 0, 5]).into())));
 
-    assert_eq!(wish(Scope::Ues(&[ue(1)])).plan(&node, Revision::V2_03), Err(Error::NoStyle));
+    assert_eq!(wish(Scope::Ues(&[ue(1)])).plan(&node, Revision::V2_03), Err(Error::NoReportStyle));
 }
 
 #[test]
@@ -126,7 +126,7 @@ fn names_that_are_not_offered() {
     assert!(error.to_string().starts_with("the node does not offer DRB.UEThpDl; nearest are DRB.UEThpDL, "));
 
     let empty = RanFunctionDefinition { ric_report_style_list: None, ..node };
-    assert_eq!(wish(Scope::Node).plan(&empty, Revision::V3_00), Err(Error::NoStyle));
+    assert_eq!(wish(Scope::Node).plan(&empty, Revision::V3_00), Err(Error::NoReportStyle));
 }
 
 #[test]
@@ -142,8 +142,8 @@ fn labels_are_passed_on() {
     let labels = [1, 2].map(|bin| LabelInfoItem {
         meas_label: MeasurementLabel { dist_bin_x: Some(bin), ..MeasurementLabel::default() },
     });
-    let measurements = [WishedMeasurement { name: "CARR.PDSCHMCSDist", labels: &labels }];
-    let plan = Wish { measurements: &measurements, ..wish(Scope::Node) }.plan(&node, Revision::V3_00).unwrap();
+    let measurements = [MeasurementRequest { name: "CARR.PDSCHMCSDist", labels: &labels }];
+    let plan = ReportRequest { measurements: &measurements, ..wish(Scope::Node) }.plan(&node, Revision::V3_00).unwrap();
     let ActionDefinitionFormats::Format1(format1) = &plan.action.formats else { panic!("format 1") };
     let [info] = &format1.meas_info_list[..] else { panic!("one measurement") };
     assert_eq!(info.label_info_list, LabelInfoList(List::from(&labels[..])));
@@ -154,13 +154,13 @@ fn labels_are_passed_on() {
 fn empty_wishes() {
     let node = node(&[(1, 1, &["DRB.UEThpDl"])]);
     for empty in [
-        Wish { measurements: &[], ..wish(Scope::Node) },
-        Wish { granularity_period_ms: 0, ..wish(Scope::Node) },
-        Wish { reporting_period_ms: 0, ..wish(Scope::Node) },
+        ReportRequest { measurements: &[], ..wish(Scope::Node) },
+        ReportRequest { granularity_period_ms: 0, ..wish(Scope::Node) },
+        ReportRequest { reporting_period_ms: 0, ..wish(Scope::Node) },
         wish(Scope::Ues(&[])),
         wish(Scope::MatchingUes(&[])),
         wish(Scope::Group(&[])),
     ] {
-        assert_eq!(empty.plan(&node, Revision::V3_00), Err(Error::EmptyWish));
+        assert_eq!(empty.plan(&node, Revision::V3_00), Err(Error::EmptyRequest));
     }
 }

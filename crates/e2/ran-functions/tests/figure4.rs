@@ -18,8 +18,8 @@ use e2sm::common::{
 };
 use e2sm::kpm::dictionary::Scope as OfferScope;
 use e2sm::kpm::{
-    EveryUe, IndicationMessage, MeasurementLabel, RanFunctionDefinition, Revision, Scope, Value, Wish,
-    WishedMeasurement,
+    EveryUe, IndicationMessage, MeasurementLabel, MeasurementRequest, RanFunctionDefinition, ReportRequest, Revision,
+    Scope, Value,
 };
 use e2sm::rrc::{self, Event, EventTriggerDefinition, Notification};
 use ferric::agent::{AgentLoop, AgentLoopConfig, NodeConfig, NodeHandle, RanFunction, Ue};
@@ -220,9 +220,10 @@ impl Iapp for Guest {
             && let Some(function) = node.function(KPM)
         {
             let definition = RanFunctionDefinition::decode_owned(&function.definition, Revision::V3_00).unwrap();
-            let measurements = [WishedMeasurement::named("DRB.UEThpDl")];
+            let measurements = [MeasurementRequest::named("DRB.UEThpDl")];
             let scope = Scope::EveryUe(EveryUe::AnySignal);
-            let wish = Wish { measurements: &measurements, granularity_period_ms: 5, reporting_period_ms: 5, scope };
+            let wish =
+                ReportRequest { measurements: &measurements, granularity_period_ms: 5, reporting_period_ms: 5, scope };
             let plan = wish.plan(&definition, Revision::V3_00).unwrap();
             let (mut trigger, mut action) = (Vec::new(), Vec::new());
             plan.trigger.encode(Revision::V3_00, &mut trigger).unwrap();

@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 
 use e2sm::common::{Cgi, GnbCuUeF1apId, NrCgi, PlmnIdentity, UeId, UeIdGnbDu};
 use e2sm::kpm::{
-    EveryUe, IndicationMessage, MeasurementLabel, RanFunctionDefinition, Revision, Scope, Value, Wish,
-    WishedMeasurement, dictionary,
+    EveryUe, IndicationMessage, MeasurementLabel, MeasurementRequest, RanFunctionDefinition, ReportRequest, Revision,
+    Scope, Value, dictionary,
 };
 use ferric::agent::{AgentLoop, AgentLoopConfig, NodeConfig, RanFunction, Ue};
 use ferric::e2::{self, ControlOutcome, SubscriptionSpec};
@@ -84,8 +84,8 @@ impl Iapp for Listener {
                 let kpm = node.function(KPM).unwrap();
                 let revision = Revision::V3_00;
                 let offered = RanFunctionDefinition::decode_owned(&kpm.definition, revision).unwrap();
-                let measurements = [WishedMeasurement::named("DRB.UEThpDl")];
-                let wish = Wish {
+                let measurements = [MeasurementRequest::named("DRB.UEThpDl")];
+                let wish = ReportRequest {
                     measurements: &measurements,
                     granularity_period_ms: self.period_ms,
                     reporting_period_ms: self.period_ms,

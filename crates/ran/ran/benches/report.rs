@@ -9,7 +9,7 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
-use e2sm::kpm::{EveryUe, RanFunctionDefinition, Revision, Scope, Wish, WishedMeasurement};
+use e2sm::kpm::{EveryUe, MeasurementRequest, RanFunctionDefinition, ReportRequest, Revision, Scope};
 use ferric::e2::{Action, Indication, SubscriptionSpec};
 use ferric::e2ap::{RanFunctionId, RicActionId, RicActionType};
 use ferric::link::Address;
@@ -64,9 +64,10 @@ impl Iapp for Subscriber {
             "RRU.PrbTotUl",
             "CQI",
         ];
-        let measurements = names.map(WishedMeasurement::named);
+        let measurements = names.map(MeasurementRequest::named);
         let scope = Scope::EveryUe(EveryUe::AnySignal);
-        let wish = Wish { measurements: &measurements, granularity_period_ms: 10, reporting_period_ms: 10, scope };
+        let wish =
+            ReportRequest { measurements: &measurements, granularity_period_ms: 10, reporting_period_ms: 10, scope };
         let revision = Revision::V3_00;
         let kpm = node.function(KPM).expect("every node has KPM");
         let offered = RanFunctionDefinition::decode_owned(&kpm.definition, revision).expect("ours");

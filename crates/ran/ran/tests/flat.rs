@@ -143,7 +143,7 @@ fn every_model_that_has_flatbuffers() {
             XappEvent::NodeUp(node) => {
                 assert_eq!(node.encoding, "flat");
                 let rc = node.functions.iter().find(|function| function.id == RC).unwrap();
-                let detected = Detection::of_function(&rc.oid, rc.revision.0, &rc.definition).unwrap();
+                let detected = Detection::from_ran_function(&rc.oid, rc.revision.0, &rc.definition).unwrap();
                 assert_eq!((detected.wire, detected.revision), (Wire::Flat, RanConfig::default().rc_revision));
                 let mut event_trigger = Vec::new();
                 EventTriggerDefinition { period_ms: 20 }.encode(Wire::Flat, &mut event_trigger).unwrap();

@@ -5,7 +5,8 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use e2sm::kpm::{
-    Detection, EveryUe, IndicationMessage, RanFunctionDefinition, Revision, Row, Scope, Wish, WishedMeasurement,
+    Detection, EveryUe, IndicationMessage, MeasurementRequest, RanFunctionDefinition, ReportRequest, Revision, Row,
+    Scope,
 };
 use e2sm::{Arena, Wire};
 use ferric::e2::{Action, SubscriptionSpec};
@@ -64,7 +65,7 @@ impl Drop for Running {
 fn watch(
     xapp: &Address,
     revision: Revision,
-    wish: &Wish<'_>,
+    wish: &ReportRequest<'_>,
     mut done: impl FnMut(u32, &mut dyn Iterator<Item = Row<'_>>) -> bool,
 ) {
     let mut xapp = Xapp::connect(xapp, "test", Default::default()).unwrap();
@@ -78,7 +79,7 @@ fn watch(
                 let kpm = RanFunctionId(2);
                 let function = node.functions.iter().find(|f| f.id == kpm).unwrap();
                 let detected =
-                    Detection::of_function(&function.oid, function.revision.0, &function.definition).unwrap();
+                    Detection::from_ran_function(&function.oid, function.revision.0, &function.definition).unwrap();
                 wire = detected.wire;
                 let arena = Arena::new();
                 let offered = RanFunctionDefinition::decode_in(&function.definition, revision, wire, &arena).unwrap();
@@ -115,8 +116,8 @@ fn an_xapp_reads_every_ues_kpis() {
         let config =
             RanConfig { scenario: Scenario::crowd(1, 8, 1), kpm_revision: revision, wire, ..RanConfig::default() };
         let (_running, xapp) = Running::start_in(codec, &format!("ran-path-{revision}"), config);
-        let measurements = [WishedMeasurement::named("DRB.UEThpDl"), WishedMeasurement::named("CQI")];
-        let wish = Wish {
+        let measurements = [MeasurementRequest::named("DRB.UEThpDl"), MeasurementRequest::named("CQI")];
+        let wish = ReportRequest {
             measurements: &measurements,
             granularity_period_ms: 20,
             reporting_period_ms: 40,
@@ -138,9 +139,13 @@ fn an_xapp_reads_every_ues_kpis() {
 fn many_nodes_report_on_themselves() {
     let config = RanConfig { scenario: Scenario::crowd(50, 4, 1), ..RanConfig::default() };
     let (_running, xapp) = Running::start("ran-many", config);
-    let measurements = [WishedMeasurement::named("RRU.PrbTotDl"), WishedMeasurement::named("RRC.ConnMean")];
-    let wish =
-        Wish { measurements: &measurements, granularity_period_ms: 100, reporting_period_ms: 100, scope: Scope::Node };
+    let measurements = [MeasurementRequest::named("RRU.PrbTotDl"), MeasurementRequest::named("RRC.ConnMean")];
+    let wish = ReportRequest {
+        measurements: &measurements,
+        granularity_period_ms: 100,
+        reporting_period_ms: 100,
+        scope: Scope::Node,
+    };
     let mut heard = std::collections::BTreeSet::new();
     watch(&xapp, Revision::V3_00, &wish, |node, rows| {
         let values: Option<Vec<_>> = rows.map(|row| row.value.number()).collect();
@@ -159,9 +164,13 @@ fn a_ran_whose_time_goes_on_has_news() {
     let config =
         RanConfig { scenario: Scenario { is_always_on: true, ..Scenario::crowd(1, 2, 1) }, ..RanConfig::default() };
     let (_running, xapp) = Running::start("ran-always-on", config);
-    let measurements = [WishedMeasurement::named("RRC.ConnMean")];
-    let wish =
-        Wish { measurements: &measurements, granularity_period_ms: 20, reporting_period_ms: 20, scope: Scope::Node };
+    let measurements = [MeasurementRequest::named("RRC.ConnMean")];
+    let wish = ReportRequest {
+        measurements: &measurements,
+        granularity_period_ms: 20,
+        reporting_period_ms: 20,
+        scope: Scope::Node,
+    };
     watch(&xapp, Revision::V3_00, &wish, |_, rows| {
         rows.map(|row| row.value.number()).any(|number| number == Some(2.0))
     });

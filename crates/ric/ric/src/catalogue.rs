@@ -31,7 +31,8 @@ impl Catalogue {
             return say_loaded(node, function, model);
         }
         let configured = self.nodes.iter().find(|n| n.id == node).and_then(|n| n.kpm);
-        let detected = match (configured, Detection::of_function(oid, function.revision.0, &function.definition)) {
+        let detected = match (configured, Detection::from_ran_function(oid, function.revision.0, &function.definition))
+        {
             (_, Err(e2sm::Error::UnknownOid)) => return say_another(node, function),
             (Some(revision), _) => Ok(Detection::configured(revision).in_wire_of(oid)),
             (None, detected) => detected,
@@ -55,7 +56,7 @@ impl Catalogue {
 /// What is not KPM's is told in a word.
 fn say_another(node: &str, function: &RanFunction) {
     let (id, oid) = (function.id.0, &*function.oid);
-    match e2sm::introduce(oid, function.revision.0, &function.definition) {
+    match e2sm::identify_function(oid, function.revision.0, &function.definition) {
         Ok(told) => info!(node, function = id, "offers {told}"),
         Err(e2sm::Error::UnknownOid) => info!(node, function = id, oid, "offers a model that is passed on as it is"),
         Err(error) => warn!(node, function = id, oid, %error, "the definition cannot be read"),

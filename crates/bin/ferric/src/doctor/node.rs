@@ -189,7 +189,7 @@ fn explain_function(node: &Node, function: &RanFunction, findings: &mut Findings
             "have the node speak E2AP v02.03",
         );
     }
-    match e2sm::introduce(oid, revision.0, definition) {
+    match e2sm::identify_function(oid, revision.0, definition) {
         Ok(told) => findings.good(format_args!("{name}: {told}")),
         Err(e2sm::Error::UnknownOid) => findings.note(
             format_args!("{name} is of a service model that is not known here"),

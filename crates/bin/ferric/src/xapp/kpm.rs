@@ -8,8 +8,8 @@ use e2ap::{RanFunctionId, RicActionId, RicActionType};
 use e2sm::Arena;
 use e2sm::common::{SNssai, Sst, UeId};
 use e2sm::kpm::{
-    Detection, EveryUe, IndicationHeader, IndicationHeaderFormats, IndicationMessage, MeasurementType,
-    RanFunctionDefinition, Revision, Scope, Wish, WishedMeasurement,
+    Detection, EveryUe, IndicationHeader, IndicationHeaderFormats, IndicationMessage, MeasurementRequest,
+    MeasurementType, RanFunctionDefinition, ReportRequest, Revision, Scope,
 };
 use ferric::e2::xapp::{FunctionInfo, NodeInfo};
 use ferric::e2::{Action, NodeId, SubscriptionId, SubscriptionSpec, Ticket};
@@ -219,7 +219,7 @@ impl App {
         function: &FunctionInfo,
         ric: &mut Commands<'_>,
     ) -> anyhow::Result<()> {
-        let detected = Detection::of_function(&function.oid, function.revision.0, &function.definition);
+        let detected = Detection::from_ran_function(&function.oid, function.revision.0, &function.definition);
         // what is said here goes before what the RIC's operator has configured, and that before what the node tells
         let hinted = function.model_revision.as_deref().and_then(|revision| revision.parse().ok());
         let detection = match (self.args.kpm.or(hinted), detected) {
@@ -252,8 +252,8 @@ impl App {
             [] => USUAL.iter().copied().filter(|name| offered(name)).collect(),
             names => names.iter().map(String::as_str).collect(),
         };
-        let wanted: Vec<_> = wanted.into_iter().map(WishedMeasurement::named).collect();
-        let wish = |scope| Wish {
+        let wanted: Vec<_> = wanted.into_iter().map(MeasurementRequest::named).collect();
+        let wish = |scope| ReportRequest {
             measurements: &wanted,
             granularity_period_ms: self.args.period_ms,
             reporting_period_ms: self.args.period_ms,

@@ -254,7 +254,7 @@ impl Args {
     fn detect(&self, node: &NodeInfo, rc: &FunctionInfo) -> anyhow::Result<Detection> {
         let detection = match self.rc {
             Some(revision) => Detection::configured(revision).in_wire_of(&rc.oid),
-            None => Detection::of_function(&rc.oid, rc.revision.0, &rc.definition)?,
+            None => Detection::from_ran_function(&rc.oid, rc.revision.0, &rc.definition)?,
         };
         info!(node = %node.global_id, "{detection}");
         Ok(detection)

@@ -22,7 +22,7 @@
 //! # let mut bytes = Vec::new();
 //! # definition.encode(Revision::V2_03, &mut bytes)?;
 //!
-//! let detection = Detection::of_function("1.3.6.1.4.1.53148.1.2.2.2", 2, &bytes)?;
+//! let detection = Detection::from_ran_function("1.3.6.1.4.1.53148.1.2.2.2", 2, &bytes)?;
 //! assert_eq!((detection.revision, detection.reason), (Revision::V2_03, Reason::FunctionRevision));
 //!
 //! // the node's first indication header has a time stamp of 8 octets
@@ -114,7 +114,7 @@ impl Detection {
     ///
     /// # Errors
     /// [`Error::UnknownOid`], and [`Error::NoRevisionFits`] where the definition cannot be read.
-    pub fn of_function(oid: &str, function_revision: u16, definition: &[u8]) -> Result<Self, Error> {
+    pub fn from_ran_function(oid: &str, function_revision: u16, definition: &[u8]) -> Result<Self, Error> {
         // The likeliest first. v04.00 reads all that v03.00 has, and writes the same where its additions are not used.
         let (wire, own) = Wire::of(oid.trim());
         let by_oid: &[Revision] = match own {
@@ -195,7 +195,7 @@ impl Detection {
         // all that have it read it: the newest reads the most
         let read = RanFunctionDefinition::decode(definition, Revision::V4_00, &arena).map_err(|_| Error::UnknownOid)?;
         match &*read.ran_function_name.e2sm_oid {
-            oid @ (OID_V2 | OID_V3) => Detection::of_function(oid, function_revision, definition),
+            oid @ (OID_V2 | OID_V3) => Detection::from_ran_function(oid, function_revision, definition),
             _ => Err(Error::UnknownOid),
         }
     }
@@ -293,7 +293,7 @@ mod tests {
 
     #[test]
     fn the_function_gives_candidates() {
-        let of = |oid, revision, bins| Detection::of_function(oid, revision, &definition(bins)).unwrap();
+        let of = |oid, revision, bins| Detection::from_ran_function(oid, revision, &definition(bins)).unwrap();
         let seen = of(OID_V2, 0, false);
         assert_eq!((seen.revision, seen.reason), (Revision::V3_00, Reason::Oid));
         assert_eq!(seen.candidates().collect::<Vec<_>>(), [Revision::V2_01, Revision::V2_03, Revision::V3_00]);
@@ -311,10 +311,10 @@ mod tests {
         assert_eq!(of(OID_V3, 2, false).revision, Revision::V4_00, "not what the identifier allows");
 
         let good = definition(false);
-        assert!(matches!(Detection::of_function(OID_V1, 0, &good), Err(Error::NoRevisionFits(_))));
-        assert_eq!(Detection::of_function("1.3.6.1.4.1.53148.1.1.2.3", 0, &good), Err(Error::UnknownOid));
+        assert!(matches!(Detection::from_ran_function(OID_V1, 0, &good), Err(Error::NoRevisionFits(_))));
+        assert_eq!(Detection::from_ran_function("1.3.6.1.4.1.53148.1.1.2.3", 0, &good), Err(Error::UnknownOid));
         let cut = &good[..good.len() - 2];
-        assert!(matches!(Detection::of_function(OID_V3, 0, cut), Err(Error::NoRevisionFits(_))));
+        assert!(matches!(Detection::from_ran_function(OID_V3, 0, cut), Err(Error::NoRevisionFits(_))));
     }
 
     fn v1_definition(short_name: &'static str, oid: &'static str) -> Vec<u8> {
@@ -339,19 +339,19 @@ mod tests {
     fn a_node_without_an_identifier_is_known_by_its_definition() {
         let v1 = v1_definition("ORAN-E2SM-KPM", "OID123");
         for oid in ["", OID_V1] {
-            let seen = Detection::of_function(oid, 1, &v1).unwrap();
+            let seen = Detection::from_ran_function(oid, 1, &v1).unwrap();
             assert_eq!(seen.revision, Revision::V1_00);
             assert_eq!(seen.candidates().collect::<Vec<_>>(), [Revision::V1_00]);
             assert_eq!(seen.with_header(&[0, 1, 2, 3, 4]), seen);
         }
         let by_oid = v1_definition("monitoring", OID_V1);
-        assert_eq!(Detection::of_function("", 1, &by_oid).unwrap().revision, Revision::V1_00);
-        let seen = Detection::of_function("", 3, &definition(false)).unwrap();
+        assert_eq!(Detection::from_ran_function("", 1, &by_oid).unwrap().revision, Revision::V1_00);
+        let seen = Detection::from_ran_function("", 3, &definition(false)).unwrap();
         assert_eq!((seen.revision, seen.reason), (Revision::V3_00, Reason::FunctionRevision));
         for other in [&v1_definition("ORAN-E2SM-NI", "OID123")[..], &v1[..v1.len() - 1], b"hello", b""] {
-            assert_eq!(Detection::of_function("", 1, other), Err(Error::UnknownOid));
+            assert_eq!(Detection::from_ran_function("", 1, other), Err(Error::UnknownOid));
         }
-        assert!(matches!(Detection::of_function(OID_V2, 1, &v1), Err(Error::NoRevisionFits(_))));
+        assert!(matches!(Detection::from_ran_function(OID_V2, 1, &v1), Err(Error::NoRevisionFits(_))));
     }
 
     #[test]
@@ -364,14 +364,14 @@ mod tests {
     fn the_stamp_narrows() {
         let short = [0x00, 1, 2, 3, 4];
         let long = [0x00, 1, 2, 3, 4, 5, 6, 7, 8];
-        let seen = Detection::of_function(OID_V2, 0, &definition(false)).unwrap();
+        let seen = Detection::from_ran_function(OID_V2, 0, &definition(false)).unwrap();
         assert_eq!(seen.with_header(&long), seen, "as expected");
         let narrowed = seen.with_header(&short);
         assert_eq!((narrowed.revision, narrowed.reason), (Revision::V2_03, Reason::TimeStamp));
         assert_eq!(narrowed.candidates().collect::<Vec<_>>(), [Revision::V2_01, Revision::V2_03]);
         assert_eq!(seen.with_header(&[]), seen, "what no candidate can read tells nothing");
 
-        let v3 = Detection::of_function(OID_V3, 0, &definition(false)).unwrap();
+        let v3 = Detection::from_ran_function(OID_V3, 0, &definition(false)).unwrap();
         assert_eq!(v3.with_header(&short), v3, "not a candidate");
         let configured = Detection::configured(Revision::V2_01);
         assert_eq!(configured.with_header(&long), configured);

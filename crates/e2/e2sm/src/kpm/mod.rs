@@ -1,7 +1,7 @@
 //! E2SM-KPM: measurements, reported by the period (v02.01, v02.03, v03.00 and v04.00).
 //!
 //! One set of types serves all revisions; [`Revision`] says which wire format is read or written, and [`Detection`]
-//! which one a node speaks. [`Wish`] turns "this measurement of every UE" into definitions that a node accepts,
+//! which one a node speaks. [`ReportRequest`] turns "this measurement of every UE" into definitions that a node accepts,
 //! [`IndicationMessage::rows`] a report into values with their names, and [`dictionary`] names into units.
 //!
 //! ```
@@ -62,7 +62,7 @@ pub use measurement::{
 };
 pub use report::{Row, Rows, Value};
 pub use revision::{OID_V1, OID_V2, OID_V3, OIDS, Revision};
-pub use subscribe::{EveryUe, Plan, Scope, Wish, WishedMeasurement};
+pub use subscribe::{EveryUe, MeasurementRequest, Plan, ReportRequest, Scope};
 pub use trigger::{EventTriggerDefinition, EventTriggerDefinitionFormat1, EventTriggerDefinitionFormats};
 
 use crate::message::message;

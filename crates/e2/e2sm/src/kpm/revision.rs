@@ -92,14 +92,14 @@ impl fmt::Display for Revision {
     }
 }
 
-const NOT_A_REVISION: Error = Error::NotARevision { model: "E2SM-KPM", known: "1.00, 2.01, 2.03, 3.00 and 4.00" };
+const NOT_A_REVISION: Error = Error::UnknownRevision { model: "E2SM-KPM", known: "1.00, 2.01, 2.03, 3.00 and 4.00" };
 
 /// `3.00`, `03.00` and `v03.00` are the same.
 impl FromStr for Revision {
     type Err = Error;
 
     /// # Errors
-    /// [`Error::NotARevision`] for anything that is not a revision.
+    /// [`Error::UnknownRevision`] for anything that is not a revision.
     fn from_str(text: &str) -> Result<Self, Error> {
         let text = text.strip_prefix('v').unwrap_or(text);
         match text.strip_prefix('0').unwrap_or(text) {

@@ -1,10 +1,10 @@
 //! From a wish to a subscription: which of a node's report styles to use, and the definitions that go with it.
 //!
 //! ```
-//! use e2sm::kpm::{EveryUe, Scope, Wish, WishedMeasurement};
+//! use e2sm::kpm::{EveryUe, Scope, ReportRequest, MeasurementRequest};
 //!
-//! let wish = Wish {
-//!     measurements: &[WishedMeasurement::named("DRB.UEThpDl"), WishedMeasurement::named("DRB.UEThpUl")],
+//! let wish = ReportRequest {
+//!     measurements: &[MeasurementRequest::named("DRB.UEThpDl"), MeasurementRequest::named("DRB.UEThpUl")],
 //!     granularity_period_ms: 100,
 //!     reporting_period_ms: 1000,
 //!     scope: Scope::EveryUe(EveryUe::default()),
@@ -42,9 +42,9 @@ const SUGGESTIONS: usize = 3;
 
 /// What somebody wants to know about a node.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Wish<'w> {
+pub struct ReportRequest<'w> {
     /// The measurements.
-    pub measurements: &'w [WishedMeasurement<'w>],
+    pub measurements: &'w [MeasurementRequest<'w>],
     /// Milliseconds that one record sums up.
     pub granularity_period_ms: u32,
     /// Milliseconds from report to report; a multiple of the above.
@@ -55,18 +55,18 @@ pub struct Wish<'w> {
 
 /// A measurement that is wanted.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct WishedMeasurement<'w> {
+pub struct MeasurementRequest<'w> {
     /// Its name, as the node spells it.
     pub name: &'w str,
     /// The subcounters wanted; none for the measurement as a whole.
     pub labels: &'w [LabelInfoItem],
 }
 
-impl<'w> WishedMeasurement<'w> {
+impl<'w> MeasurementRequest<'w> {
     /// A measurement as a whole.
     #[must_use]
     pub const fn named(name: &'w str) -> Self {
-        WishedMeasurement { name, labels: &[] }
+        MeasurementRequest { name, labels: &[] }
     }
 }
 
@@ -106,11 +106,11 @@ pub struct Plan<'w> {
     pub action: ActionDefinition<'w>,
 }
 
-impl<'w> Wish<'w> {
+impl<'w> ReportRequest<'w> {
     /// Chooses the report style and makes the definitions.
     ///
     /// # Errors
-    /// [`Error::EmptyWish`], [`Error::NoStyle`], and [`Error::NotOffered`] with the names that come nearest.
+    /// [`Error::EmptyRequest`], [`Error::NoReportStyle`], and [`Error::NotOffered`] with the names that come nearest.
     pub fn plan(&self, definition: &RanFunctionDefinition<'_>, revision: Revision) -> Result<Plan<'w>, Error> {
         let nobody = match self.scope {
             Scope::Ues(ues) => ues.is_empty(),
@@ -119,7 +119,7 @@ impl<'w> Wish<'w> {
             Scope::Node | Scope::Cell(_) | Scope::EveryUe(_) => false,
         };
         if nobody || self.measurements.is_empty() || self.granularity_period_ms == 0 || self.reporting_period_ms == 0 {
-            return Err(Error::EmptyWish);
+            return Err(Error::EmptyRequest);
         }
         let style = self.style(definition)?;
         Ok(Plan {
@@ -145,13 +145,13 @@ impl<'w> Wish<'w> {
         let styles = definition.ric_report_style_list.iter().flatten();
         let format = self.action_format();
         let fitting = || styles.clone().filter(|style| style.ric_action_format_type.0 == format);
-        let offers = |style: &RicReportStyleItem<'_>, wanted: &WishedMeasurement<'_>| {
+        let offers = |style: &RicReportStyleItem<'_>, wanted: &MeasurementRequest<'_>| {
             style.meas_info_action_list.iter().any(|item| *item.meas_name == *wanted.name)
         };
         if let Some(style) = fitting().find(|style| self.measurements.iter().all(|wanted| offers(style, wanted))) {
             return Ok(style);
         }
-        let first = fitting().next().ok_or(Error::NoStyle)?;
+        let first = fitting().next().ok_or(Error::NoReportStyle)?;
         // what `first` lacks is named, even where another style has it: no style has all
         let wanted = self.measurements.iter().find(|wanted| !offers(first, wanted)).map_or("", |wanted| wanted.name);
         let offered = fitting().flat_map(|style| &style.meas_info_action_list).map(|item| &*item.meas_name);
@@ -200,7 +200,7 @@ impl<'w> Wish<'w> {
     }
 
     fn format1(&self, cell_global_id: Option<Cgi>) -> Result<ActionDefinitionFormat1<'w>, Error> {
-        let info = |wanted: &WishedMeasurement<'w>| {
+        let info = |wanted: &MeasurementRequest<'w>| {
             Ok(MeasurementInfoItem {
                 meas_type: wanted.meas_type()?,
                 label_info_list: match wanted.labels {
@@ -219,7 +219,7 @@ impl<'w> Wish<'w> {
     }
 }
 
-impl<'w> WishedMeasurement<'w> {
+impl<'w> MeasurementRequest<'w> {
     fn meas_type(&self) -> Result<MeasurementType<'w>, Error> {
         Ok(MeasurementType::MeasName(MeasurementTypeName::try_from(self.name)?))
     }

@@ -26,7 +26,7 @@
 //! # let mut bytes = Vec::new();
 //! # definition.encode(Revision::V3_00, &mut bytes)?;
 //!
-//! let detection = Detection::of_function(OID, 3, &bytes)?;
+//! let detection = Detection::from_ran_function(OID, 3, &bytes)?;
 //! assert_eq!((detection.revision, detection.reason), (Revision::V3_00, Reason::FunctionRevision));
 //!
 //! // whoever knows better says so
@@ -85,14 +85,14 @@ impl fmt::Display for Revision {
     }
 }
 
-const NOT_A_REVISION: Error = Error::NotARevision { model: "E2SM-RC", known: "1.03, 3.00 and 5.00" };
+const NOT_A_REVISION: Error = Error::UnknownRevision { model: "E2SM-RC", known: "1.03, 3.00 and 5.00" };
 
 /// `3.00`, `03.00` and `v03.00` are the same.
 impl FromStr for Revision {
     type Err = Error;
 
     /// # Errors
-    /// [`Error::NotARevision`].
+    /// [`Error::UnknownRevision`].
     fn from_str(text: &str) -> Result<Self, Error> {
         let text = text.strip_prefix('v').unwrap_or(text);
         match text.strip_prefix('0').unwrap_or(text) {
@@ -173,7 +173,7 @@ impl Detection {
     ///
     /// # Errors
     /// [`Error::UnknownOid`], and [`Error::NoRevisionFits`] where the definition cannot be read.
-    pub fn of_function(oid: &str, function_revision: u16, definition: &[u8]) -> Result<Self, Error> {
+    pub fn from_ran_function(oid: &str, function_revision: u16, definition: &[u8]) -> Result<Self, Error> {
         let (wire, own) = Wire::of(oid.trim());
         if own != OID {
             return Err(Error::UnknownOid);
@@ -289,7 +289,7 @@ mod tests {
     fn detect(definition: &RanFunctionDefinition<'_>, wire: Revision, number: u16) -> Detection {
         let mut bytes = Vec::new();
         definition.encode(wire, &mut bytes).unwrap();
-        Detection::of_function(OID, number, &bytes).unwrap()
+        Detection::from_ran_function(OID, number, &bytes).unwrap()
     }
 
     #[test]
@@ -315,8 +315,8 @@ mod tests {
             let seen = detect(&definition(), Revision::V1_03, number);
             assert_eq!((seen.revision, seen.reason), (revision, Reason::FunctionRevision));
         }
-        assert_eq!(Detection::of_function("1.3.6.1.4.1.53148.1.2.2.2", 0, &[]), Err(Error::UnknownOid));
-        assert!(matches!(Detection::of_function(OID, 0, &[0xFF]), Err(Error::NoRevisionFits(_))));
+        assert_eq!(Detection::from_ran_function("1.3.6.1.4.1.53148.1.2.2.2", 0, &[]), Err(Error::UnknownOid));
+        assert!(matches!(Detection::from_ran_function(OID, 0, &[0xFF]), Err(Error::NoRevisionFits(_))));
     }
 
     #[test]

@@ -13,9 +13,9 @@ use e2sm::kpm::{
     ActionDefinition, ActionDefinitionFormat1, ActionDefinitionFormat4, ActionDefinitionFormats, EveryUe,
     GranularityPeriod, IndicationHeader, IndicationHeaderFormats, IndicationMessage, IndicationMessageFormats,
     LabelInfoItem, LabelInfoList, MatchCondReportItem, MatchingCondItem, MatchingCondItemChoice,
-    MatchingUeCondPerSubItem, MeasValueReportCond, MeasurementInfoItem, MeasurementLabel, MeasurementType,
-    MeasurementTypeId, MeasurementTypeName, RanFunctionDefinition, Scope, TestCondExpression, TestCondInfo,
-    TestCondType, TestCondValue, TimeStamp, Value, Wish, WishedMeasurement,
+    MatchingUeCondPerSubItem, MeasValueReportCond, MeasurementInfoItem, MeasurementLabel, MeasurementRequest,
+    MeasurementType, MeasurementTypeId, MeasurementTypeName, RanFunctionDefinition, ReportRequest, Scope,
+    TestCondExpression, TestCondInfo, TestCondType, TestCondValue, TimeStamp, Value,
 };
 use ferric::agent::{Outlet, Ue};
 use ferric::e2;
@@ -213,7 +213,7 @@ impl Bench {
         RanFunctionDefinition::decode_owned(&self.function.definition().definition, self.revision).unwrap()
     }
 
-    fn plan(&self, wish: &Wish<'_>) -> (Vec<u8>, Vec<u8>) {
+    fn plan(&self, wish: &ReportRequest<'_>) -> (Vec<u8>, Vec<u8>) {
         let plan = wish.plan(&self.definition(), self.revision).unwrap();
         let mut trigger = Vec::new();
         plan.trigger.encode(self.revision, &mut trigger).unwrap();
@@ -235,7 +235,7 @@ impl Bench {
     }
 
     /// Subscribes to one wish at time 0.
-    fn wish(&mut self, wish: &Wish<'_>) {
+    fn wish(&mut self, wish: &ReportRequest<'_>) {
         let (trigger, action) = self.plan(wish);
         let admission = self.subscribe(0, 1, &trigger, &[&action]).unwrap();
         assert_eq!(admission, Admission { admitted: vec![RicActionId(0)], not_admitted: vec![] });
@@ -302,12 +302,17 @@ fn request(instance: u16, trigger: &[u8], actions: &[&[u8]]) -> SubscriptionRequ
     }
 }
 
-fn named<'w>(names: &[&'w str]) -> Vec<WishedMeasurement<'w>> {
-    names.iter().map(|name| WishedMeasurement::named(name)).collect()
+fn named<'w>(names: &[&'w str]) -> Vec<MeasurementRequest<'w>> {
+    names.iter().map(|name| MeasurementRequest::named(name)).collect()
 }
 
-fn wish<'w>(measurements: &'w [WishedMeasurement<'w>], granularity: u32, reporting: u32, scope: Scope<'w>) -> Wish<'w> {
-    Wish { measurements, granularity_period_ms: granularity, reporting_period_ms: reporting, scope }
+fn wish<'w>(
+    measurements: &'w [MeasurementRequest<'w>],
+    granularity: u32,
+    reporting: u32,
+    scope: Scope<'w>,
+) -> ReportRequest<'w> {
+    ReportRequest { measurements, granularity_period_ms: granularity, reporting_period_ms: reporting, scope }
 }
 
 fn every(reporting_ms: u32, revision: Revision) -> Vec<u8> {

@@ -36,7 +36,8 @@ fn the_definition_tells_styles_and_measurements() {
         let bench = Bench::new(KpmConfig { revision, styles: styles.clone(), ..KpmConfig::default() }, &[1]);
         let function = bench.function.definition();
         assert_eq!((function.id, function.oid.as_str()), (RanFunctionId(2), revision.oid()));
-        let detected = e2sm::kpm::Detection::of_function(&function.oid, function.revision.0, &function.definition);
+        let detected =
+            e2sm::kpm::Detection::from_ran_function(&function.oid, function.revision.0, &function.definition);
         assert!(detected.unwrap().candidates().any(|candidate| candidate == revision));
         let definition = bench.definition();
         let [style] = &definition.ric_report_style_list.as_ref().unwrap()[..] else { panic!("one style") };

@@ -31,9 +31,9 @@ fn rows(bench: &Bench, sent: usize) -> Vec<Row> {
 #[test]
 fn the_definition_is_v1s() {
     let function = bench(&[1]).function.definition();
-    let detected = e2sm::kpm::Detection::of_function(&function.oid, function.revision.0, &function.definition);
+    let detected = e2sm::kpm::Detection::from_ran_function(&function.oid, function.revision.0, &function.definition);
     assert_eq!(detected.unwrap().revision, Revision::V1_00);
-    assert_eq!(e2sm::kpm::Detection::of_function("", 0, &function.definition).unwrap().revision, Revision::V1_00);
+    assert_eq!(e2sm::kpm::Detection::from_ran_function("", 0, &function.definition).unwrap().revision, Revision::V1_00);
     let definition = RanFunctionDefinition::decode_owned(&function.definition).unwrap();
     let styles = definition.e2sm_kpm_ran_function_item.ric_report_style_list.unwrap();
     assert_eq!(styles.iter().map(|style| style.ric_report_style_type.0).collect::<Vec<_>>(), [1, 3, 5]);

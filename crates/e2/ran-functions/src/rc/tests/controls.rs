@@ -36,7 +36,7 @@ fn what_is_offered_is_what_is_implemented() {
     for revision in Revision::ALL {
         let bench = Bench::new(revision);
         let function = bench.function.definition();
-        let detected = e2sm::rc::Detection::of_function(&function.oid, function.revision.0, &function.definition);
+        let detected = e2sm::rc::Detection::from_ran_function(&function.oid, function.revision.0, &function.definition);
         assert_eq!(detected.unwrap().revision, revision);
         let definition = RanFunctionDefinition::decode_owned(&function.definition, revision).unwrap();
         let controls = definition.control.unwrap().control_style_list;

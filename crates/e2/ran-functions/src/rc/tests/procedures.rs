@@ -69,7 +69,7 @@ fn a_handover_waits_in_flatbuffers() {
     for revision in Revision::ALL {
         let mut bench = Bench::in_wire(revision, Wire::Flat);
         let function = bench.function.definition();
-        let detected = Detection::of_function(&function.oid, function.revision.0, &function.definition).unwrap();
+        let detected = Detection::from_ran_function(&function.oid, function.revision.0, &function.definition).unwrap();
         assert_eq!((detected.wire, detected.revision), (Wire::Flat, revision));
         assert!(detected.to_string().contains("in wire form flat"));
         bench.subscribe(FIRST, RicActionType::Insert, &Plan::insert_handover(None)).unwrap();

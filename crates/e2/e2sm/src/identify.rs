@@ -7,11 +7,11 @@ use crate::{Arena, Error, Wire};
 
 /// What a RAN function tells when it is set up, in words, where its model is built in: `E2SM-KPM v03.00, …`, `E2SM-CCC`,
 /// `MAC_STATS_V0, in wire form plain`. All of the definition is read. Nodes of E2AP v01.00 tell no object identifier:
-/// there it is empty, as for [`kpm::Detection::of_function`](crate::kpm::Detection::of_function).
+/// there it is empty, as for [`kpm::Detection::from_ran_function`](crate::kpm::Detection::from_ran_function).
 ///
 /// # Errors
 /// [`Error::UnknownOid`] where the model is another one; whatever is wrong with the definition.
-pub fn introduce(oid: &str, function_revision: u16, definition: &[u8]) -> Result<String, Error> {
+pub fn identify_function(oid: &str, function_revision: u16, definition: &[u8]) -> Result<String, Error> {
     let oid = oid.trim();
     let arena = Arena::new();
     #[cfg(feature = "hw")]
@@ -40,12 +40,12 @@ pub fn introduce(oid: &str, function_revision: u16, definition: &[u8]) -> Result
         return Ok("E2SM-NI".to_owned());
     }
     #[cfg(feature = "rc")]
-    match crate::rc::Detection::of_function(oid, function_revision, definition) {
+    match crate::rc::Detection::from_ran_function(oid, function_revision, definition) {
         Err(Error::UnknownOid) => {}
         told => return told.map(|detection| detection.to_string()),
     }
     #[cfg(feature = "kpm")]
-    return crate::kpm::Detection::of_function(oid, function_revision, definition)
+    return crate::kpm::Detection::from_ran_function(oid, function_revision, definition)
         .map(|detection| detection.to_string());
     #[cfg(not(feature = "kpm"))]
     Err(Error::UnknownOid)
@@ -86,18 +86,18 @@ mod tests {
     fn functions_by_their_identifiers() {
         let mut ping = Vec::new();
         crate::hw::RanFunctionDefinition::STANDARD.encode(Wire::Per, &mut ping).unwrap();
-        assert_eq!(introduce(crate::hw::OID, 0, &ping).unwrap(), "the ping");
-        assert!(introduce(crate::hw::OID, 0, &[]).is_err_and(|error| error != Error::UnknownOid));
+        assert_eq!(identify_function(crate::hw::OID, 0, &ping).unwrap(), "the ping");
+        assert!(identify_function(crate::hw::OID, 0, &[]).is_err_and(|error| error != Error::UnknownOid));
 
         let plain = crate::mac::MODEL.oid(Wire::Plain);
-        assert_eq!(introduce(&plain, 0, b"MAC_STATS_V0").unwrap(), "MAC_STATS_V0, in wire form plain");
-        assert!(introduce(&plain, 0, &[0xff]).is_err_and(|error| error != Error::UnknownOid));
+        assert_eq!(identify_function(&plain, 0, b"MAC_STATS_V0").unwrap(), "MAC_STATS_V0, in wire form plain");
+        assert!(identify_function(&plain, 0, &[0xff]).is_err_and(|error| error != Error::UnknownOid));
 
         for of_nobody in ["1.2.3", "0.0.0.0.0.0.0.0.1.141.0", ""] {
-            assert_eq!(introduce(of_nobody, 0, b"MAC_STATS_V0"), Err(Error::UnknownOid), "{of_nobody}");
+            assert_eq!(identify_function(of_nobody, 0, b"MAC_STATS_V0"), Err(Error::UnknownOid), "{of_nobody}");
         }
         for known in [crate::rc::OID, crate::kpm::OID_V3] {
-            assert!(matches!(introduce(known, 0, &[0xff]), Err(Error::NoRevisionFits(_))), "{known}");
+            assert!(matches!(identify_function(known, 0, &[0xff]), Err(Error::NoRevisionFits(_))), "{known}");
         }
     }
 }
