@@ -1,44 +1,10 @@
-//! What links cost in memory, counted by the allocator.
-#![allow(unsafe_code, reason = "an allocator that counts")]
-
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::cell::Cell;
+//! The memory and the allocations of links.
 
 use ferric_link::{Address, Class, Config, Events, Interest, Link, Listener, Poll, Scratch, StreamId};
-
-struct Counting;
-
-thread_local! {
-    static ALLOCATIONS: Cell<usize> = const { Cell::new(0) };
-    static HELD_OCTETS: Cell<isize> = const { Cell::new(0) };
-}
-
-fn count(allocations: usize, octets: isize) {
-    ALLOCATIONS.set(ALLOCATIONS.get() + allocations);
-    HELD_OCTETS.set(HELD_OCTETS.get() + octets);
-}
-
-fn signed(octets: usize) -> isize {
-    isize::try_from(octets).unwrap_or(isize::MAX)
-}
-
-// SAFETY: every call goes to the system's allocator as it came; counting touches two thread-local integers and allocates nothing.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        count(1, signed(layout.size()));
-        // SAFETY: the caller's promise is passed on.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        count(0, -signed(layout.size()));
-        // SAFETY: the caller's promise is passed on.
-        unsafe { System.dealloc(pointer, layout) }
-    }
-}
+use testkit::CountingAllocator;
 
 #[global_allocator]
-static ALLOCATOR: Counting = Counting;
+static ALLOCATOR: CountingAllocator = CountingAllocator;
 
 fn connected(address: &Address) -> (Listener, Link, Link) {
     let config = Config::default();
@@ -74,7 +40,7 @@ fn idle_links_hold_less_than_4_kib_each() {
         let mut scratch = Scratch::new();
         let count = 100;
         let mut links = Vec::with_capacity(2 * count);
-        let before = HELD_OCTETS.get();
+        let before = CountingAllocator::held_octets();
         for _ in 0..count {
             let mut client = Link::connect(listener.local_address(), &config).unwrap();
             wait(&listener);
@@ -92,8 +58,8 @@ fn idle_links_hold_less_than_4_kib_each() {
             links.push(client);
             links.push(server);
         }
-        let each = (HELD_OCTETS.get() - before) / signed(links.len());
-        let each = each + signed(size_of::<Link>());
+        let each = (CountingAllocator::held_octets() - before) / links.len() as i64;
+        let each = each + size_of::<Link>() as i64;
         assert!(each < 4096, "{address}: {each} octets");
         println!("{address}: {each} octets an idle link");
     }
@@ -121,7 +87,7 @@ fn a_relay_in_steady_state_allocates_nothing() {
         // Bursts of 30 to 40 PDUs of uneven sizes, so that reads end in the middle of PDUs.
         for round in 0..400 {
             if round == 100 {
-                warm = ALLOCATIONS.get();
+                warm = CountingAllocator::count();
             }
             for i in 0..30 + round % 11 {
                 node.send(StreamId(0), &[&[5; 40], &[6; 4300][..4000 + i * 7 % 300]], Class::Report).unwrap();
@@ -150,7 +116,7 @@ fn a_relay_in_steady_state_allocates_nothing() {
                 }
             }
         }
-        let allocations = ALLOCATIONS.get() - warm;
+        let allocations = CountingAllocator::count() - warm;
         assert_eq!(allocations, 0, "{address}: {allocations} allocations for some 10,000 PDUs");
         assert_eq!(node.dropped_reports() + to_app.dropped_reports(), 0);
     }

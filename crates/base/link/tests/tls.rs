@@ -4,7 +4,8 @@
 mod suite;
 
 use suite::Kind;
-use suite::certificates::Authority;
+use suite::{issue, tls};
+use testkit::certificates::Authority;
 
 macro_rules! on_every_kind {
     ($($name:ident),* $(,)?) => {
@@ -23,7 +24,7 @@ use ferric_link::{
     Address, Class, Config, Error, Events, Family, Identity, Interest, Link, Listener, Poll, Renewal, Scratch, State,
     StreamId, Tls, TlsFault, TlsFileError, TlsFiles,
 };
-use rcgen::{DnType, ExtendedKeyUsagePurpose};
+use testkit::certificates::rcgen::{self, DnType, ExtendedKeyUsagePurpose};
 
 fn config(tls: Tls) -> Config {
     Config { tls: Some(tls), ..Config::default() }
@@ -103,8 +104,9 @@ fn fault(result: &Result<Identity, Error>) -> &TlsFault {
 #[test]
 fn each_end_learns_who_the_other_is() {
     let authority = Authority::new();
-    let client = authority.tls(&["gnb1.example"], |params| params.distinguished_name.push(DnType::CommonName, "gnb1"));
-    let server = authority.tls(&["127.0.0.1", "ric.example"], |_| ());
+    let client =
+        tls(&authority, &["gnb1.example"], |params| params.distinguished_name.push(DnType::CommonName, "gnb1"));
+    let server = tls(&authority, &["127.0.0.1", "ric.example"], |_| ());
     let [seen_by_client, seen_by_server] = shake_hands(client.unwrap(), server.unwrap(), "127.0.0.1");
     let (ric, gnb) = (seen_by_client.unwrap(), seen_by_server.unwrap());
     assert!(ric.is("ric.example") && !ric.is("gnb1.example"));
@@ -121,7 +123,7 @@ fn each_end_learns_who_the_other_is() {
 #[test]
 fn the_fingerprint_is_that_of_openssl() {
     let authority = Authority::new();
-    let files = authority.issue(&["x.example"], |_| ());
+    let files = issue(&authority, &["x.example"], |_| ());
     let tool = std::process::Command::new("openssl")
         .args(["x509", "-noout", "-fingerprint", "-sha256", "-in"])
         .arg(&files.certificate)
@@ -129,7 +131,7 @@ fn the_fingerprint_is_that_of_openssl() {
     let Ok(tool) = tool else { return eprintln!("no openssl here: the fingerprint is not compared") };
     let printed = String::from_utf8(tool.stdout).unwrap();
     let theirs = format!("sha256:{}", printed.trim().rsplit('=').next().unwrap());
-    let server = authority.tls(&["127.0.0.1"], |_| ()).unwrap();
+    let server = tls(&authority, &["127.0.0.1"], |_| ()).unwrap();
     let [_, seen] = shake_hands(Tls::load(&files).unwrap(), server, "127.0.0.1");
     assert!(seen.unwrap().is(&theirs), "{theirs}");
 }
@@ -137,7 +139,7 @@ fn the_fingerprint_is_that_of_openssl() {
 #[test]
 fn who_cannot_be_believed_is_told_why() {
     let (ours, others) = (Authority::new(), Authority::new());
-    let good = || ours.tls(&["127.0.0.1"], |_| ()).unwrap();
+    let good = || tls(&ours, &["127.0.0.1"], |_| ()).unwrap();
     let day = |year: i32| {
         move |params: &mut rcgen::CertificateParams| {
             params.not_before = rcgen::date_time_ymd(year - 1, 1, 1);
@@ -152,9 +154,9 @@ fn who_cannot_be_believed_is_told_why() {
     };
     // Clients that the server turns away; they hear it in an alert, after the handshake is over for them.
     for (bad, expected) in [
-        (ours.tls(&["a"], day(2020)), TlsFault::Expired),
-        (ours.tls(&["a"], day(2090)), TlsFault::NotYetValid),
-        (ours.tls(&["a"], for_servers), TlsFault::WrongUse),
+        (tls(&ours, &["a"], day(2020)), TlsFault::Expired),
+        (tls(&ours, &["a"], day(2090)), TlsFault::NotYetValid),
+        (tls(&ours, &["a"], for_servers), TlsFault::WrongUse),
         (foreign(&others, &ours, "a"), TlsFault::UnknownCa),
     ] {
         let [client, server] = shake_hands(bad.unwrap(), good(), "127.0.0.1");
@@ -163,11 +165,14 @@ fn who_cannot_be_believed_is_told_why() {
     }
     // Servers that the client turns away.
     for (bad, expected) in [
-        (ours.tls(&["127.0.0.1"], day(2020)), TlsFault::Expired),
-        (ours.tls(&["127.0.0.1"], day(2090)), TlsFault::NotYetValid),
-        (ours.tls(&["127.0.0.1"], for_clients), TlsFault::WrongUse),
-        (ours.tls(&["ric.example", "127.0.0.2"], |_| ()), TlsFault::WrongName),
-        (ours.tls(&[], |params| params.distinguished_name.push(DnType::CommonName, "127.0.0.1")), TlsFault::WrongName),
+        (tls(&ours, &["127.0.0.1"], day(2020)), TlsFault::Expired),
+        (tls(&ours, &["127.0.0.1"], day(2090)), TlsFault::NotYetValid),
+        (tls(&ours, &["127.0.0.1"], for_clients), TlsFault::WrongUse),
+        (tls(&ours, &["ric.example", "127.0.0.2"], |_| ()), TlsFault::WrongName),
+        (
+            tls(&ours, &[], |params| params.distinguished_name.push(DnType::CommonName, "127.0.0.1")),
+            TlsFault::WrongName,
+        ),
         (foreign(&others, &ours, "127.0.0.1"), TlsFault::UnknownCa),
     ] {
         let [client, server] = shake_hands(good(), bad.unwrap(), "127.0.0.1");
@@ -175,15 +180,15 @@ fn who_cannot_be_believed_is_told_why() {
         assert!(matches!(fault(&server), TlsFault::Refused(_) | TlsFault::Protocol(_)), "{server:?}");
     }
     // By name, too.
-    let named = ours.tls(&["localhost"], |_| ()).unwrap();
+    let named = tls(&ours, &["localhost"], |_| ()).unwrap();
     let [client, server] = shake_hands(good(), named, "localhost");
     assert!(client.unwrap().is("localhost") && server.is_ok());
 }
 
 /// A certificate of `authority` in the hands of somebody who believes `trusted`.
 fn foreign(authority: &Authority, trusted: &Authority, name: &str) -> Result<Tls, TlsFileError> {
-    let files = authority.issue(&[name], |_| ());
-    Tls::load(&TlsFiles { ca: trusted.folder.join("ca.pem"), ..files })
+    let files = issue(authority, &[name], |_| ());
+    Tls::load(&TlsFiles { ca: trusted.ca(), ..files })
 }
 
 #[test]
@@ -210,7 +215,7 @@ fn what_to_do_is_said() {
 /// A listener and a plain socket that is connected to it.
 fn strange_client() -> (Link, TcpStream) {
     static TLS: std::sync::LazyLock<Tls> =
-        std::sync::LazyLock::new(|| Authority::new().tls(&["127.0.0.1"], |_| ()).unwrap());
+        std::sync::LazyLock::new(|| tls(&Authority::new(), &["127.0.0.1"], |_| ()).unwrap());
     let mut listener = Listener::bind(&"tls://127.0.0.1:0".parse().unwrap(), &config(TLS.clone())).unwrap();
     let Address::Tls { port, .. } = *listener.local_address() else { unreachable!() };
     let client = TcpStream::connect(("127.0.0.1", port)).unwrap();
@@ -276,7 +281,7 @@ fn half_a_handshake_waits_and_takes_little() {
 
 #[test]
 fn a_connection_that_is_cut_is_told_from_one_that_is_closed() {
-    let tls = Authority::new().tls(&["127.0.0.1"], |_| ()).unwrap();
+    let tls = tls(&Authority::new(), &["127.0.0.1"], |_| ()).unwrap();
     for is_cut in [false, true] {
         let mut listener = Listener::bind(&"tls://127.0.0.1:0".parse().unwrap(), &config(tls.clone())).unwrap();
         let mut client = Link::connect(listener.local_address(), &config(tls.clone())).unwrap();
@@ -313,7 +318,7 @@ fn a_connection_that_is_cut_is_told_from_one_that_is_closed() {
 fn a_server_that_speaks_no_tls_is_told() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
-    let tls = Authority::new().tls(&["a"], |_| ()).unwrap();
+    let tls = tls(&Authority::new(), &["a"], |_| ()).unwrap();
     let address = Address::Tls { host: "127.0.0.1".into(), port };
     let mut link = Link::connect(&address, &config(tls.clone())).unwrap();
     let (mut peer, _) = listener.accept().unwrap();
@@ -346,10 +351,10 @@ fn without_certificates_there_is_no_tls() {
 #[test]
 fn files_that_cannot_be_used_are_told_by_name() {
     let authority = Authority::new();
-    let good = authority.issue(&["a"], |_| ());
-    let other = authority.issue(&["b"], |_| ());
+    let good = issue(&authority, &["a"], |_| ());
+    let other = issue(&authority, &["b"], |_| ());
     let says = |files: TlsFiles| Tls::load(&files).unwrap_err().to_string();
-    let missing = authority.folder.join("missing.pem");
+    let missing = authority.path("missing.pem");
     for (files, which) in [
         (TlsFiles { ca: missing.clone(), ..good.clone() }, "CA"),
         (TlsFiles { certificate: missing.clone(), ..good.clone() }, "certificate"),
@@ -366,7 +371,7 @@ fn files_that_cannot_be_used_are_told_by_name() {
     assert!(message.contains("no private key as PEM"), "{message}");
     let message = says(TlsFiles { certificate: good.key.clone(), ..good.clone() });
     assert!(message.contains("no certificate as PEM"), "{message}");
-    let broken = authority.folder.join("broken.pem");
+    let broken = authority.path("broken.pem");
     for text in
         ["", "text", "-----BEGIN CERTIFICATE-----\nAAAA", "-----BEGIN CERTIFICATE-----\n!\n-----END CERTIFICATE-----\n"]
     {
@@ -385,8 +390,8 @@ fn files_that_cannot_be_used_are_told_by_name() {
 #[test]
 fn files_that_change_are_read_again() {
     let authority = Authority::new();
-    let files = authority.issue(&["127.0.0.1"], |_| ());
-    let (server, client) = (Tls::load(&files).unwrap(), authority.tls(&["client.example"], |_| ()).unwrap());
+    let files = issue(&authority, &["127.0.0.1"], |_| ());
+    let (server, client) = (Tls::load(&files).unwrap(), tls(&authority, &["client.example"], |_| ()).unwrap());
     let shown = || {
         let [seen, _] = shake_hands(client.clone(), server.clone(), "127.0.0.1");
         seen.unwrap().fingerprint
@@ -399,7 +404,7 @@ fn files_that_change_are_read_again() {
     let first = shown();
     assert!(matches!(renew(), Renewal::Unchanged));
 
-    let renewed = authority.issue(&["127.0.0.1"], |_| ());
+    let renewed = issue(&authority, &["127.0.0.1"], |_| ());
     std::fs::copy(&renewed.certificate, &files.certificate).unwrap();
     match renew() {
         Renewal::Failed(error @ TlsFileError::KeyDoesNotFit { .. }) => {

@@ -4,51 +4,17 @@
 
 mod common;
 
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::cell::Cell;
-
 use common::types::{self, Deep, Deeper};
 use per::{BitString, List, Octets, PrintableString, Real, Writer, decode, encode};
-
-struct Counting;
-
-thread_local! {
-    static COUNT: Cell<usize> = const { Cell::new(0) };
-    static OCTETS: Cell<usize> = const { Cell::new(0) };
-}
-
-fn count(octets: usize) {
-    COUNT.with(|count| count.set(count.get() + 1));
-    OCTETS.with(|count| count.set(count.get() + octets));
-}
-
-// SAFETY: every call goes to the system's allocator unchanged; counting touches no memory that it manages (the cell is
-// in thread-local storage without a destructor, and needs no allocation).
-#[allow(unsafe_code)]
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        count(layout.size());
-        // SAFETY: the caller keeps the contract, which is the same.
-        unsafe { System.alloc(layout) }
-    }
-    unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
-        // SAFETY: as above; the memory came from there.
-        unsafe { System.dealloc(memory, layout) }
-    }
-    unsafe fn realloc(&self, memory: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        count(size);
-        // SAFETY: as above; the memory came from there.
-        unsafe { System.realloc(memory, layout, size) }
-    }
-}
+use testkit::CountingAllocator;
 
 #[global_allocator]
-static ALLOCATOR: Counting = Counting;
+static ALLOCATOR: CountingAllocator = CountingAllocator;
 
-fn allocations(run: impl FnOnce()) -> usize {
-    let before = COUNT.with(Cell::get);
+fn allocations(run: impl FnOnce()) -> u64 {
+    let before = CountingAllocator::count();
     run();
-    COUNT.with(Cell::get) - before
+    CountingAllocator::count() - before
 }
 
 #[test]
@@ -121,12 +87,12 @@ fn reading_what_borrows() {
 #[test]
 fn memory_for_what_is_announced() {
     let octets = |run: &dyn Fn()| {
-        let before = OCTETS.with(Cell::get);
+        let before = CountingAllocator::requested_octets();
         run();
-        OCTETS.with(Cell::get) - before
+        CountingAllocator::requested_octets() - before
     };
     let made = octets(&|| assert!(decode::<List<'_, u32>>(&[0xBF, 0xFF, 0, 1], 0).is_err()));
-    assert!(made <= 64 * size_of::<u32>(), "{made} octets for a list of 16383 that has one item");
+    assert!(made <= 64 * size_of::<u32>() as u64, "{made} octets for a list of 16383 that has one item");
     let made = octets(&|| assert!(decode::<types::AnyOctets<'_>>(&[0xC4; 1000], 0).is_err()));
     assert_eq!(made, 0, "for fragments that are not there");
     let made = octets(&|| assert!(decode::<types::AnyBits<'_>>(&[0xC4; 1000], 0).is_err()));
@@ -134,5 +100,5 @@ fn memory_for_what_is_announced() {
     // items of few bits: what a list may hold at most, and what it grew through on the way there
     let many = [&[0xC4][..], &[0; 8192]].concat().repeat(5);
     let made = octets(&|| assert!(decode::<List<'_, bool>>(&many, 0).is_err()));
-    assert!(made <= 2 * per::MAX_ITEMS as usize, "{made} octets");
+    assert!(made <= 2 * u64::from(per::MAX_ITEMS), "{made} octets");
 }

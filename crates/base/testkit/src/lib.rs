@@ -1,8 +1,10 @@
-//! Test support that several crates share. It is a development dependency everywhere but in the benchmark programs, which
-//! count allocations with it.
+//! Test support that several crates share: a development dependency everywhere but in the benchmark programs, which count
+//! allocations with it.
 
 mod allocations;
+#[cfg(feature = "certificates")]
+pub mod certificates;
 mod shared_object;
 
-pub use allocations::CountingAllocator;
+pub use allocations::{CountingAllocator, ProcessCountingAllocator};
 pub use shared_object::ObjectFolder;

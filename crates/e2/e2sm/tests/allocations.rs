@@ -1,8 +1,5 @@
 //! Reading an indication into an arena that was used before takes no memory from the heap.
 
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::cell::Cell;
-
 use e2sm::Arena;
 use e2sm::common::{GnbCuUeF1apId, UeId, UeIdGnbDu};
 use e2sm::kpm::{
@@ -11,34 +8,10 @@ use e2sm::kpm::{
     MeasurementType, MeasurementTypeName, Revision, UeMeasurementReportItem,
 };
 use per::{List, Memo, Real};
-
-/// The system's allocator, counting how often and for how much each thread asks.
-struct Counting;
-
-thread_local! {
-    static COUNT: Cell<usize> = const { Cell::new(0) };
-    static OCTETS: Cell<usize> = const { Cell::new(0) };
-}
-
-#[allow(unsafe_code)]
-// SAFETY: every method hands its arguments to the system's allocator as they came. The counts are thread-locals
-// without a destructor and without lazy initialisation, so that touching them does not allocate.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        COUNT.with(|count| count.set(count.get() + 1));
-        OCTETS.with(|octets| octets.set(octets.get() + layout.size()));
-        // SAFETY: the caller keeps the contract of `alloc`.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, place: *mut u8, layout: Layout) {
-        // SAFETY: `place` is from `System.alloc` with that layout, as the caller vouches.
-        unsafe { System.dealloc(place, layout) }
-    }
-}
+use testkit::CountingAllocator;
 
 #[global_allocator]
-static ALLOCATOR: Counting = Counting;
+static ALLOCATOR: CountingAllocator = CountingAllocator;
 
 fn message(ues: u32, same_lists: bool) -> IndicationMessage<'static> {
     const NAMES: [&str; 4] = ["DRB.UEThpDl", "DRB.UEThpUl", "RRU.PrbTotDl", "CQI"];
@@ -87,12 +60,12 @@ fn steady_state_allocates_nothing() {
         // the arena grows to the message's size
         let first = read_and_visit();
         read_and_visit();
-        let before = COUNT.with(Cell::get);
+        let before = CountingAllocator::count();
         let mut sum = 0.0;
         for _ in 0..10 {
             sum += read_and_visit();
         }
-        assert_eq!(COUNT.with(Cell::get) - before, 0);
+        assert_eq!(CountingAllocator::count() - before, 0);
         assert!((sum - 10.0 * first).abs() < 1e-6);
     }
 }
@@ -122,11 +95,11 @@ fn announced_but_not_sent() {
                 let mut bytes = [fill; 64];
                 bytes[0] = 0;
                 bytes[at..at + 2].copy_from_slice(&announced);
-                let before = OCTETS.with(Cell::get);
+                let before = CountingAllocator::requested_octets();
                 let arena = Arena::new();
                 let read = IndicationMessage::decode(&bytes, Revision::V3_00, &arena).is_ok();
                 let read = read || ActionDefinition::decode(&bytes, Revision::V3_00, &arena).is_ok();
-                let taken = OCTETS.with(Cell::get) - before;
+                let taken = CountingAllocator::requested_octets() - before;
                 assert!(taken < 256 << 10, "{taken} octets for {bytes:02x?}, {read}");
             }
         }

@@ -17,6 +17,13 @@ pub(crate) fn renew(config: &link::Config) {
     }
 }
 
+/// Issues a certificate and loads it.
+#[cfg(all(test, feature = "tls"))]
+pub(crate) fn issue(authority: &testkit::certificates::Authority, names: &[&str]) -> link::Tls {
+    let files = authority.issue(names, |_| ());
+    link::Tls::load(&link::TlsFiles { ca: files.ca, certificate: files.certificate, key: files.key }).unwrap()
+}
+
 /// Without TLS there are none.
 #[cfg(not(feature = "tls"))]
 pub(crate) fn renew(_: &link::Config) {}

@@ -15,13 +15,6 @@
 // without any of them there is nothing, but what the three share
 #![cfg_attr(not(any(feature = "agent", feature = "server", feature = "xapp")), allow(dead_code))]
 
-/// Certificates for tests; they name crate `link` as its own tests do.
-#[cfg(all(test, feature = "tls"))]
-#[path = "../../../base/link/tests/suite/certificates.rs"]
-mod certificates;
-#[cfg(all(test, feature = "tls"))]
-extern crate link as ferric_link;
-
 #[cfg(feature = "agent")]
 pub mod agent;
 #[cfg(any(feature = "agent", feature = "server"))]

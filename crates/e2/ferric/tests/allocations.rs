@@ -1,11 +1,7 @@
 //! What the server allocates, counted on its own threads.
-#![allow(unsafe_code, reason = "an allocator that counts")]
 
 mod common;
 
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::cell::Cell;
-use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::time::Duration;
 
 use common::eventually;
@@ -14,46 +10,15 @@ use common::scene::{Ric, free_ports};
 use common::session::{name_of, session, subscribe, turn_until};
 use ferric::server::ServerConfig;
 use ferric::xapp::XappEvent;
-
-struct Counting;
-
-thread_local! {
-    /// Whether this thread is the server's: all are, but that of the test.
-    static COUNTED: Cell<bool> = const { Cell::new(true) };
-}
-static ALLOCATIONS: AtomicU64 = AtomicU64::new(0);
-static HELD_OCTETS: AtomicI64 = AtomicI64::new(0);
-
-fn count(allocations: u64, octets: usize, sign: i64) {
-    if COUNTED.get() {
-        ALLOCATIONS.fetch_add(allocations, Ordering::Relaxed);
-        HELD_OCTETS.fetch_add(sign * octets as i64, Ordering::Relaxed);
-    }
-}
-
-// SAFETY: every call goes to the system's allocator as it came; counting touches a thread-local flag without a destructor
-// and two integers, and allocates nothing.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        count(1, layout.size(), 1);
-        // SAFETY: the caller's promise is passed on.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        count(0, layout.size(), -1);
-        // SAFETY: the caller's promise is passed on.
-        unsafe { System.dealloc(pointer, layout) }
-    }
-}
+use testkit::ProcessCountingAllocator;
 
 #[global_allocator]
-static ALLOCATOR: Counting = Counting;
+static ALLOCATOR: ProcessCountingAllocator = ProcessCountingAllocator;
 
 // One test, since there is one count.
 #[test]
 fn the_servers_memory() {
-    COUNTED.set(false);
+    ProcessCountingAllocator::exclude_this_thread();
     // one loop; by the first of two loops to an xApp on each; from one of two workers to both
     for (loops, xapps) in [(2, 2), (3, 2), (1, 1)] {
         reports_in_steady_state(loops, xapps);
@@ -62,7 +27,7 @@ fn the_servers_memory() {
 }
 
 fn reports_in_steady_state(loops: usize, xapps: usize) {
-    let before = ALLOCATIONS.load(Ordering::Relaxed);
+    let before = ProcessCountingAllocator::count();
     let ric = Ric::start(ServerConfig { loops, ..free_ports() });
     let mut node = ric.node();
     node.set_up(1);
@@ -81,7 +46,7 @@ fn reports_in_steady_state(loops: usize, xapps: usize) {
     let (mut sent, mut received, mut warm) = (0, 0, 0);
     for round in 0..1000 {
         if round == 200 {
-            warm = ALLOCATIONS.load(Ordering::Relaxed);
+            warm = ProcessCountingAllocator::count();
         }
         let at = round % bursts.len();
         node.write(&bursts[at]);
@@ -97,7 +62,7 @@ fn reports_in_steady_state(loops: usize, xapps: usize) {
             received == sent
         });
     }
-    let allocations = ALLOCATIONS.load(Ordering::Relaxed) - warm;
+    let allocations = ProcessCountingAllocator::count() - warm;
     assert!(warm > before, "the setup allocates: it is counted");
     assert_eq!(allocations, 0, "{loops} loops: {allocations} allocations for {} indications", sent * 4 / 5);
     println!("{loops} loops: {sent} indications, no allocation in the last {}", sent * 4 / 5);
@@ -106,7 +71,7 @@ fn reports_in_steady_state(loops: usize, xapps: usize) {
 fn announcements() {
     let ric = Ric::start(ServerConfig { loops: 1, ..free_ports() });
     // what peers announce costs nothing
-    let before = HELD_OCTETS.load(Ordering::Relaxed);
+    let before = ProcessCountingAllocator::held_octets();
     let mut liars: Vec<_> = (0..50).map(|_| ric.node()).collect();
     for liar in &mut liars {
         liar.write(&(1_u32 << 20).to_be_bytes());
@@ -114,7 +79,7 @@ fn announcements() {
     let mut last = ric.node();
     last.send(&setup_request(2, VERSION));
     last.receive(); // the others were read before, since they are accepted in order
-    let each = (HELD_OCTETS.load(Ordering::Relaxed) - before) / 51;
+    let each = (ProcessCountingAllocator::held_octets() - before) / 51;
     println!("{each} octets for a connection that announced 1 MiB");
     assert!(each < 4096, "{each}");
     let mut glutton = ric.node();

@@ -1,17 +1,12 @@
 //! Who may connect over TLS and what each may do, against a real server.
 #![cfg(feature = "tls")]
 
-extern crate link as ferric_link;
-
-#[path = "../../../base/link/tests/suite/certificates.rs"]
-mod certificates;
 mod common;
 
 use std::net::{TcpListener, TcpStream};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use certificates::Authority;
 use common::function::{Reporter, impatient, work_until};
 use common::peer::{FUNCTION, OID, Peer, VERSION, decoded, node_id, report_spec, setup_request};
 use common::scene::{Ric, free_ports};
@@ -22,9 +17,17 @@ use e2ap::{Cause, CauseMisc, Pdu, RanFunctionId, RanFunctionRevision, RicActionT
 use ferric::agent::{AgentLoop, AgentLoopConfig};
 use ferric::e2::xapp::{ControlResult, ModifyResult, QueryResult, RefusalCode, SubscribeFailure};
 use ferric::e2::{AddedAction, FunctionName, Grant, NodeId, Selection, SubscriptionChange, SubscriptionId, XappRights};
-use ferric::link::{Address, Class, Config, Error, Events, Interest, Link, Poll, Scratch, StreamId, Tls};
+use ferric::link::{Address, Class, Config, Error, Events, Interest, Link, Poll, Scratch, StreamId, Tls, TlsFiles};
 use ferric::server::{E42Config, NodeEntry, Rights, ServerConfig, XappEntry};
 use ferric::xapp::{Xapp, XappConfig, XappEvent};
+use testkit::certificates::Authority;
+use testkit::certificates::rcgen::{CertificateParams, date_time_ymd};
+
+/// Issues a certificate for `name` and loads it.
+fn issue(authority: &Authority, name: &str, adapt: impl FnOnce(&mut CertificateParams)) -> Tls {
+    let files = authority.issue(&[name], adapt);
+    Tls::load(&TlsFiles { ca: files.ca, certificate: files.certificate, key: files.key }).unwrap()
+}
 
 /// A RIC behind TLS, and the CA that it believes.
 struct Secured {
@@ -40,14 +43,14 @@ fn secured_with(rights: Rights, change: impl FnOnce(&mut ServerConfig)) -> Secur
     let authority = Authority::new();
     let any_port: Address = "tls://127.0.0.1:0".parse().unwrap();
     let mut config = ServerConfig { e2: vec![any_port.clone().into()], xapp: Some(any_port), rights, ..free_ports() };
-    config.link.tls = Some(authority.tls(&["127.0.0.1"], |_| ()).unwrap());
+    config.link.tls = Some(issue(&authority, "127.0.0.1", |_| ()));
     change(&mut config);
     Secured { ric: Ric::start(config), authority }
 }
 
 impl Secured {
     fn tls(&self, name: &str) -> Tls {
-        self.authority.tls(&[name], |_| ()).unwrap()
+        issue(&self.authority, name, |_| ())
     }
 
     fn node(&self, name: &str) -> Node {
@@ -548,14 +551,14 @@ fn what_is_wrong_with_a_certificate_reaches_the_xapp() {
         config.link.tls = Some(tls);
         config
     };
-    let others = Authority::new().tls(&["x"], |_| ()).unwrap();
+    let others = issue(&Authority::new(), "x", |_| ());
     let error = Xapp::connect(&scene.ric.xapp, "x", config(others)).err().unwrap().to_string();
     assert!(error.contains("signed by none of our CAs"), "{error}");
-    let expired = scene.authority.tls(&["x"], |params| {
-        params.not_before = rcgen::date_time_ymd(2019, 1, 1);
-        params.not_after = rcgen::date_time_ymd(2020, 1, 1);
+    let expired = issue(&scene.authority, "x", |params| {
+        params.not_before = date_time_ymd(2019, 1, 1);
+        params.not_after = date_time_ymd(2020, 1, 1);
     });
-    let error = Xapp::connect(&scene.ric.xapp, "x", config(expired.unwrap())).err().unwrap().to_string();
+    let error = Xapp::connect(&scene.ric.xapp, "x", config(expired)).err().unwrap().to_string();
     assert!(error.contains("our certificate has expired; renew it"), "{error}");
     let error = Xapp::connect(&scene.ric.xapp, "x", XappConfig::default()).err().unwrap().to_string();
     assert!(error.contains("a CA, a certificate and a key"), "{error}");
@@ -584,7 +587,7 @@ fn an_agent_gives_up_a_ric_that_never_shakes_hands() {
     let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let authority = Authority::new();
     let mut config = AgentLoopConfig { setup_timeout: Duration::from_millis(100), ..impatient() };
-    config.link.tls = Some(authority.tls(&["gnb1.example"], |_| ()).unwrap());
+    config.link.tls = Some(issue(&authority, "gnb1.example", |_| ()));
     let mut agents = AgentLoop::new(config).unwrap();
     let address = format!("tls://{}", silent.local_addr().unwrap()).parse().unwrap();
     agents.add(node_id(1), address, vec![Box::new(Reporter::new(Duration::from_secs(1)))]);

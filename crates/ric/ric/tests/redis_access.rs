@@ -1,17 +1,15 @@
 //! Redis servers that ask who comes, speak TLS, or have no room.
 
-#[path = "common/certificates.rs"]
-mod certificates;
 mod support;
 
 use std::net::TcpListener;
 use std::path::PathBuf;
 
-use certificates::Authority;
 use ran::{RanConfig, Scenario};
 use ric::traffic::{Forwarded, Forwarder, RedisConfig, RedisFiles, RedisReader, RedisUrl, RedisUrlError, Via};
 use support::redis::Redis;
 use support::{Running, eventually, log};
+use testkit::certificates::Authority;
 
 fn start(name: &str, url: RedisUrl) -> (Running, impl Fn() -> Forwarded) {
     let forwarder = Forwarder::start(RedisConfig { period_ms: 10, ..RedisConfig::new(url) }).unwrap();
@@ -22,8 +20,7 @@ fn start(name: &str, url: RedisUrl) -> (Running, impl Fn() -> Forwarded) {
 
 /// A server over TLS that asks for certificates and a password; its URL.
 fn secured(authority: &Authority) -> Option<(Redis, String)> {
-    let [certificate, key] = authority.issue("redis", |_| ());
-    let ca = authority.ca();
+    let files = authority.issue(&["127.0.0.1"], |_| ());
     let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port().to_string();
     let path = |path: &PathBuf| path.to_str().unwrap().to_owned();
     let redis = Redis::start(&[
@@ -32,11 +29,11 @@ fn secured(authority: &Authority) -> Option<(Redis, String)> {
         "--tls-port",
         &port,
         "--tls-cert-file",
-        &path(&certificate),
+        &path(&files.certificate),
         "--tls-key-file",
-        &path(&key),
+        &path(&files.key),
         "--tls-ca-cert-file",
-        &path(&ca),
+        &path(&files.ca),
     ])?;
     Some((redis, format!("rediss://127.0.0.1:{port}")))
 }
@@ -46,9 +43,10 @@ fn over_tls_with_certificates_and_a_password() {
     let authority = Authority::new();
     let Some((_redis, url)) = secured(&authority) else { return };
     let url: RedisUrl = url.parse().unwrap();
-    let [certificate, key] = authority.issue("ric", |_| ());
+    let files = authority.issue(&["127.0.0.1"], |_| ());
     let password = authority.write("password", "a secret\n");
-    let all = RedisFiles { ca: Some(authority.ca()), own: Some((certificate, key)), password: Some(password) };
+    let all =
+        RedisFiles { ca: Some(authority.ca()), own: Some((files.certificate, files.key)), password: Some(password) };
 
     let (_running, forwarded) = start("secured", url.with_files(&all).unwrap());
     eventually("records", || forwarded().records > 10);

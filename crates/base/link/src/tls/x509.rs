@@ -138,7 +138,7 @@ impl<'a> Der<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use rcgen::{CertificateParams, DnType, KeyPair, SanType};
+    use testkit::certificates::rcgen::{self, CertificateParams, DnType, KeyPair, SanType};
 
     fn certificate(alternative_names: Vec<SanType>, common_name: Option<&str>) -> Vec<u8> {
         let mut params = CertificateParams::default();

@@ -1,8 +1,5 @@
 //! One suite for every kind of link.
 
-#[cfg(feature = "tls")]
-pub mod certificates;
-
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
@@ -56,7 +53,7 @@ impl Kind {
             #[cfg(feature = "tls")]
             Kind::Tls | Kind::TlsIpv6 => {
                 static TLS: std::sync::LazyLock<ferric_link::Tls> = std::sync::LazyLock::new(|| {
-                    certificates::Authority::new().tls(&["127.0.0.1", "::1"], |_| ()).unwrap()
+                    tls(&testkit::certificates::Authority::new(), &["127.0.0.1", "::1"], |_| ()).unwrap()
                 });
                 Config { tls: Some(TLS.clone()), ..Config::default() }
             }
@@ -67,6 +64,27 @@ impl Kind {
     fn is_sctp(self) -> bool {
         matches!(self, Kind::Sctp | Kind::SctpIpv6 | Kind::SctpMultihomed)
     }
+}
+
+/// Issues a certificate and returns its files as a link takes them.
+#[cfg(feature = "tls")]
+pub fn issue(
+    authority: &testkit::certificates::Authority,
+    names: &[&str],
+    adapt: impl FnOnce(&mut testkit::certificates::rcgen::CertificateParams),
+) -> ferric_link::TlsFiles {
+    let files = authority.issue(names, adapt);
+    ferric_link::TlsFiles { ca: files.ca, certificate: files.certificate, key: files.key }
+}
+
+/// Issues a certificate and loads it.
+#[cfg(feature = "tls")]
+pub fn tls(
+    authority: &testkit::certificates::Authority,
+    names: &[&str],
+    adapt: impl FnOnce(&mut testkit::certificates::rcgen::CertificateParams),
+) -> Result<ferric_link::Tls, ferric_link::TlsFileError> {
+    ferric_link::Tls::load(&issue(authority, names, adapt))
 }
 
 /// Kernel buffers that a slow reader fills soon.

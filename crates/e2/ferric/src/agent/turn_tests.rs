@@ -5,10 +5,11 @@ use std::time::{Duration, Instant};
 use e2::{Function, SubscriptionRequest, Time};
 use e2ap::{Cause, GlobalE2NodeId, GnbId, PlmnIdentity, RanFunctionId, RanFunctionRevision};
 use link::{Config, Link, Listener, Scratch, State};
+use testkit::certificates::Authority;
 
 use super::{AgentLoop, AssocId};
 use crate::agent::{Admission, AgentLoopConfig, ControllerId, RanFunction, RequestKey, Views};
-use crate::certificates::Authority;
+use crate::credentials;
 
 const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -56,7 +57,7 @@ fn a_handshake_whose_end_comes_between_looking_and_reading_is_gone_on_with() {
 /// An agent does the last of a turn when the RIC's part of the handshake has come; it must set up.
 fn sets_up_after(last: impl FnOnce(&mut AgentLoop, AssocId)) {
     let authority = Authority::new();
-    let tls = || Some(authority.tls(&["127.0.0.1"], |_| ()).unwrap());
+    let tls = || Some(credentials::issue(&authority, &["127.0.0.1"]));
     let ric = Config { tls: tls(), ..Config::default() };
     let mut listener = Listener::bind(&"tls://127.0.0.1:0".parse().unwrap(), &ric).unwrap();
     let mut config = AgentLoopConfig { setup_timeout: 10 * PATIENCE, ..AgentLoopConfig::default() };

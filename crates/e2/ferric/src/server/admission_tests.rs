@@ -5,9 +5,10 @@ use std::time::{Duration, Instant};
 use e2::AssocId;
 use e2::xapp::{PROTOCOL_VERSION, RefusalCode, RicMessage, XappMessage};
 use link::{Address, Class, Config, Interest, Link, Poll, Scratch, State, StreamId};
+use testkit::certificates::Authority;
 
 use super::super::{E42Address, E42Config, Rights, Server, ServerConfig};
-use crate::certificates::Authority;
+use crate::credentials;
 
 /// A server that lets nobody in.
 fn server(authority: &Authority) -> Server {
@@ -19,13 +20,13 @@ fn server(authority: &Authority) -> Server {
         rights: Rights { nodes: Some(Vec::new()), xapps: Some(Vec::new()) },
         ..ServerConfig::default()
     };
-    config.link.tls = Some(authority.tls(&["127.0.0.1"], |_| ()).unwrap());
+    config.link.tls = Some(credentials::issue(authority, &["127.0.0.1"]));
     Server::bind(config).unwrap()
 }
 
 /// Connects, and has what writes end the handshake; then says something, and hears what it is told before it is closed.
 fn told(server: &mut Server, authority: &Authority, address: &Address, pdu: &[u8]) -> Vec<Vec<u8>> {
-    let tls = authority.tls(&["nobody.example"], |_| ()).unwrap();
+    let tls = credentials::issue(authority, &["nobody.example"]);
     let mut client = Link::connect(address, &Config { tls: Some(tls), ..Config::default() }).unwrap();
     let poll = Poll::new().unwrap();
     poll.add(&client, 0, Interest::READ_WRITE).unwrap();

@@ -1,18 +1,15 @@
 //! Clients that show tokens and certificates, or none, before a real server.
 
-#[path = "../../../tests/common/certificates.rs"]
-mod certificates;
-
 use std::fs;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 
-use certificates::Authority;
 use hyper::Method;
-use rcgen::{CertificateParams, ExtendedKeyUsagePurpose};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
 use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
+use testkit::certificates::Authority;
+use testkit::certificates::rcgen::{CertificateParams, ExtendedKeyUsagePurpose, date_time_ymd};
 
 use super::*;
 use crate::rest::tests::http::{Client, PATIENCE};
@@ -21,8 +18,14 @@ use crate::rest::{Response, Rest, RestConfig, Route};
 const READ: &str = "0123456789abcdef-read";
 const WRITE: &str = "0123456789abcdef-write";
 
+/// Issues a certificate for 127.0.0.1 and returns its file and that of its key.
+fn issue(authority: &Authority, name: &str, adapt: impl FnOnce(&mut CertificateParams)) -> [PathBuf; 2] {
+    let files = authority.issue_as(name, &["127.0.0.1"], adapt);
+    [files.certificate, files.key]
+}
+
 fn tls(authority: &Authority, client_ca: Option<PathBuf>) -> TlsServerFiles {
-    let [certificate, key] = authority.issue("server", |_| ());
+    let [certificate, key] = issue(authority, "server", |_| ());
     TlsServerFiles { certificate, key, client_ca }
 }
 
@@ -143,24 +146,24 @@ fn where_certificates_are_wanted_nobody_gets_in_without_one() {
     let stranger = Authority::new();
     let rest = start(RestFiles { tls: Some(tls(&authority, Some(authority.ca()))), tokens: None }, |_| ());
     let with = |own| ask(rest.address(), Some(client(&authority, own)), "GET", None);
-    has(&with(Some(authority.issue("client", |_| ()))).unwrap(), &["HTTP/1.1 200 "]);
+    has(&with(Some(issue(&authority, "client", |_| ()))).unwrap(), &["HTTP/1.1 200 "]);
     let expired = |params: &mut CertificateParams| {
-        params.not_before = rcgen::date_time_ymd(2019, 1, 1);
-        params.not_after = rcgen::date_time_ymd(2020, 1, 1);
+        params.not_before = date_time_ymd(2019, 1, 1);
+        params.not_after = date_time_ymd(2020, 1, 1);
     };
     let server_only = |params: &mut CertificateParams| {
         params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
     };
     for (wrong, alert) in [
         (None, "CertificateRequired"),
-        (Some(authority.issue("expired", expired)), "CertificateExpired"),
-        (Some(stranger.issue("stranger", |_| ())), "UnknownCA"),
-        (Some(authority.issue("server_only", server_only)), "UnsupportedCertificate"),
+        (Some(issue(&authority, "expired", expired)), "CertificateExpired"),
+        (Some(issue(&stranger, "stranger", |_| ())), "UnknownCA"),
+        (Some(issue(&authority, "server_only", server_only)), "UnsupportedCertificate"),
     ] {
         let error = with(wrong).unwrap_err().to_string();
         assert!(error.contains(alert), "{alert}: {error}");
     }
-    has(&with(Some(authority.issue("client", |_| ()))).unwrap(), &["HTTP/1.1 200 "]);
+    has(&with(Some(issue(&authority, "client", |_| ()))).unwrap(), &["HTTP/1.1 200 "]);
 }
 
 #[test]
@@ -196,7 +199,7 @@ fn files_that_are_changed_count_anew_and_broken_ones_do_not() {
     look(&mut access);
     assert_eq!(access.tokens, second, "who deletes the file opens nothing");
     tokens(&authority, &format!("write {WRITE}\n"));
-    authority.issue("server", |_| ());
+    issue(&authority, "server", |_| ());
     look(&mut access);
     assert_eq!(access.tokens, first);
     assert!(!Arc::ptr_eq(&shown, access.tls.as_ref().unwrap()));
@@ -213,7 +216,7 @@ fn files_that_cannot_be_used_say_which() {
     let of_tls = |tls| says(Some(tls), None);
     has(&of_tls(TlsServerFiles { certificate: nowhere(), ..good() }), &["TLS of REST", "certificate file", "nowhere"]);
     has(&of_tls(TlsServerFiles { key: good().certificate, ..good() }), &["holds no private key"]);
-    has(&of_tls(TlsServerFiles { key: authority.issue("other", |_| ())[1].clone(), ..good() }), &["is not that of"]);
+    has(&of_tls(TlsServerFiles { key: issue(&authority, "other", |_| ())[1].clone(), ..good() }), &["is not that of"]);
     has(&of_tls(TlsServerFiles { client_ca: Some(good().key), ..good() }), &["CA file", "holds no certificate"]);
     has(&says(None, Some(nowhere())), &["cannot read the tokens in", "nowhere"]);
     has(&says(None, Some(tokens(&authority, "write x"))), &["tokens: line 1: a token has 16 to"]);
