@@ -13,9 +13,9 @@ use ferric::e2ap::{
     RicActionType, TransactionId, Version,
 };
 use ferric::link::Address;
-use ferric::server::{Iapp, IappEvent, Ric, Server, ServerConfig};
+use ferric::server::{Iapp, IappContext, IappEvent, Server, ServerConfig};
 use ferric::xapp::{Xapp, XappConfig, XappEvent};
-use ferric::{Endpoint, Stop};
+use ferric::{Endpoint, StopHandle};
 use ran::{Ran, RanConfig, Scenario};
 
 #[allow(dead_code, reason = "its main is not called here")]
@@ -50,11 +50,15 @@ const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Threads that end with it.
 #[derive(Default)]
-struct Running(Vec<(Stop, JoinHandle<()>)>);
+struct Running(Vec<(StopHandle, JoinHandle<()>)>);
 
 impl Running {
     /// Runs what `start` makes, on a thread of its own.
-    fn spawn<T>(&mut self, start: impl FnOnce() -> (T, Stop) + Send + 'static, run: impl FnOnce(T) + Send + 'static) {
+    fn spawn<T>(
+        &mut self,
+        start: impl FnOnce() -> (T, StopHandle) + Send + 'static,
+        run: impl FnOnce(T) + Send + 'static,
+    ) {
         let (sender, receiver) = mpsc::channel();
         let thread = thread::spawn(move || {
             let (made, stop) = start();
@@ -79,7 +83,7 @@ impl Running {
         let addresses = (server.e2_addresses().next().unwrap().clone(), server.xapp_address().unwrap().clone());
         self.spawn(
             move || {
-                let stop = server.stop();
+                let stop = server.stop_handle();
                 (server, stop)
             },
             |mut server| server.run().unwrap(),
@@ -93,7 +97,7 @@ impl Running {
         self.spawn(
             move || {
                 let ran = Ran::new(config).unwrap();
-                let stop = ran.stop();
+                let stop = ran.stop_handle();
                 (ran, stop)
             },
             |mut ran| ran.run().unwrap(),
@@ -127,7 +131,7 @@ impl Iapp for Reader {
         "reader"
     }
 
-    fn on_event(&mut self, event: &IappEvent<'_>, ric: &mut Ric<'_>) {
+    fn on_event(&mut self, event: &IappEvent<'_>, ric: &mut IappContext<'_>) {
         if let IappEvent::NodeUp(node) = event {
             assert_eq!(*node.functions[0].definition, *b"Thermometer");
             let (id, kind) = (RicActionId(1), RicActionType::Report);
@@ -137,7 +141,7 @@ impl Iapp for Reader {
         }
     }
 
-    fn on_indication(&mut self, indication: &Indication<'_>, _ric: &mut Ric<'_>) {
+    fn on_indication(&mut self, indication: &Indication<'_>, _ric: &mut IappContext<'_>) {
         let (_, message) = indication.payload.unwrap();
         let _ = self.0.send(message.to_vec()); // the test may have heard enough
     }
@@ -150,7 +154,7 @@ impl Running {
                 let mut agents = AgentLoop::new(Default::default()).unwrap();
                 let node = GlobalE2NodeId::gnb(PlmnIdentity::from_codes(1, 1, 2), GnbId::new(0xf00, 22));
                 agents.add(node, ric, vec![Box::new(ran_function::Thermometer::default())]);
-                let stop = agents.stop();
+                let stop = agents.stop_handle();
                 (agents, stop)
             },
             |mut agents| agents.run().unwrap(),
@@ -187,7 +191,7 @@ fn an_encoding_of_ones_own_goes_all_the_way() {
         while read.is_none() {
             assert!(Instant::now() < deadline, "no indication");
             reader
-                .turn(Some(Duration::from_millis(50)), |event, ric| match event {
+                .poll(Some(Duration::from_millis(50)), |event, ric| match event {
                     XappEvent::NodeUp(node) => {
                         assert_eq!(node.encoding, "crc32");
                         let actions = vec![Action {

@@ -75,7 +75,7 @@ pub fn run(
     let mut xapp = Xapp::connect(ric, "slice-bound", Default::default())?;
     let mut wanted = true;
     while wanted {
-        xapp.turn(None, |event, ric| match event {
+        xapp.poll(None, |event, ric| match event {
             XappEvent::NodeUp(node) => {
                 let Some(ccc) = node.functions.iter().find(|function| function.oid == OID) else { return };
                 match policies().and_then(|spec| Ok((spec, bound(ccc, sst, max_percent)?))) {

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use e2sm::kpm::{MeasurementRequest, RanFunctionDefinition, ReportRequest, Revision, Scope};
 use ferric::e2::{Action, Indication, Node, NodeId, SubscriptionSpec};
 use ferric::e2ap::{RanFunctionId, RicActionId, RicActionType};
-use ferric::server::{Iapp, IappEvent, Ric, Server, ServerConfig};
+use ferric::server::{Iapp, IappContext, IappEvent, Server, ServerConfig};
 
 /// Counts indications per node, and tells of each.
 pub struct Counter<F> {
@@ -22,7 +22,7 @@ impl<F: FnMut(NodeId, u64) + Send> Iapp for Counter<F> {
         "counter"
     }
 
-    fn on_event(&mut self, event: &IappEvent<'_>, ric: &mut Ric<'_>) {
+    fn on_event(&mut self, event: &IappEvent<'_>, ric: &mut IappContext<'_>) {
         if let IappEvent::NodeUp(node) = event
             && let Some(spec) = prb_use(node)
         {
@@ -30,7 +30,7 @@ impl<F: FnMut(NodeId, u64) + Send> Iapp for Counter<F> {
         }
     }
 
-    fn on_indication(&mut self, indication: &Indication<'_>, _ric: &mut Ric<'_>) {
+    fn on_indication(&mut self, indication: &Indication<'_>, _ric: &mut IappContext<'_>) {
         let count = self.counts.entry(indication.node).or_default();
         *count += 1;
         (self.tell)(indication.node, *count);

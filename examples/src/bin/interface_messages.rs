@@ -76,7 +76,7 @@ pub fn run(ric: &Address, mut print: impl FnMut(String) -> bool) -> Result<(), B
     let mut functions: HashMap<NodeId, RanFunctionId> = HashMap::new();
     let mut wanted = true;
     while wanted {
-        xapp.turn(None, |event, ric| match event {
+        xapp.poll(None, |event, ric| match event {
             XappEvent::NodeUp(node) => {
                 let Some(ni) = node.functions.iter().find(|function| function.oid == OID) else { return };
                 match ng(node).ok_or("no gNB".into()).and_then(held_reports) {

@@ -53,7 +53,7 @@ pub fn run(
     let (mut wanted, mut reports) = (true, 0);
     while wanted {
         let mut node_to_set = None;
-        xapp.turn(None, |event, ric| match event {
+        xapp.poll(None, |event, ric| match event {
             XappEvent::NodeUp(node) => {
                 let kpm = node.functions.iter().find(|function| kpm::OIDS.contains(&&*function.oid));
                 let Some(kpm) = kpm else { return eprintln!("{} has no KPM", node.global_id) };

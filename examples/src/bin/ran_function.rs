@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-use ferric::agent::{Admission, AgentLoop, ControllerId, RanFunction, Reports, RequestKey, Views};
+use ferric::agent::{Admission, AgentLoop, ControllerId, FunctionContext, RanFunction, RequestKey, Views};
 use ferric::e2::{Function, SubscriptionRequest, Time};
 use ferric::e2ap::*;
 
@@ -49,7 +49,7 @@ impl RanFunction for Thermometer {
         self.subscriptions.iter().map(|(.., due)| *due).min()
     }
 
-    fn report(&mut self, now: Time, reports: &mut Reports<'_>) {
+    fn report(&mut self, now: Time, reports: &mut FunctionContext<'_>) {
         for (key, action, period, due) in self.subscriptions.iter_mut().filter(|(.., due)| *due <= now) {
             let _ = reports.report(*key, *action, &[], &[21]); // a subscription that ends now is none of our worries
             *due = now + *period;

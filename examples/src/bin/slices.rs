@@ -71,7 +71,7 @@ pub fn run(ric: &Address, in_time: f32, mut print: impl FnMut(String) -> bool) -
     let mut nodes: HashMap<NodeId, Functions> = HashMap::new();
     let mut wanted = true;
     while wanted {
-        xapp.turn(None, |event, ric| match event {
+        xapp.poll(None, |event, ric| match event {
             XappEvent::NodeUp(node) => {
                 let find = |model: e2sm::Model| {
                     node.functions.iter().find_map(|f| model.wire_of(&f.oid).map(|wire| (f.id, wire)))

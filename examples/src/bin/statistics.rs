@@ -39,7 +39,7 @@ pub fn run(ric: &Address, period_ms: u32, mut print: impl FnMut(String) -> bool)
     let mut arena = Arena::new();
     let mut wanted = true;
     while wanted {
-        xapp.turn(None, |event, ric| match event {
+        xapp.poll(None, |event, ric| match event {
             XappEvent::NodeUp(node) => {
                 for function in &node.functions {
                     // the object identifier tells the model and its wire form

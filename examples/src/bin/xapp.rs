@@ -40,7 +40,7 @@ pub fn run(ric: &Address, period_ms: u32, mut print: impl FnMut(String) -> bool)
     let mut xapp = Xapp::connect(ric, "kpis", Default::default())?;
     let mut wanted = true;
     while wanted {
-        xapp.turn(None, |event, ric| match event {
+        xapp.poll(None, |event, ric| match event {
             XappEvent::NodeUp(node) => match kpis_of_every_ue(node, period_ms) {
                 Ok(spec) => drop(ric.subscribe(node.id, KPM, spec)),
                 Err(error) => eprintln!("{}: {error}", node.global_id),

@@ -48,7 +48,9 @@ fn violations(workspace: &Workspace) -> Vec<String> {
         for (dependency, _) in &package.dependencies {
             let other = &*workspace[dependency].layer;
             if !allowed.contains(&other) {
-                found.push(format!("{name} ({layer}) depends on {dependency} ({other}); {layer} may depend on {allowed:?}"));
+                found.push(format!(
+                    "{name} ({layer}) depends on {dependency} ({other}); {layer} may depend on {allowed:?}"
+                ));
             }
         }
         let linked = linked(workspace, name);

@@ -37,13 +37,13 @@ pub(crate) fn measure(effort: Effort) -> anyhow::Result<Many> {
     }
     let (ready, subscribed) = mpsc::channel();
     let mut xapp = Xapp::connect(&xapp, "bench", XappConfig { reconnect: None, ..XappConfig::default() })?;
-    let stop = xapp.stop();
+    let stop = xapp.stop_handle();
     let reader = thread::spawn({
         let stop = stop.clone();
         move || -> anyhow::Result<(u64, u64)> {
             let (mut received, mut dropped) = (0, 0);
             while !stop.is_stopped() {
-                xapp.turn(Some(Duration::from_millis(100)), |event, commands| match event {
+                xapp.poll(Some(Duration::from_millis(100)), |event, commands| match event {
                     XappEvent::NodeUp(node) => {
                         let (id, kind) = (RicActionId(1), RicActionType::Report);
                         let action = Action { id, kind, definition: None, subsequent: None };
@@ -116,7 +116,7 @@ pub(crate) fn storm(effort: Effort) -> anyhow::Result<Storm> {
     let mut known = 0;
     let deadline = Instant::now() + PATIENCE;
     while known < count && Instant::now() < deadline {
-        xapp.turn(Some(Duration::from_millis(100)), |event, _| {
+        xapp.poll(Some(Duration::from_millis(100)), |event, _| {
             known += usize::from(matches!(event, XappEvent::NodeUp(_)));
         })?;
     }
@@ -135,7 +135,7 @@ pub(crate) fn storm(effort: Effort) -> anyhow::Result<Storm> {
     // an xApp has been told that every node is gone, and that it is back
     let (mut lost, mut back) = (0, 0);
     while (lost < count || back < count) && begun.elapsed() < PATIENCE {
-        xapp.turn(Some(Duration::from_millis(20)), |event, _| match event {
+        xapp.poll(Some(Duration::from_millis(20)), |event, _| match event {
             XappEvent::NodeLost(_) => lost += 1,
             XappEvent::NodeUp(_) => back += 1,
             _ => {}

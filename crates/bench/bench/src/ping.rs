@@ -16,7 +16,7 @@ use e2ap::{Codec, GlobalE2NodeId, GnbId, PlmnIdentity};
 use e2sm::Wire;
 use ferric::agent::{AgentLoop, AgentLoopConfig};
 use ferric::link::{Class, Events, Interest, Link, Listener, Poll, Scratch, State, StreamId};
-use ferric::{Endpoint, Stop};
+use ferric::{Endpoint, StopHandle};
 use ran_functions::hw::HwFunction;
 use serde::Serialize;
 
@@ -256,14 +256,14 @@ fn round_trips(
     let config = link.config.clone();
     let pinging = Pings { endpoint, link: config.clone(), wire, octets: size, count: pings, period: None }.start()?;
     let endpoint = pinging.endpoint.clone();
-    let (sender, receiver): (Sender<Stop>, _) = mpsc::channel();
+    let (sender, receiver): (Sender<StopHandle>, _) = mpsc::channel();
     let node = thread::spawn(move || -> anyhow::Result<()> {
         placement.far()?;
         let mut agents = AgentLoop::new(AgentLoopConfig { link: config, ..AgentLoopConfig::default() })?;
         let id = GlobalE2NodeId::gnb(PlmnIdentity::from_codes(1, 1, 2), GnbId::new(1, 28));
         agents.add(id, endpoint, vec![Box::new(HwFunction::in_wire(wire))]);
         // whoever waits for it is there until it ends
-        let _ = sender.send(agents.stop());
+        let _ = sender.send(agents.stop_handle());
         Ok(agents.run()?)
     });
     let node_stop = receiver.recv_timeout(PATIENCE)?;

@@ -9,8 +9,8 @@ use e2ap::{RanFunctionId, RicActionId, RicActionType};
 use e2sm::{Arena, Wire, hw};
 use ferric::e2::{Action, Indication, NodeId, SubscriptionSpec};
 use ferric::link;
-use ferric::server::{Iapp, IappEvent, Ric, Server, ServerConfig};
-use ferric::{Endpoint, Stop};
+use ferric::server::{Iapp, IappContext, IappEvent, Server, ServerConfig};
+use ferric::{Endpoint, StopHandle};
 
 /// What is pinged, and how often.
 pub(crate) struct Pings {
@@ -31,7 +31,7 @@ pub(crate) struct Pings {
 pub(crate) struct Pinging {
     pub endpoint: Endpoint,
     times: Receiver<Vec<u64>>,
-    stop: Stop,
+    stop: StopHandle,
     thread: JoinHandle<Result<(), ferric::Error>>,
 }
 
@@ -57,7 +57,7 @@ impl Pings {
             done,
         }));
         let endpoint = server.e2_endpoints().next().context("the controller listens nowhere")?;
-        let stop = server.stop();
+        let stop = server.stop_handle();
         Ok(Pinging { endpoint, times, stop, thread: thread::spawn(move || server.run()) })
     }
 }
@@ -97,7 +97,7 @@ struct Pinger {
 }
 
 impl Pinger {
-    fn ping(&mut self, ric: &mut Ric<'_>) {
+    fn ping(&mut self, ric: &mut IappContext<'_>) {
         let Some((node, function)) = self.node else { return };
         (self.is_back, self.is_acknowledged) = (false, false);
         self.started = Instant::now();
@@ -111,7 +111,7 @@ impl Pinger {
     }
 
     /// The next ping, where there is one and it is its time.
-    fn go_on(&mut self, ric: &mut Ric<'_>) {
+    fn go_on(&mut self, ric: &mut IappContext<'_>) {
         if self.left == 0 {
             let times = std::mem::take(&mut self.times);
             if !times.is_empty() {
@@ -134,7 +134,7 @@ impl Iapp for Pinger {
         "pinger"
     }
 
-    fn on_event(&mut self, event: &IappEvent<'_>, ric: &mut Ric<'_>) {
+    fn on_event(&mut self, event: &IappEvent<'_>, ric: &mut IappContext<'_>) {
         match event {
             IappEvent::NodeUp(node) => {
                 let Some(function) = node.functions.iter().find(|f| hw::wire_of(&f.oid) == Some(self.wire)) else {
@@ -157,7 +157,7 @@ impl Iapp for Pinger {
         }
     }
 
-    fn on_indication(&mut self, indication: &Indication<'_>, ric: &mut Ric<'_>) {
+    fn on_indication(&mut self, indication: &Indication<'_>, ric: &mut IappContext<'_>) {
         self.arena.reset();
         let Some((_, message)) = indication.payload else { return };
         match hw::Ping::decode(message, self.wire, &self.arena) {

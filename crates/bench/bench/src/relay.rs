@@ -204,7 +204,7 @@ fn take_all(ric: &Address, spin: Duration, mut got: Got, ready: &mpsc::Sender<()
     let link = Config { shm_spin: spin, ..Config::default() };
     let mut xapp = Xapp::connect(ric, "bench", XappConfig { reconnect: None, link, ..XappConfig::default() })?;
     while !got.ended() {
-        xapp.turn(Some(Duration::from_millis(100)), |event, commands| match event {
+        xapp.poll(Some(Duration::from_millis(100)), |event, commands| match event {
             XappEvent::NodeUp(node) => {
                 let (id, kind) = (RicActionId(1), RicActionType::Report);
                 let actions = vec![Action { id, kind, definition: None, subsequent: None }];

@@ -41,13 +41,13 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     let xapp = ric.xapp_address().cloned().context("the RIC awaits no xApps")?;
     let ran = RanConfig { rics: vec![e2.into()], ..RanConfig::default() };
 
-    let ric_stop = ric.stop();
+    let ric_stop = ric.stop_handle();
     let ric = thread::Builder::new().name("ric".into()).spawn(move || ric.run())?;
     // an emulated RAN is made where it runs
     let (sender, receiver) = std::sync::mpsc::channel();
     let ran = thread::Builder::new().name("ran".into()).spawn(move || {
         let mut ran = Ran::new(ran)?;
-        let _ = sender.send(ran.stop());
+        let _ = sender.send(ran.stop_handle());
         ran.run()
     })?;
     let ran_stop = receiver.recv();

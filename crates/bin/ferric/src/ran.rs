@@ -175,7 +175,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         config.rics.clone_from(&args.ric);
     }
     let mut ran = Ran::new(config)?;
-    signals::stop_on_signal(vec![ran.stop()])?;
+    signals::stop_on_signal(vec![ran.stop_handle()])?;
     let result = ran.run();
     if let Some(counts) = ran.live_counts() {
         tell(&counts);

@@ -177,7 +177,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     let mut ric = ::ric::bind(config)?;
     let rest = ric.rest().map(Rest::url);
     let server = &mut ric.server;
-    signals::stop_on_signal(vec![server.stop()])?;
+    signals::stop_on_signal(vec![server.stop_handle()])?;
     // for scripts that let the system choose the ports
     for endpoint in server.e2_endpoints() {
         say!("e2={endpoint}");

@@ -4,13 +4,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::Context;
-use ferric::Stop;
+use ferric::StopHandle;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
 /// Ends all `loops` at the first signal; the second one ends the program at once.
-pub fn stop_on_signal(loops: Vec<Stop>) -> anyhow::Result<()> {
-    at_first_signal(move || loops.iter().for_each(Stop::stop))
+pub fn stop_on_signal(loops: Vec<StopHandle>) -> anyhow::Result<()> {
+    at_first_signal(move || loops.iter().for_each(StopHandle::stop))
 }
 
 /// The same for what looks by itself whether a signal came.

@@ -65,10 +65,10 @@ mod controller;
 pub mod e42;
 mod notice;
 mod outbox;
-pub mod topology;
 mod rights;
 mod time;
 mod timers;
+pub mod topology;
 pub mod xapp;
 
 pub use agent::{

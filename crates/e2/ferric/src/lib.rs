@@ -44,4 +44,4 @@ pub use e2ap;
 pub use endpoint::{Endpoint, EndpointError};
 pub use error::Error;
 pub use link;
-pub use stop::Stop;
+pub use stop::StopHandle;

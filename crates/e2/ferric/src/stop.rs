@@ -12,16 +12,16 @@ pub(crate) const STOP_TOKEN: u64 = u64::MAX;
 
 /// Ends an event loop, from any thread or a signal's watcher. Clones end the same loop.
 #[derive(Clone)]
-pub struct Stop(Arc<Inner>);
+pub struct StopHandle(Arc<Inner>);
 
 struct Inner {
     stopped: AtomicBool,
     waker: Waker,
 }
 
-impl Stop {
+impl StopHandle {
     pub(crate) fn new(poll: &Poll) -> io::Result<Self> {
-        Ok(Stop(Arc::new(Inner { stopped: AtomicBool::new(false), waker: Waker::new(poll, STOP_TOKEN)? })))
+        Ok(StopHandle(Arc::new(Inner { stopped: AtomicBool::new(false), waker: Waker::new(poll, STOP_TOKEN)? })))
     }
 
     /// Ends the loop after the turn that it is in.
@@ -37,8 +37,8 @@ impl Stop {
     }
 }
 
-impl fmt::Debug for Stop {
+impl fmt::Debug for StopHandle {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Stop").field(&self.is_stopped()).finish()
+        f.debug_tuple("StopHandle").field(&self.is_stopped()).finish()
     }
 }

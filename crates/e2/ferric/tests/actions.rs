@@ -15,14 +15,14 @@ use e2ap::{
     Version,
 };
 use ferric::agent::{
-    Admission, AgentLoop, ChangeAnswer, ControlFailure, ControllerId, NodeConfig, RanFunction, Reports, RequestKey,
-    Views,
+    Admission, AgentLoop, ChangeAnswer, ControlFailure, ControllerId, FunctionContext, NodeConfig, RanFunction,
+    RequestKey, Views,
 };
 use ferric::e2::{
     Action, ActionChange, AddedAction, ChangeResult, ControlRequest, Function, Indication, Misuse, SubscriptionChange,
     SubscriptionOrder, SubscriptionRequest, SubscriptionSpec, Time,
 };
-use ferric::server::{Iapp, IappEvent, Ric as RicHandle};
+use ferric::server::{Iapp, IappContext as RicHandle, IappEvent};
 use ferric::xapp::{Xapp, XappEvent};
 
 const NO_ROOM: Cause = Cause::RicRequest(CauseRicRequest::FunctionResourceLimit);
@@ -96,7 +96,7 @@ impl RanFunction for Steps {
         now: Time,
         _controller: ControllerId,
         request: &ControlRequest,
-        reports: &mut Reports<'_>,
+        reports: &mut FunctionContext<'_>,
     ) -> Result<Option<Vec<u8>>, ControlFailure> {
         let key = self.key.ok_or(NO_ROOM)?;
         match request.message.as_slice() {
@@ -114,7 +114,7 @@ impl RanFunction for Steps {
 /// A node in a thread, which ends with what stops it.
 struct Node {
     answers: Receiver<ChangeAnswer>,
-    stop: ferric::Stop,
+    stop: ferric::StopHandle,
     thread: Option<std::thread::JoinHandle<()>>,
 }
 
@@ -129,7 +129,7 @@ impl Node {
             let node = agents.add_node(config, vec![Box::new(steps)]);
             agents.add_controller(node, endpoint);
             work_until(&mut agents, "the setup", |agents| agents.up() == 1);
-            ready.send(agents.stop()).unwrap();
+            ready.send(agents.stop_handle()).unwrap();
             agents.run().unwrap();
         });
         Node { answers, stop: is_ready.recv().unwrap(), thread: Some(thread) }

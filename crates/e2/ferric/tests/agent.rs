@@ -83,7 +83,7 @@ impl Controller {
 }
 
 fn answer_setup(peer: &mut Peer, agents: &mut AgentLoop) {
-    agents.turn(Some(Duration::from_millis(5))).unwrap();
+    agents.poll(Some(Duration::from_millis(5))).unwrap();
     let request = match peer.receive_pdu() {
         Pdu::E2SetupRequest(request) => request,
         other => panic!("{other:?}"),
@@ -139,7 +139,7 @@ fn every_link_carries_an_agent() {
         xapp.commands().subscribe(node, FUNCTION, report_spec(b""));
         let mut next = 0;
         work_until(&mut agents, "100 reports", |_| {
-            xapp.turn(Some(Duration::ZERO), |event, _| {
+            xapp.poll(Some(Duration::ZERO), |event, _| {
                 if let XappEvent::Indication(indication) = event {
                     let message = indication.peek().unwrap().message;
                     assert_eq!(u64::from_be_bytes(message.try_into().unwrap()), next, "{address}");
@@ -164,7 +164,7 @@ fn the_loss_of_the_ric_is_lived_through() {
         let mut xapp = session(&ric);
         let node = name_of(&mut xapp, 1);
         xapp.commands().subscribe(node, FUNCTION, report_spec(b""));
-        xapp.turn(Some(Duration::ZERO), |_, _| ()).unwrap();
+        xapp.poll(Some(Duration::ZERO), |_, _| ()).unwrap();
         work_until(&mut agents, "the subscription", |_| logs[0].subscribed() == round);
         drop(ric);
         work_until(&mut agents, "the loss", |agents| agents.up() == 0 && logs[0].unsubscribed() == round);
@@ -179,7 +179,7 @@ fn an_agent_that_runs_by_itself_finds_a_ric_that_comes_later() {
         let address = address.clone();
         move || {
             let (mut agents, _) = agents(impatient(), &[address], every(1));
-            sender.send(agents.stop()).unwrap();
+            sender.send(agents.stop_handle()).unwrap();
             agents.run().unwrap();
         }
     });
@@ -201,7 +201,7 @@ fn nobody_there_is_tried_again_after_a_pause() {
         let begun = Instant::now();
         for _ in 0..4 {
             // the pause ends the wait, not the patience
-            agents.turn(Some(PATIENCE)).unwrap();
+            agents.poll(Some(PATIENCE)).unwrap();
             assert!(begun.elapsed() < PATIENCE / 2);
             assert_eq!(agents.up(), 0);
         }
@@ -226,7 +226,7 @@ fn a_ric_that_stops_reading_costs_its_oldest_reports_and_no_more_memory() {
     // more than all kernels' buffers of a loopback connection hold
     work_until(&mut agents, "reports", |agents| {
         for _ in 0..100 {
-            agents.turn(Some(Duration::ZERO)).unwrap();
+            agents.poll(Some(Duration::ZERO)).unwrap();
         }
         agents.dropped_reports() > 500
     });
@@ -302,7 +302,7 @@ fn the_hosts_own_loop_is_never_blocked() {
     let mut slowest = Duration::ZERO;
     for _ in 0..2000 {
         let turn = Instant::now();
-        agents.turn(Some(Duration::ZERO)).unwrap();
+        agents.poll(Some(Duration::ZERO)).unwrap();
         slowest = slowest.max(turn.elapsed());
     }
     println!("2000 turns in {:?}, the slowest {slowest:?}", begun.elapsed());
@@ -323,7 +323,7 @@ fn agents_of_one_loop_do_not_depend_on_each_other() {
     drop(first);
     let mut got = 0;
     work_until(&mut agents, "reports to the RIC that is left", |agents| {
-        xapp.turn(Some(Duration::ZERO), |event, _| got += u32::from(matches!(event, XappEvent::Indication(_))))
+        xapp.poll(Some(Duration::ZERO), |event, _| got += u32::from(matches!(event, XappEvent::Indication(_))))
             .unwrap();
         agents.up() == 1 && got > 50
     });
@@ -340,11 +340,11 @@ fn agents_of_every_version_meet_one_server() {
         agents.add(node_id(number), ric.e2[0].clone().into(), vec![Box::new(Reporter::new(Duration::from_millis(1)))]);
         loops.push(agents);
     }
-    let mut turn = || loops.iter_mut().for_each(|agents| agents.turn(Some(Duration::from_millis(1))).unwrap());
+    let mut turn = || loops.iter_mut().for_each(|agents| agents.poll(Some(Duration::from_millis(1))).unwrap());
     let mut xapp = session(&ric);
     eventually("all three", || {
         turn();
-        xapp.turn(Some(Duration::ZERO), |_, _| ()).unwrap();
+        xapp.poll(Some(Duration::ZERO), |_, _| ()).unwrap();
         xapp.nodes().count() == 3
     });
     let nodes: Vec<_> = xapp.nodes().map(|node| (node.id, node.global_id, node.version)).collect();
@@ -359,7 +359,7 @@ fn agents_of_every_version_meet_one_server() {
     let (mut reports, mut acknowledged, mut failed) = (std::collections::BTreeMap::new(), 0, 0);
     eventually("reports and answers of all three", || {
         turn();
-        xapp.turn(Some(Duration::ZERO), |event, _| match event {
+        xapp.poll(Some(Duration::ZERO), |event, _| match event {
             XappEvent::Indication(indication) => {
                 indication.decode(&per::Gather::new()).unwrap();
                 *reports.entry(indication.node).or_insert(0) += 1;

@@ -53,7 +53,7 @@ fn reports_in_steady_state(loops: usize, xapps: usize) {
         sent += (10 + at) * xapps.len();
         eventually("all reports of a burst", || {
             for xapp in &mut xapps {
-                xapp.turn(Some(Duration::from_millis(5)), |event, _| match event {
+                xapp.poll(Some(Duration::from_millis(5)), |event, _| match event {
                     XappEvent::Indication(_) => received += 1,
                     other => panic!("{other:?}"),
                 })

@@ -16,7 +16,7 @@ use e2ap::{Cause, CauseTransport, E2ConnectionUpdateItem, TnlInformation, TnlUsa
 use ferric::agent::{AgentLoop, AgentLoopConfig, NodeHandle};
 use ferric::e2::{ConnectionOutcome, ConnectionResult, ConnectionUpdate, Indication};
 use ferric::link::Address;
-use ferric::server::{Iapp, IappEvent, Ric as RicHandle, ServerConfig};
+use ferric::server::{Iapp, IappContext as RicHandle, IappEvent, ServerConfig};
 use ferric::xapp::XappEvent;
 
 const UNAVAILABLE: Cause = Cause::Transport(CauseTransport::TransportResourceUnavailable);
@@ -243,7 +243,7 @@ fn an_xapps_reports_go_on_too() {
     let mut reports = |scene: &mut Scene| {
         let mut count = 0;
         work_until(&mut scene.agents, "reports for the xApp", |_| {
-            xapp.turn(Some(Duration::ZERO), |event, ric| match event {
+            xapp.poll(Some(Duration::ZERO), |event, ric| match event {
                 XappEvent::NodeUp(node) => drop(ric.subscribe(node.id, FUNCTION, report_spec(b"its own"))),
                 XappEvent::Indication(_) => count += 1,
                 XappEvent::NodeLost(_) | XappEvent::SubscriptionSuspended(_) => panic!("the node is lost"),
@@ -260,7 +260,7 @@ fn an_xapps_reports_go_on_too() {
     reports(&mut scene);
     proxy.unwrap().cut.send(()).unwrap();
     eventually("the log has it", || {
-        scene.agents.turn(Some(Duration::ZERO)).unwrap();
+        scene.agents.poll(Some(Duration::ZERO)).unwrap();
         scene.ric.log.text().contains("it goes on over another; 1 left")
     });
     reports(&mut scene);

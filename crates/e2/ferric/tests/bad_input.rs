@@ -438,7 +438,7 @@ fn a_control_that_the_nodes_link_does_not_carry_is_refused_and_harms_nobody() {
     for octets in [3000, 4000, 8000] {
         let ticket = xapp.commands().control(node, FUNCTION, b"header", &vec![1; octets]);
         if octets == 3000 {
-            xapp.turn(Some(Duration::ZERO), |_, _| ()).unwrap();
+            xapp.poll(Some(Duration::ZERO), |_, _| ()).unwrap();
             assert!(matches!(peer.receive_pdu(), Pdu::RicControlRequest(_)));
             continue;
         }
@@ -467,7 +467,7 @@ fn a_storm_of_nodes_that_come_and_go() {
         // half of them do not even wait for the answer
     }
     eventually("all of them are gone", || {
-        xapp.turn(Some(Duration::from_millis(10)), |_, _| ()).unwrap();
+        xapp.poll(Some(Duration::from_millis(10)), |_, _| ()).unwrap();
         xapp.nodes().count() == 1
     });
     scene.end();

@@ -107,7 +107,7 @@ fn an_xapp_that_stops_reading_loses_its_own_oldest_reports_and_is_told() {
             let mut next = 0;
             while next < REPORTS {
                 brisk
-                    .turn(Some(PATIENCE), |event, _| match event {
+                    .poll(Some(PATIENCE), |event, _| match event {
                         XappEvent::Indication(indication) => {
                             let message = indication.peek().unwrap().message;
                             assert_eq!(u64::from_be_bytes(*message.first_chunk().unwrap()), next);

@@ -55,7 +55,7 @@ impl Scene {
         xapp.commands().subscribe(node, FUNCTION, report_spec(b""));
         let mut subscription = None;
         work_until(&mut self.agents, "the subscription", |_| {
-            xapp.turn(Some(Duration::ZERO), |event, _| {
+            xapp.poll(Some(Duration::ZERO), |event, _| {
                 if let XappEvent::Subscribed { subscription: id, .. } = event {
                     subscription = Some(id);
                 }
@@ -70,7 +70,7 @@ impl Scene {
     fn goes_on(&mut self, xapp: &mut Xapp) {
         let mut count = 0;
         work_until(&mut self.agents, "ten more reports", |_| {
-            xapp.turn(Some(Duration::ZERO), |event, _| {
+            xapp.poll(Some(Duration::ZERO), |event, _| {
                 if let XappEvent::Indication(_) = event {
                     count += 1;
                 }
@@ -129,7 +129,7 @@ fn one_that_is_lost_or_removed_harms_no_other() {
     work_until(&mut scene.agents, "the removal", |_| (log.removed(), log.unsubscribed()) == (2, 2));
     let mut gone = false;
     work_until(&mut scene.agents, "the node's leaving", |_| {
-        comes.turn(Some(Duration::ZERO), |event, _| gone |= matches!(event, XappEvent::NodeLost(_))).unwrap();
+        comes.poll(Some(Duration::ZERO), |event, _| gone |= matches!(event, XappEvent::NodeLost(_))).unwrap();
         gone
     });
     scene.goes_on(&mut stays);

@@ -57,7 +57,7 @@ impl Scene {
         let (mut count, next, witness) = (0, &mut self.next, &mut self.witness);
         work_until(&mut self.agents, "twenty more reports", |_| {
             witness
-                .turn(Some(Duration::ZERO), |event, _| match event {
+                .poll(Some(Duration::ZERO), |event, _| match event {
                     XappEvent::Indication(indication) => {
                         let message = indication.peek().unwrap().message;
                         let number = u64::from_be_bytes(message[..8].try_into().unwrap());

@@ -74,7 +74,7 @@ fn every_report_reaches_every_xapp_once_and_in_order() {
                     let deadline = Instant::now() + PATIENCE;
                     while next.values().sum::<u64>() < u64::from(NODES) * REPORTS {
                         assert!(Instant::now() < deadline, "reports are lost: {next:?}");
-                        xapp.turn(Some(Duration::from_millis(100)), |event, _| match event {
+                        xapp.poll(Some(Duration::from_millis(100)), |event, _| match event {
                             XappEvent::Indication(indication) => {
                                 let next = next.entry(indication.subscription).or_default();
                                 assert_eq!(number_of(&indication), *next, "each once, in order");
@@ -118,7 +118,7 @@ fn restless(mut xapp: Xapp, nodes: u32, seed: u64, ended: &AtomicBool) -> u64 {
                 asked += 1;
             }
         }
-        xapp.turn(Some(Duration::from_millis(100)), |event, ric| match event {
+        xapp.poll(Some(Duration::from_millis(100)), |event, ric| match event {
             XappEvent::Subscribed { subscription, .. } => {
                 asked -= 1;
                 assert_eq!(standing.insert(subscription, (0, None)), None, "told twice");
@@ -162,7 +162,7 @@ fn a_storm_of_subscriptions_loses_doubles_and_misplaces_nothing() {
                 agents.add(node_id(number), e2.clone().into(), vec![Box::new(reporter)]);
             }
             work_until(&mut agents, "the setups", |agents| agents.up() == NODES as usize);
-            started.send(agents.stop()).unwrap();
+            started.send(agents.stop_handle()).unwrap();
             agents.run().unwrap();
             agents.dropped_reports()
         });
@@ -194,14 +194,14 @@ fn reports_do_not_overtake_inserts() {
     spec.actions[0].kind = RicActionType::Insert;
     let name = name_of(&mut xapp, 1);
     xapp.commands().subscribe(name, FUNCTION, spec);
-    xapp.turn(Some(Duration::ZERO), |_, _| ()).unwrap();
+    xapp.poll(Some(Duration::ZERO), |_, _| ()).unwrap();
     let (request_id, action) = node.admit();
     turn_until(&mut xapp, |event| matches!(event, XappEvent::Subscribed { .. }).then_some(()));
     const SENT: u64 = 5000;
     let sink = std::thread::spawn(move || {
         let mut next = 0;
         while next < SENT {
-            xapp.turn(Some(PATIENCE), |event, _| match event {
+            xapp.poll(Some(PATIENCE), |event, _| match event {
                 XappEvent::Indication(indication) => {
                     assert_eq!(number_of(&indication), next);
                     next += 1;
@@ -229,7 +229,7 @@ fn workers_go_on_while_the_first_loop_rests() {
     let mut server = Server::bind(free_ports()).unwrap();
     let (e2, xapp) = (server.e2_addresses().next().unwrap().clone(), server.xapp_address().unwrap().clone());
     let resting = Arc::new(AtomicBool::new(false));
-    let stop = server.stop();
+    let stop = server.stop_handle();
     let thread = std::thread::spawn({
         let (resting, stop) = (resting.clone(), stop.clone());
         move || {
@@ -237,7 +237,7 @@ fn workers_go_on_while_the_first_loop_rests() {
                 if resting.load(Ordering::Acquire) {
                     std::thread::sleep(Duration::from_millis(1)); // the other work of the program
                 } else {
-                    server.turn(Some(Duration::from_millis(5))).unwrap();
+                    server.poll(Some(Duration::from_millis(5))).unwrap();
                 }
             }
             server.counters()
@@ -261,7 +261,7 @@ fn workers_go_on_while_the_first_loop_rests() {
     }
     let mut other = xapps.remove(1);
     let last = last - 1;
-    let reads = std::thread::spawn(move || while other.turn(None, |_, _| ()).is_ok() {});
+    let reads = std::thread::spawn(move || while other.poll(None, |_, _| ()).is_ok() {});
     let placed = Instant::now();
     let mut direct = None;
     while direct.is_none() {
@@ -275,7 +275,7 @@ fn workers_go_on_while_the_first_loop_rests() {
         let waited = Instant::now();
         while direct.is_none() && waited.elapsed() < Duration::from_millis(200) {
             xapps[last]
-                .turn(Some(Duration::from_millis(20)), |event, _| {
+                .poll(Some(Duration::from_millis(20)), |event, _| {
                     if let XappEvent::Indication(indication) = event {
                         direct = Some(number_of(&indication) as usize);
                     }
@@ -284,7 +284,7 @@ fn workers_go_on_while_the_first_loop_rests() {
         }
         resting.store(false, Ordering::Release);
         std::thread::sleep(Duration::from_millis(20)); // what waits for it is done
-        xapps[last].turn(Some(Duration::ZERO), |_, _| ()).unwrap();
+        xapps[last].poll(Some(Duration::ZERO), |_, _| ()).unwrap();
     }
 
     // far more inserts than the ring and what waits beside it hold: the node is made to wait, and nothing is lost
@@ -323,7 +323,7 @@ fn workers_go_on_while_the_first_loop_rests() {
     while next < INSERTS {
         assert!(Instant::now() < deadline, "{next} inserts came");
         xapps[last]
-            .turn(Some(Duration::from_millis(100)), |event, _| match event {
+            .poll(Some(Duration::from_millis(100)), |event, _| match event {
                 XappEvent::Indication(indication) if indication.subscription == subscription => {
                     let message = indication.peek().unwrap().message;
                     if message.len() == 8000 {
@@ -386,7 +386,7 @@ fn the_end_of_the_server_is_the_end_of_all_loops() {
         tasks.flatten().filter_map(name).filter(|name| name.trim() == "loop-63").count()
     };
     let mut server = Server::bind(ServerConfig { loops: 64, ..free_ports() }).unwrap();
-    server.turn(Some(Duration::ZERO)).unwrap();
+    server.poll(Some(Duration::ZERO)).unwrap();
     eventually("the last loop", || threads() == 1);
     drop(server);
     assert_eq!(threads(), 0);

@@ -36,7 +36,7 @@ fn send<'a>(node: &mut Peer, pdu: impl Into<Pdu<'a>>) {
 }
 
 fn sent(xapp: &mut Xapp) {
-    xapp.turn(Some(Duration::ZERO), |_, _| ()).unwrap();
+    xapp.poll(Some(Duration::ZERO), |_, _| ()).unwrap();
 }
 
 #[test]
@@ -58,7 +58,7 @@ fn an_insert_reaches_its_xapp_and_the_control_that_answers_it_its_process() {
     let mut answered = false;
     while !answered {
         assert!(std::time::Instant::now() < deadline, "the insert never came");
-        xapp.turn(Some(Duration::from_millis(50)), |event, ric| {
+        xapp.poll(Some(Duration::from_millis(50)), |event, ric| {
             if let XappEvent::Indication(indication) = event {
                 let peeked = indication.peek().unwrap();
                 assert_eq!(peeked.kind, RicIndicationType::Insert);

@@ -214,7 +214,7 @@ fn resets_errors_and_updates_at_any_moment() {
         let mut xapp = session(&scene.ric);
         let node = name_of(&mut xapp, 6);
         xapp.commands().subscribe(node, FUNCTION, report_spec(b"trigger"));
-        xapp.turn(Some(Duration::ZERO), |_, _| ()).unwrap();
+        xapp.poll(Some(Duration::ZERO), |_, _| ()).unwrap();
         if admitted {
             peer.admit();
             turn_until(&mut xapp, |event| matches!(event, XappEvent::Subscribed { .. }).then_some(()));
@@ -368,7 +368,7 @@ fn what_is_another_xapps_is_out_of_reach() {
     for id in [subscription, SubscriptionId(u32::MAX), SubscriptionId(0)] {
         thief.commands().unsubscribe(id);
     }
-    thief.turn(Some(Duration::ZERO), |_, _| ()).unwrap();
+    thief.poll(Some(Duration::ZERO), |_, _| ()).unwrap();
     // the owner's stands
     peer.report(request_id, action, b"still there");
     turn_until(&mut owner, |event| matches!(event, XappEvent::Indication(_)).then_some(()));
@@ -396,7 +396,7 @@ fn a_flood_of_subscriptions() {
         }
     });
     while refused < ASKED - 1000 {
-        xapp.turn(Some(Duration::from_millis(100)), |event, _| match event {
+        xapp.poll(Some(Duration::from_millis(100)), |event, _| match event {
             XappEvent::SubscribeFailed { failure, .. } => {
                 assert_eq!(failure, SubscribeFailure::Misuse(RefusalCode::TooManyRequests));
                 refused += 1;

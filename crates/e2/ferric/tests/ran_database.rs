@@ -14,7 +14,7 @@ use e2ap::{
 use ferric::agent::{AgentLoop, ControllerId, NodeConfig, NodeHandle};
 use ferric::e2::topology::{Joining, Part, RanEvent, UeName};
 use ferric::e2::{Indication, NodeId};
-use ferric::server::{Iapp, IappEvent, Ric as Commands};
+use ferric::server::{Iapp, IappContext as Commands, IappEvent};
 use per::Octets;
 
 type Component = E2NodeComponentConfigAdditionItem<'static>;

@@ -46,9 +46,9 @@ impl Scene {
         let mut found = None;
         while found.is_none() {
             assert!(Instant::now() < deadline, "it never came: {what}");
-            self.agents.turn(Some(Duration::from_millis(1))).unwrap();
+            self.agents.poll(Some(Duration::from_millis(1))).unwrap();
             self.xapp
-                .turn(Some(Duration::ZERO), |event, commands| {
+                .poll(Some(Duration::ZERO), |event, commands| {
                     let new = wanted(event, commands);
                     found = found.take().or(new);
                 })
@@ -212,7 +212,7 @@ fn without_it_a_lost_ric_ends_the_session() {
         Xapp::connect(&scene.xapp_at, "plain", XappConfig { reconnect: None, ..XappConfig::default() }).unwrap();
     scene.ric = None;
     let deadline = Instant::now() + PATIENCE;
-    while xapp.turn(Some(Duration::from_millis(10)), |_, _| ()).is_ok() {
+    while xapp.poll(Some(Duration::from_millis(10)), |_, _| ()).is_ok() {
         assert!(Instant::now() < deadline, "it never ends");
     }
 }

@@ -287,7 +287,7 @@ fn an_xapp_may_read_and_control_what_it_was_given() {
             let named = if is_seen { name_of(&mut xapp, number) } else { NodeId(number) };
             xapp.commands().subscribe(named, FUNCTION, report_spec(name.as_bytes()));
             if may_read[at] {
-                xapp.turn(Some(Duration::ZERO), |_, _| ()).unwrap();
+                xapp.poll(Some(Duration::ZERO), |_, _| ()).unwrap();
                 node.admit();
                 let subscription = outcome(&mut xapp).unwrap();
                 // Nor does it come to act by a change of what it only reads.
@@ -318,7 +318,7 @@ fn an_xapp_may_read_and_control_what_it_was_given() {
             policy.actions[0].kind = RicActionType::Policy;
             xapp.commands().subscribe(named, FUNCTION, policy);
             if may_read[at] && may_control[at] {
-                xapp.turn(Some(Duration::ZERO), |_, _| ()).unwrap();
+                xapp.poll(Some(Duration::ZERO), |_, _| ()).unwrap();
                 node.admit();
                 outcome(&mut xapp).unwrap();
             } else {
@@ -326,7 +326,7 @@ fn an_xapp_may_read_and_control_what_it_was_given() {
             }
             xapp.commands().control(named, FUNCTION, b"header", b"message");
             if may_control[at] {
-                xapp.turn(Some(Duration::ZERO), |_, _| ()).unwrap();
+                xapp.poll(Some(Duration::ZERO), |_, _| ()).unwrap();
                 assert!(matches!(node.receive_pdu(), Pdu::RicControlRequest(_)), "{name} {number}");
             } else {
                 let result = turn_until(&mut xapp, |event| match event {
@@ -536,7 +536,7 @@ fn agents_and_xapps_work_over_tls() {
     xapp.commands().subscribe(node, FUNCTION, report_spec(b""));
     let mut reports = 0;
     work_until(&mut agents, "100 reports", |_| {
-        xapp.turn(Some(Duration::ZERO), |event, _| reports += u32::from(matches!(event, XappEvent::Indication(_))))
+        xapp.poll(Some(Duration::ZERO), |event, _| reports += u32::from(matches!(event, XappEvent::Indication(_))))
             .unwrap();
         reports >= 100
     });

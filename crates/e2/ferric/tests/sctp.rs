@@ -51,7 +51,7 @@ fn from_an_agent_over_sctp_to_an_xapp_and_back() {
         xapp.commands().control(node, FUNCTION, b"", b"echo");
         let (mut next, mut echoed) = (0, false);
         work_until(&mut agents, "50 reports and the answer", |_| {
-            xapp.turn(Some(Duration::ZERO), |event, _| match event {
+            xapp.poll(Some(Duration::ZERO), |event, _| match event {
                 XappEvent::Indication(indication) => {
                     let gather = Gather::new();
                     let message = indication.decode(&gather).unwrap().message.to_cow().into_owned();

@@ -36,7 +36,7 @@ impl Scene {
             indication.peek().is_some_and(|peeked| peeked.message == [value])
         });
         let ticket = self.xapp.commands().control_verified(node, FUNCTION, b"set", &[value], verify);
-        self.xapp.turn(Some(Duration::ZERO), |_, _| ()).unwrap();
+        self.xapp.poll(Some(Duration::ZERO), |_, _| ()).unwrap();
         ticket
     }
 

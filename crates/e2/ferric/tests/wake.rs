@@ -10,7 +10,7 @@ use common::scene::free_ports;
 use common::{PATIENCE, eventually};
 use e2ap::{Pdu, Version};
 use ferric::e2::Indication;
-use ferric::server::{Iapp, IappEvent, Ric, Server};
+use ferric::server::{Iapp, IappContext, IappEvent, Server};
 
 /// Controls every node with what it is given, one thing each time that it is woken.
 struct Relay {
@@ -23,11 +23,11 @@ impl Iapp for Relay {
         "relay"
     }
 
-    fn on_event(&mut self, _: &IappEvent<'_>, _: &mut Ric<'_>) {}
+    fn on_event(&mut self, _: &IappEvent<'_>, _: &mut IappContext<'_>) {}
 
-    fn on_indication(&mut self, _: &Indication<'_>, _: &mut Ric<'_>) {}
+    fn on_indication(&mut self, _: &Indication<'_>, _: &mut IappContext<'_>) {}
 
-    fn on_wake(&mut self, ric: &mut Ric<'_>) {
+    fn on_wake(&mut self, ric: &mut IappContext<'_>) {
         let nodes: Vec<_> = ric.nodes().map(|node| node.id).collect();
         if let Ok(message) = self.wanted.try_recv() {
             for node in &nodes {
@@ -48,7 +48,7 @@ fn server() -> (Server, SyncSender<&'static [u8]>, Receiver<usize>) {
 #[test]
 fn an_app_that_is_woken_speaks_to_nodes_at_once() {
     let (mut server, wants, wakes) = server();
-    let (waker, stop) = (server.iapp_waker().unwrap(), server.stop());
+    let (waker, stop) = (server.iapp_waker().unwrap(), server.stop_handle());
     let e2 = server.e2_addresses().next().unwrap().clone();
     let running = std::thread::spawn(move || server.run().unwrap());
     let mut node = Peer::connect(&e2);
@@ -73,16 +73,16 @@ fn calls_between_two_turns_are_one_and_none_is_lost() {
     // before the first turn
     (0..10).for_each(|_| waker.wake());
     eventually("the first wake-up", || {
-        server.turn(Some(Duration::ZERO)).unwrap();
+        server.poll(Some(Duration::ZERO)).unwrap();
         wakes.try_recv().is_ok()
     });
     for _ in 0..100 {
-        server.turn(Some(Duration::ZERO)).unwrap();
+        server.poll(Some(Duration::ZERO)).unwrap();
     }
     assert!(wakes.try_recv().is_err(), "one wake-up only");
     server.iapp_waker().unwrap().wake();
     eventually("the second", || {
-        server.turn(Some(Duration::ZERO)).unwrap();
+        server.poll(Some(Duration::ZERO)).unwrap();
         wakes.try_recv().is_ok()
     });
 }

@@ -13,7 +13,7 @@ use e2ap::{Cause, CauseRicRequest, Pdu, RanFunctionId, RicActionId, RicActionTyp
 use ferric::Error;
 use ferric::e2::xapp::{ControlResult, PROTOCOL_VERSION, RefusalCode, RicMessage, SubscribeFailure, XappMessage};
 use ferric::e2::{ControllerConfig, Indication, NodeId, SubscriptionEnd, SubscriptionId};
-use ferric::server::{Iapp, IappEvent, Ric as Commands, ServerConfig};
+use ferric::server::{Iapp, IappContext as Commands, IappEvent, ServerConfig};
 use ferric::xapp::{Xapp, XappConfig, XappEvent};
 
 fn start() -> Ric {
@@ -53,7 +53,7 @@ fn controlled(xapp: &mut Xapp, wanted: ferric::e2::Ticket) -> ControlResult {
 
 /// Sends what was commanded; nothing comes of it yet.
 fn send(xapp: &mut Xapp) {
-    xapp.turn(Some(Duration::ZERO), |event, _| assert!(matches!(event, XappEvent::NodeUp(_)), "{event:?}")).unwrap();
+    xapp.poll(Some(Duration::ZERO), |event, _| assert!(matches!(event, XappEvent::NodeUp(_)), "{event:?}")).unwrap();
 }
 
 #[test]
@@ -119,7 +119,7 @@ fn a_ric_that_is_gone_ends_the_session() {
     drop(ric);
     let mut result = Ok(());
     eventually("the end", || {
-        result = xapp.turn(Some(Duration::from_millis(10)), |_, _| ());
+        result = xapp.poll(Some(Duration::from_millis(10)), |_, _| ());
         result.is_err()
     });
     assert!(matches!(result, Err(Error::Link(_))), "{result:?}");
@@ -339,7 +339,7 @@ fn nodes_come_and_go_before_an_xapps_eyes() {
     assert!(indication(&mut xapp).ends_with(b"again"));
     drop((back, late));
     eventually("the other is lost", || {
-        xapp.turn(Some(Duration::from_millis(10)), |_, _| ()).unwrap();
+        xapp.poll(Some(Duration::from_millis(10)), |_, _| ()).unwrap();
         xapp.nodes().count() == 0
     });
 }
@@ -434,7 +434,7 @@ fn a_subscription_is_told_before_its_first_report() {
         node.write(&both.map(|pdu| common::peer::framed(&pdu)).concat());
         let mut order = Vec::new();
         eventually("both", || {
-            let turned = xapp.turn(Some(Duration::from_millis(10)), |event, _| match event {
+            let turned = xapp.poll(Some(Duration::from_millis(10)), |event, _| match event {
                 XappEvent::Subscribed { .. } => order.push("subscribed"),
                 XappEvent::Indication(_) => order.push("report"),
                 other => panic!("{other:?}"),

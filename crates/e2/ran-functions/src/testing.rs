@@ -2,7 +2,7 @@
 
 use e2sm::Wire;
 use e2sm::flexric::EventTriggerDefinition;
-use ferric::agent::{ControllerId, Outlet, RequestKey};
+use ferric::agent::{ControllerId, FunctionTransport, RequestKey};
 use ferric::e2::{self, Action, ControlRequest, SubscriptionRequest, Time};
 use ferric::e2ap::{GlobalRicId, RanFunctionId, RicActionId, RicActionType, RicRequestId};
 
@@ -27,7 +27,7 @@ pub struct Recorder {
     pub sent: Vec<Sent>,
 }
 
-impl Outlet for Recorder {
+impl FunctionTransport for Recorder {
     fn send(
         &mut self,
         key: RequestKey,

@@ -24,7 +24,7 @@ fn pings(codec: Codec, wire: Wire) -> usize {
     let mut server = Server::bind(ServerConfig { e2, xapp: Some(free), ..ServerConfig::default() }).unwrap();
     let endpoint = server.e2_endpoints().next().unwrap();
     assert_eq!(endpoint.codec, codec);
-    let (xapp_address, ric_stop) = (server.xapp_address().unwrap().clone(), server.stop());
+    let (xapp_address, ric_stop) = (server.xapp_address().unwrap().clone(), server.stop_handle());
     let ric = thread::spawn(move || server.run().unwrap());
 
     // a node's functions are made where they run
@@ -33,7 +33,7 @@ fn pings(codec: Codec, wire: Wire) -> usize {
         let mut agents = AgentLoop::new(AgentLoopConfig::default()).unwrap();
         let id = GlobalE2NodeId::gnb(PlmnIdentity::from_codes(1, 1, 2), GnbId::new(7, 28));
         agents.add(id, endpoint, vec![Box::new(HwFunction::in_wire(wire))]);
-        sender.send(agents.stop()).unwrap();
+        sender.send(agents.stop_handle()).unwrap();
         agents.run().unwrap();
     });
     let node_stop = receiver.recv().unwrap();
@@ -44,7 +44,7 @@ fn pings(codec: Codec, wire: Wire) -> usize {
     let deadline = Instant::now() + PATIENCE;
     while count < sizes.len() {
         assert!(Instant::now() < deadline, "{codec} {wire}: {count} pings");
-        xapp.turn(Some(Duration::from_millis(100)), |event, ric| {
+        xapp.poll(Some(Duration::from_millis(100)), |event, ric| {
             let ping = |number: usize| {
                 let (payload, mut message) = (vec![number as u8; sizes[number]], Vec::new());
                 let ping = hw::Ping { number: number as u32, payload: payload.as_slice().into() };

@@ -26,7 +26,7 @@ use ferric::agent::{AgentLoop, AgentLoopConfig, NodeConfig, NodeHandle, RanFunct
 use ferric::e2::{self, ControllerConfig, Indication, NodeId, SubscriptionSpec};
 use ferric::e2ap::{self, GlobalE2NodeId, GlobalRicId, GnbDuId, GnbId, RanFunctionId, RicActionId, RicActionType};
 use ferric::link::Address;
-use ferric::server::{Iapp, IappEvent, Ric, Server, ServerConfig};
+use ferric::server::{Iapp, IappContext, IappEvent, Server, ServerConfig};
 use per::{Bits, One};
 use ran_functions::association::{AssociationFunction, UeDirectory};
 use ran_functions::kpm::{KpmConfig, KpmFunction, KpmSource, Offer, Whom};
@@ -169,7 +169,7 @@ impl Iapp for Owner {
         "owner"
     }
 
-    fn on_event(&mut self, event: &IappEvent<'_>, ric: &mut Ric<'_>) {
+    fn on_event(&mut self, event: &IappEvent<'_>, ric: &mut IappContext<'_>) {
         match event {
             IappEvent::NodeUp(node) if node.function(RRC).is_some() => {
                 let mut trigger = Vec::new();
@@ -184,7 +184,7 @@ impl Iapp for Owner {
         }
     }
 
-    fn on_indication(&mut self, indication: &Indication<'_>, ric: &mut Ric<'_>) {
+    fn on_indication(&mut self, indication: &Indication<'_>, ric: &mut IappContext<'_>) {
         let (_, message) = indication.payload.unwrap();
         let arena = e2sm::Arena::new();
         let message = rrc::IndicationMessage::decode(message, e2sm::Wire::Per, &arena).unwrap();
@@ -215,7 +215,7 @@ impl Iapp for Guest {
         "guest"
     }
 
-    fn on_event(&mut self, event: &IappEvent<'_>, ric: &mut Ric<'_>) {
+    fn on_event(&mut self, event: &IappEvent<'_>, ric: &mut IappContext<'_>) {
         if let IappEvent::NodeUp(node) = event
             && let Some(function) = node.function(KPM)
         {
@@ -232,7 +232,7 @@ impl Iapp for Guest {
         }
     }
 
-    fn on_indication(&mut self, indication: &Indication<'_>, _: &mut Ric<'_>) {
+    fn on_indication(&mut self, indication: &Indication<'_>, _: &mut IappContext<'_>) {
         let (_, message) = indication.payload.unwrap();
         let message = IndicationMessage::decode_owned(message, Revision::V3_00).unwrap();
         let name = |ue: &UeId<'_>| match ue {
@@ -272,9 +272,9 @@ impl Scene {
         let deadline = Instant::now() + Duration::from_secs(60);
         while !done(&self.agents) {
             assert!(Instant::now() < deadline, "it never came: {what}");
-            self.agents.turn(Some(Duration::from_millis(1))).unwrap();
+            self.agents.poll(Some(Duration::from_millis(1))).unwrap();
             for server in &mut self.servers {
-                server.turn(Some(Duration::ZERO)).unwrap();
+                server.poll(Some(Duration::ZERO)).unwrap();
             }
         }
     }

@@ -9,7 +9,7 @@ use std::rc::Rc;
 
 use e2sm::slice::{Algorithm, SliceConfiguration};
 use e2sm::{Arena, Wire, detect, flexric, gtp, mac, pdcp, rlc, slice};
-use ferric::agent::{ControllerId, Outlet, RanFunction, Reports, RequestKey, Ue, Views};
+use ferric::agent::{ControllerId, FunctionContext, FunctionTransport, RanFunction, RequestKey, Ue, Views};
 use ferric::e2::{
     Action, AgentMisuse, AssocId, Consumer, ControlOutcome, ControlRequest, Controller, ControllerConfig, Event,
     NodeId, Routed, SubscriptionRequest, SubscriptionSpec, SubscriptionTimes, Ticket, Time,
@@ -260,7 +260,7 @@ impl StatisticsSource<mac::UeStats> for BaseStation {
 #[derive(Default)]
 struct Sent(Vec<(Vec<u8>, Vec<u8>)>);
 
-impl Outlet for Sent {
+impl FunctionTransport for Sent {
     fn send(
         &mut self,
         _key: RequestKey,
@@ -299,7 +299,7 @@ fn flexrics_ric_before_our_functions() {
     assert_eq!(function.subscribe(NOW, ric, &request, &views).unwrap().admitted, [RicActionId(0)]);
     let due = function.next_report().unwrap();
     assert_eq!(due.as_nanos(), 1_000_000);
-    function.report(due, &mut Reports::new(&mut views, &mut sent));
+    function.report(due, &mut FunctionContext::new(&mut views, &mut sent));
     let theirs = recorded.samples("initiatingMessage", "RICindication", Some(142), "emu_agent_gnb").remove(0);
     let Pdu::RicIndication(theirs) = theirs else { panic!("{theirs:?}") };
     let (header, message) = &sent.0[0];
@@ -319,7 +319,7 @@ fn flexrics_ric_before_our_functions() {
             header: control.header.to_cow().into_owned(),
             message: control.message.to_cow().into_owned(),
         };
-        let outcome = function.control(NOW, ric, &request, &mut Reports::new(&mut views, &mut sent));
+        let outcome = function.control(NOW, ric, &request, &mut FunctionContext::new(&mut views, &mut sent));
         assert_eq!(outcome.unwrap(), Some(expected.clone()));
     }
     let source = source.borrow();

@@ -14,7 +14,7 @@ use ferric::agent::{AgentLoop, AgentLoopConfig, NodeConfig, RanFunction, Ue};
 use ferric::e2::{self, ControlOutcome, SubscriptionSpec};
 use ferric::e2ap::{self, Cause, CauseRicRequest, GlobalE2NodeId, GnbId, RanFunctionId, RicActionId, RicActionType};
 use ferric::link::Address;
-use ferric::server::{Iapp, IappEvent, Ric, Server, ServerConfig};
+use ferric::server::{Iapp, IappContext, IappEvent, Server, ServerConfig};
 use per::Bits;
 use ran_functions::hw::HwFunction;
 use ran_functions::kpm::{KpmConfig, KpmFunction, KpmSource, Offer, Whom};
@@ -76,7 +76,7 @@ impl Iapp for Listener {
         "listener"
     }
 
-    fn on_event(&mut self, event: &IappEvent<'_>, ric: &mut Ric<'_>) {
+    fn on_event(&mut self, event: &IappEvent<'_>, ric: &mut IappContext<'_>) {
         match event {
             IappEvent::NodeUp(node) => {
                 self.heard.lock().unwrap().nodes += 1;
@@ -121,7 +121,7 @@ impl Iapp for Listener {
         }
     }
 
-    fn on_indication(&mut self, indication: &e2::Indication<'_>, _ric: &mut Ric<'_>) {
+    fn on_indication(&mut self, indication: &e2::Indication<'_>, _ric: &mut IappContext<'_>) {
         let (header, message) = indication.payload.unwrap();
         let mut heard = self.heard.lock().unwrap();
         if indication.ran_function_id == HW {
@@ -168,9 +168,9 @@ fn run(agents: &mut AgentLoop, servers: &mut [&mut Server], mut done: impl FnMut
     let deadline = Instant::now() + Duration::from_secs(60);
     while !done() {
         assert!(Instant::now() < deadline, "not what was waited for");
-        agents.turn(Some(Duration::from_millis(1))).unwrap();
+        agents.poll(Some(Duration::from_millis(1))).unwrap();
         for server in servers.iter_mut() {
-            server.turn(Some(Duration::ZERO)).unwrap();
+            server.poll(Some(Duration::ZERO)).unwrap();
         }
     }
 }

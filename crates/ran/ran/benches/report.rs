@@ -13,7 +13,7 @@ use e2sm::kpm::{EveryUe, MeasurementRequest, RanFunctionDefinition, ReportReques
 use ferric::e2::{Action, Indication, SubscriptionSpec};
 use ferric::e2ap::{RanFunctionId, RicActionId, RicActionType};
 use ferric::link::Address;
-use ferric::server::{Iapp, IappEvent, Ric, Server, ServerConfig};
+use ferric::server::{Iapp, IappContext, IappEvent, Server, ServerConfig};
 use ran::{Ran, RanConfig, Scenario};
 
 const KPM: RanFunctionId = RanFunctionId(2);
@@ -52,7 +52,7 @@ impl Iapp for Subscriber {
         "subscriber"
     }
 
-    fn on_event(&mut self, event: &IappEvent<'_>, ric: &mut Ric<'_>) {
+    fn on_event(&mut self, event: &IappEvent<'_>, ric: &mut IappContext<'_>) {
         let IappEvent::NodeUp(node) = event else { return };
         let names = [
             "DRB.UEThpDl",
@@ -80,7 +80,7 @@ impl Iapp for Subscriber {
         ric.subscribe(node.id, KPM, SubscriptionSpec { event_trigger, actions }).expect("the node is there");
     }
 
-    fn on_indication(&mut self, _: &Indication<'_>, _: &mut Ric<'_>) {}
+    fn on_indication(&mut self, _: &Indication<'_>, _: &mut IappContext<'_>) {}
 }
 
 fn server(name: &str) -> (Server, Address) {
@@ -104,7 +104,7 @@ fn reports() {
         ran.turn(Some(Duration::ZERO)).expect("epoll works");
         let spent = start.elapsed();
         COUNT.store(false, Relaxed);
-        server.turn(Some(Duration::ZERO)).expect("epoll works");
+        server.poll(Some(Duration::ZERO)).expect("epoll works");
         if server.counters().indications > before && before >= warm {
             busy += spent;
             best = best.min(spent);
@@ -128,7 +128,7 @@ fn idle_nodes() {
     let start = Instant::now();
     while ran.up() < usize::from(NODES) {
         ran.turn(Some(Duration::ZERO)).expect("epoll works");
-        server.turn(Some(Duration::ZERO)).expect("epoll works");
+        server.poll(Some(Duration::ZERO)).expect("epoll works");
     }
     let up_ms = start.elapsed().as_secs_f64() * 1e3;
     let connected = OCTETS.load(Relaxed) - before;

@@ -9,7 +9,7 @@ use e2sm::common::{PlmnIdentity, SNssai, Sst};
 use e2sm::rc::{Control, ControlAction, DrbQos, Drx, Handover, MappedFlow, QosFlowMapping, SlicePrbQuota};
 use e2sm::slice::{self, DirectionSlices, NvsParameters, Parameters, Positions, Share, Slice, UeSlices};
 use e2sm::tc::{self, QueueParameters};
-use ferric::agent::{ControllerId, Outlet, Reports, RequestKey, Ue, Views};
+use ferric::agent::{ControllerId, FunctionContext, FunctionTransport, RequestKey, Ue, Views};
 use ferric::e2::{self, ControlRequest, Time};
 use ferric::e2ap::{GlobalRicId, RicActionId, RicRequestId};
 use per::{List, PrintableString};
@@ -29,7 +29,7 @@ const WIRE: Wire = Wire::Per;
 /// Nobody listens.
 struct Nobody;
 
-impl Outlet for Nobody {
+impl FunctionTransport for Nobody {
     fn send(
         &mut self,
         _: RequestKey,
@@ -314,8 +314,12 @@ fn whatever_is_asked() {
                 message,
             };
             let before = seen(&nodes[0].borrow());
-            let answer =
-                functions[function].control(now, controller, &request, &mut Reports::new(&mut views, &mut Nobody));
+            let answer = functions[function].control(
+                now,
+                controller,
+                &request,
+                &mut FunctionContext::new(&mut views, &mut Nobody),
+            );
             match answer {
                 Ok(_) => done += 1,
                 Err(failure) => {

@@ -18,7 +18,7 @@
 //!
 //! let rics = vec!["tcp://127.0.0.1:36421".parse()?];
 //! let mut ran = Ran::new(RanConfig { rics, scenario: Scenario::crowd(3, 32, 1), ..RanConfig::default() })?;
-//! ran.run()?; // until its `Stop` says so
+//! ran.run()?; // until its `StopHandle` says so
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
@@ -51,7 +51,7 @@ use std::time::Duration;
 
 use ferric::agent::{AgentLoop, AgentLoopConfig, NodeConfig, NodeHandle, RanFunction};
 use ferric::e2::Time;
-use ferric::{Stop, link};
+use ferric::{StopHandle, link};
 use ran_functions::association::AssociationFunction;
 use ran_functions::ccc::{CccConfig, CccFunction};
 use ran_functions::hw::HwFunction;
@@ -143,8 +143,8 @@ impl Ran {
 
     /// What ends [`Ran::run`].
     #[must_use]
-    pub fn stop(&self) -> Stop {
-        self.agents.stop()
+    pub fn stop_handle(&self) -> StopHandle {
+        self.agents.stop_handle()
     }
 
     /// How many agents have been taken by their RIC: nodes times RICs when all are. A split gNB is three nodes.
@@ -159,13 +159,13 @@ impl Ran {
         Ref::map(self.world.borrow(), |world| &world.model.network)
     }
 
-    /// Works until [`Stop::stop`] is called.
+    /// Works until [`StopHandle::stop`] is called.
     ///
     /// # Errors
     /// Where the system refuses to wait for events; in live mode, where a device is taken away. What a RIC does never ends
     /// it.
     pub fn run(&mut self) -> Result<(), Error> {
-        let stop = self.agents.stop();
+        let stop = self.agents.stop_handle();
         while !stop.is_stopped() {
             self.turn(None)?;
         }
@@ -185,7 +185,7 @@ impl Ran {
             Some(_) => self.world.borrow().until_next_slot(self.agents.now()),
             None => TICK,
         };
-        self.agents.turn(Some(patience.map_or(due, |patience| patience.min(due))))?;
+        self.agents.poll(Some(patience.map_or(due, |patience| patience.min(due))))?;
         let now = self.agents.now();
         if let Some(live) = &mut self.live {
             live.step(now, &mut self.world.borrow_mut())?;
@@ -205,7 +205,7 @@ impl Ran {
         let now = self.agents.now();
         let any = self.nodes.iter().any(|(_, node)| is_watched(now, &node.borrow()));
         let patience = if any { Some(patience.map_or(TICK, |patience| patience.min(TICK))) } else { patience };
-        self.agents.turn(patience)?;
+        self.agents.poll(patience)?;
         let now = self.agents.now();
         if any && now - self.looked_at >= TICK {
             self.looked_at = now;

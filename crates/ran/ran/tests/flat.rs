@@ -112,7 +112,7 @@ fn every_model_that_has_flatbuffers() {
     let ric = thread::spawn(move || {
         let config = ServerConfig { e2: vec![e2_address], xapp: Some(xapp_address), ..ServerConfig::default() };
         let mut server = Server::bind(config).unwrap();
-        ric_stop.send(server.stop()).unwrap();
+        ric_stop.send(server.stop_handle()).unwrap();
         server.run().unwrap();
     });
     let ric_stop = stops.recv().unwrap();
@@ -126,7 +126,7 @@ fn every_model_that_has_flatbuffers() {
             ..RanConfig::default()
         };
         let mut ran = Ran::new(config).unwrap();
-        sender.send(ran.stop()).unwrap();
+        sender.send(ran.stop_handle()).unwrap();
         ran.run().unwrap();
     });
     let ran_stop = stops.recv().unwrap();
@@ -139,7 +139,7 @@ fn every_model_that_has_flatbuffers() {
     let mut arena = Arena::new();
     while reports.len() < 6 || outcomes.len() < 4 {
         assert!(Instant::now() < deadline, "{reports:?} {outcomes:?}");
-        xapp.turn(Some(Duration::from_millis(100)), |event, ric| match event {
+        xapp.poll(Some(Duration::from_millis(100)), |event, ric| match event {
             XappEvent::NodeUp(node) => {
                 assert_eq!(node.encoding, "flat");
                 let rc = node.functions.iter().find(|function| function.id == RC).unwrap();

@@ -15,7 +15,7 @@ use e2sm::slice::{
     self, ControlHeader, ControlMessage, DirectionSlices, NvsParameters, Parameters, Share, Slice, SliceConfiguration,
     UeSlices,
 };
-use ferric::Stop;
+use ferric::StopHandle;
 use ferric::e2::xapp::ControlResult;
 use ferric::link::Address;
 use ferric::server::{Server, ServerConfig};
@@ -31,8 +31,8 @@ const FIRST_RNTI: u16 = 0x4601;
 struct Running {
     namespaces: Namespaces,
     xapp: Address,
-    ric: Option<(Stop, JoinHandle<()>)>,
-    ran: Option<(Stop, JoinHandle<LiveCounts>)>,
+    ric: Option<(StopHandle, JoinHandle<()>)>,
+    ran: Option<(StopHandle, JoinHandle<LiveCounts>)>,
 }
 
 impl Running {
@@ -46,7 +46,7 @@ impl Running {
             let config =
                 ServerConfig { e2: vec![e2_address.into()], xapp: Some(xapp_address), ..ServerConfig::default() };
             let mut server = Server::bind(config).unwrap();
-            ric_sender.send(server.stop()).unwrap();
+            ric_sender.send(server.stop_handle()).unwrap();
             server.run().unwrap();
         });
         let ric_stop = ric_stop.recv().unwrap();
@@ -56,7 +56,7 @@ impl Running {
             let config =
                 RanConfig { rics: vec![e2.into()], scenario: Scenario::quiet(ues), live, ..RanConfig::default() };
             let mut ran = Ran::new(config).unwrap();
-            ran_sender.send((ran.stop(), ran.take_namespaces().unwrap())).unwrap();
+            ran_sender.send((ran.stop_handle(), ran.take_namespaces().unwrap())).unwrap();
             ran.run().unwrap();
             ran.live_counts().unwrap()
         });
@@ -78,7 +78,7 @@ impl Running {
         let mut is_done = false;
         while !is_done {
             assert!(Instant::now() < deadline, "no answer");
-            xapp.turn(Some(Duration::from_millis(100)), |event, ric| match event {
+            xapp.poll(Some(Duration::from_millis(100)), |event, ric| match event {
                 XappEvent::NodeUp(node) => {
                     let is_slice = |oid: &str| slice::MODEL.wire_of(oid) == Some(Wire::Plain);
                     let function = node.functions.iter().find(|function| is_slice(&function.oid)).unwrap();

@@ -11,8 +11,8 @@ use ferric::e2::Indication;
 use ferric::e2::topology::RanEvent;
 use ferric::e2ap::{Codec, Version};
 use ferric::link::Address;
-use ferric::server::{Iapp, IappEvent, Ric, Server, ServerConfig};
-use ferric::{Endpoint, Stop};
+use ferric::server::{Iapp, IappContext, IappEvent, Server, ServerConfig};
+use ferric::{Endpoint, StopHandle};
 use ran::scenario::Folders;
 use ran::{Ran, RanConfig, Scenario};
 
@@ -33,7 +33,7 @@ impl Iapp for Watch {
         "watch"
     }
 
-    fn on_event(&mut self, event: &IappEvent<'_>, ric: &mut Ric<'_>) {
+    fn on_event(&mut self, event: &IappEvent<'_>, ric: &mut IappContext<'_>) {
         let news = match event {
             IappEvent::NodeUp(node) => {
                 let functions = node.functions.iter().map(|function| function.id.0).collect();
@@ -49,7 +49,7 @@ impl Iapp for Watch {
         let _ = self.0.send(news);
     }
 
-    fn on_indication(&mut self, _: &Indication<'_>, _: &mut Ric<'_>) {}
+    fn on_indication(&mut self, _: &Indication<'_>, _: &mut IappContext<'_>) {}
 }
 
 const SCENARIO: &str = "
@@ -78,12 +78,12 @@ fn a_ric_sees_the_parts_of_a_gnb() {
 fn sees_the_parts(e2ap_version: Version, kpm_revision: Revision) {
     let e2 = Endpoint::new(Address::Memory(format!("ran-parts-{e2ap_version}")), Codec::Per);
     let (news, heard) = mpsc::channel();
-    let (sender, stops) = mpsc::channel::<Stop>();
+    let (sender, stops) = mpsc::channel::<StopHandle>();
     let (ric_stop, address) = (sender.clone(), e2.clone());
     let ric = thread::spawn(move || {
         let mut server = Server::bind(ServerConfig { e2: vec![address], ..ServerConfig::default() }).unwrap();
         server.add_iapp(Box::new(Watch(news)));
-        ric_stop.send(server.stop()).unwrap();
+        ric_stop.send(server.stop_handle()).unwrap();
         server.run().unwrap();
     });
     let mut running = vec![(stops.recv().unwrap(), ric)];
@@ -92,7 +92,7 @@ fn sees_the_parts(e2ap_version: Version, kpm_revision: Revision) {
         let mut ran =
             Ran::new(RanConfig { rics: vec![e2], scenario, e2ap_version, kpm_revision, ..RanConfig::default() })
                 .unwrap();
-        sender.send(ran.stop()).unwrap();
+        sender.send(ran.stop_handle()).unwrap();
         ran.run().unwrap();
     });
     running.push((stops.recv().unwrap(), ran));

@@ -14,13 +14,13 @@ use ferric::e2ap::{Codec, RanFunctionId, RicActionId, RicActionType};
 use ferric::link::Address;
 use ferric::server::{Server, ServerConfig};
 use ferric::xapp::{Xapp, XappEvent};
-use ferric::{Endpoint, Stop};
+use ferric::{Endpoint, StopHandle};
 use ran::{Ran, RanConfig, Scenario};
 
 /// Nothing here takes a tenth of this, unless it never comes: a machine that is busy may take its time.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-struct Running(Vec<(Stop, JoinHandle<()>)>);
+struct Running(Vec<(StopHandle, JoinHandle<()>)>);
 
 impl Running {
     /// A RIC and a RAN that connects to it; where xApps find the RIC.
@@ -38,13 +38,13 @@ impl Running {
         let ric = thread::spawn(move || {
             let config = ServerConfig { e2: vec![e2_address], xapp: Some(xapp_address), ..ServerConfig::default() };
             let mut server = Server::bind(config).unwrap();
-            ric_stop.send(server.stop()).unwrap();
+            ric_stop.send(server.stop_handle()).unwrap();
             server.run().unwrap();
         });
         let ric = (stops.recv().unwrap(), ric);
         let ran = thread::spawn(move || {
             let mut ran = Ran::new(RanConfig { rics: vec![e2], ..config }).unwrap();
-            sender.send(ran.stop()).unwrap();
+            sender.send(ran.stop_handle()).unwrap();
             ran.run().unwrap();
         });
         let ran = (stops.recv().unwrap(), ran);
@@ -74,7 +74,7 @@ fn watch(
     let (mut arena, mut wire) = (Arena::new(), Wire::Per);
     while !finished {
         assert!(Instant::now() < deadline, "not what was waited for");
-        xapp.turn(Some(Duration::from_millis(100)), |event, ric| match event {
+        xapp.poll(Some(Duration::from_millis(100)), |event, ric| match event {
             XappEvent::NodeUp(node) => {
                 let kpm = RanFunctionId(2);
                 let function = node.functions.iter().find(|f| f.id == kpm).unwrap();

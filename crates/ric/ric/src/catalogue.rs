@@ -5,7 +5,7 @@ use std::sync::Arc;
 use e2sm::Arena;
 use e2sm::kpm::{Detection, RanFunctionDefinition};
 use ferric::e2::{Indication, RanFunction};
-use ferric::server::{Iapp, IappEvent, Ric};
+use ferric::server::{Iapp, IappContext, IappEvent};
 use model_plugin::{DEFINITION, Model};
 use tracing::{info, warn};
 
@@ -87,7 +87,7 @@ impl Iapp for Catalogue {
         "catalogue"
     }
 
-    fn on_event(&mut self, event: &IappEvent<'_>, _: &mut Ric<'_>) {
+    fn on_event(&mut self, event: &IappEvent<'_>, _: &mut IappContext<'_>) {
         if let IappEvent::NodeUp(node) = event {
             let name = node.global_id.to_string();
             for function in &node.functions {
@@ -96,5 +96,5 @@ impl Iapp for Catalogue {
         }
     }
 
-    fn on_indication(&mut self, _: &Indication<'_>, _: &mut Ric<'_>) {}
+    fn on_indication(&mut self, _: &Indication<'_>, _: &mut IappContext<'_>) {}
 }

@@ -24,7 +24,7 @@
 //! for endpoint in ric.server.e2_endpoints() {
 //!     println!("nodes are awaited at {endpoint}");
 //! }
-//! ric.server.run()?; // until its `Stop` says so
+//! ric.server.run()?; // until its `StopHandle` says so
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!

@@ -9,7 +9,7 @@ use std::process::Command;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use ferric::Stop;
+use ferric::StopHandle;
 use ferric::e2::{Action, SubscriptionSpec};
 use ferric::e2ap::{self, Pdu, RicSubscriptionRequest, Version};
 use ferric::link::Address;
@@ -69,7 +69,7 @@ struct Running {
     e2: Address,
     xapp: Address,
     log: Log,
-    stop: Stop,
+    stop: StopHandle,
     thread: Option<std::thread::JoinHandle<()>>,
 }
 
@@ -82,7 +82,7 @@ fn start() -> Running {
     config.server.controller.subscription_timeout = PATIENCE;
     let mut server = ric::bind(config).unwrap().server;
     let (e2, xapp, stop) =
-        (server.e2_addresses().next().unwrap().clone(), server.xapp_address().unwrap().clone(), server.stop());
+        (server.e2_addresses().next().unwrap().clone(), server.xapp_address().unwrap().clone(), server.stop_handle());
     let log = Log::default();
     let writer = log.clone();
     let subscriber = tracing_subscriber::fmt().with_ansi(false).with_writer(move || writer.clone()).finish();
@@ -184,7 +184,7 @@ fn a_recorded_subscription_is_asked_for_in_its_very_bytes() {
     let begun = Instant::now();
     while xapp.nodes().count() == 0 {
         assert!(begun.elapsed() < PATIENCE);
-        xapp.turn(Some(Duration::from_millis(50)), |_, _| ()).unwrap();
+        xapp.poll(Some(Duration::from_millis(50)), |_, _| ()).unwrap();
     }
     let (name, offered) = {
         let node = xapp.nodes().next().unwrap();
@@ -208,7 +208,7 @@ fn a_recorded_subscription_is_asked_for_in_its_very_bytes() {
         };
         xapp.commands().subscribe(name, theirs.ran_function_id, spec);
         let refused = |event: XappEvent<'_>| assert!(!matches!(event, XappEvent::SubscribeFailed { .. }), "{event:?}");
-        xapp.turn(Some(Duration::ZERO), |event, _| refused(event)).unwrap();
+        xapp.poll(Some(Duration::ZERO), |event, _| refused(event)).unwrap();
         let ours = node.receive();
         // each RIC gives out request ids of its own
         let Pdu::RicSubscriptionRequest(request) = decoded(&ours) else { panic!("{:?}", decoded(&ours)) };

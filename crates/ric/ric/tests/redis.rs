@@ -135,7 +135,7 @@ impl Witness {
         let mut xapp = Xapp::connect(&running.xapp, "witness", XappConfig::default()).unwrap();
         let mut asked = false;
         eventually("a node", || {
-            xapp.turn(Some(Duration::from_millis(20)), |event, ric| {
+            xapp.poll(Some(Duration::from_millis(20)), |event, ric| {
                 if let XappEvent::NodeUp(node) = event {
                     let rlc = &e2sm::rlc::MODEL;
                     let function = node.functions.iter().find(|function| rlc.wire_of(&function.oid).is_some()).unwrap();
@@ -153,7 +153,7 @@ impl Witness {
         let (end, before) = (Instant::now() + time, self.seen);
         while Instant::now() < end || self.seen == before {
             let Witness { xapp, next, seen } = self;
-            xapp.turn(Some(Duration::from_millis(20)), |event, _| match event {
+            xapp.poll(Some(Duration::from_millis(20)), |event, _| match event {
                 XappEvent::Indication(indication) => {
                     let sn = indication.peek().unwrap().sn.unwrap().0;
                     assert!(next.is_none_or(|next| next == sn), "{next:?} {sn}");

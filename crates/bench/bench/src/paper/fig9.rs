@@ -61,7 +61,7 @@ fn two_hops_us(e2ap: Encoding, e2sm: Encoding, octets: usize, seconds: f64) -> a
             hw::Ping { number, payload: payload.as_slice().into() }.encode(e2sm.wire(), &mut message)?;
             xapp.commands().control(node, function, &[], &message);
         }
-        xapp.turn(Some(Duration::from_millis(100)), |event, ric| match event {
+        xapp.poll(Some(Duration::from_millis(100)), |event, ric| match event {
             XappEvent::NodeUp(node) => {
                 let Some(function) = node.functions.iter().find(|f| hw::wire_of(&f.oid) == Some(e2sm.wire())) else {
                     return;

@@ -116,7 +116,7 @@ impl Agents {
         }
         let (up, dropped) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicU64::new(0)));
         let count = (up.clone(), dropped.clone(), stages.clone());
-        let stop = agents.stop();
+        let stop = agents.stop_handle();
         super::answer(stop.clone(), move || AgentsCount {
             up: count.0.load(Relaxed),
             reports: sent.reports.load(Relaxed),
@@ -125,7 +125,7 @@ impl Agents {
             stages_ns: count.2.medians_ns(),
         });
         while !stop.is_stopped() {
-            agents.turn(Some(Duration::from_millis(50)))?;
+            agents.poll(Some(Duration::from_millis(50)))?;
             up.store(agents.up() as u64, Relaxed);
             dropped.store(agents.dropped_reports(), Relaxed);
         }

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use anyhow::Context;
 use ferric::Endpoint;
 use ferric::e2::Indication;
-use ferric::server::{Iapp, IappEvent, Ric, Server, ServerConfig};
+use ferric::server::{Iapp, IappContext, IappEvent, Server, ServerConfig};
 use serde::{Deserialize, Serialize};
 
 use super::store::Store;
@@ -54,7 +54,7 @@ impl Iapp for Statistics {
         "statistics"
     }
 
-    fn on_event(&mut self, event: &IappEvent<'_>, ric: &mut Ric<'_>) {
+    fn on_event(&mut self, event: &IappEvent<'_>, ric: &mut IappContext<'_>) {
         match event {
             IappEvent::NodeUp(node) => {
                 for function in &node.functions {
@@ -70,7 +70,7 @@ impl Iapp for Statistics {
         }
     }
 
-    fn on_indication(&mut self, indication: &Indication<'_>, _ric: &mut Ric<'_>) {
+    fn on_indication(&mut self, indication: &Indication<'_>, _ric: &mut IappContext<'_>) {
         let Counters { reports, octets, unread, .. } = &*self.counters;
         let (node, function) = (indication.node, indication.ran_function_id);
         match indication.payload {
@@ -91,7 +91,7 @@ impl Controller {
         let store = Store::new(self.decodes);
         server.add_iapp(Box::new(Statistics { store, period_ms: self.period_ms, counters: counters.clone() }));
         println!("e2={}", server.e2_endpoints().next().context("the controller listens nowhere")?);
-        super::answer(server.stop(), move || ControllerCount {
+        super::answer(server.stop_handle(), move || ControllerCount {
             subscribed: counters.subscribed.load(Relaxed),
             reports: counters.reports.load(Relaxed),
             octets: counters.octets.load(Relaxed),

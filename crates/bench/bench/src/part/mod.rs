@@ -17,7 +17,7 @@ use std::thread;
 use anyhow::Context;
 use e2ap::Codec;
 use e2sm::Wire;
-use ferric::Stop;
+use ferric::StopHandle;
 use ferric::link::Address;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -92,7 +92,7 @@ pub fn part(text: &str) -> anyhow::Result<()> {
 }
 
 /// Answers each line of the input, on a thread of its own; stops the part when there is none any more.
-fn answer<T: Serialize>(stop: Stop, count: impl Fn() -> T + Send + 'static) {
+fn answer<T: Serialize>(stop: StopHandle, count: impl Fn() -> T + Send + 'static) {
     thread::spawn(move || {
         for line in std::io::stdin().lock().lines() {
             let (Ok(_), Ok(text)) = (line, serde_json::to_string(&count())) else { break };

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Instant;
 
 use e2ap::{Cause, GlobalRicId, RanFunctionId, RicActionId};
-use ferric::agent::{Admission, ControllerId, Outlet, RanFunction, Reports, RequestKey, Views};
+use ferric::agent::{Admission, ControllerId, FunctionContext, FunctionTransport, RanFunction, RequestKey, Views};
 use ferric::e2::{AgentMisuse, Function, SubscriptionRequest, Time};
 
 /// Reports of a model whose times are kept; later ones are not.
@@ -84,11 +84,11 @@ impl<F: RanFunction> RanFunction for Timed<F> {
         self.inner.next_report()
     }
 
-    fn report(&mut self, now: Time, reports: &mut Reports<'_>) {
+    fn report(&mut self, now: Time, reports: &mut FunctionContext<'_>) {
         let mut views = reports.views().clone();
         let begun = Instant::now();
         let mut outlet = TimedOutlet { reports, sent: None };
-        self.inner.report(now, &mut Reports::new(&mut views, &mut outlet));
+        self.inner.report(now, &mut FunctionContext::new(&mut views, &mut outlet));
         let Some((sending, sent)) = outlet.sent else { return };
         let gathered = self.gathered.get();
         let mut all = self.stages.lock();
@@ -103,11 +103,11 @@ impl<F: RanFunction> RanFunction for Timed<F> {
 
 /// The loop's outlet, and when the last report went into it.
 struct TimedOutlet<'a, 'b> {
-    reports: &'a mut Reports<'b>,
+    reports: &'a mut FunctionContext<'b>,
     sent: Option<(Instant, Instant)>,
 }
 
-impl Outlet for TimedOutlet<'_, '_> {
+impl FunctionTransport for TimedOutlet<'_, '_> {
     fn send(
         &mut self,
         key: RequestKey,

@@ -33,7 +33,7 @@ impl XappPart {
         let ric: Address = self.ric.parse()?;
         let mut xapp = Xapp::connect(&ric, "statistics", XappConfig { reconnect: None, ..XappConfig::default() })
             .context("cannot use the RIC")?;
-        let stop = xapp.stop();
+        let stop = xapp.stop_handle();
         let [subscribed, reports, octets] = [(); 3].map(|()| Arc::new(AtomicU64::new(0)));
         let count = [&subscribed, &reports, &octets].map(Arc::clone);
         super::answer(stop.clone(), move || XappCount {
@@ -43,7 +43,7 @@ impl XappPart {
         });
         let mut store = Store::new(true);
         while !stop.is_stopped() {
-            xapp.turn(None, |event, ric| match event {
+            xapp.poll(None, |event, ric| match event {
                 XappEvent::NodeUp(node) => {
                     for function in &node.functions {
                         if let Some(spec) = store.wish(node.id, function.id, &function.oid, self.period_ms) {

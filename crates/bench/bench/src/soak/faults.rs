@@ -209,7 +209,7 @@ impl Faults {
         let mut xapp = Xapp::connect(&self.xapp, "greedy", XappConfig { reconnect: None, ..XappConfig::default() })?;
         let until = Instant::now() + Duration::from_millis(random.below(2_000));
         while Instant::now() < until {
-            xapp.turn(Some(Duration::from_millis(50)), |event, commands| {
+            xapp.poll(Some(Duration::from_millis(50)), |event, commands| {
                 let XappEvent::NodeUp(node) = event else { return };
                 let e2ap::GlobalE2NodeId::Gnb(id) = node.global_id else { return };
                 if node.functions.iter().any(|function| function.id == HW) {
@@ -234,7 +234,7 @@ impl Faults {
         let mut xapp = Xapp::connect(&self.xapp, "slow", XappConfig { reconnect: None, ..XappConfig::default() })?;
         let until = Instant::now() + Duration::from_millis(300);
         while Instant::now() < until {
-            xapp.turn(Some(Duration::from_millis(50)), |event, commands| {
+            xapp.poll(Some(Duration::from_millis(50)), |event, commands| {
                 if let XappEvent::NodeUp(node) = event {
                     commands.subscribe(node.id, FUNCTION, spec(b"witness"));
                 }

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, anyhow, bail};
 use e2ap::{RicActionId, RicActionType, RicIndication, RicIndicationSn, RicIndicationType, Version};
-use ferric::Stop;
+use ferric::StopHandle;
 use ferric::e2::{Action, NodeId, SubscriptionSpec};
 use ferric::link::{Address, Class, StreamId};
 use ferric::xapp::{Xapp, XappConfig, XappEvent};
@@ -33,7 +33,7 @@ pub(super) struct Witness {
     shared: Arc<Shared>,
     nodes: Vec<JoinHandle<anyhow::Result<()>>>,
     xapp: JoinHandle<anyhow::Result<()>>,
-    stop: Stop,
+    stop: StopHandle,
 }
 
 impl Witness {
@@ -46,7 +46,7 @@ impl Witness {
             nodes.push(node);
         }
         let session = Xapp::connect(xapp, "witness", XappConfig { reconnect: None, ..XappConfig::default() })?;
-        let stop = session.stop();
+        let stop = session.stop_handle();
         let xapp = thread::spawn({
             let shared = shared.clone();
             move || read(session, &shared)
@@ -116,11 +116,11 @@ fn report(mut node: Node, shared: &Shared) -> anyhow::Result<()> {
 }
 
 fn read(mut xapp: Xapp, shared: &Shared) -> anyhow::Result<()> {
-    let stop = xapp.stop();
+    let stop = xapp.stop_handle();
     let mut nodes: BTreeMap<NodeId, u64> = BTreeMap::new();
     while !stop.is_stopped() {
         let mut harm = None;
-        xapp.turn(Some(Duration::from_millis(100)), |event, commands| match event {
+        xapp.poll(Some(Duration::from_millis(100)), |event, commands| match event {
             XappEvent::NodeUp(node) if is_ours(node.global_id) => {
                 nodes.insert(node.id, 0);
                 let action =

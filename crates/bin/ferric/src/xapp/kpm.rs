@@ -85,7 +85,7 @@ const USUAL: &[&str] = &[
 
 pub fn run(args: &Args, config: XappConfig) -> anyhow::Result<()> {
     let mut xapp = connect(&args.ric, "ferric-kpm", config)?;
-    let stop = xapp.stop();
+    let stop = xapp.stop_handle();
     signals::stop_on_signal(vec![stop.clone()])?;
     info!(ric = %xapp.ric_id(), "connected");
 
@@ -96,7 +96,7 @@ pub fn run(args: &Args, config: XappConfig) -> anyhow::Result<()> {
     while !stop.is_stopped() && end.is_none_or(|end| Instant::now() < end) {
         let patience = Duration::from_millis(200);
         let patience = end.map_or(patience, |end| patience.min(end.saturating_duration_since(Instant::now())));
-        lost = xapp.turn(Some(patience), |event, ric| app.handle(event, ric));
+        lost = xapp.poll(Some(patience), |event, ric| app.handle(event, ric));
         if lost.is_err() {
             break;
         }

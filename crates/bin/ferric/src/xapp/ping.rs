@@ -49,7 +49,7 @@ struct Target {
 
 pub fn run(args: &Args, config: XappConfig) -> anyhow::Result<()> {
     let mut xapp = connect(&args.ric, "ferric-ping", config)?;
-    let stop = xapp.stop();
+    let stop = xapp.stop_handle();
     signals::stop_on_signal(vec![stop.clone()])?;
 
     let period = Duration::from_millis(args.period_ms.into());
@@ -74,7 +74,7 @@ pub fn run(args: &Args, config: XappConfig) -> anyhow::Result<()> {
             }
         }
         let patience = next.saturating_duration_since(Instant::now()).min(Duration::from_millis(200));
-        let turned = xapp.turn(Some(patience), |event, ric| match event {
+        let turned = xapp.poll(Some(patience), |event, ric| match event {
             XappEvent::NodeUp(node) => {
                 let name = node.global_id.to_string();
                 let mut functions = node.functions.iter().filter_map(|f| Some((f, hw::wire_of(&f.oid)?)));

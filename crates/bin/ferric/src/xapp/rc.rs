@@ -265,7 +265,7 @@ pub fn run(args: &Args, config: XappConfig) -> anyhow::Result<()> {
     // what makes no sense is said before anybody is asked
     args.what.control(PlmnIdentity([0; 3]))?;
     let mut xapp = connect(&args.ric, "ferric-rc", config)?;
-    let stop = xapp.stop();
+    let stop = xapp.stop_handle();
     signals::stop_on_signal(vec![stop.clone()])?;
 
     let end = Instant::now() + Duration::from_secs(args.seconds.into());
@@ -279,7 +279,7 @@ pub fn run(args: &Args, config: XappConfig) -> anyhow::Result<()> {
             break;
         }
         let mut failed = None;
-        let turned = xapp.turn(Some(Duration::from_millis(50)), |event, ric| match event {
+        let turned = xapp.poll(Some(Duration::from_millis(50)), |event, ric| match event {
             XappEvent::NodeUp(node) => {
                 let name = node.global_id.to_string();
                 if args.node.as_ref().is_some_and(|wanted| *wanted != name) {

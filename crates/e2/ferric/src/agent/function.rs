@@ -61,7 +61,7 @@ pub trait RanFunction {
         Err(Cause::RicRequest(CauseRicRequest::ActionNotSupported))
     }
 
-    /// A controller answers a change that one of the node's functions required by [`Reports::require_change`].
+    /// A controller answers a change that one of the node's functions required by [`FunctionContext::require_change`].
     fn change_answered(&mut self, key: RequestKey, answer: &ChangeAnswer) {
         let _ = (key, answer);
     }
@@ -79,7 +79,7 @@ pub trait RanFunction {
         now: Time,
         controller: ControllerId,
         request: &ControlRequest,
-        reports: &mut Reports<'_>,
+        reports: &mut FunctionContext<'_>,
     ) -> Result<Option<Vec<u8>>, ControlFailure> {
         let _ = (now, controller, request, reports);
         Err(Cause::RicRequest(CauseRicRequest::ActionNotSupported).into())
@@ -110,7 +110,7 @@ pub trait RanFunction {
     }
 
     /// The time of [`RanFunction::next_report`] has come.
-    fn report(&mut self, now: Time, reports: &mut Reports<'_>) {
+    fn report(&mut self, now: Time, reports: &mut FunctionContext<'_>) {
         let _ = (now, reports);
     }
 
@@ -163,14 +163,14 @@ impl From<Cause> for ControlFailure {
 
 /// Where a function puts its indications, and what it may know of the node's controllers.
 ///
-/// The loop makes it; so may a test, or a host with a loop of its own, from any [`Outlet`].
-pub struct Reports<'a> {
+/// The loop makes it; so may a test, or a host with a loop of its own, from any [`FunctionTransport`].
+pub struct FunctionContext<'a> {
     views: &'a mut Views,
-    outlet: &'a mut dyn Outlet,
+    outlet: &'a mut dyn FunctionTransport,
 }
 
 /// What carries a node's indications to its controllers.
-pub trait Outlet {
+pub trait FunctionTransport {
     /// Sends an indication: an insert where it has a call process id, else a report.
     ///
     /// # Errors
@@ -190,7 +190,7 @@ pub trait Outlet {
     /// Asks for a subscription's deletion. An outlet without this way says that the version does not have it.
     ///
     /// # Errors
-    /// As [`Reports::require_deletion`].
+    /// As [`FunctionContext::require_deletion`].
     fn require_deletion(&mut self, key: RequestKey, cause: Cause) -> Result<(), AgentMisuse> {
         let _ = (key, cause);
         Err(AgentMisuse::NotInVersion)
@@ -199,7 +199,7 @@ pub trait Outlet {
     /// Asks for a change of a subscription. An outlet without this way says that the version does not have it.
     ///
     /// # Errors
-    /// As [`Reports::require_change`].
+    /// As [`FunctionContext::require_change`].
     fn require_change(
         &mut self,
         now: Time,
@@ -212,10 +212,10 @@ pub trait Outlet {
     }
 }
 
-impl<'a> Reports<'a> {
+impl<'a> FunctionContext<'a> {
     /// What puts indications into an outlet.
-    pub fn new(views: &'a mut Views, outlet: &'a mut dyn Outlet) -> Self {
-        Reports { views, outlet }
+    pub fn new(views: &'a mut Views, outlet: &'a mut dyn FunctionTransport) -> Self {
+        FunctionContext { views, outlet }
     }
 
     /// Sends a report of an action that is set up. Where the controller reads too slowly, its oldest reports make room.
@@ -299,7 +299,7 @@ pub(super) struct Links<'a> {
     pub out: &'a mut Vec<u8>,
 }
 
-impl Outlet for Links<'_> {
+impl FunctionTransport for Links<'_> {
     fn send(
         &mut self,
         key: RequestKey,

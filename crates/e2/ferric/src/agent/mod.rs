@@ -10,7 +10,7 @@
 //! );
 //! let mut agents = AgentLoop::new(Default::default())?;
 //! agents.add(node, "tcp://127.0.0.1:36421".parse()?, functions());
-//! agents.run()?; // on a thread of its own; or `turn(Some(Duration::ZERO))` from the host's own loop
+//! agents.run()?; // on a thread of its own; or `poll(Some(Duration::ZERO))` from the host's own loop
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
@@ -49,11 +49,13 @@ use tracing::info;
 
 use crate::clock::Clock;
 use crate::peers::Peers;
-use crate::{Endpoint, Error, Stop};
+use crate::{Endpoint, Error, StopHandle};
 use node::{Member, Members, Node};
 use schedule::{Schedule, Whose};
 
-pub use function::{Admission, ChangeAnswer, ControlFailure, Outlet, RanFunction, Reports, RequestKey};
+pub use function::{
+    Admission, ChangeAnswer, ControlFailure, FunctionContext, FunctionTransport, RanFunction, RequestKey,
+};
 pub use node::NodeConfig;
 pub use views::{ControllerId, MAX_EXPOSED_UES, TooManyUes, Ue, Views};
 
@@ -108,7 +110,7 @@ pub struct AgentLoop {
     events: Events,
     scratch: Scratch,
     clock: Clock,
-    stop: Stop,
+    stop: StopHandle,
     config: AgentLoopConfig,
     peers: Peers,
     nodes: Vec<Node>,
@@ -132,7 +134,7 @@ impl AgentLoop {
     /// Where the system refuses an epoll.
     pub fn new(config: AgentLoopConfig) -> Result<Self, Error> {
         let poll = Poll::new().map_err(Error::epoll)?;
-        let stop = Stop::new(&poll).map_err(Error::epoll)?;
+        let stop = StopHandle::new(&poll).map_err(Error::epoll)?;
         Ok(AgentLoop {
             poll,
             events: Events::new(),
@@ -357,7 +359,7 @@ impl AgentLoop {
 
     /// What ends [`AgentLoop::run`].
     #[must_use]
-    pub fn stop(&self) -> Stop {
+    pub fn stop_handle(&self) -> StopHandle {
         self.stop.clone()
     }
 
@@ -380,13 +382,13 @@ impl AgentLoop {
         self.clock.now()
     }
 
-    /// Works until [`Stop::stop`] is called.
+    /// Works until [`StopHandle::stop`] is called.
     ///
     /// # Errors
     /// Where the system refuses to wait for events. What a RIC does never ends the loop.
     pub fn run(&mut self) -> Result<(), Error> {
         while !self.stop.is_stopped() {
-            self.turn(None)?;
+            self.poll(None)?;
         }
         Ok(())
     }

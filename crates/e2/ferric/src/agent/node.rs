@@ -9,7 +9,7 @@ use link::Address;
 use tracing::{debug, info, warn};
 
 use super::associations::{Association, Update};
-use super::function::{Admission, ChangeAnswer, ControlFailure, Links, RanFunction, Reports, RequestKey};
+use super::function::{Admission, ChangeAnswer, ControlFailure, FunctionContext, Links, RanFunction, RequestKey};
 use super::{ControllerId, Views};
 use crate::peers::Peers;
 
@@ -118,7 +118,7 @@ impl Node {
         let mut links = Links { members, controllers, peers, out };
         for function in functions {
             if function.next_report().is_some_and(|due| due <= now) {
-                function.report(now, &mut Reports::new(views, &mut links));
+                function.report(now, &mut FunctionContext::new(views, &mut links));
             }
         }
     }
@@ -221,7 +221,7 @@ impl Node {
             AgentEvent::Control(request) => {
                 let Some(function) = find(functions, request.ran_function_id) else { return };
                 let mut links = Links { members, controllers, peers, out };
-                let result = function.control(now, controller, &request, &mut Reports::new(views, &mut links));
+                let result = function.control(now, controller, &request, &mut FunctionContext::new(views, &mut links));
                 let Some(Member { machine, .. }) = members.get_mut(controller) else { return };
                 let answered = match result {
                     Ok(outcome) => machine.acknowledge(request.request_id, outcome.as_deref()),

@@ -24,7 +24,7 @@ impl AgentLoop {
     ///
     /// # Errors
     /// As [`AgentLoop::run`].
-    pub fn turn(&mut self, patience: Option<Duration>) -> Result<(), Error> {
+    pub fn poll(&mut self, patience: Option<Duration>) -> Result<(), Error> {
         // first, since it may set deadlines: a connection may fail at once
         self.settle(self.clock.now());
         let deadline = self.schedule.next();

@@ -84,7 +84,7 @@ fn sets_up_after(last: impl FnOnce(&mut AgentLoop, AssocId)) {
 
     let mut is_set_up = false;
     while !is_set_up {
-        agents.turn(Some(Duration::from_millis(1))).unwrap();
+        agents.poll(Some(Duration::from_millis(1))).unwrap();
         if ric.finish_connect().unwrap() == State::Established {
             ric.receive(&mut Scratch::new(), 1 << 16, &mut |_, _| is_set_up = true).unwrap();
         }

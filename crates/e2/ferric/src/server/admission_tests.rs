@@ -60,7 +60,7 @@ fn told(server: &mut Server, authority: &Authority, address: &Address, pdu: &[u8
             assert!(matches!(error, link::Error::Closed | link::Error::Lost(_)), "{error:?}");
             return heard;
         }
-        server.turn(Some(Duration::from_millis(1))).unwrap();
+        server.poll(Some(Duration::from_millis(1))).unwrap();
         assert!(heard.len() < 2 && Instant::now() < deadline, "it stays: {heard:?}");
     }
 }

@@ -11,7 +11,7 @@ use super::e42::E42Apps;
 use super::lines::Lines;
 use super::outlets::Outlets;
 use super::workers::Workers;
-use super::{Counters, Iapp, IappEvent, Ric};
+use super::{Counters, Iapp, IappContext, IappEvent};
 use crate::peers::Peers;
 
 /// Octets of news of nodes that are told in one turn, so that indications are not held up by them.
@@ -104,7 +104,7 @@ impl Apps {
         let Apps { iapps, ran, tickets, .. } = self;
         for (at, iapp) in iapps.iter_mut().enumerate() {
             let consumer = Consumer(at as u32); // a program has few of them
-            iapp.on_wake(&mut Ric { controller, ran, tickets, now, consumer });
+            iapp.on_wake(&mut IappContext { controller, ran, tickets, now, consumer });
         }
     }
 
@@ -114,7 +114,7 @@ impl Apps {
         for (at, iapp) in iapps.iter_mut().enumerate() {
             let consumer = Consumer(at as u32); // a program has few of them
             if only.is_none_or(|only| only == consumer) {
-                iapp.on_event(event, &mut Ric { controller, ran, tickets, now, consumer });
+                iapp.on_event(event, &mut IappContext { controller, ran, tickets, now, consumer });
             }
         }
     }
@@ -186,7 +186,7 @@ impl Apps {
             } else if let Some(iapp) = self.iapps.get_mut(consumer.0 as usize) {
                 let Apps { ran, tickets, .. } = self;
                 counters.deliveries += 1;
-                iapp.on_indication(indication, &mut Ric { controller, ran, tickets, now, consumer });
+                iapp.on_indication(indication, &mut IappContext { controller, ran, tickets, now, consumer });
             } else {
                 counters.deliveries += 1;
                 self.e42.forward(consumer, indication, counters, &mut self.outlets.lost);

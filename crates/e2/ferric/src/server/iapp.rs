@@ -14,15 +14,15 @@ pub trait Iapp: Send {
     fn name(&self) -> &str;
 
     /// Something happened.
-    fn on_event(&mut self, event: &IappEvent<'_>, ric: &mut Ric<'_>);
+    fn on_event(&mut self, event: &IappEvent<'_>, ric: &mut IappContext<'_>);
 
     /// An indication of one of its subscriptions, borrowed: decode what is wanted, when it is wanted.
-    fn on_indication(&mut self, indication: &Indication<'_>, ric: &mut Ric<'_>);
+    fn on_indication(&mut self, indication: &Indication<'_>, ric: &mut IappContext<'_>);
 
     /// Another thread has something for it: that called [`IappWaker::wake`](super::IappWaker::wake). What it is, the app
     /// finds in a channel of its own, which should be bounded; it may be nothing, since all apps of a server are woken
     /// together, and several calls may be one. An app that leaves something for later wakes itself.
-    fn on_wake(&mut self, ric: &mut Ric<'_>) {
+    fn on_wake(&mut self, ric: &mut IappContext<'_>) {
         let _ = ric;
     }
 }
@@ -70,7 +70,7 @@ pub enum IappEvent<'a> {
         not_admitted: &'a [(RicActionId, Cause)],
     },
     /// The node requires a subscription of the app to change, and the app wants to be asked
-    /// ([`SubscriptionOrder::consent`]): answered by [`Ric::answer_change`], at once or within the controller's
+    /// ([`SubscriptionOrder::consent`]): answered by [`IappContext::answer_change`], at once or within the controller's
     /// `consent_timeout`. What is not refused by then is agreed to.
     ChangeRequired {
         /// Which one.
@@ -174,7 +174,7 @@ impl<'a> IappEvent<'a> {
 
 /// What an internal app can ask the controller for.
 #[derive(Debug)]
-pub struct Ric<'a> {
+pub struct IappContext<'a> {
     pub(super) controller: &'a mut Controller,
     pub(super) ran: &'a mut RanDatabase,
     pub(super) tickets: &'a mut u32,
@@ -182,7 +182,7 @@ pub struct Ric<'a> {
     pub(super) consumer: Consumer,
 }
 
-impl Ric<'_> {
+impl IappContext<'_> {
     /// What the nodes make up together: base stations, cells, UEs.
     #[must_use]
     pub fn ran(&self) -> &RanDatabase {

@@ -8,7 +8,7 @@
 //!     xapp: Some("tcp://127.0.0.1:36423".parse()?),
 //!     ..ServerConfig::default()
 //! })?;
-//! server.run()?; // until its `Stop` says so
+//! server.run()?; // until its `StopHandle` says so
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
@@ -47,7 +47,7 @@ use tracing::error;
 use crate::clock::{self, Clock};
 use crate::peers::{self, Peers};
 use crate::stop::STOP_TOKEN;
-use crate::{Endpoint, Error, Stop};
+use crate::{Endpoint, Error, StopHandle};
 use apps::Apps;
 use config::xapp_link;
 use e42::E42Apps;
@@ -59,7 +59,7 @@ use workers::{Uplink, Workers};
 
 pub use config::{DEFAULT_XAPP_PORT, ServerConfig};
 pub use e42::{DEFAULT_E42_PORT, E42Address, E42Config};
-pub use iapp::{Iapp, IappEvent, Ric};
+pub use iapp::{Iapp, IappContext, IappEvent};
 pub use rights::{NodeEntry, Rights, XappEntry};
 pub use wake::IappWaker;
 pub use workers::MAX_LOOPS;
@@ -91,7 +91,7 @@ pub struct Server {
     events: Events,
     scratch: Scratch,
     clock: Clock,
-    stop: Stop,
+    stop: StopHandle,
     /// What other threads wake internal apps with, once somebody wants to.
     waker: Option<IappWaker>,
     config: ServerConfig,
@@ -122,7 +122,7 @@ impl Server {
         *max_pdu_octets = config.link.max_pdu_octets.min(*max_pdu_octets);
         let xapp_link = xapp_link(&config);
         let poll = Poll::new().map_err(Error::epoll)?;
-        let stop = Stop::new(&poll).map_err(Error::epoll)?;
+        let stop = StopHandle::new(&poll).map_err(Error::epoll)?;
         let mut listeners = Vec::new();
         for endpoint in &config.e2 {
             listeners.push((Listener::bind(&endpoint.address, &endpoint.link(&config.link))?, KIND_NODE));
@@ -215,7 +215,7 @@ impl Server {
 
     /// What ends [`Server::run`].
     #[must_use]
-    pub fn stop(&self) -> Stop {
+    pub fn stop_handle(&self) -> StopHandle {
         self.stop.clone()
     }
 
@@ -239,7 +239,7 @@ impl Server {
         counters
     }
 
-    /// Serves until [`Stop::stop`] is called.
+    /// Serves until [`StopHandle::stop`] is called.
     ///
     /// # Errors
     /// Where the system refuses to wait for events. What a peer does never ends the loop.
@@ -248,7 +248,7 @@ impl Server {
     /// As a worker has, where one did.
     pub fn run(&mut self) -> Result<(), Error> {
         while !self.stop.is_stopped() {
-            self.turn(None)?;
+            self.poll(None)?;
         }
         self.apps.workers.end()
     }
@@ -257,7 +257,7 @@ impl Server {
     ///
     /// # Errors
     /// As [`Server::run`].
-    pub fn turn(&mut self, patience: Option<Duration>) -> Result<(), Error> {
+    pub fn poll(&mut self, patience: Option<Duration>) -> Result<(), Error> {
         let greeting = self.greetings.front().map(|(by, _)| *by);
         let deadline = [self.controller.poll_timeout(), greeting].into_iter().flatten().min();
         let patience = if self.apps.host.has_news() { Some(Duration::ZERO) } else { patience };

@@ -16,7 +16,7 @@ use crate::peers;
 /// use std::sync::mpsc::{Receiver, sync_channel};
 ///
 /// use ferric::e2::Indication;
-/// use ferric::server::{Iapp, IappEvent, Ric, Server, ServerConfig};
+/// use ferric::server::{Iapp, IappEvent, IappContext, Server, ServerConfig};
 ///
 /// /// Tells how many nodes there are.
 /// struct Count(Receiver<std::sync::mpsc::SyncSender<usize>>);
@@ -25,9 +25,9 @@ use crate::peers;
 ///     fn name(&self) -> &str {
 ///         "count"
 ///     }
-///     fn on_event(&mut self, _: &IappEvent<'_>, _: &mut Ric<'_>) {}
-///     fn on_indication(&mut self, _: &Indication<'_>, _: &mut Ric<'_>) {}
-///     fn on_wake(&mut self, ric: &mut Ric<'_>) {
+///     fn on_event(&mut self, _: &IappEvent<'_>, _: &mut IappContext<'_>) {}
+///     fn on_indication(&mut self, _: &Indication<'_>, _: &mut IappContext<'_>) {}
+///     fn on_wake(&mut self, ric: &mut IappContext<'_>) {
 ///         for answer in self.0.try_iter().take(16) {
 ///             let _ = answer.try_send(ric.nodes().count()); // who asked may be gone
 ///         }
@@ -47,7 +47,7 @@ use crate::peers;
 ///     answered.recv().expect("it answers")
 /// });
 /// while !thread.is_finished() {
-///     server.turn(Some(std::time::Duration::from_millis(10)))?;
+///     server.poll(Some(std::time::Duration::from_millis(10)))?;
 /// }
 /// assert_eq!(thread.join().expect("it has not panicked"), 0);
 /// # Ok::<(), Box<dyn std::error::Error>>(())

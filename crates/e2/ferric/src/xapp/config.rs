@@ -11,9 +11,9 @@ pub struct XappConfig {
     pub connect_timeout: Duration,
     /// The link's bounds. Default: PDUs as long as a RIC sends by its own defaults, which is 16 KiB above E2's 1 MiB.
     pub link: link::Config,
-    /// How a session outlives its RIC: where the RIC is lost, [`Xapp::turn`](super::Xapp::turn) tells so by
+    /// How a session outlives its RIC: where the RIC is lost, [`Xapp::poll`](super::Xapp::poll) tells so by
     /// [`XappEvent::Disconnected`](super::XappEvent::Disconnected), connects again after a pause, and asks again for
-    /// what the xApp had subscribed to. None: `turn` fails then. Default: after 1 s first and 30 s at last.
+    /// what the xApp had subscribed to. None: `poll` fails then. Default: after 1 s first and 30 s at last.
     /// [`Xapp::connect`](super::Xapp::connect) fails in either case where nobody is there, or turns the xApp away.
     pub reconnect: Option<Reconnect>,
     /// Encodings that nodes may use beside those that are built in. Default: none.

@@ -5,7 +5,7 @@
 //!
 //! let mut xapp = Xapp::connect(&"tcp://127.0.0.1:36423".parse()?, "hello", Default::default())?;
 //! loop {
-//!     xapp.turn(None, |event, _ric| match event {
+//!     xapp.poll(None, |event, _ric| match event {
 //!         XappEvent::NodeUp(node) => println!("{} offers {} functions", node.global_id, node.functions.len()),
 //!         XappEvent::Indication(indication) => println!("{} octets", indication.pdu.len()),
 //!         other => println!("{other:?}"),
@@ -30,7 +30,7 @@ use e2::{NodeId, XappClient};
 use e2ap::GlobalRicId;
 use link::{Address, Events, Interest, Link, Poll, Scratch};
 
-use crate::{Error, Stop};
+use crate::{Error, StopHandle};
 
 use commands::Desk;
 use exchange::Raw;
@@ -51,7 +51,7 @@ pub struct Xapp {
     /// None while the RIC is lost.
     link: Option<Link>,
     writable_wanted: bool,
-    stop: Stop,
+    stop: StopHandle,
     address: Address,
     name: String,
     config: XappConfig,
@@ -85,7 +85,7 @@ impl Xapp {
     pub fn connect(address: &Address, name: &str, config: XappConfig) -> Result<Self, Error> {
         let deadline = Instant::now() + config.connect_timeout;
         let poll = Poll::new().map_err(Error::epoll)?;
-        let stop = Stop::new(&poll).map_err(Error::epoll)?;
+        let stop = StopHandle::new(&poll).map_err(Error::epoll)?;
         let link = Link::connect(address, &config.link)?;
         poll.add(&link, LINK_TOKEN, Interest::READ_WRITE).map_err(Error::epoll)?;
         let mut xapp = Xapp {
@@ -151,9 +151,9 @@ impl Xapp {
         self.nodes.values()
     }
 
-    /// What makes [`Xapp::turn`] return early; see [`Stop::is_stopped`].
+    /// What makes [`Xapp::poll`] return early; see [`StopHandle::is_stopped`].
     #[must_use]
-    pub fn stop(&self) -> Stop {
+    pub fn stop_handle(&self) -> StopHandle {
         self.stop.clone()
     }
 
@@ -166,16 +166,16 @@ impl Xapp {
     ///
     /// # Errors
     /// Where the RIC turns the xApp away, or is lost and is not to be connected to again: the session is over.
-    pub fn turn(
+    pub fn poll(
         &mut self,
         patience: Option<Duration>,
         mut handle: impl FnMut(XappEvent<'_>, &mut Commands<'_>),
     ) -> Result<(), Error> {
         // one loop for all handlers
-        self.turn_with(patience, &mut handle)
+        self.poll_with(patience, &mut handle)
     }
 
-    fn turn_with(
+    fn poll_with(
         &mut self,
         patience: Option<Duration>,
         handle: &mut dyn FnMut(XappEvent<'_>, &mut Commands<'_>),

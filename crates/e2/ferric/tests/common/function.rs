@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use e2ap::{Cause, CauseRicRequest, RanFunctionId, RanFunctionRevision, RicActionId};
 use ferric::agent::{
-    Admission, AgentLoop, AgentLoopConfig, ControlFailure, ControllerId, RanFunction, Reports, RequestKey, Views,
+    Admission, AgentLoop, AgentLoopConfig, ControlFailure, ControllerId, FunctionContext, RanFunction, RequestKey,
+    Views,
 };
 use ferric::e2::{ControlRequest, Function, SubscriptionRequest, Time};
 
@@ -99,7 +100,7 @@ impl RanFunction for Reporter {
         _now: Time,
         _controller: ControllerId,
         request: &ControlRequest,
-        reports: &mut Reports<'_>,
+        reports: &mut FunctionContext<'_>,
     ) -> Result<Option<Vec<u8>>, ControlFailure> {
         match request.message.as_slice() {
             b"fail" => Err(Cause::RicRequest(CauseRicRequest::ControlFailedToExecute).into()),
@@ -117,7 +118,7 @@ impl RanFunction for Reporter {
         self.next
     }
 
-    fn report(&mut self, now: Time, reports: &mut Reports<'_>) {
+    fn report(&mut self, now: Time, reports: &mut FunctionContext<'_>) {
         let number = self.log.reported.fetch_add(1, Ordering::AcqRel);
         let mut message = vec![0; self.octets];
         message[..8].copy_from_slice(&number.to_be_bytes());
@@ -145,7 +146,7 @@ pub fn impatient() -> AgentLoopConfig {
 /// Lets the loop work until `condition` holds.
 pub fn work_until(agents: &mut AgentLoop, what: &str, mut condition: impl FnMut(&mut AgentLoop) -> bool) {
     eventually(what, || {
-        agents.turn(Some(Duration::from_millis(5))).unwrap();
+        agents.poll(Some(Duration::from_millis(5))).unwrap();
         condition(agents)
     });
 }

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::thread::JoinHandle;
 
-use ferric::Stop;
+use ferric::StopHandle;
 use ferric::link::Address;
 use ferric::server::{Counters, Iapp, Server, ServerConfig};
 
@@ -37,7 +37,7 @@ pub struct Ric {
     pub log: ServerLog,
     pub e2: Vec<Address>,
     pub xapp: Address,
-    stop: Stop,
+    stop: StopHandle,
     thread: Option<JoinHandle<Counters>>,
 }
 
@@ -69,7 +69,7 @@ impl Ric {
             let mut server = Server::bind(config).unwrap();
             iapps().into_iter().for_each(|iapp| server.add_iapp(iapp));
             let e2 = server.e2_addresses().cloned().collect();
-            sender.send((e2, server.xapp_address().cloned().unwrap(), server.stop())).unwrap();
+            sender.send((e2, server.xapp_address().cloned().unwrap(), server.stop_handle())).unwrap();
             server.run().unwrap();
             server.counters()
         });

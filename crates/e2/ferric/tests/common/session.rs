@@ -26,7 +26,7 @@ pub fn turn_until<T>(xapp: &mut Xapp, mut wanted: impl FnMut(XappEvent<'_>) -> O
     let mut found = None;
     while found.is_none() {
         assert!(Instant::now() < deadline, "it never came");
-        xapp.turn(Some(Duration::from_millis(100)), |event, _| found = found.take().or_else(|| wanted(event))).unwrap();
+        xapp.poll(Some(Duration::from_millis(100)), |event, _| found = found.take().or_else(|| wanted(event))).unwrap();
     }
     found.unwrap()
 }
@@ -46,7 +46,7 @@ pub fn name_of(xapp: &mut Xapp, number: u32) -> NodeId {
 pub fn subscribe(xapp: &mut Xapp, node: &mut Peer, number: u32) -> (SubscriptionId, RicRequestId, RicActionId) {
     let id = name_of(xapp, number);
     xapp.commands().subscribe(id, FUNCTION, report_spec(b"trigger"));
-    xapp.turn(Some(Duration::ZERO), |_, _| ()).unwrap();
+    xapp.poll(Some(Duration::ZERO), |_, _| ()).unwrap();
     let (request_id, action) = node.admit();
     let subscription = turn_until(xapp, |event| match event {
         XappEvent::Subscribed { subscription, .. } => Some(subscription),

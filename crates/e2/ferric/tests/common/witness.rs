@@ -6,7 +6,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use e2ap::RicIndicationType;
-use ferric::Stop;
+use ferric::StopHandle;
 use ferric::xapp::{Xapp, XappEvent};
 
 use super::eventually;
@@ -28,7 +28,7 @@ pub struct Witness {
     shared: Arc<Shared>,
     node: JoinHandle<Peer>,
     xapp: JoinHandle<()>,
-    stop: Stop,
+    stop: StopHandle,
 }
 
 impl Witness {
@@ -37,13 +37,13 @@ impl Witness {
         let mut peer = ric.node();
         peer.set_up(WITNESS_NODE);
         let mut xapp = Xapp::connect(&ric.xapp, "witness", plain()).unwrap();
-        let stop = xapp.stop();
+        let stop = xapp.stop_handle();
         let xapp = {
             let (shared, stop) = (shared.clone(), stop.clone());
             std::thread::spawn(move || {
                 let mut node = None;
                 while !stop.is_stopped() {
-                    let turned = xapp.turn(None, |event, ric| match event {
+                    let turned = xapp.poll(None, |event, ric| match event {
                         XappEvent::NodeUp(up) if up.global_id == super::peer::node_id(WITNESS_NODE) => {
                             assert!(node.replace(up.id).is_none(), "the node came twice");
                             ric.subscribe(up.id, FUNCTION, report_spec(b"witness"));

@@ -15,7 +15,7 @@ use e2sm::association::{
     OID, RanFunctionDefinition, Refusal, View,
 };
 use e2sm::common::{PlmnIdentity, UeId};
-use ferric::agent::{Admission, ControlFailure, ControllerId, RanFunction, Reports, RequestKey, Ue, Views};
+use ferric::agent::{Admission, ControlFailure, ControllerId, FunctionContext, RanFunction, RequestKey, Ue, Views};
 use ferric::e2::{ControlRequest, Function, SubscriptionRequest, Time};
 use ferric::e2ap::{
     Cause, CauseProtocol, CauseRicRequest, GlobalRicId, RanFunctionId, RanFunctionRevision, RicActionId, RicActionType,
@@ -62,7 +62,7 @@ impl<D: UeDirectory> AssociationFunction<D> {
         origin: ControllerId,
         command: Command,
         message: &ControlMessage<'_>,
-        reports: &mut Reports<'_>,
+        reports: &mut FunctionContext<'_>,
     ) -> ControlOutcome<'static> {
         let refused = |refusal, unknown: Vec<UeId<'static>>| ControlOutcome {
             refusal: Some(refusal),
@@ -111,7 +111,7 @@ impl<D: UeDirectory> AssociationFunction<D> {
     }
 
     /// What the controllers see.
-    fn state(&self, reports: &Reports<'_>) -> Vec<u8> {
+    fn state(&self, reports: &FunctionContext<'_>) -> Vec<u8> {
         let (directory, views) = (self.directory.borrow(), reports.views());
         let view = |(id, ric): (ControllerId, Option<GlobalRicId>)| {
             let ues: Vec<_> =
@@ -186,7 +186,7 @@ impl<D: UeDirectory> RanFunction for AssociationFunction<D> {
         now: Time,
         controller: ControllerId,
         request: &ControlRequest,
-        reports: &mut Reports<'_>,
+        reports: &mut FunctionContext<'_>,
     ) -> Result<Option<Vec<u8>>, ControlFailure> {
         let header = ControlHeader::decode(&request.header).map_err(unreadable)?;
         let message = ControlMessage::decode(&request.message).map_err(unreadable)?;
@@ -207,7 +207,7 @@ impl<D: UeDirectory> RanFunction for AssociationFunction<D> {
         self.subscriptions.iter().map(|subscription| subscription.due).min()
     }
 
-    fn report(&mut self, now: Time, reports: &mut Reports<'_>) {
+    fn report(&mut self, now: Time, reports: &mut FunctionContext<'_>) {
         let state = self.state(reports);
         for subscription in self.subscriptions.iter_mut().filter(|subscription| subscription.due <= now) {
             subscription.due = now + subscription.period;

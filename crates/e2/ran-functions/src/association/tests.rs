@@ -1,7 +1,7 @@
 use std::collections::BTreeSet;
 
 use e2sm::common::{GnbCuUeF1apId, UeIdGnbDu};
-use ferric::agent::Outlet;
+use ferric::agent::FunctionTransport;
 use ferric::e2::{Action, AgentMisuse, SubscriptionTimes};
 use ferric::e2ap::{self, RicRequestId};
 use per::Bits;
@@ -39,7 +39,7 @@ fn ric(number: u32) -> GlobalRicId {
     GlobalRicId::new(e2ap::PlmnIdentity::from_codes(1, 1, 2), number)
 }
 
-impl Outlet for Rics {
+impl FunctionTransport for Rics {
     fn send(
         &mut self,
         key: RequestKey,
@@ -97,7 +97,7 @@ impl Scene {
             header,
             message,
         };
-        let mut reports = Reports::new(&mut self.views, &mut self.rics);
+        let mut reports = FunctionContext::new(&mut self.views, &mut self.rics);
         self.function.control(Time::from_nanos(0), from, &request, &mut reports)
     }
 
@@ -117,7 +117,7 @@ impl Scene {
         let before = self.rics.sent.len();
         let now = Time::from_nanos(at_ms * 1_000_000);
         if self.function.next_report().is_some_and(|due| due <= now) {
-            self.function.report(now, &mut Reports::new(&mut self.views, &mut self.rics));
+            self.function.report(now, &mut FunctionContext::new(&mut self.views, &mut self.rics));
         }
         self.rics.sent.len() - before
     }

@@ -23,7 +23,7 @@ use std::rc::Rc;
 use std::time::SystemTime;
 
 use e2sm::ccc::{IndicationHeader, IndicationHeaderFormat1, TimeStamp};
-use ferric::agent::{Admission, ControlFailure, ControllerId, RanFunction, Reports, RequestKey, Views};
+use ferric::agent::{Admission, ControlFailure, ControllerId, FunctionContext, RanFunction, RequestKey, Views};
 use ferric::e2::{ControlRequest, Function, QueryRequest, SubscriptionRequest, Time};
 use ferric::e2ap::{Cause, CauseRicRequest, RanFunctionId};
 use tracing::warn;
@@ -130,7 +130,7 @@ impl<S: CccSource> RanFunction for CccFunction<S> {
         now: Time,
         controller: ControllerId,
         request: &ControlRequest,
-        _reports: &mut Reports<'_>,
+        _reports: &mut FunctionContext<'_>,
     ) -> Result<Option<Vec<u8>>, ControlFailure> {
         let received = self.time_stamp(now);
         let outcome = control::carry_out(&mut *self.source.borrow_mut(), now, controller, request, received)?;
@@ -164,7 +164,7 @@ impl<S: CccSource> RanFunction for CccFunction<S> {
         if by_change { Some(due.map_or(self.now, |due| due.min(self.now))) } else { due }
     }
 
-    fn report(&mut self, now: Time, reports: &mut Reports<'_>) {
+    fn report(&mut self, now: Time, reports: &mut FunctionContext<'_>) {
         let event_time = self.time_stamp(now);
         let source = self.source.borrow();
         let changes = source.changes();

@@ -8,7 +8,7 @@ use e2sm::ccc::{
     RanFunctionDefinition, ResourceType, RrmPolicyMember, RrmPolicyRatio, StructureReported,
 };
 use e2sm::common::{Cgi, NrCgi, PlmnIdentity, SNssai, Sst};
-use ferric::agent::Outlet;
+use ferric::agent::FunctionTransport;
 use ferric::e2::{self, AgentMisuse};
 use ferric::e2ap::{CauseProtocol, GlobalRicId, RicActionId, RicActionType, RicRequestId};
 use per::Bits;
@@ -147,7 +147,7 @@ const CONTROLLER: ControllerId = ControllerId(1);
 #[derive(Default)]
 struct Recorder(Vec<(u64, IndicationReason, IndicationMessage)>, u64);
 
-impl Outlet for Recorder {
+impl FunctionTransport for Recorder {
     fn send(
         &mut self,
         key: RequestKey,
@@ -214,7 +214,7 @@ impl Bench {
             header: json!({ "controlHeaderFormat": { "ricStyleType": style } }).to_string().into_bytes(),
             message: json!({ "controlMessageFormat": format }).to_string().into_bytes(),
         };
-        let mut reports = Reports::new(&mut self.views, &mut self.sent);
+        let mut reports = FunctionContext::new(&mut self.views, &mut self.sent);
         let outcome = |bytes: &[u8]| ControlOutcome::decode(bytes).unwrap().format;
         match self.function.control(millis(0), CONTROLLER, &request, &mut reports) {
             Ok(bytes) => Ok(outcome(&bytes.unwrap())),
@@ -226,7 +226,7 @@ impl Bench {
     fn until(&mut self, end_ms: u64) -> Vec<(u64, IndicationReason, IndicationMessage)> {
         while let Some(next) = self.function.next_report().filter(|next| *next <= millis(end_ms)) {
             self.sent.1 = next.as_nanos() / 1_000_000;
-            self.function.report(next, &mut Reports::new(&mut self.views, &mut self.sent));
+            self.function.report(next, &mut FunctionContext::new(&mut self.views, &mut self.sent));
         }
         std::mem::take(&mut self.sent.0)
     }
@@ -322,7 +322,7 @@ fn reports_come_at_once_and_by_the_period() {
         assert_eq!(structures(message).iter().map(line).collect::<Vec<_>>(), [(ChangeType::None, whole.clone(), None)]);
     }
     // a host that comes late: no burst
-    bench.function.report(millis(1050), &mut Reports::new(&mut bench.views, &mut bench.sent));
+    bench.function.report(millis(1050), &mut FunctionContext::new(&mut bench.views, &mut bench.sent));
     assert_eq!(bench.until(1190).len(), 1);
     assert_eq!(bench.function.next_report(), Some(millis(1200)));
 

@@ -33,7 +33,7 @@ use std::time::SystemTime;
 
 use e2sm::Wire;
 use e2sm::kpm::{EventTriggerDefinition, EventTriggerDefinitionFormats, Revision};
-use ferric::agent::{Admission, ControllerId, RanFunction, Reports, RequestKey, Views};
+use ferric::agent::{Admission, ControllerId, FunctionContext, RanFunction, RequestKey, Views};
 use ferric::e2::{Function, SubscriptionRequest, Time};
 use ferric::e2ap::{Cause, CauseProtocol, CauseRicRequest, RanFunctionId};
 use tracing::{debug, warn};
@@ -130,7 +130,7 @@ impl<S: KpmSource> KpmFunction<S> {
     }
 
     /// Collects the records that are due, and sends the reports that they complete.
-    fn collect(&mut self, now: Time, reports: &mut Reports<'_>) {
+    fn collect(&mut self, now: Time, reports: &mut FunctionContext<'_>) {
         self.wall_clock.tick(now);
         let mut source = self.source.borrow_mut();
         self.due.clear();
@@ -210,7 +210,7 @@ impl<S: KpmSource> RanFunction for KpmFunction<S> {
         self.next
     }
 
-    fn report(&mut self, now: Time, reports: &mut Reports<'_>) {
+    fn report(&mut self, now: Time, reports: &mut FunctionContext<'_>) {
         self.collect(now, reports);
     }
 }

@@ -31,7 +31,7 @@ use e2sm::ni::{
     IndicationHeader, IndicationHeaderFormat1, IndicationMessage, InterfaceMessage, NiDirection, NiTimeStamp,
     RanParameterItem, RanParameterValue,
 };
-use ferric::agent::{Admission, ControlFailure, ControllerId, RanFunction, Reports, RequestKey, Views};
+use ferric::agent::{Admission, ControlFailure, ControllerId, FunctionContext, RanFunction, RequestKey, Views};
 use ferric::e2::{ControlRequest, Function, SubscriptionRequest, Time};
 use ferric::e2ap::{Cause, CauseProtocol, CauseRicRequest, RanFunctionId, RicActionId};
 use per::{List, Octets};
@@ -121,7 +121,7 @@ impl<S: NiSource> NiFunction<S> {
     }
 
     /// Looks at a message that has come.
-    fn look(&mut self, message: Message, reports: &mut Reports<'_>) {
+    fn look(&mut self, message: Message, reports: &mut FunctionContext<'_>) {
         let interface = self.source.borrow().interfaces().get(message.interface).map(|interface| interface.kind);
         let Some(pdu) = interface.and_then(|interface| Pdu::read(interface, &message.octets)) else {
             debug!("a message that is no PDU of its interface's protocol");
@@ -180,7 +180,7 @@ impl<S: NiSource> NiFunction<S> {
         action: RicActionId,
         patience: Patience,
         (header, body): (&[u8], &[u8]),
-        reports: &mut Reports<'_>,
+        reports: &mut FunctionContext<'_>,
     ) {
         let until = self.now + Duration::from_millis(patience.wait_ms.into());
         let id = message.id;
@@ -359,7 +359,7 @@ impl<S: NiSource> RanFunction for NiFunction<S> {
         now: Time,
         controller: ControllerId,
         request: &ControlRequest,
-        reports: &mut Reports<'_>,
+        reports: &mut FunctionContext<'_>,
     ) -> Result<Option<Vec<u8>>, ControlFailure> {
         self.now = now;
         let wanted = Wanted::read(&*self.source.borrow(), request)?;
@@ -388,7 +388,7 @@ impl<S: NiSource> RanFunction for NiFunction<S> {
         [behind, self.held.next_deadline(), self.source.borrow().next_look()].into_iter().flatten().min()
     }
 
-    fn report(&mut self, now: Time, reports: &mut Reports<'_>) {
+    fn report(&mut self, now: Time, reports: &mut FunctionContext<'_>) {
         self.now = now;
         self.wall_clock.tick(now);
         for asked in self.held.remove_expired(now) {

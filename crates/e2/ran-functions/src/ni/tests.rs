@@ -7,7 +7,7 @@ use e2sm::ni::{
     NiProtocolIeItem, NiProtocolIeTest, NiProtocolIeValue, NiType, OID, RanFunctionDefinition, RanParameterId,
     TypeOfMessage,
 };
-use ferric::agent::{Outlet, Ue};
+use ferric::agent::{FunctionTransport, Ue};
 use ferric::e2::{self, AgentMisuse};
 use ferric::e2ap::{
     GlobalRicId, RicActionType, RicRequestId, RicSubsequentAction, RicSubsequentActionType, RicTimeToWait,
@@ -110,7 +110,7 @@ struct Recorder {
     is_gone: bool,
 }
 
-impl Outlet for Recorder {
+impl FunctionTransport for Recorder {
     fn send(
         &mut self,
         key: RequestKey,
@@ -183,7 +183,7 @@ impl Bench {
     }
 
     fn at(&mut self, at_ms: u64) -> Vec<Sent> {
-        self.function.report(millis(at_ms), &mut Reports::new(&mut self.views, &mut self.recorder));
+        self.function.report(millis(at_ms), &mut FunctionContext::new(&mut self.views, &mut self.recorder));
         std::mem::take(&mut self.recorder.sent)
     }
 
@@ -215,7 +215,7 @@ impl Bench {
             header: header_bytes,
             message: message_bytes,
         };
-        let mut reports = Reports::new(&mut self.views, &mut self.recorder);
+        let mut reports = FunctionContext::new(&mut self.views, &mut self.recorder);
         self.function.control(millis(50), controller, &request, &mut reports).map_err(|failure| failure.cause)
     }
 }
@@ -410,7 +410,7 @@ fn messages_are_injected() {
         header: vec![0xFF],
         message: vec![],
     };
-    let mut reports = Reports::new(&mut bench.views, &mut bench.recorder);
+    let mut reports = FunctionContext::new(&mut bench.views, &mut bench.recorder);
     let failure = bench.function.control(millis(0), FIRST, &request, &mut reports).unwrap_err();
     assert_eq!(failure.cause, Cause::Protocol(CauseProtocol::TransferSyntaxError));
 }

@@ -8,7 +8,7 @@ use e2sm::rc::{
     ControlOutcomeFormats, ControlTarget, Decision, EntityFilter, FilteredAction, RanParameterElementItem,
     RanParameterId, RanParameterTesting, RanParameterValue, Revision,
 };
-use ferric::agent::{ControlFailure, ControllerId, Reports, Ue};
+use ferric::agent::{ControlFailure, ControllerId, FunctionContext, Ue};
 use ferric::e2::{ControlRequest, Time};
 use ferric::e2ap::{Cause, CauseRicRequest};
 use per::{List, PrintableString};
@@ -62,7 +62,7 @@ impl<S: RcSource> RcFunction<S> {
         now: Time,
         controller: ControllerId,
         request: &ControlRequest,
-        reports: &mut Reports<'_>,
+        reports: &mut FunctionContext<'_>,
     ) -> Result<Option<Vec<u8>>, ControlFailure> {
         let RcConfig { revision, wire, .. } = self.config;
         let encode = |formats| encode(revision, wire, formats);
@@ -116,7 +116,12 @@ impl<S: RcSource> RcFunction<S> {
     }
 
     /// What is to be done to whom, all of it checked.
-    fn steps(&self, controller: ControllerId, control: &Control, reports: &Reports<'_>) -> Result<Planned, Refusal> {
+    fn steps(
+        &self,
+        controller: ControllerId,
+        control: &Control,
+        reports: &FunctionContext<'_>,
+    ) -> Result<Planned, Refusal> {
         let step = |action: &ControlAction| {
             let targets = self.targets(controller, &control.target, action.id(), action.is_about_ue(), reports)?;
             Ok(Step { action: action.clone(), targets })
@@ -135,7 +140,7 @@ impl<S: RcSource> RcFunction<S> {
         controller: ControllerId,
         control: &Control,
         filtered: &FilteredAction,
-        reports: &Reports<'_>,
+        reports: &FunctionContext<'_>,
     ) -> Result<Planned, Refusal> {
         let invalid = CauseRicRequest::ControlMessageInvalid;
         let targets = self.targets(controller, &control.target, filtered.id, true, reports)?;
@@ -171,7 +176,7 @@ impl<S: RcSource> RcFunction<S> {
         control: &Control,
         id: ActionId,
         parameters: &[RanParameterId],
-        reports: &Reports<'_>,
+        reports: &FunctionContext<'_>,
     ) -> Result<Planned, Refusal> {
         let targets = self.targets(controller, &control.target, id, true, reports)?;
         let [Some(ue)] = targets[..] else {
@@ -195,7 +200,7 @@ impl<S: RcSource> RcFunction<S> {
         target: &ControlTarget,
         action: ActionId,
         is_about_ue: bool,
-        reports: &Reports<'_>,
+        reports: &FunctionContext<'_>,
     ) -> Result<Vec<Option<Ue>>, Refusal> {
         let source = self.source.borrow();
         if !source.actions().contains(&action) {
@@ -257,7 +262,7 @@ impl<S: RcSource> RcFunction<S> {
         controller: ControllerId,
         call_process_id: &[u8],
         control: &Control,
-        reports: &mut Reports<'_>,
+        reports: &mut FunctionContext<'_>,
     ) -> Result<(), Refusal> {
         let number = CallProcessId::decode_in(call_process_id, self.config.revision, self.config.wire)
             .ok()

@@ -15,7 +15,7 @@ use e2sm::rc::{
     MessageDirection, RanParameterElementFalse, RanParameterId, RanParameterItem, RanParameterValue,
     RanParameterValueType, RicEventTriggerConditionId, RicInsertIndicationId, RrcState,
 };
-use ferric::agent::{Reports, RequestKey, Ue, Views};
+use ferric::agent::{FunctionContext, RequestKey, Ue, Views};
 use ferric::e2::Time;
 use per::{Encode, List, Octets};
 use tracing::{debug, warn};
@@ -63,7 +63,7 @@ fn state_number(state: RrcState) -> RanParameterValue<'static> {
 
 impl<S: RcSource> RcFunction<S> {
     /// Tells of what has happened until now, and lets go what has waited long enough.
-    pub(super) fn look(&mut self, now: Time, reports: &mut Reports<'_>) {
+    pub(super) fn look(&mut self, now: Time, reports: &mut FunctionContext<'_>) {
         for _ in 0..EVENTS_A_TURN {
             let event = self.source.borrow_mut().next_event(now);
             match event {
@@ -123,8 +123,8 @@ impl<S: RcSource> RcFunction<S> {
     /// Sends a report for each subscription for which `tell` has one to make.
     fn report_to(
         &self,
-        reports: &mut Reports<'_>,
-        tell: impl Fn(&Self, &Trigger, RequestKey, &[RanParameterId], &Reports<'_>) -> Option<Told>,
+        reports: &mut FunctionContext<'_>,
+        tell: impl Fn(&Self, &Trigger, RequestKey, &[RanParameterId], &FunctionContext<'_>) -> Option<Told>,
     ) {
         for (at, subscription) in self.subscriptions.iter().enumerate() {
             let What::Report { wanted } = &subscription.what else { continue };
@@ -141,7 +141,7 @@ impl<S: RcSource> RcFunction<S> {
         at: usize,
         condition: Option<RicEventTriggerConditionId>,
         message: IndicationMessageFormats<'_>,
-        reports: &mut Reports<'_>,
+        reports: &mut FunctionContext<'_>,
     ) {
         let header =
             IndicationHeaderFormats::Format1(IndicationHeaderFormat1 { ric_event_trigger_condition_id: condition });
@@ -152,7 +152,7 @@ impl<S: RcSource> RcFunction<S> {
     }
 
     /// Report style 4.
-    fn rrc_state(&self, ue: Ue, state: RrcState, reports: &mut Reports<'_>) {
+    fn rrc_state(&self, ue: Ue, state: RrcState, reports: &mut FunctionContext<'_>) {
         self.report_to(reports, |this, trigger, key, wanted, reports| {
             let Trigger::UeChanges(conditions) = trigger else { return None };
             let source = this.source.borrow();
@@ -169,7 +169,7 @@ impl<S: RcSource> RcFunction<S> {
     }
 
     /// Report style 4: UEs that have come to meet conditions since that was looked at last.
-    fn look_at_ues(&mut self, now: Time, reports: &mut Reports<'_>) {
+    fn look_at_ues(&mut self, now: Time, reports: &mut FunctionContext<'_>) {
         if self.next_look.is_none_or(|next| now < next) {
             return;
         }
@@ -214,7 +214,7 @@ impl<S: RcSource> RcFunction<S> {
     }
 
     /// Report style 1.
-    fn message(&self, ue: Ue, copied: Copied, is_incoming: bool, octets: &[u8], reports: &mut Reports<'_>) {
+    fn message(&self, ue: Ue, copied: Copied, is_incoming: bool, octets: &[u8], reports: &mut FunctionContext<'_>) {
         use dictionary::message_copy::{CELL_GLOBAL_ID, NI_MESSAGE, RRC_MESSAGE, UE_ID};
         let own = match copied {
             Copied::Rrc(_) => RRC_MESSAGE,
@@ -244,7 +244,7 @@ impl<S: RcSource> RcFunction<S> {
     }
 
     /// Report style 3.
-    fn cell_changed(&self, cell: Cgi, change: E2NodeInfoChangeId, reports: &mut Reports<'_>) {
+    fn cell_changed(&self, cell: Cgi, change: E2NodeInfoChangeId, reports: &mut FunctionContext<'_>) {
         self.report_to(reports, |this, trigger, _, _, _| {
             let Trigger::NodeChanges(conditions) = trigger else { return None };
             let is_met = |condition: &&super::subscription::NodeCondition| {
@@ -264,7 +264,7 @@ impl<S: RcSource> RcFunction<S> {
     }
 
     /// Report style 5, for one subscription.
-    fn on_demand(&self, key: RequestKey, reports: &mut Reports<'_>) {
+    fn on_demand(&self, key: RequestKey, reports: &mut FunctionContext<'_>) {
         self.report_to(reports, |this, trigger, of, _, reports| {
             let Trigger::OnDemand(ues) = trigger else { return None };
             if of != key {
@@ -292,7 +292,7 @@ impl<S: RcSource> RcFunction<S> {
     }
 
     /// The subscriptions to that point which are about that UE.
-    fn concerned(&self, stopped: &Stopped, reports: &Reports<'_>) -> Vec<usize> {
+    fn concerned(&self, stopped: &Stopped, reports: &FunctionContext<'_>) -> Vec<usize> {
         let source = self.source.borrow();
         let is_concerned = |at: &usize| {
             let subscription = &self.subscriptions[*at];
@@ -305,7 +305,7 @@ impl<S: RcSource> RcFunction<S> {
     }
 
     /// A procedure waits: a policy decides, or a controller is asked, or it goes on.
-    fn breakpoint(&mut self, now: Time, stopped: &Stopped, wants: &ControlAction, reports: &mut Reports<'_>) {
+    fn breakpoint(&mut self, now: Time, stopped: &Stopped, wants: &ControlAction, reports: &mut FunctionContext<'_>) {
         let concerned = self.concerned(stopped, reports);
         if self.decided(now, &concerned, stopped, wants, reports)
             || self.asked(now, &concerned, stopped, wants, reports)
@@ -322,7 +322,7 @@ impl<S: RcSource> RcFunction<S> {
         concerned: &[usize],
         stopped: &Stopped,
         wants: &ControlAction,
-        reports: &mut Reports<'_>,
+        reports: &mut FunctionContext<'_>,
     ) -> bool {
         let mut source = self.source.borrow_mut();
         let found = concerned.iter().find_map(|at| {
@@ -357,7 +357,7 @@ impl<S: RcSource> RcFunction<S> {
         concerned: &[usize],
         stopped: &Stopped,
         wants: &ControlAction,
-        reports: &mut Reports<'_>,
+        reports: &mut FunctionContext<'_>,
     ) -> bool {
         for at in concerned {
             let subscription = &self.subscriptions[*at];
@@ -410,7 +410,7 @@ impl<S: RcSource> RcFunction<S> {
     }
 
     /// A procedure goes on, or not; and those are told who want to know of its outcome (report style 2).
-    pub(super) fn resume(&self, now: Time, stopped: &Stopped, verdict: Verdict<'_>, reports: &mut Reports<'_>) {
+    pub(super) fn resume(&self, now: Time, stopped: &Stopped, verdict: Verdict<'_>, reports: &mut FunctionContext<'_>) {
         use dictionary::call_process_outcome::{CURRENT_RRC_STATE, CURRENT_UE_ID};
         // the UE may be gone afterwards
         let concerned = self.concerned(stopped, reports);

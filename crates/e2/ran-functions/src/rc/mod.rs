@@ -34,7 +34,7 @@ use std::time::Duration;
 
 use e2sm::Wire;
 use e2sm::rc::Revision;
-use ferric::agent::{Admission, ControlFailure, ControllerId, RanFunction, Reports, RequestKey, Views};
+use ferric::agent::{Admission, ControlFailure, ControllerId, FunctionContext, RanFunction, RequestKey, Views};
 use ferric::e2::{ControlRequest, Function, QueryRequest, SubscriptionRequest, Time};
 use ferric::e2ap::{Cause, RanFunctionId};
 
@@ -210,7 +210,7 @@ impl<S: RcSource> RanFunction for RcFunction<S> {
         now: Time,
         controller: ControllerId,
         request: &ControlRequest,
-        reports: &mut Reports<'_>,
+        reports: &mut FunctionContext<'_>,
     ) -> Result<Option<Vec<u8>>, ControlFailure> {
         self.begin(now);
         self.carry_out(now, controller, request, reports)
@@ -235,7 +235,7 @@ impl<S: RcSource> RanFunction for RcFunction<S> {
             .min()
     }
 
-    fn report(&mut self, now: Time, reports: &mut Reports<'_>) {
+    fn report(&mut self, now: Time, reports: &mut FunctionContext<'_>) {
         self.begin(now);
         self.look(now, reports);
     }

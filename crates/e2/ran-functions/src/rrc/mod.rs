@@ -16,7 +16,7 @@ use std::time::SystemTime;
 
 use e2sm::Wire;
 use e2sm::rrc::{Event, EventTriggerDefinition, IndicationHeader, IndicationMessage, MODEL, Notification};
-use ferric::agent::{Admission, ControllerId, RanFunction, Reports, RequestKey, Ue, Views};
+use ferric::agent::{Admission, ControllerId, FunctionContext, RanFunction, RequestKey, Ue, Views};
 use ferric::e2::{Function, SubscriptionRequest, Time};
 use ferric::e2ap::{Cause, CauseProtocol, CauseRicRequest, RanFunctionId, RicActionId};
 use per::List;
@@ -141,7 +141,7 @@ impl<S: RrcSource> RanFunction for RrcFunction<S> {
         is_due.then_some(self.now)
     }
 
-    fn report(&mut self, now: Time, reports: &mut Reports<'_>) {
+    fn report(&mut self, now: Time, reports: &mut FunctionContext<'_>) {
         self.now = now;
         self.wall_clock.tick(now);
         let mut source = self.source.borrow_mut();
@@ -175,7 +175,7 @@ impl<S: RrcSource> RanFunction for RrcFunction<S> {
     }
 }
 
-fn send(action: &Action, header: &[u8], told: &[Notification<'static>], reports: &mut Reports<'_>) {
+fn send(action: &Action, header: &[u8], told: &[Notification<'static>], reports: &mut FunctionContext<'_>) {
     let mut message = Vec::new();
     for notifications in told.chunks(MAX_NOTIFICATIONS) {
         message.clear();

@@ -77,7 +77,7 @@ impl Bench {
     /// Comes as long as the function wants to be called; what is told to whom.
     fn run(&mut self) -> Vec<(ControllerId, Vec<(u16, Event)>)> {
         while let Some(next) = self.function.next_report() {
-            self.function.report(next.max(millis(2)), &mut Reports::new(&mut self.views, &mut self.recorder));
+            self.function.report(next.max(millis(2)), &mut FunctionContext::new(&mut self.views, &mut self.recorder));
         }
         let told = |sent: crate::testing::Sent| {
             IndicationHeader::decode(&sent.header, Wire::Per).unwrap();

@@ -24,7 +24,7 @@ use std::time::SystemTime;
 use e2sm::slice::{
     ControlHeader, ControlMessage, ControlOutcome, IndicationHeader, IndicationMessage, MODEL, NO_SLICE, UeSlices,
 };
-use ferric::agent::{Admission, ControlFailure, ControllerId, RanFunction, Reports, RequestKey, Ue, Views};
+use ferric::agent::{Admission, ControlFailure, ControllerId, FunctionContext, RanFunction, RequestKey, Ue, Views};
 use ferric::e2::{ControlRequest, Function, SubscriptionRequest, Time};
 use ferric::e2ap::{Cause, CauseProtocol, RanFunctionId};
 use per::{List, PrintableString};
@@ -127,7 +127,7 @@ impl<S: SliceSource> RanFunction for SliceFunction<S> {
         now: Time,
         controller: ControllerId,
         request: &ControlRequest,
-        reports: &mut Reports<'_>,
+        reports: &mut FunctionContext<'_>,
     ) -> Result<Option<Vec<u8>>, ControlFailure> {
         let wire = self.config.periodic.wire;
         let message = ControlHeader::decode(&request.header, wire)
@@ -162,7 +162,7 @@ impl<S: SliceSource> RanFunction for SliceFunction<S> {
         self.schedule.next()
     }
 
-    fn report(&mut self, now: Time, reports: &mut Reports<'_>) {
+    fn report(&mut self, now: Time, reports: &mut FunctionContext<'_>) {
         let SliceFunction { source, config, wall_clock, schedule, ues, .. } = self;
         wall_clock.tick(now);
         let timestamp_us = wall_clock.unix_us(now);

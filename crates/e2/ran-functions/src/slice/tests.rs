@@ -96,7 +96,7 @@ impl Bench {
 
     fn octets(&mut self, controller: ControllerId, header: Vec<u8>, message: Vec<u8>) -> Result<(), (Cause, String)> {
         let request = testing::control(header, message);
-        let mut reports = Reports::new(&mut self.views, &mut self.recorder);
+        let mut reports = FunctionContext::new(&mut self.views, &mut self.recorder);
         let said = |outcome: Option<Vec<u8>>| {
             let outcome = ControlOutcome::decode_owned(&outcome.expect("an outcome"), self.wire).unwrap();
             outcome.diagnostic.to_string()
@@ -176,7 +176,7 @@ fn what_is_set_is_told() {
         bench.function.subscribe(millis(0), FIRST, &every(FIRST, 10, wire), &bench.views).unwrap();
         bench.function.subscribe(millis(0), GUEST, &every(GUEST, 10, wire), &bench.views).unwrap();
         assert_eq!(bench.function.next_report(), Some(millis(10)));
-        bench.function.report(millis(10), &mut Reports::new(&mut bench.views, &mut bench.recorder));
+        bench.function.report(millis(10), &mut FunctionContext::new(&mut bench.views, &mut bench.recorder));
         let told = |at: usize| {
             let message = IndicationMessage::decode_owned(&bench.recorder.sent[at].message, wire).unwrap();
             let ids: Vec<_> = message.slices.dl.slices.iter().map(|slice| slice.id).collect();

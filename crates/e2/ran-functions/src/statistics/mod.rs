@@ -25,7 +25,7 @@ use e2sm::pdcp;
 #[cfg(feature = "rlc")]
 use e2sm::rlc;
 use e2sm::{Error, Model, Wire, flexric};
-use ferric::agent::{Admission, ControllerId, RanFunction, Reports, RequestKey, Ue, Views};
+use ferric::agent::{Admission, ControllerId, FunctionContext, RanFunction, RequestKey, Ue, Views};
 use ferric::e2::{Function, SubscriptionRequest, Time};
 use ferric::e2ap::{Cause, RanFunctionId};
 use tracing::warn;
@@ -172,7 +172,7 @@ impl<R: Record, S: StatisticsSource<R>> RanFunction for StatisticsFunction<R, S>
         self.schedule.next()
     }
 
-    fn report(&mut self, now: Time, reports: &mut Reports<'_>) {
+    fn report(&mut self, now: Time, reports: &mut FunctionContext<'_>) {
         let StatisticsFunction { source, config, wall_clock, schedule, header, ues, records, message } = self;
         wall_clock.tick(now);
         let timestamp_us = wall_clock.unix_us(now);

@@ -75,7 +75,7 @@ where
 
     fn at(&mut self, at_ms: u64) {
         self.recorder.at_ms = at_ms;
-        self.function.report(millis(at_ms), &mut Reports::new(&mut self.views, &mut self.recorder));
+        self.function.report(millis(at_ms), &mut FunctionContext::new(&mut self.views, &mut self.recorder));
     }
 
     /// Comes whenever the function wants to be called.
@@ -190,7 +190,7 @@ fn what_is_refused() {
     assert_eq!(bench.subscribe(0, GUEST, 5), Err(no_room));
 
     let request = control(vec![1, 0, 0, 0], vec![42, 0, 0, 0]);
-    let mut reports = Reports::new(&mut bench.views, &mut bench.recorder);
+    let mut reports = FunctionContext::new(&mut bench.views, &mut bench.recorder);
     let failure = bench.function.control(millis(0), FIRST, &request, &mut reports).unwrap_err();
     assert_eq!((failure.cause, failure.outcome), (not_supported, None));
 }

@@ -23,7 +23,7 @@ use e2sm::tc::{
     ControlHeader, ControlMessage, ControlOutcome, IndicationHeader, IndicationMessage, Lane, MODEL, Meter, Pacer,
     PacerKind, PacerParameters, Policer, Queue, Shaper,
 };
-use ferric::agent::{Admission, ControlFailure, ControllerId, RanFunction, Reports, RequestKey, Views};
+use ferric::agent::{Admission, ControlFailure, ControllerId, FunctionContext, RanFunction, RequestKey, Views};
 use ferric::e2::{ControlRequest, Function, SubscriptionRequest, Time};
 use ferric::e2ap::{Cause, CauseProtocol, CauseRicRequest, RanFunctionId};
 use per::PrintableString;
@@ -110,7 +110,7 @@ impl<S: TcSource> RanFunction for TcFunction<S> {
         now: Time,
         controller: ControllerId,
         request: &ControlRequest,
-        reports: &mut Reports<'_>,
+        reports: &mut FunctionContext<'_>,
     ) -> Result<Option<Vec<u8>>, ControlFailure> {
         let failed = Cause::RicRequest(CauseRicRequest::ControlFailedToExecute);
         if !reports.views().sees_all(controller) {
@@ -141,7 +141,7 @@ impl<S: TcSource> RanFunction for TcFunction<S> {
         self.schedule.next()
     }
 
-    fn report(&mut self, now: Time, reports: &mut Reports<'_>) {
+    fn report(&mut self, now: Time, reports: &mut FunctionContext<'_>) {
         let TcFunction { source, config, wall_clock, schedule } = self;
         wall_clock.tick(now);
         let mut source = source.borrow_mut();

@@ -57,7 +57,7 @@ impl Bench {
         ControlHeader::default().encode(self.wire, &mut header).unwrap();
         message.encode(self.wire, &mut octets).unwrap();
         let request = testing::control(header, octets);
-        let mut reports = Reports::new(&mut self.views, &mut self.recorder);
+        let mut reports = FunctionContext::new(&mut self.views, &mut self.recorder);
         let said = |outcome: Option<Vec<u8>>| {
             let outcome = ControlOutcome::decode_owned(&outcome.expect("an outcome"), self.wire).unwrap();
             (outcome.code, outcome.diagnostic.to_string())
@@ -133,7 +133,7 @@ fn a_flow_gets_a_queue_of_its_own() {
         })));
 
         bench.function.subscribe(millis(0), FIRST, &every(FIRST, 10, wire), &bench.views).unwrap();
-        bench.function.report(millis(10), &mut Reports::new(&mut bench.views, &mut bench.recorder));
+        bench.function.report(millis(10), &mut FunctionContext::new(&mut bench.views, &mut bench.recorder));
         let told = IndicationMessage::decode_owned(&bench.recorder.sent[0].message, wire).unwrap();
         assert_eq!(told.scheduler, Scheduler::Priority(vec![1, 0].into()));
         assert_eq!(told.pacer.kind, PacerKind::Bdp5g);
@@ -251,14 +251,14 @@ fn it_is_for_the_controller_that_sees_every_ue() {
     // who sees every UE no more is told no more
     bench.function.subscribe(millis(0), FIRST, &every(FIRST, 10, Wire::Per), &bench.views).unwrap();
     bench.views = Views::with_first(GUEST);
-    bench.function.report(millis(10), &mut Reports::new(&mut bench.views, &mut bench.recorder));
+    bench.function.report(millis(10), &mut FunctionContext::new(&mut bench.views, &mut bench.recorder));
     assert!(bench.recorder.sent.is_empty());
 
     bench.views = Views::with_first(FIRST);
     bench.source.borrow_mut().broken = true;
     assert_eq!(bench.control(FIRST, &FIFO), Err((failed, "no bearer".into())));
     let request = testing::control(vec![0x00, 0x00], vec![0xFF]);
-    let mut reports = Reports::new(&mut bench.views, &mut bench.recorder);
+    let mut reports = FunctionContext::new(&mut bench.views, &mut bench.recorder);
     let failure = bench.function.control(millis(0), FIRST, &request, &mut reports).unwrap_err();
     assert_eq!(failure.cause, Cause::Protocol(CauseProtocol::TransferSyntaxError));
 }

@@ -3,7 +3,7 @@
 use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, TrySendError, sync_channel};
 
 use ferric::e2::Indication;
-use ferric::server::{Iapp, IappEvent, IappWaker, Ric, Server};
+use ferric::server::{Iapp, IappContext, IappEvent, IappWaker, Server};
 use hyper::StatusCode;
 use tokio::sync::oneshot;
 
@@ -15,7 +15,7 @@ const MAX_WAITING: usize = 256;
 const BATCH: usize = 16;
 
 /// What is to be done for a request, on the RIC's loop: it must not block. The reply may be kept and given later.
-pub(crate) type Job<A> = Box<dyn FnOnce(&mut A, &mut Ric<'_>, Reply) + Send>;
+pub(crate) type Job<A> = Box<dyn FnOnce(&mut A, &mut IappContext<'_>, Reply) + Send>;
 
 /// Where requests for an internal app are handed in.
 pub(crate) struct Desk<A> {
@@ -80,15 +80,15 @@ impl<A: Iapp> Iapp for Attended<A> {
         self.app.name()
     }
 
-    fn on_event(&mut self, event: &IappEvent<'_>, ric: &mut Ric<'_>) {
+    fn on_event(&mut self, event: &IappEvent<'_>, ric: &mut IappContext<'_>) {
         self.app.on_event(event, ric);
     }
 
-    fn on_indication(&mut self, indication: &Indication<'_>, ric: &mut Ric<'_>) {
+    fn on_indication(&mut self, indication: &Indication<'_>, ric: &mut IappContext<'_>) {
         self.app.on_indication(indication, ric);
     }
 
-    fn on_wake(&mut self, ric: &mut Ric<'_>) {
+    fn on_wake(&mut self, ric: &mut IappContext<'_>) {
         self.app.on_wake(ric);
         for _ in 0..BATCH {
             match self.waiting.try_recv() {

@@ -7,7 +7,7 @@
 
 use e2sm::common::{PlmnIdentity, SNssai};
 use e2sm::slice::{ControlMessage, UeSlices};
-use ferric::server::Ric;
+use ferric::server::IappContext;
 use tracing::{info, warn};
 
 use super::controls::{Asker, Controls, Order, Plan};
@@ -181,7 +181,13 @@ impl Rules {
     }
 
     /// Moves UEs of a node whose rules want that, as far as their slices are there.
-    pub fn apply(&self, node: ferric::e2::NodeId, controls: &mut Controls, database: &mut Database, ric: &mut Ric<'_>) {
+    pub fn apply(
+        &self,
+        node: ferric::e2::NodeId,
+        controls: &mut Controls,
+        database: &mut Database,
+        ric: &mut IappContext<'_>,
+    ) {
         let Some(known) = database.node_mut(node) else { return };
         if self.rules.is_empty() || known.slices.is_none() {
             return;

@@ -8,7 +8,7 @@ use std::collections::{HashMap, VecDeque};
 use e2sm::Wire;
 use e2sm::slice::{ControlHeader, ControlMessage, ControlOutcome as Told};
 use ferric::e2::{ControlOutcome, NodeId, Ticket};
-use ferric::server::{IappEvent, Ric};
+use ferric::server::{IappContext, IappEvent};
 use tracing::{info, warn};
 
 use super::database::Database;
@@ -110,7 +110,7 @@ impl Controls {
     }
 
     /// Has something done, at once or when what came before is done.
-    pub fn order(&mut self, node: NodeId, order: Order, database: &mut Database, ric: &mut Ric<'_>) {
+    pub fn order(&mut self, node: NodeId, order: Order, database: &mut Database, ric: &mut IappContext<'_>) {
         let queue = self.nodes.entry(node).or_default();
         if queue.waiting.len() >= MAX_WAITING {
             let problem = Problem::unavailable("too many requests wait for this node; ask again later");
@@ -125,7 +125,7 @@ impl Controls {
         &mut self,
         event: &IappEvent<'_>,
         database: &mut Database,
-        ric: &mut Ric<'_>,
+        ric: &mut IappContext<'_>,
     ) -> Option<NodeId> {
         match event {
             IappEvent::Controlled { ticket, outcome } => self.controlled(*ticket, outcome, database, ric),
@@ -145,7 +145,7 @@ impl Controls {
         ticket: Ticket,
         outcome: &ControlOutcome,
         database: &mut Database,
-        ric: &mut Ric<'_>,
+        ric: &mut IappContext<'_>,
     ) -> Option<NodeId> {
         let mut queues = self.nodes.iter_mut();
         let found = queues.find(|(_, queue)| queue.running.as_ref().is_some_and(|(running, ..)| *running == ticket));
@@ -166,7 +166,7 @@ impl Controls {
     }
 
     /// The next control of an order, or its end.
-    fn next(&mut self, node: NodeId, mut running: Running, database: &mut Database, ric: &mut Ric<'_>) {
+    fn next(&mut self, node: NodeId, mut running: Running, database: &mut Database, ric: &mut IappContext<'_>) {
         let Some(control) = running.plan.steps.pop_front() else {
             let undone = |problem: Problem| problem.and_says("what was done before is undone").with("restored", true);
             let result = running.failed.map_or(Ok(running.plan.subject), |problem| Err(undone(problem)));
@@ -183,7 +183,14 @@ impl Controls {
     }
 
     /// A control of an order was not done.
-    fn failed(&mut self, node: NodeId, running: Running, why: Problem, database: &mut Database, ric: &mut Ric<'_>) {
+    fn failed(
+        &mut self,
+        node: NodeId,
+        running: Running,
+        why: Problem,
+        database: &mut Database,
+        ric: &mut IappContext<'_>,
+    ) {
         let name = database.node(node).map(|node| node.name.clone());
         match running.failed {
             Some(first) => {
@@ -204,7 +211,7 @@ impl Controls {
     }
 
     /// Begins what waits, where nothing is under way.
-    fn go_on(&mut self, node: NodeId, database: &mut Database, ric: &mut Ric<'_>) {
+    fn go_on(&mut self, node: NodeId, database: &mut Database, ric: &mut IappContext<'_>) {
         while let Some(queue) = self.nodes.get_mut(&node) {
             if queue.running.is_some() {
                 return;
@@ -230,7 +237,7 @@ fn send(
     node: NodeId,
     control: &ControlMessage<'static>,
     database: &Database,
-    ric: &mut Ric<'_>,
+    ric: &mut IappContext<'_>,
 ) -> Result<Ticket, Problem> {
     let known = database.node(node).ok_or_else(lost)?;
     let source = known.source(Feed::Slice).ok_or_else(|| Problem::not_found("the node offers no SLICE function"))?;

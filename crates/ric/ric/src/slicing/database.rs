@@ -7,7 +7,7 @@ use e2sm::common::{Cgi, NrCgi};
 use e2sm::rrc::{Event, Notification};
 use ferric::e2::topology::{Cell, RanDatabase};
 use ferric::e2::{self, Indication, NodeId, SubscribeError};
-use ferric::server::{IappEvent, Ric};
+use ferric::server::{IappContext, IappEvent};
 use per::Gather;
 use tracing::{info, warn};
 
@@ -54,7 +54,7 @@ impl Database {
         self.nodes.iter().find(|node| node.name == name)
     }
 
-    pub fn handle_event(&mut self, event: &IappEvent<'_>, ric: &mut Ric<'_>) {
+    pub fn handle_event(&mut self, event: &IappEvent<'_>, ric: &mut IappContext<'_>) {
         match event {
             IappEvent::NodeUp(node) | IappEvent::NodeChanged(node) => self.node_told(node, ric),
             IappEvent::NodeLost(id) => {
@@ -180,7 +180,7 @@ impl Database {
     }
 
     /// A node is there, or tells of other functions than before.
-    fn node_told(&mut self, told: &e2::Node, ric: &mut Ric<'_>) {
+    fn node_told(&mut self, told: &e2::Node, ric: &mut IappContext<'_>) {
         let at = match self.nodes.binary_search_by_key(&told.id, |node| node.id) {
             Ok(at) => at,
             Err(at) => {

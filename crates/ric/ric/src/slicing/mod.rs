@@ -17,7 +17,7 @@ mod ues;
 use std::time::Duration;
 
 use ferric::e2::{Indication, NodeId};
-use ferric::server::{Iapp, IappEvent, Ric, Server};
+use ferric::server::{Iapp, IappContext, IappEvent, Server};
 
 use crate::rest::{Problem, Reply, Response, Route, attach};
 use associations::Rules;
@@ -51,7 +51,7 @@ pub(crate) fn add_to(
 }
 
 impl SlicingController {
-    fn apply_rules(&mut self, node: NodeId, ric: &mut Ric<'_>) {
+    fn apply_rules(&mut self, node: NodeId, ric: &mut IappContext<'_>) {
         let SlicingController { database, controls, rules, .. } = self;
         rules.apply(node, controls, database, ric);
     }
@@ -64,7 +64,7 @@ impl SlicingController {
         }
     }
 
-    fn apply_all_rules(&mut self, ric: &mut Ric<'_>) {
+    fn apply_all_rules(&mut self, ric: &mut IappContext<'_>) {
         let nodes: Vec<_> = self.database.nodes().iter().map(|node| node.id).collect();
         nodes.into_iter().for_each(|node| self.apply_rules(node, ric));
     }
@@ -75,7 +75,7 @@ impl Iapp for SlicingController {
         "slicing controller"
     }
 
-    fn on_event(&mut self, event: &IappEvent<'_>, ric: &mut Ric<'_>) {
+    fn on_event(&mut self, event: &IappEvent<'_>, ric: &mut IappContext<'_>) {
         let SlicingController { database, controls, .. } = self;
         database.handle_event(event, ric);
         if let IappEvent::NodeUp(node) | IappEvent::NodeChanged(node) = event {
@@ -86,7 +86,7 @@ impl Iapp for SlicingController {
         }
     }
 
-    fn on_indication(&mut self, indication: &Indication<'_>, ric: &mut Ric<'_>) {
+    fn on_indication(&mut self, indication: &Indication<'_>, ric: &mut IappContext<'_>) {
         match self.database.handle_indication(indication) {
             Some(Kept::Slices) => self.apply_rules(indication.node, ric),
             Some(Kept::Ues(notifications)) => {

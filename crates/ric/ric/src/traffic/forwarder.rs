@@ -8,7 +8,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use e2sm::Wire;
 use ferric::e2::{Indication, Node, NodeId, SubscribeError, Ticket};
 use ferric::e2ap::RanFunctionId;
-use ferric::server::{Iapp, IappEvent, Ric};
+use ferric::server::{Iapp, IappContext, IappEvent};
 use per::Gather;
 use tracing::{info, warn};
 
@@ -81,7 +81,7 @@ impl Forwarder {
         }
     }
 
-    fn subscribe(&mut self, node: &Node, ric: &mut Ric<'_>) {
+    fn subscribe(&mut self, node: &Node, ric: &mut IappContext<'_>) {
         let name: Arc<str> = node.global_id.to_string().into();
         for function in &node.functions {
             let mut models = MODELS.iter().enumerate();
@@ -110,7 +110,7 @@ impl Iapp for Forwarder {
         "statistics forwarder"
     }
 
-    fn on_event(&mut self, event: &IappEvent<'_>, ric: &mut Ric<'_>) {
+    fn on_event(&mut self, event: &IappEvent<'_>, ric: &mut IappContext<'_>) {
         match event {
             IappEvent::NodeUp(node) | IappEvent::NodeChanged(node) => self.subscribe(node, ric),
             IappEvent::NodeLost(node) => self.sources.retain(|(of, _), _| of != node),
@@ -124,7 +124,7 @@ impl Iapp for Forwarder {
         }
     }
 
-    fn on_indication(&mut self, indication: &Indication<'_>, _: &mut Ric<'_>) {
+    fn on_indication(&mut self, indication: &Indication<'_>, _: &mut IappContext<'_>) {
         let Some(source) = self.sources.get(&(indication.node, indication.ran_function_id)) else { return };
         let message = match indication.payload {
             Some((_, message)) => message.into(),

@@ -86,10 +86,10 @@ impl TrafficLink {
     /// What comes within `patience`.
     ///
     /// # Errors
-    /// As [`Xapp::turn`].
+    /// As [`Xapp::poll`].
     pub fn turn(&mut self, patience: Duration) -> Result<Vec<LinkEvent>, ferric::Error> {
         let TrafficLink { xapp, desk } = self;
-        xapp.turn(Some(patience), |event, ric| desk.handle(event, ric))?;
+        xapp.poll(Some(patience), |event, ric| desk.handle(event, ric))?;
         Ok(std::mem::take(&mut desk.events))
     }
 

@@ -9,7 +9,7 @@ use std::sync::mpsc;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use ferric::Stop;
+use ferric::StopHandle;
 use ferric::link::Address;
 use ran::{Ran, RanConfig};
 use ric::RicConfig;
@@ -21,7 +21,7 @@ pub use http::{Answer, Client, PATIENCE};
 pub struct World {
     pub e2: Address,
     pub rest: SocketAddr,
-    stop: Stop,
+    stop: StopHandle,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -46,7 +46,7 @@ impl World {
             let mut ric = ric::bind(config).unwrap();
             let rest = ric.rest().unwrap().address();
             let e2 = ric.server.e2_addresses().next().unwrap().clone();
-            tell.send((e2, rest, ric.server.stop())).unwrap();
+            tell.send((e2, rest, ric.server.stop_handle())).unwrap();
             ric.server.run().unwrap();
         });
         let (e2, rest, stop) = told.recv_timeout(PATIENCE).unwrap();
@@ -95,7 +95,7 @@ impl Drop for World {
 
 /// An emulated RAN in a thread.
 pub struct Emulated {
-    stop: Stop,
+    stop: StopHandle,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -105,7 +105,7 @@ impl Emulated {
         let (tell, told) = mpsc::channel();
         let thread = std::thread::spawn(move || {
             let mut ran = Ran::new(config).unwrap();
-            tell.send(ran.stop()).unwrap();
+            tell.send(ran.stop_handle()).unwrap();
             ran.run().unwrap();
         });
         Emulated { stop: told.recv_timeout(PATIENCE).unwrap(), thread: Some(thread) }

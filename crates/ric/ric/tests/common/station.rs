@@ -204,7 +204,7 @@ fn run(ric: &Address, is_split: bool, orders: &Receiver<(Order, Sender<()>)>) {
             Err(std::sync::mpsc::TryRecvError::Disconnected) => return,
             Err(std::sync::mpsc::TryRecvError::Empty) => {}
         }
-        agents.turn(Some(Duration::from_millis(2))).unwrap();
+        agents.poll(Some(Duration::from_millis(2))).unwrap();
     }
 }
 

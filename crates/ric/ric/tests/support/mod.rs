@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, OnceLock, mpsc};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use ferric::Stop;
+use ferric::StopHandle;
 use ferric::link::Address;
 use ferric::server::{Iapp, ServerConfig};
 use ran::{Ran, RanConfig};
@@ -28,7 +28,7 @@ pub fn eventually(what: &str, mut holds: impl FnMut() -> bool) {
 
 /// A RIC with internal apps, and a RAN that connects to it, each on a thread of its own.
 pub struct Running {
-    threads: Vec<(Stop, JoinHandle<()>)>,
+    threads: Vec<(StopHandle, JoinHandle<()>)>,
     e2: Address,
     ran: RanConfig,
     pub xapp: Address,
@@ -51,7 +51,7 @@ impl Running {
             let mut ric = ric::bind(config).unwrap();
             tell_rest.send(ric.rest().map(Rest::address).unwrap()).unwrap();
             iapps.into_iter().for_each(|iapp| ric.server.add_iapp(iapp));
-            sender.send(ric.server.stop()).unwrap();
+            sender.send(ric.server.stop_handle()).unwrap();
             ric.server.run().unwrap();
         });
         let ric = (stops.recv().unwrap(), ric);
@@ -66,7 +66,7 @@ impl Running {
         let config = RanConfig { rics: vec![self.e2.clone().into()], ..self.ran.clone() };
         let ran = thread::spawn(move || {
             let mut ran = Ran::new(config).unwrap();
-            sender.send(ran.stop()).unwrap();
+            sender.send(ran.stop_handle()).unwrap();
             ran.run().unwrap();
         });
         self.threads.push((stop.recv().unwrap(), ran));

@@ -19,7 +19,7 @@ use std::time::Duration;
 
 use anyhow::{Context, anyhow, bail};
 use e2sm::Model;
-use ferric::Stop;
+use ferric::StopHandle;
 use ferric::link::Address;
 use ferric::server::ServerConfig;
 use radio::{CellConfig, Network};
@@ -132,7 +132,7 @@ impl<T: Send + 'static> Testbed<T> {
             let e2 = ric.server.e2_endpoints().next().context("the RIC listens nowhere")?;
             let xapp = ric.server.xapp_address().cloned().context("the RIC awaits no xApps")?;
             let rest = ric.rest().context("the RIC speaks no REST")?.address();
-            let _ = tell.send((ric.server.stop(), (e2, xapp, rest)));
+            let _ = tell.send((ric.server.stop_handle(), (e2, xapp, rest)));
             Ok(ric.server.run()?)
         })?;
         let steps = Steps::default();
@@ -141,7 +141,7 @@ impl<T: Send + 'static> Testbed<T> {
         let (ran, namespaces) = Part::start("RAN", move |tell| {
             let mut ran =
                 Ran::new(RanConfig { rics: vec![e2], scenario, live, steps: of_ran, ..RanConfig::default() })?;
-            let _ = tell.send((ran.stop(), ran.take_namespaces()));
+            let _ = tell.send((ran.stop_handle(), ran.take_namespaces()));
             ran.run()?;
             Ok((look(&ran.network()), ran.live_counts()))
         })?;
@@ -173,7 +173,7 @@ impl<T: Send + 'static> Testbed<T> {
 /// A thread that works until it is stopped.
 struct Part<T> {
     name: &'static str,
-    stop: Stop,
+    stop: StopHandle,
     thread: Option<JoinHandle<anyhow::Result<T>>>,
 }
 
@@ -181,7 +181,7 @@ impl<T: Send + 'static> Part<T> {
     /// Starts one, which tells how it is stopped, and what else there is to know.
     fn start<U: Send + 'static>(
         name: &'static str,
-        work: impl FnOnce(mpsc::Sender<(Stop, U)>) -> anyhow::Result<T> + Send + 'static,
+        work: impl FnOnce(mpsc::Sender<(StopHandle, U)>) -> anyhow::Result<T> + Send + 'static,
     ) -> anyhow::Result<(Self, U)> {
         let (tell, told) = mpsc::channel();
         let thread = std::thread::Builder::new().name(name.into()).spawn(move || work(tell))?;

@@ -120,7 +120,7 @@ impl<'a> Watch<'a> {
         let mut last = Instant::now();
         while !is_over(&self.desk) {
             let Watch { xapp, desk, mode } = self;
-            xapp.turn(Some(Duration::from_millis(100)), |event, ric| {
+            xapp.poll(Some(Duration::from_millis(100)), |event, ric| {
                 if desk.handle(event, ric, take) {
                     last = Instant::now();
                 }

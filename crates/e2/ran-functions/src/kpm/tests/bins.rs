@@ -143,7 +143,7 @@ fn bins_are_counted_one_by_one_and_in_ranges() {
         subscribe(&mut function, &action(DIST, labels, own)).unwrap();
         let (mut sent, mut views) = (Vec::new(), Views::with_first(FIRST));
         let mut recorder = Recorder { at_ms: 20, sent: &mut sent };
-        function.report(millis(20), &mut Reports::new(&mut views, &mut recorder));
+        function.report(millis(20), &mut FunctionContext::new(&mut views, &mut recorder));
         let message = IndicationMessage::decode_owned(&sent[0].message, Revision::V3_00).unwrap();
         let values: Vec<_> = message.rows(None).map(|row| row.value).collect();
         assert_eq!(values, expected.into_iter().map(Value::Integer).collect::<Vec<_>>());
@@ -157,7 +157,7 @@ fn values(action: &[u8]) -> Vec<u32> {
     subscribe(&mut function, action).unwrap();
     let (mut sent, mut views) = (Vec::new(), Views::with_first(FIRST));
     let mut recorder = Recorder { at_ms: 20, sent: &mut sent };
-    function.report(millis(20), &mut Reports::new(&mut views, &mut recorder));
+    function.report(millis(20), &mut FunctionContext::new(&mut views, &mut recorder));
     let message = IndicationMessage::decode_owned(&sent[0].message, Revision::V3_00).unwrap();
     let value = |row: e2sm::kpm::Row<'_>| match row.value {
         Value::Integer(value) => value,

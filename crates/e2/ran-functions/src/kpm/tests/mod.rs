@@ -17,7 +17,7 @@ use e2sm::kpm::{
     MeasurementType, MeasurementTypeId, MeasurementTypeName, RanFunctionDefinition, ReportRequest, Scope,
     TestCondExpression, TestCondInfo, TestCondType, TestCondValue, TimeStamp, Value,
 };
-use ferric::agent::{Outlet, Ue};
+use ferric::agent::{FunctionTransport, Ue};
 use ferric::e2;
 use ferric::e2ap::{GlobalRicId, RicActionId, RicActionType, RicRequestId};
 use per::{Bits, List, Octets, PrintableString};
@@ -172,7 +172,7 @@ struct Recorder<'a> {
     sent: &'a mut Vec<Sent>,
 }
 
-impl Outlet for Recorder<'_> {
+impl FunctionTransport for Recorder<'_> {
     fn send(
         &mut self,
         key: RequestKey,
@@ -243,7 +243,7 @@ impl Bench {
 
     fn at(&mut self, at_ms: u64) {
         let mut recorder = Recorder { at_ms, sent: &mut self.sent };
-        self.function.report(millis(at_ms), &mut Reports::new(&mut self.views, &mut recorder));
+        self.function.report(millis(at_ms), &mut FunctionContext::new(&mut self.views, &mut recorder));
     }
 
     /// Comes whenever the function wants to be called.

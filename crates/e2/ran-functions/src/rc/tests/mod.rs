@@ -17,7 +17,7 @@ use e2sm::rc::{
     NeighborCellEutra, NeighborCellItem, NeighborRelationInfo, Plan, RanParameterElementItem, RanParameterId,
     RanParameterItem, RanParameterValue, Revision, RrcState,
 };
-use ferric::agent::{Outlet, Ue};
+use ferric::agent::{FunctionTransport, Ue};
 use ferric::e2::{self, AgentMisuse};
 use ferric::e2ap::{
     CauseMisc, GlobalRicId, RicActionId, RicActionType, RicRequestId, RicSubsequentAction, RicSubsequentActionType,
@@ -186,7 +186,7 @@ struct Recorder {
     is_gone: bool,
 }
 
-impl Outlet for Recorder {
+impl FunctionTransport for Recorder {
     fn send(
         &mut self,
         key: RequestKey,
@@ -273,7 +273,7 @@ impl Bench {
             header,
             message,
         };
-        let mut reports = Reports::new(&mut self.views, &mut self.recorder);
+        let mut reports = FunctionContext::new(&mut self.views, &mut self.recorder);
         self.function.control(self.now, of, &request, &mut reports)
     }
 
@@ -324,7 +324,7 @@ impl Bench {
 
     fn report(&mut self) {
         assert!(self.function.next_report().is_some_and(|at| at <= self.now), "it is asked for");
-        let mut reports = Reports::new(&mut self.views, &mut self.recorder);
+        let mut reports = FunctionContext::new(&mut self.views, &mut self.recorder);
         self.function.report(self.now, &mut reports);
     }
 

@@ -7,7 +7,7 @@ mod slices;
 mod statistics;
 mod ues;
 
-use ferric::server::Ric;
+use ferric::server::IappContext;
 use hyper::{Method, StatusCode};
 
 use super::SlicingController;
@@ -83,7 +83,14 @@ fn list<T: serde::Serialize>(name: &str, items: Vec<T>) -> serde_json::Value {
 }
 
 /// Has something done with a node's slices, once its turn comes.
-fn order(app: &mut SlicingController, ric: &mut Ric<'_>, node: &str, plan: Planning, reply: Reply, answer: Answer) {
+fn order(
+    app: &mut SlicingController,
+    ric: &mut IappContext<'_>,
+    node: &str,
+    plan: Planning,
+    reply: Reply,
+    answer: Answer,
+) {
     let SlicingController { database, controls, .. } = app;
     match named(database, node).map(|node| node.id) {
         Ok(id) => {

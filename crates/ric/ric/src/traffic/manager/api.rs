@@ -26,7 +26,7 @@ pub(super) fn routes(desk: &Manager) -> Vec<Route> {
     let mut routes = vec![
         Route::asking(Method::GET, path!(), desk, |request| {
             let name = request.parameter(0).to_owned();
-            Ok(Box::new(move |manager: &mut TcManager, ric: &mut ferric::server::Ric<'_>, reply| {
+            Ok(Box::new(move |manager: &mut TcManager, ric: &mut ferric::server::IappContext<'_>, reply| {
                 let told = manager.by_name(&name, ric).and_then(|(_, node)| node.told());
                 reply.send(told.map(Response::ok));
             }))
@@ -159,7 +159,7 @@ fn read(
 ) -> Route {
     Route::asking(Method::GET, path, desk, move |request| {
         let (name, id) = (request.parameter(0).to_owned(), which(request, part)?);
-        Ok(Box::new(move |manager: &mut TcManager, ric: &mut ferric::server::Ric<'_>, reply| {
+        Ok(Box::new(move |manager: &mut TcManager, ric: &mut ferric::server::IappContext<'_>, reply| {
             let told = manager.by_name(&name, ric).and_then(|(_, node)| node.told());
             reply.send(told.and_then(|told| found(&told, part, id)));
         }))

@@ -14,7 +14,7 @@ use e2sm::Wire;
 use e2sm::tc::{ControlHeader, ControlMessage, IndicationMessage, MODEL};
 use ferric::e2::{ControlOutcome, Indication, Node, NodeId, SubscriptionId, Ticket};
 use ferric::e2ap::RanFunctionId;
-use ferric::server::{Iapp, IappEvent, Ric, Server};
+use ferric::server::{Iapp, IappContext, IappEvent, Server};
 use hyper::StatusCode;
 use per::Gather;
 use tracing::{info, warn};
@@ -90,7 +90,7 @@ enum Stage {
 }
 
 impl TcManager {
-    fn by_name(&mut self, name: &str, ric: &Ric<'_>) -> Result<(NodeId, &mut TcNode), Problem> {
+    fn by_name(&mut self, name: &str, ric: &IappContext<'_>) -> Result<(NodeId, &mut TcNode), Problem> {
         let id = ric.nodes().find(|node| node.global_id.to_string() == name).map(|node| node.id);
         let id = id.ok_or_else(|| Problem::not_found(format!("there is no node `{name}`")))?;
         let node = self.nodes.get_mut(&id);
@@ -98,7 +98,7 @@ impl TcManager {
     }
 
     /// Has something done, at once or when what came before is done.
-    fn order(&mut self, name: &str, order: Order, ric: &mut Ric<'_>) {
+    fn order(&mut self, name: &str, order: Order, ric: &mut IappContext<'_>) {
         match self.by_name(name, ric) {
             Err(problem) => order.reply.send(Err(problem)),
             Ok((_, node)) if node.waiting.len() >= MAX_WAITING => {
@@ -112,7 +112,7 @@ impl TcManager {
         }
     }
 
-    fn node_up(&mut self, node: &Node, ric: &mut Ric<'_>) {
+    fn node_up(&mut self, node: &Node, ric: &mut IappContext<'_>) {
         let name = node.global_id.to_string();
         let found = node.functions.iter().find_map(|function| Some((function.id, MODEL.wire_of(&function.oid)?)));
         let Some((function, wire)) = found else {
@@ -139,7 +139,7 @@ impl TcManager {
         self.nodes.values_mut().find(|node| matches!(node.state, Subscription::Stands(stands) if stands == id))
     }
 
-    fn controlled(&mut self, ticket: Ticket, outcome: &ControlOutcome, ric: &mut Ric<'_>) {
+    fn controlled(&mut self, ticket: Ticket, outcome: &ControlOutcome, ric: &mut IappContext<'_>) {
         let stage = Stage::Sent(ticket);
         let mut nodes = self.nodes.iter_mut();
         let found = nodes.find(|(_, node)| node.running.as_ref().is_some_and(|running| running.stage == stage));
@@ -173,7 +173,7 @@ impl TcNode {
     }
 
     /// Begins what waits, where nothing is under way. What the node has not told yet is waited for.
-    fn go_on(&mut self, id: NodeId, ric: &mut Ric<'_>) {
+    fn go_on(&mut self, id: NodeId, ric: &mut IappContext<'_>) {
         // it was done, and whoever asked for it does not wait for a node that tells nothing more: nor do those behind them
         self.running.take_if(|running| running.stage == Stage::Done && running.reply.is_closed());
         let is_known = self.set.is_some() || matches!(self.state, Subscription::None(_));
@@ -198,7 +198,7 @@ impl TcNode {
         }
     }
 
-    fn send(&self, id: NodeId, control: &ControlMessage<'_>, ric: &mut Ric<'_>) -> Result<Ticket, Problem> {
+    fn send(&self, id: NodeId, control: &ControlMessage<'_>, ric: &mut IappContext<'_>) -> Result<Ticket, Problem> {
         let (mut header, mut message) = (Vec::new(), Vec::new());
         ControlHeader::default()
             .encode(self.wire, &mut header)
@@ -208,7 +208,7 @@ impl TcNode {
     }
 
     /// Takes a report.
-    fn keep(&mut self, id: NodeId, message: &[u8], ric: &mut Ric<'_>) {
+    fn keep(&mut self, id: NodeId, message: &[u8], ric: &mut IappContext<'_>) {
         match IndicationMessage::decode_owned(message, self.wire) {
             Ok(set) => self.set = Some(set),
             Err(error) => {
@@ -250,7 +250,7 @@ impl Iapp for TcManager {
         "TC SM manager"
     }
 
-    fn on_event(&mut self, event: &IappEvent<'_>, ric: &mut Ric<'_>) {
+    fn on_event(&mut self, event: &IappEvent<'_>, ric: &mut IappContext<'_>) {
         match event {
             IappEvent::NodeUp(node) | IappEvent::NodeChanged(node) => self.node_up(node, ric),
             IappEvent::NodeLost(id) => {
@@ -281,7 +281,7 @@ impl Iapp for TcManager {
         }
     }
 
-    fn on_indication(&mut self, indication: &Indication<'_>, ric: &mut Ric<'_>) {
+    fn on_indication(&mut self, indication: &Indication<'_>, ric: &mut IappContext<'_>) {
         let Some(node) = self.nodes.get_mut(&indication.node) else { return };
         match indication.payload {
             Some((_, message)) => node.keep(indication.node, message, ric),
