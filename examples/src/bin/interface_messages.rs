@@ -7,7 +7,7 @@
 use std::collections::HashMap;
 use std::error::Error;
 
-use e2sm::common::{GlobalGnbId, GlobalNgRanNodeId, GnbId, PlmnIdentity};
+use e2sm::common::GlobalNgRanNodeId;
 use e2sm::ni::{
     ControlHeader, ControlHeaderFormat1, ControlMessage, EventTriggerDefinition, EventTriggerDefinitionFormat1,
     IndicationHeader, IndicationMessage, NiDirection, NiIdentifier, NiMessageType, NiMessageTypeApproach1, NiType, OID,
@@ -16,7 +16,7 @@ use e2sm::ni::{
 use ferric::e2::xapp::NodeInfo;
 use ferric::e2::{Action, NodeId, SubscriptionSpec};
 use ferric::e2ap::{
-    self, GlobalE2NodeId, RanFunctionId, RicActionId, RicActionType, RicSubsequentAction, RicSubsequentActionType,
+    GlobalE2NodeId, RanFunctionId, RicActionId, RicActionType, RicSubsequentAction, RicSubsequentActionType,
     RicTimeToWait,
 };
 use ferric::link::Address;
@@ -28,10 +28,7 @@ const RRC_INACTIVE_TRANSITION_REPORT: u8 = 37;
 /// The node's NG, which goes by the gNB's name.
 fn ng(node: &NodeInfo) -> Option<NiIdentifier> {
     let GlobalE2NodeId::Gnb(gnb) = &node.global_id else { return None };
-    let e2ap::GnbId::GnbId(bits) = gnb.global_gnb_id.gnb_id;
-    let plmn_identity = PlmnIdentity(gnb.global_gnb_id.plmn.0);
-    let gnb_id = GnbId::GnbId(bits.0);
-    Some(NiIdentifier::GlobalNgRanId(GlobalNgRanNodeId::Gnb(GlobalGnbId { plmn_identity, gnb_id })))
+    Some(NiIdentifier::GlobalNgRanId(GlobalNgRanNodeId::Gnb(gnb.global_gnb_id)))
 }
 
 /// Each such report of the node is held for 200 ms at most.

@@ -497,8 +497,10 @@ fn an_xapp_built_for_v1_is_answered_in_v1() {
 fn a_node_that_v1_cannot_name_is_not_told_in_v1() {
     let GlobalE2NodeId::Gnb(mut id) = node_id(8) else { panic!() };
     let GlobalE2NodeId::Gnb(whole) = node_id(9) else { panic!() };
-    id.global_en_gnb_id =
-        Some(e2ap::GlobalEnGnbId { plmn: whole.global_gnb_id.plmn, gnb_id: whole.global_gnb_id.gnb_id });
+    id.global_en_gnb_id = Some(e2ap::GlobalEnGnbId {
+        plmn_identity: whole.global_gnb_id.plmn_identity,
+        en_gnb_id: e2ap::EnGnbId::new(0x200, 22),
+    });
     for (version, told) in [(E42Version::V1, 1), (E42Version::V2, 2), (E42Version::V3, 2)] {
         let mut world = World::with_node();
         world.host = E42Host::new(version, 1 << 20);

@@ -337,7 +337,7 @@ fn failures_tell_of_actions_and_functions_in_v1_and_of_one_cause_from_v2_on() {
 fn node_ids_grew_in_their_roots() {
     let gnb = |global_en_gnb_id| {
         GlobalE2NodeId::Gnb(GlobalE2NodeGnbId {
-            global_gnb_id: GlobalGnbId { plmn: PLMN, gnb_id: GNB },
+            global_gnb_id: GlobalGnbId { plmn_identity: PLMN, gnb_id: GNB },
             global_en_gnb_id,
             gnb_cu_up_id: Some(GnbCuUpId(5)),
             gnb_du_id: None,
@@ -351,9 +351,9 @@ fn node_ids_grew_in_their_roots() {
     carried(&setup(gnb(None), vec![]), &[V1_00, V1_01]);
     carried(&setup_v2(gnb(None), vec![function(Some("1"))]), &[V2_03, V3_01]);
 
-    let en_gnb = GlobalEnGnbId { plmn: PLMN, gnb_id: GNB };
-    let enb = GlobalEnbId { plmn: PLMN, enb_id: EnbId::ShortMacro(Bits18(Bits::new(1, 18))) };
-    let ng_enb = GlobalNgEnbId { plmn: PLMN, enb_id: NgEnbId::LongMacro(Bits21(Bits::new(1, 21))) };
+    let en_gnb = GlobalEnGnbId { plmn_identity: PLMN, en_gnb_id: EnGnbId::new(0x200, 22) };
+    let enb = GlobalEnbId { plmn_identity: PLMN, enb_id: EnbId::ShortMacroEnbId(Bits::new(1, 18)) };
+    let ng_enb = GlobalNgEnbId { plmn_identity: PLMN, ng_enb_id: NgEnbId::LongMacroNgEnbId(Bits::new(1, 21)) };
     let both = gnb(Some(en_gnb));
     let cu_up = GlobalE2NodeId::EnGnb(GlobalE2NodeEnGnbId {
         global_en_gnb_id: en_gnb,

@@ -19,10 +19,11 @@
 //!
 //! All are aligned PER. Only the first controller may subscribe and control.
 
-use per::{Bits, Error, IntoOwned, List, Per, PrintableString, Reader};
+use ids::GlobalRicId;
+use per::{Error, IntoOwned, List, Per, PrintableString, Reader};
 
 use crate::Arena;
-use crate::common::{PlmnIdentity, UeId};
+use crate::common::UeId;
 
 /// The RAN function id that nodes give this model.
 pub const FUNCTION_ID: u16 = 139;
@@ -68,17 +69,6 @@ pub struct EventTrigger {
     pub period_ms: u16,
 }
 
-/// UEA-Controller: a near-RT RIC, by its Global RIC ID (E2AP v03.01 9.2.4).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Per)]
-#[per(extensible)]
-pub struct Controller {
-    /// PLMN.
-    pub plmn: PlmnIdentity,
-    /// Near-RT RIC ID.
-    #[per(size = 20..=20)]
-    pub ric_id: Bits,
-}
-
 /// UEA-ControlHeader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Per)]
 #[per(extensible)]
@@ -102,7 +92,7 @@ pub enum Command {
 #[per(extensible)]
 pub struct ControlMessage<'a> {
     /// The controller whose view is changed.
-    pub controller: Controller,
+    pub controller: GlobalRicId,
     /// The UEs, by any name that the node has for them.
     #[per(size = 1..=4096)]
     pub ues: List<'a, UeId<'a>>,
@@ -150,7 +140,7 @@ pub struct IndicationMessage<'a> {
 #[per(extensible)]
 pub struct View<'a> {
     /// The controller.
-    pub controller: Controller,
+    pub controller: GlobalRicId,
     /// Whether it is the first, which sees every UE.
     pub first: bool,
     /// The UEs that were exposed to it.
@@ -198,7 +188,7 @@ message! {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::common::{GnbCuUeF1apId, UeIdGnbDu};
+    use crate::common::{GnbCuUeF1apId, PlmnIdentity, UeIdGnbDu};
 
     fn ue(number: u32) -> UeId<'static> {
         UeId::GnbDu(UeIdGnbDu { gnb_cu_ue_f1ap_id: GnbCuUeF1apId(number), ran_ueid: None, cell_rnti: None })
@@ -206,7 +196,7 @@ mod tests {
 
     #[test]
     fn messages_come_back_as_they_were() {
-        let controller = Controller { plmn: PlmnIdentity::from_codes(1, 1, 2), ric_id: Bits::new(7, 20) };
+        let controller = GlobalRicId::new(PlmnIdentity::from_codes(1, 1, 2), 7);
         let message = ControlMessage { controller, ues: vec![ue(1), ue(70_000)].into() };
         let bytes = message.encode().unwrap();
         // extension bits; PLMN; the RIC in 20 bits; the count less one in 16
@@ -228,7 +218,7 @@ mod tests {
 
     #[test]
     fn bounds_hold() {
-        let controller = Controller { plmn: PlmnIdentity::from_codes(1, 1, 2), ric_id: Bits::new(7, 20) };
+        let controller = GlobalRicId::new(PlmnIdentity::from_codes(1, 1, 2), 7);
         assert!(ControlMessage { controller, ues: Vec::new().into() }.encode().is_err(), "nothing to do");
         assert!(EventTrigger { period_ms: 0 }.encode().is_err());
         for octets in 0..64 {

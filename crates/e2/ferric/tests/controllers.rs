@@ -90,7 +90,7 @@ fn each_has_its_own_subscriptions() {
     for xapp in &mut sessions {
         scene.goes_on(xapp);
     }
-    let told: Vec<_> = scene.agents.controllers(scene.node).map(|c| (c.id, c.ric_id.unwrap().ric_id.0.value)).collect();
+    let told: Vec<_> = scene.agents.controllers(scene.node).map(|c| (c.id, c.ric_id.unwrap().ric_id.value)).collect();
     let expected: Vec<_> = scene.rics.iter().map(|(_, id)| *id).zip(0..).collect();
     assert_eq!(told, expected);
 }

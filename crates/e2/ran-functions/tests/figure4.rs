@@ -12,7 +12,7 @@ use std::rc::Rc;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use e2sm::association::{self, Command, ControlHeader, ControlMessage, Controller};
+use e2sm::association::{self, Command, ControlHeader, ControlMessage};
 use e2sm::common::{
     AmfUeNgapId, Cgi, GnbCuUeF1apId, GnbCuUeF1apIdItem, Guami, NrCgi, PlmnIdentity, RntiValue, UeId, UeIdGnb, UeIdGnbDu,
 };
@@ -24,7 +24,7 @@ use e2sm::kpm::{
 use e2sm::rrc::{self, Event, EventTriggerDefinition, Notification};
 use ferric::agent::{AgentLoop, AgentLoopConfig, NodeConfig, NodeHandle, RanFunction, Ue};
 use ferric::e2::{self, ControllerConfig, Indication, NodeId, SubscriptionSpec};
-use ferric::e2ap::{self, GlobalE2NodeId, GlobalRicId, GnbDuId, GnbId, RanFunctionId, RicActionId, RicActionType};
+use ferric::e2ap::{GlobalE2NodeId, GlobalRicId, GnbDuId, GnbId, RanFunctionId, RicActionId, RicActionType};
 use ferric::link::Address;
 use ferric::server::{Iapp, IappContext, IappEvent, Server, ServerConfig};
 use per::{Bits, One};
@@ -196,7 +196,7 @@ impl Iapp for Owner {
             let f1 = in_cu.gnb_cu_ue_f1ap_id_list.as_ref().unwrap().iter().next().unwrap().gnb_cu_ue_f1ap_id;
             for (node, is_cu) in &nodes {
                 let ue = if *is_cu { per::IntoOwned::into_owned(name.clone()) } else { du_name(Ue(f1.0.into())) };
-                let controller = Controller { plmn: HOME, ric_id: Bits::new(GUESTS_RIC.into(), 20) };
+                let controller = GlobalRicId::new(HOME, GUESTS_RIC.into());
                 let header = ControlHeader { command: Command::Expose }.encode().unwrap();
                 let message = ControlMessage { controller, ues: vec![ue].into() }.encode().unwrap();
                 ric.control(*node, ASSOCIATION, &header, &message).unwrap();
@@ -245,7 +245,7 @@ impl Iapp for Guest {
 
 fn ric(address: &str, number: u32, iapp: Box<dyn Iapp>) -> Server {
     let address: Address = address.parse().unwrap();
-    let ric_id = GlobalRicId::new(e2ap::PlmnIdentity(HOME.0), number);
+    let ric_id = GlobalRicId::new(HOME, number);
     let controller = ControllerConfig { ric_id, ..ControllerConfig::default() };
     let config = ServerConfig { e2: vec![address.into()], xapp: None, controller, ..ServerConfig::default() };
     let mut server = Server::bind(config).unwrap();
@@ -254,7 +254,7 @@ fn ric(address: &str, number: u32, iapp: Box<dyn Iapp>) -> Server {
 }
 
 fn node(du: Option<i64>) -> GlobalE2NodeId {
-    let whole = GlobalE2NodeId::gnb(e2ap::PlmnIdentity(HOME.0), GnbId::new(0xe00, 22));
+    let whole = GlobalE2NodeId::gnb(HOME, GnbId::new(0xe00, 22));
     let GlobalE2NodeId::Gnb(mut id) = whole else { panic!("a gNB") };
     id.gnb_du_id = du.map(GnbDuId);
     GlobalE2NodeId::Gnb(id)

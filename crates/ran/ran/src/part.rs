@@ -6,7 +6,7 @@ use e2sm::common::{
     AmfUeNgapId, Cgi, EutraCgi, GnbCuCpUeE1apId, GnbCuCpUeE1apIdItem, GnbCuUeF1apId, GnbCuUeF1apIdItem, Gummei,
     MmeUeS1apId, NrCgi, PlmnIdentity, RanUeId, UeId, UeIdEnb, UeIdGnb, UeIdGnbCuUp, UeIdGnbDu,
 };
-use ferric::e2ap::{self, Bits20, EnbId, GlobalE2NodeEnbId, GlobalE2NodeId, GlobalEnbId, GnbCuUpId, GnbDuId, GnbId};
+use ferric::e2ap::{EnbId, GlobalE2NodeEnbId, GlobalE2NodeId, GlobalEnbId, GnbCuUpId, GnbDuId, GnbId};
 use per::{Bits, List, One};
 use radio::phy::Rat;
 
@@ -61,12 +61,13 @@ impl Part {
 
     /// The node's key.
     pub fn id(self, number: u32) -> GlobalE2NodeId {
-        let plmn = e2ap::PlmnIdentity::from_codes(MCC, MNC, 2);
         if self == Part::Enb {
-            let enb_id = EnbId::Macro(Bits20(Bits::new(number.into(), ENB_ID_BITS)));
-            return GlobalE2NodeId::Enb(GlobalE2NodeEnbId { global_enb_id: GlobalEnbId { plmn, enb_id } });
+            let enb_id = EnbId::MacroEnbId(Bits::new(number.into(), ENB_ID_BITS));
+            return GlobalE2NodeId::Enb(GlobalE2NodeEnbId {
+                global_enb_id: GlobalEnbId { plmn_identity: plmn(), enb_id },
+            });
         }
-        let mut id = GlobalE2NodeId::gnb(plmn, GnbId::new(number, GNB_ID_BITS));
+        let mut id = GlobalE2NodeId::gnb(plmn(), GnbId::new(number, GNB_ID_BITS));
         if let GlobalE2NodeId::Gnb(gnb) = &mut id {
             gnb.gnb_cu_up_id = (self == Part::CuUp).then_some(GnbCuUpId(ONLY));
             gnb.gnb_du_id = (self == Part::Du).then_some(GnbDuId(ONLY));

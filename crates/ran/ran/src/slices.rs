@@ -11,7 +11,7 @@ use ferric::agent::Ue;
 use ferric::e2::Time;
 use radio::Slicing;
 use radio::mac::{Positions, Quota, Reservation, ue_scheduler};
-use radio::phy::{self, Grid};
+use radio::phy::Grid;
 use ran_functions::kpm::KpmSource;
 use ran_functions::slice::{Capacity, Direction, Membership, SliceSource};
 
@@ -75,13 +75,6 @@ impl Groups {
     }
 }
 
-fn phy_direction(direction: Direction) -> phy::Direction {
-    match direction {
-        Direction::Downlink => phy::Direction::Downlink,
-        Direction::Uplink => phy::Direction::Uplink,
-    }
-}
-
 /// What a carrier has to be divided in a direction.
 pub fn capacity(grid: &Grid, direction: Direction) -> Capacity {
     let prbs = match direction {
@@ -131,15 +124,14 @@ impl Node {
     pub fn apply_slicing(&mut self) {
         for direction in Direction::BOTH {
             let wanted = self.direction_slices(direction).clone();
-            let at = phy_direction(direction);
             if wanted.slices.is_empty() {
                 let groups = self.configuration.groups(direction);
                 let slicing = if groups.is_neutral() { Slicing::None } else { Slicing::Quotas(groups.quotas.clone()) };
                 let names = vec![""; if slicing == Slicing::None { 0 } else { groups.quotas.len() }];
-                self.cell_mut().set_slicing(at, slicing, &names, ue_scheduler_of(&wanted));
+                self.cell_mut().set_slicing(direction, slicing, &names, ue_scheduler_of(&wanted));
             } else {
                 let names: Vec<&str> = wanted.slices.iter().map(|slice| &*slice.ue_scheduler).collect();
-                self.cell_mut().set_slicing(at, slicing(&wanted), &names, ue_scheduler_of(&wanted));
+                self.cell_mut().set_slicing(direction, slicing(&wanted), &names, ue_scheduler_of(&wanted));
             }
         }
         (0..self.facts.len()).for_each(|place| self.join_groups(place));
@@ -158,7 +150,7 @@ impl Node {
                 let at = slices.iter().position(|slice| Some(slice.id) == id);
                 at.map(|at| at as u32)
             };
-            self.cell_mut().set_slice(place, phy_direction(direction), slice);
+            self.cell_mut().set_slice(place, direction, slice);
         }
     }
 

@@ -416,12 +416,8 @@ impl File {
 
 /// Five or six digits: mobile country code, mobile network code.
 fn plmn(text: &str) -> Result<PlmnIdentity, ConfigError> {
-    let digits = matches!(text.len(), 5 | 6) && text.bytes().all(|b| b.is_ascii_digit());
-    let number = |part: &str| part.parse::<u16>().ok();
-    match (digits, text.get(..3).and_then(number), text.get(3..).and_then(number)) {
-        (true, Some(mcc), Some(mnc)) => Ok(PlmnIdentity::from_codes(mcc, mnc, (text.len() - 3) as u8)),
-        _ => Err(ConfigError::BadValue { key: "plmn", why: format!("`{text}` is not five or six digits") }),
-    }
+    let not_digits = |_| ConfigError::BadValue { key: "plmn", why: format!("`{text}` is not five or six digits") };
+    text.parse().map_err(not_digits)
 }
 
 #[cfg(test)]

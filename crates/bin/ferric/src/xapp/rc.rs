@@ -288,7 +288,7 @@ pub fn run(args: &Args, config: XappConfig) -> anyhow::Result<()> {
                 let Some(rc) = node.functions.iter().find(|function| Wire::of(&function.oid).1 == OID) else {
                     return info!(node = name, "does not offer E2SM-RC");
                 };
-                let plmn = PlmnIdentity(node.global_id.plmn().0);
+                let plmn = node.global_id.plmn_identity();
                 let octets = args.detect(node, rc).and_then(|detection| {
                     let (header, message) = args.what.control(plmn)?.encode_in(detection.revision, detection.wire)?;
                     Ok((detection, header, message))

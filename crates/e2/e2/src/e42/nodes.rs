@@ -38,7 +38,7 @@ pub(super) fn connected<'a>(
 fn connected_node<'n>(node: &'n Node, rights: Option<&XappRights>, version: E42Version) -> Option<ConnectedNode<'n>> {
     let known = match node.global_id {
         GlobalE2NodeId::Gnb(_) => true,
-        GlobalE2NodeId::Enb(id) => matches!(id.global_enb_id.enb_id, EnbId::Macro(_)),
+        GlobalE2NodeId::Enb(id) => matches!(id.global_enb_id.enb_id, EnbId::MacroEnbId(_)),
         GlobalE2NodeId::EnGnb(_) | GlobalE2NodeId::NgEnb(_) => false,
     };
     let functions: Vec<_> = match rights {

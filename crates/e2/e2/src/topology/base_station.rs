@@ -7,10 +7,11 @@ use e2ap::{
     E2NodeComponentConfigUpdateV1, E2NodeComponentId, E2NodeComponentIdV1, GlobalE2NodeEnGnbId, GlobalE2NodeEnbId,
     GlobalE2NodeId, GlobalE2NodeNgEnbId, GlobalEnGnbId, GlobalEnbId, GlobalGnbId, GlobalNgEnbId,
 };
+use ids::NrCgi;
 use per::Octets;
 
 use super::BaseStationId;
-use super::f1::{self, Cell};
+use super::f1;
 use crate::{Components, NodeId};
 
 /// Cells that are kept of one node.
@@ -47,7 +48,7 @@ impl fmt::Display for BaseStationKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         // a whole base station's node id is written so
         let whole = match *self {
-            BaseStationKey::Gnb(GlobalGnbId { plmn, gnb_id }) => GlobalE2NodeId::gnb(plmn, gnb_id),
+            BaseStationKey::Gnb(GlobalGnbId { plmn_identity, gnb_id }) => GlobalE2NodeId::gnb(plmn_identity, gnb_id),
             BaseStationKey::EnGnb(global_en_gnb_id) => {
                 let (en_gnb_cu_up_id, en_gnb_du_id) = (None, None);
                 GlobalE2NodeId::EnGnb(GlobalE2NodeEnGnbId { global_en_gnb_id, en_gnb_cu_up_id, en_gnb_du_id })
@@ -110,7 +111,7 @@ struct Member {
     part: Part,
     /// The parts that its interfaces lead to.
     interfaces: BTreeSet<Part>,
-    cells: Vec<Cell>,
+    cells: Vec<NrCgi>,
 }
 
 /// A base station, as far as its nodes are there.
@@ -150,7 +151,7 @@ impl BaseStation {
     }
 
     /// The cells that its nodes have told of: those in F1 setups that components carry.
-    pub fn cells(&self) -> impl Iterator<Item = (NodeId, Cell)> {
+    pub fn cells(&self) -> impl Iterator<Item = (NodeId, NrCgi)> {
         self.nodes.iter().flat_map(|(node, member)| member.cells.iter().map(|cell| (*node, *cell)))
     }
 

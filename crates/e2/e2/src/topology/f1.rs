@@ -1,24 +1,7 @@
 //! The cells in an F1 SETUP REQUEST (TS 38.473 9.2.1.4), which a component's configuration carries as it went over F1.
 
-use core::fmt;
-
-use e2ap::PlmnIdentity;
+use ids::{NrCgi, PlmnIdentity};
 use per::{Error, ErrorKind, Reader};
-
-/// An NR cell, by its NR CGI.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Cell {
-    /// Its network.
-    pub plmn: PlmnIdentity,
-    /// NR Cell Identity, 36 bits.
-    pub nr_cell_identity: u64,
-}
-
-impl fmt::Display for Cell {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "nr-{}-{:x}", self.plmn, self.nr_cell_identity)
-    }
-}
 
 /// F1 Setup (TS 38.473 9.4.7).
 const F1_SETUP: i64 = 1;
@@ -26,12 +9,12 @@ const F1_SETUP: i64 = 1;
 const SERVED_CELLS: i64 = 44;
 
 /// Tells each cell of a DU's setup; of octets that are none, those before what is wrong.
-pub(super) fn served_cells(pdu: &[u8], mut tell: impl FnMut(Cell)) {
+pub(super) fn served_cells(pdu: &[u8], mut tell: impl FnMut(NrCgi)) {
     // what is not one is nothing: nodes put other things in this place, too
     let _ = read(pdu, &mut tell);
 }
 
-fn read(pdu: &[u8], tell: &mut impl FnMut(Cell)) -> Result<(), Error> {
+fn read(pdu: &[u8], tell: &mut impl FnMut(NrCgi)) -> Result<(), Error> {
     let mut reader = Reader::new(pdu, 0);
     // an initiating message, without extension
     if reader.bits(3)? != 0 || reader.constrained(0, 255)? != F1_SETUP {
@@ -52,7 +35,7 @@ fn read(pdu: &[u8], tell: &mut impl FnMut(Cell)) -> Result<(), Error> {
     })
 }
 
-fn cells(list: &mut Reader<'_>, tell: &mut impl FnMut(Cell)) -> Result<(), Error> {
+fn cells(list: &mut Reader<'_>, tell: &mut impl FnMut(NrCgi)) -> Result<(), Error> {
     for _ in 0..list.constrained(1, 512)? {
         list.constrained(0, 65_535)?; // GNB-DU-Served-Cells-Item
         list.bits(2)?;
@@ -65,7 +48,7 @@ fn cells(list: &mut Reader<'_>, tell: &mut impl FnMut(Cell)) -> Result<(), Error
             _ => return Err(item.error(ErrorKind::OutOfRange)),
         };
         item.align();
-        tell(Cell { plmn, nr_cell_identity: item.bits(36)? });
+        tell(NrCgi::new(plmn, item.bits(36)?));
     }
     Ok(())
 }

@@ -21,7 +21,6 @@ use crate::{Components, NodeId, Time};
 use ue::Ues;
 
 pub use base_station::{BaseStation, BaseStationKey, MissingPart, Part};
-pub use f1::Cell;
 pub use ue::{Joining, Ue, UeName, UeRef, UeView};
 
 /// Names a base station from its first node to the loss of its last one; not used again before 2^32 others.

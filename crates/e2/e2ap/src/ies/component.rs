@@ -4,7 +4,7 @@
 
 use per::{Octets, Per, PrintableString};
 
-use super::{Cause, GlobalEnGnbId, GlobalEnbId, GlobalGnbId, GlobalNgEnbId, GnbCuUpId, GnbDuId, NgEnbDuId};
+use super::{Cause, GlobalEnGnbId, GlobalEnbId, GlobalNgRanNodeId, GnbCuUpId, GnbDuId, NgEnbDuId};
 use crate::items::item;
 
 /// The interface that a component is.
@@ -19,16 +19,6 @@ pub enum E2NodeComponentInterfaceType {
     W1,
     S1,
     X2,
-}
-
-/// NG-RAN node of an Xn interface.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Per)]
-#[per(extensible)]
-pub enum GlobalNgRanNodeId {
-    /// gNB.
-    Gnb(GlobalGnbId),
-    /// ng-eNB.
-    NgEnb(GlobalNgEnbId),
 }
 
 /// NG: by the AMF.

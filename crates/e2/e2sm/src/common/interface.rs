@@ -1,8 +1,10 @@
 //! Interfaces between the parts of a RAN, and the messages on them and to UEs.
 
-use per::{Bits, Per};
-
-use super::{GlobalEnbId, GlobalGnbId, GlobalNgEnbId, GlobalNgRanNodeId, Guami, Gummei, PlmnIdentity};
+use ids::{
+    GlobalEnGnbId, GlobalEnbId, GlobalGnbId, GlobalNgEnbId, GlobalNgRanNodeId, GnbCuUpId, GnbDuId, Guami, Gummei,
+    NgEnbDuId,
+};
+use per::Per;
 
 /// InterfaceType: which kind of interface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Per)]
@@ -115,40 +117,6 @@ pub struct InterfaceIdW1 {
     /// Its DU.
     pub ng_enb_du_id: NgEnbDuId,
 }
-
-/// An en-gNB within its network.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Per)]
-#[per(extensible)]
-pub enum EnGnbId {
-    /// 22 to 32 bits.
-    #[per(size = 22..=32)]
-    EnGnbId(Bits),
-}
-
-/// GlobalenGNB-ID (TS 36.423).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Per)]
-#[per(extensible)]
-pub struct GlobalEnGnbId {
-    /// The network.
-    pub plmn_identity: PlmnIdentity,
-    /// The en-gNB in it.
-    pub en_gnb_id: EnGnbId,
-}
-
-/// GNB-DU-ID, 0 to 2^36 - 1 (TS 38.473).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Per)]
-#[per(range = 0..=68_719_476_735)]
-pub struct GnbDuId(pub i64);
-
-/// GNB-CU-UP-ID, 0 to 2^36 - 1 (TS 37.483).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Per)]
-#[per(range = 0..=68_719_476_735)]
-pub struct GnbCuUpId(pub i64);
-
-/// NGENB-DU-ID, 0 to 2^36 - 1 (TS 37.473).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Per)]
-#[per(range = 0..=68_719_476_735)]
-pub struct NgEnbDuId(pub i64);
 
 /// Interface-MessageID: a message of an interface's application protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Per)]

@@ -14,32 +14,31 @@
 //! # Ok::<(), per::Error>(())
 //! ```
 
-mod cell;
 mod function;
 mod interface;
-mod node;
 mod radio;
 mod ue;
 
-pub use cell::{BeamId, CellRnti, Cgi, EutraCgi, NrCgi, RntiValue};
 pub use function::{RanFunctionName, RicFormatType, RicStyleName, RicStyleType};
-pub use interface::{
-    EnGnbId, GlobalEnGnbId, GnbCuUpId, GnbDuId, InterfaceIdE1, InterfaceIdF1, InterfaceIdNg, InterfaceIdS1,
-    InterfaceIdW1, InterfaceIdX2, InterfaceIdXn, InterfaceIdentifier, InterfaceMessageId, InterfaceMessageType,
-    InterfaceType, NgEnbDuId, RrcClassLte, RrcClassNr, RrcMessageId, RrcType, X2NodeType,
+pub use ids::{
+    AmfUeNgapId, BeamId, CellRnti, Cgi, CoreCpId, EnGnbId, EnbId, EnbUeX2apId, EnbUeX2apIdExtension, EutraCgi,
+    EutraPci, EutraTac, FiveGsTac, FiveQi, GlobalEnGnbId, GlobalEnbId, GlobalGnbId, GlobalNgEnbId, GlobalNgRanNodeId,
+    GnbCuCpUeE1apId, GnbCuUeF1apId, GnbCuUpId, GnbDuId, GnbId, GroupId, Guami, Gummei, MmeUeS1apId, NgEnbCuUeW1apId,
+    NgEnbDuId, NgEnbId, NgRanNodeUeXnapId, NrCgi, NrPci, PlmnIdentity, Qci, QosFlowIdentifier, QosId, RanUeId,
+    RntiValue, SNssai, Sd, Sst,
 };
-pub use node::{
-    CoreCpId, EnbId, GlobalEnbId, GlobalGnbId, GlobalNgEnbId, GlobalNgRanNodeId, GnbId, Guami, Gummei, NgEnbId,
-    PlmnIdentity,
+pub use interface::{
+    InterfaceIdE1, InterfaceIdF1, InterfaceIdNg, InterfaceIdS1, InterfaceIdW1, InterfaceIdX2, InterfaceIdXn,
+    InterfaceIdentifier, InterfaceMessageId, InterfaceMessageType, InterfaceType, RrcClassLte, RrcClassNr,
+    RrcMessageId, RrcType, X2NodeType,
 };
 pub use radio::{
-    EutraArfcn, EutraPci, EutraTac, FiveGsTac, NrArfcn, NrFrequencyBandItem, NrFrequencyInfo, NrFrequencyShift7p5khz,
-    NrPci, ServingCellArfcn, ServingCellPci, SupportedSulFreqBandItem,
+    EutraArfcn, NrArfcn, NrFrequencyBandItem, NrFrequencyInfo, NrFrequencyShift7p5khz, ServingCellArfcn,
+    ServingCellPci, SupportedSulFreqBandItem,
 };
 pub use ue::{
-    AmfUeNgapId, EnbUeX2apId, EnbUeX2apIdExtension, FiveQi, GnbCuCpUeE1apId, GnbCuCpUeE1apIdItem, GnbCuUeF1apId,
-    GnbCuUeF1apIdItem, GroupId, MmeUeS1apId, NgEnbCuUeW1apId, NgRanNodeUeXnapId, PartialUeId, Qci, QosFlowIdentifier,
-    QosId, RanUeId, SNssai, Sd, Sst, UeId, UeIdEnGnb, UeIdEnb, UeIdGnb, UeIdGnbCuUp, UeIdGnbDu, UeIdNgEnb, UeIdNgEnbDu,
+    GnbCuCpUeE1apIdItem, GnbCuUeF1apIdItem, PartialUeId, UeId, UeIdEnGnb, UeIdEnb, UeIdGnb, UeIdGnbCuUp, UeIdGnbDu,
+    UeIdNgEnb, UeIdNgEnbDu,
 };
 
 use per::{Decode, Describe, Encode, Error, ErrorKind, Flat, IntoOwned, Reader, Store, Visitor, Writer};

@@ -1,5 +1,6 @@
 //! Frequencies and physical cells.
 
+use ids::{EutraPci, NrPci};
 use per::{List, Per};
 
 /// NR-ARFCN: a frequency of NR by its channel number (TS 38.104 5.4.2.1).
@@ -14,24 +15,6 @@ pub struct NrArfcn {
 /// E-UTRA-ARFCN: a frequency of E-UTRA by its channel number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Per)]
 pub struct EutraArfcn(pub u16);
-
-/// NR-PCI: a physical cell identity of NR.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Per)]
-#[per(range = 0..=1007)]
-pub struct NrPci(pub u16);
-
-/// E-UTRA-PCI: a physical cell identity of E-UTRA.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Per)]
-#[per(range = 0..=503, extensible)]
-pub struct EutraPci(pub u16);
-
-/// FiveGS-TAC: a tracking area code of the 5G system.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Per)]
-pub struct FiveGsTac(pub [u8; 3]);
-
-/// E-UTRA-TAC: a tracking area code of the EPS.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Per)]
-pub struct EutraTac(pub [u8; 2]);
 
 /// ServingCell-ARFCN: the frequency of a cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Per)]

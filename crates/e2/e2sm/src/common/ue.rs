@@ -1,47 +1,11 @@
-//! UEs, their slices and QoS classes.
+//! The UE ID of E2SM: a UE by its identities on the interfaces of its node.
 
+use ids::{
+    AmfUeNgapId, CellRnti, EnbUeX2apId, EnbUeX2apIdExtension, GlobalEnbId, GlobalGnbId, GlobalNgEnbId,
+    GlobalNgRanNodeId, GnbCuCpUeE1apId, GnbCuUeF1apId, Guami, Gummei, MmeUeS1apId, NgEnbCuUeW1apId, NgRanNodeUeXnapId,
+    RanUeId,
+};
 use per::{List, One, Per};
-
-use super::{CellRnti, GlobalEnbId, GlobalGnbId, GlobalNgEnbId, GlobalNgRanNodeId, Guami, Gummei};
-
-/// AMF-UE-NGAP-ID, 0 to 2^40 - 1 (TS 38.413).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Per)]
-#[per(range = 0..=1_099_511_627_775)]
-pub struct AmfUeNgapId(pub i64);
-
-/// GNB-CU-UE-F1AP-ID (TS 38.473).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Per)]
-pub struct GnbCuUeF1apId(pub u32);
-
-/// GNB-CU-CP-UE-E1AP-ID (TS 37.483).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Per)]
-pub struct GnbCuCpUeE1apId(pub u32);
-
-/// NG-RANnodeUEXnAPID (TS 38.423).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Per)]
-pub struct NgRanNodeUeXnapId(pub u32);
-
-/// NGENB-CU-UE-W1AP-ID (TS 37.473).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Per)]
-pub struct NgEnbCuUeW1apId(pub u32);
-
-/// MME-UE-S1AP-ID (TS 36.413).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Per)]
-pub struct MmeUeS1apId(pub u32);
-
-/// ENB-UE-X2AP-ID (TS 36.423).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Per)]
-#[per(range = 0..=4095)]
-pub struct EnbUeX2apId(pub u16);
-
-/// ENB-UE-X2AP-ID-Extension (TS 36.423).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Per)]
-#[per(range = 0..=4095, extensible)]
-pub struct EnbUeX2apIdExtension(pub u16);
-
-/// RANUEID: the UE's name that all parts of a RAN node agree on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Per)]
-pub struct RanUeId(pub [u8; 8]);
 
 /// UEID: a UE, by the names that the kind of node has for it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Per)]
@@ -237,48 +201,3 @@ pub struct PartialUeId {
     /// The MME.
     pub gummei: Option<Gummei>,
 }
-
-/// A slice/service type (TS 23.501 5.15.2).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Per)]
-pub struct Sst(pub [u8; 1]);
-
-/// A slice differentiator (TS 23.501 5.15.2).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Per)]
-pub struct Sd(pub [u8; 3]);
-
-/// S-NSSAI: a network slice.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Per)]
-#[per(extensible)]
-pub struct SNssai {
-    /// Its type.
-    pub sst: Sst,
-    /// Which of the slices of that type.
-    pub sd: Option<Sd>,
-}
-
-/// A 5G QoS identifier (TS 23.501 5.7.2.1).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Per)]
-#[per(range = 0..=255, extensible)]
-pub struct FiveQi(pub u8);
-
-/// A QoS flow's identifier.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Per)]
-#[per(range = 0..=63, extensible)]
-pub struct QosFlowIdentifier(pub u8);
-
-/// A QoS class identifier (TS 23.203).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Per)]
-pub struct Qci(pub u8);
-
-/// GroupID: the UEs of a class.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Per)]
-#[per(extensible)]
-pub enum GroupId {
-    /// By a 5QI.
-    FiveGc(FiveQi),
-    /// By a QCI.
-    Epc(Qci),
-}
-
-/// QoSID: a QoS class.
-pub type QosId = GroupId;

@@ -11,10 +11,10 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use e2sm::association::{
-    Command, ControlHeader, ControlMessage, ControlOutcome, Controller, EventTrigger, FUNCTION_ID, IndicationMessage,
-    OID, RanFunctionDefinition, Refusal, View,
+    Command, ControlHeader, ControlMessage, ControlOutcome, EventTrigger, FUNCTION_ID, IndicationMessage, OID,
+    RanFunctionDefinition, Refusal, View,
 };
-use e2sm::common::{PlmnIdentity, UeId};
+use e2sm::common::UeId;
 use ferric::agent::{Admission, ControlFailure, ControllerId, FunctionContext, RanFunction, RequestKey, Ue, Views};
 use ferric::e2::{ControlRequest, Function, SubscriptionRequest, Time};
 use ferric::e2ap::{
@@ -73,7 +73,7 @@ impl<D: UeDirectory> AssociationFunction<D> {
             return refused(Refusal::NotTheFirst, Vec::new());
         }
         let mut controllers = reports.controllers().into_iter();
-        let named = controllers.find(|(_, ric)| ric.is_some_and(|ric| name_of(ric) == message.controller));
+        let named = controllers.find(|(_, ric)| *ric == Some(message.controller));
         let Some((controller, _)) = named else { return refused(Refusal::UnknownController, Vec::new()) };
         let directory = self.directory.borrow();
         let (mut known, mut unknown) = (Vec::new(), Vec::new());
@@ -116,7 +116,7 @@ impl<D: UeDirectory> AssociationFunction<D> {
         let view = |(id, ric): (ControllerId, Option<GlobalRicId>)| {
             let ues: Vec<_> =
                 views.exposed(id).filter_map(|ue| directory.name(ue)).take(usize::from(u16::MAX)).collect();
-            Some(View { controller: name_of(ric?), first: views.sees_all(id), ues: ues.into() })
+            Some(View { controller: ric?, first: views.sees_all(id), ues: ues.into() })
         };
         let controllers: Vec<_> = reports.controllers().into_iter().filter_map(view).take(255).collect();
         match (IndicationMessage { controllers: controllers.into() }).encode() {
@@ -124,10 +124,6 @@ impl<D: UeDirectory> AssociationFunction<D> {
             Err(error) => panic!("lists are cut to their bounds, names are the base station's: {error}"),
         }
     }
-}
-
-fn name_of(ric: GlobalRicId) -> Controller {
-    Controller { plmn: PlmnIdentity(ric.plmn.0), ric_id: ric.ric_id.0 }
 }
 
 fn unreadable(error: per::Error) -> Cause {

@@ -4,7 +4,6 @@ use e2sm::common::{GnbCuUeF1apId, UeIdGnbDu};
 use ferric::agent::FunctionTransport;
 use ferric::e2::{Action, AgentMisuse, SubscriptionTimes};
 use ferric::e2ap::{self, RicRequestId};
-use per::Bits;
 
 use super::*;
 
@@ -70,7 +69,7 @@ impl Scene {
     }
 
     fn control(&mut self, from: ControllerId, command: Command, ric: u32, ues: &[u32]) -> ControlOutcome<'static> {
-        let controller = Controller { plmn: PlmnIdentity::from_codes(1, 1, 2), ric_id: Bits::new(ric.into(), 20) };
+        let controller = self::ric(ric);
         let ues: Vec<_> = ues.iter().copied().map(ue_name).collect();
         let message = ControlMessage { controller, ues: ues.into() }.encode().unwrap();
         let header = ControlHeader { command }.encode().unwrap();

@@ -1,34 +1,11 @@
 //! What a base station implements.
 
 use std::borrow::Cow;
-use std::fmt;
 
 use e2sm::slice::{Algorithm, SliceConfiguration};
 use ferric::agent::Ue;
 use ferric::e2::Time;
-
-/// A direction.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Direction {
-    /// From the cell to UEs.
-    Downlink,
-    /// From UEs to the cell.
-    Uplink,
-}
-
-impl Direction {
-    /// Both.
-    pub const BOTH: [Direction; 2] = [Direction::Downlink, Direction::Uplink];
-}
-
-impl fmt::Display for Direction {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
-            Direction::Downlink => "downlink",
-            Direction::Uplink => "uplink",
-        })
-    }
-}
+pub use ids::Direction;
 
 /// What there is to be divided in a direction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -29,17 +29,9 @@ pub use channel::{Channel, Fixed};
 pub use duplex::{Duplex, TddPattern};
 pub use fading::Fading;
 pub use geometry::Geometry;
+pub use ids::Direction;
 pub use mcs::{Cqi, McsTable, Modulation};
 pub use motion::{Area, Motion, Mover, Position};
 pub use path_loss::{Propagation, Surroundings};
 pub use site::{GeometryError, Site, Terminal};
 pub use trace::{Trace, TraceEnd, TraceError};
-
-/// Which way.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Direction {
-    /// From the base station to the UEs.
-    Downlink,
-    /// From the UEs to the base station.
-    Uplink,
-}

@@ -80,8 +80,8 @@ impl Rule {
 
     /// Its slices, by direction.
     pub fn slices(&self) -> impl Iterator<Item = (Direction, u32)> {
-        let dl = self.dl.map(|id| (Direction::Dl, id));
-        dl.into_iter().chain(self.ul.map(|id| (Direction::Ul, id)))
+        let dl = self.dl.map(|id| (Direction::Downlink, id));
+        dl.into_iter().chain(self.ul.map(|id| (Direction::Uplink, id)))
     }
 
     /// A slice of it that is not there.

@@ -5,7 +5,7 @@
 use e2sm::Arena;
 use e2sm::common::{Cgi, NrCgi};
 use e2sm::rrc::{Event, Notification};
-use ferric::e2::topology::{Cell, RanDatabase};
+use ferric::e2::topology::RanDatabase;
 use ferric::e2::{self, Indication, NodeId, SubscribeError};
 use ferric::server::{IappContext, IappEvent};
 use per::Gather;
@@ -144,8 +144,8 @@ impl Database {
     fn serving(&self, node: NodeId, cell: &Cgi, ran: &RanDatabase) -> NodeId {
         let has_slices = |id: &NodeId| self.node(*id).is_some_and(|node| node.source(Feed::Slice).is_some());
         let Some(station) = ran.station_of(node).filter(|_| !has_slices(&node)) else { return node };
-        let Cgi::NrCgi(NrCgi { plmn_identity, nr_cell_identity }) = cell else { return node };
-        let of_cell = |cell: &Cell| (cell.plmn.0, cell.nr_cell_identity) == (plmn_identity.0, nr_cell_identity.value);
+        let Cgi::NrCgi(nr_cgi) = *cell else { return node };
+        let of_cell = |cell: &NrCgi| *cell == nr_cgi;
         let mut of_cell = station.cells().filter(|(_, cell)| of_cell(cell)).map(|(node, _)| node).filter(has_slices);
         let mut all = station.nodes().map(|(node, _)| node).filter(has_slices);
         match (of_cell.next(), all.next(), all.next()) {

@@ -191,8 +191,8 @@ impl Node {
 impl Slices {
     pub fn of(&self, direction: Direction) -> &DirectionSlices<'static> {
         match direction {
-            Direction::Dl => &self.set.dl,
-            Direction::Ul => &self.set.ul,
+            Direction::Downlink => &self.set.dl,
+            Direction::Uplink => &self.set.ul,
         }
     }
 

@@ -138,8 +138,8 @@ fn nr_cell(number: u64) -> Cgi {
 }
 
 fn enb() -> GlobalE2NodeId {
-    let enb_id = e2ap::EnbId::Macro(e2ap::Bits20(Bits::new(0x77, 20)));
-    let global_enb_id = e2ap::GlobalEnbId { plmn: e2ap::PlmnIdentity::from_codes(1, 1, 2), enb_id };
+    let enb_id = e2ap::EnbId::MacroEnbId(Bits::new(0x77, 20));
+    let global_enb_id = e2ap::GlobalEnbId { plmn_identity: PlmnIdentity::from_codes(1, 1, 2), enb_id };
     GlobalE2NodeId::Enb(e2ap::GlobalE2NodeEnbId { global_enb_id })
 }
 

@@ -12,7 +12,7 @@ use hyper::{Method, StatusCode};
 
 use super::SlicingController;
 use super::controls::{Answer, Asker, Order, Planning};
-use super::direction::Direction;
+use super::direction::{Direction, SlicesOf};
 use super::node::{Node, Slices, SourceState};
 use super::{Database, Feed};
 use crate::rest::{Desk, Job, Problem, Reply, Request, Response, Route};

@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use super::super::SlicingController;
 use super::super::controls::{Answer, Plan, Planning, Subject};
-use super::super::direction::Direction;
+use super::super::direction::{Direction, SlicesOf};
 use super::super::node::{Node, Slices};
 use super::parameters::{DirectionDocument, SliceDocument, scheduler_for};
 use super::{AppDesk, Read, direction, order, reading, slices_of};
@@ -25,7 +25,7 @@ pub(super) fn routes(desk: &AppDesk) -> Vec<Route> {
         reading(ALL, desk, |_| {
             let read: Read = Box::new(|node| {
                 let slices = slices_of(node)?;
-                let [dl, ul] = [Direction::Dl, Direction::Ul].map(|of| DirectionDocument::of(slices.of(of)));
+                let [dl, ul] = [Direction::Downlink, Direction::Uplink].map(|of| DirectionDocument::of(slices.of(of)));
                 Ok(Response::ok(Both { dl, ul }))
             });
             Ok(read)

@@ -150,7 +150,7 @@ impl Change {
 
     /// Nodes take any slice for none in a direction that has no slices.
     fn check_in(self, there: &Slices) -> Result<(), Problem> {
-        for (direction, wanted) in [(Direction::Dl, self.dl), (Direction::Ul, self.ul)] {
+        for (direction, wanted) in [(Direction::Downlink, self.dl), (Direction::Uplink, self.ul)] {
             if let Some(Some(id)) = wanted.filter(|_| there.of(direction).slices.is_empty()) {
                 return Err(Problem::unprocessable(format!("there is no {direction} slice {id}")));
             }
@@ -204,13 +204,6 @@ impl SNssaiDocument {
 
 /// A network by its digits.
 pub(super) fn plmn(digits: &str) -> Result<PlmnIdentity, Problem> {
-    let are_digits = matches!(digits.len(), 5 | 6) && digits.bytes().all(|digit| digit.is_ascii_digit());
-    let number = |part: Option<&str>| part.and_then(|part| part.parse::<u16>().ok());
-    match (are_digits, number(digits.get(..3)), number(digits.get(3..))) {
-        (true, Some(mcc), Some(mnc)) => {
-            let octets = ferric::e2ap::PlmnIdentity::from_codes(mcc, mnc, digits.len() as u8 - 3).0;
-            Ok(PlmnIdentity(octets))
-        }
-        _ => Err(Problem::unprocessable(format!("plmn: `{digits}` is not five or six digits")).with("at", "plmn")),
-    }
+    let problem = |_| Problem::unprocessable(format!("plmn: `{digits}` is not five or six digits")).with("at", "plmn");
+    digits.parse().map_err(problem)
 }

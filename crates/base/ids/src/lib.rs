@@ -1,0 +1,26 @@
+#![doc = include_str!("../README.md")]
+#![forbid(unsafe_code)]
+
+mod cell;
+mod core_node;
+mod direction;
+mod node;
+mod plmn;
+mod qos;
+mod slice;
+mod ue;
+
+pub use cell::{BeamId, CellRnti, Cgi, EutraCgi, EutraPci, EutraTac, FiveGsTac, NrCgi, NrPci, RntiValue};
+pub use core_node::{CoreCpId, Guami, Gummei};
+pub use direction::Direction;
+pub use node::{
+    EnGnbId, EnbId, GlobalEnGnbId, GlobalEnbId, GlobalGnbId, GlobalNgEnbId, GlobalNgRanNodeId, GlobalRicId, GnbCuUpId,
+    GnbDuId, GnbId, NgEnbDuId, NgEnbId,
+};
+pub use plmn::{InvalidPlmn, PlmnIdentity};
+pub use qos::{FiveQi, GroupId, Qci, QosFlowIdentifier, QosId};
+pub use slice::{SNssai, Sd, Sst};
+pub use ue::{
+    AmfUeNgapId, EnbUeX2apId, EnbUeX2apIdExtension, GnbCuCpUeE1apId, GnbCuUeF1apId, MmeUeS1apId, NgEnbCuUeW1apId,
+    NgRanNodeUeXnapId, RanUeId,
+};
