@@ -4,6 +4,10 @@
 mod allocations;
 #[cfg(feature = "certificates")]
 pub mod certificates;
+#[cfg(feature = "live")]
+pub mod live;
+#[cfg(feature = "program")]
+pub mod program;
 mod shared_object;
 
 pub use allocations::{CountingAllocator, ProcessCountingAllocator};

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
 
-use crate::paper::{LEAST_REPORTS, Meter};
+use crate::meter::{LEAST_REPORTS, Meter};
 use crate::part::{Agents, AgentsCount, Controller, ControllerCount, Encoding, Load, Part, ask};
 use crate::{AgentRow, Effort};
 
@@ -28,7 +28,7 @@ pub(crate) fn measure(effort: Effort) -> anyhow::Result<Vec<AgentRow>> {
 
 fn row(ues: u16, encoding: Encoding, seconds: f64) -> anyhow::Result<AgentRow> {
     let mut controller = Part::Controller(Controller { encoding, period_ms: 1, decodes: false }).start()?;
-    let ric = controller.said("e2")?.to_owned();
+    let ric = controller.value("e2")?.to_owned();
     let mut agents = Part::Agents(Agents { ric, nodes: 1, ues, load: LOAD, encoding, stages: true }).start()?;
     let deadline = Instant::now() + PATIENCE;
     while ask::<ControllerCount>(&mut controller)?.subscribed < LOAD.statistics() {

@@ -5,7 +5,10 @@
 //! mover are processes of their own (this program, started again), so that their time and memory are the kernel's own
 //! accounts of them.
 
+use std::path::Path;
 use std::time::Duration;
+
+use hdrhistogram::Histogram;
 
 mod agent;
 mod codec;
@@ -13,24 +16,20 @@ mod idle;
 mod links;
 mod load;
 mod many;
+pub mod meter;
 mod mover;
-mod paper;
-mod part;
+pub mod part;
 mod ping;
-mod pinger;
+pub mod pinger;
 mod placement;
-mod plot;
-mod process;
+pub mod process;
 mod ran;
 mod relay;
 mod report;
 mod soak;
 
 pub use mover::mover;
-pub use paper::{Cell, Figure, FigureReport, Peer, PeerError, Setting, Table, paper};
-pub use part::part;
 pub use ping::{PingReport, PingRow, ping};
-pub use plot::{Mark, Panel, Plot, Series, X};
 pub use ran::{RanReport, RanRow, ran};
 pub use report::{AgentRow, Codec, Host, Idle, LoopsRow, Many, RelayRow, Report, ShmRelay, Storm};
 pub use soak::{Soak, SoakReport, Trend, soak};
@@ -62,16 +61,32 @@ impl Default for Effort {
 ///
 /// # Errors
 /// Where a process cannot be started or does not answer.
-pub fn e2(effort: Effort) -> anyhow::Result<Report> {
+pub fn e2(ferric: &Path, effort: Effort) -> anyhow::Result<Report> {
     Ok(Report {
         codec: codec::measure(Duration::from_secs_f64(effort.seconds))?,
-        relay: relay::measure(effort)?,
+        relay: relay::measure(ferric, effort)?,
         agent: agent::measure(effort)?,
         ping: ping(effort.repetitions, PINGS)?,
-        loops: relay::measure_loops(effort)?,
-        many: many::measure(effort)?,
-        storm: many::storm(effort)?,
-        idle: idle::measure(effort)?,
+        loops: relay::measure_loops(ferric, effort)?,
+        many: many::measure(ferric, effort)?,
+        storm: many::storm(ferric, effort)?,
+        idle: idle::measure(ferric, effort)?,
         host: Host::here(),
     })
+}
+
+/// An empty histogram of nanoseconds with a relative error of at most 0.1 %.
+///
+/// # Panics
+/// Never: three significant digits are within the limits of the histogram.
+#[must_use]
+pub fn latency_histogram() -> Histogram<u64> {
+    Histogram::new(3).unwrap_or_else(|error| panic!("three significant digits: {error}"))
+}
+
+/// The median of a few repetitions; not a number if there are none.
+#[must_use]
+pub fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values.get(values.len() / 2).copied().unwrap_or(f64::NAN)
 }

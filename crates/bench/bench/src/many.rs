@@ -1,5 +1,6 @@
 //! Very many nodes: their reports through one core, and their coming back all at once.
 
+use std::path::Path;
 use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -7,31 +8,25 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, anyhow};
 use e2ap::{RicActionId, RicActionType};
 use ferric::e2::{Action, SubscriptionSpec};
-use ferric::link::{Address, Class, StreamId};
+use ferric::link::{Class, StreamId};
 use ferric::xapp::{Xapp, XappConfig, XappEvent};
 
 use crate::load::{FUNCTION, Node, Template};
-use crate::process::Process;
+use crate::process::RicProcess;
 use crate::{Effort, Many, Storm};
 
 const PERIOD: Duration = Duration::from_millis(100);
 const PDU_OCTETS: usize = 1500;
 const PATIENCE: Duration = Duration::from_secs(30);
 
-fn ric() -> anyhow::Result<(Process, Address, Address)> {
-    let ric =
-        Process::start(&["--log", "error", "ric", "--e2", "tcp://127.0.0.1:0", "--xapp", "tcp://127.0.0.1:0"], 2)?;
-    let (e2, xapp) = (ric.said("e2")?.parse()?, ric.said("xapp")?.parse()?);
-    Ok((ric, e2, xapp))
-}
-
 /// Each node reports every [`PERIOD`], at a time of its own.
-pub(crate) fn measure(effort: Effort) -> anyhow::Result<Many> {
-    let (ric, e2, xapp) = ric()?;
+pub(crate) fn measure(ferric: &Path, effort: Effort) -> anyhow::Result<Many> {
+    let RicProcess { process: ric, e2, xapp } = RicProcess::start(ferric, &[])?;
     let count = effort.many_nodes;
     let mut nodes = Vec::new();
     for number in 0..count {
-        let mut node = Node::connect(&e2).with_context(|| format!("node {number}; is `ulimit -n` high enough?"))?;
+        let mut node =
+            Node::connect(&e2.address).with_context(|| format!("node {number}; is `ulimit -n` high enough?"))?;
         node.set_up(number as u32 + 1, 1)?;
         nodes.push(node);
     }
@@ -103,12 +98,12 @@ pub(crate) fn measure(effort: Effort) -> anyhow::Result<Many> {
 }
 
 /// All nodes are cut off at once, and are back at once.
-pub(crate) fn storm(effort: Effort) -> anyhow::Result<Storm> {
-    let (_ric, e2, xapp) = ric()?;
+pub(crate) fn storm(ferric: &Path, effort: Effort) -> anyhow::Result<Storm> {
+    let RicProcess { process: _ric, e2, xapp } = RicProcess::start(ferric, &[])?;
     let count = effort.idle_nodes;
     let mut first = Vec::new();
     for number in 0..count {
-        let mut node = Node::connect(&e2)?;
+        let mut node = Node::connect(&e2.address)?;
         node.set_up(number as u32 + 1, 1)?;
         first.push(node);
     }
@@ -124,7 +119,7 @@ pub(crate) fn storm(effort: Effort) -> anyhow::Result<Storm> {
     drop(first);
     let mut again = Vec::new();
     for number in 0..count {
-        let mut node = Node::connect(&e2)?;
+        let mut node = Node::connect(&e2.address)?;
         node.begin_setup(number as u32 + 1, 1)?;
         again.push(node);
     }

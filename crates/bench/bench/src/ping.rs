@@ -17,9 +17,11 @@ use e2sm::Wire;
 use ferric::agent::{AgentLoop, AgentLoopConfig};
 use ferric::link::{Class, Events, Interest, Link, Listener, Poll, Scratch, State, StreamId};
 use ferric::{Endpoint, StopHandle};
+use hdrhistogram::Histogram;
 use ran_functions::hw::HwFunction;
 use serde::Serialize;
 
+use crate::latency_histogram;
 use crate::links::{LinkKind, Links};
 use crate::pinger::Pings;
 use crate::placement::Placement;
@@ -116,34 +118,29 @@ fn of_link(
     rounds: usize,
     pings: usize,
 ) -> anyhow::Result<Vec<PingRow>> {
-    let mut echo = Vec::new();
+    let mut echo = latency_histogram();
     let mut combinations = Vec::new();
     for codec in [Codec::Per, Codec::FLAT] {
         for wire in [Wire::Per, Wire::Flat] {
-            combinations.push((codec, wire, Vec::new()));
+            combinations.push((codec, wire, latency_histogram()));
         }
     }
     for _ in 0..rounds {
-        echo.extend(echoes(link, placement, size, pings)?);
+        echoes(link, placement, size, pings)?.into_iter().for_each(|ns| echo += ns);
         for (codec, wire, times) in &mut combinations {
-            times.extend(round_trips(link, placement, *codec, *wire, size, pings)?);
+            round_trips(link, placement, *codec, *wire, size, pings)?.into_iter().for_each(|ns| *times += ns);
         }
     }
-    let floor = median(&mut echo);
-    let row = |e2ap, e2sm, mut times: Vec<u64>| {
-        let (link, p50_us) = (link.name, median(&mut times));
-        let (processors, ratio) = (placement.processors(), p50_us / floor);
-        PingRow { link, processors, payload_bytes: size, e2ap, e2sm, pings: times.len(), p50_us, ratio }
+    let median_us = |times: &Histogram<u64>| times.value_at_quantile(0.5) as f64 / 1e3;
+    let echo_us = median_us(&echo);
+    let row = |e2ap, e2sm, times: Histogram<u64>| {
+        let (link, p50_us) = (link.name, median_us(&times));
+        let (processors, ratio) = (placement.processors(), p50_us / echo_us);
+        PingRow { link, processors, payload_bytes: size, e2ap, e2sm, pings: times.len() as usize, p50_us, ratio }
     };
     let mut rows = vec![row(None, None, echo)];
     rows.extend(combinations.into_iter().map(|(codec, wire, times)| row(Some(codec.name()), Some(wire.name()), times)));
     Ok(rows)
-}
-
-/// Of nanoseconds, in microseconds.
-fn median(times_ns: &mut [u64]) -> f64 {
-    times_ns.sort_unstable();
-    times_ns.get(times_ns.len() / 2).map_or(f64::NAN, |ns| *ns as f64 / 1000.0)
 }
 
 /// A link that is waited for.

@@ -13,7 +13,7 @@ use ferric::server::{Iapp, IappContext, IappEvent, Server, ServerConfig};
 use ferric::{Endpoint, StopHandle};
 
 /// What is pinged, and how often.
-pub(crate) struct Pings {
+pub struct Pings {
     /// Where the node is awaited; it tells E2AP's encoding.
     pub endpoint: Endpoint,
     pub link: link::Config,
@@ -28,7 +28,7 @@ pub(crate) struct Pings {
 }
 
 /// A controller on a thread of its own.
-pub(crate) struct Pinging {
+pub struct Pinging {
     pub endpoint: Endpoint,
     times: Receiver<Vec<u64>>,
     stop: StopHandle,

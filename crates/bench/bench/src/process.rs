@@ -1,29 +1,35 @@
-//! This program, started again as the RIC, as the mover or as another part, and the kernel's accounts of it.
+//! Processes that a measurement starts, and the kernel's accounts of them.
 
 use std::io::{BufRead, BufReader, Write};
 use std::ops::Deref;
+use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 use anyhow::{Context, anyhow};
+use ferric::Endpoint;
+use ferric::link::Address;
 
 /// The kernel's accounts of a process.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Accounts {
+pub struct Accounts {
     id: u32,
 }
 
 impl Accounts {
-    /// Those of somebody else's process.
+    /// The accounts of the process `id`, which another program may have started.
     ///
     /// # Errors
-    /// Where there is no such process, or it is not ours to look at.
+    /// If there is no such process, or this user may not read its accounts.
     pub fn of(id: u32) -> anyhow::Result<Self> {
         let accounts = Accounts { id };
         accounts.cpu_ns().with_context(|| format!("cannot read the accounts of process {id}"))?;
         Ok(accounts)
     }
 
-    /// Nanoseconds that its threads have run until now.
+    /// The processor time of all its threads until now, in nanoseconds.
+    ///
+    /// # Errors
+    /// If the process has ended, or the kernel keeps no such account.
     pub fn cpu_ns(self) -> anyhow::Result<u64> {
         let mut sum = 0;
         for task in std::fs::read_dir(format!("/proc/{}/task", self.id))? {
@@ -34,12 +40,18 @@ impl Accounts {
         Ok(sum)
     }
 
-    /// Files and sockets that it has open.
+    /// The number of its open files and sockets.
+    ///
+    /// # Errors
+    /// If the process has ended.
     pub fn descriptors(self) -> anyhow::Result<u64> {
         Ok(std::fs::read_dir(format!("/proc/{}/fd", self.id))?.count() as u64)
     }
 
-    /// Its resident memory.
+    /// Its resident memory in bytes.
+    ///
+    /// # Errors
+    /// If the process has ended.
     pub fn rss_bytes(self) -> anyhow::Result<u64> {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.id))?;
         let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
@@ -48,59 +60,81 @@ impl Accounts {
     }
 }
 
-/// A process of ours; ended when it is dropped.
-pub(crate) struct Process {
+/// A process that this one has started; killed when it is dropped.
+#[derive(Debug)]
+pub struct Process {
     child: Child,
     accounts: Accounts,
     input: ChildStdin,
     output: BufReader<ChildStdout>,
-    /// What it printed of itself, `name=value` a line.
-    said: Vec<(String, String)>,
+    /// The `name=value` lines that it printed at its start.
+    values: Vec<(String, String)>,
 }
 
 impl Process {
-    /// Starts this program with other arguments, and reads the `lines` lines in which it says where it listens.
-    pub fn start(arguments: &[&str], lines: usize) -> anyhow::Result<Self> {
-        let program = std::env::current_exe().context("cannot find this program")?;
+    /// Starts a program and reads the `lines` lines that it prints at its start, each `name=value`.
+    ///
+    /// # Errors
+    /// If the program cannot be started, or prints anything else.
+    pub fn start(program: &Path, arguments: &[&str], lines: usize) -> anyhow::Result<Self> {
+        let command = || format!("{} {}", program.display(), arguments.join(" "));
         let mut child = Command::new(program)
             .args(arguments)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()
-            .with_context(|| format!("cannot start {arguments:?}"))?;
-        let input = child.stdin.take().context("a process without input")?;
-        let output = BufReader::new(child.stdout.take().context("a process without output")?);
+            .with_context(|| format!("cannot start {}", command()))?;
+        let input = child.stdin.take().context("a process without standard input")?;
+        let output = BufReader::new(child.stdout.take().context("a process without standard output")?);
         let accounts = Accounts { id: child.id() };
-        let mut process = Process { child, accounts, input, output, said: Vec::new() };
+        let mut process = Process { child, accounts, input, output, values: Vec::new() };
         for _ in 0..lines {
-            let line = process.line().with_context(|| format!("{arguments:?}"))?;
-            let (name, value) = line.split_once('=').ok_or_else(|| anyhow!("unexpected: {line}"))?;
-            process.said.push((name.to_owned(), value.to_owned()));
+            let line = process.line().with_context(command)?;
+            let (name, value) = line.split_once('=').ok_or_else(|| anyhow!("unexpected line: {line}"))?;
+            process.values.push((name.to_owned(), value.to_owned()));
         }
         Ok(process)
+    }
+
+    /// Starts this program again, with other arguments.
+    ///
+    /// # Errors
+    /// As [`Process::start`].
+    pub fn start_self(arguments: &[&str], lines: usize) -> anyhow::Result<Self> {
+        let program = std::env::current_exe().context("cannot find the path of this program")?;
+        Process::start(&program, arguments, lines)
     }
 
     fn line(&mut self) -> anyhow::Result<String> {
         let mut line = String::new();
         match self.output.read_line(&mut line)? {
-            0 => Err(anyhow!("ended at once")),
+            0 => Err(anyhow!("the process ended")),
             _ => Ok(line.trim_end().to_owned()),
         }
     }
 
-    /// Asks a part (`part`) what it has counted until now: the line that it answers.
-    pub fn ask(&mut self) -> anyhow::Result<String> {
+    /// Writes a line to a part ([`crate::part`]) and returns its answer: its counters until now.
+    ///
+    /// # Errors
+    /// If the process has ended.
+    pub fn query(&mut self) -> anyhow::Result<String> {
         writeln!(self.input, "?")?;
         self.line()
     }
 
-    /// What it said of `name`.
-    pub fn said(&self, name: &str) -> anyhow::Result<&str> {
-        let found = self.said.iter().find(|(n, _)| n == name);
-        found.map(|(_, value)| value.as_str()).ok_or_else(|| anyhow!("it did not tell its {name}"))
+    /// The value of the line `name=value` that it printed at its start.
+    ///
+    /// # Errors
+    /// If it printed no such line.
+    pub fn value(&self, name: &str) -> anyhow::Result<&str> {
+        let found = self.values.iter().find(|(n, _)| n == name);
+        found.map(|(_, value)| value.as_str()).ok_or_else(|| anyhow!("the process printed no {name}="))
     }
 
     /// Whether it still runs.
+    ///
+    /// # Errors
+    /// If the system does not answer.
     pub fn is_alive(&mut self) -> anyhow::Result<bool> {
         Ok(self.child.try_wait()?.is_none())
     }
@@ -116,8 +150,38 @@ impl Deref for Process {
 
 impl Drop for Process {
     fn drop(&mut self) {
-        // It may have ended by itself.
+        // it may have ended by itself
         let _ = self.child.kill();
         let _ = self.child.wait();
+    }
+}
+
+/// A process that runs `ferric ric`.
+#[derive(Debug)]
+pub struct RicProcess {
+    /// The process.
+    pub process: Process,
+    /// Its address for E2 nodes.
+    pub e2: Endpoint,
+    /// Its address for xApps.
+    pub xapp: Address,
+}
+
+impl RicProcess {
+    /// Starts `ferric ric` with free TCP ports. `options` override these.
+    ///
+    /// # Errors
+    /// If it cannot be started.
+    pub fn start(ferric: &Path, options: &[&str]) -> anyhow::Result<Self> {
+        let mut arguments = vec!["--log", "error", "ric"];
+        for (option, url) in [("--e2", "tcp://127.0.0.1:0"), ("--xapp", "tcp://127.0.0.1:0")] {
+            if !options.contains(&option) {
+                arguments.extend([option, url]);
+            }
+        }
+        arguments.extend_from_slice(options);
+        let process = Process::start(ferric, &arguments, 2)?;
+        let (e2, xapp) = (process.value("e2")?.parse()?, process.value("xapp")?.parse()?);
+        Ok(RicProcess { process, e2, xapp })
     }
 }

@@ -10,6 +10,7 @@ use radio::{Network, Time};
 use ran::Scenario;
 use serde::Serialize;
 
+use crate::median;
 use crate::report::Host;
 
 /// What `ferric bench ran` measures.
@@ -103,8 +104,7 @@ pub fn ran(repetitions: usize, seconds: f64) -> anyhow::Result<RanReport> {
         }
     }
     let rows = all.iter_mut().zip(before).map(|(running, before)| {
-        running.seconds.sort_by(f64::total_cmp);
-        let median = running.seconds[running.seconds.len() / 2];
+        let median = median(std::mem::take(&mut running.seconds));
         let now = of(&running.network);
         let span = running.network.cell(0).now().as_secs_f64() - 2.0;
         let slots_per_s = 1.0 / running.network.cell(0).grid().slot().as_secs_f64();

@@ -1,19 +1,22 @@
 //! The RIC as a relay: nodes that send, one xApp that reads; and the same frames through the mover.
 
+use std::path::Path;
 use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, anyhow};
+use anyhow::{anyhow, ensure};
 use e2ap::{RicActionId, RicActionType, RicRequestId};
 use ferric::e2::{Action, SubscriptionSpec};
 use ferric::link::{Address, Class, Config, Events, Interest, Link, Poll, Scratch, StreamId};
 use ferric::xapp::{Xapp, XappConfig, XappEvent};
+use hdrhistogram::Histogram;
 
 use crate::links::OwnPath;
 use crate::load::{FUNCTION, Node, Template};
-use crate::process::Process;
-use crate::{Effort, LoopsRow, RelayRow, ShmRelay};
+use crate::part::any_port;
+use crate::process::{Process, RicProcess};
+use crate::{Effort, LoopsRow, RelayRow, ShmRelay, latency_histogram, median};
 
 /// As many octets as FlexRIC's MAC, RLC and PDCP statistics of 32 UEs have in an indication.
 const PDU_OCTETS: usize = 4285;
@@ -53,15 +56,16 @@ impl Load {
     }
 }
 
-pub(crate) fn measure(effort: Effort) -> anyhow::Result<Vec<RelayRow>> {
+pub(crate) fn measure(ferric: &Path, effort: Effort) -> anyhow::Result<Vec<RelayRow>> {
     let loads = [Load::of(1), Load::of(2), Load::of(4), Load::together(16)];
-    loads.into_iter().map(|load| row(load, effort)).collect()
+    loads.into_iter().map(|load| row(ferric, load, effort)).collect()
 }
 
-fn row(load: Load, effort: Effort) -> anyhow::Result<RelayRow> {
+fn row(ferric: &Path, load: Load, effort: Effort) -> anyhow::Result<RelayRow> {
     let (mut rics, mut shms, mut spinning, mut movers) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     for _ in 0..effort.repetitions {
-        let through = |xapps_on| through_ric(load, RicShape { xapps_on, ..RicShape::default() }, effort.seconds);
+        let through =
+            |xapps_on| through_ric(ferric, load, RicShape { xapps_on, ..RicShape::default() }, effort.seconds);
         rics.push(through(XappsOn::Tcp)?);
         shms.push(through(XappsOn::Shm { spin: Duration::ZERO })?);
         spinning.push(through(XappsOn::Shm { spin: PERIOD })?);
@@ -120,16 +124,16 @@ impl Default for RicShape {
 
 /// The RIC with one loop and with two, as a relay from the same nodes to one xApp; and to two, on two loops. Half as long a
 /// repetition as of the relay: what is compared is the one with the other.
-pub(crate) fn measure_loops(effort: Effort) -> anyhow::Result<Vec<LoopsRow>> {
-    [(2, 1), (4, 1), (4, 2)].into_iter().map(|(nodes, xapps)| loops_row(nodes, xapps, effort)).collect()
+pub(crate) fn measure_loops(ferric: &Path, effort: Effort) -> anyhow::Result<Vec<LoopsRow>> {
+    [(2, 1), (4, 1), (4, 2)].into_iter().map(|(nodes, xapps)| loops_row(ferric, nodes, xapps, effort)).collect()
 }
 
-fn loops_row(nodes: usize, xapps: usize, effort: Effort) -> anyhow::Result<LoopsRow> {
+fn loops_row(ferric: &Path, nodes: usize, xapps: usize, effort: Effort) -> anyhow::Result<LoopsRow> {
     let seconds = effort.seconds / 2.0;
     let (mut one, mut two) = (Vec::new(), Vec::new());
     for _ in 0..effort.repetitions {
-        one.push(through_ric(Load::of(nodes), RicShape { xapps, ..RicShape::default() }, seconds)?);
-        two.push(through_ric(Load::of(nodes), RicShape { loops: 2, xapps, ..RicShape::default() }, seconds)?);
+        one.push(through_ric(ferric, Load::of(nodes), RicShape { xapps, ..RicShape::default() }, seconds)?);
+        two.push(through_ric(ferric, Load::of(nodes), RicShape { loops: 2, xapps, ..RicShape::default() }, seconds)?);
     }
     let of = |runs: &[Run], value: fn(&Run) -> f64| median(runs.iter().map(value).collect());
     let (one_cpu_us, two_cpu_us) = (of(&one, |r| r.cpu_us), of(&two, |r| r.cpu_us));
@@ -148,26 +152,18 @@ fn loops_row(nodes: usize, xapps: usize, effort: Effort) -> anyhow::Result<Loops
     })
 }
 
-fn median(mut values: Vec<f64>) -> f64 {
-    values.sort_by(f64::total_cmp);
-    values[values.len() / 2]
-}
-
-fn through_ric(load: Load, shape: RicShape, seconds: f64) -> anyhow::Result<Run> {
+fn through_ric(ferric: &Path, load: Load, shape: RicShape, seconds: f64) -> anyhow::Result<Run> {
     let RicShape { loops, xapps, xapps_on } = shape;
-    let (any_port, loops, path) = ("tcp://127.0.0.1:0", loops.to_string(), OwnPath::new("xapps"));
+    let (loops, path) = (loops.to_string(), OwnPath::new("xapps"));
     let (xapp_at, spin) = match xapps_on {
-        XappsOn::Tcp => (any_port.to_owned(), Duration::ZERO),
+        XappsOn::Tcp => (any_port().to_string(), Duration::ZERO),
         XappsOn::Shm { spin } => (Address::Shm(path.0.clone()).to_string(), spin),
     };
-    let ric = ["--log", "error", "ric", "--e2", any_port, "--xapp", &xapp_at, "--loops", &loops];
-    let ric = Process::start(&ric, 2)?;
-    let e2: Address = ric.said("e2")?.parse()?;
-    let xapp: Address = ric.said("xapp")?.parse()?;
+    let RicProcess { process: ric, e2, xapp } = RicProcess::start(ferric, &["--xapp", &xapp_at, "--loops", &loops])?;
 
     let mut sources = Vec::new();
     for number in 0..load.nodes {
-        let mut node = Node::connect(&e2)?;
+        let mut node = Node::connect(&e2.address)?;
         node.set_up(number as u32 + 1, 1)?;
         sources.push(node);
     }
@@ -219,8 +215,8 @@ fn take_all(ric: &Address, spin: Duration, mut got: Got, ready: &mpsc::Sender<()
 }
 
 fn through_mover(load: Load, seconds: f64) -> anyhow::Result<Run> {
-    let mover = Process::start(&["bench", "mover"], 2)?;
-    let (sources_at, sink_at): (Address, Address) = (mover.said("in")?.parse()?, mover.said("out")?.parse()?);
+    let mover = Process::start_self(&["mover"], 2)?;
+    let (sources_at, sink_at): (Address, Address) = (mover.value("in")?.parse()?, mover.value("out")?.parse()?);
     let clock = Instant::now();
     let mut link = Link::connect(&sink_at, &Config::default())?;
     let (sender, receiver) = mpsc::channel();
@@ -258,14 +254,14 @@ const WARM: u64 = 0;
 struct Got {
     clock: Instant,
     stamp_at: Option<usize>,
-    latencies_ns: Vec<u64>,
+    latencies_ns: Histogram<u64>,
     /// Nodes that have not said yet that this was all.
     awaited: usize,
 }
 
 impl Got {
     fn new(clock: Instant, nodes: usize) -> Self {
-        Got { clock, stamp_at: None, latencies_ns: Vec::with_capacity(1 << 20), awaited: nodes }
+        Got { clock, stamp_at: None, latencies_ns: latency_histogram(), awaited: nodes }
     }
 
     fn frame(&mut self, pdu: &[u8]) {
@@ -281,7 +277,7 @@ impl Got {
         match Template::stamp_of(at, pdu) {
             Some(END) => self.awaited = self.awaited.saturating_sub(1),
             Some(WARM) | None => {}
-            Some(sent) => self.latencies_ns.push((self.clock.elapsed().as_nanos() as u64).saturating_sub(sent)),
+            Some(sent) => self.latencies_ns += (self.clock.elapsed().as_nanos() as u64).saturating_sub(sent),
         }
     }
 
@@ -311,25 +307,22 @@ fn pump(
     let before = relay.cpu_ns()?;
     let sent = sources.send_for(Duration::from_secs_f64(seconds), false)?;
     sources.end()?;
-    let mut latencies_ns = Vec::new();
+    let mut latencies_ns = latency_histogram();
     for _ in 0..sinks {
         let got = result.recv_timeout(PATIENCE).map_err(|_| anyhow!("the sink got no end"))?;
-        latencies_ns.extend(got.latencies_ns);
+        latencies_ns += got.latencies_ns;
     }
     // all of them have arrived, however late
     let cpu_ns = relay.cpu_ns()? - before;
-    latencies_ns.sort_unstable();
     let received = latencies_ns.len();
-    let at = |share: usize| -> anyhow::Result<f64> {
-        let place = (received * share / 100).min(received.saturating_sub(1));
-        Ok(*latencies_ns.get(place).context("nothing arrived")? as f64 / 1e3)
-    };
+    ensure!(received > 0, "no indication arrived");
+    let quantile_us = |quantile| latencies_ns.value_at_quantile(quantile) as f64 / 1e3;
     Ok(Run {
-        received: received as u64,
+        received,
         sent: sent * sinks as u64,
-        cpu_us: cpu_ns as f64 / 1e3 / received.max(1) as f64,
-        p50_us: at(50)?,
-        p99_us: at(99)?,
+        cpu_us: cpu_ns as f64 / 1e3 / received as f64,
+        p50_us: quantile_us(0.5),
+        p99_us: quantile_us(0.99),
     })
 }
 

@@ -1,34 +1,44 @@
 //! Addresses on the command line.
 
+#[cfg(feature = "rest")]
 use std::net::SocketAddr;
 
+#[cfg(any(feature = "doctor", feature = "ran", feature = "ric"))]
 use ferric::Endpoint;
-use ferric::link::{Address, DEFAULT_PORT};
-use ferric::server::{DEFAULT_XAPP_PORT, E42Address};
+use ferric::link::Address;
+#[cfg(feature = "play")]
+use ferric::link::DEFAULT_PORT;
+use ferric::server::DEFAULT_XAPP_PORT;
+#[cfg(feature = "ric")]
+use ferric::server::E42Address;
 
-/// Where E2 is spoken.
+/// Parses an address for E2.
+#[cfg(any(feature = "doctor", feature = "ran", feature = "ric"))]
 pub fn e2(text: &str) -> Result<Endpoint, String> {
     let endpoint: Endpoint = text.parse().map_err(|error| format!("{error}"))?;
     reachable(&endpoint.address)?;
     Ok(endpoint)
 }
 
-/// Where E2 is spoken, in PER.
+/// Parses an address for E2AP in PER.
+#[cfg(feature = "play")]
 pub fn e2_in_per(text: &str) -> Result<Address, String> {
     of_port(text, DEFAULT_PORT)
 }
 
-/// Where a RIC awaits xApps.
+/// Parses a RIC's address for xApps.
 pub fn xapp(text: &str) -> Result<Address, String> {
     of_port(text, DEFAULT_XAPP_PORT)
 }
 
-/// Where REST is spoken.
+/// Parses an address for REST.
+#[cfg(feature = "rest")]
 pub fn rest(text: &str) -> Result<SocketAddr, String> {
     text.parse().map_err(|_| "not an IP address and a port, such as 127.0.0.1:8080".to_owned())
 }
 
-/// Where a RIC awaits FlexRIC's xApps.
+/// Parses a RIC's address for FlexRIC's xApps.
+#[cfg(feature = "ric")]
 pub fn e42(text: &str) -> Result<E42Address, String> {
     let address: E42Address = text.parse().map_err(|error| format!("{error}"))?;
     reachable(&address.0)?;
@@ -41,11 +51,11 @@ fn of_port(text: &str, default_port: u16) -> Result<Address, String> {
     Ok(address)
 }
 
-/// A program of one's own is reached by nobody in another one's memory.
+/// Rejects addresses that other programs cannot reach.
 fn reachable(address: &Address) -> Result<(), String> {
     match address {
         Address::Memory(_) => Err(
-            "a memory: address is within one program; on one host use unix:PATH or shm:PATH, else tcp:// or sctp://"
+            "a memory: address works within one program only; use unix:PATH or shm:PATH on one host, else tcp:// or sctp://"
                 .to_owned(),
         ),
         _ => Ok(()),

@@ -48,14 +48,14 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     let models = args.models.load()?;
     if args.list {
         for codec in Codec::ALL {
-            Version::ALL.iter().for_each(|version| say!("e2ap-v{:0>5}{}", version.name(), ending(*codec)));
+            Version::ALL.iter().for_each(|version| program::outln!("e2ap-v{:0>5}{}", version.name(), ending(*codec)));
         }
         for version in E42Version::ALL {
-            say!("e42-v{version}");
+            program::outln!("e42-v{version}");
         }
-        e2sm::registry::types().for_each(|(module, name)| say!("{module}:{name}"));
+        e2sm::registry::types().for_each(|(module, name)| program::outln!("{module}:{name}"));
         for model in &models {
-            model.types().for_each(|name| say!("{}:{name}", model.name()));
+            model.types().for_each(|name| program::outln!("{}:{name}", model.name()));
         }
         return Ok(());
     }
@@ -64,14 +64,14 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         return recording(&bytes, &args.ty);
     }
     if let Some(version) = args.ty.strip_prefix("e42-") {
-        say!("{:#}", e42(&bytes, version.parse()?)?);
+        program::outln!("{:#}", e42(&bytes, version.parse()?)?);
         return Ok(());
     }
     if let Some((model, name)) = loaded(&models, &args.ty) {
         let text = model.describe(name, &bytes).with_context(|| format!("not a {}", args.ty))?;
         let value: serde_json::Value = serde_json::from_str(&text)
             .with_context(|| format!("the model {} has said what is no JSON", model.name()))?;
-        say!("{value:#}");
+        program::outln!("{value:#}");
         return Ok(());
     }
     let value = match args.ty.strip_prefix("e2ap") {
@@ -89,7 +89,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
             json::of(&*value)
         }
     };
-    say!("{value:#}");
+    program::outln!("{value:#}");
     Ok(())
 }
 
@@ -228,7 +228,7 @@ fn recording(bytes: &[u8], ty: &str) -> anyhow::Result<()> {
                 _ => drop(value.insert("octets".into(), json::hex(pdu.iter()).into())),
             },
         }
-        say!("{:#}", serde_json::Value::Object(value));
+        program::outln!("{:#}", serde_json::Value::Object(value));
     }
     Ok(())
 }
@@ -240,7 +240,7 @@ fn put(object: &mut serde_json::Map<String, serde_json::Value>, read: anyhow::Re
         Ok(_) => {}
         // one that cannot be read is what the recording may be about
         Err(error) => {
-            object.insert("error".into(), crate::chain(&error).into());
+            object.insert("error".into(), program::chain(&error).into());
             object.insert("octets".into(), json::hex(pdu.iter()).into());
         }
     }

@@ -1,15 +1,17 @@
 //! `ferric demo`
 
+#[cfg(feature = "rest")]
 use std::net::SocketAddr;
 use std::thread;
 
 use ::ran::{Ran, RanConfig};
-use ::ric::{RestConfig, RicConfig};
+#[cfg(feature = "rest")]
+use ::ric::RestConfig;
+use ::ric::RicConfig;
 use anyhow::{Context, anyhow};
 use ferric::link::Address;
 use ferric::xapp::XappConfig;
 
-use crate::address;
 use crate::xapp::kpm;
 
 /// Show a RIC, an emulated gNB with 32 UEs and an xApp that reads its KPIs, all in one.
@@ -22,7 +24,8 @@ pub struct Args {
     seconds: Option<u32>,
     /// Speak REST there too, such as 127.0.0.1:8080: docs/slicing-controller.md gives a UE half of the cell by `curl`, and the
     /// table shows it.
-    #[arg(long, value_name = "ADDRESS:PORT", value_parser = address::rest)]
+    #[cfg(feature = "rest")]
+    #[arg(long, value_name = "ADDRESS:PORT", value_parser = crate::address::rest)]
     rest: Option<SocketAddr>,
 }
 
@@ -31,10 +34,14 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     let mut config = RicConfig::default();
     config.server.e2 = vec![any_port().into()];
     config.server.xapp = Some(any_port());
-    config.rest = args.rest.map(RestConfig::new);
+    #[cfg(feature = "rest")]
+    {
+        config.rest = args.rest.map(RestConfig::new);
+    }
     let bound = ::ric::bind(config)?;
+    #[cfg(feature = "rest")]
     if let Some(rest) = bound.rest() {
-        say!("rest=http://{}", rest.address());
+        program::outln!("rest=http://{}", rest.address());
     }
     let mut ric = bound.server; // REST goes on until the end of all
     let e2 = ric.e2_addresses().next().cloned().context("the RIC listens on no address")?;

@@ -1,138 +1,154 @@
-//! The `ferric` program. Each sub-command has a file of its own, and adds nothing to the library it shows.
+//! The program `ferric`. Each command has a file of its own, and adds nothing to the library that it shows.
 
 #![forbid(unsafe_code)]
 
-/// Prints a line. Where nobody reads any more (`ferric … | head`), that ends the program.
-macro_rules! say {
-    ($($argument:tt)*) => { $crate::say(format_args!($($argument)*)) };
-}
-
 mod address;
-mod bench;
+#[cfg(feature = "decode")]
 mod decode;
+#[cfg(feature = "demo")]
 mod demo;
+#[cfg(feature = "doctor")]
 mod doctor;
-mod limits;
-mod live;
+mod external;
+#[cfg(any(feature = "decode", feature = "ric"))]
 mod model;
-mod paper;
-mod percentiles;
+#[cfg(any(feature = "doctor", feature = "play"))]
+mod peer;
+#[cfg(feature = "play")]
 mod play;
+#[cfg(feature = "ran")]
 mod ran;
+#[cfg(any(feature = "ran", feature = "ric", feature = "xapp"))]
 mod record;
+#[cfg(any(feature = "ric", feature = "xapp"))]
 mod redis;
-mod remedy;
+#[cfg(feature = "ric")]
 mod ric;
-mod signals;
+#[cfg(any(feature = "doctor", feature = "ran", feature = "ric", feature = "xapp"))]
 mod tls;
+#[cfg(any(feature = "demo", feature = "xapp"))]
 mod xapp;
 
+use std::ffi::OsString;
+use std::fmt::Write;
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand, ValueEnum};
-use tracing::level_filters::LevelFilter;
-use tracing_subscriber::filter::Targets;
-use tracing_subscriber::layer::SubscriberExt;
-use tracing_subscriber::util::SubscriberInitExt;
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
+use program::LogLevel;
 
-/// Software-defined radio access networks: a near-RT RIC, an emulated RAN, xApps, and tools around them.
+/// Software-defined radio access networks: a near-RT RIC, an emulated RAN, xApps, and tools.
 ///
 /// Try `ferric demo` first.
 #[derive(Parser)]
-#[command(name = "ferric", version, max_term_width = 100)]
+#[command(name = "ferric", version, max_term_width = 100, disable_help_subcommand = true)]
 struct Cli {
-    /// How much to log (to standard error). [default: info; of `demo` warn, of `bench` and `paper` error]
+    /// Log level, to standard error. [default: info; demo: warn; bench and paper: error]
     #[arg(long, global = true, value_enum, value_name = "LEVEL", display_order = 900)]
-    log: Option<Log>,
+    log: Option<LogLevel>,
     #[command(subcommand)]
     command: Command,
 }
 
-#[derive(Clone, Copy, ValueEnum)]
-enum Log {
-    Off,
-    Error,
-    Warn,
-    Info,
-    Debug,
-    Trace,
-}
-
-/// What each does, its arguments say: a comment here would hide theirs from `--help`.
+// A comment on a variant would hide the one on its arguments from `--help`.
 #[derive(Subcommand)]
 enum Command {
+    #[cfg(feature = "demo")]
     Demo(demo::Args),
+    #[cfg(feature = "ric")]
     Ric(Box<ric::Args>),
+    #[cfg(feature = "ran")]
     Ran(ran::Args),
+    #[cfg(feature = "xapp")]
     Xapp(xapp::Args),
+    #[cfg(feature = "decode")]
     Decode(decode::Args),
+    #[cfg(feature = "play")]
     Play(play::Args),
+    #[cfg(feature = "doctor")]
     Doctor(doctor::Args),
-    Bench(bench::Args),
-    Paper(paper::Args),
+    /// Print the help of a command
+    Help {
+        /// The command, such as `xapp kpm`.
+        command: Vec<OsString>,
+    },
+    #[command(external_subcommand)]
+    External(Vec<OsString>),
 }
+
+/// The groups of commands in `--help`. A command in none of them is among the last.
+const GROUPS: [(&str, &[&str]); 2] =
+    [("Networks", &["demo", "ric", "ran", "xapp"]), ("Messages", &["decode", "play", "doctor"])];
 
 fn main() -> ExitCode {
-    let cli = Cli::parse();
-    match (cli.log, &cli.command) {
-        (Some(log), _) => init_log(log, log),
-        // a table is what is to be seen, and what a measurement connects and cuts off is no news; what is left on the host is
-        (None, Command::Bench(_) | Command::Paper(_)) => init_log(Log::Error, Log::Warn),
-        (None, Command::Demo(_)) => init_log(Log::Warn, Log::Warn),
-        (None, _) => init_log(Log::Info, Log::Info),
+    let mut cli = parse(std::env::args_os().collect());
+    if let Command::Help { command } = cli.command {
+        let name = OsString::from("ferric");
+        cli = parse([name].into_iter().chain(command).chain(["--help".into()]).collect());
     }
-    limits::raise_open_files();
+    if !matches!(cli.command, Command::External(_)) {
+        #[cfg(feature = "demo")]
+        let default = if matches!(cli.command, Command::Demo(_)) { LogLevel::Warn } else { LogLevel::Info };
+        #[cfg(not(feature = "demo"))]
+        let default = LogLevel::Info;
+        program::init_log(cli.log, default, default);
+        program::raise_open_files();
+    }
     let result = match cli.command {
+        #[cfg(feature = "demo")]
         Command::Demo(args) => demo::run(&args),
+        #[cfg(feature = "ric")]
         Command::Ric(args) => ric::run(&args),
+        #[cfg(feature = "ran")]
         Command::Ran(args) => ran::run(&args),
+        #[cfg(feature = "xapp")]
         Command::Xapp(args) => xapp::run(&args),
+        #[cfg(feature = "decode")]
         Command::Decode(args) => decode::run(&args),
+        #[cfg(feature = "play")]
         Command::Play(args) => play::run(&args),
+        #[cfg(feature = "doctor")]
         Command::Doctor(args) => doctor::run(&args),
-        Command::Bench(args) => bench::run(&args),
-        Command::Paper(args) => paper::run(&args),
+        // its help has been printed
+        Command::Help { .. } => Ok(()),
+        Command::External(words) => external::run(&Cli::command(), &words, cli.log),
     };
-    match result {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("ferric: {}", chain(&error));
-            if let Some(remedy) = remedy::of(&error) {
-                eprintln!("  do: {remedy}");
-            }
-            ExitCode::FAILURE
+    program::exit_code("ferric", result)
+}
+
+/// Parses the command line. Errors and requests for help end the program.
+fn parse(arguments: Vec<OsString>) -> Cli {
+    let mut command = Cli::command();
+    if arguments.len() < 2 || arguments.iter().any(|argument| argument == "--help" || argument == "-h") {
+        command = command.help_template(help_template(&Cli::command()));
+    }
+    let matches = command.get_matches_from(arguments);
+    Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit())
+}
+
+/// The template of `ferric --help`: clap has no headings for groups of commands.
+fn help_template(cli: &clap::Command) -> String {
+    let mut text = String::from("{about-with-newline}\n{usage-heading} {usage}\n");
+    let grouped = |name: &str| GROUPS.iter().any(|(_, names)| names.contains(&name));
+    let mut group = |heading: &str, contains: &dyn Fn(&str) -> bool| {
+        let commands = cli.get_subcommands().filter(|command| contains(command.get_name()));
+        let lines: Vec<_> = commands
+            .map(|command| {
+                let about = command.get_about().map(ToString::to_string).unwrap_or_default();
+                format!("  {:8} {about}", command.get_name())
+            })
+            .collect();
+        if !lines.is_empty() {
+            // writing to a string does not fail
+            let _ = write!(text, "\n{heading}:\n{}\n", lines.join("\n"));
         }
-    }
-}
-
-/// An error and its causes, each said once: some say their cause themselves.
-fn chain(error: &anyhow::Error) -> String {
-    error.chain().map(ToString::to_string).fold(String::new(), |text, cause| match text.as_str() {
-        "" => cause,
-        text if text.ends_with(&cause) => text.to_owned(),
-        text => format!("{text}: {cause}"),
-    })
-}
-
-fn say(line: std::fmt::Arguments<'_>) {
-    use std::io::{ErrorKind, Write};
-    if let Err(error) = writeln!(std::io::stdout().lock(), "{line}") {
-        std::process::exit(i32::from(error.kind() != ErrorKind::BrokenPipe));
-    }
-}
-
-/// How much is logged; of namespaces and devices on this host as well.
-fn init_log(log: Log, of_host: Log) {
-    let level = |log: Log| match log {
-        Log::Off => LevelFilter::OFF,
-        Log::Error => LevelFilter::ERROR,
-        Log::Warn => LevelFilter::WARN,
-        Log::Info => LevelFilter::INFO,
-        Log::Debug => LevelFilter::DEBUG,
-        Log::Trace => LevelFilter::TRACE,
     };
-    let colour = std::io::IsTerminal::is_terminal(&std::io::stderr());
-    let lines = tracing_subscriber::fmt::layer().with_writer(std::io::stderr).with_ansi(colour).with_target(false);
-    let wanted = Targets::new().with_default(level(log)).with_target("live", level(of_host));
-    tracing_subscriber::registry().with(lines).with(wanted).init();
+    for (heading, names) in GROUPS {
+        group(heading, &|name| names.contains(&name));
+    }
+    group("Other", &|name| !grouped(name));
+    let programs = external::list();
+    if !programs.is_empty() {
+        let _ = write!(text, "\nPrograms (`ferric NAME` runs ferric-NAME):\n{programs}");
+    }
+    text + "\nOptions:\n{options}{after-help}"
 }

@@ -15,7 +15,7 @@ use ferric::link::{Address, Config, Listener, StreamId};
 use ferric::record::{Content, Recording};
 
 use crate::address;
-use crate::live::Live;
+use crate::peer::Peer;
 
 /// Say one side of a recorded dialogue again, to a live peer.
 ///
@@ -71,11 +71,11 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     let messages = dialogue(args)?;
     let version = messages.iter().find_map(|said| Version::of_setup(&said.pdu)).unwrap_or(Version::V2_03);
     let mut live = match args.side {
-        Side::Node => Live::connect(&args.e2, &Config::default())?,
+        Side::Node => Peer::connect(&args.e2, &Config::default())?,
         Side::Ric => {
             let mut listener = Listener::bind(&args.e2, &Config::default())?;
-            say!("e2={}", listener.local_address());
-            Live::accept(&mut listener, None)?.context("nobody connects")?
+            program::outln!("e2={}", listener.local_address());
+            Peer::accept(&mut listener, None)?.context("nobody connects")?
         }
     };
     let patience = Duration::from_millis(args.patience_ms.into());
@@ -96,11 +96,11 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     live.work_until(Instant::now() + Duration::from_millis(200), |_| false)?;
     for pdu in live.rest() {
         played.tally.unexpected += 1;
-        say!("      <- {} was not expected", compare::name(&pdu, version));
+        program::outln!("      <- {} was not expected", compare::name(&pdu, version));
     }
     played.tally.unexpected += live.forgotten;
     let Tally { sent, same, different, missing, unexpected } = played.tally;
-    say!("sent={sent} same={same} different={different} missing={missing} unexpected={unexpected}");
+    program::outln!("sent={sent} same={same} different={different} missing={missing} unexpected={unexpected}");
     if different + missing + unexpected > 0 {
         bail!("the peer did not answer as recorded");
     }
@@ -169,7 +169,7 @@ struct Played {
 }
 
 impl Played {
-    fn say(&mut self, number: usize, said: &Said, live: &mut Live) -> anyhow::Result<()> {
+    fn say(&mut self, number: usize, said: &Said, live: &mut Peer) -> anyhow::Result<()> {
         let mut pdu = said.pdu.clone();
         if let Some(outline) = peek::outline(&pdu) {
             if let Some(now) = outline.request_id.and_then(|id| self.names.requests.get(&id)) {
@@ -184,18 +184,18 @@ impl Played {
         }
         live.send(said.stream, &pdu)?;
         self.tally.sent += 1;
-        say!("{number:5} -> {}", compare::name(&pdu, self.version));
+        program::outln!("{number:5} -> {}", compare::name(&pdu, self.version));
         Ok(())
     }
 
-    fn hear(&mut self, number: usize, said: &Said, live: &mut Live, patience: Duration) -> anyhow::Result<()> {
+    fn hear(&mut self, number: usize, said: &Said, live: &mut Peer, patience: Duration) -> anyhow::Result<()> {
         let name = compare::name(&said.pdu, self.version);
         let recorded = peek::outline(&said.pdu);
         let wanted = |pdu: &[u8]| self.names.fits(recorded, peek::outline(pdu));
         let Some(mut pdu) = live.work_until(Instant::now() + patience, wanted)? else {
             self.tally.missing += 1;
             let why = live.lost().map_or_else(String::new, |error| format!(" ({error})"));
-            say!("{number:5} <- {name}: missing{why}");
+            program::outln!("{number:5} <- {name}: missing{why}");
             return Ok(());
         };
         if let (Some(recorded), Some(now)) = (recorded, peek::outline(&pdu)) {
@@ -204,12 +204,12 @@ impl Played {
         let differences = compare::differences(&said.pdu, &pdu, self.version);
         if differences.is_empty() {
             self.tally.same += 1;
-            say!("{number:5} <- {name}: as recorded");
+            program::outln!("{number:5} <- {name}: as recorded");
         } else {
             self.tally.different += 1;
-            say!("{number:5} <- {name}: different");
+            program::outln!("{number:5} <- {name}: different");
             for difference in differences {
-                say!("         {difference}");
+                program::outln!("         {difference}");
             }
         }
         Ok(())

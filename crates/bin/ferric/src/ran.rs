@@ -12,7 +12,7 @@ use ferric::record::Protocol;
 use tc_plugin::DEFAULT_FOLDER;
 use tracing::info;
 
-use crate::{address, record, signals, tls};
+use crate::{address, record, tls};
 
 /// Run emulated E2 nodes.
 ///
@@ -152,7 +152,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     let scenario = args.scenario()?;
     if args.check {
         let summary = scenario.summary()?.to_string();
-        say!("{}", summary.trim_end());
+        program::outln!("{}", summary.trim_end());
         return Ok(());
     }
     let recorder = args.record.start()?;
@@ -175,7 +175,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         config.rics.clone_from(&args.ric);
     }
     let mut ran = Ran::new(config)?;
-    signals::stop_on_signal(vec![ran.stop_handle()])?;
+    program::signals::stop_on_signal(ran.stop_handle())?;
     let result = ran.run();
     if let Some(counts) = ran.live_counts() {
         tell(&counts);

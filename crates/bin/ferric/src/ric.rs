@@ -15,7 +15,7 @@ use tracing::info;
 
 use crate::model::ModelArgs;
 use crate::redis::RedisArgs;
-use crate::{address, record, signals, tls};
+use crate::{address, record, tls};
 
 /// Run a near-RT RIC.
 ///
@@ -177,19 +177,19 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     let mut ric = ::ric::bind(config)?;
     let rest = ric.rest().map(Rest::url);
     let server = &mut ric.server;
-    signals::stop_on_signal(vec![server.stop_handle()])?;
+    program::signals::stop_on_signal(server.stop_handle())?;
     // for scripts that let the system choose the ports
     for endpoint in server.e2_endpoints() {
-        say!("e2={endpoint}");
+        program::outln!("e2={endpoint}");
     }
     if let Some(address) = server.xapp_address() {
-        say!("xapp={address}");
+        program::outln!("xapp={address}");
     }
     for address in server.e42_addresses() {
-        say!("e42=e42+{address}");
+        program::outln!("e42=e42+{address}");
     }
     if let Some(url) = rest {
-        say!("rest={url}");
+        program::outln!("rest={url}");
     }
     server.run()?;
     let counters = server.counters();

@@ -41,8 +41,8 @@ fn every_command_helps() {
                 "decode",
                 "play",
                 "doctor",
-                "bench",
-                "paper",
+                "Networks:",
+                "Messages:",
                 "--log",
                 "Try `ferric demo` first",
             ],
@@ -71,9 +71,6 @@ fn every_command_helps() {
         (&["decode"], &["--type", "--list", "HEX|FILE|-"]),
         (&["play"], &["--e2", "--as", "--timing", "--patience-ms", "--association", "FILE"]),
         (&["doctor"], &["--e2", "--ric", "--listen", "--e2ap", "--patience"]),
-        (&["bench"], &["e2"]),
-        (&["bench", "e2"], &["--json", "--repetitions", "--seconds"]),
-        (&["paper"], &["fig8a", "all", "--out", "--json", "--seconds", "--peer", "NAME=URL[,pid=N]"]),
     ];
     for (command, mentioned) in cases {
         let outcome = run(&[command, &["--help"][..]].concat());
@@ -98,14 +95,7 @@ fn wrong_arguments_are_told_with_a_hint() {
         (&["xapp", "kpm", "--kpm", "9"], "3.00"),
         (&["xapp", "ping", "--octets", "1000001"], "0..=1000000"),
         (&["decode"], "HEX|FILE|-"),
-        (&["bench", "e2", "--repetitions", "0"], "1..=99"),
         (&["demo", "--log", "loud"], "debug"),
-        (&["paper"], "FIGURE"),
-        (&["paper", "fig10"], "fig8a"),
-        (&["paper", "fig8a", "--seconds", "0"], "0.1 to 60"),
-        (&["paper", "fig8a", "--peer", "tcp://127.0.0.1:1"], "NAME=URL"),
-        (&["paper", "fig8a", "--peer", "a=tcp+cbor://127.0.0.1:1"], "flat"),
-        (&["paper", "fig8a", "--peer", "a=tcp://127.0.0.1:1,pid=one"], "process id"),
     ];
     for (arguments, hint) in cases {
         run(arguments).complains(2, &[hint]);
@@ -129,7 +119,7 @@ fn a_port_that_is_taken_is_named() {
 fn flexrics_xapps_are_awaited_where_asked_for() {
     let any = "tcp://127.0.0.1:0";
     let ric = ["ric", "--e2", any, "--xapp", any];
-    let mut program = Program::start(&[&ric[..], &["--e42", "e42+tcp://127.0.0.1:0", "--e42", any]].concat());
+    let mut program = program::start(&[&ric[..], &["--e42", "e42+tcp://127.0.0.1:0", "--e42", any]].concat());
     for _ in 0..2 {
         assert!(program.line("e42=").starts_with("e42+tcp://127.0.0.1:"));
     }
@@ -156,7 +146,7 @@ fn configuration_files_that_cannot_be_used() {
 fn a_configuration_file_is_obeyed_and_options_go_before_it() {
     let name = std::env::temp_dir().join(format!("ferric-cli-{}.socket", std::process::id()));
     let file = File::new("good.toml", format!("e2 = [\"unix:{0}\"]\nxapp = \"unix:{0}\"\n", name.display()).as_bytes());
-    let mut ric = Program::start(&["ric", "--config", file.name(), "--xapp", "tcp://127.0.0.1:0"]);
+    let mut ric = program::start(&["ric", "--config", file.name(), "--xapp", "tcp://127.0.0.1:0"]);
     assert_eq!(ric.line("e2="), format!("unix:{}", name.display()));
     assert!(ric.line("xapp=").starts_with("tcp://127.0.0.1:"));
     ric.stop();
@@ -166,7 +156,7 @@ fn a_configuration_file_is_obeyed_and_options_go_before_it() {
 // Programs that talk to each other.
 
 fn start_ric() -> (Program, String, String) {
-    let mut ric = Program::start(&["ric", "--e2", "tcp://127.0.0.1:0", "--xapp", "tcp://127.0.0.1:0"]);
+    let mut ric = program::start(&["ric", "--e2", "tcp://127.0.0.1:0", "--xapp", "tcp://127.0.0.1:0"]);
     let (e2, xapp) = (ric.line("e2="), ric.line("xapp="));
     (ric, e2, xapp)
 }
@@ -190,10 +180,10 @@ fn an_xapp_without_a_ric_says_so() {
 #[test]
 fn a_ric_a_ran_and_xapps_as_processes() {
     let (ric, e2, xapp) = start_ric();
-    let ran = Program::start(&["ran", "--ric", &e2, "--nodes", "2", "--ues", "3"]);
-    let mut kpm = Program::start(&["xapp", "kpm", "--ric", &xapp, "--period-ms", "100", "--json"]);
+    let ran = program::start(&["ran", "--ric", &e2, "--nodes", "2", "--ues", "3"]);
+    let mut kpm = program::start(&["xapp", "kpm", "--ric", &xapp, "--period-ms", "100", "--json"]);
     // a ping that is not answered before the next counts as lost: the period is longer than a busy machine's pauses
-    let mut ping = Program::start(&["xapp", "ping", "--ric", &xapp, "--period-ms", "1000", "--seconds", "4"]);
+    let mut ping = program::start(&["xapp", "ping", "--ric", &xapp, "--period-ms", "1000", "--seconds", "4"]);
     for _ in 0..6 {
         let report: serde_json::Value = serde_json::from_str(&format!("{{{}", kpm.line("{"))).unwrap();
         assert!(report["node"].as_str().unwrap().starts_with("gnb-"), "{report}");
@@ -215,8 +205,8 @@ fn a_ric_a_ran_and_xapps_as_processes() {
 #[test]
 fn a_node_of_kpm_v1_is_found_and_read() {
     let (ric, e2, xapp) = start_ric();
-    let ran = Program::start(&["ran", "--ric", &e2, "--ues", "8", "--e2ap", "1.00", "--kpm", "1.00"]);
-    let mut kpm = Program::start(&["xapp", "kpm", "--ric", &xapp, "--period-ms", "100", "--json"]);
+    let ran = program::start(&["ran", "--ric", &e2, "--ues", "8", "--e2ap", "1.00", "--kpm", "1.00"]);
+    let mut kpm = program::start(&["xapp", "kpm", "--ric", &xapp, "--period-ms", "100", "--json"]);
     let mut seen = String::new();
     while !["RRU.PrbAvailDl", "RRU.PrbTotDl", "numberOfActive-UEs", "pDCPBytesDL"]
         .iter()
@@ -236,7 +226,7 @@ fn nodes_do_what_rc_asks_for_or_say_why_not() {
     let (ric, e2, xapp) = start_ric();
     for (revision, form) in [("1.03", &[][..]), ("3.00", &["--flat"]), ("5.00", &[])] {
         let nodes = ["ran", "--ric", &e2, "--nodes", "2", "--ues", "2", "--rc", revision];
-        let ran = Program::start(&[&nodes[..], form].concat());
+        let ran = program::start(&[&nodes[..], form].concat());
         let ask = |args: &[&str]| {
             let mut all = vec!["xapp", "rc"];
             all.extend_from_slice(args);
@@ -289,8 +279,8 @@ fn nodes_do_what_rc_asks_for_or_say_why_not() {
 #[test]
 fn a_ric_that_ends_is_told_by_its_xapp_and_outlived_by_its_ran() {
     let (ric, e2, xapp) = start_ric();
-    let ran = Program::start(&["ran", "--ric", &e2]);
-    let mut kpm = Program::start(&["xapp", "kpm", "--ric", &xapp, "--period-ms", "100", "--no-reconnect"]);
+    let ran = program::start(&["ran", "--ric", &e2]);
+    let mut kpm = program::start(&["xapp", "kpm", "--ric", &xapp, "--period-ms", "100", "--no-reconnect"]);
     kpm.line("t=");
     ric.stop();
     let kpm = kpm.end();
@@ -307,17 +297,17 @@ fn xapps_go_on_when_their_ric_is_back() {
     });
     let [e2, xapp] = &sockets;
     let start = || {
-        let mut ric = Program::start(&["ric", "--e2", e2, "--xapp", xapp]);
+        let mut ric = program::start(&["ric", "--e2", e2, "--xapp", xapp]);
         ric.line("xapp=");
         ric
     };
     let ric = start();
-    let ran = Program::start(&["ran", "--ric", e2]);
-    let mut kpm = Program::start(&["xapp", "--no-reconnect", "kpm", "--ric", xapp, "--period-ms", "100", "--json"]);
+    let ran = program::start(&["ran", "--ric", e2]);
+    let mut kpm = program::start(&["xapp", "--no-reconnect", "kpm", "--ric", xapp, "--period-ms", "100", "--json"]);
     kpm.line("{");
-    let mut kpm_too = Program::start(&["xapp", "kpm", "--ric", xapp, "--period-ms", "100", "--json"]);
+    let mut kpm_too = program::start(&["xapp", "kpm", "--ric", xapp, "--period-ms", "100", "--json"]);
     kpm_too.line("{");
-    let mut ping = Program::start(&["xapp", "ping", "--ric", xapp, "--period-ms", "50"]);
+    let mut ping = program::start(&["xapp", "ping", "--ric", xapp, "--period-ms", "50"]);
     ping.line("node=");
     ric.stop();
     kpm.end().complains(1, &["the RIC is gone"]);
@@ -346,12 +336,12 @@ fn xapps_go_on_when_their_ric_is_back() {
 #[test]
 fn an_interrupt_ends_what_has_nobody_to_talk_to() {
     let nobody = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-    let mut ran = Program::start(&["ran", "--ric", &format!("tcp://{nobody}")]);
+    let mut ran = program::start(&["ran", "--ric", &format!("tcp://{nobody}")]);
     ran.logs("cannot connect");
     let (ric, _, xapp) = start_ric();
     let nothing = run(&["xapp", "kpm", "--ric", &xapp, "--seconds", "1"]);
     nothing.complains(1, &["the RIC has no node", "ferric ran"]);
-    let mut kpm = Program::start(&["xapp", "kpm", "--ric", &xapp]);
+    let mut kpm = program::start(&["xapp", "kpm", "--ric", &xapp]);
     kpm.logs("connected");
     ran.stop();
     kpm.stop();
@@ -459,60 +449,6 @@ fn a_reader_that_goes_is_no_failure() {
 }
 
 #[test]
-fn the_benchmark_tells_what_its_readers_rely_on() {
-    let outcome = run(&["bench", "e2", "--json", "--repetitions", "1", "--seconds", "0.1"]);
-    assert_eq!(outcome.code(), Some(0), "{}", outcome.stderr);
-    let report: serde_json::Value = serde_json::from_str(&outcome.stdout).unwrap();
-    for key in ["peek_1500_ns", "decode_1500_ns", "encode_1500_ns", "kpm_f3_32x8_decode_ns"] {
-        assert!(report["codec"][key].as_f64().unwrap() > 0.0, "{key}");
-    }
-    assert!(report["codec"]["decode_allocs"].is_u64());
-    let loops = report["loops"].as_array().unwrap();
-    let shape = |row: &serde_json::Value| (row["nodes"].as_u64().unwrap(), row["xapps"].as_u64().unwrap());
-    assert_eq!(loops.iter().map(shape).collect::<Vec<_>>(), [(2, 1), (4, 1), (4, 2)]);
-    for row in loops {
-        assert!(row["ratio"].as_f64().unwrap() > 0.0 && row["indications"].as_u64().unwrap() > 0, "{row}");
-    }
-    let rows = report["relay"].as_array().unwrap();
-    assert_eq!(rows.iter().map(|row| row["nodes"].as_u64().unwrap()).collect::<Vec<_>>(), [1, 2, 4, 16]);
-    for row in rows {
-        assert!(row["indications"].as_u64().unwrap() > 0);
-        assert_eq!(row["payload_bytes"], 4285);
-        for key in ["ric_cpu_us", "mover_cpu_us", "ratio", "p50_us", "p99_us", "mover_p50_us", "mover_p99_us"] {
-            assert!(row[key].as_f64().unwrap() > 0.0, "{key}");
-        }
-        for (xapp, key) in ["shm", "shm_spins"].into_iter().flat_map(|x| ["cpu_us", "ratio", "p50_us"].map(|k| (x, k)))
-        {
-            assert!(row[xapp][key].as_f64().unwrap() > 0.0, "{xapp} {key}");
-        }
-    }
-    let agent = report["agent"].as_array().unwrap();
-    assert_eq!(
-        agent.iter().map(|row| row["ues"].as_u64().unwrap()).collect::<Vec<_>>(),
-        [1, 2, 4, 8, 16, 32].repeat(2)
-    );
-    for row in agent {
-        let us = |key: &str| row[key].as_f64().unwrap();
-        let parts = ["gather_us", "model_us", "e2ap_us", "send_us"].map(us);
-        assert!(parts[..3].iter().all(|part| *part > 0.0), "{row}");
-        assert!((parts.iter().sum::<f64>() - us("cpu_us")).abs() < 1e-6, "the parts are the whole: {row}");
-    }
-    let pings = report["ping"]["rows"].as_array().unwrap();
-    for link in ["tcp", "unix", "shm", "tls"] {
-        let on = |processors| pings.iter().filter(move |row| row["link"] == link && row["processors"] == processors);
-        assert_eq!(on(1).count(), 10, "{link}");
-        // where there are two
-        assert!([0, 10].contains(&on(2).count()), "{link}");
-        assert!(on(1).chain(on(2)).all(|row| row["p50_us"].as_f64().unwrap() > 0.0), "{link}");
-    }
-    assert_eq!(report["idle"]["nodes"], 1000);
-    assert!(report["idle"]["rss_bytes"].as_u64().unwrap() > 0);
-    for key in ["cpu", "cores", "kernel"] {
-        assert!(!report["host"][key].is_null(), "{key}");
-    }
-}
-
-#[test]
 fn a_model_in_a_shared_object() {
     let plugin = concat!(env!("CARGO_MANIFEST_DIR"), "/../../e2/model-plugin");
     let folder = ObjectFolder::new();
@@ -528,7 +464,7 @@ fn a_model_in_a_shared_object() {
     run(&["ric", "--model", object]).complains(1, &["is not loaded", "/usr/lib/ferric/models"]);
 
     let mut ric =
-        Program::start(&[&["ric", "--e2", "tcp://127.0.0.1:0", "--xapp", "tcp://127.0.0.1:0"][..], &model].concat());
+        program::start(&[&["ric", "--e2", "tcp://127.0.0.1:0", "--xapp", "tcp://127.0.0.1:0"][..], &model].concat());
     ric.line("e2=");
     drop(ric);
 }

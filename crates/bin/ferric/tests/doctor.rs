@@ -91,7 +91,7 @@ fn a_kernel_without_sctp() {
 #[test]
 fn a_ric_that_is_well() {
     let any = "tcp://127.0.0.1:0";
-    let mut ric = Program::start(&["ric", "--e2", any, "--xapp", any]);
+    let mut ric = program::start(&["ric", "--e2", any, "--xapp", any]);
     let e2 = ric.line("e2=");
     for version in ["1.00", "1.01", "2.03", "3.01"] {
         let outcome = run(&["doctor", "--ric", &e2, "--e2ap", version, "--patience", "120"]);
@@ -114,7 +114,7 @@ fn rics_of_each_link_and_encoding() {
         format!("shm+flat:{}", path("shm-flat").display()),
     ];
     for url in &urls {
-        let mut ric = Program::start(&["ric", "--e2", url, "--xapp", "tcp://127.0.0.1:0"]);
+        let mut ric = program::start(&["ric", "--e2", url, "--xapp", "tcp://127.0.0.1:0"]);
         let e2 = ric.line("e2=");
         for option in ["--ric", "--e2"] {
             let outcome = run(&["doctor", option, &e2, "--patience", "120"]);
@@ -136,8 +136,8 @@ fn rics_of_each_link_and_encoding() {
 
     // a node in the encoding that it was told, and in the other one
     let node = |listen: &str, ric: fn(String) -> String| {
-        let mut doctor = Program::start(&["doctor", "--listen", listen]);
-        let ran = Program::start(&["ran", "--ric", &ric(doctor.line("e2="))]);
+        let mut doctor = program::start(&["doctor", "--listen", listen]);
+        let ran = program::start(&["ran", "--ric", &ric(doctor.line("e2="))]);
         let outcome = doctor.end();
         ran.stop();
         outcome
@@ -216,7 +216,7 @@ fn asked(answers: &[Option<&str>], patience: &str) -> (Outcome, usize) {
 
 /// Starts a doctor that awaits a node; connects.
 fn awaited(patience: &str) -> (Program, TcpStream) {
-    let mut doctor = Program::start(&["doctor", "--listen", "tcp://127.0.0.1:0", "--patience", patience]);
+    let mut doctor = program::start(&["doctor", "--listen", "tcp://127.0.0.1:0", "--patience", patience]);
     let url = doctor.line("e2=");
     let stream = TcpStream::connect(url.strip_prefix("tcp://").unwrap()).unwrap();
     (doctor, stream)
@@ -224,17 +224,17 @@ fn awaited(patience: &str) -> (Program, TcpStream) {
 
 #[test]
 fn a_node_that_is_well() {
-    let mut doctor = Program::start(&["doctor", "--listen", "tcp://127.0.0.1:0"]);
+    let mut doctor = program::start(&["doctor", "--listen", "tcp://127.0.0.1:0"]);
     let e2 = doctor.line("e2=");
-    let ran = Program::start(&["ran", "--ric", &e2]);
+    let ran = program::start(&["ran", "--ric", &e2]);
     let outcome = doctor.end();
     assert_eq!(outcome.code(), Some(0), "{}\n{}", outcome.stdout, outcome.stderr);
     finds(&outcome, &["sets up over E2AP v2.03", "E2SM-KPM v03.00", "the ping"]);
     drop(ran);
 
-    let mut doctor = Program::start(&["doctor", "--listen", "tcp://127.0.0.1:0"]);
+    let mut doctor = program::start(&["doctor", "--listen", "tcp://127.0.0.1:0"]);
     let e2 = doctor.line("e2=");
-    let ran = Program::start(&["ran", "--ric", &e2, "--flat"]);
+    let ran = program::start(&["ran", "--ric", &e2, "--flat"]);
     let outcome = doctor.end();
     assert_eq!(outcome.code(), Some(0), "{}\n{}", outcome.stdout, outcome.stderr);
     finds(&outcome, &["E2SM-KPM v03.00", "E2SM-RC v03.00", "MAC_STATS_V0, in wire form flat", "E2SM-CCC", "E2SM-NI"]);

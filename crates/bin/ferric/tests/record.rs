@@ -4,7 +4,7 @@ mod program;
 
 use std::time::{Duration, Instant};
 
-use program::{File, PATIENCE, Program, run};
+use program::{File, PATIENCE, run};
 
 /// The messages of a recording as `ferric decode` prints them.
 fn decoded(file: &File) -> Vec<serde_json::Value> {
@@ -40,9 +40,9 @@ fn ends_with(file: &File, name: &str) {
 /// A RIC, a node and pings between them, each recorded.
 fn pings(ric_file: &File, ran_file: &File, xapp_file: &File) {
     let any = "tcp://127.0.0.1:0";
-    let mut ric = Program::start(&["ric", "--e2", any, "--xapp", any, "--record", ric_file.name()]);
+    let mut ric = program::start(&["ric", "--e2", any, "--xapp", any, "--record", ric_file.name()]);
     let (e2, xapp) = (ric.line("e2="), ric.line("xapp="));
-    let ran = Program::start(&["ran", "--ric", &e2, "--ues", "2", "--record", ran_file.name()]);
+    let ran = program::start(&["ran", "--ric", &e2, "--ues", "2", "--record", ran_file.name()]);
     ric.logs("node is up");
     let ping = ["xapp", "ping", "--ric", &xapp, "--period-ms", "100", "--seconds", "1", "--record", xapp_file.name()];
     let outcome = run(&ping);
@@ -68,9 +68,9 @@ fn a_dialogue_is_recorded_decoded_and_played() {
     // the RIC's side, to another node, which is the same
     let any = "tcp://127.0.0.1:0";
     let play = ["play", ric_file.name(), "--as", "ric", "--e2", any, "--timing", "none"];
-    let mut player = Program::start(&play);
+    let mut player = program::start(&play);
     let e2 = player.line("e2=");
-    let ran = Program::start(&["ran", "--ric", &e2, "--ues", "2"]);
+    let ran = program::start(&["ran", "--ric", &e2, "--ues", "2"]);
     let outcome = player.end();
     assert_eq!(outcome.code(), Some(0), "{}\n{}", outcome.stdout, outcome.stderr);
     assert!(last_line(&outcome.stdout).contains("different=0 missing=0 unexpected=0"), "{}", outcome.stdout);
@@ -78,9 +78,9 @@ fn a_dialogue_is_recorded_decoded_and_played() {
     drop(ran);
 
     // to a node with another cell
-    let mut player = Program::start(&play);
+    let mut player = program::start(&play);
     let e2 = player.line("e2=");
-    let ran = Program::start(&["ran", "--ric", &e2, "--ues", "2", "--kpm", "2.03"]);
+    let ran = program::start(&["ran", "--ric", &e2, "--ues", "2", "--kpm", "2.03"]);
     let outcome = player.end();
     assert!(outcome.stdout.contains("<- E2SetupRequest: different\n"), "{}", outcome.stdout);
     assert!(outcome.stdout.contains("ran_functions_added[0]"), "{}", outcome.stdout);
@@ -88,7 +88,7 @@ fn a_dialogue_is_recorded_decoded_and_played() {
     drop(ran);
 
     // the node's side, to a RIC without an xApp: its subscription does not come
-    let mut ric = Program::start(&["ric", "--e2", any, "--xapp", any]);
+    let mut ric = program::start(&["ric", "--e2", any, "--xapp", any]);
     let e2 = ric.line("e2=");
     let outcome = run(&["play", ran_file.name(), "--e2", &e2, "--timing", "none", "--patience-ms", "50"]);
     assert!(outcome.stdout.contains("<- E2SetupResponse: as recorded"), "{}", outcome.stdout);
@@ -101,8 +101,8 @@ fn a_dialogue_is_recorded_decoded_and_played() {
 fn what_is_recorded_in_flatbuffers_is_decoded() {
     let file = File::named("flat.pcapng");
     let urls = ["ric", "--e2", "tcp+flat://127.0.0.1:0", "--xapp", "tcp://127.0.0.1:0"];
-    let mut ric = Program::start(&[&urls[..], &["--record", file.name()]].concat());
-    let ran = Program::start(&["ran", "--ric", &ric.line("e2="), "--ues", "2"]);
+    let mut ric = program::start(&[&urls[..], &["--record", file.name()]].concat());
+    let ran = program::start(&["ran", "--ric", &ric.line("e2="), "--ues", "2"]);
     ends_with(&file, "E2SetupResponse");
     ran.stop();
     ric.stop();

@@ -9,7 +9,7 @@ use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
 use http::{Client, PATIENCE};
-use program::{Program, run};
+use program::run;
 
 fn ask(address: SocketAddr, path: &str) -> http::Answer {
     Client::connect(address).ask("GET", path, None)
@@ -18,11 +18,11 @@ fn ask(address: SocketAddr, path: &str) -> http::Answer {
 #[test]
 fn a_ric_with_rest_tells_of_a_ran() {
     let mut ric =
-        Program::start(&["ric", "--e2", "tcp://127.0.0.1:0", "--xapp", "tcp://127.0.0.1:0", "--rest", "127.0.0.1:0"]);
+        program::start(&["ric", "--e2", "tcp://127.0.0.1:0", "--xapp", "tcp://127.0.0.1:0", "--rest", "127.0.0.1:0"]);
     let e2 = ric.line("e2=");
     let rest: SocketAddr = ric.line("rest=http://").parse().unwrap();
     assert_eq!(ask(rest, "/v1/nodes").is(200)["nodes"].as_array().unwrap().len(), 0);
-    let ran = Program::start(&["ran", "--ric", &e2, "--ues", "2"]);
+    let ran = program::start(&["ran", "--ric", &e2, "--ues", "2"]);
     let deadline = Instant::now() + PATIENCE;
     while ask(rest, "/v1/nodes/gnb-00101-e00/slices/dl").status != 200 {
         assert!(Instant::now() < deadline, "the node's slices are never told");
@@ -40,7 +40,7 @@ fn a_ric_with_rest_tells_of_a_ran() {
 
 #[test]
 fn the_demo_speaks_rest_too() {
-    let mut demo = Program::start(&["demo", "--rest", "127.0.0.1:0"]);
+    let mut demo = program::start(&["demo", "--rest", "127.0.0.1:0"]);
     let rest: SocketAddr = demo.line("rest=http://").parse().unwrap();
     let deadline = Instant::now() + PATIENCE;
     while ask(rest, "/v1/nodes/gnb-00101-e00/slices/dl").status != 200 {
@@ -66,9 +66,9 @@ fn the_page_of_the_first_slice_is_true() {
     let scenario = std::env::temp_dir().join(format!("ferric-first-slice-{}.toml", std::process::id()));
     std::fs::write(&scenario, between(page, "<<'END'\n", "\nEND")[0]).unwrap();
     let mut ric =
-        Program::start(&["ric", "--e2", "tcp://127.0.0.1:0", "--xapp", "tcp://127.0.0.1:0", "--rest", "127.0.0.1:0"]);
+        program::start(&["ric", "--e2", "tcp://127.0.0.1:0", "--xapp", "tcp://127.0.0.1:0", "--rest", "127.0.0.1:0"]);
     let (e2, rest) = (ric.line("e2="), ric.line("rest=http://").parse::<SocketAddr>().unwrap());
-    let ran = Program::start(&["ran", "--ric", &e2, "--scenario", scenario.to_str().unwrap()]);
+    let ran = program::start(&["ran", "--ric", &e2, "--scenario", scenario.to_str().unwrap()]);
     let node = "/v1/nodes/gnb-00101-e00";
     let deadline = Instant::now() + PATIENCE;
     while ask(rest, &format!("{node}/ues")).json()["ues"].as_array().is_none_or(|ues| ues.len() < 3) {
@@ -139,7 +139,7 @@ fn an_interface_that_others_reach_is_warned_of() {
     let config = std::env::temp_dir().join(format!("ferric-rest-open-{}.toml", std::process::id()));
     std::fs::write(&config, "e2 = [\"tcp://127.0.0.1:0\"]\nxapp = \"tcp://127.0.0.1:0\"\nrest = \"0.0.0.0:0\"")
         .unwrap();
-    let mut ric = Program::start(&["ric", "--config", config.to_str().unwrap()]);
+    let mut ric = program::start(&["ric", "--config", config.to_str().unwrap()]);
     ric.logs(
         "REST has neither TLS nor authentication and is reachable from other hosts; give `ferric ric` --rest-cert",
     );

@@ -4,7 +4,7 @@ mod program;
 
 use std::path::Path;
 
-use program::{File, Program, run};
+use program::{File, run};
 use testkit::ObjectFolder;
 
 fn example(name: &str) -> String {
@@ -74,7 +74,7 @@ fn a_part_of_ones_own() {
 
 #[test]
 fn a_scenario_runs() {
-    let mut ran = Program::start(&["ran", "--ric", "tcp://127.0.0.1:1", "--scenario", &example("slices-shared.toml")]);
+    let mut ran = program::start(&["ran", "--ric", "tcp://127.0.0.1:1", "--scenario", &example("slices-shared.toml")]);
     // nobody is there to connect to
     ran.logs("127.0.0.1:1");
     let ended = ran.stop();

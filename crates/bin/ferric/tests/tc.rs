@@ -21,9 +21,9 @@ struct Network {
 impl Network {
     fn start(more: &[&str]) -> Network {
         let fixed = ["ric", "--e2", "tcp://127.0.0.1:0", "--xapp", "tcp://127.0.0.1:0", "--rest", "127.0.0.1:0"];
-        let mut ric = Program::start(&[&fixed, more].concat());
+        let mut ric = program::start(&[&fixed, more].concat());
         let (e2, xapp, rest) = (ric.line("e2="), ric.line("xapp="), ric.line("rest="));
-        let mut ran = Program::start(&["ran", "--ric", &e2, "--ues", "32"]);
+        let mut ran = program::start(&["ran", "--ric", &e2, "--ues", "32"]);
         ran.logs("the RIC has taken the setup");
         let network = Network { xapp, rest, _ric: ric, _ran: ran };
         // the node's first report comes later
@@ -68,7 +68,7 @@ impl Network {
     /// Runs it until it says something of the node.
     #[track_caller]
     fn xapp_until(&self, news: &str, more: &[&str]) -> Outcome {
-        let mut xapp = Program::start(&[&XAPP, more].concat());
+        let mut xapp = program::start(&[&XAPP, more].concat());
         xapp.line(&format!("node=gnb-00101-e00 {news}"));
         xapp.stop()
     }
@@ -120,7 +120,7 @@ fn over_the_link() {
     network.shows(&bare());
     // ended by hand, it restores too
     let fixed = ["xapp", "tc", "--destination", ":5060", "--limit-ms", "1", "--restore"];
-    let mut running = Program::start(&[&fixed[..], &link].concat());
+    let mut running = program::start(&[&fixed[..], &link].concat());
     running.line("node=gnb-00101-e00 protected");
     network.shows(&protected());
     running.stop();
@@ -142,7 +142,7 @@ fn over_redis_and_rest() {
     // a Redis that is gone, and comes
     redis.kill();
     let flow = ["xapp", "tc", "--destination", ":5060", "--limit-ms", "1", "--restore"];
-    let mut waiting = Program::start(&[&flow[..], &["--redis", &redis.url(), "--rest", &network.rest]].concat());
+    let mut waiting = program::start(&[&flow[..], &["--redis", &redis.url(), "--rest", &network.rest]].concat());
     waiting.logs("records cannot be read");
     redis.restart();
     waiting.line("node=gnb-00101-e00 protected");
@@ -186,7 +186,7 @@ fn what_goes_wrong_is_told() {
     refused(&["--from", "mqtt", "--redis", "redis://127.0.0.1"], "`pubsub` or by `stream`");
     refused(&["--rnti", "0x10000"], "up to 0xffff");
 
-    let mut ric = Program::start(&["ric", "--e2", "tcp://127.0.0.1:0", "--xapp", "tcp://127.0.0.1:0"]);
+    let mut ric = program::start(&["ric", "--e2", "tcp://127.0.0.1:0", "--xapp", "tcp://127.0.0.1:0"]);
     let xapp = ric.line("xapp=");
     let flow = ["--protocol", "udp", "--seconds", "1"];
     says(&[&flow[..], &["--ric", &xapp]].concat(), &["the RIC has no such node"]);
@@ -197,7 +197,7 @@ fn what_goes_wrong_is_told() {
     // nobody answers by REST
     let network = Network::start(&[]);
     let nowhere = ["--ric", &network.xapp, "--rest", "http://127.0.0.1:1"];
-    let mut xapp = Program::start(&[&XAPP[..], &nowhere].concat());
+    let mut xapp = program::start(&[&XAPP[..], &nowhere].concat());
     xapp.line("node=gnb-00101-e00 no answer again and again");
     xapp.interrupt();
     let outcome = xapp.end();

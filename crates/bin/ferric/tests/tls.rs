@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use program::{Program, run};
+use program::run;
 
 /// A folder that no other test has; removed when it is dropped.
 struct Folder(PathBuf);
@@ -86,13 +86,13 @@ fn the_page_is_true() {
         block(rights, "toml")
     );
     std::fs::write(folder.path("ric.toml"), config).unwrap();
-    let mut ric = Program::start(&["ric", "--config", &folder.path("ric.toml")]);
+    let mut ric = program::start(&["ric", "--config", &folder.path("ric.toml")]);
     let (e2, xapp) = (ric.line("e2="), ric.line("xapp="));
 
     let options = folder.options("gnb1");
     let mut ran = vec!["ran", "--ric", &e2, "--ues", "2"];
     ran.extend(options.iter().map(String::as_str));
-    let ran = Program::start(&ran);
+    let ran = program::start(&ran);
     ric.logs("a node shows who it is");
     ric.logs("node is up");
 
@@ -151,10 +151,10 @@ fn rest_over_tls_with_tokens() {
     let ca = folder.path("ca.pem");
     let client_ca = ["--rest-client-ca", &ca];
     let any = ["--e2", "tcp://127.0.0.1:0", "--xapp", "tcp://127.0.0.1:0"];
-    let mut ric = Program::start(&[&words[..], &client_ca, &any].concat());
+    let mut ric = program::start(&[&words[..], &client_ca, &any].concat());
     let (e2, xapp, url) = (ric.line("e2="), ric.line("xapp="), ric.line("rest="));
     assert!(url.starts_with("https://127.0.0.1:"), "{url}");
-    let ran = Program::start(&["ran", "--ric", &e2, "--ues", "32"]);
+    let ran = program::start(&["ran", "--ric", &e2, "--ues", "32"]);
 
     let (_, line) = traffic.split_once("ferric xapp tc --rest https://").unwrap();
     let options: Vec<String> = line.lines().next().unwrap().split_whitespace().skip(1).map(str::to_owned).collect();
@@ -163,13 +163,13 @@ fn rest_over_tls_with_tokens() {
         options.map(|word| if word.starts_with("--") { word.clone() } else { folder.path(word) }).collect();
     let options: Vec<&str> = options.iter().map(String::as_str).collect();
     let tc = ["xapp", "tc", "--protocol", "udp", "--limit-ms", "1", "--ric", &xapp, "--rest", &url];
-    let mut watching = Program::start(&[&tc[..], &options].concat());
+    let mut watching = program::start(&[&tc[..], &options].concat());
     watching.line("node=gnb-00101-e00 protected");
     watching.stop();
 
     // one that may only read, one that nobody knows, none
     let refused = |token: &[&str], why: &str| {
-        let mut undoing = Program::start(&[&tc[..], &options[..2], &options[4..], &["--undo"], token].concat());
+        let mut undoing = program::start(&[&tc[..], &options[..2], &options[4..], &["--undo"], token].concat());
         undoing.line(&format!("node=gnb-00101-e00 refused: set no pacer: {why}"));
         assert_eq!(undoing.end().code(), Some(1));
     };
@@ -181,7 +181,7 @@ fn rest_over_tls_with_tokens() {
     // the RIC's certificate is for other names: the token is not told
     let other_name = url.replace("127.0.0.1", "localhost");
     let tc = ["xapp", "tc", "--protocol", "udp", "--limit-ms", "1", "--ric", &xapp, "--rest", &other_name, "--undo"];
-    let mut deceived = Program::start(&[&tc[..], &options].concat());
+    let mut deceived = program::start(&[&tc[..], &options].concat());
     deceived.line("node=gnb-00101-e00 no answer again and again");
     deceived.end().complains(1, &["no answer by REST", "not valid for name"]);
     ran.stop();

@@ -23,7 +23,7 @@ use super::stages::{Stages, Timed};
 /// Which functions agents have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub(crate) enum Load {
+pub enum Load {
     /// The ping.
     Hello,
     /// MAC statistics.
@@ -44,7 +44,7 @@ impl Load {
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) struct Agents {
+pub struct Agents {
     /// The controller's address; it tells E2AP's encoding.
     pub ric: String,
     pub nodes: u16,
@@ -59,7 +59,7 @@ pub(crate) struct Agents {
 
 /// What agents have counted.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) struct AgentsCount {
+pub struct AgentsCount {
     /// Controllers that have taken a setup.
     pub up: u64,
     /// Indications that were sent.

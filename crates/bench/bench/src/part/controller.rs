@@ -14,7 +14,7 @@ use super::store::Store;
 use super::{Encoding, any_port};
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) struct Controller {
+pub struct Controller {
     /// Of E2AP.
     pub encoding: Encoding,
     /// Which statistics are asked for.
@@ -24,7 +24,7 @@ pub(crate) struct Controller {
 }
 
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-pub(crate) struct ControllerCount {
+pub struct ControllerCount {
     /// Subscriptions that stand.
     pub subscribed: u64,
     /// Reports that were kept.

@@ -1,5 +1,5 @@
 //! Parts of a measurement that are processes of their own, so that the kernel accounts for each of them: agents, a
-//! controller, an xApp. `ferric bench part JSON` is one of them.
+//! controller, an xApp. The hidden command `part JSON` of a program runs one of them.
 //!
 //! A part says where it listens, if it does. Then it answers each line that it reads by a line of JSON, what it has counted
 //! until now; and it ends with its input, so that none is left when who started it is gone.
@@ -24,14 +24,14 @@ use serde::{Deserialize, Serialize};
 
 use crate::process::Process;
 
-pub(crate) use agents::{Agents, AgentsCount, Load};
-pub(crate) use controller::{Controller, ControllerCount};
-pub(crate) use xapp::{XappCount, XappPart};
+pub use agents::{Agents, AgentsCount, Load};
+pub use controller::{Controller, ControllerCount};
+pub use xapp::{XappCount, XappPart};
 
 /// An encoding, of E2AP or of a service model: those that the FlexRIC paper compares.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub(crate) enum Encoding {
+pub enum Encoding {
     #[default]
     Per,
     Flat,
@@ -58,7 +58,7 @@ impl Encoding {
 /// Which part, and how it is set.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub(crate) enum Part {
+pub enum Part {
     Agents(Agents),
     Controller(Controller),
     Xapp(XappPart),
@@ -69,13 +69,13 @@ impl Part {
     pub fn start(&self) -> anyhow::Result<Process> {
         let text = serde_json::to_string(self)?;
         let lines = usize::from(matches!(self, Part::Controller(_)));
-        Process::start(&["--log", "error", "bench", "part", &text], lines)
+        Process::start_self(&["--log", "error", "part", &text], lines)
     }
 }
 
 /// Asks a part what it has counted.
-pub(crate) fn ask<T: DeserializeOwned>(process: &mut Process) -> anyhow::Result<T> {
-    let line = process.ask().context("a part of the measurement does not answer")?;
+pub fn ask<T: DeserializeOwned>(process: &mut Process) -> anyhow::Result<T> {
+    let line = process.query().context("a part of the measurement does not answer")?;
     serde_json::from_str(&line).with_context(|| format!("unexpected: {line}"))
 }
 
@@ -83,7 +83,7 @@ pub(crate) fn ask<T: DeserializeOwned>(process: &mut Process) -> anyhow::Result<
 ///
 /// # Errors
 /// Where the text tells no part, or what it needs cannot be had.
-pub fn part(text: &str) -> anyhow::Result<()> {
+pub fn run(text: &str) -> anyhow::Result<()> {
     match serde_json::from_str(text).context("no part of a measurement")? {
         Part::Agents(agents) => agents.run(),
         Part::Controller(controller) => controller.run(),
@@ -102,6 +102,6 @@ fn answer<T: Serialize>(stop: StopHandle, count: impl Fn() -> T + Send + 'static
     });
 }
 
-pub(crate) fn any_port() -> Address {
+pub fn any_port() -> Address {
     Address::Tcp { host: "127.0.0.1".into(), port: 0 }
 }

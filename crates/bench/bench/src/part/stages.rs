@@ -8,12 +8,12 @@ use std::time::Instant;
 use e2ap::{Cause, GlobalRicId, RanFunctionId, RicActionId};
 use ferric::agent::{Admission, ControllerId, FunctionContext, FunctionTransport, RanFunction, RequestKey, Views};
 use ferric::e2::{AgentMisuse, Function, SubscriptionRequest, Time};
+use hdrhistogram::Histogram;
 
-/// Reports of a model whose times are kept; later ones are not.
-const KEPT: usize = 1 << 16;
+use crate::latency_histogram;
 
 /// The times of all reports of one model: nanoseconds of each stage.
-type Times = [Vec<u64>; 3];
+type Times = [Histogram<u64>; 3];
 
 /// Times of each function that is timed.
 #[derive(Clone, Default)]
@@ -31,9 +31,10 @@ impl Stages {
         let mut sums = [0.0; 3];
         for function in all.iter() {
             for (sum, times) in sums.iter_mut().zip(function) {
-                let mut times = times.clone();
-                times.sort_unstable();
-                *sum += *times.get(times.len() / 2)? as f64;
+                if times.is_empty() {
+                    return None;
+                }
+                *sum += times.value_at_quantile(0.5) as f64;
             }
         }
         (!all.is_empty()).then(|| sums.map(|sum| sum / all.len() as f64))
@@ -52,7 +53,7 @@ pub(super) struct Timed<F> {
 impl<F> Timed<F> {
     pub fn new(inner: F, gathered: Rc<Cell<Instant>>, stages: &Stages) -> Self {
         let mut all = stages.lock();
-        all.push(Times::default());
+        all.push([(); 3].map(|()| latency_histogram()));
         Timed { inner, gathered, stages: stages.clone(), place: all.len() - 1 }
     }
 }
@@ -94,9 +95,7 @@ impl<F: RanFunction> RanFunction for Timed<F> {
         let mut all = self.stages.lock();
         let spans = [gathered - begun, sending - gathered, sent - sending];
         for (times, span) in all[self.place].iter_mut().zip(spans) {
-            if times.len() < KEPT {
-                times.push(u64::try_from(span.as_nanos()).unwrap_or(u64::MAX));
-            }
+            *times += u64::try_from(span.as_nanos()).unwrap_or(u64::MAX);
         }
     }
 }

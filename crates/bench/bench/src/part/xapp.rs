@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use super::store::Store;
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) struct XappPart {
+pub struct XappPart {
     /// The RIC's address for xApps.
     pub ric: String,
     /// Which statistics are asked for.
@@ -19,7 +19,7 @@ pub(crate) struct XappPart {
 }
 
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-pub(crate) struct XappCount {
+pub struct XappCount {
     /// Subscriptions that stand.
     pub subscribed: u64,
     /// Reports that were read and kept.

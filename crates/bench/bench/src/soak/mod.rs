@@ -16,15 +16,15 @@ mod proxy;
 mod witness;
 
 use std::fmt;
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::bail;
-use ferric::link::Address;
 use serde::Serialize;
 
-use crate::process::Process;
+use crate::process::{Process, RicProcess};
 use faults::Faults;
 use gauge::Gauge;
 use proxy::Proxy;
@@ -93,12 +93,12 @@ const COOL_DOWN: Duration = Duration::from_secs(15);
 ///
 /// # Errors
 /// Where a process cannot be started, or has ended by itself.
-pub fn soak(soak: Soak) -> anyhow::Result<SoakReport> {
-    let mut ric =
-        Process::start(&["--log", "error", "ric", "--e2", "tcp://127.0.0.1:0", "--xapp", "tcp://127.0.0.1:0"], 2)?;
-    let (e2, xapp): (Address, Address) = (ric.said("e2")?.parse()?, ric.said("xapp")?.parse()?);
+pub fn soak(ferric: &Path, soak: Soak) -> anyhow::Result<SoakReport> {
+    let RicProcess { process: mut ric, e2, xapp } = RicProcess::start(ferric, &[])?;
+    let e2 = e2.address;
     let proxy = Proxy::start(&e2, soak.seed)?;
-    let mut ran = Process::start(&["--log", "error", "ran", "--nodes", "2", "--ric", &proxy.address().to_string()], 0)?;
+    let options = ["--log", "error", "ran", "--nodes", "2", "--ric", &proxy.address().to_string()];
+    let mut ran = Process::start(ferric, &options, 0)?;
     let witness = Witness::start(&e2, &xapp)?;
     let faults = Faults::new(&e2, &xapp, soak.seed);
 

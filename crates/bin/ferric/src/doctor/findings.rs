@@ -11,7 +11,7 @@ pub struct Findings {
 impl Findings {
     /// Something that is as it should be.
     pub fn good(&self, what: impl Display) {
-        say!("ok     {what}");
+        program::outln!("ok     {what}");
     }
 
     /// Something to know, which need not be wrong.
@@ -31,7 +31,7 @@ impl Findings {
 }
 
 fn tell(mood: &str, what: impl Display, why: impl Display, remedy: impl Display) {
-    say!("{mood}  {what}");
-    say!("       why: {why}");
-    say!("       do:  {remedy}");
+    program::outln!("{mood}  {what}");
+    program::outln!("       why: {why}");
+    program::outln!("       do:  {remedy}");
 }

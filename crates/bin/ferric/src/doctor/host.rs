@@ -8,7 +8,6 @@ use ferric::Endpoint;
 use ferric::link::{Config, Error, Listener};
 
 use super::findings::Findings;
-use crate::remedy::remedy;
 
 /// Who has an address of this host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,7 +37,7 @@ pub fn look(endpoint: &Endpoint, link: &Config, findings: &mut Findings) -> Seen
             Seen::Taken
         }
         Err(error) => {
-            let remedy = remedy(&error).unwrap_or("correct the address");
+            let remedy = program::link_remedy(&error).unwrap_or("correct the address");
             let why: &dyn Display = match &error {
                 Error::Bind { source, .. } => source,
                 other => other,

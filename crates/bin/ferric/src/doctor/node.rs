@@ -9,8 +9,9 @@ use ferric::link::{Address, Config, Error, Listener, StreamId};
 
 use super::findings::Findings;
 use super::host;
-use crate::live::Live;
-use crate::remedy::remedy;
+use program::link_remedy;
+
+use crate::peer::Peer;
 
 const ASSOC: AssocId = AssocId(1);
 
@@ -31,15 +32,15 @@ pub fn await_node(
             findings.fault(
                 format_args!("cannot await a node at {endpoint}"),
                 &error,
-                remedy(&error).unwrap_or("correct the address"),
+                link_remedy(&error).unwrap_or("correct the address"),
             );
             return Ok(());
         }
     };
     let endpoint = &Endpoint::new(listener.local_address().clone(), endpoint.codec);
-    say!("e2={endpoint}");
+    program::outln!("e2={endpoint}");
     let deadline = Instant::now() + patience;
-    let Some(mut live) = Live::accept(&mut listener, Some(deadline))? else {
+    let Some(mut live) = Peer::accept(&mut listener, Some(deadline))? else {
         findings.fault(
             format_args!("no node connected to {endpoint}"),
             format_args!("nobody came within {} s", patience.as_secs()),
@@ -62,7 +63,7 @@ pub fn await_node(
 }
 
 /// Answers as a RIC does until the node is up.
-fn hear(live: &mut Live, codec: Codec, deadline: Instant, findings: &mut Findings) -> anyhow::Result<()> {
+fn hear(live: &mut Peer, codec: Codec, deadline: Instant, findings: &mut Findings) -> anyhow::Result<()> {
     let begun = Instant::now();
     let mut ric = Controller::new(ControllerConfig::default());
     ric.handle_open_in(Time::from_nanos(0), ASSOC, codec);
@@ -116,7 +117,7 @@ fn no_setup(peer: &Address, lost: Option<&Error>, waited: Duration, findings: &m
         Some(error) => findings.fault(
             what,
             error,
-            remedy(error).unwrap_or("look at the node's log: it gave up by itself, or speaks another protocol"),
+            link_remedy(error).unwrap_or("look at the node's log: it gave up by itself, or speaks another protocol"),
         ),
         None => findings.fault(
             what,

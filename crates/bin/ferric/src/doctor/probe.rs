@@ -15,8 +15,9 @@ use per::{Gather, Octets, PrintableString};
 
 use super::findings::Findings;
 use super::host;
-use crate::live::Live;
-use crate::remedy::remedy;
+use program::link_remedy;
+
+use crate::peer::Peer;
 
 /// Connects, sets up, and tells what comes of it.
 pub fn ask_ric(
@@ -81,7 +82,7 @@ fn ask(
     patience: Duration,
     findings: &mut Findings,
 ) -> Option<Answer> {
-    let connected = Live::connect(&endpoint.address, link).and_then(|mut live| {
+    let connected = Peer::connect(&endpoint.address, link).and_then(|mut live| {
         let stands = live.establish(Instant::now() + patience)?;
         Ok((live, stands))
     });
@@ -126,7 +127,7 @@ fn no_connection(endpoint: &Endpoint, error: &Error, findings: &mut Findings) {
             other => findings.fault(
                 format_args!("no connection to {endpoint}"),
                 other,
-                remedy(other).unwrap_or("give the address and what it takes as the RIC has them"),
+                link_remedy(other).unwrap_or("give the address and what it takes as the RIC has them"),
             ),
         };
     };
@@ -206,7 +207,7 @@ fn explain(endpoint: &Endpoint, versions: &[Version], answer: &Answer, patience:
         Answer::Lost(error) => findings.fault(
             refuses,
             format_args!("it ends the connection: {error}"),
-            remedy(error).unwrap_or(
+            link_remedy(error).unwrap_or(
                 "look at its log, and whether it was told the same encoding (tcp+flat:// or tcp://); over TCP it must expect a length of 4 octets before each message, which ferric's does \
                  and others may not",
             ),

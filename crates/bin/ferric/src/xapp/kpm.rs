@@ -15,13 +15,12 @@ use ferric::e2::xapp::{FunctionInfo, NodeInfo};
 use ferric::e2::{Action, NodeId, SubscriptionId, SubscriptionSpec, Ticket};
 use ferric::link::Address;
 use ferric::xapp::{Commands, Indication, XappConfig, XappEvent};
+use hdrhistogram::Histogram;
 use per::Gather;
 use tracing::{info, warn};
 
 use super::table::Table;
-use super::{connect, kpm_v1};
-use crate::percentiles::Percentiles;
-use crate::signals;
+use super::{connect, kpm_v1, latency_histogram, p50_p99};
 
 /// Read the KPIs of every UE of every node, and show them as a table.
 ///
@@ -86,11 +85,11 @@ const USUAL: &[&str] = &[
 pub fn run(args: &Args, config: XappConfig) -> anyhow::Result<()> {
     let mut xapp = connect(&args.ric, "ferric-kpm", config)?;
     let stop = xapp.stop_handle();
-    signals::stop_on_signal(vec![stop.clone()])?;
+    program::signals::stop_on_signal(stop.clone())?;
     info!(ric = %xapp.ric_id(), "connected");
 
     let end = args.seconds.map(|seconds| Instant::now() + Duration::from_secs(seconds.into()));
-    let mut app = App::new(args.clone());
+    let mut app = App::new(args.clone())?;
     let mut shown = Instant::now();
     let mut lost = Ok(());
     while !stop.is_stopped() && end.is_none_or(|end| Instant::now() < end) {
@@ -106,7 +105,7 @@ pub fn run(args: &Args, config: XappConfig) -> anyhow::Result<()> {
             app.show()?;
         }
     }
-    say!("{}", app.summary());
+    program::outln!("{}", app.summary());
     lost.context("the RIC is gone")?;
     // who ends it by hand has seen it
     if stop.is_stopped() { Ok(()) } else { app.check() }
@@ -135,13 +134,13 @@ struct App {
     started: Instant,
     indications: u64,
     lost: u64,
-    latency: Percentiles,
+    latency_us: Histogram<u64>,
     news: bool,
 }
 
 impl App {
-    fn new(args: Args) -> Self {
-        App {
+    fn new(args: Args) -> anyhow::Result<Self> {
+        Ok(App {
             args,
             saw_node: false,
             was_subscribed: false,
@@ -152,9 +151,9 @@ impl App {
             started: Instant::now(),
             indications: 0,
             lost: 0,
-            latency: Percentiles::default(),
+            latency_us: latency_histogram()?,
             news: false,
-        }
+        })
     }
 
     fn handle(&mut self, event: XappEvent<'_>, ric: &mut Commands<'_>) {
@@ -332,7 +331,7 @@ impl App {
                     && let Ok(since) = received.duration_since(UNIX_EPOCH)
                     && let Some(latency) = since.checked_sub(collected + period)
                 {
-                    self.latency.add(u64::try_from(latency.as_micros()).unwrap_or(u64::MAX));
+                    self.latency_us += u64::try_from(latency.as_micros()).unwrap_or(u64::MAX);
                 }
             }
             Err(error) => warn!(node = source.node_name, %error, "an indication header cannot be read"),
@@ -364,7 +363,7 @@ impl App {
             for (ue, measurement, value) in values {
                 ues.entry(ue).or_default().insert(measurement, value.map_or(serde_json::Value::Null, Into::into));
             }
-            say!("{}", serde_json::json!({ "node": node, "sn": sn, "values": ues }));
+            program::outln!("{}", serde_json::json!({ "node": node, "sn": sn, "values": ues }));
         } else {
             values.for_each(|(ue, measurement, value)| self.table.set(node, &ue, &measurement, value));
         }
@@ -372,7 +371,7 @@ impl App {
     }
 
     fn show(&self) -> std::io::Result<()> {
-        let [p50, p99] = self.latency.at([50, 99]);
+        let [p50, p99] = p50_p99(&self.latency_us);
         self.table.show(&format!(
             "t={:.1}s indications={} lost={} p50_us={p50} p99_us={p99}",
             self.started.elapsed().as_secs_f64(),
@@ -382,7 +381,7 @@ impl App {
     }
 
     fn summary(&self) -> String {
-        let [p50, p99] = self.latency.at([50, 99]);
+        let [p50, p99] = p50_p99(&self.latency_us);
         format!("indications={} lost={} p50_us={p50} p99_us={p99}", self.indications, self.lost)
     }
 }

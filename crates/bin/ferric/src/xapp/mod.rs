@@ -2,19 +2,26 @@
 
 pub mod kpm;
 mod kpm_v1;
+#[cfg(feature = "xapp")]
 mod ping;
+#[cfg(feature = "xapp")]
 mod rc;
 mod table;
+#[cfg(feature = "xapp")]
 mod tc;
 
 use anyhow::Context;
 use ferric::link::Address;
+#[cfg(feature = "xapp")]
 use ferric::record::Protocol;
 use ferric::xapp::{Xapp, XappConfig};
+use hdrhistogram::Histogram;
 
+#[cfg(feature = "xapp")]
 use crate::{record, tls};
 
 /// Run a built-in xApp.
+#[cfg(feature = "xapp")]
 #[derive(clap::Args)]
 pub struct Args {
     #[command(subcommand)]
@@ -28,6 +35,7 @@ pub struct Args {
     record: record::RecordArgs,
 }
 
+#[cfg(feature = "xapp")]
 #[derive(clap::Subcommand)]
 enum Which {
     Kpm(kpm::Args),
@@ -36,6 +44,7 @@ enum Which {
     Tc(Box<tc::Args>),
 }
 
+#[cfg(feature = "xapp")]
 pub fn run(args: &Args) -> anyhow::Result<()> {
     let recorder = args.record.start()?;
     let mut config = XappConfig::default();
@@ -57,4 +66,14 @@ fn connect(ric: &Address, name: &str, config: XappConfig) -> anyhow::Result<Xapp
     Xapp::connect(ric, name, config).with_context(|| {
         format!("cannot use the RIC at {ric} (`ferric ric` starts one, and prints its address for xApps: xapp=URL)")
     })
+}
+
+/// An empty histogram of latencies with a relative error of at most 0.1 %.
+fn latency_histogram() -> anyhow::Result<Histogram<u64>> {
+    Histogram::new(3).context("cannot create a histogram")
+}
+
+/// The median and the 99th percentile; zeros of an empty histogram.
+fn p50_p99(histogram: &Histogram<u64>) -> [u64; 2] {
+    [0.5, 0.99].map(|quantile| histogram.value_at_quantile(quantile))
 }

@@ -11,9 +11,7 @@ use ferric::link::Address;
 use ferric::xapp::{XappConfig, XappEvent};
 use tracing::{info, warn};
 
-use super::connect;
-use crate::percentiles::Percentiles;
-use crate::signals;
+use super::{connect, latency_histogram, p50_p99};
 
 /// Measure the time from a control to the indication that answers it, with every node that offers the ping.
 ///
@@ -50,13 +48,13 @@ struct Target {
 pub fn run(args: &Args, config: XappConfig) -> anyhow::Result<()> {
     let mut xapp = connect(&args.ric, "ferric-ping", config)?;
     let stop = xapp.stop_handle();
-    signals::stop_on_signal(vec![stop.clone()])?;
+    program::signals::stop_on_signal(stop.clone())?;
 
     let period = Duration::from_millis(args.period_ms.into());
     let end = args.seconds.map(|seconds| Instant::now() + Duration::from_secs(seconds.into()));
     let mut targets: HashMap<NodeId, Target> = HashMap::new();
     let (mut sent, mut lost, mut count) = (0u64, 0u64, 0u64);
-    let mut latency = Percentiles::default();
+    let mut rtt_us = latency_histogram()?;
     let (payload, mut message, mut arena) = (vec![0; args.octets as usize], Vec::new(), Arena::new());
     let mut next = Instant::now();
     while !stop.is_stopped() && end.is_none_or(|end| Instant::now() < end) {
@@ -103,11 +101,14 @@ pub fn run(args: &Args, config: XappConfig) -> anyhow::Result<()> {
                     target.waiting = None;
                     count += 1;
                     let us = u64::try_from(since.elapsed().as_micros()).unwrap_or(u64::MAX);
-                    latency.add(us);
+                    rtt_us += us;
                     if args.json {
-                        say!("{}", serde_json::json!({ "node": target.name, "ping": expected, "rtt_us": us }));
+                        program::outln!(
+                            "{}",
+                            serde_json::json!({ "node": target.name, "ping": expected, "rtt_us": us })
+                        );
                     } else {
-                        say!("node={} ping={expected} rtt_us={us}", target.name);
+                        program::outln!("node={} ping={expected} rtt_us={us}", target.name);
                     }
                 }
             }
@@ -115,7 +116,7 @@ pub fn run(args: &Args, config: XappConfig) -> anyhow::Result<()> {
         });
         turned.context("the RIC is gone")?;
     }
-    let [p50, p99] = latency.at([50, 99]);
-    say!("pings={count} lost={lost} p50_us={p50} p99_us={p99}");
+    let [p50, p99] = p50_p99(&rtt_us);
+    program::outln!("pings={count} lost={lost} p50_us={p50} p99_us={p99}");
     Ok(())
 }

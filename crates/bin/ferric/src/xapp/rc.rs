@@ -22,7 +22,6 @@ use per::{Bits, One};
 use tracing::info;
 
 use super::connect;
-use crate::signals;
 
 /// How long no other node may have come before the answers are all.
 const SETTLED: Duration = Duration::from_millis(300);
@@ -266,7 +265,7 @@ pub fn run(args: &Args, config: XappConfig) -> anyhow::Result<()> {
     args.what.control(PlmnIdentity([0; 3]))?;
     let mut xapp = connect(&args.ric, "ferric-rc", config)?;
     let stop = xapp.stop_handle();
-    signals::stop_on_signal(vec![stop.clone()])?;
+    program::signals::stop_on_signal(stop.clone())?;
 
     let end = Instant::now() + Duration::from_secs(args.seconds.into());
     let mut last_node = Instant::now();
@@ -309,7 +308,7 @@ pub fn run(args: &Args, config: XappConfig) -> anyhow::Result<()> {
             XappEvent::Controlled { ticket, result } => {
                 let Some(Asked { node, detection }) = asked.remove(&ticket) else { return };
                 done += usize::from(matches!(result, ControlResult::Acknowledged(_)));
-                say!("node={node} {}", told(&result, detection));
+                program::outln!("node={node} {}", told(&result, detection));
             }
             _ => {}
         });
@@ -319,7 +318,7 @@ pub fn run(args: &Args, config: XappConfig) -> anyhow::Result<()> {
         }
     }
     for asked in asked.values() {
-        say!("node={} no answer", asked.node);
+        program::outln!("node={} no answer", asked.node);
     }
     match (sent, done) {
         (0, _) => bail!("no such node offers E2SM-RC; `ferric xapp kpm` shows the nodes"),

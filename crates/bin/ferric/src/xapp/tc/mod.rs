@@ -19,7 +19,6 @@ use tracing::info;
 
 use super::connect;
 use crate::redis::RedisArgs;
-use crate::signals;
 use rest::RestSide;
 
 /// How long it waits for news at once.
@@ -138,7 +137,7 @@ struct App<'a> {
 
 impl App<'_> {
     fn work(&mut self) -> anyhow::Result<()> {
-        let stop = signals::flag_on_signal()?;
+        let stop = program::signals::flag_on_signal()?;
         let is_stopped = || stop.load(Ordering::Acquire);
         let seconds = self.args.seconds.or(self.args.undo.then_some(10));
         let end = seconds.map(|seconds| self.begun + Duration::from_secs(seconds.into()));
@@ -203,7 +202,7 @@ impl App<'_> {
                 let (config, undo, last_node) = (self.guard, self.args.undo, &mut self.last_node);
                 let guard = self.guards.entry(node).or_insert_with_key(|node| {
                     *last_node = Instant::now();
-                    say!("node={node} is watched");
+                    program::outln!("node={node} is watched");
                     let mut guard = FlowGuard::new(config);
                     if undo {
                         guard.undo(false);
@@ -222,7 +221,7 @@ impl App<'_> {
             }
             LinkEvent::Lost(node) => {
                 if let Some(guard) = self.guards.remove(&node) {
-                    say!("node={node} is lost; it is looked at anew when it is back");
+                    program::outln!("node={node} is lost; it is looked at anew when it is back");
                     tell_waits(&node, &guard);
                 }
             }
@@ -238,7 +237,7 @@ impl App<'_> {
         let mut controls: Vec<(String, ControlMessage<'static>)> = Vec::new();
         for (node, guard) in &mut self.guards {
             while let Some(news) = guard.poll_news() {
-                say!("node={node} {news}");
+                program::outln!("node={node} {news}");
                 self.failed += u64::from(news.is_failure());
             }
             while let Some(control) = guard.poll_control() {
@@ -289,5 +288,5 @@ fn tell_waits(node: &str, guard: &FlowGuard) {
         })
     };
     let measured = guard.measured();
-    say!("node={node}{}{}", told("before", measured.before()), told("after", measured.after()));
+    program::outln!("node={node}{}{}", told("before", measured.before()), told("after", measured.after()));
 }

@@ -1,0 +1,214 @@
+//! A RIC with REST and an emulated RAN, in this process, over real E2; and what an xApp and a user of REST see of them.
+//!
+//! The model goes on in steps, and stands still while somebody reads, decides and controls: a figure is the same on every
+//! machine, whatever else that has to do. In live mode real programs run, and the model's time is the clock's; whether the
+//! machine was fast enough for that is told ([`Punctuality`]).
+
+mod clock;
+mod programs;
+mod punctuality;
+mod rest;
+mod throughput;
+mod watch;
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc;
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use anyhow::{Context, anyhow, bail};
+use bench::part::any_port;
+use e2sm::Model;
+use ferric::StopHandle;
+use ferric::link::Address;
+use ferric::server::ServerConfig;
+use radio::{CellConfig, Network};
+use ran::scenario::CellScenario;
+use ran::{LiveConfig, LiveCounts, Namespace, Namespaces, Ran, RanConfig, Scenario, Steps};
+use ric::{RestConfig, RicConfig};
+
+pub(super) use programs::{Program, require};
+pub(super) use punctuality::Punctuality;
+pub(super) use rest::Rest;
+pub(super) use throughput::Throughput;
+pub(super) use watch::{Report, Watch};
+
+/// The RAN's only node.
+pub(super) const NODE: &str = "gnb-00101-e00";
+/// Its network.
+pub(super) const PLMN: (u16, u16) = (1, 1);
+/// Seconds of the model before anything is measured: in these everybody finds everybody.
+pub(super) const LEAD_S: f64 = 5.0;
+/// From report to report of what REST tells.
+const STATISTICS: Duration = Duration::from_millis(100);
+/// How long anything may take until it is there.
+const PATIENCE: Duration = Duration::from_secs(30);
+/// Of 30 kHz.
+const SLOT: Duration = Duration::from_micros(500);
+
+/// What has the model go on.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Mode<'a> {
+    /// Who reads what is told of it: it is the same on every machine.
+    Stepped,
+    /// The clock: real programs run.
+    Live {
+        /// Somebody wants it to end.
+        is_interrupted: &'a AtomicBool,
+    },
+}
+
+impl Mode<'_> {
+    pub fn is_live(self) -> bool {
+        matches!(self, Mode::Live { .. })
+    }
+
+    /// # Errors
+    /// Somebody wants it to end.
+    fn check(self) -> anyhow::Result<()> {
+        match self {
+            Mode::Live { is_interrupted } if is_interrupted.load(Ordering::Relaxed) => bail!("interrupted"),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Slots between a UE's occasions to ask for the uplink, as OAI's base station configured them when the paper was written.
+const REQUEST_PERIOD_SLOTS: u16 = 40;
+
+/// The cell of both experiments of section 6.1: NR, 106 PRBs of 30 kHz, TDD.
+pub(super) fn cell() -> CellScenario {
+    let radio = CellConfig { request_period_slots: REQUEST_PERIOD_SLOTS, ..CellConfig::default() };
+    CellScenario { radio, ..CellScenario::default() }
+}
+
+/// Live mode with all UEs of a scenario as namespaces. Their names are this process's own.
+fn live(scenario: &Scenario) -> LiveConfig {
+    let ues = scenario.ues.len() as u16; // a handful
+    // seven digits at most, whatever the kernel allows
+    LiveConfig { ues, prefix: format!("fig{}", std::process::id() % 10_000_000), ..LiveConfig::default() }
+}
+
+/// Where programs of the core's side run.
+pub(super) fn core(namespaces: &Namespaces) -> &Namespace {
+    namespaces
+        .core
+        .as_ref()
+        .unwrap_or_else(|| panic!("live mode has a namespace for the core where the host is not it"))
+}
+
+/// The address of a UE in live mode, counted from 0.
+pub(super) fn address_of_ue(ue: usize) -> Ipv4Addr {
+    Ipv4Addr::from(u32::from(Ipv4Addr::new(10, 45, 0, 2)) + ue as u32)
+}
+
+/// A RIC and a RAN, each on a thread of its own. They end when this is dropped.
+pub(super) struct Testbed<T> {
+    /// Where the RIC awaits xApps.
+    xapp: Address,
+    rest: SocketAddr,
+    /// Where the RAN is not live, how far it may go.
+    steps: Steps,
+    /// In live mode.
+    namespaces: Option<Namespaces>,
+    ric: Part<()>,
+    ran: Part<(T, Option<LiveCounts>)>,
+}
+
+impl<T: Send + 'static> Testbed<T> {
+    /// Starts both. At the end `look` is shown the model: it sees what no base station knows, such as what a UE's programs
+    /// measure.
+    pub fn start(
+        scenario: Scenario,
+        mode: Mode<'_>,
+        look: impl FnOnce(&Network) -> T + Send + 'static,
+    ) -> anyhow::Result<Self> {
+        let (ric, (e2, xapp, rest)) = Part::start("RIC", |tell| {
+            let server =
+                ServerConfig { e2: vec![any_port().into()], xapp: Some(any_port()), ..ServerConfig::default() };
+            let rest = Some(RestConfig::new(SocketAddr::from(([127, 0, 0, 1], 0))));
+            let mut ric = ric::bind(RicConfig { server, rest, statistics_period: STATISTICS, ..RicConfig::default() })?;
+            let e2 = ric.server.e2_endpoints().next().context("the RIC listens nowhere")?;
+            let xapp = ric.server.xapp_address().cloned().context("the RIC awaits no xApps")?;
+            let rest = ric.rest().context("the RIC speaks no REST")?.address();
+            let _ = tell.send((ric.server.stop_handle(), (e2, xapp, rest)));
+            Ok(ric.server.run()?)
+        })?;
+        let steps = Steps::default();
+        let live = mode.is_live().then(|| live(&scenario));
+        let of_ran = live.is_none().then(|| steps.clone());
+        let (ran, namespaces) = Part::start("RAN", move |tell| {
+            let mut ran =
+                Ran::new(RanConfig { rics: vec![e2], scenario, live, steps: of_ran, ..RanConfig::default() })?;
+            let _ = tell.send((ran.stop_handle(), ran.take_namespaces()));
+            ran.run()?;
+            Ok((look(&ran.network()), ran.live_counts()))
+        })?;
+        Ok(Testbed { xapp, rest, steps, namespaces, ric, ran })
+    }
+
+    pub fn rest(&self) -> Rest {
+        Rest::new(self.rest)
+    }
+
+    /// An xApp that reads these models.
+    pub fn watch<'a>(&self, models: &'static [Model], mode: Mode<'a>) -> anyhow::Result<Watch<'a>> {
+        Watch::new(&self.xapp, models, mode, &self.steps)
+    }
+
+    /// Where programs run, in live mode.
+    pub fn namespaces(&self) -> Option<&Namespaces> {
+        self.namespaces.as_ref()
+    }
+
+    /// Ends both; what was seen of the model, and in live mode how it kept time.
+    pub fn end(self) -> anyhow::Result<(T, Option<Punctuality>)> {
+        let (seen, counts) = self.ran.end()?;
+        self.ric.end()?;
+        Ok((seen, counts.as_ref().map(Punctuality::of)))
+    }
+}
+
+/// A thread that works until it is stopped.
+struct Part<T> {
+    name: &'static str,
+    stop: StopHandle,
+    thread: Option<JoinHandle<anyhow::Result<T>>>,
+}
+
+impl<T: Send + 'static> Part<T> {
+    /// Starts one, which tells how it is stopped, and what else there is to know.
+    fn start<U: Send + 'static>(
+        name: &'static str,
+        work: impl FnOnce(mpsc::Sender<(StopHandle, U)>) -> anyhow::Result<T> + Send + 'static,
+    ) -> anyhow::Result<(Self, U)> {
+        let (tell, told) = mpsc::channel();
+        let thread = std::thread::Builder::new().name(name.into()).spawn(move || work(tell))?;
+        match told.recv() {
+            Ok((stop, known)) => Ok((Part { name, stop, thread: Some(thread) }, known)),
+            // it has ended
+            Err(_) => Err(joined(name, thread).err().unwrap_or_else(|| anyhow!("the {name} ended at once"))),
+        }
+    }
+
+    fn end(mut self) -> anyhow::Result<T> {
+        self.stop.stop();
+        let thread = self.thread.take().unwrap_or_else(|| panic!("a part ends once"));
+        joined(self.name, thread)
+    }
+}
+
+fn joined<T>(name: &str, thread: JoinHandle<anyhow::Result<T>>) -> anyhow::Result<T> {
+    thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)).with_context(|| format!("the {name}"))
+}
+
+impl<T> Drop for Part<T> {
+    fn drop(&mut self) {
+        self.stop.stop();
+        if let Some(thread) = self.thread.take() {
+            // what went wrong with it, nobody asks any more
+            let _ = thread.join();
+        }
+    }
+}

@@ -1,0 +1,147 @@
+//! The program `ferric-bench`, which `ferric bench` runs.
+
+#![forbid(unsafe_code)]
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use anyhow::{Context, bail};
+use bench::{Effort, Soak};
+use clap::{Parser, Subcommand, value_parser};
+use program::{LogLevel, outln, parse_seconds};
+use serde::Serialize;
+use testkit::CountingAllocator;
+
+/// Counts the allocations of the measured codecs.
+#[global_allocator]
+static ALLOCATOR: CountingAllocator = CountingAllocator;
+
+/// Measure the codecs, the RIC, the links and the emulated RAN.
+#[derive(Parser)]
+#[command(name = "ferric-bench", bin_name = "ferric bench", version, max_term_width = 100)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+    /// Log level, to standard error. [default: error]
+    #[arg(long, global = true, value_enum, value_name = "LEVEL", display_order = 900)]
+    log: Option<LogLevel>,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Codecs, the RIC as a relay, an agent's report, pings, idle nodes.
+    ///
+    /// The relay is compared with a program that only moves the same bytes. Takes about three minutes.
+    E2 {
+        /// Print one JSON object.
+        #[arg(long)]
+        json: bool,
+        /// Repetitions of each row of the relay's table; the table shows medians.
+        #[arg(long, value_name = "N", default_value_t = 3, value_parser = value_parser!(u16).range(1..=99))]
+        repetitions: u16,
+        /// Seconds of each repetition, 0.1 to 60.
+        #[arg(long, value_name = "S", default_value_t = 2.0, value_parser = parse_seconds)]
+        seconds: f64,
+    },
+    /// Round trips of a ping between a controller and a node, by link and encoding.
+    ///
+    /// A bare echo over the same link is measured beside them. Takes a few seconds.
+    Ping {
+        /// Print one JSON object.
+        #[arg(long)]
+        json: bool,
+        /// Rounds; each measures every combination once.
+        #[arg(long, value_name = "N", default_value_t = 7, value_parser = value_parser!(u16).range(1..=99))]
+        rounds: u16,
+        /// Pings of each combination in a round.
+        #[arg(long, value_name = "N", default_value_t = 500, value_parser = value_parser!(u16).range(1..))]
+        pings: u16,
+    },
+    /// Speed of the RAN model compared with real time: one cell, and a hundred.
+    ///
+    /// Takes about a minute.
+    Ran {
+        /// Print one JSON object.
+        #[arg(long)]
+        json: bool,
+        /// Repetitions; the table shows medians.
+        #[arg(long, value_name = "N", default_value_t = 5, value_parser = value_parser!(u16).range(1..=99))]
+        repetitions: u16,
+        /// Model seconds of a hundred cells in each repetition, 0.1 to 60; one cell runs ten times as long.
+        #[arg(long, value_name = "S", default_value_t = 2.0, value_parser = parse_seconds)]
+        seconds: f64,
+    },
+    /// Run a RIC and an emulated RAN while faults are injected.
+    ///
+    /// Fails if a report of a well-behaved node is lost or duplicated, or if memory or descriptors grow.
+    Soak {
+        /// Minutes of faults, 0.1 to 1440.
+        #[arg(long, value_name = "M", default_value_t = 30.0, value_parser = parse_minutes)]
+        minutes: f64,
+        /// Seed of the faults.
+        #[arg(long, value_name = "N", default_value_t = 1)]
+        seed: u64,
+        /// Print one JSON object.
+        #[arg(long)]
+        json: bool,
+    },
+    /// The program with which the relay is compared.
+    #[command(hide = true)]
+    Mover,
+    /// A part of a measurement that runs in a process of its own.
+    #[command(hide = true)]
+    Part {
+        #[arg(value_name = "JSON")]
+        part: String,
+    },
+}
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    // a measurement connects and disconnects peers all the time: warnings about that would hide its table
+    program::init_log(cli.log, LogLevel::Error, LogLevel::Warn);
+    program::raise_open_files();
+    program::exit_code("ferric bench", run(cli.command))
+}
+
+fn run(command: Command) -> anyhow::Result<()> {
+    match command {
+        Command::E2 { json, repetitions, seconds } => {
+            let effort = Effort { repetitions: repetitions.into(), seconds, ..Effort::default() };
+            let report = bench::e2(&ferric()?, effort)?;
+            if json {
+                outln!("{}", report.json())
+            } else {
+                outln!("{}", report.to_string().trim_end())
+            }
+            Ok(())
+        }
+        Command::Ping { json, rounds, pings } => print(&bench::ping(rounds.into(), pings.into())?, json),
+        Command::Ran { json, repetitions, seconds } => print(&bench::ran(repetitions.into(), seconds)?, json),
+        Command::Soak { minutes, seed, json } => {
+            let report = bench::soak(&ferric()?, Soak { span: Duration::from_secs_f64(60.0 * minutes), seed })?;
+            print(&report, json)?;
+            if report.holds() { Ok(()) } else { bail!("the soak failed: see the report") }
+        }
+        Command::Mover => bench::mover(),
+        Command::Part { part } => bench::part::run(&part),
+    }
+}
+
+/// Prints a report as one JSON object or as text.
+fn print<R: Serialize + ToString>(report: &R, json: bool) -> anyhow::Result<()> {
+    let text = if json { serde_json::to_string(report)? } else { report.to_string() };
+    outln!("{}", text.trim_end());
+    Ok(())
+}
+
+/// The program `ferric`, which is measured.
+fn ferric() -> anyhow::Result<PathBuf> {
+    program::find("ferric").context("the program `ferric` is neither beside this program nor on the PATH")
+}
+
+fn parse_minutes(text: &str) -> Result<f64, &'static str> {
+    let minutes = text.parse().ok().filter(|minutes| (0.1..=1440.0).contains(minutes));
+    minutes.ok_or("not a number from 0.1 to 1440")
+}

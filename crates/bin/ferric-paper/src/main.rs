@@ -1,0 +1,138 @@
+//! The program `ferric-paper`, which `ferric paper` runs.
+
+#![forbid(unsafe_code)]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::{Context, bail};
+use clap::builder::PossibleValuesParser;
+use clap::{Args, Parser, Subcommand};
+use paper::{Figure, FigureReport, Peer};
+use program::{LogLevel, outln, parse_seconds, signals};
+
+/// Measure ferric's side of the FlexRIC paper's figures: tables, CSV files and plots.
+///
+/// Each figure states the paper's setting and ours, the paper's claim, and whether our numbers support it. All figures take
+/// about five minutes.
+///
+/// Figures 11 and 13 run the emulated RAN over E2, faster than real time. The model waits for its controllers, so the numbers
+/// are the same on every machine. With --live they run in real time, a minute each (11c and 13b: two), and state whether
+/// the machine was fast enough.
+///
+/// The exit status tells whether the figure could be measured; the output tells whether the claim holds.
+#[derive(Parser)]
+#[command(name = "ferric-paper", bin_name = "ferric paper", version, max_term_width = 100)]
+#[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true, disable_help_subcommand = true)]
+struct Cli {
+    #[command(subcommand)]
+    part: Option<Part>,
+    #[command(flatten)]
+    figures: FigureArgs,
+    /// Log level, to standard error. [default: error]
+    #[arg(long, global = true, value_enum, value_name = "LEVEL", display_order = 900)]
+    log: Option<LogLevel>,
+}
+
+#[derive(Subcommand)]
+enum Part {
+    /// A part of a measurement that runs in a process of its own.
+    #[command(hide = true)]
+    Part {
+        #[arg(value_name = "JSON")]
+        part: String,
+    },
+}
+
+#[derive(Args)]
+struct FigureArgs {
+    /// A figure or table, or all of them.
+    #[arg(value_parser = PossibleValuesParser::new(Figure::ALL.iter().map(|figure| figure.name()).chain(["all"])))]
+    figure: String,
+    /// Directory for FIGURE.csv and FIGURE.svg; created if missing.
+    #[arg(long, value_name = "DIR", default_value = "paper")]
+    out: PathBuf,
+    /// Print one JSON object per figure, each on one line.
+    #[arg(long)]
+    json: bool,
+    /// Seconds of each point, 0.1 to 60. Figures 11 and 13 scale their call and phases: 2 gives a call of a minute and phases
+    /// of 10 s.
+    #[arg(long, value_name = "S", default_value_t = 2.0, value_parser = parse_seconds)]
+    seconds: f64,
+    /// Measure figures 11 and 13 with real programs: iperf3 and irtt in network namespaces, in real time. Needs Linux, root,
+    /// iperf3 and irtt; see docs/live.md.
+    #[arg(long)]
+    live: bool,
+    /// Add a column for another controller that already runs and whose apps subscribe to statistics: its address for E2
+    /// nodes, and its process id if its processor time and memory are to be measured. For figures 8a, 8b and 9b.
+    /// Repeatable.
+    #[arg(long = "peer", value_name = "NAME=URL[,pid=N]")]
+    peers: Vec<Peer>,
+}
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    // a measurement connects and disconnects peers all the time: warnings about that would hide its table
+    program::init_log(cli.log, LogLevel::Error, LogLevel::Warn);
+    program::raise_open_files();
+    let result = match &cli.part {
+        Some(Part::Part { part }) => bench::part::run(part),
+        None => run(&cli.figures),
+    };
+    program::exit_code("ferric paper", result)
+}
+
+fn run(args: &FigureArgs) -> anyhow::Result<()> {
+    if let Some(again) = args
+        .peers
+        .iter()
+        .enumerate()
+        .find_map(|(at, peer)| args.peers[..at].iter().any(|other| other.name == peer.name).then_some(&peer.name))
+    {
+        bail!("two peers have the name {again}");
+    }
+    let figures = || Figure::ALL.iter().filter(|figure| args.figure == "all" || args.figure == figure.name());
+    if !args.peers.is_empty() && !figures().any(|figure| figure.has_peers()) {
+        bail!("{} has no columns for peers: figures 8a, 8b and 9b have", args.figure);
+    }
+    if args.live && !figures().all(|figure| figure.can_be_live()) {
+        bail!("{} has no live mode: figures 11a, 11b, 11c, 13a and 13b have", args.figure);
+    }
+    // before anything is measured
+    fs::create_dir_all(&args.out).with_context(|| format!("cannot create {}", args.out.display()))?;
+    try_to_write(&args.out)?;
+    let is_interrupted = if args.live { Some(signals::flag_on_signal()?) } else { None };
+    let ferric =
+        program::find("ferric").context("the program `ferric` is neither beside this program nor on the PATH")?;
+    let mut failures = Vec::new();
+    for figure in figures() {
+        let (report, failed) = paper::figure(&ferric, *figure, args.seconds, &args.peers, is_interrupted.as_deref())
+            .context(figure.name())?;
+        write(&report, &args.out)?;
+        if args.json {
+            outln!("{}", serde_json::to_string(&report)?);
+        } else {
+            outln!("{report}");
+        }
+        failures.extend(failed);
+    }
+    failures.sort_unstable();
+    failures.dedup();
+    if failures.is_empty() { Ok(()) } else { bail!("not all peers could be measured: {}", failures.join("; ")) }
+}
+
+/// Checks that files can be created in a directory.
+fn try_to_write(out: &Path) -> anyhow::Result<()> {
+    let path = out.join(format!(".ferric-{}", std::process::id()));
+    fs::write(&path, "").with_context(|| format!("cannot write to {}", out.display()))?;
+    fs::remove_file(&path).with_context(|| format!("cannot remove {}", path.display()))
+}
+
+fn write(report: &FigureReport, out: &Path) -> anyhow::Result<()> {
+    for (ending, text) in [("csv", report.values.csv()), ("svg", report.plot.svg())] {
+        let path = out.join(format!("{}.{ending}", report.figure.name()));
+        fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,289 @@
+//! `ferric paper`: short runs of each figure, what they leave behind, and peers that are there or not.
+
+use std::fs;
+use std::path::PathBuf;
+
+use serde_json::Value;
+use testkit::program::{Outcome, Program, sibling};
+
+const FERRIC_PAPER: &str = env!("CARGO_BIN_EXE_ferric-paper");
+
+/// The path of the program `ferric`, which figures measure.
+fn ferric() -> String {
+    sibling(FERRIC_PAPER, "ferric", "ferric-cli")
+}
+
+fn run(arguments: &[&str]) -> Outcome {
+    ferric();
+    testkit::program::run(FERRIC_PAPER, arguments)
+}
+
+/// A directory of a test; removed when it is dropped.
+struct Directory(PathBuf);
+
+impl Directory {
+    fn new(name: &str) -> Directory {
+        Directory(std::env::temp_dir().join(format!("ferric-paper-{}-{name}", std::process::id())))
+    }
+
+    fn name(&self) -> &str {
+        self.0.to_str().unwrap()
+    }
+}
+
+impl Drop for Directory {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+/// A figure's JSON, once everything that each of them must have is there: the object's keys, the CSV file with as many lines, a
+/// plot that is well-formed.
+fn checked(outcome: &Outcome, figure: &str, out: &Directory) -> Value {
+    let report: Value = serde_json::from_str(&outcome.stdout).unwrap_or_else(|e| panic!("{e}: {outcome:?}"));
+    assert_eq!(report["figure"], figure);
+    for key in ["paper", "ours"] {
+        assert!(!report["setting"][key].as_str().unwrap().is_empty(), "{key}");
+    }
+    assert!(!report["claim"].as_str().unwrap().is_empty());
+    assert!(report["holds"].is_boolean() || report["holds"].is_null(), "{report}");
+    let values = report["values"].as_array().unwrap();
+    assert!(!values.is_empty());
+    let csv = fs::read_to_string(out.0.join(format!("{figure}.csv"))).unwrap();
+    let columns = values[0].as_object().unwrap();
+    assert_eq!(csv.lines().count(), 1 + values.len());
+    assert_eq!(csv.lines().next().unwrap().split(',').collect::<Vec<_>>(), columns.keys().collect::<Vec<_>>());
+    let svg = fs::read_to_string(out.0.join(format!("{figure}.svg"))).unwrap();
+    let document = roxmltree::Document::parse(&svg).unwrap();
+    let drawn = document.descendants().filter(|node| node.has_tag_name("circle") || node.has_tag_name("rect"));
+    assert!(drawn.count() > 2, "{svg}");
+    report
+}
+
+/// The values of a column, in all rows.
+fn column(report: &Value, name: &str) -> Vec<f64> {
+    let rows = report["values"].as_array().unwrap();
+    rows.iter().map(|row| row[name].as_f64().unwrap_or_else(|| panic!("no {name} in {row}"))).collect()
+}
+
+fn figure(figure: &str) -> Value {
+    figure_of(figure, "0.1")
+}
+
+fn figure_of(figure: &str, seconds: &str) -> Value {
+    figure_of_in(figure, seconds, figure)
+}
+
+fn figure_of_in(figure: &str, seconds: &str, directory: &str) -> Value {
+    let out = Directory::new(directory);
+    let outcome = run(&[figure, "--json", "--seconds", seconds, "--out", out.name()]);
+    assert_eq!(outcome.code(), Some(0), "{}", outcome.stderr);
+    assert_eq!(outcome.stderr, "", "a table is not drowned in a log");
+    checked(&outcome, figure, &out)
+}
+
+#[test]
+fn fig6b_is_an_agent_over_ues() {
+    let report = figure("fig6b");
+    assert_eq!(column(&report, "ues"), [1.0, 2.0, 4.0, 8.0, 16.0, 32.0]);
+    for name in ["cpu_percent", "us_per_report", "reports_per_s", "per_cpu_percent"] {
+        assert!(column(&report, name).iter().all(|value| *value > 0.0), "{name}: {report}");
+    }
+}
+
+#[test]
+fn fig7_has_four_combinations_of_two_sizes() {
+    for (name, value) in [("fig7a", "p50_us"), ("fig7b", "octets_per_ping")] {
+        let report = figure(name);
+        assert_eq!(column(&report, "octets"), [100.0, 100.0, 100.0, 100.0, 1500.0, 1500.0, 1500.0, 1500.0]);
+        let combinations = report["values"].as_array().unwrap().iter().map(|row| row["e2ap/e2sm"].as_str().unwrap());
+        assert_eq!(combinations.collect::<Vec<_>>(), ["per/per", "per/flat", "flat/per", "flat/flat"].repeat(2));
+        let values = column(&report, value);
+        assert!(values.iter().all(|value| *value > 0.0), "{report}");
+        if name == "fig7b" {
+            assert!(
+                values.iter().zip(column(&report, "octets")).all(|(wire, payload)| *wire > 2.0 * payload),
+                "{report}"
+            );
+        }
+    }
+}
+
+#[test]
+fn fig9a_has_one_hop_and_two() {
+    let report = figure("fig9a");
+    assert_eq!(column(&report, "octets"), [100.0, 100.0, 1500.0, 1500.0]);
+    for name in ["one_hop_mean_us", "one_hop_p50_us", "two_hops_mean_us", "two_hops_p50_us"] {
+        assert!(column(&report, name).iter().all(|value| *value > 0.0), "{name}: {report}");
+    }
+    assert!(report["holds"].is_boolean());
+}
+
+#[test]
+fn fig9b_has_the_ric_the_xapp_and_both() {
+    let report = figure("fig9b");
+    let names = report["values"].as_array().unwrap().iter().map(|row| row["controller"].as_str().unwrap());
+    assert_eq!(names.collect::<Vec<_>>(), ["ferric, internal app", "ferric ric", "xApp", "both"]);
+    let cpu = column(&report, "cpu_percent");
+    assert!((cpu[1] + cpu[2] - cpu[3]).abs() < 1e-9 && cpu[0] > 0.0, "{report}");
+    assert!(column(&report, "reports_per_s").iter().all(|reports| *reports > 0.0), "{report}");
+}
+
+#[test]
+fn table2_tells_what_is_there_and_what_is_not_built() {
+    let report = figure("table2");
+    let rows = report["values"].as_array().unwrap();
+    let size = |row: usize| rows[row]["mb"].as_f64().unwrap();
+    assert!((size(0) + size(1) - size(2)).abs() < 1e-9 && size(0) > 1.0, "{report}");
+    assert_eq!(rows[0]["found"], ferric());
+    assert!(rows.iter().any(|row| row["component"].as_str().unwrap().starts_with("O-RAN RIC") && row["mb"] == 2469.0));
+    let missing = rows.iter().filter(|row| row["mb"].is_null()).count();
+    assert_eq!(report["notes"].to_string().matches("is not built").count(), missing);
+}
+
+#[test]
+fn fig8b_has_both_encodings() {
+    let report = figure("fig8b");
+    assert_eq!(column(&report, "agents"), [1.0, 2.0, 4.0, 8.0, 12.0, 18.0, 100.0]);
+    for name in ["per_cpu_percent", "flat_cpu_percent", "per_over_flat", "flat_mbit_per_s"] {
+        assert!(column(&report, name).iter().all(|value| *value > 0.0), "{name}: {report}");
+    }
+    assert!(report["holds"].is_boolean());
+}
+
+#[test]
+fn fig11a_and_b_have_sojourn_times() {
+    for (name, is_controlled) in [("fig11a", false), ("fig11b", true)] {
+        let report = figure_of(name, "0.4");
+        let times = column(&report, "time_s");
+        assert!(times.is_sorted() && times.len() > 50 && times.iter().all(|at| (0.0..16.0).contains(at)), "{times:?}");
+        let last = report["values"].as_array().unwrap().last().unwrap();
+        assert_eq!(last["tc_queue_1_ms"].is_number(), is_controlled, "{last}");
+        assert_eq!(last["rlc_ms"].as_f64().unwrap() > 50.0, !is_controlled, "{last}");
+        assert_eq!(report["notes"].to_string().contains("done: set the 5G-BDP pacer"), is_controlled, "{report}");
+        assert_eq!(report["holds"], true, "{report}");
+    }
+}
+
+#[test]
+fn fig11c_has_a_distribution_of_round_trips() {
+    let report = figure_of("fig11c", "0.4");
+    let [cdf, alone, without, with] =
+        ["cdf", "alone_rtt_ms", "without_control_rtt_ms", "with_xapp_rtt_ms"].map(|name| column(&report, name));
+    assert_eq!((cdf.len(), cdf[0], cdf[100]), (101, 0.0, 1.0));
+    for of in [&alone, &without, &with] {
+        assert!(of.is_sorted() && of[0] > 10.0, "{report}");
+    }
+    assert!(without[50] > 4.0 * with[50], "{report}");
+    assert_eq!(report["holds"], true, "{report}");
+}
+
+#[test]
+fn fig13a_has_what_each_ue_receives() {
+    let report = figure_of("fig13a", "0.4");
+    let times = column(&report, "time_s");
+    assert_eq!(times.len(), 50);
+    assert!(times.is_sorted() && (times[49] - 9.9).abs() < 1e-9, "{times:?}");
+    assert!(column(&report, "white_ue_mbps").iter().all(|mbps| *mbps > 5.0), "{report}");
+    let rows = report["values"].as_array().unwrap();
+    assert!(rows[5]["ue_3_mbps"].is_null() && rows[15]["ue_3_mbps"].as_f64().unwrap() > 5.0, "{report}");
+    assert!(rows[35]["ue_4_mbps"].is_null() && rows[49]["ue_4_mbps"].as_f64().unwrap() > 1.0, "{report}");
+    let share = column(&report, "white_share_percent");
+    assert!((share[27] - 50.0).abs() < 5.0 && (share[37] - 66.0).abs() < 5.0, "{report}");
+    assert_eq!(report["holds"], true, "{report}");
+}
+
+#[test]
+fn fig13b_has_both_ways() {
+    let report = figure_of("fig13b", "0.4");
+    let idle = |name: &str| column(&report, name)[15];
+    assert!(idle("gray_sharing_mbps") > 1.3 * idle("gray_alone_mbps"), "{report}");
+    assert!(idle("black_sharing_mbps") < 2.0 && idle("black_alone_mbps") < 2.0, "{report}");
+    assert_eq!(report["holds"], true, "{report}");
+}
+
+/// The model waits for the controllers, whatever the machine has to do besides.
+#[test]
+fn a_figure_of_the_emulated_ran_is_the_same_each_time() {
+    for name in ["fig11b", "fig13a"] {
+        let again = || {
+            let name = name.to_owned();
+            std::thread::spawn(move || figure_of_in(&name, "0.1", &format!("{name}-{:?}", std::thread::current().id())))
+        };
+        let [one, other] = [again(), again()].map(|figure| figure.join().unwrap());
+        assert_eq!(one, other);
+    }
+}
+
+#[test]
+fn peers_have_columns_and_one_that_does_not_answer_takes_nobody_elses() {
+    let any = "tcp://127.0.0.1:0";
+    // a RIC whose apps subscribe to nothing
+    let mut ric = Program::start(&ferric(), &["ric", "--e2", any, "--xapp", any]);
+    let peer = format!("other={},pid={}", ric.line("e2="), ric.id());
+    let out = Directory::new("peers");
+    let arguments = ["fig8a", "--json", "--seconds", "0.1", "--out", out.name()];
+    let outcome = run(&[&arguments[..], &["--peer", &peer, "--peer", "gone=tcp://127.0.0.1:1"]].concat());
+    outcome.complains(1, &["gone at tcp://127.0.0.1:1: took the setup of 0 of 1 agents", "ferric doctor --ric"]);
+    let report = checked(&outcome, "fig8a", &out);
+    assert_eq!(column(&report, "agents").len(), 5);
+    for name in ["cpu_percent", "rss_mib", "decoding_cpu_percent", "reports_per_s", "other_rss_mib"] {
+        assert!(column(&report, name).iter().all(|value| *value > 0.0), "{name}: {report}");
+    }
+    assert!(column(&report, "other_reports_per_s").iter().all(|reports| *reports == 0.0));
+    for row in report["values"].as_array().unwrap() {
+        assert!(row["gone_cpu_percent"].is_null() && row["gone_reports_per_s"].is_null(), "{row}");
+    }
+    let notes = report["notes"].to_string();
+    assert!(notes.contains("other took the setups and asked for no reports"), "{notes}");
+    assert_eq!(report["holds"], Value::Null, "there is nobody to compare with");
+}
+
+#[test]
+fn a_peer_that_asks_for_reports_is_compared() {
+    // our own controller, as if it were somebody else's
+    let part = r#"{"controller":{"encoding":"flat","period_ms":1,"decodes":false}}"#;
+    let mut controller = Program::start_with_input(FERRIC_PAPER, &["part", part]);
+    let (url, out) = (controller.line("e2="), Directory::new("compared"));
+    let (peer, nobody) = (format!("same={url},pid={}", controller.id()), format!("nobody={url},pid={}", u32::MAX));
+    let arguments = ["fig9b", "--json", "--seconds", "0.1", "--out", out.name()];
+    let outcome = run(&[&arguments[..], &["--peer", &peer, "--peer", &nobody]].concat());
+    outcome.complains(1, &["nobody at ", "cannot read the accounts of process 4294967295"]);
+    let report = checked(&outcome, "fig9b", &out);
+    let rows = report["values"].as_array().unwrap();
+    let same = rows.iter().find(|row| row["controller"] == "same").unwrap();
+    assert!(same["reports_per_s"].as_f64().unwrap() > 0.0 && same["cpu_percent"].as_f64().unwrap() > 0.0, "{same}");
+    assert!(same["rss_mib"].as_f64().unwrap() > 0.0, "{same}");
+    // on a busy host too few reports come for a comparison
+    assert_ne!(report["holds"], true, "nobody takes a sixth of what it takes itself");
+}
+
+#[test]
+fn what_cannot_work_is_told_before_anything_is_measured() {
+    let peers = ["--peer", "a=tcp://127.0.0.1:1", "--peer", "a=tcp://127.0.0.1:2"];
+    run(&[&["fig8a"][..], &peers].concat()).complains(1, &["two peers have the name a"]);
+    run(&[&["fig7a"][..], &peers[..2]].concat()).complains(1, &["8a, 8b and 9b"]);
+    run(&["fig7a", "--live"]).complains(1, &["fig7a has no live mode", "11a, 11b, 11c, 13a and 13b"]);
+    run(&["fig8a", "--out", "/dev/null/paper"]).complains(1, &["cannot create /dev/null/paper"]);
+    // there is such a directory, and nobody can make a file in it
+    run(&["fig8a", "--out", "/proc/self"]).complains(1, &["cannot write to /proc/self"]);
+    run(&["fig12"]).complains(2, &["invalid value 'fig12'", "fig13a"]);
+}
+
+#[test]
+fn wrong_arguments_are_refused_with_a_hint() {
+    for (arguments, hint) in [
+        (&[][..], "FIGURE"),
+        (&["fig10"], "fig8a"),
+        (&["fig8a", "--seconds", "0"], "0.1 to 60"),
+        (&["fig8a", "--peer", "tcp://127.0.0.1:1"], "NAME=URL"),
+        (&["fig8a", "--peer", "a=tcp+cbor://127.0.0.1:1"], "flat"),
+        (&["fig8a", "--peer", "a=tcp://127.0.0.1:1,pid=one"], "process id"),
+    ] {
+        run(arguments).complains(2, &[hint]);
+    }
+    let help = run(&["--help"]);
+    for option in ["fig8a", "all", "--out", "--json", "--seconds", "--peer", "NAME=URL[,pid=N]", "--live"] {
+        assert!(help.stdout.contains(option), "{option}: {}", help.stdout);
+    }
+}

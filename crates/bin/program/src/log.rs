@@ -1,0 +1,64 @@
+//! Logging to standard error.
+
+use clap::ValueEnum;
+use tracing::level_filters::LevelFilter;
+use tracing_subscriber::filter::Targets;
+use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::util::SubscriberInitExt;
+
+/// The least severe level that is logged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[allow(missing_docs, reason = "a comment would become help")]
+pub enum LogLevel {
+    Off,
+    Error,
+    Warn,
+    Info,
+    Debug,
+    Trace,
+}
+
+impl LogLevel {
+    /// The environment variable in which `ferric` passes `--log` on to the program `ferric-NAME`.
+    pub const VARIABLE: &str = "FERRIC_LOG";
+
+    /// The level's name, as `--log` takes it.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            LogLevel::Off => "off",
+            LogLevel::Error => "error",
+            LogLevel::Warn => "warn",
+            LogLevel::Info => "info",
+            LogLevel::Debug => "debug",
+            LogLevel::Trace => "trace",
+        }
+    }
+
+    fn of_environment() -> Option<Self> {
+        std::env::var(Self::VARIABLE).ok().and_then(|name| Self::from_str(&name, false).ok())
+    }
+
+    fn filter(self) -> LevelFilter {
+        match self {
+            LogLevel::Off => LevelFilter::OFF,
+            LogLevel::Error => LevelFilter::ERROR,
+            LogLevel::Warn => LevelFilter::WARN,
+            LogLevel::Info => LevelFilter::INFO,
+            LogLevel::Debug => LevelFilter::DEBUG,
+            LogLevel::Trace => LevelFilter::TRACE,
+        }
+    }
+}
+
+/// Begins to log at the level of `--log`, else of [`LogLevel::VARIABLE`], else at `default`; messages about namespaces and
+/// devices of this host then at `host_default`.
+pub fn init_log(given: Option<LogLevel>, default: LogLevel, host_default: LogLevel) {
+    let given = given.or_else(LogLevel::of_environment);
+    let targets = Targets::new()
+        .with_default(given.unwrap_or(default).filter())
+        .with_target("netns", given.unwrap_or(host_default).filter());
+    let lines = tracing_subscriber::fmt::layer().with_writer(std::io::stderr).with_target(false);
+    let is_terminal = cfg!(feature = "terminal") && std::io::IsTerminal::is_terminal(&std::io::stderr());
+    tracing_subscriber::registry().with(lines.with_ansi(is_terminal)).with(targets).init();
+}
