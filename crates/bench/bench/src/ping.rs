@@ -258,7 +258,7 @@ fn round_trips(
         placement.far()?;
         let mut agents = AgentLoop::new(AgentLoopConfig { link: config, ..AgentLoopConfig::default() })?;
         let id = GlobalE2NodeId::gnb(PlmnIdentity::from_codes(1, 1, 2), GnbId::new(1, 28));
-        agents.add(id, endpoint, vec![Box::new(HwFunction::in_wire(wire))]);
+        agents.add(id, endpoint, vec![Box::new(HwFunction::with_wire(wire))]);
         // whoever waits for it is there until it ends
         let _ = sender.send(agents.stop_handle());
         Ok(agents.run()?)

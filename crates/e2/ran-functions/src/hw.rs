@@ -32,7 +32,7 @@ impl HwFunction {
     /// # Panics
     /// Where the model does not have it, or it is not built in.
     #[must_use]
-    pub fn in_wire(wire: Wire) -> Self {
+    pub fn with_wire(wire: Wire) -> Self {
         definition(wire);
         HwFunction { wire, ..HwFunction::default() }
     }

@@ -32,7 +32,7 @@ fn pings(codec: Codec, wire: Wire) -> usize {
     let node = thread::spawn(move || {
         let mut agents = AgentLoop::new(AgentLoopConfig::default()).unwrap();
         let id = GlobalE2NodeId::gnb(PlmnIdentity::from_codes(1, 1, 2), GnbId::new(7, 28));
-        agents.add(id, endpoint, vec![Box::new(HwFunction::in_wire(wire))]);
+        agents.add(id, endpoint, vec![Box::new(HwFunction::with_wire(wire))]);
         sender.send(agents.stop_handle()).unwrap();
         agents.run().unwrap();
     });

@@ -29,7 +29,7 @@ use ferric::link::Address;
 use ferric::server::{Iapp, IappContext, IappEvent, Server, ServerConfig};
 use per::{Bits, One};
 use ran_functions::association::{AssociationFunction, UeDirectory};
-use ran_functions::kpm::{KpmConfig, KpmFunction, KpmSource, Offer, Whom};
+use ran_functions::kpm::{KpmConfig, KpmFunction, KpmSource, MeasuredObject, SupportedMeasurement};
 use ran_functions::rrc::{RrcConfig, RrcFunction, RrcSource};
 
 const HOME: PlmnIdentity = PlmnIdentity::from_codes(1, 1, 2);
@@ -98,10 +98,10 @@ impl RrcSource for Cu {
     fn present(&self, ue: Ue) -> Notification<'static> {
         self.notification(ue, Event::Present)
     }
-    fn has_news(&self) -> bool {
+    fn has_events(&self) -> bool {
         !self.news.is_empty()
     }
-    fn take_news(&mut self, out: &mut Vec<(Ue, Notification<'static>)>) {
+    fn take_events(&mut self, out: &mut Vec<(Ue, Notification<'static>)>) {
         out.append(&mut self.news);
     }
 }
@@ -122,12 +122,12 @@ struct Du {
 }
 
 impl KpmSource for Du {
-    type Mark = ();
+    type Snapshot = ();
     fn cell(&self) -> Cgi {
         cell()
     }
-    fn offers(&self) -> &[Offer] {
-        &[Offer { name: "DRB.UEThpDl", id: Some(1), scope: OfferScope::CellAndUe }]
+    fn measurements(&self) -> &[SupportedMeasurement] {
+        &[SupportedMeasurement { name: "DRB.UEThpDl", id: Some(1), scope: OfferScope::CellAndUe }]
     }
     fn ues(&self, out: &mut Vec<Ue>) {
         out.extend(&self.ues);
@@ -135,10 +135,10 @@ impl KpmSource for Du {
     fn ue_id(&self, ue: Ue) -> UeId<'static> {
         du_name(ue)
     }
-    fn mark(&self, (): &mut ()) {}
-    fn value(&self, (): &(), whom: Whom<'_>, _: usize, _: &MeasurementLabel) -> Value {
+    fn take_snapshot(&self, (): &mut ()) {}
+    fn value(&self, (): &(), whom: MeasuredObject<'_>, _: usize, _: &MeasurementLabel) -> Value {
         match whom {
-            Whom::Ues([ue]) => Value::Real(ue.0 as f64),
+            MeasuredObject::Ues([ue]) => Value::Real(ue.0 as f64),
             _ => Value::NoValue,
         }
     }

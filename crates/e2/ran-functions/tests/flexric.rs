@@ -17,7 +17,7 @@ use ferric::e2::{
 use ferric::e2ap::{self, GlobalRicId, Pdu, RanFunctionId, RicActionId, RicActionType, RicRequestId, Version};
 use per::Gather;
 use ran_functions::PeriodicConfig;
-use ran_functions::slice::{Capacity, Direction, Membership, SliceConfig, SliceFunction, SliceSource};
+use ran_functions::slice::{Capacity, Direction, SliceAssociation, SliceConfig, SliceFunction, SliceSource};
 use ran_functions::statistics::{MacFunction, StatisticsSource};
 
 const NODE: AssocId = AssocId(1);
@@ -214,7 +214,7 @@ fn slice_controls_of_flexrics_xapp() {
 #[derive(Default)]
 struct BaseStation {
     slices: SliceConfiguration<'static>,
-    membership: Membership,
+    slice_association: SliceAssociation,
 }
 
 impl SliceSource for BaseStation {
@@ -240,11 +240,11 @@ impl SliceSource for BaseStation {
     fn rnti(&self, _ue: Ue) -> u16 {
         0xd6
     }
-    fn membership(&self, _ue: Ue) -> Membership {
-        self.membership
+    fn slice_association(&self, _ue: Ue) -> SliceAssociation {
+        self.slice_association
     }
-    fn set_membership(&mut self, _ue: Ue, membership: Membership) {
-        self.membership = membership;
+    fn set_slice_association(&mut self, _ue: Ue, slice_association: SliceAssociation) {
+        self.slice_association = slice_association;
     }
 }
 
@@ -324,5 +324,5 @@ fn flexrics_ric_before_our_functions() {
     }
     let source = source.borrow();
     let ids: Vec<_> = source.slices.dl.slices.iter().map(|slice| slice.id).collect();
-    assert_eq!((ids, source.membership), (vec![0, 5], Membership { dl: Some(5), ul: None }));
+    assert_eq!((ids, source.slice_association), (vec![0, 5], SliceAssociation { dl: Some(5), ul: None }));
 }

@@ -17,7 +17,7 @@ use ferric::link::Address;
 use ferric::server::{Iapp, IappContext, IappEvent, Server, ServerConfig};
 use per::Bits;
 use ran_functions::hw::HwFunction;
-use ran_functions::kpm::{KpmConfig, KpmFunction, KpmSource, Offer, Whom};
+use ran_functions::kpm::{KpmConfig, KpmFunction, KpmSource, MeasuredObject, SupportedMeasurement};
 
 const KPM: RanFunctionId = RanFunctionId(2);
 const HW: RanFunctionId = RanFunctionId(140);
@@ -26,14 +26,14 @@ const HW: RanFunctionId = RanFunctionId(140);
 struct Three;
 
 impl KpmSource for Three {
-    type Mark = ();
+    type Snapshot = ();
 
     fn cell(&self) -> Cgi {
         Cgi::NrCgi(NrCgi { plmn_identity: PlmnIdentity::from_codes(1, 1, 2), nr_cell_identity: Bits::new(1, 36) })
     }
 
-    fn offers(&self) -> &[Offer] {
-        &[Offer { name: "DRB.UEThpDl", id: None, scope: dictionary::Scope::CellAndUe }]
+    fn measurements(&self) -> &[SupportedMeasurement] {
+        &[SupportedMeasurement { name: "DRB.UEThpDl", id: None, scope: dictionary::Scope::CellAndUe }]
     }
 
     fn ues(&self, out: &mut Vec<Ue>) {
@@ -45,12 +45,12 @@ impl KpmSource for Three {
         UeId::GnbDu(UeIdGnbDu { gnb_cu_ue_f1ap_id: id, ran_ueid: None, cell_rnti: None })
     }
 
-    fn mark(&self, (): &mut ()) {}
+    fn take_snapshot(&self, (): &mut ()) {}
 
-    fn value(&self, (): &(), whom: Whom<'_>, _offer: usize, _label: &MeasurementLabel) -> Value {
+    fn value(&self, (): &(), whom: MeasuredObject<'_>, _offer: usize, _label: &MeasurementLabel) -> Value {
         match whom {
-            Whom::Cell => Value::Integer(6),
-            Whom::Ues(ues) => Value::Integer(ues.iter().map(|ue| ue.0 as u32).sum()),
+            MeasuredObject::Cell => Value::Integer(6),
+            MeasuredObject::Ues(ues) => Value::Integer(ues.iter().map(|ue| ue.0 as u32).sum()),
         }
     }
 }

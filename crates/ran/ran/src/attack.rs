@@ -238,8 +238,9 @@ fn rc_control(dice: &mut Dice, node: &Node) -> (Vec<u8>, Vec<u8>) {
 fn seen(node: &Node) -> String {
     let mut ues = Vec::new();
     KpmSource::ues(node, &mut ues);
-    let memberships: Vec<_> = ues.iter().map(|ue| (SliceSource::membership(node, *ue), node.facts(*ue))).collect();
-    format!("{:?} {:?} {memberships:?}", SliceSource::slices(node), TcSource::configuration(node))
+    let slice_associations: Vec<_> =
+        ues.iter().map(|ue| (SliceSource::slice_association(node, *ue), node.facts(*ue))).collect();
+    format!("{:?} {:?} {slice_associations:?}", SliceSource::slices(node), TcSource::configuration(node))
 }
 
 /// What is told is what the model does.
@@ -258,8 +259,8 @@ fn told_is_so(node: &Node) {
         && algorithm.is_some_and(|algorithm| !direction.scheduler.starts_with(&*algorithm));
     assert!(!is_other, "{direction:?}");
     for (place, ue) in cell.ues() {
-        let membership = SliceSource::membership(node, called(cell.stay(place)));
-        let at = slices.iter().position(|slice| Some(slice.id) == membership.dl);
+        let slice_association = SliceSource::slice_association(node, called(cell.stay(place)));
+        let at = slices.iter().position(|slice| Some(slice.id) == slice_association.dl);
         if !slices.is_empty() {
             assert_eq!(ue.downlink().slice(), at.map(|at| at as u32));
         }

@@ -14,7 +14,7 @@ use ferric::agent::ControllerId;
 use ferric::e2::Time;
 use radio::mac::Quota;
 use radio::phy;
-use ran_functions::ccc::{AttributeOffer, CccSource, Level, Place, Refusal, StructureOffer};
+use ran_functions::ccc::{CccSource, ConfigLevel, ConfigScope, Refusal, SupportedAttribute, SupportedStructure};
 use ran_functions::kpm::KpmSource;
 use ran_functions::slice::Direction;
 
@@ -73,57 +73,62 @@ impl Configuration {
     }
 }
 
-const GNB_ID: AttributeOffer = AttributeOffer::read_only("gNBId");
-const GNB_ID_LENGTH: AttributeOffer = AttributeOffer::read_only("gNBIdLength");
-const CELL_LOCAL_ID: AttributeOffer = AttributeOffer::read_only("cellLocalId");
-const PLMN_INFO_LIST: AttributeOffer = AttributeOffer::read_only("pLMNInfoList");
+const GNB_ID: SupportedAttribute = SupportedAttribute::read_only("gNBId");
+const GNB_ID_LENGTH: SupportedAttribute = SupportedAttribute::read_only("gNBIdLength");
+const CELL_LOCAL_ID: SupportedAttribute = SupportedAttribute::read_only("cellLocalId");
+const PLMN_INFO_LIST: SupportedAttribute = SupportedAttribute::read_only("pLMNInfoList");
 
 /// Those of the CU-CP come first.
 const CU_OFFERS: usize = 2;
-const OFFERS: &[StructureOffer] = &[
-    StructureOffer {
-        level: Level::Node,
+const OFFERS: &[SupportedStructure] = &[
+    SupportedStructure {
+        level: ConfigLevel::Node,
         name: "O-GNBCUCPFunction",
         attributes: &[
             GNB_ID,
             GNB_ID_LENGTH,
-            AttributeOffer::writable("gNBCUName"),
-            AttributeOffer::read_only("pLMNId"),
+            SupportedAttribute::writable("gNBCUName"),
+            SupportedAttribute::read_only("pLMNId"),
         ],
         key: &[],
     },
-    StructureOffer { level: Level::Cell, name: "O-NRCellCU", attributes: &[CELL_LOCAL_ID, PLMN_INFO_LIST], key: &[] },
-    StructureOffer {
-        level: Level::Node,
-        name: "O-GNBDUFunction",
-        attributes: &[AttributeOffer::writable("gNBDUName"), GNB_ID, GNB_ID_LENGTH],
+    SupportedStructure {
+        level: ConfigLevel::Cell,
+        name: "O-NRCellCU",
+        attributes: &[CELL_LOCAL_ID, PLMN_INFO_LIST],
         key: &[],
     },
-    StructureOffer {
-        level: Level::Cell,
+    SupportedStructure {
+        level: ConfigLevel::Node,
+        name: "O-GNBDUFunction",
+        attributes: &[SupportedAttribute::writable("gNBDUName"), GNB_ID, GNB_ID_LENGTH],
+        key: &[],
+    },
+    SupportedStructure {
+        level: ConfigLevel::Cell,
         name: "O-NRCellDU",
         attributes: &[
             CELL_LOCAL_ID,
-            AttributeOffer::read_only("operationalState"),
-            AttributeOffer::writable("administrativeState"),
-            AttributeOffer::read_only("cellState"),
+            SupportedAttribute::read_only("operationalState"),
+            SupportedAttribute::writable("administrativeState"),
+            SupportedAttribute::read_only("cellState"),
             PLMN_INFO_LIST,
-            AttributeOffer::writable("nRPCI"),
-            AttributeOffer::read_only("bSChannelBwDL"),
-            AttributeOffer::read_only("bSChannelBwUL"),
-            AttributeOffer::read_only("bWPList"),
+            SupportedAttribute::writable("nRPCI"),
+            SupportedAttribute::read_only("bSChannelBwDL"),
+            SupportedAttribute::read_only("bSChannelBwUL"),
+            SupportedAttribute::read_only("bWPList"),
         ],
         key: &[],
     },
-    StructureOffer {
-        level: Level::Cell,
+    SupportedStructure {
+        level: ConfigLevel::Cell,
         name: "O-RRMPolicyRatio",
         attributes: &[
-            AttributeOffer::writable("resourceType"),
-            AttributeOffer::writable("rRMPolicyMemberList"),
-            AttributeOffer::writable("rRMPolicyMaxRatio"),
-            AttributeOffer::writable("rRMPolicyMinRatio"),
-            AttributeOffer::writable("rRMPolicyDedicatedRatio"),
+            SupportedAttribute::writable("resourceType"),
+            SupportedAttribute::writable("rRMPolicyMemberList"),
+            SupportedAttribute::writable("rRMPolicyMaxRatio"),
+            SupportedAttribute::writable("rRMPolicyMinRatio"),
+            SupportedAttribute::writable("rRMPolicyDedicatedRatio"),
         ],
         key: &["resourceType", "rRMPolicyMemberList"],
     },
@@ -147,13 +152,17 @@ fn administrative_state(is_locked: bool) -> AdministrativeState {
     if is_locked { AdministrativeState::Locked } else { AdministrativeState::Unlocked }
 }
 
-fn refusal<T>(cause: Cause, attributes: &[&str], why: impl Into<std::borrow::Cow<'static, str>>) -> Result<T, Refusal> {
+fn refusal<T>(
+    cause: Cause,
+    attributes: &[&str],
+    reason: impl Into<std::borrow::Cow<'static, str>>,
+) -> Result<T, Refusal> {
     let attributes = attributes.iter().map(|name| (*name).to_owned()).collect();
-    Err(Refusal { cause, attributes, why: why.into() })
+    Err(Refusal { cause, attributes, reason: reason.into() })
 }
 
 impl CccSource for Node {
-    fn offers(&self) -> &[StructureOffer] {
+    fn structures(&self) -> &[SupportedStructure] {
         match self.part {
             Part::CuCp => &OFFERS[..CU_OFFERS],
             Part::Du => &OFFERS[CU_OFFERS..],
@@ -165,11 +174,11 @@ impl CccSource for Node {
         vec![KpmSource::cell(self)]
     }
 
-    fn changes(&self) -> u64 {
+    fn change_count(&self) -> u64 {
         self.configuration.changes + self.world.borrow().model.locks(self.at())
     }
 
-    fn read(&self, _place: Place, name: &str) -> Vec<Structure> {
+    fn read(&self, _place: ConfigScope, name: &str) -> Vec<Structure> {
         let configuration = &self.configuration;
         let (gnb_id, gnb_id_length) = (Some(u64::from(self.gnb)), Some(GNB_ID_BITS));
         let one = match name {
@@ -227,7 +236,7 @@ impl CccSource for Node {
         &mut self,
         now: Time,
         origin: ControllerId,
-        _place: Place,
+        _place: ConfigScope,
         current: Option<&Structure>,
         wanted: &Structure,
     ) -> Result<(), Refusal> {
@@ -250,8 +259,8 @@ impl CccSource for Node {
                 let before = administrative_state(self.cell().is_locked());
                 let state = wanted.administrative_state.unwrap_or(before);
                 if state == AdministrativeState::ShuttingDown {
-                    let why = "the UEs of the model never leave by themselves";
-                    return refusal(Cause::NotSupported, &["administrativeState"], why);
+                    let reason = "the UEs of the model never leave by themselves";
+                    return refusal(Cause::NotSupported, &["administrativeState"], reason);
                 }
                 let pci = wanted.nr_pci.unwrap_or(self.nr_pci());
                 if (state, pci) != (before, self.nr_pci()) {
@@ -332,8 +341,8 @@ impl Node {
         wanted: &RrmPolicyRatio,
     ) -> Result<(), Refusal> {
         if self.is_sliced() {
-            let why = "slices divide the cell already, as FlexRIC's SLICE has set them: delete them first";
-            return refusal(Cause::IncompatibleState, &[], why);
+            let reason = "slices divide the cell already, as FlexRIC's SLICE has set them: delete them first";
+            return refusal(Cause::IncompatibleState, &[], reason);
         }
         let networks = self.networks();
         let policies = &mut self.configuration.policies;
@@ -357,8 +366,8 @@ impl Node {
         let others = policies.iter().enumerate().filter(is_other);
         let mut alike = others.filter(|(_, policy)| policy.ratio.resource_type == ratio.resource_type);
         if alike.clone().any(|(_, policy)| policy.ratio.rrm_policy_member_list == ratio.rrm_policy_member_list) {
-            let why = "these members have a policy for this resource already";
-            return refusal(Cause::IncompatibleState, &["rRMPolicyMemberList"], why);
+            let reason = "these members have a policy for this resource already";
+            return refusal(Cause::IncompatibleState, &["rRMPolicyMemberList"], reason);
         }
         let kept: u32 =
             alike.clone().map(|(_, policy)| u32::from(policy.ratio.rrm_policy_min_ratio.unwrap_or(0))).sum();
@@ -371,8 +380,8 @@ impl Node {
                     format!("{} % of controller {}", policy.ratio.rrm_policy_min_ratio.unwrap_or(0), policy.owner.0)
                 })
                 .collect();
-            let why = format!("{min} % are wanted, {} % are left of 100: {}", 100 - kept, whose.join(", "));
-            return refusal(Cause::IncompatibleState, &["rRMPolicyMinRatio"], why);
+            let reason = format!("{min} % are wanted, {} % are left of 100: {}", 100 - kept, whose.join(", "));
+            return refusal(Cause::IncompatibleState, &["rRMPolicyMinRatio"], reason);
         }
         match at {
             Some(at) => policies[at].ratio = ratio,
@@ -411,8 +420,8 @@ fn check(ratio: &RrmPolicyRatio, networks: &[ServedNetwork]) -> Result<(), Refus
         return refusal(Cause::NotAvailable, &["rRMPolicyMemberList"], "the cell is not of that network");
     }
     if members.iter().any(|member| member.snssai.is_none()) && members.len() > 1 {
-        let why = "a member without a slice is every UE of its network: it stands alone";
-        return refusal(Cause::SemanticError, &["rRMPolicyMemberList"], why);
+        let reason = "a member without a slice is every UE of its network: it stands alone";
+        return refusal(Cause::SemanticError, &["rRMPolicyMemberList"], reason);
     }
     // TS 28.541 4.3.36: dedicated is part of the minimum, which is part of the maximum
     if ratio.rrm_policy_min_ratio > ratio.rrm_policy_max_ratio {

@@ -251,7 +251,7 @@ fn functions_of(node: &Rc<RefCell<Node>>, config: &RanConfig) -> Vec<Box<dyn Ran
     if part.has_rrc() {
         functions.push(Box::new(AssociationFunction::new(Rc::clone(node))));
     }
-    functions.push(Box::new(HwFunction::in_wire(config.wire)));
+    functions.push(Box::new(HwFunction::with_wire(config.wire)));
     functions.extend(stats::functions(node, &config.periodic));
     functions
 }

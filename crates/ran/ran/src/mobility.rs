@@ -10,7 +10,7 @@ use e2sm::rc::{ControlAction, Handover, RrcState};
 use e2sm::rrc::{self, Notification};
 use ferric::agent::Ue;
 use radio::{Happening, MAX_PLACES, REST, Stays};
-use ran_functions::rc::{Event, Procedure};
+use ran_functions::rc::{Event, ProcedureId};
 use ran_functions::rrc::RrcSource;
 use tracing::warn;
 
@@ -35,7 +35,7 @@ pub struct Mobility {
     /// Whether UEs want to go by themselves, and a word is waited for.
     are_moving: bool,
     /// Handovers that wait for a word.
-    waiting: BTreeMap<Procedure, (Ue, Cgi)>,
+    waiting: BTreeMap<ProcedureId, (Ue, Cgi)>,
     last_procedure: u64,
     events: VecDeque<Event>,
     news: VecDeque<(Ue, Notification<'static>)>,
@@ -118,7 +118,7 @@ impl Mobility {
     }
 
     /// A handover that waited.
-    pub fn take(&mut self, procedure: Procedure) -> Option<(Ue, Cgi)> {
+    pub fn take(&mut self, procedure: ProcedureId) -> Option<(Ue, Cgi)> {
         self.waiting.remove(&procedure)
     }
 
@@ -256,7 +256,7 @@ impl Node {
             return;
         }
         self.mobility.last_procedure += 1;
-        let procedure = Procedure(self.mobility.last_procedure);
+        let procedure = ProcedureId(self.mobility.last_procedure);
         self.mobility.waiting.insert(procedure, (ue, target));
         let wants = ControlAction::Handover(Handover::to(target));
         // bounded by the UEs, each of which waits once

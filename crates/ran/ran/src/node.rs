@@ -12,7 +12,7 @@ use ferric::e2::Time;
 use ferric::e2ap::GlobalE2NodeId;
 use per::Bits;
 use radio::{Cell, Stay, Subscription};
-use ran_functions::kpm::Offer;
+use ran_functions::kpm::SupportedMeasurement;
 
 use crate::RanConfig;
 use crate::configuration::Configuration;
@@ -71,7 +71,7 @@ pub struct Node {
     pub(crate) part: Part,
     /// The measurements that are its own.
     kpis: Vec<Kpi>,
-    offers: Vec<Offer>,
+    offers: Vec<SupportedMeasurement>,
     pub(crate) world: Rc<RefCell<World>>,
     /// What is known of UEs besides the model, by their places in the cell.
     pub(crate) facts: Vec<Facts>,

@@ -24,7 +24,8 @@ use per::{List, Real};
 use radio::phy::Duplex;
 use ran_functions::kpm::KpmSource;
 use ran_functions::rc::{
-    BreakpointOffer, Event, Happening, InsertOffer, Origin, ParameterOffer, Procedure, RcSource, Refusal, Verdict,
+    Event, EventKind, Origin, ProcedureId, RcSource, Refusal, SupportedBreakpoint, SupportedInsert, SupportedParameter,
+    Verdict,
 };
 
 use crate::band::Spectrum;
@@ -87,13 +88,13 @@ impl Node {
     }
 }
 
-fn refuse<T>(why: impl Into<Cow<'static, str>>) -> Result<T, Refusal> {
-    Err(Refusal::new(Cause::RicRequest(CauseRicRequest::ControlFailedToExecute), why))
+fn refuse<T>(reason: impl Into<Cow<'static, str>>) -> Result<T, Refusal> {
+    Err(Refusal::new(Cause::RicRequest(CauseRicRequest::ControlFailedToExecute), reason))
 }
 
 impl RcSource for Node {
-    fn catch_up(&mut self, now: Time) {
-        self.advance(now);
+    fn advance(&mut self, now: Time) {
+        KpmSource::advance(self, now);
     }
 
     fn cells(&self) -> Vec<Cgi> {
@@ -108,7 +109,7 @@ impl RcSource for Node {
         KpmSource::ue_id(self, ue)
     }
 
-    fn actions(&self) -> &[ActionId] {
+    fn control_actions(&self) -> &[ActionId] {
         match self.part {
             Part::Gnb | Part::CuUp => &[
                 ControlAction::DRB_QOS,
@@ -132,12 +133,12 @@ impl RcSource for Node {
         action: &ControlAction,
     ) -> Result<Vec<RanParameterElementItem<'static>>, Refusal> {
         // what was before goes on as it was
-        self.advance(now);
+        KpmSource::advance(self, now);
         let (Origin::Control(controller) | Origin::Policy(controller)) = origin;
         match (action, ue) {
             (ControlAction::SlicePrbQuota(quota), _) => {
                 self.set_quota(controller, quota).map_err(|refusal| {
-                    Refusal::new(Cause::RicRequest(CauseRicRequest::ControlFailedToExecute), refusal.why)
+                    Refusal::new(Cause::RicRequest(CauseRicRequest::ControlFailedToExecute), refusal.reason)
                 })?;
             }
             (ControlAction::Handover(handover), Some(ue)) => {
@@ -201,16 +202,16 @@ impl RcSource for Node {
         Ok(Vec::new())
     }
 
-    fn policies(&self) -> &[ActionId] {
+    fn policy_actions(&self) -> &[ActionId] {
         if self.part.has_rrc() { &[ControlAction::HANDOVER] } else { &[] }
     }
 
-    fn breakpoints(&self) -> &[BreakpointOffer] {
-        const HANDOVER: BreakpointOffer = BreakpointOffer {
+    fn breakpoints(&self) -> &[SupportedBreakpoint] {
+        const HANDOVER: SupportedBreakpoint = SupportedBreakpoint {
             breakpoint: HANDOVER_PREPARATION,
             call_process: "Mobility Management",
             name: "Handover Preparation",
-            insert: InsertOffer {
+            insert: SupportedInsert {
                 style: 3,
                 indication: 1,
                 name: "Handover Control Request",
@@ -220,50 +221,50 @@ impl RcSource for Node {
         if self.part.has_rrc() { &[HANDOVER] } else { &[] }
     }
 
-    fn resume(&mut self, now: Time, procedure: Procedure, verdict: Verdict<'_>) {
-        self.advance(now);
+    fn resume(&mut self, now: Time, procedure: ProcedureId, verdict: Verdict<'_>) {
+        KpmSource::advance(self, now);
         let Some((ue, target)) = self.mobility.take(procedure) else { return };
         let target = match verdict {
-            Verdict::GoOn => target,
-            Verdict::Instead(ControlAction::Handover(handover)) => handover.target,
-            Verdict::Instead(_) | Verdict::Cancel => return,
+            Verdict::Continue => target,
+            Verdict::Replace(ControlAction::Handover(handover)) => handover.target,
+            Verdict::Replace(_) | Verdict::Cancel => return,
         };
         // a UE that has left, or a cell that is not there: it stays as it is
         let _ = self.hand_over(ue, &target);
     }
 
-    fn happenings(&self) -> &[Happening] {
+    fn event_kinds(&self) -> &[EventKind] {
         match self.part {
-            Part::Gnb | Part::CuUp => &[Happening::NiMessages, Happening::NodeChanges, Happening::RrcStates],
-            Part::CuCp | Part::Enb => &[Happening::NiMessages, Happening::RrcStates],
-            Part::Du => &[Happening::NodeChanges],
+            Part::Gnb | Part::CuUp => &[EventKind::NiMessages, EventKind::NodeChanges, EventKind::RrcStates],
+            Part::CuCp | Part::Enb => &[EventKind::NiMessages, EventKind::RrcStates],
+            Part::Du => &[EventKind::NodeChanges],
         }
     }
 
     fn next_event(&mut self, now: Time) -> Option<Event> {
-        self.advance(now);
+        KpmSource::advance(self, now);
         self.mobility.next_event()
     }
 
-    fn watched(&mut self, is_watched: bool) {
+    fn set_events_enabled(&mut self, is_watched: bool) {
         self.watch_events(is_watched);
     }
 
-    fn next_look(&self) -> Option<Time> {
+    fn next_event_time(&self) -> Option<Time> {
         if self.mobility.has_events() {
             return Some(Time::default());
         }
         self.mobility.is_busy().then(|| self.looked_at() + LOOK)
     }
 
-    fn parameters(&self) -> &[ParameterOffer] {
+    fn ue_parameters(&self) -> &[SupportedParameter] {
         // those of layer 2 first
-        const OFFERS: &[ParameterOffer] = &[
-            ParameterOffer { id: DL_BUFFER_OCCUPANCY, name: "DL Buffer Occupancy", is_layer_2: true },
-            ParameterOffer { id: CQI, name: "CQI", is_layer_2: true },
-            ParameterOffer { id: RSRP_DBM, name: "SS-RSRP in dBm", is_layer_2: true },
-            ParameterOffer { id: SLICE_TYPE, name: "Slice/Service type", is_layer_2: false },
-            ParameterOffer { id: FIVE_QI, name: "5QI", is_layer_2: false },
+        const OFFERS: &[SupportedParameter] = &[
+            SupportedParameter { id: DL_BUFFER_OCCUPANCY, name: "DL Buffer Occupancy", is_layer_2: true },
+            SupportedParameter { id: CQI, name: "CQI", is_layer_2: true },
+            SupportedParameter { id: RSRP_DBM, name: "SS-RSRP in dBm", is_layer_2: true },
+            SupportedParameter { id: SLICE_TYPE, name: "Slice/Service type", is_layer_2: false },
+            SupportedParameter { id: FIVE_QI, name: "5QI", is_layer_2: false },
         ];
         match self.part {
             Part::Gnb | Part::Enb | Part::CuUp => OFFERS,
@@ -272,7 +273,7 @@ impl RcSource for Node {
         }
     }
 
-    fn parameter(&self, ue: Ue, id: RanParameterId) -> Option<RanParameterValue<'static>> {
+    fn ue_parameter(&self, ue: Ue, id: RanParameterId) -> Option<RanParameterValue<'static>> {
         let facts = self.facts(ue)?;
         let cell = self.cell();
         let there = cell.ue(place_of(ue))?;
@@ -295,7 +296,7 @@ impl RcSource for Node {
         Some(self.rrc_state_of(there.is_inactive(cell.now())))
     }
 
-    fn neighbours(&self, _cell: &Cgi) -> Option<NeighborRelationInfo<'static>> {
+    fn neighbor_relations(&self, _cell: &Cgi) -> Option<NeighborRelationInfo<'static>> {
         if self.part == Part::Enb {
             return None; // NR alone has this structure here
         }

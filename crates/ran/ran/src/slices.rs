@@ -13,7 +13,7 @@ use radio::Slicing;
 use radio::mac::{Positions, Quota, Reservation, ue_scheduler};
 use radio::phy::Grid;
 use ran_functions::kpm::KpmSource;
-use ran_functions::slice::{Capacity, Direction, Membership, SliceSource};
+use ran_functions::slice::{Capacity, Direction, SliceAssociation, SliceSource};
 
 use crate::node::Node;
 use crate::scenario::{Member, SlicingScenario};
@@ -35,7 +35,7 @@ const MEGA: f64 = 1e6;
 pub struct Slices {
     slices: SliceConfiguration<'static>,
     /// By place in the cell.
-    memberships: Vec<Membership>,
+    slice_associations: Vec<SliceAssociation>,
     /// Who is in them at the beginning.
     members: Vec<Member>,
 }
@@ -44,7 +44,7 @@ impl Slices {
     /// Those of a scenario's cell.
     pub fn new(scenario: &SlicingScenario) -> Self {
         let SlicingScenario { slices, members } = scenario.clone();
-        Slices { slices, memberships: Vec::new(), members }
+        Slices { slices, slice_associations: Vec::new(), members }
     }
 }
 
@@ -145,8 +145,8 @@ impl Node {
                 let Some(facts) = self.facts.get(place) else { return };
                 self.configuration.groups(direction).of(facts.plmn, &facts.slice[0])
             } else {
-                let membership = self.slices.memberships.get(place).copied().unwrap_or_default();
-                let id = if direction == Direction::Downlink { membership.dl } else { membership.ul };
+                let slice_association = self.slices.slice_associations.get(place).copied().unwrap_or_default();
+                let id = if direction == Direction::Downlink { slice_association.dl } else { slice_association.ul };
                 let at = slices.iter().position(|slice| Some(slice.id) == id);
                 at.map(|at| at as u32)
             };
@@ -158,16 +158,16 @@ impl Node {
     pub fn begin_in_slices(&mut self, place: usize) {
         let subscription = self.cell().stay(place).subscription;
         let member = self.slices.members.iter().find(|member| member.fits(&subscription));
-        let membership = member.map(|member| Membership { dl: member.down, ul: member.up });
+        let slice_association = member.map(|member| SliceAssociation { dl: member.down, ul: member.up });
         // whatever slices who had its place before was in
-        self.put_into(place, membership.unwrap_or_default());
+        self.put_into(place, slice_association.unwrap_or_default());
     }
 
-    fn put_into(&mut self, place: usize, membership: Membership) {
-        if self.slices.memberships.len() <= place {
-            self.slices.memberships.resize(place + 1, Membership::default());
+    fn put_into(&mut self, place: usize, slice_association: SliceAssociation) {
+        if self.slices.slice_associations.len() <= place {
+            self.slices.slice_associations.resize(place + 1, SliceAssociation::default());
         }
-        self.slices.memberships[place] = membership;
+        self.slices.slice_associations[place] = slice_association;
     }
 
     /// Why policies cannot divide a direction: slices do.
@@ -240,13 +240,13 @@ impl SliceSource for Node {
         rnti(ue)
     }
 
-    fn membership(&self, ue: Ue) -> Membership {
-        self.place(ue).and_then(|place| self.slices.memberships.get(place)).copied().unwrap_or_default()
+    fn slice_association(&self, ue: Ue) -> SliceAssociation {
+        self.place(ue).and_then(|place| self.slices.slice_associations.get(place)).copied().unwrap_or_default()
     }
 
-    fn set_membership(&mut self, ue: Ue, membership: Membership) {
+    fn set_slice_association(&mut self, ue: Ue, slice_association: SliceAssociation) {
         let Some(place) = self.place(ue) else { return };
-        self.put_into(place, membership);
+        self.put_into(place, slice_association);
         self.join_groups(place);
     }
 

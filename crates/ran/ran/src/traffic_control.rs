@@ -13,7 +13,7 @@ use radio::tc::{
     SchedulerChoice, ShaperSettings,
 };
 use ran_functions::kpm::KpmSource;
-use ran_functions::tc::{Configuration, LaneCounts, QueueConfiguration, TcSource};
+use ran_functions::tc::{Configuration, QueueConfiguration, QueueCounters, TcSource};
 
 use tracing::warn;
 
@@ -257,7 +257,7 @@ impl TcSource for Node {
         Ok(())
     }
 
-    fn counts(&self, queue_id: u32) -> LaneCounts {
+    fn queue_counters(&self, queue_id: u32) -> QueueCounters {
         let cell = self.cell();
         let (id, now) = (QueueId(queue_id), cell.now());
         let counts = cell.queue_counts(id);
@@ -265,7 +265,7 @@ impl TcSource for Node {
         let is_marking = kind.is_some_and(|queue| queue.parameters.kind() == QueueKind::EcnCoDel);
         let dropped = counts.dropped.full.packets + counts.dropped.managed.packets;
         let bearers = || cell.ues().flat_map(|(_, ue)| ue.bearers()).map(radio::Bearer::tc);
-        LaneCounts {
+        QueueCounters {
             shaper_rate_kbps: (bearers().map(|tc| tc.shaper_rate_bps(now, id)).sum::<f64>() / 1e3) as f32,
             policer_rate_kbps: (bearers().map(|tc| tc.policer_rate_bps(now, id)).sum::<f64>() / 1e3) as f32,
             policer_dropped_packets: wrapped(counts.dropped.policed.packets),

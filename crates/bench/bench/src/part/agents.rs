@@ -13,7 +13,7 @@ use ferric::agent::{AgentLoop, AgentLoopConfig, RanFunction};
 use ferric::link::{self, Direction, Ends, Onlooker, StreamId, Tap, Watch};
 use ran_functions::PeriodicConfig;
 use ran_functions::hw::HwFunction;
-use ran_functions::statistics::{Record, StatisticsFunction, StatisticsSource};
+use ran_functions::statistics::{StatisticsFunction, StatisticsRecord, StatisticsSource};
 use serde::{Deserialize, Serialize};
 
 use super::Encoding;
@@ -136,7 +136,7 @@ impl Agents {
         let cell = Rc::new(RefCell::new(DummyCell::new(self.ues, self.stages)));
         let mut functions: Vec<Box<dyn RanFunction>> = Vec::new();
         match self.load {
-            Load::Hello => functions.push(Box::new(HwFunction::in_wire(self.encoding.wire()))),
+            Load::Hello => functions.push(Box::new(HwFunction::with_wire(self.encoding.wire()))),
             Load::Mac | Load::Statistics => functions.push(self.statistics::<mac::UeStats>(&cell, stages)),
         }
         if self.load == Load::Statistics {
@@ -146,7 +146,7 @@ impl Agents {
         functions
     }
 
-    fn statistics<R: Record>(&self, cell: &Rc<RefCell<DummyCell>>, stages: &Stages) -> Box<dyn RanFunction>
+    fn statistics<R: StatisticsRecord>(&self, cell: &Rc<RefCell<DummyCell>>, stages: &Stages) -> Box<dyn RanFunction>
     where
         DummyCell: StatisticsSource<R>,
     {

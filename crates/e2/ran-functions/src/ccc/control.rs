@@ -11,7 +11,7 @@ use ferric::e2::{ControlRequest, Time};
 use ferric::e2ap::{self, CauseProtocol, CauseRicRequest};
 use tracing::{debug, info};
 
-use super::{CccSource, Level, Place, Refusal, StructureOffer};
+use super::{CccSource, ConfigLevel, ConfigScope, Refusal, SupportedStructure};
 
 const SYNTAX: e2ap::Cause = e2ap::Cause::Protocol(CauseProtocol::TransferSyntaxError);
 const INVALID: e2ap::Cause = e2ap::Cause::RicRequest(CauseRicRequest::ControlMessageInvalid);
@@ -32,8 +32,8 @@ pub(super) fn carry_out<S: CccSource>(
     let header = ControlHeader::decode(&request.header).map_err(unreadable)?;
     let message = ControlMessage::decode(&request.message).map_err(unreadable)?;
     let level = match &message.format {
-        ControlMessageFormat::NodeLevel(_) => Level::Node,
-        ControlMessageFormat::CellLevel(_) => Level::Cell,
+        ControlMessageFormat::NodeLevel(_) => ConfigLevel::Node,
+        ControlMessageFormat::CellLevel(_) => ConfigLevel::Cell,
     };
     if header.format.ric_style_type != level.number() {
         info!(style = header.format.ric_style_type, ?level, "a control's style does not go with its message");
@@ -42,12 +42,12 @@ pub(super) fn carry_out<S: CccSource>(
     let mut work = Work { source, now, origin, received, set: 0 };
     let format = match &message.format {
         ControlMessageFormat::NodeLevel(structures) => {
-            let (accepted, failed) = work.all(Place::Node, structures);
+            let (accepted, failed) = work.all(ConfigScope::Node, structures);
             ControlOutcomeFormat::NodeLevel { received_timestamp: Some(received), accepted, failed }
         }
         ControlMessageFormat::CellLevel(cells) => {
             let cells = cells.iter().map(|cell| {
-                let (accepted, failed) = work.all(Place::Cell(cell.cell_global_id), &cell.structures);
+                let (accepted, failed) = work.all(ConfigScope::Cell(cell.cell_global_id), &cell.structures);
                 CellOutcome { cell_global_id: cell.cell_global_id, accepted, failed }
             });
             let cells = cells.collect();
@@ -80,7 +80,7 @@ struct Work<'s, S> {
 type Outcomes = (Option<Vec<StructureAccepted>>, Option<Vec<StructureFailed>>);
 
 impl<S: CccSource> Work<'_, S> {
-    fn all(&mut self, place: Place, structures: &[StructureControlled]) -> Outcomes {
+    fn all(&mut self, place: ConfigScope, structures: &[StructureControlled]) -> Outcomes {
         let (mut accepted, mut failed) = (Vec::new(), Vec::new());
         for structure in structures {
             match self.one(place, structure) {
@@ -92,7 +92,11 @@ impl<S: CccSource> Work<'_, S> {
         (Some(accepted).filter(|list| !list.is_empty()), Some(failed).filter(|list| !list.is_empty()))
     }
 
-    fn one(&mut self, place: Place, wanted: &StructureControlled) -> Result<StructureAccepted, Box<StructureFailed>> {
+    fn one(
+        &mut self,
+        place: ConfigScope,
+        wanted: &StructureControlled,
+    ) -> Result<StructureAccepted, Box<StructureFailed>> {
         let name = wanted.new_values.name();
         let requested = wanted.new_values.attributes();
         let mut current = None;
@@ -111,9 +115,9 @@ impl<S: CccSource> Work<'_, S> {
                 let current_values = current.map_or_else(|| wanted.new_values.clone(), of_requested);
                 Ok(StructureAccepted { old_values, current_values, applied_timestamp: Some(self.received) })
             }
-            Err(Refusal { cause, attributes, why }) => {
+            Err(Refusal { cause, attributes, reason }) => {
                 let attributes = if attributes.is_empty() { requested.keys().cloned().collect() } else { attributes };
-                info!(structure = name, ?attributes, ?cause, %why, "a control is refused");
+                info!(structure = name, ?attributes, ?cause, %reason, "a control is refused");
                 let requested_values =
                     wanted.new_values.only(|name| attributes.iter().any(|at_fault| at_fault == name));
                 Err(Box::new(StructureFailed { old_values, requested_values, cause }))
@@ -122,19 +126,24 @@ impl<S: CccSource> Work<'_, S> {
     }
 
     /// The structure to change, if it is not a further one.
-    fn check(&self, place: Place, wanted: &StructureControlled) -> Result<Option<RanConfigurationStructure>, Refusal> {
-        let refuse = |cause, attributes: Vec<String>, why: &'static str| {
-            Err(Refusal { cause, attributes, why: Cow::Borrowed(why) })
+    fn check(
+        &self,
+        place: ConfigScope,
+        wanted: &StructureControlled,
+    ) -> Result<Option<RanConfigurationStructure>, Refusal> {
+        let refuse = |cause, attributes: Vec<String>, reason: &'static str| {
+            Err(Refusal { cause, attributes, reason: Cow::Borrowed(reason) })
         };
         let level = match place {
-            Place::Node => Level::Node,
-            Place::Cell(_) => Level::Cell,
+            ConfigScope::Node => ConfigLevel::Node,
+            ConfigScope::Cell(_) => ConfigLevel::Cell,
         };
-        if matches!(place, Place::Cell(cell) if !self.source.cells().contains(&cell)) {
+        if matches!(place, ConfigScope::Cell(cell) if !self.source.cells().contains(&cell)) {
             return refuse(Cause::NotAvailable, Vec::new(), "no such cell");
         }
         let name = wanted.new_values.name();
-        let Some(offer) = self.source.offers().iter().find(|offer| offer.level == level && offer.name == name) else {
+        let Some(offer) = self.source.structures().iter().find(|offer| offer.level == level && offer.name == name)
+        else {
             return refuse(Cause::NotSupported, Vec::new(), "no such structure");
         };
         let requested = wanted.new_values.attributes();
@@ -152,8 +161,8 @@ impl<S: CccSource> Work<'_, S> {
     /// Finds the structure that the control means: that which its old values describe, or the key of its new ones.
     fn which(
         &self,
-        place: Place,
-        offer: &StructureOffer,
+        place: ConfigScope,
+        offer: &SupportedStructure,
         wanted: &StructureControlled,
     ) -> Result<Option<RanConfigurationStructure>, Refusal> {
         let all = self.source.read(place, offer.name);
@@ -166,7 +175,7 @@ impl<S: CccSource> Work<'_, S> {
                 _ if offer.key.is_empty() || key.attributes().is_empty() => Err(Refusal {
                     cause: Cause::SemanticError,
                     attributes: Vec::new(),
-                    why: Cow::Borrowed("neither old values nor a key say which structure is meant"),
+                    reason: Cow::Borrowed("neither old values nor a key say which structure is meant"),
                 }),
                 _ => Ok(all.iter().find(|structure| structure.agrees_with(&key)).cloned()),
             };
@@ -182,7 +191,7 @@ impl<S: CccSource> Work<'_, S> {
         Err(Refusal {
             cause: Cause::IncompatibleState,
             attributes: Vec::new(),
-            why: Cow::Owned(format!("the old values are not the present ones: {}", differing.join(", "))),
+            reason: Cow::Owned(format!("the old values are not the present ones: {}", differing.join(", "))),
         })
     }
 }

@@ -1,24 +1,24 @@
 //! What controllers are told of the function.
 
 use e2sm::ccc::{
-    ControlService, ControlStyle, EventTriggerService, EventTriggerStyle, EventTriggerStyleType, OID, QueryService,
-    QueryStyle, RanFunctionDefinition, RanFunctionName, ReportService, ReportStyle, SHORT_NAME, SupportedAttribute,
-    SupportedCell, SupportedServices, SupportedStructure,
+    self as model, ControlService, ControlStyle, EventTriggerService, EventTriggerStyle, EventTriggerStyleType, OID,
+    QueryService, QueryStyle, RanFunctionDefinition, RanFunctionName, ReportService, ReportStyle, SHORT_NAME,
+    SupportedCell, SupportedServices,
 };
 use ferric::e2::Function;
 use ferric::e2ap::RanFunctionRevision;
 
-use super::{AttributeOffer, CccConfig, CccSource, Level, StructureOffer};
+use super::{CccConfig, CccSource, ConfigLevel, SupportedAttribute, SupportedStructure};
 
 /// Event trigger style and format 3: by the period. Styles and formats 1 and 2 are by change, of the node and of cells.
 const PERIODIC: i64 = 3;
 
-impl Level {
+impl ConfigLevel {
     /// The number of its report and control styles and of their formats, and of the style of its event trigger.
     pub(super) const fn number(self) -> i64 {
         match self {
-            Level::Node => 1,
-            Level::Cell => 2,
+            ConfigLevel::Node => 1,
+            ConfigLevel::Cell => 2,
         }
     }
 }
@@ -28,10 +28,10 @@ impl Level {
 /// # Panics
 /// Where the source offers what cannot be told: nothing at all, or a name that is no text of JSON's bounds.
 pub(super) fn function<S: CccSource>(source: &S, config: &CccConfig) -> Function {
-    let structures = |level| -> Vec<SupportedStructure> {
-        source.offers().iter().filter(|offer| offer.level == level).map(structure).collect()
+    let structures = |level| -> Vec<model::SupportedStructure> {
+        source.structures().iter().filter(|offer| offer.level == level).map(structure).collect()
     };
-    let (node, cell) = (structures(Level::Node), structures(Level::Cell));
+    let (node, cell) = (structures(ConfigLevel::Node), structures(ConfigLevel::Cell));
     let cells: Vec<_> = source
         .cells()
         .into_iter()
@@ -56,19 +56,22 @@ pub(super) fn function<S: CccSource>(source: &S, config: &CccConfig) -> Function
     Function { id: config.function_id, revision: RanFunctionRevision(1), oid: OID.to_owned(), definition: bytes }
 }
 
-fn structure(offer: &StructureOffer) -> SupportedStructure {
-    let attribute = |attribute: &AttributeOffer| SupportedAttribute {
+fn structure(offer: &SupportedStructure) -> model::SupportedStructure {
+    let attribute = |attribute: &SupportedAttribute| model::SupportedAttribute {
         name: attribute.name.to_owned(),
         supported_services: services(offer.level, attribute.writable),
     };
-    SupportedStructure { name: offer.name.to_owned(), attributes: offer.attributes.iter().map(attribute).collect() }
+    model::SupportedStructure {
+        name: offer.name.to_owned(),
+        attributes: offer.attributes.iter().map(attribute).collect(),
+    }
 }
 
-fn services(level: Level, writable: bool) -> SupportedServices {
+fn services(level: ConfigLevel, writable: bool) -> SupportedServices {
     let number = level.number();
     let (change, report, control) = match level {
-        Level::Node => ("Node configuration change", "Node configuration", "Node configuration control"),
-        Level::Cell => ("Cell configuration change", "Cell configuration", "Cell configuration control"),
+        ConfigLevel::Node => ("Node configuration change", "Node configuration", "Node configuration control"),
+        ConfigLevel::Cell => ("Cell configuration change", "Cell configuration", "Cell configuration control"),
     };
     let trigger =
         |style: i64, name: &str| EventTriggerStyle { style_type: style, name: name.to_owned(), format_type: style };

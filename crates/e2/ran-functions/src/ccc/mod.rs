@@ -32,7 +32,7 @@ use crate::admission::admit;
 use crate::wall_clock::{WallClock, ntp};
 use report::{Action, Trigger};
 
-pub use source::{AttributeOffer, CccSource, Level, Place, Refusal, StructureOffer};
+pub use source::{CccSource, ConfigLevel, ConfigScope, Refusal, SupportedAttribute, SupportedStructure};
 
 /// What a function offers, and its bounds.
 #[derive(Clone, Debug)]
@@ -71,7 +71,7 @@ impl<S: CccSource> CccFunction<S> {
     #[must_use]
     pub fn new(source: Rc<RefCell<S>>, config: CccConfig) -> Self {
         definition::function(&*source.borrow(), &config);
-        let seen = source.borrow().changes();
+        let seen = source.borrow().change_count();
         CccFunction {
             source,
             config,
@@ -159,7 +159,8 @@ impl<S: CccSource> RanFunction for CccFunction<S> {
     }
 
     fn next_report(&self) -> Option<Time> {
-        let by_change = self.actions.iter().any(Action::is_by_change) && self.source.borrow().changes() != self.seen;
+        let by_change =
+            self.actions.iter().any(Action::is_by_change) && self.source.borrow().change_count() != self.seen;
         let due = self.actions.iter().filter_map(|action| action.due).min();
         if by_change { Some(due.map_or(self.now, |due| due.min(self.now))) } else { due }
     }
@@ -167,7 +168,7 @@ impl<S: CccSource> RanFunction for CccFunction<S> {
     fn report(&mut self, now: Time, reports: &mut FunctionContext<'_>) {
         let event_time = self.time_stamp(now);
         let source = self.source.borrow();
-        let changes = source.changes();
+        let changes = source.change_count();
         let changed = changes != std::mem::replace(&mut self.seen, changes);
         let (mut header, mut message) = (Vec::new(), Vec::new());
         for action in &mut self.actions {

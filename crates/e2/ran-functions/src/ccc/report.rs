@@ -15,7 +15,7 @@ use ferric::e2::{self, Time};
 use ferric::e2ap::{Cause, CauseProtocol, CauseRicRequest, RicActionId, RicActionType};
 use tracing::debug;
 
-use super::{CccConfig, CccSource, Level, Place, StructureOffer};
+use super::{CccConfig, CccSource, ConfigLevel, ConfigScope, SupportedStructure};
 
 const NOT_SUPPORTED: Cause = Cause::RicRequest(CauseRicRequest::ActionNotSupported);
 const NOT_AVAILABLE: Cause = Cause::RicRequest(CauseRicRequest::RequestedInformationUnavailable);
@@ -39,7 +39,7 @@ pub(super) enum Trigger {
 /// A structure at a place, and what of it matters.
 #[derive(Clone, Debug)]
 pub(super) struct Watched {
-    place: Place,
+    place: ConfigScope,
     name: &'static str,
     key: &'static [&'static str],
     /// None: all.
@@ -54,7 +54,7 @@ type Snapshot = Vec<Vec<RanConfigurationStructure>>;
 pub(super) struct Action {
     pub key: RequestKey,
     pub id: RicActionId,
-    level: Level,
+    level: ConfigLevel,
     trigger: Trigger,
     wanted: Vec<Watched>,
     /// What the trigger's structures were when it was last looked at.
@@ -81,9 +81,9 @@ impl Trigger {
                 return Err(TRIGGER_NOT_SUPPORTED);
             }
             EventTriggerDefinitionFormat::PeriodMs(period_ms) => return Ok(Trigger::PeriodMs(*period_ms)),
-            EventTriggerDefinitionFormat::NodeLevelChange(structures) => all(structures, Level::Node, None)?,
+            EventTriggerDefinitionFormat::NodeLevelChange(structures) => all(structures, ConfigLevel::Node, None)?,
             EventTriggerDefinitionFormat::CellLevelChange(cells) => {
-                let each = cells.iter().map(|cell| all(&cell.structures, Level::Cell, cell.cell_global_id));
+                let each = cells.iter().map(|cell| all(&cell.structures, ConfigLevel::Cell, cell.cell_global_id));
                 each.collect::<Result<Vec<_>, _>>()?.concat()
             }
         };
@@ -114,14 +114,17 @@ impl Action {
             check.watched(structures.iter().map(action_parts), level, cell)
         };
         let (level, structures) = match &definition.format {
-            ActionDefinitionFormat::NodeLevel(structures) => (Level::Node, all(structures, Level::Node, None)?),
+            ActionDefinitionFormat::NodeLevel(structures) => {
+                (ConfigLevel::Node, all(structures, ConfigLevel::Node, None)?)
+            }
             ActionDefinitionFormat::CellLevel(cells) => {
-                let each = cells.iter().map(|cell| all(&cell.structures, Level::Cell, cell.cell_global_id));
-                (Level::Cell, each.collect::<Result<Vec<_>, _>>()?.concat())
+                let each = cells.iter().map(|cell| all(&cell.structures, ConfigLevel::Cell, cell.cell_global_id));
+                (ConfigLevel::Cell, each.collect::<Result<Vec<_>, _>>()?.concat())
             }
         };
         if definition.ric_style_type != level.number() {
-            let known = [Level::Node, Level::Cell].iter().any(|level| definition.ric_style_type == level.number());
+            let known =
+                [ConfigLevel::Node, ConfigLevel::Cell].iter().any(|level| definition.ric_style_type == level.number());
             return Err(if known { SEMANTIC } else { NOT_SUPPORTED });
         }
         at_most(structures.len(), MAX_STRUCTURES)?;
@@ -146,7 +149,7 @@ impl Action {
         matches!(self.trigger, Trigger::Change(_))
     }
 
-    /// What is to be told now, and why; `changed` says that something of the source has changed.
+    /// What is to be told now, and reason; `changed` says that something of the source has changed.
     pub fn report<S: CccSource>(
         &mut self,
         now: Time,
@@ -199,20 +202,22 @@ impl Action {
             let before = before.map(|before| before.get(at).map_or(&[][..], Vec::as_slice));
             let structures = watched.differences(before, current);
             match watched.place {
-                Place::Node => node.extend(structures),
-                Place::Cell(_) if structures.is_empty() => {}
-                Place::Cell(cell_global_id) => match cells.iter_mut().find(|c| c.cell_global_id == cell_global_id) {
-                    Some(cell) => cell.structures.extend(structures),
-                    None => cells.push(CellReported { cell_global_id, structures }),
-                },
+                ConfigScope::Node => node.extend(structures),
+                ConfigScope::Cell(_) if structures.is_empty() => {}
+                ConfigScope::Cell(cell_global_id) => {
+                    match cells.iter_mut().find(|c| c.cell_global_id == cell_global_id) {
+                        Some(cell) => cell.structures.extend(structures),
+                        None => cells.push(CellReported { cell_global_id, structures }),
+                    }
+                }
             }
         }
         // a list cannot be empty: where there is nothing to tell, nothing is sent
         let format = match self.level {
-            Level::Node if node.is_empty() => return None,
-            Level::Cell if cells.is_empty() => return None,
-            Level::Node => IndicationMessageFormat::NodeLevel(node),
-            Level::Cell => IndicationMessageFormat::CellLevel(cells),
+            ConfigLevel::Node if node.is_empty() => return None,
+            ConfigLevel::Cell if cells.is_empty() => return None,
+            ConfigLevel::Node => IndicationMessageFormat::NodeLevel(node),
+            ConfigLevel::Cell => IndicationMessageFormat::CellLevel(cells),
         };
         Some(IndicationMessage { format })
     }
@@ -282,10 +287,10 @@ pub(super) fn query<S: CccSource>(source: &S, header: &[u8], definition: &[u8]) 
     let all =
         |structures: &[StructureForQuery], level, cell| check.watched(structures.iter().map(query_parts), level, cell);
     let (level, wanted) = match &definition.format {
-        QueryDefinitionFormat::NodeLevel(structures) => (Level::Node, all(structures, Level::Node, None)?),
+        QueryDefinitionFormat::NodeLevel(structures) => (ConfigLevel::Node, all(structures, ConfigLevel::Node, None)?),
         QueryDefinitionFormat::CellLevel(cells) => {
-            let each = cells.iter().map(|cell| all(&cell.structures, Level::Cell, cell.cell_global_id));
-            (Level::Cell, each.collect::<Result<Vec<_>, _>>()?.concat())
+            let each = cells.iter().map(|cell| all(&cell.structures, ConfigLevel::Cell, cell.cell_global_id));
+            (ConfigLevel::Cell, each.collect::<Result<Vec<_>, _>>()?.concat())
         }
     };
     if header.format.ric_style_type != level.number() {
@@ -296,8 +301,8 @@ pub(super) fn query<S: CccSource>(source: &S, header: &[u8], definition: &[u8]) 
     for (watched, structures) in wanted.iter().zip(snapshot(source, &wanted)) {
         let structures = structures.into_iter().map(StructureQueried);
         match watched.place {
-            Place::Node => node.extend(structures),
-            Place::Cell(id) => match cells.iter_mut().find(|cell| cell.cell_global_id == id) {
+            ConfigScope::Node => node.extend(structures),
+            ConfigScope::Cell(id) => match cells.iter_mut().find(|cell| cell.cell_global_id == id) {
                 Some(cell) => cell.structures.extend(structures),
                 None => cells.push(CellQueried { cell_global_id: id, structures: structures.collect() }),
             },
@@ -306,10 +311,10 @@ pub(super) fn query<S: CccSource>(source: &S, header: &[u8], definition: &[u8]) 
     // a list cannot be empty
     cells.retain(|cell| !cell.structures.is_empty());
     match level {
-        Level::Node if node.is_empty() => Err(NOT_AVAILABLE),
-        Level::Cell if cells.is_empty() => Err(NOT_AVAILABLE),
-        Level::Node => Ok(QueryOutcome { format: QueryOutcomeFormat::NodeLevel(node) }),
-        Level::Cell => Ok(QueryOutcome { format: QueryOutcomeFormat::CellLevel(cells) }),
+        ConfigLevel::Node if node.is_empty() => Err(NOT_AVAILABLE),
+        ConfigLevel::Cell if cells.is_empty() => Err(NOT_AVAILABLE),
+        ConfigLevel::Node => Ok(QueryOutcome { format: QueryOutcomeFormat::NodeLevel(node) }),
+        ConfigLevel::Cell => Ok(QueryOutcome { format: QueryOutcomeFormat::CellLevel(cells) }),
     }
 }
 
@@ -353,14 +358,14 @@ impl<S: CccSource> Check<'_, S> {
     fn watched<'d>(
         &self,
         structures: impl Iterator<Item = Parts<'d>>,
-        level: Level,
+        level: ConfigLevel,
         cell: Option<Cgi>,
     ) -> Result<Vec<Watched>, Cause> {
         let places = match (level, cell) {
-            (Level::Node, _) => vec![Place::Node],
-            (Level::Cell, None) => self.source.cells().into_iter().map(Place::Cell).collect(),
-            (Level::Cell, Some(cell)) if self.source.cells().contains(&cell) => vec![Place::Cell(cell)],
-            (Level::Cell, Some(cell)) => {
+            (ConfigLevel::Node, _) => vec![ConfigScope::Node],
+            (ConfigLevel::Cell, None) => self.source.cells().into_iter().map(ConfigScope::Cell).collect(),
+            (ConfigLevel::Cell, Some(cell)) if self.source.cells().contains(&cell) => vec![ConfigScope::Cell(cell)],
+            (ConfigLevel::Cell, Some(cell)) => {
                 debug!(?cell, "no such cell");
                 return Err(NOT_AVAILABLE);
             }
@@ -381,8 +386,8 @@ impl<S: CccSource> Check<'_, S> {
         Ok(all)
     }
 
-    fn offer(&self, level: Level, name: &str, attributes: &[String]) -> Result<&StructureOffer, Cause> {
-        let offer = self.source.offers().iter().find(|offer| offer.level == level && offer.name == name);
+    fn offer(&self, level: ConfigLevel, name: &str, attributes: &[String]) -> Result<&SupportedStructure, Cause> {
+        let offer = self.source.structures().iter().find(|offer| offer.level == level && offer.name == name);
         let offer = offer.ok_or_else(|| {
             debug!(structure = name, ?level, "no such structure");
             NOT_AVAILABLE

@@ -9,7 +9,7 @@ use ferric::e2::Time;
 
 /// Whose a structure is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum ConfigScope {
     /// The node's.
     Node,
     /// A cell's.
@@ -18,7 +18,7 @@ pub enum Place {
 
 /// Whether a structure is the node's or the cells'.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Level {
+pub enum ConfigLevel {
     /// The node's.
     Node,
     /// Each cell's.
@@ -27,37 +27,37 @@ pub enum Level {
 
 /// A structure that a base station offers.
 #[derive(Clone, Copy, Debug)]
-pub struct StructureOffer {
+pub struct SupportedStructure {
     /// Whose it is.
-    pub level: Level,
+    pub level: ConfigLevel,
     /// Its name, such as `O-NRCellDU`.
     pub name: &'static str,
     /// The attributes that can be read.
-    pub attributes: &'static [AttributeOffer],
+    pub attributes: &'static [SupportedAttribute],
     /// The attributes that tell several structures of that name at one place apart; none where there is one only.
     pub key: &'static [&'static str],
 }
 
 /// An attribute that a base station offers.
 #[derive(Clone, Copy, Debug)]
-pub struct AttributeOffer {
+pub struct SupportedAttribute {
     /// Its name, such as `cellState`.
     pub name: &'static str,
     /// Whether it can be set.
     pub writable: bool,
 }
 
-impl AttributeOffer {
+impl SupportedAttribute {
     /// An attribute that can be read.
     #[must_use]
     pub const fn read_only(name: &'static str) -> Self {
-        AttributeOffer { name, writable: false }
+        SupportedAttribute { name, writable: false }
     }
 
     /// An attribute that can be read and set.
     #[must_use]
     pub const fn writable(name: &'static str) -> Self {
-        AttributeOffer { name, writable: true }
+        SupportedAttribute { name, writable: true }
     }
 }
 
@@ -69,23 +69,23 @@ pub struct Refusal {
     /// The attributes at fault, which the controller is told too; none where it is all of them.
     pub attributes: Vec<String>,
     /// The reason, numbers included, for the log.
-    pub why: Cow<'static, str>,
+    pub reason: Cow<'static, str>,
 }
 
 /// What a base station implements, to offer E2SM-CCC.
 pub trait CccSource {
     /// The structures on offer: at least one, never changing.
-    fn offers(&self) -> &[StructureOffer];
+    fn structures(&self) -> &[SupportedStructure];
 
     /// The cells: at least one where cell-level structures are offered.
     fn cells(&self) -> Vec<Cgi>;
 
     /// A count that is another whenever something that can be read is another. When it changes other than by a call of
     /// a RAN function of the same node, the host says [`AgentLoop::wake`](ferric::agent::AgentLoop::wake).
-    fn changes(&self) -> u64;
+    fn change_count(&self) -> u64;
 
     /// The structures of an offered name at a place, with all attributes that have a value.
-    fn read(&self, place: Place, name: &str) -> Vec<RanConfigurationStructure>;
+    fn read(&self, place: ConfigScope, name: &str) -> Vec<RanConfigurationStructure>;
 
     /// Sets attributes at this moment, all or none. Each was offered as writable, and `wanted` holds no others.
     ///
@@ -98,7 +98,7 @@ pub trait CccSource {
         &mut self,
         now: Time,
         origin: ControllerId,
-        place: Place,
+        place: ConfigScope,
         current: Option<&RanConfigurationStructure>,
         wanted: &RanConfigurationStructure,
     ) -> Result<(), Refusal>;

@@ -42,33 +42,33 @@ fn ratio(sst: u8, min: u8) -> RrmPolicyRatio {
     }
 }
 
-const OFFERS: &[StructureOffer] = &[
-    StructureOffer {
-        level: Level::Node,
+const OFFERS: &[SupportedStructure] = &[
+    SupportedStructure {
+        level: ConfigLevel::Node,
         name: DU,
-        attributes: &[AttributeOffer::read_only("gNBDUId"), AttributeOffer::writable("gNBDUName")],
+        attributes: &[SupportedAttribute::read_only("gNBDUId"), SupportedAttribute::writable("gNBDUName")],
         key: &[],
     },
-    StructureOffer {
-        level: Level::Cell,
+    SupportedStructure {
+        level: ConfigLevel::Cell,
         name: CELL,
-        attributes: &[AttributeOffer::read_only("cellState"), AttributeOffer::writable("administrativeState")],
+        attributes: &[SupportedAttribute::read_only("cellState"), SupportedAttribute::writable("administrativeState")],
         key: &[],
     },
-    StructureOffer {
-        level: Level::Cell,
+    SupportedStructure {
+        level: ConfigLevel::Cell,
         name: RATIO,
         attributes: &[
-            AttributeOffer::writable("resourceType"),
-            AttributeOffer::writable("rRMPolicyMemberList"),
-            AttributeOffer::writable("rRMPolicyMinRatio"),
+            SupportedAttribute::writable("resourceType"),
+            SupportedAttribute::writable("rRMPolicyMemberList"),
+            SupportedAttribute::writable("rRMPolicyMinRatio"),
         ],
         key: &["resourceType", "rRMPolicyMemberList"],
     },
 ];
 
 impl CccSource for Du {
-    fn offers(&self) -> &[StructureOffer] {
+    fn structures(&self) -> &[SupportedStructure] {
         OFFERS
     }
 
@@ -76,18 +76,18 @@ impl CccSource for Du {
         vec![cell(1)]
     }
 
-    fn changes(&self) -> u64 {
+    fn change_count(&self) -> u64 {
         self.changes
     }
 
-    fn read(&self, place: Place, name: &str) -> Vec<RanConfigurationStructure> {
+    fn read(&self, place: ConfigScope, name: &str) -> Vec<RanConfigurationStructure> {
         match (place, name) {
-            (Place::Node, DU) => vec![RanConfigurationStructure::GnbDuFunction(GnbDuFunction {
+            (ConfigScope::Node, DU) => vec![RanConfigurationStructure::GnbDuFunction(GnbDuFunction {
                 gnb_du_id: Some(7),
                 gnb_du_name: Some(self.name.clone()),
                 ..GnbDuFunction::default()
             })],
-            (Place::Cell(_), CELL) => vec![RanConfigurationStructure::NrCellDu(NrCellDu {
+            (ConfigScope::Cell(_), CELL) => vec![RanConfigurationStructure::NrCellDu(NrCellDu {
                 administrative_state: Some(self.admin),
                 cell_state: Some(if self.admin == AdministrativeState::Locked {
                     CellState::Idle
@@ -96,7 +96,7 @@ impl CccSource for Du {
                 }),
                 ..NrCellDu::default()
             })],
-            (Place::Cell(_), RATIO) => {
+            (ConfigScope::Cell(_), RATIO) => {
                 self.ratios.iter().cloned().map(RanConfigurationStructure::RrmPolicyRatio).collect()
             }
             other => panic!("not offered: {other:?}"),
@@ -107,11 +107,11 @@ impl CccSource for Du {
         &mut self,
         _now: Time,
         _origin: ControllerId,
-        place: Place,
+        place: ConfigScope,
         current: Option<&RanConfigurationStructure>,
         wanted: &RanConfigurationStructure,
     ) -> Result<(), Refusal> {
-        assert_eq!(place == Place::Node, wanted.name() == DU);
+        assert_eq!(place == ConfigScope::Node, wanted.name() == DU);
         match wanted {
             RanConfigurationStructure::GnbDuFunction(du) => self.name = du.gnb_du_name.clone().unwrap(),
             RanConfigurationStructure::NrCellDu(cell) => self.admin = cell.administrative_state.unwrap(),
@@ -127,7 +127,7 @@ impl CccSource for Du {
                     return Err(Refusal {
                         cause: Why::IncompatibleState,
                         attributes: vec!["rRMPolicyMinRatio".to_owned()],
-                        why: format!("{taken} % are taken, {min} % are wanted").into(),
+                        reason: format!("{taken} % are taken, {min} % are wanted").into(),
                     });
                 }
                 match at {

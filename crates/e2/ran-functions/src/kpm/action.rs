@@ -117,7 +117,7 @@ impl Schedule {
 
 impl<M: Default> Action<M> {
     /// Checks what is wanted; the first period begins now.
-    pub fn new<S: KpmSource<Mark = M>>(
+    pub fn new<S: KpmSource<Snapshot = M>>(
         now: Time,
         source: &S,
         views: &Views,
@@ -188,7 +188,7 @@ impl<M: Default> Action<M> {
 
     /// Counting begins.
     #[allow(clippy::too_many_arguments, reason = "each is a part of the action")]
-    fn start<S: KpmSource<Mark = M>>(
+    fn start<S: KpmSource<Snapshot = M>>(
         source: &S,
         key: RequestKey,
         id: RicActionId,
@@ -199,7 +199,7 @@ impl<M: Default> Action<M> {
         schedule: Schedule,
     ) -> Self {
         let mut mark = M::default();
-        source.mark(&mut mark);
+        source.take_snapshot(&mut mark);
         let collection = Collection::new(columns.len(), schedule.records as usize, config.max_values);
         Action { key, id, subject, columns, info, schedule, collection, mark }
     }
@@ -422,16 +422,16 @@ impl<S: KpmSource> Check<'_, S> {
 
     /// Whose share a label means. Where all of the cell is one network's, that network's share is the whole.
     fn share(&self, offer: usize, label: MeasurementLabel) -> Result<MeasurementLabel, Cause> {
-        if self.source.has_label(offer, &label) {
+        if self.source.supports_label(offer, &label) {
             return Ok(label);
         }
         let label = of_network(self.source.cell(), label).ok_or(NOT_AVAILABLE)?;
-        if self.source.has_label(offer, &label) { Ok(label) } else { Err(NOT_AVAILABLE) }
+        if self.source.supports_label(offer, &label) { Ok(label) } else { Err(NOT_AVAILABLE) }
     }
 
     /// The place of a measurement among the offers.
     fn offer(&self, wanted: &MeasurementType<'_>) -> Result<usize, Cause> {
-        let mut offers = self.source.offers().iter();
+        let mut offers = self.source.measurements().iter();
         let place = offers.position(|offer| {
             self.style.takes(offer.scope)
                 && match wanted {

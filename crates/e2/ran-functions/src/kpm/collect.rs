@@ -9,7 +9,7 @@ use per::Real;
 
 use super::action::{Action, Column, Subject};
 use super::v1;
-use super::{KpmSource, Whom};
+use super::{KpmSource, MeasuredObject};
 
 /// The values of the report that is being collected. Its memory is used again for the next.
 #[derive(Debug)]
@@ -17,7 +17,7 @@ pub(super) struct Collection {
     columns: usize,
     records: usize,
     max_rows: usize,
-    /// Whom a row of values is about; the cell, and groups, have one row without a name.
+    /// MeasuredObject a row of values is about; the cell, and groups, have one row without a name.
     rows: Vec<(Ue, UeId<'static>)>,
     /// Row by row, record by record, column by column.
     values: Vec<MeasurementRecordItem<'static>>,
@@ -127,10 +127,10 @@ impl Collection {
 impl<M> Action<M> {
     /// Collects the record that was due; `until` is the end of the last period that has passed. When that completes a
     /// report, tells when it began.
-    pub fn collect<S: KpmSource<Mark = M>>(&mut self, source: &S, views: &Views, until: Time) -> Option<Time> {
+    pub fn collect<S: KpmSource<Snapshot = M>>(&mut self, source: &S, views: &Views, until: Time) -> Option<Time> {
         let record = self.schedule.done as usize;
         self.sample(source, views, record);
-        source.mark(&mut self.mark);
+        source.take_snapshot(&mut self.mark);
         // one that spans more than its period is not reliable, and those that were missed have no values
         let records = u64::from(self.schedule.records);
         let ended = self.schedule.ended(until);
@@ -161,7 +161,7 @@ impl<M> Action<M> {
     }
 
     /// Takes the values since the mark.
-    fn sample<S: KpmSource<Mark = M>>(&mut self, source: &S, views: &Views, record: usize) {
+    fn sample<S: KpmSource<Snapshot = M>>(&mut self, source: &S, views: &Views, record: usize) {
         let controller = self.key().controller;
         let Action { subject, columns, collection, mark, .. } = self;
         if !matches!(subject, Subject::Cell | Subject::Container(..)) {
@@ -175,14 +175,14 @@ impl<M> Action<M> {
             Subject::Cell => {
                 single_row(collection);
                 for (at, column) in columns.iter().enumerate() {
-                    collection.set(0, record, at, value(source, mark, Whom::Cell, column));
+                    collection.set(0, record, at, value(source, mark, MeasuredObject::Cell, column));
                 }
             }
             Subject::Single(ue) => {
                 single_row(collection);
                 if collection.ues.contains(ue) {
                     for (at, column) in columns.iter().enumerate() {
-                        collection.set(0, record, at, value(source, mark, Whom::Ues(&[*ue]), column));
+                        collection.set(0, record, at, value(source, mark, MeasuredObject::Ues(&[*ue]), column));
                     }
                 }
             }
@@ -215,7 +215,7 @@ impl<M> Action<M> {
                     let room = collection.max_matches - collection.matches.len();
                     let matches = collection.chosen.iter().map(|ue| (at, record, *ue));
                     collection.matches.extend(matches.take(room));
-                    let value = value(source, mark, Whom::Ues(&collection.chosen), column);
+                    let value = value(source, mark, MeasuredObject::Ues(&collection.chosen), column);
                     collection.set(0, record, at, value);
                 }
             }
@@ -230,20 +230,25 @@ fn single_row(collection: &mut Collection) {
 }
 
 /// The values of each chosen UE by itself.
-fn each<S: KpmSource>(source: &S, mark: &S::Mark, columns: &[Column], collection: &mut Collection, record: usize) {
+fn each<S: KpmSource>(source: &S, mark: &S::Snapshot, columns: &[Column], collection: &mut Collection, record: usize) {
     let chosen = std::mem::take(&mut collection.chosen);
     for (expected, ue) in chosen.iter().enumerate() {
         let Some(row) = collection.row_of(source, *ue, expected) else { continue };
         for (at, column) in columns.iter().enumerate() {
-            collection.set(row, record, at, value(source, mark, Whom::Ues(&[*ue]), column));
+            collection.set(row, record, at, value(source, mark, MeasuredObject::Ues(&[*ue]), column));
         }
     }
     collection.chosen = chosen;
 }
 
-fn value<S: KpmSource>(source: &S, mark: &S::Mark, whom: Whom<'_>, column: &Column) -> MeasurementRecordItem<'static> {
+fn value<S: KpmSource>(
+    source: &S,
+    mark: &S::Snapshot,
+    whom: MeasuredObject<'_>,
+    column: &Column,
+) -> MeasurementRecordItem<'static> {
     let value = match &column.bins {
-        Some(bins) => source.binned(mark, whom, column.offer, bins, &column.label),
+        Some(bins) => source.bin_count(mark, whom, column.offer, bins, &column.label),
         None => source.value(mark, whom, column.offer, &column.label),
     };
     if value.number().is_some_and(|number| !column.conditions.hold(number)) {

@@ -101,8 +101,12 @@ impl Conditions {
             Test::Class(slice, five_qi) => uses(source, ue, slice) && source.five_qis(ue).contains(&five_qi),
             Test::AnyFiveQi => !source.five_qis(ue).is_empty(),
             Test::FiveQi(five_qi) => source.five_qis(ue).contains(&five_qi),
-            Test::Property(what, comparison) => source.property(ue, what).is_some_and(|value| comparison.holds(value)),
-            Test::Present(what) => source.property(ue, what).is_some_and(|value| !is_truth(what) || value != 0.0),
+            Test::Property(what, comparison) => {
+                source.test_condition_value(ue, what).is_some_and(|value| comparison.holds(value))
+            }
+            Test::Present(what) => {
+                source.test_condition_value(ue, what).is_some_and(|value| !is_truth(what) || value != 0.0)
+            }
         })
     }
 }
@@ -144,7 +148,7 @@ impl Test {
             {
                 Some(Test::Any)
             }
-            (what, _) if !source.properties().contains(&what) => None,
+            (what, _) if !source.test_condition_types().contains(&what) => None,
             (what, Some(value)) if !present => {
                 Comparison::new(info.test_expr, number(value)?).map(|comparison| Test::Property(what, comparison))
             }

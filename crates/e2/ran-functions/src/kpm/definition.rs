@@ -11,7 +11,7 @@ use ferric::e2::Function;
 use ferric::e2ap::RanFunctionRevision;
 use per::{List, PrintableString, Real};
 
-use super::{Bin, KpmConfig, KpmSource, Offer, v1};
+use super::{Bin, KpmConfig, KpmSource, SupportedMeasurement, v1};
 
 /// Most bins of a distribution, in each of its dimensions: X, Y and Z.
 pub(super) const MAX_BINS: usize = 256;
@@ -77,7 +77,7 @@ impl ReportStyle {
 
 /// Panics where the source's offers cannot be told.
 pub(super) fn check<S: KpmSource>(source: &S, config: &KpmConfig) {
-    let offers = source.offers();
+    let offers = source.measurements();
     for (at, offer) in offers.iter().enumerate() {
         let dimensions = source.bins(at);
         let fits = |bins: &&[Bin]| (1..=MAX_BINS).contains(&bins.len());
@@ -141,12 +141,12 @@ fn definition<S: KpmSource>(source: &S, config: &KpmConfig) -> RanFunctionDefini
 }
 
 fn style_item<S: KpmSource>(style: ReportStyle, source: &S, revision: Revision) -> RicReportStyleItem<'static> {
-    let measurement = |(at, offer): (usize, &Offer)| MeasurementInfoActionItem {
+    let measurement = |(at, offer): (usize, &SupportedMeasurement)| MeasurementInfoActionItem {
         meas_name: MeasurementTypeName(PrintableString::literal(offer.name)),
         meas_id: offer.id.map(MeasurementTypeId),
         bin_range_def: bin_range_definition(source.bins(at)).filter(|_| revision > Revision::V2_01),
     };
-    let offered = source.offers().iter().enumerate().filter(|(_, offer)| style.takes(offer.scope));
+    let offered = source.measurements().iter().enumerate().filter(|(_, offer)| style.takes(offer.scope));
     RicReportStyleItem {
         ric_report_style_type: RicStyleType(style.number()),
         ric_report_style_name: RicStyleName(PrintableString::literal(style.name())),

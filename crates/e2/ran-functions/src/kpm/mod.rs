@@ -44,7 +44,7 @@ use action::Action;
 use message::Writer;
 
 pub use definition::ReportStyle;
-pub use source::{Bin, KpmSource, Offer, Whom};
+pub use source::{Bin, KpmSource, MeasuredObject, SupportedMeasurement};
 
 /// What a function offers, and its bounds.
 #[derive(Clone, Debug)]
@@ -85,7 +85,7 @@ pub struct KpmFunction<S: KpmSource> {
     source: Rc<RefCell<S>>,
     config: KpmConfig,
     wall_clock: WallClock,
-    actions: Vec<Action<S::Mark>>,
+    actions: Vec<Action<S::Snapshot>>,
     /// The earliest of the actions' deadlines.
     next: Option<Time>,
     writer: Writer,

@@ -8,7 +8,7 @@ use ferric::e2::Time;
 
 /// A measurement that a base station offers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Offer {
+pub struct SupportedMeasurement {
     /// Its name: 1 to 150 characters of ASCII. See [`e2sm::kpm::dictionary`] for the usual ones and their units.
     pub name: &'static str,
     /// A number from 1 to 65536 by which a RIC may ask for it instead.
@@ -28,7 +28,7 @@ pub struct Bin {
 
 /// About whom a value is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Whom<'a> {
+pub enum MeasuredObject<'a> {
     /// The cell.
     Cell,
     /// One UE, or several together: none at all where no UE meets a condition.
@@ -38,17 +38,17 @@ pub enum Whom<'a> {
 /// The getters that a base station implements, to offer E2SM-KPM.
 ///
 /// Counters are the base station's own and only ever grow; what they stood at when a period began is a
-/// [`Mark`](KpmSource::Mark). So any number of subscriptions with periods of their own read the same counters, and the
+/// [`Mark`](KpmSource::Snapshot). So any number of subscriptions with periods of their own read the same counters, and the
 /// base station knows of none.
 pub trait KpmSource {
     /// Where the counters stood at some moment. `()` will do where all values are of the present moment.
-    type Mark: Default;
+    type Snapshot: Default;
 
     /// The cell.
     fn cell(&self) -> Cgi;
 
     /// The measurements on offer: at least one, never changing.
-    fn offers(&self) -> &[Offer];
+    fn measurements(&self) -> &[SupportedMeasurement];
 
     /// Appends the UEs that are there, always in the same order.
     fn ues(&self, out: &mut Vec<Ue>);
@@ -57,11 +57,11 @@ pub trait KpmSource {
     fn ue_id(&self, ue: Ue) -> UeId<'static>;
 
     /// Writes down where the counters stand, over what stood there.
-    fn mark(&self, mark: &mut Self::Mark);
+    fn take_snapshot(&self, mark: &mut Self::Snapshot);
 
     /// The value of the measurement at place `offer` of the offers, from a mark until now. It is asked for only with
-    /// the scope that is offered and with labels that [`KpmSource::has_label`].
-    fn value(&self, since: &Self::Mark, whom: Whom<'_>, offer: usize, label: &MeasurementLabel) -> Value;
+    /// the scope that is offered and with labels that [`KpmSource::supports_label`].
+    fn value(&self, since: &Self::Snapshot, whom: MeasuredObject<'_>, offer: usize, label: &MeasurementLabel) -> Value;
 
     /// Counting has come to `until`, which is not after the present moment. A base station whose counters grow by
     /// themselves has nothing to do; a model of one computes.
@@ -71,7 +71,7 @@ pub trait KpmSource {
 
     /// Whether a measurement has that subcounter. Most have none: the only label is noLabel. A network's share is asked
     /// for as the whole where all of the cell is that network's.
-    fn has_label(&self, offer: usize, label: &MeasurementLabel) -> bool {
+    fn supports_label(&self, offer: usize, label: &MeasurementLabel) -> bool {
         let _ = offer;
         *label == MeasurementLabel::NO_LABEL
     }
@@ -85,10 +85,10 @@ pub trait KpmSource {
 
     /// How often a distribution's samples fell into a bin, from a mark until now: a bin of each dimension, which is one of
     /// [`KpmSource::bins`] or one that a controller asks for in their place. The label is as for [`KpmSource::value`].
-    fn binned(
+    fn bin_count(
         &self,
-        since: &Self::Mark,
-        whom: Whom<'_>,
+        since: &Self::Snapshot,
+        whom: MeasuredObject<'_>,
         offer: usize,
         bins: &[Bin],
         label: &MeasurementLabel,
@@ -99,12 +99,12 @@ pub trait KpmSource {
 
     /// The properties of UEs that conditions may test besides slices and 5QIs. A received power below 1000, by which
     /// xApps ask for every UE, is true without them.
-    fn properties(&self) -> &[TestCondType] {
+    fn test_condition_types(&self) -> &[TestCondType] {
         &[]
     }
 
     /// One of those properties of a UE; what is true or false is 1 or 0.
-    fn property(&self, ue: Ue, property: TestCondType) -> Option<f64> {
+    fn test_condition_value(&self, ue: Ue, property: TestCondType) -> Option<f64> {
         let _ = (ue, property);
         None
     }

@@ -19,7 +19,7 @@ use ferric::e2ap::{Cause, CauseProtocol, CauseRicRequest};
 use per::{List, PrintableString};
 use tracing::debug;
 
-use super::{KpmSource, Whom};
+use super::{KpmSource, MeasuredObject};
 
 /// Most networks, slices of one, and 5QIs of a slice that a container has room for.
 const MAX_SLICES: usize = 1024;
@@ -121,7 +121,7 @@ fn nr_cgi(cell: Cgi) -> Option<NrCgi> {
 }
 
 /// The counters since a mark; `None` where there are none.
-pub(super) fn container<S: KpmSource>(source: &S, since: &S::Mark, style: Style) -> Option<PfContainer<'static>> {
+pub(super) fn container<S: KpmSource>(source: &S, since: &S::Snapshot, style: Style) -> Option<PfContainer<'static>> {
     let reader = Reader { source, since };
     match style {
         Style::Du => reader.du(),
@@ -132,17 +132,18 @@ pub(super) fn container<S: KpmSource>(source: &S, since: &S::Mark, style: Style)
 
 struct Reader<'s, S: KpmSource> {
     source: &'s S,
-    since: &'s S::Mark,
+    since: &'s S::Snapshot,
 }
 
 impl<S: KpmSource> Reader<'_, S> {
     /// The cell's value of a measurement, where it is offered and has that label.
     fn value(&self, name: &str, label: &MeasurementLabel) -> Option<f64> {
-        let offer = self.source.offers().iter().position(|offer| offer.name == name && offer.scope != Scope::Ue)?;
-        if !self.source.has_label(offer, label) {
+        let offer =
+            self.source.measurements().iter().position(|offer| offer.name == name && offer.scope != Scope::Ue)?;
+        if !self.source.supports_label(offer, label) {
             return None;
         }
-        self.source.value(self.since, Whom::Cell, offer, label).number()
+        self.source.value(self.since, MeasuredObject::Cell, offer, label).number()
     }
 
     /// The slices, and the 5QIs in each, that the UEs use.

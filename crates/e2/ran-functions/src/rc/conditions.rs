@@ -13,7 +13,7 @@ use e2sm::rc::{
 use ferric::agent::Ue;
 
 use super::ues::is_named;
-use super::{ParameterOffer, RcSource};
+use super::{RcSource, SupportedParameter};
 
 /// Whether one of each group of conditions holds; `conditions` tells whether each holds and is joined to the next.
 pub(super) fn all_groups(conditions: impl IntoIterator<Item = (bool, bool)>) -> bool {
@@ -64,11 +64,11 @@ fn test<'s, 'a>(item: &'s RanParameterTestingItem<'a>) -> Option<Test<'s, 'a>> {
 pub(super) fn can_answer<S: RcSource>(
     source: &S,
     testing: &RanParameterTesting<'_>,
-    is_such: fn(&ParameterOffer) -> bool,
+    is_such: fn(&SupportedParameter) -> bool,
 ) -> bool {
     testing.0.iter().all(|item| {
         test(item).is_some_and(|test| {
-            let known = source.parameters().iter().any(|offer| offer.id == test.id && is_such(offer));
+            let known = source.ue_parameters().iter().any(|offer| offer.id == test.id && is_such(offer));
             known
                 && match test.condition {
                     RanParameterTestingCondition::Comparison(_) => test.value.is_some(),
@@ -83,7 +83,7 @@ pub(super) fn can_answer<S: RcSource>(
 /// Whether a UE meets conditions that [can be answered](can_answer).
 pub(super) fn hold<S: RcSource>(source: &S, ue: Ue, testing: &RanParameterTesting<'_>) -> bool {
     all_groups(testing.0.iter().filter_map(test).map(|test| {
-        let value = source.parameter(ue, test.id);
+        let value = source.ue_parameter(ue, test.id);
         let holds = match (test.condition, &value) {
             (_, None) => false,
             (RanParameterTestingCondition::Presence(Presence::NonZero), Some(value)) => {
@@ -164,7 +164,7 @@ pub(super) fn selects<S: RcSource>(source: &S, ue: Ue, ues: &EventTriggerUeInfo<
 /// Whether a base station knows the parameters that a group is defined by.
 pub(super) fn can_group<S: RcSource>(source: &S, group: &UeGroupDefinition<'_>) -> bool {
     group.identifier_list.iter().all(|item| {
-        let known = source.parameters().iter().any(|offer| offer.id == item.ran_parameter_id);
+        let known = source.ue_parameters().iter().any(|offer| offer.id == item.ran_parameter_id);
         known && value(&item.value_type).is_some()
     })
 }
@@ -172,7 +172,7 @@ pub(super) fn can_group<S: RcSource>(source: &S, group: &UeGroupDefinition<'_>) 
 /// Whether a UE is in a group that [can be told](can_group).
 pub(super) fn is_in_group<S: RcSource>(source: &S, ue: Ue, group: &UeGroupDefinition<'_>) -> bool {
     all_groups(group.identifier_list.iter().map(|item| {
-        let ours = source.parameter(ue, item.ran_parameter_id);
+        let ours = source.ue_parameter(ue, item.ran_parameter_id);
         let same = ours.zip(value(&item.value_type)).is_some_and(|(a, b)| compares(Comparison::Equal, &a, b));
         (same, is_or(item.logical_or))
     }))

@@ -18,17 +18,17 @@ use super::definition::{OUTCOME_WITH_STRUCTURES, outcome_format};
 use super::events::element;
 use super::{Origin, RcConfig, RcFunction, RcSource, Refusal, Verdict, conditions, ues};
 
-/// The parameter of an outcome that says in words why a control was not carried out: one of ours, far from those of
+/// The parameter of an outcome that says in words reason a control was not carried out: one of ours, far from those of
 /// the specification. Where a parameter of the control is at fault, the words stand under that one's number.
-pub const WHY: RanParameterId = RanParameterId(4_000_000_000);
+pub const REFUSAL_REASON: RanParameterId = RanParameterId(4_000_000_000);
 
 /// Tests of all filters of a control, each of which is made of each UE.
 const MAX_FILTER_TESTS: usize = 256;
 
 type Outcome = Vec<RanParameterElementItem<'static>>;
 
-fn refuse<T>(cause: CauseRicRequest, why: impl Into<std::borrow::Cow<'static, str>>) -> Result<T, Refusal> {
-    Err(Refusal::new(Cause::RicRequest(cause), why))
+fn refuse<T>(cause: CauseRicRequest, reason: impl Into<std::borrow::Cow<'static, str>>) -> Result<T, Refusal> {
+    Err(Refusal::new(Cause::RicRequest(cause), reason))
 }
 
 /// A control that cannot be read, or parts of it.
@@ -38,7 +38,7 @@ fn unreadable(error: &e2sm::Error) -> Refusal {
         _ => None,
     };
     let cause = Cause::RicRequest(CauseRicRequest::ControlMessageInvalid);
-    Refusal { cause, parameter, why: error.to_string().into() }
+    Refusal { cause, parameter, reason: error.to_string().into() }
 }
 
 /// What comes of a control that was checked.
@@ -67,7 +67,7 @@ impl<S: RcSource> RcFunction<S> {
         let RcConfig { revision, wire, .. } = self.config;
         let encode = |formats| encode(revision, wire, formats);
         let fail = |refusal: &Refusal, formats| {
-            debug!(controller = controller.0, cause = %refusal.cause, why = %refusal.why, "control refused");
+            debug!(controller = controller.0, cause = %refusal.cause, reason = %refusal.reason, "control refused");
             ControlFailure { cause: refusal.cause, outcome: encode(formats) }
         };
         let control = match Control::decode_in(&request.header, &request.message, revision, wire) {
@@ -183,7 +183,7 @@ impl<S: RcSource> RcFunction<S> {
             return refuse(CauseRicRequest::ControlMessageInvalid, "parameters are told of one UE at a time");
         };
         let source = self.source.borrow();
-        let told = |id: &RanParameterId| match source.parameter(ue, *id) {
+        let told = |id: &RanParameterId| match source.ue_parameter(ue, *id) {
             Some(value) => Ok(RanParameterElementItem { ran_parameter_id: *id, value }),
             None => Err(Refusal {
                 parameter: Some(*id),
@@ -203,7 +203,7 @@ impl<S: RcSource> RcFunction<S> {
         reports: &FunctionContext<'_>,
     ) -> Result<Vec<Option<Ue>>, Refusal> {
         let source = self.source.borrow();
-        if !source.actions().contains(&action) {
+        if !source.control_actions().contains(&action) {
             return refuse(CauseRicRequest::ActionNotSupported, format!("{action} is not offered"));
         }
         if !is_about_ue {
@@ -278,8 +278,8 @@ impl<S: RcSource> RcFunction<S> {
             _ => return refuse(CauseRicRequest::ControlMessageInvalid, "a procedure is answered by one action"),
         };
         if action.id() != asked.action {
-            let why = format!("the procedure that waits is about {}, not {}", asked.action, action.id());
-            return refuse(CauseRicRequest::ControlMessageInvalid, why);
+            let reason = format!("the procedure that waits is about {}, not {}", asked.action, action.id());
+            return refuse(CauseRicRequest::ControlMessageInvalid, reason);
         }
         if let ControlTarget::Ue(name) = &control.target
             && !ues::is_named(&asked.stopped.ue_id, name)
@@ -289,8 +289,8 @@ impl<S: RcSource> RcFunction<S> {
         let is_empty = matches!(action, ControlAction::Other(other) if other.parameters.is_empty());
         let verdict = match control.decision {
             Some(Decision::Reject) => Verdict::Cancel,
-            Some(Decision::Accept) | None if is_empty => Verdict::GoOn,
-            Some(Decision::Accept) | None => Verdict::Instead(action),
+            Some(Decision::Accept) | None if is_empty => Verdict::Continue,
+            Some(Decision::Accept) | None => Verdict::Replace(action),
         };
         if let Some(asked) = self.held.remove(number) {
             self.resume(now, &asked.stopped, verdict, reports);
@@ -301,10 +301,10 @@ impl<S: RcSource> RcFunction<S> {
 
 /// An outcome of words.
 fn told(refusal: &Refusal) -> Outcome {
-    let words: String = refusal.why.chars().filter(char::is_ascii).collect();
+    let words: String = refusal.reason.chars().filter(char::is_ascii).collect();
     let Ok(words) = PrintableString::try_from(words) else { return Vec::new() };
     let value = RanParameterValue::ValuePrintableString(words);
-    vec![RanParameterElementItem { ran_parameter_id: refusal.parameter.unwrap_or(WHY), value }]
+    vec![RanParameterElementItem { ran_parameter_id: refusal.parameter.unwrap_or(REFUSAL_REASON), value }]
 }
 
 /// The style of a control's actions; none where they are several.
@@ -331,7 +331,7 @@ fn one(style: Option<RicStyleType>, outcome: Outcome) -> Option<ControlOutcomeFo
 fn after(done: usize, refusal: Refusal) -> Refusal {
     match done {
         0 => refusal,
-        _ => Refusal { why: format!("{}; done for {done} UEs before", refusal.why).into(), ..refusal },
+        _ => Refusal { reason: format!("{}; done for {done} UEs before", refusal.reason).into(), ..refusal },
     }
 }
 

@@ -18,9 +18,9 @@ use ferric::e2::Function;
 use ferric::e2ap::RanFunctionRevision;
 use per::{List, PrintableString};
 
-use super::control::WHY;
+use super::control::REFUSAL_REASON;
 use super::subscription::reportable;
-use super::{BreakpointOffer, Happening, RcConfig, RcSource};
+use super::{EventKind, RcConfig, RcSource, SupportedBreakpoint};
 
 /// What E2 Setup tells.
 ///
@@ -76,12 +76,12 @@ fn styles_of(actions: &[ActionId]) -> Vec<RicStyleType> {
 
 /// The report styles on offer.
 pub(super) fn report_styles<S: RcSource>(source: &S, config: &RcConfig) -> Vec<i64> {
-    let happens = |happening| source.happenings().contains(&happening);
+    let happens = |happening| source.event_kinds().contains(&happening);
     let offers = [
-        (1, happens(Happening::NiMessages) || happens(Happening::RrcMessages)),
+        (1, happens(EventKind::NiMessages) || happens(EventKind::RrcMessages)),
         (2, !source.breakpoints().is_empty()),
-        (3, happens(Happening::NodeChanges)),
-        (4, happens(Happening::RrcStates) || !source.parameters().is_empty()),
+        (3, happens(EventKind::NodeChanges)),
+        (4, happens(EventKind::RrcStates) || !source.ue_parameters().is_empty()),
         (5, config.revision == Revision::V1_03),
     ];
     offers.into_iter().filter(|(_, is_offered)| *is_offered).map(|(style, _)| style).collect()
@@ -132,8 +132,8 @@ fn event_trigger<S: RcSource>(source: &S, reports: &[i64]) -> Option<RanFunction
             })
             .collect(),
     });
-    let of_ues = source.parameters().iter().map(|offer| offered((offer.id, offer.name)));
-    let layer_2 = source.parameters().iter().filter(|offer| offer.is_layer_2);
+    let of_ues = source.ue_parameters().iter().map(|offer| offered((offer.id, offer.name)));
+    let layer_2 = source.ue_parameters().iter().filter(|offer| offer.is_layer_2);
     let of_layer_2 = layer_2.map(|offer| offered((offer.id, offer.name)));
     Some(RanFunctionDefinitionEventTrigger {
         event_trigger_style_list: some(styles.collect())?,
@@ -145,7 +145,7 @@ fn event_trigger<S: RcSource>(source: &S, reports: &[i64]) -> Option<RanFunction
 }
 
 fn report_style<S: RcSource>(source: &S, style: i64) -> ReportStyleItem<'static> {
-    let of_ues = if style == 4 { source.parameters() } else { &[] };
+    let of_ues = if style == 4 { source.ue_parameters() } else { &[] };
     let parameters = reportable(style).iter().copied().chain(of_ues.iter().map(|offer| (offer.id, offer.name)));
     // RC 7.4.2 to 7.4.6
     let message_format = match style {
@@ -165,7 +165,7 @@ fn report_style<S: RcSource>(source: &S, style: i64) -> ReportStyleItem<'static>
     }
 }
 
-fn insert_styles(breakpoints: &[BreakpointOffer]) -> Vec<InsertStyleItem<'static>> {
+fn insert_styles(breakpoints: &[SupportedBreakpoint]) -> Vec<InsertStyleItem<'static>> {
     let mut inserts: Vec<_> = breakpoints.iter().map(|offer| offer.insert).collect();
     inserts.sort_unstable_by_key(|insert| (insert.style, insert.indication));
     let mut styles: Vec<_> = inserts
@@ -231,7 +231,7 @@ pub(super) const fn outcome_format(style: RicStyleType) -> RicFormatType {
 }
 
 fn control_styles<S: RcSource>(source: &S, config: &RcConfig) -> Vec<ControlStyleItem<'static>> {
-    let actions = source.actions();
+    let actions = source.control_actions();
     let is_new = config.revision != Revision::V1_03;
     let has_partial = config.revision == Revision::V5_00;
     let item = |style: RicStyleType, header: i64| {
@@ -249,7 +249,7 @@ fn control_styles<S: RcSource>(source: &S, config: &RcConfig) -> Vec<ControlStyl
                     })
                     .collect(),
             ),
-            ue_group_control_action_supported: (is_new && !source.parameters().is_empty()).then_some(Flag::True),
+            ue_group_control_action_supported: (is_new && !source.ue_parameters().is_empty()).then_some(Flag::True),
         });
         // v05.00: a group of UEs, and a UE by some of its names
         let more = |header| AdditionalSupportedFormat {
@@ -269,7 +269,7 @@ fn control_styles<S: RcSource>(source: &S, config: &RcConfig) -> Vec<ControlStyl
             ric_control_message_format_type: RicFormatType(header),
             ric_call_process_id_format_type: has_inserts.then_some(RicFormatType(1)),
             ric_control_outcome_format_type: outcome_format(style),
-            control_outcome_parameters_list: is_new.then(|| List::from(vec![offered((WHY, "Why not"))])),
+            control_outcome_parameters_list: is_new.then(|| List::from(vec![offered((REFUSAL_REASON, "Why not"))])),
             list_of_additional_supported_formats: (has_partial && header == 1)
                 .then(|| List::from(vec![more(3), more(4)])),
         }
@@ -285,9 +285,9 @@ fn policy_styles<S: RcSource>(source: &S) -> Vec<PolicyStyleItem<'static>> {
     if source.breakpoints().is_empty() {
         return Vec::new();
     }
-    let conditions = || some(source.parameters().iter().map(|offer| offered((offer.id, offer.name))).collect());
+    let conditions = || some(source.ue_parameters().iter().map(|offer| offered((offer.id, offer.name))).collect());
     let item = |style: RicStyleType| {
-        let actions = source.policies().iter().filter(|id| id.style == style).map(|id| PolicyActionItem {
+        let actions = source.policy_actions().iter().filter(|id| id.style == style).map(|id| PolicyActionItem {
             ric_policy_action_id: id.action,
             ric_policy_action_name: action_name(*id),
             ric_action_definition_format_type: RicFormatType(2),
@@ -301,7 +301,7 @@ fn policy_styles<S: RcSource>(source: &S) -> Vec<PolicyStyleItem<'static>> {
             policy_action_list: some(actions.collect()),
         }
     };
-    styles_of(source.policies()).into_iter().map(item).collect()
+    styles_of(source.policy_actions()).into_iter().map(item).collect()
 }
 
 fn query_styles<S: RcSource>(source: &S) -> Vec<QueryStyleItem<'static>> {
@@ -319,7 +319,7 @@ fn query_styles<S: RcSource>(source: &S) -> Vec<QueryStyleItem<'static>> {
         ran_parameter_definition: None,
     };
     let neighbours = parameter(dictionary::node_information::NEIGHBOUR_RELATION_TABLE, "Neighbour Relation Table");
-    let of_ues: Vec<_> = source.parameters().iter().map(|offer| parameter(offer.id, offer.name)).collect();
+    let of_ues: Vec<_> = source.ue_parameters().iter().map(|offer| parameter(offer.id, offer.name)).collect();
     let mut styles = vec![item(1, vec![neighbours])];
     if !of_ues.is_empty() {
         styles.push(item(2, of_ues));

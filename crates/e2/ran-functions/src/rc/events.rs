@@ -21,7 +21,7 @@ use per::{Encode, List, Octets};
 use tracing::{debug, warn};
 
 use super::subscription::{Copied, Insert, Subscription, Trigger, UeChange, UeCondition, What, deadline};
-use super::{Event, Origin, Procedure, RcConfig, RcFunction, RcSource, Verdict, conditions, ues};
+use super::{Event, Origin, ProcedureId, RcConfig, RcFunction, RcSource, Verdict, conditions, ues};
 
 /// Events that are told of in one turn; the rest waits for the next.
 const EVENTS_A_TURN: usize = 1024;
@@ -29,7 +29,7 @@ const EVENTS_A_TURN: usize = 1024;
 /// A procedure at a point.
 #[derive(Clone, Debug)]
 pub(super) struct Stopped {
-    pub procedure: Procedure,
+    pub procedure: ProcedureId,
     pub breakpoint: Breakpoint,
     pub ue: Ue,
     pub ue_id: UeId<'static>,
@@ -85,7 +85,7 @@ impl<S: RcSource> RcFunction<S> {
         self.look_at_ues(now, reports);
         for asked in self.held.remove_expired(now) {
             debug!(procedure = asked.stopped.procedure.0, goes_on = asked.goes_on, "nobody has answered in time");
-            let verdict = if asked.goes_on { Verdict::GoOn } else { Verdict::Cancel };
+            let verdict = if asked.goes_on { Verdict::Continue } else { Verdict::Cancel };
             self.resume(now, &asked.stopped, verdict, reports);
         }
         for key in std::mem::take(&mut self.on_demand) {
@@ -173,7 +173,7 @@ impl<S: RcSource> RcFunction<S> {
         if self.next_look.is_none_or(|next| now < next) {
             return;
         }
-        self.next_look = Some(now + Duration::from_millis(self.config.look_ms.into()));
+        self.next_look = Some(now + Duration::from_millis(self.config.ue_check_period_ms.into()));
         for at in 0..self.subscriptions.len() {
             let meet = self.meet(&self.subscriptions[at], reports.views());
             let met = std::mem::replace(&mut self.subscriptions[at].met, meet);
@@ -256,7 +256,7 @@ impl<S: RcSource> RcFunction<S> {
                 cell_global_id: cell,
                 cell_context_info: None,
                 cell_deleted: Some(!source.cells().contains(&cell)),
-                neighbor_relation_table: source.neighbours(&cell),
+                neighbor_relation_table: source.neighbor_relations(&cell),
             };
             let message = IndicationMessageFormat3 { cell_info_list: List::from(vec![item]) };
             Some((Some(met.id), IndicationMessageFormats::Format3(message)))
@@ -283,7 +283,7 @@ impl<S: RcSource> RcFunction<S> {
             let of_cells = cells.iter().map(|cell| IndicationMessageFormat4ItemCell {
                 cell_global_id: *cell,
                 cell_context_info: None,
-                neighbor_relation_table: source.neighbours(cell),
+                neighbor_relation_table: source.neighbor_relations(cell),
             });
             let message =
                 IndicationMessageFormat4 { ue_info_list: of_ues.collect(), cell_info_list: of_cells.collect() };
@@ -312,7 +312,7 @@ impl<S: RcSource> RcFunction<S> {
         {
             return;
         }
-        self.resume(now, stopped, Verdict::GoOn, reports);
+        self.resume(now, stopped, Verdict::Continue, reports);
     }
 
     /// Whether a policy has decided: the first of which a rule holds.
@@ -337,14 +337,14 @@ impl<S: RcSource> RcFunction<S> {
         if says_more && !is_of_procedure {
             let target = action.is_about_ue().then_some(stopped.ue);
             if let Err(refusal) = source.control(now, Origin::Policy(key.controller), target, &action) {
-                debug!(why = %refusal.why, action = %action.id(), "a policy's action is not carried out");
+                debug!(reason = %refusal.reason, action = %action.id(), "a policy's action is not carried out");
             }
         }
         drop(source);
         let verdict = match decision {
             Some(Decision::Reject) => Verdict::Cancel,
-            _ if says_more && is_of_procedure => Verdict::Instead(&action),
-            _ => Verdict::GoOn,
+            _ if says_more && is_of_procedure => Verdict::Replace(&action),
+            _ => Verdict::Continue,
         };
         self.resume(now, stopped, verdict, reports);
         true
@@ -443,7 +443,7 @@ fn of_ue<S: RcSource>(
     use dictionary::ue_information::{CURRENT_RRC_STATE, RRC_STATE_CHANGED_TO};
     let value = |id: &RanParameterId| match *id {
         CURRENT_RRC_STATE | RRC_STATE_CHANGED_TO => state.map(state_number),
-        id => source.parameter(ue, id),
+        id => source.ue_parameter(ue, id),
     };
     let ran_p_list = wanted.iter().filter_map(|id| Some(element(*id, value(id)?))).collect();
     IndicationMessageFormat2Item { ue_id: source.ue_id(ue), ran_p_list }

@@ -3,7 +3,7 @@
 //! A base station implements [`RcSource`]; [`RcFunction`] does the rest.
 //!
 //! * What the base station does not implement is not offered, and refused where it is asked for all the same: with the
-//!   cause, the parameter at fault, and why in words (see [`WHY`]).
+//!   cause, the parameter at fault, and reason in words (see [`REFUSAL_REASON`]).
 //! * A control of several actions (style 255) is checked as a whole, then carried out in order; the first refusal ends it,
 //!   and the outcome tells at which action.
 //! * A procedure that comes to a point waits while a controller is asked (insert): until the control comes that carries
@@ -43,9 +43,10 @@ use crate::pending::Pending;
 use events::Asked;
 use subscription::{Subscription, TOO_MUCH, Trigger};
 
-pub use control::WHY;
+pub use control::REFUSAL_REASON;
 pub use source::{
-    BreakpointOffer, Event, Happening, InsertOffer, Origin, ParameterOffer, Procedure, RcSource, Refusal, Verdict,
+    Event, EventKind, Origin, ProcedureId, RcSource, Refusal, SupportedBreakpoint, SupportedInsert, SupportedParameter,
+    Verdict,
 };
 
 /// What a function offers, and its bounds.
@@ -60,11 +61,11 @@ pub struct RcConfig {
     /// Actions that may be set up at a time. Default: 256.
     pub max_actions: usize,
     /// Procedures that may wait for answers at a time; others go on unasked. Default: 1024.
-    pub max_held: usize,
+    pub max_pending: usize,
     /// How long a procedure waits where the subscription does not say, in milliseconds. Default: 100.
     pub default_wait_ms: u32,
     /// How often it is looked whether UEs meet the conditions of triggers, in milliseconds. Default: 100.
-    pub look_ms: u32,
+    pub ue_check_period_ms: u32,
 }
 
 impl Default for RcConfig {
@@ -74,9 +75,9 @@ impl Default for RcConfig {
             revision: Revision::V3_00,
             wire: Wire::Per,
             max_actions: 256,
-            max_held: 1024,
+            max_pending: 1024,
             default_wait_ms: 100,
-            look_ms: 100,
+            ue_check_period_ms: 100,
         }
     }
 }
@@ -111,7 +112,7 @@ impl<S: RcSource> RcFunction<S> {
         definition::function(&*source.borrow(), &config);
         RcFunction {
             source,
-            held: Pending::new(config.max_held),
+            held: Pending::new(config.max_pending),
             config,
             subscriptions: Vec::new(),
             on_demand: Vec::new(),
@@ -123,13 +124,13 @@ impl<S: RcSource> RcFunction<S> {
 
     fn begin(&mut self, now: Time) {
         self.now = now;
-        self.source.borrow_mut().catch_up(now);
+        self.source.borrow_mut().advance(now);
     }
 
     /// Looks at UEs as long as a trigger has conditions on them.
     fn look_again(&mut self) {
         let has_conditions = self.subscriptions.iter().any(|subscription| subscription.trigger.has_conditions());
-        let next = self.next_look.unwrap_or(self.now + Duration::from_millis(self.config.look_ms.into()));
+        let next = self.next_look.unwrap_or(self.now + Duration::from_millis(self.config.ue_check_period_ms.into()));
         self.next_look = has_conditions.then_some(next);
     }
 
@@ -178,7 +179,7 @@ impl<S: RcSource> RanFunction for RcFunction<S> {
         })?;
         drop(source);
         if self.subscriptions.len() == admission.admitted.len() {
-            self.source.borrow_mut().watched(true);
+            self.source.borrow_mut().set_events_enabled(true);
         }
         let new = self.subscriptions.len() - admission.admitted.len();
         for at in new..self.subscriptions.len() {
@@ -196,11 +197,11 @@ impl<S: RcSource> RanFunction for RcFunction<S> {
         self.on_demand.retain(|pending| *pending != key);
         self.look_again();
         if self.subscriptions.is_empty() {
-            self.source.borrow_mut().watched(false);
+            self.source.borrow_mut().set_events_enabled(false);
         }
         // who was asked will not answer any more
         for asked in self.held.remove_matching(|asked| asked.key == key) {
-            let verdict = if asked.goes_on { Verdict::GoOn } else { Verdict::Cancel };
+            let verdict = if asked.goes_on { Verdict::Continue } else { Verdict::Cancel };
             self.source.borrow_mut().resume(self.now, asked.stopped.procedure, verdict);
         }
     }
@@ -229,7 +230,7 @@ impl<S: RcSource> RanFunction for RcFunction<S> {
 
     fn next_report(&self) -> Option<Time> {
         let at_once = (!self.on_demand.is_empty()).then_some(self.now);
-        [at_once, self.held.next_deadline(), self.next_look, self.source.borrow().next_look()]
+        [at_once, self.held.next_deadline(), self.next_look, self.source.borrow().next_event_time()]
             .into_iter()
             .flatten()
             .min()

@@ -52,12 +52,12 @@ impl<S: RcSource> RcFunction<S> {
                 let cells = cells.iter().map(|cell| QueryOutcomeFormat1ItemCell {
                     cell_global_id: *cell,
                     ran_p_list: Default::default(),
-                    neighbor_relation_table: source.neighbours(cell),
+                    neighbor_relation_table: source.neighbor_relations(cell),
                 });
                 QueryOutcomeFormats::Format1(QueryOutcomeFormat1 { cell_info_list: cells.collect() })
             }
             2 => {
-                let known = |id: &RanParameterId| source.parameters().iter().any(|offer| offer.id == *id);
+                let known = |id: &RanParameterId| source.ue_parameters().iter().any(|offer| offer.id == *id);
                 let ues = header.associated_ue_info.as_ref();
                 if !wanted.iter().all(known) || ues.is_some_and(|ues| !can_select(&*source, ues)) {
                     return Err(Cause::RicRequest(CauseRicRequest::RequestedInformationUnavailable));
@@ -69,7 +69,7 @@ impl<S: RcSource> RcFunction<S> {
                     };
                     let parameter = |id: &RanParameterId| OptionalRanParameterItem {
                         ran_parameter_id: *id,
-                        value_type: source.parameter(ue, *id).map(|value| {
+                        value_type: source.ue_parameter(ue, *id).map(|value| {
                             RanParameterValueType::ElementFalse(RanParameterElementFalse { value: Some(value) })
                         }),
                     };

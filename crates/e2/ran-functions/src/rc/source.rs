@@ -20,7 +20,7 @@ use ferric::e2ap::Cause;
 pub trait RcSource {
     /// It is `now`, before anything is asked or told. A base station that goes on by itself has nothing to do; a model of
     /// one computes.
-    fn catch_up(&mut self, now: Time) {
+    fn advance(&mut self, now: Time) {
         let _ = now;
     }
 
@@ -34,7 +34,7 @@ pub trait RcSource {
     fn ue_id(&self, ue: Ue) -> UeId<'static>;
 
     /// The control actions that it carries out.
-    fn actions(&self) -> &[ActionId];
+    fn control_actions(&self) -> &[ActionId];
 
     /// Carries out an action. The UE is one that is there; there is none where the action [is not about
     /// one](ControlAction::is_about_ue) or the controller named none. What comes back is told as the outcome.
@@ -50,22 +50,22 @@ pub trait RcSource {
     ) -> Result<Vec<RanParameterElementItem<'static>>, Refusal>;
 
     /// The actions that a policy may have it carry out by itself: some of its control actions.
-    fn policies(&self) -> &[ActionId] {
+    fn policy_actions(&self) -> &[ActionId] {
         &[]
     }
 
     /// The points at which its procedures stop to be asked about.
-    fn breakpoints(&self) -> &[BreakpointOffer] {
+    fn breakpoints(&self) -> &[SupportedBreakpoint] {
         &[]
     }
 
     /// A procedure goes on, or not. One that is not there any more is nothing to worry about.
-    fn resume(&mut self, now: Time, procedure: Procedure, verdict: Verdict<'_>) {
+    fn resume(&mut self, now: Time, procedure: ProcedureId, verdict: Verdict<'_>) {
         let _ = (now, procedure, verdict);
     }
 
     /// The happenings that it tells of besides procedures.
-    fn happenings(&self) -> &[Happening] {
+    fn event_kinds(&self) -> &[EventKind] {
         &[]
     }
 
@@ -76,22 +76,22 @@ pub trait RcSource {
     }
 
     /// Whether anybody has subscribed: while nobody has, it need not tell of anything but procedures.
-    fn watched(&mut self, is_watched: bool) {
+    fn set_events_enabled(&mut self, is_watched: bool) {
         let _ = is_watched;
     }
 
     /// When [`RcSource::next_event`] is to be called: now where there is more to tell. It is called more often than that.
-    fn next_look(&self) -> Option<Time> {
+    fn next_event_time(&self) -> Option<Time> {
         None
     }
 
     /// The parameters of UEs that it knows, which conditions may test and queries may ask for.
-    fn parameters(&self) -> &[ParameterOffer] {
+    fn ue_parameters(&self) -> &[SupportedParameter] {
         &[]
     }
 
     /// One of those of a UE.
-    fn parameter(&self, ue: Ue, id: RanParameterId) -> Option<RanParameterValue<'static>> {
+    fn ue_parameter(&self, ue: Ue, id: RanParameterId) -> Option<RanParameterValue<'static>> {
         let _ = (ue, id);
         None
     }
@@ -103,7 +103,7 @@ pub trait RcSource {
     }
 
     /// The neighbours of a cell.
-    fn neighbours(&self, cell: &Cgi) -> Option<NeighborRelationInfo<'static>> {
+    fn neighbor_relations(&self, cell: &Cgi) -> Option<NeighborRelationInfo<'static>> {
         let _ = cell;
         None
     }
@@ -120,22 +120,22 @@ pub enum Origin {
 
 /// A procedure of a UE, as the base station numbers it. A number is never used twice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Procedure(pub u64);
+pub struct ProcedureId(pub u64);
 
 /// How a procedure goes on.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Verdict<'a> {
     /// As it would have.
-    GoOn,
+    Continue,
     /// In this way instead: an action of the kind that the procedure wanted.
-    Instead(&'a ControlAction),
+    Replace(&'a ControlAction),
     /// Not at all.
     Cancel,
 }
 
 /// A point at which procedures stop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct BreakpointOffer {
+pub struct SupportedBreakpoint {
     /// The procedure and the point in it.
     pub breakpoint: Breakpoint,
     /// What the procedure is called.
@@ -143,12 +143,12 @@ pub struct BreakpointOffer {
     /// What the point is called.
     pub name: &'static str,
     /// What is asked there.
-    pub insert: InsertOffer,
+    pub insert: SupportedInsert,
 }
 
 /// A question.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct InsertOffer {
+pub struct SupportedInsert {
     /// The insert style.
     pub style: i64,
     /// The question in it.
@@ -161,7 +161,7 @@ pub struct InsertOffer {
 
 /// A kind of happenings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Happening {
+pub enum EventKind {
     /// Messages of interfaces between nodes: report style 1.
     NiMessages,
     /// Messages of RRC: report style 1.
@@ -216,7 +216,7 @@ pub enum Event {
     /// A procedure has come to a point, and waits there.
     Breakpoint {
         /// The procedure.
-        procedure: Procedure,
+        procedure: ProcedureId,
         /// Where it is.
         breakpoint: Breakpoint,
         /// The UE.
@@ -228,7 +228,7 @@ pub enum Event {
 
 /// A parameter of UEs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ParameterOffer {
+pub struct SupportedParameter {
     /// Its number.
     pub id: RanParameterId,
     /// Its name: 1 to 150 characters of ASCII.
@@ -245,12 +245,12 @@ pub struct Refusal {
     /// The parameter at fault, if it is one.
     pub parameter: Option<RanParameterId>,
     /// Why, in words: for the log and the outcome.
-    pub why: Cow<'static, str>,
+    pub reason: Cow<'static, str>,
 }
 
 impl Refusal {
     /// A refusal in words.
-    pub fn new(cause: Cause, why: impl Into<Cow<'static, str>>) -> Self {
-        Refusal { cause, parameter: None, why: why.into() }
+    pub fn new(cause: Cause, reason: impl Into<Cow<'static, str>>) -> Self {
+        Refusal { cause, parameter: None, reason: reason.into() }
     }
 }

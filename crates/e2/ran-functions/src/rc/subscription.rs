@@ -17,7 +17,7 @@ use ferric::e2ap::{Cause, CauseProtocol, CauseRicRequest, RicActionId, RicAction
 use per::IntoOwned;
 use tracing::debug;
 
-use super::{BreakpointOffer, Happening, ParameterOffer, RcConfig, RcSource, conditions, definition};
+use super::{EventKind, RcConfig, RcSource, SupportedBreakpoint, SupportedParameter, conditions, definition};
 
 /// Tests of UEs in a trigger, each of which is made again and again.
 const MAX_TESTS: usize = 64;
@@ -131,7 +131,7 @@ pub(super) struct Insert {
 /// What is asked, and what is told with it.
 #[derive(Debug)]
 pub(super) struct Question {
-    pub offer: BreakpointOffer,
+    pub offer: SupportedBreakpoint,
     pub wanted: Vec<RanParameterId>,
 }
 
@@ -180,14 +180,14 @@ impl Trigger {
         let trigger = EventTrigger::decode_in(bytes, config.revision, config.wire, &arena)
             .map_err(unreadable("event trigger"))?
             .into_owned();
-        let happens = |happening| source.happenings().contains(&happening).then_some(()).ok_or(NO_SUCH_TRIGGER);
+        let happens = |happening| source.event_kinds().contains(&happening).then_some(()).ok_or(NO_SUCH_TRIGGER);
         match trigger.formats {
             EventTriggerFormats::Format1(format) => {
                 let all_ues = ues_of(source, format.global_associated_ue_info)?;
                 let condition = |item: &e2sm::rc::EventTriggerFormat1Item<'static>| {
                     happens(match item.message_type {
-                        MessageTypeChoice::Ni(_) => Happening::NiMessages,
-                        MessageTypeChoice::Rrc(_) => Happening::RrcMessages,
+                        MessageTypeChoice::Ni(_) => EventKind::NiMessages,
+                        MessageTypeChoice::Rrc(_) => EventKind::RrcMessages,
                     })?;
                     if item.associated_ue_event.is_some() {
                         return Err(NO_SUCH_TRIGGER);
@@ -214,7 +214,7 @@ impl Trigger {
                 Ok(Trigger::Breakpoint(breakpoint, ues_of(source, format.associated_ue_info)?))
             }
             EventTriggerFormats::Format3(format) => {
-                happens(Happening::NodeChanges)?;
+                happens(EventKind::NodeChanges)?;
                 let condition = |item: &e2sm::rc::EventTriggerFormat3Item<'static>| {
                     Ok(NodeCondition {
                         id: item.ric_event_trigger_condition_id,
@@ -234,14 +234,14 @@ impl Trigger {
                 if tests.sum::<usize>() > MAX_TESTS {
                     return Err(TOO_MUCH);
                 }
-                let meets = |testing: &RanParameterTesting<'static>, is_known: fn(&ParameterOffer) -> bool| {
+                let meets = |testing: &RanParameterTesting<'static>, is_known: fn(&SupportedParameter) -> bool| {
                     let can_answer = conditions::can_answer(source, testing, is_known);
                     can_answer.then(|| UeChange::Meets(testing.clone())).ok_or(NO_SUCH_TRIGGER)
                 };
                 let condition = |item: &e2sm::rc::EventTriggerFormat4Item<'static>| {
                     let change = match &item.trigger_type {
                         TriggerTypeChoice::RrcState(states) => {
-                            happens(Happening::RrcStates)?;
+                            happens(EventKind::RrcStates)?;
                             UeChange::Comes(states.rrc_state_list.iter().map(|item| item.state_changed_to).collect())
                         }
                         TriggerTypeChoice::L2State(l2) => meets(&l2.associated_l2_variables, |offer| offer.is_layer_2)?,
@@ -331,7 +331,7 @@ impl Subscription {
                 let wanted = ids(&format.to_be_reported_list);
                 let is_known = |id: &RanParameterId| {
                     reportable(style).iter().any(|(known, _)| known == id)
-                        || style == 4 && source.parameters().iter().any(|offer| offer.id == *id)
+                        || style == 4 && source.ue_parameters().iter().any(|offer| offer.id == *id)
                 };
                 if !wanted.iter().all(is_known) {
                     return Err(NOT_SUPPORTED);
@@ -397,7 +397,7 @@ fn question<S: RcSource>(
     indication: u16,
     wanted: &[WantedRanParameter<'_>],
 ) -> Result<Question, Cause> {
-    let is_meant = |offer: &&BreakpointOffer| {
+    let is_meant = |offer: &&SupportedBreakpoint| {
         offer.breakpoint == breakpoint && (offer.insert.style, offer.insert.indication) == (style, indication)
     };
     let offer = *source.breakpoints().iter().find(is_meant).ok_or(NOT_SUPPORTED)?;
@@ -412,7 +412,7 @@ fn rule<S: RcSource>(
     let id = ActionId::new(style, item.policy_action.policy_action_id.0);
     let condition = item.policy_condition_definition.clone();
     let can_answer = condition.as_ref().is_none_or(|testing| conditions::can_answer(source, testing, |_| true));
-    if !source.policies().contains(&id) || !can_answer {
+    if !source.policy_actions().contains(&id) || !can_answer {
         return Err(NOT_SUPPORTED);
     }
     let parameters = item.policy_action.ran_parameters_list.as_deref().unwrap_or_default();

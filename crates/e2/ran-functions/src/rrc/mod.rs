@@ -39,11 +39,11 @@ pub trait RrcSource {
 
     /// Whether something happened that was not taken yet. The host says [`wake`](ferric::agent::AgentLoop::wake) when it
     /// did.
-    fn has_news(&self) -> bool;
+    fn has_events(&self) -> bool;
 
     /// Hands over what happened since this was called last, in order. Without a subscription it is called too: a base
     /// station keeps no more than happens in a turn of the loop.
-    fn take_news(&mut self, out: &mut Vec<(Ue, Notification<'static>)>);
+    fn take_events(&mut self, out: &mut Vec<(Ue, Notification<'static>)>);
 }
 
 /// What a function offers, and its bounds.
@@ -137,7 +137,7 @@ impl<S: RrcSource> RanFunction for RrcFunction<S> {
     }
 
     fn next_report(&self) -> Option<Time> {
-        let is_due = self.actions.iter().any(|action| !action.is_greeted) || self.source.borrow().has_news();
+        let is_due = self.actions.iter().any(|action| !action.is_greeted) || self.source.borrow().has_events();
         is_due.then_some(self.now)
     }
 
@@ -146,7 +146,7 @@ impl<S: RrcSource> RanFunction for RrcFunction<S> {
         self.wall_clock.tick(now);
         let mut source = self.source.borrow_mut();
         let mut news = Vec::new();
-        source.take_news(&mut news);
+        source.take_events(&mut news);
         let mut header = Vec::new();
         let told = IndicationHeader { timestamp_us: self.wall_clock.unix_us(now) };
         if let Err(error) = told.encode(Wire::Per, &mut header) {

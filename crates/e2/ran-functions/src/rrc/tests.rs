@@ -39,11 +39,11 @@ impl RrcSource for BaseStation {
         notification(ue, Event::Present)
     }
 
-    fn has_news(&self) -> bool {
+    fn has_events(&self) -> bool {
         !self.news.is_empty()
     }
 
-    fn take_news(&mut self, out: &mut Vec<(Ue, Notification<'static>)>) {
+    fn take_events(&mut self, out: &mut Vec<(Ue, Notification<'static>)>) {
         out.append(&mut self.news);
     }
 }
@@ -105,7 +105,7 @@ fn who_is_there_and_then_what_happens() {
     bench.function.unsubscribe(RequestKey { controller: FIRST, id: request_id(FIRST) });
     bench.happens(3, Event::Detached);
     assert_eq!(bench.run(), []);
-    assert!(!bench.source.borrow().has_news(), "taken all the same");
+    assert!(!bench.source.borrow().has_events(), "taken all the same");
 }
 
 #[test]

@@ -8,7 +8,7 @@ use super::{Capacity, Direction, SliceSource};
 
 /// What a direction of a base station has for slices.
 #[derive(Clone, Copy)]
-pub struct Divisible<'a> {
+pub struct SliceResources<'a> {
     /// What there is to be divided.
     pub capacity: Capacity,
     /// The slice algorithms that can be had.
@@ -17,10 +17,13 @@ pub struct Divisible<'a> {
     pub has_ue_scheduler: &'a dyn Fn(&str) -> bool,
 }
 
-impl fmt::Debug for Divisible<'_> {
+impl fmt::Debug for SliceResources<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Divisible { capacity, algorithms, .. } = self;
-        f.debug_struct("Divisible").field("capacity", capacity).field("algorithms", algorithms).finish_non_exhaustive()
+        let SliceResources { capacity, algorithms, .. } = self;
+        f.debug_struct("SliceResources")
+            .field("capacity", capacity)
+            .field("algorithms", algorithms)
+            .finish_non_exhaustive()
     }
 }
 
@@ -28,13 +31,17 @@ impl fmt::Debug for Divisible<'_> {
 ///
 /// # Errors
 /// What cannot be, in ASCII.
-pub fn check_slices(direction: Direction, divisible: &Divisible<'_>, slices: &[Slice<'_>]) -> Result<(), String> {
+pub fn validate_slices(
+    direction: Direction,
+    resources: &SliceResources<'_>,
+    slices: &[Slice<'_>],
+) -> Result<(), String> {
     for (at, slice) in slices.iter().enumerate() {
         if slices[..at].iter().any(|other| other.id == slice.id) {
             return Err(Fault::Duplicate(direction, slice.id).to_string());
         }
     }
-    check_all(divisible, direction, slices, usize::MAX, |_| true).map_err(|fault| fault.to_string())
+    check_all(resources, direction, slices, usize::MAX, |_| true).map_err(|fault| fault.to_string())
 }
 
 /// Shares are sums of numbers with few digits: this much above all is rounding.
@@ -127,16 +134,16 @@ pub(super) fn check<S: SliceSource>(
     max_slices: usize,
     is_asked: impl Fn(u32) -> bool,
 ) -> Result<(), Fault> {
-    let divisible = Divisible {
+    let resources = SliceResources {
         capacity: source.capacity(direction),
         algorithms: source.algorithms(),
         has_ue_scheduler: &|name| source.has_ue_scheduler(name),
     };
-    check_all(&divisible, direction, slices, max_slices, is_asked)
+    check_all(&resources, direction, slices, max_slices, is_asked)
 }
 
 fn check_all(
-    divisible: &Divisible<'_>,
+    resources: &SliceResources<'_>,
     direction: Direction,
     slices: &[Slice<'_>],
     max_slices: usize,
@@ -145,17 +152,17 @@ fn check_all(
     if slices.len() > max_slices {
         return Err(Fault::TooMany(direction, max_slices));
     }
-    let capacity = divisible.capacity;
+    let capacity = resources.capacity;
     let (mut taken, mut asked) = (0.0, 0.0);
     for (at, slice) in slices.iter().enumerate() {
         let (id, algorithm) = (slice.id, slice.parameters.algorithm());
-        if !divisible.algorithms.contains(&algorithm) {
+        if !resources.algorithms.contains(&algorithm) {
             return Err(Fault::NoAlgorithm(algorithm));
         }
         if let Some(other) = slices[..at].iter().find(|other| other.parameters.algorithm() != algorithm) {
             return Err(Fault::Mixed(direction, other.parameters.algorithm(), algorithm));
         }
-        if !slice.ue_scheduler.is_empty() && !(divisible.has_ue_scheduler)(&slice.ue_scheduler) {
+        if !slice.ue_scheduler.is_empty() && !(resources.has_ue_scheduler)(&slice.ue_scheduler) {
             return Err(Fault::NoUeScheduler(direction, id));
         }
         if let Some(here) = positions(&slice.parameters) {

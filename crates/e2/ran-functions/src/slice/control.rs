@@ -7,7 +7,7 @@ use ferric::agent::{ControllerId, Ue, Views};
 use ferric::e2ap::{Cause, CauseRicRequest};
 
 use super::admission::{Fault, check};
-use super::{Direction, Membership, SliceSource};
+use super::{Direction, SliceAssociation, SliceSource};
 
 /// Why a control is not carried out.
 #[derive(Clone, Debug, PartialEq)]
@@ -212,11 +212,11 @@ impl<S: SliceSource> Request<'_, S> {
         let mut ues = Vec::new();
         self.source.ues(&mut ues);
         for ue in ues {
-            let Membership { dl, ul } = self.source.membership(ue);
+            let SliceAssociation { dl, ul } = self.source.slice_association(ue);
             let dl_left = dl.filter(|id| !ids(Direction::Downlink).contains(id));
             let ul_left = ul.filter(|id| !ids(Direction::Uplink).contains(id));
             if (dl_left, ul_left) != (dl, ul) {
-                self.source.set_membership(ue, Membership { dl: dl_left, ul: ul_left });
+                self.source.set_slice_association(ue, SliceAssociation { dl: dl_left, ul: ul_left });
             }
         }
         for direction in Direction::BOTH {
@@ -229,16 +229,16 @@ impl<S: SliceSource> Request<'_, S> {
     pub fn associate(self, wanted: &[UeSlices]) -> Result<(), Refusal> {
         let mut ues = Vec::new();
         self.source.ues(&mut ues);
-        let mut moves: Vec<(Ue, Membership)> = Vec::new();
+        let mut moves: Vec<(Ue, SliceAssociation)> = Vec::new();
         for wanted in wanted {
             let seen = |ue: &&Ue| self.source.rnti(**ue) == wanted.rnti && self.views.sees(self.controller, **ue);
             let ue = *ues.iter().find(seen).ok_or(Fault::NoUe(wanted.rnti))?;
-            let now = self.source.membership(ue);
+            let now = self.source.slice_association(ue);
             let dl = self.moved(Direction::Downlink, now.dl, wanted.dl_id)?;
             let ul = self.moved(Direction::Uplink, now.ul, wanted.ul_id)?;
-            moves.push((ue, Membership { dl, ul }));
+            moves.push((ue, SliceAssociation { dl, ul }));
         }
-        moves.into_iter().for_each(|(ue, membership)| self.source.set_membership(ue, membership));
+        moves.into_iter().for_each(|(ue, slice_association)| self.source.set_slice_association(ue, slice_association));
         Ok(())
     }
 

@@ -34,8 +34,8 @@ use crate::periodic::{PeriodicConfig, Schedule};
 use crate::wall_clock::WallClock;
 use control::{Owners, Request};
 
-pub use admission::{Divisible, check_slices};
-pub use source::{Capacity, Direction, Membership, SliceSource};
+pub use admission::{SliceResources, validate_slices};
+pub use source::{Capacity, Direction, SliceAssociation, SliceSource};
 
 /// What a function offers, and its bounds.
 #[derive(Clone, Debug)]
@@ -209,7 +209,7 @@ impl<S: SliceSource> RanFunction for SliceFunction<S> {
 
 /// The slices of a UE that is in any.
 fn slices_of<S: SliceSource>(source: &S, ue: Ue) -> Option<UeSlices> {
-    let Membership { dl, ul } = source.membership(ue);
+    let SliceAssociation { dl, ul } = source.slice_association(ue);
     let is_in_any = dl.is_some() || ul.is_some();
     let (dl_id, ul_id) = (dl.unwrap_or(NO_SLICE), ul.unwrap_or(NO_SLICE));
     is_in_any.then(|| UeSlices { dl_id, ul_id, rnti: source.rnti(ue) })

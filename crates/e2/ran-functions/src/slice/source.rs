@@ -18,7 +18,7 @@ pub struct Capacity {
 
 /// The slices that a UE is in, by direction; `None` where it is in none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Membership {
+pub struct SliceAssociation {
     /// The slice of its downlink.
     pub dl: Option<u32>,
     /// The slice of its uplink.
@@ -52,10 +52,10 @@ pub trait SliceSource {
     fn rnti(&self, ue: Ue) -> u16;
 
     /// The slices that such a UE is in.
-    fn membership(&self, ue: Ue) -> Membership;
+    fn slice_association(&self, ue: Ue) -> SliceAssociation;
 
     /// Moves such a UE to slices that are there.
-    fn set_membership(&mut self, ue: Ue, membership: Membership);
+    fn set_slice_association(&mut self, ue: Ue, slice_association: SliceAssociation);
 
     /// Time has come to `now`. A base station whose time goes on by itself has nothing to do; a model of one computes.
     fn advance(&mut self, now: Time) {

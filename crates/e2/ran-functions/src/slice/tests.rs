@@ -16,7 +16,7 @@ use crate::testing::{self, FIRST, GUEST, Recorder, every, millis};
 #[derive(Default)]
 struct BaseStation {
     slices: SliceConfiguration<'static>,
-    memberships: Vec<Membership>,
+    slice_associations: Vec<SliceAssociation>,
     old: bool,
     broken: bool,
 }
@@ -48,19 +48,19 @@ impl SliceSource for BaseStation {
     }
 
     fn ues(&self, out: &mut Vec<Ue>) {
-        out.extend((0..self.memberships.len() as u64).map(Ue));
+        out.extend((0..self.slice_associations.len() as u64).map(Ue));
     }
 
     fn rnti(&self, ue: Ue) -> u16 {
         100 + ue.0 as u16
     }
 
-    fn membership(&self, ue: Ue) -> Membership {
-        self.memberships[ue.0 as usize]
+    fn slice_association(&self, ue: Ue) -> SliceAssociation {
+        self.slice_associations[ue.0 as usize]
     }
 
-    fn set_membership(&mut self, ue: Ue, membership: Membership) {
-        self.memberships[ue.0 as usize] = membership;
+    fn set_slice_association(&mut self, ue: Ue, slice_association: SliceAssociation) {
+        self.slice_associations[ue.0 as usize] = slice_association;
     }
 }
 
@@ -74,8 +74,8 @@ struct Bench {
 
 impl Bench {
     fn speaking(wire: Wire) -> Self {
-        let memberships = vec![Membership::default(); 3];
-        let source = Rc::new(RefCell::new(BaseStation { memberships, ..BaseStation::default() }));
+        let slice_associations = vec![SliceAssociation::default(); 3];
+        let source = Rc::new(RefCell::new(BaseStation { slice_associations, ..BaseStation::default() }));
         let periodic = PeriodicConfig { wire, ..PeriodicConfig::default() };
         let function = SliceFunction::new(Rc::clone(&source), SliceConfig { periodic, max_slices: 4 });
         let (views, recorder) = (Views::with_first(FIRST), Recorder::default());
@@ -222,10 +222,10 @@ fn a_slice_is_its_controllers() {
     assert_eq!(bench.control(FIRST, &associate(&[(100, 1)])), owned(2));
     let unseen = bench.control(GUEST, &associate(&[(100, NO_SLICE), (101, 2)])).unwrap_err();
     assert_eq!(unseen.1, "there is no UE with RNTI 101");
-    assert_eq!(bench.source.borrow().memberships[0].dl, Some(2), "as a whole or not at all");
+    assert_eq!(bench.source.borrow().slice_associations[0].dl, Some(2), "as a whole or not at all");
 
     bench.function.controller_removed(GUEST);
-    assert_eq!((bench.ids(), bench.source.borrow().memberships[0].dl), (vec![1], None));
+    assert_eq!((bench.ids(), bench.source.borrow().slice_associations[0].dl), (vec![1], None));
     bench.add(FIRST, vec![capacity(2, 0.5)]).unwrap();
 }
 
@@ -319,7 +319,7 @@ fn what_goes_takes_its_ues_out() {
     let leans = "downlink slice 2 may take from slice 1, which would not be there";
     assert_eq!(bench.control(FIRST, &delete(&[1], &[])), Err((invalid, leans.into())));
     bench.control(FIRST, &delete(&[2], &[])).unwrap();
-    let of = |bench: &Bench| bench.source.borrow().memberships.iter().map(|m| m.dl).collect::<Vec<_>>();
+    let of = |bench: &Bench| bench.source.borrow().slice_associations.iter().map(|m| m.dl).collect::<Vec<_>>();
     assert_eq!(of(&bench), [Some(1), None, None]);
     assert_eq!(bench.control(FIRST, &associate(&[(100, 2)])), Err((invalid, "there is no downlink slice 2".into())));
     bench.control(FIRST, &associate(&[(100, NO_SLICE)])).unwrap();

@@ -64,7 +64,7 @@ pub trait StatisticsSource<R> {
 }
 
 /// What is counted of a UE, a bearer or a flow, and the model that carries it.
-pub trait Record: Clone + 'static {
+pub trait StatisticsRecord: Clone + 'static {
     /// The model.
     const MODEL: Model;
 
@@ -75,11 +75,11 @@ pub trait Record: Clone + 'static {
     fn encode(records: &[Self], timestamp_us: i64, wire: Wire, out: &mut Vec<u8>) -> Result<(), Error>;
 }
 
-/// Implements [`Record`] for the records of a model, which stand in field `$list` of its indication message.
+/// Implements [`StatisticsRecord`] for the records of a model, which stand in field `$list` of its indication message.
 macro_rules! record {
     ($feature:literal, $model:ident::$record:ident, $list:ident) => {
         #[cfg(feature = $feature)]
-        impl Record for $model::$record {
+        impl StatisticsRecord for $model::$record {
             const MODEL: Model = $model::MODEL;
 
             fn encode(records: &[Self], timestamp_us: i64, wire: Wire, out: &mut Vec<u8>) -> Result<(), Error> {
@@ -107,7 +107,7 @@ pub struct StatisticsFunction<R, S> {
     message: Vec<u8>,
 }
 
-impl<R: Record, S: StatisticsSource<R>> StatisticsFunction<R, S> {
+impl<R: StatisticsRecord, S: StatisticsSource<R>> StatisticsFunction<R, S> {
     /// A function without subscriptions.
     ///
     /// # Panics
@@ -145,7 +145,7 @@ impl<R: Record, S: StatisticsSource<R>> StatisticsFunction<R, S> {
     }
 }
 
-impl<R: Record, S: StatisticsSource<R>> RanFunction for StatisticsFunction<R, S> {
+impl<R: StatisticsRecord, S: StatisticsSource<R>> RanFunction for StatisticsFunction<R, S> {
     fn id(&self) -> RanFunctionId {
         self.config.function_id(&R::MODEL)
     }

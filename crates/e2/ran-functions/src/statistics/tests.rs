@@ -49,7 +49,7 @@ struct Bench<R> {
     recorder: Recorder,
 }
 
-impl<R: Record> Bench<R>
+impl<R: StatisticsRecord> Bench<R>
 where
     Counting: StatisticsSource<R>,
 {

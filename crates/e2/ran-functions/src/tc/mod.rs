@@ -33,7 +33,7 @@ use crate::periodic::{PeriodicConfig, Schedule};
 use crate::wall_clock::WallClock;
 
 pub use configuration::{Configuration, QueueConfiguration};
-pub use source::{LaneCounts, TcSource};
+pub use source::{QueueCounters, TcSource};
 
 /// In the outcome: carried out, and not.
 const DONE: u32 = 0;
@@ -168,7 +168,7 @@ impl<S: TcSource> RanFunction for TcFunction<S> {
 fn told<S: TcSource>(source: &S, timestamp_us: i64) -> IndicationMessage<'static> {
     let Configuration { scheduler, pacer, classifier, queues } = source.configuration().clone();
     let lane = |queue: &QueueConfiguration| {
-        let counts = source.counts(queue.id);
+        let counts = source.queue_counters(queue.id);
         let (shaper, policer) = (queue.shaper.unwrap_or_default(), queue.policer.unwrap_or_default());
         Lane {
             shaper: Shaper {

@@ -9,7 +9,7 @@ use super::Configuration;
 
 /// What was counted of a queue and of what stands around it.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct LaneCounts {
+pub struct QueueCounters {
     /// What went through the shaper over its window, in kbit/s.
     pub shaper_rate_kbps: f32,
     /// What went through the policer of late, in kbit/s.
@@ -34,9 +34,9 @@ pub trait TcSource {
     fn configure(&mut self, configuration: Configuration) -> Result<(), Cow<'static, str>>;
 
     /// What was counted of a queue that is set. A base station that does not count has nothing to do.
-    fn counts(&self, queue_id: u32) -> LaneCounts {
+    fn queue_counters(&self, queue_id: u32) -> QueueCounters {
         let _ = queue_id;
-        LaneCounts::default()
+        QueueCounters::default()
     }
 
     /// What went through the pacer of late, in kbit/s.

@@ -32,8 +32,8 @@ impl TcSource for BaseStation {
         Ok(())
     }
 
-    fn counts(&self, queue_id: u32) -> LaneCounts {
-        LaneCounts { queue: Queue { packets: 10 + queue_id, ..Queue::default() }, ..LaneCounts::default() }
+    fn queue_counters(&self, queue_id: u32) -> QueueCounters {
+        QueueCounters { queue: Queue { packets: 10 + queue_id, ..Queue::default() }, ..QueueCounters::default() }
     }
 }
 

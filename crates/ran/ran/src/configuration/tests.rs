@@ -2,7 +2,7 @@ use std::time::Duration;
 
 use e2sm::common::{SNssai, Sst};
 use e2sm::kpm::MeasurementLabel;
-use ran_functions::kpm::Whom;
+use ran_functions::kpm::MeasuredObject;
 
 use super::*;
 use crate::testing;
@@ -18,8 +18,8 @@ fn node() -> Node {
     node
 }
 
-fn place(node: &Node) -> Place {
-    Place::Cell(KpmSource::cell(node))
+fn place(node: &Node) -> ConfigScope {
+    ConfigScope::Cell(KpmSource::cell(node))
 }
 
 fn policy(sst: u8, min: u8, max: u8) -> Structure {
@@ -41,19 +41,19 @@ fn state(state: AdministrativeState) -> Structure {
 fn share(node: &mut Node, from: Time, seconds: u32, sst: u8) -> f64 {
     let mut mark = Default::default();
     node.advance(from);
-    node.mark(&mut mark);
+    node.take_snapshot(&mut mark);
     node.advance(from + SECOND * seconds);
     let label =
         MeasurementLabel { slice_id: Some(SNssai { sst: Sst([sst]), sd: None }), ..MeasurementLabel::default() };
-    let offer = KpmSource::offers(node).iter().position(|offer| offer.name == "RRU.PrbTotDl").unwrap();
-    node.value(&mark, Whom::Cell, offer, &label).number().unwrap_or(0.0)
+    let offer = KpmSource::measurements(node).iter().position(|offer| offer.name == "RRU.PrbTotDl").unwrap();
+    node.value(&mark, MeasuredObject::Cell, offer, &label).number().unwrap_or(0.0)
 }
 
 #[test]
 fn everything_on_offer_can_be_read() {
     let node = node();
     for offer in OFFERS {
-        let place = if offer.level == Level::Node { Place::Node } else { place(&node) };
+        let place = if offer.level == ConfigLevel::Node { ConfigScope::Node } else { place(&node) };
         for structure in node.read(place, offer.name) {
             let attributes = structure.attributes();
             assert!(attributes.keys().all(|name| offer.attributes.iter().any(|known| known.name == name)));
@@ -75,7 +75,7 @@ fn a_locked_cell_serves_nobody() {
     assert_eq!(refused.unwrap_err().attributes, ["administrativeState"]);
     node.write(START + SECOND * 10, A, place, None, &state(AdministrativeState::Unlocked)).unwrap();
     assert!(share(&mut node, START + SECOND * 10, 5, 1) > 10.0);
-    assert_eq!(CccSource::changes(&node), 2);
+    assert_eq!(CccSource::change_count(&node), 2);
 }
 
 #[test]
@@ -100,7 +100,7 @@ fn a_policy_of_who_is_gone_is_nobodys() {
     CccSource::controller_removed(&mut node, A);
     assert_eq!(node.read(place, "O-RRMPolicyRatio"), [policy(2, 10, 100)]);
     node.write(START, B, place, None, &policy(1, 90, 100)).unwrap();
-    assert_eq!(CccSource::changes(&node), 4);
+    assert_eq!(CccSource::change_count(&node), 4);
 }
 
 #[test]
@@ -110,10 +110,10 @@ fn names_are_bounded() {
         let gnb_cu_name = Some("n".repeat(length));
         Structure::GnbCuCpFunction(GnbCuCpFunction { gnb_cu_name, ..GnbCuCpFunction::default() })
     };
-    node.write(START, A, Place::Node, None, &name(150)).unwrap();
+    node.write(START, A, ConfigScope::Node, None, &name(150)).unwrap();
     for length in [0, 151] {
-        let refused = node.write(START, A, Place::Node, None, &name(length)).unwrap_err();
-        assert_eq!(refused.attributes, ["gNBCUName"], "{length}: {}", refused.why);
+        let refused = node.write(START, A, ConfigScope::Node, None, &name(length)).unwrap_err();
+        assert_eq!(refused.attributes, ["gNBCUName"], "{length}: {}", refused.reason);
     }
 }
 
@@ -124,11 +124,11 @@ fn who_comes_second_is_told_the_numbers() {
     node.write(START, A, place, None, &policy(1, 60, 100)).unwrap();
     let refused = node.write(START, B, place, None, &policy(2, 60, 100)).unwrap_err();
     assert_eq!(refused.attributes, ["rRMPolicyMinRatio"]);
-    assert_eq!(refused.why, "60 % are wanted, 40 % are left of 100: 60 % of controller 1");
+    assert_eq!(refused.reason, "60 % are wanted, 40 % are left of 100: 60 % of controller 1");
     node.write(START, B, place, None, &policy(2, 40, 100)).unwrap();
     // nobody takes what is another's
     let taken = node.write(START, B, place, Some(&policy(1, 60, 100)), &policy(1, 0, 100)).unwrap_err();
-    assert_eq!((taken.cause, &*taken.why), (Cause::IncompatibleState, "the policy is controller 1's"));
+    assert_eq!((taken.cause, &*taken.reason), (Cause::IncompatibleState, "the policy is controller 1's"));
     node.write(START, A, place, Some(&policy(1, 60, 100)), &policy(1, 50, 100)).unwrap();
 
     let with = |change: &dyn Fn(&mut RrmPolicyRatio)| {

@@ -7,7 +7,7 @@ use ferric::agent::Ue;
 use ferric::e2::Time;
 use radio::phy::Direction;
 use radio::{Cell, Stay, Subscription, Usage};
-use ran_functions::kpm::{Bin, KpmSource, Offer, Whom};
+use ran_functions::kpm::{Bin, KpmSource, MeasuredObject, SupportedMeasurement};
 
 use super::{Node, called, chosen_slice, place_of};
 use crate::counters::Counters;
@@ -59,11 +59,11 @@ impl Kpi {
     }
 }
 
-const fn kpi(kpi: Kpi, name: &'static str, scope: Scope, id: u32) -> (Kpi, Offer) {
-    (kpi, Offer { name, id: Some(id), scope })
+const fn kpi(kpi: Kpi, name: &'static str, scope: Scope, id: u32) -> (Kpi, SupportedMeasurement) {
+    (kpi, SupportedMeasurement { name, id: Some(id), scope })
 }
 
-pub(super) const KPIS: [(Kpi, Offer); 25] = [
+pub(super) const KPIS: [(Kpi, SupportedMeasurement); 25] = [
     kpi(Kpi::ThroughputDl, "DRB.UEThpDl", CellAndUe, 1),
     kpi(Kpi::ThroughputUl, "DRB.UEThpUl", CellAndUe, 2),
     kpi(Kpi::DelayDl, "DRB.RlcSduDelayDl", CellAndUe, 3),
@@ -146,20 +146,20 @@ impl Node {
     }
 
     /// What was counted since a mark.
-    fn counted(&self, since: &Mark, whom: Whom<'_>, label: &MeasurementLabel) -> Counters {
+    fn counted(&self, since: &Mark, whom: MeasuredObject<'_>, label: &MeasurementLabel) -> Counters {
         let cell = self.cell();
         let mut sum = Counters::default();
         let before =
             |at: usize| since.stays.get(at).filter(|(stay, _)| stay == cell.stay(at)).map(|(_, counters)| *counters);
         self.each(whom, label, &mut |at| sum += Counters::of(&cell, at) - before(at).unwrap_or_default());
-        if whom == Whom::Cell {
+        if whom == MeasuredObject::Cell {
             sum += since.of_gone(&cell, label);
         }
         sum
     }
 
     /// The places of the UEs that are meant, and whose share a label means.
-    fn each(&self, whom: Whom<'_>, label: &MeasurementLabel, take: &mut dyn FnMut(usize)) {
+    fn each(&self, whom: MeasuredObject<'_>, label: &MeasurementLabel, take: &mut dyn FnMut(usize)) {
         let mut take = |at: usize| {
             let Some(facts) = self.facts.get(at) else { return };
             if means(label, facts.slice[0], facts.five_qi[0], facts.qfi) {
@@ -167,9 +167,9 @@ impl Node {
             }
         };
         match whom {
-            Whom::Cell => (0..self.facts.len()).for_each(take),
+            MeasuredObject::Cell => (0..self.facts.len()).for_each(take),
             // also who has left, until another one has its place
-            Whom::Ues(ues) => {
+            MeasuredObject::Ues(ues) => {
                 let is_its = |ue: &&Ue| self.facts.get(place_of(**ue)).is_some_and(|facts| facts.ue == **ue);
                 ues.iter().filter(is_its).for_each(|ue| take(place_of(*ue)));
             }
@@ -204,13 +204,13 @@ impl Mark {
 }
 
 impl KpmSource for Node {
-    type Mark = Mark;
+    type Snapshot = Mark;
 
     fn cell(&self) -> Cgi {
         self.mobility.cell(self.mobility.number())
     }
 
-    fn offers(&self) -> &[Offer] {
+    fn measurements(&self) -> &[SupportedMeasurement] {
         &self.offers
     }
 
@@ -223,7 +223,7 @@ impl KpmSource for Node {
         self.part.ue_id(self.amf_ue_ngap_id(ue), ue.0)
     }
 
-    fn mark(&self, mark: &mut Mark) {
+    fn take_snapshot(&self, mark: &mut Mark) {
         let cell = self.cell();
         mark.stays.clear();
         mark.stays.extend((0..cell.places()).map(|at| (*cell.stay(at), Counters::of(&cell, at))));
@@ -239,7 +239,7 @@ impl KpmSource for Node {
         self.go_on(until);
     }
 
-    fn value(&self, since: &Mark, whom: Whom<'_>, offer: usize, label: &MeasurementLabel) -> Value {
+    fn value(&self, since: &Mark, whom: MeasuredObject<'_>, offer: usize, label: &MeasurementLabel) -> Value {
         match self.kpis.get(offer) {
             Some(kpi) => {
                 if (label.min.is_some() || label.max.is_some())
@@ -247,7 +247,7 @@ impl KpmSource for Node {
                 {
                     // of the cell only: no UE has a greatest share of its own
                     let extreme = if label.min.is_some() { usage.min() } else { usage.max() };
-                    return extreme.filter(|_| whom == Whom::Cell).map_or(Value::NoValue, Value::Integer);
+                    return extreme.filter(|_| whom == MeasuredObject::Cell).map_or(Value::NoValue, Value::Integer);
                 }
                 let counted = self.counted(since, whom, label);
                 value(*kpi, &counted, since, &self.cell())
@@ -264,7 +264,14 @@ impl KpmSource for Node {
         }
     }
 
-    fn binned(&self, since: &Mark, whom: Whom<'_>, offer: usize, bins: &[Bin], label: &MeasurementLabel) -> Value {
+    fn bin_count(
+        &self,
+        since: &Mark,
+        whom: MeasuredObject<'_>,
+        offer: usize,
+        bins: &[Bin],
+        label: &MeasurementLabel,
+    ) -> Value {
         match (self.kpis.get(offer).copied(), bins) {
             (Some(Kpi::CqiDist), [cqi, rank, table]) => {
                 let is_in = |bin: &Bin, value: f64| (bin.from..bin.to).contains(&value);
@@ -285,7 +292,7 @@ impl KpmSource for Node {
     }
 
     /// Everything is known of a slice, of a 5QI and of a flow too, but for what is not of UEs; of the blocks' use the extremes as well.
-    fn has_label(&self, offer: usize, label: &MeasurementLabel) -> bool {
+    fn supports_label(&self, offer: usize, label: &MeasurementLabel) -> bool {
         let alone = MeasurementLabel::default();
         let extremes = [
             MeasurementLabel { min: Some(True), ..alone },
@@ -311,11 +318,11 @@ impl KpmSource for Node {
         *label == MeasurementLabel::NO_LABEL || divisible && *label == of_some && *label != MeasurementLabel::default()
     }
 
-    fn properties(&self) -> &[TestCondType] {
+    fn test_condition_types(&self) -> &[TestCondType] {
         &[TestCondType::Gbr(True), TestCondType::Rsrp(True), TestCondType::UlRsrp(True), TestCondType::Cqi(True)]
     }
 
-    fn property(&self, ue: Ue, property: TestCondType) -> Option<f64> {
+    fn test_condition_value(&self, ue: Ue, property: TestCondType) -> Option<f64> {
         let cell = self.cell();
         let there = cell.ue(self.place(ue)?)?;
         match property {

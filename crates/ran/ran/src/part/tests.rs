@@ -10,8 +10,8 @@ use e2sm::tc::PacerParameters;
 use ferric::agent::{ControllerId, Ue};
 use ferric::e2::Time;
 use radio::tc::PacerChoice;
-use ran_functions::ccc::{CccSource, Place};
-use ran_functions::kpm::{KpmSource, Whom};
+use ran_functions::ccc::{CccSource, ConfigScope};
+use ran_functions::kpm::{KpmSource, MeasuredObject};
 use ran_functions::rc::{Origin, RcSource};
 use ran_functions::rrc::RrcSource;
 use ran_functions::tc::{Configuration, TcSource};
@@ -54,13 +54,13 @@ fn advance(nodes: &mut [Node], second: u64) {
 }
 
 fn measure(node: &mut Node, name: &str, from: u64, until: u64) -> f64 {
-    let offer = KpmSource::offers(node).iter().position(|offer| offer.name == name).unwrap();
+    let offer = KpmSource::measurements(node).iter().position(|offer| offer.name == name).unwrap();
     KpmSource::advance(node, at(from));
     let mut mark = Default::default();
-    node.mark(&mut mark);
+    node.take_snapshot(&mut mark);
     KpmSource::advance(node, at(until));
     // a locked cell has no slots to tell of
-    node.value(&mark, Whom::Cell, offer, &MeasurementLabel::NO_LABEL).number().unwrap_or(0.0)
+    node.value(&mark, MeasuredObject::Cell, offer, &MeasurementLabel::NO_LABEL).number().unwrap_or(0.0)
 }
 
 fn ues(node: &Node) -> usize {
@@ -74,7 +74,7 @@ fn each_part_has_what_is_its_own() {
     let [cu_cp, cu_up, du, gnb] = nodes();
     let ids = [&cu_cp, &cu_up, &du, &gnb].map(|node| node.id().to_string());
     assert_eq!(ids, ["gnb-00101-e00", "gnb-00101-e00-cu-up-1", "gnb-00101-e00-du-1", "gnb-00101-e01"]);
-    let offers = |node: &Node| KpmSource::offers(node).iter().map(|offer| offer.name).collect::<Vec<_>>();
+    let offers = |node: &Node| KpmSource::measurements(node).iter().map(|offer| offer.name).collect::<Vec<_>>();
     assert_eq!(offers(&cu_cp), ["RRC.ConnMean", "RRC.InactiveConnMean"]);
     let of_pdcp = [
         "DRB.PdcpSduVolumeDL",
@@ -92,12 +92,12 @@ fn each_part_has_what_is_its_own() {
     let mut whole = offers(&gnb);
     whole.sort_unstable();
     assert_eq!(all, whole, "nothing is lost, nothing is told twice");
-    let structures = |node: &Node| CccSource::offers(node).iter().map(|offer| offer.name).collect::<Vec<_>>();
+    let structures = |node: &Node| CccSource::structures(node).iter().map(|offer| offer.name).collect::<Vec<_>>();
     assert_eq!(structures(&cu_cp), ["O-GNBCUCPFunction", "O-NRCellCU"]);
     assert_eq!(structures(&du), ["O-GNBDUFunction", "O-NRCellDU", "O-RRMPolicyRatio"]);
-    let actions = [RcSource::actions(&cu_cp), RcSource::actions(&du)].concat();
-    assert_eq!(actions.len(), RcSource::actions(&gnb).len());
-    assert_eq!(RcSource::actions(&du), [ControlAction::DRX, ControlAction::SLICE_PRB_QUOTA]);
+    let actions = [RcSource::control_actions(&cu_cp), RcSource::control_actions(&du)].concat();
+    assert_eq!(actions.len(), RcSource::control_actions(&gnb).len());
+    assert_eq!(RcSource::control_actions(&du), [ControlAction::DRX, ControlAction::SLICE_PRB_QUOTA]);
     assert!(RcSource::breakpoints(&du).is_empty() && !RcSource::breakpoints(&cu_cp).is_empty());
 }
 
@@ -123,7 +123,7 @@ fn what_one_part_is_told_all_show() {
     let lock = |node: &mut Node, second, state| {
         let wanted = NrCellDu { administrative_state: Some(state), ..NrCellDu::default() };
         let wanted = RanConfigurationStructure::NrCellDu(wanted);
-        node.write(at(second), ControllerId(1), Place::Cell(cell), None, &wanted).unwrap();
+        node.write(at(second), ControllerId(1), ConfigScope::Cell(cell), None, &wanted).unwrap();
     };
     lock(&mut nodes[2], 2, AdministrativeState::Locked);
     assert_eq!(measure(&mut nodes[2], "RRU.PrbTotDl", 3, 4), 0.0);
@@ -133,11 +133,11 @@ fn what_one_part_is_told_all_show() {
 
     // its physical identity is told to neighbours, and by the CU-CP
     let wanted = RanConfigurationStructure::NrCellDu(NrCellDu { nr_pci: Some(7), ..NrCellDu::default() });
-    nodes[2].write(at(6), ControllerId(1), Place::Cell(cell), None, &wanted).unwrap();
-    let own = nodes[0].neighbours(&cell).unwrap();
+    nodes[2].write(at(6), ControllerId(1), ConfigScope::Cell(cell), None, &wanted).unwrap();
+    let own = nodes[0].neighbor_relations(&cell).unwrap();
     assert_eq!(own.serving_cell_pci, ServingCellPci::Nr(NrPci(7)));
     assert_eq!(own.serving_cell_arfcn, ServingCellArfcn::Nr(NrArfcn { nr_arfcn: 640_000 }), "3600 MHz");
-    let of_neighbour = nodes[3].neighbours(&KpmSource::cell(&nodes[3])).unwrap();
+    let of_neighbour = nodes[3].neighbor_relations(&KpmSource::cell(&nodes[3])).unwrap();
     assert!(matches!(&of_neighbour.neighbor_cell_list[0], NeighborCellItem::Nr(nr) if nr.nr_pci == NrPci(7)));
 
     // the CU-UP's traffic control is the cell's
@@ -163,11 +163,11 @@ fn what_one_part_is_told_all_show() {
 
     // a UE that the CU-CP hands over is gone for all, and told of once
     let mut news = Vec::new();
-    nodes[0].take_news(&mut news);
+    nodes[0].take_events(&mut news);
     nodes[0].control(at(7), RIC, Some(Ue(0)), &ControlAction::Handover(Handover::to(testing::cell_of(1)))).unwrap();
     advance(&mut nodes, 8);
     assert_eq!(nodes.each_ref().map(ues), [2, 2, 2, 1]);
-    let told = nodes.each_ref().map(RrcSource::has_news);
+    let told = nodes.each_ref().map(RrcSource::has_events);
     assert_eq!(told, [true, false, false, true]);
 }
 
@@ -184,9 +184,9 @@ fn a_cell_of_lte_is_an_enbs() {
     assert!(matches!(target, Cgi::EutraCgi(cgi) if cgi.eutra_cell_identity.value == 0xe01 << 8 | 1));
     let UeId::Enb(name) = KpmSource::ue_id(enb, Ue(0)) else { panic!() };
     assert_eq!(name.mme_ue_s1ap_id, MmeUeS1apId(0xe00 << 16 | 4), "whose number is the same wherever it goes");
-    assert!(!RcSource::actions(enb).contains(&ControlAction::SLICE_PRB_QUOTA));
+    assert!(!RcSource::control_actions(enb).contains(&ControlAction::SLICE_PRB_QUOTA));
     gnb.control(at(1), RIC, Some(Ue(1)), &ControlAction::Handover(Handover::to(target))).unwrap();
     KpmSource::advance(enb, at(2));
     assert_eq!((ues(gnb), ues(enb)), (3, 5));
-    assert!(enb.has_news());
+    assert!(enb.has_events());
 }

@@ -4,7 +4,7 @@ use e2sm::rc::{Drx, FlowDirection, Handover, MappedFlow, QosFlowMapping, SlicePr
 use e2sm::rrc;
 use ferric::agent::ControllerId;
 use per::Bits;
-use ran_functions::kpm::Whom;
+use ran_functions::kpm::MeasuredObject;
 use ran_functions::rrc::RrcSource;
 
 use super::*;
@@ -22,7 +22,7 @@ fn nodes(cells: u16, ues: u16) -> Vec<Node> {
 
 fn started(config: &RanConfig) -> Vec<Node> {
     let mut nodes = testing::nodes(config);
-    nodes.iter_mut().for_each(|node| node.advance(START));
+    nodes.iter_mut().for_each(|node| RcSource::advance(node, START));
     nodes
 }
 
@@ -37,12 +37,12 @@ fn ues(node: &Node) -> Vec<Ue> {
 }
 
 /// A measurement of some seconds.
-fn measure(node: &mut Node, from: u64, to: u64, whom: Whom<'_>, label: &MeasurementLabel, name: &str) -> f64 {
-    node.advance(at(from));
+fn measure(node: &mut Node, from: u64, to: u64, whom: MeasuredObject<'_>, label: &MeasurementLabel, name: &str) -> f64 {
+    RcSource::advance(node, at(from));
     let mut mark = Mark::default();
-    node.mark(&mut mark);
-    node.advance(at(to));
-    let offer = KpmSource::offers(node).iter().position(|offer| offer.name == name).unwrap();
+    node.take_snapshot(&mut mark);
+    RcSource::advance(node, at(to));
+    let offer = KpmSource::measurements(node).iter().position(|offer| offer.name == name).unwrap();
     node.value(&mark, whom, offer, label).number().unwrap()
 }
 
@@ -51,8 +51,9 @@ fn a_quota_bounds_the_blocks_of_a_slice() {
     let mut node = nodes(1, 32).remove(0);
     let slice = SNssai { sst: Sst([1]), sd: None };
     let label = MeasurementLabel { slice_id: Some(slice), ..MeasurementLabel::default() };
-    let share = |node: &mut Node, from| measure(node, from, from + 10, Whom::Cell, &label, "RRU.PrbTotDl");
-    let throughput = |node: &mut Node, from| measure(node, from, from + 10, Whom::Cell, &label, "DRB.UEThpDl");
+    let share = |node: &mut Node, from| measure(node, from, from + 10, MeasuredObject::Cell, &label, "RRU.PrbTotDl");
+    let throughput =
+        |node: &mut Node, from| measure(node, from, from + 10, MeasuredObject::Cell, &label, "DRB.UEThpDl");
     let (before, fast) = (share(&mut node, 0), throughput(&mut node, 10));
     assert!(before > 30.0, "{before} %");
     let network = PlmnIdentity::from_codes(1, 1, 2);
@@ -64,7 +65,7 @@ fn a_quota_bounds_the_blocks_of_a_slice() {
     node.control(at(40), RIC, None, &quota(5, 100)).unwrap();
     assert!(share(&mut node, 40) > 20.0);
     let refusal = node.control(at(50), Origin::Control(ControllerId(2)), None, &quota(0, 10)).unwrap_err();
-    assert_eq!(refusal.why, "the policy is controller 1's");
+    assert_eq!(refusal.reason, "the policy is controller 1's");
     let elsewhere = SlicePrbQuota::of_slice(PlmnIdentity::from_codes(310, 410, 3), slice, 1, 2);
     assert!(node.control(at(50), RIC, None, &ControlAction::SlicePrbQuota(elsewhere)).is_err());
 }
@@ -75,26 +76,26 @@ fn a_ue_goes_to_another_cell_and_keeps_its_name() {
     let (ue, name) = (Ue(2), KpmSource::ue_id(&nodes[0], Ue(2)));
     for node in &mut nodes {
         let mut came = Vec::new();
-        node.take_news(&mut came);
+        node.take_events(&mut came);
         assert!(came.iter().all(|(_, told)| told.event == rrc::Event::Attached) && came.len() == 4);
     }
     let to = |cell| ControlAction::Handover(Handover::to(cell));
     nodes[0].control(at(1), RIC, Some(ue), &to(cell_of(1))).unwrap();
     assert_eq!(ues(&nodes[0]), [Ue(0), Ue(1), Ue(3)]);
-    nodes[0].advance(at(2));
-    nodes[1].advance(at(2));
+    RcSource::advance(&mut nodes[0], at(2));
+    RcSource::advance(&mut nodes[1], at(2));
     assert_eq!(ues(&nodes[1]), [Ue(0), Ue(1), Ue(2), Ue(3), Ue(4)], "a new number");
     assert_eq!(KpmSource::ue_id(&nodes[1], Ue(4)), name);
     let came = rrc::Event::HandedOver(cell_of(0));
     for (node, ue, event) in [(0, Ue(2), rrc::Event::Detached), (1, Ue(4), came)] {
-        assert!(nodes[node].has_news());
+        assert!(nodes[node].has_events());
         let mut news = Vec::new();
-        nodes[node].take_news(&mut news);
+        nodes[node].take_events(&mut news);
         let [(of, told)] = &news[..] else { panic!("{news:?}") };
         assert_eq!((*of, told.event, told.cell, &told.ue_id), (ue, event, cell_of(node as u16), &name));
     }
     let label = MeasurementLabel::NO_LABEL;
-    let blocks = measure(&mut nodes[0], 3, 20, Whom::Ues(&[ue]), &label, "RRU.PrbUsedDl");
+    let blocks = measure(&mut nodes[0], 3, 20, MeasuredObject::Ues(&[ue]), &label, "RRU.PrbUsedDl");
     assert_eq!(blocks, 0.0, "nothing is counted of who has left");
 
     let nowhere =
@@ -104,7 +105,7 @@ fn a_ue_goes_to_another_cell_and_keeps_its_name() {
         (Ue(1), cell_of(0), "the UE is in that cell"),
         (Ue(1), nowhere, "there is no such cell in this RAN"),
     ] {
-        assert_eq!(nodes[0].control(at(20), RIC, Some(ue), &to(cell)).unwrap_err().why, why);
+        assert_eq!(nodes[0].control(at(20), RIC, Some(ue), &to(cell)).unwrap_err().reason, why);
     }
     let mut with_sessions = Handover::to(cell_of(1));
     with_sessions.other = Handover::to(cell_of(1)).to_parameters();
@@ -124,7 +125,7 @@ fn a_ue_takes_its_bearers_along() {
     nodes[0].control(at(1), RIC, Some(Ue(2)), &ControlAction::DrbQos(qos(5))).unwrap();
     let handover = ControlAction::Handover(Handover::to(cell_of(1)));
     nodes[0].control(at(1), RIC, Some(Ue(2)), &handover).unwrap();
-    nodes[1].advance(at(2));
+    RcSource::advance(&mut nodes[1], at(2));
     assert_eq!(nodes[1].five_qis(Ue(4)), [FiveQi(5)]);
     nodes[1].control(at(2), RIC, Some(Ue(4)), &ControlAction::DrbQos(qos(4))).unwrap();
     assert_eq!(nodes[1].five_qis(Ue(4)), [FiveQi(4)]);
@@ -136,7 +137,8 @@ fn drx_delays_and_a_bearer_with_priority_hurries() {
     let mut node = nodes(1, 32).remove(0);
     // those whose flows never fill the cell
     let all: Vec<Ue> = ues(&node).into_iter().filter(|ue| node.five_qis(*ue)[0].0 == 3).collect();
-    let delay = |node: &mut Node, from| measure(node, from, from + 10, Whom::Ues(&all), &label, "DRB.RlcSduDelayDl");
+    let delay =
+        |node: &mut Node, from| measure(node, from, from + 10, MeasuredObject::Ues(&all), &label, "DRB.RlcSduDelayDl");
     let before = delay(&mut node, 0);
     for ue in &all {
         node.control(at(10), RIC, Some(*ue), &ControlAction::Drx(Drx::long(640))).unwrap();
@@ -154,7 +156,7 @@ fn drx_delays_and_a_bearer_with_priority_hurries() {
         (short, "a UE has its long DRX cycle only: a short one is not carried out here"),
         (none, "there is no DRX cycle of that number"),
     ] {
-        assert_eq!(node.control(at(30), RIC, Some(all[0]), &ControlAction::Drx(drx)).unwrap_err().why, why);
+        assert_eq!(node.control(at(30), RIC, Some(all[0]), &ControlAction::Drx(drx)).unwrap_err().reason, why);
     }
 
     // of two RANs alike, one serves a UE first
@@ -170,8 +172,8 @@ fn drx_delays_and_a_bearer_with_priority_hurries() {
         let one_way = vec![MappedFlow { qfi: 6, direction: Some(FlowDirection::Downlink) }];
         let one_way = ControlAction::QosFlowMapping(QosFlowMapping { drb_id, flows: one_way });
         let refused = node.control(at(0), RIC, Some(ue), &one_way).unwrap_err();
-        assert_eq!(refused.why, "a flow goes over one bearer both ways: no direction is told");
-        measure(&mut node, 0, 30, Whom::Ues(&[ue]), &label, "DRB.UEThpDl")
+        assert_eq!(refused.reason, "a flow goes over one bearer both ways: no direction is told");
+        measure(&mut node, 0, 30, MeasuredObject::Ues(&[ue]), &label, "DRB.UEThpDl")
     };
     let (default, first) = (run(1), run(2));
     assert!(first > 1.2 * default, "{first} kbit/s, {default} over the default bearer");
@@ -186,7 +188,7 @@ fn a_bearer_of_another_priority_is_served_otherwise() {
         if let Some(qos) = qos {
             node.control(at(0), RIC, Some(ue), &ControlAction::DrbQos(qos)).unwrap();
         }
-        measure(&mut node, 0, 10, Whom::Ues(&[ue]), &MeasurementLabel::NO_LABEL, "DRB.UEThpDl")
+        measure(&mut node, 0, 10, MeasuredObject::Ues(&[ue]), &MeasurementLabel::NO_LABEL, "DRB.UEThpDl")
     };
     let five_qi = |five_qi| DrbQos { drb_id: 1, five_qi: Some(five_qi), ..DrbQos::default() };
     let (first, default, last) = (run(Some(DrbQos::priority(1, 10))), run(None), run(Some(DrbQos::priority(1, 127))));
@@ -205,9 +207,9 @@ fn a_bearer_of_another_priority_is_served_otherwise() {
             "of a bearer's QoS, 5QI and priority level alone can be changed here",
         ),
     ] {
-        assert_eq!(set(qos).unwrap_err().why, why);
+        assert_eq!(set(qos).unwrap_err().reason, why);
     }
-    assert_eq!(node.parameter(Ue(0), FIVE_QI), Some(RanParameterValue::ValueInt(3)), "what was set stays");
+    assert_eq!(node.ue_parameter(Ue(0), FIVE_QI), Some(RanParameterValue::ValueInt(3)), "what was set stays");
 }
 
 #[test]
@@ -218,7 +220,7 @@ fn handovers_begin_by_themselves_and_wait() {
     let mut events = Vec::new();
     for tenth in 1..=30 {
         let now = START + Duration::from_millis(100 * tenth);
-        assert!(nodes[0].next_look().is_some_and(|at| at <= now), "somebody has to look");
+        assert!(nodes[0].next_event_time().is_some_and(|at| at <= now), "somebody has to look");
         events.extend(std::iter::from_fn(|| nodes[0].next_event(now)));
     }
     let procedures: Vec<_> = events
@@ -233,57 +235,57 @@ fn handovers_begin_by_themselves_and_wait() {
         .collect();
     assert_eq!(procedures.len(), 3, "one a second, of another UE each time");
     assert_eq!(ues(&nodes[0]).len(), 3, "they wait");
-    nodes[0].resume(at(4), procedures[0].0, Verdict::GoOn);
+    nodes[0].resume(at(4), procedures[0].0, Verdict::Continue);
     nodes[0].resume(at(4), procedures[1].0, Verdict::Cancel);
-    nodes[0].resume(at(4), procedures[0].0, Verdict::GoOn);
-    nodes[0].advance(at(5));
-    nodes[1].advance(at(5));
+    nodes[0].resume(at(4), procedures[0].0, Verdict::Continue);
+    RcSource::advance(&mut nodes[0], at(5));
+    RcSource::advance(&mut nodes[1], at(5));
     assert_eq!((ues(&nodes[0]).len(), ues(&nodes[1]).len()), (2, 4));
     assert!(!ues(&nodes[0]).contains(&procedures[0].1));
     let alone = testing::nodes(&config(1)).remove(0);
-    assert_eq!(alone.next_look(), None, "nowhere to go");
+    assert_eq!(alone.next_event_time(), None, "nowhere to go");
 }
 
 #[test]
 fn a_cell_that_is_configured_otherwise_is_told() {
     use e2sm::ccc::{NrCellDu, RanConfigurationStructure};
     use e2sm::rc::dictionary::node_change::CELL_CONFIGURATION;
-    use ran_functions::ccc::{CccSource, Place};
+    use ran_functions::ccc::{CccSource, ConfigScope};
 
     let mut node = nodes(2, 32).remove(0);
     let cell = cell_of(0);
     let set = |node: &mut Node, pci| {
         let wanted = RanConfigurationStructure::NrCellDu(NrCellDu { nr_pci: Some(pci), ..NrCellDu::default() });
-        node.write(at(1), ControllerId(1), Place::Cell(cell), None, &wanted).unwrap();
+        node.write(at(1), ControllerId(1), ConfigScope::Cell(cell), None, &wanted).unwrap();
     };
     set(&mut node, 7);
     assert_eq!(node.next_event(at(1)), None, "nobody watches");
-    node.watched(true);
+    node.set_events_enabled(true);
     set(&mut node, 7);
     assert_eq!(node.next_event(at(1)), None, "it is as it was");
     set(&mut node, 8);
     assert_eq!(node.next_event(at(1)), Some(Event::CellChanged { cell, change: CELL_CONFIGURATION }));
-    assert_eq!(node.neighbours(&cell).unwrap().serving_cell_pci, ServingCellPci::Nr(NrPci(8)));
+    assert_eq!(node.neighbor_relations(&cell).unwrap().serving_cell_pci, ServingCellPci::Nr(NrPci(8)));
 }
 
 #[test]
 fn what_is_known_of_a_ue() {
     let mut node = nodes(1, 64).remove(0);
-    node.advance(at(10));
-    for offer in node.parameters() {
-        assert!(ues(&node).iter().all(|ue| node.parameter(*ue, offer.id).is_some()), "{}", offer.name);
+    RcSource::advance(&mut node, at(10));
+    for offer in node.ue_parameters() {
+        assert!(ues(&node).iter().all(|ue| node.ue_parameter(*ue, offer.id).is_some()), "{}", offer.name);
     }
-    let waits = |ue: &&Ue| node.parameter(**ue, DL_BUFFER_OCCUPANCY) != Some(RanParameterValue::ValueInt(0));
+    let waits = |ue: &&Ue| node.ue_parameter(**ue, DL_BUFFER_OCCUPANCY) != Some(RanParameterValue::ValueInt(0));
     assert!(ues(&node).iter().any(|ue| waits(&ue)), "a busy cell");
-    assert_eq!(node.parameter(Ue(64), CQI), None);
+    assert_eq!(node.ue_parameter(Ue(64), CQI), None);
 }
 
 #[test]
 fn ues_fall_silent_and_speak_again() {
     let mut node = nodes(1, 32).remove(0);
-    node.advance(at(30));
-    assert_eq!((node.next_event(at(30)), node.next_look()), (None, None), "nobody watches");
-    node.watched(true);
+    RcSource::advance(&mut node, at(30));
+    assert_eq!((node.next_event(at(30)), node.next_event_time()), (None, None), "nobody watches");
+    node.set_events_enabled(true);
     let count_silent =
         |node: &Node| ues(node).iter().filter(|ue| node.rrc_state(**ue) == Some(RrcState::RrcInactive)).count();
     let before = count_silent(&node);

@@ -8,7 +8,6 @@ use ferric::e2::Time;
 use radio::Cell;
 use radio::phy::Direction;
 use radio::traffic::FlowCounts;
-use ran_functions::kpm::KpmSource;
 use ran_functions::rc::{Event, RcSource, Verdict};
 
 use super::{Folders, Scenario};
@@ -56,7 +55,7 @@ impl Play {
                 node.advance(now);
                 while let Some(event) = node.next_event(now) {
                     if let Event::Breakpoint { procedure, .. } = event {
-                        node.resume(now, procedure, Verdict::GoOn);
+                        node.resume(now, procedure, Verdict::Continue);
                     }
                 }
             }

@@ -27,11 +27,11 @@ impl RrcSource for Node {
         }
     }
 
-    fn has_news(&self) -> bool {
+    fn has_events(&self) -> bool {
         self.mobility.has_news()
     }
 
-    fn take_news(&mut self, out: &mut Vec<(Ue, Notification<'static>)>) {
+    fn take_events(&mut self, out: &mut Vec<(Ue, Notification<'static>)>) {
         out.extend(self.mobility.take_news());
     }
 }

@@ -17,7 +17,7 @@ use ferric::link::Address;
 use per::Bits;
 use ran_functions::PeriodicConfig;
 use ran_functions::rrc::{RrcConfig, RrcFunction, RrcSource};
-use ran_functions::slice::{Capacity, Direction, Membership, SliceConfig, SliceFunction, SliceSource};
+use ran_functions::slice::{Capacity, Direction, SliceAssociation, SliceConfig, SliceFunction, SliceSource};
 
 /// What the log calls it.
 pub const NAME: &str = "enb-00101-77";
@@ -216,7 +216,7 @@ fn slice_function(state: &Rc<RefCell<State>>) -> SliceFunction<State> {
 #[derive(Default)]
 struct State {
     slices: SliceConfiguration<'static>,
-    ues: BTreeMap<u64, (Membership, Notification<'static>)>,
+    ues: BTreeMap<u64, (SliceAssociation, Notification<'static>)>,
     news: Vec<(Ue, Notification<'static>)>,
     is_broken: bool,
     is_nr: bool,
@@ -240,7 +240,7 @@ impl State {
                     s_nssais: s_nssais.into(),
                 };
                 let ue = Ue(rnti.into());
-                self.ues.insert(ue.0, (Membership::default(), told.clone()));
+                self.ues.insert(ue.0, (SliceAssociation::default(), told.clone()));
                 self.news.push((ue, told));
             }
             Order::Detach(rnti) => {
@@ -252,7 +252,7 @@ impl State {
                 let (_, told) = self.ues.remove(&from.into()).unwrap();
                 let event = Event::HandedOver(told.cell);
                 let told = Notification { event, rnti: RntiValue(to), cell: cell(2), ..told };
-                self.ues.insert(to.into(), (Membership::default(), told.clone()));
+                self.ues.insert(to.into(), (SliceAssociation::default(), told.clone()));
                 self.news.push((Ue(to.into()), told));
             }
             Order::Haunt(rnti) => drop(self.ues.remove(&rnti.into())),
@@ -271,11 +271,11 @@ impl RrcSource for State {
         Notification { event: Event::Present, ..self.ues[&ue.0].1.clone() }
     }
 
-    fn has_news(&self) -> bool {
+    fn has_events(&self) -> bool {
         !self.news.is_empty()
     }
 
-    fn take_news(&mut self, out: &mut Vec<(Ue, Notification<'static>)>) {
+    fn take_events(&mut self, out: &mut Vec<(Ue, Notification<'static>)>) {
         out.append(&mut self.news);
     }
 }
@@ -313,13 +313,13 @@ impl SliceSource for State {
         ue.0 as u16
     }
 
-    fn membership(&self, ue: Ue) -> Membership {
+    fn slice_association(&self, ue: Ue) -> SliceAssociation {
         self.ues[&ue.0].0
     }
 
-    fn set_membership(&mut self, ue: Ue, membership: Membership) {
+    fn set_slice_association(&mut self, ue: Ue, slice_association: SliceAssociation) {
         if let Some((there, _)) = self.ues.get_mut(&ue.0) {
-            *there = membership;
+            *there = slice_association;
         }
     }
 }

@@ -12,17 +12,17 @@ const CQI_DIST: &str = "CARR.WBCQIDist";
 struct Samples(u64);
 
 impl KpmSource for Samples {
-    type Mark = u64;
+    type Snapshot = u64;
 
     fn cell(&self) -> Cgi {
         cell(1)
     }
 
-    fn offers(&self) -> &[Offer] {
+    fn measurements(&self) -> &[SupportedMeasurement] {
         &[
-            Offer { name: RRC, id: None, scope: OfferScope::Cell },
-            Offer { name: DIST, id: Some(5), scope: OfferScope::Cell },
-            Offer { name: CQI_DIST, id: Some(6), scope: OfferScope::CellAndUe },
+            SupportedMeasurement { name: RRC, id: None, scope: OfferScope::Cell },
+            SupportedMeasurement { name: DIST, id: Some(5), scope: OfferScope::Cell },
+            SupportedMeasurement { name: CQI_DIST, id: Some(6), scope: OfferScope::CellAndUe },
         ]
     }
 
@@ -32,7 +32,7 @@ impl KpmSource for Samples {
         ue_id(ue.0)
     }
 
-    fn mark(&self, mark: &mut u64) {
+    fn take_snapshot(&self, mark: &mut u64) {
         *mark = self.0;
     }
 
@@ -40,7 +40,7 @@ impl KpmSource for Samples {
         self.0 = self.0.max(until.as_nanos() / 1_000_000);
     }
 
-    fn value(&self, since: &u64, _whom: Whom<'_>, _offer: usize, _label: &MeasurementLabel) -> Value {
+    fn value(&self, since: &u64, _whom: MeasuredObject<'_>, _offer: usize, _label: &MeasurementLabel) -> Value {
         Value::Integer((self.0 - since) as u32)
     }
 
@@ -54,12 +54,19 @@ impl KpmSource for Samples {
         }
     }
 
-    fn has_label(&self, offer: usize, label: &MeasurementLabel) -> bool {
+    fn supports_label(&self, offer: usize, label: &MeasurementLabel) -> bool {
         *label == MeasurementLabel::NO_LABEL || offer == 2 && *label == of_slice()
     }
 
     /// By the last digit, whether that is odd, and whether the tens are.
-    fn binned(&self, since: &u64, _whom: Whom<'_>, _offer: usize, bins: &[Bin], label: &MeasurementLabel) -> Value {
+    fn bin_count(
+        &self,
+        since: &u64,
+        _whom: MeasuredObject<'_>,
+        _offer: usize,
+        bins: &[Bin],
+        label: &MeasurementLabel,
+    ) -> Value {
         let is_in = |sample: &u64| {
             let of_sample = [sample % 10, sample % 2, sample / 10 % 2];
             bins.iter().zip(of_sample).all(|(bin, value)| (bin.from..bin.to).contains(&(value as f64)))

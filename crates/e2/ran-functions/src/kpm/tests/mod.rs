@@ -42,17 +42,17 @@ impl Counting {
 }
 
 impl KpmSource for Counting {
-    type Mark = u64;
+    type Snapshot = u64;
 
     fn cell(&self) -> Cgi {
         cell(1)
     }
 
-    fn offers(&self) -> &[Offer] {
+    fn measurements(&self) -> &[SupportedMeasurement] {
         &[
-            Offer { name: VOLUME, id: Some(7), scope: OfferScope::CellAndUe },
-            Offer { name: RRC, id: None, scope: OfferScope::Cell },
-            Offer { name: CQI, id: Some(9), scope: OfferScope::Ue },
+            SupportedMeasurement { name: VOLUME, id: Some(7), scope: OfferScope::CellAndUe },
+            SupportedMeasurement { name: RRC, id: None, scope: OfferScope::Cell },
+            SupportedMeasurement { name: CQI, id: Some(9), scope: OfferScope::Ue },
         ]
     }
 
@@ -64,7 +64,7 @@ impl KpmSource for Counting {
         ue_id(ue.0)
     }
 
-    fn mark(&self, mark: &mut u64) {
+    fn take_snapshot(&self, mark: &mut u64) {
         *mark = self.millis;
     }
 
@@ -72,10 +72,10 @@ impl KpmSource for Counting {
         self.millis = self.millis.max(until.as_nanos() / 1_000_000);
     }
 
-    fn value(&self, since: &u64, whom: Whom<'_>, offer: usize, label: &MeasurementLabel) -> Value {
+    fn value(&self, since: &u64, whom: MeasuredObject<'_>, offer: usize, label: &MeasurementLabel) -> Value {
         let ues = match whom {
-            Whom::Cell => &self.ues,
-            Whom::Ues(ues) => ues,
+            MeasuredObject::Cell => &self.ues,
+            MeasuredObject::Ues(ues) => ues,
         };
         let ues = ues.iter().filter(|ue| label.slice_id.is_none_or(|slice| self.slices(**ue).contains(&slice)));
         match offer {
@@ -91,16 +91,16 @@ impl KpmSource for Counting {
         }
     }
 
-    fn has_label(&self, offer: usize, label: &MeasurementLabel) -> bool {
+    fn supports_label(&self, offer: usize, label: &MeasurementLabel) -> bool {
         let of_class = label.slice_id.is_some() && label.five_qi == Some(FiveQi(9));
         *label == MeasurementLabel::NO_LABEL || offer == 0 && (*label == slice_label(1) || of_class)
     }
 
-    fn properties(&self) -> &[TestCondType] {
+    fn test_condition_types(&self) -> &[TestCondType] {
         &[TestCondType::Cqi(True), TestCondType::UlRsrp(True), TestCondType::Rsrp(True), TestCondType::Gbr(True)]
     }
 
-    fn property(&self, ue: Ue, property: TestCondType) -> Option<f64> {
+    fn test_condition_value(&self, ue: Ue, property: TestCondType) -> Option<f64> {
         match property {
             TestCondType::Cqi(_) => Some(ue.0 as f64),
             TestCondType::UlRsrp(_) | TestCondType::Rsrp(_) => Some(-90.0),

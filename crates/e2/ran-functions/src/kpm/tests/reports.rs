@@ -139,7 +139,7 @@ fn a_late_host_sends_no_burst() {
     assert_eq!(bench.sent.len(), 4);
 }
 
-/// Whom a value of a group is about may be others in each period; then that is told (v02.03).
+/// MeasuredObject a value of a group is about may be others in each period; then that is told (v02.03).
 #[test]
 fn who_met_the_conditions_in_which_period() {
     use e2sm::kpm::{ActionDefinitionFormat3, MatchedPerGp, MeasurementCondItem};

@@ -1,4 +1,4 @@
-//! Controls: carried out, refused with the cause and why.
+//! Controls: carried out, refused with the cause and reason.
 
 use e2sm::common::{PartialUeId, SNssai, Sst};
 use e2sm::rc::{
@@ -74,7 +74,7 @@ impl RcSource for Bare {
     fn ue_id(&self, ue: Ue) -> UeId<'static> {
         name(ue.0)
     }
-    fn actions(&self) -> &[ActionId] {
+    fn control_actions(&self) -> &[ActionId] {
         &[]
     }
     fn control(
@@ -134,8 +134,8 @@ fn refused_with_the_cause_and_why() {
     let mapping = e2sm::rc::QosFlowMapping { drb_id: 1, flows: vec![e2sm::rc::MappedFlow { qfi: 1, direction: None }] };
     let mapping = Control::of_ue(name(1), ControlAction::QosFlowMapping(mapping));
     let outcome = refused(bench.control(FIRST, &mapping), ActionNotSupported);
-    let why = "control style 1 action 2 (QoS flow mapping configuration) is not offered".to_owned();
-    assert_eq!(told(outcome.as_ref(), revision), [(WHY.0, why)]);
+    let reason = "control style 1 action 2 (QoS flow mapping configuration) is not offered".to_owned();
+    assert_eq!(told(outcome.as_ref(), revision), [(REFUSAL_REASON.0, reason)]);
     refused(bench.control(FIRST, &Control::of_ue(name(3), drx())), ControlFailedToExecute);
     // a guest acts on the UEs that it was shown
     refused(bench.control(GUEST, &Control::of_ue(name(1), drx())), ControlFailedToExecute);
@@ -154,8 +154,8 @@ fn refused_with_the_cause_and_why() {
         e2sm::rc::ControlMessageFormats::Format1(e2sm::rc::ControlMessageFormat1 { ran_p_list: List::from(list) });
     e2sm::rc::ControlMessage { formats }.encode(revision, &mut message).unwrap();
     let outcome = refused(bench.control_octets(FIRST, header.clone(), message, None), ControlMessageInvalid);
-    let why = "RAN parameter 1 (Long DRX Cycle Length) is out of range".to_owned();
-    assert_eq!(told(outcome.as_ref(), revision), [(1, why)]);
+    let reason = "RAN parameter 1 (Long DRX Cycle Length) is out of range".to_owned();
+    assert_eq!(told(outcome.as_ref(), revision), [(1, reason)]);
     refused(bench.control_octets(FIRST, header, vec![0xFF], None), ControlMessageInvalid);
     refused(bench.control_octets(FIRST, vec![], vec![], None), ControlMessageInvalid);
 
@@ -171,7 +171,7 @@ fn refused_with_the_cause_and_why() {
     bench.source.borrow_mut().is_full = true;
     let failure = bench.control(FIRST, &Control::of_ue(name(1), quota())).unwrap_err();
     assert_eq!(failure.cause, Cause::Misc(CauseMisc::ControlProcessingOverload));
-    assert_eq!(told(failure.outcome.as_ref(), revision), [(WHY.0, "60 % of 40 % are wanted".to_owned())]);
+    assert_eq!(told(failure.outcome.as_ref(), revision), [(REFUSAL_REASON.0, "60 % of 40 % are wanted".to_owned())]);
     assert!(bench.done().is_empty());
 }
 
@@ -187,7 +187,7 @@ fn several_actions_are_checked_as_a_whole() {
     assert_eq!(bench.done().len(), 2);
     bench.source.borrow_mut().is_full = true;
     let failure = bench.control(FIRST, &several(vec![quota()])).unwrap_err();
-    assert_eq!(told(failure.outcome.as_ref(), revision), [(WHY.0, "60 % of 40 % are wanted".to_owned())]);
+    assert_eq!(told(failure.outcome.as_ref(), revision), [(REFUSAL_REASON.0, "60 % of 40 % are wanted".to_owned())]);
 }
 
 #[test]
@@ -326,8 +326,8 @@ fn outcomes_by_style_and_after_some() {
     let filtered = Control { actions: ControlActions::Filtered(of_each), ..group.clone() };
     for control in [group, filtered] {
         let failure = bench.control(FIRST, &control).unwrap_err();
-        let why = "60 % of 40 % are wanted; done for 1 UEs before".to_owned();
-        assert_eq!(told(failure.outcome.as_ref(), revision), [(WHY.0, why)]);
+        let reason = "60 % of 40 % are wanted; done for 1 UEs before".to_owned();
+        assert_eq!(told(failure.outcome.as_ref(), revision), [(REFUSAL_REASON.0, reason)]);
         assert_eq!(bench.done().len(), 1);
     }
 }

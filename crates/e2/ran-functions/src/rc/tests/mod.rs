@@ -49,7 +49,7 @@ fn name(ue: u64) -> UeId<'static> {
 #[derive(Default)]
 struct Station {
     done: Vec<(Origin, Option<Ue>, ControlAction)>,
-    resumed: Vec<(Procedure, String)>,
+    resumed: Vec<(ProcedureId, String)>,
     events: VecDeque<Event>,
     is_full: bool,
     /// How much it does before it is full.
@@ -72,7 +72,7 @@ impl RcSource for Station {
         name(ue.0)
     }
 
-    fn actions(&self) -> &[ActionId] {
+    fn control_actions(&self) -> &[ActionId] {
         &[ControlAction::SLICE_PRB_QUOTA, ControlAction::HANDOVER, ControlAction::DRX, RELEASE, DELETE_REPORTING]
     }
 
@@ -92,14 +92,18 @@ impl RcSource for Station {
         Ok(if [RELEASE, DELETE_REPORTING].contains(&action.id()) { vec![told] } else { Vec::new() })
     }
 
-    fn policies(&self) -> &[ActionId] {
+    fn policy_actions(&self) -> &[ActionId] {
         &[ControlAction::HANDOVER]
     }
 
-    fn breakpoints(&self) -> &[BreakpointOffer] {
-        const INSERT: InsertOffer =
-            InsertOffer { style: 3, indication: 1, name: "Handover Control Request", action: ControlAction::HANDOVER };
-        &[BreakpointOffer {
+    fn breakpoints(&self) -> &[SupportedBreakpoint] {
+        const INSERT: SupportedInsert = SupportedInsert {
+            style: 3,
+            indication: 1,
+            name: "Handover Control Request",
+            action: ControlAction::HANDOVER,
+        };
+        &[SupportedBreakpoint {
             breakpoint: HANDOVER_PREPARATION,
             call_process: "Mobility Management",
             name: "Handover Preparation",
@@ -107,36 +111,36 @@ impl RcSource for Station {
         }]
     }
 
-    fn resume(&mut self, _now: Time, procedure: Procedure, verdict: Verdict<'_>) {
+    fn resume(&mut self, _now: Time, procedure: ProcedureId, verdict: Verdict<'_>) {
         let verdict = match verdict {
-            Verdict::GoOn => "goes on".to_owned(),
-            Verdict::Instead(ControlAction::Handover(handover)) => format!("to {:?}", handover.target == cell(9)),
-            Verdict::Instead(other) => panic!("{other:?}"),
+            Verdict::Continue => "goes on".to_owned(),
+            Verdict::Replace(ControlAction::Handover(handover)) => format!("to {:?}", handover.target == cell(9)),
+            Verdict::Replace(other) => panic!("{other:?}"),
             Verdict::Cancel => "ends".to_owned(),
         };
         self.resumed.push((procedure, verdict));
     }
 
-    fn happenings(&self) -> &[Happening] {
-        &[Happening::NiMessages, Happening::RrcMessages, Happening::NodeChanges, Happening::RrcStates]
+    fn event_kinds(&self) -> &[EventKind] {
+        &[EventKind::NiMessages, EventKind::RrcMessages, EventKind::NodeChanges, EventKind::RrcStates]
     }
 
     fn next_event(&mut self, _now: Time) -> Option<Event> {
         self.events.pop_front()
     }
 
-    fn next_look(&self) -> Option<Time> {
+    fn next_event_time(&self) -> Option<Time> {
         (!self.events.is_empty()).then(Time::default)
     }
 
-    fn parameters(&self) -> &[ParameterOffer] {
+    fn ue_parameters(&self) -> &[SupportedParameter] {
         &[
-            ParameterOffer { id: RSRP, name: "RSRP", is_layer_2: true },
-            ParameterOffer { id: SLICE, name: "Slice", is_layer_2: false },
+            SupportedParameter { id: RSRP, name: "RSRP", is_layer_2: true },
+            SupportedParameter { id: SLICE, name: "Slice", is_layer_2: false },
         ]
     }
 
-    fn parameter(&self, ue: Ue, id: RanParameterId) -> Option<RanParameterValue<'static>> {
+    fn ue_parameter(&self, ue: Ue, id: RanParameterId) -> Option<RanParameterValue<'static>> {
         match id {
             // -101 and -102 dBm
             RSRP => Some(RanParameterValue::ValueInt(-100 - ue.0 as i64 - self.fade_db)),
@@ -149,7 +153,7 @@ impl RcSource for Station {
         Some(RrcState::RrcConnected)
     }
 
-    fn neighbours(&self, _cell: &Cgi) -> Option<NeighborRelationInfo<'static>> {
+    fn neighbor_relations(&self, _cell: &Cgi) -> Option<NeighborRelationInfo<'static>> {
         Some(neighbours())
     }
 }
@@ -230,7 +234,7 @@ impl Bench {
     }
 
     fn in_wire(revision: Revision, wire: Wire) -> Self {
-        Bench::of(RcConfig { revision, wire, max_actions: 4, max_held: 2, ..RcConfig::default() })
+        Bench::of(RcConfig { revision, wire, max_actions: 4, max_pending: 2, ..RcConfig::default() })
     }
 
     fn with_room_for(max_actions: usize) -> Self {
@@ -332,7 +336,7 @@ impl Bench {
         std::mem::take(&mut self.recorder.sent)
     }
 
-    fn resumed(&mut self) -> Vec<(Procedure, String)> {
+    fn resumed(&mut self) -> Vec<(ProcedureId, String)> {
         std::mem::take(&mut self.source.borrow_mut().resumed)
     }
 
@@ -344,7 +348,7 @@ impl Bench {
 /// A handover of a UE to cell 2 waits.
 fn handover(procedure: u64, ue: u64) -> Event {
     Event::Breakpoint {
-        procedure: Procedure(procedure),
+        procedure: ProcedureId(procedure),
         breakpoint: HANDOVER_PREPARATION,
         ue: Ue(ue),
         wants: ControlAction::Handover(Handover::to(cell(2))),

@@ -52,7 +52,7 @@ fn a_handover_waits_for_its_answer() {
             assert_eq!((request.ue_id, request.handover.target), (name(1), cell(2)));
 
             answer(&mut bench, FIRST, &control, insert).unwrap();
-            assert_eq!(bench.resumed(), [(Procedure(number), verdict.to_owned())]);
+            assert_eq!(bench.resumed(), [(ProcedureId(number), verdict.to_owned())]);
             // it was answered
             let again = answer(&mut bench, FIRST, &control, insert).unwrap_err();
             assert_eq!(again.cause, Cause::RicRequest(RicCallProcessIdInvalid));
@@ -84,7 +84,7 @@ fn a_handover_waits_in_flatbuffers() {
         assert_eq!(rrc_states(&told).unwrap(), [(name(1), RrcState::RrcIdle)]);
         let elsewhere = Control::of_ue(name(1), ControlAction::Handover(Handover::to(cell(9))));
         answer(&mut bench, FIRST, &elsewhere, insert).unwrap();
-        assert_eq!(bench.resumed(), [(Procedure(1), "to true".to_owned())]);
+        assert_eq!(bench.resumed(), [(ProcedureId(1), "to true".to_owned())]);
         let failure = answer(&mut bench, FIRST, &elsewhere, insert).unwrap_err();
         ControlOutcome::decode_in(&failure.outcome.unwrap(), revision, Wire::Flat, &arena).unwrap();
         // octets of PER are none here
@@ -132,7 +132,7 @@ fn a_handover_among_several_questions() {
             let failure = answer(&mut bench, FIRST, &two, insert).unwrap_err();
             assert_eq!(failure.cause, Cause::RicRequest(ControlMessageInvalid));
             answer(&mut bench, FIRST, &control, insert).unwrap();
-            assert_eq!(bench.resumed(), [(Procedure(number), verdict.to_owned())]);
+            assert_eq!(bench.resumed(), [(ProcedureId(number), verdict.to_owned())]);
         }
     }
 }
@@ -176,7 +176,7 @@ fn nobody_waits_for_ever() {
             bench.now = deadline;
             bench.report();
         }
-        assert_eq!(bench.resumed(), [(Procedure(1), verdict.to_owned())]);
+        assert_eq!(bench.resumed(), [(ProcedureId(1), verdict.to_owned())]);
         // the answer comes too late
         let sent = bench.sent();
         let accept = Control::answer(name(1), ControlAction::HANDOVER, Decision::Accept);
@@ -190,14 +190,14 @@ fn who_is_not_there_is_not_waited_for() {
     let (mut bench, key) = asking(Revision::V3_00);
     bench.happen(handover(1, 1));
     bench.function.unsubscribe(key);
-    assert_eq!(bench.resumed(), [(Procedure(1), "goes on".to_owned())]);
+    assert_eq!(bench.resumed(), [(ProcedureId(1), "goes on".to_owned())]);
     bench.happen(handover(2, 1));
-    assert_eq!(bench.resumed(), [(Procedure(2), "goes on".to_owned())], "nobody asks");
+    assert_eq!(bench.resumed(), [(ProcedureId(2), "goes on".to_owned())], "nobody asks");
 
     let (mut bench, _) = asking(Revision::V3_00);
     bench.recorder.is_gone = true;
     bench.happen(handover(1, 1));
-    assert_eq!((bench.resumed(), bench.function.held()), (vec![(Procedure(1), "goes on".to_owned())], 0));
+    assert_eq!((bench.resumed(), bench.function.held()), (vec![(ProcedureId(1), "goes on".to_owned())], 0));
 }
 
 #[test]
@@ -206,7 +206,7 @@ fn so_many_wait_and_others_go_on() {
     for number in 1..=3 {
         bench.happen(handover(number, 1));
     }
-    assert_eq!(bench.resumed(), [(Procedure(3), "goes on".to_owned())]);
+    assert_eq!(bench.resumed(), [(ProcedureId(3), "goes on".to_owned())]);
     assert_eq!((bench.function.held(), bench.function.unasked()), (2, 1));
 }
 
@@ -253,7 +253,7 @@ fn a_policy_decides_without_asking() {
         let key = bench.subscribe(FIRST, RicActionType::Policy, &plan).unwrap();
         bench.happen(handover(1, 1));
         bench.happen(handover(2, 2));
-        let verdicts = [(Procedure(1), "ends".to_owned()), (Procedure(2), "to true".to_owned())];
+        let verdicts = [(ProcedureId(1), "ends".to_owned()), (ProcedureId(2), "to true".to_owned())];
         assert_eq!((bench.resumed(), bench.sent().len()), (verdicts.to_vec(), 0), "nobody is asked");
 
         // without a rule that holds, the controller is asked as before

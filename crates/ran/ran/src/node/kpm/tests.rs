@@ -22,7 +22,7 @@ fn model(node: &Node) -> radio::Time {
 
 fn mark(node: &Node) -> Mark {
     let mut mark = Mark::default();
-    node.mark(&mut mark);
+    node.take_snapshot(&mut mark);
     mark
 }
 
@@ -31,7 +31,7 @@ fn offer(name: &str) -> usize {
 }
 
 fn cell_value(node: &Node, since: &Mark, name: &str) -> f64 {
-    let value = node.value(since, Whom::Cell, offer(name), &MeasurementLabel::NO_LABEL);
+    let value = node.value(since, MeasuredObject::Cell, offer(name), &MeasurementLabel::NO_LABEL);
     value.number().unwrap()
 }
 
@@ -43,7 +43,7 @@ fn offers_are_the_dictionarys() {
     for (at, (_, offer)) in KPIS.iter().enumerate() {
         let entry = dictionary::find(offer.name).unwrap();
         assert_eq!(entry.scope, offer.scope, "{}", offer.name);
-        let whom = if offer.scope == OfUe { Whom::Ues(&[Ue(1)]) } else { Whom::Cell };
+        let whom = if offer.scope == OfUe { MeasuredObject::Ues(&[Ue(1)]) } else { MeasuredObject::Cell };
         match node.value(&since, whom, at, &MeasurementLabel::NO_LABEL) {
             Value::Integer(_) => assert_eq!(entry.kind, Kind::Integer, "{}", offer.name),
             Value::Real(_) => assert_eq!(entry.kind, Kind::Real, "{}", offer.name),
@@ -77,7 +77,7 @@ fn the_cell_is_its_ues() {
     let mut ues = Vec::new();
     node.ues(&mut ues);
     let of_ues = |name: &str, ues: &[Ue]| {
-        let value = node.value(&since, Whom::Ues(ues), offer(name), &MeasurementLabel::NO_LABEL);
+        let value = node.value(&since, MeasuredObject::Ues(ues), offer(name), &MeasurementLabel::NO_LABEL);
         value.number().unwrap()
     };
     let each: f64 = ues.iter().map(|ue| of_ues("DRB.PdcpSduVolumeDL", &[*ue])).sum();
@@ -92,14 +92,14 @@ fn the_cell_is_its_ues() {
     let share = |sst: u8| {
         let slice = SNssai { sst: Sst([sst]), sd: None };
         let label = MeasurementLabel { slice_id: Some(slice), ..MeasurementLabel::default() };
-        assert!(node.has_label(offer("DRB.PdcpSduVolumeDL"), &label));
-        assert!(!node.has_label(offer("RRU.PrbAvailDl"), &label));
-        node.value(&since, Whom::Cell, offer("DRB.PdcpSduVolumeDL"), &label).number().unwrap()
+        assert!(node.supports_label(offer("DRB.PdcpSduVolumeDL"), &label));
+        assert!(!node.supports_label(offer("RRU.PrbAvailDl"), &label));
+        node.value(&since, MeasuredObject::Cell, offer("DRB.PdcpSduVolumeDL"), &label).number().unwrap()
     };
     assert!(share(1) > share(2) && share(2) > 0.0 && share(3) == 0.0);
     assert!((share(1) + share(2) - cell).abs() <= 1.0);
-    assert!(!node.has_label(0, &MeasurementLabel::default()));
-    assert!(!node.has_label(0, &MeasurementLabel { sum: Some(True), ..MeasurementLabel::default() }));
+    assert!(!node.supports_label(0, &MeasurementLabel::default()));
+    assert!(!node.supports_label(0, &MeasurementLabel { sum: Some(True), ..MeasurementLabel::default() }));
 }
 
 #[test]
@@ -110,21 +110,21 @@ fn use_is_told_by_tenths_and_extremes() {
     let dist = offer("RRU.PrbTotDlDist");
     let bins = node.bins(dist)[0];
     let label = MeasurementLabel::NO_LABEL;
-    let count = |bin: &Bin| node.binned(&since, Whom::Cell, dist, &[*bin], &label).number().unwrap();
+    let count = |bin: &Bin| node.bin_count(&since, MeasuredObject::Cell, dist, &[*bin], &label).number().unwrap();
     let counts = bins.iter().map(count);
     assert_eq!(counts.sum::<f64>(), 16_000.0, "each slot of the downlink, four of five, is in one bin");
     assert_eq!(cell_value(&node, &since, "RRU.PrbTotDlDist"), 16_000.0);
     assert!(node.bins(offer("RRU.PrbTotDl")).is_empty());
     let alone = MeasurementLabel::default();
     let with = |label: MeasurementLabel| {
-        assert!(node.has_label(offer("RRU.PrbTotDl"), &label) && !node.has_label(offer("CQI"), &label));
-        node.value(&since, Whom::Cell, offer("RRU.PrbTotDl"), &label).number().unwrap()
+        assert!(node.supports_label(offer("RRU.PrbTotDl"), &label) && !node.supports_label(offer("CQI"), &label));
+        node.value(&since, MeasuredObject::Cell, offer("RRU.PrbTotDl"), &label).number().unwrap()
     };
     let (min, max) = (MeasurementLabel { min: Some(True), ..alone }, MeasurementLabel { max: Some(True), ..alone });
     let mean = with(MeasurementLabel { avg: Some(True), ..alone });
     assert_eq!(mean, cell_value(&node, &since, "RRU.PrbTotDl"));
     assert!(with(min) < mean && mean < with(max) && with(max) <= 100.0);
-    assert_eq!(node.value(&since, Whom::Ues(&[Ue(1)]), offer("RRU.PrbTotDl"), &max), Value::NoValue);
+    assert_eq!(node.value(&since, MeasuredObject::Ues(&[Ue(1)]), offer("RRU.PrbTotDl"), &max), Value::NoValue);
 }
 
 /// However short the period: what is given and what is there are of the same slots.
@@ -137,12 +137,14 @@ fn no_more_is_used_than_there_is() {
         for [total, used, available] in
             [["RRU.PrbTotDl", "RRU.PrbUsedDl", "RRU.PrbAvailDl"], ["RRU.PrbTotUl", "RRU.PrbUsedUl", "RRU.PrbAvailUl"]]
         {
-            let of = |name: &str| node.value(&since, Whom::Cell, offer(name), &MeasurementLabel::NO_LABEL).number();
+            let of = |name: &str| {
+                node.value(&since, MeasuredObject::Cell, offer(name), &MeasurementLabel::NO_LABEL).number()
+            };
             let (percent, used) = (of(total).unwrap_or_default(), of(used).unwrap_or_default());
             assert!(percent <= 100.0 && used <= of(available).unwrap(), "{tick}: {percent} % {total}, {used} used");
         }
         for name in ["DRB.MeanActiveUeDl", "DRB.MeanActiveUeUl"] {
-            let active = node.value(&since, Whom::Cell, offer(name), &MeasurementLabel::NO_LABEL).number();
+            let active = node.value(&since, MeasuredObject::Cell, offer(name), &MeasurementLabel::NO_LABEL).number();
             assert!(active.is_none_or(|active| active <= 32.0), "{active:?} {name}");
         }
     }
@@ -157,23 +159,27 @@ fn cqis_are_told_in_three_dimensions() {
     let [cqis, ranks, tables] = node.bins(dist) else { panic!("three dimensions") };
     assert_eq!((cqis.len(), ranks.len(), tables.len()), (16, 8, 4));
     let label = MeasurementLabel::NO_LABEL;
-    let count = |whom, bins: &[Bin], label| node.binned(&since, whom, dist, bins, label).number().unwrap();
+    let count = |whom, bins: &[Bin], label| node.bin_count(&since, whom, dist, bins, label).number().unwrap();
     let of = |whom, label| cqis.iter().map(|cqi| count(whom, &[*cqi, ranks[1], tables[1]], label)).sum::<f64>();
-    assert_eq!(of(Whom::Cell, &label), 64_000.0, "each UE's every 5 ms");
-    assert_eq!(of(Whom::Cell, &label), cell_value(&node, &since, "CARR.WBCQIDist"));
-    assert_eq!(count(Whom::Cell, &[Bin { from: 0.0, to: 16.0 }, ranks[0], tables[1]], &label), 0.0, "two layers");
+    assert_eq!(of(MeasuredObject::Cell, &label), 64_000.0, "each UE's every 5 ms");
+    assert_eq!(of(MeasuredObject::Cell, &label), cell_value(&node, &since, "CARR.WBCQIDist"));
+    assert_eq!(
+        count(MeasuredObject::Cell, &[Bin { from: 0.0, to: 16.0 }, ranks[0], tables[1]], &label),
+        0.0,
+        "two layers"
+    );
     // the mean of the distribution is the mean of the values
     let ue = [Ue(3)];
     let sum: f64 = (0u8..)
         .zip(*cqis)
-        .map(|(cqi, bin)| f64::from(cqi) * count(Whom::Ues(&ue), &[*bin, ranks[1], tables[1]], &label))
+        .map(|(cqi, bin)| f64::from(cqi) * count(MeasuredObject::Ues(&ue), &[*bin, ranks[1], tables[1]], &label))
         .sum();
-    let mean = node.value(&since, Whom::Ues(&ue), offer("CQI"), &label).number().unwrap();
+    let mean = node.value(&since, MeasuredObject::Ues(&ue), offer("CQI"), &label).number().unwrap();
     assert!((sum / 2000.0 - mean).abs() <= 0.5, "{} and {mean}", sum / 2000.0);
     // a flow's share, and a slice's
     let flows = [9, 6, 3].map(|qfi| MeasurementLabel { qfi: Some(QosFlowIdentifier(qfi)), ..Default::default() });
-    assert!(flows.iter().all(|label| node.has_label(dist, label)));
-    assert_eq!(flows.iter().map(|label| of(Whom::Cell, label)).sum::<f64>(), 64_000.0);
+    assert!(flows.iter().all(|label| node.supports_label(dist, label)));
+    assert_eq!(flows.iter().map(|label| of(MeasuredObject::Cell, label)).sum::<f64>(), 64_000.0);
 }
 
 #[test]
@@ -199,7 +205,7 @@ fn ues_have_names_and_properties() {
     names.dedup();
     assert_eq!(names.len(), 32);
     for ue in ues {
-        let property = |what| node.property(ue, what);
+        let property = |what| node.test_condition_value(ue, what);
         assert!(property(TestCondType::UlRsrp(True)).unwrap() < 1000.0, "the condition that no UE fails");
         assert!(property(TestCondType::Cqi(True)).unwrap() <= 15.0);
         assert!(property(TestCondType::Rsrp(True)).unwrap() < -40.0);
@@ -207,7 +213,7 @@ fn ues_have_names_and_properties() {
         assert_eq!(property(TestCondType::Ambr(True)), None);
         assert_eq!(node.five_qis(ue).len(), 1);
     }
-    assert_eq!(node.property(Ue(32), TestCondType::Cqi(True)), None);
+    assert_eq!(node.test_condition_value(Ue(32), TestCondType::Cqi(True)), None);
     assert_eq!(node.id().to_string(), "gnb-00101-e00");
 }
 
@@ -273,7 +279,7 @@ fn the_way_through_the_cu_up_takes_its_time() {
     node.advance(START + SECOND * 13);
     let after = node.cell().ue(0).unwrap().bearers()[0].tc().totals();
     let of = |name: &str, ue: u64| {
-        node.value(&since, Whom::Ues(&[Ue(ue)]), offer(name), &MeasurementLabel::NO_LABEL).number()
+        node.value(&since, MeasuredObject::Ues(&[Ue(ue)]), offer(name), &MeasurementLabel::NO_LABEL).number()
     };
     // 50 kB at 1 Mbit/s
     let delay = of("DRB.PdcpSduDelayDl", 0).unwrap();

@@ -6,7 +6,7 @@ use std::time::Duration;
 use e2sm::common::Sst;
 use e2sm::rrc;
 use ran_functions::rrc::RrcSource;
-use ran_functions::slice::{Membership, SliceSource};
+use ran_functions::slice::{SliceAssociation, SliceSource};
 
 use super::*;
 use crate::scenario::{FlowScenario, Scenario};
@@ -17,7 +17,7 @@ const START: Time = Time::from_nanos(5_000_000_000);
 
 fn mark(node: &Node) -> Mark {
     let mut mark = Mark::default();
-    node.mark(&mut mark);
+    node.take_snapshot(&mut mark);
     mark
 }
 
@@ -60,10 +60,10 @@ fn ues_that_come_and_go_are_told_apart() {
             let short = mark(&node);
             KpmSource::advance(&mut node, START + SECOND * look * look_s);
             for (sum, label) in sums.iter_mut().zip(&labels) {
-                *sum += node.counted(&short, Whom::Cell, label);
+                *sum += node.counted(&short, MeasuredObject::Cell, label);
             }
             let mut news = Vec::new();
-            RrcSource::take_news(&mut node, &mut news);
+            RrcSource::take_events(&mut node, &mut news);
             for (ue, told) in news {
                 let told_of = if told.event == rrc::Event::Detached { &mut detached } else { &mut attached };
                 told_of.push((ue, amf_name(&told.ue_id)));
@@ -76,12 +76,12 @@ fn ues_that_come_and_go_are_told_apart() {
             for ue in &ues {
                 let name = amf_name(&node.ue_id(*ue));
                 assert!(names.insert(name, *ue).is_none_or(|before| before == *ue), "each has a name of its own");
-                SliceSource::set_membership(&mut node, *ue, Membership { dl: Some(7), ul: None });
+                SliceSource::set_slice_association(&mut node, *ue, SliceAssociation { dl: Some(7), ul: None });
             }
             // those that have left
             for (ue, name) in &detached {
                 assert_eq!(node.place(*ue), None, "{name}");
-                assert_eq!(SliceSource::membership(&node, *ue), Membership::default());
+                assert_eq!(SliceSource::slice_association(&node, *ue), SliceAssociation::default());
                 assert_eq!(node.hand_over(*ue, &testing::cell_of(0)), Err(radio::Stays::NoSuchUe));
             }
         }
@@ -91,7 +91,7 @@ fn ues_that_come_and_go_are_told_apart() {
         assert_eq!(different.len(), UES);
         assert!(node.cell().places() < 40, "{} places", node.cell().places());
         for (sum, label) in sums.iter().zip(&labels) {
-            let whole = node.counted(&long, Whom::Cell, label);
+            let whole = node.counted(&long, MeasuredObject::Cell, label);
             assert_eq!((whole.cqis, whole.downlink_prbs), (sum.cqis, sum.downlink_prbs));
             assert_eq!(whole.downlink_sent_octets, sum.downlink_sent_octets);
             assert!((whole.sinr_db - sum.sinr_db).abs() < 1e-3);

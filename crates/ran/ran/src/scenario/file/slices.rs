@@ -4,7 +4,7 @@ use e2sm::slice::{DirectionSlices, NvsParameters, Parameters, Positions, Rate, S
 use per::{List, PrintableString};
 use radio::mac::ue_scheduler;
 use radio::phy::Grid;
-use ran_functions::slice::{Direction, Divisible, check_slices};
+use ran_functions::slice::{Direction, SliceResources, validate_slices};
 
 use super::ue::{plmn, slice_differentiator};
 use crate::scenario::{Member, SlicingScenario};
@@ -49,12 +49,12 @@ pub fn slicing(section: &Table<'_>, grid: &Grid) -> Result<SlicingScenario, Erro
         for direction in wanted {
             let slices = &mut directions[*direction as usize];
             slices.push(slice.clone());
-            let divisible = Divisible {
+            let resources = SliceResources {
                 capacity: capacity(grid, *direction),
                 algorithms: &ALGORITHMS,
                 has_ue_scheduler: &|name| ue_scheduler(name).is_some(),
             };
-            check_slices(*direction, &divisible, slices).map_err(|why| table.invalid_table(why))?;
+            validate_slices(*direction, &resources, slices).map_err(|why| table.invalid_table(why))?;
         }
         if let Some(member) = member(table, slice.id, wanted)? {
             members.push(member);
