@@ -6,7 +6,7 @@ use crate::PlmnIdentity;
 
 /// GUAMI: an AMF (TS 38.413 9.3.3.3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Per)]
-#[per(extensible)]
+#[per(extensible, fast)]
 pub struct Guami {
     /// The network.
     pub plmn_identity: PlmnIdentity,

@@ -10,6 +10,7 @@ pub struct Attributes {
     pub extensible: bool,
     pub choice: bool,
     pub hot: bool,
+    pub fast: bool,
     pub addition: bool,
     pub mandatory: bool,
     pub group: Option<u32>,
@@ -29,6 +30,7 @@ pub fn of(attributes: &[Attribute]) -> syn::Result<Attributes> {
                 "extensible" => out.extensible = true,
                 "choice" => out.choice = true,
                 "hot" => out.hot = true,
+                "fast" => out.fast = true,
                 "addition" => out.addition = true,
                 "mandatory" => out.mandatory = true,
                 "group" => {
@@ -42,7 +44,7 @@ pub fn of(attributes: &[Attribute]) -> syn::Result<Attributes> {
                 "default" => out.default = Some(meta.value()?.parse()?),
                 _ => {
                     return Err(meta.error(
-                        "known are extensible, choice, hot, addition, mandatory, group, since, until, range, size, default",
+                        "known are extensible, choice, hot, fast, addition, mandatory, group, since, until, range, size, default",
                     ));
                 }
             }
@@ -134,6 +136,44 @@ impl Attributes {
             return Ok(quote!(::per::EncodeSized::encode_sized(#value, writer, const { #size })));
         }
         Ok(quote!(::per::Encode::encode(#value, writer)))
+    }
+
+    /// An expression of type `ty` that reads it, or returns the error of component `at`. With `inlined`, the codec of the
+    /// component becomes part of its holder's; otherwise it is compiled once for all holders.
+    pub fn read_or_return(&self, ty: &Type, before: &TokenStream, at: &str, inlined: bool) -> syn::Result<TokenStream> {
+        if inlined {
+            let read = self.read(ty, before)?;
+            return Ok(quote!(match #read { Ok(value) => value, Err(error) => return Err(error.within(#at)) }));
+        }
+        let read = if let Some(range) = &self.range {
+            let (lo, hi) = Self::bounds(range)?;
+            let extensible = self.extensible;
+            let (check, hi) = upper(&lo, hi.as_ref());
+            quote!({ #check ::per::decode_component_integer::<S, #ty>(reader, #lo, #hi, #extensible, #at) })
+        } else if let Some(size) = self.size_tokens()? {
+            quote!(::per::decode_component_sized::<S, #ty>(reader, const { &#size }, #at))
+        } else {
+            quote!(::per::decode_component::<S, #ty>(reader, #at))
+        };
+        Ok(quote!(match #read { Ok(value) => value, Err(error) => return Err(error) }))
+    }
+
+    /// A statement that writes `value`, a reference, or returns the error of component `at`; see [`Self::read_or_return`].
+    pub fn write_or_return(&self, value: &TokenStream, at: &str, inlined: bool) -> syn::Result<TokenStream> {
+        if inlined {
+            let write = self.write(value)?;
+            return Ok(quote!(if let Err(error) = #write { return Err(error.within(#at)); }));
+        }
+        let write = if let Some(range) = &self.range {
+            let (lo, hi) = Self::bounds(range)?;
+            let (extensible, (_, hi)) = (self.extensible, upper(&lo, hi.as_ref()));
+            quote!(::per::encode_component_integer(writer, i64::from(*#value), #lo, #hi, #extensible, #at))
+        } else if let Some(size) = self.size_tokens()? {
+            quote!(::per::encode_component_sized(#value, writer, const { &#size }, #at))
+        } else {
+            quote!(::per::encode_component(#value, writer, #at))
+        };
+        Ok(quote!(if let Err(error) = #write { return Err(error); }))
     }
 
     /// An expression for the hint of `value`, a reference.

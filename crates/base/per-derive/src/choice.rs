@@ -11,6 +11,8 @@ struct Alternative<'a> {
     ident: &'a syn::Ident,
     ty: Option<Type>,
     own: Attributes,
+    /// Whether its codec becomes part of the choice's.
+    inlined: bool,
 }
 
 impl Alternative<'_> {
@@ -20,9 +22,9 @@ impl Alternative<'_> {
         let Some(ty) = &self.ty else {
             return Ok(quote!(Ok(#choice::#ident)));
         };
-        let read = self.own.read(ty, &quote!(None))?;
         let at = format!("{}.{}", plain(choice), plain(ident));
-        Ok(quote!(match #read { Ok(value) => Ok(#choice::#ident(value)), Err(error) => Err(error.within(#at)) }))
+        let value = self.own.read_or_return(ty, &quote!(None), &at, self.inlined)?;
+        Ok(quote!(Ok(#choice::#ident(#value))))
     }
 
     fn pattern(&self) -> TokenStream {
@@ -34,9 +36,9 @@ impl Alternative<'_> {
         if self.ty.is_none() {
             return Ok(quote!(Ok(())));
         }
-        let write = self.own.write(&quote!(value))?;
         let at = format!("{name}.{}", plain(self.ident));
-        Ok(quote!(#write.map_err(|error| error.within(#at))))
+        let write = self.own.write_or_return(&quote!(value), &at, self.inlined)?;
+        Ok(quote!({ #write Ok(()) }))
     }
 }
 
@@ -59,7 +61,7 @@ pub fn expand(input: &DeriveInput, attributes: &Attributes, data: &DataEnum) -> 
                 ));
             }
         };
-        let alternative = Alternative { ident: &variant.ident, ty, own };
+        let alternative = Alternative { ident: &variant.ident, ty, own, inlined: out.inlined };
         if alternative.own.addition { additions.push(alternative) } else { root.push(alternative) }
     }
     attributes.check_variants(&input.ident, root.len(), additions.len())?;
@@ -100,7 +102,10 @@ pub fn expand(input: &DeriveInput, attributes: &Attributes, data: &DataEnum) -> 
         let _ = revision;
         #decode_extension
         let at = reader.position();
-        let index = reader.constrained(0, #root_count - 1).map_err(|error| error.within(#name))?;
+        let index = match reader.constrained(0, #root_count - 1) {
+            Ok(index) => index,
+            Err(error) => return Err(error.within(#name)),
+        };
         #root_pick
         Err(::per::Error { kind: ::per::ErrorKind::UnknownIndex, bit: at, at: #name })
     });
@@ -110,28 +115,29 @@ pub fn expand(input: &DeriveInput, attributes: &Attributes, data: &DataEnum) -> 
             |gate| quote!(if !(#gate) { return Err(writer.error(::per::ErrorKind::NotInRevision).within(#name)); }),
         )
     };
-    let mut encode_arms = Vec::new();
+    // the index is written in one place for all alternatives of the root
+    let (mut index_arms, mut root_arms) = (Vec::new(), Vec::new());
     for (i, alternative) in root.iter().enumerate() {
         let (pattern, write) = (alternative.pattern(), alternative.write(&name)?);
         let (index, check) = (count(&root_gates[..i], &quote!(i64)), check(&root_gates[i]));
-        let mark = attributes.extensible.then(|| quote!(writer.bit(false);));
-        encode_arms.push(quote! {
-            #pattern => { #check #mark writer.constrained(#index, 0, #root_count - 1)?; #write }
-        });
+        index_arms.push(quote!(#[allow(unused_variables)] #pattern => { #check #index }));
+        root_arms.push(quote!(#pattern => #write,));
     }
+    let mark = attributes.extensible.then(|| quote!(writer.bit(false);));
     for (i, alternative) in additions.iter().enumerate() {
         let (pattern, write) = (alternative.pattern(), alternative.write(&name)?);
         let (index, check) = (count(&addition_gates[..i], &quote!(u32)), check(&addition_gates[i]));
         let hint = alternative.ty.as_ref().map_or(quote!(0), |_| alternative.own.hint(&quote!(value)));
-        encode_arms.push(quote! {
+        index_arms.push(quote! {
             #pattern => {
                 #check
                 writer.bit(true);
                 writer.normally_small(#index);
-                writer.open_type(#hint, |writer| { let _ = &writer; #write })
+                return writer.open_type(#hint, |writer| { let _ = &writer; #write });
             }
         });
     }
+    let written_above = (!additions.is_empty()).then(|| quote!(_ => Ok(()),));
     let all = || root.iter().chain(&additions);
     let hints = all().map(|a| {
         let pattern = a.pattern();
@@ -142,7 +148,12 @@ pub fn expand(input: &DeriveInput, attributes: &Attributes, data: &DataEnum) -> 
         &quote! {
             let revision = writer.revision();
             let _ = revision;
-            match self { #(#encode_arms)* }
+            let index: i64 = match self { #(#index_arms)* };
+            #mark
+            if let Err(error) = writer.constrained(index, 0, #root_count - 1) {
+                return Err(error);
+            }
+            match self { #(#root_arms)* #written_above }
         },
         &quote!(match self { #(#hints)* }),
     );
@@ -155,7 +166,8 @@ pub fn expand(input: &DeriveInput, attributes: &Attributes, data: &DataEnum) -> 
             None => quote!(#pattern => #ident::#variant,),
         }
     });
-    let into_owned = out.owning(&quote!(match self { #(#owned_arms)* }));
+    let into_owned =
+        if out.borrows { out.owning(&quote!(match self { #(#owned_arms)* })) } else { out.owning(&quote!(self)) };
     let describe_arms = all().map(|a| {
         let (pattern, field) = (a.pattern(), plain(a.ident));
         let value =

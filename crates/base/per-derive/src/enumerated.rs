@@ -43,7 +43,10 @@ pub fn expand(input: &DeriveInput, attributes: &Attributes, data: &DataEnum) -> 
         let _ = revision;
         #decode_extension
         let at = reader.position();
-        let index = reader.constrained(0, #root_count - 1).map_err(|error| error.within(#name))?;
+        let index = match reader.constrained(0, #root_count - 1) {
+            Ok(index) => index,
+            Err(error) => return Err(error.within(#name)),
+        };
         #root_pick
         Err(::per::Error { kind: ::per::ErrorKind::UnknownIndex, bit: at, at: #name })
     });
@@ -56,18 +59,20 @@ pub fn expand(input: &DeriveInput, attributes: &Attributes, data: &DataEnum) -> 
     let mut arms = Vec::new();
     for (i, ident) in root.iter().enumerate() {
         let (index, check) = (count(&root_gates[..i], &quote!(i64)), check(&root_gates[i]));
-        let mark = attributes.extensible.then(|| quote!(writer.bit(false);));
-        arms.push(quote!(Self::#ident => { #check #mark writer.constrained(#index, 0, #root_count - 1) }));
+        arms.push(quote!(Self::#ident => { #check #index }));
     }
     for (i, ident) in additions.iter().enumerate() {
         let (index, check) = (count(&addition_gates[..i], &quote!(u32)), check(&addition_gates[i]));
-        arms.push(quote!(Self::#ident => { #check writer.bit(true); writer.normally_small(#index); Ok(()) }));
+        arms.push(quote!(Self::#ident => { #check writer.bit(true); writer.normally_small(#index); return Ok(()); }));
     }
+    let mark = attributes.extensible.then(|| quote!(writer.bit(false);));
     let encode = out.encode(
         &quote! {
             let revision = writer.revision();
             let _ = revision;
-            match self { #(#arms)* }
+            let index: i64 = match self { #(#arms)* };
+            #mark
+            writer.constrained(index, 0, #root_count - 1)
         },
         &quote!(0),
     );

@@ -41,8 +41,7 @@ fn sequence(input: &DeriveInput, out: &Impl<'_>, fields: &FieldsNamed) -> syn::R
         let mandatory = !is_option && own.default.is_none();
         members.push(quote!((#told, #mandatory, <#ty as ::per::flat::Type>::declare)));
 
-        let read = own.flat_read(&ty)?;
-        let read = quote!(match #read { Ok(value) => value, Err(error) => return Err(error.within(#at)) });
+        let read = own.flat_read_or_return(&ty, &at, out.inlined)?;
         let (there, absent) = match (&own.default, is_option) {
             (Some(default), _) => (read, quote!(#default)),
             (None, true) => (quote!(Some(#read)), quote!(None)),
@@ -51,8 +50,8 @@ fn sequence(input: &DeriveInput, out: &Impl<'_>, fields: &FieldsNamed) -> syn::R
         reads.push(quote!(#ident: match table.place(#slot) { Some(place) => #there, None => #absent }));
 
         let width = quote!(<#ty as ::per::flat::Type>::WIDTH);
-        let write = own.flat_write(&quote!(value))?;
-        let write = quote!({ let place = table.place(#slot); #write.map_err(|error| error.within(#at))?; });
+        let write = own.flat_write_or_return(&quote!(value), &at, out.inlined)?;
+        let write = quote!({ let place = table.place(#slot); #write });
         match (&own.default, is_option) {
             (Some(default), _) => {
                 widths.push(quote!(if self.#ident != #default { #width } else { 0 }));
@@ -95,7 +94,7 @@ fn newtype(out: &Impl<'_>, attributes: &Attributes, ty: &Type) -> syn::Result<To
         &quote!(::per::flat::item(<#ty as ::per::flat::Type>::KIND, #item)),
         &quote!(<#ty as ::per::flat::Type>::declare(schema)),
         &quote!(match #read { Ok(value) => Ok(Self(value)), Err(error) => Err(error.within(#name)) }),
-        &quote!(#write.map_err(|error| error.within(#name))),
+        &quote!(match #write { Ok(()) => Ok(()), Err(error) => Err(error.within(#name)) }),
     ))
 }
 
@@ -132,15 +131,14 @@ fn choice(input: &DeriveInput, out: &Impl<'_>, attributes: &Attributes, data: &D
             continue;
         };
         let ty = Impl::rename(input, &field.ty);
-        let (read, write) = (own.flat_read(&ty)?, own.flat_write(&quote!(value))?);
+        let read = own.flat_read_or_return(&ty, &at, out.inlined)?;
+        let write = own.flat_write_or_return(&quote!(value), &at, out.inlined)?;
         members.push(quote!((#told, false, <#ty as ::per::flat::Type>::declare)));
-        reads.push(quote!(#index => match #read {
-            Ok(value) => Self::#ident(value),
-            Err(error) => return Err(error.within(#at)),
-        }));
+        reads.push(quote!(#index => Self::#ident(#read)));
         writes.push(quote!(Self::#ident(value) => {
             let place = writer.choice(place, #slot, <#ty as ::per::flat::Type>::WIDTH);
-            #write.map_err(|error| error.within(#at))
+            #write
+            Ok(())
         }));
     }
     let declare = quote!(::per::flat::sequence(schema, #name, ::core::any::type_name::<Self>(), &[#(#members),*]));
@@ -236,6 +234,40 @@ impl Attributes {
             return Ok(quote!(<#ty as ::per::flat::DecodeSized<'per, S>>::read_sized(reader, place, const { #size })));
         }
         Ok(quote!(<#ty as ::per::flat::Decode<'per, S>>::read(reader, place)))
+    }
+
+    /// As [`Attributes::read_or_return`], for the value at `place`.
+    fn flat_read_or_return(&self, ty: &Type, at: &str, inlined: bool) -> syn::Result<TokenStream> {
+        if inlined {
+            let read = self.flat_read(ty)?;
+            return Ok(quote!(match #read { Ok(value) => value, Err(error) => return Err(error.within(#at)) }));
+        }
+        let read = if let Some((lo, hi)) = self.integer_bounds()? {
+            let extensible = self.extensible;
+            quote!(::per::flat::read_component_integer::<S, #ty>(reader, place, #lo, #hi, #extensible, #at))
+        } else if let Some(size) = self.size_tokens()? {
+            quote!(::per::flat::read_component_sized::<S, #ty>(reader, place, const { &#size }, #at))
+        } else {
+            quote!(::per::flat::read_component::<S, #ty>(reader, place, #at))
+        };
+        Ok(quote!(match #read { Ok(value) => value, Err(error) => return Err(error) }))
+    }
+
+    /// As [`Attributes::write_or_return`], at `place`.
+    fn flat_write_or_return(&self, value: &TokenStream, at: &str, inlined: bool) -> syn::Result<TokenStream> {
+        if inlined {
+            let write = self.flat_write(value)?;
+            return Ok(quote!(if let Err(error) = #write { return Err(error.within(#at)); }));
+        }
+        let write = if let Some((lo, hi)) = self.integer_bounds()? {
+            let extensible = self.extensible;
+            quote!(::per::flat::write_component_integer(writer, place, *#value, #lo, #hi, #extensible, #at))
+        } else if let Some(size) = self.size_tokens()? {
+            quote!(::per::flat::write_component_sized(#value, writer, place, const { &#size }, #at))
+        } else {
+            quote!(::per::flat::write_component(#value, writer, place, #at))
+        };
+        Ok(quote!(if let Err(error) = #write { return Err(error); }))
     }
 
     /// An expression that writes `value`, a reference, at `place` under this field's constraint.

@@ -30,7 +30,8 @@ use syn::{Data, DeriveInput, Fields};
 /// component (its type is then an `Option`, or it has a default), with `mandatory` where it is not OPTIONAL in them.
 /// What the revision lacks is not looked for when reading, and is an error when writing.
 ///
-/// On a type of which one message holds hundreds, `hot`: its reading becomes part of what reads it.
+/// On a type whose speed matters, `fast`: the codecs of its components become part of its own, where otherwise one copy of
+/// each is called. On a type of which one message holds hundreds, `hot`: its own reading becomes part of its holder's too.
 ///
 /// On variants: `addition`; `since` and `until`; `range` and `size` for the payload. A fieldless enum that is a CHOICE
 /// of NULLs says `#[per(choice)]`. The alternatives stand in the order of their tags, which under automatic tagging is
@@ -96,6 +97,8 @@ struct Impl<'i> {
     borrows: bool,
     /// Whether its reading is to be part of what reads it.
     hot: bool,
+    /// Whether the codecs of its components become part of its own.
+    inlined: bool,
     /// Whether it is but one value: a newtype, or an ENUMERATED.
     leaf: bool,
 }
@@ -104,7 +107,7 @@ impl<'i> Impl<'i> {
     fn of(input: &'i DeriveInput) -> syn::Result<Self> {
         let name = &input.ident;
         let attributes = attributes::of(&input.attrs)?;
-        let hot = attributes.hot;
+        let (hot, inlined) = (attributes.hot, attributes.hot || attributes.fast);
         let leaf = match &input.data {
             Data::Struct(data) => !matches!(data.fields, Fields::Named(_)),
             Data::Enum(data) => !is_choice(&attributes, data),
@@ -118,7 +121,7 @@ impl<'i> Impl<'i> {
             0 => {
                 let name_alone = quote!(#name);
                 let (decoded, any, owned) = (name_alone.clone(), name_alone.clone(), name_alone);
-                Ok(Impl { name, decoded, any, owned, borrows: false, hot, leaf })
+                Ok(Impl { name, decoded, any, owned, borrows: false, hot, inlined, leaf })
             }
             1 => Ok(Impl {
                 name,
@@ -127,6 +130,7 @@ impl<'i> Impl<'i> {
                 owned: quote!(#name<'static>),
                 borrows: true,
                 hot,
+                inlined,
                 leaf,
             }),
             _ => Err(syn::Error::new_spanned(generics, "at most one lifetime, that of the input")),
@@ -198,7 +202,7 @@ impl<'i> Impl<'i> {
                 fn encode(&self, writer: &mut ::per::Writer<'_>) -> ::core::result::Result<(), ::per::Error> {
                     #body
                 }
-                #inline
+                #[inline]
                 fn size_hint(&self) -> usize {
                     #hint
                 }

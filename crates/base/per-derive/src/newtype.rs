@@ -22,10 +22,10 @@ pub fn expand(input: &DeriveInput, attributes: &Attributes, fields: &FieldsUnnam
             Err(error) => Err(error.within(#name)),
         }
     });
-    let encode = out.encode(&quote!(#write.map_err(|error| error.within(#name))), &hint);
+    let encode = out.encode(&quote!(match #write { Ok(()) => Ok(()), Err(error) => Err(error.within(#name)) }), &hint);
     let into_owned = out.owning(&{
         let ident = out.name;
-        quote!(#ident(::per::IntoOwned::into_owned(self.0)))
+        if out.borrows { quote!(#ident(::per::IntoOwned::into_owned(self.0))) } else { quote!(self) }
     });
     let describe = out.describe(&quote!(::per::Describe::describe(&self.0, visitor);));
     Ok(quote!(#decode #encode #into_owned #describe))

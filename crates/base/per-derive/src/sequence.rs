@@ -14,6 +14,8 @@ struct Component<'a> {
     is_option: bool,
     own: Attributes,
     at: String,
+    /// Whether its codec becomes part of the sequence's.
+    inlined: bool,
     /// The locals that say whether the component is there, and hold it: named after it, so that no field's name can
     /// hide another local.
     present: Ident,
@@ -32,8 +34,7 @@ impl Component<'_> {
     }
 
     fn read(&self) -> syn::Result<TokenStream> {
-        let (read, at) = (self.own.read(&self.ty, &self.before())?, &self.at);
-        Ok(quote!(match #read { Ok(value) => value, Err(error) => return Err(error.within(#at)) }))
+        self.own.read_or_return(&self.ty, &self.before(), &self.at, self.inlined)
     }
 
     /// Reads the component where `present` says that it is there.
@@ -55,9 +56,8 @@ impl Component<'_> {
     }
 
     fn write(&self) -> syn::Result<TokenStream> {
-        let (ident, at) = (self.ident, &self.at);
-        let write = self.own.write(&quote!(value))?;
-        let write = quote!(#write.map_err(|error| error.within(#at))?);
+        let ident = self.ident;
+        let write = self.own.write_or_return(&quote!(value), &self.at, self.inlined)?;
         Ok(if self.is_option {
             quote!(if let Some(value) = &self.#ident { #write })
         } else if self.own.default.is_some() {
@@ -72,7 +72,10 @@ impl Component<'_> {
         let ident = self.ident;
         let hint = self.own.hint(&quote!(value));
         if self.is_option {
-            quote!(self.#ident.as_ref().map_or(0, |value| { let _ = value; #hint }))
+            quote!(match &self.#ident {
+                Some(value) => { let _ = value; #hint }
+                None => 0,
+            })
         } else {
             quote!({ let value = &self.#ident; let _ = value; #hint })
         }
@@ -105,6 +108,7 @@ pub fn expand(input: &DeriveInput, attributes: &Attributes, fields: &FieldsNamed
             ty: Impl::rename(input, inner),
             is_option,
             at: format!("{name}.{}", plain(ident)),
+            inlined: out.inlined,
             present: format_ident!("has_{}", plain(ident)),
             local: format_ident!("field_{}", plain(ident)),
             own,
@@ -138,7 +142,7 @@ pub fn expand(input: &DeriveInput, attributes: &Attributes, fields: &FieldsNamed
         let field = c.ident;
         quote!(#field: ::per::IntoOwned::into_owned(self.#field))
     });
-    let into_owned = out.owning(&quote!(#ident { #(#owned),* }));
+    let into_owned = if out.borrows { out.owning(&quote!(#ident { #(#owned),* })) } else { out.owning(&quote!(self)) };
     let told = all().map(|c| {
         let (field, told) = (c.ident, plain(c.ident));
         if c.is_option {

@@ -30,8 +30,12 @@ pub trait Encode {
     fn encode(&self, writer: &mut Writer<'_>) -> Result<(), Error>;
 
     /// Octets that the encoding will take at least: lets the writer leave the right room for a length.
+    // not in the vtable of `dyn Encode`: the hints of most types are of no use, and need not be compiled
     #[inline]
-    fn size_hint(&self) -> usize {
+    fn size_hint(&self) -> usize
+    where
+        Self: Sized,
+    {
         0
     }
 }
@@ -273,7 +277,10 @@ impl<const N: usize> Describe for [u8; N] {
 /// A place for a value where it would make its holder large.
 impl<'a, S: Store<'a>, T: Decode<'a, S>> Decode<'a, S> for Box<T> {
     fn decode_after(reader: &mut Reader<'a, S>, before: Option<&Self>) -> Result<Self, Error> {
-        reader.deeper(|reader| T::decode_after(reader, before.map(|b| &**b))).map(Box::new)
+        reader.descend()?;
+        let result = T::decode_after(reader, before.map(|b| &**b));
+        reader.ascend();
+        result.map(Box::new)
     }
 }
 
@@ -358,4 +365,89 @@ pub fn encode_integer(
         Some(hi) => writer.constrained(value, lo, hi),
         None => writer.semi_constrained(value, lo),
     }
+}
+
+/// Used by derived codecs: reads component `at`. One copy for all types that have such a component.
+///
+/// # Errors
+/// Those of the component.
+#[doc(hidden)]
+#[inline(never)]
+pub fn decode_component<'a, S: Store<'a>, T: Decode<'a, S>>(
+    reader: &mut Reader<'a, S>,
+    at: &'static str,
+) -> Result<T, Error> {
+    T::decode_after(reader, None).map_err(|error| error.within(at))
+}
+
+/// Used by derived codecs: [`decode_component`] under a SIZE constraint.
+///
+/// # Errors
+/// Those of the component.
+#[doc(hidden)]
+#[inline(never)]
+pub fn decode_component_sized<'a, S: Store<'a>, T: DecodeSized<'a, S>>(
+    reader: &mut Reader<'a, S>,
+    size: &'static Size,
+    at: &'static str,
+) -> Result<T, Error> {
+    T::decode_sized(reader, *size, None).map_err(|error| error.within(at))
+}
+
+/// Used by derived codecs: [`decode_integer`] for component `at`.
+///
+/// # Errors
+/// Those of the component.
+#[doc(hidden)]
+#[inline(never)]
+pub fn decode_component_integer<'a, S: Store<'a>, T: TryFrom<i64>>(
+    reader: &mut Reader<'a, S>,
+    lo: i64,
+    hi: Option<i64>,
+    extensible: bool,
+    at: &'static str,
+) -> Result<T, Error> {
+    decode_integer(reader, lo, hi, extensible).map_err(|error| error.within(at))
+}
+
+/// Used by derived codecs: writes component `at`. One copy for all types that have such a component.
+///
+/// # Errors
+/// Those of the component.
+#[doc(hidden)]
+#[inline(never)]
+pub fn encode_component<T: Encode>(value: &T, writer: &mut Writer<'_>, at: &'static str) -> Result<(), Error> {
+    value.encode(writer).map_err(|error| error.within(at))
+}
+
+/// Used by derived codecs: [`encode_component`] under a SIZE constraint.
+///
+/// # Errors
+/// Those of the component.
+#[doc(hidden)]
+#[inline(never)]
+pub fn encode_component_sized<T: EncodeSized>(
+    value: &T,
+    writer: &mut Writer<'_>,
+    size: &'static Size,
+    at: &'static str,
+) -> Result<(), Error> {
+    value.encode_sized(writer, *size).map_err(|error| error.within(at))
+}
+
+/// Used by derived codecs: [`encode_integer`] for component `at`.
+///
+/// # Errors
+/// Those of the component.
+#[doc(hidden)]
+#[inline(never)]
+pub fn encode_component_integer(
+    writer: &mut Writer<'_>,
+    value: i64,
+    lo: i64,
+    hi: Option<i64>,
+    extensible: bool,
+    at: &'static str,
+) -> Result<(), Error> {
+    encode_integer(writer, value, lo, hi, extensible).map_err(|error| error.within(at))
 }

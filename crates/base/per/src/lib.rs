@@ -120,7 +120,9 @@ mod writer;
 
 pub use bits::{BitString, Bits};
 pub use codec::{
-    Decode, DecodeSized, Encode, EncodeSized, IntoOwned, Size, decode, decode_integer, encode, encode_integer,
+    Decode, DecodeSized, Encode, EncodeSized, IntoOwned, Size, decode, decode_component, decode_component_integer,
+    decode_component_sized, decode_integer, encode, encode_component, encode_component_integer, encode_component_sized,
+    encode_integer,
 };
 pub use describe::{Describe, Visitor};
 pub use error::{Error, ErrorKind};

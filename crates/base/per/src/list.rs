@@ -192,10 +192,21 @@ impl<T: fmt::Debug> fmt::Debug for List<'_, T> {
 impl<T: IntoOwned + Clone> IntoOwned for List<'_, T> {
     type Owned = List<'static, T::Owned>;
     fn into_owned(self) -> List<'static, T::Owned> {
+        // plain loops: they are compiled for every item type, and collecting in place is long
+        let mut owned = Vec::with_capacity(self.len());
         match self {
-            List::Borrowed(items) => items.iter().cloned().map(T::into_owned).collect(),
-            List::Owned(items) => items.into_iter().map(T::into_owned).collect(),
+            List::Borrowed(items) => {
+                for item in items {
+                    owned.push(item.clone().into_owned());
+                }
+            }
+            List::Owned(items) => {
+                for item in items {
+                    owned.push(item.into_owned());
+                }
+            }
         }
+        List::Owned(owned)
     }
 }
 
@@ -217,31 +228,30 @@ impl<'a, T> List<'a, T> {
         size: Size,
         mut item: impl FnMut(&mut Reader<'a, S>, Option<&T>) -> Result<T, Error>,
     ) -> Result<Self, Error> {
-        let bounds = reader.effective_size(size)?;
-        let at = reader.position();
-        let mut length = if bounds.is_fixed() { Length::Whole(bounds.lo) } else { reader.sized_length(bounds)? };
-        let mut total = 0;
-        let mut left = announced(reader, length, bounds, &mut total)?;
-        let mut items = reader.store().begin(left);
-        reader.deeper(|reader| {
-            loop {
-                while left > 0 {
-                    left -= 1;
-                    let item = item(reader, items.last())?;
-                    items.push(item);
+        let mut progress = Progress::begin(reader, size)?;
+        let mut items = reader.store().begin(progress.left);
+        reader.descend()?;
+        let result = loop {
+            if progress.left == 0 {
+                if progress.is_last {
+                    break Ok(());
                 }
-                // X.691 11.9.3.8: a count above 16383 comes in fragments.
-                if let Length::Whole(_) = length {
-                    return Ok(());
+                if let Err(error) = progress.next_fragment(reader) {
+                    break Err(error);
                 }
-                length = reader.length()?;
-                left = announced(reader, length, bounds, &mut total)?;
+                continue;
             }
-        })?;
-        if total < bounds.lo {
-            return Err(Error::new(ErrorKind::BadLength, at));
+            progress.left -= 1;
+            match item(reader, items.last()) {
+                Ok(item) => items.push(item),
+                Err(error) => break Err(error),
+            }
+        };
+        reader.ascend();
+        match result {
+            Ok(()) => Ok(items.end()),
+            Err(error) => Err(error),
         }
-        Ok(items.end())
     }
 
     /// The writing side of [`List::decode_items`].
@@ -255,41 +265,71 @@ impl<'a, T> List<'a, T> {
         size: Size,
         mut item: impl FnMut(&T, &mut Writer<'_>) -> Result<(), Error>,
     ) -> Result<(), Error> {
-        let bounds = writer.effective_size(self.len(), size)?;
-        let mut items = &self[..];
-        if bounds.hi < 65536 {
-            if !bounds.is_fixed() {
-                writer.bounded_length(items.len(), bounds)?;
+        let mut rest = &self[..];
+        let (mut count, mut is_last) = writer.begin_list(rest.len(), size)?;
+        loop {
+            let (part, later) = rest.split_at(count);
+            for i in part {
+                item(i, writer)?;
             }
-        } else {
-            while items.len() >= 16384 {
-                let sixteens = (items.len() / 16384).min(4);
-                let (now, later) = items.split_at(sixteens * 16384);
-                writer.fragment_length(sixteens);
-                now.iter().try_for_each(|i| item(i, writer))?;
-                items = later;
+            if is_last {
+                return Ok(());
             }
-            writer.short_length(items.len());
+            rest = later;
+            (count, is_last) = writer.next_fragment(rest.len());
         }
-        items.iter().try_for_each(|i| item(i, writer))
     }
 }
 
-/// Counts the items that a length determinant announces.
-#[inline]
-fn announced<'a, S: Store<'a>>(
-    reader: &mut Reader<'a, S>,
-    length: Length,
+/// How much of a list was read. Nothing here depends on the type of the items: it is compiled once for each store.
+struct Progress {
     bounds: Size,
-    total: &mut usize,
-) -> Result<usize, Error> {
-    let (Length::Whole(count) | Length::Fragment(count)) = length;
-    *total += count;
-    if *total > bounds.hi {
-        return Err(reader.error(ErrorKind::BadLength));
+    /// The bit where the list begins.
+    at: usize,
+    /// The items announced so far.
+    total: usize,
+    /// The announced items that are left to read.
+    left: usize,
+    /// Whether no fragment follows.
+    is_last: bool,
+}
+
+impl Progress {
+    fn begin<'a, S: Store<'a>>(reader: &mut Reader<'a, S>, size: Size) -> Result<Progress, Error> {
+        let bounds = reader.effective_size(size)?;
+        let at = reader.position();
+        let length = if bounds.is_fixed() { Length::Whole(bounds.lo) } else { reader.sized_length(bounds)? };
+        let mut progress = Progress { bounds, at, total: 0, left: 0, is_last: false };
+        progress.announce(reader, length)?;
+        if progress.is_last && progress.total < bounds.lo {
+            return Err(Error::new(ErrorKind::BadLength, at));
+        }
+        Ok(progress)
     }
-    reader.take_items(count)?;
-    Ok(count)
+
+    /// Counts the items that a length determinant announces.
+    fn announce<'a, S: Store<'a>>(&mut self, reader: &mut Reader<'a, S>, length: Length) -> Result<(), Error> {
+        let (Length::Whole(count) | Length::Fragment(count)) = length;
+        self.total += count;
+        if self.total > self.bounds.hi {
+            return Err(reader.error(ErrorKind::BadLength));
+        }
+        reader.take_items(count)?;
+        self.left = count;
+        self.is_last = matches!(length, Length::Whole(_));
+        Ok(())
+    }
+
+    /// Reads the length of the next fragment (X.691 11.9.3.8: a count above 16383 comes in fragments).
+    #[cold]
+    fn next_fragment<'a, S: Store<'a>>(&mut self, reader: &mut Reader<'a, S>) -> Result<(), Error> {
+        let length = reader.length()?;
+        self.announce(reader, length)?;
+        if self.is_last && self.total < self.bounds.lo {
+            return Err(Error::new(ErrorKind::BadLength, self.at));
+        }
+        Ok(())
+    }
 }
 
 impl<'a, S: Store<'a>, T: Decode<'a, S>> Decode<'a, S> for List<'a, T> {
@@ -312,7 +352,11 @@ impl<T: Encode> Encode for List<'_, T> {
 
     #[inline]
     fn size_hint(&self) -> usize {
-        self.iter().map(T::size_hint).sum()
+        let mut octets = 0;
+        for item in self {
+            octets += item.size_hint();
+        }
+        octets
     }
 }
 

@@ -329,24 +329,39 @@ impl<'a, S: Store<'a>> Reader<'a, S> {
     /// cannot keep gathered octets. An error inside gathered octets tells the bit where the open type begins.
     #[inline]
     pub fn open_type<T>(&mut self, read: impl FnOnce(&mut Self) -> Result<T, Error>) -> Result<T, Error> {
+        let outer = self.enter_open_type()?;
+        let result = read(self);
+        let end = self.leave_open_type(&outer);
+        match (result, end) {
+            (Ok(value), Ok(())) => Ok(value),
+            (Err(error), _) | (_, Err(error)) => Err(outer.locate(error)),
+        }
+    }
+
+    /// Makes the value inside an open type all that there is to read.
+    fn enter_open_type(&mut self) -> Result<Outer<'a>, Error> {
         let at = self.pos;
+        let (bytes, start, end) = (self.bytes, self.start, self.end);
         match self.length()? {
             Length::Whole(count) => {
-                let outer = (self.start, self.end);
                 self.enter(count)?;
-                let result = read(self).and_then(|value| self.finish().map(|()| value));
-                self.pos = self.end;
-                (self.start, self.end) = outer;
-                self.depth -= 1;
-                result
+                Ok(Outer { bytes, start, next: self.end, end, gathered_at: None })
             }
             Length::Fragment(first) => {
-                let mut inner = self.gathered(first, at)?;
-                let result = read(&mut inner);
-                let end = self.end_open_type(inner);
-                result.and_then(|value| end.map(|()| value)).map_err(|error| Error { bit: at, ..error })
+                let inner = self.gathered(first, at)?;
+                let outer = Outer { bytes, start, next: self.pos, end, gathered_at: Some(at) };
+                *self = inner;
+                Ok(outer)
             }
         }
+    }
+
+    /// Continues behind the open type, in which nothing but padding may be left.
+    fn leave_open_type(&mut self, outer: &Outer<'a>) -> Result<(), Error> {
+        let end = self.finish();
+        (self.bytes, self.start, self.pos, self.end) = (outer.bytes, outer.start, outer.next, outer.end);
+        self.depth -= 1;
+        end
     }
 
     /// Makes the next `count` octets all that there is to read.
@@ -463,16 +478,19 @@ impl<'a, S: Store<'a>> Reader<'a, S> {
         Ok(())
     }
 
-    /// Reads with `read` what may hold values of its own kind, one level deeper.
-    #[inline(always)]
-    pub(crate) fn deeper<T>(&mut self, read: impl FnOnce(&mut Self) -> Result<T, Error>) -> Result<T, Error> {
+    /// Begins a value that may hold values of its own kind; [`Reader::ascend`] ends it.
+    #[inline]
+    pub(crate) fn descend(&mut self) -> Result<(), Error> {
         if self.depth >= MAX_DEPTH {
             return Err(self.error(ErrorKind::TooDeep));
         }
         self.depth += 1;
-        let result = read(self);
+        Ok(())
+    }
+
+    #[inline]
+    pub(crate) fn ascend(&mut self) {
         self.depth -= 1;
-        result
     }
 
     /// List items that may still be read.
@@ -519,7 +537,24 @@ impl<'a, S: Store<'a>> Reader<'a, S> {
     }
 }
 
-/// The extension additions that a sequence brought, not yet read.
+/// What a reader continues with behind an open type.
+struct Outer<'a> {
+    bytes: &'a [u8],
+    start: usize,
+    next: usize,
+    end: usize,
+    /// The bit where the open type begins, if its octets were gathered from fragments.
+    gathered_at: Option<usize>,
+}
+
+impl Outer<'_> {
+    /// Positions in gathered octets mean nothing outside of them.
+    fn locate(&self, error: Error) -> Error {
+        Error { bit: self.gathered_at.unwrap_or(error.bit), ..error }
+    }
+}
+
+/// The extension additions of a sequence that are not read yet.
 #[derive(Clone, Copy, Debug)]
 pub struct Additions {
     /// The bitmap, first addition in the most significant bit; taken ones are shifted out.

@@ -209,6 +209,34 @@ impl<'b> Writer<'b> {
         self.constrained(length as i64, size.lo as i64, size.hi as i64)
     }
 
+    /// Writes the length of a list of `count` items. Returns how many items follow, and whether they are all.
+    ///
+    /// # Errors
+    /// [`ErrorKind::BadLength`].
+    pub(crate) fn begin_list(&mut self, count: usize, size: Size) -> Result<(usize, bool), Error> {
+        let bounds = self.effective_size(count, size)?;
+        if bounds.hi >= 65536 {
+            return Ok(self.next_fragment(count));
+        }
+        if !bounds.is_fixed() {
+            self.bounded_length(count, bounds)?;
+        }
+        Ok((count, true))
+    }
+
+    /// Writes a general length for `count` items: that of a fragment if there are 16384 or more. Returns how many items
+    /// follow, and whether they are all.
+    pub(crate) fn next_fragment(&mut self, count: usize) -> (usize, bool) {
+        if count >= 16384 {
+            let sixteens = (count / 16384).min(4);
+            self.fragment_length(sixteens);
+            (sixteens * 16384, false)
+        } else {
+            self.short_length(count);
+            (count, true)
+        }
+    }
+
     /// Octets behind a general length, in fragments where there are 16384 or more.
     #[inline]
     pub(crate) fn octets_with_length(&mut self, mut octets: &[u8]) {

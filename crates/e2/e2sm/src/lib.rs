@@ -45,6 +45,8 @@ pub mod plain;
 pub mod rc;
 #[cfg(feature = "registry")]
 pub mod registry;
+#[cfg(any(feature = "kpm", feature = "rc"))]
+mod revision;
 #[cfg(feature = "rlc")]
 pub mod rlc;
 #[cfg(feature = "rrc")]
@@ -59,6 +61,8 @@ mod wire;
 pub use arena::{Arena, KEEP_OCTETS};
 pub use error::Error;
 pub use identify::identify_function;
+#[cfg(any(feature = "kpm", feature = "rc"))]
+pub use revision::{Detection, ModelRevision, Reason};
 pub use wire::Wire;
 #[cfg(feature = "flexric")]
 pub use wire::{Model, detect};

@@ -24,6 +24,7 @@ macro_rules! message {
             ///
             /// # Errors
             /// Whatever is wrong with the encoding.
+            #[inline]
             pub fn decode_owned(
                 bytes: &[u8],
                 revision: super::Revision,
@@ -137,6 +138,7 @@ macro_rules! message_of_one_format {
             ///
             /// # Errors
             /// Whatever is wrong with the encoding.
+            #[inline]
             pub fn decode_owned(bytes: &[u8]) -> Result<$name<'static>, per::Error> {
                 let arena = $crate::Arena::new();
                 $name::decode(bytes, &arena).map(per::IntoOwned::into_owned)

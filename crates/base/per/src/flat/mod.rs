@@ -46,7 +46,10 @@ mod writer;
 pub use ::flat::schema::{self, Schema};
 pub use ::flat::{MAX_DEPTH, Places, Table};
 pub use reader::Reader;
-pub use values::{Member, enumeration, item, read_integer, sequence, write_integer};
+pub use values::{
+    Member, enumeration, item, read_component, read_component_integer, read_component_sized, read_integer, sequence,
+    write_component, write_component_integer, write_component_sized, write_integer,
+};
 pub use writer::Writer;
 
 use crate::{Error, ErrorKind, Heap, Size, Store};

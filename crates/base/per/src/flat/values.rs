@@ -72,6 +72,83 @@ pub fn write_integer<T: Encode + Copy + Into<i64>>(
     number.write(writer, place)
 }
 
+/// Used by derived codecs: reads component `name` at `place`. One copy for all types that have such a component.
+#[doc(hidden)]
+#[inline(never)]
+pub fn read_component<'a, S: Store<'a>, T: Decode<'a, S>>(
+    reader: &mut Reader<'a, S>,
+    place: usize,
+    name: &'static str,
+) -> Result<T, Error> {
+    T::read(reader, place).map_err(|error| error.within(name))
+}
+
+/// Used by derived codecs: [`read_component`] under a SIZE constraint.
+#[doc(hidden)]
+#[inline(never)]
+pub fn read_component_sized<'a, S: Store<'a>, T: DecodeSized<'a, S>>(
+    reader: &mut Reader<'a, S>,
+    place: usize,
+    size: &'static Size,
+    name: &'static str,
+) -> Result<T, Error> {
+    T::read_sized(reader, place, *size).map_err(|error| error.within(name))
+}
+
+/// Used by derived codecs: [`read_integer`] for component `name`.
+#[doc(hidden)]
+#[inline(never)]
+pub fn read_component_integer<'a, S: Store<'a>, T: Decode<'a, S> + Copy + Into<i64>>(
+    reader: &mut Reader<'a, S>,
+    place: usize,
+    lo: i64,
+    hi: Option<i64>,
+    extensible: bool,
+    name: &'static str,
+) -> Result<T, Error> {
+    read_integer(reader, place, lo, hi, extensible).map_err(|error| error.within(name))
+}
+
+/// Used by derived codecs: writes component `name` at `place`. One copy for all types that have such a component.
+#[doc(hidden)]
+#[inline(never)]
+pub fn write_component<T: Encode>(
+    value: &T,
+    writer: &mut Writer<'_>,
+    place: usize,
+    name: &'static str,
+) -> Result<(), Error> {
+    value.write(writer, place).map_err(|error| error.within(name))
+}
+
+/// Used by derived codecs: [`write_component`] under a SIZE constraint.
+#[doc(hidden)]
+#[inline(never)]
+pub fn write_component_sized<T: EncodeSized>(
+    value: &T,
+    writer: &mut Writer<'_>,
+    place: usize,
+    size: &'static Size,
+    name: &'static str,
+) -> Result<(), Error> {
+    value.write_sized(writer, place, *size).map_err(|error| error.within(name))
+}
+
+/// Used by derived codecs: [`write_integer`] for component `name`.
+#[doc(hidden)]
+#[inline(never)]
+pub fn write_component_integer<T: Encode + Copy + Into<i64>>(
+    writer: &mut Writer<'_>,
+    place: usize,
+    number: T,
+    lo: i64,
+    hi: Option<i64>,
+    extensible: bool,
+    name: &'static str,
+) -> Result<(), Error> {
+    write_integer(writer, place, number, lo, hi, extensible).map_err(|error| error.within(name))
+}
+
 macro_rules! scalars {
     ($($t:ty: $name:literal;)*) => {$(
         impl Type for $t {

@@ -29,7 +29,7 @@ pub struct TransactionId(pub u32);
 
 /// RIC Request ID: names a subscription or a control of one near-RT RIC (E2AP v03.01 9.2.7).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Per)]
-#[per(extensible)]
+#[per(extensible, fast)]
 pub struct RicRequestId {
     /// Who asks.
     pub requestor: u16,

@@ -9,7 +9,7 @@ use per::{List, One, Per};
 
 /// UEID: a UE, by the names that the kind of node has for it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Per)]
-#[per(extensible)]
+#[per(extensible, fast)]
 pub enum UeId<'a> {
     /// In a gNB, or its CU-CP.
     Gnb(One<'a, UeIdGnb<'a>>),
@@ -29,7 +29,7 @@ pub enum UeId<'a> {
 
 /// UEID-GNB.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Per)]
-#[per(extensible)]
+#[per(extensible, fast)]
 pub struct UeIdGnb<'a> {
     /// The UE at its AMF.
     pub amf_ue_ngap_id: AmfUeNgapId,
@@ -57,7 +57,7 @@ pub struct UeIdGnb<'a> {
 
 /// UEID-GNB-CU-CP-F1AP-ID-Item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Per)]
-#[per(extensible)]
+#[per(extensible, fast)]
 pub struct GnbCuUeF1apIdItem {
     /// The UE on one F1.
     pub gnb_cu_ue_f1ap_id: GnbCuUeF1apId,
@@ -73,7 +73,7 @@ pub struct GnbCuCpUeE1apIdItem {
 
 /// UEID-GNB-DU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Per)]
-#[per(extensible)]
+#[per(extensible, fast)]
 pub struct UeIdGnbDu {
     /// The UE on F1.
     pub gnb_cu_ue_f1ap_id: GnbCuUeF1apId,

@@ -1,8 +1,8 @@
-//! Which revision a node speaks (E2SM-KPM clause 7.2 and what the field makes of it).
+//! Detection of the revision that a node uses (E2SM-KPM clause 7.2 and the practice of existing nodes).
 //!
-//! The object identifier alone does not tell: v02.01 and v02.03 share one, v03.00 and v04.00 another, and there are
-//! base stations that register the older one while they speak v03.00. So it gives candidates; the RAN function's
-//! revision number, its definition and, later, the size of the time stamps narrow them.
+//! The object identifier alone is ambiguous: v02.01 and v02.03 share one, v03.00 and v04.00 another, and some base
+//! stations register the older one for v03.00. It yields candidates, which the RAN function revision, the RAN function
+//! definition and later the size of the time stamps narrow down.
 //!
 //! ```
 //! use e2sm::kpm::{Detection, Reason, Revision};
@@ -25,97 +25,32 @@
 //! let detection = Detection::from_ran_function("1.3.6.1.4.1.53148.1.2.2.2", 2, &bytes)?;
 //! assert_eq!((detection.revision, detection.reason), (Revision::V2_03, Reason::FunctionRevision));
 //!
-//! // the node's first indication header has a time stamp of 8 octets
+//! // the first indication header has a time stamp of 8 octets
 //! let detection = detection.with_header(&[0x00, 0xe8, 0x4d, 0x24, 0x5b, 0x00, 0x00, 0x00, 0x00]);
 //! assert_eq!((detection.revision, detection.reason), (Revision::V3_00, Reason::TimeStamp));
 //!
-//! // whoever knows better says so
+//! // a configured revision takes precedence
 //! assert_eq!(Detection::configured("2.01".parse()?).revision, Revision::V2_01);
 //! # Ok::<(), e2sm::Error>(())
 //! ```
 
-use core::fmt;
-
 use super::revision::{OID_V1, OID_V2, OID_V3, Revision};
 use super::{IndicationHeader, RanFunctionDefinition, v1};
 use crate::common::RanFunctionName;
-use crate::{Arena, Error, Wire};
+use crate::{Arena, Error, ModelRevision, Reason, Wire};
 
-/// What decided on a revision.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Reason {
-    /// The configuration says so.
-    Configured,
-    /// The object identifier, and among the revisions that share it the one most nodes speak.
-    Oid,
-    /// The RAN function's revision number, which nodes let follow the specification's.
-    FunctionRevision,
-    /// The RAN function definition holds what older revisions do not have.
-    Definition,
-    /// The size of the time stamp in an indication header.
-    TimeStamp,
-}
-
-impl fmt::Display for Reason {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Reason::Configured => "configured",
-            Reason::Oid => "by its object identifier",
-            Reason::FunctionRevision => "by its RAN function revision",
-            Reason::Definition => "by its RAN function definition",
-            Reason::TimeStamp => "by its time stamps",
-        })
-    }
-}
-
-/// The revision that a node is taken to speak, and why: worth a line in the log.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Detection {
-    /// The revision to use.
-    pub revision: Revision,
-    /// What decided on it.
-    pub reason: Reason,
-    /// The wire form, which the object identifier tells.
-    pub wire: Wire,
-    /// A bit for each revision that the node may speak.
-    candidates: u8,
-}
-
-impl fmt::Display for Detection {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "E2SM-KPM {}, {}", self.revision, self.reason)?;
-        if self.wire != Wire::Per {
-            write!(f, ", in wire form {}", self.wire)?;
-        }
-        let others = self.candidates().filter(|r| *r != self.revision);
-        for (i, other) in others.enumerate() {
-            write!(f, "{}{other}", if i == 0 { "; could be " } else { ", " })?;
-        }
-        Ok(())
-    }
-}
+/// The revision of E2SM-KPM that a node uses.
+pub type Detection = crate::Detection<Revision>;
 
 impl Detection {
-    /// What somebody who knows the node has configured; nothing else changes it.
-    #[must_use]
-    pub const fn configured(revision: Revision) -> Self {
-        Detection { revision, reason: Reason::Configured, wire: Wire::Per, candidates: bit(revision) }
-    }
-
-    /// The same, in the wire form that an object identifier tells.
-    #[must_use]
-    pub fn in_wire_of(self, oid: &str) -> Self {
-        Detection { wire: Wire::of(oid.trim()).0, ..self }
-    }
-
-    /// What a RAN function tells when it is set up: object identifier, revision number and definition, as E2AP
-    /// carries them. Nodes of E2AP v01.00 tell no identifier: there it is empty, and the whole definition has to be one
-    /// that says by its name that it is KPM's.
+    /// Detects the revision of a RAN function from its object identifier, revision and definition, as E2AP carries
+    /// them. Nodes of E2AP v01.00 send no object identifier: it is then empty, and the definition must decode to its end
+    /// and name the KPM model.
     ///
     /// # Errors
-    /// [`Error::UnknownOid`], and [`Error::NoRevisionFits`] where the definition cannot be read.
+    /// [`Error::UnknownOid`], or [`Error::NoRevisionFits`] if the definition cannot be decoded.
     pub fn from_ran_function(oid: &str, function_revision: u16, definition: &[u8]) -> Result<Self, Error> {
-        // The likeliest first. v04.00 reads all that v03.00 has, and writes the same where its additions are not used.
+        // Most likely first. v04.00 decodes everything of v03.00, and encodes the same unless its additions are used.
         let (wire, own) = Wire::of(oid.trim());
         let by_oid: &[Revision] = match own {
             "" => return Detection::of_definition(function_revision, definition),
@@ -155,7 +90,7 @@ impl Detection {
             left.retain(|revision| *revision != Revision::V2_01);
             reason = Reason::Definition;
         }
-        // FlexRIC and OAI number their function 2 or 3 by the version they follow; 0 and 1 tell nothing.
+        // FlexRIC and OAI set the RAN function revision to 2 or 3, after the version they follow; 0 and 1 have no meaning.
         let numbered = match function_revision {
             2 => Some(Revision::V2_03),
             3 => Some(Revision::V3_00),
@@ -172,27 +107,22 @@ impl Detection {
                 None => Error::UnknownOid,
             })?,
         };
-        let candidates = left.iter().fold(0, |bits, revision| bits | bit(*revision));
-        Ok(Detection { revision, reason, wire, candidates })
+        let candidates = left.iter().fold(0, |bits, revision| bits | revision.bit());
+        Ok(Detection::new(revision, reason, wire, candidates))
     }
 
-    /// What the definition alone tells. v01.00's begins otherwise than the later ones', and each has to be read to its
-    /// end.
+    /// Detects the revision from the definition alone. That of v01.00 begins differently from later ones; either must
+    /// decode to its end.
     fn of_definition(function_revision: u16, definition: &[u8]) -> Result<Self, Error> {
         let arena = Arena::new();
         let is_kpm = |name: &RanFunctionName<'_>| name.short_name.to_ascii_uppercase().contains("KPM");
         if let Ok(read) = v1::RanFunctionDefinition::decode(definition, &arena)
             && (is_kpm(&read.ran_function_name) || &*read.ran_function_name.e2sm_oid == OID_V1)
         {
-            let candidates = bit(Revision::V1_00);
-            return Ok(Detection {
-                revision: Revision::V1_00,
-                reason: Reason::Definition,
-                wire: Wire::Per,
-                candidates,
-            });
+            let revision = Revision::V1_00;
+            return Ok(Detection::new(revision, Reason::Definition, Wire::Per, revision.bit()));
         }
-        // all that have it read it: the newest reads the most
+        // the newest revision decodes the definitions of all since v02.01
         let read = RanFunctionDefinition::decode(definition, Revision::V4_00, &arena).map_err(|_| Error::UnknownOid)?;
         match &*read.ran_function_name.e2sm_oid {
             oid @ (OID_V2 | OID_V3) => Detection::from_ran_function(oid, function_revision, definition),
@@ -200,41 +130,32 @@ impl Detection {
         }
     }
 
-    /// The revisions that the node may speak, oldest first.
-    pub fn candidates(&self) -> impl Iterator<Item = Revision> + use<> {
-        let bits = self.candidates;
-        Revision::ALL.into_iter().filter(move |revision| bits & bit(*revision) != 0)
-    }
-
-    /// What an indication header tells on top, by the size of its time stamp. The choice stays where the header can be
-    /// read under it, where it is configured, or where no candidate fits.
+    /// Narrows the detection by the size of the time stamp in an indication header. The revision stays if it decodes the
+    /// header, if it is configured, or if no candidate decodes the header.
     #[must_use]
     pub fn with_header(self, header: &[u8]) -> Self {
         let reads = |revision: Revision| IndicationHeader::decode(header, revision).is_ok();
-        // FlatBuffers tell the stamps apart
+        // in FlatBuffers the two time stamps are different fields
         if self.reason == Reason::Configured || self.wire == Wire::Flat || reads(self.revision) {
             return self;
         }
-        let fitting = self.candidates().filter(|revision| reads(*revision));
-        let candidates = fitting.fold(0, |bits, revision| bits | bit(revision));
-        let chosen = Revision::ALL.into_iter().rev().find(|revision| candidates & bit(*revision) != 0);
-        match chosen {
-            Some(revision) => Detection { revision, reason: Reason::TimeStamp, candidates, ..self },
+        let fitting = || self.candidates().filter(|revision| reads(*revision));
+        match fitting().next_back() {
+            Some(newest) => {
+                let candidates = fitting().fold(0, |bits, revision| bits | revision.bit());
+                Detection::new(newest, Reason::TimeStamp, self.wire, candidates)
+            }
             None => self,
         }
     }
 }
 
-/// What is wrong with a definition; one in a wire form that is not built in is as good as unknown.
+/// The codec error of a definition; an encoding that is not built in counts as unknown.
 fn fault(error: Error) -> per::Error {
     match error {
         Error::Codec(error) => error,
-        _ => per::Error { kind: per::ErrorKind::UnknownExtension, bit: 0, at: "wire form" },
+        _ => per::Error { kind: per::ErrorKind::UnknownExtension, bit: 0, at: "encoding" },
     }
-}
-
-const fn bit(revision: Revision) -> u8 {
-    1 << revision as u8
 }
 
 fn offers_bins(definition: &RanFunctionDefinition<'_>) -> bool {
@@ -292,12 +213,12 @@ mod tests {
     }
 
     #[test]
-    fn the_function_gives_candidates() {
+    fn ran_function_yields_candidates() {
         let of = |oid, revision, bins| Detection::from_ran_function(oid, revision, &definition(bins)).unwrap();
         let seen = of(OID_V2, 0, false);
         assert_eq!((seen.revision, seen.reason), (Revision::V3_00, Reason::Oid));
         assert_eq!(seen.candidates().collect::<Vec<_>>(), [Revision::V2_01, Revision::V2_03, Revision::V3_00]);
-        assert_eq!(seen.to_string(), "E2SM-KPM v03.00, by its object identifier; could be v02.01, v02.03");
+        assert_eq!(seen.to_string(), "E2SM-KPM v03.00, by object identifier; possibly v02.01, v02.03");
 
         let seen = of(OID_V2, 0, true);
         assert_eq!((seen.revision, seen.reason), (Revision::V3_00, Reason::Definition));
@@ -308,7 +229,7 @@ mod tests {
         let seen = of(OID_V3, 4, true);
         assert_eq!((seen.revision, seen.reason), (Revision::V4_00, Reason::FunctionRevision));
         assert_eq!(of(OID_V3, 3, false).revision, Revision::V3_00);
-        assert_eq!(of(OID_V3, 2, false).revision, Revision::V4_00, "not what the identifier allows");
+        assert_eq!(of(OID_V3, 2, false).revision, Revision::V4_00, "the object identifier excludes v02.03");
 
         let good = definition(false);
         assert!(matches!(Detection::from_ran_function(OID_V1, 0, &good), Err(Error::NoRevisionFits(_))));
@@ -336,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn a_node_without_an_identifier_is_known_by_its_definition() {
+    fn revision_is_detected_without_object_identifier() {
         let v1 = v1_definition("ORAN-E2SM-KPM", "OID123");
         for oid in ["", OID_V1] {
             let seen = Detection::from_ran_function(oid, 1, &v1).unwrap();
@@ -355,21 +276,21 @@ mod tests {
     }
 
     #[test]
-    fn v1_has_types_of_its_own() {
+    fn shared_types_do_not_decode_v1() {
         let error = IndicationHeader::decode(&[0; 9], Revision::V1_00).unwrap_err();
         assert_eq!(error.kind, per::ErrorKind::NotInRevision);
     }
 
     #[test]
-    fn the_stamp_narrows() {
+    fn time_stamp_narrows_candidates() {
         let short = [0x00, 1, 2, 3, 4];
         let long = [0x00, 1, 2, 3, 4, 5, 6, 7, 8];
         let seen = Detection::from_ran_function(OID_V2, 0, &definition(false)).unwrap();
-        assert_eq!(seen.with_header(&long), seen, "as expected");
+        assert_eq!(seen.with_header(&long), seen, "consistent with the header");
         let narrowed = seen.with_header(&short);
         assert_eq!((narrowed.revision, narrowed.reason), (Revision::V2_03, Reason::TimeStamp));
         assert_eq!(narrowed.candidates().collect::<Vec<_>>(), [Revision::V2_01, Revision::V2_03]);
-        assert_eq!(seen.with_header(&[]), seen, "what no candidate can read tells nothing");
+        assert_eq!(seen.with_header(&[]), seen, "no candidate decodes an empty header");
 
         let v3 = Detection::from_ran_function(OID_V3, 0, &definition(false)).unwrap();
         assert_eq!(v3.with_header(&short), v3, "not a candidate");

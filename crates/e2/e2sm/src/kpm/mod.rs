@@ -34,13 +34,14 @@ mod measurement;
 mod report;
 mod revision;
 mod subscribe;
-mod trigger;
 pub mod v1;
 
+pub use crate::Reason;
 pub use action::{
     ActionDefinition, ActionDefinitionFormat1, ActionDefinitionFormat2, ActionDefinitionFormat3,
-    ActionDefinitionFormat4, ActionDefinitionFormat5, ActionDefinitionFormats, MatchingUeCondPerSubItem,
-    MatchingUeidPerSubItem, MeasurementCondItem,
+    ActionDefinitionFormat4, ActionDefinitionFormat5, ActionDefinitionFormats, EventTriggerDefinition,
+    EventTriggerDefinitionFormat1, EventTriggerDefinitionFormats, MatchingUeCondPerSubItem, MatchingUeidPerSubItem,
+    MeasurementCondItem,
 };
 pub use conditions::{
     LogicalOr, MatchCondReportItem, MatchedPerGp, MatchingCondItem, MatchingCondItemChoice, MatchingUeidItem,
@@ -48,7 +49,7 @@ pub use conditions::{
     TestCondInfo, TestCondType, TestCondValue,
 };
 pub use definition::{MeasurementInfoActionItem, RanFunctionDefinition, RicEventTriggerStyleItem, RicReportStyleItem};
-pub use detection::{Detection, Reason};
+pub use detection::Detection;
 pub use indication::{
     IndicationHeader, IndicationHeaderFormat1, IndicationHeaderFormats, IndicationMessage, IndicationMessageFormat1,
     IndicationMessageFormat2, IndicationMessageFormat3, IndicationMessageFormats, MeasurementCondUeidItem, TimeStamp,
@@ -63,6 +64,5 @@ pub use measurement::{
 pub use report::{Row, Rows, Value};
 pub use revision::{OID_V1, OID_V2, OID_V3, OIDS, Revision};
 pub use subscribe::{EveryUe, MeasurementRequest, Plan, ReportRequest, Scope};
-pub use trigger::{EventTriggerDefinition, EventTriggerDefinitionFormat1, EventTriggerDefinitionFormats};
 
 use crate::message::message;

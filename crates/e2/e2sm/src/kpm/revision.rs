@@ -3,12 +3,12 @@
 use core::fmt;
 use core::str::FromStr;
 
-use crate::Error;
 use crate::common::WIRE_E2SM_V5;
+use crate::{Error, ModelRevision, revision};
 
 /// The object identifier of v01.00.
 pub const OID_V1: &str = "1.3.6.1.4.1.53148.1.1.2.2";
-/// The object identifier of v02.01 and v02.03; nodes that speak v03.00 register it too.
+/// The object identifier of v02.01 and v02.03; some nodes register it for v03.00.
 pub const OID_V2: &str = "1.3.6.1.4.1.53148.1.2.2.2";
 /// The object identifier of v03.00 and v04.00.
 pub const OID_V3: &str = "1.3.6.1.4.1.53148.1.3.2.2";
@@ -19,9 +19,9 @@ pub const OIDS: [&str; 3] = [OID_V1, OID_V2, OID_V3];
 /// A revision of E2SM-KPM's wire format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Revision {
-    /// v01.00: another model but for its name, with types of its own ([`super::v1`]).
+    /// v01.00: a different model under the same name, with separate types ([`super::v1`]).
     V1_00,
-    /// v02.01: conditions are a bare choice, their expression and value mandatory.
+    /// v02.01: a condition is a bare CHOICE; its expression and value are mandatory.
     V2_01,
     /// v02.03: conditions may be joined by OR.
     V2_03,
@@ -32,14 +32,14 @@ pub enum Revision {
 }
 
 impl Revision {
-    /// All of them, oldest first.
+    /// All revisions, oldest first.
     pub const ALL: [Revision; 5] =
         [Revision::V1_00, Revision::V2_01, Revision::V2_03, Revision::V3_00, Revision::V4_00];
-    /// Those that share their types, oldest first: all but v01.00.
+    /// The revisions that share their types, oldest first: all but v01.00.
     pub const FROM_V2: [Revision; 4] = [Revision::V2_01, Revision::V2_03, Revision::V3_00, Revision::V4_00];
 
-    /// The number that [`per`]'s readers and writers know this revision by. v01.00 has types of its own, which have one
-    /// wire format.
+    /// The number of this revision in readers and writers of [`per`]. v01.00 has separate types with a single wire
+    /// format.
     #[must_use]
     pub const fn wire(self) -> u8 {
         match self {
@@ -50,7 +50,7 @@ impl Revision {
         }
     }
 
-    /// The wire format of the messages that the revisions share.
+    /// The wire format of the messages that v02.01 and later share.
     pub(super) const fn of_messages(self) -> Result<u8, per::Error> {
         match self {
             Revision::V1_00 => Err(per::Error::new(per::ErrorKind::NotInRevision, 0).within("E2SM-KPM v01.00")),
@@ -58,7 +58,7 @@ impl Revision {
         }
     }
 
-    /// Octets of a time stamp; v01.00 has none.
+    /// The octets of a time stamp; v01.00 has none.
     #[must_use]
     pub const fn time_stamp_octets(self) -> usize {
         match self {
@@ -79,7 +79,7 @@ impl Revision {
     }
 }
 
-/// `v03.00`, as the specifications are called.
+/// Formats as the specification is numbered: `v03.00`.
 impl fmt::Display for Revision {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
@@ -92,28 +92,24 @@ impl fmt::Display for Revision {
     }
 }
 
-const NOT_A_REVISION: Error = Error::UnknownRevision { model: "E2SM-KPM", known: "1.00, 2.01, 2.03, 3.00 and 4.00" };
+impl ModelRevision for Revision {
+    const MODEL: &'static str = "E2SM-KPM";
+    const ALL: &'static [Revision] = &Revision::ALL;
+    const UNKNOWN: Error = Error::UnknownRevision { model: "E2SM-KPM", known: "1.00, 2.01, 2.03, 3.00 and 4.00" };
+}
 
-/// `3.00`, `03.00` and `v03.00` are the same.
+/// Parses `3.00`, `03.00` or `v03.00`.
 impl FromStr for Revision {
     type Err = Error;
 
     /// # Errors
-    /// [`Error::UnknownRevision`] for anything that is not a revision.
+    /// [`Error::UnknownRevision`].
     fn from_str(text: &str) -> Result<Self, Error> {
-        let text = text.strip_prefix('v').unwrap_or(text);
-        match text.strip_prefix('0').unwrap_or(text) {
-            "1.00" => Ok(Revision::V1_00),
-            "2.01" => Ok(Revision::V2_01),
-            "2.03" => Ok(Revision::V2_03),
-            "3.00" => Ok(Revision::V3_00),
-            "4.00" => Ok(Revision::V4_00),
-            _ => Err(NOT_A_REVISION),
-        }
+        revision::parse(text)
     }
 }
 
-// the common types go by these numbers
+// the common types are gated by these numbers
 const _: () = assert!(Revision::V4_00.wire() >= WIRE_E2SM_V5 && Revision::V3_00.wire() < WIRE_E2SM_V5);
 
 #[cfg(test)]
@@ -129,7 +125,7 @@ mod tests {
             }
         }
         for bad in ["", "3", "3.0", "2.02", "v", "00", "v003.00"] {
-            assert_eq!(bad.parse::<Revision>(), Err(NOT_A_REVISION), "{bad}");
+            assert_eq!(bad.parse::<Revision>(), Err(Revision::UNKNOWN), "{bad}");
         }
     }
 }

@@ -37,6 +37,7 @@ mod revision;
 mod testing;
 mod trigger;
 
+pub use crate::Reason;
 pub use action::{
     ActionDefinition, ActionDefinitionFormat1, ActionDefinitionFormat2, ActionDefinitionFormat2Item,
     ActionDefinitionFormat3, ActionDefinitionFormat4, ActionDefinitionFormat4IndicationItem,
@@ -93,7 +94,7 @@ pub use query::{
     QueryOutcomeFormat1ItemCell, QueryOutcomeFormat2, QueryOutcomeFormat2ItemUe, QueryOutcomeFormats, UeQuery,
 };
 pub use quota::{RrmPolicyMember, RrmPolicyRatio, SlicePrbQuota};
-pub use revision::{Detection, OID, Reason, Revision};
+pub use revision::{Detection, OID, Revision};
 pub use testing::{
     Comparison, LogicalOr, Presence, RanParameterTesting, RanParameterTestingCondition,
     RanParameterTestingElementFalse, RanParameterTestingElementTrue, RanParameterTestingItem, RanParameterTestingList,

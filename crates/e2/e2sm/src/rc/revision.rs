@@ -1,8 +1,7 @@
-//! Which revision a node speaks (E2SM-RC clause 7.1 and what the field makes of it).
+//! The revisions of E2SM-RC and their detection (E2SM-RC clause 7.1 and the practice of existing nodes).
 //!
-//! All revisions share one object identifier, and nearly all that they can say is the same on the wire: they differ in
-//! what they add. So the oldest is taken until something tells of a newer one: what the RAN function definition holds,
-//! or the RAN function's revision number.
+//! All revisions share one object identifier and most of their wire format; each adds to the one before. The oldest is
+//! assumed unless the RAN function definition or the RAN function revision indicates a newer one.
 //!
 //! ```
 //! use e2sm::rc::{Detection, OID, Reason, Revision};
@@ -29,7 +28,7 @@
 //! let detection = Detection::from_ran_function(OID, 3, &bytes)?;
 //! assert_eq!((detection.revision, detection.reason), (Revision::V3_00, Reason::FunctionRevision));
 //!
-//! // whoever knows better says so
+//! // a configured revision takes precedence
 //! assert_eq!(Detection::configured("5.00".parse()?).revision, Revision::V5_00);
 //! # Ok::<(), e2sm::Error>(())
 //! ```
@@ -39,7 +38,7 @@ use core::str::FromStr;
 
 use super::RanFunctionDefinition;
 use crate::common::WIRE_E2SM_V5;
-use crate::{Arena, Error, Wire};
+use crate::{Arena, Error, ModelRevision, Reason, Wire, revision};
 
 /// The object identifier of all revisions.
 pub const OID: &str = "1.3.6.1.4.1.53148.1.1.2.3";
@@ -49,20 +48,20 @@ pub const OID: &str = "1.3.6.1.4.1.53148.1.1.2.3";
 pub enum Revision {
     /// v01.03.
     V1_03 = 1,
-    /// v03.00: queries, groups of UEs, filters; reports on demand are gone.
+    /// v03.00: adds queries, groups of UEs and filters; removes reports on demand.
     V3_00 = 2,
-    /// v05.00: UEs by some of their names; built on E2SM v05.00.
+    /// v05.00: adds partial UE identifiers; based on E2SM v05.00.
     V5_00 = 3,
 }
 
-// the common types go by these numbers
+// the common types are gated by these numbers
 const _: () = assert!(Revision::V5_00.wire() >= WIRE_E2SM_V5 && Revision::V3_00.wire() < WIRE_E2SM_V5);
 
 impl Revision {
-    /// All of them, oldest first.
+    /// All revisions, oldest first.
     pub const ALL: [Revision; 3] = [Revision::V1_03, Revision::V3_00, Revision::V5_00];
 
-    /// The number that [`per`]'s readers and writers know this revision by.
+    /// The number of this revision in readers and writers of [`per`].
     #[must_use]
     pub const fn wire(self) -> u8 {
         self as u8
@@ -74,7 +73,7 @@ impl Revision {
     }
 }
 
-/// `v03.00`, as the specifications are called.
+/// Formats as the specification is numbered: `v03.00`.
 impl fmt::Display for Revision {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
@@ -85,94 +84,32 @@ impl fmt::Display for Revision {
     }
 }
 
-const NOT_A_REVISION: Error = Error::UnknownRevision { model: "E2SM-RC", known: "1.03, 3.00 and 5.00" };
+impl ModelRevision for Revision {
+    const MODEL: &'static str = "E2SM-RC";
+    const ALL: &'static [Revision] = &Revision::ALL;
+    const UNKNOWN: Error = Error::UnknownRevision { model: "E2SM-RC", known: "1.03, 3.00 and 5.00" };
+}
 
-/// `3.00`, `03.00` and `v03.00` are the same.
+/// Parses `3.00`, `03.00` or `v03.00`.
 impl FromStr for Revision {
     type Err = Error;
 
     /// # Errors
     /// [`Error::UnknownRevision`].
     fn from_str(text: &str) -> Result<Self, Error> {
-        let text = text.strip_prefix('v').unwrap_or(text);
-        match text.strip_prefix('0').unwrap_or(text) {
-            "1.03" => Ok(Revision::V1_03),
-            "3.00" => Ok(Revision::V3_00),
-            "5.00" => Ok(Revision::V5_00),
-            _ => Err(NOT_A_REVISION),
-        }
+        revision::parse(text)
     }
 }
 
-/// What decided on a revision.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Reason {
-    /// The configuration says so.
-    Configured,
-    /// Nothing tells of a newer revision than the oldest.
-    Oldest,
-    /// The RAN function's revision number, which nodes let follow the specification's.
-    FunctionRevision,
-    /// The RAN function definition holds what only some revisions have.
-    Definition,
-}
-
-impl fmt::Display for Reason {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Reason::Configured => "configured",
-            Reason::Oldest => "nothing tells of a newer one",
-            Reason::FunctionRevision => "by its RAN function revision",
-            Reason::Definition => "by its RAN function definition",
-        })
-    }
-}
-
-/// The revision that a node is taken to speak, and why: worth a line in the log.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Detection {
-    /// The revision to use.
-    pub revision: Revision,
-    /// What decided on it.
-    pub reason: Reason,
-    /// The wire form, which the object identifier tells.
-    pub wire: Wire,
-    /// A bit for each revision that the node may speak.
-    candidates: u8,
-}
-
-impl fmt::Display for Detection {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "E2SM-RC {}, {}", self.revision, self.reason)?;
-        if self.wire != Wire::Per {
-            write!(f, ", in wire form {}", self.wire)?;
-        }
-        let others = self.candidates().filter(|r| *r != self.revision);
-        for (i, other) in others.enumerate() {
-            write!(f, "{}{other}", if i == 0 { "; could be " } else { ", " })?;
-        }
-        Ok(())
-    }
-}
+/// The revision of E2SM-RC that a node uses.
+pub type Detection = crate::Detection<Revision>;
 
 impl Detection {
-    /// What somebody who knows the node has configured.
-    #[must_use]
-    pub const fn configured(revision: Revision) -> Self {
-        Detection { revision, reason: Reason::Configured, wire: Wire::Per, candidates: bit(revision) }
-    }
-
-    /// The same, in the wire form that an object identifier tells.
-    #[must_use]
-    pub fn in_wire_of(self, oid: &str) -> Self {
-        Detection { wire: Wire::of(oid.trim()).0, ..self }
-    }
-
-    /// What a RAN function tells when it is set up: object identifier, revision number and definition, as E2AP
-    /// carries them.
+    /// Detects the revision of a RAN function from its object identifier, revision and definition, as E2AP carries
+    /// them.
     ///
     /// # Errors
-    /// [`Error::UnknownOid`], and [`Error::NoRevisionFits`] where the definition cannot be read.
+    /// [`Error::UnknownOid`], or [`Error::NoRevisionFits`] if the definition cannot be decoded.
     pub fn from_ran_function(oid: &str, function_revision: u16, definition: &[u8]) -> Result<Self, Error> {
         let (wire, own) = Wire::of(oid.trim());
         if own != OID {
@@ -180,62 +117,52 @@ impl Detection {
         }
         let mut candidates = 0;
         let mut failed = None;
-        let mut told = 0;
+        let mut indicated = 0;
         for revision in Revision::ALL {
             let arena = Arena::new();
             match RanFunctionDefinition::decode_in(definition, revision, wire, &arena) {
                 Ok(definition) => {
-                    candidates |= bit(revision);
-                    told |= tells_of(&definition);
+                    candidates |= revision.bit();
+                    indicated |= indicated_by(&definition);
                 }
                 Err(error) => failed = failed.or(Some(error)),
             }
         }
         let mut reason = Reason::Oldest;
-        // what is told by what cannot be read tells nothing
-        if told & candidates != 0 {
-            candidates &= told;
+        // a revision that does not decode the definition is no candidate, whatever the others find in it
+        if indicated & candidates != 0 {
+            candidates &= indicated;
             reason = Reason::Definition;
         }
-        // FlexRIC and OAI number their function 1
+        // FlexRIC and OAI set the RAN function revision to 1
         let numbered = match function_revision {
             1 => Some(Revision::V1_03),
             3 => Some(Revision::V3_00),
             5 => Some(Revision::V5_00),
             _ => None,
         };
-        let revision = match numbered.filter(|revision| candidates & bit(*revision) != 0) {
+        let revision = match numbered.filter(|revision| candidates & revision.bit() != 0) {
             Some(revision) => {
                 reason = Reason::FunctionRevision;
                 revision
             }
             None => {
-                let oldest = Revision::ALL.into_iter().find(|revision| candidates & bit(*revision) != 0);
+                let oldest = Revision::ALL.into_iter().find(|revision| candidates & revision.bit() != 0);
                 match (oldest, failed) {
                     (Some(oldest), _) => oldest,
                     (None, Some(Error::Codec(error))) => return Err(Error::NoRevisionFits(error)),
-                    // a wire form that is not built in
+                    // an encoding that is not built in
                     (None, failed) => return Err(failed.unwrap_or(Error::UnknownOid)),
                 }
             }
         };
-        Ok(Detection { revision, reason, wire, candidates })
-    }
-
-    /// The revisions that the node may speak, oldest first.
-    pub fn candidates(&self) -> impl Iterator<Item = Revision> + use<> {
-        let bits = self.candidates;
-        Revision::ALL.into_iter().filter(move |revision| bits & bit(*revision) != 0)
+        Ok(Detection::new(revision, reason, wire, candidates))
     }
 }
 
-const fn bit(revision: Revision) -> u8 {
-    1 << revision.wire()
-}
-
-/// The revisions that have all that a definition holds; none where it holds what all have.
-fn tells_of(definition: &RanFunctionDefinition<'_>) -> u8 {
-    let (v1, v3, v5) = (bit(Revision::V1_03), bit(Revision::V3_00), bit(Revision::V5_00));
+/// The revisions that have every component of a definition, as bits; none if all revisions have them.
+fn indicated_by(definition: &RanFunctionDefinition<'_>) -> u8 {
+    let (v1, v3, v5) = (Revision::V1_03.bit(), Revision::V3_00.bit(), Revision::V5_00.bit());
     let styles = || definition.control.iter().flat_map(|control| &control.control_style_list);
     let actions = || styles().flat_map(|style| style.control_action_list.iter().flatten());
     let mut parameters = actions().flat_map(|action| action.control_action_parameters_list.iter().flatten());
@@ -301,16 +228,16 @@ mod tests {
             }
         }
         for bad in ["", "3", "3.0", "1.00", "v", "v003.00"] {
-            assert_eq!(bad.parse::<Revision>(), Err(NOT_A_REVISION), "{bad}");
+            assert_eq!(bad.parse::<Revision>(), Err(Revision::UNKNOWN), "{bad}");
         }
-        assert_eq!(NOT_A_REVISION.to_string(), "not a revision of E2SM-RC; 1.03, 3.00 and 5.00 are");
+        assert_eq!(Revision::UNKNOWN.to_string(), "not a revision of E2SM-RC; 1.03, 3.00 and 5.00 are");
     }
 
     #[test]
-    fn what_all_can_say_is_the_oldests_unless_numbered() {
+    fn oldest_revision_is_assumed_unless_numbered() {
         let seen = detect(&definition(), Revision::V3_00, 0);
         assert_eq!((seen.revision, seen.reason), (Revision::V1_03, Reason::Oldest));
-        assert_eq!(seen.to_string(), "E2SM-RC v01.03, nothing tells of a newer one; could be v03.00, v05.00");
+        assert_eq!(seen.to_string(), "E2SM-RC v01.03, no evidence of a newer one; possibly v03.00, v05.00");
         for (number, revision) in [(1, Revision::V1_03), (3, Revision::V3_00), (5, Revision::V5_00)] {
             let seen = detect(&definition(), Revision::V1_03, number);
             assert_eq!((seen.revision, seen.reason), (revision, Reason::FunctionRevision));
@@ -320,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn the_definition_tells() {
+    fn definition_indicates_revision() {
         let query = QueryStyleItem {
             ric_query_style_type: RicStyleType(1),
             ric_query_style_name: NAME,

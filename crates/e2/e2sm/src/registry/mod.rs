@@ -1,11 +1,11 @@
-//! Types by the names that the specifications give them: for tools that learn the type when they run.
+//! Types by their ASN.1 names, for tools that learn the type at run time.
 //!
-//! A name is the module, a colon, and the ASN.1 type: `kpm-v03.00:E2SM-KPM-IndicationMessage`. KPM's modules are
-//! `kpm-v01.00`, `kpm-v02.01`, `kpm-v02.03`, `kpm-v03.00` and `kpm-v04.00`, RC's `rc-v01.03`, `rc-v03.00` and
-//! `rc-v05.00`, NI's `ni-v01.00`; types of [`crate::common`] are in all from v02 of KPM on. CCC's messages are
-//! `ccc:RIC-Control-Message` and so on. The ping is `hw:HW-RANfunction-Definition`. FlexRIC's models are modules for
-//! each wire form, with the Rust types' names: `mac-per:IndicationMessage`, `mac-plain:IndicationMessage`. With the
-//! feature `flat` each module that is in PER has one in FlatBuffers: `kpm-v03.00-flat`, `mac-flat`.
+//! A name is a module, a colon and an ASN.1 type: `kpm-v03.00:E2SM-KPM-IndicationMessage`. The modules of KPM are
+//! `kpm-v01.00`, `kpm-v02.01`, `kpm-v02.03`, `kpm-v03.00` and `kpm-v04.00`, those of RC `rc-v01.03`, `rc-v03.00` and
+//! `rc-v05.00`, that of NI `ni-v01.00`. The types of [`crate::common`] are in all modules of KPM since v02 and of RC. CCC
+//! has `ccc:RIC-Control-Message` and so on, the hello-world model `hw:HW-RANfunction-Definition`. FlexRIC's models have a
+//! module for each encoding, and the names of the Rust types: `mac-per:IndicationMessage`, `mac-plain:IndicationMessage`.
+//! With the feature `flat`, each module in PER has one in FlatBuffers: `kpm-v03.00-flat`, `mac-flat`.
 //!
 //! ```
 //! # #[cfg(feature = "kpm")]
@@ -21,18 +21,14 @@
 //! # fn main() {}
 //! ```
 
-#[cfg(feature = "association")]
-mod association;
 #[cfg(feature = "ccc")]
 mod ccc;
 #[cfg(any(feature = "kpm", feature = "rc"))]
 mod common;
-// a build with RRC alone has none of them
+// unused in a build with RRC notifications alone
 #[cfg_attr(not(feature = "mac"), allow(dead_code, unused_macros, unused_imports))]
 #[cfg(feature = "flexric")]
 mod flexric;
-#[cfg(feature = "hw")]
-mod hw;
 #[cfg(feature = "kpm")]
 mod kpm;
 #[cfg(feature = "kpm")]
@@ -41,30 +37,28 @@ mod kpm_v1;
 mod ni;
 #[cfg(feature = "rc")]
 mod rc;
-#[cfg(feature = "rrc")]
-mod rrc;
 
 use per::{Describe, Encode, Visitor};
 
 use crate::wire::FlatEncode;
 use crate::{Error, Wire};
 
-/// A value of a type that is known by its name.
+/// A value of a type that was named at run time.
 pub trait Message: Describe {
-    /// Appends the encoding that the value was read from, or what is its canonical form.
+    /// Appends the value in the encoding that it was decoded from, in canonical form.
     ///
     /// # Errors
-    /// None for what was decoded, unless the peer used an encoding with more freedom than ours.
+    /// A decoded value can be encoded unless its PER used values beyond an extension marker that are not supported.
     fn encode(&self, out: &mut Vec<u8>) -> Result<(), Error>;
 
-    /// Appends the encoding in another wire form.
+    /// Appends the value in another encoding.
     ///
     /// # Errors
-    /// [`Error::NotInWire`] where the type does not have it.
+    /// [`Error::NotInWire`] if the type has no such encoding.
     fn encode_as(&self, wire: Wire, out: &mut Vec<u8>) -> Result<(), Error>;
 }
 
-// a build without O-RAN's models in PER has no use for it
+// unused in a build without O-RAN's models in PER
 #[allow(dead_code)]
 struct Typed<T> {
     value: T,
@@ -87,10 +81,10 @@ impl<T: Describe + Encode + FlatEncode> Message for Typed<T> {
     }
 }
 
-/// Reads a type in a wire revision, and in PER or FlatBuffers where it has both.
+/// Decodes a type, given the number of the revision and the encoding.
 type Read = fn(&[u8], u8, Wire) -> Result<Box<dyn Message>, Error>;
 
-/// A table of names and readers.
+/// A table of names and decoders.
 #[allow(unused_macros)]
 macro_rules! readers {
     ($($name:literal: $type:ty,)*) => {
@@ -104,10 +98,50 @@ macro_rules! readers {
 #[allow(unused_imports)]
 use readers;
 
-/// Reads all of `bytes` as the type of that name.
+/// The models of few messages.
+#[cfg(feature = "association")]
+mod association {
+    use super::Read;
+    use crate::association::*;
+
+    pub(super) static TYPES: &[(&str, Read)] = readers! {
+        "UEA-RANfunction-Definition": RanFunctionDefinition<'_>,
+        "UEA-EventTrigger": EventTrigger,
+        "UEA-ControlHeader": ControlHeader,
+        "UEA-ControlMessage": ControlMessage<'_>,
+        "UEA-ControlOutcome": ControlOutcome<'_>,
+        "UEA-IndicationMessage": IndicationMessage<'_>,
+    };
+}
+
+#[cfg(feature = "rrc")]
+mod rrc {
+    use super::Read;
+    use crate::rrc::*;
+
+    pub(super) static TYPES: &[(&str, Read)] = readers! {
+        "RanFunctionDefinition": RanFunctionDefinition<'_>,
+        "EventTriggerDefinition": EventTriggerDefinition,
+        "IndicationHeader": IndicationHeader,
+        "IndicationMessage": IndicationMessage<'_>,
+    };
+}
+
+#[cfg(feature = "hw")]
+mod hw {
+    use super::Read;
+    use crate::hw::{Ping, RanFunctionDefinition};
+
+    pub(super) static TYPES: &[(&str, Read)] = readers! {
+        "HW-RANfunction-Definition": RanFunctionDefinition<'_>,
+        "HW-Ping": Ping<'_>,
+    };
+}
+
+/// Decodes all of `bytes` as the type of that name.
 ///
 /// # Errors
-/// [`Error::UnknownType`]; whatever is wrong with the encoding.
+/// [`Error::UnknownType`]; a malformed encoding.
 pub fn decode(name: &str, bytes: &[u8]) -> Result<Box<dyn Message>, Error> {
     let (module, type_name) = name.split_once(':').ok_or(Error::UnknownType)?;
     let (module, wire) = match module.strip_suffix("-flat") {
@@ -123,15 +157,15 @@ pub fn decode(name: &str, bytes: &[u8]) -> Result<Box<dyn Message>, Error> {
     Err(Error::UnknownType)
 }
 
-/// The modules and types that [`decode`] knows.
+/// Returns the modules and types that [`decode`] supports.
 pub fn types() -> impl Iterator<Item = (&'static str, &'static str)> {
     modules().flat_map(|(module, _, types)| types.iter().map(move |(name, _)| (module, *name)))
 }
 
-/// Types of a module by name. These tables are `static`: what names a `const` of them compiles all of their codecs again.
+/// The types of a module by name. These tables are `static`: every use of a `const` would compile all of their codecs again.
 type Types = &'static [(&'static str, Read)];
 
-/// Modules by name, with their wire revision.
+/// The modules by name, each with the number of its revision.
 fn modules() -> impl Iterator<Item = (&'static str, u8, Types)> {
     static MODULES: &[(&str, u8, Types)] = &[
         #[cfg(feature = "kpm")]

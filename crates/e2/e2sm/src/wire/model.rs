@@ -129,6 +129,7 @@ macro_rules! message {
             ///
             /// # Errors
             /// As [`Self::decode`].
+            #[inline]
             pub fn decode_owned(bytes: &[u8], wire: $crate::Wire) -> Result<$name<'static>, $crate::Error> {
                 let arena = $crate::Arena::new();
                 $name::decode(bytes, wire, &arena).map(per::IntoOwned::into_owned)
