@@ -17,21 +17,15 @@
 
 #[cfg(feature = "agent")]
 pub mod agent;
-#[cfg(any(feature = "agent", feature = "server"))]
-mod clock;
-#[cfg(any(feature = "agent", feature = "server", feature = "xapp"))]
-mod credentials;
 mod endpoint;
 mod error;
+mod event_loop;
 #[cfg(any(feature = "agent", feature = "server"))]
 mod peers;
-#[cfg(any(feature = "agent", feature = "record"))]
-mod ppid;
 #[cfg(feature = "record")]
 pub mod record;
 #[cfg(feature = "server")]
 pub mod server;
-mod stop;
 #[cfg(feature = "xapp")]
 pub mod xapp;
 
@@ -43,5 +37,5 @@ pub use e2;
 pub use e2ap;
 pub use endpoint::{Endpoint, EndpointError};
 pub use error::Error;
+pub use event_loop::StopHandle;
 pub use link;
-pub use stop::StopHandle;

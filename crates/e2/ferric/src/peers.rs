@@ -8,7 +8,7 @@ use link::{Class, Interest, Link, PathEvent, Poll, Sent, StreamId};
 /// What an association's token tells: its kind, a generation, and its place.
 const PLACE_BITS: u32 = 32;
 const KIND_SHIFT: u32 = 60;
-const GENERATIONS: u64 = (1 << (KIND_SHIFT - PLACE_BITS)) - 1;
+const GENERATION_MASK: u64 = (1 << (KIND_SHIFT - PLACE_BITS)) - 1;
 
 /// The kind of thing that a token is of.
 #[cfg(feature = "server")]
@@ -32,14 +32,14 @@ pub(crate) struct Peer {
     pub assoc: AssocId,
     /// Whether it lost reports that it was not told of.
     #[cfg(feature = "server")]
-    pub untold: bool,
+    pub has_unreported_loss: bool,
     /// Whether it is known who it is, and that it may stay: nothing is read from it before. That the link stands does not
     /// say so: what writes may be what ends its handshake.
     #[cfg(feature = "server")]
     pub admitted: bool,
     /// Whether the peer has said anything.
     #[cfg(feature = "server")]
-    pub spoke: bool,
+    pub has_sent: bool,
     /// The last of its PDUs that its loop sent to the loop that owns the controller, by number.
     #[cfg(feature = "server")]
     pub sent_up: u64,
@@ -54,7 +54,7 @@ pub(crate) struct Peer {
     pub codec: e2ap::Codec,
     /// Whether it was decided on which loop it lives.
     #[cfg(feature = "server")]
-    pub settled: bool,
+    pub is_placed: bool,
     /// PDUs that the link does not carry.
     too_long: u64,
     writable_wanted: bool,
@@ -133,7 +133,7 @@ impl Peers {
     /// Takes a link in and waits for it.
     pub fn insert(&mut self, poll: &Poll, link: Link) -> io::Result<AssocId> {
         let place = self.free.last().copied().unwrap_or(self.slots.len());
-        self.generation = (self.generation + 1) & GENERATIONS;
+        self.generation = (self.generation + 1) & GENERATION_MASK;
         let assoc = AssocId(token(self.kind, place) | self.generation << PLACE_BITS);
         self.insert_as(poll, assoc, link)?;
         self.free.pop();
@@ -147,11 +147,11 @@ impl Peers {
             link,
             assoc,
             #[cfg(feature = "server")]
-            untold: false,
+            has_unreported_loss: false,
             #[cfg(feature = "server")]
             admitted: false,
             #[cfg(feature = "server")]
-            spoke: false,
+            has_sent: false,
             #[cfg(feature = "server")]
             sent_up: 0,
             #[cfg(feature = "server")]
@@ -161,7 +161,7 @@ impl Peers {
             #[cfg(feature = "server")]
             codec: e2ap::Codec::Per,
             #[cfg(feature = "server")]
-            settled: false,
+            is_placed: false,
             too_long: 0,
             writable_wanted,
             full: false,

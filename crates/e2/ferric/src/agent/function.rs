@@ -8,14 +8,14 @@ use e2ap::{
 };
 use link::Class;
 
-use super::node::Members;
+use super::node::ConnectionTable;
 use super::{ControllerId, Views};
 use crate::peers::Peers;
 
 /// Names a subscription within a node: each controller numbers its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct RequestKey {
-    /// Whose it is.
+    /// DeadlineOwner it is.
     pub controller: ControllerId,
     /// What that controller calls it.
     pub id: RicRequestId,
@@ -123,6 +123,7 @@ pub trait RanFunction {
 
 /// What a controller says to a change that a function required.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum ChangeAnswer {
     /// It agrees, to some of it at least.
     Confirmed {
@@ -248,7 +249,7 @@ impl<'a> FunctionContext<'a> {
         self.outlet.send(key, action, Some(call_process_id), header, message)
     }
 
-    /// The function wants to lose a subscription: its controller is asked to delete it, and does so by
+    /// The function wants to handle_loss a subscription: its controller is asked to delete it, and does so by
     /// [`RanFunction::unsubscribe`]. E2AP has this from v2 on.
     ///
     /// # Errors
@@ -292,14 +293,14 @@ impl<'a> FunctionContext<'a> {
 }
 
 /// The way to a node's controllers through the loop's links.
-pub(super) struct Links<'a> {
-    pub members: &'a mut Members,
+pub(super) struct ControllerLinks<'a> {
+    pub connections: &'a mut ConnectionTable,
     pub controllers: &'a [ControllerId],
     pub peers: &'a mut Peers,
     pub out: &'a mut Vec<u8>,
 }
 
-impl FunctionTransport for Links<'_> {
+impl FunctionTransport for ControllerLinks<'_> {
     fn send(
         &mut self,
         key: RequestKey,
@@ -308,9 +309,9 @@ impl FunctionTransport for Links<'_> {
         header: &[u8],
         message: &[u8],
     ) -> Result<(), AgentMisuse> {
-        let Links { members, peers, out, .. } = self;
-        let member = members.get_mut(key.controller).ok_or(AgentMisuse::UnknownRequest)?;
-        let machine = &mut member.machine;
+        let ControllerLinks { connections, peers, out, .. } = self;
+        let connection = connections.get_mut(key.controller).ok_or(AgentMisuse::UnknownRequest)?;
+        let machine = &mut connection.machine;
         out.clear();
         let class = match call_process_id {
             None => {
@@ -322,19 +323,19 @@ impl FunctionTransport for Links<'_> {
                 Class::Keep
             }
         };
-        if let Some(assoc) = member.assoc
+        if let Some(assoc) = connection.assoc
             && let Err(error) = peers.send(assoc, &[out], class)
         {
             // ended once the function is done
-            member.lost = Some(error);
+            connection.lost = Some(error);
         }
         out.clear();
         Ok(())
     }
 
     fn require_deletion(&mut self, key: RequestKey, cause: Cause) -> Result<(), AgentMisuse> {
-        let member = self.members.get_mut(key.controller).ok_or(AgentMisuse::UnknownRequest)?;
-        member.machine.require_deletion(&[(key.id, cause)])
+        let connection = self.connections.get_mut(key.controller).ok_or(AgentMisuse::UnknownRequest)?;
+        connection.machine.require_deletion(&[(key.id, cause)])
     }
 
     fn require_change(
@@ -344,11 +345,11 @@ impl FunctionTransport for Links<'_> {
         modify: &[(RicActionId, RicTimeToWait)],
         remove: &[(RicActionId, Cause)],
     ) -> Result<(), AgentMisuse> {
-        let member = self.members.get_mut(key.controller).ok_or(AgentMisuse::UnknownRequest)?;
-        member.machine.require_modification(now, key.id, modify, remove)
+        let connection = self.connections.get_mut(key.controller).ok_or(AgentMisuse::UnknownRequest)?;
+        connection.machine.require_modification(now, key.id, modify, remove)
     }
 
     fn controllers(&self) -> Vec<(ControllerId, Option<GlobalRicId>)> {
-        self.controllers.iter().filter_map(|id| Some((*id, self.members.get(*id)?.ric_id))).collect()
+        self.controllers.iter().filter_map(|id| Some((*id, self.connections.get(*id)?.ric_id))).collect()
     }
 }

@@ -22,7 +22,7 @@
 //!
 //! # Several associations
 //!
-//! A controller may ask for other associations with it, at addresses of its choice (E2 Connection Update). They are opened
+//! A controller may ask for other associations with it, at addresses of its choice (E2 Connection AssociationUpdate). They are opened
 //! by the same kind of link as the first (TCP, TLS or SCTP), and join the node without a setup of their own, from v2 on. What
 //! the node says goes over the first; where that is lost, the next takes its place, and nothing is lost but what was on its way.
 //!
@@ -36,10 +36,11 @@
 mod associations;
 mod function;
 mod node;
+mod poll;
 mod schedule;
-mod turn;
 mod views;
 
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
 use std::time::Duration;
 
 use e2::{Agent, AgentConfig, AgentMisuse, AssocId, CloseReason, Time};
@@ -47,11 +48,11 @@ use e2ap::{E2NodeComponentConfigAdditionItem, GlobalE2NodeId, GlobalRicId, RanFu
 use link::{Address, Events, Poll, Scratch};
 use tracing::info;
 
-use crate::clock::Clock;
+use crate::event_loop::Clock;
 use crate::peers::Peers;
 use crate::{Endpoint, Error, StopHandle};
-use node::{Member, Members, Node};
-use schedule::{Schedule, Whose};
+use node::{ConnectionTable, ControllerConnection, Node};
+use schedule::{DeadlineOwner, Schedule};
 
 pub use function::{
     Admission, ChangeAnswer, ControlFailure, FunctionContext, FunctionTransport, RanFunction, RequestKey,
@@ -100,12 +101,16 @@ pub struct ControllerStatus {
     pub address: Address,
     /// Who it is, if it has taken the setup and is there.
     pub ric_id: Option<GlobalRicId>,
-    /// Where the other associations lead that the node has with it, by its wish (E2 Connection Update).
-    pub more: Vec<Address>,
+    /// Where the other associations lead that the node has with it, by its wish (E2 Connection AssociationUpdate).
+    pub additional: Vec<Address>,
 }
 
-/// One or more nodes on one thread, each with its controllers.
-pub struct AgentLoop {
+/// The event loop of one or more E2 nodes, each with its controllers, on one thread.
+///
+/// `F` is the type of the nodes' RAN functions. With the default, `dyn RanFunction`, the loop stays on the thread that
+/// created it, and functions may share state through `Rc`. A [`SendAgentLoop`] takes functions that are [`Send`] and may
+/// itself be moved to another thread.
+pub struct AgentLoop<F: RanFunction + ?Sized = dyn RanFunction> {
     poll: Poll,
     events: Events,
     scratch: Scratch,
@@ -113,26 +118,56 @@ pub struct AgentLoop {
     stop: StopHandle,
     config: AgentLoopConfig,
     peers: Peers,
-    nodes: Vec<Node>,
-    members: Members,
-    /// Whose an association is, by the association's place.
-    owners: Vec<Option<ControllerId>>,
+    nodes: Vec<Node<F>>,
+    connections: ConnectionTable,
+    /// DeadlineOwner an association is, by the association's place.
+    controllers_by_link: Vec<Option<ControllerId>>,
     schedule: Schedule,
-    /// Whose machine is to be asked what it wants.
+    /// DeadlineOwner machine is to be asked what it wants.
     dirty: Vec<ControllerId>,
-    /// Whose time has come, in the turn that runs.
-    due: Vec<Whose>,
+    /// DeadlineOwner time has come, in the turn that runs.
+    due: Vec<DeadlineOwner>,
     out: Vec<u8>,
     /// Of links that are gone.
     dropped_reports: u64,
 }
 
+/// An [`AgentLoop`] that may be moved to another thread, since all its RAN functions may.
+pub type SendAgentLoop = AgentLoop<dyn RanFunction + Send>;
+
 impl AgentLoop {
-    /// A loop without nodes.
+    /// Creates a loop without nodes.
     ///
     /// # Errors
-    /// Where the system refuses an epoll.
+    /// When the system refuses an epoll instance.
     pub fn new(config: AgentLoopConfig) -> Result<Self, Error> {
+        AgentLoop::create(config)
+    }
+}
+
+impl SendAgentLoop {
+    /// Creates a loop without nodes that may be moved to another thread.
+    ///
+    /// ```
+    /// use ferric::agent::SendAgentLoop;
+    ///
+    /// let mut agents = SendAgentLoop::new_send(Default::default())?;
+    /// let stop = agents.stop_handle();
+    /// let thread = std::thread::spawn(move || agents.run());
+    /// stop.stop();
+    /// thread.join().expect("the agent does not panic")?;
+    /// # Ok::<(), ferric::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// When the system refuses an epoll instance.
+    pub fn new_send(config: AgentLoopConfig) -> Result<Self, Error> {
+        AgentLoop::create(config)
+    }
+}
+
+impl<F: RanFunction + ?Sized> AgentLoop<F> {
+    fn create(config: AgentLoopConfig) -> Result<Self, Error> {
         let poll = Poll::new().map_err(Error::epoll)?;
         let stop = StopHandle::new(&poll).map_err(Error::epoll)?;
         Ok(AgentLoop {
@@ -141,11 +176,11 @@ impl AgentLoop {
             scratch: Scratch::new(),
             clock: Clock::new(),
             stop,
-            peers: Peers::new(turn::KIND_AGENT, &config.link),
+            peers: Peers::new(poll::KIND_AGENT, &config.link),
             config,
             nodes: Vec::new(),
-            members: Members::default(),
-            owners: Vec::new(),
+            connections: ConnectionTable::default(),
+            controllers_by_link: Vec::new(),
             schedule: Schedule::default(),
             dirty: Vec::new(),
             due: Vec::new(),
@@ -162,14 +197,14 @@ impl AgentLoop {
         &mut self,
         node: GlobalE2NodeId,
         endpoint: Endpoint,
-        functions: Vec<Box<dyn RanFunction>>,
+        functions: Vec<Box<F>>,
     ) -> (NodeHandle, ControllerId) {
         let node = self.add_node(NodeConfig::new(node), functions);
         (node, self.add_controller(node, endpoint))
     }
 
     /// Adds a node, without controllers.
-    pub fn add_node(&mut self, config: NodeConfig, functions: Vec<Box<dyn RanFunction>>) -> NodeHandle {
+    pub fn add_node(&mut self, config: NodeConfig, functions: Vec<Box<F>>) -> NodeHandle {
         self.nodes.push(Node { config, functions, controllers: Vec::new(), views: Views::default(), due: None });
         NodeHandle(self.nodes.len() - 1)
     }
@@ -190,28 +225,28 @@ impl AgentLoop {
         config.retry_first = self.config.retry_first;
         config.retry_last = self.config.retry_last;
         config.setup_timeout = self.config.setup_timeout;
-        let id = self.members.add(Member {
+        let id = self.connections.add(ControllerConnection {
             node: at,
             machine: Agent::new(config),
             address,
             codec,
             assoc: None,
             first: None,
-            more: Vec::new(),
+            additional: Vec::new(),
             update: None,
             ric_id: None,
-            is_left: false,
-            leaves: false,
+            has_left: false,
+            is_leaving: false,
             lost: None,
             dirty: false,
             due: None,
-            connect_by: None,
+            connect_deadline: None,
         });
         if node.views.first().is_none() && node.controllers.is_empty() {
             node.views.set_first(id);
         }
         node.controllers.push(id);
-        self.mark(id);
+        self.mark_dirty(id);
         id
     }
 
@@ -221,26 +256,28 @@ impl AgentLoop {
     /// If it was the one that sees every UE, none does until [`AgentLoop::set_first`] names another.
     pub fn remove_controller(&mut self, id: ControllerId) -> bool {
         let now = self.clock.now();
-        let Some(member) = self.members.get_mut(id).filter(|member| !member.leaves) else { return false };
-        member.leaves = true;
-        member.is_left = member.machine.remove(now).is_err();
-        if member.is_left {
+        let Some(connection) = self.connections.get_mut(id).filter(|connection| !connection.is_leaving) else {
+            return false;
+        };
+        connection.is_leaving = true;
+        connection.has_left = connection.machine.remove(now).is_err();
+        if connection.has_left {
             self.forget_controller(now, id);
         } else {
-            self.mark(id);
+            self.mark_dirty(id);
         }
         true
     }
 
     /// A controller that was left, or cannot be left in order, is gone.
     fn forget_controller(&mut self, now: Time, id: ControllerId) {
-        let Some(Member { node, assoc, leaves, .. }) = self.members.get_mut(id) else { return };
+        let Some(ControllerConnection { node, assoc, is_leaving, .. }) = self.connections.get_mut(id) else { return };
         let (at, assoc) = (*node, *assoc);
-        *leaves = false; // it is under way
+        *is_leaving = false; // it is under way
         self.close(now, id, assoc, CloseReason::Local);
-        self.drain(now, id);
-        let Some(mut member) = self.members.remove(id) else { return };
-        self.schedule.set(Whose::Controller(id), &mut member.due, None);
+        self.drain_machine(now, id);
+        let Some(mut connection) = self.connections.remove(id) else { return };
+        self.schedule.set(DeadlineOwner::Controller(id), &mut connection.due, None);
         let node = &mut self.nodes[at];
         node.controllers.retain(|other| *other != id);
         node.views.remove(id);
@@ -250,23 +287,23 @@ impl AgentLoop {
 
     /// Connects again to a controller that has removed the node. Whether it had.
     pub fn reconnect(&mut self, id: ControllerId) -> bool {
-        let connects = self.members.get_mut(id).is_some_and(|member| member.machine.connect().is_ok());
-        self.mark(id);
+        let connects = self.connections.get_mut(id).is_some_and(|connection| connection.machine.connect().is_ok());
+        self.mark_dirty(id);
         connects
     }
 
-    /// Adds a function to a node; its controllers are told by a RIC Service Update.
+    /// Adds a function to a node; its controllers are told by a RIC Service AssociationUpdate.
     ///
     /// # Errors
     /// Where there cannot be such a node: a function with its id is there, or it cannot be told.
-    pub fn add_function(&mut self, node: NodeHandle, function: Box<dyn RanFunction>) -> Result<(), AgentMisuse> {
+    pub fn add_function(&mut self, node: NodeHandle, function: Box<F>) -> Result<(), AgentMisuse> {
         self.nodes[node.0].functions.push(function);
         self.update_functions(node).inspect_err(|_| drop(self.nodes[node.0].functions.pop()))
     }
 
-    /// Takes a function out of a node; its subscriptions end, and the controllers are told by a RIC Service Update. `None`
+    /// Takes a function out of a node; its subscriptions end, and the controllers are told by a RIC Service AssociationUpdate. `None`
     /// where there is none.
-    pub fn remove_function(&mut self, node: NodeHandle, id: RanFunctionId) -> Option<Box<dyn RanFunction>> {
+    pub fn remove_function(&mut self, node: NodeHandle, id: RanFunctionId) -> Option<Box<F>> {
         let functions = &mut self.nodes[node.0].functions;
         let at = functions.iter().position(|function| function.id() == id)?;
         let function = functions.remove(at);
@@ -278,7 +315,7 @@ impl AgentLoop {
         Some(function)
     }
 
-    /// A function's definition changed, and with it its revision: the node's controllers are told by a RIC Service Update.
+    /// A function's definition changed, and with it its revision: the node's controllers are told by a RIC Service AssociationUpdate.
     ///
     /// # Errors
     /// Where a definition changed and its revision did not, or it cannot be told. The first thing that is wrong.
@@ -288,7 +325,7 @@ impl AgentLoop {
         self.update(node, |machine| machine.update_functions(now, definitions.clone()))
     }
 
-    /// The node's components changed: its controllers are told by an E2 Node Configuration Update.
+    /// The node's components changed: its controllers are told by an E2 Node Configuration AssociationUpdate.
     ///
     /// # Errors
     /// Where a controller's version has no such components, or they cannot be told. The first thing that is wrong.
@@ -311,10 +348,10 @@ impl AgentLoop {
         let mut result = Ok(());
         for at in 0..self.nodes[node.0].controllers.len() {
             let id = self.nodes[node.0].controllers[at];
-            if let Some(member) = self.members.get_mut(id) {
-                result = result.and(tell(&mut member.machine));
+            if let Some(connection) = self.connections.get_mut(id) {
+                result = result.and(tell(&mut connection.machine));
             }
-            self.mark(id);
+            self.mark_dirty(id);
         }
         self.renew(node.0);
         result
@@ -333,11 +370,11 @@ impl AgentLoop {
     /// A node's controllers, in the order of their adding.
     pub fn controllers(&self, node: NodeHandle) -> impl Iterator<Item = ControllerStatus> {
         self.nodes[node.0].controllers.iter().filter_map(|id| {
-            let member = self.members.get(*id)?;
-            let ric_id = member.ric_id.filter(|_| member.machine.is_up());
-            let joined = member.more.iter().filter(|association| association.has_joined());
-            let more = joined.map(|association| association.address.clone()).collect();
-            Some(ControllerStatus { id: *id, address: member.address.clone(), ric_id, more })
+            let connection = self.connections.get(*id)?;
+            let ric_id = connection.ric_id.filter(|_| connection.machine.is_up());
+            let joined = connection.additional.iter().filter(|association| association.has_joined());
+            let additional = joined.map(|association| association.address.clone()).collect();
+            Some(ControllerStatus { id: *id, address: connection.address.clone(), ric_id, additional })
         })
     }
 
@@ -347,7 +384,7 @@ impl AgentLoop {
         &self.nodes[node.0].views
     }
 
-    /// The same, to be changed: by a host that knows whose a UE is, or that a UE has left.
+    /// The same, to be changed: by a host that knows owner a UE is, or that a UE has left.
     pub fn views_mut(&mut self, node: NodeHandle) -> &mut Views {
         &mut self.nodes[node.0].views
     }
@@ -366,13 +403,13 @@ impl AgentLoop {
     /// How many controllers have taken the setup, of all nodes together.
     #[must_use]
     pub fn up(&self) -> usize {
-        self.members.iter().filter(|m| m.machine.is_up()).count()
+        self.connections.iter().filter(|m| m.machine.is_up()).count()
     }
 
     /// Reports that were dropped until now since a controller read too slowly.
     #[must_use]
     pub fn dropped_reports(&self) -> u64 {
-        let links = self.members.iter().filter_map(|m| self.peers.get(m.assoc?));
+        let links = self.connections.iter().filter_map(|m| self.peers.get(m.assoc?));
         self.dropped_reports + links.map(|peer| peer.link.dropped_reports()).sum::<u64>()
     }
 
@@ -382,10 +419,36 @@ impl AgentLoop {
         self.clock.now()
     }
 
+    /// Returns the time of the next deadline: when [`AgentLoop::poll`] has something to do although no file descriptor is
+    /// ready. `None` while only I/O can change anything; a time in the past when `poll` is to be called at once.
+    ///
+    /// An event loop of the host waits for the loop's file descriptor (it implements [`AsFd`]) until then, and calls
+    /// `poll(Some(Duration::ZERO))`, which does not wait. The deadline changes with each call of a method that takes
+    /// `&mut self`; ask again before each wait.
+    ///
+    /// ```no_run
+    /// use std::os::fd::AsRawFd;
+    /// use std::time::Duration;
+    /// # fn poll_fd(fd: i32, timeout: Option<Duration>) -> std::io::Result<()> { Ok(()) }
+    ///
+    /// let mut agents = ferric::agent::AgentLoop::new(Default::default())?;
+    /// loop {
+    ///     let timeout = agents.next_deadline().map(|deadline| deadline - agents.now());
+    ///     poll_fd(agents.as_raw_fd(), timeout)?; // poll(2) or epoll(7), together with the host's own descriptors
+    ///     agents.poll(Some(Duration::ZERO))?;
+    /// }
+    /// # #[allow(unreachable_code)]
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn next_deadline(&self) -> Option<Time> {
+        if self.dirty.is_empty() { self.schedule.next() } else { Some(Time::default()) }
+    }
+
     /// Works until [`StopHandle::stop`] is called.
     ///
     /// # Errors
-    /// Where the system refuses to wait for events. What a RIC does never ends the loop.
+    /// When the system refuses to wait for events. Nothing that a RIC does ends the loop.
     pub fn run(&mut self) -> Result<(), Error> {
         while !self.stop.is_stopped() {
             self.poll(None)?;
@@ -394,32 +457,46 @@ impl AgentLoop {
     }
 
     /// Has a machine asked what it wants, before the turn ends.
-    fn mark(&mut self, id: ControllerId) {
-        if let Some(member) = self.members.get_mut(id)
-            && !member.dirty
+    fn mark_dirty(&mut self, id: ControllerId) {
+        if let Some(connection) = self.connections.get_mut(id)
+            && !connection.dirty
         {
-            member.dirty = true;
+            connection.dirty = true;
             self.dirty.push(id);
         }
     }
 
     /// Asks a node's functions when they want to report.
     fn renew(&mut self, at: usize) {
-        let due = self.nodes[at].next_report(&self.members);
-        self.schedule.set(Whose::Node(at), &mut self.nodes[at].due, due);
+        let due = self.nodes[at].next_report(&self.connections);
+        self.schedule.set(DeadlineOwner::Node(at), &mut self.nodes[at].due, due);
     }
 
     /// Ends a controller's connection.
     fn close(&mut self, now: Time, id: ControllerId, assoc: Option<AssocId>, reason: CloseReason) {
-        let Some(member) = self.members.get_mut(id) else { return };
-        member.assoc = None;
-        member.machine.handle_close(now, reason);
+        let Some(connection) = self.connections.get_mut(id) else { return };
+        connection.assoc = None;
+        connection.machine.handle_close(now, reason);
         self.drop_associations(id);
         if let Some(link) = assoc.and_then(|assoc| self.peers.remove(&self.poll, assoc)) {
             info!(ric = %link.peer(), %reason, "closed");
             self.dropped_reports += link.dropped_reports();
             link.close();
         }
-        self.mark(id);
+        self.mark_dirty(id);
+    }
+}
+
+/// The descriptor of the loop's epoll instance, which is readable whenever [`AgentLoop::poll`] has I/O to do. It is only to
+/// be waited for: with poll(2), or in an epoll instance of the host.
+impl<F: RanFunction + ?Sized> AsFd for AgentLoop<F> {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.poll.as_fd()
+    }
+}
+
+impl<F: RanFunction + ?Sized> AsRawFd for AgentLoop<F> {
+    fn as_raw_fd(&self) -> RawFd {
+        self.as_fd().as_raw_fd()
     }
 }

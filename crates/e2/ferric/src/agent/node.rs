@@ -8,8 +8,10 @@ use e2ap::{
 use link::Address;
 use tracing::{debug, info, warn};
 
-use super::associations::{Association, Update};
-use super::function::{Admission, ChangeAnswer, ControlFailure, FunctionContext, Links, RanFunction, RequestKey};
+use super::associations::{Association, AssociationUpdate};
+use super::function::{
+    Admission, ChangeAnswer, ControlFailure, ControllerLinks, FunctionContext, RanFunction, RequestKey,
+};
 use super::{ControllerId, Views};
 use crate::peers::Peers;
 
@@ -32,9 +34,9 @@ impl NodeConfig {
     }
 }
 
-pub(super) struct Node {
+pub(super) struct Node<F: ?Sized> {
     pub config: NodeConfig,
-    pub functions: Vec<Box<dyn RanFunction>>,
+    pub functions: Vec<Box<F>>,
     pub controllers: Vec<ControllerId>,
     pub views: Views,
     /// When a function is to report, as the schedule has it.
@@ -42,7 +44,7 @@ pub(super) struct Node {
 }
 
 /// A node's side towards one controller.
-pub(super) struct Member {
+pub(super) struct ControllerConnection {
     /// The place of its node.
     pub node: usize,
     pub machine: Agent,
@@ -53,17 +55,17 @@ pub(super) struct Member {
     /// Where the first of its associations leads, once that is not the one that it was told.
     pub first: Option<Address>,
     /// Other associations that it has with the controller, or is to have.
-    pub more: Vec<Association>,
+    pub additional: Vec<Association>,
     /// What the controller wants of its associations, until it is done.
-    pub update: Option<Update>,
+    pub update: Option<AssociationUpdate>,
     /// When a link that is being set up must stand.
-    pub connect_by: Option<Time>,
+    pub connect_deadline: Option<Time>,
     /// Who it is, once it has taken the setup.
     pub ric_id: Option<GlobalRicId>,
     /// Whether it has left the controller, in order or by a loss, since it was asked to.
-    pub is_left: bool,
+    pub has_left: bool,
     /// Whether the controller is to be removed once it is left.
-    pub leaves: bool,
+    pub is_leaving: bool,
     /// Why its link is to be given up.
     pub lost: Option<link::Error>,
     /// Whether the machine is to be asked what it wants.
@@ -72,40 +74,40 @@ pub(super) struct Member {
     pub due: Option<Time>,
 }
 
-/// All members, by their controller.
+/// All connections, by their controller.
 #[derive(Default)]
-pub(super) struct Members(Vec<Option<Box<Member>>>);
+pub(super) struct ConnectionTable(Vec<Option<Box<ControllerConnection>>>);
 
-impl Members {
-    pub fn add(&mut self, member: Member) -> ControllerId {
-        self.0.push(Some(Box::new(member)));
+impl ConnectionTable {
+    pub fn add(&mut self, connection: ControllerConnection) -> ControllerId {
+        self.0.push(Some(Box::new(connection)));
         // one is added by hand at a time
         ControllerId(self.0.len() as u32 - 1)
     }
 
-    pub fn remove(&mut self, id: ControllerId) -> Option<Box<Member>> {
+    pub fn remove(&mut self, id: ControllerId) -> Option<Box<ControllerConnection>> {
         self.0.get_mut(id.0 as usize)?.take()
     }
 
     #[inline]
-    pub fn get(&self, id: ControllerId) -> Option<&Member> {
+    pub fn get(&self, id: ControllerId) -> Option<&ControllerConnection> {
         self.0.get(id.0 as usize)?.as_deref()
     }
 
     #[inline]
-    pub fn get_mut(&mut self, id: ControllerId) -> Option<&mut Member> {
+    pub fn get_mut(&mut self, id: ControllerId) -> Option<&mut ControllerConnection> {
         self.0.get_mut(id.0 as usize)?.as_deref_mut()
     }
 
-    pub fn iter(&self) -> impl Iterator<Item = &Member> {
-        self.0.iter().flatten().map(|member| &**member)
+    pub fn iter(&self) -> impl Iterator<Item = &ControllerConnection> {
+        self.0.iter().flatten().map(|connection| &**connection)
     }
 }
 
-impl Node {
+impl<F: RanFunction + ?Sized> Node<F> {
     /// When a function wants to report; while there is no controller, there is nobody to report to.
-    pub fn next_report(&self, members: &Members) -> Option<Time> {
-        let connected = |id: &ControllerId| members.get(*id).is_some_and(|member| member.assoc.is_some());
+    pub fn next_report(&self, connections: &ConnectionTable) -> Option<Time> {
+        let connected = |id: &ControllerId| connections.get(*id).is_some_and(|connection| connection.assoc.is_some());
         if !self.controllers.iter().any(connected) {
             return None;
         }
@@ -113,9 +115,9 @@ impl Node {
     }
 
     /// Lets each function report that has something due.
-    pub fn report(&mut self, now: Time, members: &mut Members, peers: &mut Peers, out: &mut Vec<u8>) {
+    pub fn report(&mut self, now: Time, connections: &mut ConnectionTable, peers: &mut Peers, out: &mut Vec<u8>) {
         let Node { functions, controllers, views, .. } = self;
-        let mut links = Links { members, controllers, peers, out };
+        let mut links = ControllerLinks { connections, controllers, peers, out };
         for function in functions {
             if function.next_report().is_some_and(|due| due <= now) {
                 function.report(now, &mut FunctionContext::new(views, &mut links));
@@ -129,24 +131,24 @@ impl Node {
         now: Time,
         controller: ControllerId,
         event: AgentEvent,
-        members: &mut Members,
+        connections: &mut ConnectionTable,
         peers: &mut Peers,
         out: &mut Vec<u8>,
     ) {
         let Node { config: NodeConfig { id: node, .. }, functions, controllers, views, .. } = self;
-        let Some(member) = members.get_mut(controller) else { return };
-        let machine = &mut member.machine;
+        let Some(connection) = connections.get_mut(controller) else { return };
+        let machine = &mut connection.machine;
         match event {
             AgentEvent::Connect => {}
             AgentEvent::Up { ric_id, accepted } => {
-                member.ric_id = Some(ric_id);
+                connection.ric_id = Some(ric_id);
                 info!(%node, %ric_id, functions = accepted.len(), "the RIC has taken the setup");
             }
             AgentEvent::Down { reason, retry_at } => {
-                member.is_left = true;
+                connection.has_left = true;
                 debug!(%node, %reason, retry_in_ms = (retry_at - now).as_millis(), "down");
             }
-            AgentEvent::Notice(notice) => warn!(%node, ric = %member.address, "{notice}"),
+            AgentEvent::Notice(notice) => warn!(%node, ric = %connection.address, "{notice}"),
             AgentEvent::Subscribe(request) => {
                 // the machine passes on only what is for a function that it offers
                 let Some(function) = find(functions, request.ran_function_id) else { return };
@@ -189,19 +191,19 @@ impl Node {
                 functions.iter_mut().for_each(|function| function.change_answered(key, &answer));
             }
             AgentEvent::Removed { by_ric } => {
-                member.is_left = true;
-                info!(%node, ric = %member.address, by_ric, "removed in order");
+                connection.has_left = true;
+                info!(%node, ric = %connection.address, by_ric, "removed in order");
             }
             AgentEvent::GivenUp { procedure_code, cause } => {
-                member.is_left = procedure_code == ProcedureCode::E2_REMOVAL;
+                connection.has_left = procedure_code == ProcedureCode::E2_REMOVAL;
                 let cause = cause.map(|cause| cause.to_string());
-                warn!(%node, ric = %member.address, procedure = ?procedure_code, cause, "the RIC does not take it");
+                warn!(%node, ric = %connection.address, procedure = ?procedure_code, cause, "the RIC does not take it");
             }
             AgentEvent::FunctionsUpdated { accepted, rejected } => {
-                info!(%node, ric = %member.address, accepted = accepted.len(), rejected = rejected.len(), "functions updated");
+                info!(%node, ric = %connection.address, accepted = accepted.len(), rejected = rejected.len(), "functions updated");
             }
             AgentEvent::ComponentsUpdated { rejected } => {
-                info!(%node, ric = %member.address, rejected, "components updated");
+                info!(%node, ric = %connection.address, rejected, "components updated");
             }
             AgentEvent::Query(request) => {
                 let Some(function) = find(functions, request.ran_function_id) else { return };
@@ -220,9 +222,9 @@ impl Node {
             }
             AgentEvent::Control(request) => {
                 let Some(function) = find(functions, request.ran_function_id) else { return };
-                let mut links = Links { members, controllers, peers, out };
+                let mut links = ControllerLinks { connections, controllers, peers, out };
                 let result = function.control(now, controller, &request, &mut FunctionContext::new(views, &mut links));
-                let Some(Member { machine, .. }) = members.get_mut(controller) else { return };
+                let Some(ControllerConnection { machine, .. }) = connections.get_mut(controller) else { return };
                 let answered = match result {
                     Ok(outcome) => machine.acknowledge(request.request_id, outcome.as_deref()),
                     Err(ControlFailure { cause, outcome }) => {
@@ -238,6 +240,6 @@ impl Node {
     }
 }
 
-fn find(functions: &mut [Box<dyn RanFunction>], id: RanFunctionId) -> Option<&mut Box<dyn RanFunction>> {
+fn find<F: RanFunction + ?Sized>(functions: &mut [Box<F>], id: RanFunctionId) -> Option<&mut Box<F>> {
     functions.iter_mut().find(|function| function.id() == id)
 }

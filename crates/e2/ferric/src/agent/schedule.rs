@@ -8,7 +8,7 @@ use super::ControllerId;
 
 /// Whom a deadline is of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Whose {
+pub(super) enum DeadlineOwner {
     /// The functions of the node at this place.
     Node(usize),
     /// The machine towards a controller.
@@ -18,20 +18,20 @@ pub(super) enum Whose {
 /// One deadline for each, at most.
 #[derive(Debug, Default)]
 pub(super) struct Schedule {
-    by_time: BTreeSet<(Time, Whose)>,
+    by_time: BTreeSet<(Time, DeadlineOwner)>,
 }
 
 impl Schedule {
-    /// Sets the deadline of `whose`, which was `was`.
-    pub fn set(&mut self, whose: Whose, was: &mut Option<Time>, due: Option<Time>) {
+    /// Sets the deadline of `owner`, which was `was`.
+    pub fn set(&mut self, owner: DeadlineOwner, was: &mut Option<Time>, due: Option<Time>) {
         if *was == due {
             return;
         }
         if let Some(was) = *was {
-            self.by_time.remove(&(was, whose));
+            self.by_time.remove(&(was, owner));
         }
         if let Some(due) = due {
-            self.by_time.insert((due, whose));
+            self.by_time.insert((due, owner));
         }
         *was = due;
     }
@@ -41,9 +41,9 @@ impl Schedule {
         self.by_time.first().map(|(due, _)| *due)
     }
 
-    /// Appends whose deadline has come, earliest first. They keep it until it is set anew.
-    pub fn due(&self, now: Time, out: &mut Vec<Whose>) {
-        out.extend(self.by_time.iter().take_while(|(due, _)| *due <= now).map(|(_, whose)| *whose));
+    /// Appends owner deadline has come, earliest first. They keep it until it is set anew.
+    pub fn due(&self, now: Time, out: &mut Vec<DeadlineOwner>) {
+        out.extend(self.by_time.iter().take_while(|(due, _)| *due <= now).map(|(_, owner)| *owner));
     }
 }
 
@@ -55,14 +55,14 @@ mod tests {
     fn a_deadline_replaces_the_one_before() {
         let (mut schedule, mut node, mut controller) = (Schedule::default(), None, None);
         let at = |nanos| Some(Time::from_nanos(nanos));
-        schedule.set(Whose::Node(3), &mut node, at(20));
-        schedule.set(Whose::Controller(ControllerId(1)), &mut controller, at(10));
+        schedule.set(DeadlineOwner::Node(3), &mut node, at(20));
+        schedule.set(DeadlineOwner::Controller(ControllerId(1)), &mut controller, at(10));
         assert_eq!(schedule.next(), at(10));
-        schedule.set(Whose::Controller(ControllerId(1)), &mut controller, at(30));
+        schedule.set(DeadlineOwner::Controller(ControllerId(1)), &mut controller, at(30));
         let mut due = Vec::new();
         schedule.due(Time::from_nanos(20), &mut due);
-        assert_eq!(due, [Whose::Node(3)]);
-        schedule.set(Whose::Node(3), &mut node, None);
+        assert_eq!(due, [DeadlineOwner::Node(3)]);
+        schedule.set(DeadlineOwner::Node(3), &mut node, None);
         assert_eq!((schedule.next(), node), (at(30), None));
     }
 }

@@ -1,7 +1,7 @@
 //! Which UEs a controller sees (FlexRIC paper, 4.1.2).
 //!
 //! The first controller of a node sees every UE. Any other sees those that were exposed to it: the node itself does not
-//! know whose a UE is, since that may be decided elsewhere (a DU never learns of the PLMN that a UE selected), so a
+//! know owner a UE is, since that may be decided elsewhere (a DU never learns of the PLMN that a UE selected), so a
 //! controller tells it.
 
 use std::collections::{BTreeSet, HashMap};

@@ -73,6 +73,7 @@ impl RecorderConfig {
 
 /// What is said on a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Protocol {
     /// E2AP, between an E2 node and a RIC.
     E2,

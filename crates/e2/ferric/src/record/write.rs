@@ -17,7 +17,7 @@ use tracing::{error, warn};
 use super::packet::{self, Data, FRAGMENT_OCTETS, Route};
 use super::pcapng::{BlockWriter, LINK_RAW_IP, LINK_USER0};
 use super::{Protocol, RecorderConfig, now_ns};
-use crate::ppid::ppid_of;
+use crate::endpoint::ppid_of;
 
 /// When nothing comes for that long, what was written is in the file.
 const FLUSH_AFTER: Duration = Duration::from_millis(200);

@@ -1,4 +1,4 @@
-//! Who connects: taken in, asked who it is, given its rights, or turned away.
+//! Who connects: by_xapp in, asked who it is, given its rights, or turned away.
 
 use e2::{AssocId, CloseReason, Time};
 use e2ap::Codec;
@@ -7,14 +7,14 @@ use tracing::{debug, info, warn};
 
 use super::rights::Admission;
 use super::{KIND_E42, KIND_NODE, Server};
-use crate::{credentials, peers};
+use crate::{endpoint, peers};
 
 /// Connections accepted in one turn.
 const ACCEPT_BATCH: usize = 64;
 
 impl Server {
     pub(super) fn accept(&mut self, now: Time, at: usize) {
-        credentials::renew(&self.config.link);
+        endpoint::renew_certificates(&self.config.link);
         for _ in 0..ACCEPT_BATCH {
             let Some((listener, kind)) = self.listeners.get_mut(at) else { return };
             let kind = *kind;
@@ -24,7 +24,7 @@ impl Server {
                 Ok(Some(link)) => self.welcome(now, kind, codec, link),
                 Ok(None) => return,
                 Err(error) => {
-                    if self.lines.take() {
+                    if self.log_limiter.allow() {
                         warn!(address = %listener.local_address(), %error, "a connection could not be accepted");
                     }
                     return;
@@ -35,8 +35,10 @@ impl Server {
 
     fn welcome(&mut self, now: Time, kind: u64, codec: Codec, link: Link) {
         let peer = link.peer().clone();
-        if self.nodes.len() + self.apps.outlets.xapps.len() + self.apps.e42.peers.len() >= self.config.max_connections {
-            if self.lines.take() {
+        if self.nodes.len() + self.apps.xapp_links.xapps.len() + self.apps.e42.peers.len()
+            >= self.config.max_connections
+        {
+            if self.log_limiter.allow() {
                 let limit = self.config.max_connections;
                 warn!(%peer, limit, "closed at once: too many connections; raise max_connections");
             }
@@ -46,7 +48,7 @@ impl Server {
         let peers = match kind {
             KIND_NODE => &mut self.nodes,
             KIND_E42 => return self.welcome_e42(now, link),
-            _ => &mut self.apps.outlets.xapps,
+            _ => &mut self.apps.xapp_links.xapps,
         };
         let assoc = match peers.insert(&self.poll, link) {
             Ok(assoc) if kind == KIND_NODE => {
@@ -56,12 +58,12 @@ impl Server {
             }
             Ok(assoc) => {
                 debug!(%peer, "an xApp connects");
-                self.await_greeting(now, assoc);
+                self.expect_hello(now, assoc);
                 self.apps.host.handle_open(assoc);
                 assoc
             }
             Err(error) => {
-                if self.lines.take() {
+                if self.log_limiter.allow() {
                     warn!(%peer, %error, "closed at once: cannot wait for it");
                 }
                 return;
@@ -73,13 +75,14 @@ impl Server {
     }
 
     /// An xApp must say something in time.
-    pub(super) fn await_greeting(&mut self, now: Time, assoc: AssocId) {
-        if self.greetings.len() > 2 * self.config.max_connections {
+    pub(super) fn expect_hello(&mut self, now: Time, assoc: AssocId) {
+        if self.hello_deadlines.len() > 2 * self.config.max_connections {
             let apps = &mut self.apps;
-            self.greetings
-                .retain(|(_, assoc)| apps.peer(*assoc).is_some_and(|(_, spoke)| !spoke) || apps.e42.is_silent(*assoc));
+            self.hello_deadlines.retain(|(_, assoc)| {
+                apps.peer(*assoc).is_some_and(|(_, has_sent)| !has_sent) || apps.e42.is_silent(*assoc)
+            });
         }
-        self.greetings.push_back((now + self.config.controller.setup_timeout, assoc));
+        self.hello_deadlines.push_back((now + self.config.controller.setup_timeout, assoc));
     }
 
     /// Who it is that has connected is known by now: it is given its rights, or turned away. Whether it may stay.
@@ -87,11 +90,11 @@ impl Server {
         const REFUSED: &str = "closed: its certificate is in no entry of the rights";
         const NOBODY: &str = "closed: there are rights to keep to, and it has shown no certificate; use tls://";
         let is_node = peers::kind(assoc.0) == KIND_NODE;
-        let peers = if is_node { &mut self.nodes } else { &mut self.apps.outlets.xapps };
-        let Some(comer) = peers.get_mut(assoc) else { return false };
-        let (peer, identity) = (comer.link.peer(), comer.link.identity());
+        let peers = if is_node { &mut self.nodes } else { &mut self.apps.xapp_links.xapps };
+        let Some(entry) = peers.get_mut(assoc) else { return false };
+        let (peer, identity) = (entry.link.peer(), entry.link.identity());
         let certificate = identity.map(ToString::to_string);
-        if certificate.is_some() && self.lines.take() {
+        if certificate.is_some() && self.log_limiter.allow() {
             info!(%peer, certificate, "{}", if is_node { "a node shows who it is" } else { "an xApp shows who it is" });
         }
         let is_refused = if is_node {
@@ -113,9 +116,9 @@ impl Server {
                 Admission::Refused => true,
             }
         };
-        comer.admitted = !is_refused;
+        entry.admitted = !is_refused;
         if is_refused {
-            if self.lines.take() {
+            if self.log_limiter.allow() {
                 let fingerprint = identity.map(|identity| identity.fingerprint.to_string());
                 warn!(%peer, certificate, fingerprint, "{}", if identity.is_some() { REFUSED } else { NOBODY });
             }
@@ -137,16 +140,16 @@ impl Server {
     fn place_xapp(&mut self, assoc: AssocId) {
         let event_loop = self.apps.workers.loop_for_xapp(self.load());
         if event_loop > 0
-            && let Some(link) = self.apps.outlets.xapps.move_out(&self.poll, assoc)
+            && let Some(link) = self.apps.xapp_links.xapps.move_out(&self.poll, assoc)
         {
             self.apps.workers.place_xapp(event_loop, assoc, link);
         }
     }
 
     /// Goes on with what must be before a link stands. Whether it stands, and its peer may say something.
-    pub(super) fn shake_hands(&mut self, now: Time, assoc: AssocId) -> bool {
+    pub(super) fn continue_handshake(&mut self, now: Time, assoc: AssocId) -> bool {
         let is_node = peers::kind(assoc.0) == KIND_NODE;
-        let peers = if is_node { &mut self.nodes } else { &mut self.apps.outlets.xapps };
+        let peers = if is_node { &mut self.nodes } else { &mut self.apps.xapp_links.xapps };
         let Some(peer) = peers.get_mut(assoc) else { return false };
         match peer.link.finish_connect() {
             Ok(State::Established) => self.admit(now, assoc),
@@ -167,14 +170,14 @@ impl Server {
     }
 
     /// xApps that connected and said nothing take the place of others.
-    pub(super) fn end_silence(&mut self, now: Time) {
-        while let Some((by, assoc)) = self.greetings.front().copied()
+    pub(super) fn close_silent(&mut self, now: Time) {
+        while let Some((by, assoc)) = self.hello_deadlines.front().copied()
             && by <= now
         {
-            self.greetings.pop_front();
-            self.apps.e42.end_silence(now, &self.poll, assoc, &mut self.controller);
+            self.hello_deadlines.pop_front();
+            self.apps.e42.close_silent(now, &self.poll, assoc, &mut self.controller);
             if let Some((peer, false)) = self.apps.peer(assoc) {
-                if self.lines.take() {
+                if self.log_limiter.allow() {
                     info!(xapp = %peer, "closed: no hello in time");
                 }
                 drop(self.close_xapp(assoc));
@@ -185,5 +188,4 @@ impl Server {
 }
 
 #[cfg(all(test, feature = "tls"))]
-#[path = "admission_tests.rs"]
 mod tests;

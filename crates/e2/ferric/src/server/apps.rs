@@ -8,14 +8,14 @@ use link::{Address, Class};
 use tracing::{debug, info, warn};
 
 use super::e42::E42Apps;
-use super::lines::Lines;
-use super::outlets::Outlets;
+use super::log_limiter::LogLimiter;
 use super::workers::Workers;
+use super::xapp_links::XappLinks;
 use super::{Counters, Iapp, IappContext, IappEvent};
 use crate::peers::Peers;
 
 /// Octets of news of nodes that are told in one turn, so that indications are not held up by them.
-const NEWS_OCTETS: usize = 256 * 1024;
+const ANNOUNCEMENT_OCTETS: usize = 256 * 1024;
 
 /// All apps of a server.
 pub(super) struct Apps {
@@ -27,47 +27,54 @@ pub(super) struct Apps {
     /// FlexRIC's xApps, which live on this loop.
     pub e42: E42Apps,
     /// The links of external apps that live on this loop.
-    pub outlets: Outlets,
+    pub xapp_links: XappLinks,
     /// The loops on which the others live.
     pub workers: Workers,
     /// External apps on this loop that had no room for news in this turn.
     full: Vec<AssocId>,
     /// What went wrong with who has not set up: the log tells where they are.
-    strangers: Vec<(AssocId, Notice)>,
-    lines: Lines,
+    unattributed_notices: Vec<(AssocId, Notice)>,
+    log_limiter: LogLimiter,
     out: Vec<u8>,
 }
 
 impl Apps {
-    pub fn new(host: XappHost, outlets: Outlets, workers: Workers, e42: E42Apps, max_ues: usize, lines: Lines) -> Self {
+    pub fn new(
+        host: XappHost,
+        xapp_links: XappLinks,
+        workers: Workers,
+        e42: E42Apps,
+        max_ues: usize,
+        log_limiter: LogLimiter,
+    ) -> Self {
         Apps {
             iapps: Vec::new(),
             tickets: 0,
             host,
             ran: RanDatabase::new(max_ues),
-            outlets,
+            xapp_links,
             workers,
             e42,
             full: Vec::new(),
-            strangers: Vec::new(),
-            lines,
+            unattributed_notices: Vec::new(),
+            log_limiter,
             out: Vec::new(),
         }
     }
 
     /// Hands the controller's news to whom it concerns.
     #[inline]
-    pub fn tell(&mut self, now: Time, controller: &mut Controller) {
+    pub fn dispatch_events(&mut self, now: Time, controller: &mut Controller) {
         while let Some(event) = controller.poll_event() {
-            self.tell_one(now, controller, event);
-            self.tell_ran(now, controller);
+            self.dispatch_event(now, controller, event);
+            self.dispatch_topology_events(now, controller);
         }
-        self.tell_ran(now, controller); // of UEs that were learned since
+        self.dispatch_topology_events(now, controller); // of UEs that were learned since
         self.workers.publish(controller, &self.host);
         self.send_queued();
     }
 
-    fn tell_one(&mut self, now: Time, controller: &mut Controller, event: Event) {
+    fn dispatch_event(&mut self, now: Time, controller: &mut Controller, event: Event) {
         let Some(event) = self.host.handle_event(event, controller) else { return };
         let Some(event) = self.e42.handle_event(event) else { return };
         self.log(&event, controller);
@@ -86,16 +93,16 @@ impl Apps {
             _ => None,
         };
         if let Some(told) = IappEvent::of(&event, node.as_ref()) {
-            self.tell_iapps(now, controller, event.consumer(), &told);
+            self.notify_iapps(now, controller, event.consumer(), &told);
         }
     }
 
     /// Tells internal apps of what the nodes make up together.
     #[inline]
-    fn tell_ran(&mut self, now: Time, controller: &mut Controller) {
+    fn dispatch_topology_events(&mut self, now: Time, controller: &mut Controller) {
         while let Some(event) = self.ran.poll_event() {
-            log_ran(&event, &self.ran, &self.lines);
-            self.tell_iapps(now, controller, None, &IappEvent::Ran(&event));
+            log_ran(&event, &self.ran, &self.log_limiter);
+            self.notify_iapps(now, controller, None, &IappEvent::Ran(&event));
         }
     }
 
@@ -109,7 +116,7 @@ impl Apps {
     }
 
     /// Tells one internal app of something, or all of them.
-    fn tell_iapps(&mut self, now: Time, controller: &mut Controller, only: Option<Consumer>, event: &IappEvent<'_>) {
+    fn notify_iapps(&mut self, now: Time, controller: &mut Controller, only: Option<Consumer>, event: &IappEvent<'_>) {
         let Apps { iapps, ran, tickets, .. } = self;
         for (at, iapp) in iapps.iter_mut().enumerate() {
             let consumer = Consumer(at as u32); // a program has few of them
@@ -124,30 +131,30 @@ impl Apps {
     fn send_queued(&mut self) {
         while let Some(assoc) = self.host.poll_transmit(&mut self.out) {
             if !self.workers.send(assoc, &self.out) {
-                self.outlets.send(assoc, &[&self.out]);
+                self.xapp_links.send(assoc, &[&self.out]);
             }
             self.out.clear();
         }
         while let Some((assoc, notice)) = self.host.poll_notice() {
-            if self.lines.take() {
+            if self.log_limiter.allow() {
                 let peer = self.peer(assoc).map(|(peer, _)| peer.to_string());
                 warn!(xapp = peer, "{notice}");
             }
         }
-        self.e42.send_queued(&mut self.outlets.lost);
+        self.e42.send_queued(&mut self.xapp_links.lost);
     }
 
     /// Who is at the other end of an external app's link, and whether it has said anything.
     pub fn peer(&mut self, xapp: AssocId) -> Option<(&Address, bool)> {
         match self.workers.loop_of(xapp) {
-            0 => self.outlets.xapps.get_mut(xapp).map(|peer| (peer.link.peer(), peer.spoke)),
+            0 => self.xapp_links.xapps.get_mut(xapp).map(|peer| (peer.link.peer(), peer.has_sent)),
             _ => self.workers.xapp(xapp),
         }
     }
 
     /// One line for each thing that was wrong with who has not set up, or is gone by now.
-    pub fn log_strangers(&mut self, nodes: &mut Peers) {
-        for (assoc, notice) in self.strangers.drain(..) {
+    pub fn log_unattributed_notices(&mut self, nodes: &mut Peers) {
+        for (assoc, notice) in self.unattributed_notices.drain(..) {
             // one that is gone was told of by its own line
             let peer = nodes.get_mut(assoc).map(|peer| tracing::field::display(peer.link.peer()));
             match notice {
@@ -180,7 +187,7 @@ impl Apps {
             at += 1;
             if let Some(xapp) = self.host.assoc(consumer) {
                 match self.workers.loop_of(xapp) {
-                    0 => self.outlets.forward(xapp, &[&head, pdu], class, counters),
+                    0 => self.xapp_links.forward(xapp, &[&head, pdu], class, counters),
                     event_loop => elsewhere |= 1 << event_loop,
                 }
             } else if let Some(iapp) = self.iapps.get_mut(consumer.0 as usize) {
@@ -189,7 +196,7 @@ impl Apps {
                 iapp.on_indication(indication, &mut IappContext { controller, ran, tickets, now, consumer });
             } else {
                 counters.deliveries += 1;
-                self.e42.forward(consumer, indication, counters, &mut self.outlets.lost);
+                self.e42.forward(consumer, indication, counters, &mut self.xapp_links.lost);
             }
         }
         while elsewhere != 0 {
@@ -200,22 +207,22 @@ impl Apps {
     }
 
     /// External apps that had no room for news may have it now: where the flush wrote all, no event of the link says so.
-    pub fn look_for_room(&mut self) {
+    pub fn check_room(&mut self) {
         for assoc in self.full.drain(..) {
-            if self.outlets.xapps.get_mut(assoc).is_some_and(|peer| !peer.link.wants_write()) {
+            if self.xapp_links.xapps.get_mut(assoc).is_some_and(|peer| !peer.link.wants_write()) {
                 self.host.handle_room(assoc);
             }
         }
     }
 
     /// Tells external apps of nodes that came, as far as `room_octets` of each one's outbox and this turn's share go.
-    pub fn tell_news(&mut self, controller: &Controller, room_octets: usize) {
-        let Apps { host, outlets, workers, full, out, .. } = self;
+    pub fn send_announcements(&mut self, controller: &Controller, room_octets: usize) {
+        let Apps { host, xapp_links, workers, full, out, .. } = self;
         let mut octets = 0;
-        while octets < NEWS_OCTETS
+        while octets < ANNOUNCEMENT_OCTETS
             && let Some(assoc) = host.poll_news(controller, out, |assoc| match workers.loop_of(assoc) {
                 0 => {
-                    let has_room = outlets.xapps.has_room(assoc, room_octets);
+                    let has_room = xapp_links.xapps.has_room(assoc, room_octets);
                     if !has_room {
                         full.push(assoc);
                     }
@@ -226,7 +233,7 @@ impl Apps {
         {
             octets += out.len();
             if !workers.send(assoc, out) {
-                outlets.send(assoc, &[out]);
+                xapp_links.send(assoc, &[out]);
             }
             out.clear();
         }
@@ -234,13 +241,13 @@ impl Apps {
 }
 
 /// A line where a base station of several parts becomes complete, or ceases to be.
-fn log_ran(event: &RanEvent, ran: &RanDatabase, lines: &Lines) {
+fn log_ran(event: &RanEvent, ran: &RanDatabase, log_limiter: &LogLimiter) {
     let (RanEvent::Complete(id) | RanEvent::Incomplete(id)) = event else { return };
     let Some(station) = ran.station(*id).filter(|station| station.nodes().any(|(_, part)| part != Part::Control))
     else {
         return;
     };
-    if !lines.take() {
+    if !log_limiter.allow() {
         return;
     }
     let (base_station, nodes) = (station.key(), station.nodes().count());
@@ -258,7 +265,7 @@ impl Apps {
         match event {
             _ if event.consumer().is_some() => return,                    // it knows
             Event::Notice { notice: Notice::UnknownIes { .. }, .. } => {} // for who looks closely
-            _ if !self.lines.take() => return,
+            _ if !self.log_limiter.allow() => return,
             _ => {}
         }
         match event {
@@ -277,7 +284,7 @@ impl Apps {
                 match (controller.nodes().find(|node| node.assoc == *assoc).map(|node| node.global_id), notice) {
                     (Some(node), Notice::UnknownIes { .. }) => debug!(%node, "{notice}"),
                     (Some(node), _) => warn!(%node, "{notice}"),
-                    (None, _) => self.strangers.push((*assoc, notice.clone())),
+                    (None, _) => self.unattributed_notices.push((*assoc, notice.clone())),
                 }
             }
             Event::NodeChanged(id) => {

@@ -15,7 +15,7 @@ pub struct ServerConfig {
     pub xapp: Option<Address>,
     /// Where FlexRIC's xApps connect; without it they do not. Default: nowhere.
     pub e42: Option<E42Config>,
-    /// The controller's identity and patience.
+    /// The controller's identity and timeout.
     pub controller: ControllerConfig,
     /// The links' bounds. What comes in the longest PDU fits the links of xApps, whose PDUs are a little longer.
     pub link: link::Config,
@@ -27,7 +27,7 @@ pub struct ServerConfig {
     pub rights: Rights,
     /// Connections of either kind at a time; more are closed at once. Default: 8192.
     pub max_connections: usize,
-    /// Lines in the log that peers may cause in a minute, all of them together; the others are left out, and how many
+    /// LogLimiter in the log that peers may cause in a minute, all of them together; the others are left out, and how many
     /// is told. Default: 6000.
     pub max_log_lines: u32,
     /// UEs that the RAN database keeps; the one that was not heard of for the longest makes room. Default: 65536.

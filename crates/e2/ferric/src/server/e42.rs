@@ -10,7 +10,7 @@ use e2ap::e42::E42Version;
 use link::{Address, Class, Link, Poll, State, Tap};
 use tracing::{debug, info, warn};
 
-use super::lines::Lines;
+use super::log_limiter::LogLimiter;
 use super::rights::Admission;
 use super::{BUDGET_OCTETS, Counters, Server};
 use crate::peers::Peers;
@@ -63,13 +63,13 @@ impl fmt::Display for E42Address {
 pub(super) struct E42Apps {
     pub host: E42Host,
     pub peers: Peers,
-    lines: Lines,
+    log_limiter: LogLimiter,
     out: Vec<u8>,
 }
 
 impl E42Apps {
-    pub fn new(host: E42Host, peers: Peers, lines: Lines) -> Self {
-        E42Apps { host, peers, lines, out: Vec::new() }
+    pub fn new(host: E42Host, peers: Peers, log_limiter: LogLimiter) -> Self {
+        E42Apps { host, peers, log_limiter, out: Vec::new() }
     }
 
     /// Takes the news that is for one of these xApps.
@@ -87,7 +87,7 @@ impl E42Apps {
             self.out.clear();
         }
         while let Some((assoc, notice)) = self.host.poll_notice() {
-            if self.lines.take() {
+            if self.log_limiter.allow() {
                 let peer = self.peers.get_mut(assoc).map(|peer| peer.link.peer().to_string());
                 warn!(xapp = peer, "{notice}");
             }
@@ -114,7 +114,7 @@ impl E42Apps {
                 counters.dropped_reports += u64::from(sent.dropped_reports);
                 // E42 has no words for that: the log has them, once
                 if let Some(peer) = self.peers.get_mut(assoc)
-                    && !std::mem::replace(&mut peer.untold, true)
+                    && !std::mem::replace(&mut peer.has_unreported_loss, true)
                 {
                     warn!(xapp = %peer.link.peer(), "reads too slowly: reports are dropped");
                 }
@@ -128,7 +128,7 @@ impl E42Apps {
     pub fn close_wanted(&mut self, poll: &Poll) {
         while let Some((assoc, reason)) = self.host.poll_close() {
             if let Some(link) = self.peers.remove(poll, assoc) {
-                if self.lines.take() {
+                if self.log_limiter.allow() {
                     info!(xapp = %link.peer(), %reason, "closed");
                 }
                 link.close();
@@ -138,15 +138,15 @@ impl E42Apps {
 
     /// Whether an xApp is there and has said nothing yet.
     pub fn is_silent(&mut self, assoc: AssocId) -> bool {
-        self.peers.get_mut(assoc).is_some_and(|peer| !peer.spoke)
+        self.peers.get_mut(assoc).is_some_and(|peer| !peer.has_sent)
     }
 
     /// Takes out an xApp that said nothing.
-    pub fn end_silence(&mut self, now: Time, poll: &Poll, assoc: AssocId, controller: &mut Controller) {
+    pub fn close_silent(&mut self, now: Time, poll: &Poll, assoc: AssocId, controller: &mut Controller) {
         if self.is_silent(assoc)
             && let Some(link) = self.peers.remove(poll, assoc)
         {
-            if self.lines.take() {
+            if self.log_limiter.allow() {
                 info!(xapp = %link.peer(), "closed: no E42 setup in time");
             }
             self.host.handle_close(now, assoc, controller);
@@ -166,13 +166,13 @@ impl Server {
         match self.apps.e42.peers.insert(&self.poll, link) {
             Ok(assoc) => {
                 debug!(%peer, "an E42 xApp connects");
-                self.await_greeting(now, assoc);
+                self.expect_hello(now, assoc);
                 self.apps.e42.host.handle_open(assoc);
                 if is_established {
                     self.admit_e42(now, assoc);
                 }
             }
-            Err(error) if self.lines.take() => warn!(%peer, %error, "closed at once: cannot wait for it"),
+            Err(error) if self.log_limiter.allow() => warn!(%peer, %error, "closed at once: cannot wait for it"),
             Err(_) => {}
         }
     }
@@ -182,7 +182,7 @@ impl Server {
         let Some(peer) = self.apps.e42.peers.get_mut(assoc) else { return false };
         let (xapp, identity) = (peer.link.peer(), peer.link.identity());
         if let Some(certificate) = identity
-            && self.lines.take()
+            && self.log_limiter.allow()
         {
             info!(%xapp, %certificate, "an E42 xApp shows who it is");
         }
@@ -202,7 +202,7 @@ impl Server {
             return true;
         }
         match identity {
-            _ if !self.lines.take() => {}
+            _ if !self.log_limiter.allow() => {}
             Some(certificate) => {
                 let fingerprint = &certificate.fingerprint;
                 warn!(%xapp, %certificate, %fingerprint, "closed: its certificate is in no entry of the rights");
@@ -220,7 +220,7 @@ impl Server {
     }
 
     /// Goes on with what must be before a link stands. Whether it stands, and its peer may say something.
-    fn shake_hands_with_e42(&mut self, now: Time, assoc: AssocId) -> bool {
+    fn continue_e42_handshake(&mut self, now: Time, assoc: AssocId) -> bool {
         let peers = &mut self.apps.e42.peers;
         let Some(peer) = peers.get_mut(assoc) else { return false };
         match peer.link.finish_connect() {
@@ -239,16 +239,16 @@ impl Server {
 
     pub(super) fn receive_from_e42(&mut self, now: Time, assoc: AssocId) {
         if self.apps.e42.peers.get_mut(assoc).is_some_and(|peer| !peer.admitted)
-            && !self.shake_hands_with_e42(now, assoc)
+            && !self.continue_e42_handshake(now, assoc)
         {
             return;
         }
         let Server { apps, controller, scratch, .. } = self;
         let E42Apps { host, peers, .. } = &mut apps.e42;
         let Some(peer) = peers.get_mut(assoc) else { return };
-        let spoke = &mut peer.spoke;
+        let has_sent = &mut peer.has_sent;
         let received = peer.link.receive(scratch, BUDGET_OCTETS, &mut |_stream, pdu| {
-            *spoke = true;
+            *has_sent = true;
             host.handle_pdu(now, assoc, pdu, controller);
         });
         if let Err(error) = received {
@@ -258,7 +258,7 @@ impl Server {
 
     pub(super) fn lose_e42(&mut self, now: Time, assoc: AssocId, error: &link::Error) {
         let Some(link) = self.apps.e42.peers.remove(&self.poll, assoc) else { return };
-        self.lines.lost("E42 xApp", &link, error);
+        self.log_limiter.lost("E42 xApp", &link, error);
         self.apps.e42.host.handle_close(now, assoc, &mut self.controller);
     }
 }

@@ -24,17 +24,17 @@ mod apps;
 mod config;
 mod e42;
 mod iapp;
-mod lane;
-mod lines;
-mod outlets;
+mod log_limiter;
+mod pending;
 mod rights;
 mod ring;
 mod routes;
-mod settle;
-mod takers;
+mod send_queue;
+mod subscribers;
 mod wake;
 mod worker;
 mod workers;
+mod xapp_links;
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -44,18 +44,18 @@ use e2::{AssocId, Controller, E42Host, Routed, Time, XappHost};
 use link::{Address, Events, Listener, Poll, Scratch};
 use tracing::error;
 
-use crate::clock::{self, Clock};
+use crate::event_loop::STOP_TOKEN;
+use crate::event_loop::{self, Clock};
 use crate::peers::{self, Peers};
-use crate::stop::STOP_TOKEN;
 use crate::{Endpoint, Error, StopHandle};
 use apps::Apps;
 use config::xapp_link;
 use e42::E42Apps;
-use lines::Lines;
-use outlets::Outlets;
-use ring::Head;
-use settle::reason;
-use workers::{Uplink, Workers};
+use log_limiter::LogLimiter;
+use pending::reason;
+use ring::RecordHeader;
+use workers::{WorkerInbox, Workers};
+use xapp_links::XappLinks;
 
 pub use config::{DEFAULT_XAPP_PORT, ServerConfig};
 pub use e42::{DEFAULT_E42_PORT, E42Address, E42Config};
@@ -100,12 +100,12 @@ pub struct Server {
     controller: Controller,
     apps: Apps,
     /// Where what workers say comes out.
-    uplinks: Vec<Uplink>,
-    lines: Lines,
+    inboxes: Vec<WorkerInbox>,
+    log_limiter: LogLimiter,
     counters: Counters,
     out: Vec<u8>,
     /// xApps by when they must have said hello.
-    greetings: VecDeque<(Time, AssocId)>,
+    hello_deadlines: VecDeque<(Time, AssocId)>,
 }
 
 impl Server {
@@ -141,10 +141,10 @@ impl Server {
         host.set_hints(config.hints.clone());
         let e42_version = config.e42.as_ref().map_or(e2ap::e42::E42Version::V2, |e42| e42.version);
         let e42_host = E42Host::new(e42_version, e42_link.max_pdu_octets);
-        let lines = Lines::new(config.max_log_lines);
-        let e42 = E42Apps::new(e42_host, Peers::new(KIND_E42, &e42_link), lines.clone());
+        let log_limiter = LogLimiter::new(config.max_log_lines);
+        let e42 = E42Apps::new(e42_host, Peers::new(KIND_E42, &e42_link), log_limiter.clone());
         let mut controller = Controller::new(config.controller.clone());
-        let (workers, uplinks) = Workers::start(&config, &xapp_link, &poll, &lines)?;
+        let (workers, inboxes) = Workers::start(&config, &xapp_link, &poll, &log_limiter)?;
         if !workers.is_empty() {
             controller.track_routes();
         }
@@ -160,17 +160,17 @@ impl Server {
             controller,
             apps: Apps::new(
                 host,
-                Outlets::new(Peers::new(KIND_XAPP, &xapp_link)),
+                XappLinks::new(Peers::new(KIND_XAPP, &xapp_link)),
                 workers,
                 e42,
                 config.max_ues,
-                lines.clone(),
+                log_limiter.clone(),
             ),
-            uplinks,
-            lines,
+            inboxes,
+            log_limiter,
             counters: Counters::default(),
             out: Vec::new(),
-            greetings: VecDeque::new(),
+            hello_deadlines: VecDeque::new(),
             config,
         })
     }
@@ -253,19 +253,19 @@ impl Server {
         self.apps.workers.end()
     }
 
-    /// Waits at most `patience` (`None`: until something happens), then does what there is to do.
+    /// Waits at most `timeout` (`None`: until something happens), then does what there is to do.
     ///
     /// # Errors
     /// As [`Server::run`].
-    pub fn poll(&mut self, patience: Option<Duration>) -> Result<(), Error> {
-        let greeting = self.greetings.front().map(|(by, _)| *by);
-        let deadline = [self.controller.poll_timeout(), greeting].into_iter().flatten().min();
-        let patience = if self.apps.host.has_news() { Some(Duration::ZERO) } else { patience };
-        let timeout = clock::wait(self.clock.now(), deadline, patience);
-        let doze = self.apps.workers.doze(&self.uplinks);
-        let timeout = [timeout, doze, self.lines.patience()].into_iter().flatten().min();
+    pub fn poll(&mut self, timeout: Option<Duration>) -> Result<(), Error> {
+        let hello_deadline = self.hello_deadlines.front().map(|(by, _)| *by);
+        let deadline = [self.controller.poll_timeout(), hello_deadline].into_iter().flatten().min();
+        let timeout = if self.apps.host.has_news() { Some(Duration::ZERO) } else { timeout };
+        let timeout = event_loop::time_to_wait(self.clock.now(), deadline, timeout);
+        let begin_sleep = self.apps.workers.begin_sleep(&self.inboxes);
+        let timeout = [timeout, begin_sleep, self.log_limiter.report_deadline()].into_iter().flatten().min();
         self.poll.wait(&mut self.events, timeout).map_err(Error::epoll)?;
-        self.apps.workers.rise();
+        self.apps.workers.end_sleep();
         self.apps.workers.check()?;
         let now = self.clock.now();
         let mut at = 0;
@@ -298,34 +298,34 @@ impl Server {
                         self.receive_from_xapp(now, assoc);
                     }
                     if event.writable {
-                        self.apps.outlets.xapps.touch(assoc);
+                        self.apps.xapp_links.xapps.touch(assoc);
                         self.apps.host.handle_room(assoc);
                     }
                 }
             }
         }
-        self.hear_workers(now);
+        self.receive_from_workers(now);
         self.controller.handle_timeout(now);
-        self.end_silence(now);
-        self.lines.turn();
-        self.settle(now);
-        self.place_nodes();
+        self.close_silent(now);
+        self.log_limiter.report_suppressed();
+        self.process_pending(now);
+        self.assign_nodes();
         self.apps.workers.ring_bells();
-        self.uplinks.iter().for_each(Uplink::settled);
+        self.inboxes.iter().for_each(WorkerInbox::settled);
         Ok(())
     }
 
     /// How many links live on this loop.
     fn load(&self) -> usize {
-        self.nodes.len() + self.apps.outlets.xapps.len() + self.apps.e42.peers.len() - self.apps.workers.links()
+        self.nodes.len() + self.apps.xapp_links.xapps.len() + self.apps.e42.peers.len() - self.apps.workers.links()
     }
 
     /// Nodes whose first subscription stands go where they are to live.
-    fn place_nodes(&mut self) {
+    fn assign_nodes(&mut self) {
         let affinity_links = self.config.affinity_links;
         while let Some((assoc, codec, event_loop)) = self.apps.workers.next_to_place(self.load(), affinity_links) {
             let Some(peer) = self.nodes.get_mut(assoc) else { continue }; // it is there already
-            if !std::mem::replace(&mut peer.settled, true)
+            if !std::mem::replace(&mut peer.is_placed, true)
                 && event_loop > 0
                 && let Some(link) = self.nodes.move_out(&self.poll, assoc)
             {
@@ -336,7 +336,7 @@ impl Server {
 
     /// The hot path: from a node's read buffer to the outboxes of the apps.
     fn receive_from_node(&mut self, now: Time, assoc: AssocId) {
-        if self.nodes.get_mut(assoc).is_some_and(|peer| !peer.admitted) && !self.shake_hands(now, assoc) {
+        if self.nodes.get_mut(assoc).is_some_and(|peer| !peer.admitted) && !self.continue_handshake(now, assoc) {
             return;
         }
         let Server { nodes, apps, controller, counters, scratch, .. } = self;
@@ -344,12 +344,12 @@ impl Server {
         let received = peer.link.receive(scratch, BUDGET_OCTETS, &mut |_stream, pdu| {
             if let Routed::Indication(indication) = controller.handle_pdu(now, assoc, pdu) {
                 // what happened before it is told before it
-                apps.tell(now, controller);
+                apps.dispatch_events(now, controller);
                 apps.deliver(now, controller, &indication, counters);
             }
         });
         peer.log_paths();
-        self.apps.log_strangers(nodes);
+        self.apps.log_unattributed_notices(nodes);
         self.apps.workers.ring_bells();
         if let Err(error) = received {
             self.lose_node(now, assoc, &error);
@@ -357,14 +357,16 @@ impl Server {
     }
 
     fn receive_from_xapp(&mut self, now: Time, assoc: AssocId) {
-        if self.apps.outlets.xapps.get_mut(assoc).is_some_and(|peer| !peer.admitted) && !self.shake_hands(now, assoc) {
+        if self.apps.xapp_links.xapps.get_mut(assoc).is_some_and(|peer| !peer.admitted)
+            && !self.continue_handshake(now, assoc)
+        {
             return;
         }
-        let Server { apps: Apps { outlets, host, .. }, controller, scratch, .. } = self;
-        let Some(peer) = outlets.xapps.get_mut(assoc) else { return };
-        let spoke = &mut peer.spoke;
+        let Server { apps: Apps { xapp_links, host, .. }, controller, scratch, .. } = self;
+        let Some(peer) = xapp_links.xapps.get_mut(assoc) else { return };
+        let has_sent = &mut peer.has_sent;
         let received = peer.link.receive(scratch, BUDGET_OCTETS, &mut |_stream, pdu| {
-            *spoke = true;
+            *has_sent = true;
             host.handle_pdu(now, assoc, pdu, controller);
         });
         peer.log_paths();
@@ -374,35 +376,36 @@ impl Server {
     }
 
     /// What workers say: mostly what came over the links that live with them.
-    fn hear_workers(&mut self, now: Time) {
-        let Server { uplinks, nodes, apps, controller, counters, .. } = self;
-        for uplink in uplinks {
-            uplink.read(|event_loop, record, head, payload| {
+    fn receive_from_workers(&mut self, now: Time) {
+        let Server { inboxes, nodes, apps, controller, counters, .. } = self;
+        for inbox in inboxes {
+            inbox.read(|event_loop, record, head, payload| {
                 apps.workers.heard(event_loop, record);
                 match head {
-                    Head::Came(assoc) if apps.workers.loop_of(assoc) == 0 => {} // closed meanwhile
-                    Head::Came(assoc) if peers::kind(assoc.0) == KIND_NODE => {
+                    RecordHeader::Received(assoc) if apps.workers.loop_of(assoc) == 0 => {} // closed meanwhile
+                    RecordHeader::Received(assoc) if peers::kind(assoc.0) == KIND_NODE => {
                         if let Routed::Indication(indication) = controller.handle_pdu(now, assoc, payload) {
-                            apps.tell(now, controller);
+                            apps.dispatch_events(now, controller);
                             apps.deliver(now, controller, &indication, counters);
                         }
                     }
-                    Head::Came(assoc) => {
-                        apps.workers.spoke(assoc);
+                    RecordHeader::Received(assoc) => {
+                        apps.workers.has_sent(assoc);
                         apps.host.handle_pdu(now, assoc, payload, controller);
                     }
-                    Head::Gone(assoc, reason) => match apps.workers.forget(assoc).map(|_| peers::kind(assoc.0)) {
+                    RecordHeader::Lost(assoc, reason) => match apps.workers.forget(assoc).map(|_| peers::kind(assoc.0))
+                    {
                         None => {} // closed meanwhile
                         Some(KIND_NODE) => {
                             nodes.vacate(assoc);
                             controller.handle_close(now, assoc, reason);
                         }
                         Some(_) => {
-                            apps.outlets.xapps.vacate(assoc);
+                            apps.xapp_links.xapps.vacate(assoc);
                             apps.host.handle_close(now, assoc, controller);
                         }
                     },
-                    Head::Room(assoc, kept_octets) => {
+                    RecordHeader::HasRoom(assoc, kept_octets) => {
                         apps.workers.has_room_again(assoc, kept_octets);
                         apps.host.handle_room(assoc);
                     }
@@ -415,7 +418,7 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        self.lines.end();
+        self.log_limiter.finish();
         if std::thread::panicking() {
             error!("the server ends by a fault of its own; please report it");
         }

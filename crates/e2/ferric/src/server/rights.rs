@@ -11,7 +11,7 @@ use link::Identity;
 /// Who may connect. By default everybody may, and do everything.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Rights {
-    /// Of nodes. `None`: there are none to keep to; a node that came over TLS is still only taken over by the same identity.
+    /// Of nodes. `None`: there are none to keep to; a node that came over TLS is still only by_xapp over by the same identity.
     pub nodes: Option<Vec<NodeEntry>>,
     /// Of xApps. `None`: every xApp may do everything.
     pub xapps: Option<Vec<XappEntry>>,

@@ -6,13 +6,13 @@
 //! It is as with a single loop: an xApp hears that a subscription stands, then gets its indications in the order of the
 //! node, then hears that it ended, and gets none after that.
 //!
-//! - A node's PDUs go up while one of them is on its way there: none overtakes it directly ([`Up::is_done`]). A record is
+//! - A node's PDUs go up while one of them is on its route there: none overtakes it directly ([`WorkerOutbox::is_done`]). A record is
 //!   called done once all that came of it is written, and a worker learns of that before it reads what was written.
 //! - Rings are read so that what goes directly overtakes nothing from the first loop: a worker looks how far the other
 //!   workers have written, then reads all that the first loop wrote, and then those others up to there.
-//! - Nor the other way round: where the first loop has heard from a worker since, it says so ([`Head::Behind`]), and what
+//! - Nor the other route round: where the first loop has heard from a worker since, it says so ([`RecordHeader::OrderAfter`]), and what
 //!   that worker had written directly before is read first.
-//! - Who gets what is told by what the xApps have been told ([`Takers`]), not by routes, which reach each loop at a time of
+//! - Who gets what is told by what the xApps have been told ([`SubscriberTable`]), not by routes, which reach each loop at a time of
 //!   its own.
 
 use std::io;
@@ -26,27 +26,27 @@ use e2ap::{Codec, RicIndicationType};
 use link::{Class, Events, Link, Poll, Scratch};
 use tracing::warn;
 
-use super::lane::{Lane, Up};
-use super::lines::Lines;
-use super::outlets::Outlets;
-use super::ring::{Bell, Head, Moved, Reader, Record};
-use super::routes::{Follower, Way};
-use super::takers::Takers;
+use super::log_limiter::LogLimiter;
+use super::ring::{Doorbell, Moved, Reader, Record, RecordHeader};
+use super::routes::{Route, RouteReader};
+use super::send_queue::{SendQueue, WorkerOutbox};
+use super::subscribers::SubscriberTable;
+use super::xapp_links::XappLinks;
 use super::{BUDGET_OCTETS, Counters, KIND_NODE, KIND_XAPP, reason};
 use crate::peers::{self, Peers};
 
 /// After this, a loop tries again to tell of reports for which another loop had no room.
-pub(super) const TELL_AGAIN: Duration = Duration::from_millis(10);
+pub(super) const RETRY_INTERVAL: Duration = Duration::from_millis(10);
 
 /// What a worker counts, for others to read.
 #[derive(Default)]
-pub(super) struct Tally {
+pub(super) struct SharedCounters {
     indications: AtomicU64,
     deliveries: AtomicU64,
     dropped_reports: AtomicU64,
 }
 
-impl Tally {
+impl SharedCounters {
     fn set(&self, counters: &Counters) {
         self.indications.store(counters.indications, Ordering::Release);
         self.deliveries.store(counters.deliveries, Ordering::Release);
@@ -60,34 +60,34 @@ impl Tally {
     }
 }
 
-/// What ties a worker to the others.
-pub(super) struct Ties {
+/// What connections a worker to the others.
+pub(super) struct WorkerConnections {
     /// Its number; that of the loop with the controller is 0.
     pub event_loop: usize,
     pub poll: Poll,
-    pub bell: Arc<Bell>,
+    pub bell: Arc<Doorbell>,
     pub stop: Arc<AtomicBool>,
-    pub tally: Arc<Tally>,
-    pub routes: Follower,
-    pub up: Up,
+    pub shared_counters: Arc<SharedCounters>,
+    pub routes: RouteReader,
+    pub up: WorkerOutbox,
     /// Towards the other workers, by number.
-    pub across: Vec<Option<Lane>>,
+    pub across: Vec<Option<SendQueue>>,
     /// From the loop with the controller.
     pub owner: Reader,
     /// From the other workers, by number.
     pub others: Vec<Option<Reader>>,
     /// What request ids begin with.
     pub first_requestor: u16,
-    pub lines: Lines,
+    pub log_limiter: LogLimiter,
 }
 
 pub(super) struct Worker {
     poll: Poll,
     events: Events,
     scratch: Scratch,
-    bell: Arc<Bell>,
+    bell: Arc<Doorbell>,
     stop: Arc<AtomicBool>,
-    tally: Arc<Tally>,
+    shared_counters: Arc<SharedCounters>,
     owner: Reader,
     others: Vec<Option<Reader>>,
     /// How far each of the others' rings is read this turn.
@@ -102,44 +102,56 @@ pub(super) struct Worker {
     /// says of their readiness.
     adopted: Vec<AssocId>,
     outbox_octets: usize,
-    lines: Lines,
+    log_limiter: LogLimiter,
 }
 
-/// What a node's PDU meets on its way.
+/// What a node's PDU meets on its route.
 struct Relay {
     event_loop: usize,
     first_requestor: u16,
-    routes: Follower,
-    takers: Takers,
-    outlets: Outlets,
-    across: Vec<Option<Lane>>,
-    up: Up,
+    routes: RouteReader,
+    subscribers: SubscriberTable,
+    xapp_links: XappLinks,
+    across: Vec<Option<SendQueue>>,
+    up: WorkerOutbox,
     counters: Counters,
 }
 
 impl Worker {
-    pub fn new(ties: Ties, nodes: &link::Config, xapps: &link::Config) -> Self {
-        let Ties { event_loop, poll, bell, stop, tally, routes, up, across, owner, others, first_requestor, lines } =
-            ties;
-        let outlets = Outlets::new(Peers::new(KIND_XAPP, xapps));
-        let (takers, counters) = (Takers::default(), Counters::default());
+    pub fn new(connections: WorkerConnections, nodes: &link::Config, xapps: &link::Config) -> Self {
+        let WorkerConnections {
+            event_loop,
+            poll,
+            bell,
+            stop,
+            shared_counters,
+            routes,
+            up,
+            across,
+            owner,
+            others,
+            first_requestor,
+            log_limiter,
+        } = connections;
+        let xapp_links = XappLinks::new(Peers::new(KIND_XAPP, xapps));
+        let (subscribers, counters) = (SubscriberTable::default(), Counters::default());
         Worker {
             poll,
             events: Events::new(),
             scratch: Scratch::new(),
             bell,
             stop,
-            tally,
+            shared_counters,
             owner,
             ends: vec![0; others.len()],
             others,
             nodes: Peers::new(KIND_NODE, nodes),
-            relay: Relay { event_loop, first_requestor, routes, takers, outlets, across, up, counters },
+            relay: Relay { event_loop, first_requestor, routes, subscribers, xapp_links, across, up, counters },
             paused: Vec::new(),
             asked: Vec::new(),
             adopted: Vec::new(),
             outbox_octets: nodes.outbox_octets,
-            lines,
+            log_limiter,
         }
     }
 
@@ -152,14 +164,14 @@ impl Worker {
     }
 
     fn turn(&mut self) -> io::Result<()> {
-        let timeout = self.doze();
+        let timeout = self.begin_sleep();
         self.poll.wait(&mut self.events, timeout)?;
-        self.bell.rise();
+        self.bell.end_sleep();
         for (reader, end) in self.others.iter().zip(&mut self.ends) {
             *end = reader.as_ref().map_or(0, Reader::end);
         }
         self.relay.up.look();
-        self.obey();
+        self.execute();
         for (reader, end) in self.others.iter_mut().zip(&self.ends) {
             if let Some(reader) = reader {
                 reader.read(*end, |_| true, |record| self.relay.arrive(&record));
@@ -190,36 +202,36 @@ impl Worker {
                         self.receive_from_xapp(assoc);
                     }
                     if event.writable {
-                        self.relay.outlets.xapps.touch(assoc);
+                        self.relay.xapp_links.xapps.touch(assoc);
                     }
                 }
                 _ => {} // the bell
             }
         }
-        self.settle();
+        self.process_pending();
         Ok(())
     }
 
     /// How long to wait. Once this has looked, whoever has something for this loop rings.
-    fn doze(&mut self) -> Option<Duration> {
-        self.relay.up.await_news(!self.paused.is_empty());
-        self.bell.doze();
+    fn begin_sleep(&mut self) -> Option<Duration> {
+        self.relay.up.await_progress(!self.paused.is_empty());
+        self.bell.begin_sleep();
         let written = self.owner.has_records() || self.others.iter().flatten().any(Reader::has_records);
-        if written || self.relay.up.has_news() {
+        if written || self.relay.up.has_progress() {
             return Some(Duration::ZERO);
         }
-        let told = self.relay.across.iter_mut().flatten().all(Lane::tell_missed);
-        if told { None } else { Some(TELL_AGAIN) }
+        let told = self.relay.across.iter_mut().flatten().all(SendQueue::report_missed);
+        if told { None } else { Some(RETRY_INTERVAL) }
     }
 
     /// Does what the loop with the controller says.
-    fn obey(&mut self) {
-        let Worker { poll, owner, others, nodes, relay, asked, adopted, lines, .. } = self;
-        let obey = |record: Record<'_>| match record.head {
-            Head::Adopt(assoc) => {
+    fn execute(&mut self) {
+        let Worker { poll, owner, others, nodes, relay, asked, adopted, log_limiter, .. } = self;
+        let execute = |record: Record<'_>| match record.head {
+            RecordHeader::Adopt(assoc) => {
                 let Moved { link, codec } = *record.link.expect("a link comes with it");
                 let peer = link.peer().clone();
-                let peers = if peers::kind(assoc.0) == KIND_NODE { &mut *nodes } else { &mut relay.outlets.xapps };
+                let peers = if peers::kind(assoc.0) == KIND_NODE { &mut *nodes } else { &mut relay.xapp_links.xapps };
                 match peers.insert_as(poll, assoc, link) {
                     Ok(()) => {
                         if let Some(peer) = peers.get_mut(assoc) {
@@ -228,25 +240,25 @@ impl Worker {
                         adopted.push(assoc);
                     }
                     Err(error) => {
-                        if lines.take() {
+                        if log_limiter.allow() {
                             warn!(%peer, %error, "closed at once: cannot wait for it");
                         }
-                        relay.up.send(Head::Gone(assoc, e2::CloseReason::Transport), &[]);
+                        relay.up.send(RecordHeader::Lost(assoc, e2::CloseReason::Transport), &[]);
                     }
                 }
             }
-            Head::Send(assoc) if peers::kind(assoc.0) == KIND_NODE => {
+            RecordHeader::Send(assoc) if peers::kind(assoc.0) == KIND_NODE => {
                 let [first, second] = record.payload;
                 if let Err(error) = nodes.send(assoc, &[first, second], Class::Keep) {
-                    relay.outlets.lost.push((assoc, error));
+                    relay.xapp_links.lost.push((assoc, error));
                 }
             }
-            Head::Send(assoc) => relay.tell_xapp(assoc, record.payload),
-            Head::Ask(assoc, octets) => {
+            RecordHeader::Send(assoc) => relay.send_to_xapp(assoc, record.payload),
+            RecordHeader::RequestRoom(assoc, octets) => {
                 asked.push((assoc, octets));
-                relay.outlets.xapps.touch(assoc);
+                relay.xapp_links.xapps.touch(assoc);
             }
-            Head::Close(assoc) => {
+            RecordHeader::Close(assoc) => {
                 let link = match peers::kind(assoc.0) {
                     KIND_NODE => nodes.move_out(poll, assoc),
                     _ => relay.remove_xapp(poll, assoc),
@@ -255,18 +267,18 @@ impl Worker {
                     link.close();
                 }
             }
-            Head::Deliver(..) | Head::Missed(..) => relay.arrive(&record),
-            Head::Behind(event_loop, sent_up) => {
+            RecordHeader::Deliver(..) | RecordHeader::Missed(..) => relay.arrive(&record),
+            RecordHeader::OrderAfter(event_loop, sent_up) => {
                 if let Some(Some(other)) = others.get_mut(event_loop as usize) {
-                    let before = |head| !matches!(head, Head::Deliver(_, _, at) if at >= sent_up);
+                    let before = |head| !matches!(head, RecordHeader::Deliver(_, _, at) if at >= sent_up);
                     other.read(other.end(), before, |record| relay.arrive(&record));
                 }
             }
-            Head::Came(_) | Head::Gone(..) | Head::Room(..) => {
+            RecordHeader::Received(_) | RecordHeader::Lost(..) | RecordHeader::HasRoom(..) => {
                 unreachable!("a worker says this to the loop with the controller: {:?}", record.head)
             }
         };
-        owner.read(owner.end(), |_| true, obey);
+        owner.read(owner.end(), |_| true, execute);
     }
 
     /// The hot path: from a node's read buffer to where its reports go.
@@ -282,15 +294,15 @@ impl Worker {
             Ok(link::Received::default())
         } else {
             peer.link.receive(scratch, BUDGET_OCTETS, &mut |_stream, pdu| {
-                let direct = relay.way_of(assoc, codec, pdu);
+                let direct = relay.direct_route(assoc, codec, pdu);
                 match direct {
-                    Some((way, subscription, kind)) if relay.up.is_done(sent_up) => {
-                        relay.deliver(&way, subscription, kind, pdu);
+                    Some((route, subscription, kind)) if relay.up.is_done(sent_up) => {
+                        relay.deliver(&route, subscription, kind, pdu);
                     }
                     _ => {
                         // it goes up only since another did: better soon no more
                         held_up |= direct.is_some();
-                        sent_up = relay.up.send(Head::Came(assoc), &[pdu]);
+                        sent_up = relay.up.send(RecordHeader::Received(assoc), &[pdu]);
                     }
                 }
             })
@@ -311,7 +323,7 @@ impl Worker {
     }
 
     fn receive_from_xapp(&mut self, assoc: AssocId) {
-        let Worker { poll, scratch, relay: Relay { outlets: Outlets { xapps, .. }, up, .. }, paused, .. } = self;
+        let Worker { poll, scratch, relay: Relay { xapp_links: XappLinks { xapps, .. }, up, .. }, paused, .. } = self;
         let Some(peer) = xapps.get_mut(assoc) else { return };
         if peer.paused {
             return;
@@ -322,7 +334,7 @@ impl Worker {
             Ok(link::Received::default())
         } else {
             peer.link.receive(scratch, BUDGET_OCTETS, &mut |_stream, pdu| {
-                sent_up = up.send(Head::Came(assoc), &[pdu]);
+                sent_up = up.send(RecordHeader::Received(assoc), &[pdu]);
             })
         };
         peer.sent_up = sent_up;
@@ -340,38 +352,38 @@ impl Worker {
         self.relay.ring_bells();
     }
 
-    /// Reads again from links of which nothing is on its way up any more.
+    /// Reads again from links of which nothing is on its route up any more.
     fn resume(&mut self) {
-        let Worker { poll, nodes, relay: Relay { outlets, up, .. }, paused, .. } = self;
+        let Worker { poll, nodes, relay: Relay { xapp_links, up, .. }, paused, .. } = self;
         if up.is_crowded() {
             return;
         }
         paused.retain(|assoc| {
-            let peers = if peers::kind(assoc.0) == KIND_NODE { &mut *nodes } else { &mut outlets.xapps };
+            let peers = if peers::kind(assoc.0) == KIND_NODE { &mut *nodes } else { &mut xapp_links.xapps };
             match peers.get_mut(*assoc) {
                 Some(peer) if !up.is_done(peer.sent_up) => return true,
                 _ => {}
             }
             if let Err(error) = peers.resume(poll, *assoc) {
-                outlets.lost.push((*assoc, error));
+                xapp_links.lost.push((*assoc, error));
             }
             false
         });
     }
 
     /// Writes what has gathered, and says what is to be said of it.
-    fn settle(&mut self) {
-        self.tally.set(&self.relay.counters);
+    fn process_pending(&mut self) {
+        self.shared_counters.set(&self.relay.counters);
         loop {
             self.flush();
-            self.tell_room();
-            if self.relay.outlets.tell_slow(self.outbox_octets / 2) {
+            self.report_room();
+            if self.relay.xapp_links.notify_slow_readers(self.outbox_octets / 2) {
                 self.flush();
             }
-            if self.relay.outlets.lost.is_empty() {
+            if self.relay.xapp_links.lost.is_empty() {
                 break;
             }
-            for (assoc, error) in std::mem::take(&mut self.relay.outlets.lost) {
+            for (assoc, error) in std::mem::take(&mut self.relay.xapp_links.lost) {
                 self.lose(assoc, &error);
             }
         }
@@ -379,19 +391,19 @@ impl Worker {
     }
 
     fn flush(&mut self) {
-        let (nodes, Outlets { xapps, lost, .. }) = (&mut self.nodes, &mut self.relay.outlets);
+        let (nodes, XappLinks { xapps, lost, .. }) = (&mut self.nodes, &mut self.relay.xapp_links);
         nodes.flush(&self.poll, |assoc, error| lost.push((assoc, error)));
         xapps.flush(&self.poll, |assoc, error| lost.push((assoc, error)));
     }
 
     /// Tells of xApps that have room again, where it was asked for.
-    fn tell_room(&mut self) {
-        let Relay { outlets, up, .. } = &mut self.relay;
+    fn report_room(&mut self) {
+        let Relay { xapp_links, up, .. } = &mut self.relay;
         self.asked.retain(|(assoc, octets)| {
-            let room = outlets.xapps.has_room(*assoc, *octets as usize);
-            let Some(peer) = outlets.xapps.get_mut(*assoc) else { return false };
+            let room = xapp_links.xapps.has_room(*assoc, *octets as usize);
+            let Some(peer) = xapp_links.xapps.get_mut(*assoc) else { return false };
             if room {
-                up.send(Head::Room(*assoc, peer.link.kept_octets() as u64), &[]);
+                up.send(RecordHeader::HasRoom(*assoc, peer.link.kept_octets() as u64), &[]);
             } // else its writability is waited for
             !room
         });
@@ -403,30 +415,35 @@ impl Worker {
             _ => ("xApp", self.relay.remove_xapp(&self.poll, assoc)),
         };
         let Some(link) = link else { return };
-        self.lines.lost(what, &link, error);
-        self.relay.up.send(Head::Gone(assoc, reason(error)), &[]);
+        self.log_limiter.lost(what, &link, error);
+        self.relay.up.send(RecordHeader::Lost(assoc, reason(error)), &[]);
     }
 }
 
 impl Relay {
-    /// The way of a PDU that this loop can take to whom it is for: all on workers, and nothing that must not be dropped
+    /// The route of a PDU that this loop can take to whom it is for: all on workers, and nothing that must not be dropped
     /// between two of them.
     #[inline]
-    fn way_of(&mut self, assoc: AssocId, codec: Codec, pdu: &[u8]) -> Option<(Way, SubscriptionId, RicIndicationType)> {
+    fn direct_route(
+        &mut self,
+        assoc: AssocId,
+        codec: Codec,
+        pdu: &[u8],
+    ) -> Option<(Route, SubscriptionId, RicIndicationType)> {
         let peeked = codec.peek_indication(pdu)?;
         let subscription = SubscriptionId::of_request(self.first_requestor, peeked.request_id)?;
-        let way = self.routes.routes().get(subscription)?;
-        let is_its_own = way.assoc == assoc && way.ran_function_id == peeked.ran_function_id;
-        let is_direct = way.loops & 1 == 0;
-        let is_kept = peeked.kind == RicIndicationType::Report || way.loops == 1 << self.event_loop;
-        (is_its_own && is_direct && is_kept).then_some((*way, subscription, peeked.kind))
+        let route = self.routes.routes().get(subscription)?;
+        let is_its_own = route.assoc == assoc && route.ran_function_id == peeked.ran_function_id;
+        let is_direct = route.loops & 1 == 0;
+        let is_kept = peeked.kind == RicIndicationType::Report || route.loops == 1 << self.event_loop;
+        (is_its_own && is_direct && is_kept).then_some((*route, subscription, peeked.kind))
     }
 
     #[inline]
-    fn deliver(&mut self, way: &Way, subscription: SubscriptionId, kind: RicIndicationType, pdu: &[u8]) {
+    fn deliver(&mut self, route: &Route, subscription: SubscriptionId, kind: RicIndicationType, pdu: &[u8]) {
         self.counters.indications += 1;
-        let head = Envelope { node: way.node, subscription, pdu }.head();
-        let mut loops = way.loops;
+        let head = Envelope { node: route.node, subscription, pdu }.head();
+        let mut loops = route.loops;
         while loops != 0 {
             let event_loop = loops.trailing_zeros() as usize;
             loops &= loops - 1;
@@ -436,8 +453,8 @@ impl Relay {
                     RicIndicationType::Insert => Class::Keep,
                 };
                 self.hand_out(subscription, class, &[&head, pdu]);
-            } else if let Some(lane) = &mut self.across[event_loop] {
-                lane.report(subscription, self.up.sent(), &[&head, pdu]);
+            } else if let Some(queue) = &mut self.across[event_loop] {
+                queue.report(subscription, self.up.sent(), &[&head, pdu]);
             }
         }
     }
@@ -445,18 +462,18 @@ impl Relay {
     /// An enveloped indication goes to those xApps of this loop that take it.
     #[inline]
     fn hand_out(&mut self, subscription: SubscriptionId, class: Class, parts: &[&[u8]]) {
-        for xapp in self.takers.of(subscription) {
-            self.outlets.forward(*xapp, parts, class, &mut self.counters);
+        for xapp in self.subscribers.of(subscription) {
+            self.xapp_links.forward(*xapp, parts, class, &mut self.counters);
         }
     }
 
     /// Something for the xApps of this loop comes from another.
     fn arrive(&mut self, record: &Record<'_>) {
         match record.head {
-            Head::Deliver(subscription, class, _) => self.hand_out(subscription, class, &record.payload),
-            Head::Missed(subscription, reports) => {
-                for xapp in self.takers.of(subscription) {
-                    self.outlets.missed(*xapp, reports, &mut self.counters);
+            RecordHeader::Deliver(subscription, class, _) => self.hand_out(subscription, class, &record.payload),
+            RecordHeader::Missed(subscription, reports) => {
+                for xapp in self.subscribers.of(subscription) {
+                    self.xapp_links.missed(*xapp, reports, &mut self.counters);
                 }
             }
             other => unreachable!("no worker says this to another: {other:?}"),
@@ -464,30 +481,30 @@ impl Relay {
     }
 
     /// An xApp is told something.
-    fn tell_xapp(&mut self, xapp: AssocId, payload: [&[u8]; 2]) {
+    fn send_to_xapp(&mut self, xapp: AssocId, payload: [&[u8]; 2]) {
         let [first, second] = payload;
         let mut beginning = [0; 16];
         let octets = beginning.iter_mut().zip(first.iter().chain(second)).map(|(to, from)| *to = *from).count();
         let change = Taking::of(&beginning[..octets]);
         if let Some(ends @ Taking::Ends(_)) = change {
-            self.takers.change(xapp, ends);
+            self.subscribers.change(xapp, ends);
         }
-        self.outlets.send(xapp, &[first, second]);
+        self.xapp_links.send(xapp, &[first, second]);
         // one that is gone was forgotten already
         if let Some(begins @ Taking::Begins(_)) = change
-            && self.outlets.xapps.get_mut(xapp).is_some()
+            && self.xapp_links.xapps.get_mut(xapp).is_some()
         {
-            self.takers.change(xapp, begins);
+            self.subscribers.change(xapp, begins);
         }
     }
 
     fn remove_xapp(&mut self, poll: &Poll, xapp: AssocId) -> Option<Link> {
-        self.takers.forget(xapp);
-        self.outlets.xapps.move_out(poll, xapp)
+        self.subscribers.forget(xapp);
+        self.xapp_links.xapps.move_out(poll, xapp)
     }
 
     fn ring_bells(&mut self) {
         self.up.writer.ring_bell();
-        self.across.iter_mut().flatten().for_each(|lane| lane.writer.ring_bell());
+        self.across.iter_mut().flatten().for_each(|queue| queue.writer.ring_bell());
     }
 }

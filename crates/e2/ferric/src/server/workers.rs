@@ -11,16 +11,16 @@ use e2::{AssocId, Controller, SubscriptionId, XappHost};
 use e2ap::Codec;
 use link::{Address, Class, Link, Poll};
 
-use super::lane::{Lane, Progress, Up};
-use super::lines::Lines;
-use super::ring::{Bell, Head, Moved, Reader, Record, ring};
-use super::routes::{Editor, Follower};
-use super::worker::{TELL_AGAIN, Tally, Ties, Worker};
+use super::log_limiter::LogLimiter;
+use super::ring::{Doorbell, Moved, Reader, Record, RecordHeader, ring};
+use super::routes::{RouteReader, RouteWriter};
+use super::send_queue::{Progress, SendQueue, WorkerOutbox};
+use super::worker::{RETRY_INTERVAL, SharedCounters, Worker, WorkerConnections};
 use super::{BUDGET_OCTETS, Counters, KIND_BELL, KIND_NODE, KIND_XAPP, ServerConfig};
 use crate::Error;
 use crate::peers;
 
-/// Loops there may be: a way has a bit for each.
+/// Loops there may be: a route has a bit for each.
 pub const MAX_LOOPS: usize = 64;
 
 /// How long to wait for room in a ring before looking again.
@@ -31,7 +31,7 @@ struct Remote {
     assoc: AssocId,
     event_loop: usize,
     peer: Address,
-    spoke: bool,
+    has_sent: bool,
     /// Octets that must not be dropped that may still wait for it, as far as is known.
     kept_octets: u64,
     /// Those that were sent after its room was asked for; none while it is not.
@@ -39,10 +39,10 @@ struct Remote {
 }
 
 /// A worker, from outside.
-struct Colleague {
-    down: Lane,
-    bell: Arc<Bell>,
-    tally: Arc<Tally>,
+struct WorkerHandle {
+    down: SendQueue,
+    bell: Arc<Doorbell>,
+    shared_counters: Arc<SharedCounters>,
     /// How many links live there.
     nodes: usize,
     xapps: usize,
@@ -54,9 +54,9 @@ struct Colleague {
     thread: Option<JoinHandle<Result<(), Error>>>,
 }
 
-impl Colleague {
+impl WorkerHandle {
     /// Writes what must not be dropped. A worker never waits for us, so that it will make room.
-    fn write(&mut self, head: Head, parts: &[&[u8]]) {
+    fn write(&mut self, head: RecordHeader, parts: &[&[u8]]) {
         while !self.down.writer.write(head, parts) {
             if self.down.writer.is_abandoned() {
                 return; // its end is noticed elsewhere
@@ -69,7 +69,7 @@ impl Colleague {
     /// Hands a link over.
     fn adopt(&mut self, assoc: AssocId, link: Link, codec: Codec) {
         let mut link = Box::new(Moved { link, codec });
-        while let Err(back) = self.down.writer.write_link(Head::Adopt(assoc), link) {
+        while let Err(back) = self.down.writer.write_link(RecordHeader::Adopt(assoc), link) {
             if self.down.writer.is_abandoned() {
                 return;
             }
@@ -85,20 +85,20 @@ impl Colleague {
 }
 
 /// Where a worker's records come out.
-pub(super) struct Uplink {
+pub(super) struct WorkerInbox {
     reader: Reader,
     done: u64,
     progress: Arc<Progress>,
-    bell: Arc<Bell>,
+    bell: Arc<Doorbell>,
     event_loop: usize,
     joined: Vec<u8>,
 }
 
-impl Uplink {
+impl WorkerInbox {
     /// Takes what the worker has said, as far as this turn's share goes. With each record comes the worker's number, and
     /// the record's.
-    pub fn read(&mut self, mut take: impl FnMut(usize, u64, Head, &[u8])) {
-        let Uplink { reader, done, event_loop, joined, .. } = self;
+    pub fn read(&mut self, mut take: impl FnMut(usize, u64, RecordHeader, &[u8])) {
+        let WorkerInbox { reader, done, event_loop, joined, .. } = self;
         let mut budget_octets = BUDGET_OCTETS;
         let spent = std::cell::Cell::new(0);
         reader.read(
@@ -124,14 +124,14 @@ impl Uplink {
 
 /// All workers; with a single loop there are none.
 pub(super) struct Workers {
-    colleagues: Vec<Colleague>,
+    handles: Vec<WorkerHandle>,
     /// The nodes that live on workers: at the other end of what, and where.
     nodes: HashMap<AssocId, (Address, usize)>,
     /// The xApps that do, by the place that their association names.
     xapps: Vec<Option<Remote>>,
     /// Who wakes this loop.
-    bell: Option<Arc<Bell>>,
-    editor: Editor,
+    bell: Option<Arc<Doorbell>>,
+    route_writer: RouteWriter,
     stop: Arc<AtomicBool>,
 }
 
@@ -141,61 +141,61 @@ impl Workers {
         config: &ServerConfig,
         xapps: &link::Config,
         poll: &Poll,
-        lines: &Lines,
-    ) -> Result<(Workers, Vec<Uplink>), Error> {
+        log_limiter: &LogLimiter,
+    ) -> Result<(Workers, Vec<WorkerInbox>), Error> {
         assert!((1..=MAX_LOOPS).contains(&config.loops), "there are 1 to {MAX_LOOPS} loops, not {}", config.loops);
         let stop = Arc::new(AtomicBool::new(false));
-        let editor = Editor::default();
+        let route_writer = RouteWriter::default();
         let mut workers =
-            Workers { colleagues: Vec::new(), nodes: HashMap::new(), xapps: Vec::new(), bell: None, editor, stop };
-        let mut uplinks = Vec::new();
+            Workers { handles: Vec::new(), nodes: HashMap::new(), xapps: Vec::new(), bell: None, route_writer, stop };
+        let mut inboxes = Vec::new();
         if config.loops == 1 {
-            return Ok((workers, uplinks));
+            return Ok((workers, inboxes));
         }
-        let owner_bell = Bell::new(poll, peers::token(KIND_BELL, 0)).map_err(Error::epoll)?;
+        let owner_bell = Doorbell::new(poll, peers::token(KIND_BELL, 0)).map_err(Error::epoll)?;
         workers.bell = Some(owner_bell.clone());
 
         let mut rooms = Vec::new();
         for _ in 1..config.loops {
             let poll = Poll::new().map_err(Error::epoll)?;
-            let bell = Bell::new(&poll, peers::token(KIND_BELL, 0)).map_err(Error::epoll)?;
+            let bell = Doorbell::new(&poll, peers::token(KIND_BELL, 0)).map_err(Error::epoll)?;
             rooms.push((poll, bell));
         }
         // from each to each
-        let mut writers: Vec<Vec<Option<Lane>>> = Vec::new();
+        let mut writers: Vec<Vec<Option<SendQueue>>> = Vec::new();
         let mut readers: Vec<Vec<Option<Reader>>> = rooms.iter().map(|_| vec![None]).collect();
         for from in 0..rooms.len() {
-            let mut lanes: Vec<Option<Lane>> = vec![None]; // nothing goes directly to or from the first loop
+            let mut queues: Vec<Option<SendQueue>> = vec![None]; // nothing goes directly to or from the first loop
             for (to, (_, bell)) in rooms.iter().enumerate() {
                 let (writer, reader) = (to != from).then(|| ring(bell)).unzip();
-                lanes.push(writer.map(Lane::new));
+                queues.push(writer.map(SendQueue::new));
                 readers[to].push(reader);
             }
-            writers.push(lanes);
+            writers.push(queues);
         }
         for (at, (((poll, bell), across), others)) in rooms.into_iter().zip(writers).zip(readers).enumerate() {
             let event_loop = at + 1;
             let (up, reader) = ring(&owner_bell);
             let (down, owner) = ring(&bell);
             let progress = Arc::new(Progress::default());
-            let tally = Arc::new(Tally::default());
-            let ties = Ties {
+            let shared_counters = Arc::new(SharedCounters::default());
+            let connections = WorkerConnections {
                 event_loop,
                 poll,
                 bell: bell.clone(),
                 stop: workers.stop.clone(),
-                tally: tally.clone(),
-                routes: Follower::new(workers.editor.board()),
-                up: Up::new(up, progress.clone()),
+                shared_counters: shared_counters.clone(),
+                routes: RouteReader::new(workers.route_writer.board()),
+                up: WorkerOutbox::new(up, progress.clone()),
                 across,
                 owner,
                 others,
                 first_requestor: config.controller.first_requestor,
-                lines: lines.clone(),
+                log_limiter: log_limiter.clone(),
             };
             let ended = Arc::new(AtomicBool::new(false));
             let end = End { ended: ended.clone(), owner: owner_bell.clone() };
-            let mut worker = Worker::new(ties, &config.link, xapps);
+            let mut worker = Worker::new(connections, &config.link, xapps);
             let thread = thread::Builder::new()
                 .name(format!("loop-{event_loop}"))
                 .spawn(move || {
@@ -203,11 +203,11 @@ impl Workers {
                     worker.run().map_err(Error::epoll)
                 })
                 .map_err(|source| Error::System { what: "a thread", source })?;
-            uplinks.push(Uplink { reader, done: 0, progress, bell: bell.clone(), event_loop, joined: Vec::new() });
-            workers.colleagues.push(Colleague {
-                down: Lane::new(down),
+            inboxes.push(WorkerInbox { reader, done: 0, progress, bell: bell.clone(), event_loop, joined: Vec::new() });
+            workers.handles.push(WorkerHandle {
+                down: SendQueue::new(down),
                 bell,
-                tally,
+                shared_counters,
                 nodes: 0,
                 xapps: 0,
                 ended,
@@ -216,21 +216,21 @@ impl Workers {
                 thread: Some(thread),
             });
         }
-        Ok((workers, uplinks))
+        Ok((workers, inboxes))
     }
 
     pub fn is_empty(&self) -> bool {
-        self.colleagues.is_empty()
+        self.handles.is_empty()
     }
 
     /// Links that live on workers.
     pub fn links(&self) -> usize {
-        self.colleagues.iter().map(Colleague::load).sum()
+        self.handles.iter().map(WorkerHandle::load).sum()
     }
 
     /// The loop with the fewest links, where this one has `own`, and how many these are.
     fn least_loaded(&self, own: usize) -> (usize, usize) {
-        let loads = std::iter::once(own).chain(self.colleagues.iter().map(Colleague::load));
+        let loads = std::iter::once(own).chain(self.handles.iter().map(WorkerHandle::load));
         let least = loads.zip(0..).min().expect("there is this loop at least");
         (least.1, least.0)
     }
@@ -247,8 +247,9 @@ impl Workers {
             self.xapps.resize_with(place + 1, || None);
         }
         let peer = link.peer().clone();
-        self.xapps[place] = Some(Remote { assoc, event_loop, peer, spoke: false, kept_octets: 0, since_asked: None });
-        let worker = &mut self.colleagues[event_loop - 1];
+        self.xapps[place] =
+            Some(Remote { assoc, event_loop, peer, has_sent: false, kept_octets: 0, since_asked: None });
+        let worker = &mut self.handles[event_loop - 1];
         worker.xapps += 1;
         worker.adopt(assoc, link, Codec::Per);
     }
@@ -258,18 +259,18 @@ impl Workers {
     ///
     /// What crosses from loop to loop wakes two of them. While a core has room, that costs more than an uneven load.
     pub fn next_to_place(&mut self, own: usize, affinity_links: usize) -> Option<(AssocId, Codec, usize)> {
-        let (way, codec) = self.editor.next_begun()?;
+        let (route, codec) = self.route_writer.next_new_route()?;
         let (least_loaded, fewest) = self.least_loaded(own);
-        let of_taker = way.loops.trailing_zeros() as usize;
+        let of_taker = route.loops.trailing_zeros() as usize;
         let load =
-            of_taker.checked_sub(1).map_or(own, |at| self.colleagues.get(at).map_or(usize::MAX, Colleague::load));
-        Some((way.assoc, codec, if load <= fewest + affinity_links { of_taker } else { least_loaded }))
+            of_taker.checked_sub(1).map_or(own, |at| self.handles.get(at).map_or(usize::MAX, WorkerHandle::load));
+        Some((route.assoc, codec, if load <= fewest + affinity_links { of_taker } else { least_loaded }))
     }
 
     /// Hands the link of a node over.
     pub fn place_node(&mut self, event_loop: usize, assoc: AssocId, link: Link, codec: Codec) {
         self.nodes.insert(assoc, (link.peer().clone(), event_loop));
-        let worker = &mut self.colleagues[event_loop - 1];
+        let worker = &mut self.handles[event_loop - 1];
         worker.nodes += 1;
         worker.adopt(assoc, link, codec);
     }
@@ -277,7 +278,7 @@ impl Workers {
     /// The loop that a link lives on, or lived on.
     #[inline]
     pub fn loop_of(&self, assoc: AssocId) -> usize {
-        if self.colleagues.is_empty() {
+        if self.handles.is_empty() {
             return 0;
         }
         match peers::kind(assoc.0) {
@@ -297,32 +298,32 @@ impl Workers {
 
     /// What a worker is told from now on is told after its record of that number.
     pub fn heard(&mut self, event_loop: usize, record: u64) {
-        self.colleagues[event_loop - 1].heard = record;
+        self.handles[event_loop - 1].heard = record;
     }
 
     /// A worker to write to: what is written is read after all that others wrote to it before what was heard from them.
-    fn colleague(&mut self, event_loop: usize) -> &mut Colleague {
-        for other in 1..=self.colleagues.len() {
-            let heard = self.colleagues[other - 1].heard;
-            let worker = &mut self.colleagues[event_loop - 1];
+    fn handle_mut(&mut self, event_loop: usize) -> &mut WorkerHandle {
+        for other in 1..=self.handles.len() {
+            let heard = self.handles[other - 1].heard;
+            let worker = &mut self.handles[event_loop - 1];
             if other != event_loop && worker.behind[other] != heard {
                 worker.behind[other] = heard;
-                worker.write(Head::Behind(other as u64, heard), &[]);
+                worker.write(RecordHeader::OrderAfter(other as u64, heard), &[]);
             }
         }
-        &mut self.colleagues[event_loop - 1]
+        &mut self.handles[event_loop - 1]
     }
 
     /// Notes that an xApp said something.
-    pub fn spoke(&mut self, xapp: AssocId) {
+    pub fn has_sent(&mut self, xapp: AssocId) {
         if let Some(remote) = self.remote_mut(xapp) {
-            remote.spoke = true;
+            remote.has_sent = true;
         }
     }
 
     /// Who is at the other end of an xApp's link, and whether it has said anything.
     pub fn xapp(&self, xapp: AssocId) -> Option<(&Address, bool)> {
-        self.remote(xapp).map(|remote| (&remote.peer, remote.spoke))
+        self.remote(xapp).map(|remote| (&remote.peer, remote.has_sent))
     }
 
     /// Sends what must not be dropped over a link that may live on a worker. Whether it does.
@@ -339,7 +340,7 @@ impl Workers {
                 *octets += payload.len() as u64;
             }
         }
-        self.colleague(event_loop).write(Head::Send(assoc), &[payload]);
+        self.handle_mut(event_loop).write(RecordHeader::Send(assoc), &[payload]);
         true
     }
 
@@ -354,7 +355,7 @@ impl Workers {
         if remote.since_asked.is_none() {
             remote.since_asked = Some(0);
             let event_loop = remote.event_loop;
-            self.colleague(event_loop).write(Head::Ask(assoc, octets), &[]);
+            self.handle_mut(event_loop).write(RecordHeader::RequestRoom(assoc, octets), &[]);
         }
         false
     }
@@ -369,10 +370,10 @@ impl Workers {
     /// Sends an enveloped indication to those xApps of a worker that take it.
     #[inline]
     pub fn deliver(&mut self, event_loop: usize, subscription: SubscriptionId, class: Class, parts: &[&[u8]]) {
-        let worker = self.colleague(event_loop);
+        let worker = self.handle_mut(event_loop);
         match class {
             Class::Report => worker.down.report(subscription, 0, parts),
-            Class::Keep => worker.write(Head::Deliver(subscription, class, 0), parts),
+            Class::Keep => worker.write(RecordHeader::Deliver(subscription, class, 0), parts),
         }
     }
 
@@ -380,13 +381,13 @@ impl Workers {
     pub fn close(&mut self, assoc: AssocId) -> Option<Address> {
         let event_loop = self.loop_of(assoc);
         let peer = self.forget(assoc)?;
-        self.colleague(event_loop).write(Head::Close(assoc), &[]);
+        self.handle_mut(event_loop).write(RecordHeader::Close(assoc), &[]);
         Some(peer)
     }
 
     /// A link that lived on a worker is gone; tells who was there.
     pub fn forget(&mut self, assoc: AssocId) -> Option<Address> {
-        let worker = self.loop_of(assoc).checked_sub(1).map(|at| &mut self.colleagues[at])?;
+        let worker = self.loop_of(assoc).checked_sub(1).map(|at| &mut self.handles[at])?;
         if peers::kind(assoc.0) == KIND_NODE {
             worker.nodes -= 1;
             self.nodes.remove(&assoc).map(|(peer, _)| peer)
@@ -396,60 +397,60 @@ impl Workers {
         }
     }
 
-    /// Publishes the ways that have changed. To be done before the news of it is told: a report that an xApp causes by
-    /// what it hears meets a way that leads to it.
+    /// Publishes the routes that have changed. To be done before the news of it is told: a report that an xApp causes by
+    /// what it hears meets a route that leads to it.
     #[inline]
     pub fn publish(&mut self, controller: &mut Controller, host: &XappHost) {
-        if self.colleagues.is_empty() {
+        if self.handles.is_empty() {
             return;
         }
         // an iApp lives here
-        let Workers { editor, xapps, .. } = self;
+        let Workers { route_writer, xapps, .. } = self;
         let event_loop = |consumer: &e2::Consumer| {
             let assoc = host.assoc(*consumer)?;
             let remote = xapps.get(peers::place(assoc.0))?.as_ref().filter(|remote| remote.assoc == assoc)?;
             Some(remote.event_loop)
         };
-        editor.publish(controller, |consumers| {
+        route_writer.publish(controller, |consumers| {
             consumers.iter().fold(0, |loops, consumer| loops | 1 << event_loop(consumer).unwrap_or(0))
         });
     }
 
     /// About to sleep: for how long at most. From now on whoever has something for this loop rings.
-    pub fn doze(&mut self, uplinks: &[Uplink]) -> Option<Duration> {
-        self.bell.as_ref()?.doze();
-        if uplinks.iter().any(|uplink| uplink.reader.has_records()) {
+    pub fn begin_sleep(&mut self, inboxes: &[WorkerInbox]) -> Option<Duration> {
+        self.bell.as_ref()?.begin_sleep();
+        if inboxes.iter().any(|inbox| inbox.reader.has_records()) {
             return Some(Duration::ZERO);
         }
-        let told = self.colleagues.iter_mut().all(|worker| worker.down.tell_missed());
-        if told { None } else { Some(TELL_AGAIN) }
+        let told = self.handles.iter_mut().all(|worker| worker.down.report_missed());
+        if told { None } else { Some(RETRY_INTERVAL) }
     }
 
     /// Awake again.
-    pub fn rise(&self) {
+    pub fn end_sleep(&self) {
         if let Some(bell) = &self.bell {
-            bell.rise();
+            bell.end_sleep();
         }
     }
 
     /// Wakes those that something was written for.
     #[inline]
     pub fn ring_bells(&mut self) {
-        for worker in &mut self.colleagues {
-            worker.down.tell_missed();
+        for worker in &mut self.handles {
+            worker.down.report_missed();
             worker.down.writer.ring_bell();
         }
     }
 
     /// What they counted.
     pub fn add_to(&self, counters: &mut Counters) {
-        self.colleagues.iter().for_each(|worker| worker.tally.add_to(counters));
+        self.handles.iter().for_each(|worker| worker.shared_counters.add_to(counters));
     }
 
     /// Fails as a worker has failed, if one did.
     #[inline]
     pub fn check(&mut self) -> Result<(), Error> {
-        if self.colleagues.iter().any(|worker| worker.ended.load(Ordering::Acquire)) {
+        if self.handles.iter().any(|worker| worker.ended.load(Ordering::Acquire)) {
             return self.end();
         }
         Ok(())
@@ -458,9 +459,9 @@ impl Workers {
     /// Ends them all, and waits until they have ended.
     pub fn end(&mut self) -> Result<(), Error> {
         self.stop.store(true, Ordering::Release);
-        self.colleagues.iter().for_each(|worker| worker.bell.wake());
+        self.handles.iter().for_each(|worker| worker.bell.wake());
         let mut outcome = Ok(());
-        for thread in self.colleagues.iter_mut().filter_map(|worker| worker.thread.take()) {
+        for thread in self.handles.iter_mut().filter_map(|worker| worker.thread.take()) {
             match thread.join() {
                 Ok(ended) => outcome = outcome.and(ended),
                 Err(_) if thread::panicking() => {} // our own fault is told already
@@ -471,10 +472,10 @@ impl Workers {
     }
 }
 
-/// Tells, whichever way a worker's thread ends, that it has.
+/// Tells, whichever route a worker's thread ends, that it has.
 struct End {
     ended: Arc<AtomicBool>,
-    owner: Arc<Bell>,
+    owner: Arc<Doorbell>,
 }
 
 impl Drop for End {

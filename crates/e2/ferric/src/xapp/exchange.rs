@@ -12,7 +12,7 @@ use super::event::named;
 use super::kept::{Asked, Taken};
 use super::{Commands, Indication, LINK_TOKEN, Session, Xapp, XappConfig, XappEvent};
 use crate::Error;
-use crate::stop::STOP_TOKEN;
+use crate::event_loop::STOP_TOKEN;
 
 const BUDGET_OCTETS: usize = 256 * 1024;
 

@@ -8,7 +8,7 @@ use link::{Interest, Link};
 
 use super::kept::Asked;
 use super::{Commands, LINK_TOKEN, Session, Xapp, XappEvent};
-use crate::{Error, credentials};
+use crate::{Error, endpoint};
 
 impl Xapp {
     /// Connects again, once the pause is over. Whether there is a link.
@@ -25,7 +25,7 @@ impl Xapp {
         if Instant::now() < until {
             return Ok(false);
         }
-        credentials::renew(&self.config.link);
+        endpoint::renew_certificates(&self.config.link);
         let linked = Link::connect(&self.address, &self.config.link).map_err(Error::from);
         let added = linked.and_then(|link| {
             self.poll.add(&link, LINK_TOKEN, Interest::READ_WRITE).map_err(Error::epoll)?;

@@ -39,6 +39,7 @@ impl fmt::Debug for Verify {
 
 /// What became of an acknowledged control.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Verdict {
     /// A report shows the effect.
     Confirmed {

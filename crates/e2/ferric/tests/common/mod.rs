@@ -14,10 +14,10 @@ use std::time::{Duration, Instant};
 /// Nothing here takes a tenth of this, unless it never comes.
 pub const PATIENCE: Duration = Duration::from_secs(60);
 
-/// The event loops of the servers: suites of one loop are run once more as a part of `loops.rs`, with three. That of
-/// rights always has three: its links go from loop to loop once their handshake is done.
+/// Returns the number of event loops of a server. `several_loops.rs` runs the suites with three. `access_rights.rs` always
+/// has three, so that links move to another loop after their handshake.
 pub fn loops() -> usize {
-    if matches!(env!("CARGO_CRATE_NAME"), "loops" | "rights") { 3 } else { 1 }
+    if matches!(env!("CARGO_CRATE_NAME"), "several_loops" | "access_rights") { 3 } else { 1 }
 }
 
 /// Waits until `condition` holds.

@@ -1,14 +1,12 @@
 //! xApps and their RIC: sessions, shared subscriptions, controls, nodes that come and go.
 
-mod common;
-
 use std::sync::mpsc;
 use std::time::Duration;
 
-use common::peer::{FUNCTION, Peer, indication_of, node_id, report_spec};
-use common::scene::{Ric, free_ports};
-use common::session::{name_of, session, subscribe, turn_until};
-use common::{eventually, unique};
+use crate::common::peer::{FUNCTION, Peer, indication_of, node_id, report_spec};
+use crate::common::scene::{Ric, free_ports};
+use crate::common::session::{name_of, session, subscribe, turn_until};
+use crate::common::{eventually, unique};
 use e2ap::{Cause, CauseRicRequest, Pdu, RanFunctionId, RicActionId, RicActionType, RicRequestId};
 use ferric::Error;
 use ferric::e2::xapp::{ControlResult, PROTOCOL_VERSION, RefusalCode, RicMessage, SubscribeFailure, XappMessage};
@@ -393,7 +391,7 @@ fn an_internal_app_sees_what_an_external_one_shares_with_it() {
     ended(&mut xapp);
     first.report(request_id, action, b"to one");
     drop(first);
-    let next = || news.recv_timeout(common::PATIENCE).unwrap();
+    let next = || news.recv_timeout(crate::common::PATIENCE).unwrap();
     assert_eq!(next(), format!("up {}", node_id(1)));
     assert_eq!(next(), "subscribed");
     assert_eq!((next(), next()), ("to both".into(), "to one".into()));
@@ -428,10 +426,10 @@ fn a_subscription_is_told_before_its_first_report() {
             actions_admitted: vec![e2ap::RicActionAdmitted { id: action }].into(),
             actions_not_admitted: None,
         };
-        let report = common::peer::indication(request.request_id, action, b"first");
+        let report = crate::common::peer::indication(request.request_id, action, b"first");
         let version = e2ap::Version::V2_03;
-        let both = [common::peer::encoded(response, version), common::peer::encoded(report, version)];
-        node.write(&both.map(|pdu| common::peer::framed(&pdu)).concat());
+        let both = [crate::common::peer::encoded(response, version), crate::common::peer::encoded(report, version)];
+        node.write(&both.map(|pdu| crate::common::peer::framed(&pdu)).concat());
         let mut order = Vec::new();
         eventually("both", || {
             let turned = xapp.poll(Some(Duration::from_millis(10)), |event, _| match event {

@@ -9,7 +9,7 @@ use testkit::certificates::Authority;
 
 use super::{AgentLoop, AssocId};
 use crate::agent::{Admission, AgentLoopConfig, ControllerId, RanFunction, RequestKey, Views};
-use crate::credentials;
+use crate::endpoint;
 
 const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -46,18 +46,18 @@ fn look(agents: &mut AgentLoop) -> AssocId {
 
 #[test]
 fn a_handshake_whose_end_comes_between_looking_and_writing_is_gone_on_with() {
-    sets_up_after(|agents, _| agents.settle(agents.clock.now()));
+    check_setup_after(|agents, _| agents.process_pending(agents.clock.now()));
 }
 
 #[test]
 fn a_handshake_whose_end_comes_between_looking_and_reading_is_gone_on_with() {
-    sets_up_after(|agents, assoc| agents.receive(agents.clock.now(), assoc));
+    check_setup_after(|agents, assoc| agents.receive(agents.clock.now(), assoc));
 }
 
 /// An agent does the last of a turn when the RIC's part of the handshake has come; it must set up.
-fn sets_up_after(last: impl FnOnce(&mut AgentLoop, AssocId)) {
+fn check_setup_after(last: impl FnOnce(&mut AgentLoop, AssocId)) {
     let authority = Authority::new();
-    let tls = || Some(credentials::issue(&authority, &["127.0.0.1"]));
+    let tls = || Some(endpoint::issue_certificate(&authority, &["127.0.0.1"]));
     let ric = Config { tls: tls(), ..Config::default() };
     let mut listener = Listener::bind(&"tls://127.0.0.1:0".parse().unwrap(), &ric).unwrap();
     let mut config = AgentLoopConfig { setup_timeout: 10 * PATIENCE, ..AgentLoopConfig::default() };
@@ -65,7 +65,7 @@ fn sets_up_after(last: impl FnOnce(&mut AgentLoop, AssocId)) {
     let mut agents = AgentLoop::new(config).unwrap();
     let node = GlobalE2NodeId::gnb(PlmnIdentity::from_codes(1, 1, 2), GnbId::new(1, 32));
     agents.add(node, listener.local_address().clone().into(), vec![Box::new(Idle)]);
-    agents.settle(agents.clock.now());
+    agents.process_pending(agents.clock.now());
     // it says hello; the RIC answers before the agent writes
     let assoc = look(&mut agents);
     let deadline = Instant::now() + PATIENCE;

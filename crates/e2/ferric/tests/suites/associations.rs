@@ -1,17 +1,15 @@
 //! E2 Connection Update over real sockets: a node opens other associations with its RIC, goes on over them when the first is
 //! lost, and gives them up; what cannot be had is told.
 
-mod common;
-
 use std::net::{IpAddr, Ipv4Addr, TcpListener};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
 
-use common::eventually;
-use common::function::{Reporter, impatient, work_until};
-use common::peer::{FUNCTION, node_id, report_spec};
-use common::scene::{Ric, free_ports};
-use common::session::session;
+use crate::common::eventually;
+use crate::common::function::{Reporter, impatient, work_until};
+use crate::common::peer::{FUNCTION, node_id, report_spec};
+use crate::common::scene::{Ric, free_ports};
+use crate::common::session::session;
 use e2ap::{Cause, CauseTransport, E2ConnectionUpdateItem, TnlInformation, TnlUsage, Version};
 use ferric::agent::{AgentLoop, AgentLoopConfig, NodeHandle};
 use ferric::e2::{ConnectionOutcome, ConnectionResult, ConnectionUpdate, Indication};
@@ -176,7 +174,7 @@ impl Scene {
     fn more(&self) -> Vec<u16> {
         let controller = self.agents.controllers(self.node).next().unwrap();
         assert!(controller.ric_id.is_some());
-        controller.more.iter().map(port).collect()
+        controller.additional.iter().map(port).collect()
     }
 }
 
@@ -217,7 +215,7 @@ fn a_node_has_several_associations_and_outlives_the_loss_of_the_first() {
     proxy.unwrap().cut.send(()).unwrap();
     let Scene { agents, node, .. } = &mut scene;
     work_until(agents, "the other takes its place", |agents| {
-        agents.controllers(*node).next().is_some_and(|controller| controller.more.is_empty())
+        agents.controllers(*node).next().is_some_and(|controller| controller.additional.is_empty())
     });
     scene.reports();
     assert_eq!(scene.agents.up(), 1);

@@ -1,37 +1,37 @@
-//! What the machines want is done, until they want nothing more; then links are written, and those that are lost taken out.
+//! What the machines want is done, until they want nothing more; then links are written, and those that are lost by_xapp out.
 
 use e2::{AssocId, CloseReason, Time};
 use link::{Address, Class, Config, Link};
 use tracing::info;
 
 use super::apps::Apps;
-use super::outlets::Outlets;
+use super::xapp_links::XappLinks;
 use super::{KIND_E42, KIND_NODE, Server};
 use crate::peers;
 
 impl Server {
     /// Does what the machines want until they want nothing more, then writes.
-    pub(super) fn settle(&mut self, now: Time) {
+    pub(super) fn process_pending(&mut self, now: Time) {
         let Config { outbox_octets, max_pdu_octets, .. } = self.config.link;
         // most of what may wait for an xApp is left for what else must not be dropped, and always enough for the longest
         // news: that is as long as a node's setup
         let room_for_news =
             (outbox_octets / 4).min(outbox_octets.saturating_sub(max_pdu_octets + crate::XAPP_OVERHEAD_OCTETS));
         loop {
-            self.apps.tell(now, &mut self.controller);
-            self.apps.log_strangers(&mut self.nodes);
-            self.apps.tell_news(&self.controller, room_for_news);
+            self.apps.dispatch_events(now, &mut self.controller);
+            self.apps.log_unattributed_notices(&mut self.nodes);
+            self.apps.send_announcements(&self.controller, room_for_news);
             self.send_queued();
             self.flush();
-            self.apps.look_for_room();
-            if self.apps.outlets.tell_slow(outbox_octets / 2) {
+            self.apps.check_room();
+            if self.apps.xapp_links.notify_slow_readers(outbox_octets / 2) {
                 self.flush();
             }
             self.close_wanted();
-            if self.apps.outlets.lost.is_empty() {
+            if self.apps.xapp_links.lost.is_empty() {
                 return;
             }
-            for (assoc, error) in std::mem::take(&mut self.apps.outlets.lost) {
+            for (assoc, error) in std::mem::take(&mut self.apps.xapp_links.lost) {
                 match peers::kind(assoc.0) {
                     KIND_NODE => self.lose_node(now, assoc, &error),
                     KIND_E42 => self.lose_e42(now, assoc, &error),
@@ -42,7 +42,7 @@ impl Server {
     }
 
     pub(super) fn flush(&mut self) {
-        let Apps { outlets: Outlets { xapps, lost, .. }, e42, .. } = &mut self.apps;
+        let Apps { xapp_links: XappLinks { xapps, lost, .. }, e42, .. } = &mut self.apps;
         let nodes = &mut self.nodes;
         nodes.flush(&self.poll, |assoc, error| lost.push((assoc, error)));
         xapps.flush(&self.poll, |assoc, error| lost.push((assoc, error)));
@@ -56,7 +56,7 @@ impl Server {
             if !self.apps.workers.send(assoc, &self.out)
                 && let Err(error) = self.nodes.send(assoc, &[&self.out], Class::Keep)
             {
-                self.apps.outlets.lost.push((assoc, error));
+                self.apps.xapp_links.lost.push((assoc, error));
             }
             self.out.clear();
         }
@@ -70,7 +70,7 @@ impl Server {
             }
             let peer = moved.or_else(|| self.nodes.remove(&self.poll, assoc).map(closed));
             if let Some(peer) = peer
-                && self.lines.take()
+                && self.log_limiter.allow()
             {
                 info!(%peer, %reason, "closed");
             }
@@ -78,7 +78,7 @@ impl Server {
         self.apps.e42.close_wanted(&self.poll);
         while let Some((assoc, reason)) = self.apps.host.poll_close() {
             if let Some(peer) = self.close_xapp(assoc)
-                && self.lines.take()
+                && self.log_limiter.allow()
             {
                 info!(xapp = %peer, %reason, "closed");
             }
@@ -89,21 +89,21 @@ impl Server {
     pub(super) fn close_xapp(&mut self, assoc: AssocId) -> Option<Address> {
         let moved = self.apps.workers.close(assoc);
         if moved.is_some() {
-            self.apps.outlets.xapps.vacate(assoc);
+            self.apps.xapp_links.xapps.vacate(assoc);
         }
-        moved.or_else(|| self.apps.outlets.xapps.remove(&self.poll, assoc).map(closed))
+        moved.or_else(|| self.apps.xapp_links.xapps.remove(&self.poll, assoc).map(closed))
     }
 
     pub(super) fn lose_node(&mut self, now: Time, assoc: AssocId, error: &link::Error) {
         let Some(link) = self.nodes.remove(&self.poll, assoc) else { return };
-        self.lines.lost("node", &link, error);
+        self.log_limiter.lost("node", &link, error);
         let reason = reason(error);
         self.controller.handle_close(now, assoc, reason);
     }
 
     pub(super) fn lose_xapp(&mut self, now: Time, assoc: AssocId, error: &link::Error) {
-        let Some(link) = self.apps.outlets.xapps.remove(&self.poll, assoc) else { return };
-        self.lines.lost("xApp", &link, error);
+        let Some(link) = self.apps.xapp_links.xapps.remove(&self.poll, assoc) else { return };
+        self.log_limiter.lost("xApp", &link, error);
         self.apps.host.handle_close(now, assoc, &mut self.controller);
     }
 }

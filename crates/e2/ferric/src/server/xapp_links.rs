@@ -7,18 +7,18 @@ use tracing::warn;
 use super::Counters;
 use crate::peers::Peers;
 
-pub(super) struct Outlets {
+pub(super) struct XappLinks {
     pub xapps: Peers,
-    /// Links, of apps or nodes, that failed and are to be taken out.
+    /// Links, of apps or nodes, that failed and are to be by_xapp out.
     pub lost: Vec<(AssocId, link::Error)>,
     /// External apps that lost reports and were not told yet.
     slow: Vec<AssocId>,
     out: Vec<u8>,
 }
 
-impl Outlets {
+impl XappLinks {
     pub fn new(xapps: Peers) -> Self {
-        Outlets { xapps, lost: Vec::new(), slow: Vec::new(), out: Vec::new() }
+        XappLinks { xapps, lost: Vec::new(), slow: Vec::new(), out: Vec::new() }
     }
 
     /// Puts a message that must not be dropped into an app's outbox.
@@ -52,15 +52,15 @@ impl Outlets {
 
     fn is_slow(&mut self, xapp: AssocId) {
         if let Some(peer) = self.xapps.get_mut(xapp)
-            && !std::mem::replace(&mut peer.untold, true)
+            && !std::mem::replace(&mut peer.has_unreported_loss, true)
         {
             self.slow.push(xapp);
         }
     }
 
     /// An external app that lost reports is told how many, once no more than `room_octets` wait for it. Whether one was.
-    pub fn tell_slow(&mut self, room_octets: usize) -> bool {
-        let Outlets { slow, xapps, lost, out } = self;
+    pub fn notify_slow_readers(&mut self, room_octets: usize) -> bool {
+        let XappLinks { slow, xapps, lost, out } = self;
         let before = slow.len();
         slow.retain(|assoc| {
             let Some(peer) = xapps.get_mut(*assoc) else { return false };
@@ -68,7 +68,7 @@ impl Outlets {
                 return true;
             }
             let reports = peer.lost_reports();
-            peer.untold = false;
+            peer.has_unreported_loss = false;
             warn!(xapp = %peer.link.peer(), reports, "reads too slowly: that many reports were dropped until now");
             out.clear();
             e2::xapp::RicMessage::Dropped { reports }.encode(out);

@@ -9,16 +9,16 @@ use e2::xapp::Taking;
 use e2::{AssocId, SubscriptionId};
 
 #[derive(Default)]
-pub(super) struct Takers {
+pub(super) struct SubscriberTable {
     /// By subscription.
-    takers: Vec<Vec<AssocId>>,
-    taken: HashMap<AssocId, HashSet<SubscriptionId>>,
+    subscribers: Vec<Vec<AssocId>>,
+    by_xapp: HashMap<AssocId, HashSet<SubscriptionId>>,
 }
 
-impl Takers {
+impl SubscriberTable {
     #[inline]
     pub fn of(&self, subscription: SubscriptionId) -> &[AssocId] {
-        self.takers.get(subscription.0 as usize).map_or(&[], Vec::as_slice)
+        self.subscribers.get(subscription.0 as usize).map_or(&[], Vec::as_slice)
     }
 
     /// An xApp is told of a change.
@@ -26,18 +26,18 @@ impl Takers {
         match taking {
             Taking::Begins(subscription) => {
                 let at = subscription.0 as usize;
-                if at >= self.takers.len() {
-                    self.takers.resize_with(at + 1, Vec::new);
+                if at >= self.subscribers.len() {
+                    self.subscribers.resize_with(at + 1, Vec::new);
                 }
                 // one that came back with its node may be told of again
-                if self.taken.entry(xapp).or_default().insert(subscription) {
-                    self.takers[at].push(xapp);
+                if self.by_xapp.entry(xapp).or_default().insert(subscription) {
+                    self.subscribers[at].push(xapp);
                 }
             }
             Taking::Ends(subscription) => {
                 self.leave(xapp, subscription);
-                if let Some(taken) = self.taken.get_mut(&xapp) {
-                    taken.remove(&subscription);
+                if let Some(by_xapp) = self.by_xapp.get_mut(&xapp) {
+                    by_xapp.remove(&subscription);
                 }
             }
         }
@@ -45,14 +45,14 @@ impl Takers {
 
     /// An xApp is gone.
     pub fn forget(&mut self, xapp: AssocId) {
-        for subscription in self.taken.remove(&xapp).into_iter().flatten() {
+        for subscription in self.by_xapp.remove(&xapp).into_iter().flatten() {
             self.leave(xapp, subscription);
         }
     }
 
     fn leave(&mut self, xapp: AssocId, subscription: SubscriptionId) {
-        if let Some(takers) = self.takers.get_mut(subscription.0 as usize) {
-            takers.retain(|other| *other != xapp);
+        if let Some(subscribers) = self.subscribers.get_mut(subscription.0 as usize) {
+            subscribers.retain(|other| *other != xapp);
         }
     }
 }
@@ -63,22 +63,22 @@ mod tests {
 
     #[test]
     fn takers_come_and_go_as_they_are_told() {
-        let mut takers = Takers::default();
+        let mut subscribers = SubscriberTable::default();
         let (one, two) = (AssocId(1), AssocId(2));
         let (a, b) = (SubscriptionId(0), SubscriptionId(300));
-        assert_eq!(takers.of(b), []);
+        assert_eq!(subscribers.of(b), []);
         for (xapp, subscription) in [(one, a), (one, b), (two, b)] {
-            takers.change(xapp, Taking::Begins(subscription));
+            subscribers.change(xapp, Taking::Begins(subscription));
         }
         // told again, as of a subscription that came back with its node
-        takers.change(one, Taking::Begins(b));
-        assert_eq!((takers.of(a), takers.of(b)), (&[one][..], &[one, two][..]));
-        takers.change(one, Taking::Ends(b));
-        takers.change(two, Taking::Ends(a)); // which it never had
-        assert_eq!((takers.of(a), takers.of(b)), (&[one][..], &[two][..]));
-        takers.change(one, Taking::Begins(b));
-        takers.forget(one);
-        assert_eq!((takers.of(a), takers.of(b)), (&[][..], &[two][..]));
-        takers.forget(one);
+        subscribers.change(one, Taking::Begins(b));
+        assert_eq!((subscribers.of(a), subscribers.of(b)), (&[one][..], &[one, two][..]));
+        subscribers.change(one, Taking::Ends(b));
+        subscribers.change(two, Taking::Ends(a)); // which it never had
+        assert_eq!((subscribers.of(a), subscribers.of(b)), (&[one][..], &[two][..]));
+        subscribers.change(one, Taking::Begins(b));
+        subscribers.forget(one);
+        assert_eq!((subscribers.of(a), subscribers.of(b)), (&[][..], &[two][..]));
+        subscribers.forget(one);
     }
 }

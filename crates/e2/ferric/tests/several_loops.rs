@@ -1,21 +1,7 @@
-//! Several event loops: the suites of whole systems once more, and what only several loops have.
-#![allow(clippy::duplicate_mod, reason = "each suite brings what the suites share")]
+//! Several event loops: the tests of whole systems once more, and those of what only several loops have.
 
-#[path = "agent.rs"]
-mod agent;
-#[path = "associations.rs"]
-mod associations;
-#[path = "bad_input.rs"]
-mod bad_input;
-#[path = "bad_xapps.rs"]
-mod bad_xapps;
 mod common;
-#[path = "controllers.rs"]
-mod controllers;
-#[path = "published_flaws.rs"]
-mod published_flaws;
-#[path = "xapp.rs"]
-mod xapp;
+mod suites;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -2,14 +2,14 @@ use std::thread;
 
 use super::*;
 
-fn bell() -> (Poll, Arc<Bell>) {
+fn bell() -> (Poll, Arc<Doorbell>) {
     let poll = Poll::new().unwrap();
-    let bell = Bell::new(&poll, 7).unwrap();
+    let bell = Doorbell::new(&poll, 7).unwrap();
     (poll, bell)
 }
 
 /// What is in the ring, payloads joined.
-fn read_all(reader: &mut Reader) -> Vec<(Head, Vec<u8>)> {
+fn read_all(reader: &mut Reader) -> Vec<(RecordHeader, Vec<u8>)> {
     let mut records = Vec::new();
     let everything = |_| true;
     reader.read(reader.end(), everything, |record| {
@@ -29,17 +29,17 @@ fn every_head_arrives_as_it_was() {
     let (mut writer, mut reader) = ring(&bell);
     let (assoc, subscription) = (AssocId(u64::MAX - 5), SubscriptionId(262_143));
     let mut heads = vec![
-        Head::Send(assoc),
-        Head::Ask(assoc, u64::MAX),
-        Head::Close(assoc),
-        Head::Deliver(subscription, Class::Report, 5),
-        Head::Behind(63, u64::MAX),
-        Head::Deliver(subscription, Class::Keep, 0),
-        Head::Missed(subscription, 3),
-        Head::Came(assoc),
-        Head::Room(assoc, 9),
+        RecordHeader::Send(assoc),
+        RecordHeader::RequestRoom(assoc, u64::MAX),
+        RecordHeader::Close(assoc),
+        RecordHeader::Deliver(subscription, Class::Report, 5),
+        RecordHeader::OrderAfter(63, u64::MAX),
+        RecordHeader::Deliver(subscription, Class::Keep, 0),
+        RecordHeader::Missed(subscription, 3),
+        RecordHeader::Received(assoc),
+        RecordHeader::HasRoom(assoc, 9),
     ];
-    heads.extend(REASONS.map(|reason| Head::Gone(assoc, reason)));
+    heads.extend(REASONS.map(|reason| RecordHeader::Lost(assoc, reason)));
     for head in &heads {
         assert!(writer.write(*head, &[b"a", b"", b"bc"]));
     }
@@ -56,16 +56,16 @@ fn a_full_ring_refuses_and_takes_again_what_is_made_room_for() {
     // many times around, so that heads and payloads wrap at every place
     for round in 0..7 {
         let mut reports = 0;
-        let report = Head::Deliver(SubscriptionId(1), Class::Report, 0);
+        let report = RecordHeader::Deliver(SubscriptionId(1), Class::Report, 0);
         while writer.write_report(report, &[&payload(reports, octets)]) {
             reports += 1;
         }
         let mut kept = 0;
-        while writer.write(Head::Came(AssocId(kept as u64)), &[&payload(kept, octets)]) {
+        while writer.write(RecordHeader::Received(AssocId(kept as u64)), &[&payload(kept, octets)]) {
             kept += 1;
         }
-        assert_eq!(reports, (RING_OCTETS - RESERVE_OCTETS) / (octets + HEAD_OCTETS), "{round}");
-        assert_eq!(reports + kept, RING_OCTETS / (octets + HEAD_OCTETS), "{round}");
+        assert_eq!(reports, (RING_OCTETS - RESERVE_OCTETS) / (octets + HEADER_OCTETS), "{round}");
+        assert_eq!(reports + kept, RING_OCTETS / (octets + HEADER_OCTETS), "{round}");
         let records = read_all(&mut reader);
         assert_eq!(records.len(), reports + kept);
         for (at, (_, bytes)) in records.iter().enumerate() {
@@ -80,7 +80,7 @@ fn a_long_payload_goes_beside_and_keeps_its_place() {
     let (_poll, bell) = bell();
     let (mut writer, mut reader) = ring(&bell);
     let long = payload(5, 2 * RING_OCTETS);
-    let head = |number| Head::Came(AssocId(number));
+    let head = |number| RecordHeader::Received(AssocId(number));
     assert!(writer.write(head(1), &[b"before"]));
     assert!(writer.write(head(2), &[&long]));
     assert!(writer.write(head(3), &[b"behind"]));
@@ -110,17 +110,17 @@ fn a_read_ends_before_what_is_not_wanted_yet() {
     let (_poll, bell) = bell();
     let (mut writer, mut reader) = ring(&bell);
     for number in 0..10 {
-        assert!(writer.write(Head::Came(AssocId(number)), &[b"payload"]));
+        assert!(writer.write(RecordHeader::Received(AssocId(number)), &[b"payload"]));
     }
     let five = reader.end() / 2;
-    assert!(writer.write(Head::Came(AssocId(10)), &[]));
+    assert!(writer.write(RecordHeader::Received(AssocId(10)), &[]));
     let mut read = Vec::new();
-    reader.read(five, |head| head != Head::Came(AssocId(3)), |record| read.push(record.head));
+    reader.read(five, |head| head != RecordHeader::Received(AssocId(3)), |record| read.push(record.head));
     assert_eq!(read.len(), 3);
     reader.read(five, |_| true, |record| read.push(record.head));
     assert_eq!(read.len(), 5, "no further than asked");
     reader.read(reader.end(), |_| true, |record| read.push(record.head));
-    assert_eq!(read, (0..=10).map(|number| Head::Came(AssocId(number))).collect::<Vec<_>>());
+    assert_eq!(read, (0..=10).map(|number| RecordHeader::Received(AssocId(number))).collect::<Vec<_>>());
     reader.read(five, |_| true, |_| unreachable!("that was read long ago"));
 }
 
@@ -132,14 +132,14 @@ fn a_link_moves_through_a_ring() {
         link::Listener::bind(&"memory:moves-through-a-ring".parse().unwrap(), &link::Config::default()).unwrap();
     let _client = Link::connect(listener.local_address(), &link::Config::default()).unwrap();
     let link = listener.accept().unwrap().unwrap();
-    assert!(writer.write_link(Head::Adopt(AssocId(4)), Box::new(Moved { link, codec: Codec::Per })).is_ok());
+    assert!(writer.write_link(RecordHeader::Adopt(AssocId(4)), Box::new(Moved { link, codec: Codec::Per })).is_ok());
     let mut arrived = None;
     reader.read(
         reader.end(),
         |_| true,
         |record| arrived = record.link.map(|moved| (record.head, moved.link.peer().clone())),
     );
-    assert_eq!(arrived, Some((Head::Adopt(AssocId(4)), listener.local_address().clone())));
+    assert_eq!(arrived, Some((RecordHeader::Adopt(AssocId(4)), listener.local_address().clone())));
 }
 
 /// The race that a bell must not lose: the reader looks, finds nothing and sleeps while the writer writes.
@@ -152,20 +152,20 @@ fn nothing_is_lost_doubled_or_slept_over_between_two_threads() {
         let mut events = link::Events::new();
         let (mut next, mut sleeps) = (0, 0);
         while next < RECORDS {
-            bell.doze();
+            bell.begin_sleep();
             if !reader.has_records() {
                 sleeps += 1;
                 poll.wait(&mut events, Some(std::time::Duration::from_secs(15))).unwrap();
                 // woken for what was read before it slept is as well
                 assert!(events.iter().next().is_some(), "slept over");
             }
-            bell.rise();
+            bell.end_sleep();
             let mut joined = Vec::new();
             reader.read(
                 reader.end(),
                 |_| true,
                 |record| {
-                    assert_eq!(record.head, Head::Came(AssocId(next as u64)));
+                    assert_eq!(record.head, RecordHeader::Received(AssocId(next as u64)));
                     assert_eq!(record.whole(&mut joined), payload(next, next % 800));
                     next += 1;
                 },
@@ -176,7 +176,7 @@ fn nothing_is_lost_doubled_or_slept_over_between_two_threads() {
     for number in 0..RECORDS {
         let bytes = payload(number, number % 800);
         let (first, second) = bytes.split_at(bytes.len() / 3);
-        while !writer.write(Head::Came(AssocId(number as u64)), &[first, second]) {
+        while !writer.write(RecordHeader::Received(AssocId(number as u64)), &[first, second]) {
             assert!(!writer.is_abandoned(), "the reader failed");
             writer.ring_bell();
             thread::yield_now();

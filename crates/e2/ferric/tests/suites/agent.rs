@@ -1,27 +1,27 @@
 //! Agents in their event loop: what a base station may rely on, whatever its RIC does.
 
-mod common;
-
-use std::io::ErrorKind;
+use std::io::{ErrorKind, Read, Write};
 use std::net::TcpListener;
+use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use common::function::{Log, Reporter, impatient, work_until};
-use common::peer::{FUNCTION, Peer, node_id, report_spec};
-use common::scene::{Ric, free_ports};
-use common::session::{name_of, session};
-use common::{PATIENCE, eventually, socket_path, unique};
+use crate::common::function::{Log, Reporter, impatient, work_until};
+use crate::common::peer::{FUNCTION, Peer, node_id, report_spec};
+use crate::common::scene::{Ric, free_ports};
+use crate::common::session::{name_of, session};
+use crate::common::{PATIENCE, eventually, socket_path, unique};
 use e2ap::{
     E2NodeComponentConfigAdditionAckItem, E2NodeComponentConfigurationAck, E2SetupResponse, GlobalRicId, Pdu,
     PlmnIdentity, RicActionId, RicActionToBeSetup, RicActionType, RicControlAckRequest, RicControlRequest,
     RicRequestId, RicSubscriptionDetails, RicSubscriptionRequest, UpdateOutcome, Version,
 };
-use ferric::agent::{AgentLoop, AgentLoopConfig};
+use ferric::agent::{AgentLoop, AgentLoopConfig, SendAgentLoop};
 use ferric::link::{self, Address};
 use ferric::server::ServerConfig;
 use ferric::xapp::XappEvent;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 /// Agents of one node each, with a reporter, towards `rics`.
 fn agents(config: AgentLoopConfig, rics: &[Address], reporter: impl Fn() -> Reporter) -> (AgentLoop, Vec<Arc<Log>>) {
@@ -120,6 +120,61 @@ fn subscription_request() -> RicSubscriptionRequest<'static> {
         start_time: None,
         end_time: None,
     }
+}
+
+fn assert_send<T: Send>() {}
+
+#[test]
+fn send_agent_loop_is_send() {
+    assert_send::<SendAgentLoop>();
+}
+
+#[test]
+fn agent_moves_to_another_thread_with_its_functions() {
+    let ric = Ric::start(free_ports());
+    let mut agents = SendAgentLoop::new_send(impatient()).unwrap();
+    agents.add(node_id(1), ric.e2[0].clone().into(), vec![Box::new(every(1)())]);
+    let stop = agents.stop_handle();
+    let thread = std::thread::spawn(move || agents.run());
+    name_of(&mut session(&ric), 1);
+    stop.stop();
+    thread.join().unwrap().unwrap();
+}
+
+/// The host waits with poll(2) for the agent and for a descriptor of its own, and never within the agent.
+#[test]
+fn host_loop_polls_the_agent_descriptor() {
+    let ric = Ric::start(free_ports());
+    let (mut agents, logs) = agents(impatient(), &ric.e2, every(5));
+    let (host, mut remote) = UnixStream::pair().unwrap();
+    let mut xapp = session(&ric);
+    let (mut is_subscribed, mut waits, mut host_octets) = (false, 0_u64, 0);
+    eventually("100 reports", || {
+        let timeout = agents.next_deadline().map_or(PATIENCE, |deadline| deadline - agents.now());
+        let timeout = Timespec::try_from(timeout.min(Duration::from_millis(20))).unwrap();
+        let mut descriptors = [PollFd::new(&agents, PollFlags::IN), PollFd::new(&host, PollFlags::IN)];
+        poll(&mut descriptors, Some(&timeout)).unwrap();
+        let is_host_ready = descriptors[1].revents().contains(PollFlags::IN);
+        waits += 1;
+        agents.poll(Some(Duration::ZERO)).unwrap();
+        if is_host_ready {
+            host_octets += (&host).read(&mut [0; 16]).unwrap();
+        }
+        xapp.poll(Some(Duration::ZERO), |event, commands| {
+            if let XappEvent::NodeUp(node) = event {
+                commands.subscribe(node.id, FUNCTION, report_spec(b""));
+                is_subscribed = true;
+            }
+        })
+        .unwrap();
+        if host_octets == 0 && logs[0].reported() > 10 {
+            remote.write_all(b"for the host").unwrap();
+        }
+        logs[0].reported() >= 100
+    });
+    assert!(is_subscribed && host_octets > 0);
+    // it wakes for messages and deadlines, and does not spin
+    assert!(waits < 2000, "{waits}");
 }
 
 #[test]

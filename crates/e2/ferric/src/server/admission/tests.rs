@@ -8,7 +8,7 @@ use link::{Address, Class, Config, Interest, Link, Poll, Scratch, State, StreamI
 use testkit::certificates::Authority;
 
 use super::super::{E42Address, E42Config, Rights, Server, ServerConfig};
-use crate::credentials;
+use crate::endpoint;
 
 /// A server that lets nobody in.
 fn server(authority: &Authority) -> Server {
@@ -20,13 +20,13 @@ fn server(authority: &Authority) -> Server {
         rights: Rights { nodes: Some(Vec::new()), xapps: Some(Vec::new()) },
         ..ServerConfig::default()
     };
-    config.link.tls = Some(credentials::issue(authority, &["127.0.0.1"]));
+    config.link.tls = Some(endpoint::issue_certificate(authority, &["127.0.0.1"]));
     Server::bind(config).unwrap()
 }
 
 /// Connects, and has what writes end the handshake; then says something, and hears what it is told before it is closed.
 fn told(server: &mut Server, authority: &Authority, address: &Address, pdu: &[u8]) -> Vec<Vec<u8>> {
-    let tls = credentials::issue(authority, &["nobody.example"]);
+    let tls = endpoint::issue_certificate(authority, &["nobody.example"]);
     let mut client = Link::connect(address, &Config { tls: Some(tls), ..Config::default() }).unwrap();
     let poll = Poll::new().unwrap();
     poll.add(&client, 0, Interest::READ_WRITE).unwrap();
@@ -41,11 +41,11 @@ fn told(server: &mut Server, authority: &Authority, address: &Address, pdu: &[u8
         while let Some(event) = server.events.get(at) {
             at += 1;
             let assoc = AssocId(event.token);
-            for peers in [&mut server.nodes, &mut server.apps.outlets.xapps, &mut server.apps.e42.peers] {
+            for peers in [&mut server.nodes, &mut server.apps.xapp_links.xapps, &mut server.apps.e42.peers] {
                 peers.touch(assoc);
             }
             server.flush();
-            for peers in [&mut server.nodes, &mut server.apps.outlets.xapps, &mut server.apps.e42.peers] {
+            for peers in [&mut server.nodes, &mut server.apps.xapp_links.xapps, &mut server.apps.e42.peers] {
                 stands |= peers.get_mut(assoc).is_some_and(|peer| peer.link.state() == State::Established);
             }
         }

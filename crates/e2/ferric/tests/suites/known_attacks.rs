@@ -1,5 +1,5 @@
 //! What has taken down RICs in public, a case for each class: what the peer gets, what the log says, and that all others go
-//! on. What more there is against a class stands in `bad_input.rs`, `bad_xapps.rs` and in the machines' scenarios.
+//! on. What more there is against a class stands in `misbehaving_nodes.rs`, `misbehaving_xapps.rs` and in the machines' scenarios.
 //!
 //! | class | case |
 //! |---|---|
@@ -22,17 +22,15 @@
 //! | two nodes with one id | [`two_nodes_with_one_id`] |
 //! | clock jumps | `e2/tests/clock.rs`, where the clock is the test's |
 
-mod common;
-
 use std::net::Shutdown;
 use std::time::Duration;
 
-use common::peer::{
+use crate::common::peer::{
     FUNCTION, Peer, VERSION, encoded, framed, indication, node_id, report_spec, reset_request, setup_request,
 };
-use common::scene::Scene;
-use common::session::{name_of, session, subscribe, turn_until};
-use common::{eventually, noise};
+use crate::common::scene::Scene;
+use crate::common::session::{name_of, session, subscribe, turn_until};
+use crate::common::{eventually, noise};
 use e2ap::{
     Cause, CauseProtocol, CauseRicRequest, ErrorIndication, Kind, Pdu, ProcedureCode, RanFunctionId, RicActionAdmitted,
     RicActionId, RicControlAcknowledge, RicRequestId, RicServiceUpdate, RicSubscriptionResponse, TransactionId, peek,
@@ -332,7 +330,7 @@ fn integer_extremes() {
 
 /// The setup request, to be changed.
 fn decoded_setup(number: u32) -> e2ap::E2SetupRequest<'static> {
-    match common::peer::decoded(&setup_request(number, VERSION)) {
+    match crate::common::peer::decoded(&setup_request(number, VERSION)) {
         Pdu::E2SetupRequest(request) => request,
         other => panic!("{other:?}"),
     }

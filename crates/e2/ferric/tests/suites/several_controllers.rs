@@ -1,14 +1,12 @@
 //! A node with several controllers: each has its own subscriptions, and what becomes of one is no affair of the others.
 
-mod common;
-
 use std::sync::Arc;
 use std::time::Duration;
 
-use common::function::{Log, Reporter, impatient, work_until};
-use common::peer::{FUNCTION, node_id, report_spec};
-use common::scene::{Ric, free_ports};
-use common::session::{name_of, session};
+use crate::common::function::{Log, Reporter, impatient, work_until};
+use crate::common::peer::{FUNCTION, node_id, report_spec};
+use crate::common::scene::{Ric, free_ports};
+use crate::common::session::{name_of, session};
 use ferric::agent::{AgentLoop, ControllerId, NodeConfig, NodeHandle, Ue};
 use ferric::e2::{ControllerConfig, SubscriptionId};
 use ferric::server::ServerConfig;

@@ -1,15 +1,15 @@
 //! Nodes that misbehave, against a real server over real sockets, while a well-behaved node and xApp must notice nothing.
 
-mod common;
-
 use std::net::Shutdown;
 use std::sync::mpsc;
 use std::time::Duration;
 
-use common::peer::{FUNCTION, Peer, VERSION, framed, indication, indication_of, node_id, reset_request, setup_request};
-use common::scene::Scene;
-use common::session::{name_of, session, subscribe, turn_until};
-use common::{PATIENCE, eventually, noise};
+use crate::common::peer::{
+    FUNCTION, Peer, VERSION, framed, indication, indication_of, node_id, reset_request, setup_request,
+};
+use crate::common::scene::Scene;
+use crate::common::session::{name_of, session, subscribe, turn_until};
+use crate::common::{PATIENCE, eventually, noise};
 use e2ap::{
     Cause, CauseProtocol, CauseRicRequest, ErrorIndication, Kind, Pdu, ProcedureCode, RanFunctionId, RicActionId,
     RicRequestId, RicSubscriptionResponse, TransactionId,

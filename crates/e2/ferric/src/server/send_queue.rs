@@ -7,33 +7,34 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering, fence};
 use e2::SubscriptionId;
 use link::Class;
 
-use super::ring::{Bell, Head, Writer};
+use super::ring::{Doorbell, RecordHeader, Writer};
 
 /// Towards a loop with xApps: reports that find no room are dropped, counted, and told once there is room.
-pub(super) struct Lane {
+pub(super) struct SendQueue {
     pub writer: Writer,
     missed: HashMap<SubscriptionId, u64>,
 }
 
-impl Lane {
+impl SendQueue {
     pub fn new(writer: Writer) -> Self {
-        Lane { writer, missed: HashMap::new() }
+        SendQueue { writer, missed: HashMap::new() }
     }
 
     /// Sends an enveloped report to those of the loop's xApps that take it, after `sent_up` records went up from here.
     #[inline]
     pub fn report(&mut self, subscription: SubscriptionId, sent_up: u64, parts: &[&[u8]]) {
-        if !self.writer.write_report(Head::Deliver(subscription, Class::Report, sent_up), parts) {
+        if !self.writer.write_report(RecordHeader::Deliver(subscription, Class::Report, sent_up), parts) {
             *self.missed.entry(subscription).or_default() += 1;
         }
     }
 
     /// Tells of dropped reports as far as there is room. Whether all are told.
     #[inline]
-    pub fn tell_missed(&mut self) -> bool {
+    pub fn report_missed(&mut self) -> bool {
         if !self.missed.is_empty() {
             let writer = &mut self.writer;
-            self.missed.retain(|subscription, reports| !writer.write(Head::Missed(*subscription, *reports), &[]));
+            self.missed
+                .retain(|subscription, reports| !writer.write(RecordHeader::Missed(*subscription, *reports), &[]));
         }
         self.missed.is_empty()
     }
@@ -50,7 +51,7 @@ pub(super) struct Progress {
 
 impl Progress {
     /// The controller's loop: so many records are done.
-    pub fn set_done(&self, records: u64, worker: &Bell) {
+    pub fn set_done(&self, records: u64, worker: &Doorbell) {
         self.done.store(records, Ordering::Release);
         fence(Ordering::SeqCst);
         if self.awaited.load(Ordering::Relaxed) && self.awaited.swap(false, Ordering::Relaxed) {
@@ -62,11 +63,11 @@ impl Progress {
 /// What may wait in a worker for room in its ring to the controller's loop; then it reads nothing more.
 const STASH_OCTETS: usize = 4 * 1024 * 1024;
 
-/// A worker's way up to the loop with the controller. Nothing is dropped: what finds no room in the ring waits here, and
-/// the links that it came from are read no more before it was taken.
-pub(super) struct Up {
+/// A worker's route up to the loop with the controller. Nothing is dropped: what finds no room in the ring waits here, and
+/// the links that it came from are read no more before it was by_xapp.
+pub(super) struct WorkerOutbox {
     pub writer: Writer,
-    stash: VecDeque<(Head, Vec<u8>)>,
+    stash: VecDeque<(RecordHeader, Vec<u8>)>,
     stash_octets: usize,
     /// Records that were sent, the stashed ones included.
     sent: u64,
@@ -75,17 +76,17 @@ pub(super) struct Up {
     done: u64,
 }
 
-impl Up {
+impl WorkerOutbox {
     pub fn new(writer: Writer, progress: Arc<Progress>) -> Self {
-        Up { writer, stash: VecDeque::new(), stash_octets: 0, sent: 0, progress, done: 0 }
+        WorkerOutbox { writer, stash: VecDeque::new(), stash_octets: 0, sent: 0, progress, done: 0 }
     }
 
     /// Sends a record. Gives its number.
-    pub fn send(&mut self, head: Head, parts: &[&[u8]]) -> u64 {
+    pub fn send(&mut self, head: RecordHeader, parts: &[&[u8]]) -> u64 {
         self.sent += 1;
         if !self.stash.is_empty() || !self.writer.write(head, parts) {
             let payload = parts.concat();
-            self.stash_octets += payload.len() + size_of::<(Head, Vec<u8>)>();
+            self.stash_octets += payload.len() + size_of::<(RecordHeader, Vec<u8>)>();
             self.stash.push_back((head, payload));
         }
         self.sent
@@ -104,7 +105,7 @@ impl Up {
         while let Some((head, payload)) = self.stash.front()
             && self.writer.write(*head, &[payload])
         {
-            self.stash_octets -= payload.len() + size_of::<(Head, Vec<u8>)>();
+            self.stash_octets -= payload.len() + size_of::<(RecordHeader, Vec<u8>)>();
             self.stash.pop_front();
         }
     }
@@ -127,16 +128,16 @@ impl Up {
         self.stash_octets > STASH_OCTETS
     }
 
-    /// Has the bell rung when more is done, if there is something to wait for. To be followed by [`Bell::doze`] and
-    /// [`Up::has_news`].
-    pub fn await_news(&self, paused: bool) {
+    /// Has the bell rung when more is done, if there is something to wait for. To be followed by [`Doorbell::begin_sleep`] and
+    /// [`WorkerOutbox::has_news`].
+    pub fn await_progress(&self, paused: bool) {
         if paused || !self.stash.is_empty() {
             self.progress.awaited.store(true, Ordering::Relaxed);
         }
     }
 
     /// Whether more is done than this worker knows.
-    pub fn has_news(&self) -> bool {
+    pub fn has_progress(&self) -> bool {
         self.progress.done.load(Ordering::Acquire) != self.done
     }
 }
@@ -149,7 +150,7 @@ mod tests {
     use super::super::ring::{Reader, ring};
     use super::*;
 
-    fn read(reader: &mut Reader) -> Vec<Head> {
+    fn read(reader: &mut Reader) -> Vec<RecordHeader> {
         let mut heads = Vec::new();
         reader.read(reader.end(), |_| true, |record| heads.push(record.head));
         heads
@@ -158,21 +159,21 @@ mod tests {
     #[test]
     fn reports_without_room_are_counted_and_told_once_there_is_room() {
         let poll = Poll::new().unwrap();
-        let (writer, mut reader) = ring(&Bell::new(&poll, 0).unwrap());
-        let mut lane = Lane::new(writer);
+        let (writer, mut reader) = ring(&Doorbell::new(&poll, 0).unwrap());
+        let mut queue = SendQueue::new(writer);
         let (a, b) = (SubscriptionId(1), SubscriptionId(2));
         for _ in 0..2000 {
-            lane.report(a, 0, &[&[0; 1000]]);
+            queue.report(a, 0, &[&[0; 1000]]);
         }
-        lane.report(b, 0, &[&[0; 1000]]);
-        assert!(lane.tell_missed(), "what is told of lost reports has room where reports have none");
+        queue.report(b, 0, &[&[0; 1000]]);
+        assert!(queue.report_missed(), "what is told of lost reports has room where reports have none");
         let heads = read(&mut reader);
-        let delivered = heads.iter().filter(|head| **head == Head::Deliver(a, Class::Report, 0)).count() as u64;
+        let delivered = heads.iter().filter(|head| **head == RecordHeader::Deliver(a, Class::Report, 0)).count() as u64;
         assert!(delivered > 500, "{delivered}");
         let mut missed: Vec<_> = heads[delivered as usize..].to_vec();
         missed.sort_by_key(|head| format!("{head:?}"));
-        assert_eq!(missed, [Head::Missed(a, 2000 - delivered), Head::Missed(b, 1)]);
-        assert!(lane.tell_missed());
+        assert_eq!(missed, [RecordHeader::Missed(a, 2000 - delivered), RecordHeader::Missed(b, 1)]);
+        assert!(queue.report_missed());
         assert_eq!(read(&mut reader), [], "told once");
     }
 
@@ -180,12 +181,12 @@ mod tests {
     fn what_goes_up_waits_for_room_and_keeps_its_order_and_its_numbers() {
         const RECORDS: u64 = 3000;
         let poll = Poll::new().unwrap();
-        let bell = Bell::new(&poll, 0).unwrap();
+        let bell = Doorbell::new(&poll, 0).unwrap();
         let (writer, mut reader) = ring(&bell);
         let progress = Arc::new(Progress::default());
-        let mut up = Up::new(writer, progress.clone());
+        let mut up = WorkerOutbox::new(writer, progress.clone());
         for number in 1..=RECORDS {
-            assert_eq!(up.send(Head::Came(AssocId(number)), &[&[0; 1000], b"rest"]), number);
+            assert_eq!(up.send(RecordHeader::Received(AssocId(number)), &[&[0; 1000], b"rest"]), number);
         }
         assert!(!up.is_stashed(1) && up.is_stashed(RECORDS) && !up.is_crowded());
         let mut done = 0;
@@ -193,18 +194,18 @@ mod tests {
             assert!(!up.is_done(done + 1));
             for head in read(&mut reader) {
                 done += 1;
-                assert_eq!(head, Head::Came(AssocId(done)));
+                assert_eq!(head, RecordHeader::Received(AssocId(done)));
             }
-            assert!(!up.has_news(), "it is not done by being read");
+            assert!(!up.has_progress(), "it is not done by being read");
             progress.set_done(done, &bell);
-            assert!(up.has_news());
+            assert!(up.has_progress());
             assert!(!up.is_done(done), "it does not count before it was looked for");
             up.look();
             assert!(up.is_done(done) && !up.is_done(done + 1));
         }
         assert!(!up.is_stashed(RECORDS));
         for _ in 0..6000 {
-            up.send(Head::Came(AssocId(0)), &[&[0; 1000]]);
+            up.send(RecordHeader::Received(AssocId(0)), &[&[0; 1000]]);
         }
         assert!(up.is_crowded(), "then its links are read no more");
     }

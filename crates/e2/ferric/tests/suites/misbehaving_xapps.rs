@@ -1,18 +1,16 @@
 //! xApps that misbehave, against a real server over real sockets, while a well-behaved node and xApp must notice nothing.
 
-mod common;
-
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use common::peer::{FUNCTION, framed, indication, indication_of, node_id, report_spec};
-use common::scene::Scene;
-use common::session::{name_of, plain, session, subscribe, turn_until};
-use common::witness::WITNESS_NODE;
-use common::{PATIENCE, eventually, noise};
+use crate::common::peer::{FUNCTION, framed, indication, indication_of, node_id, report_spec};
+use crate::common::scene::Scene;
+use crate::common::session::{name_of, plain, session, subscribe, turn_until};
+use crate::common::witness::WITNESS_NODE;
+use crate::common::{PATIENCE, eventually, noise};
 use e2ap::Pdu;
 use ferric::e2::xapp::{PROTOCOL_VERSION, RefusalCode, RicMessage, XappMessage};
 use ferric::e2::{NodeId, SubscriptionEnd, SubscriptionId, Ticket};

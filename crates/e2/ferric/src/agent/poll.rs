@@ -1,0 +1,280 @@
+//! What the loop does in a turn.
+
+use std::time::Duration;
+
+use e2::{AgentEvent, AssocId, CloseReason, Time};
+use link::Link;
+use tracing::warn;
+
+use super::schedule::DeadlineOwner;
+use super::{AgentLoop, ControllerId, RanFunction};
+use crate::endpoint::ppid_of;
+use crate::event_loop::STOP_TOKEN;
+use crate::{Error, endpoint, event_loop, peers};
+
+pub(super) const KIND_AGENT: u64 = 1;
+/// What is said of a connection that never stood.
+const UNREACHABLE: &str = "the RIC is not reached; it is tried again and again";
+/// Octets read from one link before the others have their turn.
+pub(super) const BUDGET_OCTETS: usize = 64 * 1024;
+
+impl<F: RanFunction + ?Sized> AgentLoop<F> {
+    /// Waits at most `timeout` (`None`: until something happens), then does what there is to do. With
+    /// `Some(Duration::ZERO)` it never waits.
+    ///
+    /// # Errors
+    /// As [`AgentLoop::run`].
+    pub fn poll(&mut self, timeout: Option<Duration>) -> Result<(), Error> {
+        // first, since it may set deadlines: a connection may fail at once
+        self.process_pending(self.clock.now());
+        let deadline = self.schedule.next();
+        let timeout = event_loop::time_to_wait(self.clock.now(), deadline, timeout);
+        self.poll.wait(&mut self.events, timeout.map(event_loop::most_of)).map_err(Error::epoll)?;
+        if self.events.get(0).is_none() && timeout.is_some_and(|timeout| event_loop::most_of(timeout) < timeout) {
+            let timeout = event_loop::time_to_wait(self.clock.now(), deadline, timeout.map(|timeout| timeout / 100));
+            self.poll.wait(&mut self.events, timeout).map_err(Error::epoll)?;
+        }
+        let now = self.clock.now();
+        let mut at = 0;
+        while let Some(event) = self.events.get(at) {
+            at += 1;
+            if event.token == STOP_TOKEN {
+                return Ok(());
+            }
+            let assoc = AssocId(event.token);
+            // in this order: what a RIC says at once is heard by an agent that knows that it is connected; and a link of
+            // shared memory is connected by what it reads
+            if event.writable || self.is_connecting(assoc) {
+                self.writable(now, assoc);
+            }
+            if event.readable {
+                self.receive(now, assoc);
+            }
+        }
+        self.process_pending(now);
+        self.deadlines(now);
+        self.process_pending(now);
+        Ok(())
+    }
+
+    fn owner(&self, assoc: AssocId) -> Option<ControllerId> {
+        let id = (*self.controllers_by_link.get(peers::place(assoc.0))?)?;
+        let connection = self.connections.get(id)?;
+        (connection.assoc == Some(assoc) || connection.association(assoc).is_some()).then_some(id)
+    }
+
+    fn receive(&mut self, now: Time, assoc: AssocId) {
+        let Some(id) = self.owner(assoc) else { return };
+        // nothing to be read before: that may end the handshake, too
+        if self.is_connecting(assoc) {
+            return;
+        }
+        self.mark_dirty(id);
+        let AgentLoop { peers, connections, scratch, .. } = self;
+        let (Some(peer), Some(connection)) = (peers.get_mut(assoc), connections.get_mut(id)) else { return };
+        if connection.assoc != Some(assoc) {
+            return self.receive_additional(now, id, assoc);
+        }
+        let received =
+            peer.link.receive(scratch, BUDGET_OCTETS, &mut |_stream, pdu| connection.machine.handle_pdu(now, pdu));
+        peer.log_paths();
+        if let Err(error) = received {
+            self.handle_link_loss(now, id, assoc, &error);
+        }
+    }
+
+    fn is_connecting(&self, assoc: AssocId) -> bool {
+        self.peers.get(assoc).is_some_and(|peer| peer.link.state() == link::State::Connecting)
+    }
+
+    /// The link can be written; where it was connecting it may stand now.
+    fn writable(&mut self, now: Time, assoc: AssocId) {
+        let Some(id) = self.owner(assoc) else { return };
+        let (Some(peer), Some(connection)) = (self.peers.get_mut(assoc), self.connections.get_mut(id)) else { return };
+        if peer.link.state() == link::State::Connecting {
+            if connection.assoc != Some(assoc) {
+                return self.finish_association(now, id, assoc);
+            }
+            match peer.link.finish_connect() {
+                Ok(link::State::Established) => {
+                    connection.connect_deadline = None;
+                    connection.machine.handle_open(now);
+                }
+                Ok(_) => {
+                    // not to be flushed: that may end the handshake, and nobody would notice
+                    if let Err(error) = peer.wait_for_more(&self.poll) {
+                        self.handle_loss(now, id, &error);
+                    }
+                    return;
+                }
+                Err(error) => return self.handle_loss(now, id, &error),
+            }
+            self.mark_dirty(id);
+        }
+        self.peers.touch(assoc);
+    }
+
+    fn connect(&mut self, now: Time, id: ControllerId) {
+        let Some(connection) = self.connections.get_mut(id) else { return };
+        self.config.link.sctp_ppid = ppid_of(connection.machine.node_id());
+        self.config.link.tap = self.config.link.tap.take().map(|tap| tap.speaking(connection.codec.name()));
+        connection.first = None;
+        endpoint::renew_certificates(&self.config.link);
+        let linked = Link::connect(&connection.address, &self.config.link);
+        let established = linked.as_ref().is_ok_and(|link| link.state() == link::State::Established);
+        let assoc = linked
+            .map_err(|e| e.to_string())
+            .and_then(|link| self.peers.insert(&self.poll, link).map_err(|e| e.to_string()));
+        match assoc {
+            Ok(assoc) => {
+                connection.assoc = Some(assoc);
+                let place = peers::place(assoc.0);
+                if self.controllers_by_link.len() <= place {
+                    self.controllers_by_link.resize(place + 1, None);
+                }
+                self.controllers_by_link[place] = Some(id);
+                if established {
+                    connection.machine.handle_open(now);
+                } else {
+                    connection.connect_deadline = Some(now + self.config.setup_timeout);
+                }
+            }
+            Err(error) => {
+                warn!(node = %connection.machine.node_id(), ric = %connection.address, error, "{UNREACHABLE}");
+                connection.machine.handle_close(now, CloseReason::Transport);
+            }
+        }
+    }
+
+    pub(super) fn handle_loss(&mut self, now: Time, id: ControllerId, error: &link::Error) {
+        if self.fail_over(id, error) {
+            return;
+        }
+        let Some(connection) = self.connections.get_mut(id) else { return };
+        // one that is still being connected to was never there
+        let what = if connection.connect_deadline.take().is_some() { UNREACHABLE } else { "the RIC is lost" };
+        if let Some(link) = connection.assoc.take().and_then(|assoc| self.peers.remove(&self.poll, assoc)) {
+            self.dropped_reports += link.dropped_reports();
+        }
+        warn!(node = %connection.machine.node_id(), ric = %connection.address, %error, "{what}");
+        connection.machine.handle_close(now, CloseReason::Transport);
+        self.drop_associations(id);
+        self.mark_dirty(id);
+    }
+
+    /// Calls owner time has come.
+    fn deadlines(&mut self, now: Time) {
+        let mut due = std::mem::take(&mut self.due);
+        self.schedule.due(now, &mut due);
+        for owner in due.drain(..) {
+            match owner {
+                DeadlineOwner::Node(at) => {
+                    let AgentLoop { nodes, connections, peers, out, .. } = self;
+                    nodes[at].report(now, connections, peers, out);
+                    self.refresh_deadlines(at);
+                }
+                DeadlineOwner::Controller(id) => {
+                    if let Some(connection) = self.connections.get_mut(id) {
+                        connection.machine.handle_timeout(now);
+                        if connection.connect_deadline.is_some_and(|by| by <= now) {
+                            // nobody answers there, or somebody who never finishes a handshake
+                            connection.lost = Some(link::Error::Lost(std::io::ErrorKind::TimedOut.into()));
+                        }
+                        self.mark_dirty(id);
+                    }
+                    self.associations_due(now, id);
+                }
+            }
+        }
+        self.due = due;
+    }
+
+    /// After functions of a node were called: when they want to be called next, and which links they have overfilled.
+    fn refresh_deadlines(&mut self, at: usize) {
+        for place in 0..self.nodes[at].controllers.len() {
+            let id = self.nodes[at].controllers[place];
+            if self.connections.get(id).is_some_and(|connection| connection.lost.is_some()) {
+                self.mark_dirty(id);
+            }
+        }
+        self.renew(at);
+    }
+
+    /// Does what the machines want until they want nothing more, then writes.
+    fn process_pending(&mut self, now: Time) {
+        let mut lost = Vec::new();
+        let mut first = 0;
+        loop {
+            // what one wants may concern another of the same node
+            while let Some(&id) = self.dirty.get(first) {
+                first += 1;
+                if let Some(connection) = self.connections.get_mut(id) {
+                    connection.dirty = false;
+                }
+                self.drain_machine(now, id);
+            }
+            self.peers.flush(&self.poll, |assoc, error| lost.push((assoc, error)));
+            if lost.is_empty() {
+                break;
+            }
+            for (assoc, error) in lost.drain(..) {
+                if let Some(id) = self.owner(assoc) {
+                    self.handle_link_loss(now, id, assoc, &error);
+                }
+            }
+        }
+        self.dirty.clear();
+    }
+
+    /// Does what one machine wants, and sets its deadline.
+    pub(super) fn drain_machine(&mut self, now: Time, id: ControllerId) {
+        let Some(connection) = self.connections.get_mut(id) else { return };
+        let at = connection.node;
+        if let Some(error) = connection.lost.take() {
+            self.handle_loss(now, id, &error);
+        }
+        while let Some(event) = self.connections.get_mut(id).and_then(|connection| connection.machine.poll_event()) {
+            if event == AgentEvent::Connect {
+                self.connect(now, id);
+            } else if let AgentEvent::ConnectionUpdate(update) = event {
+                self.update_associations(now, id, update);
+            } else {
+                let AgentLoop { nodes, connections, peers, out, .. } = self;
+                nodes[at].handle(now, id, event, connections, peers, out);
+            }
+        }
+        self.transmit(now, id);
+        if let Some(connection) = self.connections.get_mut(id)
+            && let Some(reason) = connection.machine.poll_close()
+        {
+            let assoc = connection.assoc;
+            self.close(now, id, assoc, reason);
+        }
+        if self.connections.get(id).is_some_and(|connection| connection.is_leaving && connection.has_left) {
+            return self.forget_controller(now, id);
+        }
+        if let Some(connection) = self.connections.get_mut(id) {
+            let due = [connection.machine.poll_timeout(), connection.connect_deadline, connection.associations_due()];
+            let due = due.into_iter().flatten().min();
+            self.schedule.set(DeadlineOwner::Controller(id), &mut connection.due, due);
+        }
+        self.refresh_deadlines(at);
+    }
+
+    fn transmit(&mut self, now: Time, id: ControllerId) {
+        self.out.clear();
+        while let Some(connection) = self.connections.get_mut(id)
+            && connection.machine.poll_transmit(&mut self.out)
+        {
+            if let Some(assoc) = connection.assoc
+                && let Err(error) = self.peers.send(assoc, &[&self.out], link::Class::Keep)
+            {
+                self.handle_loss(now, id, &error);
+            }
+            self.out.clear();
+        }
+    }
+}
+
+#[cfg(all(test, feature = "tls"))]
+mod tests;

@@ -1,0 +1,4 @@
+//! The tests of whole systems, with a single event loop.
+
+mod common;
+mod suites;

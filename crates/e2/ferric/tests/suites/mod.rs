@@ -1,0 +1,9 @@
+//! Tests of whole systems that run with a single event loop (`single_loop.rs`) and with several (`several_loops.rs`).
+
+mod agent;
+mod associations;
+mod known_attacks;
+mod misbehaving_nodes;
+mod misbehaving_xapps;
+mod several_controllers;
+mod xapp;
