@@ -13,11 +13,12 @@ use e2sm::ccc::{
     ResourceType, RrmPolicyMember, RrmPolicyRatio, StructureControlled, StructureForAction, StructureForEventTrigger,
 };
 use e2sm::common::{SNssai, Sst};
-use ferric::e2::xapp::{ControlResult, FunctionInfo};
+use ferric::e2;
+use ferric::e2::xapp::FunctionInfo;
 use ferric::e2::{Action, SubscriptionSpec};
 use ferric::e2ap::{RicActionId, RicActionType};
 use ferric::link::Address;
-use ferric::xapp::{Xapp, XappEvent};
+use ferric::xapp::{RequestEvent, Xapp, XappEvent};
 
 const POLICY: &str = "O-RRMPolicyRatio";
 /// Report and control style 2: of cells.
@@ -86,7 +87,10 @@ pub fn run(
                     Err(error) => eprintln!("{}: {error}", node.global_id),
                 }
             }
-            XappEvent::Controlled { result: ControlResult::Acknowledged(Some(outcome)), .. } => {
+            XappEvent::Request(RequestEvent::Controlled {
+                outcome: e2::ControlOutcome::Acknowledged(Some(outcome)),
+                ..
+            }) => {
                 wanted &= match ControlOutcome::decode(&outcome) {
                     Ok(outcome) => print(format!("set: {:?}", outcome.format)),
                     Err(error) => print(format!("an outcome cannot be read: {error}")),

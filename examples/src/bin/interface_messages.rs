@@ -20,7 +20,7 @@ use ferric::e2ap::{
     RicTimeToWait,
 };
 use ferric::link::Address;
-use ferric::xapp::{Xapp, XappEvent};
+use ferric::xapp::{RequestEvent, Xapp, XappEvent};
 
 /// TS 38.413 9.4.7.
 const RRC_INACTIVE_TRANSITION_REPORT: u8 = 37;
@@ -93,7 +93,9 @@ pub fn run(ric: &Address, mut print: impl FnMut(String) -> bool) -> Result<(), B
                     Err(error) => eprintln!("a message cannot be read: {error}"),
                 }
             }
-            XappEvent::Controlled { result, .. } => wanted &= print(format!("answered: {result:?}")),
+            XappEvent::Request(RequestEvent::Controlled { outcome: result, .. }) => {
+                wanted &= print(format!("answered: {result:?}"))
+            }
             other => eprintln!("{other:?}"),
         })?;
     }

@@ -7,11 +7,12 @@ use std::error::Error;
 use e2sm::common::{PlmnIdentity, SNssai, Sst};
 use e2sm::kpm::{self, IndicationMessage, LabelInfoItem, MeasurementLabel, MeasurementRequest, ReportRequest, Scope};
 use e2sm::rc::{self, Control, ControlAction, SlicePrbQuota};
-use ferric::e2::xapp::{ControlResult, FunctionInfo};
+use ferric::e2::ControlOutcome;
+use ferric::e2::xapp::FunctionInfo;
 use ferric::e2::{Action, SubscriptionSpec};
 use ferric::e2ap::{RicActionId, RicActionType};
 use ferric::link::Address;
-use ferric::xapp::{Xapp, XappEvent};
+use ferric::xapp::{RequestEvent, Xapp, XappEvent};
 
 /// The network that the emulated base stations are of.
 const NETWORK: PlmnIdentity = PlmnIdentity::from_codes(1, 1, 2);
@@ -73,10 +74,10 @@ pub fn run(
                     wanted &= print(format!("the slice uses {share} %"));
                 }
             }
-            XappEvent::Controlled { result: ControlResult::Acknowledged(_), .. } => {
+            XappEvent::Request(RequestEvent::Controlled { outcome: ControlOutcome::Acknowledged(_), .. }) => {
                 wanted &= print(format!("the slice gets {} to {} %", percent.0, percent.1));
             }
-            XappEvent::Controlled { result, .. } => eprintln!("no quota: {result:?}"),
+            XappEvent::Request(RequestEvent::Controlled { outcome: result, .. }) => eprintln!("no quota: {result:?}"),
             other => eprintln!("{other:?}"),
         })?;
         let node = node_to_set.and_then(|id| xapp.nodes().find(|node| node.id == id));

@@ -13,11 +13,11 @@ use e2sm::slice::{
     Share, Slice, SliceConfiguration, UeSlices,
 };
 use e2sm::{Wire, flexric, rrc, slice};
-use ferric::e2::xapp::ControlResult;
+use ferric::e2;
 use ferric::e2::{Action, NodeId, SubscriptionSpec};
 use ferric::e2ap::{RanFunctionId, RicActionId, RicActionType};
 use ferric::link::Address;
-use ferric::xapp::{Xapp, XappEvent};
+use ferric::xapp::{RequestEvent, Xapp, XappEvent};
 use per::PrintableString;
 
 /// The slice service type of what must be in time (TS 23.501 5.15.2.2), the slice that it gets, and all others'.
@@ -93,10 +93,10 @@ pub fn run(ric: &Address, in_time: f32, mut print: impl FnMut(String) -> bool) -
                     Err(error) => eprintln!("{}: {error}", node.global_id),
                 }
             }
-            XappEvent::Controlled { result, .. } => {
+            XappEvent::Request(RequestEvent::Controlled { outcome: result, .. }) => {
                 let (what, outcome) = match result {
-                    ControlResult::Acknowledged(outcome) => ("done".to_owned(), outcome),
-                    ControlResult::Failed(cause, outcome) => (format!("refused ({cause})"), outcome),
+                    e2::ControlOutcome::Acknowledged(outcome) => ("done".to_owned(), outcome),
+                    e2::ControlOutcome::Failed { cause, outcome } => (format!("refused ({cause})"), outcome),
                     other => (format!("{other:?}"), None),
                 };
                 // in which form an outcome is, its node's functions tell; this app speaks with one kind of node
@@ -128,7 +128,9 @@ pub fn run(ric: &Address, in_time: f32, mut print: impl FnMut(String) -> bool) -
                 }
             }
             XappEvent::NodeLost(node) => drop(nodes.remove(&node.id)),
-            XappEvent::SubscribeFailed { failure, .. } => eprintln!("not subscribed: {failure:?}"),
+            XappEvent::Request(RequestEvent::SubscriptionFailed { error: failure, .. }) => {
+                eprintln!("not subscribed: {failure:?}")
+            }
             _ => {}
         })?;
     }

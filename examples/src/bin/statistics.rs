@@ -11,7 +11,7 @@ use e2sm::{Arena, Model, Wire, detect, mac, pdcp, rlc};
 use ferric::e2::{Action, NodeId, SubscriptionSpec};
 use ferric::e2ap::{RicActionId, RicActionType};
 use ferric::link::Address;
-use ferric::xapp::{Xapp, XappEvent};
+use ferric::xapp::{RequestEvent, Xapp, XappEvent};
 
 const MODELS: [Model; 3] = [mac::MODEL, rlc::MODEL, pdcp::MODEL];
 
@@ -70,7 +70,9 @@ pub fn run(ric: &Address, period_ms: u32, mut print: impl FnMut(String) -> bool)
                     Err(error) => eprintln!("a report cannot be read: {error}"),
                 }
             }
-            XappEvent::SubscribeFailed { failure, .. } => eprintln!("not subscribed: {failure:?}"),
+            XappEvent::Request(RequestEvent::SubscriptionFailed { error: failure, .. }) => {
+                eprintln!("not subscribed: {failure:?}")
+            }
             _ => {}
         })?;
     }

@@ -9,7 +9,7 @@ use anyhow::{Context, anyhow};
 use e2ap::{RicActionId, RicActionType};
 use ferric::e2::{Action, SubscriptionSpec};
 use ferric::link::{Class, StreamId};
-use ferric::xapp::{Xapp, XappConfig, XappEvent};
+use ferric::xapp::{RequestEvent, Xapp, XappConfig, XappEvent};
 
 use crate::load::{FUNCTION, Node, Template};
 use crate::process::RicProcess;
@@ -45,7 +45,7 @@ pub(crate) fn measure(ferric: &Path, effort: Effort) -> anyhow::Result<Many> {
                         let spec = SubscriptionSpec { event_trigger: vec![], actions: vec![action] };
                         commands.subscribe(node.id, FUNCTION, spec);
                     }
-                    XappEvent::Subscribed { .. } => drop(ready.send(())),
+                    XappEvent::Request(RequestEvent::Subscribed { .. }) => drop(ready.send(())),
                     XappEvent::Indication(_) => received += 1,
                     XappEvent::Dropped(reports) => dropped = reports,
                     _ => {}

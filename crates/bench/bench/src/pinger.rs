@@ -9,7 +9,7 @@ use e2ap::{RanFunctionId, RicActionId, RicActionType};
 use e2sm::{Arena, Wire, hw};
 use ferric::e2::{Action, Indication, NodeId, SubscriptionSpec};
 use ferric::link;
-use ferric::server::{Iapp, IappContext, IappEvent, Server, ServerConfig};
+use ferric::server::{Iapp, IappContext, IappEvent, RequestEvent, Server, ServerConfig};
 use ferric::{Endpoint, StopHandle};
 
 /// What is pinged, and how often.
@@ -146,8 +146,8 @@ impl Iapp for Pinger {
                 self.node = Some((node.id, function.id));
                 let _ = ric.subscribe(node.id, function.id, spec);
             }
-            IappEvent::Subscribed { .. } => self.ping(ric),
-            IappEvent::Controlled { .. } => {
+            IappEvent::Request(RequestEvent::Subscribed { .. }) => self.ping(ric),
+            IappEvent::Request(RequestEvent::Controlled { .. }) => {
                 self.is_acknowledged = true;
                 if self.period.is_some() {
                     self.go_on(ric);

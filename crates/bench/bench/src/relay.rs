@@ -9,7 +9,7 @@ use anyhow::{anyhow, ensure};
 use e2ap::{RicActionId, RicActionType, RicRequestId};
 use ferric::e2::{Action, SubscriptionSpec};
 use ferric::link::{Address, Class, Config, Events, Interest, Link, Poll, Scratch, StreamId};
-use ferric::xapp::{Xapp, XappConfig, XappEvent};
+use ferric::xapp::{RequestEvent, Xapp, XappConfig, XappEvent};
 use hdrhistogram::Histogram;
 
 use crate::links::OwnPath;
@@ -206,7 +206,7 @@ fn take_all(ric: &Address, spin: Duration, mut got: Got, ready: &mpsc::Sender<()
                 let actions = vec![Action { id, kind, definition: None, subsequent: None }];
                 commands.subscribe(node.id, FUNCTION, SubscriptionSpec { event_trigger: vec![], actions });
             }
-            XappEvent::Subscribed { .. } => drop(ready.send(())),
+            XappEvent::Request(RequestEvent::Subscribed { .. }) => drop(ready.send(())),
             XappEvent::Indication(indication) => got.frame(indication.pdu),
             _ => {}
         })?;

@@ -13,7 +13,7 @@ use e2ap::{RanFunctionId, RicActionId, RicActionType};
 use e2sm::{Arena, hw};
 use ferric::Endpoint;
 use ferric::e2::{Action, NodeId, SubscriptionSpec};
-use ferric::xapp::{Xapp, XappConfig, XappEvent};
+use ferric::xapp::{RequestEvent, Xapp, XappConfig, XappEvent};
 use hdrhistogram::Histogram;
 
 use crate::fig7::{PATIENCE, PERIOD, ROUNDS, SIZES, WARM_UP, agent, mean_us, median_us, one_hop_ns, without_warm_up};
@@ -74,8 +74,8 @@ fn two_hops_ns(
                 ric.subscribe(node.id, function.id, spec);
                 target = Some((node.id, function.id));
             }
-            XappEvent::Subscribed { .. } => is_subscribed = true,
-            XappEvent::Controlled { .. } => is_controlled = true,
+            XappEvent::Request(RequestEvent::Subscribed { .. }) => is_subscribed = true,
+            XappEvent::Request(RequestEvent::Controlled { .. }) => is_controlled = true,
             XappEvent::Indication(indication) => {
                 arena.reset();
                 let ping = indication.peek().and_then(|p| hw::Ping::decode(p.message, e2sm.wire(), &arena).ok());

@@ -79,8 +79,8 @@ pub use change::{ActionChange, AddedAction, ChangeResult, SubscriptionChange, Su
 pub use connection::{ConnectionResult, ConnectionUpdate};
 pub use controller::{
     Action, Components, ConnectionOutcome, Consumer, ControlOutcome, Controller, ControllerConfig, Event, Indication,
-    LostReason, Misuse, ModifyOutcome, Node, NodeId, QueryOutcome, RanFunction, Route, Routed, SubscribeError,
-    SubscriptionEnd, SubscriptionId, SubscriptionOrder, SubscriptionSpec, Ticket,
+    LostReason, Misuse, ModifyOutcome, Node, NodeId, QueryOutcome, RanFunction, RefusalCode, RequestEvent, Route,
+    Routed, SubscribeError, SubscriptionEnd, SubscriptionId, SubscriptionOrder, SubscriptionSpec, Ticket,
 };
 pub use e42::E42Host;
 pub use notice::Notice;
@@ -94,6 +94,7 @@ pub struct AssocId(pub u64);
 
 /// Why a caller ends an association, or why a machine wants it ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum CloseReason {
     /// The peer closed it, or the transport failed.
     Transport,

@@ -5,7 +5,7 @@ use core::time::Duration;
 
 use e2::{
     Agent, AgentConfig, AgentEvent, AssocId, CloseReason, Consumer, ControlOutcome, Controller, ControllerConfig,
-    Event, Function, NodeId, SubscribeError, SubscriptionSpec, Ticket, Time,
+    Event, Function, NodeId, RequestEvent, SubscribeError, SubscriptionSpec, Ticket, Time,
 };
 use e2ap::{GlobalE2NodeId, GnbId, PlmnIdentity, RanFunctionId, RanFunctionRevision, RicActionId, RicActionType};
 
@@ -97,8 +97,18 @@ fn forward_by_years() {
     pair.now = pair.now + YEARS;
     pair.tick();
     let events = pair.ric_events();
-    let failed = |event: &&Event| matches!(event, Event::SubscriptionFailed { error: SubscribeError::TimedOut, .. });
-    let timed_out = |event: &&Event| matches!(event, Event::Controlled { outcome: ControlOutcome::TimedOut, .. });
+    let failed = |event: &&Event| {
+        matches!(
+            event,
+            Event::Request { event: RequestEvent::SubscriptionFailed { error: SubscribeError::TimedOut, .. }, .. }
+        )
+    };
+    let timed_out = |event: &&Event| {
+        matches!(
+            event,
+            Event::Request { event: RequestEvent::Controlled { outcome: ControlOutcome::TimedOut, .. }, .. }
+        )
+    };
     assert_eq!((events.iter().filter(failed).count(), events.iter().filter(timed_out).count()), (1, 1), "{events:?}");
     // once
     pair.tick();
@@ -114,7 +124,10 @@ fn forward_by_years() {
         .last();
     pair.agent.admit(asked.expect("it is asked for"), &[RicActionId(1)], &[]).unwrap();
     pair.exchange();
-    assert!(pair.ric_events().iter().any(|event| matches!(event, Event::Subscribed { ticket: Ticket(3), .. })));
+    assert!(pair.ric_events().iter().any(|event| matches!(
+        event,
+        Event::Request { event: RequestEvent::Subscribed { ticket: Ticket(3), .. }, .. }
+    )));
 }
 
 #[test]
@@ -134,8 +147,16 @@ fn backward() {
         pair.exchange();
     }
     let events = pair.ric_events();
-    assert!(events.iter().any(|event| matches!(event, Event::SubscriptionFailed { .. })), "{events:?}");
-    assert!(events.iter().any(|event| matches!(event, Event::Controlled { .. })), "{events:?}");
+    assert!(
+        events
+            .iter()
+            .any(|event| matches!(event, Event::Request { event: RequestEvent::SubscriptionFailed { .. }, .. })),
+        "{events:?}"
+    );
+    assert!(
+        events.iter().any(|event| matches!(event, Event::Request { event: RequestEvent::Controlled { .. }, .. })),
+        "{events:?}"
+    );
     assert!(pair.ric.poll_timeout().is_none_or(|due| due > pair.now), "nothing is due for ever");
 }
 

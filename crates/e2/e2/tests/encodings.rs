@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use e2::{
     Action, Agent, AgentConfig, AgentEvent, AssocId, Consumer, Controller, ControllerConfig, Event, Function, Notice,
-    Routed, SubscriptionSpec, Ticket, Time,
+    RequestEvent, Routed, SubscriptionSpec, Ticket, Time,
 };
 use e2ap::{
     Codec, GlobalE2NodeId, GnbId, PlmnIdentity, RanFunctionId, RanFunctionRevision, RicActionId, RicActionType,
@@ -74,7 +74,10 @@ fn a_subscription_brings_indications_in_every_encoding() {
             assert_eq!(request.event_trigger, [1, 2]);
             pair.agent.admit(request.request_id, &[RicActionId(1)], &[]).unwrap();
             pair.settle();
-            assert!(matches!(pair.ric.poll_event(), Some(Event::Subscribed { .. })), "{codec} {version}");
+            assert!(
+                matches!(pair.ric.poll_event(), Some(Event::Request { event: RequestEvent::Subscribed { .. }, .. })),
+                "{codec} {version}"
+            );
 
             for size in [0, 1500, 40_000] {
                 let (mut pdu, payload) = (Vec::new(), vec![7; size]);

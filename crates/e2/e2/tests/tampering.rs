@@ -8,7 +8,7 @@ use core::time::Duration;
 use e2::xapp::RicMessage;
 use e2::{
     Agent, AgentConfig, AgentEvent, AssocId, CloseReason, ConnectionUpdate, Controller, ControllerConfig, NodeId,
-    Routed, SubscriptionChange, SubscriptionId, SubscriptionSpec, Time, XappClient, XappHost,
+    RequestEvent, Routed, SubscriptionChange, SubscriptionId, SubscriptionSpec, Time, XappClient, XappHost,
 };
 use e2ap::{Pdu, RanFunctionId, RicActionId, RicIndicationType, Version};
 use support::agent_world::functions;
@@ -261,7 +261,9 @@ impl Ric {
         assert_eq!(self.host.handle_event(event, &self.controller), None);
         let mut heard = Vec::new();
         assert_eq!(self.host.poll_transmit(&mut heard), Some(GOOD_XAPP));
-        let Ok(RicMessage::Subscribed { ticket: told, subscription, .. }) = RicMessage::decode(&heard) else {
+        let Ok(RicMessage::Request(RequestEvent::Subscribed { ticket: told, subscription, .. })) =
+            RicMessage::decode(&heard)
+        else {
             panic!("not told")
         };
         assert_eq!(told, ticket);
@@ -492,7 +494,10 @@ fn a_node_that_answers_nothing_does_not_fill_the_log() {
     let (mut answers, mut lines) = (0, 0);
     while let Some(event) = ric.controller.poll_event() {
         match event {
-            e2::Event::Controlled { outcome: e2::ControlOutcome::TimedOut, .. } => answers += 1,
+            e2::Event::Request {
+                event: RequestEvent::Controlled { outcome: e2::ControlOutcome::TimedOut, .. },
+                ..
+            } => answers += 1,
             e2::Event::Notice { .. } => lines += 1,
             other => panic!("{other:?}"),
         }

@@ -2,13 +2,10 @@
 
 use std::path::Path;
 
-use e2::xapp::{
-    ControlResult, Envelope, FunctionInfo, ModifyResult, NodeInfo, PROTOCOL_VERSION, ProtocolError, QueryResult,
-    RicMessage, XappMessage,
-};
+use e2::xapp::{Envelope, FunctionInfo, NodeInfo, PROTOCOL_VERSION, ProtocolError, RicMessage, XappMessage};
 use e2::{
-    Action, ActionChange, AddedAction, ChangeResult, NodeId, SubscriptionChange, SubscriptionEnd, SubscriptionId,
-    SubscriptionSpec, Ticket,
+    Action, ActionChange, AddedAction, ChangeResult, ControlOutcome, ModifyOutcome, NodeId, QueryOutcome, RequestEvent,
+    SubscriptionChange, SubscriptionEnd, SubscriptionId, SubscriptionSpec, Ticket,
 };
 use e2ap::{
     Cause, CauseRicRequest, GlobalE2NodeId, GlobalRicId, GnbId, PlmnIdentity, RanFunctionId, RanFunctionRevision,
@@ -100,12 +97,12 @@ fn example() -> Vec<(&'static str, Message<'static>)> {
         ("Subscribe", XappMessage::Subscribe { ticket: Ticket(7), node, function, order: spec.into() }),
         (
             "Subscribed",
-            RicMessage::Subscribed {
+            RicMessage::Request(RequestEvent::Subscribed {
                 ticket: Ticket(7),
                 subscription,
                 admitted: vec![RicActionId(1)],
                 not_admitted: vec![],
-            },
+            }),
         ),
         ("Envelope", RicMessage::Envelope(Envelope { node, subscription, pdu: &[0x00, 0x05, 0x40] })),
         (
@@ -120,41 +117,53 @@ fn example() -> Vec<(&'static str, Message<'static>)> {
                 message: vec![0x02, 0x03],
             },
         ),
-        ("Controlled", RicMessage::Controlled { ticket: Ticket(8), result: ControlResult::Acknowledged(None) }),
+        (
+            "Controlled",
+            RicMessage::Request(RequestEvent::Controlled {
+                ticket: Ticket(8),
+                outcome: ControlOutcome::Acknowledged(None)
+            })
+        ),
         (
             "Query",
             XappMessage::Query { ticket: Ticket(9), node, function, header: vec![0x01], definition: vec![0x0A, 0x0B] },
         ),
-        ("Queried", RicMessage::Queried { ticket: Ticket(9), result: QueryResult::Answered(vec![0x2A]) }),
+        (
+            "Queried",
+            RicMessage::Request(RequestEvent::Queried {
+                ticket: Ticket(9),
+                outcome: QueryOutcome::Answered(vec![0x2A].into())
+            })
+        ),
         ("Modify", XappMessage::Modify { ticket: Ticket(10), subscription, change: change() }),
         (
             "Modified",
-            RicMessage::Modified {
+            RicMessage::Request(RequestEvent::Modified {
                 ticket: Ticket(10),
                 subscription,
-                result: ModifyResult::Done(ChangeResult {
+                outcome: ModifyOutcome::Done(ChangeResult {
                     modified: vec![RicActionId(1)],
                     not_added: vec![(RicActionId(2), Cause::RicRequest(CauseRicRequest::ExcessiveActions))],
                     ..ChangeResult::default()
                 }),
-            },
+            }),
         ),
         (
             "ChangeRequired",
-            RicMessage::ChangeRequired {
+            RicMessage::Request(RequestEvent::ChangeRequired {
                 subscription,
                 remove: vec![],
                 modify: vec![(RicActionId(1), RicTimeToWait::W1s)],
-            },
+            }),
         ),
         ("AnswerChange", XappMessage::AnswerChange { subscription, refused: vec![] }),
         (
             "SubscriptionChanged",
-            RicMessage::SubscriptionChanged {
+            RicMessage::Request(RequestEvent::SubscriptionChanged {
                 subscription,
                 removed: vec![],
                 modified: vec![(RicActionId(1), RicTimeToWait::W1s)],
-            },
+            }),
         ),
         (
             "NodeChanged",
@@ -166,18 +175,21 @@ fn example() -> Vec<(&'static str, Message<'static>)> {
                 functions: vec![],
             }),
         ),
-        ("SubscriptionSuspended", RicMessage::SubscriptionSuspended(subscription)),
+        ("SubscriptionSuspended", RicMessage::Request(RequestEvent::SubscriptionSuspended(subscription))),
         (
             "SubscriptionResumed",
-            RicMessage::SubscriptionResumed {
+            RicMessage::Request(RequestEvent::SubscriptionResumed {
                 subscription,
                 node: NodeId(2),
                 admitted: vec![RicActionId(1)],
                 not_admitted: vec![],
-            },
+            }),
         ),
         ("Unsubscribe", XappMessage::Unsubscribe { subscription }),
-        ("SubscriptionEnded", RicMessage::SubscriptionEnded { subscription, end: SubscriptionEnd::Deleted }),
+        (
+            "SubscriptionEnded",
+            RicMessage::Request(RequestEvent::SubscriptionEnded { subscription, end: SubscriptionEnd::Deleted })
+        ),
         ("Dropped", RicMessage::Dropped { reports: 300 }),
         ("NodeLost", RicMessage::NodeLost(node)),
     ]

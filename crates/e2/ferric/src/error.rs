@@ -19,7 +19,7 @@ pub enum Error {
     /// The peer does not speak the RIC-xApp protocol.
     Protocol(e2::xapp::ProtocolError),
     /// The RIC turned us away.
-    Refused(e2::xapp::RefusalCode),
+    Refused(e2::RefusalCode),
     /// The RIC did not answer in time.
     NoAnswer,
 }
@@ -30,7 +30,7 @@ impl fmt::Display for Error {
             Error::Link(source) => source.fmt(f),
             Error::System { what, source } => write!(f, "{what}: {source}"),
             Error::Protocol(source) => source.fmt(f),
-            Error::Refused(e2::xapp::RefusalCode::NotAllowed) => {
+            Error::Refused(e2::RefusalCode::NotAllowed) => {
                 f.write_str("the RIC refuses: our certificate has no rights there")
             }
             Error::Refused(code) => write!(f, "the RIC refuses: {code:?}"),

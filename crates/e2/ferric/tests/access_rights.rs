@@ -15,11 +15,11 @@ use common::{PATIENCE, eventually};
 use e2ap::e42::{self, E42ControlRequest, E42Pdu, E42SetupRequest, E42SubscriptionRequest, E42Version, XappId};
 use e2ap::{Cause, CauseMisc, Pdu, RanFunctionId, RanFunctionRevision, RicActionType};
 use ferric::agent::{AgentLoop, AgentLoopConfig};
-use ferric::e2::xapp::{ControlResult, ModifyResult, QueryResult, RefusalCode, SubscribeFailure};
 use ferric::e2::{AddedAction, FunctionName, Grant, NodeId, Selection, SubscriptionChange, SubscriptionId, XappRights};
+use ferric::e2::{ControlOutcome, ModifyOutcome, QueryOutcome, RefusalCode, SubscribeError};
 use ferric::link::{Address, Class, Config, Error, Events, Interest, Link, Poll, Scratch, StreamId, Tls, TlsFiles};
 use ferric::server::{E42Config, NodeEntry, Rights, ServerConfig, XappEntry};
-use ferric::xapp::{Xapp, XappConfig, XappEvent};
+use ferric::xapp::{RequestEvent, Xapp, XappConfig, XappEvent};
 use testkit::certificates::Authority;
 use testkit::certificates::rcgen::{CertificateParams, date_time_ymd};
 
@@ -241,10 +241,10 @@ fn for_xapps(entries: Vec<(&str, XappRights)>) -> Rights {
 }
 
 /// What becomes of a subscription that the node, if it is asked, answers.
-fn outcome(xapp: &mut Xapp) -> Result<SubscriptionId, SubscribeFailure> {
+fn outcome(xapp: &mut Xapp) -> Result<SubscriptionId, SubscribeError> {
     turn_until(xapp, |event| match event {
-        XappEvent::Subscribed { subscription, .. } => Some(Ok(subscription)),
-        XappEvent::SubscribeFailed { failure, .. } => Some(Err(failure)),
+        XappEvent::Request(RequestEvent::Subscribed { subscription, .. }) => Some(Ok(subscription)),
+        XappEvent::Request(RequestEvent::SubscriptionFailed { error: failure, .. }) => Some(Err(failure)),
         _ => None,
     })
 }
@@ -273,7 +273,7 @@ fn an_xapp_may_read_and_control_what_it_was_given() {
             node
         })
         .collect();
-    let refused = Err(SubscribeFailure::Misuse(RefusalCode::NotAllowed));
+    let refused = Err(SubscribeError::Misuse(RefusalCode::NotAllowed));
     for (name, may_read, may_control) in [
         ("reader.example", [true, false], [false, false]),
         ("controller.example", [true, true], [false, true]),
@@ -296,23 +296,23 @@ fn an_xapp_may_read_and_control_what_it_was_given() {
                 let add = vec![AddedAction { action, execution_order: 0 }];
                 xapp.commands().modify(subscription, SubscriptionChange { add, ..SubscriptionChange::default() });
                 let changed = turn_until(&mut xapp, |event| match event {
-                    XappEvent::Modified { result, .. } => Some(result),
+                    XappEvent::Request(RequestEvent::Modified { outcome: result, .. }) => Some(result),
                     _ => None,
                 });
                 let code = if may_control[at] { RefusalCode::NotInVersion } else { RefusalCode::NotAllowed };
-                assert_eq!(changed, ModifyResult::Misuse(code), "{name} {number}");
+                assert_eq!(changed, ModifyOutcome::Misuse(code), "{name} {number}");
             } else {
                 assert_eq!(outcome(&mut xapp), refused, "{name} {number}");
             }
             // A query reads, too.
             xapp.commands().query(named, FUNCTION, b"header", b"definition");
             let asked = turn_until(&mut xapp, |event| match event {
-                XappEvent::Queried { result, .. } => Some(result),
+                XappEvent::Request(RequestEvent::Queried { outcome: result, .. }) => Some(result),
                 _ => None,
             });
             // These nodes speak a version without queries.
             let code = if may_read[at] { RefusalCode::NotInVersion } else { RefusalCode::NotAllowed };
-            assert_eq!(asked, QueryResult::Misuse(code), "{name} {number}");
+            assert_eq!(asked, QueryOutcome::Misuse(code), "{name} {number}");
             // What has the node act is more than reading.
             let mut policy = report_spec(name.as_bytes());
             policy.actions[0].kind = RicActionType::Policy;
@@ -330,10 +330,10 @@ fn an_xapp_may_read_and_control_what_it_was_given() {
                 assert!(matches!(node.receive_pdu(), Pdu::RicControlRequest(_)), "{name} {number}");
             } else {
                 let result = turn_until(&mut xapp, |event| match event {
-                    XappEvent::Controlled { result, .. } => Some(result),
+                    XappEvent::Request(RequestEvent::Controlled { outcome: result, .. }) => Some(result),
                     _ => None,
                 });
-                assert_eq!(result, ControlResult::Misuse(RefusalCode::NotAllowed), "{name} {number}");
+                assert_eq!(result, ControlOutcome::Misuse(RefusalCode::NotAllowed), "{name} {number}");
             }
         }
         let told: Vec<_> = xapp.nodes().map(|node| node.id.0).collect();

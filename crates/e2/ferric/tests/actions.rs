@@ -22,7 +22,7 @@ use ferric::e2::{
     Action, ActionChange, AddedAction, ChangeResult, ControlRequest, Function, Indication, Misuse, SubscriptionChange,
     SubscriptionOrder, SubscriptionRequest, SubscriptionSpec, Time,
 };
-use ferric::server::{Iapp, IappContext as RicHandle, IappEvent};
+use ferric::server::{Iapp, IappContext as RicHandle, IappEvent, RequestEvent};
 use ferric::xapp::{Xapp, XappEvent};
 
 const NO_ROOM: Cause = Cause::RicRequest(CauseRicRequest::FunctionResourceLimit);
@@ -201,7 +201,7 @@ fn an_xapps_actions_are_carried_out_in_their_order_and_changed_as_it_agrees() {
     let id = name_of(&mut xapp, 1);
     xapp.commands().subscribe(id, FUNCTION, order());
     let (subscription, admitted, not_admitted) = turn_until(&mut xapp, |event| match event {
-        XappEvent::Subscribed { subscription, admitted, not_admitted, .. } => {
+        XappEvent::Request(RequestEvent::Subscribed { subscription, admitted, not_admitted, .. }) => {
             Some((subscription, admitted, not_admitted))
         }
         _ => None,
@@ -212,14 +212,16 @@ fn an_xapps_actions_are_carried_out_in_their_order_and_changed_as_it_agrees() {
     // the node wants to lose two of them; one of those it may
     xapp.commands().control(id, FUNCTION, b"", b"less");
     let asked = turn_until(&mut xapp, |event| match event {
-        XappEvent::ChangeRequired { subscription: of, remove, modify } if of == subscription => Some((remove, modify)),
+        XappEvent::Request(RequestEvent::ChangeRequired { subscription: of, remove, modify }) if of == subscription => {
+            Some((remove, modify))
+        }
         _ => None,
     });
     let removals = vec![(RicActionId(1), NO_ROOM), (RicActionId(2), NO_ROOM)];
     assert_eq!(asked, (removals, vec![(RicActionId(3), RicTimeToWait::W2s)]));
     xapp.commands().answer_change(subscription, &[(RicActionId(2), NEEDED)]);
     let changed = turn_until(&mut xapp, |event| match event {
-        XappEvent::SubscriptionChanged { removed, modified, .. } => Some((removed, modified)),
+        XappEvent::Request(RequestEvent::SubscriptionChanged { removed, modified, .. }) => Some((removed, modified)),
         _ => None,
     });
     assert_eq!(changed, (vec![(RicActionId(1), NO_ROOM)], vec![(RicActionId(3), RicTimeToWait::W2s)]));
@@ -236,19 +238,21 @@ fn an_xapps_actions_are_carried_out_in_their_order_and_changed_as_it_agrees() {
     let modify = |xapp: &mut Xapp, change: SubscriptionChange| {
         xapp.commands().modify(subscription, change);
         turn_until(xapp, |event| match event {
-            XappEvent::Modified { result, .. } => Some(result),
+            XappEvent::Request(RequestEvent::Modified { outcome: result, .. }) => Some(result),
             _ => None,
         })
     };
-    use ferric::e2::xapp::{ModifyResult, RefusalCode};
+    use ferric::e2::{ModifyOutcome, RefusalCode};
     let result = modify(&mut xapp, change.clone());
-    assert_eq!(result, ModifyResult::Misuse(RefusalCode::BadActions), "1 is gone");
+    assert_eq!(result, ModifyOutcome::Misuse(RefusalCode::BadActions), "1 is gone");
     let change = SubscriptionChange { remove: Vec::new(), ..change };
     let done = change.all_done();
-    assert_eq!(modify(&mut xapp, change), ModifyResult::Done(done));
+    assert_eq!(modify(&mut xapp, change), ModifyOutcome::Done(done));
     assert_eq!(go(&mut xapp, 3), [4, 2, 3]);
     xapp.commands().unsubscribe(subscription);
-    turn_until(&mut xapp, |event| matches!(event, XappEvent::SubscriptionEnded { .. }).then_some(()));
+    turn_until(&mut xapp, |event| {
+        matches!(event, XappEvent::Request(RequestEvent::SubscriptionEnded { .. })).then_some(())
+    });
 }
 
 /// Subscribes where it can, and refuses to lose the action 2.
@@ -264,18 +268,20 @@ impl Iapp for Chooser {
             IappEvent::NodeUp(node) => {
                 ric.subscribe(node.id, FUNCTION, order()).unwrap();
             }
-            IappEvent::Subscribed { subscription, admitted, .. } => {
+            IappEvent::Request(RequestEvent::Subscribed { subscription, admitted, .. }) => {
                 self.0.send(format!("subscribed {admitted:?}")).unwrap();
                 assert_eq!(ric.answer_change(*subscription, &[]), Err(Misuse::UnknownSubscription));
                 let node = ric.nodes().next().unwrap().id;
                 ric.control(node, FUNCTION, b"", b"go").unwrap();
                 ric.control(node, FUNCTION, b"", b"less").unwrap();
             }
-            IappEvent::ChangeRequired { subscription, .. } => {
+            IappEvent::Request(RequestEvent::ChangeRequired { subscription, .. }) => {
                 assert_eq!(ric.answer_change(*subscription, &[(RicActionId(7), NEEDED)]), Err(Misuse::BadActions));
                 ric.answer_change(*subscription, &[(RicActionId(2), NEEDED)]).unwrap();
             }
-            IappEvent::SubscriptionChanged { removed, .. } => self.0.send(format!("lost {removed:?}")).unwrap(),
+            IappEvent::Request(RequestEvent::SubscriptionChanged { removed, .. }) => {
+                self.0.send(format!("lost {removed:?}")).unwrap()
+            }
             _ => {}
         }
     }

@@ -20,7 +20,7 @@ use e2ap::{
     TransactionId, UpdateOutcome,
 };
 use ferric::agent::{AgentLoop, NodeConfig};
-use ferric::xapp::{Xapp, XappEvent};
+use ferric::xapp::{RequestEvent, Xapp, XappEvent};
 use per::PrintableString;
 
 /// A node with a well-behaved RIC and one that is driven by hand.
@@ -65,7 +65,9 @@ impl Scene {
                         *next = Some(number + 1);
                         count += 1;
                     }
-                    XappEvent::NodeLost(_) | XappEvent::Dropped(_) | XappEvent::SubscriptionEnded { .. } => {
+                    XappEvent::NodeLost(_)
+                    | XappEvent::Dropped(_)
+                    | XappEvent::Request(RequestEvent::SubscriptionEnded { .. }) => {
                         panic!("the witness came to harm: {event:?}");
                     }
                     _ => {}

@@ -2,6 +2,7 @@
 
 mod common;
 
+use ferric::e2::RequestEvent;
 use std::time::Duration;
 
 use common::eventually;
@@ -36,7 +37,7 @@ fn reports_in_steady_state(loops: usize, xapps: usize) {
     for xapp in &mut xapps[1..] {
         let name = name_of(xapp, 1);
         xapp.commands().subscribe(name, FUNCTION, report_spec(b"trigger"));
-        turn_until(xapp, |event| matches!(event, XappEvent::Subscribed { .. }).then_some(()));
+        turn_until(xapp, |event| matches!(event, XappEvent::Request(RequestEvent::Subscribed { .. })).then_some(()));
     }
 
     // sizes and bursts uneven so that reads end in the middle of PDUs

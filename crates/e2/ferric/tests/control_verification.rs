@@ -9,7 +9,7 @@ use common::scene::{Ric, free_ports};
 use common::session::{name_of, session, subscribe, turn_until};
 use e2ap::{Cause, CauseRicRequest, Pdu, RicControlAcknowledge, RicControlFailure, RicRequestId};
 use ferric::e2::{SubscriptionId, Ticket};
-use ferric::xapp::{MAX_VERIFICATIONS, TooManyVerifications, Verdict, Verify, Xapp, XappEvent};
+use ferric::xapp::{MAX_VERIFICATIONS, RequestEvent, TooManyVerifications, Verdict, Verify, Xapp, XappEvent};
 
 struct Scene {
     xapp: Xapp,
@@ -64,7 +64,9 @@ impl Scene {
     }
 
     fn controlled(&mut self) {
-        turn_until(&mut self.xapp, |event| matches!(event, XappEvent::Controlled { .. }).then_some(()));
+        turn_until(&mut self.xapp, |event| {
+            matches!(event, XappEvent::Request(RequestEvent::Controlled { .. })).then_some(())
+        });
     }
 
     fn verdict(&mut self) -> (Ticket, Verdict) {

@@ -8,10 +8,10 @@ use common::peer::{FUNCTION, Peer, encoded, indication, node_id, report_spec};
 use common::scene::{Ric, free_ports};
 use common::session::{name_of, session, turn_until};
 use e2ap::{Pdu, RanFunctionIdItem, RanFunctionRevision, RicActionType, RicIndicationType, TransactionId, Version};
-use ferric::e2::xapp::{ModifyResult, QueryResult};
+use ferric::e2::{ModifyOutcome, QueryOutcome};
 use ferric::e2::{SubscriptionChange, SubscriptionEnd};
 use ferric::server::ServerConfig;
-use ferric::xapp::{Xapp, XappEvent};
+use ferric::xapp::{RequestEvent, Xapp, XappEvent};
 
 /// A RIC that knows the gNB 1 for one that speaks v03.01.
 fn start() -> Ric {
@@ -97,16 +97,16 @@ fn a_query_and_a_change_go_to_the_node_and_back() {
         other => panic!("{other:?}"),
     }
     let queried = turn_until(&mut xapp, |event| match event {
-        XappEvent::Queried { ticket, result } => Some((ticket, result)),
+        XappEvent::Request(RequestEvent::Queried { ticket, outcome: result }) => Some((ticket, result)),
         _ => None,
     });
-    assert_eq!(queried, (ticket, QueryResult::Answered(b"this".to_vec())));
+    assert_eq!(queried, (ticket, QueryOutcome::Answered(b"this".to_vec().into())));
 
     xapp.commands().subscribe(id, FUNCTION, report_spec(b"first"));
     sent(&mut xapp);
     let (request_id, _) = node.admit();
     let subscription = turn_until(&mut xapp, |event| match event {
-        XappEvent::Subscribed { subscription, .. } => Some(subscription),
+        XappEvent::Request(RequestEvent::Subscribed { subscription, .. }) => Some(subscription),
         _ => None,
     });
     let change = SubscriptionChange { event_trigger: Some(b"second".to_vec()), ..SubscriptionChange::default() };
@@ -132,10 +132,12 @@ fn a_query_and_a_change_go_to_the_node_and_back() {
         other => panic!("{other:?}"),
     }
     let modified = turn_until(&mut xapp, |event| match event {
-        XappEvent::Modified { subscription, result, .. } => Some((subscription, result)),
+        XappEvent::Request(RequestEvent::Modified { subscription, outcome: result, .. }) => {
+            Some((subscription, result))
+        }
         _ => None,
     });
-    assert_eq!(modified, (subscription, ModifyResult::Done(done)));
+    assert_eq!(modified, (subscription, ModifyOutcome::Done(done)));
 }
 
 #[test]
@@ -158,7 +160,7 @@ fn a_function_that_goes_takes_its_subscriptions_with_it() {
     assert!(matches!(receive(&mut node), Pdu::RicServiceUpdateAcknowledge(_)));
     let mut end = None;
     let functions = turn_until(&mut xapp, |event| match event {
-        XappEvent::SubscriptionEnded { end: why, .. } => {
+        XappEvent::Request(RequestEvent::SubscriptionEnded { end: why, .. }) => {
             end = Some(why);
             None
         }

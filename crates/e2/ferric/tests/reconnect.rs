@@ -9,11 +9,11 @@ use common::peer::{FUNCTION, node_id, report_spec};
 use common::scene::Ric;
 use common::{PATIENCE, socket_path};
 use ferric::agent::AgentLoop;
-use ferric::e2::xapp::{ControlResult, SubscribeFailure};
+use ferric::e2::{ControlOutcome, SubscribeError};
 use ferric::e2::{NodeId, SubscriptionEnd, SubscriptionId};
 use ferric::link::Address;
 use ferric::server::ServerConfig;
-use ferric::xapp::{Commands, Reconnect, Xapp, XappConfig, XappEvent};
+use ferric::xapp::{Commands, Reconnect, RequestEvent, Xapp, XappConfig, XappEvent};
 
 /// A node that reports each millisecond, a RIC that comes and goes, and an xApp.
 struct Scene {
@@ -71,8 +71,8 @@ impl Scene {
         let node = self.node();
         self.xapp.commands().subscribe(node, FUNCTION, report_spec(trigger));
         self.until("the subscription", |event, _| match event {
-            XappEvent::Subscribed { subscription, .. } => Some(subscription),
-            XappEvent::SubscribeFailed { failure, .. } => panic!("{failure:?}"),
+            XappEvent::Request(RequestEvent::Subscribed { subscription, .. }) => Some(subscription),
+            XappEvent::Request(RequestEvent::SubscriptionFailed { error: failure, .. }) => panic!("{failure:?}"),
             _ => None,
         })
     }
@@ -100,7 +100,7 @@ fn what_stood_stands_again() {
         scene.ric = None;
         let (mut suspended, mut lost) = (Vec::new(), 0);
         scene.until("the loss", |event, _| match event {
-            XappEvent::SubscriptionSuspended(subscription) => {
+            XappEvent::Request(RequestEvent::SubscriptionSuspended(subscription)) => {
                 suspended.push(subscription);
                 None
             }
@@ -122,7 +122,7 @@ fn what_stood_stands_again() {
         scene.come_back();
         let mut resumed = Vec::new();
         scene.until("both", |event, _| {
-            if let XappEvent::SubscriptionResumed { subscription, .. } = event {
+            if let XappEvent::Request(RequestEvent::SubscriptionResumed { subscription, .. }) = event {
                 resumed.push(subscription);
             }
             (resumed.len() == 2).then_some(())
@@ -138,7 +138,7 @@ fn what_stood_stands_again() {
     scene.reports_of(third);
     scene.xapp.commands().unsubscribe(first);
     let ended = scene.until("the end", |event, _| match event {
-        XappEvent::SubscriptionEnded { subscription, end } => Some((subscription, end)),
+        XappEvent::Request(RequestEvent::SubscriptionEnded { subscription, end }) => Some((subscription, end)),
         _ => None,
     });
     assert_eq!(ended, (first, SubscriptionEnd::Deleted));
@@ -160,15 +160,15 @@ fn nothing_is_left_waiting() {
     let mut failed = 0;
     scene.until("their failures", |event, _| {
         match event {
-            XappEvent::Controlled { ticket, result } => {
-                assert_eq!((ticket, result), (control, ControlResult::NodeLost));
+            XappEvent::Request(RequestEvent::Controlled { ticket, outcome: result }) => {
+                assert_eq!((ticket, result), (control, ControlOutcome::NodeLost));
                 failed += 1;
             }
-            XappEvent::SubscribeFailed { ticket, failure } => {
-                assert_eq!((ticket, failure), (subscribe, SubscribeFailure::NodeLost));
+            XappEvent::Request(RequestEvent::SubscriptionFailed { ticket, error: failure }) => {
+                assert_eq!((ticket, failure), (subscribe, SubscribeError::NodeLost));
                 failed += 1;
             }
-            XappEvent::SubscriptionEnded { subscription, .. } => {
+            XappEvent::Request(RequestEvent::SubscriptionEnded { subscription, .. }) => {
                 assert_eq!(subscription, left);
                 failed += 1;
             }
@@ -178,7 +178,7 @@ fn nothing_is_left_waiting() {
     });
     scene.come_back();
     let resumed = scene.until("what stays", |event, _| match event {
-        XappEvent::SubscriptionResumed { subscription, .. } => Some(subscription),
+        XappEvent::Request(RequestEvent::SubscriptionResumed { subscription, .. }) => Some(subscription),
         _ => None,
     });
     assert_eq!(resumed, stays);
@@ -197,8 +197,8 @@ fn who_subscribes_whenever_a_node_comes_has_it_once() {
             commands.subscribe(node.id, FUNCTION, report_spec(b"every node"));
             None
         }
-        XappEvent::Subscribed { subscription, .. } => Some(subscription),
-        XappEvent::SubscriptionResumed { .. } => panic!("it was asked for by the xApp itself"),
+        XappEvent::Request(RequestEvent::Subscribed { subscription, .. }) => Some(subscription),
+        XappEvent::Request(RequestEvent::SubscriptionResumed { .. }) => panic!("it was asked for by the xApp itself"),
         _ => None,
     });
     assert_eq!(again, stays);

@@ -4,6 +4,7 @@
 
 mod common;
 
+use ferric::e2::RequestEvent;
 use std::io::Write;
 use std::time::Duration;
 
@@ -12,7 +13,7 @@ use common::peer::{FUNCTION, node_id, report_spec};
 use common::scene::{Ric, free_ports};
 use common::session::{name_of, session};
 use ferric::agent::AgentLoop;
-use ferric::e2::xapp::ControlResult;
+use ferric::e2::ControlOutcome;
 use ferric::link::{self, Listener};
 use ferric::server::ServerConfig;
 use ferric::xapp::XappEvent;
@@ -59,8 +60,8 @@ fn from_an_agent_over_sctp_to_an_xapp_and_back() {
                     assert_eq!(u64::from_be_bytes(*message.first_chunk().unwrap()), next);
                     next += 1;
                 }
-                XappEvent::Controlled { result, .. } => {
-                    assert_eq!(result, ControlResult::Acknowledged(Some(b"echo".to_vec())));
+                XappEvent::Request(RequestEvent::Controlled { outcome: result, .. }) => {
+                    assert_eq!(result, ControlOutcome::Acknowledged(Some(b"echo".to_vec().into())));
                     echoed = true;
                 }
                 _ => {}

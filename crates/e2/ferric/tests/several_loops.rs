@@ -18,7 +18,7 @@ use ferric::agent::AgentLoop;
 use ferric::e2::SubscriptionId;
 use ferric::link::{Direction, Ends, Onlooker, StreamId, Tap, Watch};
 use ferric::server::{Server, ServerConfig};
-use ferric::xapp::{Xapp, XappEvent};
+use ferric::xapp::{RequestEvent, Xapp, XappEvent};
 
 /// A node with the function of the tests, set up.
 fn node(ric: &Ric, number: u32) -> Peer {
@@ -49,7 +49,9 @@ fn every_report_reaches_every_xapp_once_and_in_order() {
             for xapp in &mut xapps[1..] {
                 let name = name_of(xapp, number);
                 xapp.commands().subscribe(name, FUNCTION, report_spec(b"trigger"));
-                turn_until(xapp, |event| matches!(event, XappEvent::Subscribed { .. }).then_some(()));
+                turn_until(xapp, |event| {
+                    matches!(event, XappEvent::Request(RequestEvent::Subscribed { .. })).then_some(())
+                });
             }
         }
         let sinks: Vec<_> = xapps
@@ -105,7 +107,7 @@ fn restless(mut xapp: Xapp, nodes: u32, seed: u64, ended: &AtomicBool) -> u64 {
             }
         }
         xapp.poll(Some(Duration::from_millis(100)), |event, ric| match event {
-            XappEvent::Subscribed { subscription, .. } => {
+            XappEvent::Request(RequestEvent::Subscribed { subscription, .. }) => {
                 asked -= 1;
                 assert_eq!(standing.insert(subscription, (0, None)), None, "told twice");
             }
@@ -120,7 +122,7 @@ fn restless(mut xapp: Xapp, nodes: u32, seed: u64, ended: &AtomicBool) -> u64 {
                     leaving.push(indication.subscription);
                 }
             }
-            XappEvent::SubscriptionEnded { subscription, .. } => {
+            XappEvent::Request(RequestEvent::SubscriptionEnded { subscription, .. }) => {
                 last = standing.remove(&subscription);
                 assert!(last.is_some(), "it stood");
                 rounds += 1;
@@ -182,7 +184,7 @@ fn reports_do_not_overtake_inserts() {
     xapp.commands().subscribe(name, FUNCTION, spec);
     xapp.poll(Some(Duration::ZERO), |_, _| ()).unwrap();
     let (request_id, action) = node.admit();
-    turn_until(&mut xapp, |event| matches!(event, XappEvent::Subscribed { .. }).then_some(()));
+    turn_until(&mut xapp, |event| matches!(event, XappEvent::Request(RequestEvent::Subscribed { .. })).then_some(()));
     const SENT: u64 = 5000;
     let sink = std::thread::spawn(move || {
         let mut next = 0;
@@ -243,7 +245,9 @@ fn workers_go_on_while_the_first_loop_rests() {
         // another one on another loop, so that inserts cannot stay on one
         let name = name_of(&mut xapps[1], number);
         xapps[1].commands().subscribe(name, FUNCTION, report_spec(b"trigger"));
-        turn_until(&mut xapps[1], |event| matches!(event, XappEvent::Subscribed { .. }).then_some(()));
+        turn_until(&mut xapps[1], |event| {
+            matches!(event, XappEvent::Request(RequestEvent::Subscribed { .. })).then_some(())
+        });
     }
     let mut other = xapps.remove(1);
     let last = last - 1;

@@ -12,7 +12,7 @@ use ferric::e2::{Action, SubscriptionSpec};
 use ferric::e2ap::{Codec, GlobalE2NodeId, GnbId, PlmnIdentity, RicActionId, RicActionType};
 use ferric::link::Address;
 use ferric::server::{Server, ServerConfig};
-use ferric::xapp::{Xapp, XappConfig, XappEvent};
+use ferric::xapp::{RequestEvent, Xapp, XappConfig, XappEvent};
 use ran_functions::hw::HwFunction;
 
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -64,7 +64,7 @@ fn pings(codec: Codec, wire: Wire) -> usize {
                     ric.subscribe(node.id, function.id, spec);
                     begun = Some((node.id, function.id));
                 }
-                XappEvent::Subscribed { .. } => {
+                XappEvent::Request(RequestEvent::Subscribed { .. }) => {
                     let (node, function) = begun.unwrap();
                     ric.control(node, function, &[], &ping(0));
                 }

@@ -26,7 +26,7 @@ use ferric::agent::{AgentLoop, AgentLoopConfig, NodeConfig, NodeHandle, RanFunct
 use ferric::e2::{self, ControllerConfig, Indication, NodeId, SubscriptionSpec};
 use ferric::e2ap::{GlobalE2NodeId, GlobalRicId, GnbDuId, GnbId, RanFunctionId, RicActionId, RicActionType};
 use ferric::link::Address;
-use ferric::server::{Iapp, IappContext, IappEvent, Server, ServerConfig};
+use ferric::server::{Iapp, IappContext, IappEvent, RequestEvent, Server, ServerConfig};
 use per::{Bits, One};
 use ran_functions::association::{AssociationFunction, UeDirectory};
 use ran_functions::kpm::{KpmConfig, KpmFunction, KpmSource, MeasuredObject, SupportedMeasurement};
@@ -176,7 +176,7 @@ impl Iapp for Owner {
                 EventTriggerDefinition::ALL.encode(e2sm::Wire::Per, &mut trigger).unwrap();
                 ric.subscribe(node.id, RRC, subscription(trigger, None)).unwrap();
             }
-            IappEvent::Controlled { outcome, .. } => {
+            IappEvent::Request(RequestEvent::Controlled { outcome, .. }) => {
                 assert!(matches!(outcome, e2::ControlOutcome::Acknowledged(_)), "{outcome:?}");
                 *self.acknowledged.lock().unwrap() += 1;
             }

@@ -12,7 +12,7 @@ use e2sm::{Arena, Wire, detect, flexric, gtp, mac, pdcp, rlc, slice};
 use ferric::agent::{ControllerId, FunctionContext, FunctionTransport, RanFunction, RequestKey, Ue, Views};
 use ferric::e2::{
     Action, AgentMisuse, AssocId, Consumer, ControlOutcome, ControlRequest, Controller, ControllerConfig, Event,
-    NodeId, Routed, SubscriptionRequest, SubscriptionSpec, SubscriptionTimes, Ticket, Time,
+    NodeId, RequestEvent, Routed, SubscriptionRequest, SubscriptionSpec, SubscriptionTimes, Ticket, Time,
 };
 use ferric::e2ap::{self, GlobalRicId, Pdu, RanFunctionId, RicActionId, RicActionType, RicRequestId, Version};
 use per::Gather;
@@ -121,7 +121,7 @@ impl Bench {
         self.hears(&Pdu::RicSubscriptionResponse(answer));
         let event = self.controller.poll_event();
         assert!(
-            matches!(&event, Some(Event::Subscribed { admitted, .. }) if *admitted == [RicActionId(0)]),
+            matches!(&event, Some(Event::Request { event: RequestEvent::Subscribed { admitted, .. }, .. }) if *admitted == [RicActionId(0)]),
             "{event:?}"
         );
 
@@ -200,8 +200,10 @@ fn slice_controls_of_flexrics_xapp() {
         let Pdu::RicControlAcknowledge(mut answer) = answers[at % answers.len()].clone() else { panic!("an answer") };
         answer.request_id = ours.request_id;
         bench.hears(&Pdu::RicControlAcknowledge(answer));
-        let Some(Event::Controlled { outcome: ControlOutcome::Acknowledged(outcome), .. }) =
-            bench.controller.poll_event()
+        let Some(Event::Request {
+            event: RequestEvent::Controlled { outcome: ControlOutcome::Acknowledged(outcome), .. },
+            ..
+        }) = bench.controller.poll_event()
         else {
             panic!("it is acknowledged")
         };

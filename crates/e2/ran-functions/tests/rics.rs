@@ -14,7 +14,7 @@ use ferric::agent::{AgentLoop, AgentLoopConfig, NodeConfig, RanFunction, Ue};
 use ferric::e2::{self, ControlOutcome, SubscriptionSpec};
 use ferric::e2ap::{self, Cause, CauseRicRequest, GlobalE2NodeId, GnbId, RanFunctionId, RicActionId, RicActionType};
 use ferric::link::Address;
-use ferric::server::{Iapp, IappContext, IappEvent, Server, ServerConfig};
+use ferric::server::{Iapp, IappContext, IappEvent, RequestEvent, Server, ServerConfig};
 use per::Bits;
 use ran_functions::hw::HwFunction;
 use ran_functions::kpm::{KpmConfig, KpmFunction, KpmSource, MeasuredObject, SupportedMeasurement};
@@ -106,17 +106,19 @@ impl Iapp for Listener {
                 let spec = SubscriptionSpec { event_trigger: Vec::new(), actions: vec![action(None)] };
                 ric.subscribe(node.id, HW, spec).unwrap();
             }
-            IappEvent::Subscribed { admitted, .. } => {
+            IappEvent::Request(RequestEvent::Subscribed { admitted, .. }) => {
                 assert_eq!(*admitted, [RicActionId(3)]);
                 let node = ric.nodes().next().unwrap().id;
                 ric.control(node, HW, b"head", b"body").unwrap();
             }
-            IappEvent::Controlled { outcome, .. } => self.heard.lock().unwrap().outcomes.push((*outcome).clone()),
+            IappEvent::Request(RequestEvent::Controlled { outcome, .. }) => {
+                self.heard.lock().unwrap().outcomes.push((*outcome).clone())
+            }
             IappEvent::Ran(_)
             | IappEvent::NodeLost(_)
-            | IappEvent::SubscriptionEnded { .. }
-            | IappEvent::SubscriptionSuspended(_)
-            | IappEvent::SubscriptionResumed { .. } => {}
+            | IappEvent::Request(RequestEvent::SubscriptionEnded { .. })
+            | IappEvent::Request(RequestEvent::SubscriptionSuspended(_))
+            | IappEvent::Request(RequestEvent::SubscriptionResumed { .. }) => {}
             other => panic!("{other:?}"),
         }
     }

@@ -12,12 +12,12 @@ use e2sm::rc::{
 };
 use e2sm::{Arena, Wire, detect, gtp, mac, pdcp, rlc, slice, tc};
 use ferric::Endpoint;
-use ferric::e2::xapp::ControlResult;
+use ferric::e2;
 use ferric::e2::{Action, SubscriptionSpec};
 use ferric::e2ap::{Codec, RanFunctionId, RicActionId, RicActionType};
 use ferric::link::Address;
 use ferric::server::{Server, ServerConfig};
-use ferric::xapp::{Xapp, XappConfig, XappEvent};
+use ferric::xapp::{RequestEvent, Xapp, XappConfig, XappEvent};
 use ran::{Ran, RanConfig, Scenario};
 use ran_functions::PeriodicConfig;
 
@@ -75,10 +75,10 @@ fn controls() -> Vec<(RanFunctionId, Vec<u8>, Vec<u8>, &'static str)> {
 }
 
 /// The outcome of a control in words.
-fn outcome(function: RanFunctionId, result: &ControlResult, arena: &Arena) -> String {
+fn outcome(function: RanFunctionId, result: &e2::ControlOutcome, arena: &Arena) -> String {
     let (verdict, outcome) = match result {
-        ControlResult::Acknowledged(outcome) => ("done", outcome),
-        ControlResult::Failed(_, outcome) => ("refused", outcome),
+        e2::ControlOutcome::Acknowledged(outcome) => ("done", outcome),
+        e2::ControlOutcome::Failed { outcome, .. } => ("refused", outcome),
         other => panic!("{other:?}"),
     };
     let octets = outcome.as_deref().unwrap_or_default();
@@ -162,10 +162,12 @@ fn every_model_that_has_flatbuffers() {
                     asked.insert(ric.control(node.id, function, &header, &message), (function, expected));
                 }
             }
-            XappEvent::Subscribed { ticket, subscription, .. } => {
+            XappEvent::Request(RequestEvent::Subscribed { ticket, subscription, .. }) => {
                 of.insert(subscription, tickets[&ticket]);
             }
-            XappEvent::SubscribeFailed { ticket, failure } => panic!("function {}: {failure:?}", tickets[&ticket]),
+            XappEvent::Request(RequestEvent::SubscriptionFailed { ticket, error: failure }) => {
+                panic!("function {}: {failure:?}", tickets[&ticket])
+            }
             XappEvent::Indication(indication) => {
                 assert_eq!(indication.codec, Some(Codec::FLAT));
                 arena.reset();
@@ -173,7 +175,7 @@ fn every_model_that_has_flatbuffers() {
                 let message = told(function, indication.peek().unwrap().message, &arena);
                 reports.entry(function).or_default().insert(message);
             }
-            XappEvent::Controlled { ticket, result } => {
+            XappEvent::Request(RequestEvent::Controlled { ticket, outcome: result }) => {
                 let (function, expected) = asked.remove(&ticket).unwrap();
                 arena.reset();
                 outcomes.push((outcome(function, &result, &arena), expected));

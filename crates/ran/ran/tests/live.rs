@@ -16,10 +16,10 @@ use e2sm::slice::{
     UeSlices,
 };
 use ferric::StopHandle;
-use ferric::e2::xapp::ControlResult;
+use ferric::e2::ControlOutcome;
 use ferric::link::Address;
 use ferric::server::{Server, ServerConfig};
-use ferric::xapp::{Xapp, XappEvent};
+use ferric::xapp::{RequestEvent, Xapp, XappEvent};
 use per::PrintableString;
 use ran::{Error, LiveConfig, LiveCounts, Namespaces, Ran, RanConfig, Scenario};
 
@@ -87,8 +87,8 @@ impl Running {
                     message.encode(Wire::Plain, &mut body).unwrap();
                     ric.control(node.id, function.id, &header, &body);
                 }
-                XappEvent::Controlled { result, .. } => {
-                    assert!(matches!(result, ControlResult::Acknowledged(_)), "{result:?}");
+                XappEvent::Request(RequestEvent::Controlled { outcome: result, .. }) => {
+                    assert!(matches!(result, ControlOutcome::Acknowledged(_)), "{result:?}");
                     is_done = true;
                 }
                 _ => {}

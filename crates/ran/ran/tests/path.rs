@@ -13,7 +13,7 @@ use ferric::e2::{Action, SubscriptionSpec};
 use ferric::e2ap::{Codec, RanFunctionId, RicActionId, RicActionType};
 use ferric::link::Address;
 use ferric::server::{Server, ServerConfig};
-use ferric::xapp::{Xapp, XappEvent};
+use ferric::xapp::{RequestEvent, Xapp, XappEvent};
 use ferric::{Endpoint, StopHandle};
 use ran::{Ran, RanConfig, Scenario};
 
@@ -101,8 +101,8 @@ fn watch(
                 let message = IndicationMessage::decode_in(message, revision, wire, &arena).unwrap();
                 finished |= done(indication.node.0, &mut message.rows(None));
             }
-            XappEvent::Subscribed { not_admitted, .. } => assert_eq!(not_admitted, []),
-            XappEvent::SubscribeFailed { failure, .. } => panic!("{failure:?}"),
+            XappEvent::Request(RequestEvent::Subscribed { not_admitted, .. }) => assert_eq!(not_admitted, []),
+            XappEvent::Request(RequestEvent::SubscriptionFailed { error: failure, .. }) => panic!("{failure:?}"),
             _ => {}
         })
         .unwrap();

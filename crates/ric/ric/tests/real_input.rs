@@ -13,7 +13,7 @@ use ferric::StopHandle;
 use ferric::e2::{Action, SubscriptionSpec};
 use ferric::e2ap::{self, Pdu, RicSubscriptionRequest, Version};
 use ferric::link::Address;
-use ferric::xapp::{Xapp, XappConfig, XappEvent};
+use ferric::xapp::{RequestEvent, Xapp, XappConfig, XappEvent};
 use per::Gather;
 use ric::RicConfig;
 
@@ -207,7 +207,9 @@ fn a_recorded_subscription_is_asked_for_in_its_very_bytes() {
             actions: actions.collect(),
         };
         xapp.commands().subscribe(name, theirs.ran_function_id, spec);
-        let refused = |event: XappEvent<'_>| assert!(!matches!(event, XappEvent::SubscribeFailed { .. }), "{event:?}");
+        let refused = |event: XappEvent<'_>| {
+            assert!(!matches!(event, XappEvent::Request(RequestEvent::SubscriptionFailed { .. })), "{event:?}")
+        };
         xapp.poll(Some(Duration::ZERO), |event, _| refused(event)).unwrap();
         let ours = node.receive();
         // each RIC gives out request ids of its own

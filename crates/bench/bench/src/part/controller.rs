@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use anyhow::Context;
 use ferric::Endpoint;
 use ferric::e2::Indication;
-use ferric::server::{Iapp, IappContext, IappEvent, Server, ServerConfig};
+use ferric::server::{Iapp, IappContext, IappEvent, RequestEvent, Server, ServerConfig};
 use serde::{Deserialize, Serialize};
 
 use super::store::Store;
@@ -65,7 +65,7 @@ impl Iapp for Statistics {
                 }
             }
             IappEvent::NodeLost(node) => self.store.forget(*node),
-            IappEvent::Subscribed { .. } => _ = self.counters.subscribed.fetch_add(1, Relaxed),
+            IappEvent::Request(RequestEvent::Subscribed { .. }) => _ = self.counters.subscribed.fetch_add(1, Relaxed),
             _ => {}
         }
     }

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use anyhow::Context;
 use ferric::link::Address;
-use ferric::xapp::{Xapp, XappConfig, XappEvent};
+use ferric::xapp::{RequestEvent, Xapp, XappConfig, XappEvent};
 use serde::{Deserialize, Serialize};
 
 use super::store::Store;
@@ -52,7 +52,7 @@ impl XappPart {
                     }
                 }
                 XappEvent::NodeLost(node) => store.forget(node.id),
-                XappEvent::Subscribed { .. } => _ = subscribed.fetch_add(1, Relaxed),
+                XappEvent::Request(RequestEvent::Subscribed { .. }) => _ = subscribed.fetch_add(1, Relaxed),
                 XappEvent::Indication(indication) => {
                     let Some(read) = indication.peek() else { return };
                     if store.keep(indication.node, read.ran_function_id, read.message) {

@@ -11,7 +11,7 @@ use e2ap::{RicActionId, RicActionType, RicIndication, RicIndicationSn, RicIndica
 use ferric::StopHandle;
 use ferric::e2::{Action, NodeId, SubscriptionSpec};
 use ferric::link::{Address, Class, StreamId};
-use ferric::xapp::{Xapp, XappConfig, XappEvent};
+use ferric::xapp::{RequestEvent, Xapp, XappConfig, XappEvent};
 
 use crate::load::{FUNCTION, Node};
 
@@ -145,7 +145,9 @@ fn read(mut xapp: Xapp, shared: &Shared) -> anyhow::Result<()> {
             XappEvent::NodeLost(node) if is_ours(node.global_id) && !shared.ended.load(Ordering::Acquire) => {
                 harm = Some("a witness node is lost");
             }
-            XappEvent::SubscribeFailed { .. } => harm = Some("a witness's subscription failed"),
+            XappEvent::Request(RequestEvent::SubscriptionFailed { .. }) => {
+                harm = Some("a witness's subscription failed")
+            }
             XappEvent::Dropped(_) => harm = Some("reports to the witness xApp were dropped"),
             _ => {}
         })?;

@@ -8,7 +8,7 @@ use e2sm::{Arena, Model, Wire, mac, rlc, tc};
 use ferric::e2::xapp::NodeInfo;
 use ferric::e2::{SubscriptionId, Ticket};
 use ferric::link::Address;
-use ferric::xapp::{Commands, Indication, Xapp, XappConfig, XappEvent};
+use ferric::xapp::{Commands, Indication, RequestEvent, Xapp, XappConfig, XappEvent};
 use radio::Time;
 use ran::Steps;
 
@@ -180,10 +180,12 @@ impl Desk {
     ) -> bool {
         match event {
             XappEvent::NodeUp(node) => self.node_up(node, ric),
-            XappEvent::Subscribed { ticket, subscription, .. } => {
+            XappEvent::Request(RequestEvent::Subscribed { ticket, subscription, .. }) => {
                 self.sources.extend(self.asked.remove(&ticket).map(|source| (subscription, source)));
             }
-            XappEvent::SubscribeFailed { failure, .. } => self.fail(format!("a subscription failed: {failure:?}")),
+            XappEvent::Request(RequestEvent::SubscriptionFailed { error: failure, .. }) => {
+                self.fail(format!("a subscription failed: {failure:?}"))
+            }
             XappEvent::NodeLost(node) => self.fail(format!("{} is lost", node.global_id)),
             XappEvent::Indication(indication) => {
                 if let Err(error) = self.indication(&indication, take) {

@@ -14,7 +14,7 @@ use e2sm::kpm::{
 use ferric::e2::xapp::{FunctionInfo, NodeInfo};
 use ferric::e2::{Action, NodeId, SubscriptionId, SubscriptionSpec, Ticket};
 use ferric::link::Address;
-use ferric::xapp::{Commands, Indication, XappConfig, XappEvent};
+use ferric::xapp::{Commands, Indication, RequestEvent, XappConfig, XappEvent};
 use hdrhistogram::Histogram;
 use per::Gather;
 use tracing::{info, warn};
@@ -164,19 +164,19 @@ impl App {
                 self.sources.retain(|_, source| source.node != node.id);
                 self.table.remove(&node.global_id.to_string());
             }
-            XappEvent::Subscribed { ticket, subscription, .. } => {
+            XappEvent::Request(RequestEvent::Subscribed { ticket, subscription, .. }) => {
                 if let Some(source) = self.asked.remove(&ticket) {
                     info!(node = source.node_name, "subscribed");
                     self.was_subscribed = true;
                     self.sources.insert(subscription, source);
                 }
             }
-            XappEvent::SubscribeFailed { ticket, failure } => {
+            XappEvent::Request(RequestEvent::SubscriptionFailed { ticket, error: failure }) => {
                 if let Some(source) = self.asked.remove(&ticket) {
                     warn!(node = source.node_name, ?failure, "cannot subscribe");
                 }
             }
-            XappEvent::SubscriptionEnded { subscription, end } => {
+            XappEvent::Request(RequestEvent::SubscriptionEnded { subscription, end }) => {
                 if let Some(source) = self.sources.remove(&subscription) {
                     warn!(node = source.node_name, ?end, "the subscription ended");
                 }

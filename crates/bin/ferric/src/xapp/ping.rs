@@ -8,7 +8,7 @@ use e2ap::{RanFunctionId, RicActionId, RicActionType};
 use e2sm::{Arena, Wire, hw};
 use ferric::e2::{Action, NodeId, SubscriptionSpec, Ticket};
 use ferric::link::Address;
-use ferric::xapp::{XappConfig, XappEvent};
+use ferric::xapp::{RequestEvent, XappConfig, XappEvent};
 use tracing::{info, warn};
 
 use super::{connect, latency_histogram, p50_p99};
@@ -86,10 +86,12 @@ pub fn run(args: &Args, config: XappConfig) -> anyhow::Result<()> {
                 targets.insert(node.id, Target { name, function: function.id, wire, asked, waiting: None });
             }
             XappEvent::NodeLost(node) => drop(targets.remove(&node.id)),
-            XappEvent::Subscribed { ticket, .. } => {
+            XappEvent::Request(RequestEvent::Subscribed { ticket, .. }) => {
                 targets.values_mut().filter(|t| t.asked == Some(ticket)).for_each(|t| t.asked = None);
             }
-            XappEvent::SubscribeFailed { failure, .. } => warn!(?failure, "cannot subscribe"),
+            XappEvent::Request(RequestEvent::SubscriptionFailed { error: failure, .. }) => {
+                warn!(?failure, "cannot subscribe")
+            }
             XappEvent::Indication(indication) => {
                 let Some(target) = targets.get_mut(&indication.node) else { return };
                 arena.reset();

@@ -14,10 +14,11 @@ use e2sm::rc::{
     RanParameterElementItem, RanParameterValue, Revision, RrmPolicyMember, RrmPolicyRatio, SlicePrbQuota,
 };
 use e2sm::{Arena, Wire};
+use ferric::e2;
 use ferric::e2::Ticket;
-use ferric::e2::xapp::{ControlResult, FunctionInfo, NodeInfo};
+use ferric::e2::xapp::{FunctionInfo, NodeInfo};
 use ferric::link::Address;
-use ferric::xapp::{XappConfig, XappEvent};
+use ferric::xapp::{RequestEvent, XappConfig, XappEvent};
 use per::{Bits, One};
 use tracing::info;
 
@@ -305,9 +306,9 @@ pub fn run(args: &Args, config: XappConfig) -> anyhow::Result<()> {
                     Err(error) => failed = Some(error.context(name)),
                 }
             }
-            XappEvent::Controlled { ticket, result } => {
+            XappEvent::Request(RequestEvent::Controlled { ticket, outcome: result }) => {
                 let Some(Asked { node, detection }) = asked.remove(&ticket) else { return };
-                done += usize::from(matches!(result, ControlResult::Acknowledged(_)));
+                done += usize::from(matches!(result, e2::ControlOutcome::Acknowledged(_)));
                 program::outln!("node={node} {}", told(&result, detection));
             }
             _ => {}
@@ -327,16 +328,17 @@ pub fn run(args: &Args, config: XappConfig) -> anyhow::Result<()> {
     }
 }
 
-fn told(result: &ControlResult, detection: Detection) -> String {
+fn told(result: &e2::ControlOutcome, detection: Detection) -> String {
     match result {
-        ControlResult::Acknowledged(outcome) => format!("done{}", words(outcome.as_deref(), detection)),
-        ControlResult::Failed(cause, outcome) => {
+        e2::ControlOutcome::Acknowledged(outcome) => format!("done{}", words(outcome.as_deref(), detection)),
+        e2::ControlOutcome::Failed { cause, outcome } => {
             format!("refused: {cause}{}", words(outcome.as_deref(), detection))
         }
-        ControlResult::Sent => "sent".to_owned(),
-        ControlResult::TimedOut => "no answer".to_owned(),
-        ControlResult::NodeLost => "the node is gone".to_owned(),
-        ControlResult::Misuse(code) => format!("the RIC does not ask for this: {code:?}"),
+        e2::ControlOutcome::Sent => "sent".to_owned(),
+        e2::ControlOutcome::TimedOut => "no answer".to_owned(),
+        e2::ControlOutcome::NodeLost => "the node is gone".to_owned(),
+        e2::ControlOutcome::Misuse(code) => format!("the RIC does not ask for this: {code:?}"),
+        other => format!("{other:?}"),
     }
 }
 

@@ -11,6 +11,7 @@ use crate::{CloseReason, ConnectionUpdate, Notice, Time};
 
 /// News from the machine.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub enum AgentEvent {
     /// A connection is wanted: call [`Agent::handle_open`] once there is one, [`Agent::handle_close`] if there is none.
     Connect,

@@ -6,28 +6,12 @@
 
 use core::time::Duration;
 
-use e2ap::{Cause, E2ConnectionUpdateAcknowledge, E2ConnectionUpdateFailure, ProcedureCode, Version};
+use e2ap::{E2ConnectionUpdateAcknowledge, E2ConnectionUpdateFailure, ProcedureCode, Version};
 use per::IntoOwned;
 
-use super::{Controller, Event, Misuse, NodeId};
+use super::{ConnectionOutcome, Controller, Event, Misuse, NodeId};
 use crate::change::all;
 use crate::{ConnectionResult, ConnectionUpdate, Time};
-
-/// What became of a [`Controller::connection_update`].
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum ConnectionOutcome {
-    /// The node did it, or tried to.
-    Done(ConnectionResult),
-    /// The node does nothing of it.
-    Refused {
-        /// Why, where it says so.
-        cause: Option<Cause>,
-        /// How long it wants not to be asked again.
-        wait: Option<Duration>,
-    },
-    /// No answer in time.
-    TimedOut,
-}
 
 impl Controller {
     /// Asks a node for other associations. What becomes of it is told by [`Event::ConnectionUpdated`], unless the node is

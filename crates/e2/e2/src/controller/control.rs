@@ -9,7 +9,7 @@ use e2ap::{
 use per::Octets;
 
 use super::requests::Request;
-use super::{Consumer, Controller, Event, Misuse, NodeId, Ticket};
+use super::{Consumer, ControlOutcome, Controller, Event, Misuse, NodeId, RequestEvent, Ticket};
 use crate::answer::or_unspecified;
 use crate::{Notice, Time};
 
@@ -22,26 +22,6 @@ pub(super) struct Control {
     pub ticket: Ticket,
     /// Whether an answer was asked for; where not, its absence is good news.
     pub ack: bool,
-}
-
-/// What became of a control.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum ControlOutcome {
-    /// The node acknowledges, with the service model's outcome.
-    Acknowledged(Option<Box<[u8]>>),
-    /// No acknowledgement was asked for, and no failure came.
-    Sent,
-    /// The node could not or would not.
-    Failed {
-        /// Why.
-        cause: Cause,
-        /// The service model's outcome.
-        outcome: Option<Box<[u8]>>,
-    },
-    /// No answer in time.
-    TimedOut,
-    /// The node is gone, or reset.
-    NodeLost,
 }
 
 impl Controller {
@@ -126,7 +106,7 @@ impl Controller {
     pub(super) fn finish_control(&mut self, now: Time, place: u32, outcome: ControlOutcome) {
         if let Some(Request::Control(control)) = self.free(now, place) {
             let Control { consumer, ticket, .. } = control;
-            self.events.push_back(Event::Controlled { consumer, ticket, outcome });
+            self.events.push_back(Event::Request { consumer, event: RequestEvent::Controlled { ticket, outcome } });
         }
     }
 
@@ -146,13 +126,16 @@ impl Controller {
     /// The control's node is gone or has reset: it is out of the table already.
     pub(super) fn control_gone(&mut self, control: &Control) {
         let Control { consumer, ticket, .. } = *control;
-        self.events.push_back(Event::Controlled { consumer, ticket, outcome: ControlOutcome::NodeLost });
+        self.events.push_back(Event::Request {
+            consumer,
+            event: RequestEvent::Controlled { ticket, outcome: ControlOutcome::NodeLost },
+        });
     }
 
     /// The control's function is gone: it is out of the table already.
     pub(super) fn control_refused(&mut self, control: &Control, cause: Cause) {
         let Control { consumer, ticket, .. } = *control;
         let outcome = ControlOutcome::Failed { cause, outcome: None };
-        self.events.push_back(Event::Controlled { consumer, ticket, outcome });
+        self.events.push_back(Event::Request { consumer, event: RequestEvent::Controlled { ticket, outcome } });
     }
 }

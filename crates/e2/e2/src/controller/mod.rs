@@ -15,10 +15,12 @@ mod dispatch;
 mod error_indication;
 mod functions;
 mod holdings;
+mod ids;
 mod indication;
 mod modification;
 mod modification_required;
 mod order;
+mod outcomes;
 mod procedures;
 mod query;
 mod removal;
@@ -52,11 +54,12 @@ use sharing::Sharing;
 use subscription::State;
 
 pub use components::Components;
-pub use connection_update::ConnectionOutcome;
-pub use control::ControlOutcome;
-pub use modification::ModifyOutcome;
-pub use order::{Action, SubscribeError, SubscriptionEnd, SubscriptionOrder, SubscriptionSpec};
-pub use query::QueryOutcome;
+pub use ids::{Consumer, NodeId, SubscriptionId, Ticket};
+pub use order::{Action, SubscriptionOrder, SubscriptionSpec};
+pub use outcomes::{
+    ConnectionOutcome, ControlOutcome, Misuse, ModifyOutcome, QueryOutcome, RefusalCode, RequestEvent, SubscribeError,
+    SubscriptionEnd,
+};
 pub use routes::Route;
 pub use types::*;
 

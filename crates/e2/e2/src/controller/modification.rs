@@ -15,21 +15,10 @@ use e2ap::{
 
 use super::requests::Request;
 use super::subscription::{State, Subscription};
-use super::{Consumer, Controller, Event, Misuse, NodeId, SubscriptionEnd, SubscriptionId, Ticket};
+use super::{
+    Consumer, Controller, Event, Misuse, ModifyOutcome, NodeId, RequestEvent, SubscriptionEnd, SubscriptionId, Ticket,
+};
 use crate::{ChangeResult, Notice, SubscriptionChange, Time};
-
-/// What became of a change.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum ModifyOutcome {
-    /// The node did it, or some of it.
-    Done(ChangeResult),
-    /// The node does nothing of it: the subscription stands as it was.
-    Refused(Cause),
-    /// No answer in time: the subscription stands, in which form is not known.
-    TimedOut,
-    /// The subscription ended before, or waits for its node to come back.
-    Ended,
-}
 
 /// A change that the node was asked for.
 #[derive(Debug)]
@@ -210,7 +199,10 @@ impl Controller {
     pub(super) fn change_ended(&mut self, pending: PendingChange, place: u32, outcome: ModifyOutcome) {
         if let Some((consumer, ticket)) = pending.waiting {
             let subscription = SubscriptionId(place);
-            self.events.push_back(Event::Modified { consumer, ticket, subscription, outcome });
+            self.events.push_back(Event::Request {
+                consumer,
+                event: RequestEvent::Modified { ticket, subscription, outcome },
+            });
         }
     }
 
@@ -232,7 +224,8 @@ impl Controller {
         }
         let Some((consumer, ticket)) = s.change.as_mut().and_then(|change| change.waiting.take()) else { return };
         let (subscription, outcome) = (SubscriptionId(place), ModifyOutcome::TimedOut);
-        self.events.push_back(Event::Modified { consumer, ticket, subscription, outcome });
+        self.events
+            .push_back(Event::Request { consumer, event: RequestEvent::Modified { ticket, subscription, outcome } });
         if let Some(assoc) = self.nodes.get(&s.node).map(|n| n.assoc) {
             let procedure_code = ProcedureCode::RIC_SUBSCRIPTION_MODIFICATION;
             self.remark(now, assoc, Notice::TimedOut { procedure_code, request_id });

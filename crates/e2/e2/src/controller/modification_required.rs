@@ -16,7 +16,7 @@ use e2ap::{
 };
 
 use super::requests::Request;
-use super::{Consumer, Controller, Event, Misuse, NodeId, SubscriptionEnd, SubscriptionId};
+use super::{Consumer, Controller, Event, Misuse, NodeId, RequestEvent, SubscriptionEnd, SubscriptionId};
 use crate::change::{all, list, twice};
 use crate::{Notice, Time};
 
@@ -84,7 +84,10 @@ impl Controller {
         let remove = required.remove.iter().filter(|(id, _)| has(id)).copied().collect();
         let modify = required.modify.iter().filter(|(id, _)| has(id)).copied().collect();
         s.required = Some(Box::new(required));
-        self.events.push_back(Event::ChangeRequired { consumer, subscription: SubscriptionId(place), remove, modify });
+        self.events.push_back(Event::Request {
+            consumer,
+            event: RequestEvent::ChangeRequired { subscription: SubscriptionId(place), remove, modify },
+        });
         self.set_deadline(now + self.config.consent_timeout, place);
     }
 
@@ -177,7 +180,10 @@ impl Controller {
             for consumer in consumers {
                 let subscription = SubscriptionId(place);
                 let (removed, modified) = (removed.clone(), modified.clone());
-                self.events.push_back(Event::SubscriptionChanged { consumer, subscription, removed, modified });
+                self.events.push_back(Event::Request {
+                    consumer,
+                    event: RequestEvent::SubscriptionChanged { subscription, removed, modified },
+                });
             }
         }
         if empty {

@@ -1,6 +1,6 @@
 //! What a consumer asks for when it subscribes, and how that may end.
 
-use e2ap::{Cause, RicActionId, RicActionType, RicSubsequentAction, RicTimeToWait, Version};
+use e2ap::{RicActionId, RicActionType, RicSubsequentAction, RicTimeToWait, Version};
 
 use crate::SubscriptionTimes;
 use crate::change::{MAX_ACTIONS, twice};
@@ -71,37 +71,4 @@ pub struct Action {
     pub definition: Option<Vec<u8>>,
     /// What the node does afterwards.
     pub subsequent: Option<RicSubsequentAction>,
-}
-
-/// Why a subscription does not stand.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum SubscribeError {
-    /// The node refuses.
-    Refused {
-        /// Why.
-        cause: Cause,
-        /// Why, action by action, where the node tells (v1).
-        actions: Vec<(RicActionId, Cause)>,
-    },
-    /// The node did not answer.
-    TimedOut,
-    /// The node is gone, or reset.
-    NodeLost,
-}
-
-/// Why a subscription stands no more.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum SubscriptionEnd {
-    /// Its consumer left it.
-    Deleted,
-    /// The node is gone.
-    NodeLost,
-    /// The node reset.
-    Reset,
-    /// The node wants it no more, or not again.
-    ByNode(Cause),
-    /// The node does not offer the function any more.
-    FunctionGone,
-    /// The node came back, and did not answer when it was asked again.
-    NotRestored,
 }

@@ -7,7 +7,7 @@ use e2ap::{
 };
 
 use super::requests::Request;
-use super::{Consumer, Controller, Event, Misuse, NodeId, Ticket};
+use super::{Consumer, Controller, Event, Misuse, NodeId, QueryOutcome, RequestEvent, Ticket};
 use crate::answer::or_unspecified;
 use crate::{Notice, Time};
 
@@ -18,19 +18,6 @@ pub(super) struct Query {
     pub function: RanFunctionId,
     pub consumer: Consumer,
     pub ticket: Ticket,
-}
-
-/// What became of a query.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum QueryOutcome {
-    /// The service model's answer.
-    Answered(Box<[u8]>),
-    /// The node could not or would not.
-    Failed(Cause),
-    /// No answer in time.
-    TimedOut,
-    /// The node is gone, or reset.
-    NodeLost,
 }
 
 impl Controller {
@@ -99,7 +86,7 @@ impl Controller {
 
     pub(super) fn finish_query(&mut self, now: Time, place: u32, outcome: QueryOutcome) {
         if let Some(Request::Query(Query { consumer, ticket, .. })) = self.free(now, place) {
-            self.events.push_back(Event::Queried { consumer, ticket, outcome });
+            self.events.push_back(Event::Request { consumer, event: RequestEvent::Queried { ticket, outcome } });
         }
     }
 
@@ -115,12 +102,18 @@ impl Controller {
     /// The query's node is gone or has reset: it is out of the table already.
     pub(super) fn query_gone(&mut self, query: &Query) {
         let Query { consumer, ticket, .. } = *query;
-        self.events.push_back(Event::Queried { consumer, ticket, outcome: QueryOutcome::NodeLost });
+        self.events.push_back(Event::Request {
+            consumer,
+            event: RequestEvent::Queried { ticket, outcome: QueryOutcome::NodeLost },
+        });
     }
 
     /// The query's function is gone: it is out of the table already.
     pub(super) fn query_refused(&mut self, query: &Query, cause: Cause) {
         let Query { consumer, ticket, .. } = *query;
-        self.events.push_back(Event::Queried { consumer, ticket, outcome: QueryOutcome::Failed(cause) });
+        self.events.push_back(Event::Request {
+            consumer,
+            event: RequestEvent::Queried { ticket, outcome: QueryOutcome::Failed(cause) },
+        });
     }
 }

@@ -9,8 +9,8 @@ use std::collections::{BTreeSet, HashMap, VecDeque};
 
 use e2ap::{RanFunctionId, RicRequestId};
 
-use super::NodeId;
 use super::control::Control;
+use super::ids::{NodeId, SubscriptionId};
 use super::query::Query;
 use super::subscription::Subscription;
 use crate::Time;
@@ -51,13 +51,6 @@ struct Slot {
     heard: Time,
     /// Whether it is among those touched.
     touched: bool,
-}
-
-/// The place of a request id in a controller that gives out ids from `first_requestor` on.
-#[inline]
-pub(super) fn place(first_requestor: u16, id: RicRequestId) -> Option<u32> {
-    let block = id.requestor.checked_sub(first_requestor)?;
-    Some(u32::from(block) << 16 | u32::from(id.instance))
 }
 
 #[derive(Debug)]
@@ -120,7 +113,7 @@ impl Requests {
 
     #[inline]
     pub fn place(&self, id: RicRequestId) -> Option<u32> {
-        place(self.first_requestor, id)
+        SubscriptionId::of_request(self.first_requestor, id).map(|id| id.0)
     }
 
     pub fn id(&self, place: u32) -> RicRequestId {

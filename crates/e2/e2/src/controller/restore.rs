@@ -28,7 +28,9 @@ use e2ap::{GlobalE2NodeId, RanFunctionId, Version};
 
 use super::requests::Request;
 use super::subscription::State;
-use super::{Consumer, Controller, Event, NodeId, SubscriptionEnd, SubscriptionId, SubscriptionSpec, Ticket};
+use super::{
+    Consumer, Controller, Event, NodeId, RequestEvent, SubscriptionEnd, SubscriptionId, SubscriptionSpec, Ticket,
+};
 use crate::Time;
 
 impl Controller {
@@ -62,11 +64,17 @@ impl Controller {
             for consumer in fleeting {
                 self.holdings.leave(consumer, place, s.octets);
                 let end = SubscriptionEnd::NodeLost;
-                self.events.push_back(Event::SubscriptionEnded { consumer, subscription, end });
+                self.events.push_back(Event::Request {
+                    consumer,
+                    event: RequestEvent::SubscriptionEnded { subscription, end },
+                });
             }
             if first {
                 for consumer in staying {
-                    self.events.push_back(Event::SubscriptionSuspended { consumer, subscription });
+                    self.events.push_back(Event::Request {
+                        consumer,
+                        event: RequestEvent::SubscriptionSuspended(subscription),
+                    });
                 }
             }
             self.requests.detach(place);
@@ -121,7 +129,10 @@ impl Controller {
             // as it was before, where it is not resumed yet
             let (admitted, not_admitted) = (s.admitted.clone(), s.not_admitted.clone());
             let subscription = SubscriptionId(place);
-            self.events.push_back(Event::Subscribed { consumer, ticket, subscription, admitted, not_admitted });
+            self.events.push_back(Event::Request {
+                consumer,
+                event: RequestEvent::Subscribed { ticket, subscription, admitted, not_admitted },
+            });
             if s.unclaimed.is_empty() {
                 self.restored.remove(s, place);
             }

@@ -1,9 +1,9 @@
 //! Which way indications go, for callers that route them without asking the controller each time: several event loops,
 //! of which one owns the controller and the others read what it last published.
 
-use e2ap::{Codec, RanFunctionId, RicRequestId};
+use e2ap::{Codec, RanFunctionId};
 
-use super::requests::{self, Request};
+use super::requests::Request;
 use super::{Consumer, Controller, NodeId, SubscriptionId};
 use crate::AssocId;
 
@@ -20,16 +20,6 @@ pub struct Route<'a> {
     pub ran_function_id: RanFunctionId,
     /// Who takes them.
     pub consumers: &'a [Consumer],
-}
-
-impl SubscriptionId {
-    /// The name of the subscription that would have this request id, in a controller whose ids begin with
-    /// [`ControllerConfig::first_requestor`](super::ControllerConfig::first_requestor).
-    #[inline]
-    #[must_use]
-    pub fn of_request(first_requestor: u16, id: RicRequestId) -> Option<SubscriptionId> {
-        requests::place(first_requestor, id).map(SubscriptionId)
-    }
 }
 
 impl Controller {

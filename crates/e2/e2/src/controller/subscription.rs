@@ -24,12 +24,15 @@ use e2ap::{
 };
 use per::Octets;
 
-use super::modification::{ModifyOutcome, PendingChange};
+use super::modification::PendingChange;
 use super::modification_required::RequiredChange;
-use super::order::{SubscribeError, SubscriptionEnd, SubscriptionOrder, SubscriptionSpec};
+use super::order::{SubscriptionOrder, SubscriptionSpec};
 use super::requests::Request;
 use super::sharing::Sharing;
-use super::{Consumer, Controller, Event, Misuse, NodeId, SubscriptionId, Ticket};
+use super::{
+    Consumer, Controller, Event, Misuse, ModifyOutcome, NodeId, RequestEvent, SubscribeError, SubscriptionEnd,
+    SubscriptionId, Ticket,
+};
 use crate::change::twice;
 use crate::{Notice, SubscriptionTimes, Time};
 
@@ -205,7 +208,10 @@ impl Controller {
                 other.consumers.push(consumer);
                 let (admitted, not_admitted) = (other.admitted.clone(), other.not_admitted.clone());
                 let subscription = SubscriptionId(place);
-                self.events.push_back(Event::Subscribed { consumer, ticket, subscription, admitted, not_admitted });
+                self.events.push_back(Event::Request {
+                    consumer,
+                    event: RequestEvent::Subscribed { ticket, subscription, admitted, not_admitted },
+                });
             }
             return true;
         }
@@ -294,7 +300,10 @@ impl Controller {
             for consumer in subscription.consumers.iter().copied() {
                 let (admitted, not_admitted) = (admitted.clone(), not_admitted.clone());
                 let subscription = SubscriptionId(place);
-                let event = Event::SubscriptionResumed { consumer, subscription, node, admitted, not_admitted };
+                let event = Event::Request {
+                    consumer,
+                    event: RequestEvent::SubscriptionResumed { subscription, node, admitted, not_admitted },
+                };
                 self.events.push_back(event);
             }
             if Sharing::allows(&subscription.spec) && subscription.is_plain() {
@@ -303,12 +312,14 @@ impl Controller {
         }
         for (consumer, ticket) in std::mem::take(&mut subscription.waiting) {
             subscription.consumers.push(consumer);
-            self.events.push_back(Event::Subscribed {
+            self.events.push_back(Event::Request {
                 consumer,
-                ticket,
-                subscription: SubscriptionId(place),
-                admitted: admitted.clone(),
-                not_admitted: not_admitted.clone(),
+                event: RequestEvent::Subscribed {
+                    ticket,
+                    subscription: SubscriptionId(place),
+                    admitted: admitted.clone(),
+                    not_admitted: not_admitted.clone(),
+                },
             });
         }
         let orphan = subscription.consumers.is_empty();
@@ -336,11 +347,15 @@ impl Controller {
         if let Some(Request::Subscription(subscription)) = self.free(now, place) {
             for (consumer, ticket) in subscription.waiting {
                 let error = SubscribeError::Refused { cause, actions: actions.clone() };
-                self.events.push_back(Event::SubscriptionFailed { consumer, ticket, error });
+                self.events
+                    .push_back(Event::Request { consumer, event: RequestEvent::SubscriptionFailed { ticket, error } });
             }
             for consumer in subscription.consumers {
                 let (subscription, end) = (SubscriptionId(place), SubscriptionEnd::ByNode(cause));
-                self.events.push_back(Event::SubscriptionEnded { consumer, subscription, end });
+                self.events.push_back(Event::Request {
+                    consumer,
+                    event: RequestEvent::SubscriptionEnded { subscription, end },
+                });
             }
         }
     }
@@ -377,7 +392,8 @@ impl Controller {
         for consumer in std::mem::take(&mut s.consumers) {
             self.holdings.leave(consumer, place, s.octets);
             let subscription = SubscriptionId(place);
-            self.events.push_back(Event::SubscriptionEnded { consumer, subscription, end });
+            self.events
+                .push_back(Event::Request { consumer, event: RequestEvent::SubscriptionEnded { subscription, end } });
         }
     }
 
@@ -385,7 +401,10 @@ impl Controller {
         let Some(Request::Subscription(subscription)) = self.requests.get_mut(place) else { return };
         for (consumer, ticket) in std::mem::take(&mut subscription.waiting) {
             self.holdings.leave(consumer, place, subscription.octets);
-            self.events.push_back(Event::SubscriptionFailed { consumer, ticket, error: error.clone() });
+            self.events.push_back(Event::Request {
+                consumer,
+                event: RequestEvent::SubscriptionFailed { ticket, error: error.clone() },
+            });
         }
     }
 
@@ -434,11 +453,13 @@ impl Controller {
                 }
                 _ => SubscribeError::NodeLost,
             };
-            self.events.push_back(Event::SubscriptionFailed { consumer, ticket, error });
+            self.events
+                .push_back(Event::Request { consumer, event: RequestEvent::SubscriptionFailed { ticket, error } });
         }
         for consumer in subscription.consumers {
             let subscription = SubscriptionId(place);
-            self.events.push_back(Event::SubscriptionEnded { consumer, subscription, end });
+            self.events
+                .push_back(Event::Request { consumer, event: RequestEvent::SubscriptionEnded { subscription, end } });
         }
     }
 }

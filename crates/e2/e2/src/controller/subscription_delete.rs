@@ -6,7 +6,7 @@ use e2ap::{RanFunctionId, RicRequestId, RicSubscriptionDeleteRequest};
 
 use super::requests::Request;
 use super::subscription::State;
-use super::{Consumer, Controller, Event, Misuse, NodeId, SubscriptionEnd, SubscriptionId};
+use super::{Consumer, Controller, Event, Misuse, NodeId, RequestEvent, SubscriptionEnd, SubscriptionId};
 use crate::Time;
 
 impl Controller {
@@ -29,7 +29,8 @@ impl Controller {
             self.leave_to_nobody(now, id.0);
         }
         let end = SubscriptionEnd::Deleted;
-        self.events.push_back(Event::SubscriptionEnded { consumer, subscription: id, end });
+        self.events
+            .push_back(Event::Request { consumer, event: RequestEvent::SubscriptionEnded { subscription: id, end } });
         Ok(())
     }
 

@@ -1,17 +1,17 @@
 //! What a controller is told, and what it tells.
 
-use core::fmt;
 use core::time::Duration;
 use std::collections::HashMap;
 
 use e2ap::{
     Cause, Codec, GlobalE2NodeId, GlobalRicId, RanFunctionId, RanFunctionRevision, RicActionId, RicIndication,
-    RicIndicationSn, RicIndicationType, RicTimeToWait, Version,
+    RicIndicationSn, RicIndicationType, Version,
 };
 use per::Gather;
 
 use super::components::Components;
-use super::{ConnectionOutcome, ControlOutcome, ModifyOutcome, QueryOutcome, SubscribeError, SubscriptionEnd};
+use super::ids::{Consumer, NodeId, SubscriptionId};
+use super::outcomes::{ConnectionOutcome, RequestEvent};
 use crate::{AssocId, CloseReason, Notice};
 
 /// What a controller is and when it loses patience.
@@ -105,23 +105,6 @@ impl Default for ControllerConfig {
     }
 }
 
-/// Names a node from its setup to its loss; not used again before 2^32 others.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct NodeId(pub u32);
-
-/// Names a subscription towards a node; several consumers may share it. One that has ended rests as its request id does
-/// before it is used again.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct SubscriptionId(pub u32);
-
-/// Who subscribes and controls: an iApp, or an xApp's session. The caller gives the numbers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Consumer(pub u32);
-
-/// Pairs an event with the command that asked for it. The caller gives the numbers, each consumer its own.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Ticket(pub u32);
-
 /// A RAN function as its node tells of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RanFunction {
@@ -169,6 +152,7 @@ impl Node {
 
 /// News from the machine.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub enum Event {
     /// A node has set up; [`Controller::node`](super::Controller::node) tells of it.
     NodeUp(NodeId),
@@ -183,108 +167,12 @@ pub enum Event {
         /// Why.
         reason: LostReason,
     },
-    /// A subscription stands.
-    Subscribed {
-        /// Whose.
+    /// Something happened to a subscription, control or query of a consumer.
+    Request {
+        /// The consumer.
         consumer: Consumer,
-        /// Of which command.
-        ticket: Ticket,
-        /// Its name from now on.
-        subscription: SubscriptionId,
-        /// Actions that are set up.
-        admitted: Vec<RicActionId>,
-        /// Actions that are not, and why.
-        not_admitted: Vec<(RicActionId, Cause)>,
-    },
-    /// A subscription does not stand.
-    SubscriptionFailed {
-        /// Whose.
-        consumer: Consumer,
-        /// Of which command.
-        ticket: Ticket,
-        /// Why.
-        error: SubscribeError,
-    },
-    /// A subscription's node is gone, and it waits for that to come back: it is resumed, or ends.
-    SubscriptionSuspended {
-        /// Whose.
-        consumer: Consumer,
-        /// Which one.
-        subscription: SubscriptionId,
-    },
-    /// A subscription's node is back, and it stands again.
-    SubscriptionResumed {
-        /// Whose.
-        consumer: Consumer,
-        /// Which one.
-        subscription: SubscriptionId,
-        /// The node's present name.
-        node: NodeId,
-        /// Actions that are set up now.
-        admitted: Vec<RicActionId>,
-        /// Actions that are not, and why.
-        not_admitted: Vec<(RicActionId, Cause)>,
-    },
-    /// A node requires a subscription to change, and its consumer wants to be asked: answered by
-    /// [`Controller::answer_change`](super::Controller::answer_change). What is not refused in time is agreed to.
-    ChangeRequired {
-        /// Whose.
-        consumer: Consumer,
-        /// Which one.
-        subscription: SubscriptionId,
-        /// Actions that are to go, and why.
-        remove: Vec<(RicActionId, Cause)>,
-        /// Actions that are to be followed by another time to wait.
-        modify: Vec<(RicActionId, RicTimeToWait)>,
-    },
-    /// A subscription is not what it was: its node required that.
-    SubscriptionChanged {
-        /// Whose.
-        consumer: Consumer,
-        /// Which one.
-        subscription: SubscriptionId,
-        /// Actions that are gone, and why.
-        removed: Vec<(RicActionId, Cause)>,
-        /// Actions that are followed by another time to wait.
-        modified: Vec<(RicActionId, RicTimeToWait)>,
-    },
-    /// What became of a change.
-    Modified {
-        /// Whose.
-        consumer: Consumer,
-        /// Of which command.
-        ticket: Ticket,
-        /// Of which subscription.
-        subscription: SubscriptionId,
-        /// What became of it.
-        outcome: ModifyOutcome,
-    },
-    /// A subscription stands no more.
-    SubscriptionEnded {
-        /// Whose.
-        consumer: Consumer,
-        /// Which one.
-        subscription: SubscriptionId,
-        /// Why.
-        end: SubscriptionEnd,
-    },
-    /// What became of a control.
-    Controlled {
-        /// Whose.
-        consumer: Consumer,
-        /// Of which command.
-        ticket: Ticket,
-        /// What became of it.
-        outcome: ControlOutcome,
-    },
-    /// What became of a query.
-    Queried {
-        /// Whose.
-        consumer: Consumer,
-        /// Of which command.
-        ticket: Ticket,
-        /// What became of it.
-        outcome: QueryOutcome,
+        /// What happened.
+        event: RequestEvent,
     },
     /// What became of [`Controller::connection_update`](super::Controller::connection_update).
     ConnectionUpdated {
@@ -314,28 +202,15 @@ impl Event {
     #[must_use]
     pub fn consumer(&self) -> Option<Consumer> {
         match self {
-            Event::Subscribed { consumer, .. }
-            | Event::SubscriptionFailed { consumer, .. }
-            | Event::SubscriptionEnded { consumer, .. }
-            | Event::SubscriptionSuspended { consumer, .. }
-            | Event::SubscriptionResumed { consumer, .. }
-            | Event::ChangeRequired { consumer, .. }
-            | Event::SubscriptionChanged { consumer, .. }
-            | Event::Modified { consumer, .. }
-            | Event::Controlled { consumer, .. }
-            | Event::Queried { consumer, .. } => Some(*consumer),
-            Event::NodeUp(_)
-            | Event::NodeChanged(_)
-            | Event::NodeLost { .. }
-            | Event::ConnectionUpdated { .. }
-            | Event::RemovalRefused { .. }
-            | Event::Notice { .. } => None,
+            Event::Request { consumer, .. } => Some(*consumer),
+            _ => None,
         }
     }
 }
 
 /// Why a node is gone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum LostReason {
     /// Its association ended.
     Closed(CloseReason),
@@ -344,57 +219,6 @@ pub enum LostReason {
     /// It left in order, or was let go.
     Removed,
 }
-
-/// A command that makes no sense: the caller's fault.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Misuse {
-    /// No such node.
-    UnknownNode,
-    /// The node has no such function.
-    UnknownFunction,
-    /// No such subscription, or not this consumer's.
-    UnknownSubscription,
-    /// A subscription without actions, with more than 16, with one id twice, or with a time to wait that the node's
-    /// version does not have; or a change that names actions that are not there, or leaves such a subscription.
-    BadActions,
-    /// The consumer has as many requests as it may have, or as many octets in them.
-    TooManyRequests,
-    /// All request ids are in use or at rest.
-    NoRequestId,
-    /// The PDU would be longer than links carry.
-    TooLarge,
-    /// A procedure of this kind is under way already.
-    UnderWay,
-    /// The node's version does not have this.
-    NotInVersion,
-    /// The node wants not to be asked again yet.
-    TooEarly,
-    /// The subscription is not the consumer's alone.
-    Shared,
-    /// Associations that are wanted and not wanted at once, too many of them, or addresses that are none.
-    BadUpdate,
-}
-
-impl fmt::Display for Misuse {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Misuse::UnknownNode => "no such node",
-            Misuse::UnknownFunction => "the node has no such RAN function",
-            Misuse::UnknownSubscription => "no such subscription, or not yours",
-            Misuse::BadActions => "a subscription has 1 to 16 actions with different ids and possible times to wait",
-            Misuse::TooManyRequests => "too many subscriptions and controls at a time, or too much in them",
-            Misuse::NoRequestId => "all request ids are in use or at rest",
-            Misuse::TooLarge => "the PDU would be longer than links carry",
-            Misuse::UnderWay => "a procedure of this kind is under way",
-            Misuse::NotInVersion => "the version of E2AP that the node speaks does not have this",
-            Misuse::TooEarly => "the node wants not to be asked again yet",
-            Misuse::Shared => "others share the subscription: it is not yours to change",
-            Misuse::BadUpdate => "each association is wanted or not, with an address and port, at most 32 in a list",
-        })
-    }
-}
-
-impl std::error::Error for Misuse {}
 
 /// What came of a PDU.
 #[derive(Clone, Debug)]

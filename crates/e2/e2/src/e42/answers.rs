@@ -8,15 +8,18 @@ use e2ap::{
 use per::{Gather, Octets};
 
 use super::host::E42Host;
-use crate::{AssocId, Consumer, ControlOutcome, Event, Indication, Notice, SubscribeError, SubscriptionEnd};
+use crate::{
+    AssocId, Consumer, ControlOutcome, Event, Indication, Notice, RequestEvent, SubscribeError, SubscriptionEnd,
+};
 
 impl E42Host {
     /// The controller has news: whom it concerns is told. Returns the news where it is not an E42 xApp's alone.
     pub fn handle_event(&mut self, event: Event) -> Option<Event> {
         let Some(assoc) = event.consumer().and_then(|consumer| self.assoc(consumer)) else { return Some(event) };
         let Some(session) = self.sessions.get_mut(&assoc) else { return Some(event) };
+        let Event::Request { event, .. } = event else { return Some(event) };
         match event {
-            Event::Subscribed { ticket, subscription, admitted, not_admitted, .. } => {
+            RequestEvent::Subscribed { ticket, subscription, admitted, not_admitted } => {
                 let (request_id, ran_function_id) = session.tickets.remove(&ticket)?;
                 if let Some(held) = session.subscriptions.get_mut(&request_id) {
                     held.subscription = Some(subscription);
@@ -32,18 +35,19 @@ impl E42Host {
                 };
                 self.send(assoc, &response.into());
             }
-            Event::SubscriptionFailed { ticket, error, .. } => {
+            RequestEvent::SubscriptionFailed { ticket, error } => {
                 let (request_id, function) = session.tickets.remove(&ticket)?;
                 session.subscriptions.remove(&request_id);
                 let (cause, actions) = match error {
                     SubscribeError::Refused { cause, actions } => (cause, actions),
-                    SubscribeError::TimedOut | SubscribeError::NodeLost => {
+                    // `subscribe` returns what the RIC refuses
+                    SubscribeError::Misuse(_) | SubscribeError::TimedOut | SubscribeError::NodeLost => {
                         (Cause::RicRequest(CauseRicRequest::SystemNotReady), Vec::new())
                     }
                 };
                 self.refuse_subscription(assoc, request_id, function, cause, actions);
             }
-            Event::SubscriptionEnded { subscription, end, .. } => {
+            RequestEvent::SubscriptionEnded { subscription, end } => {
                 let request_id = session.by_subscription.remove(&subscription)?;
                 let held = session.subscriptions.remove(&request_id)?;
                 if end == SubscriptionEnd::Deleted {
@@ -53,7 +57,7 @@ impl E42Host {
                     self.notices.push_back((assoc, Notice::EndUntold { request_id, end }));
                 }
             }
-            Event::Controlled { ticket, outcome, .. } => {
+            RequestEvent::Controlled { ticket, outcome } => {
                 let (request_id, ran_function_id) = session.tickets.remove(&ticket)?;
                 match outcome {
                     ControlOutcome::Acknowledged(outcome) => {
@@ -75,7 +79,7 @@ impl E42Host {
                         let cause = Cause::RicRequest(CauseRicRequest::ControlTimerExpired);
                         self.fail_control(assoc, request_id, ran_function_id, cause, None);
                     }
-                    ControlOutcome::NodeLost => {
+                    ControlOutcome::Misuse(_) | ControlOutcome::NodeLost => {
                         let cause = Cause::RicRequest(CauseRicRequest::SystemNotReady);
                         self.fail_control(assoc, request_id, ran_function_id, cause, None);
                     }

@@ -29,6 +29,7 @@ pub struct BaseStationId(pub u32);
 
 /// News of base stations.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum RanEvent {
     /// A node came: the first of its base station, or another one.
     NodeCame {

@@ -2,17 +2,15 @@
 
 use e2ap::{RanFunctionRevision, RicActionId, Version};
 
-use super::protocol::{
-    ControlResult, Envelope, FunctionInfo, ModifyResult, NodeInfo, ProtocolError, QueryResult, RicMessage,
-    SubscribeFailure, XappMessage,
-};
+use super::protocol::{Envelope, FunctionInfo, NodeInfo, ProtocolError, RicMessage, XappMessage};
 use super::wire::{
     MAGIC, MAX_ACTIONS, MAX_ACTIONS_ASKED, MAX_BLOB, MAX_ENCODING, MAX_FUNCTIONS, MAX_NAME, MAX_OID, MAX_REVISION,
     Take, Taken, kind,
 };
 use crate::{
-    ActionChange, AddedAction, ChangeResult, NodeId, SubscriptionChange, SubscriptionEnd, SubscriptionId,
-    SubscriptionOrder, SubscriptionSpec, SubscriptionTimes, Ticket,
+    ActionChange, AddedAction, ChangeResult, ControlOutcome, ModifyOutcome, NodeId, QueryOutcome, RequestEvent,
+    SubscribeError, SubscriptionChange, SubscriptionEnd, SubscriptionId, SubscriptionOrder, SubscriptionSpec,
+    SubscriptionTimes, Ticket,
 };
 
 fn node(take: &mut Take<'_>) -> Taken<NodeInfo> {
@@ -140,23 +138,23 @@ impl<'a> RicMessage<'a> {
             kind::NODE_UP => RicMessage::NodeUp(node(take)?),
             kind::NODE_CHANGED => RicMessage::NodeChanged(node(take)?),
             kind::NODE_LOST => RicMessage::NodeLost(NodeId(take.u32()?)),
-            kind::SUBSCRIBED => RicMessage::Subscribed {
+            kind::SUBSCRIBED => RicMessage::Request(RequestEvent::Subscribed {
                 ticket: Ticket(take.u32()?),
                 subscription: SubscriptionId(take.u32()?),
                 admitted: take.ids(MAX_ACTIONS)?,
                 not_admitted: take.causes()?,
-            },
-            kind::SUBSCRIBE_FAILED => RicMessage::SubscribeFailed {
+            }),
+            kind::SUBSCRIBE_FAILED => RicMessage::Request(RequestEvent::SubscriptionFailed {
                 ticket: Ticket(take.u32()?),
-                failure: match take.u8()? {
-                    0 => SubscribeFailure::Misuse(take.code()?),
-                    1 => SubscribeFailure::Refused(take.per()?),
-                    2 => SubscribeFailure::TimedOut,
-                    3 => SubscribeFailure::NodeLost,
+                error: match take.u8()? {
+                    0 => SubscribeError::Misuse(take.code()?),
+                    1 => SubscribeError::Refused { cause: take.per()?, actions: Vec::new() },
+                    2 => SubscribeError::TimedOut,
+                    3 => SubscribeError::NodeLost,
                     _ => return Err(ProtocolError::BadField),
                 },
-            },
-            kind::SUBSCRIPTION_ENDED => RicMessage::SubscriptionEnded {
+            }),
+            kind::SUBSCRIPTION_ENDED => RicMessage::Request(RequestEvent::SubscriptionEnded {
                 subscription: SubscriptionId(take.u32()?),
                 end: match take.u8()? {
                     0 => SubscriptionEnd::Deleted,
@@ -167,30 +165,32 @@ impl<'a> RicMessage<'a> {
                     5 => SubscriptionEnd::NotRestored,
                     _ => return Err(ProtocolError::BadField),
                 },
-            },
-            kind::SUBSCRIPTION_SUSPENDED => RicMessage::SubscriptionSuspended(SubscriptionId(take.u32()?)),
-            kind::SUBSCRIPTION_RESUMED => RicMessage::SubscriptionResumed {
+            }),
+            kind::SUBSCRIPTION_SUSPENDED => {
+                RicMessage::Request(RequestEvent::SubscriptionSuspended(SubscriptionId(take.u32()?)))
+            }
+            kind::SUBSCRIPTION_RESUMED => RicMessage::Request(RequestEvent::SubscriptionResumed {
                 subscription: SubscriptionId(take.u32()?),
                 node: NodeId(take.u32()?),
                 admitted: take.ids(MAX_ACTIONS)?,
                 not_admitted: take.causes()?,
-            },
-            kind::SUBSCRIPTION_CHANGED => RicMessage::SubscriptionChanged {
+            }),
+            kind::SUBSCRIPTION_CHANGED => RicMessage::Request(RequestEvent::SubscriptionChanged {
                 subscription: SubscriptionId(take.u32()?),
                 removed: take.causes()?,
                 modified: take.waits()?,
-            },
-            kind::CHANGE_REQUIRED => RicMessage::ChangeRequired {
+            }),
+            kind::CHANGE_REQUIRED => RicMessage::Request(RequestEvent::ChangeRequired {
                 subscription: SubscriptionId(take.u32()?),
                 remove: take.causes()?,
                 modify: take.waits()?,
-            },
-            kind::MODIFIED => RicMessage::Modified {
+            }),
+            kind::MODIFIED => RicMessage::Request(RequestEvent::Modified {
                 ticket: Ticket(take.u32()?),
                 subscription: SubscriptionId(take.u32()?),
-                result: match take.u8()? {
-                    0 => ModifyResult::Misuse(take.code()?),
-                    1 => ModifyResult::Done(ChangeResult {
+                outcome: match take.u8()? {
+                    0 => ModifyOutcome::Misuse(take.code()?),
+                    1 => ModifyOutcome::Done(ChangeResult {
                         removed: take.ids(MAX_ACTIONS)?,
                         modified: take.ids(MAX_ACTIONS)?,
                         added: take.ids(MAX_ACTIONS)?,
@@ -198,35 +198,38 @@ impl<'a> RicMessage<'a> {
                         not_modified: take.causes()?,
                         not_added: take.causes()?,
                     }),
-                    2 => ModifyResult::Refused(take.per()?),
-                    3 => ModifyResult::TimedOut,
-                    4 => ModifyResult::Ended,
+                    2 => ModifyOutcome::Refused(take.per()?),
+                    3 => ModifyOutcome::TimedOut,
+                    4 => ModifyOutcome::Ended,
                     _ => return Err(ProtocolError::BadField),
                 },
-            },
-            kind::QUERIED => RicMessage::Queried {
+            }),
+            kind::QUERIED => RicMessage::Request(RequestEvent::Queried {
                 ticket: Ticket(take.u32()?),
-                result: match take.u8()? {
-                    0 => QueryResult::Misuse(take.code()?),
-                    1 => QueryResult::Answered(take.octets(MAX_BLOB)?.to_vec()),
-                    2 => QueryResult::Failed(take.per()?),
-                    3 => QueryResult::TimedOut,
-                    4 => QueryResult::NodeLost,
+                outcome: match take.u8()? {
+                    0 => QueryOutcome::Misuse(take.code()?),
+                    1 => QueryOutcome::Answered(take.octets(MAX_BLOB)?.into()),
+                    2 => QueryOutcome::Failed(take.per()?),
+                    3 => QueryOutcome::TimedOut,
+                    4 => QueryOutcome::NodeLost,
                     _ => return Err(ProtocolError::BadField),
                 },
-            },
-            kind::CONTROLLED => RicMessage::Controlled {
+            }),
+            kind::CONTROLLED => RicMessage::Request(RequestEvent::Controlled {
                 ticket: Ticket(take.u32()?),
-                result: match take.u8()? {
-                    0 => ControlResult::Misuse(take.code()?),
-                    1 => ControlResult::Acknowledged(take.option()?),
-                    2 => ControlResult::Sent,
-                    3 => ControlResult::Failed(take.per()?, take.option()?),
-                    4 => ControlResult::TimedOut,
-                    5 => ControlResult::NodeLost,
+                outcome: match take.u8()? {
+                    0 => ControlOutcome::Misuse(take.code()?),
+                    1 => ControlOutcome::Acknowledged(take.option()?.map(Vec::into_boxed_slice)),
+                    2 => ControlOutcome::Sent,
+                    3 => ControlOutcome::Failed {
+                        cause: take.per()?,
+                        outcome: take.option()?.map(Vec::into_boxed_slice),
+                    },
+                    4 => ControlOutcome::TimedOut,
+                    5 => ControlOutcome::NodeLost,
                     _ => return Err(ProtocolError::BadField),
                 },
-            },
+            }),
             kind::DROPPED => RicMessage::Dropped { reports: take.u64()? },
             kind::REFUSED => RicMessage::Refused(take.code()?),
             other => return Err(ProtocolError::UnknownMessage(other)),

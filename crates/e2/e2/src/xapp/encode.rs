@@ -1,8 +1,10 @@
 //! The RIC-xApp protocol's messages to bytes.
 
-use super::protocol::{ControlResult, ModifyResult, NodeInfo, QueryResult, RicMessage, SubscribeFailure, XappMessage};
+use super::protocol::{NodeInfo, RicMessage, XappMessage};
 use super::wire::{MAGIC, Put, kind};
-use crate::{SubscriptionEnd, SubscriptionOrder};
+use crate::{
+    ControlOutcome, ModifyOutcome, QueryOutcome, RequestEvent, SubscribeError, SubscriptionEnd, SubscriptionOrder,
+};
 
 fn put_node(put: &mut Put<'_>, node: &NodeInfo) {
     put.u32(node.id.0).u8(node.version.revision()).octets(node.encoding.as_bytes()).per(&node.global_id);
@@ -80,75 +82,81 @@ impl RicMessage<'_> {
             RicMessage::NodeUp(node) => put_node(put.u8(kind::NODE_UP), node),
             RicMessage::NodeChanged(node) => put_node(put.u8(kind::NODE_CHANGED), node),
             RicMessage::NodeLost(node) => drop(put.u8(kind::NODE_LOST).u32(node.0)),
-            RicMessage::Subscribed { ticket, subscription, admitted, not_admitted } => {
-                put.u8(kind::SUBSCRIBED).u32(ticket.0).u32(subscription.0).ids(admitted).causes(not_admitted);
-            }
-            RicMessage::SubscribeFailed { ticket, failure } => {
-                put.u8(kind::SUBSCRIBE_FAILED).u32(ticket.0);
-                match failure {
-                    SubscribeFailure::Misuse(code) => put.u8(0).u8(*code as u8),
-                    SubscribeFailure::Refused(cause) => put.u8(1).per(cause),
-                    SubscribeFailure::TimedOut => put.u8(2),
-                    SubscribeFailure::NodeLost => put.u8(3),
-                };
-            }
-            RicMessage::SubscriptionEnded { subscription, end } => {
-                put.u8(kind::SUBSCRIPTION_ENDED).u32(subscription.0);
-                match end {
-                    SubscriptionEnd::Deleted => put.u8(0),
-                    SubscriptionEnd::NodeLost => put.u8(1),
-                    SubscriptionEnd::Reset => put.u8(2),
-                    SubscriptionEnd::ByNode(cause) => put.u8(3).per(cause),
-                    SubscriptionEnd::FunctionGone => put.u8(4),
-                    SubscriptionEnd::NotRestored => put.u8(5),
-                };
-            }
-            RicMessage::SubscriptionSuspended(id) => drop(put.u8(kind::SUBSCRIPTION_SUSPENDED).u32(id.0)),
-            RicMessage::SubscriptionResumed { subscription, node, admitted, not_admitted } => {
-                put.u8(kind::SUBSCRIPTION_RESUMED).u32(subscription.0).u32(node.0).ids(admitted).causes(not_admitted);
-            }
-            RicMessage::SubscriptionChanged { subscription, removed, modified } => {
-                put.u8(kind::SUBSCRIPTION_CHANGED).u32(subscription.0).causes(removed).waits(modified);
-            }
-            RicMessage::ChangeRequired { subscription, remove, modify } => {
-                put.u8(kind::CHANGE_REQUIRED).u32(subscription.0).causes(remove).waits(modify);
-            }
-            RicMessage::Modified { ticket, subscription, result } => {
-                put.u8(kind::MODIFIED).u32(ticket.0).u32(subscription.0);
-                match result {
-                    ModifyResult::Misuse(code) => put.u8(0).u8(*code as u8),
-                    ModifyResult::Done(done) => {
-                        put.u8(1).ids(&done.removed).ids(&done.modified).ids(&done.added);
-                        put.causes(&done.not_removed).causes(&done.not_modified).causes(&done.not_added)
-                    }
-                    ModifyResult::Refused(cause) => put.u8(2).per(cause),
-                    ModifyResult::TimedOut => put.u8(3),
-                    ModifyResult::Ended => put.u8(4),
-                };
-            }
-            RicMessage::Queried { ticket, result } => {
-                put.u8(kind::QUERIED).u32(ticket.0);
-                match result {
-                    QueryResult::Misuse(code) => put.u8(0).u8(*code as u8),
-                    QueryResult::Answered(outcome) => put.u8(1).octets(outcome),
-                    QueryResult::Failed(cause) => put.u8(2).per(cause),
-                    QueryResult::TimedOut => put.u8(3),
-                    QueryResult::NodeLost => put.u8(4),
-                };
-            }
-            RicMessage::Controlled { ticket, result } => {
-                put.u8(kind::CONTROLLED).u32(ticket.0);
-                match result {
-                    ControlResult::Misuse(code) => put.u8(0).u8(*code as u8),
-                    ControlResult::Acknowledged(outcome) => put.u8(1).option(outcome.as_deref()),
-                    ControlResult::Sent => put.u8(2),
-                    ControlResult::Failed(cause, outcome) => put.u8(3).per(cause).option(outcome.as_deref()),
-                    ControlResult::TimedOut => put.u8(4),
-                    ControlResult::NodeLost => put.u8(5),
-                };
-            }
+            RicMessage::Request(event) => put_event(&mut put, event),
             RicMessage::Dropped { reports } => drop(put.u8(kind::DROPPED).u64(*reports)),
             RicMessage::Refused(code) => drop(put.u8(kind::REFUSED).u8(*code as u8)),
+        }
+    }
+}
+
+fn put_event(put: &mut Put<'_>, event: &RequestEvent) {
+    match event {
+        RequestEvent::Subscribed { ticket, subscription, admitted, not_admitted } => {
+            put.u8(kind::SUBSCRIBED).u32(ticket.0).u32(subscription.0).ids(admitted).causes(not_admitted);
+        }
+        RequestEvent::SubscriptionFailed { ticket, error } => {
+            put.u8(kind::SUBSCRIBE_FAILED).u32(ticket.0);
+            match error {
+                SubscribeError::Misuse(code) => put.u8(0).u8(*code as u8),
+                SubscribeError::Refused { cause, .. } => put.u8(1).per(cause),
+                SubscribeError::TimedOut => put.u8(2),
+                SubscribeError::NodeLost => put.u8(3),
+            };
+        }
+        RequestEvent::SubscriptionEnded { subscription, end } => {
+            put.u8(kind::SUBSCRIPTION_ENDED).u32(subscription.0);
+            match end {
+                SubscriptionEnd::Deleted => put.u8(0),
+                SubscriptionEnd::NodeLost => put.u8(1),
+                SubscriptionEnd::Reset => put.u8(2),
+                SubscriptionEnd::ByNode(cause) => put.u8(3).per(cause),
+                SubscriptionEnd::FunctionGone => put.u8(4),
+                SubscriptionEnd::NotRestored => put.u8(5),
+            };
+        }
+        RequestEvent::SubscriptionSuspended(id) => drop(put.u8(kind::SUBSCRIPTION_SUSPENDED).u32(id.0)),
+        RequestEvent::SubscriptionResumed { subscription, node, admitted, not_admitted } => {
+            put.u8(kind::SUBSCRIPTION_RESUMED).u32(subscription.0).u32(node.0).ids(admitted).causes(not_admitted);
+        }
+        RequestEvent::SubscriptionChanged { subscription, removed, modified } => {
+            put.u8(kind::SUBSCRIPTION_CHANGED).u32(subscription.0).causes(removed).waits(modified);
+        }
+        RequestEvent::ChangeRequired { subscription, remove, modify } => {
+            put.u8(kind::CHANGE_REQUIRED).u32(subscription.0).causes(remove).waits(modify);
+        }
+        RequestEvent::Modified { ticket, subscription, outcome } => {
+            put.u8(kind::MODIFIED).u32(ticket.0).u32(subscription.0);
+            match outcome {
+                ModifyOutcome::Misuse(code) => put.u8(0).u8(*code as u8),
+                ModifyOutcome::Done(done) => {
+                    put.u8(1).ids(&done.removed).ids(&done.modified).ids(&done.added);
+                    put.causes(&done.not_removed).causes(&done.not_modified).causes(&done.not_added)
+                }
+                ModifyOutcome::Refused(cause) => put.u8(2).per(cause),
+                ModifyOutcome::TimedOut => put.u8(3),
+                ModifyOutcome::Ended => put.u8(4),
+            };
+        }
+        RequestEvent::Queried { ticket, outcome } => {
+            put.u8(kind::QUERIED).u32(ticket.0);
+            match outcome {
+                QueryOutcome::Misuse(code) => put.u8(0).u8(*code as u8),
+                QueryOutcome::Answered(outcome) => put.u8(1).octets(outcome),
+                QueryOutcome::Failed(cause) => put.u8(2).per(cause),
+                QueryOutcome::TimedOut => put.u8(3),
+                QueryOutcome::NodeLost => put.u8(4),
+            };
+        }
+        RequestEvent::Controlled { ticket, outcome } => {
+            put.u8(kind::CONTROLLED).u32(ticket.0);
+            match outcome {
+                ControlOutcome::Misuse(code) => put.u8(0).u8(*code as u8),
+                ControlOutcome::Acknowledged(outcome) => put.u8(1).option(outcome.as_deref()),
+                ControlOutcome::Sent => put.u8(2),
+                ControlOutcome::Failed { cause, outcome } => put.u8(3).per(cause).option(outcome.as_deref()),
+                ControlOutcome::TimedOut => put.u8(4),
+                ControlOutcome::NodeLost => put.u8(5),
+            };
         }
     }
 }

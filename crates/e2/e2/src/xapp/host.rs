@@ -4,14 +4,11 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::sync::Arc;
 
 use crate::outbox::Outbox;
-use crate::xapp::protocol::{
-    ControlResult, ModifyResult, PROTOCOL_VERSION, ProtocolError, QueryResult, RefusalCode, RicMessage,
-    SubscribeFailure, XappMessage,
-};
+use crate::xapp::protocol::{PROTOCOL_VERSION, ProtocolError, RicMessage, XappMessage};
 use crate::xapp::wire::MAX_REVISION;
 use crate::{
     AssocId, CloseReason, Consumer, ControlOutcome, Controller, Event, Misuse, ModifyOutcome, NodeId, Notice,
-    QueryOutcome, SubscribeError, Time, XappRights,
+    QueryOutcome, RefusalCode, RequestEvent, SubscribeError, Time, XappRights,
 };
 
 /// The sessions of all xApps: turns what they say into commands of a [`Controller`], and its news into what they are
@@ -157,8 +154,8 @@ impl XappHost {
         match message {
             XappMessage::Subscribe { ticket, node, function, order } => {
                 if let Err(misuse) = controller.subscribe(now, consumer, ticket, node, function, order) {
-                    let failure = SubscribeFailure::Misuse(code(misuse));
-                    self.send(assoc, &RicMessage::SubscribeFailed { ticket, failure });
+                    let error = SubscribeError::Misuse(code(misuse));
+                    self.send_event(assoc, RequestEvent::SubscriptionFailed { ticket, error });
                 }
             }
             XappMessage::Unsubscribe { subscription } => {
@@ -171,14 +168,14 @@ impl XappHost {
                 let call = call_process_id.as_deref();
                 let result = controller.control(now, consumer, ticket, node, function, &header, &message, call, ack);
                 if let Err(misuse) = result {
-                    let result = ControlResult::Misuse(code(misuse));
-                    self.send(assoc, &RicMessage::Controlled { ticket, result });
+                    let outcome = ControlOutcome::Misuse(code(misuse));
+                    self.send_event(assoc, RequestEvent::Controlled { ticket, outcome });
                 }
             }
             XappMessage::Modify { ticket, subscription, change } => {
                 if let Err(misuse) = controller.modify(now, consumer, ticket, subscription, change) {
-                    let result = ModifyResult::Misuse(code(misuse));
-                    self.send(assoc, &RicMessage::Modified { ticket, subscription, result });
+                    let outcome = ModifyOutcome::Misuse(code(misuse));
+                    self.send_event(assoc, RequestEvent::Modified { ticket, subscription, outcome });
                 }
             }
             XappMessage::AnswerChange { subscription, refused } => {
@@ -190,8 +187,8 @@ impl XappHost {
             }
             XappMessage::Query { ticket, node, function, header, definition } => {
                 if let Err(misuse) = controller.query(now, consumer, ticket, node, function, &header, &definition) {
-                    let result = QueryResult::Misuse(code(misuse));
-                    self.send(assoc, &RicMessage::Queried { ticket, result });
+                    let outcome = QueryOutcome::Misuse(code(misuse));
+                    self.send_event(assoc, RequestEvent::Queried { ticket, outcome });
                 }
             }
             XappMessage::Hello { .. } => {
@@ -249,66 +246,17 @@ impl XappHost {
 
     /// The controller has news: whom it concerns is told. Returns the news where it is not an xApp's alone.
     pub fn handle_event(&mut self, event: Event, controller: &Controller) -> Option<Event> {
-        let Some(consumer) = event.consumer() else {
+        let Event::Request { consumer, event: request } = event else {
             self.tell_all(&event, controller);
             return Some(event);
         };
-        let Some(assoc) = self.assoc(consumer) else { return Some(event) };
-        let message = match event {
-            Event::Subscribed { ticket, subscription, admitted, not_admitted, .. } => {
-                RicMessage::Subscribed { ticket, subscription, admitted, not_admitted }
-            }
-            Event::SubscriptionFailed { ticket, error, .. } => {
-                let failure = match error {
-                    SubscribeError::Refused { cause, .. } => SubscribeFailure::Refused(cause),
-                    SubscribeError::TimedOut => SubscribeFailure::TimedOut,
-                    SubscribeError::NodeLost => SubscribeFailure::NodeLost,
-                };
-                RicMessage::SubscribeFailed { ticket, failure }
-            }
-            Event::SubscriptionEnded { subscription, end, .. } => RicMessage::SubscriptionEnded { subscription, end },
-            Event::Controlled { ticket, outcome, .. } => {
-                let result = match outcome {
-                    ControlOutcome::Acknowledged(outcome) => ControlResult::Acknowledged(outcome.map(Vec::from)),
-                    ControlOutcome::Sent => ControlResult::Sent,
-                    ControlOutcome::Failed { cause, outcome } => ControlResult::Failed(cause, outcome.map(Vec::from)),
-                    ControlOutcome::TimedOut => ControlResult::TimedOut,
-                    ControlOutcome::NodeLost => ControlResult::NodeLost,
-                };
-                RicMessage::Controlled { ticket, result }
-            }
-            Event::SubscriptionSuspended { subscription, .. } => RicMessage::SubscriptionSuspended(subscription),
-            Event::SubscriptionResumed { subscription, node, admitted, not_admitted, .. } => {
-                RicMessage::SubscriptionResumed { subscription, node, admitted, not_admitted }
-            }
-            Event::SubscriptionChanged { subscription, removed, modified, .. } => {
-                RicMessage::SubscriptionChanged { subscription, removed, modified }
-            }
-            Event::ChangeRequired { subscription, remove, modify, .. } => {
-                RicMessage::ChangeRequired { subscription, remove, modify }
-            }
-            Event::Modified { ticket, subscription, outcome, .. } => {
-                let result = match outcome {
-                    ModifyOutcome::Done(result) => ModifyResult::Done(result),
-                    ModifyOutcome::Refused(cause) => ModifyResult::Refused(cause),
-                    ModifyOutcome::TimedOut => ModifyResult::TimedOut,
-                    ModifyOutcome::Ended => ModifyResult::Ended,
-                };
-                RicMessage::Modified { ticket, subscription, result }
-            }
-            Event::Queried { ticket, outcome, .. } => {
-                let result = match outcome {
-                    QueryOutcome::Answered(outcome) => QueryResult::Answered(outcome.into()),
-                    QueryOutcome::Failed(cause) => QueryResult::Failed(cause),
-                    QueryOutcome::TimedOut => QueryResult::TimedOut,
-                    QueryOutcome::NodeLost => QueryResult::NodeLost,
-                };
-                RicMessage::Queried { ticket, result }
-            }
-            other => return Some(other),
-        };
-        self.send(assoc, &message);
+        let Some(assoc) = self.assoc(consumer) else { return Some(Event::Request { consumer, event: request }) };
+        self.send(assoc, &RicMessage::Request(request));
         None
+    }
+
+    fn send_event(&mut self, assoc: AssocId, event: RequestEvent) {
+        self.send(assoc, &RicMessage::Request(event));
     }
 
     pub(super) fn send(&mut self, assoc: AssocId, message: &RicMessage<'_>) {

@@ -12,7 +12,6 @@ pub(crate) mod wire;
 pub use client::XappClient;
 pub use host::{FunctionHint, XappHost};
 pub use protocol::{
-    ControlResult, ENVELOPE_OCTETS, Envelope, FunctionInfo, ModifyResult, NodeInfo, PROTOCOL_VERSION, ProtocolError,
-    QueryResult, RefusalCode, RicMessage, SubscribeFailure, XappMessage,
+    ENVELOPE_OCTETS, Envelope, FunctionInfo, NodeInfo, PROTOCOL_VERSION, ProtocolError, RicMessage, XappMessage,
 };
 pub use wire::Taking;

@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use super::host::{Session, XappHost};
-use super::protocol::{
-    ControlResult, ModifyResult, QueryResult, RefusalCode, RicMessage, SubscribeFailure, XappMessage,
-};
+use super::protocol::{RicMessage, XappMessage};
 use crate::rights::{Lacking, not_allowed};
-use crate::{AssocId, CloseReason, Controller, Time, XappRights};
+use crate::{
+    AssocId, CloseReason, ControlOutcome, Controller, ModifyOutcome, QueryOutcome, RefusalCode, RequestEvent,
+    SubscribeError, Time, XappRights,
+};
 
 impl XappHost {
     /// Says what an xApp may do. Without this it may do everything.
@@ -37,21 +38,21 @@ impl XappHost {
             XappMessage::Subscribe { ticket, node, function, order } => {
                 let of = controller.node(*node)?;
                 let lacking = rights.may_subscribe(of, *function, order.spec.actions.iter().map(|action| action.kind));
-                let failure = SubscribeFailure::Misuse(CODE);
-                (of, *function, lacking.err()?, RicMessage::SubscribeFailed { ticket: *ticket, failure })
+                let error = SubscribeError::Misuse(CODE);
+                (of, *function, lacking.err()?, RequestEvent::SubscriptionFailed { ticket: *ticket, error })
             }
             XappMessage::Modify { ticket, subscription, change } => {
                 let (node, function, kinds) = controller.subscribed_to(*subscription)?;
                 let of = controller.node(node)?;
                 let added = change.add.iter().map(|added| added.action.kind);
                 let lacking = rights.may_subscribe(of, function, added.chain(kinds));
-                let (ticket, subscription, result) = (*ticket, *subscription, ModifyResult::Misuse(CODE));
-                (of, function, lacking.err()?, RicMessage::Modified { ticket, subscription, result })
+                let (ticket, subscription, outcome) = (*ticket, *subscription, ModifyOutcome::Misuse(CODE));
+                (of, function, lacking.err()?, RequestEvent::Modified { ticket, subscription, outcome })
             }
             XappMessage::Query { ticket, node, function, .. } => {
                 let of = controller.node(*node)?;
                 let lacking = rights.may_subscribe(of, *function, std::iter::empty());
-                let refusal = RicMessage::Queried { ticket: *ticket, result: QueryResult::Misuse(CODE) };
+                let refusal = RequestEvent::Queried { ticket: *ticket, outcome: QueryOutcome::Misuse(CODE) };
                 (of, *function, lacking.err()?, refusal)
             }
             XappMessage::Control { ticket, node, function, .. } => {
@@ -59,7 +60,7 @@ impl XappHost {
                 if rights.may_control(of, *function) {
                     return None;
                 }
-                let refusal = RicMessage::Controlled { ticket: *ticket, result: ControlResult::Misuse(CODE) };
+                let refusal = RequestEvent::Controlled { ticket: *ticket, outcome: ControlOutcome::Misuse(CODE) };
                 (of, *function, Lacking::Control, refusal)
             }
             _ => return None,
@@ -71,6 +72,6 @@ impl XappHost {
                 self.notices.push_back((assoc, not_allowed(node, function, lacking, *misuses)));
             }
         }
-        Some(refusal)
+        Some(RicMessage::Request(refusal))
     }
 }

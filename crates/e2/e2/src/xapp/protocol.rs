@@ -2,11 +2,9 @@
 
 use core::fmt;
 
-use e2ap::{
-    Cause, GlobalE2NodeId, GlobalRicId, RanFunctionId, RanFunctionRevision, RicActionId, RicTimeToWait, Version,
-};
+use e2ap::{Cause, GlobalE2NodeId, GlobalRicId, RanFunctionId, RanFunctionRevision, RicActionId, Version};
 
-use crate::{ChangeResult, NodeId, SubscriptionChange, SubscriptionEnd, SubscriptionId, SubscriptionOrder, Ticket};
+use crate::{NodeId, RefusalCode, RequestEvent, SubscriptionChange, SubscriptionId, SubscriptionOrder, Ticket};
 
 /// The one version that is spoken here.
 pub const PROTOCOL_VERSION: u16 = 3;
@@ -55,100 +53,9 @@ pub struct FunctionInfo {
     pub model_revision: Option<String>,
 }
 
-/// Why an xApp is turned away, or a command of its.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u8)]
-pub enum RefusalCode {
-    /// The protocol's version is not spoken here.
-    Version = 1,
-    /// A message that is none, or out of turn.
-    Protocol = 2,
-    /// No such node.
-    UnknownNode = 3,
-    /// The node has no such function.
-    UnknownFunction = 4,
-    /// No such subscription, or not this xApp's.
-    UnknownSubscription = 5,
-    /// Actions that make no sense.
-    BadActions = 6,
-    /// Too many subscriptions and controls at a time.
-    TooManyRequests = 7,
-    /// The RIC has no more request ids.
-    NoRequestId = 8,
-    /// The node's link does not carry so much.
-    TooLarge = 9,
-    /// The version of E2AP that the node speaks does not have this.
-    NotInVersion = 10,
-    /// The last change of the subscription is not answered yet.
-    UnderWay = 11,
-    /// Others have a part in the subscription.
-    Shared = 12,
-    /// Whoever vouches for the xApp gives it no right to that, or none at all.
-    NotAllowed = 13,
-}
-
-/// Why a subscription was not set up.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum SubscribeFailure {
-    /// The RIC does not ask the node for this.
-    Misuse(RefusalCode),
-    /// The node refuses.
-    Refused(Cause),
-    /// The node did not answer.
-    TimedOut,
-    /// The node is gone.
-    NodeLost,
-}
-
-/// What became of a control.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum ControlResult {
-    /// The RIC does not ask the node for this.
-    Misuse(RefusalCode),
-    /// Done, with the service model's outcome.
-    Acknowledged(Option<Vec<u8>>),
-    /// Sent, and nothing bad heard of it.
-    Sent,
-    /// The node could not or would not.
-    Failed(Cause, Option<Vec<u8>>),
-    /// The node did not answer.
-    TimedOut,
-    /// The node is gone.
-    NodeLost,
-}
-
-/// What became of a subscription's change.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum ModifyResult {
-    /// The RIC does not ask the node for this.
-    Misuse(RefusalCode),
-    /// Done, or some of it.
-    Done(ChangeResult),
-    /// The node refuses: the subscription stands as it was.
-    Refused(Cause),
-    /// The node did not answer: in which form the subscription stands is not known.
-    TimedOut,
-    /// The subscription ended before, or is suspended.
-    Ended,
-}
-
-/// What became of a query.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum QueryResult {
-    /// The RIC does not ask the node for this.
-    Misuse(RefusalCode),
-    /// The service model's answer.
-    Answered(Vec<u8>),
-    /// The node could not or would not.
-    Failed(Cause),
-    /// The node did not answer.
-    TimedOut,
-    /// The node is gone.
-    NodeLost,
-}
-
 /// What an xApp says.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub enum XappMessage {
     /// Who it is, and the versions that it speaks.
     Hello {
@@ -225,6 +132,7 @@ pub enum XappMessage {
 
 /// What a RIC says.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub enum RicMessage<'a> {
     /// The hello is taken.
     Welcome {
@@ -239,88 +147,10 @@ pub enum RicMessage<'a> {
     NodeChanged(NodeInfo),
     /// A node is gone, and every subscription with it that is not suspended.
     NodeLost(NodeId),
-    /// A subscription stands.
-    Subscribed {
-        /// Of which command.
-        ticket: Ticket,
-        /// Its name from now on.
-        subscription: SubscriptionId,
-        /// Actions that are set up.
-        admitted: Vec<RicActionId>,
-        /// Actions that are not, and why.
-        not_admitted: Vec<(RicActionId, Cause)>,
-    },
-    /// A subscription does not stand.
-    SubscribeFailed {
-        /// Of which command.
-        ticket: Ticket,
-        /// Why.
-        failure: SubscribeFailure,
-    },
-    /// A subscription waits for its node to come back: it is resumed, or ends.
-    SubscriptionSuspended(SubscriptionId),
-    /// A subscription that was suspended stands again.
-    SubscriptionResumed {
-        /// Which one.
-        subscription: SubscriptionId,
-        /// Its node's present name, which may be told before the node itself.
-        node: NodeId,
-        /// Actions that are set up now.
-        admitted: Vec<RicActionId>,
-        /// Actions that are not, and why.
-        not_admitted: Vec<(RicActionId, Cause)>,
-    },
-    /// The node requires a subscription to change, and the xApp wants to be asked: answered by
-    /// [`XappMessage::AnswerChange`].
-    ChangeRequired {
-        /// Which one.
-        subscription: SubscriptionId,
-        /// Actions that are to go, and why.
-        remove: Vec<(RicActionId, Cause)>,
-        /// Actions that are to be followed by another time to wait.
-        modify: Vec<(RicActionId, RicTimeToWait)>,
-    },
-    /// The node required a subscription to change.
-    SubscriptionChanged {
-        /// Which one.
-        subscription: SubscriptionId,
-        /// Actions that are gone, and why.
-        removed: Vec<(RicActionId, Cause)>,
-        /// Actions that are followed by another time to wait.
-        modified: Vec<(RicActionId, RicTimeToWait)>,
-    },
-    /// What became of a subscription's change.
-    Modified {
-        /// Of which command.
-        ticket: Ticket,
-        /// Of which subscription.
-        subscription: SubscriptionId,
-        /// What became of it.
-        result: ModifyResult,
-    },
-    /// What became of a query.
-    Queried {
-        /// Of which command.
-        ticket: Ticket,
-        /// What became of it.
-        result: QueryResult,
-    },
-    /// A subscription stands no more.
-    SubscriptionEnded {
-        /// Which one.
-        subscription: SubscriptionId,
-        /// Why.
-        end: SubscriptionEnd,
-    },
+    /// Something happened to a subscription, control or query of the xApp.
+    Request(RequestEvent),
     /// A node's PDU.
     Envelope(Envelope<'a>),
-    /// What became of a control.
-    Controlled {
-        /// Of which command.
-        ticket: Ticket,
-        /// What became of it.
-        result: ControlResult,
-    },
     /// Reports were lost because the xApp read too slowly; all of this session's until now.
     Dropped {
         /// How many.
@@ -332,6 +162,7 @@ pub enum RicMessage<'a> {
 
 /// Bytes that are no message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum ProtocolError {
     /// Nobody speaks this protocol there.
     NotThisProtocol,

@@ -8,8 +8,8 @@ use e2ap::{
     Cause, RanFunctionId, RicActionId, RicActionType, RicSubscriptionTime, RicSubsequentAction, RicTimeToWait, Version,
 };
 
-use super::protocol::{ENVELOPE_OCTETS, Envelope, ProtocolError, RefusalCode};
-use crate::{Action, SubscriptionId};
+use super::protocol::{ENVELOPE_OCTETS, Envelope, ProtocolError};
+use crate::{Action, RefusalCode, SubscriptionId};
 
 /// The first octets of every hello.
 pub(super) const MAGIC: [u8; 4] = *b"FRXA";
@@ -270,22 +270,7 @@ impl<'a> Take<'a> {
         if id < 4096 { Ok(RanFunctionId(id)) } else { Err(ProtocolError::BadField) }
     }
     pub fn code(&mut self) -> Taken<RefusalCode> {
-        Ok(match self.u8()? {
-            1 => RefusalCode::Version,
-            2 => RefusalCode::Protocol,
-            3 => RefusalCode::UnknownNode,
-            4 => RefusalCode::UnknownFunction,
-            5 => RefusalCode::UnknownSubscription,
-            6 => RefusalCode::BadActions,
-            7 => RefusalCode::TooManyRequests,
-            8 => RefusalCode::NoRequestId,
-            9 => RefusalCode::TooLarge,
-            10 => RefusalCode::NotInVersion,
-            11 => RefusalCode::UnderWay,
-            12 => RefusalCode::Shared,
-            13 => RefusalCode::NotAllowed,
-            _ => return Err(ProtocolError::BadField),
-        })
+        RefusalCode::from_number(self.u8()?).ok_or(ProtocolError::BadField)
     }
 }
 
@@ -293,7 +278,7 @@ impl<'a> Take<'a> {
 mod tests {
     use super::super::protocol::{RicMessage, XappMessage};
     use super::*;
-    use crate::{NodeId, SubscriptionEnd, Ticket};
+    use crate::{NodeId, RequestEvent, SubscriptionEnd, Ticket};
 
     #[test]
     fn what_a_message_changes_is_told_by_its_first_octets() {
@@ -304,10 +289,10 @@ mod tests {
             Taking::of(&bytes)
         };
         let (ticket, admitted) = (Ticket(7), vec![RicActionId(1)]);
-        let subscribed = RicMessage::Subscribed { ticket, subscription, admitted, not_admitted: Vec::new() };
-        assert_eq!(of(subscribed), Some(Taking::Begins(subscription)));
-        let ended = RicMessage::SubscriptionEnded { subscription, end: SubscriptionEnd::Reset };
-        assert_eq!(of(ended), Some(Taking::Ends(subscription)));
+        let subscribed = RequestEvent::Subscribed { ticket, subscription, admitted, not_admitted: Vec::new() };
+        assert_eq!(of(RicMessage::Request(subscribed)), Some(Taking::Begins(subscription)));
+        let ended = RequestEvent::SubscriptionEnded { subscription, end: SubscriptionEnd::Reset };
+        assert_eq!(of(RicMessage::Request(ended)), Some(Taking::Ends(subscription)));
         assert_eq!(of(RicMessage::NodeLost(NodeId(1))), None);
         let mut bytes = Vec::new();
         XappMessage::Unsubscribe { subscription }.encode(&mut bytes);

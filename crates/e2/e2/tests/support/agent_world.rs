@@ -217,6 +217,7 @@ impl AgentWorld {
                 AgentEvent::ModificationRefused { request_id: id, cause } => {
                     format!("not agreed id={}/{} {cause:?}", id.requestor, id.instance)
                 }
+                other => panic!("not shown: {other:?}"),
             };
             self.out.push(format!("! {line}"));
         }

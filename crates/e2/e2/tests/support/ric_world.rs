@@ -3,11 +3,11 @@
 use core::time::Duration;
 use std::collections::BTreeMap;
 
-use e2::xapp::{ControlResult, RicMessage, SubscribeFailure, XappMessage};
+use e2::xapp::{RicMessage, XappMessage};
 use e2::{
-    Action, ActionChange, AddedAction, AssocId, CloseReason, Consumer, Controller, ControllerConfig, Event, NodeId,
-    Routed, SubscriptionChange, SubscriptionEnd, SubscriptionId, SubscriptionOrder, SubscriptionSpec,
-    SubscriptionTimes, Ticket, Time, XappClient, XappHost,
+    Action, ActionChange, AddedAction, AssocId, CloseReason, Consumer, ControlOutcome, Controller, ControllerConfig,
+    Event, NodeId, RequestEvent, Routed, SubscribeError, SubscriptionChange, SubscriptionEnd, SubscriptionId,
+    SubscriptionOrder, SubscriptionSpec, SubscriptionTimes, Ticket, Time, XappClient, XappHost,
 };
 use e2ap::{RicActionId, RicActionType, RicIndicationType, Version};
 
@@ -431,42 +431,9 @@ impl RicWorld {
                 e2::LostReason::Removed => format!("! node-lost {} {global_id}: removed", node.0),
                 e2::LostReason::Closed(reason) => format!("! node-lost {} {global_id}: {reason}", node.0),
                 e2::LostReason::SetupAgain => format!("! node-lost {} {global_id}: it sets up again", node.0),
+                other => panic!("not shown: {other:?}"),
             },
-            Event::Subscribed { consumer, ticket, subscription, admitted, not_admitted } => format!(
-                "! iapp{} subscribed t={} s={}{}",
-                consumer.0,
-                ticket.0,
-                subscription.0,
-                actions(admitted, not_admitted)
-            ),
-            Event::SubscriptionFailed { consumer, ticket, error } => {
-                format!("! iapp{} not subscribed t={} {error:?}", consumer.0, ticket.0)
-            }
-            Event::SubscriptionEnded { consumer, subscription, end } => {
-                format!("! iapp{} ended s={} {}", consumer.0, subscription.0, show_end(*end))
-            }
-            Event::SubscriptionSuspended { consumer, subscription } => {
-                format!("! iapp{} suspended s={}", consumer.0, subscription.0)
-            }
-            Event::SubscriptionResumed { consumer, subscription, node, admitted, not_admitted } => format!(
-                "! iapp{} resumed s={} node={}{}",
-                consumer.0,
-                subscription.0,
-                node.0,
-                actions(admitted, not_admitted)
-            ),
-            Event::ChangeRequired { consumer, subscription, remove, modify } => {
-                format!("! iapp{} asked s={} remove={remove:?} modify={modify:?}", consumer.0, subscription.0)
-            }
-            Event::SubscriptionChanged { consumer, subscription, removed, modified } => {
-                format!("! iapp{} changed s={} removed={removed:?} modified={modified:?}", consumer.0, subscription.0)
-            }
-            Event::Modified { consumer, ticket, subscription, outcome } => {
-                format!("! iapp{} modified t={} s={} {outcome:?}", consumer.0, ticket.0, subscription.0)
-            }
-            Event::Queried { consumer, ticket, outcome } => {
-                format!("! iapp{} queried t={} {outcome:?}", consumer.0, ticket.0)
-            }
+            Event::Request { consumer, event } => format!("! iapp{} {}", consumer.0, show_request_event(event)),
             Event::ConnectionUpdated { node, outcome } => match outcome {
                 e2::ConnectionOutcome::Done(result) => {
                     format!("! connections of {} set-up={} failed={}", node.0, result.set_up.len(), result.failed.len())
@@ -474,11 +441,38 @@ impl RicWorld {
                 other => format!("! connections of {} {other:?}", node.0),
             },
             Event::RemovalRefused { node, cause } => format!("! {} stays: {cause}", node.0),
-            Event::Controlled { consumer, ticket, outcome } => {
-                format!("! iapp{} controlled t={} {outcome:?}", consumer.0, ticket.0)
-            }
             Event::Notice { assoc, notice } => format!("! {}: {notice}", self.name(*assoc)),
+            other => panic!("not shown: {other:?}"),
         }
+    }
+}
+
+/// An event, as an app sees it.
+fn show_request_event(event: &RequestEvent) -> String {
+    match event {
+        RequestEvent::Subscribed { ticket, subscription, admitted, not_admitted } => {
+            format!("subscribed t={} s={}{}", ticket.0, subscription.0, actions(admitted, not_admitted))
+        }
+        RequestEvent::SubscriptionFailed { ticket, error } => format!("not subscribed t={} {error:?}", ticket.0),
+        RequestEvent::SubscriptionEnded { subscription, end } => {
+            format!("ended s={} {}", subscription.0, show_end(*end))
+        }
+        RequestEvent::SubscriptionSuspended(subscription) => format!("suspended s={}", subscription.0),
+        RequestEvent::SubscriptionResumed { subscription, node, admitted, not_admitted } => {
+            format!("resumed s={} node={}{}", subscription.0, node.0, actions(admitted, not_admitted))
+        }
+        RequestEvent::ChangeRequired { subscription, remove, modify } => {
+            format!("asked s={} remove={remove:?} modify={modify:?}", subscription.0)
+        }
+        RequestEvent::SubscriptionChanged { subscription, removed, modified } => {
+            format!("changed s={} removed={removed:?} modified={modified:?}", subscription.0)
+        }
+        RequestEvent::Modified { ticket, subscription, outcome } => {
+            format!("modified t={} s={} {outcome:?}", ticket.0, subscription.0)
+        }
+        RequestEvent::Queried { ticket, outcome } => format!("queried t={} {outcome:?}", ticket.0),
+        RequestEvent::Controlled { ticket, outcome } => format!("controlled t={} {outcome:?}", ticket.0),
+        other => panic!("not shown: {other:?}"),
     }
 }
 
@@ -507,34 +501,18 @@ pub fn show_message(message: &RicMessage<'_>) -> String {
             format!("node-changed {} v{} fns={}", node.id.0, node.version, functions.join(","))
         }
         RicMessage::NodeLost(node) => format!("node-lost {}", node.0),
-        RicMessage::Subscribed { ticket, subscription, admitted, not_admitted } => {
-            format!("subscribed t={} s={}{}", ticket.0, subscription.0, actions(admitted, not_admitted))
+        // an xApp's refusals are shown with the text of the cause
+        RicMessage::Request(RequestEvent::SubscriptionFailed {
+            ticket,
+            error: SubscribeError::Refused { cause, .. },
+        }) => format!("not subscribed t={} refused ({cause})", ticket.0),
+        RicMessage::Request(RequestEvent::Controlled {
+            ticket,
+            outcome: ControlOutcome::Failed { cause, outcome },
+        }) => {
+            format!("controlled t={} failed ({cause}) {outcome:?}", ticket.0)
         }
-        RicMessage::SubscribeFailed { ticket, failure } => match failure {
-            SubscribeFailure::Refused(cause) => format!("not subscribed t={} refused ({cause})", ticket.0),
-            other => format!("not subscribed t={} {other:?}", ticket.0),
-        },
-        RicMessage::SubscriptionEnded { subscription, end } => format!("ended s={} {}", subscription.0, show_end(*end)),
-        RicMessage::SubscriptionSuspended(subscription) => format!("suspended s={}", subscription.0),
-        RicMessage::SubscriptionResumed { subscription, node, admitted, not_admitted } => {
-            format!("resumed s={} node={}{}", subscription.0, node.0, actions(admitted, not_admitted))
-        }
-        RicMessage::ChangeRequired { subscription, remove, modify } => {
-            format!("asked s={} remove={remove:?} modify={modify:?}", subscription.0)
-        }
-        RicMessage::SubscriptionChanged { subscription, removed, modified } => {
-            format!("changed s={} removed={removed:?} modified={modified:?}", subscription.0)
-        }
-        RicMessage::Modified { ticket, subscription, result } => {
-            format!("modified t={} s={} {result:?}", ticket.0, subscription.0)
-        }
-        RicMessage::Queried { ticket, result } => format!("queried t={} {result:?}", ticket.0),
-        RicMessage::Controlled { ticket, result } => match result {
-            ControlResult::Failed(cause, outcome) => {
-                format!("controlled t={} failed ({cause}) {outcome:?}", ticket.0)
-            }
-            other => format!("controlled t={} {other:?}", ticket.0),
-        },
+        RicMessage::Request(event) => show_request_event(event),
         RicMessage::Refused(code) => format!("refused {code:?}"),
         other => format!("{other:?}"),
     }

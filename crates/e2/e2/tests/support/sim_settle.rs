@@ -1,9 +1,10 @@
 //! Does what the simulation's machines want until they want nothing more.
 
 use e2::xapp::RicMessage;
-use e2::{AgentEvent, CloseReason, Event, Notice, SubscriptionEnd};
+use e2::{AgentEvent, CloseReason, Event, Notice, RequestEvent, SubscriptionEnd};
 
-use super::sim_parts::{Wire, Xapp};
+use super::sim_faults::Tally;
+use super::sim_parts::{Knowledge, Wire, Xapp};
 use super::sim_world::{AGENTS, IAPP, World};
 
 impl World {
@@ -27,25 +28,7 @@ impl World {
                 _ => {}
             }
             match self.host.handle_event(event, &self.controller) {
-                Some(Event::Subscribed { consumer: IAPP, ticket, subscription, .. }) => {
-                    self.iapp.subscribed(ticket, subscription);
-                }
-                Some(Event::SubscriptionFailed { consumer: IAPP, ticket, .. })
-                | Some(Event::Controlled { consumer: IAPP, ticket, .. })
-                | Some(Event::Queried { consumer: IAPP, ticket, .. }) => self.iapp.answered(ticket),
-                Some(Event::Modified { consumer: IAPP, ticket, .. }) => self.iapp.changed(ticket),
-                Some(Event::SubscriptionSuspended { consumer: IAPP, subscription }) => self.iapp.waits(subscription),
-                Some(Event::SubscriptionResumed { consumer: IAPP, subscription, .. }) => {
-                    self.iapp.stands(subscription);
-                    self.tally.saw("a subscription was restored");
-                }
-                Some(Event::SubscriptionChanged { consumer: IAPP, subscription, .. }) => {
-                    assert!(self.iapp.active.contains(&subscription), "{subscription:?} stands");
-                }
-                Some(Event::SubscriptionEnded { consumer: IAPP, subscription, end }) => {
-                    let waited = self.iapp.ended(subscription);
-                    self.ended(waited, end);
-                }
+                Some(Event::Request { consumer: IAPP, event }) => apply(&mut self.iapp, event, &mut self.tally),
                 Some(event) => assert_eq!(event.consumer(), None, "news for nobody: {event:?}"),
                 None => {}
             }
@@ -116,23 +99,7 @@ impl World {
                 knows.lost();
             }
             RicMessage::NodeChanged(node) => assert!(knows.nodes.contains(&node.id), "{:?} is known", node.id),
-            RicMessage::Subscribed { ticket, subscription, .. } => knows.subscribed(ticket, subscription),
-            RicMessage::SubscribeFailed { ticket, .. }
-            | RicMessage::Controlled { ticket, .. }
-            | RicMessage::Queried { ticket, .. } => knows.answered(ticket),
-            RicMessage::Modified { ticket, .. } => knows.changed(ticket),
-            RicMessage::SubscriptionSuspended(subscription) => knows.waits(subscription),
-            RicMessage::SubscriptionResumed { subscription, .. } => {
-                knows.stands(subscription);
-                self.tally.saw("a subscription was restored");
-            }
-            RicMessage::SubscriptionChanged { subscription, .. } => {
-                assert!(knows.active.contains(&subscription), "{subscription:?} stands");
-            }
-            RicMessage::SubscriptionEnded { subscription, end } => {
-                let waited = knows.ended(subscription);
-                self.ended(waited, end);
-            }
+            RicMessage::Request(event) => apply(knows, event, &mut self.tally),
             RicMessage::Welcome { .. } | RicMessage::Refused(_) => {}
             other => panic!("not in this world: {other:?}"),
         }
@@ -143,12 +110,6 @@ impl World {
             self.xapps[at] = None;
             self.host.handle_close(self.ric_clock.at(self.now), assoc, &mut self.controller);
             self.tally.saw("an xApp that did not read was closed");
-        }
-    }
-
-    fn ended(&mut self, waited: bool, end: SubscriptionEnd) {
-        if waited && end == SubscriptionEnd::NodeLost {
-            self.tally.saw("a subscription waited for its node in vain");
         }
     }
 
@@ -223,5 +184,31 @@ impl World {
         self.controller.handle_open(self.ric_now(), assoc);
         let node = &mut self.nodes[at];
         node.agent.handle_open(node.clock.at(now));
+    }
+}
+
+/// Updates what an app knows of its requests.
+fn apply(knows: &mut Knowledge, event: RequestEvent, tally: &mut Tally) {
+    match event {
+        RequestEvent::Subscribed { ticket, subscription, .. } => knows.subscribed(ticket, subscription),
+        RequestEvent::SubscriptionFailed { ticket, .. }
+        | RequestEvent::Controlled { ticket, .. }
+        | RequestEvent::Queried { ticket, .. } => knows.answered(ticket),
+        RequestEvent::Modified { ticket, .. } => knows.changed(ticket),
+        RequestEvent::SubscriptionSuspended(subscription) => knows.waits(subscription),
+        RequestEvent::SubscriptionResumed { subscription, .. } => {
+            knows.stands(subscription);
+            tally.saw("a subscription was restored");
+        }
+        RequestEvent::SubscriptionChanged { subscription, .. } => {
+            assert!(knows.active.contains(&subscription), "{subscription:?} is active");
+        }
+        RequestEvent::SubscriptionEnded { subscription, end } => {
+            let waited = knows.ended(subscription);
+            if waited && end == SubscriptionEnd::NodeLost {
+                tally.saw("a subscription waited for its node in vain");
+            }
+        }
+        other => panic!("not in this simulation: {other:?}"),
     }
 }

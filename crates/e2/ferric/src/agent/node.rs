@@ -236,6 +236,7 @@ impl<F: RanFunction + ?Sized> Node<F> {
                 }
             }
             AgentEvent::ConnectionUpdate(_) => {} // the loop's
+            other => machine.decline(&other),
         }
     }
 }

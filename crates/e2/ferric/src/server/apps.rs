@@ -279,6 +279,7 @@ impl Apps {
                 e2::LostReason::Closed(reason) => warn!(node = %global_id, %reason, "node is lost"),
                 e2::LostReason::SetupAgain => warn!(node = %global_id, "node is lost: it sets up again"),
                 e2::LostReason::Removed => info!(node = %global_id, "node is removed in order"),
+                reason => warn!(node = %global_id, ?reason, "node is lost"),
             },
             Event::Notice { assoc, notice } => {
                 match (controller.nodes().find(|node| node.assoc == *assoc).map(|node| node.global_id), notice) {
@@ -302,16 +303,7 @@ impl Apps {
                 let node = controller.node(*node).map(|node| node.global_id.to_string());
                 warn!(node, %cause, "node does not let itself be removed");
             }
-            Event::Subscribed { .. }
-            | Event::SubscriptionFailed { .. }
-            | Event::SubscriptionSuspended { .. }
-            | Event::SubscriptionResumed { .. }
-            | Event::ChangeRequired { .. }
-            | Event::SubscriptionChanged { .. }
-            | Event::Modified { .. }
-            | Event::SubscriptionEnded { .. }
-            | Event::Controlled { .. }
-            | Event::Queried { .. } => {}
+            _ => {} // a consumer has seen it
         }
     }
 }

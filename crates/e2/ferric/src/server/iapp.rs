@@ -2,11 +2,10 @@
 
 use e2::topology::{RanDatabase, RanEvent, UeName, UeRef};
 use e2::{
-    ConnectionOutcome, ConnectionUpdate, Consumer, ControlOutcome, Controller, Event, Indication, Misuse,
-    ModifyOutcome, Node, NodeId, QueryOutcome, SubscribeError, SubscriptionChange, SubscriptionEnd, SubscriptionId,
-    SubscriptionOrder, Ticket, Time,
+    ConnectionOutcome, ConnectionUpdate, Consumer, Controller, Event, Indication, Misuse, Node, NodeId, RequestEvent,
+    SubscriptionChange, SubscriptionId, SubscriptionOrder, Ticket, Time,
 };
-use e2ap::{Cause, RanFunctionId, RicActionId, RicTimeToWait};
+use e2ap::{Cause, RanFunctionId, RicActionId};
 
 /// An internal app. What it does, it does between two indications of everybody: it must not block.
 pub trait Iapp: Send {
@@ -38,87 +37,8 @@ pub enum IappEvent<'a> {
     NodeLost(NodeId),
     /// What the nodes make up together has changed: told right after the node's own news, or after a UE was learned.
     Ran(&'a RanEvent),
-    /// A subscription of the app stands.
-    Subscribed {
-        /// Of which command.
-        ticket: Ticket,
-        /// Its name from now on.
-        subscription: SubscriptionId,
-        /// Actions that are set up.
-        admitted: &'a [RicActionId],
-        /// Actions that are not, and why.
-        not_admitted: &'a [(RicActionId, Cause)],
-    },
-    /// A subscription of the app does not stand.
-    SubscriptionFailed {
-        /// Of which command.
-        ticket: Ticket,
-        /// Why.
-        error: &'a SubscribeError,
-    },
-    /// A subscription of the app waits for its node to come back: it is resumed, or ends.
-    SubscriptionSuspended(SubscriptionId),
-    /// A subscription of the app that was suspended stands again.
-    SubscriptionResumed {
-        /// Which one.
-        subscription: SubscriptionId,
-        /// Its node's present name.
-        node: NodeId,
-        /// Actions that are set up now.
-        admitted: &'a [RicActionId],
-        /// Actions that are not, and why.
-        not_admitted: &'a [(RicActionId, Cause)],
-    },
-    /// The node requires a subscription of the app to change, and the app wants to be asked
-    /// ([`SubscriptionOrder::consent`]): answered by [`IappContext::answer_change`], at once or within the controller's
-    /// `consent_timeout`. What is not refused by then is agreed to.
-    ChangeRequired {
-        /// Which one.
-        subscription: SubscriptionId,
-        /// Actions that are to go, and why.
-        remove: &'a [(RicActionId, Cause)],
-        /// Actions that are to be followed by another time to wait.
-        modify: &'a [(RicActionId, RicTimeToWait)],
-    },
-    /// The node required a subscription of the app to change, and the RIC agreed.
-    SubscriptionChanged {
-        /// Which one.
-        subscription: SubscriptionId,
-        /// Actions that are gone, and why.
-        removed: &'a [(RicActionId, Cause)],
-        /// Actions that are followed by another time to wait.
-        modified: &'a [(RicActionId, RicTimeToWait)],
-    },
-    /// What became of a subscription's change.
-    Modified {
-        /// Of which command.
-        ticket: Ticket,
-        /// Of which subscription.
-        subscription: SubscriptionId,
-        /// What became of it.
-        outcome: &'a ModifyOutcome,
-    },
-    /// A subscription of the app stands no more.
-    SubscriptionEnded {
-        /// Which one.
-        subscription: SubscriptionId,
-        /// Why.
-        end: SubscriptionEnd,
-    },
-    /// What became of a control of the app.
-    Controlled {
-        /// Of which command.
-        ticket: Ticket,
-        /// What became of it.
-        outcome: &'a ControlOutcome,
-    },
-    /// What became of a query of the app.
-    Queried {
-        /// Of which command.
-        ticket: Ticket,
-        /// What became of it.
-        outcome: &'a QueryOutcome,
-    },
+    /// Something happened to a subscription, control or query of the app.
+    Request(&'a RequestEvent),
     /// What became of an update of a node's associations, whoever asked for it.
     ConnectionUpdated {
         /// Of which node.
@@ -143,31 +63,11 @@ impl<'a> IappEvent<'a> {
             Event::NodeUp(_) => IappEvent::NodeUp(node?),
             Event::NodeChanged(_) => IappEvent::NodeChanged(node?),
             Event::NodeLost { node, .. } => IappEvent::NodeLost(*node),
-            Event::SubscriptionSuspended { subscription, .. } => IappEvent::SubscriptionSuspended(*subscription),
-            Event::SubscriptionResumed { subscription, node, admitted, not_admitted, .. } => {
-                IappEvent::SubscriptionResumed { subscription: *subscription, node: *node, admitted, not_admitted }
-            }
-            Event::ChangeRequired { subscription, remove, modify, .. } => {
-                IappEvent::ChangeRequired { subscription: *subscription, remove, modify }
-            }
-            Event::SubscriptionChanged { subscription, removed, modified, .. } => {
-                IappEvent::SubscriptionChanged { subscription: *subscription, removed, modified }
-            }
-            Event::Modified { ticket, subscription, outcome, .. } => {
-                IappEvent::Modified { ticket: *ticket, subscription: *subscription, outcome }
-            }
-            Event::Queried { ticket, outcome, .. } => IappEvent::Queried { ticket: *ticket, outcome },
+            Event::Request { event, .. } => IappEvent::Request(event),
             Event::ConnectionUpdated { node, outcome } => IappEvent::ConnectionUpdated { node: *node, outcome },
             Event::RemovalRefused { node, cause } => IappEvent::RemovalRefused { node: *node, cause: *cause },
-            Event::Subscribed { ticket, subscription, admitted, not_admitted, .. } => {
-                IappEvent::Subscribed { ticket: *ticket, subscription: *subscription, admitted, not_admitted }
-            }
-            Event::SubscriptionFailed { ticket, error, .. } => IappEvent::SubscriptionFailed { ticket: *ticket, error },
-            Event::SubscriptionEnded { subscription, end, .. } => {
-                IappEvent::SubscriptionEnded { subscription: *subscription, end: *end }
-            }
-            Event::Controlled { ticket, outcome, .. } => IappEvent::Controlled { ticket: *ticket, outcome },
-            Event::Notice { .. } => return None,
+            // those for the log, and those that this version does not know
+            _ => return None,
         })
     }
 }

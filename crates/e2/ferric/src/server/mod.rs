@@ -58,6 +58,7 @@ use workers::{WorkerInbox, Workers};
 use xapp_links::XappLinks;
 
 pub use config::{DEFAULT_XAPP_PORT, ServerConfig};
+pub use e2::RequestEvent;
 pub use e42::{DEFAULT_E42_PORT, E42Address, E42Config};
 pub use iapp::{Iapp, IappContext, IappEvent};
 pub use rights::{NodeEntry, Rights, XappEntry};

@@ -55,7 +55,7 @@ impl Commands<'_> {
         ticket
     }
 
-    /// Answers an [`XappEvent::ChangeRequired`](super::XappEvent::ChangeRequired): actions that are to stay as they
+    /// Answers an [`RequestEvent::ChangeRequired`](super::RequestEvent::ChangeRequired): actions that are to stay as they
     /// are, each with the cause that the node is told. The RIC agrees to the rest. An answer that comes too late
     /// changes nothing.
     pub fn answer_change(&mut self, subscription: SubscriptionId, refused: &[(RicActionId, Cause)]) {

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use e2::xapp::{ControlResult, ModifyResult, NodeInfo, QueryResult, SubscribeFailure};
-use e2::{NodeId, SubscriptionEnd, SubscriptionId, Ticket};
-use e2ap::{Cause, Codec, GlobalRicId, RicActionId, RicIndication, RicTimeToWait, Version, peek};
+use e2::xapp::NodeInfo;
+use e2::{NodeId, RequestEvent, SubscriptionId, Ticket};
+use e2ap::{Codec, GlobalRicId, RicIndication, Version, peek};
 use per::Gather;
 
 use super::Verdict;
@@ -26,90 +26,10 @@ pub enum XappEvent<'a> {
     NodeChanged(&'a NodeInfo),
     /// A node is gone, and every subscription with it that is not suspended.
     NodeLost(&'a NodeInfo),
-    /// A subscription stands.
-    Subscribed {
-        /// Of which command.
-        ticket: Ticket,
-        /// Its name from now on.
-        subscription: SubscriptionId,
-        /// Actions that are set up.
-        admitted: Vec<RicActionId>,
-        /// Actions that are not, and why.
-        not_admitted: Vec<(RicActionId, Cause)>,
-    },
-    /// A subscription does not stand.
-    SubscribeFailed {
-        /// Of which command.
-        ticket: Ticket,
-        /// Why.
-        failure: SubscribeFailure,
-    },
-    /// A subscription waits for its node to come back: it is resumed, or ends.
-    SubscriptionSuspended(SubscriptionId),
-    /// A subscription that was suspended stands again.
-    SubscriptionResumed {
-        /// Which one.
-        subscription: SubscriptionId,
-        /// Its node's present name, which may be told before the node itself.
-        node: NodeId,
-        /// Actions that are set up now.
-        admitted: Vec<RicActionId>,
-        /// Actions that are not, and why.
-        not_admitted: Vec<(RicActionId, Cause)>,
-    },
-    /// The node requires a subscription to change, and the xApp wants to be asked
-    /// ([`SubscriptionOrder::consent`](e2::SubscriptionOrder::consent)): answered by
-    /// [`Commands::answer_change`](super::Commands::answer_change), within a second unless the RIC is configured
-    /// otherwise. What is not refused by then is agreed to.
-    ChangeRequired {
-        /// Which one.
-        subscription: SubscriptionId,
-        /// Actions that are to go, and why.
-        remove: Vec<(RicActionId, Cause)>,
-        /// Actions that are to be followed by another time to wait.
-        modify: Vec<(RicActionId, RicTimeToWait)>,
-    },
-    /// The node required a subscription to change, and the RIC agreed.
-    SubscriptionChanged {
-        /// Which one.
-        subscription: SubscriptionId,
-        /// Actions that are gone, and why.
-        removed: Vec<(RicActionId, Cause)>,
-        /// Actions that are followed by another time to wait.
-        modified: Vec<(RicActionId, RicTimeToWait)>,
-    },
-    /// What became of a subscription's change.
-    Modified {
-        /// Of which command.
-        ticket: Ticket,
-        /// Of which subscription.
-        subscription: SubscriptionId,
-        /// What became of it.
-        result: ModifyResult,
-    },
-    /// What became of a query.
-    Queried {
-        /// Of which command.
-        ticket: Ticket,
-        /// What became of it.
-        result: QueryResult,
-    },
-    /// A subscription stands no more.
-    SubscriptionEnded {
-        /// Which one.
-        subscription: SubscriptionId,
-        /// Why.
-        end: SubscriptionEnd,
-    },
+    /// Something happened to a subscription, control or query of the xApp.
+    Request(RequestEvent),
     /// An indication.
     Indication(Indication<'a>),
-    /// What became of a control.
-    Controlled {
-        /// Of which command.
-        ticket: Ticket,
-        /// What became of it.
-        result: ControlResult,
-    },
     /// Whether a control that was to be verified, and was acknowledged, had its effect.
     Verified {
         /// Of which command.

@@ -2,9 +2,9 @@
 
 use std::time::{Duration, Instant};
 
-use e2::SubscriptionEnd;
-use e2::xapp::{RicMessage, SubscribeFailure};
-use e2ap::{GlobalRicId, Version};
+use e2::xapp::RicMessage;
+use e2::{NodeId, RequestEvent, SubscribeError, SubscriptionEnd};
+use e2ap::{GlobalE2NodeId, GlobalRicId, Version};
 use link::{Class, Interest, StreamId};
 
 use super::commands::Desk;
@@ -22,9 +22,73 @@ pub(super) enum Raw<'a> {
     News(XappEvent<'a>),
 }
 
-fn fatal(code: e2::xapp::RefusalCode) -> bool {
-    use e2::xapp::RefusalCode as Code;
+fn fatal(code: e2::RefusalCode) -> bool {
+    use e2::RefusalCode as Code;
     matches!(code, Code::Version | Code::Protocol | Code::NotAllowed)
+}
+
+impl Desk {
+    /// Translates the RIC's ids of subscriptions to the session's own, and the answer to a repeated subscription to what it
+    /// means to the app. `key` returns the global id of a node.
+    fn translate(&mut self, event: RequestEvent, key: impl FnOnce(NodeId) -> Option<GlobalE2NodeId>) -> RequestEvent {
+        let kept = &mut self.kept;
+        match event {
+            RequestEvent::Subscribed { ticket, subscription, admitted, not_admitted } => {
+                match kept.subscribed(ticket, subscription, key) {
+                    Taken::New(subscription) => {
+                        RequestEvent::Subscribed { ticket, subscription, admitted, not_admitted }
+                    }
+                    Taken::Again(subscription, node) => {
+                        RequestEvent::SubscriptionResumed { subscription, node, admitted, not_admitted }
+                    }
+                }
+            }
+            RequestEvent::SubscriptionFailed { ticket, error } => match kept.answered(ticket) {
+                Some(Asked::Subscribe { again: Some(subscription), .. }) => {
+                    kept.forget(subscription);
+                    let end = match error {
+                        SubscribeError::Refused { cause, .. } => SubscriptionEnd::ByNode(cause),
+                        _ => SubscriptionEnd::NotRestored,
+                    };
+                    RequestEvent::SubscriptionEnded { subscription, end }
+                }
+                _ => RequestEvent::SubscriptionFailed { ticket, error },
+            },
+            RequestEvent::SubscriptionEnded { subscription, end } => {
+                RequestEvent::SubscriptionEnded { subscription: kept.ended(subscription), end }
+            }
+            RequestEvent::SubscriptionSuspended(subscription) => {
+                RequestEvent::SubscriptionSuspended(kept.local(subscription))
+            }
+            RequestEvent::SubscriptionResumed { subscription, node, admitted, not_admitted } => {
+                let subscription = kept.local(subscription);
+                RequestEvent::SubscriptionResumed { subscription, node, admitted, not_admitted }
+            }
+            RequestEvent::ChangeRequired { subscription, remove, modify } => {
+                RequestEvent::ChangeRequired { subscription: kept.local(subscription), remove, modify }
+            }
+            RequestEvent::SubscriptionChanged { subscription, removed, modified } => {
+                RequestEvent::SubscriptionChanged { subscription: kept.local(subscription), removed, modified }
+            }
+            RequestEvent::Modified { ticket, subscription, outcome } => {
+                let subscription = match kept.answered(ticket) {
+                    Some(Asked::Modify(subscription)) => subscription,
+                    _ => kept.local(subscription),
+                };
+                RequestEvent::Modified { ticket, subscription, outcome }
+            }
+            RequestEvent::Controlled { ticket, outcome } => {
+                kept.answered(ticket);
+                self.verifications.answered(ticket, &outcome, Instant::now);
+                RequestEvent::Controlled { ticket, outcome }
+            }
+            RequestEvent::Queried { ticket, outcome } => {
+                kept.answered(ticket);
+                RequestEvent::Queried { ticket, outcome }
+            }
+            other => other,
+        }
+    }
 }
 
 impl Xapp {
@@ -128,61 +192,15 @@ impl Xapp {
                     }
                     return;
                 }
-                RicMessage::Subscribed { ticket, subscription, admitted, not_admitted } => {
+                RicMessage::Request(event) => {
                     let key = |node| nodes.get(&node).map(|node| node.global_id);
-                    match desk.kept.subscribed(ticket, subscription, key) {
-                        Taken::New(subscription) => {
-                            XappEvent::Subscribed { ticket, subscription, admitted, not_admitted }
-                        }
-                        Taken::Again(subscription, node) => {
-                            XappEvent::SubscriptionResumed { subscription, node, admitted, not_admitted }
-                        }
-                    }
-                }
-                RicMessage::SubscribeFailed { ticket, failure } => match desk.kept.answered(ticket) {
-                    Some(Asked::Subscribe { again: Some(subscription), .. }) => {
-                        desk.kept.forget(subscription);
-                        let end = match failure {
-                            SubscribeFailure::Refused(cause) => SubscriptionEnd::ByNode(cause),
-                            _ => SubscriptionEnd::NotRestored,
-                        };
-                        XappEvent::SubscriptionEnded { subscription, end }
-                    }
-                    _ => XappEvent::SubscribeFailed { ticket, failure },
-                },
-                RicMessage::SubscriptionEnded { subscription, end } => {
-                    XappEvent::SubscriptionEnded { subscription: desk.kept.ended(subscription), end }
-                }
-                RicMessage::SubscriptionSuspended(subscription) => {
-                    XappEvent::SubscriptionSuspended(desk.kept.local(subscription))
-                }
-                RicMessage::SubscriptionResumed { subscription, node, admitted, not_admitted } => {
-                    let subscription = desk.kept.local(subscription);
-                    XappEvent::SubscriptionResumed { subscription, node, admitted, not_admitted }
-                }
-                RicMessage::ChangeRequired { subscription, remove, modify } => {
-                    XappEvent::ChangeRequired { subscription: desk.kept.local(subscription), remove, modify }
-                }
-                RicMessage::SubscriptionChanged { subscription, removed, modified } => {
-                    XappEvent::SubscriptionChanged { subscription: desk.kept.local(subscription), removed, modified }
-                }
-                RicMessage::Modified { ticket, subscription, result } => {
-                    let subscription = match desk.kept.answered(ticket) {
-                        Some(Asked::Modify(subscription)) => subscription,
-                        _ => desk.kept.local(subscription),
-                    };
-                    XappEvent::Modified { ticket, subscription, result }
-                }
-                RicMessage::Controlled { ticket, result } => {
-                    desk.kept.answered(ticket);
-                    desk.verifications.answered(ticket, &result, Instant::now);
-                    XappEvent::Controlled { ticket, result }
-                }
-                RicMessage::Queried { ticket, result } => {
-                    desk.kept.answered(ticket);
-                    XappEvent::Queried { ticket, result }
+                    XappEvent::Request(desk.translate(event, key))
                 }
                 RicMessage::Dropped { reports } => XappEvent::Dropped(reports),
+                other => {
+                    tracing::debug!(message = ?other, "message of the RIC ignored");
+                    return;
+                }
             };
             handle(Raw::News(news), &mut Commands(desk));
         });

@@ -40,6 +40,7 @@ use verify::Verifications;
 
 pub use commands::Commands;
 pub use config::{Reconnect, XappConfig};
+pub use e2::RequestEvent;
 pub use event::{Indication, XappEvent};
 pub use verify::{MAX_VERIFICATIONS, TooManyVerifications, Verdict, Verify};
 

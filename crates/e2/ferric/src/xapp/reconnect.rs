@@ -3,11 +3,11 @@
 use std::time::{Duration, Instant};
 
 use e2::SubscriptionEnd;
-use e2::xapp::{ControlResult, ModifyResult, QueryResult, SubscribeFailure};
+use e2::{ControlOutcome, ModifyOutcome, QueryOutcome, SubscribeError};
 use link::{Interest, Link};
 
 use super::kept::Asked;
-use super::{Commands, LINK_TOKEN, Session, Xapp, XappEvent};
+use super::{Commands, LINK_TOKEN, RequestEvent, Session, Xapp, XappEvent};
 use crate::{Error, endpoint};
 
 impl Xapp {
@@ -73,13 +73,19 @@ impl Xapp {
             handle(
                 match asked {
                     Asked::Subscribe { .. } => {
-                        XappEvent::SubscribeFailed { ticket, failure: SubscribeFailure::NodeLost }
+                        XappEvent::Request(RequestEvent::SubscriptionFailed { ticket, error: SubscribeError::NodeLost })
                     }
-                    Asked::Modify(subscription) => {
-                        XappEvent::Modified { ticket, subscription, result: ModifyResult::Ended }
+                    Asked::Modify(subscription) => XappEvent::Request(RequestEvent::Modified {
+                        ticket,
+                        subscription,
+                        outcome: ModifyOutcome::Ended,
+                    }),
+                    Asked::Control => {
+                        XappEvent::Request(RequestEvent::Controlled { ticket, outcome: ControlOutcome::NodeLost })
                     }
-                    Asked::Control => XappEvent::Controlled { ticket, result: ControlResult::NodeLost },
-                    Asked::Query => XappEvent::Queried { ticket, result: QueryResult::NodeLost },
+                    Asked::Query => {
+                        XappEvent::Request(RequestEvent::Queried { ticket, outcome: QueryOutcome::NodeLost })
+                    }
                 },
                 commands,
             );
@@ -88,10 +94,13 @@ impl Xapp {
             handle(XappEvent::Verified { ticket, verdict }, commands);
         }
         for subscription in suspended {
-            handle(XappEvent::SubscriptionSuspended(subscription), commands);
+            handle(XappEvent::Request(RequestEvent::SubscriptionSuspended(subscription)), commands);
         }
         for subscription in left {
-            handle(XappEvent::SubscriptionEnded { subscription, end: SubscriptionEnd::Deleted }, commands);
+            handle(
+                XappEvent::Request(RequestEvent::SubscriptionEnded { subscription, end: SubscriptionEnd::Deleted }),
+                commands,
+            );
         }
     }
 

@@ -4,7 +4,7 @@
 use core::fmt;
 use std::time::{Duration, Instant};
 
-use e2::xapp::ControlResult;
+use e2::ControlOutcome;
 use e2::{SubscriptionId, Ticket};
 
 use super::Indication;
@@ -110,9 +110,9 @@ impl Verifications {
     }
 
     /// A control is answered: acknowledged, its effect is looked for; what failed has none.
-    pub fn answered(&mut self, ticket: Ticket, result: &ControlResult, now: impl FnOnce() -> Instant) {
+    pub fn answered(&mut self, ticket: Ticket, result: &ControlOutcome, now: impl FnOnce() -> Instant) {
         let Some(at) = self.0.iter().position(|verification| verification.ticket == ticket) else { return };
-        if let ControlResult::Acknowledged(_) = result {
+        if let ControlOutcome::Acknowledged(_) = result {
             self.0[at].since = Some(now());
         } else {
             self.0.swap_remove(at);

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use e2ap::{RicActionId, RicRequestId};
 use ferric::e2::{NodeId, SubscriptionId};
-use ferric::xapp::{Xapp, XappConfig, XappEvent};
+use ferric::xapp::{RequestEvent, Xapp, XappConfig, XappEvent};
 
 use super::PATIENCE;
 use super::peer::{FUNCTION, Peer, node_id, report_spec};
@@ -49,7 +49,7 @@ pub fn subscribe(xapp: &mut Xapp, node: &mut Peer, number: u32) -> (Subscription
     xapp.poll(Some(Duration::ZERO), |_, _| ()).unwrap();
     let (request_id, action) = node.admit();
     let subscription = turn_until(xapp, |event| match event {
-        XappEvent::Subscribed { subscription, .. } => Some(subscription),
+        XappEvent::Request(RequestEvent::Subscribed { subscription, .. }) => Some(subscription),
         _ => None,
     });
     (subscription, request_id, action)

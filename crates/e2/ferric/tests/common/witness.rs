@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use e2ap::RicIndicationType;
 use ferric::StopHandle;
-use ferric::xapp::{Xapp, XappEvent};
+use ferric::xapp::{RequestEvent, Xapp, XappEvent};
 
 use super::eventually;
 use super::peer::{FUNCTION, Peer, report_spec};
@@ -56,8 +56,12 @@ impl Witness {
                             shared.received.store(number + 1, Ordering::Release);
                         }
                         XappEvent::NodeLost(lost) if Some(lost.id) == node => panic!("the node is lost"),
-                        XappEvent::SubscriptionEnded { end, .. } => panic!("the subscription ended: {end:?}"),
-                        XappEvent::SubscribeFailed { failure, .. } => panic!("{failure:?}"),
+                        XappEvent::Request(RequestEvent::SubscriptionEnded { end, .. }) => {
+                            panic!("the subscription ended: {end:?}")
+                        }
+                        XappEvent::Request(RequestEvent::SubscriptionFailed { error: failure, .. }) => {
+                            panic!("{failure:?}")
+                        }
                         XappEvent::Dropped(reports) => panic!("{reports} reports were dropped"),
                         _ => {}
                     });

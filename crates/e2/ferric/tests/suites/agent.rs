@@ -1,5 +1,6 @@
 //! Agents in their event loop: what a base station may rely on, whatever its RIC does.
 
+use ferric::e2::RequestEvent;
 use std::io::{ErrorKind, Read, Write};
 use std::net::TcpListener;
 use std::os::unix::net::UnixStream;
@@ -419,12 +420,17 @@ fn agents_of_every_version_meet_one_server() {
                 indication.decode(&per::Gather::new()).unwrap();
                 *reports.entry(indication.node).or_insert(0) += 1;
             }
-            XappEvent::Controlled { result: ferric::e2::xapp::ControlResult::Acknowledged(outcome), .. } => {
+            XappEvent::Request(RequestEvent::Controlled {
+                outcome: ferric::e2::ControlOutcome::Acknowledged(outcome),
+                ..
+            }) => {
                 assert_eq!(outcome.as_deref(), Some(&b"echo"[..]));
                 acknowledged += 1;
             }
-            XappEvent::Controlled { result: ferric::e2::xapp::ControlResult::Failed(..), .. } => failed += 1,
-            XappEvent::SubscribeFailed { failure, .. } => panic!("{failure:?}"),
+            XappEvent::Request(RequestEvent::Controlled {
+                outcome: ferric::e2::ControlOutcome::Failed { .. }, ..
+            }) => failed += 1,
+            XappEvent::Request(RequestEvent::SubscriptionFailed { error: failure, .. }) => panic!("{failure:?}"),
             _ => {}
         })
         .unwrap();

@@ -14,7 +14,7 @@ use e2ap::{Cause, CauseTransport, E2ConnectionUpdateItem, TnlInformation, TnlUsa
 use ferric::agent::{AgentLoop, AgentLoopConfig, NodeHandle};
 use ferric::e2::{ConnectionOutcome, ConnectionResult, ConnectionUpdate, Indication};
 use ferric::link::Address;
-use ferric::server::{Iapp, IappContext as RicHandle, IappEvent, ServerConfig};
+use ferric::server::{Iapp, IappContext as RicHandle, IappEvent, RequestEvent, ServerConfig};
 use ferric::xapp::XappEvent;
 
 const UNAVAILABLE: Cause = Cause::Transport(CauseTransport::TransportResourceUnavailable);
@@ -244,7 +244,9 @@ fn an_xapps_reports_go_on_too() {
             xapp.poll(Some(Duration::ZERO), |event, ric| match event {
                 XappEvent::NodeUp(node) => drop(ric.subscribe(node.id, FUNCTION, report_spec(b"its own"))),
                 XappEvent::Indication(_) => count += 1,
-                XappEvent::NodeLost(_) | XappEvent::SubscriptionSuspended(_) => panic!("the node is lost"),
+                XappEvent::NodeLost(_) | XappEvent::Request(RequestEvent::SubscriptionSuspended(_)) => {
+                    panic!("the node is lost")
+                }
                 _ => {}
             })
             .unwrap();

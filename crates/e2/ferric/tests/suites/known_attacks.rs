@@ -35,7 +35,7 @@ use e2ap::{
     Cause, CauseProtocol, CauseRicRequest, ErrorIndication, Kind, Pdu, ProcedureCode, RanFunctionId, RicActionAdmitted,
     RicActionId, RicControlAcknowledge, RicRequestId, RicServiceUpdate, RicSubscriptionResponse, TransactionId, peek,
 };
-use ferric::e2::xapp::{ControlResult, RefusalCode, SubscribeFailure};
+use ferric::e2::{ControlOutcome, RefusalCode, RequestEvent, SubscribeError};
 use ferric::e2::{SubscriptionEnd, SubscriptionId};
 use ferric::xapp::XappEvent;
 
@@ -215,18 +215,20 @@ fn resets_errors_and_updates_at_any_moment() {
         xapp.poll(Some(Duration::ZERO), |_, _| ()).unwrap();
         if admitted {
             peer.admit();
-            turn_until(&mut xapp, |event| matches!(event, XappEvent::Subscribed { .. }).then_some(()));
+            turn_until(&mut xapp, |event| {
+                matches!(event, XappEvent::Request(RequestEvent::Subscribed { .. })).then_some(())
+            });
         } else {
             peer.receive_subscription();
         }
         peer.send_pdu(about_nothing());
         peer.is_served(); // by a reset
         let told = turn_until(&mut xapp, |event| match event {
-            XappEvent::SubscribeFailed { failure, .. } => Some(Err(failure)),
-            XappEvent::SubscriptionEnded { end, .. } => Some(Ok(end)),
+            XappEvent::Request(RequestEvent::SubscriptionFailed { error: failure, .. }) => Some(Err(failure)),
+            XappEvent::Request(RequestEvent::SubscriptionEnded { end, .. }) => Some(Ok(end)),
             _ => None,
         });
-        let expected = if admitted { Ok(SubscriptionEnd::Reset) } else { Err(SubscribeFailure::NodeLost) };
+        let expected = if admitted { Ok(SubscriptionEnd::Reset) } else { Err(SubscribeError::NodeLost) };
         assert_eq!(told, expected);
     }
     // a service update that changes nothing
@@ -395,11 +397,11 @@ fn a_flood_of_subscriptions() {
     });
     while refused < ASKED - 1000 {
         xapp.poll(Some(Duration::from_millis(100)), |event, _| match event {
-            XappEvent::SubscribeFailed { failure, .. } => {
-                assert_eq!(failure, SubscribeFailure::Misuse(RefusalCode::TooManyRequests));
+            XappEvent::Request(RequestEvent::SubscriptionFailed { error: failure, .. }) => {
+                assert_eq!(failure, SubscribeError::Misuse(RefusalCode::TooManyRequests));
                 refused += 1;
             }
-            XappEvent::Subscribed { .. } => asked += 1,
+            XappEvent::Request(RequestEvent::Subscribed { .. }) => asked += 1,
             _ => {}
         })
         .unwrap();
@@ -474,11 +476,13 @@ fn a_half_open_association() {
     xapp.commands().subscribe(node, FUNCTION, report_spec(b"trigger"));
     xapp.commands().control(node, FUNCTION, b"header", b"message");
     let failure = turn_until(&mut xapp, |event| match event {
-        XappEvent::SubscribeFailed { failure, .. } => Some(failure),
-        XappEvent::Controlled { result: ControlResult::Acknowledged(_), .. } => panic!("nobody did it"),
+        XappEvent::Request(RequestEvent::SubscriptionFailed { error: failure, .. }) => Some(failure),
+        XappEvent::Request(RequestEvent::Controlled { outcome: ControlOutcome::Acknowledged(_), .. }) => {
+            panic!("nobody did it")
+        }
         _ => None,
     });
-    assert_eq!(failure, SubscribeFailure::TimedOut);
+    assert_eq!(failure, SubscribeError::TimedOut);
     logged(&scene, &["WARN", "gnb-00101-e"]);
     // it comes back on another association, and is served there
     let mut back = scene.ric.node();

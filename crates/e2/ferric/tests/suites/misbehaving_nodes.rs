@@ -15,7 +15,8 @@ use e2ap::{
     RicRequestId, RicSubscriptionResponse, TransactionId,
 };
 use ferric::e2::SubscriptionEnd;
-use ferric::e2::xapp::{ControlResult, PROTOCOL_VERSION, RefusalCode, RicMessage, XappMessage};
+use ferric::e2::xapp::{PROTOCOL_VERSION, RicMessage, XappMessage};
+use ferric::e2::{ControlOutcome, RefusalCode, RequestEvent};
 use ferric::xapp::XappEvent;
 use per::Gather;
 
@@ -199,7 +200,7 @@ fn a_second_setup_starts_the_node_anew() {
                 news.push("lost");
                 None
             }
-            XappEvent::SubscriptionSuspended(suspended) => {
+            XappEvent::Request(RequestEvent::SubscriptionSuspended(suspended)) => {
                 assert_eq!(suspended, subscription);
                 news.push("suspended");
                 None
@@ -215,7 +216,9 @@ fn a_second_setup_starts_the_node_anew() {
         if number == 6 {
             peer.admit(); // it is asked again by itself
             let resumed = turn_until(&mut xapp, |event| match event {
-                XappEvent::SubscriptionResumed { subscription, node, .. } => Some((subscription, node)),
+                XappEvent::Request(RequestEvent::SubscriptionResumed { subscription, node, .. }) => {
+                    Some((subscription, node))
+                }
                 _ => None,
             });
             assert_eq!(resumed, (subscription, name_of(&mut xapp, 6)));
@@ -298,7 +301,7 @@ fn an_indication_of_a_subscription_that_was_deleted_is_nobodys_fault() {
     let (subscription, request_id, action) = subscribe(&mut xapp, &mut peer, 12);
     xapp.commands().unsubscribe(subscription);
     turn_until(&mut xapp, |event| match event {
-        XappEvent::SubscriptionEnded { end, .. } => {
+        XappEvent::Request(RequestEvent::SubscriptionEnded { end, .. }) => {
             assert_eq!(end, SubscriptionEnd::Deleted);
             Some(())
         }
@@ -326,7 +329,7 @@ fn a_reset_ends_the_nodes_subscriptions_and_only_those() {
     let (subscription, ..) = subscribe(&mut xapp, &mut peer, 13);
     peer.is_served(); // by a reset
     turn_until(&mut xapp, |event| match event {
-        XappEvent::SubscriptionEnded { subscription: ended, end } => {
+        XappEvent::Request(RequestEvent::SubscriptionEnded { subscription: ended, end }) => {
             assert_eq!((ended, end), (subscription, SubscriptionEnd::Reset));
             Some(())
         }
@@ -443,10 +446,10 @@ fn a_control_that_the_nodes_link_does_not_carry_is_refused_and_harms_nobody() {
             continue;
         }
         let result = turn_until(&mut xapp, |event| match event {
-            XappEvent::Controlled { ticket: t, result } if t == ticket => Some(result),
+            XappEvent::Request(RequestEvent::Controlled { ticket: t, outcome: result }) if t == ticket => Some(result),
             _ => None,
         });
-        assert_eq!(result, ControlResult::Misuse(RefusalCode::TooLarge));
+        assert_eq!(result, ControlOutcome::Misuse(RefusalCode::TooLarge));
     }
     peer.is_served();
     scene.end();

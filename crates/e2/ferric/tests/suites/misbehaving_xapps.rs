@@ -12,10 +12,11 @@ use crate::common::session::{name_of, plain, session, subscribe, turn_until};
 use crate::common::witness::WITNESS_NODE;
 use crate::common::{PATIENCE, eventually, noise};
 use e2ap::Pdu;
-use ferric::e2::xapp::{PROTOCOL_VERSION, RefusalCode, RicMessage, XappMessage};
+use ferric::e2::RefusalCode;
+use ferric::e2::xapp::{PROTOCOL_VERSION, RicMessage, XappMessage};
 use ferric::e2::{NodeId, SubscriptionEnd, SubscriptionId, Ticket};
 use ferric::link::{Address, Class, Config, Events, Interest, Link, Poll, Scratch, State, StreamId};
-use ferric::xapp::{Xapp, XappEvent};
+use ferric::xapp::{RequestEvent, Xapp, XappEvent};
 
 /// An xApp with small buffers, driven by hand: it reads when it is told to.
 struct SlowXapp {
@@ -91,13 +92,13 @@ fn an_xapp_that_stops_reading_loses_its_own_oldest_reports_and_is_told() {
         order: report_spec(b"").into(),
     });
     let (request_id, action) = node.admit();
-    slow.read_until(|message| matches!(message, RicMessage::Subscribed { .. }).then_some(()));
+    slow.read_until(|message| matches!(message, RicMessage::Request(RequestEvent::Subscribed { .. })).then_some(()));
 
     // a second one takes the same reports, and reads
     let mut brisk = Xapp::connect(&scene.ric.xapp, "brisk", plain()).unwrap();
     let name = name_of(&mut brisk, 40);
     brisk.commands().subscribe(name, FUNCTION, report_spec(b""));
-    turn_until(&mut brisk, |event| matches!(event, XappEvent::Subscribed { .. }).then_some(()));
+    turn_until(&mut brisk, |event| matches!(event, XappEvent::Request(RequestEvent::Subscribed { .. })).then_some(()));
     let received = Arc::new(AtomicU64::new(0));
     let brisk = std::thread::spawn({
         let received = received.clone();
@@ -139,7 +140,7 @@ fn an_xapp_that_stops_reading_loses_its_own_oldest_reports_and_is_told() {
                 numbers.push(u64::from_be_bytes(*message.first_chunk().unwrap()));
             }
             RicMessage::Dropped { reports } => told = reports,
-            RicMessage::SubscriptionEnded { end: SubscriptionEnd::Reset, .. } => ended = true,
+            RicMessage::Request(RequestEvent::SubscriptionEnded { end: SubscriptionEnd::Reset, .. }) => ended = true,
             other => panic!("{other:?}"),
         })
         .unwrap();
@@ -171,7 +172,7 @@ fn an_xapp_that_is_told_of_its_loss_needs_no_further_report_for_that() {
         order: report_spec(b"").into(),
     });
     let (request_id, action) = node.admit();
-    slow.read_until(|message| matches!(message, RicMessage::Subscribed { .. }).then_some(()));
+    slow.read_until(|message| matches!(message, RicMessage::Request(RequestEvent::Subscribed { .. })).then_some(()));
     let pdu = framed(&indication_of(request_id, action, 4000));
     let burst = pdu.repeat(200);
     let mut got = 0;
@@ -228,7 +229,7 @@ fn an_xapp_that_does_not_read_its_acknowledgements_is_disconnected() {
     let mut acknowledged = 0;
     let error = loop {
         let read = slow.read(&mut |message| match message {
-            RicMessage::Controlled { .. } => acknowledged += 1,
+            RicMessage::Request(RequestEvent::Controlled { .. }) => acknowledged += 1,
             other => panic!("{other:?}"),
         });
         if let Err(error) = read {
@@ -253,7 +254,7 @@ fn an_xapp_that_does_not_read_its_inserts_is_disconnected_and_loses_none_before(
     spec.actions[0].kind = e2ap::RicActionType::Insert;
     slow.send(&XappMessage::Subscribe { ticket: Ticket(1), node: name, function: FUNCTION, order: spec.into() });
     let (request_id, action) = node.admit();
-    slow.read_until(|message| matches!(message, RicMessage::Subscribed { .. }).then_some(()));
+    slow.read_until(|message| matches!(message, RicMessage::Request(RequestEvent::Subscribed { .. })).then_some(()));
     for number in 0..200u32 {
         let mut message = vec![3; 4000];
         message[..4].copy_from_slice(&number.to_be_bytes());

@@ -10,7 +10,7 @@ use crate::common::session::{name_of, session};
 use ferric::agent::{AgentLoop, ControllerId, NodeConfig, NodeHandle, Ue};
 use ferric::e2::{ControllerConfig, SubscriptionId};
 use ferric::server::ServerConfig;
-use ferric::xapp::{Xapp, XappEvent};
+use ferric::xapp::{RequestEvent, Xapp, XappEvent};
 
 /// A node with a reporter, and as many RICs.
 struct Scene {
@@ -54,7 +54,7 @@ impl Scene {
         let mut subscription = None;
         work_until(&mut self.agents, "the subscription", |_| {
             xapp.poll(Some(Duration::ZERO), |event, _| {
-                if let XappEvent::Subscribed { subscription: id, .. } = event {
+                if let XappEvent::Request(RequestEvent::Subscribed { subscription: id, .. }) = event {
                     subscription = Some(id);
                 }
             })

@@ -9,9 +9,10 @@ use crate::common::session::{name_of, session, subscribe, turn_until};
 use crate::common::{eventually, unique};
 use e2ap::{Cause, CauseRicRequest, Pdu, RanFunctionId, RicActionId, RicActionType, RicRequestId};
 use ferric::Error;
-use ferric::e2::xapp::{ControlResult, PROTOCOL_VERSION, RefusalCode, RicMessage, SubscribeFailure, XappMessage};
+use ferric::e2::xapp::{PROTOCOL_VERSION, RicMessage, XappMessage};
+use ferric::e2::{ControlOutcome, RefusalCode, SubscribeError};
 use ferric::e2::{ControllerConfig, Indication, NodeId, SubscriptionEnd, SubscriptionId};
-use ferric::server::{Iapp, IappContext as Commands, IappEvent, ServerConfig};
+use ferric::server::{Iapp, IappContext as Commands, IappEvent, RequestEvent, ServerConfig};
 use ferric::xapp::{Xapp, XappConfig, XappEvent};
 
 fn start() -> Ric {
@@ -34,14 +35,14 @@ fn indication(xapp: &mut Xapp) -> Vec<u8> {
 
 fn ended(xapp: &mut Xapp) -> (SubscriptionId, SubscriptionEnd) {
     turn_until(xapp, |event| match event {
-        XappEvent::SubscriptionEnded { subscription, end } => Some((subscription, end)),
+        XappEvent::Request(RequestEvent::SubscriptionEnded { subscription, end }) => Some((subscription, end)),
         _ => None,
     })
 }
 
-fn controlled(xapp: &mut Xapp, wanted: ferric::e2::Ticket) -> ControlResult {
+fn controlled(xapp: &mut Xapp, wanted: ferric::e2::Ticket) -> ControlOutcome {
     turn_until(xapp, |event| match event {
-        XappEvent::Controlled { ticket, result } => {
+        XappEvent::Request(RequestEvent::Controlled { ticket, outcome: result }) => {
             assert_eq!(ticket, wanted);
             Some(result)
         }
@@ -132,7 +133,7 @@ fn two_xapps_share_a_subscription_and_its_very_bytes() {
     let id = name_of(&mut second, 1);
     second.commands().subscribe(id, FUNCTION, report_spec(b"trigger"));
     let shared = turn_until(&mut second, |event| match event {
-        XappEvent::Subscribed { subscription, admitted, .. } => {
+        XappEvent::Request(RequestEvent::Subscribed { subscription, admitted, .. }) => {
             assert_eq!(admitted, [action]);
             Some(subscription)
         }
@@ -195,7 +196,7 @@ fn subscriptions_that_come_to_nothing_say_why() {
     let id = name_of(&mut xapp, 1);
     let failure = |xapp: &mut Xapp| {
         turn_until(xapp, |event| match event {
-            XappEvent::SubscribeFailed { failure, .. } => Some(failure),
+            XappEvent::Request(RequestEvent::SubscriptionFailed { error: failure, .. }) => Some(failure),
             _ => None,
         })
     };
@@ -203,12 +204,12 @@ fn subscriptions_that_come_to_nothing_say_why() {
         [(NodeId(9999), FUNCTION, RefusalCode::UnknownNode), (id, RanFunctionId(8), RefusalCode::UnknownFunction)]
     {
         xapp.commands().subscribe(node, function, report_spec(b""));
-        assert_eq!(failure(&mut xapp), SubscribeFailure::Misuse(code));
+        assert_eq!(failure(&mut xapp), SubscribeError::Misuse(code));
     }
     let mut none = report_spec(b"");
     none.actions.clear();
     xapp.commands().subscribe(id, FUNCTION, none);
-    assert_eq!(failure(&mut xapp), SubscribeFailure::Misuse(RefusalCode::BadActions));
+    assert_eq!(failure(&mut xapp), SubscribeError::Misuse(RefusalCode::BadActions));
 
     // the node refuses
     xapp.commands().subscribe(id, FUNCTION, report_spec(b"refuse"));
@@ -222,11 +223,11 @@ fn subscriptions_that_come_to_nothing_say_why() {
         cause: Some(cause),
         criticality_diagnostics: None,
     });
-    assert_eq!(failure(&mut xapp), SubscribeFailure::Refused(cause));
+    assert_eq!(failure(&mut xapp), SubscribeError::Refused { cause, actions: vec![] });
 
     // the node says nothing: it is asked to forget what it may have set up
     xapp.commands().subscribe(id, FUNCTION, report_spec(b"silence"));
-    assert_eq!(failure(&mut xapp), SubscribeFailure::TimedOut);
+    assert_eq!(failure(&mut xapp), SubscribeError::TimedOut);
     let request = node.receive_subscription();
     match node.receive_pdu() {
         Pdu::RicSubscriptionDeleteRequest(delete) => assert_eq!(delete.request_id, request.request_id),
@@ -238,7 +239,7 @@ fn subscriptions_that_come_to_nothing_say_why() {
     send(&mut xapp);
     node.receive_subscription();
     drop(node);
-    assert_eq!(failure(&mut xapp), SubscribeFailure::NodeLost);
+    assert_eq!(failure(&mut xapp), SubscribeError::NodeLost);
 }
 
 #[test]
@@ -270,7 +271,7 @@ fn every_end_of_a_control() {
 
     let (ticket, request_id) = ask(&mut xapp, &mut node);
     node.send_pdu(acknowledge(request_id, Some(b"done")));
-    assert_eq!(controlled(&mut xapp, ticket), ControlResult::Acknowledged(Some(b"done".to_vec())));
+    assert_eq!(controlled(&mut xapp, ticket), ControlOutcome::Acknowledged(Some(b"done".to_vec().into())));
 
     let (ticket, request_id) = ask(&mut xapp, &mut node);
     let cause = Cause::RicRequest(CauseRicRequest::ControlMessageInvalid);
@@ -282,18 +283,18 @@ fn every_end_of_a_control() {
         outcome: Some(b"why".into()),
         criticality_diagnostics: None,
     });
-    assert_eq!(controlled(&mut xapp, ticket), ControlResult::Failed(cause, Some(b"why".to_vec())));
+    assert_eq!(controlled(&mut xapp, ticket), ControlOutcome::Failed { cause, outcome: Some(b"why".to_vec().into()) });
 
     let (ticket, request_id) = ask(&mut xapp, &mut node);
-    assert_eq!(controlled(&mut xapp, ticket), ControlResult::TimedOut);
+    assert_eq!(controlled(&mut xapp, ticket), ControlOutcome::TimedOut);
     node.send_pdu(acknowledge(request_id, None)); // late: nobody's
 
     let ticket = xapp.commands().control(NodeId(9999), FUNCTION, b"", b"");
-    assert_eq!(controlled(&mut xapp, ticket), ControlResult::Misuse(RefusalCode::UnknownNode));
+    assert_eq!(controlled(&mut xapp, ticket), ControlOutcome::Misuse(RefusalCode::UnknownNode));
 
     let (ticket, _) = ask(&mut xapp, &mut node);
     drop(node);
-    assert_eq!(controlled(&mut xapp, ticket), ControlResult::NodeLost);
+    assert_eq!(controlled(&mut xapp, ticket), ControlOutcome::NodeLost);
 }
 
 #[test]
@@ -313,7 +314,7 @@ fn nodes_come_and_go_before_an_xapps_eyes() {
     drop(early);
     let mut waits = None;
     turn_until(&mut xapp, |event| match event {
-        XappEvent::SubscriptionSuspended(subscription) => {
+        XappEvent::Request(RequestEvent::SubscriptionSuspended(subscription)) => {
             waits = Some(subscription);
             None
         }
@@ -329,7 +330,7 @@ fn nodes_come_and_go_before_an_xapps_eyes() {
     let mut back = node(&ric, 1);
     let (request_id, action) = back.admit();
     let resumed = turn_until(&mut xapp, |event| match event {
-        XappEvent::SubscriptionResumed { subscription, .. } => Some(subscription),
+        XappEvent::Request(RequestEvent::SubscriptionResumed { subscription, .. }) => Some(subscription),
         _ => None,
     });
     assert_eq!(resumed, subscription);
@@ -358,8 +359,8 @@ impl Iapp for Watcher {
             }
             IappEvent::Ran(_) => return,
             IappEvent::NodeLost(_) => "lost".to_owned(),
-            IappEvent::Subscribed { .. } => "subscribed".to_owned(),
-            IappEvent::SubscriptionEnded { end, .. } => format!("ended {end:?}"),
+            IappEvent::Request(RequestEvent::Subscribed { .. }) => "subscribed".to_owned(),
+            IappEvent::Request(RequestEvent::SubscriptionEnded { end, .. }) => format!("ended {end:?}"),
             other => format!("{other:?}"),
         };
         self.0.send(news).unwrap();
@@ -382,7 +383,7 @@ fn an_internal_app_sees_what_an_external_one_shares_with_it() {
     let id = name_of(&mut xapp, 1);
     xapp.commands().subscribe(id, FUNCTION, report_spec(b"trigger"));
     let subscription = turn_until(&mut xapp, |event| match event {
-        XappEvent::Subscribed { subscription, .. } => Some(subscription),
+        XappEvent::Request(RequestEvent::Subscribed { subscription, .. }) => Some(subscription),
         _ => None,
     });
     first.report(request_id, action, b"to both");
@@ -433,7 +434,7 @@ fn a_subscription_is_told_before_its_first_report() {
         let mut order = Vec::new();
         eventually("both", || {
             let turned = xapp.poll(Some(Duration::from_millis(10)), |event, _| match event {
-                XappEvent::Subscribed { .. } => order.push("subscribed"),
+                XappEvent::Request(RequestEvent::Subscribed { .. }) => order.push("subscribed"),
                 XappEvent::Indication(_) => order.push("report"),
                 other => panic!("{other:?}"),
             });

@@ -52,5 +52,6 @@ pub(crate) fn problem_of(
                 None => problem,
             })
         }
+        other => Some(Problem::new(StatusCode::BAD_GATEWAY, format!("the control failed: {other:?}"))),
     }
 }

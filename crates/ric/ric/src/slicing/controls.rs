@@ -8,7 +8,7 @@ use std::collections::{HashMap, VecDeque};
 use e2sm::Wire;
 use e2sm::slice::{ControlHeader, ControlMessage, ControlOutcome as Told};
 use ferric::e2::{ControlOutcome, NodeId, Ticket};
-use ferric::server::{IappContext, IappEvent};
+use ferric::server::{IappContext, IappEvent, RequestEvent};
 use tracing::{info, warn};
 
 use super::database::Database;
@@ -128,7 +128,9 @@ impl Controls {
         ric: &mut IappContext<'_>,
     ) -> Option<NodeId> {
         match event {
-            IappEvent::Controlled { ticket, outcome } => self.controlled(*ticket, outcome, database, ric),
+            IappEvent::Request(RequestEvent::Controlled { ticket, outcome }) => {
+                self.controlled(*ticket, outcome, database, ric)
+            }
             IappEvent::NodeLost(node) => {
                 // what is under way is told of by itself
                 let waiting = self.nodes.get_mut(node).map(|queue| std::mem::take(&mut queue.waiting));

@@ -7,7 +7,7 @@ use e2sm::common::{Cgi, NrCgi};
 use e2sm::rrc::{Event, Notification};
 use ferric::e2::topology::RanDatabase;
 use ferric::e2::{self, Indication, NodeId, SubscribeError};
-use ferric::server::{IappContext, IappEvent};
+use ferric::server::{IappContext, IappEvent, RequestEvent};
 use per::Gather;
 use tracing::{info, warn};
 
@@ -61,17 +61,17 @@ impl Database {
                 self.nodes.retain(|node| node.id != *id);
                 self.nodes.iter_mut().for_each(|node| node.ues.forget_teller(*id));
             }
-            IappEvent::Subscribed { ticket, subscription, .. } => {
+            IappEvent::Request(RequestEvent::Subscribed { ticket, subscription, .. }) => {
                 if let Some((_, source)) = self.find(&SourceState::Asked(*ticket)) {
                     source.state = SourceState::Subscribed(*subscription);
                 }
             }
-            IappEvent::SubscriptionFailed { ticket, error } => {
+            IappEvent::Request(RequestEvent::SubscriptionFailed { ticket, error }) => {
                 if let Some((node, source)) = self.find(&SourceState::Asked(*ticket)) {
                     source.silence(node, why(error));
                 }
             }
-            IappEvent::SubscriptionEnded { subscription, end } => {
+            IappEvent::Request(RequestEvent::SubscriptionEnded { subscription, end }) => {
                 if let Some((node, source)) = self.find(&SourceState::Subscribed(*subscription)) {
                     source.silence(node, format!("the subscription has ended: {end:?}"));
                 }
@@ -225,5 +225,6 @@ fn why(error: &SubscribeError) -> String {
         SubscribeError::Refused { cause, .. } => format!("the node refuses: {cause}"),
         SubscribeError::TimedOut => "the node did not answer".to_owned(),
         SubscribeError::NodeLost => "the node is gone".to_owned(),
+        other => other.to_string(),
     }
 }

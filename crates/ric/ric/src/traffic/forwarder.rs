@@ -8,7 +8,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use e2sm::Wire;
 use ferric::e2::{Indication, Node, NodeId, SubscribeError, Ticket};
 use ferric::e2ap::RanFunctionId;
-use ferric::server::{Iapp, IappContext, IappEvent};
+use ferric::server::{Iapp, IappContext, IappEvent, RequestEvent};
 use per::Gather;
 use tracing::{info, warn};
 
@@ -114,12 +114,12 @@ impl Iapp for Forwarder {
         match event {
             IappEvent::NodeUp(node) | IappEvent::NodeChanged(node) => self.subscribe(node, ric),
             IappEvent::NodeLost(node) => self.sources.retain(|(of, _), _| of != node),
-            IappEvent::Subscribed { ticket, .. } => {
+            IappEvent::Request(RequestEvent::Subscribed { ticket, .. }) => {
                 if let Some((node, model)) = self.asked.remove(ticket) {
                     info!(node = &*node, model, period_ms = self.period_ms, "statistics go to Redis");
                 }
             }
-            IappEvent::SubscriptionFailed { ticket, error } => self.refused(*ticket, error),
+            IappEvent::Request(RequestEvent::SubscriptionFailed { ticket, error }) => self.refused(*ticket, error),
             _ => {}
         }
     }

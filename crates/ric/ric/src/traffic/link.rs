@@ -6,10 +6,11 @@ use std::time::Duration;
 
 use e2sm::tc::{ControlHeader, ControlMessage, ControlOutcome};
 use e2sm::{Arena, Wire, rlc, tc};
-use ferric::e2::xapp::{ControlResult, NodeInfo};
+use ferric::e2;
+use ferric::e2::xapp::NodeInfo;
 use ferric::e2::{NodeId, SubscriptionId, Ticket};
 use ferric::e2ap::RanFunctionId;
-use ferric::xapp::{Commands, Indication, Xapp, XappEvent};
+use ferric::xapp::{Commands, Indication, RequestEvent, Xapp, XappEvent};
 use per::Gather;
 use tracing::warn;
 
@@ -131,23 +132,23 @@ impl Desk {
                 self.controls.retain(|_, (of, _)| *of != name);
                 self.events.push(LinkEvent::Lost(name));
             }
-            XappEvent::Subscribed { ticket, subscription, .. } => {
+            XappEvent::Request(RequestEvent::Subscribed { ticket, subscription, .. }) => {
                 if let Some(source) = self.asked.remove(&ticket) {
                     self.sources.insert(subscription, source);
                 }
             }
-            XappEvent::SubscribeFailed { ticket, failure } => {
+            XappEvent::Request(RequestEvent::SubscriptionFailed { ticket, error: failure }) => {
                 if let Some(source) = self.asked.remove(&ticket) {
                     warn!(node = source.node, ?failure, "cannot subscribe");
                 }
             }
-            XappEvent::SubscriptionEnded { subscription, end } => {
+            XappEvent::Request(RequestEvent::SubscriptionEnded { subscription, end }) => {
                 if let Some(source) = self.sources.remove(&subscription) {
                     warn!(node = source.node, ?end, "the subscription ended");
                 }
             }
             XappEvent::Indication(indication) => self.indication(&indication),
-            XappEvent::Controlled { ticket, result } => {
+            XappEvent::Request(RequestEvent::Controlled { ticket, outcome: result }) => {
                 if let Some((node, wire)) = self.controls.remove(&ticket) {
                     self.answer(&node, answer(result, wire));
                 }
@@ -205,15 +206,16 @@ impl Desk {
 }
 
 /// What became of a control; why, in the RAN function's words where its wire form has some.
-fn answer(result: ControlResult, wire: Wire) -> Answer {
-    match result {
-        ControlResult::Acknowledged(_) | ControlResult::Sent => Answer::Done,
-        ControlResult::Failed(cause, outcome) => {
+fn answer(outcome: e2::ControlOutcome, wire: Wire) -> Answer {
+    match outcome {
+        e2::ControlOutcome::Acknowledged(_) | e2::ControlOutcome::Sent => Answer::Done,
+        e2::ControlOutcome::Failed { cause, outcome } => {
             let outcome = outcome.and_then(|outcome| ControlOutcome::decode_owned(&outcome, wire).ok());
             let told = outcome.map(|outcome| outcome.diagnostic.to_string()).filter(|told| !told.is_empty());
             Answer::Refused(told.unwrap_or_else(|| format!("{cause} (the node's log says why)")))
         }
-        ControlResult::TimedOut | ControlResult::NodeLost => Answer::Unknown,
-        ControlResult::Misuse(code) => Answer::Refused(format!("the RIC does not ask for this: {code:?}")),
+        e2::ControlOutcome::TimedOut | e2::ControlOutcome::NodeLost => Answer::Unknown,
+        e2::ControlOutcome::Misuse(code) => Answer::Refused(format!("the RIC does not ask for this: {code:?}")),
+        _ => Answer::Unknown,
     }
 }

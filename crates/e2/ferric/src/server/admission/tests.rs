@@ -3,7 +3,8 @@
 use std::time::{Duration, Instant};
 
 use e2::AssocId;
-use e2::xapp::{PROTOCOL_VERSION, RefusalCode, RicMessage, XappMessage};
+use e2::RefusalCode;
+use e2::xapp::{PROTOCOL_VERSION, RicMessage, XappMessage};
 use link::{Address, Class, Config, Interest, Link, Poll, Scratch, State, StreamId};
 use testkit::certificates::Authority;
 

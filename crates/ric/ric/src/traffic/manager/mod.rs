@@ -14,7 +14,7 @@ use e2sm::Wire;
 use e2sm::tc::{ControlHeader, ControlMessage, IndicationMessage, MODEL};
 use ferric::e2::{ControlOutcome, Indication, Node, NodeId, SubscriptionId, Ticket};
 use ferric::e2ap::RanFunctionId;
-use ferric::server::{Iapp, IappContext, IappEvent, Server};
+use ferric::server::{Iapp, IappContext, IappEvent, RequestEvent, Server};
 use hyper::StatusCode;
 use per::Gather;
 use tracing::{info, warn};
@@ -258,25 +258,25 @@ impl Iapp for TcManager {
                     node.end();
                 }
             }
-            IappEvent::Subscribed { ticket, subscription, .. } => {
+            IappEvent::Request(RequestEvent::Subscribed { ticket, subscription, .. }) => {
                 let asked = |node: &&mut TcNode| matches!(node.state, Subscription::Asked(asked) if asked == *ticket);
                 if let Some(node) = self.nodes.values_mut().find(asked) {
                     node.state = Subscription::Stands(*subscription);
                 }
             }
-            IappEvent::SubscriptionFailed { ticket, error } => {
+            IappEvent::Request(RequestEvent::SubscriptionFailed { ticket, error }) => {
                 let asked = |node: &&mut TcNode| matches!(node.state, Subscription::Asked(asked) if asked == *ticket);
                 if let Some(node) = self.nodes.values_mut().find(asked) {
                     warn!(node = node.name, ?error, "the node gives no subscription to traffic control");
                     node.silence(format!("it gives no subscription ({error:?})"));
                 }
             }
-            IappEvent::SubscriptionEnded { subscription, end } => {
+            IappEvent::Request(RequestEvent::SubscriptionEnded { subscription, end }) => {
                 if let Some(node) = self.of_subscription(*subscription) {
                     node.silence(format!("its subscription ended ({end:?})"));
                 }
             }
-            IappEvent::Controlled { ticket, outcome } => self.controlled(*ticket, outcome, ric),
+            IappEvent::Request(RequestEvent::Controlled { ticket, outcome }) => self.controlled(*ticket, outcome, ric),
             _ => {}
         }
     }
