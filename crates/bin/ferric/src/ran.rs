@@ -3,7 +3,7 @@
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
-use ::ran::scenario::{Folders, MAX_THREADS};
+use ::ran::scenario::{MAX_THREADS, ScenarioFolders};
 use ::ran::{Core, LiveConfig, LiveCounts, Ran, RanConfig, Scenario};
 use anyhow::{Context, bail};
 use e2sm::Wire;
@@ -144,7 +144,7 @@ impl Args {
         }
         let text = std::fs::read_to_string(file).with_context(name)?;
         let files = file.parent().unwrap_or(Path::new(""));
-        Scenario::from_toml(&text, &Folders { files, parts: &self.parts_from }).with_context(name)
+        Scenario::from_toml(&text, &ScenarioFolders { traces: files, tc_plugins: &self.parts_from }).with_context(name)
     }
 }
 

@@ -256,7 +256,7 @@ fn nodes_do_what_rc_asks_for_or_say_why_not() {
         let outcome = ask(&[&["qos", "--priority", "5", "--five-qi", "7"][..], &ue].concat());
         assert!(outcome.status.success(), "{outcome:?}");
         let outcome = ask(&[&["qos", "--drb", "2", "--priority", "5"][..], &ue].concat());
-        assert!(outcome.stdout.contains("the UE has one bearer, whose number is 1"), "{outcome:?}");
+        assert!(outcome.stdout.contains("unknown DRB: the UE has DRB 1 only"), "{outcome:?}");
         let nobody = ["slice-quota", "--sst", "1", "--node", "gnb-99999-1", "--ric", &xapp, "--seconds", "1"];
         let outcome = run(&[&["xapp", "rc"], &nobody[..]].concat());
         assert!(!outcome.status.success() && outcome.stderr.contains("no such node offers E2SM-RC"), "{outcome:?}");

@@ -17,14 +17,16 @@ fn a_check_says_what_it_would_be() {
     let told = run(&["ran", "--scenario", &example("three-cells.toml"), "--check"]);
     assert_eq!(told.code(), Some(0), "{}", told.stderr);
     let lines: Vec<&str> = told.stdout.lines().collect();
-    assert_eq!(lines[0], "3 cells, 2 UEs; offered 5.1 Mbit/s down, 0.1 Mbit/s up");
-    assert_eq!(lines[1], "seed 1, 1 times as fast as time, 1 thread, handover by A3 at 3 dB");
+    assert_eq!(lines[0], "3 cells, 2 UEs; offered 5.1 Mbit/s downlink, 0.1 Mbit/s uplink");
+    assert_eq!(lines[1], "seed 1, speed 1, 1 thread, handover by A3 at 3 dB");
     assert!(
-        lines[2].starts_with("cell 0: NR, 40 MHz at 3600 MHz, TDD, 106 PRBs of 30 kHz down and 104 up: 1 UE; offered")
+        lines[2].starts_with(
+            "cell 0: NR, 40 MHz at 3600 MHz, TDD, 106 PRBs of 30 kHz downlink and 104 uplink: 1 UE; offered"
+        )
     );
     assert_eq!(lines.len(), 5);
     let told = run(&["ran", "--scenario", &example("trace.toml"), "--check", "--speed", "8", "--threads", "2"]);
-    assert!(told.stdout.contains("8 times as fast as time, 2 threads"), "{}", told.stdout);
+    assert!(told.stdout.contains("speed 8, 2 threads"), "{}", told.stdout);
 }
 
 #[test]

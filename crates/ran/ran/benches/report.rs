@@ -101,7 +101,7 @@ fn reports() {
         std::thread::sleep(Duration::from_micros(500));
         COUNT.store(before >= warm, Relaxed);
         let start = Instant::now();
-        ran.turn(Some(Duration::ZERO)).expect("epoll works");
+        ran.poll(Some(Duration::ZERO)).expect("epoll works");
         let spent = start.elapsed();
         COUNT.store(false, Relaxed);
         server.poll(Some(Duration::ZERO)).expect("epoll works");
@@ -127,7 +127,7 @@ fn idle_nodes() {
     let made = OCTETS.load(Relaxed) - before;
     let start = Instant::now();
     while ran.up() < usize::from(NODES) {
-        ran.turn(Some(Duration::ZERO)).expect("epoll works");
+        ran.poll(Some(Duration::ZERO)).expect("epoll works");
         server.poll(Some(Duration::ZERO)).expect("epoll works");
     }
     let up_ms = start.elapsed().as_secs_f64() * 1e3;
@@ -135,7 +135,7 @@ fn idle_nodes() {
     let mut best = Duration::MAX;
     for _ in 0..1000 {
         let start = Instant::now();
-        ran.turn(Some(Duration::ZERO)).expect("epoll works");
+        ran.poll(Some(Duration::ZERO)).expect("epoll works");
         best = best.min(start.elapsed());
     }
     println!(

@@ -1,58 +1,70 @@
-//! What the RAN is made of.
+//! The configuration of an emulated RAN.
 
 use std::fmt;
 
 use e2sm::Wire;
 use e2sm::kpm::Revision;
+#[cfg(feature = "control")]
 use e2sm::rc;
 use ferric::Endpoint;
 use ferric::e2ap::Version;
-use ferric::link::{Address, DEFAULT_PORT, Tap, Tls};
+#[cfg(feature = "tls")]
+use ferric::link::Tls;
+use ferric::link::{Address, DEFAULT_PORT, Tap};
+#[cfg(any(feature = "control", feature = "statistics", feature = "tc"))]
 use ran_functions::PeriodicConfig;
 use ran_functions::kpm::KpmConfig;
+#[cfg(feature = "control")]
 use ran_functions::rc::RcConfig;
 
+#[cfg(feature = "live")]
 use crate::live::LiveConfig;
 use crate::scenario::{Scenario, ScenarioError};
-use crate::world::Steps;
+use crate::simulation::Steps;
 
-/// Most handovers that a node begins in a minute.
+/// The most handovers that a node begins in a minute.
 const MAX_HANDOVERS: u16 = 600;
 
-/// What the RAN is made of.
+/// The configuration of an emulated RAN.
 #[derive(Clone, Debug)]
 pub struct RanConfig {
     /// The RICs that every node connects to. Default: `tcp://127.0.0.1:36421`.
     pub rics: Vec<Endpoint>,
-    /// The cells, each of a base station: gNBs, or eNBs for LTE, 0xe00 and on of network 001.01; and the UEs. Default: one cell with a crowd of 32.
+    /// The cells and UEs. Each cell belongs to a gNB, or an eNB for LTE; their ids are 0xe00 and on, in network 001.01.
+    /// Default: one cell with a crowd of 32 UEs.
     pub scenario: Scenario,
-    /// The version of E2AP that the nodes speak. Default: v02.03.
+    /// The E2AP version of the nodes. Default: v02.03.
     pub e2ap_version: Version,
-    /// The revision of E2SM-KPM that they speak. Default: v03.00.
+    /// The E2SM-KPM revision of the nodes. Default: v03.00.
     pub kpm_revision: Revision,
     /// The wire form of KPM, RC and the ping: PER, or FlatBuffers, which KPM v01.00 does not have. Default: PER.
     pub wire: Wire,
-    /// What else their KPM functions offer, and their bounds; `revision` is taken from above. Default: all styles.
+    /// The styles and bounds of the KPM functions; their `revision` is taken from above. Default: all styles.
     pub kpm: KpmConfig,
-    /// The revision of E2SM-RC that they speak. Default: v03.00.
+    /// The E2SM-RC revision of the nodes. Default: v03.00.
+    #[cfg(feature = "control")]
     pub rc_revision: rc::Revision,
-    /// The bounds of their RC functions; `revision` and `wire` are taken from above.
+    /// The bounds of the RC functions; their `revision` and `wire` are taken from above.
+    #[cfg(feature = "control")]
     pub rc: RcConfig,
-    /// Handovers that each node begins by itself in a minute, each of the UE that it hears worst, to the next node's
-    /// cell: at most 600, and none where there is one node only. Default: 0.
+    /// Handovers that each node begins in a minute, each of the UE with the weakest signal, to the next node's cell: at most
+    /// 600. A RAN of one node has none. Default: 0.
     pub handovers_per_minute: u16,
-    /// The wire form of FlexRIC's models, and the bounds of their functions; their ids are the models' own. Default:
+    /// The wire form of FlexRIC's models, and the bounds of their functions; their ids are those of the models. Default:
     /// FlexRIC's plain layout.
+    #[cfg(any(feature = "control", feature = "statistics", feature = "tc"))]
     pub periodic: PeriodicConfig,
-    /// Bound of what waits to be written to one RIC, in octets. Default: 4 MiB.
+    /// The most octets that wait to be sent to one RIC. Default: 4 MiB.
     pub outbox_octets: usize,
-    /// What `tls://` links show and believe. Default: nothing, so that there are none.
+    /// The certificates for `tls://` addresses. Default: none, so that such addresses are refused.
+    #[cfg(feature = "tls")]
     pub tls: Option<Tls>,
-    /// Who looks on at the links to the RICs, such as a recorder. Default: nobody.
+    /// An observer of the links to the RICs, such as a recorder. Default: none.
     pub tap: Option<Tap>,
-    /// Who says how late it is in the model: the scenario's speed and warm-up do not count then. Default: the clock does.
+    /// A replacement of the clock: the scenario's speed and warm-up have no effect then. Default: the clock.
     pub steps: Option<Steps>,
-    /// UEs as network namespaces, for real programs (Linux, root). Default: none.
+    /// Live mode: UEs as network namespaces, for real programs (Linux, root). Default: none.
+    #[cfg(feature = "live")]
     pub live: Option<LiveConfig>,
 }
 
@@ -65,14 +77,19 @@ impl Default for RanConfig {
             kpm_revision: Revision::V3_00,
             wire: Wire::Per,
             kpm: KpmConfig::default(),
+            #[cfg(feature = "control")]
             rc_revision: rc::Revision::V3_00,
+            #[cfg(feature = "control")]
             rc: RcConfig::default(),
             handovers_per_minute: 0,
+            #[cfg(any(feature = "control", feature = "statistics", feature = "tc"))]
             periodic: PeriodicConfig::default(),
             outbox_octets: 4 * 1024 * 1024,
+            #[cfg(feature = "tls")]
             tls: None,
             tap: None,
             steps: None,
+            #[cfg(feature = "live")]
             live: None,
         }
     }
@@ -89,6 +106,7 @@ impl RanConfig {
         if self.handovers_per_minute > MAX_HANDOVERS {
             return Err(Error::Handovers);
         }
+        #[cfg(feature = "live")]
         if self.live.is_some() && self.steps.is_some() {
             return Err(Error::LiveSpeed);
         }
@@ -96,37 +114,43 @@ impl RanConfig {
     }
 }
 
-/// A RAN that cannot be.
+/// The reason why a RAN cannot be created or continue.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Error {
-    /// Misuse: no RIC to connect to.
+    /// Misuse: the configuration contains no RIC.
     NoRic,
-    /// Misuse: a scenario that cannot be.
+    /// Misuse: an invalid scenario.
     Scenario(ScenarioError),
     /// Misuse: KPM v01.00 in another wire form than PER.
     WireForm,
-    /// Misuse: a number of handovers out of bounds.
+    /// Misuse: the number of handovers is out of range.
     Handovers,
-    /// Misuse: more UEs in live mode than there are in the scenario, or none; how many there are.
+    /// Misuse: live mode for no UE, or for more than the scenario has; the number that it has.
+    #[cfg(feature = "live")]
     LiveUes(usize),
-    /// Misuse: live mode at another speed than time's, or in steps.
+    /// Misuse: live mode at another speed than 1, or in steps.
+    #[cfg(feature = "live")]
     LiveSpeed,
-    /// There are no interfaces for live mode, or they have failed.
+    /// The interfaces of live mode cannot be created, or have failed.
+    #[cfg(feature = "live")]
     Live(netns::Error),
-    /// The agents cannot go on.
+    /// The agents have failed.
     Agents(ferric::Error),
 }
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Error::NoRic => f.write_str("a RAN needs a RIC to connect to"),
+            Error::NoRic => f.write_str("no RIC configured: a RAN connects to at least one"),
             Error::Scenario(source) => source.fmt(f),
-            Error::WireForm => f.write_str("KPM v01.00 is in PER only; take a later revision"),
-            Error::Handovers => write!(f, "a node begins at most {MAX_HANDOVERS} handovers a minute"),
-            Error::LiveUes(ues) => write!(f, "live mode takes 1 to {ues} of this scenario's UEs"),
-            Error::LiveSpeed => f.write_str("live mode runs as fast as time does: a scenario for it has the speed 1"),
+            Error::WireForm => f.write_str("KPM v01.00 has the wire form PER only; use a later revision"),
+            Error::Handovers => write!(f, "a node begins at most {MAX_HANDOVERS} handovers per minute"),
+            #[cfg(feature = "live")]
+            Error::LiveUes(ues) => write!(f, "live mode supports 1 to {ues} UEs of this scenario"),
+            #[cfg(feature = "live")]
+            Error::LiveSpeed => f.write_str("live mode runs in real time: the scenario's speed must be 1"),
+            #[cfg(feature = "live")]
             Error::Live(source) => write!(f, "live mode: {source}"),
             Error::Agents(source) => source.fmt(f),
         }
@@ -138,8 +162,9 @@ impl std::error::Error for Error {
         match self {
             Error::Agents(source) => Some(source),
             Error::Scenario(source) => Some(source),
+            #[cfg(feature = "live")]
             Error::Live(source) => Some(source),
-            Error::NoRic | Error::WireForm | Error::Handovers | Error::LiveUes(_) | Error::LiveSpeed => None,
+            _ => None,
         }
     }
 }
@@ -150,6 +175,7 @@ impl From<ScenarioError> for Error {
     }
 }
 
+#[cfg(feature = "live")]
 impl From<netns::Error> for Error {
     fn from(source: netns::Error) -> Self {
         Error::Live(source)

@@ -1,7 +1,7 @@
-//! Live mode: UEs of the scenario are network namespaces, and what real programs there send goes through the model.
+//! Live mode: UEs of the scenario are network namespaces, and the packets of real programs pass through the model.
 //!
-//! Time goes on by slots then. In each turn what programs have sent goes in, all slots that are due are run, and what has
-//! come through goes out; in between, the same loop serves the RICs.
+//! Time advances slot by slot. Each step moves the packets that programs have sent into the model, runs all slots that are
+//! due, and delivers the packets that have passed; in between, the same loop serves the RICs.
 
 use std::net::Ipv4Addr;
 use std::time::Duration;
@@ -13,24 +13,25 @@ use tracing::{info, warn};
 use crate::Scenario;
 use crate::config::Error;
 use crate::scenario::address;
-use crate::world::World;
+use crate::simulation::RanSimulation;
 
-/// A slot that is run later than this after its time is late: twice that is noise of a general system.
+/// A slot is late if it runs more than this after its time. Delays of twice this length are usual on a general-purpose
+/// system.
 const LATE: Duration = Duration::from_millis(2);
-/// How often late slots are told of, at most.
-const TELL: Duration = Duration::from_secs(10);
-/// The share of late slots that is told of.
-const MANY: f64 = 0.02;
+/// The period of warnings about late slots.
+const WARNING_PERIOD: Duration = Duration::from_secs(10);
+/// The share of late slots above which a warning is logged.
+const MAX_LATE_SHARE: f64 = 0.02;
 
-/// How live mode is set up.
+/// The configuration of live mode.
 #[derive(Clone, Debug)]
 pub struct LiveConfig {
-    /// How many UEs of the scenario, the first ones, are namespaces: 1 to 256. Those after them are the model's only.
-    /// Default: 1.
+    /// The number of UEs of the scenario that are namespaces, beginning with the first: 1 to 256. The other UEs exist in
+    /// the model only. Default: 1.
     pub ues: u16,
-    /// How the names of namespaces and devices begin. Default: `ferric`: `ferric-ue1`, `ferric-core`, `ferric0`.
+    /// The prefix of the names of namespaces and devices. Default: `ferric`, as in `ferric-ue1`, `ferric-core`, `ferric0`.
     pub prefix: String,
-    /// Where programs of the core's side run. Default: in a namespace.
+    /// Where programs on the core side run. Default: in a namespace.
     pub core: Core,
     /// The longest packet in octets. Default: 1400.
     pub mtu: u16,
@@ -43,40 +44,40 @@ impl Default for LiveConfig {
     }
 }
 
-/// What live mode did, from the beginning.
+/// The counters of live mode, since its start.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct LiveCounts {
-    /// Slots that were run.
+    /// Slots run.
     pub slots: u64,
-    /// Of them those that were run more than 2 ms after their time.
+    /// Slots run more than 2 ms after their time.
     pub late_slots: u64,
-    /// How late the latest was.
+    /// The longest delay of a slot.
     pub latest: Duration,
-    /// What did not get into the model or out of it.
+    /// Packets that did not enter or leave the model.
     pub bridge: BridgeCounts,
-    /// What went through the core's device.
+    /// The traffic of the core's device.
     pub core: PortCounts,
-    /// What went through all UEs' devices.
+    /// The traffic of all UEs' devices.
     pub ues: PortCounts,
 }
 
-/// The namespaces' ends, and how well time is kept.
+/// Live mode in operation.
 pub(crate) struct Live {
     bridge: Bridge,
     namespaces: Option<Namespaces>,
-    /// The core's and the UEs' namespaces; none of the core's is the host.
+    /// The names of the core's and the UEs' namespaces. None for the core: it is the host.
     names: Vec<Option<String>>,
     slot: Duration,
     counts: LiveCounts,
-    /// As they were when it was looked at last whether many were late, and when that was.
-    told: LiveCounts,
-    told_at: Option<Time>,
-    /// How late the latest was since then.
+    /// The counters at the last check for late slots, and its time.
+    checked: LiveCounts,
+    checked_at: Option<Time>,
+    /// The longest delay of a slot since then.
     latest: Duration,
 }
 
 impl Live {
-    pub fn open(config: &LiveConfig, scenario: &Scenario, world: &World) -> Result<Live, Error> {
+    pub fn open(config: &LiveConfig, scenario: &Scenario, simulation: &RanSimulation) -> Result<Live, Error> {
         let ues = usize::from(config.ues);
         if !(1..=scenario.ues.len()).contains(&ues) {
             return Err(Error::LiveUes(scenario.ues.len()));
@@ -93,7 +94,7 @@ impl Live {
             ..netns::Config::default()
         })?;
         let bridge = Bridge::new(core, (0..).zip(ues))?;
-        let slot = world.model.network.cell(0).grid().slot();
+        let slot = simulation.model.network.cell(0).grid().slot();
         let names = [namespaces.core.as_ref()].into_iter().chain(namespaces.ues.iter().map(Some));
         let names = names.map(|namespace| namespace.map(|namespace| namespace.name().to_owned())).collect();
         let counts = LiveCounts::default();
@@ -103,8 +104,8 @@ impl Live {
             names,
             slot,
             counts,
-            told: counts,
-            told_at: None,
+            checked: counts,
+            checked_at: None,
             latest: Duration::ZERO,
         })
     }
@@ -119,37 +120,37 @@ impl Live {
         LiveCounts { bridge: *self.bridge.counts(), core: *self.bridge.core().counts(), ues, ..self.counts }
     }
 
-    /// Runs the slots that are due.
-    pub fn step(&mut self, now: Time, world: &mut World) -> Result<(), Error> {
-        self.bridge.take_in(&mut world.model.network)?;
-        let before = world.now(0);
-        let is_first = !world.has_begun();
-        for cell in 0..world.model.network.cells() {
-            world.advance(cell, now);
+    /// Moves packets into the model, runs the slots that are due, and delivers packets.
+    pub fn step(&mut self, now: Time, simulation: &mut RanSimulation) -> Result<(), Error> {
+        self.bridge.take_in(&mut simulation.model.network)?;
+        let before = simulation.now(0);
+        let is_first = !simulation.has_started();
+        for cell in 0..simulation.model.network.cells() {
+            simulation.advance(cell, now);
         }
-        self.bridge.hand_out(&mut world.model.network)?;
+        self.bridge.hand_out(&mut simulation.model.network)?;
         if is_first {
-            self.tell_where();
+            self.log_commands();
         } else {
-            self.keep(now, world.now(0).since(before));
+            self.check_delay(now, simulation.now(0).since(before));
         }
         Ok(())
     }
 
-    /// Where programs are to be started.
-    fn tell_where(&self) {
+    /// Logs the commands that start programs in the namespaces.
+    fn log_commands(&self) {
         let ports = [self.bridge.core()].into_iter().chain(self.bridge.ues());
         for ((at, name), port) in self.names.iter().enumerate().zip(ports) {
-            let (end, address) = (if at == 0 { "the core" } else { "a UE" }, port.address());
+            let (end, address) = (if at == 0 { "core" } else { "UE" }, port.address());
             match name {
-                Some(name) => info!("live mode: `ip netns exec {name} COMMAND` runs it at {end}, {address}"),
-                None => info!("live mode: this host is {end}, {address}"),
+                Some(name) => info!("live mode: {end} {address}: start programs with `ip netns exec {name} COMMAND`"),
+                None => info!("live mode: {end} {address}: this host"),
             }
         }
     }
 
-    /// Notes how late slots were of which the last was due just now.
-    fn keep(&mut self, now: Time, length: Duration) {
+    /// Counts the delays of slots, the last of which is due at `now`, and warns of late ones.
+    fn check_delay(&mut self, now: Time, length: Duration) {
         let slots = |length: Duration| (length.as_nanos() / self.slot.as_nanos()) as u64;
         self.counts.slots += slots(length);
         self.counts.late_slots += slots(length.saturating_sub(LATE));
@@ -157,20 +158,20 @@ impl Live {
             self.latest = self.latest.max(length);
             self.counts.latest = self.counts.latest.max(length);
         }
-        if now - *self.told_at.get_or_insert(now) < TELL {
+        if now - *self.checked_at.get_or_insert(now) < WARNING_PERIOD {
             return;
         }
-        self.told_at = Some(now);
-        let (slots, late) = (self.counts.slots - self.told.slots, self.counts.late_slots - self.told.late_slots);
-        if late as f64 > MANY * slots as f64 {
+        self.checked_at = Some(now);
+        let (slots, late) = (self.counts.slots - self.checked.slots, self.counts.late_slots - self.checked.late_slots);
+        if late as f64 > MAX_LATE_SHARE * slots as f64 {
             warn!(
-                "live mode: {late} of {slots} slots came more than {} ms late, up to {:.1} ms: they were caught up, so that \
-                 rates hold, but packets waited longer than on the air. Take load off this machine, or fewer UEs",
+                "live mode: {late} of {slots} slots ran more than {} ms late, up to {:.1} ms; rates are kept, but packets are \
+                 delayed; reduce the load of this machine or the number of UEs",
                 LATE.as_millis(),
                 self.latest.as_secs_f64() * 1e3
             );
         }
-        self.told = self.counts;
+        self.checked = self.counts;
         self.latest = Duration::ZERO;
     }
 }

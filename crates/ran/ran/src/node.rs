@@ -1,12 +1,14 @@
-//! An E2 node: its identities, and what its cell's counters say as measurements.
+//! An E2 node: a base station with one cell, or a part of one.
 
 mod kpm;
 
-use std::cell::{Ref, RefCell, RefMut};
+#[cfg(any(feature = "control", feature = "tc"))]
+use std::cell::RefMut;
+use std::cell::{Ref, RefCell};
 use std::collections::VecDeque;
 use std::rc::Rc;
 
-use e2sm::common::{Cgi, FiveQi, Guami, PlmnIdentity, SNssai, Sd, Sst};
+use e2sm::common::{FiveQi, Guami, PlmnIdentity, SNssai, Sd, Sst};
 use ferric::agent::Ue;
 use ferric::e2::Time;
 use ferric::e2ap::GlobalE2NodeId;
@@ -15,36 +17,38 @@ use radio::{Cell, Stay, Subscription};
 use ran_functions::kpm::SupportedMeasurement;
 
 use crate::RanConfig;
-use crate::configuration::Configuration;
-use crate::interfaces::Taps;
+#[cfg(feature = "control")]
+use crate::control::{NodeConfiguration, SliceState, Taps};
 use crate::interfaces::setup::ServedNetwork;
 use crate::mobility::Mobility;
 use crate::part::Part;
-use crate::slices::Slices;
-use crate::traffic_control::{Told, told};
-use crate::world::{Bearers, World};
+use crate::simulation::{BearerChanges, RanSimulation};
+use crate::traffic_control::TrafficControlWarnings;
 use kpm::{KPIS, Kpi};
 
 #[cfg(test)]
 pub use kpm::Mark;
 
-/// The first gNB's id, and bits of an id.
+/// The id of the first gNB, and the number of bits of a gNB id.
 pub const FIRST_GNB: u32 = 0xe00;
 pub const GNB_ID_BITS: u8 = 22;
 pub const NR_CELL_BITS: u8 = 36;
-/// Test network 001.01.
+/// The test network 001.01.
 pub const MCC: u16 = 1;
 pub const MNC: u16 = 1;
 /// The default bearer.
 pub const DEFAULT_DRB: u8 = 1;
-/// UEs that have left, of which it is still known who they were: more are forgotten, the longest gone first.
-const MAX_FORMER: usize = 1024;
-/// Bits of a UE's place in what functions call it.
+/// Contexts that are kept of UEs that have left. Beyond that the oldest are dropped.
+const MAX_FORMER_CONTEXTS: usize = 1024;
+/// Bits of a UE's place in its id.
 const PLACE_BITS: u32 = 16;
+/// The C-RNTI of the UE at the first place.
+#[cfg(any(feature = "control", feature = "statistics"))]
+const FIRST_RNTI: u16 = 0x4601;
 
-/// What functions call a UE: its place in the cell, and how many had it before. The first part is given again when it has
-/// rested, the whole is not.
-pub fn called(stay: &Stay) -> Ue {
+/// The id that RAN functions use for a UE: its place in the cell, and the number of UEs that had the place before. A place
+/// is reused some time after its UE has left; an id never is.
+pub fn ue_of(stay: &Stay) -> Ue {
     Ue(u64::from(stay.turn) << PLACE_BITS | stay.place as u64)
 }
 
@@ -53,236 +57,254 @@ pub fn place_of(ue: Ue) -> usize {
     (ue.0 & ((1 << PLACE_BITS) - 1)) as usize
 }
 
-/// The network that a UE has chosen.
-pub fn chosen_network(subscription: &Subscription) -> PlmnIdentity {
+/// The C-RNTI of a UE, by its place: a cell has at most [`radio::MAX_PLACES`], and reuses them only after [`radio::REST`].
+#[cfg(any(feature = "control", feature = "statistics"))]
+pub fn rnti_of(ue: Ue) -> u16 {
+    FIRST_RNTI + place_of(ue) as u16
+}
+
+/// The network that a UE has selected.
+pub fn selected_network(subscription: &Subscription) -> PlmnIdentity {
     let mnc_digits = if subscription.has_long_mnc { 3 } else { 2 };
     PlmnIdentity::from_codes(subscription.mcc, subscription.mnc, mnc_digits)
 }
 
-/// The slice that a UE has chosen.
-pub fn chosen_slice(subscription: &Subscription) -> SNssai {
+/// The slice that a UE has selected.
+pub fn selected_slice(subscription: &Subscription) -> SNssai {
     SNssai { sst: Sst([subscription.sst]), sd: subscription.sd.map(Sd) }
 }
 
-/// A base station with one cell, or a part of one. Its time goes on when somebody looks.
+/// A base station with one cell, or a part of one. Its time advances when it is read.
 #[derive(Debug)]
 pub struct Node {
     pub(crate) gnb: u32,
     pub(crate) part: Part,
-    /// The measurements that are its own.
-    kpis: Vec<Kpi>,
+    /// The measurements that it offers, and how they are computed.
     offers: Vec<SupportedMeasurement>,
-    pub(crate) world: Rc<RefCell<World>>,
-    /// What is known of UEs besides the model, by their places in the cell.
-    pub(crate) facts: Vec<Facts>,
-    /// What was known of UEs whose places are others' now.
-    former: VecDeque<Facts>,
-    pub(crate) configuration: Configuration,
-    pub(crate) taps: Taps,
-    pub(crate) slices: Slices,
-    pub(crate) traffic_control: ran_functions::tc::Configuration,
+    kpis: Vec<Kpi>,
+    pub(crate) simulation: Rc<RefCell<RanSimulation>>,
+    /// UE contexts by place in the cell.
+    pub(crate) contexts: Vec<UeContext>,
+    /// The contexts of UEs whose places have been reused.
+    former_contexts: VecDeque<UeContext>,
     pub(crate) mobility: Mobility,
-    pub(crate) told: Told,
-    looked_at: Time,
-    /// Changes of bearers that it has heard of.
-    bearer_changes: u64,
+    last_read: Time,
+    /// The version of [`BearerChanges`] that the contexts contain.
+    bearer_version: u64,
+    #[cfg(feature = "control")]
+    pub(crate) configuration: NodeConfiguration,
+    #[cfg(feature = "control")]
+    pub(crate) slices: SliceState,
+    #[cfg(feature = "control")]
+    pub(crate) taps: Taps,
+    pub(crate) traffic_control_warnings: TrafficControlWarnings,
+    /// What controllers have configured.
+    #[cfg(feature = "tc")]
+    pub(crate) traffic_control: ran_functions::tc::Configuration,
 }
 
-/// What is known of a UE besides the model.
+/// What a node knows of a UE besides the state of the model.
 #[derive(Clone, Debug)]
-pub struct Facts {
-    /// What functions call it.
+pub struct UeContext {
     pub ue: Ue,
-    /// Its number in the RAN.
+    /// The UE's number in the RAN.
     pub number: u64,
     pub plmn: PlmnIdentity,
     pub slice: [SNssai; 1],
     pub five_qi: [FiveQi; 1],
-    /// Its flow, whose identifier is the 5QI that it began with.
+    /// The identifier of its QoS flow, which is the flow's first 5QI.
     pub qfi: u8,
-    /// The bearer that its flow goes over.
+    /// The bearer of its QoS flow.
     pub drb: u8,
 }
 
-impl Facts {
-    /// Of a UE that has just come.
-    fn new(stay: &Stay, bearers: &Bearers) -> Facts {
+impl UeContext {
+    fn new(stay: &Stay, bearers: &BearerChanges) -> UeContext {
         let subscription = &stay.subscription;
-        let mut facts = Facts {
-            ue: called(stay),
+        let mut context = UeContext {
+            ue: ue_of(stay),
             number: stay.number,
-            plmn: chosen_network(subscription),
-            slice: [chosen_slice(subscription)],
+            plmn: selected_network(subscription),
+            slice: [selected_slice(subscription)],
             five_qi: [FiveQi(subscription.five_qi)],
             qfi: subscription.five_qi,
             drb: DEFAULT_DRB,
         };
-        facts.take_over(bearers);
-        facts
+        context.update_bearer(bearers);
+        context
     }
 
-    /// Its bearer, where that was changed.
-    fn take_over(&mut self, bearers: &Bearers) {
-        if let Some(bearer) = bearers.of_ues.get(&self.number) {
+    fn update_bearer(&mut self, bearers: &BearerChanges) {
+        if let Some(bearer) = bearers.by_ue.get(&self.number) {
             (self.five_qi, self.drb) = ([bearer.five_qi], bearer.drb);
         }
     }
 }
 
 impl Node {
-    pub fn new(config: &RanConfig, number: u16, part: Part, world: Rc<RefCell<World>>) -> Self {
-        let gnb = FIRST_GNB + u32::from(number);
-        let mobility = Mobility::new(number, config, Rc::clone(&world.borrow().cells));
-        let is_enb = part == Part::Enb;
-        let is_alike = |number: &u16| matches!(mobility.cell(*number), Cgi::EutraCgi(_)) == is_enb;
-        let neighbours = mobility.others().filter(is_alike);
-        let taps = if part.has_rrc() { Taps::new(number, is_enb, neighbours) } else { Taps::default() };
+    pub fn new(config: &RanConfig, number: u16, part: Part, simulation: Rc<RefCell<RanSimulation>>) -> Self {
+        let mobility = Mobility::new(number, config, Rc::clone(&simulation.borrow().cells));
         let (kpis, offers) = KPIS.into_iter().filter(|(kpi, _)| kpi.is_of(part)).unzip();
+        #[cfg(any(feature = "control", feature = "tc"))]
         let scenario = &config.scenario.cells[usize::from(number)];
+        let gnb = FIRST_GNB + u32::from(number);
+        #[cfg_attr(not(feature = "control"), expect(unused_mut))]
         let mut node = Node {
             gnb,
-            configuration: Configuration::new(gnb),
             part,
-            kpis,
             offers,
-            taps,
+            kpis,
+            contexts: Vec::new(),
+            former_contexts: VecDeque::new(),
+            last_read: Time::default(),
+            bearer_version: 0,
+            #[cfg(feature = "control")]
+            configuration: NodeConfiguration::new(gnb),
+            #[cfg(feature = "control")]
+            slices: SliceState::new(&scenario.slicing),
+            #[cfg(feature = "control")]
+            taps: Taps::of_node(number, part, &mobility),
+            traffic_control_warnings: TrafficControlWarnings::default(),
+            #[cfg(feature = "tc")]
+            traffic_control: crate::traffic_control::from_model(&scenario.radio.tc),
             mobility,
-            told: Told::default(),
-            slices: Slices::new(&scenario.slicing),
-            traffic_control: told(&scenario.radio.tc),
-            facts: Vec::new(),
-            former: VecDeque::new(),
-            world,
-            looked_at: Time::default(),
-            bearer_changes: 0,
+            simulation,
         };
+        #[cfg(feature = "control")]
         if part.has_mac() {
             node.apply_slicing();
         }
         node
     }
 
-    /// Its time has come to that, though nobody looks.
-    pub(crate) fn go_on(&mut self, until: Time) {
-        self.world.borrow_mut().advance(self.at(), until);
-        self.meet();
-        self.hear_of_bearers();
+    /// Advances to `now` without being read by a RAN function.
+    pub(crate) fn advance_unread(&mut self, now: Time) {
+        self.simulation.borrow_mut().advance(self.cell_number(), now);
+        self.admit_new_ues();
+        self.update_bearers();
         if self.part.has_pdcp() {
-            self.notice_faults();
+            self.warn_plugin_faults();
         }
-        self.take_news_of_cell();
+        self.process_cell_events();
     }
 
     /// The networks that its cell serves.
     pub(crate) fn networks(&self) -> Rc<[ServedNetwork]> {
-        Rc::clone(&self.world.borrow().networks)
+        Rc::clone(&self.simulation.borrow().networks)
+    }
+
+    /// The physical cell identity of its cell.
+    pub(crate) fn nr_pci(&self) -> u16 {
+        self.simulation.borrow().nr_pcis[self.cell_number()]
     }
 
     /// The number of its cell in the model.
-    pub(crate) fn at(&self) -> usize {
+    pub(crate) fn cell_number(&self) -> usize {
         self.mobility.number().into()
     }
 
-    /// Its cell.
+    /// Its cell in the model.
     pub(crate) fn cell(&self) -> Ref<'_, Cell> {
-        Ref::map(self.world.borrow(), |world| world.model.network.cell(self.at()))
+        Ref::map(self.simulation.borrow(), |simulation| simulation.model.network.cell(self.cell_number()))
     }
 
-    /// Its cell, to be changed.
+    /// Its cell in the model, for changes.
+    #[cfg(any(feature = "control", feature = "tc"))]
     pub(crate) fn cell_mut(&self) -> RefMut<'_, Cell> {
-        RefMut::map(self.world.borrow_mut(), |world| world.model.network.cell_mut(self.at()))
+        RefMut::map(self.simulation.borrow_mut(), |simulation| simulation.model.network.cell_mut(self.cell_number()))
     }
 
-    /// What the AMF calls a UE: it has its name from where it was first, and keeps it wherever it goes.
+    /// The AMF UE NGAP ID of a UE. It stays the same in handovers.
     pub(crate) fn amf_ue_ngap_id(&self, ue: Ue) -> u64 {
-        self.known(ue).map_or(0, |facts| (u64::from(FIRST_GNB) << 16) + facts.number)
+        self.context_or_former(ue).map_or(0, |context| (u64::from(FIRST_GNB) << 16) + context.number)
     }
 
-    /// The node's key.
+    /// The node's identity.
     pub fn id(&self) -> GlobalE2NodeId {
         self.part.id(self.gnb)
     }
 
-    /// When somebody looked last.
-    pub(crate) fn looked_at(&self) -> Time {
-        self.looked_at
+    /// The time of the last read by a RAN function.
+    pub(crate) fn last_read(&self) -> Time {
+        self.last_read
     }
 
-    /// What is known of a UE that is there.
-    pub(crate) fn facts(&self, ue: Ue) -> Option<&Facts> {
+    /// The context of a UE of the cell.
+    pub(crate) fn context(&self, ue: Ue) -> Option<&UeContext> {
         self.place(ue)?;
-        self.known(ue)
+        self.context_or_former(ue)
     }
 
-    /// The place of a UE that is there.
+    /// The place of a UE of the cell.
     pub(crate) fn place(&self, ue: Ue) -> Option<usize> {
         let (cell, place) = (self.cell(), place_of(ue));
         cell.ue(place)?;
-        (called(cell.stay(place)) == ue).then_some(place)
+        (ue_of(cell.stay(place)) == ue).then_some(place)
     }
 
-    /// What is known of a UE, also after it has left.
-    pub(crate) fn known(&self, ue: Ue) -> Option<&Facts> {
-        let there = self.facts.get(place_of(ue)).filter(|facts| facts.ue == ue);
-        there.or_else(|| self.former.iter().rev().find(|facts| facts.ue == ue))
+    /// The context of a UE, which may have left.
+    pub(crate) fn context_or_former(&self, ue: Ue) -> Option<&UeContext> {
+        let present = self.contexts.get(place_of(ue)).filter(|context| context.ue == ue);
+        present.or_else(|| self.former_contexts.iter().rev().find(|context| context.ue == ue))
     }
 
-    /// A UE was there: what is known of it is kept, though nobody looked before another one had its place.
-    pub(crate) fn remember(&mut self, stay: &Stay) {
-        if self.known(called(stay)).is_none() {
-            let facts = Facts::new(stay, &self.world.borrow().bearers);
-            self.keep(facts);
+    /// Keeps the context of a UE that arrived and left, and whose place was reused, between two reads.
+    pub(crate) fn remember_ue(&mut self, stay: &Stay) {
+        if self.context_or_former(ue_of(stay)).is_none() {
+            let context = UeContext::new(stay, &self.simulation.borrow().bearers);
+            self.keep_former(context);
         }
     }
 
-    fn keep(&mut self, former: Facts) {
-        if self.former.len() >= MAX_FORMER {
-            self.former.pop_front();
+    fn keep_former(&mut self, context: UeContext) {
+        if self.former_contexts.len() >= MAX_FORMER_CONTEXTS {
+            self.former_contexts.pop_front();
         }
-        self.former.push_back(former);
+        self.former_contexts.push_back(context);
     }
 
-    /// Takes over what another part of the gNB has changed of bearers, and what UEs bring along.
-    fn hear_of_bearers(&mut self) {
-        let world = self.world.borrow();
-        if world.bearers.changes == self.bearer_changes {
+    /// Takes over the bearers that another part of the gNB has changed, or that were changed before a handover.
+    fn update_bearers(&mut self) {
+        let simulation = self.simulation.borrow();
+        if simulation.bearers.version == self.bearer_version {
             return;
         }
-        self.bearer_changes = world.bearers.changes;
-        for facts in &mut self.facts {
-            facts.take_over(&world.bearers);
+        self.bearer_version = simulation.bearers.version;
+        for context in &mut self.contexts {
+            context.update_bearer(&simulation.bearers);
         }
     }
 
-    /// Takes down what is known of UEs that have come.
-    fn meet(&mut self) {
-        let newcomers: Vec<Facts> = {
-            let world = self.world.borrow();
-            let cell = world.model.network.cell(self.at());
-            let is_new = |stay: &&Stay| self.facts.get(stay.place).is_none_or(|facts| facts.ue != called(stay));
+    /// Creates the contexts of UEs that have arrived.
+    fn admit_new_ues(&mut self) {
+        let arrived: Vec<UeContext> = {
+            let simulation = self.simulation.borrow();
+            let cell = simulation.model.network.cell(self.cell_number());
+            let is_new = |stay: &&Stay| self.contexts.get(stay.place).is_none_or(|context| context.ue != ue_of(stay));
             let stays = (0..cell.places()).map(|place| cell.stay(place)).filter(is_new);
-            stays.map(|stay| Facts::new(stay, &world.bearers)).collect()
+            stays.map(|stay| UeContext::new(stay, &simulation.bearers)).collect()
         };
-        for facts in newcomers {
-            let place = place_of(facts.ue);
-            if place < self.facts.len() {
-                let before = std::mem::replace(&mut self.facts[place], facts);
-                self.keep(before);
+        for context in arrived {
+            let place = place_of(context.ue);
+            if place < self.contexts.len() {
+                let former = std::mem::replace(&mut self.contexts[place], context);
+                self.keep_former(former);
             } else {
-                self.facts.push(facts);
+                self.contexts.push(context);
             }
+            #[cfg(feature = "control")]
             if self.part.has_mac() {
-                self.begin_in_slices(place);
-                self.join_groups(place);
+                self.assign_initial_slices(place);
+                self.assign_scheduler_group(place);
             }
             if self.part.has_pdcp() {
-                self.notice_misfit(place);
+                self.warn_queue_mismatch(place);
             }
         }
     }
 }
 
-/// The AMF that all nodes have.
+/// The AMF of all nodes.
 pub fn guami() -> Guami {
     Guami {
         plmn_identity: PlmnIdentity::from_codes(MCC, MNC, 2),

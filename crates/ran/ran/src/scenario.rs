@@ -1,7 +1,8 @@
 //! A scenario: what a RAN is made of, and what happens in it.
 
-#[cfg(test)]
+#[cfg(all(test, feature = "scenario"))]
 mod examples;
+#[cfg(feature = "scenario")]
 mod file;
 mod model;
 mod summary;
@@ -14,6 +15,7 @@ use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::time::Duration;
 
+#[cfg(feature = "control")]
 use e2sm::slice::SliceConfiguration;
 use radio::phy::{
     Area, Carrier, CarrierError, Channel, Direction, Fixed, Geometry, GeometryError, McsTable, Motion, Mover, Position,
@@ -26,12 +28,17 @@ use radio::{
 
 use crate::node::{MCC, MNC};
 
-pub use file::{Folders, MAX_FLOWS, MAX_THREADS, MAX_UES};
+#[cfg(feature = "scenario")]
+pub use file::{MAX_FLOWS, ScenarioFolders};
 pub use model::Model;
 pub use summary::{Load, Summary};
 
-/// Most cells: each has an address of its own in the network.
+/// The most cells of a scenario.
 pub const MAX_CELLS: usize = 4096;
+/// The most UEs of a scenario over its whole time: each has its own address from 10.45.0.2 on.
+pub const MAX_UES: usize = 500_000;
+/// The most threads of the model.
+pub const MAX_THREADS: usize = 256;
 /// Where servers are.
 pub const SERVER: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 1);
 /// UEs have addresses from here on.
@@ -92,38 +99,42 @@ pub struct CellScenario {
     pub is_split: bool,
     /// Whether it serves nobody at the beginning. Default: it serves.
     pub is_locked: bool,
-    /// The slices that it begins with. Default: none.
+    /// The initial slices. Default: none.
+    #[cfg(feature = "control")]
     pub slicing: SlicingScenario,
 }
 
-/// Slices that a cell begins with, as a controller may change them later.
+/// The initial slices of a cell. Controllers may change them.
+#[cfg(feature = "control")]
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SlicingScenario {
     /// The slices of both directions.
     pub slices: SliceConfiguration<'static>,
-    /// Who is in them: a UE that comes goes by the first that fits; one that nothing fits is in no slice.
-    pub members: Vec<Member>,
+    /// The slices of UEs: the first rule that matches a UE applies. A UE that no rule matches is in no slice.
+    pub rules: Vec<SliceRule>,
 }
 
-/// Who is in a slice. What is absent may be anything.
+/// Assigns UEs to slices by what they have selected. An absent field matches any value.
+#[cfg(feature = "control")]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Member {
-    /// The network that a UE has chosen: its two codes, and whether the second has three digits.
+pub struct SliceRule {
+    /// The selected network: its two codes, and whether the second has three digits.
     pub plmn: Option<(u16, u16, bool)>,
-    /// Its slice/service type.
+    /// The slice/service type.
     pub sst: Option<u8>,
-    /// Its slice differentiator.
+    /// The slice differentiator.
     pub sd: Option<[u8; 3]>,
-    /// The slice of its downlink.
-    pub down: Option<u32>,
-    /// The slice of its uplink.
-    pub up: Option<u32>,
+    /// The downlink slice.
+    pub dl: Option<u32>,
+    /// The uplink slice.
+    pub ul: Option<u32>,
 }
 
-impl Member {
-    /// Whether a UE is meant.
+#[cfg(feature = "control")]
+impl SliceRule {
+    /// Whether a UE matches.
     #[must_use]
-    pub fn fits(&self, ue: &Subscription) -> bool {
+    pub fn matches(&self, ue: &Subscription) -> bool {
         self.plmn.is_none_or(|plmn| plmn == (ue.mcc, ue.mnc, ue.has_long_mnc))
             && self.sst.is_none_or(|sst| sst == ue.sst)
             && self.sd.is_none_or(|sd| Some(sd) == ue.sd)

@@ -6,15 +6,15 @@ use crate::RanConfig;
 use crate::node::Node;
 use crate::part::Part;
 use crate::scenario::Scenario;
-use crate::world::World;
+use crate::simulation::RanSimulation;
 
 /// The nodes of a configuration.
 pub fn nodes(config: &RanConfig) -> Vec<Node> {
-    let world = World::new(&config.scenario).unwrap();
+    let simulation = RanSimulation::new(&config.scenario).unwrap();
     let of_cell =
         |number: u16| Part::of(&config.scenario.cells[usize::from(number)]).iter().map(move |part| (number, *part));
     let parts = (0..config.scenario.cells.len() as u16).flat_map(of_cell);
-    parts.map(|(number, part)| Node::new(config, number, part, Rc::clone(&world))).collect()
+    parts.map(|(number, part)| Node::new(config, number, part, Rc::clone(&simulation))).collect()
 }
 
 /// The nodes of a crowd.

@@ -36,8 +36,8 @@ struct Running {
 }
 
 impl Running {
-    fn start(letter: char, ues: u16) -> Running {
-        let prefix = support::config(letter, 1).prefix;
+    fn start(message: char, ues: u16) -> Running {
+        let prefix = support::config(message, 1).prefix;
         let [e2, xapp] = ["e2", "xapp"].map(|end| Address::Memory(format!("{prefix}-{end}")));
         let (ric_sender, ric_stop) = mpsc::channel();
         let (e2_address, xapp_address) = (e2.clone(), xapp.clone());

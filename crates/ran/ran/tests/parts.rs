@@ -13,7 +13,7 @@ use ferric::e2ap::{Codec, Version};
 use ferric::link::Address;
 use ferric::server::{Iapp, IappContext, IappEvent, Server, ServerConfig};
 use ferric::{Endpoint, StopHandle};
-use ran::scenario::Folders;
+use ran::scenario::ScenarioFolders;
 use ran::{Ran, RanConfig, Scenario};
 
 /// Nothing here takes a tenth of this, unless it never comes.
@@ -88,7 +88,7 @@ fn sees_the_parts(e2ap_version: Version, kpm_revision: Revision) {
     });
     let mut running = vec![(stops.recv().unwrap(), ric)];
     let ran = thread::spawn(move || {
-        let scenario = Scenario::from_toml(SCENARIO, &Folders::of(Path::new(""))).unwrap();
+        let scenario = Scenario::from_toml(SCENARIO, &ScenarioFolders::with_traces(Path::new(""))).unwrap();
         let mut ran =
             Ran::new(RanConfig { rics: vec![e2], scenario, e2ap_version, kpm_revision, ..RanConfig::default() })
                 .unwrap();

@@ -132,7 +132,7 @@ fn what_cannot_be_is_refused_in_the_words_of_the_node() {
         assert_eq!(world.get(DL)["slices"], json!([]), "{wanted}");
     }
     let unknown = json!({ "algorithm": "FAIR", "slices": [share(1, 50.0)] });
-    world.ask("PUT", DL, unknown).complains(409, &["the downlink has no scheduler FAIR: it has NVS, NVS-PARTITION"]);
+    world.ask("PUT", DL, unknown).complains(409, &["unknown downlink scheduler FAIR: use NVS, NVS-PARTITION"]);
     assert_eq!(world.get(DL)["slices"], json!([]));
 }
 

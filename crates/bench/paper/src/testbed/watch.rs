@@ -105,7 +105,7 @@ impl<'a> Watch<'a> {
                 Pace::Stepped { steps, slot, told } => {
                     *slot = end.min(*slot + STEP_SLOTS);
                     *told = 0;
-                    steps.go_until(Time::from_nanos(*slot * SLOT.as_nanos() as u64));
+                    steps.allow_until(Time::from_nanos(*slot * SLOT.as_nanos() as u64));
                 }
             }
             self.turn_until(Desk::is_told, &mut take)?;

@@ -9,7 +9,7 @@ use radio::phy::Direction;
 use radio::{Cell, Stay, Subscription, Usage};
 use ran_functions::kpm::{Bin, KpmSource, MeasuredObject, SupportedMeasurement};
 
-use super::{Node, called, chosen_slice, place_of};
+use super::{Node, place_of, selected_slice, ue_of};
 use crate::counters::Counters;
 use crate::part::Part;
 
@@ -161,16 +161,16 @@ impl Node {
     /// The places of the UEs that are meant, and whose share a label means.
     fn each(&self, whom: MeasuredObject<'_>, label: &MeasurementLabel, take: &mut dyn FnMut(usize)) {
         let mut take = |at: usize| {
-            let Some(facts) = self.facts.get(at) else { return };
-            if means(label, facts.slice[0], facts.five_qi[0], facts.qfi) {
+            let Some(context) = self.contexts.get(at) else { return };
+            if means(label, context.slice[0], context.five_qi[0], context.qfi) {
                 take(at);
             }
         };
         match whom {
-            MeasuredObject::Cell => (0..self.facts.len()).for_each(take),
+            MeasuredObject::Cell => (0..self.contexts.len()).for_each(take),
             // also who has left, until another one has its place
             MeasuredObject::Ues(ues) => {
-                let is_its = |ue: &&Ue| self.facts.get(place_of(**ue)).is_some_and(|facts| facts.ue == **ue);
+                let is_its = |ue: &&Ue| self.contexts.get(place_of(**ue)).is_some_and(|context| context.ue == **ue);
                 ues.iter().filter(is_its).for_each(|ue| take(place_of(*ue)));
             }
         }
@@ -189,7 +189,7 @@ impl Mark {
     /// chose, not what their bearers' 5QIs became.
     fn of_gone(&self, cell: &Cell, label: &MeasurementLabel) -> Counters {
         let is_meant =
-            |chosen: &Subscription| means(label, chosen_slice(chosen), FiveQi(chosen.five_qi), chosen.five_qi);
+            |chosen: &Subscription| means(label, selected_slice(chosen), FiveQi(chosen.five_qi), chosen.five_qi);
         let mut sum = Counters::default();
         for (chosen, counts) in cell.past().iter().filter(|(chosen, _)| is_meant(chosen)) {
             let before = self.past.iter().find(|(there, _)| there == chosen);
@@ -207,7 +207,7 @@ impl KpmSource for Node {
     type Snapshot = Mark;
 
     fn cell(&self) -> Cgi {
-        self.mobility.cell(self.mobility.number())
+        self.mobility.cell_of(self.mobility.number())
     }
 
     fn measurements(&self) -> &[SupportedMeasurement] {
@@ -216,7 +216,7 @@ impl KpmSource for Node {
 
     fn ues(&self, out: &mut Vec<Ue>) {
         let cell = self.cell();
-        out.extend(cell.ues().map(|(at, _)| called(cell.stay(at))));
+        out.extend(cell.ues().map(|(at, _)| ue_of(cell.stay(at))));
     }
 
     fn ue_id(&self, ue: Ue) -> UeId<'static> {
@@ -235,8 +235,8 @@ impl KpmSource for Node {
     }
 
     fn advance(&mut self, until: Time) {
-        self.looked_at = self.looked_at.max(until);
-        self.go_on(until);
+        self.last_read = self.last_read.max(until);
+        self.advance_unread(until);
     }
 
     fn value(&self, since: &Mark, whom: MeasuredObject<'_>, offer: usize, label: &MeasurementLabel) -> Value {
@@ -304,7 +304,7 @@ impl KpmSource for Node {
         }
         let MeasurementLabel { slice_id, five_qi, qfi, .. } = *label;
         let of_some = MeasurementLabel { slice_id, five_qi, qfi, ..MeasurementLabel::default() };
-        let divisible = self.kpis.get(offer).is_some_and(|kpi| {
+        let resources = self.kpis.get(offer).is_some_and(|kpi| {
             !matches!(
                 kpi,
                 Kpi::PrbAvailableDl
@@ -315,7 +315,7 @@ impl KpmSource for Node {
                     | Kpi::PrbDistUl
             )
         });
-        *label == MeasurementLabel::NO_LABEL || divisible && *label == of_some && *label != MeasurementLabel::default()
+        *label == MeasurementLabel::NO_LABEL || resources && *label == of_some && *label != MeasurementLabel::default()
     }
 
     fn test_condition_types(&self) -> &[TestCondType] {
@@ -326,7 +326,7 @@ impl KpmSource for Node {
         let cell = self.cell();
         let there = cell.ue(self.place(ue)?)?;
         match property {
-            TestCondType::Gbr(_) => Some(f64::from(u8::from(has_guaranteed_rate(self.facts(ue)?.five_qi[0].0)))),
+            TestCondType::Gbr(_) => Some(f64::from(u8::from(has_guaranteed_rate(self.context(ue)?.five_qi[0].0)))),
             TestCondType::Rsrp(_) => Some(there.channel().rsrp_dbm()),
             TestCondType::UlRsrp(_) => Some(there.channel().uplink_rsrp_dbm()),
             TestCondType::Cqi(_) => Some(there.downlink().cqi().into()),
@@ -335,11 +335,11 @@ impl KpmSource for Node {
     }
 
     fn slices(&self, ue: Ue) -> &[SNssai] {
-        self.facts(ue).map_or(&[], |facts| &facts.slice)
+        self.context(ue).map_or(&[], |context| &context.slice)
     }
 
     fn five_qis(&self, ue: Ue) -> &[FiveQi] {
-        self.facts(ue).map_or(&[], |facts| &facts.five_qi)
+        self.context(ue).map_or(&[], |context| &context.five_qi)
     }
 }
 

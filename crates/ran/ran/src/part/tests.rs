@@ -157,7 +157,7 @@ fn what_one_part_is_told_all_show() {
     advance(&mut nodes, 7);
     for node in &nodes[..3] {
         assert_eq!(node.five_qis(Ue(0)), [FiveQi(5)], "{:?}", node.part);
-        assert_eq!(node.facts(Ue(1)).unwrap().drb, 2, "{:?}", node.part);
+        assert_eq!(node.context(Ue(1)).unwrap().drb, 2, "{:?}", node.part);
     }
     assert_eq!(nodes[2].cell().ue(1).unwrap().bearers().len(), 2);
 

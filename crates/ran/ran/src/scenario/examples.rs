@@ -10,7 +10,7 @@ use radio::phy::Direction;
 use radio::traffic::FlowCounts;
 use ran_functions::rc::{Event, RcSource, Verdict};
 
-use super::{Folders, Scenario};
+use super::{Scenario, ScenarioFolders};
 use crate::node::Node;
 use crate::part::Part;
 use crate::{RanConfig, testing};
@@ -37,7 +37,8 @@ struct Play {
 
 impl Play {
     fn of(name: &str) -> Play {
-        let scenario = Scenario::from_toml(&text(&format!("{name}.toml")), &Folders::of(&folder())).unwrap();
+        let scenario =
+            Scenario::from_toml(&text(&format!("{name}.toml")), &ScenarioFolders::with_traces(&folder())).unwrap();
         let parts = scenario.cells.iter().map(|cell| Part::of(cell).len());
         let first = parts.scan(0, |next, parts| Some(std::mem::replace(next, *next + parts))).collect();
         let nodes = testing::nodes(&RanConfig { scenario, ..RanConfig::default() });
@@ -124,7 +125,8 @@ fn every_example_says_what_it_shows_and_how_to_see_it() {
         let name = path.file_name().unwrap().to_str().unwrap();
         let command = format!("#     ferric ran --scenario examples/scenarios/{name}");
         assert!(text.starts_with("# ") && text.contains(&command), "{name}");
-        let scenario = Scenario::from_toml(&text, &Folders::of(&folder())).unwrap_or_else(|e| panic!("{name}: {e}"));
+        let scenario = Scenario::from_toml(&text, &ScenarioFolders::with_traces(&folder()))
+            .unwrap_or_else(|e| panic!("{name}: {e}"));
         let summary = scenario.summary().unwrap();
         assert_eq!(summary.total.ues + summary.total.later_ues, scenario.ues.len(), "{name}");
     }

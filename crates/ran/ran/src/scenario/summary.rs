@@ -1,4 +1,4 @@
-//! What a scenario would be, in a few lines.
+//! A summary of a scenario in a few lines.
 
 use std::fmt;
 
@@ -8,33 +8,33 @@ use radio::{Network, Time};
 
 use super::{Change, Scenario, ScenarioError, UeScenario};
 
-/// Cells, and entries of the timeline, that are told one by one.
+/// The most cells, and entries of the timeline, that are listed.
 const MAX_LINES: usize = 32;
-/// A packet of G.711 with UDP's and IP's headers, every 20 ms.
+/// A packet of G.711 with UDP and IP headers, every 20 ms.
 const VOICE_BPS: f64 = (172.0 + 28.0) * 8.0 / 0.02;
 
-/// What a scenario would be. Its `Display` has a line for each cell.
+/// A summary of a scenario. Its `Display` has a line for each cell.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Summary {
-    /// All of it.
+    /// The load of all cells.
     pub total: Load,
     cells: Vec<(String, Load)>,
     head: String,
     timeline: Vec<String>,
 }
 
-/// UEs, and what their flows would carry if nothing held them back.
+/// The number of UEs, and the load that their flows offer.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Load {
-    /// UEs that are there at the beginning.
+    /// UEs that are present at the start.
     pub ues: usize,
-    /// UEs that come later.
+    /// UEs that arrive later.
     pub later_ues: usize,
-    /// Mean bits a second of flows with a rate, with all headers from layer 3 on, while they and their UEs are there.
-    pub down_bps: f64,
-    /// The same from UEs to servers.
-    pub up_bps: f64,
-    /// Flows over TCP, which take what they get.
+    /// The mean downlink rate of flows with a given rate, with headers from layer 3 on, while they and their UEs are active.
+    pub dl_bps: f64,
+    /// The mean uplink rate of such flows.
+    pub ul_bps: f64,
+    /// Flows over TCP, whose rate is that of the path.
     pub tcp_flows: usize,
 }
 
@@ -43,9 +43,9 @@ impl Load {
         *(if ue.arrives == Time::START { &mut self.ues } else { &mut self.later_ues }) += 1;
         for flow in &ue.flows {
             match mean_bps(&flow.specification) {
-                Some((down_bps, up_bps)) => {
-                    self.down_bps += down_bps;
-                    self.up_bps += up_bps;
+                Some((dl_bps, ul_bps)) => {
+                    self.dl_bps += dl_bps;
+                    self.ul_bps += ul_bps;
                 }
                 None => self.tcp_flows += 1,
             }
@@ -55,21 +55,21 @@ impl Load {
 
 impl fmt::Display for Load {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Load { ues, later_ues, down_bps, up_bps, tcp_flows } = self;
+        let Load { ues, later_ues, dl_bps, ul_bps, tcp_flows } = self;
         write!(f, "{ues} {}", if *ues == 1 { "UE" } else { "UEs" })?;
         if *later_ues > 0 {
             write!(f, ", and {later_ues} later")?;
         }
-        write!(f, "; offered {:.1} Mbit/s down, {:.1} Mbit/s up", down_bps / 1e6, up_bps / 1e6)?;
+        write!(f, "; offered {:.1} Mbit/s downlink, {:.1} Mbit/s uplink", dl_bps / 1e6, ul_bps / 1e6)?;
         match tcp_flows {
             0 => Ok(()),
-            1 => f.write_str(", and a TCP flow"),
+            1 => f.write_str(", and 1 TCP flow"),
             flows => write!(f, ", and {flows} TCP flows"),
         }
     }
 }
 
-/// What a flow sends down and up on average; nothing for one that takes what it gets.
+/// The mean downlink and uplink rates of a flow; None for a flow whose rate is that of the path.
 fn mean_bps(specification: &FlowSpecification) -> Option<(f64, f64)> {
     let (bps, is_answered) = match &specification.kind {
         Kind::ConstantBitRate { rate_bps, .. } | Kind::Poisson { rate_bps, .. } => (*rate_bps as f64, false),
@@ -77,9 +77,10 @@ fn mean_bps(specification: &FlowSpecification) -> Option<(f64, f64)> {
         Kind::Voip { echoed } => (VOICE_BPS, *echoed),
         Kind::Echo { interval_ms, packet_octets } => (f64::from(*packet_octets) * 8e3 / interval_ms, true),
         Kind::KeepAlive { interval_s, request_octets, answer_octets } => {
-            let [asked, answered] = [request_octets, answer_octets].map(|octets| 8.0 * f64::from(*octets) / interval_s);
-            let is_down = specification.direction == traffic::Direction::Down;
-            return Some(if is_down { (answered, asked) } else { (asked, answered) });
+            let [requests, answers] =
+                [request_octets, answer_octets].map(|octets| 8.0 * f64::from(*octets) / interval_s);
+            let is_dl = specification.direction == traffic::Direction::Down;
+            return Some(if is_dl { (answers, requests) } else { (requests, answers) });
         }
         Kind::Greedy(_) | Kind::Transfer { .. } | Kind::Web(_) | Kind::VideoPlayer(_) => return None,
     };
@@ -92,10 +93,10 @@ fn mean_bps(specification: &FlowSpecification) -> Option<(f64, f64)> {
 }
 
 impl Scenario {
-    /// What it would be.
+    /// Summarizes the scenario.
     ///
     /// # Errors
-    /// What of it cannot be, and where.
+    /// An invalid scenario.
     pub fn summary(&self) -> Result<Summary, ScenarioError> {
         let network = self.check()?;
         let mut total = Load::default();
@@ -107,14 +108,13 @@ impl Scenario {
         let cells = loads.into_iter().enumerate().map(|(at, load)| (self.cell_line(&network, at), load)).collect();
         let moves = self.handover.a3_offset_db.map_or(String::new(), |db| format!(", handover by A3 at {db} dB"));
         let threads = if self.threads.get() == 1 { "thread" } else { "threads" };
-        let head =
-            format!("seed {}, {} times as fast as time, {} {threads}{moves}", self.seed, self.speed, self.threads);
+        let head = format!("seed {}, speed {}, {} {threads}{moves}", self.seed, self.speed, self.threads);
         let timeline = self.timeline.iter().map(|entry| {
             let at_s = entry.at.since(Time::START).as_secs_f64();
             match entry.change {
                 Change::Locked { cell, is_locked: true } => format!("at {at_s} s: cell {cell} is locked"),
                 Change::Locked { cell, is_locked: false } => format!("at {at_s} s: cell {cell} is unlocked"),
-                Change::HandOver { ue, to } => format!("at {at_s} s: UE {ue} goes to cell {to}"),
+                Change::HandOver { ue, to } => format!("at {at_s} s: UE {ue} is handed over to cell {to}"),
             }
         });
         Ok(Summary { total, cells, head, timeline: timeline.collect() })
@@ -128,18 +128,19 @@ impl Scenario {
             Rat::Nr => "NR",
         };
         let duplex = if grid.carrier().duplex == Duplex::Fdd { "FDD" } else { "TDD" };
-        let slices = &cell.slicing.slices;
-        let of = [
-            (cell.is_split, "CU-CP, CU-UP and DU apart".to_owned()),
+        #[cfg(feature = "control")]
+        let slices = (cell.slicing.slices.dl.slices.len(), cell.slicing.slices.ul.slices.len());
+        #[cfg(not(feature = "control"))]
+        let slices = (0, 0);
+        let properties = [
+            (cell.is_split, "split into CU-CP, CU-UP and DU".to_owned()),
             (cell.is_locked, "locked".to_owned()),
-            (
-                slices.dl.slices.len() + slices.ul.slices.len() > 0,
-                format!("slices: {} down, {} up", slices.dl.slices.len(), slices.ul.slices.len()),
-            ),
+            (slices != (0, 0), format!("slices: {} downlink, {} uplink", slices.0, slices.1)),
         ];
-        let of: String = of.into_iter().filter(|(is_so, _)| *is_so).map(|(_, what)| format!(", {what}")).collect();
+        let properties = properties.into_iter().filter(|(is_listed, _)| *is_listed);
+        let properties: String = properties.map(|(_, property)| format!(", {property}")).collect();
         format!(
-            "cell {at}: {rat}, {} MHz at {} MHz, {duplex}, {} PRBs of {} kHz down and {} up{of}",
+            "cell {at}: {rat}, {} MHz at {} MHz, {duplex}, {} PRBs of {} kHz downlink and {} uplink{properties}",
             grid.carrier().bandwidth_mhz,
             grid.carrier().frequency_mhz,
             network.cell(at).prbs(Direction::Downlink),
@@ -159,14 +160,14 @@ impl fmt::Display for Summary {
             writeln!(f, "{line}: {load}")?;
         }
         if count > MAX_LINES {
-            writeln!(f, "... and {} cells more", count - MAX_LINES)?;
+            writeln!(f, "... and {} more cells", count - MAX_LINES)?;
         }
         for line in timeline.iter().take(MAX_LINES) {
             writeln!(f, "{line}")?;
         }
         match timeline.len().saturating_sub(MAX_LINES) {
             0 => Ok(()),
-            more => writeln!(f, "... and {more} more happen"),
+            more => writeln!(f, "... and {more} more events"),
         }
     }
 }

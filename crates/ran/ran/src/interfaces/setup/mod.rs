@@ -22,7 +22,7 @@ use per::{List, Octets, Per, PrintableString};
 
 use super::messages::{Criticality, MessageOf, NoSuchThing, Pdu, ProtocolIeField, ProtocolIes, encoded};
 use super::plmn;
-use crate::node::{Node, chosen_network, chosen_slice};
+use crate::node::{Node, selected_network, selected_slice};
 use crate::part::{ONLY, Part};
 use crate::scenario::Scenario;
 
@@ -47,7 +47,7 @@ impl ServedNetwork {
     pub fn of(scenario: &Scenario) -> Vec<ServedNetwork> {
         let mut slices: BTreeMap<PlmnIdentity, Vec<SNssai>> = BTreeMap::from([(plmn(), Vec::new())]);
         for ue in &scenario.ues {
-            let (network, slice) = (chosen_network(&ue.subscription), chosen_slice(&ue.subscription));
+            let (network, slice) = (selected_network(&ue.subscription), selected_slice(&ue.subscription));
             if slices.len() < MAX_NETWORKS || slices.contains_key(&network) {
                 let of_network = slices.entry(network).or_default();
                 if of_network.len() < MAX_SLICES && !of_network.contains(&slice) {

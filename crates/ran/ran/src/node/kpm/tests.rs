@@ -76,15 +76,15 @@ fn the_cell_is_its_ues() {
     node.advance(START + SECOND * 10);
     let mut ues = Vec::new();
     node.ues(&mut ues);
-    let of_ues = |name: &str, ues: &[Ue]| {
+    let by_ue = |name: &str, ues: &[Ue]| {
         let value = node.value(&since, MeasuredObject::Ues(ues), offer(name), &MeasurementLabel::NO_LABEL);
         value.number().unwrap()
     };
-    let each: f64 = ues.iter().map(|ue| of_ues("DRB.PdcpSduVolumeDL", &[*ue])).sum();
+    let each: f64 = ues.iter().map(|ue| by_ue("DRB.PdcpSduVolumeDL", &[*ue])).sum();
     let cell = cell_value(&node, &since, "DRB.PdcpSduVolumeDL");
     assert!((each - cell).abs() <= ues.len() as f64);
-    assert_eq!(of_ues("DRB.PdcpSduVolumeDL", &ues), cell);
-    let each: f64 = ues.iter().map(|ue| of_ues("RRU.PrbUsedDl", &[*ue])).sum();
+    assert_eq!(by_ue("DRB.PdcpSduVolumeDL", &ues), cell);
+    let each: f64 = ues.iter().map(|ue| by_ue("RRU.PrbUsedDl", &[*ue])).sum();
     assert!((each - cell_value(&node, &since, "RRU.PrbUsedDl")).abs() <= ues.len() as f64 / 2.0);
     assert!(cell_value(&node, &since, "RRU.PrbTotDl") <= 100.0);
 

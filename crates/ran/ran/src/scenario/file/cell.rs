@@ -6,7 +6,7 @@ use radio::phy::{Carrier, Duplex, McsTable, Position, TddPattern};
 use radio::rlc::Mode;
 use radio::{CellConfig, OuterLoop};
 
-use super::{Folders, slices, traffic_control};
+use super::{ScenarioFolders, slices, traffic_control};
 use crate::scenario::{CellScenario, MAX_CELLS};
 use settings::{Error, Table, TableKeys};
 
@@ -57,7 +57,7 @@ pub const TDD: TableKeys = TableKeys {
 pub const LTE_TDD: TableKeys = TableKeys { name: "[cell.lte_tdd]", keys: &["configuration", "special_subframe"] };
 
 /// A table's cells.
-pub fn cells(section: &Table<'_>, folders: &Folders<'_>) -> Result<Vec<CellScenario>, Error> {
+pub fn cells(section: &Table<'_>, folders: &ScenarioFolders<'_>) -> Result<Vec<CellScenario>, Error> {
     let carrier = carrier(section)?;
     let grid = carrier.check().map_err(|error| section.invalid_table(error))?;
     let mut radio = CellConfig { carrier, ..CellConfig::default() };

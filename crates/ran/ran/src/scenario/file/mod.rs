@@ -16,11 +16,9 @@ use std::time::Duration;
 use radio::HandoverConfig;
 use settings::{Document, Error, Table, TableKeys};
 
-use super::{MAX_CELLS, Scenario, ScenarioError};
+use super::{MAX_CELLS, MAX_THREADS, MAX_UES, Scenario, ScenarioError};
 use timeline::Group;
 
-/// Most UEs of a scenario, over all of its time: each has an address of its own, from 10.45.0.2 on.
-pub const MAX_UES: usize = 500_000;
 /// Flows of a UE.
 pub const MAX_FLOWS: usize = 64;
 /// Tables of UEs, and of what happens.
@@ -52,20 +50,20 @@ const TABLES: [&TableKeys; 16] = [
     &timeline::AT,
 ];
 
-/// Where a scenario finds other files.
+/// The folders of the files that a scenario refers to.
 #[derive(Clone, Copy, Debug)]
-pub struct Folders<'f> {
-    /// Traces lie here, or below.
-    pub files: &'f Path,
-    /// Parts of traffic control may be loaded from here: see [`plugin::tc`].
-    pub parts: &'f Path,
+pub struct ScenarioFolders<'f> {
+    /// The folder of traces. Their names are relative to it.
+    pub traces: &'f Path,
+    /// The folder of traffic control plug-ins: see [`tc_plugin`].
+    pub tc_plugins: &'f Path,
 }
 
-impl<'f> Folders<'f> {
-    /// Traces from a folder, parts of traffic control from the usual one.
+impl<'f> ScenarioFolders<'f> {
+    /// Traces from `traces`, plug-ins from [`tc_plugin::DEFAULT_FOLDER`].
     #[must_use]
-    pub fn of(files: &'f Path) -> Self {
-        Folders { files, parts: Path::new(tc_plugin::DEFAULT_FOLDER) }
+    pub fn with_traces(traces: &'f Path) -> Self {
+        ScenarioFolders { traces, tc_plugins: Path::new(tc_plugin::DEFAULT_FOLDER) }
     }
 }
 
@@ -74,7 +72,7 @@ impl Scenario {
     ///
     /// # Errors
     /// The first thing that is wrong, and where.
-    pub fn from_toml(text: &str, folders: &Folders<'_>) -> Result<Scenario, Error> {
+    pub fn from_toml(text: &str, folders: &ScenarioFolders<'_>) -> Result<Scenario, Error> {
         let document = Document::parse(text)?;
         let top = document.root(&TOP)?;
         let mut scenario = Scenario { is_always_on: true, ..Scenario::default() };
@@ -103,7 +101,7 @@ impl Scenario {
         Ok(scenario)
     }
 
-    fn read_ues<'t>(&mut self, top: &Table<'t>, folders: &Folders<'_>) -> Result<Vec<Origin<'t>>, Error> {
+    fn read_ues<'t>(&mut self, top: &Table<'t>, folders: &ScenarioFolders<'_>) -> Result<Vec<Origin<'t>>, Error> {
         let mut origins: Vec<Origin<'_>> = Vec::new();
         for (number, table) in top.tables("ue", &ue::UE, MAX_TABLES)?.into_iter().enumerate() {
             let first = self.ues.len();
@@ -128,9 +126,6 @@ impl Scenario {
         Ok(())
     }
 }
-
-/// The most threads of a model.
-pub const MAX_THREADS: usize = 256;
 
 /// A table of UEs, and what became of it.
 struct Origin<'t> {

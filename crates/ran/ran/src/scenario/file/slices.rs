@@ -7,8 +7,8 @@ use radio::phy::Grid;
 use ran_functions::slice::{Direction, SliceResources, validate_slices};
 
 use super::ue::{plmn, slice_differentiator};
-use crate::scenario::{Member, SlicingScenario};
-use crate::slices::{ALGORITHMS, capacity};
+use crate::control::slices::{ALGORITHMS, capacity};
+use crate::scenario::{SliceRule, SlicingScenario};
 use settings::{Error, Table, TableKeys};
 
 pub const SLICE: TableKeys = TableKeys {
@@ -43,7 +43,7 @@ pub fn slicing(section: &Table<'_>, grid: &Grid) -> Result<SlicingScenario, Erro
         };
     }
     let mut directions = [Vec::new(), Vec::new()];
-    let mut members = Vec::new();
+    let mut rules = Vec::new();
     for table in &tables {
         let (slice, wanted) = slice(table)?;
         for direction in wanted {
@@ -56,8 +56,8 @@ pub fn slicing(section: &Table<'_>, grid: &Grid) -> Result<SlicingScenario, Erro
             };
             validate_slices(*direction, &resources, slices).map_err(|why| table.invalid_table(why))?;
         }
-        if let Some(member) = member(table, slice.id, wanted)? {
-            members.push(member);
+        if let Some(rule) = rule(table, slice.id, wanted)? {
+            rules.push(rule);
         }
     }
     let is_fixed = matches!(directions.iter().flatten().next(), Some(Slice { parameters: Parameters::Static(_), .. }));
@@ -69,7 +69,7 @@ pub fn slicing(section: &Table<'_>, grid: &Grid) -> Result<SlicingScenario, Erro
         scheduler: PrintableString::literal(if slices.is_empty() { "" } else { scheduler }),
         slices: List::from(slices),
     });
-    Ok(SlicingScenario { slices: SliceConfiguration { dl, ul }, members })
+    Ok(SlicingScenario { slices: SliceConfiguration { dl, ul }, rules })
 }
 
 fn slice(section: &Table<'_>) -> Result<(Slice<'static>, &'static [Direction]), Error> {
@@ -108,7 +108,7 @@ fn slice(section: &Table<'_>) -> Result<(Slice<'static>, &'static [Direction]), 
 }
 
 /// Who is in a slice, if that is said.
-fn member(section: &Table<'_>, slice: u32, directions: &[Direction]) -> Result<Option<Member>, Error> {
+fn rule(section: &Table<'_>, slice: u32, directions: &[Direction]) -> Result<Option<SliceRule>, Error> {
     let plmn = plmn(section)?;
     let sst = section.integer("sst", 0..=255)?;
     let sd = slice_differentiator(section)?;
@@ -119,5 +119,5 @@ fn member(section: &Table<'_>, slice: u32, directions: &[Direction]) -> Result<O
         return Ok(None);
     }
     let of = |direction| directions.contains(&direction).then_some(slice);
-    Ok(Some(Member { plmn, sst, sd, down: of(Direction::Downlink), up: of(Direction::Uplink) }))
+    Ok(Some(SliceRule { plmn, sst, sd, dl: of(Direction::Downlink), ul: of(Direction::Uplink) }))
 }

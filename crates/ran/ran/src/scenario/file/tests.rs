@@ -14,7 +14,7 @@ use super::*;
 use crate::scenario::{Change, ChannelScenario};
 
 fn read(text: &str) -> Result<Scenario, Error> {
-    Scenario::from_toml(text, &Folders::of(Path::new("nowhere")))
+    Scenario::from_toml(text, &ScenarioFolders::with_traces(Path::new("nowhere")))
 }
 
 fn says(text: &str) -> String {
@@ -26,7 +26,7 @@ fn says(text: &str) -> String {
 fn ues_may_come_one_after_the_other() {
     let text =
         |stay_s: f64| format!("[[cell]]\n[[ue]]\ncount = 8000\nstagger_s = 0.1\nmean_stay_s = {stay_s}\nmcs = 9\n");
-    let folders = Folders { files: Path::new("nowhere"), parts: Path::new("nowhere") };
+    let folders = ScenarioFolders { traces: Path::new("nowhere"), tc_plugins: Path::new("nowhere") };
     let check = |stay_s| Scenario::from_toml(&text(stay_s), &folders).map(|scenario| scenario.ues.len());
     assert_eq!(check(60.0).unwrap(), 8_000);
     let error = check(6000.0).unwrap_err().to_string();
@@ -236,9 +236,9 @@ fn everything() {
     assert_eq!((slice.id, &*slice.label, &*slice.ue_scheduler), (3, "three", "RR"));
     let Parameters::Nvs(NvsParameters::Rate(rate)) = slice.parameters else { panic!() };
     assert_eq!((rate.required_mbps, rate.reference_mbps), (5.0, 50.0));
-    let member = slicing.members[0];
-    assert_eq!((member.plmn, member.sst, member.sd), (Some((310, 410, true)), Some(2), Some([0, 0, 10])));
-    assert!(member.fits(&scenario.ues[0].subscription) && !member.fits(&scenario.ues[3].subscription));
+    let rule = slicing.rules[0];
+    assert_eq!((rule.plmn, rule.sst, rule.sd), (Some((310, 410, true)), Some(2), Some([0, 0, 10])));
+    assert!(rule.matches(&scenario.ues[0].subscription) && !rule.matches(&scenario.ues[3].subscription));
     let tc = &first.radio.tc;
     let ClassifierChoice::Osi(filters) = &tc.classifier else { panic!() };
     assert_eq!((filters[0].id, filters[0].queue.0, filters[0].flow.source_port), (1, 4, Some(5060)));
@@ -276,9 +276,11 @@ fn everything() {
     assert_eq!(changes, [over(0), over(1), over(2), Change::Locked { cell: 0, is_locked: false }]);
 
     let summary = scenario.summary().unwrap().to_string();
-    assert!(summary.starts_with("3 cells, 1 UE, and 4 later; offered 0.5 Mbit/s down"), "{summary}");
+    assert!(summary.starts_with("3 cells, 1 UE, and 4 later; offered 0.5 Mbit/s downlink"), "{summary}");
     assert!(
-        summary.contains("cell 0: NR, 20 MHz at 2140 MHz, TDD, 106 PRBs of 15 kHz down and 102 up, CU-CP"),
+        summary.contains(
+            "cell 0: NR, 20 MHz at 2140 MHz, TDD, 106 PRBs of 15 kHz downlink and 102 uplink, split into CU-CP"
+        ),
         "{summary}"
     );
     assert!(summary.contains("at 5 s: cell 0 is unlocked"), "{summary}");

@@ -8,7 +8,7 @@ use radio::tc::{
 };
 use tc_plugin::Plugin;
 
-use super::Folders;
+use super::ScenarioFolders;
 use settings::{Error, Table, TableKeys};
 
 pub const TRAFFIC_CONTROL: TableKeys =
@@ -41,7 +41,7 @@ const NUMBERS: std::ops::RangeInclusive<i64> = 0..=2_147_483_647;
 const RATES_BPS: std::ops::RangeInclusive<i64> = 1_000..=4_000_000_000_000;
 
 /// What is set.
-pub fn configuration(section: &Table<'_>, folders: &Folders<'_>) -> Result<Configuration, Error> {
+pub fn configuration(section: &Table<'_>, folders: &ScenarioFolders<'_>) -> Result<Configuration, Error> {
     let default = Configuration::default();
     let tables = section.tables("queue", &QUEUE, MAX_QUEUES)?;
     let queues: Vec<_> = tables.iter().map(|table| queue(table, folders)).collect::<Result<_, _>>()?;
@@ -65,7 +65,11 @@ pub fn configuration(section: &Table<'_>, folders: &Folders<'_>) -> Result<Confi
 }
 
 /// A part of one's own, where a table stands in place of a name, and its settings.
-fn part<'t>(section: &Table<'t>, key: &'static str, folders: &Folders<'_>) -> Result<Option<(Plugin, &'t str)>, Error> {
+fn part<'t>(
+    section: &Table<'t>,
+    key: &'static str,
+    folders: &ScenarioFolders<'_>,
+) -> Result<Option<(Plugin, &'t str)>, Error> {
     if !section.contains(key) || section.is_text(key) {
         return Ok(None);
     }
@@ -73,12 +77,16 @@ fn part<'t>(section: &Table<'t>, key: &'static str, folders: &Folders<'_>) -> Re
     let name = table.text("part", "the part's name")?;
     let name = name.ok_or_else(|| table.missing("part", "the name of a part in the folder of parts"))?;
     let settings = table.text("settings", "the part's settings")?.unwrap_or("");
-    let plugin = Plugin::load(name, folders.parts);
-    let in_folder = |why| format!("{name} is not loaded from {}: {why}", folders.parts.display());
+    let plugin = Plugin::load(name, folders.tc_plugins);
+    let in_folder = |why| format!("{name} is not loaded from {}: {why}", folders.tc_plugins.display());
     Ok(Some((plugin.map_err(|why| table.invalid("part", in_folder(why)))?, settings)))
 }
 
-fn classifier(section: &Table<'_>, filters: &[Table<'_>], folders: &Folders<'_>) -> Result<ClassifierChoice, Error> {
+fn classifier(
+    section: &Table<'_>,
+    filters: &[Table<'_>],
+    folders: &ScenarioFolders<'_>,
+) -> Result<ClassifierChoice, Error> {
     let choice = match part(section, "classifier", folders)? {
         Some((plugin, settings)) => {
             plugin.classifier(settings).map_err(|why| section.invalid("classifier", why.to_string()))?
@@ -99,7 +107,11 @@ fn classifier(section: &Table<'_>, filters: &[Table<'_>], folders: &Folders<'_>)
     Ok(choice)
 }
 
-fn scheduler(section: &Table<'_>, queues: &[Table<'_>], folders: &Folders<'_>) -> Result<SchedulerChoice, Error> {
+fn scheduler(
+    section: &Table<'_>,
+    queues: &[Table<'_>],
+    folders: &ScenarioFolders<'_>,
+) -> Result<SchedulerChoice, Error> {
     if let Some((plugin, settings)) = part(section, "scheduler", folders)? {
         return plugin.scheduler(settings).map_err(|why| section.invalid("scheduler", why.to_string()));
     }
@@ -122,7 +134,7 @@ fn scheduler(section: &Table<'_>, queues: &[Table<'_>], folders: &Folders<'_>) -
     })
 }
 
-fn queue(section: &Table<'_>, folders: &Folders<'_>) -> Result<QueueConfiguration, Error> {
+fn queue(section: &Table<'_>, folders: &ScenarioFolders<'_>) -> Result<QueueConfiguration, Error> {
     let id = section.integer("id", NUMBERS)?.ok_or_else(|| section.missing("id", "a queue has a number"))?;
     let (discipline, has_target) = match part(section, "discipline", folders)? {
         Some((plugin, settings)) => {

@@ -6,9 +6,9 @@ use radio::phy::{Motion, Position, Trace, TraceEnd};
 use radio::{Random, Subscription, Time};
 
 use super::flow::{self, FLOW, SECONDS, seconds};
-use super::{Folders, MAX_FLOWS, MAX_UES};
+use super::{MAX_FLOWS, ScenarioFolders};
 use crate::node::{MCC, MNC};
-use crate::scenario::{ChannelScenario, UeScenario};
+use crate::scenario::{ChannelScenario, MAX_UES, UeScenario};
 use settings::{Error, Table, TableKeys};
 
 pub const UE: TableKeys = TableKeys {
@@ -50,7 +50,7 @@ const GROUPS: u64 = 1 << 62;
 /// A table's UEs, as many as `room` at most: the `number`th group.
 pub fn ues(
     section: &Table<'_>,
-    folders: &Folders<'_>,
+    folders: &ScenarioFolders<'_>,
     (seed, number): (u64, usize),
     cells: usize,
     room: usize,
@@ -159,7 +159,7 @@ const CHANNELS: [(&str, &[&str]); 4] = [
     ("motion", &["x_m", "y_m", "motion", "speed_m_per_s", "max_speed_m_per_s", "heading_deg", "pause_s"]),
 ];
 
-fn channel(section: &Table<'_>, folders: &Folders<'_>) -> Result<ChannelScenario, Error> {
+fn channel(section: &Table<'_>, folders: &ScenarioFolders<'_>) -> Result<ChannelScenario, Error> {
     let kind_of = |key| CHANNELS.iter().find(|(_, keys)| keys.contains(&key)).map(|(kind, _)| *kind);
     let mut kinds = section.present_keys().filter_map(|key| Some((key, kind_of(key)?)));
     let first = kinds.next();
@@ -181,11 +181,11 @@ fn channel(section: &Table<'_>, folders: &Folders<'_>) -> Result<ChannelScenario
     }
 }
 
-fn trace(section: &Table<'_>, folders: &Folders<'_>) -> Result<Trace, Error> {
+fn trace(section: &Table<'_>, folders: &ScenarioFolders<'_>) -> Result<Trace, Error> {
     let end = section.choice("trace_end", &[("loop", TraceEnd::Loop), ("hold", TraceEnd::Hold)])?.unwrap_or_default();
     let name = section.text("trace", "a file's name")?;
     let name = name.ok_or_else(|| section.missing("trace", "the file that `trace_end` is about"))?;
-    let path = folders.files.join(name);
+    let path = folders.traces.join(name);
     let refuse = |why: &dyn std::fmt::Display| section.invalid("trace", format!("{}: {why}", path.display()));
     let text = settings::read(&path, MAX_TRACE_OCTETS).map_err(|error| refuse(&error))?;
     Trace::parse(&text, end).map_err(|error| refuse(&error))

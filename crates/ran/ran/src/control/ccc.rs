@@ -1,7 +1,7 @@
-//! The configuration of a node and its cell, as E2SM-CCC reads and sets it, and what it does to the model.
+//! E2SM-CCC: the configuration of a node and its cell, and its effect on the model.
 //!
-//! A locked cell serves nobody. RRM policies keep resource blocks for slices, or deny them; what all policies together
-//! keep is at most what there is, and whose a policy is nobody else changes.
+//! A locked cell serves no UE. RRM policies reserve resource blocks for slices, or limit them: the reservations add up to
+//! 100 % at most, and only the controller that created a policy changes it.
 
 use e2sm::ccc::{
     AdministrativeState, Bwp, BwpContext, Cause, CellState, GnbCuCpFunction, GnbDuFunction, InitialBwp, NrCellCu,
@@ -18,37 +18,37 @@ use ran_functions::ccc::{CccSource, ConfigLevel, ConfigScope, Refusal, Supported
 use ran_functions::kpm::KpmSource;
 use ran_functions::slice::Direction;
 
+use super::slices::QuotaGroups;
 use crate::interfaces::setup::ServedNetwork;
 use crate::node::{GNB_ID_BITS, MCC, MNC, Node};
 use crate::part::Part;
-use crate::slices::Groups;
 
-/// Policies of a cell: more are refused.
+/// RRM policies of a cell. Further ones are refused.
 const MAX_POLICIES: usize = 64;
 
-/// Characters of a name.
+/// Characters of a name (TS 28.541 4.4.1).
 const MAX_NAME: usize = 150;
 
-/// What of a node can be set.
+/// The configuration of a node that controllers can change.
 #[derive(Debug)]
-pub struct Configuration {
-    /// Grows with whatever is set.
+pub struct NodeConfiguration {
+    /// The number of changes so far.
     changes: u64,
     cu_name: String,
     du_name: String,
     policies: Vec<Policy>,
 }
 
-/// An RRM policy, and whose it is.
+/// An RRM policy and the controller that created it.
 #[derive(Clone, Debug)]
 struct Policy {
     owner: ControllerId,
     ratio: RrmPolicyRatio,
 }
 
-impl Configuration {
+impl NodeConfiguration {
     pub fn new(gnb: u32) -> Self {
-        Configuration {
+        NodeConfiguration {
             changes: 0,
             cu_name: format!("gnb-{gnb:x}-cu"),
             du_name: format!("gnb-{gnb:x}-du"),
@@ -56,8 +56,8 @@ impl Configuration {
         }
     }
 
-    /// The quotas of a direction. What is dedicated is part of what is kept.
-    pub fn groups(&self, direction: Direction) -> Groups {
+    /// The quotas of a direction. The dedicated ratio is part of the minimum ratio.
+    pub fn groups(&self, direction: Direction) -> QuotaGroups {
         let resource = match direction {
             Direction::Downlink => ResourceType::PrbDl,
             Direction::Uplink => ResourceType::PrbUl,
@@ -69,7 +69,7 @@ impl Configuration {
             max_percent: policy.ratio.rrm_policy_max_ratio.unwrap_or(100).into(),
         };
         let members = |policy: &Policy| policy.ratio.rrm_policy_member_list.clone().unwrap_or_default();
-        Groups { members: of_direction().map(members).collect(), quotas: of_direction().map(quota).collect() }
+        QuotaGroups { members: of_direction().map(members).collect(), quotas: of_direction().map(quota).collect() }
     }
 }
 
@@ -78,7 +78,7 @@ const GNB_ID_LENGTH: SupportedAttribute = SupportedAttribute::read_only("gNBIdLe
 const CELL_LOCAL_ID: SupportedAttribute = SupportedAttribute::read_only("cellLocalId");
 const PLMN_INFO_LIST: SupportedAttribute = SupportedAttribute::read_only("pLMNInfoList");
 
-/// Those of the CU-CP come first.
+/// The number of structures of a CU-CP, which come first.
 const CU_OFFERS: usize = 2;
 const OFFERS: &[SupportedStructure] = &[
     SupportedStructure {
@@ -138,7 +138,7 @@ fn plmn() -> PlmnIdentity {
     PlmnIdentity::from_codes(MCC, MNC, 2)
 }
 
-/// The networks' slices: those of the model's UEs.
+/// The slices of the served networks, which are those of the model's UEs.
 fn plmn_info_list(networks: &[ServedNetwork]) -> Vec<PlmnInfo> {
     let of = |network: &ServedNetwork| {
         let plmn_id = Some(network.plmn);
@@ -147,12 +147,11 @@ fn plmn_info_list(networks: &[ServedNetwork]) -> Vec<PlmnInfo> {
     networks.iter().flat_map(of).collect()
 }
 
-/// A locked cell serves nobody.
 fn administrative_state(is_locked: bool) -> AdministrativeState {
     if is_locked { AdministrativeState::Locked } else { AdministrativeState::Unlocked }
 }
 
-fn refusal<T>(
+fn refuse<T>(
     cause: Cause,
     attributes: &[&str],
     reason: impl Into<std::borrow::Cow<'static, str>>,
@@ -175,10 +174,10 @@ impl CccSource for Node {
     }
 
     fn change_count(&self) -> u64 {
-        self.configuration.changes + self.world.borrow().model.locks(self.at())
+        self.configuration.changes + self.simulation.borrow().model.locks(self.cell_number())
     }
 
-    fn read(&self, _place: ConfigScope, name: &str) -> Vec<Structure> {
+    fn read(&self, _scope: ConfigScope, name: &str) -> Vec<Structure> {
         let configuration = &self.configuration;
         let (gnb_id, gnb_id_length) = (Some(u64::from(self.gnb)), Some(GNB_ID_BITS));
         let one = match name {
@@ -236,11 +235,11 @@ impl CccSource for Node {
         &mut self,
         now: Time,
         origin: ControllerId,
-        _place: ConfigScope,
+        _scope: ConfigScope,
         current: Option<&Structure>,
         wanted: &Structure,
     ) -> Result<(), Refusal> {
-        // what was before goes on as it was
+        // the change takes effect from now on
         self.advance(now);
         match (wanted, current) {
             (Structure::GnbCuCpFunction(wanted), _) => {
@@ -259,15 +258,15 @@ impl CccSource for Node {
                 let before = administrative_state(self.cell().is_locked());
                 let state = wanted.administrative_state.unwrap_or(before);
                 if state == AdministrativeState::ShuttingDown {
-                    let reason = "the UEs of the model never leave by themselves";
-                    return refusal(Cause::NotSupported, &["administrativeState"], reason);
+                    let why = "UEs do not leave a cell that is shutting down: use LOCKED";
+                    return refuse(Cause::NotSupported, &["administrativeState"], why);
                 }
                 let pci = wanted.nr_pci.unwrap_or(self.nr_pci());
                 if (state, pci) != (before, self.nr_pci()) {
-                    self.mobility.cell_changed();
+                    self.report_cell_change();
                 }
-                let at = self.at();
-                self.world.borrow_mut().nr_pcis[at] = pci;
+                let cell = self.cell_number();
+                self.simulation.borrow_mut().nr_pcis[cell] = pci;
                 self.cell_mut().set_locked(state == AdministrativeState::Locked);
             }
             (Structure::RrmPolicyRatio(wanted), current) => {
@@ -283,7 +282,7 @@ impl CccSource for Node {
         Ok(())
     }
 
-    /// Its policies end, as its slices do.
+    /// Deletes the controller's policies.
     fn controller_removed(&mut self, controller: ControllerId) {
         let policies = &mut self.configuration.policies;
         let before = policies.len();
@@ -296,7 +295,7 @@ impl CccSource for Node {
 }
 
 impl Node {
-    /// What a RIC asks for by E2SM-RC's slice-level PRB quota: policies for both directions, all or none.
+    /// Applies a slice-level PRB quota of E2SM-RC: policies for both directions, all or none.
     pub fn set_quota(&mut self, origin: ControllerId, quota: &SlicePrbQuota) -> Result<(), Refusal> {
         let before = self.configuration.policies.clone();
         for wanted in &quota.policies {
@@ -306,10 +305,10 @@ impl Node {
                 .map(|member| RrmPolicyMember { plmn_id: Some(member.plmn_identity), snssai: Some(member.slice) });
             let members: Option<Vec<_>> = Some(members.collect());
             for resource in [ResourceType::PrbDl, ResourceType::PrbUl] {
-                let is_meant = |policy: &&Policy| {
+                let is_current = |policy: &&Policy| {
                     policy.ratio.resource_type == Some(resource) && policy.ratio.rrm_policy_member_list == members
                 };
-                let current = self.configuration.policies.iter().find(is_meant).map(|policy| policy.ratio.clone());
+                let current = self.configuration.policies.iter().find(is_current).map(|policy| policy.ratio.clone());
                 let ratio = RrmPolicyRatio {
                     resource_type: Some(resource),
                     rrm_policy_member_list: members.clone(),
@@ -328,12 +327,7 @@ impl Node {
         Ok(())
     }
 
-    /// The physical identity of the cell.
-    pub fn nr_pci(&self) -> u16 {
-        self.world.borrow().nr_pcis[self.at()]
-    }
-
-    /// Sets a policy, or adds it.
+    /// Changes or adds a policy.
     fn set_policy(
         &mut self,
         origin: ControllerId,
@@ -341,14 +335,14 @@ impl Node {
         wanted: &RrmPolicyRatio,
     ) -> Result<(), Refusal> {
         if self.is_sliced() {
-            let reason = "slices divide the cell already, as FlexRIC's SLICE has set them: delete them first";
-            return refusal(Cause::IncompatibleState, &[], reason);
+            let why = "slices of the SLICE model divide the cell: delete them first";
+            return refuse(Cause::IncompatibleState, &[], why);
         }
         let networks = self.networks();
         let policies = &mut self.configuration.policies;
         let at = current.and_then(|current| policies.iter().position(|policy| policy.ratio == *current));
         if let Some(other) = at.map(|at| policies[at].owner).filter(|owner| *owner != origin) {
-            return refusal(Cause::IncompatibleState, &[], format!("the policy is controller {}'s", other.0));
+            return refuse(Cause::IncompatibleState, &[], format!("policy belongs to controller {}", other.0));
         }
         let before = at.map_or_else(RrmPolicyRatio::default, |at| policies[at].ratio.clone());
         let ratio = RrmPolicyRatio {
@@ -364,29 +358,39 @@ impl Node {
         check(&ratio, &networks)?;
         let is_other = |policy: &(usize, &Policy)| Some(policy.0) != at;
         let others = policies.iter().enumerate().filter(is_other);
-        let mut alike = others.filter(|(_, policy)| policy.ratio.resource_type == ratio.resource_type);
-        if alike.clone().any(|(_, policy)| policy.ratio.rrm_policy_member_list == ratio.rrm_policy_member_list) {
-            let reason = "these members have a policy for this resource already";
-            return refusal(Cause::IncompatibleState, &["rRMPolicyMemberList"], reason);
+        let mut same_resource = others.filter(|(_, policy)| policy.ratio.resource_type == ratio.resource_type);
+        if same_resource.clone().any(|(_, policy)| policy.ratio.rrm_policy_member_list == ratio.rrm_policy_member_list)
+        {
+            let why = "these members already have a policy for this resource";
+            return refuse(Cause::IncompatibleState, &["rRMPolicyMemberList"], why);
         }
-        let kept: u32 =
-            alike.clone().map(|(_, policy)| u32::from(policy.ratio.rrm_policy_min_ratio.unwrap_or(0))).sum();
+        let reserved: u32 =
+            same_resource.clone().map(|(_, policy)| u32::from(policy.ratio.rrm_policy_min_ratio.unwrap_or(0))).sum();
         let min = u32::from(ratio.rrm_policy_min_ratio.unwrap_or(0));
-        if kept + min > 100 {
-            let whose: Vec<String> = alike
+        if reserved + min > 100 {
+            let owners: Vec<String> = same_resource
                 .by_ref()
                 .filter(|(_, policy)| policy.ratio.rrm_policy_min_ratio.unwrap_or(0) > 0)
                 .map(|(_, policy)| {
-                    format!("{} % of controller {}", policy.ratio.rrm_policy_min_ratio.unwrap_or(0), policy.owner.0)
+                    format!(
+                        "{} % reserved by controller {}",
+                        policy.ratio.rrm_policy_min_ratio.unwrap_or(0),
+                        policy.owner.0
+                    )
                 })
                 .collect();
-            let reason = format!("{min} % are wanted, {} % are left of 100: {}", 100 - kept, whose.join(", "));
-            return refusal(Cause::IncompatibleState, &["rRMPolicyMinRatio"], reason);
+            let why =
+                format!("minimum ratio {min} % exceeds the {} % that are left: {}", 100 - reserved, owners.join(", "));
+            return refuse(Cause::IncompatibleState, &["rRMPolicyMinRatio"], why);
         }
         match at {
             Some(at) => policies[at].ratio = ratio,
             None if policies.len() >= MAX_POLICIES => {
-                return refusal(Cause::NotAvailable, &[], format!("the cell has {MAX_POLICIES} policies already"));
+                return refuse(
+                    Cause::NotAvailable,
+                    &[],
+                    format!("cell has {MAX_POLICIES} policies, which is the limit"),
+                );
             }
             None => policies.push(Policy { owner: origin, ratio }),
         }
@@ -395,40 +399,44 @@ impl Node {
     }
 }
 
-/// A name of a gNB's part has 1 to 150 characters (TS 28.541 4.4.1).
+/// Checks the length of a name.
 fn check_name(attribute: &str, name: &str) -> Result<(), Refusal> {
     match name.chars().count() {
         1..=MAX_NAME => Ok(()),
-        count => refusal(Cause::SemanticError, &[attribute], format!("{count} characters: a name has 1 to {MAX_NAME}")),
+        count => refuse(
+            Cause::SemanticError,
+            &[attribute],
+            format!("name has {count} characters, 1 to {MAX_NAME} are allowed"),
+        ),
     }
 }
 
-/// Whether a policy makes sense by itself.
+/// Checks a policy without regard to the others.
 fn check(ratio: &RrmPolicyRatio, networks: &[ServedNetwork]) -> Result<(), Refusal> {
     match ratio.resource_type {
-        None => return refusal(Cause::SemanticError, &["resourceType"], "a policy is for a resource"),
+        None => return refuse(Cause::SemanticError, &["resourceType"], "resource type is missing"),
         Some(ResourceType::PrbDl | ResourceType::PrbUl) => {}
         Some(ResourceType::Drb | ResourceType::Rrc) => {
-            return refusal(Cause::NotSupported, &["resourceType"], "only resource blocks are shared out");
+            return refuse(Cause::NotSupported, &["resourceType"], "only PRB_DL and PRB_UL are supported");
         }
     }
     let Some(members) = &ratio.rrm_policy_member_list else {
-        return refusal(Cause::SemanticError, &["rRMPolicyMemberList"], "a policy has members");
+        return refuse(Cause::SemanticError, &["rRMPolicyMemberList"], "member list is missing");
     };
     let is_served = |wanted| networks.iter().any(|network| network.plmn == wanted);
     if members.iter().any(|member| member.plmn_id.is_some_and(|network| !is_served(network))) {
-        return refusal(Cause::NotAvailable, &["rRMPolicyMemberList"], "the cell is not of that network");
+        return refuse(Cause::NotAvailable, &["rRMPolicyMemberList"], "cell does not serve the network of a member");
     }
     if members.iter().any(|member| member.snssai.is_none()) && members.len() > 1 {
-        let reason = "a member without a slice is every UE of its network: it stands alone";
-        return refusal(Cause::SemanticError, &["rRMPolicyMemberList"], reason);
+        let why = "a member without a slice matches every UE of its network: it must be the only member";
+        return refuse(Cause::SemanticError, &["rRMPolicyMemberList"], why);
     }
-    // TS 28.541 4.3.36: dedicated is part of the minimum, which is part of the maximum
+    // TS 28.541 4.3.36: the dedicated ratio is part of the minimum, which is part of the maximum
     if ratio.rrm_policy_min_ratio > ratio.rrm_policy_max_ratio {
-        return refusal(Cause::SemanticError, &["rRMPolicyMinRatio"], "the minimum is above the maximum");
+        return refuse(Cause::SemanticError, &["rRMPolicyMinRatio"], "minimum ratio exceeds the maximum ratio");
     }
     if ratio.rrm_policy_dedicated_ratio > ratio.rrm_policy_min_ratio {
-        return refusal(Cause::SemanticError, &["rRMPolicyDedicatedRatio"], "the dedicated ratio is above the minimum");
+        return refuse(Cause::SemanticError, &["rRMPolicyDedicatedRatio"], "dedicated ratio exceeds the minimum ratio");
     }
     Ok(())
 }

@@ -1,8 +1,10 @@
-//! E2SM-RC: the emulator obeys. A handover moves the UE to another cell of the RAN; a quota bounds a slice's blocks; a
-//! UE with DRX is sent to in its cycle; a bearer with a priority gets its flow served first, by its number or by its QoS.
+//! E2SM-RC: control actions, and reports of what happens in the cell.
 //!
-//! It tells of what it truly does: RRC states, the messages on its NG interface that go with them, a cell that is
-//! configured otherwise, handovers that are about to be prepared. It has no messages of RRC, and tells of none.
+//! A handover moves the UE to another cell of the RAN; a slice-level PRB quota limits the resource blocks of a slice; a UE
+//! with DRX receives in its cycle only; a bearer's priority, from its number or its QoS, weighs in scheduling.
+//!
+//! Reported are RRC states, the messages on NG that accompany them, changes of the cell, and handovers in preparation. There
+//! are no RRC messages in the model, so none are reported.
 
 use std::borrow::Cow;
 use std::time::Duration;
@@ -28,62 +30,64 @@ use ran_functions::rc::{
     Verdict,
 };
 
-use crate::band::Spectrum;
-use crate::node::{DEFAULT_DRB, Facts, Node, place_of};
-use crate::part::Part;
-use crate::world::ChangedBearer;
+use tracing::debug;
 
-/// How often something that happens by itself is looked for.
-const LOOK: Duration = Duration::from_millis(100);
-/// Neighbours that are told.
+use crate::band::Spectrum;
+use crate::node::{DEFAULT_DRB, Node, UeContext, place_of};
+use crate::part::Part;
+use crate::simulation::UeBearer;
+
+/// The period of reads while events may occur.
+const POLL_PERIOD: Duration = Duration::from_millis(100);
+/// Neighbours in a neighbour relation report.
 const MAX_NEIGHBOURS: usize = 32;
 
-/// Parameters of UEs, with numbers of our own: the specification's begin at 1 in each of its tables.
+/// UE parameters that the specification does not define. Its own ids begin at 1 in each table.
 const RSRP_DBM: RanParameterId = RanParameterId(4_000_000_001);
 const CQI: RanParameterId = RanParameterId(4_000_000_002);
 const SLICE_TYPE: RanParameterId = RanParameterId(4_000_000_003);
 const FIVE_QI: RanParameterId = RanParameterId(4_000_000_004);
 
-/// How much more a bearer with a priority counts than the default one.
-const PRIORITY: f32 = 4.0;
-/// The greatest number of a bearer (TS 38.331, DRB-Identity).
+/// The scheduling weight of a bearer other than the default one.
+const DEDICATED_WEIGHT: f32 = 4.0;
+/// The largest DRB identity (TS 38.331, DRB-Identity).
 const MAX_DRB: u8 = 32;
 /// The default priority levels of 5QIs (TS 23.501 table 5.7.4-1).
 const PRIORITY_LEVELS: [(u8, u8); 9] =
     [(1, 20), (2, 40), (3, 30), (4, 50), (5, 10), (6, 60), (7, 70), (8, 80), (9, 90)];
-/// How much a priority level can count against the default one, either way.
-const MAX_PREFERENCE: f32 = 10.0;
+/// The largest scheduling weight of a priority level; the smallest is its inverse.
+const MAX_WEIGHT: f32 = 10.0;
 
-/// How much a bearer counts for its priority level: as much as that is below the level which the UE's first 5QI has by
-/// itself. `None` where nothing is known of a 5QI.
-fn preference(first_five_qi: u8, five_qi: Option<u8>, priority_level: Option<u8>) -> Option<f32> {
+/// The scheduling weight of a bearer: the ratio of the default priority level of the UE's first 5QI to the bearer's level.
+/// `None` for an unknown 5QI.
+fn scheduling_weight(first_five_qi: u8, five_qi: Option<u8>, priority_level: Option<u8>) -> Option<f32> {
     let level_of = |five_qi: u8| PRIORITY_LEVELS.iter().find(|(known, _)| *known == five_qi).map(|(_, level)| *level);
-    let own = level_of(first_five_qi)?;
+    let default = level_of(first_five_qi)?;
     let of_five_qi = five_qi.map(level_of);
     let level = match (priority_level, of_five_qi) {
         (_, Some(None)) => return None,
         (Some(level), _) | (None, Some(Some(level))) => level,
-        (None, None) => own,
+        (None, None) => default,
     };
-    Some((f32::from(own) / f32::from(level.max(1))).clamp(1.0 / MAX_PREFERENCE, MAX_PREFERENCE))
+    Some((f32::from(default) / f32::from(level.max(1))).clamp(1.0 / MAX_WEIGHT, MAX_WEIGHT))
 }
 
-/// What waits for a bearer's downlink.
-fn waiting_octets(bearer: &radio::Bearer) -> u64 {
+/// The queued downlink octets of a bearer.
+fn queued_octets(bearer: &radio::Bearer) -> u64 {
     u64::from(bearer.downlink().waiting_octets()) + bearer.tc().totals().waiting.octets
 }
 
 impl Node {
-    /// Changes a UE that is there.
-    fn of_ue(&mut self, ue: Ue, change: impl FnOnce(&mut radio::Ue, &mut Facts)) {
+    /// Changes a UE of the cell, and publishes its bearer to the other parts of the gNB.
+    fn change_ue(&mut self, ue: Ue, change: impl FnOnce(&mut radio::Ue, &mut UeContext)) {
         let Some(place) = self.place(ue) else { return };
-        let mut world = self.world.borrow_mut();
-        let there = world.model.network.cell_mut(self.mobility.number().into()).ue_mut(place);
-        if let Some((there, facts)) = there.zip(self.facts.get_mut(place)) {
-            change(there, facts);
-            let bearer = ChangedBearer { five_qi: facts.five_qi[0], drb: facts.drb };
-            world.bearers.changes += 1;
-            world.bearers.of_ues.insert(facts.number, bearer);
+        let mut simulation = self.simulation.borrow_mut();
+        let ue = simulation.model.network.cell_mut(self.cell_number()).ue_mut(place);
+        if let Some((ue, context)) = ue.zip(self.contexts.get_mut(place)) {
+            change(ue, context);
+            let bearer = UeBearer { five_qi: context.five_qi[0], drb: context.drb };
+            simulation.bearers.version += 1;
+            simulation.bearers.by_ue.insert(context.number, bearer);
         }
     }
 }
@@ -120,7 +124,7 @@ impl RcSource for Node {
             ],
             Part::CuCp => &[ControlAction::DRB_QOS, ControlAction::QOS_FLOW_MAPPING, ControlAction::HANDOVER],
             Part::Du => &[ControlAction::DRX, ControlAction::SLICE_PRB_QUOTA],
-            // flows of QoS and slices by S-NSSAI are 5G's
+            // QoS flows and S-NSSAIs exist in 5G only
             Part::Enb => &[ControlAction::DRB_QOS, ControlAction::DRX, ControlAction::HANDOVER],
         }
     }
@@ -132,7 +136,7 @@ impl RcSource for Node {
         ue: Option<Ue>,
         action: &ControlAction,
     ) -> Result<Vec<RanParameterElementItem<'static>>, Refusal> {
-        // what was before goes on as it was
+        // the action takes effect from now on
         KpmSource::advance(self, now);
         let (Origin::Control(controller) | Origin::Policy(controller)) = origin;
         match (action, ue) {
@@ -143,61 +147,65 @@ impl RcSource for Node {
             }
             (ControlAction::Handover(handover), Some(ue)) => {
                 if !handover.other.is_empty() {
-                    return refuse("a UE goes with all that it has: no sessions, bearers or secondary cells are told");
+                    return refuse(
+                        "handover of single sessions, bearers or secondary cells is not supported: the UE keeps them all",
+                    );
                 }
                 self.hand_over(ue, &handover.target).or_else(|stays| refuse(stays.to_string()))?;
             }
             (action, Some(ue)) => {
-                let Some(facts) = self.facts(ue).cloned() else { return refuse("the UE has left") };
+                let Some(context) = self.context(ue).cloned() else { return refuse("the UE has left the cell") };
                 match action {
                     ControlAction::Drx(drx) => {
                         if drx.short_cycle.is_some() || drx.short_cycle_timer.is_some() {
-                            return refuse("a UE has its long DRX cycle only: a short one is not carried out here");
+                            return refuse("short DRX cycle is not supported");
                         }
                         let Some(cycle_ms) = drx.long_cycle_ms() else {
-                            return refuse("there is no DRX cycle of that number");
+                            return refuse("invalid long DRX cycle");
                         };
-                        let nanos = u64::from(cycle_ms) * 1_000_000;
-                        self.of_ue(ue, |there, _| there.set_drx(Some(nanos)));
+                        let cycle_ns = u64::from(cycle_ms) * 1_000_000;
+                        self.change_ue(ue, |ue, _| ue.set_drx(Some(cycle_ns)));
                     }
                     ControlAction::DrbQos(qos) => {
                         let DrbQos { drb_id, five_qi, priority_level, .. } = *qos;
-                        let simple = DrbQos { drb_id, five_qi, priority_level, ..DrbQos::default() };
-                        if *qos != simple {
-                            return refuse("of a bearer's QoS, 5QI and priority level alone can be changed here");
+                        let supported = DrbQos { drb_id, five_qi, priority_level, ..DrbQos::default() };
+                        if *qos != supported {
+                            return refuse("only 5QI and priority level of a bearer can be changed");
                         }
-                        if facts.drb != drb_id {
-                            return refuse(format!("the UE has one bearer, whose number is {}", facts.drb));
+                        if context.drb != drb_id {
+                            return refuse(format!("unknown DRB: the UE has DRB {} only", context.drb));
                         }
-                        let Some(preference) = preference(facts.qfi, five_qi, priority_level) else {
-                            return refuse("nothing is known here of that 5QI: it is 1 to 9");
+                        let Some(weight) = scheduling_weight(context.qfi, five_qi, priority_level) else {
+                            return refuse("unsupported 5QI: use 1 to 9");
                         };
-                        self.of_ue(ue, |there, facts| {
-                            there.set_preference(drb_id, preference);
-                            facts.five_qi = [FiveQi(five_qi.unwrap_or(facts.five_qi[0].0))];
+                        self.change_ue(ue, |ue, context| {
+                            ue.set_preference(drb_id, weight);
+                            context.five_qi = [FiveQi(five_qi.unwrap_or(context.five_qi[0].0))];
                         });
                     }
                     ControlAction::QosFlowMapping(mapping) => {
-                        if mapping.flows.is_empty() || mapping.flows.iter().any(|flow| flow.qfi != facts.qfi) {
-                            return refuse(format!("the UE has one flow, whose identifier is {}", facts.qfi));
+                        if mapping.flows.is_empty() || mapping.flows.iter().any(|flow| flow.qfi != context.qfi) {
+                            return refuse(format!("unknown QoS flow: the UE has QFI {} only", context.qfi));
                         }
                         if mapping.flows.iter().any(|flow| flow.direction.is_some()) {
-                            return refuse("a flow goes over one bearer both ways: no direction is told");
+                            return refuse(
+                                "mapping of one direction is not supported: a flow uses one bearer in both directions",
+                            );
                         }
                         let drb_id = mapping.drb_id;
                         if !(1..=MAX_DRB).contains(&drb_id) {
-                            return refuse(format!("bearers have numbers from 1 to {MAX_DRB}"));
+                            return refuse(format!("DRB id {drb_id} is out of range 1 to {MAX_DRB}"));
                         }
-                        self.of_ue(ue, |there, facts| {
-                            there.move_flows(drb_id);
-                            there.set_preference(drb_id, if drb_id == DEFAULT_DRB { 1.0 } else { PRIORITY });
-                            facts.drb = drb_id;
+                        self.change_ue(ue, |ue, context| {
+                            ue.move_flows(drb_id);
+                            ue.set_preference(drb_id, if drb_id == DEFAULT_DRB { 1.0 } else { DEDICATED_WEIGHT });
+                            context.drb = drb_id;
                         });
                     }
                     other => panic!("{} is not offered", other.id()),
                 }
             }
-            (action, None) => panic!("{} is about a UE", action.id()),
+            (action, None) => panic!("{} requires a UE", action.id()),
         }
         Ok(Vec::new())
     }
@@ -223,14 +231,15 @@ impl RcSource for Node {
 
     fn resume(&mut self, now: Time, procedure: ProcedureId, verdict: Verdict<'_>) {
         KpmSource::advance(self, now);
-        let Some((ue, target)) = self.mobility.take(procedure) else { return };
+        let Some((ue, target)) = self.mobility.events.take_handover(procedure) else { return };
         let target = match verdict {
             Verdict::Continue => target,
             Verdict::Replace(ControlAction::Handover(handover)) => handover.target,
             Verdict::Replace(_) | Verdict::Cancel => return,
         };
-        // a UE that has left, or a cell that is not there: it stays as it is
-        let _ = self.hand_over(ue, &target);
+        if let Err(reason) = self.hand_over(ue, &target) {
+            debug!(cell = self.cell_number(), ?ue, "handover not performed: {reason}");
+        }
     }
 
     fn event_kinds(&self) -> &[EventKind] {
@@ -243,22 +252,22 @@ impl RcSource for Node {
 
     fn next_event(&mut self, now: Time) -> Option<Event> {
         KpmSource::advance(self, now);
-        self.mobility.next_event()
+        self.mobility.events.next_event()
     }
 
-    fn set_events_enabled(&mut self, is_watched: bool) {
-        self.watch_events(is_watched);
+    fn set_events_enabled(&mut self, is_enabled: bool) {
+        self.subscribe_to_events(is_enabled);
     }
 
     fn next_event_time(&self) -> Option<Time> {
-        if self.mobility.has_events() {
+        if self.mobility.events.has_events() {
             return Some(Time::default());
         }
-        self.mobility.is_busy().then(|| self.looked_at() + LOOK)
+        self.mobility.events.needs_polling().then(|| self.last_read() + POLL_PERIOD)
     }
 
     fn ue_parameters(&self) -> &[SupportedParameter] {
-        // those of layer 2 first
+        // layer 2 first
         const OFFERS: &[SupportedParameter] = &[
             SupportedParameter { id: DL_BUFFER_OCCUPANCY, name: "DL Buffer Occupancy", is_layer_2: true },
             SupportedParameter { id: CQI, name: "CQI", is_layer_2: true },
@@ -274,38 +283,38 @@ impl RcSource for Node {
     }
 
     fn ue_parameter(&self, ue: Ue, id: RanParameterId) -> Option<RanParameterValue<'static>> {
-        let facts = self.facts(ue)?;
+        let context = self.context(ue)?;
         let cell = self.cell();
-        let there = cell.ue(place_of(ue))?;
+        let ue = cell.ue(place_of(ue))?;
         match id {
-            RSRP_DBM => Some(RanParameterValue::ValueReal(Real::from(there.channel().rsrp_dbm()))),
+            RSRP_DBM => Some(RanParameterValue::ValueReal(Real::from(ue.channel().rsrp_dbm()))),
             DL_BUFFER_OCCUPANCY => {
-                let octets: u64 = there.bearers().iter().map(waiting_octets).sum();
+                let octets: u64 = ue.bearers().iter().map(queued_octets).sum();
                 Some(RanParameterValue::ValueInt(8 * octets as i64))
             }
-            FIVE_QI => Some(RanParameterValue::ValueInt(facts.five_qi[0].0.into())),
-            CQI => Some(RanParameterValue::ValueInt(there.downlink().cqi().into())),
-            SLICE_TYPE => Some(RanParameterValue::ValueInt(facts.slice[0].sst.0[0].into())),
+            FIVE_QI => Some(RanParameterValue::ValueInt(context.five_qi[0].0.into())),
+            CQI => Some(RanParameterValue::ValueInt(ue.downlink().cqi().into())),
+            SLICE_TYPE => Some(RanParameterValue::ValueInt(context.slice[0].sst.0[0].into())),
             _ => None,
         }
     }
 
     fn rrc_state(&self, ue: Ue) -> Option<RrcState> {
         let cell = self.cell();
-        let there = cell.ue(self.place(ue)?)?;
-        Some(self.rrc_state_of(there.is_inactive(cell.now())))
+        let ue = cell.ue(self.place(ue)?)?;
+        Some(self.rrc_state_of(ue.is_inactive(cell.now())))
     }
 
     fn neighbor_relations(&self, _cell: &Cgi) -> Option<NeighborRelationInfo<'static>> {
         if self.part == Part::Enb {
-            return None; // NR alone has this structure here
+            return None; // supported for NR only
         }
-        let world = self.world.borrow();
-        let carrier = |number: usize| world.model.network.cell(number).grid().carrier();
+        let simulation = self.simulation.borrow();
+        let carrier = |number: usize| simulation.model.network.cell(number).grid().carrier();
         let arfcn = |spectrum: &Spectrum| NrArfcn { nr_arfcn: spectrum.downlink_arfcn };
         let neighbour = |number: u16| {
-            let Cgi::NrCgi(nr_cgi) = self.mobility.cell(number) else { return None };
-            // one whose carrier is in no band cannot be told
+            let Cgi::NrCgi(nr_cgi) = self.mobility.cell_of(number) else { return None };
+            // a carrier outside all bands cannot be expressed
             let spectrum = Spectrum::of(carrier(number.into()))?;
             let band = |band: &u16| NrFrequencyBandItem {
                 freq_band_indicator_nr: *band,
@@ -315,7 +324,7 @@ impl RcSource for Node {
             let is_tdd = matches!(carrier(number.into()).duplex, Duplex::Tdd { .. });
             Some(NeighborCellItem::Nr(NeighborCellNr {
                 nr_cgi,
-                nr_pci: NrPci(world.nr_pcis[usize::from(number)]),
+                nr_pci: NrPci(simulation.nr_pcis[usize::from(number)]),
                 five_gs_tac: FiveGsTac([0, 0, 1]),
                 nr_mode_info: if is_tdd { NrModeInfo::Tdd } else { NrModeInfo::Fdd },
                 nr_freq_info: NrFrequencyInfo {
@@ -328,8 +337,8 @@ impl RcSource for Node {
                 version: 1,
             }))
         };
-        let neighbours: Vec<_> = self.mobility.others().take(MAX_NEIGHBOURS).filter_map(neighbour).collect();
-        let own = Spectrum::of(carrier(self.at()))?;
+        let neighbours: Vec<_> = self.mobility.other_nodes().take(MAX_NEIGHBOURS).filter_map(neighbour).collect();
+        let own = Spectrum::of(carrier(self.cell_number()))?;
         (!neighbours.is_empty()).then(|| NeighborRelationInfo {
             serving_cell_pci: ServingCellPci::Nr(NrPci(self.nr_pci())),
             serving_cell_arfcn: ServingCellArfcn::Nr(arfcn(&own)),

@@ -18,8 +18,8 @@ use ran_functions::kpm::KpmSource;
 use ran_functions::slice::SliceSource;
 use ran_functions::tc::TcSource;
 
-use crate::node::{Node, called};
-use crate::{RanConfig, Scenario, functions_of, testing};
+use crate::node::{Node, ue_of};
+use crate::{RanConfig, Scenario, testing};
 
 const SEEDS: u64 = 60;
 
@@ -239,14 +239,14 @@ fn seen(node: &Node) -> String {
     let mut ues = Vec::new();
     KpmSource::ues(node, &mut ues);
     let slice_associations: Vec<_> =
-        ues.iter().map(|ue| (SliceSource::slice_association(node, *ue), node.facts(*ue))).collect();
+        ues.iter().map(|ue| (SliceSource::slice_association(node, *ue), node.context(*ue))).collect();
     format!("{:?} {:?} {slice_associations:?}", SliceSource::slices(node), TcSource::configuration(node))
 }
 
 /// What is told is what the model does.
 fn told_is_so(node: &Node) {
     let cell = node.cell();
-    let (set, told) = (crate::traffic_control::told(&cell.config().tc), TcSource::configuration(node));
+    let (set, told) = (crate::traffic_control::from_model(&cell.config().tc), TcSource::configuration(node));
     assert_eq!((&set.classifier, &set.scheduler), (&told.classifier, &told.scheduler));
     let queues = |of: &ran_functions::tc::Configuration| -> Vec<_> {
         of.queues.iter().map(|queue| (queue.id, queue.parameters)).collect()
@@ -259,13 +259,13 @@ fn told_is_so(node: &Node) {
         && algorithm.is_some_and(|algorithm| !direction.scheduler.starts_with(&*algorithm));
     assert!(!is_other, "{direction:?}");
     for (place, ue) in cell.ues() {
-        let slice_association = SliceSource::slice_association(node, called(cell.stay(place)));
+        let slice_association = SliceSource::slice_association(node, ue_of(cell.stay(place)));
         let at = slices.iter().position(|slice| Some(slice.id) == slice_association.dl);
         if !slices.is_empty() {
             assert_eq!(ue.downlink().slice(), at.map(|at| at as u32));
         }
-        let facts = node.facts(called(cell.stay(place))).unwrap();
-        assert!(ue.bearers().iter().any(|bearer| bearer.id() == facts.drb));
+        let context = node.context(ue_of(cell.stay(place))).unwrap();
+        assert!(ue.bearers().iter().any(|bearer| bearer.id() == context.drb));
     }
 }
 
@@ -277,7 +277,7 @@ fn whatever_is_asked() {
         config.periodic.wire = WIRE;
         let nodes: Vec<Rc<RefCell<Node>>> =
             testing::nodes(&config).into_iter().map(|node| Rc::new(RefCell::new(node))).collect();
-        let mut functions = functions_of(&nodes[0], &config);
+        let mut functions = crate::functions::of_node(&nodes[0], &config);
         let at = |id: u16| functions.iter().position(|function| function.id().0 == id).unwrap();
         let (rc, slice, tc) = (at(3), at(145), at(146));
         let mut now = Time::from_nanos(5_000_000_000);

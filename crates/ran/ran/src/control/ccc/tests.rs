@@ -18,7 +18,7 @@ fn node() -> Node {
     node
 }
 
-fn place(node: &Node) -> ConfigScope {
+fn cell_scope(node: &Node) -> ConfigScope {
     ConfigScope::Cell(KpmSource::cell(node))
 }
 
@@ -37,7 +37,7 @@ fn state(state: AdministrativeState) -> Structure {
     Structure::NrCellDu(NrCellDu { administrative_state: Some(state), ..NrCellDu::default() })
 }
 
-/// Downlink blocks of a slice over the next seconds, in percent of all.
+/// The share of downlink resource blocks that a slice uses in the following seconds, in percent.
 fn share(node: &mut Node, from: Time, seconds: u32, sst: u8) -> f64 {
     let mut mark = Default::default();
     node.advance(from);
@@ -50,10 +50,10 @@ fn share(node: &mut Node, from: Time, seconds: u32, sst: u8) -> f64 {
 }
 
 #[test]
-fn everything_on_offer_can_be_read() {
+fn offered_structures_are_readable() {
     let node = node();
     for offer in OFFERS {
-        let place = if offer.level == ConfigLevel::Node { ConfigScope::Node } else { place(&node) };
+        let place = if offer.level == ConfigLevel::Node { ConfigScope::Node } else { cell_scope(&node) };
         for structure in node.read(place, offer.name) {
             let attributes = structure.attributes();
             assert!(attributes.keys().all(|name| offer.attributes.iter().any(|known| known.name == name)));
@@ -63,9 +63,9 @@ fn everything_on_offer_can_be_read() {
 }
 
 #[test]
-fn a_locked_cell_serves_nobody() {
+fn locked_cell_serves_no_ue() {
     let mut node = node();
-    let place = place(&node);
+    let place = cell_scope(&node);
     assert!(share(&mut node, START, 5, 1) > 10.0);
     node.write(START + SECOND * 5, A, place, None, &state(AdministrativeState::Locked)).unwrap();
     assert_eq!(share(&mut node, START + SECOND * 5, 5, 1), 0.0);
@@ -79,9 +79,9 @@ fn a_locked_cell_serves_nobody() {
 }
 
 #[test]
-fn a_policy_bounds_its_slice() {
+fn policy_limits_its_slice() {
     let mut node = node();
-    let place = place(&node);
+    let place = cell_scope(&node);
     assert!(share(&mut node, START, 20, 1) > 30.0);
     let limit = policy(1, 0, 10);
     node.write(START + SECOND * 20, A, place, None, &limit).unwrap();
@@ -92,9 +92,9 @@ fn a_policy_bounds_its_slice() {
 }
 
 #[test]
-fn a_policy_of_who_is_gone_is_nobodys() {
+fn policies_of_removed_controller_are_deleted() {
     let mut node = node();
-    let place = place(&node);
+    let place = cell_scope(&node);
     node.write(START, A, place, None, &policy(1, 60, 100)).unwrap();
     node.write(START, B, place, None, &policy(2, 10, 100)).unwrap();
     CccSource::controller_removed(&mut node, A);
@@ -118,17 +118,17 @@ fn names_are_bounded() {
 }
 
 #[test]
-fn who_comes_second_is_told_the_numbers() {
+fn conflicting_policies_are_refused() {
     let mut node = node();
-    let place = place(&node);
+    let place = cell_scope(&node);
     node.write(START, A, place, None, &policy(1, 60, 100)).unwrap();
     let refused = node.write(START, B, place, None, &policy(2, 60, 100)).unwrap_err();
     assert_eq!(refused.attributes, ["rRMPolicyMinRatio"]);
-    assert_eq!(refused.reason, "60 % are wanted, 40 % are left of 100: 60 % of controller 1");
+    assert_eq!(refused.reason, "minimum ratio 60 % exceeds the 40 % that are left: 60 % reserved by controller 1");
     node.write(START, B, place, None, &policy(2, 40, 100)).unwrap();
-    // nobody takes what is another's
+    // a policy of another controller
     let taken = node.write(START, B, place, Some(&policy(1, 60, 100)), &policy(1, 0, 100)).unwrap_err();
-    assert_eq!((taken.cause, &*taken.reason), (Cause::IncompatibleState, "the policy is controller 1's"));
+    assert_eq!((taken.cause, &*taken.reason), (Cause::IncompatibleState, "policy belongs to controller 1"));
     node.write(START, A, place, Some(&policy(1, 60, 100)), &policy(1, 50, 100)).unwrap();
 
     let with = |change: &dyn Fn(&mut RrmPolicyRatio)| {
@@ -138,7 +138,7 @@ fn who_comes_second_is_told_the_numbers() {
     };
     let network = Some(PlmnIdentity::from_codes(310, 410, 3));
     let none = RrmPolicyMember { plmn_id: None, snssai: None };
-    for (wanted, at_fault) in [
+    for (wanted, attribute) in [
         (with(&|ratio| ratio.resource_type = None), "resourceType"),
         (with(&|ratio| ratio.resource_type = Some(ResourceType::Drb)), "resourceType"),
         (with(&|ratio| ratio.rrm_policy_member_list = None), "rRMPolicyMemberList"),
@@ -155,7 +155,7 @@ fn who_comes_second_is_told_the_numbers() {
         (with(&|ratio| ratio.rrm_policy_dedicated_ratio = Some(1)), "rRMPolicyDedicatedRatio"),
     ] {
         let refused = node.write(START, A, place, None, &wanted).unwrap_err();
-        assert_eq!(refused.attributes, [at_fault], "{wanted:?}");
+        assert_eq!(refused.attributes, [attribute], "{wanted:?}");
     }
     assert_eq!(node.read(place, "O-RRMPolicyRatio").len(), 2);
 }

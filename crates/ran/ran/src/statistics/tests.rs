@@ -1,7 +1,8 @@
-//! What the statistics tell of one UE agrees, and moves with the model.
+//! The statistics of a UE are consistent across layers, and change with the model.
 
 use std::time::Duration;
 
+use ferric::e2::Time;
 use ran_functions::statistics::StatisticsSource;
 
 use super::*;

@@ -22,7 +22,7 @@ fn nodes(cells: u16, ues: u16) -> Vec<Node> {
 
 fn started(config: &RanConfig) -> Vec<Node> {
     let mut nodes = testing::nodes(config);
-    nodes.iter_mut().for_each(|node| RcSource::advance(node, START));
+    nodes.iter_mut().for_each(|node| KpmSource::advance(node, START));
     nodes
 }
 
@@ -36,18 +36,18 @@ fn ues(node: &Node) -> Vec<Ue> {
     ues
 }
 
-/// A measurement of some seconds.
+/// The value of a measurement between two times.
 fn measure(node: &mut Node, from: u64, to: u64, whom: MeasuredObject<'_>, label: &MeasurementLabel, name: &str) -> f64 {
-    RcSource::advance(node, at(from));
+    KpmSource::advance(node, at(from));
     let mut mark = Mark::default();
     node.take_snapshot(&mut mark);
-    RcSource::advance(node, at(to));
+    KpmSource::advance(node, at(to));
     let offer = KpmSource::measurements(node).iter().position(|offer| offer.name == name).unwrap();
     node.value(&mark, whom, offer, label).number().unwrap()
 }
 
 #[test]
-fn a_quota_bounds_the_blocks_of_a_slice() {
+fn quota_limits_the_prbs_of_a_slice() {
     let mut node = nodes(1, 32).remove(0);
     let slice = SNssai { sst: Sst([1]), sd: None };
     let label = MeasurementLabel { slice_id: Some(slice), ..MeasurementLabel::default() };
@@ -61,42 +61,45 @@ fn a_quota_bounds_the_blocks_of_a_slice() {
     node.control(at(20), RIC, None, &quota(5, 20)).unwrap();
     let (after, slow) = (share(&mut node, 20), throughput(&mut node, 30));
     assert!(after <= 20.0 && slow < fast, "{after} % and {slow} kbit/s, {fast} before");
-    // again, and by somebody else
+    // again, and by another controller
     node.control(at(40), RIC, None, &quota(5, 100)).unwrap();
     assert!(share(&mut node, 40) > 20.0);
     let refusal = node.control(at(50), Origin::Control(ControllerId(2)), None, &quota(0, 10)).unwrap_err();
-    assert_eq!(refusal.reason, "the policy is controller 1's");
+    assert_eq!(refusal.reason, "policy belongs to controller 1");
     let elsewhere = SlicePrbQuota::of_slice(PlmnIdentity::from_codes(310, 410, 3), slice, 1, 2);
     assert!(node.control(at(50), RIC, None, &ControlAction::SlicePrbQuota(elsewhere)).is_err());
 }
 
 #[test]
-fn a_ue_goes_to_another_cell_and_keeps_its_name() {
+fn handed_over_ue_keeps_its_id() {
     let mut nodes = nodes(2, 4);
-    let (ue, name) = (Ue(2), KpmSource::ue_id(&nodes[0], Ue(2)));
+    let (ue, ue_id) = (Ue(2), KpmSource::ue_id(&nodes[0], Ue(2)));
     for node in &mut nodes {
         let mut came = Vec::new();
         node.take_events(&mut came);
-        assert!(came.iter().all(|(_, told)| told.event == rrc::Event::Attached) && came.len() == 4);
+        assert!(came.iter().all(|(_, notification)| notification.event == rrc::Event::Attached) && came.len() == 4);
     }
     let to = |cell| ControlAction::Handover(Handover::to(cell));
     nodes[0].control(at(1), RIC, Some(ue), &to(cell_of(1))).unwrap();
     assert_eq!(ues(&nodes[0]), [Ue(0), Ue(1), Ue(3)]);
-    RcSource::advance(&mut nodes[0], at(2));
-    RcSource::advance(&mut nodes[1], at(2));
-    assert_eq!(ues(&nodes[1]), [Ue(0), Ue(1), Ue(2), Ue(3), Ue(4)], "a new number");
-    assert_eq!(KpmSource::ue_id(&nodes[1], Ue(4)), name);
+    KpmSource::advance(&mut nodes[0], at(2));
+    KpmSource::advance(&mut nodes[1], at(2));
+    assert_eq!(ues(&nodes[1]), [Ue(0), Ue(1), Ue(2), Ue(3), Ue(4)], "a new id in its new cell");
+    assert_eq!(KpmSource::ue_id(&nodes[1], Ue(4)), ue_id);
     let came = rrc::Event::HandedOver(cell_of(0));
     for (node, ue, event) in [(0, Ue(2), rrc::Event::Detached), (1, Ue(4), came)] {
         assert!(nodes[node].has_events());
-        let mut news = Vec::new();
-        nodes[node].take_events(&mut news);
-        let [(of, told)] = &news[..] else { panic!("{news:?}") };
-        assert_eq!((*of, told.event, told.cell, &told.ue_id), (ue, event, cell_of(node as u16), &name));
+        let mut notifications = Vec::new();
+        nodes[node].take_events(&mut notifications);
+        let [(of, notification)] = &notifications[..] else { panic!("{notifications:?}") };
+        assert_eq!(
+            (*of, notification.event, notification.cell, &notification.ue_id),
+            (ue, event, cell_of(node as u16), &ue_id)
+        );
     }
     let label = MeasurementLabel::NO_LABEL;
     let blocks = measure(&mut nodes[0], 3, 20, MeasuredObject::Ues(&[ue]), &label, "RRU.PrbUsedDl");
-    assert_eq!(blocks, 0.0, "nothing is counted of who has left");
+    assert_eq!(blocks, 0.0, "no counts after the UE has left");
 
     let nowhere =
         Cgi::NrCgi(NrCgi { plmn_identity: PlmnIdentity::from_codes(1, 1, 2), nr_cell_identity: Bits::new(1, 36) });
@@ -113,9 +116,8 @@ fn a_ue_goes_to_another_cell_and_keeps_its_name() {
     assert!(refused.is_err() && ues(&nodes[0]).len() == 3);
 }
 
-/// A bearer that was changed is the UE's wherever it goes.
 #[test]
-fn a_ue_takes_its_bearers_along() {
+fn changed_bearer_is_kept_in_handover() {
     let mut nodes = nodes(2, 4);
     let qfi = nodes[0].five_qis(Ue(2))[0].0;
     let flows = vec![MappedFlow { qfi, direction: None }];
@@ -125,17 +127,17 @@ fn a_ue_takes_its_bearers_along() {
     nodes[0].control(at(1), RIC, Some(Ue(2)), &ControlAction::DrbQos(qos(5))).unwrap();
     let handover = ControlAction::Handover(Handover::to(cell_of(1)));
     nodes[0].control(at(1), RIC, Some(Ue(2)), &handover).unwrap();
-    RcSource::advance(&mut nodes[1], at(2));
+    KpmSource::advance(&mut nodes[1], at(2));
     assert_eq!(nodes[1].five_qis(Ue(4)), [FiveQi(5)]);
     nodes[1].control(at(2), RIC, Some(Ue(4)), &ControlAction::DrbQos(qos(4))).unwrap();
     assert_eq!(nodes[1].five_qis(Ue(4)), [FiveQi(4)]);
 }
 
 #[test]
-fn drx_delays_and_a_bearer_with_priority_hurries() {
+fn drx_delays_packets_and_dedicated_bearer_has_priority() {
     let label = MeasurementLabel::NO_LABEL;
     let mut node = nodes(1, 32).remove(0);
-    // those whose flows never fill the cell
+    // UEs whose flows do not fill the cell
     let all: Vec<Ue> = ues(&node).into_iter().filter(|ue| node.five_qis(*ue)[0].0 == 3).collect();
     let delay =
         |node: &mut Node, from| measure(node, from, from + 10, MeasuredObject::Ues(&all), &label, "DRB.RlcSduDelayDl");
@@ -148,18 +150,15 @@ fn drx_delays_and_a_bearer_with_priority_hurries() {
     for ue in &all {
         node.control(at(20), RIC, Some(*ue), &ControlAction::Drx(Drx::long(10))).unwrap();
     }
-    assert!(delay(&mut node, 20) < with_drx, "a short cycle is little");
+    assert!(delay(&mut node, 20) < with_drx, "a shorter cycle delays less");
 
     let short = Drx { short_cycle: Some(1), ..Drx::long(320) };
     let none = Drx { long_cycle: 20, ..Drx::long(320) };
-    for (drx, why) in [
-        (short, "a UE has its long DRX cycle only: a short one is not carried out here"),
-        (none, "there is no DRX cycle of that number"),
-    ] {
+    for (drx, why) in [(short, "short DRX cycle is not supported"), (none, "invalid long DRX cycle")] {
         assert_eq!(node.control(at(30), RIC, Some(all[0]), &ControlAction::Drx(drx)).unwrap_err().reason, why);
     }
 
-    // of two RANs alike, one serves a UE first
+    // the same RAN without and with a dedicated bearer
     let run = |drb_id| {
         let mut node = nodes(1, 64).remove(0);
         let busy = |ue: &&Ue| node.five_qis(**ue)[0].0 == 6;
@@ -172,7 +171,10 @@ fn drx_delays_and_a_bearer_with_priority_hurries() {
         let one_way = vec![MappedFlow { qfi: 6, direction: Some(FlowDirection::Downlink) }];
         let one_way = ControlAction::QosFlowMapping(QosFlowMapping { drb_id, flows: one_way });
         let refused = node.control(at(0), RIC, Some(ue), &one_way).unwrap_err();
-        assert_eq!(refused.reason, "a flow goes over one bearer both ways: no direction is told");
+        assert_eq!(
+            refused.reason,
+            "mapping of one direction is not supported: a flow uses one bearer in both directions"
+        );
         measure(&mut node, 0, 30, MeasuredObject::Ues(&[ue]), &label, "DRB.UEThpDl")
     };
     let (default, first) = (run(1), run(2));
@@ -180,7 +182,7 @@ fn drx_delays_and_a_bearer_with_priority_hurries() {
 }
 
 #[test]
-fn a_bearer_of_another_priority_is_served_otherwise() {
+fn priority_level_changes_throughput() {
     let run = |qos: Option<DrbQos>| {
         let mut node = nodes(1, 64).remove(0);
         let busy = |ue: &&Ue| node.five_qis(**ue)[0].0 == 6;
@@ -193,34 +195,38 @@ fn a_bearer_of_another_priority_is_served_otherwise() {
     let five_qi = |five_qi| DrbQos { drb_id: 1, five_qi: Some(five_qi), ..DrbQos::default() };
     let (first, default, last) = (run(Some(DrbQos::priority(1, 10))), run(None), run(Some(DrbQos::priority(1, 127))));
     assert!(first > 1.2 * default && last < default, "{first}, {default} and {last} kbit/s");
-    assert!(run(Some(five_qi(5))) > 1.2 * default, "a 5QI has a level of its own");
+    assert!(run(Some(five_qi(5))) > 1.2 * default, "a 5QI implies a level");
     assert_eq!(run(Some(five_qi(6))), default);
 
     let mut node = nodes(1, 32).remove(0);
     let mut set = |qos| node.control(at(1), RIC, Some(Ue(0)), &ControlAction::DrbQos(qos));
     set(five_qi(3)).unwrap();
     for (qos, why) in [
-        (DrbQos::priority(2, 10), "the UE has one bearer, whose number is 1"),
-        (five_qi(82), "nothing is known here of that 5QI: it is 1 to 9"),
+        (DrbQos::priority(2, 10), "unknown DRB: the UE has DRB 1 only"),
+        (five_qi(82), "unsupported 5QI: use 1 to 9"),
         (
             DrbQos { packet_delay_budget: Some(9), ..five_qi(9) },
-            "of a bearer's QoS, 5QI and priority level alone can be changed here",
+            "only 5QI and priority level of a bearer can be changed",
         ),
     ] {
         assert_eq!(set(qos).unwrap_err().reason, why);
     }
-    assert_eq!(node.ue_parameter(Ue(0), FIVE_QI), Some(RanParameterValue::ValueInt(3)), "what was set stays");
+    assert_eq!(
+        node.ue_parameter(Ue(0), FIVE_QI),
+        Some(RanParameterValue::ValueInt(3)),
+        "refused changes have no effect"
+    );
 }
 
 #[test]
-fn handovers_begin_by_themselves_and_wait() {
+fn configured_handovers_wait_for_a_decision() {
     let config =
         |cells| RanConfig { scenario: Scenario::crowd(cells, 3, 1), handovers_per_minute: 60, ..RanConfig::default() };
     let mut nodes = started(&config(2));
     let mut events = Vec::new();
     for tenth in 1..=30 {
         let now = START + Duration::from_millis(100 * tenth);
-        assert!(nodes[0].next_event_time().is_some_and(|at| at <= now), "somebody has to look");
+        assert!(nodes[0].next_event_time().is_some_and(|at| at <= now), "the node must be read");
         events.extend(std::iter::from_fn(|| nodes[0].next_event(now)));
     }
     let procedures: Vec<_> = events
@@ -233,21 +239,21 @@ fn handovers_begin_by_themselves_and_wait() {
             other => panic!("{other:?}"),
         })
         .collect();
-    assert_eq!(procedures.len(), 3, "one a second, of another UE each time");
-    assert_eq!(ues(&nodes[0]).len(), 3, "they wait");
+    assert_eq!(procedures.len(), 3, "one per second, each of another UE");
+    assert_eq!(ues(&nodes[0]).len(), 3, "they wait for a decision");
     nodes[0].resume(at(4), procedures[0].0, Verdict::Continue);
     nodes[0].resume(at(4), procedures[1].0, Verdict::Cancel);
     nodes[0].resume(at(4), procedures[0].0, Verdict::Continue);
-    RcSource::advance(&mut nodes[0], at(5));
-    RcSource::advance(&mut nodes[1], at(5));
+    KpmSource::advance(&mut nodes[0], at(5));
+    KpmSource::advance(&mut nodes[1], at(5));
     assert_eq!((ues(&nodes[0]).len(), ues(&nodes[1]).len()), (2, 4));
     assert!(!ues(&nodes[0]).contains(&procedures[0].1));
     let alone = testing::nodes(&config(1)).remove(0);
-    assert_eq!(alone.next_event_time(), None, "nowhere to go");
+    assert_eq!(alone.next_event_time(), None, "no other cell");
 }
 
 #[test]
-fn a_cell_that_is_configured_otherwise_is_told() {
+fn cell_change_is_reported() {
     use e2sm::ccc::{NrCellDu, RanConfigurationStructure};
     use e2sm::rc::dictionary::node_change::CELL_CONFIGURATION;
     use ran_functions::ccc::{CccSource, ConfigScope};
@@ -259,19 +265,19 @@ fn a_cell_that_is_configured_otherwise_is_told() {
         node.write(at(1), ControllerId(1), ConfigScope::Cell(cell), None, &wanted).unwrap();
     };
     set(&mut node, 7);
-    assert_eq!(node.next_event(at(1)), None, "nobody watches");
+    assert_eq!(node.next_event(at(1)), None, "not subscribed");
     node.set_events_enabled(true);
     set(&mut node, 7);
-    assert_eq!(node.next_event(at(1)), None, "it is as it was");
+    assert_eq!(node.next_event(at(1)), None, "no change");
     set(&mut node, 8);
     assert_eq!(node.next_event(at(1)), Some(Event::CellChanged { cell, change: CELL_CONFIGURATION }));
     assert_eq!(node.neighbor_relations(&cell).unwrap().serving_cell_pci, ServingCellPci::Nr(NrPci(8)));
 }
 
 #[test]
-fn what_is_known_of_a_ue() {
+fn offered_ue_parameters_have_values() {
     let mut node = nodes(1, 64).remove(0);
-    RcSource::advance(&mut node, at(10));
+    KpmSource::advance(&mut node, at(10));
     for offer in node.ue_parameters() {
         assert!(ues(&node).iter().all(|ue| node.ue_parameter(*ue, offer.id).is_some()), "{}", offer.name);
     }
@@ -281,15 +287,15 @@ fn what_is_known_of_a_ue() {
 }
 
 #[test]
-fn ues_fall_silent_and_speak_again() {
+fn rrc_states_are_reported() {
     let mut node = nodes(1, 32).remove(0);
-    RcSource::advance(&mut node, at(30));
-    assert_eq!((node.next_event(at(30)), node.next_event_time()), (None, None), "nobody watches");
+    KpmSource::advance(&mut node, at(30));
+    assert_eq!((node.next_event(at(30)), node.next_event_time()), (None, None), "not subscribed");
     node.set_events_enabled(true);
-    let count_silent =
+    let count_inactive =
         |node: &Node| ues(node).iter().filter(|ue| node.rrc_state(**ue) == Some(RrcState::RrcInactive)).count();
-    let before = count_silent(&node);
-    assert!(before > 0, "they were when nobody watched");
+    let before = count_inactive(&node);
+    assert!(before > 0, "inactive before the subscription");
     let mut all = Vec::new();
     for tenth in 0..300 {
         let now = at(30) + Duration::from_millis(100 * tenth);
@@ -297,13 +303,13 @@ fn ues_fall_silent_and_speak_again() {
     }
     let (events, messages): (Vec<_>, Vec<_>) =
         all.into_iter().partition(|event| !matches!(event, Event::NiMessage { .. }));
-    assert_eq!(events.len(), messages.len(), "the AMF is told each time");
+    assert_eq!(events.len(), messages.len(), "each change has a message to the AMF");
     let states = |wanted| {
         events.iter().filter(|event| matches!(event, Event::RrcState { state, .. } if *state == wanted)).count()
     };
-    let (silent, speak) = (states(RrcState::RrcInactive), states(RrcState::RrcConnected));
-    assert!(silent > 0 && speak > 0, "{silent} and {speak}");
+    let (inactive, connected) = (states(RrcState::RrcInactive), states(RrcState::RrcConnected));
+    assert!(inactive > 0 && connected > 0, "{inactive} and {connected}");
     let Event::RrcState { ue, .. } = &events[0] else { panic!("{:?}", events[0]) };
     assert!(node.rrc_state(*ue).is_some());
-    assert_eq!(before + silent - speak, count_silent(&node));
+    assert_eq!(before + inactive - connected, count_inactive(&node));
 }

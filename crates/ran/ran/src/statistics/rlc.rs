@@ -1,33 +1,34 @@
-//! RLC: the buffers of each data radio bearer, and what went through them.
+//! RLC: the buffers of each data radio bearer, and their traffic.
 
 use e2sm::rlc::{BearerStats, Mode};
 use ferric::agent::Ue;
 use ferric::e2::Time;
 use radio::rlc::{self, HEADER_OCTETS, RlcCounts};
+use ran_functions::kpm::KpmSource;
 use ran_functions::statistics::StatisticsSource;
 
-use super::{rnti, wrapped};
-use crate::node::Node;
+use super::wrapped;
+use crate::node::{Node, rnti_of};
 
-/// With a header for each PDU.
+/// The octets of received PDUs with their headers.
 fn received_pdu_octets(counts: &RlcCounts) -> u64 {
     counts.received_octets + counts.received_pieces * u64::from(HEADER_OCTETS)
 }
 
 impl StatisticsSource<BearerStats> for Node {
     fn ues(&self, out: &mut Vec<Ue>) {
-        self.all_ues(out);
+        KpmSource::ues(self, out);
     }
 
     fn records(&self, ue: Ue, out: &mut Vec<BearerStats>) {
-        self.with_ue(ue, |cell, there| {
-            out.extend(there.bearers().iter().map(|bearer| {
-                let (down, up) = (bearer.downlink(), bearer.uplink());
-                let (sent, received) = (down.counts(), up.counts());
-                let wait = down.head_wait(cell.now());
-                let mean = down.recent_sojourn(cell.now());
+        self.with_ue(ue, |cell, ue_state| {
+            out.extend(ue_state.bearers().iter().map(|bearer| {
+                let (dl, ul) = (bearer.downlink(), bearer.uplink());
+                let (sent, received) = (dl.counts(), ul.counts());
+                let wait = dl.head_wait(cell.now());
+                let mean = dl.recent_sojourn(cell.now());
                 let received_octets = received.delivered_octets;
-                let (held_packets, held_octets) = up.held();
+                let (held_packets, held_octets) = ul.held();
                 BearerStats {
                     tx_pdu_packets: wrapped(sent.sent_pieces),
                     tx_pdu_octets: wrapped(sent.sent_octets + sent.header_octets),
@@ -37,8 +38,8 @@ impl StatisticsSource<BearerStats> for Node {
                     tx_pdu_retx_packets: wrapped(sent.again_pieces),
                     tx_pdu_retx_octets: wrapped(sent.again_octets),
                     tx_pdu_segmented: wrapped(sent.segments),
-                    tx_buffer_octets: down.waiting_octets(),
-                    tx_buffer_packets: down.waiting_packets() as u32,
+                    tx_buffer_octets: dl.waiting_octets(),
+                    tx_buffer_packets: dl.waiting_packets() as u32,
                     rx_pdu_packets: wrapped(received.received_pieces),
                     rx_pdu_octets: wrapped(received_pdu_octets(received)),
                     rx_pdu_dropped_packets: wrapped(received.lost_packets),
@@ -53,8 +54,8 @@ impl StatisticsSource<BearerStats> for Node {
                     rx_sdu_octets: received_octets,
                     rx_sdu_dropped_packets: wrapped(received.lost_packets),
                     rx_sdu_dropped_octets: wrapped(received.lost_octets),
-                    rnti: rnti(ue).into(),
-                    mode: match down.config().mode {
+                    rnti: rnti_of(ue).into(),
+                    mode: match dl.config().mode {
                         rlc::Mode::Acknowledged => Mode::AM,
                         rlc::Mode::Unacknowledged => Mode::UM,
                     },
@@ -66,6 +67,6 @@ impl StatisticsSource<BearerStats> for Node {
     }
 
     fn advance(&mut self, now: Time) {
-        self.count_until(now);
+        KpmSource::advance(self, now);
     }
 }

@@ -1,6 +1,6 @@
-//! SLICE, as the model's schedulers obey it.
+//! FlexRIC's SLICE model: slices and RRM policies as the model's schedulers apply them.
 //!
-//! A direction's scheduler is chosen by its slices' algorithm; its name says the rest: see [`SCHEDULERS`].
+//! The algorithm of a direction's slices selects its scheduler; the scheduler's name selects the variant: see [`SCHEDULERS`].
 
 use std::borrow::Cow;
 
@@ -15,51 +15,50 @@ use radio::phy::Grid;
 use ran_functions::kpm::KpmSource;
 use ran_functions::slice::{Capacity, Direction, SliceAssociation, SliceSource};
 
-use crate::node::Node;
-use crate::scenario::{Member, SlicingScenario};
-use crate::stats::rnti;
+use crate::node::{Node, rnti_of};
+use crate::scenario::{SliceRule, SlicingScenario};
 
-/// Blocks of a group (TS 38.214 table 5.1.2.2.1-1, first configuration).
+/// Resource blocks of a group (TS 38.214 table 5.1.2.2.1-1, first configuration).
 const GROUP_PRBS: u32 = 8;
-/// Names of a direction's scheduler besides those of UE schedulers: the algorithm's own, where slots of a slice with nothing
-/// to send go to others, and the same where they stay unused.
+/// The names of slice schedulers. With `NVS` other slices use the slots of a slice that has nothing to send; with
+/// `NVS-PARTITION` those slots stay unused.
 const SCHEDULERS: [&str; 3] = ["NVS", NVS_PARTITION, "STATIC"];
 const NVS_PARTITION: &str = "NVS-PARTITION";
-/// The algorithms that the model's schedulers have.
+/// The slice algorithms of the model.
 pub const ALGORITHMS: [Algorithm; 2] = [Algorithm::Static, Algorithm::Nvs];
-/// Bits in a megabit.
+/// Bits of a megabit.
 const MEGA: f64 = 1e6;
 
-/// The slices of a node, and of its UEs.
+/// The slices of a node, and those of its UEs.
 #[derive(Debug, Default)]
-pub struct Slices {
+pub struct SliceState {
     slices: SliceConfiguration<'static>,
-    /// By place in the cell.
+    /// The slices of UEs, by place in the cell.
     slice_associations: Vec<SliceAssociation>,
-    /// Who is in them at the beginning.
-    members: Vec<Member>,
+    /// The initial slices of UEs.
+    rules: Vec<SliceRule>,
 }
 
-impl Slices {
-    /// Those of a scenario's cell.
+impl SliceState {
+    /// The slices of a scenario's cell.
     pub fn new(scenario: &SlicingScenario) -> Self {
-        let SlicingScenario { slices, members } = scenario.clone();
-        Slices { slices, slice_associations: Vec::new(), members }
+        let SlicingScenario { slices, rules } = scenario.clone();
+        SliceState { slices, slice_associations: Vec::new(), rules }
     }
 }
 
-/// Quotas of groups of UEs, by their slices.
+/// Resource quotas of groups of UEs.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Groups {
-    /// Who is in each: what of a member is absent may be anything, and no members at all are every UE.
+pub struct QuotaGroups {
+    /// The members of each group, by PLMN and slice. An absent field matches any value, an empty list every UE.
     pub members: Vec<Vec<RrmPolicyMember>>,
-    /// What each has.
+    /// The quota of each group.
     pub quotas: Vec<Quota>,
 }
 
-impl Groups {
-    /// The first group that a UE of that network and slice is in; no slice differentiator means all of that type.
-    fn of(&self, plmn: PlmnIdentity, slice: &SNssai) -> Option<u32> {
+impl QuotaGroups {
+    /// The first group of a UE. A member without slice differentiator matches all slices of its type.
+    fn group_of(&self, plmn: PlmnIdentity, slice: &SNssai) -> Option<u32> {
         let fits = |wanted: SNssai| wanted.sst == slice.sst && (wanted.sd.is_none() || wanted.sd == slice.sd);
         let is_in = |member: &RrmPolicyMember| {
             member.plmn_id.is_none_or(|wanted| wanted == plmn) && member.snssai.is_none_or(fits)
@@ -68,14 +67,15 @@ impl Groups {
         Some(at as u32)
     }
 
+    /// Whether no quota reserves or limits anything.
     fn is_neutral(&self) -> bool {
-        let nothing =
+        let is_neutral =
             |quota: &Quota| (quota.dedicated_percent, quota.min_percent) == (0, 0) && quota.max_percent >= 100;
-        self.quotas.iter().all(nothing)
+        self.quotas.iter().all(is_neutral)
     }
 }
 
-/// What a carrier has to be divided in a direction.
+/// The resource blocks of a carrier that slices divide.
 pub fn capacity(grid: &Grid, direction: Direction) -> Capacity {
     let prbs = match direction {
         Direction::Downlink => grid.prbs(),
@@ -85,14 +85,14 @@ pub fn capacity(grid: &Grid, direction: Direction) -> Capacity {
     Capacity { prbs, positions: prbs.div_ceil(GROUP_PRBS) }
 }
 
-/// The slices of a direction for the model. They were checked.
+/// Converts the slices of a direction, which were checked, to the model's.
 fn slicing(wanted: &DirectionSlices<'_>) -> Slicing {
     match wanted.slices.first().map(|slice| slice.parameters.algorithm()) {
         None => Slicing::None,
         Some(Algorithm::Static) => {
             let positions = |slice: &e2sm::slice::Slice<'_>| match &slice.parameters {
                 Parameters::Static(at) => Positions { low: at.low, high: at.high },
-                other => panic!("{:?} among fixed places", other.algorithm()),
+                other => panic!("{:?} in a list of static slices", other.algorithm()),
             };
             Slicing::Static { positions: wanted.slices.iter().map(positions).collect(), group_prbs: GROUP_PRBS }
         }
@@ -103,7 +103,7 @@ fn slicing(wanted: &DirectionSlices<'_>) -> Slicing {
                     reserved_bps: f64::from(rate.required_mbps) * MEGA,
                     reference_bps: f64::from(rate.reference_mbps) * MEGA,
                 },
-                other => panic!("{:?} with NVS", other.algorithm()),
+                other => panic!("{:?} in a list of NVS slices", other.algorithm()),
             };
             let is_shared = &*wanted.scheduler != NVS_PARTITION;
             Slicing::Nvs { reservations: wanted.slices.iter().map(reservation).collect(), is_shared }
@@ -120,7 +120,7 @@ impl Node {
         }
     }
 
-    /// Has the model's schedulers do what is set: slices, or else the quotas of RRM policies.
+    /// Applies the configured slices, or else the quotas of RRM policies, to the model's schedulers.
     pub fn apply_slicing(&mut self) {
         for direction in Direction::BOTH {
             let wanted = self.direction_slices(direction).clone();
@@ -134,16 +134,16 @@ impl Node {
                 self.cell_mut().set_slicing(direction, slicing(&wanted), &names, ue_scheduler_of(&wanted));
             }
         }
-        (0..self.facts.len()).for_each(|place| self.join_groups(place));
+        (0..self.contexts.len()).for_each(|place| self.assign_scheduler_group(place));
     }
 
-    /// Has a UE be scheduled in the slice that it is in, or in the group of its policies.
-    pub fn join_groups(&mut self, place: usize) {
+    /// Assigns a UE to the scheduler's group of its slice, or of its RRM policy.
+    pub fn assign_scheduler_group(&mut self, place: usize) {
         for direction in Direction::BOTH {
             let slices = &self.direction_slices(direction).slices;
             let slice = if slices.is_empty() {
-                let Some(facts) = self.facts.get(place) else { return };
-                self.configuration.groups(direction).of(facts.plmn, &facts.slice[0])
+                let Some(context) = self.contexts.get(place) else { return };
+                self.configuration.groups(direction).group_of(context.plmn, &context.slice[0])
             } else {
                 let slice_association = self.slices.slice_associations.get(place).copied().unwrap_or_default();
                 let id = if direction == Direction::Downlink { slice_association.dl } else { slice_association.ul };
@@ -154,29 +154,29 @@ impl Node {
         }
     }
 
-    /// Has a UE that has come be in the slices that the scenario has for it, as far as they are still there.
-    pub fn begin_in_slices(&mut self, place: usize) {
+    /// Assigns a UE that has arrived to its initial slices.
+    pub fn assign_initial_slices(&mut self, place: usize) {
         let subscription = self.cell().stay(place).subscription;
-        let member = self.slices.members.iter().find(|member| member.fits(&subscription));
-        let slice_association = member.map(|member| SliceAssociation { dl: member.down, ul: member.up });
-        // whatever slices who had its place before was in
-        self.put_into(place, slice_association.unwrap_or_default());
+        let rule = self.slices.rules.iter().find(|rule| rule.matches(&subscription));
+        let slice_association = rule.map(|rule| SliceAssociation { dl: rule.dl, ul: rule.ul });
+        // replaces the slices of the UE that had the place before
+        self.set_slices_of(place, slice_association.unwrap_or_default());
     }
 
-    fn put_into(&mut self, place: usize, slice_association: SliceAssociation) {
+    fn set_slices_of(&mut self, place: usize, slice_association: SliceAssociation) {
         if self.slices.slice_associations.len() <= place {
             self.slices.slice_associations.resize(place + 1, SliceAssociation::default());
         }
         self.slices.slice_associations[place] = slice_association;
     }
 
-    /// Why policies cannot divide a direction: slices do.
+    /// Whether slices divide a direction, so that RRM policies cannot.
     pub fn is_sliced(&self) -> bool {
         Direction::BOTH.iter().any(|direction| !self.direction_slices(*direction).slices.is_empty())
     }
 }
 
-/// The UE scheduler of UEs in no slice: the direction's scheduler, where it is that of UEs.
+/// The scheduler of UEs outside all slices: the direction's scheduler, if it is a UE scheduler.
 fn ue_scheduler_of<'w>(wanted: &'w DirectionSlices<'_>) -> &'w str {
     let name = &*wanted.scheduler;
     if ue_scheduler(name).is_some() { name } else { "" }
@@ -205,7 +205,7 @@ impl SliceSource for Node {
             if !SCHEDULERS.contains(&name) && ue_scheduler(name).is_none() {
                 let known = SCHEDULERS.join(", ");
                 return Err(format!(
-                    "the {direction} has no scheduler {name}: it has {known}, and for UEs in no slice RR, PF and MT"
+                    "unknown {direction} scheduler {name}: use {known}, or RR, PF or MT for UEs outside all slices"
                 )
                 .into());
             }
@@ -216,13 +216,13 @@ impl SliceSource for Node {
             };
             if let Some(algorithm) = other {
                 return Err(format!(
-                    "the {direction}'s slices are for {algorithm}, its scheduler is {name}: name it {algorithm} as well"
+                    "{direction} scheduler {name} does not fit slices of algorithm {algorithm}: use {algorithm}"
                 )
                 .into());
             }
             if !wanted.slices.is_empty() && !self.configuration.groups(direction).is_neutral() {
                 return Err(format!(
-                    "RRM policies divide the {direction} already: set their minimum and dedicated ratios to 0 and their maximum to 100 first"
+                    "RRM policies divide the {direction}: set their minimum and dedicated ratios to 0 and their maximum to 100 first"
                 )
                 .into());
             }
@@ -233,11 +233,11 @@ impl SliceSource for Node {
     }
 
     fn ues(&self, out: &mut Vec<Ue>) {
-        self.all_ues(out);
+        KpmSource::ues(self, out);
     }
 
     fn rnti(&self, ue: Ue) -> u16 {
-        rnti(ue)
+        rnti_of(ue)
     }
 
     fn slice_association(&self, ue: Ue) -> SliceAssociation {
@@ -246,8 +246,8 @@ impl SliceSource for Node {
 
     fn set_slice_association(&mut self, ue: Ue, slice_association: SliceAssociation) {
         let Some(place) = self.place(ue) else { return };
-        self.put_into(place, slice_association);
-        self.join_groups(place);
+        self.set_slices_of(place, slice_association);
+        self.assign_scheduler_group(place);
     }
 
     fn advance(&mut self, now: Time) {

@@ -1,0 +1,13 @@
+//! What controllers can change and follow: E2SM-RC, E2SM-CCC, E2SM-NI, SLICE, RRC notifications and the association of UEs.
+
+pub mod ccc;
+mod events;
+pub mod ni;
+pub mod rc;
+mod rrc;
+pub mod slices;
+
+pub use ccc::NodeConfiguration;
+pub use events::MobilityEvents;
+pub use ni::Taps;
+pub use slices::SliceState;

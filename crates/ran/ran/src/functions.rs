@@ -1,0 +1,104 @@
+//! The RAN functions of a node.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use ferric::agent::RanFunction;
+#[cfg(any(feature = "control", feature = "statistics", feature = "tc"))]
+use ran_functions::PeriodicConfig;
+#[cfg(feature = "control")]
+use ran_functions::association::AssociationFunction;
+#[cfg(feature = "control")]
+use ran_functions::ccc::{CccConfig, CccFunction};
+#[cfg(feature = "hw")]
+use ran_functions::hw::HwFunction;
+use ran_functions::kpm::{KpmConfig, KpmFunction};
+#[cfg(feature = "control")]
+use ran_functions::ni::{NiConfig, NiFunction};
+#[cfg(feature = "control")]
+use ran_functions::rc::{RcConfig, RcFunction};
+#[cfg(feature = "control")]
+use ran_functions::rrc::{RrcConfig, RrcFunction};
+#[cfg(feature = "control")]
+use ran_functions::slice::{SliceConfig, SliceFunction};
+#[cfg(feature = "statistics")]
+use ran_functions::statistics::{GtpFunction, MacFunction, PdcpFunction, RlcFunction};
+#[cfg(feature = "tc")]
+use ran_functions::tc::TcFunction;
+
+use crate::RanConfig;
+use crate::node::Node;
+#[cfg(feature = "control")]
+use crate::part::Part;
+
+/// The RAN functions of a node.
+pub fn of_node(node: &Rc<RefCell<Node>>, config: &RanConfig) -> Vec<Box<dyn RanFunction>> {
+    let kpm = KpmConfig { revision: config.kpm_revision, wire: config.wire, ..config.kpm.clone() };
+    #[cfg_attr(
+        not(any(feature = "control", feature = "statistics", feature = "tc", feature = "hw")),
+        expect(unused_mut)
+    )]
+    let mut functions: Vec<Box<dyn RanFunction>> = vec![Box::new(KpmFunction::new(Rc::clone(node), kpm))];
+    #[cfg(feature = "control")]
+    functions.extend(control(node, config));
+    #[cfg(feature = "hw")]
+    functions.push(Box::new(HwFunction::with_wire(config.wire)));
+    #[cfg(any(feature = "control", feature = "statistics", feature = "tc"))]
+    functions.extend(flexric(node, &config.periodic));
+    functions
+}
+
+#[cfg(feature = "control")]
+fn control(node: &Rc<RefCell<Node>>, config: &RanConfig) -> Vec<Box<dyn RanFunction>> {
+    let part = node.borrow().part;
+    let node = || Rc::clone(node);
+    let mut functions: Vec<Box<dyn RanFunction>> = Vec::new();
+    // all structures of E2SM-CCC 8.8 are those of NR, and the ones here belong to a gNB's CU-CP and DU
+    if matches!(part, Part::Gnb | Part::CuCp | Part::Du) {
+        functions.push(Box::new(CccFunction::new(node(), CccConfig::default())));
+    }
+    if part.has_rrc() {
+        functions.push(Box::new(NiFunction::new(node(), NiConfig::default())));
+    }
+    if part != Part::CuUp {
+        let rc = RcConfig { revision: config.rc_revision, wire: config.wire, ..config.rc.clone() };
+        functions.push(Box::new(RcFunction::new(node(), rc)));
+    }
+    if part.has_rrc() {
+        functions.push(Box::new(AssociationFunction::new(node())));
+    }
+    functions
+}
+
+/// FlexRIC's models, and RRC notifications.
+#[cfg(any(feature = "control", feature = "statistics", feature = "tc"))]
+fn flexric(node: &Rc<RefCell<Node>>, config: &PeriodicConfig) -> Vec<Box<dyn RanFunction>> {
+    let part = node.borrow().part;
+    let (node, config) = (|| Rc::clone(node), || PeriodicConfig { function_id: None, ..config.clone() });
+    let mut functions: Vec<Box<dyn RanFunction>> = Vec::new();
+    #[cfg(feature = "statistics")]
+    {
+        if part.has_mac() {
+            functions.push(Box::new(MacFunction::new(node(), config())));
+            functions.push(Box::new(RlcFunction::new(node(), config())));
+        }
+        if part.has_pdcp() {
+            functions.push(Box::new(PdcpFunction::new(node(), config())));
+            functions.push(Box::new(GtpFunction::new(node(), config())));
+        }
+    }
+    #[cfg(feature = "control")]
+    if part.has_mac() {
+        let config = SliceConfig { periodic: config(), ..SliceConfig::default() };
+        functions.push(Box::new(SliceFunction::new(node(), config)));
+    }
+    #[cfg(feature = "tc")]
+    if part.has_pdcp() {
+        functions.push(Box::new(TcFunction::new(node(), config())));
+    }
+    #[cfg(feature = "control")]
+    if part.has_rrc() {
+        functions.push(Box::new(RrcFunction::new(node(), RrcConfig::default())));
+    }
+    functions
+}

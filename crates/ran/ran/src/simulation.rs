@@ -1,0 +1,273 @@
+//! The model that all nodes of a RAN share, and its time.
+//!
+//! Time advances when a node is read. Where no UE moves to another cell by itself, each cell has its own time, so that a
+//! cell that no node reads costs nothing.
+
+mod real_time_factor;
+#[cfg(test)]
+mod tests;
+
+use std::cell::RefCell;
+use std::collections::{BTreeMap, VecDeque};
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use e2sm::common::{Cgi, FiveQi};
+use ferric::agent::Ue;
+use ferric::e2::Time;
+use radio::Stays;
+use tracing::warn;
+
+use crate::interfaces::setup::ServedNetwork;
+use crate::node::FIRST_GNB;
+use crate::part::cell_of;
+use crate::scenario::{Model, Scenario, ScenarioError};
+use real_time_factor::RealTimeFactor;
+
+/// The longest time that one advance catches up. After a longer break the model continues without the time between.
+const MAX_CATCH_UP: Duration = Duration::from_secs(60);
+/// The same on a machine that is too slow for the model.
+const MAX_CATCH_UP_SLOW: Duration = Duration::from_millis(100);
+/// The shortest time between two warnings about skipped time.
+const WARNING_INTERVAL: Duration = Duration::from_secs(10);
+/// Physical cell identities are 0 to 1007 (TS 38.211 7.4.2.1).
+const PCIS: usize = 1008;
+/// Messages in transit to one node. Further ones are lost.
+const MAX_MESSAGES: usize = 256;
+
+/// An upper limit of the model's time, for a caller that controls the model step by step.
+///
+/// With it ([`RanConfig::steps`](crate::RanConfig::steps)) every read advances the model to the limit, independent of the
+/// clock. A controller that raises the limit, reads the reports, sends its controls and waits for their acknowledgements
+/// before it raises the limit again meets the same states of the model on a slow machine as on a fast one. Reports are still
+/// sent by the clock.
+#[derive(Clone, Debug, Default)]
+pub struct Steps(Arc<AtomicU64>);
+
+impl Steps {
+    /// Raises the limit to `until`. A lower limit than the present one has no effect.
+    pub fn allow_until(&self, until: radio::Time) {
+        self.0.fetch_max(until.as_nanos(), Ordering::Release);
+    }
+
+    /// The limit.
+    #[must_use]
+    pub fn until(&self) -> radio::Time {
+        radio::Time::from_nanos(self.0.load(Ordering::Acquire))
+    }
+}
+
+/// A message between neighbouring nodes.
+#[derive(Debug)]
+pub struct NeighbourMessage {
+    /// The sending node.
+    pub from: u16,
+    /// The UE that the message concerns, by its id at the receiving node.
+    pub ue: Option<Ue>,
+    /// The XnAP or X2AP PDU.
+    pub octets: Vec<u8>,
+}
+
+/// Changes to UEs' bearers. All nodes share them: a UE keeps its bearer when it is handed over.
+#[derive(Debug, Default)]
+pub struct BearerChanges {
+    /// The number of changes so far.
+    pub version: u64,
+    /// The changed bearers by the UE's number in the RAN.
+    pub by_ue: BTreeMap<u64, UeBearer>,
+}
+
+/// The bearer of a UE's flow.
+#[derive(Clone, Copy, Debug)]
+pub struct UeBearer {
+    pub five_qi: FiveQi,
+    pub drb: u8,
+}
+
+/// A pair of equal times: one of the event loop, one of the model.
+#[derive(Clone, Copy, Debug)]
+struct TimeAnchor {
+    now: Time,
+    model: radio::Time,
+}
+
+/// The model of a scenario, its time, and what its nodes share.
+#[derive(Debug)]
+pub struct RanSimulation {
+    pub model: Model,
+    /// The identities of the cells.
+    pub cells: Rc<[Cgi]>,
+    /// The physical cell identities.
+    pub nr_pcis: Vec<u16>,
+    /// The networks and slices that all cells serve.
+    pub networks: Rc<[ServedNetwork]>,
+    pub bearers: BearerChanges,
+    is_coupled: bool,
+    speed: f64,
+    warm_up: Duration,
+    /// One for all cells where they are coupled, otherwise one for each.
+    anchors: Vec<Option<TimeAnchor>>,
+    real_time_factor: RealTimeFactor,
+    /// Replaces the clock where present.
+    steps: Option<Steps>,
+    last_warning: Option<Time>,
+    /// Messages in transit, by receiving node.
+    messages: Vec<VecDeque<NeighbourMessage>>,
+}
+
+impl RanSimulation {
+    /// Creates the simulation of a scenario.
+    ///
+    /// # Errors
+    /// An invalid scenario.
+    pub fn new(scenario: &Scenario) -> Result<Rc<RefCell<RanSimulation>>, ScenarioError> {
+        let model = Model::new(scenario)?;
+        let cells = model.network.cells();
+        Ok(Rc::new(RefCell::new(RanSimulation {
+            model,
+            cells: scenario
+                .cells
+                .iter()
+                .zip(0..)
+                .map(|(cell, number)| cell_of(number, cell.radio.carrier.rat))
+                .collect(),
+            nr_pcis: (0..cells).map(|cell| ((FIRST_GNB as usize + cell) % PCIS) as u16).collect(),
+            networks: ServedNetwork::of(scenario).into(),
+            bearers: BearerChanges::default(),
+            is_coupled: scenario.is_coupled(),
+            speed: scenario.speed,
+            warm_up: scenario.warm_up,
+            anchors: vec![None; cells],
+            real_time_factor: RealTimeFactor::default(),
+            steps: None,
+            last_warning: None,
+            messages: (0..cells).map(|_| VecDeque::new()).collect(),
+        })))
+    }
+
+    /// Replaces the clock by `steps`.
+    pub fn set_steps(&mut self, steps: Steps) {
+        self.steps = Some(steps);
+    }
+
+    /// The model's time at a cell.
+    pub fn now(&self, cell: usize) -> radio::Time {
+        self.model.network.cell(cell).now()
+    }
+
+    /// Whether the model's time has started.
+    #[cfg(feature = "live")]
+    pub fn has_started(&self) -> bool {
+        self.anchors[0].is_some()
+    }
+
+    /// The time from `now` to the next slot of the first cell.
+    #[cfg(feature = "live")]
+    pub fn until_next_slot(&self, now: Time) -> Duration {
+        let Some(anchor) = self.anchors[0] else { return Duration::ZERO };
+        let due = anchor.model + (now - anchor.now).mul_f64(self.speed);
+        self.now(0).since(due).div_f64(self.speed)
+    }
+
+    /// Advances a cell to the model time of `now`, together with all cells that UEs may move to by themselves.
+    pub fn advance(&mut self, cell: usize, now: Time) {
+        if let Some(steps) = &self.steps {
+            let until = steps.until();
+            return self.run(cell, until);
+        }
+        let index = if self.is_coupled { 0 } else { cell };
+        let model = self.now(cell);
+        let is_first = self.anchors[index].is_none();
+        let due = match self.anchors[index] {
+            None => self.set_anchor(index, now, model + self.warm_up),
+            Some(anchor) => {
+                let is_slow = self.real_time_factor.is_too_slow();
+                let max = if is_slow { MAX_CATCH_UP_SLOW } else { MAX_CATCH_UP }.mul_f64(self.speed.max(1.0));
+                let due = anchor.model + (now - anchor.now).mul_f64(self.speed);
+                match due.since(model) > max {
+                    false => due,
+                    true if is_slow => {
+                        self.warn_slow(now);
+                        self.set_anchor(index, now, model + max)
+                    }
+                    true => self.set_anchor(index, now, model + self.warm_up),
+                }
+            }
+        };
+        let length = due.since(model);
+        if length.is_zero() {
+            return;
+        }
+        let started = Instant::now();
+        // no controller is connected during the warm-up: handovers need no decision
+        self.model.network.set_automatic(is_first);
+        self.run(cell, due);
+        self.model.network.set_automatic(false);
+        self.real_time_factor.update(started.elapsed(), length.div_f64(self.speed));
+    }
+
+    fn run(&mut self, cell: usize, until: radio::Time) {
+        if self.is_coupled {
+            self.model.advance(until);
+        } else {
+            self.model.advance_cell(cell, until);
+        }
+    }
+
+    /// Sets the model time that belongs to `now`, and returns it.
+    fn set_anchor(&mut self, index: usize, now: Time, model: radio::Time) -> radio::Time {
+        self.anchors[index] = Some(TimeAnchor { now, model });
+        model
+    }
+
+    fn warn_slow(&mut self, now: Time) {
+        if self.last_warning.is_none_or(|last| now - last >= WARNING_INTERVAL) {
+            self.last_warning = Some(now);
+            warn!(
+                "machine too slow for the RAN: {:.1} s of processing for one second of the model; model time is skipped; \
+                 use fewer UEs, fewer cells or more threads",
+                self.real_time_factor.value()
+            );
+        }
+    }
+
+    /// Hands a UE over to another cell.
+    ///
+    /// # Errors
+    /// The reason why it stays where it is.
+    pub fn hand_over(&mut self, cell: usize, place: usize, to: usize) -> Result<(), Stays> {
+        if !self.is_coupled && to < self.model.network.cells() {
+            self.align_cells(cell, to);
+        }
+        self.model.network.hand_over(cell, place, to)
+    }
+
+    /// Advances the cell that is behind, where cells have their own times: a UE's traffic has the time of its cell, which
+    /// must not run backwards in a handover. The advance is limited as for a read. Where the limit is too short the UE stays,
+    /// and the next handover brings the cells closer.
+    fn align_cells(&mut self, a: usize, b: usize) {
+        let (behind, ahead) = if self.now(a) < self.now(b) { (a, b) } else { (b, a) };
+        let from = self.now(behind);
+        let until = self.now(ahead).min(from + MAX_CATCH_UP);
+        self.model.advance_cell(behind, until);
+        if let Some(anchor) = &mut self.anchors[behind] {
+            anchor.model += until - from;
+        }
+    }
+
+    /// Sends a message to another node.
+    pub fn send(&mut self, node: u16, message: NeighbourMessage) {
+        if let Some(messages) = self.messages.get_mut(usize::from(node))
+            && messages.len() < MAX_MESSAGES
+        {
+            messages.push_back(message);
+        }
+    }
+
+    /// Takes the messages that were sent to a node.
+    pub fn take_messages(&mut self, node: u16) -> VecDeque<NeighbourMessage> {
+        self.messages.get_mut(usize::from(node)).map(std::mem::take).unwrap_or_default()
+    }
+}

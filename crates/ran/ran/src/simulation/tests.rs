@@ -1,0 +1,162 @@
+//! The times of reads do not affect the model, and UEs are handed over between cells that have their own times.
+
+use super::*;
+use crate::scenario::Scenario;
+
+const START: Time = Time::from_nanos(3_000_000_007);
+
+fn after(ms: u64) -> Time {
+    START + Duration::from_millis(ms)
+}
+
+fn counts(simulation: &RanSimulation, cell: usize) -> Vec<radio::UeCounts> {
+    let cell = simulation.model.network.cell(cell);
+    (0..cell.places()).filter_map(|place| cell.counts(place)).collect()
+}
+
+/// The model after reads at the given times, and a last one.
+fn counts_after_reads(is_always_on: bool, reads_ms: impl Iterator<Item = u64>) -> Vec<Vec<radio::UeCounts>> {
+    let scenario = Scenario { is_always_on, ..Scenario::crowd(2, 8, 3) };
+    let simulation = RanSimulation::new(&scenario).unwrap();
+    let mut simulation = simulation.borrow_mut();
+    for ms in [0].into_iter().chain(reads_ms).chain([3000]) {
+        // in changing order
+        for cell in if ms % 2 == 0 { [0, 1] } else { [1, 0] } {
+            simulation.advance(cell, after(ms));
+        }
+    }
+    [0, 1].map(|cell| counts(&simulation, cell)).to_vec()
+}
+
+#[test]
+fn read_times_do_not_affect_the_model() {
+    for is_always_on in [true, false] {
+        let rarely = counts_after_reads(is_always_on, std::iter::empty());
+        assert!(rarely.iter().flatten().any(|ue| ue.down_rlc.delivered_packets > 0));
+        assert_eq!(counts_after_reads(is_always_on, 1..3000), rarely);
+        assert_eq!(counts_after_reads(is_always_on, (0..200).map(|at| at * at / 14)), rarely);
+    }
+}
+
+/// One of the cells was not read yet, or not for a while.
+#[test]
+fn ue_is_handed_over_between_cells_with_own_times() {
+    for (ahead, to) in [(0, 1), (1, 0)] {
+        let simulation = RanSimulation::new(&Scenario::crowd(2, 4, 1)).unwrap();
+        let mut simulation = simulation.borrow_mut();
+        simulation.advance(1 - to, after(0));
+        for second in 1..=20 {
+            simulation.advance(ahead, after(1000 * second));
+        }
+        let before = counts(&simulation, 1 - to)[2].down_rlc;
+        simulation.hand_over(1 - to, 2, to).unwrap();
+        for cell in [0, 1] {
+            simulation.advance(cell, after(20_000));
+            simulation.advance(cell, after(20_200));
+        }
+        let there = simulation.model.network.cell(to);
+        let ue = there.ue(4).expect("the UE in its new cell");
+        assert_eq!(ue.number(), 2 + 4 * (1 - to) as u64);
+        // the traffic is that of the elapsed time: no time ran backwards or twice
+        let came = ue.bearers()[0].downlink().counts().in_octets;
+        assert!(came <= 2_000_000, "{came} octets, and {} before", before.in_octets);
+        assert!((0..2).all(|cell| simulation.now(cell) >= radio::Time::from_millis(20_200)));
+        let now = simulation.now(to);
+        simulation.advance(to, after(20_300));
+        assert!(simulation.now(to).since(now) >= Duration::from_millis(99), "time continues");
+    }
+}
+
+/// A cell that was not read for very long does not catch up at once. Until it has, no UE is handed over to or from it, since
+/// the UE's traffic would pass through some time twice, or through a long time at once.
+#[test]
+fn cells_are_aligned_before_a_handover() {
+    for (ahead, from) in [(0, 0), (1, 0)] {
+        let simulation = RanSimulation::new(&Scenario::crowd(2, 4, 1)).unwrap();
+        let mut simulation = simulation.borrow_mut();
+        [0, 1].into_iter().for_each(|cell| simulation.advance(cell, after(0)));
+        (1..=20).for_each(|at| simulation.advance(ahead, after(10_000 * at)));
+        let number = simulation.model.network.cell(from).ue(2).unwrap().number();
+        let mut refused = 0;
+        while let Err(stays) = simulation.hand_over(from, 2, 1 - from) {
+            refused += 1;
+            assert_eq!(stays, Stays::FarApart);
+        }
+        assert_eq!(refused, 3, "one minute each");
+        let left = simulation.now(from);
+        let until = after(201_000);
+        [0, 1].into_iter().for_each(|cell| simulation.advance(cell, until));
+        let there = simulation.model.network.cell(1 - from);
+        let (_, ue) = there.ues().find(|(_, ue)| ue.number() == number).expect("the UE in its new cell");
+        assert!(there.now() >= left && ue.bearers()[0].downlink().counts().in_octets <= 10_000_000);
+    }
+}
+
+#[test]
+fn invalid_handovers_are_refused() {
+    let simulation = RanSimulation::new(&Scenario::crowd(2, 1, 1)).unwrap();
+    let mut simulation = simulation.borrow_mut();
+    simulation.advance(0, after(0));
+    assert_eq!(simulation.hand_over(0, 0, 2), Err(Stays::NoSuchCell));
+    assert_eq!(simulation.hand_over(0, 0, 0), Err(Stays::IsThere));
+    assert_eq!(simulation.hand_over(0, 7, 1), Err(Stays::NoSuchUe));
+}
+
+#[test]
+fn steps_replace_the_clock() {
+    let simulation = RanSimulation::new(&Scenario { speed: 7.0, ..Scenario::crowd(2, 8, 3) }).unwrap();
+    let mut simulation = simulation.borrow_mut();
+    let steps = Steps::default();
+    simulation.set_steps(steps.clone());
+    simulation.advance(0, after(0));
+    assert_eq!(simulation.now(0), radio::Time::START, "the limit is 0");
+    for ms in [1, 250, 40, 3000] {
+        steps.allow_until(radio::Time::from_millis(ms));
+        // the clock stops, or advances by hours
+        simulation.advance(0, after(0));
+        simulation.advance(1, after(3_600_000 * ms));
+    }
+    assert_eq!(steps.until(), radio::Time::from_millis(3000), "the limit does not fall");
+    assert_eq!([0, 1].map(|cell| simulation.now(cell)), [radio::Time::from_millis(3000); 2]);
+    let mut at_once = Model::new(&Scenario::crowd(2, 8, 3)).unwrap();
+    at_once.advance(radio::Time::from_millis(3000));
+    let came = |network: &radio::Network| {
+        let counts = |cell: &radio::Cell| (0..cell.places()).filter_map(|at| cell.counts(at)).collect::<Vec<_>>();
+        [0, 1].map(|cell| counts(network.cell(cell)))
+    };
+    assert_eq!(came(&simulation.model.network), came(&at_once.network));
+}
+
+/// No controller is connected before the first read: until then handovers need no decision.
+#[test]
+fn ues_change_cells_during_the_warm_up() {
+    let mut scenario = Scenario { warm_up: Duration::from_secs(30), ..Scenario::crowd(3, 8, 2) };
+    scenario.handover.a3_offset_db = Some(3.0);
+    for ue in &mut scenario.ues {
+        let motion = radio::phy::Motion::RandomWaypoint { least_m_per_s: 30.0, most_m_per_s: 30.0, pause_s: 0.0 };
+        let position = Some(radio::phy::Position { x_m: 500.0 * ue.cell as f64 + 50.0, y_m: 30.0 });
+        ue.channel = crate::scenario::ChannelScenario::Geometry { position, motion };
+    }
+    let simulation = RanSimulation::new(&scenario).unwrap();
+    let mut simulation = simulation.borrow_mut();
+    simulation.advance(0, after(0));
+    assert!(simulation.now(0) >= radio::Time::from_millis(30_000));
+    let (mut there, mut away) = (0, 0);
+    for cell in 0..3 {
+        for (_, ue) in simulation.model.network.cell(cell).ues() {
+            let geometry = ue.channel().geometry().unwrap();
+            let best_dbm = (0..3).map(|site| geometry.rsrp_dbm(site)).fold(f64::MIN, f64::max);
+            assert!(
+                best_dbm < geometry.rsrp_dbm(cell) + 6.0,
+                "UE {} is in a cell that it receive_from_neighbour badly",
+                ue.number()
+            );
+            (there, away) = (there + 1, away + u32::from(ue.number() as usize / 8 != cell));
+        }
+    }
+    assert!(there > 20 && away > 5, "{away} of {there}");
+    // afterwards handovers need a decision, and are reported
+    simulation.advance(0, after(20_000));
+    let wants = |happening: radio::Happening| matches!(happening, radio::Happening::Wants { .. });
+    assert!((0..3).any(|cell| simulation.model.network.happenings(cell).any(wants)));
+}
