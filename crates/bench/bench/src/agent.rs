@@ -1,7 +1,7 @@
-//! The agent at 1 kHz with three statistics models: processor time of a report, broken down.
+//! The processor time of an agent's report at 1 kHz with three statistics models, by stage.
 //!
-//! The stages are timed where they run, in the agent's loop, which sleeps between two reports. What is left of the process's
-//! time by the kernel's account is sending and waking up.
+//! The stages are measured within the agent's event loop. The rest of the process's time, by the kernel's account, is sending
+//! and waking up.
 
 use std::thread;
 use std::time::{Duration, Instant};
@@ -33,7 +33,7 @@ fn row(ues: u16, encoding: Encoding, seconds: f64) -> anyhow::Result<AgentRow> {
     let deadline = Instant::now() + PATIENCE;
     while ask::<ControllerCount>(&mut controller)?.subscribed < LOAD.statistics() {
         if Instant::now() > deadline {
-            bail!("the agent is not subscribed to");
+            bail!("no subscription to the agent");
         }
         thread::sleep(Duration::from_millis(10));
     }
@@ -42,7 +42,7 @@ fn row(ues: u16, encoding: Encoding, seconds: f64) -> anyhow::Result<AgentRow> {
         let ControllerCount { reports, octets, .. } = ask(&mut controller)?;
         Ok((reports, octets))
     })?;
-    let stages = ask::<AgentsCount>(&mut agents)?.stages_ns.context("the agent has timed nothing")?;
+    let stages = ask::<AgentsCount>(&mut agents)?.stages_ns.context("the agent has measured no reports")?;
     let [gather_us, model_us, e2ap_us] = stages.map(|ns| ns / 1e3);
     let cpu_us = sample.agents_cpu_percent / 100.0 * 1e6 / sample.reports_per_s;
     Ok(AgentRow {

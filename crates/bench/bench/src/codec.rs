@@ -1,4 +1,4 @@
-//! Nanoseconds of the codecs.
+//! The times of the codecs.
 
 use std::hint::black_box;
 use std::time::{Duration, Instant};
@@ -17,11 +17,11 @@ use per::{Gather, List, Memo};
 
 use crate::{Codec, CountingAllocator};
 
-/// Batches at most, and what is done in each: the fastest batch is the one that nothing disturbed.
+/// The most batches, and the operations of each. The fastest batch is the least disturbed one.
 const BATCHES: usize = 400;
 const BATCH: usize = 500;
 
-/// Gives each row at most `limit`.
+/// Measures each row for at most `limit`.
 pub(crate) fn measure(limit: Duration) -> anyhow::Result<Codec> {
     let octets: Vec<u8> = (0..1500u32).map(|i| ((7 * i + 3) & 255) as u8).collect();
     let indication = RicIndication {
@@ -81,7 +81,7 @@ fn fastest_ns(limit: Duration, mut once: impl FnMut()) -> f64 {
     best
 }
 
-/// Decoding of an indication message into an arena that is used again, every value visited.
+/// The time to decode an indication message into a reused arena and to visit every value.
 fn kpm(limit: Duration, same_lists: bool) -> anyhow::Result<f64> {
     let revision = Revision::V3_00;
     let mut bytes = Vec::new();
@@ -95,7 +95,7 @@ fn kpm(limit: Duration, same_lists: bool) -> anyhow::Result<f64> {
     }))
 }
 
-/// Looks at every value and every name.
+/// Visits every value and every name.
 fn visit(message: &IndicationMessage<'_>) -> u64 {
     let IndicationMessageFormats::Format3(reports) = &message.formats else { return 0 };
     let mut sum = 0;
@@ -125,7 +125,7 @@ const NAMES: [&str; 8] = [
     "DRB.PacketLossRateUl",
 ];
 
-/// 32 UEs with 8 measurements each, in the same order for all or in an order of its own for each.
+/// 32 UEs with 8 measurements each, in the same order or in different orders.
 fn message(same_lists: bool) -> IndicationMessage<'static> {
     let report = |ue: u32| {
         let name = |i: usize| NAMES[(i + if same_lists { 0 } else { ue as usize }) % NAMES.len()];

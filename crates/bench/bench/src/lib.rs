@@ -1,9 +1,8 @@
-//! Measurements: codec nanoseconds, the RIC as a relay against a bare mover, an agent's report, the ping, memory of idle
-//! nodes; and our side of the FlexRIC paper's figures.
+//! Measurements of ferric: codecs, the RIC as a relay compared with a bare mover, an agent's report, pings, the memory of idle
+//! nodes, the emulated RAN, and the soak.
 //!
-//! What is compared is compared in one run, interleaved, by medians: machines are shared and noisy. The RIC and the
-//! mover are processes of their own (this program, started again), so that their time and memory are the kernel's own
-//! accounts of them.
+//! Variants are compared within one run, interleaved, by medians, since machines are shared and noisy. The RIC, the RAN and the
+//! mover are separate processes, so that the kernel accounts for their time and memory.
 
 use std::path::Path;
 use std::time::Duration;
@@ -35,19 +34,19 @@ pub use report::{AgentRow, Codec, Host, Idle, LoopsRow, Many, RelayRow, Report, 
 pub use soak::{Soak, SoakReport, Trend, soak};
 pub use testkit::CountingAllocator;
 
-/// Pings of each kind and repetition, in `ferric bench e2`.
+/// Pings of each combination and repetition in `ferric bench e2`.
 const PINGS: usize = 200;
 
-/// How much is measured.
+/// The extent of a measurement.
 #[derive(Clone, Copy, Debug)]
 pub struct Effort {
-    /// Repetitions of each row of the relay's table; odd, so that there is a median.
+    /// Repetitions of each row of the relay's table; odd for the median.
     pub repetitions: usize,
-    /// Seconds of each of them, and at most of each row of the codecs.
+    /// Seconds of each repetition, and the most of each row of the codecs.
     pub seconds: f64,
-    /// Nodes that are idle, and that come back all at once.
+    /// Nodes that are idle, and nodes that reconnect at the same time.
     pub idle_nodes: usize,
-    /// Nodes that report at a time.
+    /// Nodes that report to one RIC.
     pub many_nodes: usize,
 }
 
@@ -57,10 +56,10 @@ impl Default for Effort {
     }
 }
 
-/// All of `ferric bench e2`.
+/// Runs all measurements of `ferric bench e2` with the program `ferric`.
 ///
 /// # Errors
-/// Where a process cannot be started or does not answer.
+/// If a process cannot be started or does not answer.
 pub fn e2(ferric: &Path, effort: Effort) -> anyhow::Result<Report> {
     Ok(Report {
         codec: codec::measure(Duration::from_secs_f64(effort.seconds))?,
@@ -71,7 +70,7 @@ pub fn e2(ferric: &Path, effort: Effort) -> anyhow::Result<Report> {
         many: many::measure(ferric, effort)?,
         storm: many::storm(ferric, effort)?,
         idle: idle::measure(ferric, effort)?,
-        host: Host::here(),
+        host: Host::current(),
     })
 }
 

@@ -1,4 +1,4 @@
-//! The links that a ping is measured over, all of them on this host.
+//! The kinds of link over which pings are measured.
 
 use std::fs;
 use std::path::PathBuf;
@@ -9,43 +9,43 @@ use ferric::link::{Address, Config, Listener, Tls, TlsFiles};
 
 use crate::part::any_port;
 
-/// A link of one kind, to be listened at.
+/// A kind of link, and an address to listen at.
 pub(crate) struct LinkKind {
     pub name: &'static str,
     pub address: Address,
     pub config: Config,
 }
 
-/// A path that nobody else has; what is there is removed with it.
-pub(crate) struct OwnPath(pub PathBuf);
+/// A temporary path; removed when dropped.
+pub(crate) struct TemporaryPath(pub PathBuf);
 
-impl OwnPath {
+impl TemporaryPath {
     pub fn new(name: &str) -> Self {
         static COUNT: AtomicU32 = AtomicU32::new(0);
         let number = COUNT.fetch_add(1, Ordering::Relaxed);
-        OwnPath(std::env::temp_dir().join(format!("ferric-bench-{}-{number}-{name}", std::process::id())))
+        TemporaryPath(std::env::temp_dir().join(format!("ferric-bench-{}-{number}-{name}", std::process::id())))
     }
 }
 
-impl Drop for OwnPath {
+impl Drop for TemporaryPath {
     fn drop(&mut self) {
-        // a socket, a directory, or nothing
+        // it may be a socket, a directory or unused
         let _ = fs::remove_file(&self.0);
         let _ = fs::remove_dir_all(&self.0);
     }
 }
 
-/// Every kind that this host has, and the paths that they need.
+/// The kinds of link that this host supports, and their paths.
 pub(crate) struct Links {
     pub kinds: Vec<LinkKind>,
-    /// Kinds that it does not have.
+    /// Kinds that it does not support.
     pub missing: Vec<&'static str>,
-    _paths: [OwnPath; 3],
+    _paths: [TemporaryPath; 3],
 }
 
 impl Links {
-    pub fn here() -> anyhow::Result<Self> {
-        let paths = ["unix", "shm", "pki"].map(OwnPath::new);
+    pub fn supported() -> anyhow::Result<Self> {
+        let paths = ["unix", "shm", "pki"].map(TemporaryPath::new);
         let kind = |name, address| LinkKind { name, address, config: Config::default() };
         let mut kinds = vec![
             kind("tcp", any_port()),
@@ -65,14 +65,14 @@ impl Links {
     }
 }
 
-/// Certificates of the benchmark's own, which are read from files as everybody's are.
-fn tls(directory: &OwnPath) -> anyhow::Result<Tls> {
+/// Loads the benchmark's certificates from files, as programs do.
+fn tls(directory: &TemporaryPath) -> anyhow::Result<Tls> {
     let files = [
         ("ca.pem", include_str!("../pki/ca.pem")),
         ("end.pem", include_str!("../pki/end.pem")),
         ("end.key", include_str!("../pki/end.key")),
     ];
-    fs::create_dir(&directory.0).with_context(|| format!("cannot make {}", directory.0.display()))?;
+    fs::create_dir(&directory.0).with_context(|| format!("cannot create {}", directory.0.display()))?;
     for (name, text) in files {
         fs::write(directory.0.join(name), text)?;
     }

@@ -1,4 +1,4 @@
-//! Nodes that are nothing but load: they set up, take a subscription, and send what they are told, when they are told.
+//! Nodes that only produce load: they set up, accept a subscription, and send prepared indications.
 
 use std::time::{Duration, Instant};
 
@@ -12,11 +12,11 @@ use ferric::link::{Address, Class, Config, Events, Interest, Link, Poll, Scratch
 use per::{Gather, Octets, PrintableString};
 
 const VERSION: Version = Version::V2_03;
-/// The function that load is subscribed to.
+/// The RAN function of the load.
 pub(crate) const FUNCTION: RanFunctionId = RanFunctionId(147);
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// A node's link, driven by hand.
+/// A node on a blocking link.
 pub(crate) struct Node {
     pub link: Link,
     poll: Poll,
@@ -25,7 +25,7 @@ pub(crate) struct Node {
 }
 
 impl Node {
-    /// Connects.
+    /// Connects to a RIC.
     pub fn connect(address: &Address) -> anyhow::Result<Self> {
         let link = Link::connect(address, &Config::default())?;
         let poll = Poll::new()?;
@@ -40,7 +40,7 @@ impl Node {
         self.flush()
     }
 
-    /// Writes all that is queued, waiting where it must.
+    /// Writes all queued octets; waits while the link is full.
     pub fn flush(&mut self) -> anyhow::Result<()> {
         while self.link.flush()?.waiting {
             std::thread::yield_now();
@@ -48,8 +48,8 @@ impl Node {
         Ok(())
     }
 
-    /// Waits for PDUs until one of them is what `wanted` looks for.
-    fn wait_for<T>(&mut self, mut wanted: impl FnMut(Pdu<'_>) -> Option<T>) -> anyhow::Result<T> {
+    /// Waits for a PDU of which `select` returns a value.
+    fn wait_for<T>(&mut self, mut select: impl FnMut(Pdu<'_>) -> Option<T>) -> anyhow::Result<T> {
         let deadline = Instant::now() + PATIENCE;
         let mut found = None;
         while found.is_none() {
@@ -61,14 +61,14 @@ impl Node {
             self.link.receive(&mut self.scratch, usize::MAX, &mut |_, pdu| {
                 let gather = Gather::new();
                 if let Ok(decoded) = e2ap::decode(pdu, VERSION, &gather) {
-                    found = found.take().or(wanted(decoded.pdu));
+                    found = found.take().or(select(decoded.pdu));
                 }
             })?;
         }
-        found.context("nothing found")
+        found.context("no PDU was selected")
     }
 
-    /// E2 Setup as the node of that number, with `functions` functions.
+    /// Performs the E2 Setup of node `number`, with `functions` RAN functions.
     pub fn set_up(&mut self, number: u32, functions: u16) -> anyhow::Result<()> {
         self.begin_setup(number, functions)?;
         self.await_setup()
@@ -97,7 +97,7 @@ impl Node {
         self.wait_for(|pdu| matches!(pdu, Pdu::E2SetupResponse(_)).then_some(()))
     }
 
-    /// Waits for a subscription and admits it.
+    /// Waits for a subscription and accepts it.
     pub fn admit(&mut self) -> anyhow::Result<(RicRequestId, RicActionId)> {
         let (request_id, action) = self.wait_for(|pdu| match pdu {
             Pdu::RicSubscriptionRequest(request) => Some((request.request_id, request.details.actions.first()?.id)),
@@ -127,10 +127,10 @@ fn component() -> e2ap::E2NodeComponentConfigAdditionItem<'static> {
     }
 }
 
-/// A stamp that is looked for in an encoded indication.
+/// The placeholder of the time stamp in an encoded indication.
 const MARK: [u8; 8] = [0xA5, 0x5A, 0xC3, 0x3C, 0x96, 0x69, 0xF0, 0x0F];
 
-/// An encoded indication of a given size, into which the time of sending is written.
+/// An encoded indication of a given size with a time stamp.
 pub(crate) struct Template {
     pub pdu: Vec<u8>,
     stamp_at: usize,
@@ -156,7 +156,7 @@ impl Template {
             let mut pdu = Vec::new();
             e2ap::encode(&indication, VERSION, &mut pdu)?;
             if pdu.len() == octets {
-                let stamp_at = pdu.windows(8).position(|w| w == MARK).context("the stamp is not found")?;
+                let stamp_at = pdu.windows(8).position(|w| w == MARK).context("no time stamp in the PDU")?;
                 return Ok(Template { pdu, stamp_at });
             }
             payload = payload + octets - pdu.len();
@@ -165,16 +165,16 @@ impl Template {
     }
 
     /// Writes the time of sending.
-    pub fn stamp(&mut self, nanos: u64) {
-        self.pdu[self.stamp_at..self.stamp_at + 8].copy_from_slice(&nanos.to_be_bytes());
+    pub fn stamp(&mut self, sent_ns: u64) {
+        self.pdu[self.stamp_at..self.stamp_at + 8].copy_from_slice(&sent_ns.to_be_bytes());
     }
 
-    /// The time of sending that a received PDU of this template holds.
+    /// The time of sending in a received PDU.
     pub fn stamp_of(stamp_at: usize, pdu: &[u8]) -> Option<u64> {
         Some(u64::from_be_bytes(*pdu.get(stamp_at..)?.first_chunk()?))
     }
 
-    /// Where the time stands.
+    /// The offset of the time stamp.
     pub fn stamp_at(&self) -> usize {
         self.stamp_at
     }

@@ -1,4 +1,4 @@
-//! Very many nodes: their reports through one core, and their coming back all at once.
+//! Thousands of nodes: their reports through one RIC, and their reconnection at the same time.
 
 use std::path::Path;
 use std::sync::mpsc;
@@ -19,7 +19,7 @@ const PERIOD: Duration = Duration::from_millis(100);
 const PDU_OCTETS: usize = 1500;
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// Each node reports every [`PERIOD`], at a time of its own.
+/// Measures nodes that report once each [`PERIOD`], at different times.
 pub(crate) fn measure(ferric: &Path, effort: Effort) -> anyhow::Result<Many> {
     let RicProcess { process: ric, e2, xapp } = RicProcess::start(ferric, &[])?;
     let count = effort.many_nodes;
@@ -69,7 +69,7 @@ pub(crate) fn measure(ferric: &Path, effort: Effort) -> anyhow::Result<Many> {
     for period in 0..periods {
         for (at, (node, template)) in nodes.iter_mut().zip(&templates).enumerate() {
             let due = start + PERIOD * period + PERIOD * at as u32 / count as u32;
-            // a few of them at a time: nobody sleeps for microseconds
+            // several nodes at a time, since a sleep takes longer than microseconds
             if let Some(left) =
                 due.checked_duration_since(Instant::now()).filter(|left| *left > Duration::from_millis(1))
             {
@@ -81,10 +81,10 @@ pub(crate) fn measure(ferric: &Path, effort: Effort) -> anyhow::Result<Many> {
         }
     }
     let took = start.elapsed();
-    thread::sleep(Duration::from_millis(300)); // the last of them arrive
+    thread::sleep(Duration::from_millis(300)); // the last reports arrive
     let cpu_ns = ric.cpu_ns()? - before;
     stop.stop();
-    let (received, _) = reader.join().map_err(|_| anyhow!("the xApp failed"))??;
+    let (received, _) = reader.join().map_err(|_| anyhow!("the xApp panicked"))??;
     Ok(Many {
         nodes: count,
         period_ms: PERIOD.as_secs_f64() * 1e3,
@@ -97,7 +97,7 @@ pub(crate) fn measure(ferric: &Path, effort: Effort) -> anyhow::Result<Many> {
     })
 }
 
-/// All nodes are cut off at once, and are back at once.
+/// Measures nodes that lose their links and reconnect at the same time.
 pub(crate) fn storm(ferric: &Path, effort: Effort) -> anyhow::Result<Storm> {
     let RicProcess { process: _ric, e2, xapp } = RicProcess::start(ferric, &[])?;
     let count = effort.idle_nodes;
@@ -127,7 +127,7 @@ pub(crate) fn storm(ferric: &Path, effort: Effort) -> anyhow::Result<Storm> {
         node.await_setup()?;
     }
     let set_up = begun.elapsed();
-    // an xApp has been told that every node is gone, and that it is back
+    // the xApp must be notified that each node is lost, and that it is back
     let (mut lost, mut back) = (0, 0);
     while (lost < count || back < count) && begun.elapsed() < PATIENCE {
         xapp.poll(Some(Duration::from_millis(20)), |event, _| match event {
@@ -139,7 +139,7 @@ pub(crate) fn storm(ferric: &Path, effort: Effort) -> anyhow::Result<Storm> {
     Ok(Storm {
         nodes: count,
         set_up_ms: set_up.as_secs_f64() * 1e3,
-        told_ms: begun.elapsed().as_secs_f64() * 1e3,
+        notified_ms: begun.elapsed().as_secs_f64() * 1e3,
         missing: 2 * count - lost.min(count) - back.min(count),
     })
 }

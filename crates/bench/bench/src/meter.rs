@@ -12,36 +12,42 @@ const WARM_UP: Duration = Duration::from_millis(300);
 /// Time beyond the sample's within which the reports must arrive.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// What was measured of a controller.
+/// A sample of a controller's load.
 #[derive(Clone, Copy, Debug)]
 pub struct Sample {
-    /// Of one core; `None` where the process is not known.
+    /// Processor time in percent of one core; `None` if the process is unknown.
     pub cpu_percent: Option<f64>,
+    /// Resident memory; `None` if the process is unknown.
     pub rss_mib: Option<f64>,
-    /// Reports that came a second.
+    /// Reports received per second.
     pub reports_per_s: f64,
-    /// Octets of their messages, or of their PDUs where the peer does not tell.
+    /// Rate of the reports' messages, or of their PDUs if the controller is a peer.
     pub mbit_per_s: f64,
-    /// Of one core: what the agents took.
+    /// Processor time of the agents in percent of one core.
     pub agents_cpu_percent: f64,
 }
 
-/// Controllers and agents over which a measurement runs.
+/// The processes of a measurement.
 pub struct Meter<'a> {
-    /// What takes the reports: none, one, or several in a row.
+    /// The controllers: none if their processes are unknown, one, or a chain of them.
     pub controllers: &'a [Accounts],
+    /// The agents.
     pub agents: Accounts,
+    /// The length of the sample.
     pub seconds: f64,
-    /// On a busy host it lasts longer than it should, until so many reports have come.
+    /// The least number of reports; on a busy host the sample lasts until it is reached.
     pub least_reports: u64,
 }
 
-/// What our own controllers must have got for a sample.
+/// The least number of reports in a sample of our own controllers.
 pub const LEAST_REPORTS: u64 = 30;
 
 impl Meter<'_> {
-    /// A sample of each controller; of none, one without processor time and memory. `count` tells the reports until now,
-    /// and their octets.
+    /// Takes a sample of each controller, or one without processor time and memory. `count` returns the number of reports
+    /// until now, and of their octets.
+    ///
+    /// # Errors
+    /// If a process has ended, or the reports do not arrive.
     pub fn measure(&self, mut count: impl FnMut() -> anyhow::Result<(u64, u64)>) -> anyhow::Result<Vec<Sample>> {
         let span = Duration::from_secs_f64(self.seconds);
         thread::sleep(WARM_UP.min(span));
@@ -50,7 +56,7 @@ impl Meter<'_> {
         thread::sleep(span);
         while count()?.0 < first.0 + self.least_reports {
             if begun.elapsed() > span + PATIENCE {
-                bail!("the agents' reports do not come");
+                bail!("no reports from the agents");
             }
             thread::sleep(Duration::from_millis(10));
         }
@@ -75,7 +81,10 @@ impl Meter<'_> {
         Ok(samples)
     }
 
-    /// The same, of one controller or of nobody's process.
+    /// Takes one sample, of one controller or of none.
+    ///
+    /// # Errors
+    /// As [`Meter::measure`].
     pub fn measure_one(&self, count: impl FnMut() -> anyhow::Result<(u64, u64)>) -> anyhow::Result<Sample> {
         self.measure(count)?.pop().context("no sample")
     }

@@ -1,7 +1,7 @@
-//! The floor: a program that moves frames from some connections to one, and does nothing else.
+//! The lower bound of a relay: a program that moves frames from several connections to one.
 //!
-//! A single thread, epoll, reads of 128 KiB, one write per readiness. It looks at the lengths before the frames, since
-//! it must not write half a frame of one source between two halves of another's, and at nothing else.
+//! A single thread, epoll, reads of 128 KiB, one write per readiness. It inspects only the frames' lengths, so that frames
+//! of different sources do not mix.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -13,15 +13,15 @@ const READ_OCTETS: usize = 128 * 1024;
 
 struct Source {
     stream: TcpStream,
-    /// The beginning of a frame whose rest has not come yet.
+    /// The received part of an incomplete frame.
     partial: Vec<u8>,
 }
 
-/// Runs the mover until its sink is gone. Says where it listens: `in=` for sources, `out=` for the sink, which must
-/// come first.
+/// Runs the mover until its sink closes. Prints its addresses: `in=` for sources, `out=` for the sink, which must connect
+/// first.
 ///
 /// # Errors
-/// Where a socket cannot be had.
+/// If it cannot listen or read.
 pub fn mover() -> anyhow::Result<()> {
     let sources = TcpListener::bind("127.0.0.1:0").context("cannot listen")?;
     let sinks = TcpListener::bind("127.0.0.1:0").context("cannot listen")?;
@@ -65,7 +65,7 @@ pub fn mover() -> anyhow::Result<()> {
     }
 }
 
-/// Octets of the whole frames at the start of `filled`.
+/// The octets of the complete frames at the start of `filled`.
 fn whole_frames(filled: &[u8]) -> usize {
     let mut end = 0;
     while let Some(head) = filled.get(end..end + 4) {

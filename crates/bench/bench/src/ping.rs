@@ -1,10 +1,9 @@
-//! `ferric bench ping`: the ping's round trip from a controller's internal app to a node and back, in each combination of
-//! E2AP's and the service model's encoding, beside a bare echo over the same kind of link (FlexRIC paper, Fig. 7).
+//! `ferric bench ping`: the round trip of a ping from a controller's internal app to a node, for each combination of the
+//! encodings of E2AP and of the service model, compared with a bare echo over the same kind of link (FlexRIC paper, Fig. 7).
 //!
-//! Controller, node and echo are threads of this process, over each kind of link that the host has, each waiting in epoll.
-//! Both ends are on one processor, and then each on one of its own: on one a round trip is what both compute, on two
-//! there is the waking of the other processor too. What is compared is measured in turns, and of each the median of all
-//! round trips is taken.
+//! Controller, node and echo are threads of this process that wait in epoll, over each kind of link of the host. Both ends are
+//! on one processor, then on two: on one, a round trip is the computation of both ends; on two, the wake-up of the other
+//! processor adds to it. Variants are interleaved, and medians of all round trips compared.
 
 use std::fmt;
 use std::sync::mpsc::{self, Sender};
@@ -23,7 +22,7 @@ use serde::Serialize;
 
 use crate::latency_histogram;
 use crate::links::{LinkKind, Links};
-use crate::pinger::Pings;
+use crate::pinger::PingConfig;
 use crate::placement::Placement;
 
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -44,7 +43,7 @@ pub struct PingRow {
     pub e2sm: Option<&'static str>,
     /// Round trips.
     pub pings: usize,
-    /// Their median.
+    /// The median round trip.
     pub p50_us: f64,
     /// Divided by the echo's.
     pub ratio: f64,
@@ -63,13 +62,13 @@ impl fmt::Display for PingReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(
             f,
-            "Round trip of a ping, beside a bare echo of its payload over the same kind of link, medians. On all links both"
+            "Round trip of a ping, compared with a bare echo of its payload over the same kind of link; medians. On all links"
         )?;
         writeln!(
             f,
-            "ends sleep in epoll when there is nothing to read, and nobody spins: on shared memory too. Both are on one"
+            "both ends sleep in epoll when there is nothing to read; neither spins, not even on shared memory. Both are on one"
         )?;
-        writeln!(f, "processor, or each on its own, where one has to wake the other.")?;
+        writeln!(f, "processor, or on two, where one has to wake the other.")?;
         writeln!(
             f,
             "  {:>5} {:>10} {:>6} {:>6} {:>6} {:>8} {:>9} {:>6}",
@@ -83,35 +82,35 @@ impl fmt::Display for PingReport {
                 "  {link:>5} {processors:>10} {payload_bytes:>6} {e2ap:>6} {e2sm:>6} {pings:>8} {p50_us:>9.1} {ratio:>6.2}"
             )?;
         }
-        self.missing.iter().try_for_each(|link| writeln!(f, "  {link:>5} this host does not have it"))
+        self.missing.iter().try_for_each(|link| writeln!(f, "  {link:>5} not supported by this host"))
     }
 }
 
-/// Measures `rounds` times `pings` round trips of each.
+/// Measures `rounds` times `pings` round trips of each combination.
 ///
 /// # Errors
-/// Where a link cannot be had, or an answer does not come.
+/// If a link cannot be established, or an answer does not arrive.
 pub fn ping(rounds: usize, pings: usize) -> anyhow::Result<PingReport> {
-    // a thread of its own: it stays where it is put
+    // a separate thread, which can be pinned to a processor
     join(thread::spawn(move || measure(rounds, pings)))?
 }
 
 fn measure(rounds: usize, pings: usize) -> anyhow::Result<PingReport> {
-    let links = Links::here()?;
+    let links = Links::supported()?;
     let placements = Placement::all()?;
     let mut rows = Vec::new();
     for link in &links.kinds {
         for placement in &placements {
             placement.near()?;
             for size in SIZES {
-                rows.extend(of_link(link, *placement, size, rounds, pings).with_context(|| link.name)?);
+                rows.extend(measure_link(link, *placement, size, rounds, pings).with_context(|| link.name)?);
             }
         }
     }
     Ok(PingReport { rows, missing: links.missing.clone() })
 }
 
-fn of_link(
+fn measure_link(
     link: &LinkKind,
     placement: Placement,
     size: usize,
@@ -143,7 +142,7 @@ fn of_link(
     Ok(rows)
 }
 
-/// A link that is waited for.
+/// A link and its poll.
 struct End {
     link: Link,
     poll: Poll,
@@ -166,38 +165,38 @@ impl End {
         Ok(())
     }
 
-    /// The next frame; an error where there is none any more.
+    /// Waits for the next frame.
     fn next(&mut self, into: &mut Vec<u8>) -> anyhow::Result<()> {
         into.clear();
-        let mut came = false;
-        while !came {
+        let mut is_received = false;
+        while !is_received {
             self.poll.wait(&mut self.events, Some(PATIENCE))?;
             self.link.receive(&mut self.scratch, usize::MAX, &mut |_, pdu| {
                 into.extend_from_slice(pdu);
-                came = true;
+                is_received = true;
             })?;
         }
         Ok(())
     }
 }
 
-/// Waits until a link stands.
-fn stand(link: &mut Link) -> anyhow::Result<()> {
+/// Waits until a link is established.
+fn establish(link: &mut Link) -> anyhow::Result<()> {
     let deadline = Instant::now() + PATIENCE;
     while link.finish_connect()? != State::Established {
         if Instant::now() > deadline {
-            bail!("the link does not come to stand");
+            bail!("the link is not established in time");
         }
         thread::yield_now();
     }
     Ok(())
 }
 
-/// The floor: what comes goes back.
+/// Round trips of a bare echo, in nanoseconds.
 fn echoes(link: &LinkKind, placement: Placement, size: usize, pings: usize) -> anyhow::Result<Vec<u64>> {
     let mut listener = Listener::bind(&link.address, &link.config)?;
     let address = listener.local_address().clone();
-    let (sender, standing) = mpsc::channel();
+    let (sender, established) = mpsc::channel();
     let echo = thread::spawn(move || -> anyhow::Result<()> {
         placement.far()?;
         let mut link = loop {
@@ -206,20 +205,20 @@ fn echoes(link: &LinkKind, placement: Placement, size: usize, pings: usize) -> a
             }
             thread::yield_now();
         };
-        stand(&mut link)?;
+        establish(&mut link)?;
         let (mut far, mut frame) = (End::new(link)?, Vec::new());
-        // whoever waits for it is there, or has failed
+        // the receiver exists, unless the measurement has failed
         let _ = sender.send(());
-        // until the other end is gone
+        // until the other end closes
         while far.next(&mut frame).is_ok() {
             far.send(&frame)?;
         }
         Ok(())
     });
     let mut link = Link::connect(&address, &link.config)?;
-    stand(&mut link)?;
+    establish(&mut link)?;
     let mut near = End::new(link)?;
-    standing.recv_timeout(PATIENCE)?;
+    established.recv_timeout(PATIENCE)?;
     let (payload, mut frame, mut times) = (vec![7; size], Vec::new(), Vec::with_capacity(pings));
     for _ in 0..pings {
         let start = Instant::now();
@@ -240,7 +239,7 @@ fn join<T>(thread: JoinHandle<T>) -> anyhow::Result<T> {
     thread.join().map_err(|_| anyhow!("a thread of the measurement panicked"))
 }
 
-/// Pings between a controller and a node of their own.
+/// Round trips of pings between a controller and a node, in nanoseconds.
 fn round_trips(
     link: &LinkKind,
     placement: Placement,
@@ -251,7 +250,8 @@ fn round_trips(
 ) -> anyhow::Result<Vec<u64>> {
     let endpoint = Endpoint::new(link.address.clone(), codec);
     let config = link.config.clone();
-    let pinging = Pings { endpoint, link: config.clone(), wire, octets: size, count: pings, period: None }.start()?;
+    let pinging =
+        PingConfig { endpoint, link: config.clone(), wire, octets: size, count: pings, period: None }.start()?;
     let endpoint = pinging.endpoint.clone();
     let (sender, receiver): (Sender<StopHandle>, _) = mpsc::channel();
     let node = thread::spawn(move || -> anyhow::Result<()> {
@@ -259,7 +259,7 @@ fn round_trips(
         let mut agents = AgentLoop::new(AgentLoopConfig { link: config, ..AgentLoopConfig::default() })?;
         let id = GlobalE2NodeId::gnb(PlmnIdentity::from_codes(1, 1, 2), GnbId::new(1, 28));
         agents.add(id, endpoint, vec![Box::new(HwFunction::with_wire(wire))]);
-        // whoever waits for it is there until it ends
+        // the receiver waits for it
         let _ = sender.send(agents.stop_handle());
         Ok(agents.run()?)
     });
@@ -276,9 +276,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_combination_is_measured() {
+    fn all_combinations_are_measured() {
         let report = ping(1, 3).unwrap();
-        // SCTP is not everywhere
+        // not every kernel has SCTP
         let placements = Placement::all().unwrap().len();
         assert_eq!(report.rows.len(), (5 - report.missing.len()) * placements * 2 * 5);
         assert!(report.missing.is_empty() || report.missing == ["sctp"]);

@@ -1,4 +1,4 @@
-//! A controller whose internal app pings the one node that connects: the FlexRIC paper's E2SM-HW ping.
+//! A controller whose internal app pings one node: the E2SM-HW ping of the FlexRIC paper.
 
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::thread::{self, JoinHandle};
@@ -12,33 +12,39 @@ use ferric::link;
 use ferric::server::{Iapp, IappContext, IappEvent, RequestEvent, Server, ServerConfig};
 use ferric::{Endpoint, StopHandle};
 
-/// What is pinged, and how often.
-pub struct Pings {
-    /// Where the node is awaited; it tells E2AP's encoding.
+/// The parameters of a series of pings.
+pub struct PingConfig {
+    /// The address for the node, which determines the encoding of E2AP.
     pub endpoint: Endpoint,
+    /// The configuration of the link.
     pub link: link::Config,
-    /// The model's encoding.
+    /// The encoding of the service model.
     pub wire: Wire,
-    /// Of the payload.
+    /// The size of the payload.
     pub octets: usize,
-    /// How many.
+    /// The number of pings.
     pub count: usize,
-    /// From ping to ping; without it each is sent when the one before has come back.
+    /// The period; without it, each ping follows the answer to the one before.
     pub period: Option<Duration>,
 }
 
-/// A controller on a thread of its own.
-pub struct Pinging {
+/// A running controller, on a thread.
+pub struct PingController {
+    /// The address for the node.
     pub endpoint: Endpoint,
     times: Receiver<Vec<u64>>,
     stop: StopHandle,
     thread: JoinHandle<Result<(), ferric::Error>>,
 }
 
-impl Pings {
-    pub fn start(self) -> anyhow::Result<Pinging> {
+impl PingConfig {
+    /// Starts the controller.
+    ///
+    /// # Errors
+    /// If it cannot listen.
+    pub fn start(self) -> anyhow::Result<PingController> {
         let (done, times) = mpsc::channel();
-        let Pings { endpoint, link, wire, octets, count, period } = self;
+        let PingConfig { endpoint, link, wire, octets, count, period } = self;
         let mut server =
             Server::bind(ServerConfig { e2: vec![endpoint], xapp: None, link, ..ServerConfig::default() })?;
         server.add_iapp(Box::new(Pinger {
@@ -52,26 +58,32 @@ impl Pings {
             times: Vec::with_capacity(count.min(1 << 16)),
             message: Vec::new(),
             arena: Arena::new(),
-            is_back: false,
+            is_answered: false,
             is_acknowledged: false,
             done,
         }));
-        let endpoint = server.e2_endpoints().next().context("the controller listens nowhere")?;
+        let endpoint = server.e2_endpoints().next().context("the controller has no address for E2")?;
         let stop = server.stop_handle();
-        Ok(Pinging { endpoint, times, stop, thread: thread::spawn(move || server.run()) })
+        Ok(PingController { endpoint, times, stop, thread: thread::spawn(move || server.run()) })
     }
 }
 
-impl Pinging {
-    /// Waits for all of them, at most so long: nanoseconds of each.
+impl PingController {
+    /// Waits at most `patience` for all round trips; returns their times in nanoseconds.
+    ///
+    /// # Errors
+    /// If a ping is not answered in time.
     pub fn times_ns(&self, patience: Duration) -> anyhow::Result<Vec<u64>> {
         self.times.recv_timeout(patience).map_err(|error| match error {
-            RecvTimeoutError::Timeout => anyhow!("a ping did not come back"),
+            RecvTimeoutError::Timeout => anyhow!("a ping was not answered"),
             RecvTimeoutError::Disconnected => anyhow!("the controller ended"),
         })
     }
 
-    /// Ends it.
+    /// Stops the controller.
+    ///
+    /// # Errors
+    /// If its event loop has failed.
     pub fn end(self) -> anyhow::Result<()> {
         self.stop.stop();
         Ok(self.thread.join().map_err(|_| anyhow!("the controller panicked"))??)
@@ -90,8 +102,8 @@ struct Pinger {
     times: Vec<u64>,
     message: Vec<u8>,
     arena: Arena,
-    /// What has come of the ping under way: its indication, its control's acknowledgement.
-    is_back: bool,
+    /// Whether the current ping's indication, and its control's acknowledgement, have arrived.
+    is_answered: bool,
     is_acknowledged: bool,
     done: Sender<Vec<u64>>,
 }
@@ -99,31 +111,31 @@ struct Pinger {
 impl Pinger {
     fn ping(&mut self, ric: &mut IappContext<'_>) {
         let Some((node, function)) = self.node else { return };
-        (self.is_back, self.is_acknowledged) = (false, false);
+        (self.is_answered, self.is_acknowledged) = (false, false);
         self.started = Instant::now();
         self.number += 1;
         self.message.clear();
         let ping = hw::Ping { number: self.number, payload: self.payload.as_slice().into() };
-        // what cannot be sent is missed by who waits for it
+        // a ping that cannot be sent times out
         if ping.encode(self.wire, &mut self.message).is_ok() {
             let _ = ric.control(node, function, &[], &self.message);
         }
     }
 
-    /// The next ping, where there is one and it is its time.
-    fn go_on(&mut self, ric: &mut IappContext<'_>) {
+    /// Sends the next ping when it is due, or reports the times after the last one.
+    fn advance(&mut self, ric: &mut IappContext<'_>) {
         if self.left == 0 {
             let times = std::mem::take(&mut self.times);
             if !times.is_empty() {
                 let _ = self.done.send(times);
             }
         } else if let Some(period) = self.period {
-            // the loop has nothing else to do; the acknowledgement is not to be read in the next ping's time
-            if self.is_back && self.is_acknowledged {
+            // the loop has nothing else to do; an acknowledgement that is read later would count in the next ping's time
+            if self.is_answered && self.is_acknowledged {
                 thread::sleep(period.saturating_sub(self.started.elapsed()));
                 self.ping(ric);
             }
-        } else if self.is_back {
+        } else if self.is_answered {
             self.ping(ric);
         }
     }
@@ -150,7 +162,7 @@ impl Iapp for Pinger {
             IappEvent::Request(RequestEvent::Controlled { .. }) => {
                 self.is_acknowledged = true;
                 if self.period.is_some() {
-                    self.go_on(ric);
+                    self.advance(ric);
                 }
             }
             _ => {}
@@ -166,7 +178,7 @@ impl Iapp for Pinger {
         }
         self.times.push(u64::try_from(self.started.elapsed().as_nanos()).unwrap_or(u64::MAX));
         self.left = self.left.saturating_sub(1);
-        self.is_back = true;
-        self.go_on(ric);
+        self.is_answered = true;
+        self.advance(ric);
     }
 }

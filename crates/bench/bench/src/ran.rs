@@ -1,4 +1,4 @@
-//! How fast the model of the RAN is, against time.
+//! The speed of the RAN model, compared with real time.
 
 use std::fmt;
 use std::num::NonZeroUsize;
@@ -13,37 +13,37 @@ use serde::Serialize;
 use crate::median;
 use crate::report::Host;
 
-/// What `ferric bench ran` measures.
+/// The result of `ferric bench ran`.
 #[derive(Clone, Debug, Serialize)]
 pub struct RanReport {
     /// A row for each RAN.
     pub rows: Vec<RanRow>,
-    /// Where it was measured.
+    /// The host of the measurement.
     pub host: Host,
 }
 
 /// A RAN of NR cells with slots of half a millisecond.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct RanRow {
-    /// Cells.
+    /// Number of cells.
     pub cells: usize,
-    /// UEs of each.
+    /// UEs of each cell.
     pub ues: u16,
-    /// Threads.
+    /// Threads of the model.
     pub threads: usize,
-    /// Seconds of the model in a second: the median of the repetitions.
+    /// Model seconds per second: the median of the repetitions.
     pub times_real_time: f64,
-    /// Nanoseconds that a slot of a cell takes, all threads together.
+    /// Processor time of a slot of a cell, in nanoseconds over all threads.
     pub slot_ns: f64,
-    /// What all cells delivered, in Mbit/s of the model.
+    /// Downlink throughput of all cells, in Mbit/s of model time.
     pub delivered_mbps: f64,
-    /// How much of the downlink's resource blocks was used, in percent.
+    /// Used downlink resource blocks, in percent.
     pub used_percent: f64,
 }
 
 impl fmt::Display for RanReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "The model of the RAN: NR cells of 40 MHz, slots of 0.5 ms, users that read, watch and talk")?;
+        writeln!(f, "The RAN model: NR cells of 40 MHz, slots of 0.5 ms, users that read, watch and talk")?;
         writeln!(f, "  cells  UEs each  threads  times real time  ns a slot   Mbit/s  blocks used")?;
         for row in &self.rows {
             writeln!(
@@ -57,7 +57,7 @@ impl fmt::Display for RanReport {
     }
 }
 
-/// A model that runs.
+/// A running model.
 struct Running {
     cells: u16,
     ues: u16,
@@ -66,15 +66,15 @@ struct Running {
     seconds: Vec<f64>,
 }
 
-/// Measures each RAN over so many seconds of the model, in each repetition.
+/// Measures each RAN for `seconds` of model time in each repetition.
 ///
 /// # Errors
-/// Where a RAN cannot be: none of these.
+/// If a scenario is invalid, which none of these is.
 pub fn ran(repetitions: usize, seconds: f64) -> anyhow::Result<RanReport> {
     let make = |(cells, ues, threads): (u16, u16, usize)| {
         let threads_of = NonZeroUsize::new(threads).context("no threads")?;
         let mut network = Scenario { threads: threads_of, ..Scenario::crowd(cells, ues, 1) }.network()?;
-        // users begin one after the other
+        // users start one after the other
         network.advance(Time::from_millis(2000));
         anyhow::Ok(Running { cells, ues, threads, network, seconds: Vec::new() })
     };
@@ -95,7 +95,7 @@ pub fn ran(repetitions: usize, seconds: f64) -> anyhow::Result<RanReport> {
     let before: Vec<_> = all.iter().map(|running| of(&running.network)).collect();
     for _ in 0..repetitions {
         for running in &mut all {
-            // as much work in each row
+            // the same amount of work in each row
             let span = seconds * 100.0 / f64::from(running.cells.max(10));
             let until = running.network.cell(0).now().as_secs_f64() + span;
             let begin = Instant::now();
@@ -118,5 +118,5 @@ pub fn ran(repetitions: usize, seconds: f64) -> anyhow::Result<RanReport> {
             used_percent: 100.0 * (now.0 - before.0) as f64 / (now.1 - before.1) as f64,
         }
     });
-    Ok(RanReport { rows: rows.collect(), host: Host::here() })
+    Ok(RanReport { rows: rows.collect(), host: Host::current() })
 }

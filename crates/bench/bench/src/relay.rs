@@ -1,4 +1,4 @@
-//! The RIC as a relay: nodes that send, one xApp that reads; and the same frames through the mover.
+//! The RIC as a relay from nodes to one xApp, compared with the mover for the same frames.
 
 use std::path::Path;
 use std::sync::mpsc;
@@ -12,18 +12,18 @@ use ferric::link::{Address, Class, Config, Events, Interest, Link, Poll, Scratch
 use ferric::xapp::{RequestEvent, Xapp, XappConfig, XappEvent};
 use hdrhistogram::Histogram;
 
-use crate::links::OwnPath;
+use crate::links::TemporaryPath;
 use crate::load::{FUNCTION, Node, Template};
 use crate::part::any_port;
 use crate::process::{Process, RicProcess};
 use crate::{Effort, LoopsRow, RelayRow, ShmRelay, latency_histogram, median};
 
-/// As many octets as FlexRIC's MAC, RLC and PDCP statistics of 32 UEs have in an indication.
+/// The size of an indication with FlexRIC's MAC, RLC and PDCP statistics of 32 UEs.
 const PDU_OCTETS: usize = 4285;
 /// Indications of a burst.
 const BURST: usize = 3;
 const PERIOD: Duration = Duration::from_millis(1);
-/// What is sent before the measurement, so that buffers have grown and caches are warm.
+/// The time before the measurement in which buffers grow and caches warm up.
 const WARM_UP: Duration = Duration::from_millis(300);
 const PATIENCE: Duration = Duration::from_secs(10);
 
@@ -36,28 +36,28 @@ struct Run {
     p99_us: f64,
 }
 
-/// Nodes, and when each sends in the period.
+/// The nodes, and their phases in the period.
 #[derive(Clone, Copy)]
 struct Load {
     nodes: usize,
-    /// From one node's burst to the next one's.
-    apart: Duration,
+    /// The time between the bursts of two nodes.
+    offset: Duration,
 }
 
 impl Load {
-    /// Nodes that have nothing to do with each other.
-    fn of(nodes: usize) -> Self {
-        Load { nodes, apart: PERIOD / 8 }
+    /// Nodes that send at different times.
+    fn staggered(nodes: usize) -> Self {
+        Load { nodes, offset: PERIOD / 8 }
     }
 
-    /// Nodes that share a clock, as base stations that are synchronized do.
-    fn together(nodes: usize) -> Self {
-        Load { nodes, apart: Duration::ZERO }
+    /// Nodes that send at the same time, as synchronized base stations do.
+    fn synchronized(nodes: usize) -> Self {
+        Load { nodes, offset: Duration::ZERO }
     }
 }
 
 pub(crate) fn measure(ferric: &Path, effort: Effort) -> anyhow::Result<Vec<RelayRow>> {
-    let loads = [Load::of(1), Load::of(2), Load::of(4), Load::together(16)];
+    let loads = [Load::staggered(1), Load::staggered(2), Load::staggered(4), Load::synchronized(16)];
     loads.into_iter().map(|load| row(ferric, load, effort)).collect()
 }
 
@@ -80,7 +80,7 @@ fn row(ferric: &Path, load: Load, effort: Effort) -> anyhow::Result<RelayRow> {
     };
     Ok(RelayRow {
         nodes: load.nodes,
-        together: load.apart.is_zero(),
+        together: load.offset.is_zero(),
         period_ms: PERIOD.as_secs_f64() * 1e3,
         payload_bytes: PDU_OCTETS,
         indications: rics.iter().map(|r| r.received).sum(),
@@ -97,20 +97,20 @@ fn row(ferric: &Path, load: Load, effort: Effort) -> anyhow::Result<RelayRow> {
     })
 }
 
-/// How the RIC is set, and who takes from it.
+/// The RIC's event loops and its xApps.
 #[derive(Clone, Copy)]
 struct RicShape {
     loops: usize,
-    /// Each takes everything.
+    /// Each xApp subscribes to all nodes.
     xapps: usize,
     xapps_on: XappsOn,
 }
 
-/// How xApps are reached.
+/// The links of the xApps.
 #[derive(Clone, Copy, PartialEq)]
 enum XappsOn {
     Tcp,
-    /// They look for more for so long, before they sleep.
+    /// The xApps poll for `spin` before they sleep.
     Shm {
         spin: Duration,
     },
@@ -122,8 +122,8 @@ impl Default for RicShape {
     }
 }
 
-/// The RIC with one loop and with two, as a relay from the same nodes to one xApp; and to two, on two loops. Half as long a
-/// repetition as of the relay: what is compared is the one with the other.
+/// Compares the RIC with one event loop and with two, as a relay to one xApp and to two. A repetition is half as long as one of
+/// the relay.
 pub(crate) fn measure_loops(ferric: &Path, effort: Effort) -> anyhow::Result<Vec<LoopsRow>> {
     [(2, 1), (4, 1), (4, 2)].into_iter().map(|(nodes, xapps)| loops_row(ferric, nodes, xapps, effort)).collect()
 }
@@ -132,8 +132,13 @@ fn loops_row(ferric: &Path, nodes: usize, xapps: usize, effort: Effort) -> anyho
     let seconds = effort.seconds / 2.0;
     let (mut one, mut two) = (Vec::new(), Vec::new());
     for _ in 0..effort.repetitions {
-        one.push(through_ric(ferric, Load::of(nodes), RicShape { xapps, ..RicShape::default() }, seconds)?);
-        two.push(through_ric(ferric, Load::of(nodes), RicShape { loops: 2, xapps, ..RicShape::default() }, seconds)?);
+        one.push(through_ric(ferric, Load::staggered(nodes), RicShape { xapps, ..RicShape::default() }, seconds)?);
+        two.push(through_ric(
+            ferric,
+            Load::staggered(nodes),
+            RicShape { loops: 2, xapps, ..RicShape::default() },
+            seconds,
+        )?);
     }
     let of = |runs: &[Run], value: fn(&Run) -> f64| median(runs.iter().map(value).collect());
     let (one_cpu_us, two_cpu_us) = (of(&one, |r| r.cpu_us), of(&two, |r| r.cpu_us));
@@ -154,7 +159,7 @@ fn loops_row(ferric: &Path, nodes: usize, xapps: usize, effort: Effort) -> anyho
 
 fn through_ric(ferric: &Path, load: Load, shape: RicShape, seconds: f64) -> anyhow::Result<Run> {
     let RicShape { loops, xapps, xapps_on } = shape;
-    let (loops, path) = (loops.to_string(), OwnPath::new("xapps"));
+    let (loops, path) = (loops.to_string(), TemporaryPath::new("xapps"));
     let (xapp_at, spin) = match xapps_on {
         XappsOn::Tcp => (any_port().to_string(), Duration::ZERO),
         XappsOn::Shm { spin } => (Address::Shm(path.0.clone()).to_string(), spin),
@@ -173,9 +178,9 @@ fn through_ric(ferric: &Path, load: Load, shape: RicShape, seconds: f64) -> anyh
     for _ in 0..xapps {
         let (xapp, ready, sender) = (xapp.clone(), ready.clone(), result.0.clone());
         sinks.push(thread::spawn(move || {
-            let got = take_all(&xapp, spin, Got::new(clock, load.nodes), &ready)?;
-            // whoever waits for it is there, or has failed
-            let _ = sender.send(got);
+            let received = receive_all(&xapp, spin, Received::new(clock, load.nodes), &ready)?;
+            // the receiver exists, unless the measurement has failed
+            let _ = sender.send(received);
             anyhow::Ok(())
         }));
     }
@@ -185,21 +190,32 @@ fn through_ric(ferric: &Path, load: Load, shape: RicShape, seconds: f64) -> anyh
         templates.push(Template::new(request_id, action, PDU_OCTETS)?);
     }
     for _ in 0..load.nodes * xapps {
-        subscribed.recv_timeout(PATIENCE).map_err(|_| anyhow!("the xApp is not subscribed"))?;
+        subscribed.recv_timeout(PATIENCE).map_err(|_| anyhow!("the xApp has no subscription to a node"))?;
     }
-    let run =
-        pump(&mut Sources { nodes: sources, templates, apart: load.apart, clock }, &ric, seconds, &result.1, xapps);
+    let run = run_load(
+        &mut Sources { nodes: sources, templates, offset: load.offset, clock },
+        &ric,
+        seconds,
+        &result.1,
+        xapps,
+    );
     for sink in sinks {
-        sink.join().map_err(|_| anyhow!("the xApp failed"))??;
+        sink.join().map_err(|_| anyhow!("the xApp panicked"))??;
     }
     run
 }
 
-/// An xApp that subscribes to every node, and says so each time; until all nodes say that this was all.
-fn take_all(ric: &Address, spin: Duration, mut got: Got, ready: &mpsc::Sender<()>) -> anyhow::Result<Got> {
+/// Runs an xApp that subscribes to every node, until all nodes have sent their last indication. Reports each subscription to
+/// `ready`.
+fn receive_all(
+    ric: &Address,
+    spin: Duration,
+    mut received: Received,
+    ready: &mpsc::Sender<()>,
+) -> anyhow::Result<Received> {
     let link = Config { shm_spin: spin, ..Config::default() };
     let mut xapp = Xapp::connect(ric, "bench", XappConfig { reconnect: None, link, ..XappConfig::default() })?;
-    while !got.ended() {
+    while !received.is_complete() {
         xapp.poll(Some(Duration::from_millis(100)), |event, commands| match event {
             XappEvent::NodeUp(node) => {
                 let (id, kind) = (RicActionId(1), RicActionType::Report);
@@ -207,11 +223,11 @@ fn take_all(ric: &Address, spin: Duration, mut got: Got, ready: &mpsc::Sender<()
                 commands.subscribe(node.id, FUNCTION, SubscriptionSpec { event_trigger: vec![], actions });
             }
             XappEvent::Request(RequestEvent::Subscribed { .. }) => drop(ready.send(())),
-            XappEvent::Indication(indication) => got.frame(indication.pdu),
+            XappEvent::Indication(indication) => received.frame(indication.pdu),
             _ => {}
         })?;
     }
-    Ok(got)
+    Ok(received)
 }
 
 fn through_mover(load: Load, seconds: f64) -> anyhow::Result<Run> {
@@ -224,12 +240,12 @@ fn through_mover(load: Load, seconds: f64) -> anyhow::Result<Run> {
         let poll = Poll::new()?;
         poll.add(&link, 0, Interest::READ)?;
         let (mut events, mut scratch) = (Events::new(), Scratch::new());
-        let mut got = Got::new(clock, load.nodes);
-        while !got.ended() {
+        let mut received = Received::new(clock, load.nodes);
+        while !received.is_complete() {
             poll.wait(&mut events, Some(Duration::from_millis(100)))?;
-            link.receive(&mut scratch, 256 * 1024, &mut |_, frame| got.frame(frame))?;
+            link.receive(&mut scratch, 256 * 1024, &mut |_, frame| received.frame(frame))?;
         }
-        let _ = sender.send(got);
+        let _ = sender.send(received);
         Ok(())
     });
     let mut sources = Vec::new();
@@ -239,33 +255,34 @@ fn through_mover(load: Load, seconds: f64) -> anyhow::Result<Run> {
         let request_id = RicRequestId { requestor: 1021, instance: 7 };
         templates.push(Template::new(request_id, RicActionId(1), PDU_OCTETS)?);
     }
-    thread::sleep(Duration::from_millis(50)); // the mover takes its sources in
-    let run = pump(&mut Sources { nodes: sources, templates, apart: load.apart, clock }, &mover, seconds, &receiver, 1);
-    sink.join().map_err(|_| anyhow!("the sink failed"))??;
+    thread::sleep(Duration::from_millis(50)); // the mover accepts its sources
+    let run =
+        run_load(&mut Sources { nodes: sources, templates, offset: load.offset, clock }, &mover, seconds, &receiver, 1);
+    sink.join().map_err(|_| anyhow!("the sink panicked"))??;
     run
 }
 
-/// A stamp that says: that was all.
+/// The stamp of a node's last indication.
 const END: u64 = u64::MAX;
-/// A stamp of the warm-up.
+/// The stamp of the warm-up.
 const WARM: u64 = 0;
 
-/// What arrived.
-struct Got {
+/// The indications that have arrived.
+struct Received {
     clock: Instant,
     stamp_at: Option<usize>,
     latencies_ns: Histogram<u64>,
-    /// Nodes that have not said yet that this was all.
-    awaited: usize,
+    /// Nodes whose last indication has not arrived.
+    active_nodes: usize,
 }
 
-impl Got {
+impl Received {
     fn new(clock: Instant, nodes: usize) -> Self {
-        Got { clock, stamp_at: None, latencies_ns: latency_histogram(), awaited: nodes }
+        Received { clock, stamp_at: None, latencies_ns: latency_histogram(), active_nodes: nodes }
     }
 
     fn frame(&mut self, pdu: &[u8]) {
-        // all templates have their stamp at one place
+        // the stamp has the same offset in all templates
         let Some(at) = self.stamp_at.or_else(|| {
             let request_id = RicRequestId { requestor: 0, instance: 0 };
             let template = Template::new(request_id, RicActionId(1), pdu.len()).ok()?;
@@ -275,31 +292,31 @@ impl Got {
             return;
         };
         match Template::stamp_of(at, pdu) {
-            Some(END) => self.awaited = self.awaited.saturating_sub(1),
+            Some(END) => self.active_nodes = self.active_nodes.saturating_sub(1),
             Some(WARM) | None => {}
             Some(sent) => self.latencies_ns += (self.clock.elapsed().as_nanos() as u64).saturating_sub(sent),
         }
     }
 
-    fn ended(&self) -> bool {
-        self.awaited == 0
+    fn is_complete(&self) -> bool {
+        self.active_nodes == 0
     }
 }
 
-/// Nodes that send, and what.
+/// The sending nodes and their indications.
 struct Sources {
     nodes: Vec<Node>,
     templates: Vec<Template>,
-    apart: Duration,
+    offset: Duration,
     clock: Instant,
 }
 
-/// Sends bursts at their times: warm-up, measurement, end; then collects what arrived.
-fn pump(
+/// Sends the bursts of the warm-up and the measurement, then collects what has arrived.
+fn run_load(
     sources: &mut Sources,
     relay: &Process,
     seconds: f64,
-    result: &mpsc::Receiver<Got>,
+    result: &mpsc::Receiver<Received>,
     sinks: usize,
 ) -> anyhow::Result<Run> {
     sources.send_for(WARM_UP, true)?;
@@ -309,10 +326,10 @@ fn pump(
     sources.end()?;
     let mut latencies_ns = latency_histogram();
     for _ in 0..sinks {
-        let got = result.recv_timeout(PATIENCE).map_err(|_| anyhow!("the sink got no end"))?;
-        latencies_ns += got.latencies_ns;
+        let received = result.recv_timeout(PATIENCE).map_err(|_| anyhow!("the last indication did not arrive"))?;
+        latencies_ns += received.latencies_ns;
     }
-    // all of them have arrived, however late
+    // all indications have arrived
     let cpu_ns = relay.cpu_ns()? - before;
     let received = latencies_ns.len();
     ensure!(received > 0, "no indication arrived");
@@ -329,13 +346,13 @@ fn pump(
 impl Sources {
     /// Sends bursts for `span`; returns how many indications were sent.
     fn send_for(&mut self, span: Duration, warm: bool) -> anyhow::Result<u64> {
-        let Sources { nodes, templates, apart, clock } = self;
+        let Sources { nodes, templates, offset, clock } = self;
         let start = Instant::now();
         let mut sent = 0;
         let mut next = start;
         while start.elapsed() < span {
             for (at, (node, template)) in nodes.iter_mut().zip(templates.iter_mut()).enumerate() {
-                wait_until(next + *apart * at as u32);
+                wait_until(next + *offset * at as u32);
                 for _ in 0..BURST {
                     template.stamp(if warm { WARM } else { clock.elapsed().as_nanos() as u64 });
                     node.link.send(StreamId(0), &[&template.pdu], Class::Keep)?;
@@ -348,7 +365,7 @@ impl Sources {
         Ok(sent)
     }
 
-    /// Says that this was all.
+    /// Sends the last indication of each node.
     fn end(&mut self) -> anyhow::Result<()> {
         for (node, template) in self.nodes.iter_mut().zip(&mut self.templates) {
             template.stamp(END);

@@ -1,4 +1,4 @@
-//! What was measured, as a table and as JSON that other programs can rely on.
+//! The report of `ferric bench e2`, as tables and as JSON with stable keys.
 
 use std::fmt;
 
@@ -6,204 +6,205 @@ use serde::Serialize;
 
 use crate::PingReport;
 
-/// Everything that `ferric bench e2` measures.
+/// The result of `ferric bench e2`.
 #[derive(Clone, Debug, Serialize)]
 pub struct Report {
     /// Nanoseconds of the codecs.
     pub codec: Codec,
-    /// The RIC as a relay, a row for each number of nodes.
+    /// The RIC as a relay, by number of nodes.
     pub relay: Vec<RelayRow>,
-    /// An agent at 1 kHz, a row for each number of UEs and each encoding.
+    /// An agent at 1 kHz, by number of UEs and encoding.
     pub agent: Vec<AgentRow>,
-    /// Round trips of a ping, over each kind of link.
+    /// Round trips of a ping, by kind of link.
     pub ping: PingReport,
-    /// Very many nodes that report.
+    /// Thousands of reporting nodes.
     pub many: Many,
-    /// Nodes that come back all at once.
+    /// Nodes that reconnect at the same time.
     pub storm: Storm,
-    /// The same with two event loops, beside one.
+    /// The relay with two event loops, compared with one.
     pub loops: Vec<LoopsRow>,
     /// Memory of the RIC with idle nodes.
     pub idle: Idle,
-    /// Where it was measured.
+    /// The host of the measurement.
     pub host: Host,
 }
 
-/// Nanoseconds of the codecs: the minimum of many batches, since they do no I/O.
+/// Times of the codecs in nanoseconds: the minimum of many batches, since they perform no I/O.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Codec {
-    /// Reading an indication's ids and finding its payload of 1500 octets.
+    /// Peeking at an indication: its ids, and the place of its payload of 1500 octets.
     pub peek_1500_ns: f64,
-    /// Decoding it in full.
+    /// Decoding it completely.
     pub decode_1500_ns: f64,
-    /// Encoding it into a buffer that is used again.
+    /// Encoding it into a reused buffer.
     pub encode_1500_ns: f64,
-    /// Allocations of a full decode and encode.
+    /// Allocations of a complete decoding and encoding.
     pub decode_allocs: u64,
-    /// A KPM v3 indication, format 3, 32 UEs with 8 measurements each: decoding, and looking at every value.
+    /// Decoding a KPM v3 indication, format 3, with 32 UEs of 8 measurements each, and visiting every value.
     pub kpm_f3_32x8_decode_ns: f64,
-    /// The same, where the lists of measurements differ from UE to UE.
+    /// The same with different lists of measurements for each UE.
     pub kpm_f3_32x8_distinct_decode_ns: f64,
 }
 
-/// The RIC as a relay from nodes to one xApp, beside a program that only moves the same frames. Medians of
-/// repetitions that alternate between the two.
+/// The RIC as a relay from nodes to one xApp, compared with a program that only moves the same frames: medians of interleaved
+/// repetitions.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct RelayRow {
-    /// Nodes that send.
+    /// Number of nodes.
     pub nodes: usize,
-    /// Whether they send at the same time, as synchronized base stations do; else each has a time of its own.
+    /// Whether they send at the same time, as synchronized base stations do.
     pub together: bool,
-    /// Milliseconds from burst to burst of each node; a burst is three indications.
+    /// Period of each node's bursts of three indications.
     pub period_ms: f64,
     /// Octets of an indication's PDU.
     pub payload_bytes: usize,
-    /// Indications that the xApp got from the RIC, in all repetitions.
+    /// Indications that the xApp received, in all repetitions.
     pub indications: u64,
-    /// Indications that it did not get.
+    /// Indications lost.
     pub lost: u64,
-    /// Processor time of the RIC for an indication.
+    /// Processor time of the RIC per indication.
     pub ric_cpu_us: f64,
-    /// Processor time of the mover for a frame.
+    /// Processor time of the mover per frame.
     pub mover_cpu_us: f64,
-    /// The one divided by the other.
+    /// `ric_cpu_us` divided by `mover_cpu_us`.
     pub ratio: f64,
     /// Median time from a node's write to the xApp's read.
     pub p50_us: f64,
-    /// The same for the slowest in a hundred.
+    /// The 99th percentile of it.
     pub p99_us: f64,
     /// Median time through the mover.
     pub mover_p50_us: f64,
-    /// The same for the slowest in a hundred.
+    /// The 99th percentile of it.
     pub mover_p99_us: f64,
-    /// Where the xApp reads from shared memory, and sleeps when there is nothing; the nodes' links are as before.
+    /// The relay to an xApp on shared memory that sleeps between bursts.
     pub shm: ShmRelay,
-    /// The same where it looks for more, for a period, before it sleeps: nobody has to wake it.
+    /// The relay to an xApp on shared memory that polls for a period before it sleeps.
     pub shm_spins: ShmRelay,
 }
 
 /// The relay to an xApp on shared memory.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct ShmRelay {
-    /// Processor time of the RIC for an indication.
+    /// Processor time of the RIC per indication.
     pub cpu_us: f64,
-    /// That divided by the mover's over TCP.
+    /// `cpu_us` divided by that of the mover over TCP.
     pub ratio: f64,
     /// Median time from a node's write to the xApp's read.
     pub p50_us: f64,
-    /// The same for the slowest in a hundred.
+    /// The 99th percentile of it.
     pub p99_us: f64,
 }
 
-/// An agent whose MAC, RLC and PDCP functions report each millisecond, over loopback TCP: processor time of its process for a
-/// report, broken down. Gathering and encoding are medians of what they took where they run, in the mean of the three
-/// models; sending is what is left: the link, the system's calls and wake-ups.
+/// The processor time per report of an agent whose MAC, RLC and PDCP functions report each millisecond over loopback TCP, by
+/// stage. Gathering and encoding are medians, averaged over the three models; sending is the rest: the link, system calls
+/// and wake-ups.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct AgentRow {
     /// UEs, with one bearer each.
     pub ues: u16,
-    /// Of E2AP and of the models.
+    /// The encoding of E2AP and of the models.
     pub encoding: &'static str,
-    /// Octets of a model's message, in the mean.
+    /// Mean octets of a model's message.
     pub message_bytes: f64,
-    /// Reports that came a second.
+    /// Reports received per second.
     pub reports_per_s: f64,
-    /// All of it.
+    /// The whole report.
     pub cpu_us: f64,
-    /// Asking the base station.
+    /// Reading the counters of the base station.
     pub gather_us: f64,
-    /// Encoding the model.
+    /// Encoding the service model.
     pub model_us: f64,
-    /// Encoding E2AP, and copying into the link's outbox.
+    /// Encoding E2AP, and copying to the link's send buffer.
     pub e2ap_us: f64,
-    /// The rest.
+    /// Sending.
     pub send_us: f64,
 }
 
-/// Very many nodes that report to one xApp through one RIC, which has one loop.
+/// Thousands of nodes that report to one xApp through a RIC with one event loop.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Many {
-    /// How many.
+    /// Number of nodes.
     pub nodes: usize,
-    /// Milliseconds from report to report of each.
+    /// Reporting period of each node.
     pub period_ms: f64,
     /// Octets of an indication's PDU.
     pub payload_bytes: usize,
-    /// Indications that the xApp got.
+    /// Indications that the xApp received.
     pub indications: u64,
-    /// Indications that it did not get.
+    /// Indications lost.
     pub lost: u64,
-    /// Processor time of the RIC in real time: 1 is a whole core.
+    /// Processor time of the RIC as a share of one core.
     pub cpu_share: f64,
-    /// Time that the sending took, in what it should have taken: above 1.05 the machine was too slow for the load itself.
+    /// Time of the sending divided by the planned time. Above 1.05, the machine was too slow for the load.
     pub late: f64,
-    /// Resident memory of the RIC's process at the end.
+    /// Resident memory of the RIC at the end.
     pub rss_bytes: u64,
 }
 
-/// Nodes that are all cut off and all back at once.
+/// Nodes that lose their links and reconnect at the same time.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Storm {
-    /// How many.
+    /// Number of nodes.
     pub nodes: usize,
-    /// Milliseconds from the cut until the last one had its setup response.
+    /// Time from the loss to the last setup response.
     pub set_up_ms: f64,
-    /// Milliseconds until an xApp had been told of every loss and every return.
-    pub told_ms: f64,
-    /// Losses and returns that it was not told of.
+    /// Time until an xApp was notified of every loss and every return.
+    #[serde(rename = "told_ms")]
+    pub notified_ms: f64,
+    /// Losses and returns without a notification.
     pub missing: usize,
 }
 
-/// The RIC with two event loops as a relay from nodes to one xApp, beside the RIC with one: the load of [`RelayRow`], and
-/// links where `ferric ric --loops 2` puts them. Medians of repetitions that alternate between the two.
+/// The RIC with two event loops as a relay, compared with one loop, under the load of [`RelayRow`]: medians of interleaved
+/// repetitions. `ferric ric --loops 2` assigns the links to the loops.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct LoopsRow {
-    /// Nodes that send.
+    /// Number of nodes.
     pub nodes: usize,
-    /// xApps, each of which takes everything. Two of them live on two loops, so that half of what is delivered crosses.
+    /// xApps that subscribe to all nodes. Two of them are on two loops, so that half of the deliveries cross between loops.
     pub xapps: usize,
-    /// Indications that the xApps got through two loops, in all repetitions.
+    /// Indications that the xApps received through two loops, in all repetitions.
     pub indications: u64,
-    /// Indications that they did not get.
+    /// Indications lost.
     pub lost: u64,
-    /// Processor time for an indication with one loop, delivered to one xApp.
+    /// Processor time with one loop per indication and xApp.
     pub one_cpu_us: f64,
-    /// Processor time for an indication with two.
+    /// Processor time with two loops.
     pub two_cpu_us: f64,
-    /// The latter divided by the former.
+    /// `two_cpu_us` divided by `one_cpu_us`.
     pub ratio: f64,
     /// Median time from a node's write to the xApp's read with one loop.
     pub one_p50_us: f64,
-    /// The same for the slowest in a hundred.
+    /// The 99th percentile of it.
     pub one_p99_us: f64,
     /// Median time with two loops.
     pub two_p50_us: f64,
-    /// The same for the slowest in a hundred.
+    /// The 99th percentile of it.
     pub two_p99_us: f64,
 }
 
-/// Memory of the RIC with nodes that have set up and are silent.
+/// The memory of the RIC with idle nodes.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Idle {
-    /// How many nodes, with two functions each.
+    /// Number of nodes, with two functions each.
     pub nodes: usize,
-    /// Resident memory of the RIC's process.
+    /// Resident memory of the RIC.
     pub rss_bytes: u64,
 }
 
-/// Where it was measured.
+/// The host of the measurement.
 #[derive(Clone, Debug, Serialize)]
 pub struct Host {
     /// The processor's name.
     pub cpu: String,
-    /// How many of them there are for us.
+    /// The processors available to this program.
     pub cores: usize,
     /// The operating system's release.
     pub kernel: String,
 }
 
 impl Host {
-    pub(crate) fn here() -> Self {
+    pub(crate) fn current() -> Self {
         let read = |path| std::fs::read_to_string(path).unwrap_or_default();
         let cpuinfo = read("/proc/cpuinfo");
         let model = cpuinfo.lines().find_map(|line| line.strip_prefix("model name"));
@@ -219,7 +220,7 @@ impl Report {
     /// One JSON object.
     #[must_use]
     pub fn json(&self) -> String {
-        // numbers and texts only: nothing in it can fail to be JSON
+        // it contains numbers and texts only, which serialize without errors
         serde_json::to_string_pretty(self).unwrap_or_default()
     }
 }
@@ -231,12 +232,12 @@ impl fmt::Display for Report {
         writeln!(f, "RICindication, 1500 octets")?;
         writeln!(f, "  peek                          {peek_1500_ns:8.1} ns")?;
         writeln!(f, "  decode                        {decode_1500_ns:8.1} ns")?;
-        writeln!(f, "  encode into a used buffer     {encode_1500_ns:8.1} ns")?;
+        writeln!(f, "  encode into a reused buffer   {encode_1500_ns:8.1} ns")?;
         writeln!(f, "  allocations, decode + encode  {decode_allocs:8}")?;
         writeln!(f, "KPM v3.00 indication, format 3, 32 UEs x 8 measurements, every value visited")?;
         writeln!(f, "  one list of measurements      {:8.0} ns", self.codec.kpm_f3_32x8_decode_ns)?;
-        writeln!(f, "  a list of its own for each UE {:8.0} ns", self.codec.kpm_f3_32x8_distinct_decode_ns)?;
-        writeln!(f, "\nRelay from nodes to one xApp over loopback TCP, beside a bare mover of the same frames")?;
+        writeln!(f, "  a different list for each UE  {:8.0} ns", self.codec.kpm_f3_32x8_distinct_decode_ns)?;
+        writeln!(f, "\nRelay from nodes to one xApp over loopback TCP, compared with a bare mover of the same frames")?;
         writeln!(
             f,
             "  {:>5} {:>8} {:>6} {:>11} {:>5} {:>11} {:>11} {:>6} {:>8} {:>8} {:>10} {:>10}",
@@ -276,9 +277,9 @@ impl fmt::Display for Report {
         }
         writeln!(
             f,
-            "\nThe same relay where the xApp reads from shared memory, and the nodes write to TCP as before: the xApp"
+            "\nThe relay to an xApp on shared memory, from nodes on TCP as before. The xApp sleeps between bursts and has to"
         )?;
-        writeln!(f, "sleeps between bursts, and has to be woken, or looks for more on a processor of its own")?;
+        writeln!(f, "be woken, or polls on a processor of its own")?;
         writeln!(
             f,
             "  {:>5} {:>8} {:>11} {:>11} {:>6} {:>8} {:>8}",
@@ -292,7 +293,7 @@ impl fmt::Display for Report {
                 )?;
             }
         }
-        writeln!(f, "\nAn agent with MAC, RLC and PDCP reports each millisecond: CPU us a report")?;
+        writeln!(f, "\nAn agent with MAC, RLC and PDCP reports each millisecond: CPU us per report")?;
         writeln!(
             f,
             "  {:>5} {:>5} {:>6} {:>9} {:>7} {:>7} {:>7} {:>7} {:>7}",
@@ -313,19 +314,19 @@ impl fmt::Display for Report {
         writeln!(
             f,
             "\n{nodes} nodes with a report of {} octets each {period_ms:.0} ms: {indications} indications, {lost} lost, \
-             {:.0} % of a core, {mib:.1} MiB; sent in {late:.2} of the time",
+             {:.0} % of a core, {mib:.1} MiB; sent in {late:.2} of the planned time",
             self.many.payload_bytes,
             cpu_share * 100.0
         )?;
-        let Storm { nodes, set_up_ms, told_ms, missing } = self.storm;
+        let Storm { nodes, set_up_ms, notified_ms, missing } = self.storm;
         writeln!(
             f,
-            "{nodes} nodes cut off and back at once: set up after {set_up_ms:.0} ms, an xApp told of all after \
-             {told_ms:.0} ms, of {missing} never"
+            "{nodes} nodes disconnected and back at the same time: set up after {set_up_ms:.0} ms, an xApp notified of \
+             all after {notified_ms:.0} ms, {missing} notifications missing"
         )?;
         writeln!(
             f,
-            "\nThe same relay with two event loops, beside one. Half of what two xApps get crosses from loop to loop"
+            "\nThe relay with two event loops, compared with one. Half of the deliveries to two xApps cross between loops"
         )?;
         writeln!(
             f,

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use anyhow::bail;
 use bench::latency_histogram;
 use bench::part::{Agents, Encoding, Load, Part, any_port};
-use bench::pinger::{Pinging, Pings};
+use bench::pinger::{PingConfig, PingController};
 use bench::process::Process;
 use e2ap::Codec;
 use ferric::Endpoint;
@@ -47,9 +47,9 @@ fn start(
     octets: usize,
     count: usize,
     period: Duration,
-) -> anyhow::Result<(Pinging, Process)> {
+) -> anyhow::Result<(PingController, Process)> {
     let endpoint = Endpoint::new(any_port(), e2ap.codec());
-    let pinging = Pings { endpoint, link, wire: e2sm.wire(), octets, count, period: Some(period) }.start()?;
+    let pinging = PingConfig { endpoint, link, wire: e2sm.wire(), octets, count, period: Some(period) }.start()?;
     let agent = agent(&pinging.endpoint, e2sm)?;
     Ok((pinging, agent))
 }

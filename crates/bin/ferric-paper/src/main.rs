@@ -48,8 +48,8 @@ enum Part {
 #[derive(Args)]
 struct FigureArgs {
     /// A figure or table, or all of them.
-    #[arg(value_parser = PossibleValuesParser::new(Figure::ALL.iter().map(|figure| figure.name()).chain(["all"])))]
-    figure: String,
+    #[arg(required = true, value_parser = PossibleValuesParser::new(Figure::ALL.iter().map(|figure| figure.name()).chain(["all"])))]
+    figure: Option<String>,
     /// Directory for FIGURE.csv and FIGURE.svg; created if missing.
     #[arg(long, value_name = "DIR", default_value = "paper")]
     out: PathBuf,
@@ -84,6 +84,7 @@ fn main() -> ExitCode {
 }
 
 fn run(args: &FigureArgs) -> anyhow::Result<()> {
+    let chosen = args.figure.as_deref().context("no figure is given")?;
     if let Some(again) = args
         .peers
         .iter()
@@ -92,12 +93,12 @@ fn run(args: &FigureArgs) -> anyhow::Result<()> {
     {
         bail!("two peers have the name {again}");
     }
-    let figures = || Figure::ALL.iter().filter(|figure| args.figure == "all" || args.figure == figure.name());
+    let figures = || Figure::ALL.iter().filter(|figure| chosen == "all" || chosen == figure.name());
     if !args.peers.is_empty() && !figures().any(|figure| figure.has_peers()) {
-        bail!("{} has no columns for peers: figures 8a, 8b and 9b have", args.figure);
+        bail!("{chosen} has no columns for peers: figures 8a, 8b and 9b have");
     }
     if args.live && !figures().all(|figure| figure.can_be_live()) {
-        bail!("{} has no live mode: figures 11a, 11b, 11c, 13a and 13b have", args.figure);
+        bail!("{chosen} has no live mode: figures 11a, 11b, 11c, 13a and 13b have");
     }
     // before anything is measured
     fs::create_dir_all(&args.out).with_context(|| format!("cannot create {}", args.out.display()))?;

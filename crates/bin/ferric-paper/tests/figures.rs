@@ -78,12 +78,12 @@ fn figure_of_in(figure: &str, seconds: &str, directory: &str) -> Value {
     let out = Directory::new(directory);
     let outcome = run(&[figure, "--json", "--seconds", seconds, "--out", out.name()]);
     assert_eq!(outcome.code(), Some(0), "{}", outcome.stderr);
-    assert_eq!(outcome.stderr, "", "a table is not drowned in a log");
+    assert_eq!(outcome.stderr, "", "the log is empty");
     checked(&outcome, figure, &out)
 }
 
 #[test]
-fn fig6b_is_an_agent_over_ues() {
+fn fig6b_has_a_row_per_number_of_ues() {
     let report = figure("fig6b");
     assert_eq!(column(&report, "ues"), [1.0, 2.0, 4.0, 8.0, 16.0, 32.0]);
     for name in ["cpu_percent", "us_per_report", "reports_per_s", "per_cpu_percent"] {
@@ -130,7 +130,7 @@ fn fig9b_has_the_ric_the_xapp_and_both() {
 }
 
 #[test]
-fn table2_tells_what_is_there_and_what_is_not_built() {
+fn table2_has_sizes_and_notes_what_is_not_built() {
     let report = figure("table2");
     let rows = report["values"].as_array().unwrap();
     let size = |row: usize| rows[row]["mb"].as_f64().unwrap();
@@ -179,7 +179,7 @@ fn fig11c_has_a_distribution_of_round_trips() {
 }
 
 #[test]
-fn fig13a_has_what_each_ue_receives() {
+fn fig13a_has_the_throughput_of_each_ue() {
     let report = figure_of("fig13a", "0.4");
     let times = column(&report, "time_s");
     assert_eq!(times.len(), 50);
@@ -194,7 +194,7 @@ fn fig13a_has_what_each_ue_receives() {
 }
 
 #[test]
-fn fig13b_has_both_ways() {
+fn fig13b_compares_sharing_with_isolation() {
     let report = figure_of("fig13b", "0.4");
     let idle = |name: &str| column(&report, name)[15];
     assert!(idle("gray_sharing_mbps") > 1.3 * idle("gray_alone_mbps"), "{report}");
@@ -204,7 +204,7 @@ fn fig13b_has_both_ways() {
 
 /// The model waits for the controllers, whatever the machine has to do besides.
 #[test]
-fn a_figure_of_the_emulated_ran_is_the_same_each_time() {
+fn figure_of_the_emulated_ran_is_reproducible() {
     for name in ["fig11b", "fig13a"] {
         let again = || {
             let name = name.to_owned();
@@ -216,7 +216,7 @@ fn a_figure_of_the_emulated_ran_is_the_same_each_time() {
 }
 
 #[test]
-fn peers_have_columns_and_one_that_does_not_answer_takes_nobody_elses() {
+fn failed_peer_does_not_affect_other_columns() {
     let any = "tcp://127.0.0.1:0";
     // a RIC whose apps subscribe to nothing
     let mut ric = Program::start(&ferric(), &["ric", "--e2", any, "--xapp", any]);
@@ -236,11 +236,11 @@ fn peers_have_columns_and_one_that_does_not_answer_takes_nobody_elses() {
     }
     let notes = report["notes"].to_string();
     assert!(notes.contains("other took the setups and asked for no reports"), "{notes}");
-    assert_eq!(report["holds"], Value::Null, "there is nobody to compare with");
+    assert_eq!(report["holds"], Value::Null, "there is no other controller to compare with");
 }
 
 #[test]
-fn a_peer_that_asks_for_reports_is_compared() {
+fn peer_that_subscribes_is_compared() {
     // our own controller, as if it were somebody else's
     let part = r#"{"controller":{"encoding":"flat","period_ms":1,"decodes":false}}"#;
     let mut controller = Program::start_with_input(FERRIC_PAPER, &["part", part]);
@@ -259,7 +259,7 @@ fn a_peer_that_asks_for_reports_is_compared() {
 }
 
 #[test]
-fn what_cannot_work_is_told_before_anything_is_measured() {
+fn impossible_request_fails_before_the_measurement() {
     let peers = ["--peer", "a=tcp://127.0.0.1:1", "--peer", "a=tcp://127.0.0.1:2"];
     run(&[&["fig8a"][..], &peers].concat()).complains(1, &["two peers have the name a"]);
     run(&[&["fig7a"][..], &peers[..2]].concat()).complains(1, &["8a, 8b and 9b"]);

@@ -15,40 +15,36 @@ use per::Gather;
 use crate::model::ModelArgs;
 use ::ric::json;
 
-/// Turn E2AP or E2SM bytes into JSON, or the messages of a recording.
+/// Decode E2AP or E2SM to JSON: bytes, or a recording.
 ///
-/// Of a recording (`--record`) or a capture of SCTP, as pcapng, it prints one JSON object a message. What a recording has of
-/// E2AP in FlatBuffers is read too.
+/// A recording (`--record`) or a pcapng capture of SCTP gives one JSON object per message, of E2AP in PER or FlatBuffers.
 ///
-/// On bytes that are not what they are taken for, says which IE is at fault and at which bit, and fails.
+/// Bytes that cannot be decoded are an error, which names the IE and the bit.
 #[derive(clap::Args)]
 pub struct Args {
-    /// What the bytes are: `e2ap` (finds the version), `e2ap-v01.00`, `e2ap-v01.01`, `e2ap-v02.03`, `e2ap-v03.01`;
-    /// `e42-v1`, `e42-v2`, `e42-v3` (FlexRIC's xApp protocol, by the E2AP that it was built with); or an E2SM type such as
-    /// `kpm-v03.00:E2SM-KPM-IndicationMessage`. `--list` prints them all. In FlatBuffers, E2AP and the modules of E2SM have
-    /// `-flat` at their end: `e2ap-flat`, `e2ap-v02.03-flat`, `kpm-v03.00-flat:E2SM-KPM-IndicationMessage`,
-    /// `mac-flat:IndicationMessage`.
+    /// Type of the bytes: `e2ap` (detects the version) or `e2ap-v02.03`; `e42-v2` (FlexRIC's xApp protocol, by the version
+    /// of E2AP); or an E2SM type such as `kpm-v03.00:E2SM-KPM-IndicationMessage`. `-flat` after the protocol or the module
+    /// means FlatBuffers: `e2ap-v02.03-flat`, `mac-flat:IndicationMessage`. `--list` prints all types.
     #[arg(long = "type", value_name = "TYPE", default_value = "e2ap")]
     ty: String,
-    /// Hexadecimal digits; a file that holds such digits or the bytes themselves, or a pcapng file; or `-` for standard
-    /// input.
+    /// Hexadecimal digits; a file of such digits, of bytes or in pcapng; or `-` for standard input.
     #[arg(value_name = "HEX|FILE|-", required_unless_present_any = ["list"])]
     input: Option<String>,
-    /// Print the known types and end.
+    /// Print all types and exit.
     #[arg(long)]
     list: bool,
     #[command(flatten)]
     models: ModelArgs,
 }
 
-/// How a pcapng file begins, in either byte order.
+/// The first octets of a pcapng file, in either byte order.
 const PCAPNG: &[u8] = &[0x0A, 0x0D, 0x0D, 0x0A];
 
 pub fn run(args: &Args) -> anyhow::Result<()> {
     let models = args.models.load()?;
     if args.list {
         for codec in Codec::ALL {
-            Version::ALL.iter().for_each(|version| program::outln!("e2ap-v{:0>5}{}", version.name(), ending(*codec)));
+            Version::ALL.iter().for_each(|version| program::outln!("e2ap-v{:0>5}{}", version.name(), suffix(*codec)));
         }
         for version in E42Version::ALL {
             program::outln!("e42-v{version}");
@@ -69,8 +65,8 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     }
     if let Some((model, name)) = loaded(&models, &args.ty) {
         let text = model.describe(name, &bytes).with_context(|| format!("not a {}", args.ty))?;
-        let value: serde_json::Value = serde_json::from_str(&text)
-            .with_context(|| format!("the model {} has said what is no JSON", model.name()))?;
+        let value: serde_json::Value =
+            serde_json::from_str(&text).with_context(|| format!("the model {} returned invalid JSON", model.name()))?;
         program::outln!("{value:#}");
         return Ok(());
     }
@@ -82,7 +78,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         _ => {
             let value = e2sm::registry::decode(&args.ty, &bytes).map_err(|error| match error {
                 e2sm::Error::UnknownType => {
-                    anyhow!("no type is named `{}`; `ferric decode --list` prints all", args.ty)
+                    anyhow!("unknown type `{}`; `ferric decode --list` prints all types", args.ty)
                 }
                 error => anyhow::Error::new(error).context(format!("not a {}", args.ty)),
             })?;
@@ -93,28 +89,28 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The loaded model that a type is of, and the type's name within it.
+/// The loaded model of a type, and the type's name within it.
 fn loaded<'m, 't>(models: &'m [Arc<Model>], ty: &'t str) -> Option<(&'m Model, &'t str)> {
     let (module, name) = ty.split_once(':')?;
     Some((models.iter().find(|model| model.name() == module)?, name))
 }
 
-/// What an encoding adds to the names of types.
-fn ending(codec: Codec) -> String {
+/// The suffix of an encoding in the names of types.
+fn suffix(codec: Codec) -> String {
     if codec == Codec::Per { String::new() } else { format!("-{codec}") }
 }
 
-/// What stands behind `e2ap` in a type's name: the encoding, and the version where one is named.
+/// Parses the rest of a type's name after `e2ap`: the encoding, and the version if there is one.
 fn e2ap_type(rest: &str) -> anyhow::Result<(Codec, Option<Version>)> {
     let others = Codec::ALL.iter().filter(|codec| **codec != Codec::Per);
-    let other = others.into_iter().find_map(|codec| Some((*codec, rest.strip_suffix(&ending(*codec))?)));
+    let other = others.into_iter().find_map(|codec| Some((*codec, rest.strip_suffix(&suffix(*codec))?)));
     let (codec, version) = other.unwrap_or((Codec::Per, rest));
     let version = version.strip_prefix('-').map(str::parse).transpose()?;
     Ok((codec, version))
 }
 
 fn e2ap(bytes: &[u8], codec: Codec, version: Option<Version>) -> anyhow::Result<serde_json::Value> {
-    // Newer versions read what older ones wrote only by luck: a setup tells, else the one that most nodes speak.
+    // a setup determines the version; otherwise the most common version comes first, since versions are not compatible
     let order = match version.or_else(|| codec.version_of_setup(bytes)) {
         Some(version) => vec![version],
         None => vec![Version::V2_03, Version::V3_01, Version::V1_01, Version::V1_00],
@@ -146,18 +142,18 @@ fn e2ap(bytes: &[u8], codec: Codec, version: Option<Version>) -> anyhow::Result<
     }
     match first {
         Some((version, error)) => {
-            Err(anyhow::Error::new(error).context(format!("not E2AP v{version}{}", encoded(bytes, codec))))
+            Err(anyhow::Error::new(error).context(format!("not E2AP v{version}{}", describe_codec(bytes, codec))))
         }
         None => bail!("no version to try"),
     }
 }
 
-/// In which encoding bytes were not read, where that needs to be said.
-fn encoded(bytes: &[u8], codec: Codec) -> String {
+/// The encoding that was tried, for an error message; nothing for PER.
+fn describe_codec(bytes: &[u8], codec: Codec) -> String {
     let other = Codec::ALL.iter().find(|other| **other != codec && other.outline(bytes).is_some());
     match other {
         Some(other) => {
-            format!(" in the encoding `{codec}`, but it may be in `{other}`: try `--type e2ap{}`", ending(*other))
+            format!(" in the encoding `{codec}`; it may be in `{other}`: try `--type e2ap{}`", suffix(*other))
         }
         None if codec == Codec::Per => String::new(),
         None => format!(" in the encoding `{codec}`"),
@@ -175,20 +171,20 @@ fn e42(bytes: &[u8], version: E42Version) -> anyhow::Result<serde_json::Value> {
     Ok(value.into())
 }
 
-/// What the messages of a recording are taken for.
-enum Taken {
+/// The protocol of a recording.
+enum Protocol {
     E2ap(Codec, Option<Version>),
     E42(E42Version),
 }
 
 /// Prints the messages of a recording in order.
 fn recording(bytes: &[u8], ty: &str) -> anyhow::Result<()> {
-    let taken = match (ty.strip_prefix("e2ap"), ty.strip_prefix("e42-")) {
-        (Some(rest), _) => e2ap_type(rest).map(|(codec, version)| Taken::E2ap(codec, version))?,
-        (_, Some(version)) => Taken::E42(version.parse()?),
-        _ => bail!("a recording holds E2AP or E42: `--type e2ap`, `e42-v2`, or another version of one of them"),
+    let protocol = match (ty.strip_prefix("e2ap"), ty.strip_prefix("e42-")) {
+        (Some(rest), _) => e2ap_type(rest).map(|(codec, version)| Protocol::E2ap(codec, version))?,
+        (_, Some(version)) => Protocol::E42(version.parse()?),
+        _ => bail!("a recording contains E2AP or E42: use `--type e2ap`, `e42-v2` or another version of these"),
     };
-    // the setup tells for the whole association
+    // the setup determines the version of the whole association
     let mut versions: HashMap<usize, Version> = HashMap::new();
     for (number, message) in Recording::new(bytes).enumerate() {
         let message = message?;
@@ -198,7 +194,7 @@ fn recording(bytes: &[u8], ty: &str) -> anyhow::Result<()> {
             "time".into(),
             format!("{}.{:09}", message.at_ns / 1_000_000_000, message.at_ns % 1_000_000_000).into(),
         );
-        // E2AP that is not in PER stands there bare; the interface's name ends with its encoding
+        // E2AP in another encoding than PER is recorded without SCTP; the interface's name ends with the encoding
         let e2 = message.interface.strip_prefix("e2-");
         let bare = e2.and_then(|rest| Codec::named(rest.rsplit('-').next()?));
         value.insert("interface".into(), message.interface.into());
@@ -211,20 +207,20 @@ fn recording(bytes: &[u8], ty: &str) -> anyhow::Result<()> {
                 if let Some(version) = Version::of_setup(&pdu) {
                     versions.insert(association, version);
                 }
-                let read = match taken {
-                    Taken::E2ap(codec, fixed) => {
+                let read = match protocol {
+                    Protocol::E2ap(codec, fixed) => {
                         e2ap(&pdu, codec, fixed.or_else(|| versions.get(&association).copied()))
                     }
-                    Taken::E42(version) => e42(&pdu, version),
+                    Protocol::E42(version) => e42(&pdu, version),
                 };
-                put(&mut value, read, &pdu);
+                add(&mut value, read, &pdu);
             }
             Content::End { association } => {
                 value.insert("association".into(), association.into());
                 value.insert("ends".into(), true.into());
             }
-            Content::Bare(pdu) => match (bare, &taken) {
-                (Some(codec), Taken::E2ap(_, fixed)) => put(&mut value, e2ap(&pdu, codec, *fixed), &pdu),
+            Content::Bare(pdu) => match (bare, &protocol) {
+                (Some(codec), Protocol::E2ap(_, fixed)) => add(&mut value, e2ap(&pdu, codec, *fixed), &pdu),
                 _ => drop(value.insert("octets".into(), json::hex(pdu.iter()).into())),
             },
         }
@@ -233,12 +229,12 @@ fn recording(bytes: &[u8], ty: &str) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Puts what was read of a message into its object.
-fn put(object: &mut serde_json::Map<String, serde_json::Value>, read: anyhow::Result<serde_json::Value>, pdu: &[u8]) {
+/// Adds a decoded message to its object.
+fn add(object: &mut serde_json::Map<String, serde_json::Value>, read: anyhow::Result<serde_json::Value>, pdu: &[u8]) {
     match read {
         Ok(serde_json::Value::Object(pdu)) => object.extend(pdu),
         Ok(_) => {}
-        // one that cannot be read is what the recording may be about
+        // an undecodable message may be the purpose of the recording
         Err(error) => {
             object.insert("error".into(), program::chain(&error).into());
             object.insert("octets".into(), json::hex(pdu.iter()).into());
@@ -246,7 +242,7 @@ fn put(object: &mut serde_json::Map<String, serde_json::Value>, read: anyhow::Re
     }
 }
 
-/// The bytes that the argument means.
+/// Reads the bytes of the argument.
 fn bytes(input: &str) -> anyhow::Result<Vec<u8>> {
     let content = if input == "-" {
         let mut content = Vec::new();
@@ -269,7 +265,7 @@ fn shortened(text: &str) -> String {
     text.chars().take(32).collect::<String>() + if text.chars().nth(32).is_some() { "…" } else { "" }
 }
 
-/// Hexadecimal digits, white space and `0x` ignored, as bytes.
+/// Parses hexadecimal digits; ignores white space and `0x`.
 fn unhex(text: &[u8]) -> Option<Vec<u8>> {
     let text = text.strip_prefix(b"0x").unwrap_or(text);
     let digits: Option<Vec<u8>> = text

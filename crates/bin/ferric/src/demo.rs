@@ -14,16 +14,16 @@ use ferric::xapp::XappConfig;
 
 use crate::xapp::kpm;
 
-/// Show a RIC, an emulated gNB with 32 UEs and an xApp that reads its KPIs, all in one.
+/// Run a RIC, an emulated gNB with 32 UEs and a KPM xApp.
 ///
-/// On free ports of this host; needs no rights and no other program. What is shown is what `ferric xapp kpm` shows.
+/// Uses free ports of this host, and needs no privileges and no other program. The output is that of `ferric xapp kpm`.
 #[derive(clap::Args)]
 pub struct Args {
-    /// End after that many seconds; else at Ctrl-C.
+    /// End after N seconds. [default: run until Ctrl-C]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     seconds: Option<u32>,
-    /// Speak REST there too, such as 127.0.0.1:8080: docs/slicing-controller.md gives a UE half of the cell by `curl`, and the
-    /// table shows it.
+    /// Address for REST, such as 127.0.0.1:8080: docs/slicing-controller.md shows how to give a UE half of the cell by `curl`.
+    /// [default: none]
     #[cfg(feature = "rest")]
     #[arg(long, value_name = "ADDRESS:PORT", value_parser = crate::address::rest)]
     rest: Option<SocketAddr>,
@@ -43,14 +43,14 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     if let Some(rest) = bound.rest() {
         program::outln!("rest=http://{}", rest.address());
     }
-    let mut ric = bound.server; // REST goes on until the end of all
-    let e2 = ric.e2_addresses().next().cloned().context("the RIC listens on no address")?;
-    let xapp = ric.xapp_address().cloned().context("the RIC awaits no xApps")?;
+    let mut ric = bound.server; // REST runs until it is dropped
+    let e2 = ric.e2_addresses().next().cloned().context("the RIC has no address for E2")?;
+    let xapp = ric.xapp_address().cloned().context("the RIC has no address for xApps")?;
     let ran = RanConfig { rics: vec![e2.into()], ..RanConfig::default() };
 
     let ric_stop = ric.stop_handle();
     let ric = thread::Builder::new().name("ric".into()).spawn(move || ric.run())?;
-    // an emulated RAN is made where it runs
+    // an emulated RAN stays on the thread that creates it
     let (sender, receiver) = std::sync::mpsc::channel();
     let ran = thread::Builder::new().name("ran".into()).spawn(move || {
         let mut ran = Ran::new(ran)?;
@@ -59,14 +59,14 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     })?;
     let ran_stop = receiver.recv();
 
-    let shown = kpm::Args { ric: xapp, period_ms: 500, seconds: args.seconds, ..kpm::Args::default() };
-    let result = kpm::run(&shown, XappConfig::default());
+    let kpm = kpm::Args { ric: xapp, period_ms: 500, seconds: args.seconds, ..kpm::Args::default() };
+    let result = kpm::run(&kpm, XappConfig::default());
 
     ric_stop.stop();
     if let Ok(stop) = ran_stop {
         stop.stop();
     }
-    ric.join().map_err(|_| anyhow!("the RIC failed"))??;
-    ran.join().map_err(|_| anyhow!("the RAN failed"))??;
+    ric.join().map_err(|_| anyhow!("the RIC panicked"))??;
+    ran.join().map_err(|_| anyhow!("the RAN panicked"))??;
     result
 }

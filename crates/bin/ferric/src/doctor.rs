@@ -16,28 +16,27 @@ use crate::address;
 use crate::tls::TlsArgs;
 use findings::Findings;
 
-/// Say why a node does not come up.
+/// Find out why an E2 node does not connect.
 ///
-/// Without options, looks whether E2's usual addresses of this host can be listened on or are, asks who listens there, and
-/// tells whether live mode can run here.
-/// Each finding says what, why and what to do; faults make the status 1.
+/// Without options, checks the default addresses of E2 on this host, probes the RIC there, and checks the requirements of live
+/// mode. Each finding states the problem, its reason and its remedy. The exit status is 1 if there are faults.
 #[derive(clap::Args)]
 pub struct Args {
-    /// An address that a RIC on this host is to have; several times for several. tcp+flat:// and the like: E2AP in FlatBuffers
-    /// there. [default: tcp://127.0.0.1:36421 and sctp://127.0.0.1:36421]
+    /// Check this address of a RIC on this host; tcp+flat:// is E2AP in FlatBuffers. Repeatable. [default:
+    /// tcp://127.0.0.1:36421 and sctp://127.0.0.1:36421]
     #[arg(long, value_name = "URL", value_parser = address::e2, conflicts_with_all = ["ric", "listen"])]
     e2: Vec<Endpoint>,
-    /// Be a node for once: connect to this RIC, set up, and tell what it says. The RIC sees gNB 3ffffe of network 001.01
-    /// come and go.
+    /// Probe this RIC: connect as a node, send an E2 Setup, and report the answer. The RIC sees gNB 3ffffe of PLMN 001.01
+    /// connect and disconnect.
     #[arg(long, value_name = "URL", value_parser = address::e2, conflicts_with = "listen")]
     ric: Option<Endpoint>,
-    /// Be a RIC for once: await a node here, and explain the setup that comes.
+    /// Listen at this address as a RIC, and explain the E2 Setup of the first node.
     #[arg(long, value_name = "URL", value_parser = address::e2)]
     listen: Option<Endpoint>,
-    /// The version of E2AP to ask the RIC in. [default: 2.03, and the others where that is refused]
+    /// Version of E2AP of the probe. [default: 2.03, then the others if the RIC rejects it]
     #[arg(long, value_name = "VERSION")]
     e2ap: Option<Version>,
-    /// Seconds to wait for an answer; with `--listen`, for a node. [default: 5; with `--listen` 120]
+    /// Seconds to wait for an answer; with --listen, for a node. [default: 5; with --listen: 120]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=86_400))]
     patience: Option<u32>,
     #[command(flatten)]
@@ -49,25 +48,25 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     let mut findings = Findings::default();
     let link = Config { tls: args.tls.load(None)?, ..Config::default() };
     match (&args.listen, &args.ric) {
-        (Some(endpoint), _) => node::await_node(endpoint, &link, patience(120), &mut findings)?,
-        (_, Some(endpoint)) => probe::ask_ric(endpoint, &link, args.e2ap, patience(5), &mut findings),
+        (Some(endpoint), _) => node::listen(endpoint, &link, patience(120), &mut findings)?,
+        (_, Some(endpoint)) => probe::probe(endpoint, &link, args.e2ap, patience(5), &mut findings),
         _ => {
-            let usual = ["tcp://127.0.0.1:36421", "sctp://127.0.0.1:36421"].map(|url| url.parse::<Endpoint>());
-            let usual = usual.into_iter().collect::<Result<Vec<_>, _>>()?;
-            let endpoints = if args.e2.is_empty() { &usual } else { &args.e2 };
+            let defaults = ["tcp://127.0.0.1:36421", "sctp://127.0.0.1:36421"].map(|url| url.parse::<Endpoint>());
+            let defaults = defaults.into_iter().collect::<Result<Vec<_>, _>>()?;
+            let endpoints = if args.e2.is_empty() { &defaults } else { &args.e2 };
             for endpoint in endpoints {
-                if host::look(endpoint, &link, &mut findings) == host::Seen::Taken {
-                    probe::ask_ric(endpoint, &link, args.e2ap, patience(5), &mut findings);
+                if host::check_address(endpoint, &link, &mut findings) == host::AddressState::InUse {
+                    probe::probe(endpoint, &link, args.e2ap, patience(5), &mut findings);
                 }
             }
             if args.e2.is_empty() {
-                host::look_at_live_mode(&findings);
+                host::check_live_mode(&findings);
             }
         }
     }
     match findings.faults() {
         0 => Ok(()),
-        1 => bail!("one fault was found"),
-        faults => bail!("{faults} faults were found"),
+        1 => bail!("1 fault found"),
+        faults => bail!("{faults} faults found"),
     }
 }

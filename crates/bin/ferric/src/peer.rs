@@ -1,23 +1,25 @@
-//! A peer that is talked to by hand.
+//! A peer on a blocking link, for tools that exchange single messages.
 
 use std::collections::VecDeque;
 use std::time::Instant;
 
 use ferric::link::{Address, Class, Config, Error, Events, Interest, Link, Listener, Poll, Scratch, State, StreamId};
 
-/// Messages kept that nobody waited for yet; beyond these the oldest are only counted.
+/// The capacity of the inbox; the oldest messages beyond it are dropped and counted.
 const INBOX_MESSAGES: usize = 4096;
+/// The octets that one read may take.
 const BUDGET_OCTETS: usize = 256 * 1024;
 
+/// The other end of a link.
 pub struct Peer {
     poll: Poll,
     events: Events,
     scratch: Scratch,
     link: Link,
     inbox: VecDeque<Vec<u8>>,
-    /// Messages that the inbox had no room for.
-    pub forgotten: usize,
-    /// Why there is nothing more.
+    /// Messages that the full inbox dropped.
+    pub dropped: usize,
+    /// Why the link was lost.
     lost: Option<Error>,
 }
 
@@ -26,12 +28,12 @@ fn epoll(source: std::io::Error) -> Error {
 }
 
 impl Peer {
-    /// Begins to connect.
+    /// Starts to connect.
     pub fn connect(address: &Address, config: &Config) -> Result<Peer, Error> {
         Peer::of(Link::connect(address, config)?)
     }
 
-    /// Waits for the next connection until `deadline`; `None` where none comes.
+    /// Waits for the next connection until `deadline`; `None` if there is none.
     pub fn accept(listener: &mut Listener, deadline: Option<Instant>) -> Result<Option<Peer>, Error> {
         let poll = Poll::new().map_err(epoll)?;
         poll.add(listener, 0, Interest::READ).map_err(epoll)?;
@@ -52,15 +54,15 @@ impl Peer {
         let poll = Poll::new().map_err(epoll)?;
         poll.add(&link, 0, Interest::READ_WRITE).map_err(epoll)?;
         let (events, scratch) = (Events::new(), Scratch::new());
-        Ok(Peer { poll, events, scratch, link, inbox: VecDeque::new(), forgotten: 0, lost: None })
+        Ok(Peer { poll, events, scratch, link, inbox: VecDeque::new(), dropped: 0, lost: None })
     }
 
-    /// The link itself.
+    /// The link.
     pub fn link(&self) -> &Link {
         &self.link
     }
 
-    /// Waits until the connection stands; false where it does not until `deadline`.
+    /// Waits until the link is established; false if it is not before `deadline`.
     pub fn establish(&mut self, deadline: Instant) -> Result<bool, Error> {
         while self.link.state() == State::Connecting {
             if Instant::now() >= deadline {
@@ -71,14 +73,14 @@ impl Peer {
         Ok(true)
     }
 
-    /// Sends a message; one that was lost before is lost.
+    /// Sends a message.
     pub fn send(&mut self, stream: StreamId, pdu: &[u8]) -> Result<(), Error> {
         self.link.send(stream, &[pdu], Class::Keep)?;
         self.exchange(Instant::now())
     }
 
-    /// Works until something came that is `wanted`, or until `deadline`, or until the peer is gone.
-    pub fn work_until(
+    /// Waits for a message that is `wanted`, until `deadline` or until the link is lost.
+    pub fn wait_for(
         &mut self,
         deadline: Instant,
         mut wanted: impl FnMut(&[u8]) -> bool,
@@ -94,17 +96,17 @@ impl Peer {
         }
     }
 
-    /// What came and nobody waited for.
-    pub fn rest(&mut self) -> impl Iterator<Item = Vec<u8>> {
+    /// Takes the messages that nothing has waited for.
+    pub fn take_inbox(&mut self) -> impl Iterator<Item = Vec<u8>> {
         std::mem::take(&mut self.inbox).into_iter()
     }
 
-    /// Why nothing more comes, where that is so.
+    /// Why the link was lost, if it was.
     pub fn lost(&self) -> Option<&Error> {
         self.lost.as_ref()
     }
 
-    /// The same, taken out.
+    /// Takes the reason why the link was lost.
     pub fn take_lost(&mut self) -> Option<Error> {
         self.lost.take()
     }
@@ -112,11 +114,11 @@ impl Peer {
     fn exchange(&mut self, until: Instant) -> Result<(), Error> {
         let was = self.link.state();
         let flushed = self.link.flush();
-        // one that never came to be is the end; one that is lost may have said something before
+        // a link that was never established is an error; a lost one may have received messages before
         if self.link.state() == State::Closed {
             flushed?;
         }
-        // whoever waits for that is to know it at once
+        // the caller may wait for this change
         if was != self.link.state() {
             return Ok(());
         }
@@ -127,11 +129,11 @@ impl Peer {
         if !self.events.iter().any(|event| event.readable) {
             return Ok(());
         }
-        let Peer { link, scratch, inbox, forgotten, .. } = self;
+        let Peer { link, scratch, inbox, dropped, .. } = self;
         let received = link.receive(scratch, BUDGET_OCTETS, &mut |_, pdu| {
             if inbox.len() == INBOX_MESSAGES {
                 inbox.pop_front();
-                *forgotten += 1;
+                *dropped += 1;
             }
             inbox.push_back(pdu.to_vec());
         });
@@ -139,7 +141,7 @@ impl Peer {
             Ok(_) => Ok(()),
             Err(error @ Error::Connect { .. }) => Err(error),
             Err(error) => {
-                // the first reason is the reason: what follows is that it is lost
+                // the first error is the reason; those that follow are its consequences
                 self.lost.get_or_insert(error);
                 Ok(())
             }

@@ -16,51 +16,50 @@ use crate::{address, record, tls};
 
 /// Run emulated E2 nodes.
 ///
-/// Base stations of cells with UEs and traffic, modelled slot by slot, until Ctrl-C.
+/// Emulates base stations with cells, UEs and traffic, slot by slot, until Ctrl-C.
 #[derive(clap::Args)]
 pub struct Args {
-    /// The RIC to connect to; several times for several RICs. [default: tcp://127.0.0.1:36421]
+    /// Address of the RIC. Repeatable. [default: tcp://127.0.0.1:36421]
     #[arg(long, value_name = "URL", value_parser = address::e2)]
     ric: Vec<Endpoint>,
-    /// What the RAN is made of and what happens in it, as a TOML file: see docs/scenarios.md.
+    /// Scenario of cells, UEs and events, as a TOML file: see docs/scenarios.md.
     #[arg(long, value_name = "FILE")]
     scenario: Option<PathBuf>,
-    /// Only say what the scenario would be: its cells, UEs and offered load.
+    /// Print the scenario's cells, UEs and offered load, and exit.
     #[arg(long, requires = "scenario")]
     check: bool,
-    /// The folder that a scenario's parts of traffic control may come from.
+    /// Folder from which a scenario's traffic control plug-ins are loaded.
     #[arg(long, value_name = "DIR", default_value = DEFAULT_FOLDER, requires = "scenario")]
     parts_from: PathBuf,
-    /// How many seconds of the model pass in one, in place of what the scenario says.
+    /// Model seconds per second, overriding the scenario.
     #[arg(long, value_name = "FACTOR", value_parser = speed)]
     speed: Option<f64>,
-    /// Threads that the model may use, in place of what the scenario says.
+    /// Threads of the model, overriding the scenario.
     #[arg(long, value_name = "N", value_parser = threads)]
     threads: Option<NonZeroUsize>,
-    /// How many nodes. [default: 1]
+    /// Number of nodes. [default: 1]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=4096))]
     nodes: Option<u16>,
-    /// How many UEs each node serves. [default: 32]
+    /// UEs of each node. [default: 32]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(0..=1024))]
     ues: Option<u16>,
-    /// Seed of all chance: the same seed, the same RAN. [default: 1]
+    /// Seed of all random numbers; the same seed gives the same RAN. [default: 1]
     #[arg(long, value_name = "S")]
     seed: Option<u64>,
-    /// The version of E2AP that the nodes speak: 1.00 (without OIDs: functions are known by their
-    /// definitions), 1.01, 2.03 or 3.01.
+    /// Version of E2AP: 1.00 (without OIDs), 1.01, 2.03 or 3.01.
     #[arg(long, value_name = "VERSION", default_value = "2.03")]
     e2ap: e2ap::Version,
-    /// The revision of KPM that the nodes speak: 1.00, 2.01, 2.03, 3.00 or 4.00.
+    /// Revision of KPM: 1.00, 2.01, 2.03, 3.00 or 4.00.
     #[arg(long, value_name = "REVISION", default_value = "3.00")]
     kpm: e2sm::kpm::Revision,
-    /// KPM, RC, the ping and FlexRIC's models in FlatBuffers, not in PER or FlexRIC's layout. (For E2AP, the address says
-    /// it: --ric tcp+flat://HOST:PORT.)
+    /// Encode the service models in FlatBuffers instead of PER or FlexRIC's layout. For E2AP, use --ric
+    /// tcp+flat://HOST:PORT.
     #[arg(long)]
     flat: bool,
-    /// The revision of RC that the nodes speak: 1.03, 3.00 or 5.00.
+    /// Revision of RC: 1.03, 3.00 or 5.00.
     #[arg(long, value_name = "REVISION", default_value = "3.00")]
     rc: e2sm::rc::Revision,
-    /// Handovers that each node begins by itself in a minute.
+    /// Handovers per minute that each node starts by itself.
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u16).range(0..=600))]
     handovers_per_minute: u16,
     #[command(flatten)]
@@ -71,21 +70,21 @@ pub struct Args {
     record: record::RecordArgs,
 }
 
-/// Live mode: real programs run through the emulated cell. See docs/live.md.
+/// Live mode: real programs communicate through the emulated cell. See docs/live.md.
 #[derive(clap::Args)]
 #[command(next_help_heading = "Live mode (Linux, root)")]
 struct LiveArgs {
-    /// A cell of 106 PRBs with N UEs that are network namespaces, ferric-ue1 and on: `ip netns exec ferric-ue1 COMMAND` runs
-    /// a program there, `ip netns exec ferric-core COMMAND` at the other end, 10.45.0.1. With --scenario, its first N UEs.
+    /// Create network namespaces for N UEs: `ip netns exec ferric-ue1 COMMAND` runs a program at the first UE, `ip netns exec
+    /// ferric-core COMMAND` at the other end, 10.45.0.1. The cell has 106 PRBs; with --scenario, its first N UEs are live.
     #[arg(long, value_name = "N", conflicts_with_all = ["nodes", "ues"], value_parser = clap::value_parser!(u16).range(1..=256))]
     live: Option<u16>,
-    /// This host is the other end, not a namespace.
+    /// Use this host as the other end, instead of a namespace.
     #[arg(long, requires = "live")]
     live_on_host: bool,
-    /// How the names of namespaces and devices begin.
+    /// Prefix of the names of namespaces and devices.
     #[arg(long, value_name = "NAME", default_value = "ferric", requires = "live")]
     live_prefix: String,
-    /// The longest packet in octets.
+    /// MTU in octets.
     #[arg(long, value_name = "OCTETS", default_value_t = 1400, requires = "live")]
     live_mtu: u16,
 }
@@ -101,21 +100,21 @@ impl LiveArgs {
     }
 }
 
-/// The longest scenario file.
+/// The size limit of a scenario file.
 const MAX_FILE_OCTETS: u64 = 4 << 20;
 
 fn speed(text: &str) -> Result<f64, String> {
     let speed = text.parse().ok().filter(|speed| (0.001..=1000.0).contains(speed));
-    speed.ok_or_else(|| "it is a number from 0.001 to 1000".to_owned())
+    speed.ok_or_else(|| "not a number from 0.001 to 1000".to_owned())
 }
 
 fn threads(text: &str) -> Result<NonZeroUsize, String> {
     let threads = text.parse().ok().filter(|threads: &NonZeroUsize| threads.get() <= MAX_THREADS);
-    threads.ok_or_else(|| format!("it is a number from 1 to {MAX_THREADS}"))
+    threads.ok_or_else(|| format!("not a number from 1 to {MAX_THREADS}"))
 }
 
 impl Args {
-    /// The scenario that is asked for.
+    /// The scenario of the arguments.
     fn scenario(&self) -> anyhow::Result<Scenario> {
         let mut scenario = match (&self.scenario, self.live.live) {
             (Some(file), _) => self.of_file(file)?,
@@ -128,19 +127,19 @@ impl Args {
     }
 
     fn of_file(&self, file: &Path) -> anyhow::Result<Scenario> {
-        for (is_there, argument, what) in [
-            (self.nodes.is_some(), "--nodes", "how many cells there are"),
-            (self.ues.is_some(), "--ues", "how many UEs there are"),
-            (self.seed.is_some(), "--seed", "what the seed of all chance is"),
+        for (is_given, argument, what) in [
+            (self.nodes.is_some(), "--nodes", "the cells"),
+            (self.ues.is_some(), "--ues", "the UEs"),
+            (self.seed.is_some(), "--seed", "the seed"),
         ] {
-            if is_there {
-                bail!("{argument} and --scenario exclude each other: the scenario's file says {what}");
+            if is_given {
+                bail!("{argument} cannot be used with --scenario: the scenario file defines {what}");
             }
         }
         let name = || file.display().to_string();
         let length = std::fs::metadata(file).with_context(name)?.len();
         if length > MAX_FILE_OCTETS {
-            bail!("{}: a scenario is at most {} MiB long", name(), MAX_FILE_OCTETS >> 20);
+            bail!("{}: scenario file larger than {} MiB", name(), MAX_FILE_OCTETS >> 20);
         }
         let text = std::fs::read_to_string(file).with_context(name)?;
         let files = file.parent().unwrap_or(Path::new(""));
@@ -178,20 +177,20 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     program::signals::stop_on_signal(ran.stop_handle())?;
     let result = ran.run();
     if let Some(counts) = ran.live_counts() {
-        tell(&counts);
+        log_live_counts(&counts);
     }
     Ok(result?)
 }
 
-/// What live mode did, in the end.
-fn tell(counts: &LiveCounts) {
+/// Logs the counters of live mode.
+fn log_live_counts(counts: &LiveCounts) {
     let LiveCounts { slots, late_slots, latest, bridge, core, ues } = counts;
     info!(
-        "live mode: {} packets to the UEs, {} of them with a mark of congestion; {} to the core",
+        "live mode: {} packets to the UEs, {} of them marked with ECN; {} to the core",
         ues.sent, ues.marked, core.sent
     );
     info!(
-        "live mode: dropped: {} to nobody, {} with a foreign source, {} without a cell, {} without room, {} not of IPv4",
+        "live mode: dropped packets: {} unknown destination, {} foreign source, {} UE without a cell, {} queue full, {} not IPv4",
         bridge.nowhere,
         bridge.foreign,
         bridge.absent,
@@ -199,7 +198,7 @@ fn tell(counts: &LiveCounts) {
         core.not_ipv4 + ues.not_ipv4
     );
     info!(
-        "live mode: {slots} slots, {late_slots} of them more than 2 ms late, up to {:.1} ms",
+        "live mode: {slots} slots, {late_slots} of them more than 2 ms late, at most {:.1} ms",
         latest.as_secs_f64() * 1e3
     );
 }

@@ -1,27 +1,27 @@
-//! `--record`: what is said, in a file for Wireshark and for `ferric play`.
+//! `--record`: messages in a file for Wireshark and `ferric play`.
 
 use std::path::PathBuf;
 
 use anyhow::Context;
 use ferric::record::{Recorder, RecorderConfig};
 
-/// What `--help` calls these options.
+/// The heading of these options in `--help`.
 pub const HEADING: &str = "Recording";
 
-/// Options of every command that talks to somebody.
+/// Options of all commands that record their links.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub struct RecordArgs {
-    /// Record what is said into a pcapng file, which is overwritten: for Wireshark, `ferric decode` and `ferric play`.
+    /// Record all messages to a pcapng file (overwritten) for Wireshark, `ferric decode` and `ferric play`.
     #[arg(long, global = true, help_heading = HEADING, value_name = "FILE")]
     record: Option<PathBuf>,
-    /// When the recording's file has that many octets (K, M and G may follow), it goes by the name FILE.1, and a new one
-    /// begins.
+    /// Size limit of the recording in octets, with suffix K, M or G; at the limit it is renamed to FILE.1 and a new file
+    /// starts.
     #[arg(long, global = true, help_heading = HEADING, value_name = "OCTETS", default_value = "256M", value_parser = octets, requires = "record")]
     record_limit: u64,
 }
 
 impl RecordArgs {
-    /// Begins the recording, if one is asked for. It ends when what comes back is dropped.
+    /// Starts the recording that the arguments request. It ends when the recorder is dropped.
     pub fn start(&self) -> anyhow::Result<Option<Recorder>> {
         let Some(path) = &self.record else { return Ok(None) };
         let config = RecorderConfig { limit_octets: self.record_limit, ..RecorderConfig::new(path) };
@@ -30,7 +30,7 @@ impl RecordArgs {
     }
 }
 
-/// A number of octets, such as `64K` or `1G`: 4 KiB at least.
+/// Parses a number of octets, such as `64K` or `1G`: at least 4 KiB.
 fn octets(text: &str) -> Result<u64, String> {
     let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
     let shift = match text[digits.len()..].to_ascii_uppercase().as_str() {
@@ -38,10 +38,10 @@ fn octets(text: &str) -> Result<u64, String> {
         "K" => 10,
         "M" => 20,
         "G" => 30,
-        _ => return Err("expected a number, and K, M or G behind it".into()),
+        _ => return Err("not a number with an optional K, M or G".into()),
     };
-    let number: u64 = digits.parse().map_err(|_| "expected a number, and K, M or G behind it".to_owned())?;
-    number.checked_mul(1 << shift).filter(|octets| *octets >= 4096).ok_or_else(|| "expected 4K at least".into())
+    let number: u64 = digits.parse().map_err(|_| "not a number with an optional K, M or G".to_owned())?;
+    number.checked_mul(1 << shift).filter(|octets| *octets >= 4096).ok_or_else(|| "below 4K".into())
 }
 
 #[cfg(test)]
@@ -49,7 +49,7 @@ mod tests {
     use super::octets;
 
     #[test]
-    fn sizes() {
+    fn size_is_parsed() {
         assert_eq!(octets("4096"), Ok(4096));
         assert_eq!(octets("64k"), Ok(64 << 10));
         assert_eq!(octets("2G"), Ok(2 << 30));

@@ -19,46 +19,45 @@ use crate::{address, record, tls};
 
 /// Run a near-RT RIC.
 ///
-/// E2 nodes on one side, xApps on the other, until Ctrl-C. First prints where it listens: `e2=URL` and `xapp=URL` (and
-/// `e42=URL`, `rest=URL`).
+/// Serves E2 nodes and xApps until Ctrl-C. Prints its addresses: `e2=URL`, `xapp=URL`, `e42=URL`, `rest=URL`.
 #[derive(clap::Args)]
 pub struct Args {
-    /// A configuration file in TOML; options given here override it.
+    /// Configuration file in TOML; command-line options override it.
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// Where to await E2 nodes: tcp://HOST:PORT, tls://HOST:PORT, sctp://HOST:PORT, unix:PATH, shm:PATH; several times for
-    /// several. tcp+flat:// and the like: E2AP in FlatBuffers there, not in PER.
+    /// Address for E2 nodes: tcp://HOST:PORT, tls://HOST:PORT, sctp://HOST:PORT, unix:PATH or shm:PATH; with +flat
+    /// (tcp+flat://) E2AP is in FlatBuffers instead of PER. Repeatable.
     /// [default: tcp://127.0.0.1:36421]
     #[arg(long, value_name = "URL", value_parser = address::e2)]
     e2: Vec<Endpoint>,
-    /// Where to await xApps. [default: tcp://127.0.0.1:36423]
+    /// Address for xApps. [default: tcp://127.0.0.1:36423]
     #[arg(long, value_name = "URL", value_parser = address::xapp)]
     xapp: Option<Address>,
-    /// Where to await FlexRIC's xApps, such as e42+sctp://127.0.0.1:36422 or e42+tls://HOST:PORT; several times for
-    /// several. [default: nowhere]
+    /// Address for FlexRIC's xApps, such as e42+sctp://127.0.0.1:36422 or e42+tls://HOST:PORT. Repeatable. [default:
+    /// none]
     #[arg(long, value_name = "URL", value_parser = address::e42)]
     e42: Vec<E42Address>,
-    /// The version of E2AP that FlexRIC's xApps were built with, which no message tells: 1, 2 or 3. [default: 2]
+    /// E2AP version with which FlexRIC's xApps were built: 1, 2 or 3. Their messages do not contain it. [default: 2]
     #[arg(long, value_name = "VERSION")]
     e42_version: Option<E42Version>,
-    /// Where to speak REST, such as 127.0.0.1:8080. Beyond the loopback addresses, whoever reaches it controls the nodes, unless
-    /// the options for access to REST say otherwise. [default: nowhere]
+    /// Address for REST, such as 127.0.0.1:8080. On other than loopback addresses, use the options of access to REST:
+    /// without them, everybody who reaches it can control the nodes. [default: none]
     #[arg(long, value_name = "ADDRESS:PORT", value_parser = address::rest)]
     rest: Option<SocketAddr>,
-    /// A file that keeps the rules of REST that say which UE belongs to which slice. [default: they end with the RIC]
+    /// File in which REST keeps its rules for the association of UEs with slices. [default: none, lost at the end]
     #[arg(long, value_name = "FILE")]
     rest_rules: Option<PathBuf>,
     #[command(flatten)]
     access: RestArgs,
-    /// Event loops, each a thread with links of its own. [default: 1]
+    /// Event loops, each on a thread of its own. [default: 1]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=ferric::server::MAX_LOOPS as i64))]
     loops: Option<u8>,
-    /// With several event loops: how many links more than the others a loop may get, for a node to be with the xApp that takes
-    /// its reports. [default: 16]
+    /// With several event loops: surplus of links that a loop may have, so that a node is on the loop of the xApp that
+    /// receives its reports. [default: 16]
     #[arg(long, value_name = "N")]
     affinity_links: Option<u16>,
-    /// Forward the statistics of RLC and TC as JSON to the Redis server there, such as redis://127.0.0.1:6379: published on
-    /// the channels ferric:rlc and ferric:tc, and added to the streams of these names. [default: nowhere]
+    /// Redis server, such as redis://127.0.0.1:6379: receives RLC and TC statistics as JSON, on the channels ferric:rlc and
+    /// ferric:tc and in streams of the same names. [default: none]
     #[arg(long, value_name = "URL")]
     redis: Option<RedisUrl>,
     #[command(flatten)]
@@ -69,37 +68,37 @@ pub struct Args {
     tls: tls::TlsArgs,
     #[command(flatten)]
     record: record::RecordArgs,
-    /// Record what is said with ferric's xApps too, on an interface of its own.
+    /// Record the links to ferric's xApps too, as a separate interface.
     #[arg(long, help_heading = record::HEADING, requires = "record")]
     record_xapps: bool,
 }
 
-/// Who may speak REST. docs/slicing-controller.md shows it.
+/// Access to REST: see docs/slicing-controller.md.
 #[derive(clap::Args)]
 #[command(next_help_heading = "Access to REST")]
 struct RestArgs {
-    /// PEM file of REST's certificate: then HTTPS is spoken, and nothing else.
+    /// PEM file of the server certificate: enables HTTPS and disables HTTP.
     #[arg(long, value_name = "FILE", requires = "rest_key")]
     rest_cert: Option<PathBuf>,
-    /// PEM file of its private key.
+    /// PEM file of the certificate's private key.
     #[arg(long, value_name = "FILE", requires = "rest_cert")]
     rest_key: Option<PathBuf>,
-    /// PEM file of CAs: nobody gets in without a certificate that one of them signed.
+    /// PEM file of CAs: requires a client certificate signed by one of them.
     #[arg(long, value_name = "FILE", requires = "rest_cert")]
     rest_client_ca: Option<PathBuf>,
-    /// File of bearer tokens: nobody is answered without one. A line each, `read TOKEN` or `write TOKEN`.
+    /// File of bearer tokens, one per line, `read TOKEN` or `write TOKEN`: requires a token.
     #[arg(long, value_name = "FILE")]
     rest_tokens: Option<PathBuf>,
 }
 
 impl RestArgs {
-    /// The files given here, or else those of the configuration file.
+    /// The files of the command line, else those of the configuration file.
     fn files(&self, configured: RestFiles) -> RestFiles {
         let given = self.rest_cert.clone().zip(self.rest_key.clone());
         let tls = match (given, configured.tls) {
             (None, configured) => configured,
             (Some((certificate, key)), configured) => {
-                // another certificate of ours lets nobody in who shows none
+                // a server certificate on the command line does not lift the file's requirement of a client certificate
                 let client_ca = self.rest_client_ca.clone().or(configured.and_then(|tls| tls.client_ca));
                 Some(TlsServerFiles { certificate, key, client_ca })
             }
@@ -139,12 +138,12 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     let rules = args.rest_rules.as_ref().or(config.rules_file.as_ref());
     config.rules = rules.map(|path| RuleFile::load(path)).transpose()?;
     if config.rules.is_some() && config.rest.is_none() {
-        bail!("a file for the rules of REST is given, and REST is not: give --rest");
+        bail!("--rest-rules is given without REST: give --rest");
     }
     let files = args.access.files(std::mem::take(&mut config.rest_files));
     match &mut config.rest {
         Some(rest) => rest.access = RestAccess::load(files)?,
-        None if files != RestFiles::default() => bail!("who may speak REST is said, and not where: give --rest"),
+        None if files != RestFiles::default() => bail!("access to REST is configured without an address: give --rest"),
         None => {}
     }
     if let Some(url) = &args.redis {
@@ -156,7 +155,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     match &mut config.redis {
         Some(redis) => (redis.url, redis.files) = (redis.url.with_files(&files)?, files),
         None if files != RedisFiles::default() => {
-            bail!("what a Redis wants to see is said, and not where it is: give --redis")
+            bail!("access to Redis is configured without an address: give --redis")
         }
         None => {}
     }
@@ -197,7 +196,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         indications = counters.indications,
         deliveries = counters.deliveries,
         dropped = counters.dropped_reports,
-        "ends"
+        "RIC stopped"
     );
     Ok(())
 }
@@ -207,7 +206,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_given_here_opens_nothing_that_the_file_keeps_shut() {
+    fn command_line_does_not_weaken_the_access_of_the_file() {
         let tls = |name: &str, client_ca: Option<&str>| {
             let (certificate, key) = (format!("{name}.pem").into(), format!("{name}.key").into());
             Some(TlsServerFiles { certificate, key, client_ca: client_ca.map(PathBuf::from) })

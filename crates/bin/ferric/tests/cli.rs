@@ -1,4 +1,4 @@
-//! The `ferric` program from outside: what a newcomer meets, and what scripts rely on.
+//! The program `ferric` as users and scripts see it.
 
 mod program;
 
@@ -26,7 +26,7 @@ fn last_line(outcome: &Outcome) -> &str {
     outcome.stdout.lines().last().unwrap_or_default()
 }
 
-// What it says of itself.
+// Help, arguments and configuration.
 
 #[test]
 fn every_command_helps() {
@@ -82,7 +82,7 @@ fn every_command_helps() {
 }
 
 #[test]
-fn wrong_arguments_are_told_with_a_hint() {
+fn wrong_arguments_are_refused_with_a_hint() {
     let cases: &[(&[&str], &str)] = &[
         (&[], "Usage: ferric"),
         (&["rik"], "ric"),
@@ -103,7 +103,7 @@ fn wrong_arguments_are_told_with_a_hint() {
 }
 
 #[test]
-fn a_port_that_is_taken_is_named() {
+fn address_in_use_is_named() {
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = format!("tcp://{}", taken.local_addr().unwrap());
     for arguments in
@@ -111,12 +111,12 @@ fn a_port_that_is_taken_is_named() {
     {
         let outcome = run(&[&["ric"], &arguments[..]].concat());
         outcome.complains(1, &[&address, "in use", "give another address"]);
-        assert_eq!(outcome.stderr.matches("in use").count(), 1, "said once: {}", outcome.stderr);
+        assert_eq!(outcome.stderr.matches("in use").count(), 1, "repeated: {}", outcome.stderr);
     }
 }
 
 #[test]
-fn flexrics_xapps_are_awaited_where_asked_for() {
+fn e42_addresses_are_listened_on() {
     let any = "tcp://127.0.0.1:0";
     let ric = ["ric", "--e2", any, "--xapp", any];
     let mut program = program::start(&[&ric[..], &["--e42", "e42+tcp://127.0.0.1:0", "--e42", any]].concat());
@@ -132,7 +132,7 @@ fn flexrics_xapps_are_awaited_where_asked_for() {
 }
 
 #[test]
-fn configuration_files_that_cannot_be_used() {
+fn invalid_configuration_file_is_refused() {
     run(&["ric", "--config", "/nowhere/ric.toml"]).complains(1, &["/nowhere/ric.toml", "No such file"]);
     let file = File::new("typo.toml", b"max_node = 3\n");
     run(&["ric", "--config", file.name()]).complains(1, &[file.name(), "unknown key `max_node`", "`max_nodes`"]);
@@ -143,7 +143,7 @@ fn configuration_files_that_cannot_be_used() {
 }
 
 #[test]
-fn a_configuration_file_is_obeyed_and_options_go_before_it() {
+fn options_override_the_configuration_file() {
     let name = std::env::temp_dir().join(format!("ferric-cli-{}.socket", std::process::id()));
     let file = File::new("good.toml", format!("e2 = [\"unix:{0}\"]\nxapp = \"unix:{0}\"\n", name.display()).as_bytes());
     let mut ric = program::start(&["ric", "--config", file.name(), "--xapp", "tcp://127.0.0.1:0"]);
@@ -153,7 +153,7 @@ fn a_configuration_file_is_obeyed_and_options_go_before_it() {
     assert!(!name.exists(), "the socket's file is removed");
 }
 
-// Programs that talk to each other.
+// Programs that communicate.
 
 fn start_ric() -> (Program, String, String) {
     let mut ric = program::start(&["ric", "--e2", "tcp://127.0.0.1:0", "--xapp", "tcp://127.0.0.1:0"]);
@@ -162,7 +162,7 @@ fn start_ric() -> (Program, String, String) {
 }
 
 #[test]
-fn an_xapp_without_a_ric_says_so() {
+fn xapp_without_a_ric_fails() {
     let nobody = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
     for (address, why) in [(nobody, "refused"), (silent.local_addr().unwrap(), "did not answer")] {
@@ -178,11 +178,11 @@ fn an_xapp_without_a_ric_says_so() {
 }
 
 #[test]
-fn a_ric_a_ran_and_xapps_as_processes() {
+fn ric_ran_and_xapps_work_together() {
     let (ric, e2, xapp) = start_ric();
     let ran = program::start(&["ran", "--ric", &e2, "--nodes", "2", "--ues", "3"]);
     let mut kpm = program::start(&["xapp", "kpm", "--ric", &xapp, "--period-ms", "100", "--json"]);
-    // a ping that is not answered before the next counts as lost: the period is longer than a busy machine's pauses
+    // a ping without an answer before the next one counts as lost: the period exceeds the pauses of a busy machine
     let mut ping = program::start(&["xapp", "ping", "--ric", &xapp, "--period-ms", "1000", "--seconds", "4"]);
     for _ in 0..6 {
         let report: serde_json::Value = serde_json::from_str(&format!("{{{}", kpm.line("{"))).unwrap();
@@ -201,9 +201,9 @@ fn a_ric_a_ran_and_xapps_as_processes() {
     ric.stop();
 }
 
-/// A node of E2AP v01.00 tells no object identifier: its KPM is known by the definition.
+/// A node of E2AP v01.00 sends no OID: its KPM is recognized by the definition.
 #[test]
-fn a_node_of_kpm_v1_is_found_and_read() {
+fn node_of_kpm_v1_is_read() {
     let (ric, e2, xapp) = start_ric();
     let ran = program::start(&["ran", "--ric", &e2, "--ues", "8", "--e2ap", "1.00", "--kpm", "1.00"]);
     let mut kpm = program::start(&["xapp", "kpm", "--ric", &xapp, "--period-ms", "100", "--json"]);
@@ -222,7 +222,7 @@ fn a_node_of_kpm_v1_is_found_and_read() {
 }
 
 #[test]
-fn nodes_do_what_rc_asks_for_or_say_why_not() {
+fn rc_controls_are_executed_or_refused() {
     let (ric, e2, xapp) = start_ric();
     for (revision, form) in [("1.03", &[][..]), ("3.00", &["--flat"]), ("5.00", &[])] {
         let nodes = ["ran", "--ric", &e2, "--nodes", "2", "--ues", "2", "--rc", revision];
@@ -265,9 +265,9 @@ fn nodes_do_what_rc_asks_for_or_say_why_not() {
     ric.stop();
     for (bad, why) in [
         (&["slice-quota", "--sst", "1", "--min", "60", "--max", "50"][..], "--min 60 is above --max 50"),
-        (&["slice-quota", "--sst", "1", "--sd", "12"], "a slice differentiator is six hex digits"),
+        (&["slice-quota", "--sst", "1", "--sd", "12"], "a slice differentiator has six hex digits"),
         (&["qos", "--ue", "amf-1"], "required arguments were not provided"),
-        (&["handover", "--ue", "imsi-1", "--cell", "1"], "a UE is called amf-N, f1ap-N or e1ap-N"),
+        (&["handover", "--ue", "imsi-1", "--cell", "1"], "not amf-N, f1ap-N or e1ap-N"),
         (&["handover", "--ue", "amf-1", "--cell", "1000000000"], "36 bits"),
         (&["handover", "--ue", "amf-1", "--amf", "1:2", "--cell", "1"], "such as 1:1:1"),
     ] {
@@ -277,20 +277,20 @@ fn nodes_do_what_rc_asks_for_or_say_why_not() {
 }
 
 #[test]
-fn a_ric_that_ends_is_told_by_its_xapp_and_outlived_by_its_ran() {
+fn lost_ric_ends_the_xapp_but_not_the_ran() {
     let (ric, e2, xapp) = start_ric();
     let ran = program::start(&["ran", "--ric", &e2]);
     let mut kpm = program::start(&["xapp", "kpm", "--ric", &xapp, "--period-ms", "100", "--no-reconnect"]);
     kpm.line("t=");
     ric.stop();
     let kpm = kpm.end();
-    kpm.complains(1, &["the RIC is gone"]);
-    assert!(number(last_line(&kpm), "indications") > 0, "what was measured is not lost");
+    kpm.complains(1, &["connection to the RIC lost"]);
+    assert!(number(last_line(&kpm), "indications") > 0, "the summary is printed");
     ran.stop();
 }
 
 #[test]
-fn xapps_go_on_when_their_ric_is_back() {
+fn xapps_reconnect_to_a_restarted_ric() {
     let sockets = ["e2", "xapp"].map(|name| {
         let path = std::env::temp_dir().join(format!("ferric-cli-{}-back-{name}", std::process::id()));
         format!("unix:{}", path.display())
@@ -310,7 +310,7 @@ fn xapps_go_on_when_their_ric_is_back() {
     let mut ping = program::start(&["xapp", "ping", "--ric", xapp, "--period-ms", "50"]);
     ping.line("node=");
     ric.stop();
-    kpm.end().complains(1, &["the RIC is gone"]);
+    kpm.end().complains(1, &["connection to the RIC lost"]);
     for app in [&mut kpm_too, &mut ping] {
         app.logs("connecting again");
     }
@@ -318,7 +318,7 @@ fn xapps_go_on_when_their_ric_is_back() {
     for app in [&mut kpm_too, &mut ping] {
         app.logs("the RIC is back");
     }
-    // lines from before are read at once: those that are waited for are new
+    // lines from before the restart are read at once; later ones are new
     for (app, line) in [(&mut kpm_too, "{"), (&mut ping, "node=")] {
         let back = Instant::now();
         while back.elapsed() < Duration::from_millis(300) {
@@ -334,7 +334,7 @@ fn xapps_go_on_when_their_ric_is_back() {
 }
 
 #[test]
-fn an_interrupt_ends_what_has_nobody_to_talk_to() {
+fn interrupt_ends_programs_without_peers() {
     let nobody = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let mut ran = program::start(&["ran", "--ric", &format!("tcp://{nobody}")]);
     ran.logs("cannot connect");
@@ -349,7 +349,7 @@ fn an_interrupt_ends_what_has_nobody_to_talk_to() {
 }
 
 #[test]
-fn the_demo_ends_by_itself() {
+fn demo_ends_after_its_seconds() {
     let outcome = run(&["demo", "--seconds", "3"]);
     assert_eq!(outcome.code(), Some(0), "{}", outcome.stderr);
     let summary = last_line(&outcome);
@@ -361,7 +361,7 @@ fn the_demo_ends_by_itself() {
 // Tools.
 
 #[test]
-fn decoding_digits_files_and_standard_input() {
+fn digits_files_and_standard_input_are_decoded() {
     let digits = vector("e2ap/v02.03/e2_setup_request.hex");
     let octets: Vec<u8> =
         (0..digits.len()).step_by(2).map(|at| u8::from_str_radix(&digits[at..at + 2], 16).unwrap()).collect();
@@ -384,10 +384,10 @@ fn decoding_digits_files_and_standard_input() {
     let outcome = run(&["decode", "--type", "e42-v2", &vector("e42/v2/control_request.hex")]);
     assert_eq!(outcome.code(), Some(0), "{}", outcome.stderr);
     assert!(outcome.stdout.contains("E42ControlRequest"), "{}", outcome.stdout);
-    // what it is in another version
+    // the bytes in another version
     run(&["decode", "--type", "e42-v1", &vector("e42/v2/control_request.hex")]).complains(1, &["not E42 v1"]);
     run(&["decode", "--type", "e42-v9", "00"]).complains(1, &["1, 2 and 3"]);
-    // E2AP in FlatBuffers means the same
+    // the same message in FlatBuffers
     let flat = vector("flat/e2ap/v02.03-e2_setup_request.hex");
     for ty in ["e2ap-flat", "e2ap-v02.03-flat"] {
         let outcome = run(&["decode", "--type", ty, &flat]);
@@ -405,7 +405,7 @@ fn decoding_digits_files_and_standard_input() {
 }
 
 #[test]
-fn every_listed_type_is_known() {
+fn every_listed_type_can_be_decoded() {
     let outcome = run(&["decode", "--list"]);
     assert_eq!(outcome.code(), Some(0));
     let types: Vec<&str> = outcome.stdout.lines().collect();
@@ -417,7 +417,7 @@ fn every_listed_type_is_known() {
 }
 
 #[test]
-fn what_cannot_be_decoded_says_where_and_why() {
+fn decoding_error_names_place_and_reason() {
     // a setup request that is cut off, one whose IE 3 is no global E2 node id, and one that goes on after its end
     let digits = vector("e2ap/v02.03/e2_setup_request-minimal.hex");
     run(&["decode", &digits[..40]]).complains(1, &["not E2AP v2.03", "bit 32"]);
@@ -435,7 +435,7 @@ fn what_cannot_be_decoded_says_where_and_why() {
 }
 
 #[test]
-fn a_reader_that_goes_is_no_failure() {
+fn closed_pipe_is_no_error() {
     let mut child = Command::new(env!("CARGO_BIN_EXE_ferric"))
         .args(["decode", &vector("e2ap/v02.03/e2_setup_request.hex")])
         .stdout(Stdio::piped())
@@ -449,7 +449,7 @@ fn a_reader_that_goes_is_no_failure() {
 }
 
 #[test]
-fn a_model_in_a_shared_object() {
+fn model_in_a_shared_object_is_loaded() {
     let plugin = concat!(env!("CARGO_MANIFEST_DIR"), "/../../e2/model-plugin");
     let folder = ObjectFolder::new();
     let object = folder.compile(plugin, "tests/temperature.c", "temperature", |source| source);
@@ -461,7 +461,7 @@ fn a_model_in_a_shared_object() {
     decode("temperature-v1:indication-message", "f6f6").complains(1, &["a temperature is one octet, not 2"]);
     decode("temperature-v1:control", "f6").complains(1, &["no such type"]);
     assert!(run(&[&["decode", "--list"][..], &model].concat()).stdout.contains("temperature-v1:definition"));
-    run(&["ric", "--model", object]).complains(1, &["is not loaded", "/usr/lib/ferric/models"]);
+    run(&["ric", "--model", object]).complains(1, &["cannot load the model", "/usr/lib/ferric/models"]);
 
     let mut ric =
         program::start(&[&["ric", "--e2", "tcp://127.0.0.1:0", "--xapp", "tcp://127.0.0.1:0"][..], &model].concat());

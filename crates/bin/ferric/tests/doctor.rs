@@ -1,4 +1,4 @@
-//! `ferric doctor`: each reason why a node does not come up is told, with what to do.
+//! `ferric doctor`: each reason why a node does not connect is reported with its remedy.
 
 mod program;
 
@@ -7,10 +7,10 @@ use std::net::{Shutdown, TcpListener, TcpStream};
 
 use program::{Outcome, Program, run};
 
-/// A finding is there, with why and what to do behind it.
+/// Fails unless the findings contain each of `pieces`.
 fn finds(outcome: &Outcome, pieces: &[&str]) {
     for piece in pieces {
-        assert!(outcome.stdout.contains(piece), "not told: {piece}\n{}", outcome.stdout);
+        assert!(outcome.stdout.contains(piece), "missing: {piece}\n{}", outcome.stdout);
     }
 }
 
@@ -25,7 +25,7 @@ fn free() -> String {
     format!("tcp://{address}")
 }
 
-/// Takes a connection, reads a message and gives an answer.
+/// Accepts a connection, reads a message and answers it.
 fn answering(answer: &'static [u8]) -> (String, std::thread::JoinHandle<Vec<u8>>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("tcp://{}", listener.local_addr().unwrap());
@@ -55,19 +55,22 @@ fn vector(name: &str) -> Vec<u8> {
 }
 
 #[test]
-fn the_hosts_ports() {
+fn ports_of_the_host_are_checked() {
     let address = free();
     fault(&run(&["doctor", "--e2", &address]), &["nothing listens at", &address, "`ferric ric --e2 "]);
-    fault(&run(&["doctor", "--e2", "tcp://192.0.2.1:36421"]), &["nobody can listen at", "`ip address`"]);
-    // somebody listens and says nothing
+    fault(&run(&["doctor", "--e2", "tcp://192.0.2.1:36421"]), &["no program can listen at", "`ip address`"]);
+    // a listener that does not answer
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = format!("tcp://{}", silent.local_addr().unwrap());
     let outcome = run(&["doctor", "--e2", &address, "--patience", "1", "--e2ap", "2.03"]);
-    fault(&outcome, &["somebody listens at", "does not answer a setup in E2AP v2.03", "nothing came within 1 s"]);
+    fault(
+        &outcome,
+        &["a program listens at", "does not answer an E2 Setup of E2AP v2.03", "nothing received within 1 s"],
+    );
 }
 
 #[test]
-fn whether_live_mode_can_run_here() {
+fn live_mode_is_checked() {
     let outcome = run(&["doctor", "--patience", "1"]);
     match netns::check_host() {
         Ok(()) => finds(&outcome, &["ok     live mode can run here"]),
@@ -76,7 +79,7 @@ fn whether_live_mode_can_run_here() {
 }
 
 #[test]
-fn a_kernel_without_sctp() {
+fn missing_sctp_is_reported() {
     let outcome = run(&["doctor", "--e2", "sctp://127.0.0.1:0"]);
     if outcome.stdout.contains("no SCTP") {
         fault(&outcome, &["modprobe sctp"]);
@@ -89,23 +92,23 @@ fn a_kernel_without_sctp() {
 }
 
 #[test]
-fn a_ric_that_is_well() {
+fn healthy_ric_is_confirmed() {
     let any = "tcp://127.0.0.1:0";
     let mut ric = program::start(&["ric", "--e2", any, "--xapp", any]);
     let e2 = ric.line("e2=");
     for version in ["1.00", "1.01", "2.03", "3.01"] {
         let outcome = run(&["doctor", "--ric", &e2, "--e2ap", version, "--patience", "120"]);
         assert_eq!(outcome.code(), Some(0), "{}\n{}", outcome.stdout, outcome.stderr);
-        finds(&outcome, &["ok ", &format!("takes a node's setup in E2AP v{version}")]);
+        finds(&outcome, &["ok ", &format!("accepts an E2 Setup of E2AP v{version}")]);
     }
     let outcome = run(&["doctor", "--e2", &e2, "--patience", "120"]);
     assert_eq!(outcome.code(), Some(0), "{}", outcome.stdout);
-    finds(&outcome, &["somebody listens at", "takes a node's setup"]);
+    finds(&outcome, &["a program listens at", "accepts an E2 Setup"]);
     ric.stop();
 }
 
 #[test]
-fn rics_of_each_link_and_encoding() {
+fn rics_are_probed_over_each_link_and_encoding() {
     let path = |name: &str| std::env::temp_dir().join(format!("ferric-doctor-{}-{name}", std::process::id()));
     let urls = [
         "tcp+flat://127.0.0.1:0".to_owned(),
@@ -119,22 +122,22 @@ fn rics_of_each_link_and_encoding() {
         for option in ["--ric", "--e2"] {
             let outcome = run(&["doctor", option, &e2, "--patience", "120"]);
             assert_eq!(outcome.code(), Some(0), "{option} {e2}\n{}\n{}", outcome.stdout, outcome.stderr);
-            finds(&outcome, &["ok ", &format!("at {e2} takes a node's setup in E2AP v2.03")]);
+            finds(&outcome, &["ok ", &format!("at {e2} accepts an E2 Setup of E2AP v2.03")]);
         }
-        // one end is told the one encoding, the other end the other
+        // different encodings at both ends
         let other = if e2.contains("+flat") { e2.replacen("+flat", "", 1) } else { e2.replacen(':', "+flat:", 1) };
         let outcome = run(&["doctor", "--ric", &other, "--e2ap", "2.03", "--patience", "120"]);
-        fault(&outcome, &["refuses a setup", "encoding", "tcp+flat://"]);
+        fault(&outcome, &["rejects an E2 Setup", "encoding", "tcp+flat://"]);
         ric.stop();
     }
     let gone = &urls[2];
-    fault(&run(&["doctor", "--ric", gone]), &["there is no socket", gone]);
+    fault(&run(&["doctor", "--ric", gone]), &["no socket at", gone]);
     fault(&run(&["doctor", "--e2", gone]), &["nothing listens at", gone, "`ferric ric --e2 shm:"]);
     for arguments in [["doctor", "--e2"], ["doctor", "--ric"], ["ran", "--ric"], ["ric", "--xapp"], ["ric", "--e42"]] {
         run(&[&arguments[..], &["memory:x"]].concat()).complains(2, &["within one program", "unix:PATH"]);
     }
 
-    // a node in the encoding that it was told, and in the other one
+    // a node in the expected encoding, and in the other one
     let node = |listen: &str, ric: fn(String) -> String| {
         let mut doctor = program::start(&["doctor", "--listen", listen]);
         let ran = program::start(&["ran", "--ric", &ric(doctor.line("e2="))]);
@@ -144,22 +147,22 @@ fn rics_of_each_link_and_encoding() {
     };
     let outcome = node("tcp+flat://127.0.0.1:0", |url| url);
     assert_eq!(outcome.code(), Some(0), "{}", outcome.stdout);
-    finds(&outcome, &["sets up over E2AP v2.03"]);
+    finds(&outcome, &["sends an E2 Setup of E2AP v2.03"]);
     let outcome = node("tcp://127.0.0.1:0", |url| url.replacen("tcp:", "tcp+flat:", 1));
-    fault(&outcome, &["can be read in the encoding `flat`"]);
+    fault(&outcome, &["can be decoded in the encoding `flat`"]);
 }
 
 #[test]
-fn rics_that_are_not_there_or_refuse() {
+fn missing_or_rejecting_ric_is_reported() {
     fault(&run(&["doctor", "--ric", &free()]), &["nothing listens at", "`ferric ric`"]);
     fault(&run(&["doctor", "--ric", "unix:/nowhere/e2"]), &["no socket", "/nowhere/e2"]);
     fault(&run(&["doctor", "--ric", "tcp://no.such.host.invalid:1"]), &["no connection to", "correct the address"]);
 
     let (url, thread) = answering(framed(&vector("e2ap/v02.03/e2_setup_failure.hex")));
     let outcome = run(&["doctor", "--ric", &url, "--e2ap", "2.03", "--patience", "120"]);
-    fault(&outcome, &["refuses a setup in E2AP v2.03", "it answers with a setup failure: ", "look at its log"]);
-    let asked = thread.join().unwrap();
-    assert_eq!(e2ap::Version::of_setup(&asked), Some(e2ap::Version::V2_03));
+    fault(&outcome, &["rejects an E2 Setup of E2AP v2.03", "it answers with a setup failure: ", "check its log"]);
+    let setups = thread.join().unwrap();
+    assert_eq!(e2ap::Version::of_setup(&setups), Some(e2ap::Version::V2_03));
 
     let (url, _) = answering(framed(&vector("e2ap/v02.03/error_indication.hex")));
     fault(
@@ -171,26 +174,29 @@ fn rics_that_are_not_there_or_refuse() {
     let (url, _) = answering(b"");
     fault(
         &run(&["doctor", "--ric", &url, "--e2ap", "2.03", "--patience", "120"]),
-        &["it ends the connection", "4 octets"],
+        &["it closes the connection", "4 octets"],
     );
 }
 
-/// It might have come later: what is taken after it says nothing of the version.
+/// The answer may be late, so that the next one does not indicate the version.
 #[test]
-fn an_answer_that_does_not_come_in_time_is_no_refusal() {
+fn late_answer_is_no_rejection() {
     let taken = Some("e2ap/v01.01/e2_setup_response.hex");
-    let (outcome, asked) = asked(&[None, taken], "1");
-    fault(&outcome, &["does not answer a setup in E2AP v2.03", "nothing came within 1 s", "--patience", "--e2ap 1.01"]);
-    assert!(!outcome.stdout.contains("speaks"), "{}", outcome.stdout);
-    assert_eq!(asked, 1);
+    let (outcome, setups) = probe(&[None, taken], "1");
+    fault(
+        &outcome,
+        &["does not answer an E2 Setup of E2AP v2.03", "nothing received within 1 s", "--patience", "--e2ap 1.01"],
+    );
+    assert!(!outcome.stdout.contains("supports"), "{}", outcome.stdout);
+    assert_eq!(setups, 1);
 
-    let (outcome, asked) = self::asked(&[Some("e2ap/v02.03/e2_setup_failure.hex"), taken], "60");
-    fault(&outcome, &["speaks E2AP v1.01, and not v2.03", "`ferric ran --e2ap 1.01`"]);
-    assert_eq!(asked, 2);
+    let (outcome, setups) = probe(&[Some("e2ap/v02.03/e2_setup_failure.hex"), taken], "60");
+    fault(&outcome, &["supports E2AP v1.01, not v2.03", "`ferric ran --e2ap 1.01`"]);
+    assert_eq!(setups, 2);
 }
 
-/// What the doctor says where its setups are answered with these vectors in turn, if at all; and how many it made.
-fn asked(answers: &[Option<&str>], patience: &str) -> (Outcome, usize) {
+/// The outcome of a doctor whose E2 Setups are answered with these vectors in turn, and the number of its E2 Setups.
+fn probe(answers: &[Option<&str>], patience: &str) -> (Outcome, usize) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     let answers: Vec<_> = answers.iter().map(|name| name.map(|name| framed(&vector(name)))).collect();
@@ -214,8 +220,8 @@ fn asked(answers: &[Option<&str>], patience: &str) -> (Outcome, usize) {
     (outcome, server.join().unwrap())
 }
 
-/// Starts a doctor that awaits a node; connects.
-fn awaited(patience: &str) -> (Program, TcpStream) {
+/// Starts a doctor that listens for a node, and connects to it.
+fn connect(patience: &str) -> (Program, TcpStream) {
     let mut doctor = program::start(&["doctor", "--listen", "tcp://127.0.0.1:0", "--patience", patience]);
     let url = doctor.line("e2=");
     let stream = TcpStream::connect(url.strip_prefix("tcp://").unwrap()).unwrap();
@@ -223,13 +229,13 @@ fn awaited(patience: &str) -> (Program, TcpStream) {
 }
 
 #[test]
-fn a_node_that_is_well() {
+fn healthy_node_is_confirmed() {
     let mut doctor = program::start(&["doctor", "--listen", "tcp://127.0.0.1:0"]);
     let e2 = doctor.line("e2=");
     let ran = program::start(&["ran", "--ric", &e2]);
     let outcome = doctor.end();
     assert_eq!(outcome.code(), Some(0), "{}\n{}", outcome.stdout, outcome.stderr);
-    finds(&outcome, &["sets up over E2AP v2.03", "E2SM-KPM v03.00", "the ping"]);
+    finds(&outcome, &["sends an E2 Setup of E2AP v2.03", "E2SM-KPM v03.00", "the ping"]);
     drop(ran);
 
     let mut doctor = program::start(&["doctor", "--listen", "tcp://127.0.0.1:0"]);
@@ -242,43 +248,43 @@ fn a_node_that_is_well() {
 }
 
 #[test]
-fn nodes_that_do_not_come_or_do_not_set_up() {
+fn missing_or_silent_node_is_reported() {
     let outcome = run(&["doctor", "--listen", "tcp://127.0.0.1:0", "--patience", "1"]);
-    fault(&outcome, &["no node connected", "nobody came within 1 s", "sctp:// address"]);
+    fault(&outcome, &["no node connected", "no connection within 1 s", "sctp:// address"]);
 
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let outcome = run(&["doctor", "--listen", &format!("tcp://{}", taken.local_addr().unwrap())]);
-    fault(&outcome, &["cannot await a node at", "in use", "ss -lntp"]);
+    fault(&outcome, &["cannot listen for a node at", "in use", "ss -lntp"]);
 
-    let (doctor, stream) = awaited("120");
+    let (doctor, stream) = connect("120");
     drop(stream);
-    fault(&doctor.end(), &["connects, and does not set up", "look at the node's log"]);
+    fault(&doctor.end(), &["connects, but sends no E2 Setup", "check the node's log"]);
 
-    // E2AP without a length before it, and something else altogether
-    let (doctor, mut stream) = awaited("3");
+    // E2AP without a length, and another protocol
+    let (doctor, mut stream) = connect("3");
     stream.write_all(&vector("e2ap/v02.03/e2_setup_request.hex")).unwrap();
-    fault(&doctor.end(), &["does not set up", "a length of 4 octets"]);
-    let (doctor, mut stream) = awaited("120");
+    fault(&doctor.end(), &["sends no E2 Setup", "a length of 4 octets"]);
+    let (doctor, mut stream) = connect("120");
     stream.write_all(b"GET / HTTP/1.1\r\n\r\n").unwrap();
-    fault(&doctor.end(), &["does not begin with a message's length", "HTTP"]);
+    fault(&doctor.end(), &["does not start with a message's length", "SCTP or TLS"]);
 
-    let (doctor, mut stream) = awaited("120");
+    let (doctor, mut stream) = connect("120");
     stream.write_all(framed(b"\x00\x01\x00\x05garbage")).unwrap();
     stream.shutdown(Shutdown::Write).unwrap();
-    fault(&doctor.end(), &["a message of the node cannot be read", "`ferric decode 00010005"]);
+    fault(&doctor.end(), &["cannot decode a message of the node", "`ferric decode 00010005"]);
 }
 
 #[test]
-fn a_node_whose_functions_help_nobody() {
-    let (doctor, mut stream) = awaited("120");
+fn unusable_functions_are_reported() {
+    let (doctor, mut stream) = connect("120");
     stream.write_all(framed(&vector("e2ap/v01.00/e2_setup_request.hex"))).unwrap();
     let mut answer = [0; 4];
     stream.read_exact(&mut answer).unwrap();
-    fault(&doctor.end(), &["has no OID", "have the node speak E2AP v02.03"]);
+    fault(&doctor.end(), &["has no OID", "configure E2AP v02.03 at the node"]);
 }
 
 #[test]
-fn tls_takes_files() {
+fn tls_requires_files() {
     for option in ["--ric", "--listen", "--e2"] {
         fault(&run(&["doctor", option, "tls://127.0.0.1:1"]), &["a tls:// address takes", "--tls-ca", "docs/tls.md"]);
     }

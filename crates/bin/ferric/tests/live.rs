@@ -35,7 +35,7 @@ fn signal_removes_the_namespaces() {
     let Some(_lock) = lock_host() else { return };
     let prefix = prefix('y');
     let outcome = start(&prefix).stop();
-    assert!(outcome.stderr.contains("live mode: dropped: 0 to nobody"), "{}", outcome.stderr);
+    assert!(outcome.stderr.contains("live mode: dropped packets: 0 unknown destination"), "{}", outcome.stderr);
     assert!(!namespace(&prefix, "ue1").exists() && !namespace(&prefix, "core").exists());
     let ran = start(&prefix);
     ran.signal(Signal::TERM);
@@ -83,7 +83,7 @@ fn programs_left_in_a_namespace_are_named() {
     let outcome = ran.stop();
     sleep.kill().unwrap();
     sleep.wait().unwrap();
-    let told = format!("programs still run in the network namespace {prefix}-ue1, which goes");
-    assert!(outcome.stderr.contains(&told), "{}", outcome.stderr);
+    let line = format!("programs still run in the network namespace {prefix}-ue1, which goes");
+    assert!(outcome.stderr.contains(&line), "{}", outcome.stderr);
     assert!(outcome.stderr.contains(&format!("{} (sleep)", sleep.id())), "{}", outcome.stderr);
 }

@@ -1,4 +1,4 @@
-//! Recordings: made by one run, decoded and played by others.
+//! Recordings: written, decoded and replayed.
 
 mod program;
 
@@ -22,7 +22,7 @@ fn last_line(stdout: &str) -> &str {
     stdout.lines().last().unwrap_or_default()
 }
 
-/// Waits until the last message in a file that is still written is `name`.
+/// Waits until the last message of a growing file is `name`.
 fn ends_with(file: &File, name: &str) {
     let deadline = Instant::now() + PATIENCE;
     loop {
@@ -54,7 +54,7 @@ fn pings(ric_file: &File, ran_file: &File, xapp_file: &File) {
 }
 
 #[test]
-fn a_dialogue_is_recorded_decoded_and_played() {
+fn recording_is_decoded_and_replayed() {
     let (ric_file, ran_file, xapp_file) =
         (File::named("ric.pcapng"), File::named("ran.pcapng"), File::named("xapp.pcapng"));
     pings(&ric_file, &ran_file, &xapp_file);
@@ -65,7 +65,7 @@ fn a_dialogue_is_recorded_decoded_and_played() {
     assert_eq!(names(&decoded(&ran_file)).len(), names(&by_ric).len(), "both ends saw the same");
     assert!(decoded(&xapp_file).iter().all(|message| message["interface"] == "xapp-tcp"));
 
-    // the RIC's side, to another node, which is the same
+    // the RIC's side, to an equal node
     let any = "tcp://127.0.0.1:0";
     let play = ["play", ric_file.name(), "--as", "ric", "--e2", any, "--timing", "none"];
     let mut player = program::start(&play);
@@ -87,7 +87,7 @@ fn a_dialogue_is_recorded_decoded_and_played() {
     outcome.complains(1, &["the peer did not answer as recorded"]);
     drop(ran);
 
-    // the node's side, to a RIC without an xApp: its subscription does not come
+    // the node's side, to a RIC without an xApp: no subscription
     let mut ric = program::start(&["ric", "--e2", any, "--xapp", any]);
     let e2 = ric.line("e2=");
     let outcome = run(&["play", ran_file.name(), "--e2", &e2, "--timing", "none", "--patience-ms", "50"]);
@@ -98,7 +98,7 @@ fn a_dialogue_is_recorded_decoded_and_played() {
 }
 
 #[test]
-fn what_is_recorded_in_flatbuffers_is_decoded() {
+fn flatbuffers_recording_is_decoded() {
     let file = File::named("flat.pcapng");
     let urls = ["ric", "--e2", "tcp+flat://127.0.0.1:0", "--xapp", "tcp://127.0.0.1:0"];
     let mut ric = program::start(&[&urls[..], &["--record", file.name()]].concat());
@@ -112,9 +112,9 @@ fn what_is_recorded_in_flatbuffers_is_decoded() {
 }
 
 #[test]
-fn what_cannot_be_recorded_or_played_is_told() {
+fn unusable_recording_is_refused() {
     run(&["ric", "--e2", "tcp://127.0.0.1:0", "--record", "/nowhere/x"]).complains(1, &["/nowhere/x", "No such file"]);
-    run(&["ran", "--record", "x", "--record-limit", "7"]).complains(2, &["4K at least"]);
+    run(&["ran", "--record", "x", "--record-limit", "7"]).complains(2, &["below 4K"]);
     run(&["ric", "--record-xapps"]).complains(2, &["--record <FILE>"]);
     run(&["play", "/nowhere/x"]).complains(1, &["/nowhere/x", "No such file"]);
     let whole = b"\x0A\x0D\x0D\x0A\x1C\0\0\0\x4D\x3C\x2B\x1A\x01\0\0\0\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\x1C\0\0\0";
@@ -129,6 +129,6 @@ fn what_cannot_be_recorded_or_played_is_told() {
     let file = File::new("bad.pcapng", &[0xD4, 0xC3, 0xB2, 0xA1]);
     run(&["play", file.name()]).complains(1, &["editcap -F pcapng"]);
     let file = File::new("bad.pcapng", whole);
-    run(&["play", file.name()]).complains(1, &["no association in which a node sets up"]);
+    run(&["play", file.name()]).complains(1, &["no association with an E2 Setup"]);
     run(&["play", file.name(), "--association", "3"]).complains(1, &["no association 3"]);
 }

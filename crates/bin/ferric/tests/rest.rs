@@ -1,4 +1,4 @@
-//! `ferric ric --rest`, asked from outside.
+//! `ferric ric --rest` over HTTP.
 
 #[path = "../../../ric/ric/tests/common/http.rs"]
 #[allow(dead_code, reason = "each test takes what it needs")]
@@ -16,7 +16,7 @@ fn ask(address: SocketAddr, path: &str) -> http::Answer {
 }
 
 #[test]
-fn a_ric_with_rest_tells_of_a_ran() {
+fn rest_shows_nodes_and_sets_slices() {
     let mut ric =
         program::start(&["ric", "--e2", "tcp://127.0.0.1:0", "--xapp", "tcp://127.0.0.1:0", "--rest", "127.0.0.1:0"]);
     let e2 = ric.line("e2=");
@@ -25,26 +25,26 @@ fn a_ric_with_rest_tells_of_a_ran() {
     let ran = program::start(&["ran", "--ric", &e2, "--ues", "2"]);
     let deadline = Instant::now() + PATIENCE;
     while ask(rest, "/v1/nodes/gnb-00101-e00/slices/dl").status != 200 {
-        assert!(Instant::now() < deadline, "the node's slices are never told");
+        assert!(Instant::now() < deadline, "no slices of the node");
         std::thread::sleep(Duration::from_millis(10));
     }
     let wanted = r#"{"algorithm": "NVS", "slices": [{"id": 1, "share_percent": 50}]}"#;
     let answer = Client::connect(rest).ask("PUT", "/v1/nodes/gnb-00101-e00/slices/dl", Some(wanted));
     assert_eq!(answer.is(200)["slices"][0]["share_percent"], 50.0);
     ran.stop();
-    // another finds its place taken, and is told what to do
+    // a second RIC cannot use the address
     let taken = run(&["ric", "--e2", "tcp://127.0.0.1:0", "--xapp", "tcp://127.0.0.1:0", "--rest", &rest.to_string()]);
     taken.complains(1, &["cannot listen on", &rest.to_string(), "end the program that listens there"]);
     ric.stop();
 }
 
 #[test]
-fn the_demo_speaks_rest_too() {
+fn demo_has_rest() {
     let mut demo = program::start(&["demo", "--rest", "127.0.0.1:0"]);
     let rest: SocketAddr = demo.line("rest=http://").parse().unwrap();
     let deadline = Instant::now() + PATIENCE;
     while ask(rest, "/v1/nodes/gnb-00101-e00/slices/dl").status != 200 {
-        assert!(Instant::now() < deadline, "the node's slices are never told");
+        assert!(Instant::now() < deadline, "no slices of the node");
         std::thread::sleep(Duration::from_millis(10));
     }
     // until it ends
@@ -54,14 +54,14 @@ fn the_demo_speaks_rest_too() {
     client.expect_closed();
 }
 
-/// What stands between two marks, each time that it does.
+/// The texts between two marks.
 fn between<'t>(text: &'t str, begin: &str, end: &str) -> Vec<&'t str> {
     text.split(begin).skip(1).map(|part| part.split(end).next().unwrap()).collect()
 }
 
-/// `docs/first-slice.md`: its scenario, its requests in their order, and what comes of them.
+/// Runs the scenario and the requests of `docs/first-slice.md`, and checks the shares.
 #[test]
-fn the_page_of_the_first_slice_is_true() {
+fn first_slice_page_is_correct() {
     let page = include_str!("../../../../docs/first-slice.md");
     let scenario = std::env::temp_dir().join(format!("ferric-first-slice-{}.toml", std::process::id()));
     std::fs::write(&scenario, between(page, "<<'END'\n", "\nEND")[0]).unwrap();
@@ -72,16 +72,16 @@ fn the_page_of_the_first_slice_is_true() {
     let node = "/v1/nodes/gnb-00101-e00";
     let deadline = Instant::now() + PATIENCE;
     while ask(rest, &format!("{node}/ues")).json()["ues"].as_array().is_none_or(|ues| ues.len() < 3) {
-        assert!(Instant::now() < deadline, "the UEs are never told");
+        assert!(Instant::now() < deadline, "no UEs of the node");
         std::thread::sleep(Duration::from_millis(20));
     }
     // of each UE; reports come each second
     let received = || loop {
-        let told = ask(rest, &format!("{node}/statistics/mac"));
+        let answer = ask(rest, &format!("{node}/statistics/mac"));
         let octets = |ue: &serde_json::Value| ue["dl_aggr_sdu_octets"].as_f64().unwrap();
-        match told.json()["ues"].as_array() {
-            Some(ues) if told.status == 200 => break ues.iter().map(octets).collect::<Vec<_>>(),
-            _ => assert!(Instant::now() < deadline, "{told:?}"),
+        match answer.json()["ues"].as_array() {
+            Some(ues) if answer.status == 200 => break ues.iter().map(octets).collect::<Vec<_>>(),
+            _ => assert!(Instant::now() < deadline, "{answer:?}"),
         }
     };
     // the first UE's part
@@ -107,7 +107,7 @@ fn the_page_of_the_first_slice_is_true() {
 }
 
 #[test]
-fn an_address_that_is_none_is_refused() {
+fn invalid_rest_address_is_refused() {
     run(&["ric", "--rest", "localhost"])
         .complains(2, &["--rest", "not an IP address and a port, such as 127.0.0.1:8080"]);
     let config = std::env::temp_dir().join(format!("ferric-rest-{}.toml", std::process::id()));
@@ -118,7 +118,7 @@ fn an_address_that_is_none_is_refused() {
 }
 
 #[test]
-fn access_that_cannot_be_is_refused() {
+fn invalid_rest_access_is_refused() {
     let tokens = std::env::temp_dir().join(format!("ferric-rest-tokens-{}", std::process::id()));
     std::fs::write(&tokens, "write short").unwrap();
     let path = tokens.to_str().unwrap();
@@ -135,7 +135,7 @@ fn access_that_cannot_be_is_refused() {
 }
 
 #[test]
-fn an_interface_that_others_reach_is_warned_of() {
+fn open_rest_interface_is_warned_about() {
     let config = std::env::temp_dir().join(format!("ferric-rest-open-{}.toml", std::process::id()));
     std::fs::write(&config, "e2 = [\"tcp://127.0.0.1:0\"]\nxapp = \"tcp://127.0.0.1:0\"\nrest = \"0.0.0.0:0\"")
         .unwrap();
@@ -145,7 +145,7 @@ fn an_interface_that_others_reach_is_warned_of() {
     );
     let rest: SocketAddr = ric.line("rest=http://").parse().unwrap();
     let _ = std::fs::remove_file(&config);
-    // by any name
+    // with any host name
     let mut client = Client::connect(SocketAddr::from(([127, 0, 0, 1], rest.port())));
     client.write(b"GET /v1/nodes HTTP/1.1\r\nhost: ric.example\r\n\r\n");
     client.receive().is(200);

@@ -1,4 +1,4 @@
-//! `ferric ran --scenario`: what a file would be, and what is wrong with it.
+//! `ferric ran --scenario`: scenario files and their errors.
 
 mod program;
 
@@ -13,10 +13,10 @@ fn example(name: &str) -> String {
 }
 
 #[test]
-fn a_check_says_what_it_would_be() {
-    let told = run(&["ran", "--scenario", &example("three-cells.toml"), "--check"]);
-    assert_eq!(told.code(), Some(0), "{}", told.stderr);
-    let lines: Vec<&str> = told.stdout.lines().collect();
+fn check_prints_a_summary() {
+    let outcome = run(&["ran", "--scenario", &example("three-cells.toml"), "--check"]);
+    assert_eq!(outcome.code(), Some(0), "{}", outcome.stderr);
+    let lines: Vec<&str> = outcome.stdout.lines().collect();
     assert_eq!(lines[0], "3 cells, 2 UEs; offered 5.1 Mbit/s downlink, 0.1 Mbit/s uplink");
     assert_eq!(lines[1], "seed 1, speed 1, 1 thread, handover by A3 at 3 dB");
     assert!(
@@ -25,12 +25,12 @@ fn a_check_says_what_it_would_be() {
         )
     );
     assert_eq!(lines.len(), 5);
-    let told = run(&["ran", "--scenario", &example("trace.toml"), "--check", "--speed", "8", "--threads", "2"]);
-    assert!(told.stdout.contains("speed 8, 2 threads"), "{}", told.stdout);
+    let outcome = run(&["ran", "--scenario", &example("trace.toml"), "--check", "--speed", "8", "--threads", "2"]);
+    assert!(outcome.stdout.contains("speed 8, 2 threads"), "{}", outcome.stdout);
 }
 
 #[test]
-fn what_is_wrong_with_a_file_is_told_with_its_place() {
+fn error_in_a_scenario_names_its_place() {
     let wrong = File::new("wrong.toml", b"[[cell]]\n\n[cell.rlc]\nbufer_octets = 5\n");
     let place =
         format!("{}: line 4: cell[0].rlc: unknown key `bufer_octets`; did you mean `buffer_octets`?", wrong.name());
@@ -42,23 +42,23 @@ fn what_is_wrong_with_a_file_is_told_with_its_place() {
 }
 
 #[test]
-fn a_file_says_what_arguments_would_say_else() {
+fn scenario_excludes_options_that_it_defines() {
     let file = example("trace.toml");
     for (argument, value, why) in [
-        ("--nodes", "2", "how many cells there are"),
-        ("--ues", "2", "how many UEs there are"),
-        ("--seed", "2", "what the seed of all chance is"),
+        ("--nodes", "2", "the scenario file defines the cells"),
+        ("--ues", "2", "the scenario file defines the UEs"),
+        ("--seed", "2", "the scenario file defines the seed"),
     ] {
-        let why = format!("{argument} and --scenario exclude each other: the scenario's file says {why}");
+        let why = format!("{argument} cannot be used with --scenario: {why}");
         run(&["ran", "--scenario", &file, argument, value]).complains(1, &[&why]);
     }
     run(&["ran", "--check"]).complains(2, &["--scenario <FILE>"]);
-    run(&["ran", "--scenario", &file, "--speed", "0"]).complains(2, &["it is a number from 0.001 to 1000"]);
-    run(&["ran", "--scenario", &file, "--threads", "0"]).complains(2, &["it is a number from 1 to 256"]);
+    run(&["ran", "--scenario", &file, "--speed", "0"]).complains(2, &["not a number from 0.001 to 1000"]);
+    run(&["ran", "--scenario", &file, "--threads", "0"]).complains(2, &["not a number from 1 to 256"]);
 }
 
 #[test]
-fn a_part_of_ones_own() {
+fn custom_traffic_control_part_is_loaded() {
     let plugin = concat!(env!("CARGO_MANIFEST_DIR"), "/../../ran/tc-plugin");
     let folder = ObjectFolder::new();
     folder.compile(plugin, "tests/parts/fixed-target.c", "fixed-target", |source| source);
@@ -75,9 +75,9 @@ fn a_part_of_ones_own() {
 }
 
 #[test]
-fn a_scenario_runs() {
+fn scenario_is_run() {
     let mut ran = program::start(&["ran", "--ric", "tcp://127.0.0.1:1", "--scenario", &example("slices-shared.toml")]);
-    // nobody is there to connect to
+    // no RIC listens there
     ran.logs("127.0.0.1:1");
     let ended = ran.stop();
     assert_eq!(ended.code(), Some(0), "{}", ended.stderr);

@@ -1,4 +1,4 @@
-//! The traffic xApp: a RIC, a RAN and `ferric xapp tc`, each a process; over the RIC's link, and over a real Redis and REST.
+//! The traffic control xApp with a RIC and a RAN, over the RIC's link and over a real Redis and REST.
 
 mod program;
 #[path = "../../../ric/ric/tests/support/redis.rs"]
@@ -10,7 +10,7 @@ use program::{Outcome, PATIENCE, Program, run};
 use redis::Redis;
 use serde_json::Value;
 
-/// A RIC with REST, and a RAN whose bearers are never without a packet that waits.
+/// A RIC with REST, and a RAN whose bearers always have waiting packets.
 struct Network {
     xapp: String,
     rest: String,
@@ -39,19 +39,19 @@ impl Network {
         format!("{}/v1/nodes/gnb-00101-e00/tc", self.rest)
     }
 
-    /// What is set: the queues, the filters with their queue and port, the pacer.
+    /// The configuration of TC: the queues, the filters with their queue and port, the pacer.
     fn set(&self) -> (usize, Vec<(u64, u64)>, String) {
-        let told: Value = ureq::get(self.traffic_control()).call().unwrap().body_mut().read_json().unwrap();
+        let tc: Value = ureq::get(self.traffic_control()).call().unwrap().body_mut().read_json().unwrap();
         let number = |value: &Value| value.as_u64().unwrap();
         let filter = |filter: &Value| (number(&filter["queue_id"]), number(&filter["destination_port"]));
         (
-            told["queues"].as_array().unwrap().len(),
-            told["filters"].as_array().unwrap().iter().map(filter).collect(),
-            told["pacer"]["kind"].as_str().unwrap().to_owned(),
+            tc["queues"].as_array().unwrap().len(),
+            tc["filters"].as_array().unwrap().iter().map(filter).collect(),
+            tc["pacer"]["kind"].as_str().unwrap().to_owned(),
         )
     }
 
-    /// What was done by another way than REST, REST shows by the next report.
+    /// Waits until REST shows a configuration: changes over other interfaces appear with the next report.
     #[track_caller]
     fn shows(&self, wanted: &(usize, Vec<(u64, u64)>, String)) {
         let end = Instant::now() + PATIENCE;
@@ -65,7 +65,7 @@ impl Network {
         run(&[&XAPP, more].concat())
     }
 
-    /// Runs it until it says something of the node.
+    /// Runs the xApp until it prints a line about the node.
     #[track_caller]
     fn xapp_until(&self, news: &str, more: &[&str]) -> Outcome {
         let mut xapp = program::start(&[&XAPP, more].concat());
@@ -74,11 +74,11 @@ impl Network {
     }
 }
 
-/// As long as it takes.
+/// Enough time for a busy machine.
 const UNDO: [&str; 3] = ["--undo", "--seconds", "60"];
 const XAPP: [&str; 8] = ["xapp", "tc", "--protocol", "udp", "--destination", "10.0.0.2:5060", "--limit-ms", "1"];
 
-/// What was done, in order.
+/// The actions, in order.
 fn done(outcome: &Outcome) -> Vec<&str> {
     assert_eq!(outcome.code(), Some(0), "{}\n{}", outcome.stdout, outcome.stderr);
     outcome.stdout.lines().filter_map(|line| line.strip_prefix("node=gnb-00101-e00 done: ")).collect()
@@ -104,13 +104,13 @@ fn over_the_link() {
     assert_eq!(done(&first), ACTIONS);
     assert!(first.stdout.contains("longer than 1.0 ms") && first.stdout.contains("before_p50_ms="), "{}", first.stdout);
     network.shows(&protected());
-    // another run finds it done
+    // a second run finds everything set
     let again = network.xapp_until("found it done", &[&link[..], &["--restore"]].concat());
     assert_eq!(done(&again), [""; 0]);
     assert!(again.stdout.contains("found it done: the flow goes in queue 1, paced"), "{}", again.stdout);
-    // it restores what it has done itself
+    // and restores only its own changes
     network.shows(&protected());
-    // half of it is taken away
+    // a part of the configuration is removed
     let url = format!("{}/v1/nodes/gnb-00101-e00/tc/pacer", network.rest);
     ureq::put(url).send_json(serde_json::json!({"kind": "off"})).unwrap();
     let half = network.xapp_until("protected", &link);
@@ -118,7 +118,7 @@ fn over_the_link() {
     network.shows(&protected());
     assert_eq!(done(&network.xapp(&[&link[..], &UNDO].concat())), UNDONE);
     network.shows(&bare());
-    // ended by hand, it restores too
+    // an interrupt restores as well
     let fixed = ["xapp", "tc", "--destination", ":5060", "--limit-ms", "1", "--restore"];
     let mut running = program::start(&[&fixed[..], &link].concat());
     running.line("node=gnb-00101-e00 protected");
@@ -139,7 +139,7 @@ fn over_redis_and_rest() {
         assert_eq!(done(&network.xapp(&[&redis[..], &UNDO].concat())), UNDONE, "{way}");
         network.shows(&bare());
     }
-    // a Redis that is gone, and comes
+    // Redis stops and restarts
     redis.kill();
     let flow = ["xapp", "tc", "--destination", ":5060", "--limit-ms", "1", "--restore"];
     let mut waiting = program::start(&[&flow[..], &["--redis", &redis.url(), "--rest", &network.rest]].concat());
@@ -157,21 +157,21 @@ fn over_redis_and_rest() {
 }
 
 #[test]
-fn what_goes_wrong_is_told() {
+fn errors_are_reported() {
     let says = |arguments: &[&str], pieces: &[&str]| {
         run(&[&["xapp", "tc"], arguments].concat()).complains(1, pieces);
     };
-    says(&[], &["which flow must not wait? Say it by --protocol"]);
+    says(&[], &["no flow is given: use --protocol"]);
     says(&["--protocol", "udp", "--ric", "tcp://127.0.0.1:1"], &["cannot use the RIC at tcp://127.0.0.1:1"]);
     let https = ["--protocol", "udp", "--rest", "https://127.0.0.1:1"];
-    says(&https, &["https:// takes --rest-ca"]);
+    says(&https, &["https:// requires --rest-ca"]);
     let nothing = std::env::temp_dir().join(format!("ferric-tc-nothing-{}", std::process::id()));
     std::fs::write(&nothing, "\n").unwrap();
     let nothing = nothing.to_str().unwrap();
-    says(&[&https[..], &["--rest-ca", nothing]].concat(), &["holds no certificate as PEM"]);
+    says(&[&https[..], &["--rest-ca", nothing]].concat(), &["contains no PEM certificate"]);
     let http = ["--protocol", "udp", "--rest", "http://127.0.0.1:1"];
-    says(&[&http[..], &["--rest-ca", nothing]].concat(), &["--rest-ca is for https://"]);
-    says(&[&http[..], &["--rest-token", nothing]].concat(), &["holds no token"]);
+    says(&[&http[..], &["--rest-ca", nothing]].concat(), &["--rest-ca requires https://"]);
+    says(&[&http[..], &["--rest-token", nothing]].concat(), &["contains no token"]);
     says(&[&http[..], &["--rest-token", "/nowhere/token"]].concat(), &["cannot read /nowhere/token"]);
     let redis = ["--protocol", "udp", "--redis", "rediss://127.0.0.1"];
     says(&[&redis[..], &["--redis-ca", nothing]].concat(), &["TLS of Redis", "holds no certificate as PEM"]);
@@ -180,7 +180,7 @@ fn what_goes_wrong_is_told() {
     std::fs::remove_file(nothing).unwrap();
     let refused = |arguments: &[&str], piece| run(&[&["xapp", "tc"], arguments].concat()).complains(2, &[piece]);
     refused(&["--source", "10.0.0.256"], "such as 10.0.0.2:5060");
-    refused(&["--rest", "ftp://ric.example"], "it is http://HOST:PORT or https://HOST:PORT");
+    refused(&["--rest", "ftp://ric.example"], "not http://HOST:PORT or https://HOST:PORT");
     refused(&["--rest", "https://ric.example", "--rest-cert", "tc.pem"], "--rest-key");
     refused(&["--redis", "rediss://127.0.0.1/#insecure"], "`#insecure` is not taken");
     refused(&["--from", "mqtt", "--redis", "redis://127.0.0.1"], "`pubsub` or by `stream`");
@@ -191,17 +191,17 @@ fn what_goes_wrong_is_told() {
     let flow = ["--protocol", "udp", "--seconds", "1"];
     says(&[&flow[..], &["--ric", &xapp]].concat(), &["the RIC has no such node"]);
     let redis = ["--redis", "redis://127.0.0.1:1", "--rest", "http://127.0.0.1:1"];
-    says(&[&flow[..], &redis].concat(), &["no records came from Redis", "start a Redis there"]);
+    says(&[&flow[..], &redis].concat(), &["no records from Redis", "start a Redis there"]);
     ric.stop();
 
-    // nobody answers by REST
+    // no server at the REST address
     let network = Network::start(&[]);
     let nowhere = ["--ric", &network.xapp, "--rest", "http://127.0.0.1:1"];
     let mut xapp = program::start(&[&XAPP[..], &nowhere].concat());
     xapp.line("node=gnb-00101-e00 no answer again and again");
     xapp.interrupt();
     let outcome = xapp.end();
-    outcome.complains(1, &["no answer by REST", "not everything could be done"]);
+    outcome.complains(1, &["no answer over REST", "controls failed"]);
     assert!(outcome.stdout.contains("no answer again and again"), "{}", outcome.stdout);
     network.shows(&bare());
 }

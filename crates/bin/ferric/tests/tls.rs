@@ -29,7 +29,7 @@ impl Folder {
         assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
     }
 
-    /// The options that name somebody's certificate.
+    /// The options for a certificate.
     fn options(&self, name: &str) -> [String; 6] {
         let file = |suffix: &str| self.path(&format!("{name}.{suffix}"));
         ["--tls-ca".into(), self.path("ca.pem"), "--tls-cert".into(), file("pem"), "--tls-key".into(), file("key")]
@@ -48,7 +48,7 @@ impl Drop for Folder {
     }
 }
 
-/// The first block of a page in a language.
+/// The first code block of a page in a language.
 fn block(page: &str, language: &str) -> String {
     let (_, rest) = page.split_once(&format!("```{language}\n")).unwrap();
     rest.split_once("```").unwrap().0.to_owned()
@@ -56,7 +56,7 @@ fn block(page: &str, language: &str) -> String {
 
 const PAGE: &str = include_str!("../../../../docs/tls.md");
 
-/// The page's certificates, and one for `client` beside the node's; none where there is no openssl.
+/// The page's certificates, and one for `client`; `None` without openssl.
 fn certificates(client: &str) -> Option<Folder> {
     if Command::new("openssl").arg("version").output().is_err() {
         eprintln!("no openssl here: docs/tls.md is not tested");
@@ -73,7 +73,7 @@ fn certificates(client: &str) -> Option<Folder> {
 }
 
 #[test]
-fn the_page_is_true() {
+fn tls_page_is_correct() {
     let Some(folder) = certificates("kpm") else { return };
     let page = PAGE;
 
@@ -96,7 +96,7 @@ fn the_page_is_true() {
     ric.logs("a node shows who it is");
     ric.logs("node is up");
 
-    // What it may read it reads; of what it may not it is not even told.
+    // an xApp sees only the functions of its rights
     let kpm = ["xapp", "kpm", "--ric", &xapp, "--period-ms", "100", "--seconds", "1", "--json"];
     let outcome = folder.run(&kpm, "kpm");
     assert_eq!(outcome.code(), Some(0), "{}", outcome.stderr);
@@ -104,7 +104,7 @@ fn the_page_is_true() {
     let ping = ["xapp", "ping", "--ric", &xapp, "--period-ms", "100", "--seconds", "1"];
     let outcome = folder.run(&ping, "kpm");
     assert!(outcome.stderr.contains("does not offer the ping"), "{}\n{}", outcome.stdout, outcome.stderr);
-    // The node's certificate is good, and no xApp's.
+    // the node's certificate is valid, but has no rights as an xApp
     folder.run(&ping, "gnb1").complains(1, &["our certificate has no rights there"]);
     ric.logs("its certificate is in no entry of the rights");
 
@@ -114,12 +114,12 @@ fn the_page_is_true() {
     folder.run(&ping, "missing").complains(1, &["cannot read the certificate file", "missing.pem"]);
     ran.stop();
 
-    // The probe is another node than its certificate names; then, the RIC's certificate is for another name.
-    let told = folder.run(&["doctor", "--ric", &e2, "--patience", "120"], "gnb1").stdout;
-    assert!(told.contains("refuses a setup") && told.contains("look at its log"), "{told}");
+    // the probe's id differs from its certificate; then the RIC's certificate is for another name
+    let output = folder.run(&["doctor", "--ric", &e2, "--patience", "120"], "gnb1").stdout;
+    assert!(output.contains("rejects an E2 Setup") && output.contains("check its log"), "{output}");
     let other_name = e2.replace("127.0.0.1", "localhost");
-    let told = folder.run(&["doctor", "--ric", &other_name, "--patience", "120"], "gnb1").stdout;
-    assert!(told.contains("connect to a name that the certificate has"), "{told}");
+    let output = folder.run(&["doctor", "--ric", &other_name, "--patience", "120"], "gnb1").stdout;
+    assert!(output.contains("connect to a name in the certificate"), "{output}");
     ric.stop();
 }
 
@@ -167,7 +167,7 @@ fn rest_over_tls_with_tokens() {
     watching.line("node=gnb-00101-e00 protected");
     watching.stop();
 
-    // one that may only read, one that nobody knows, none
+    // a read-only token, an unknown token, no token
     let refused = |token: &[&str], why: &str| {
         let mut undoing = program::start(&[&tc[..], &options[..2], &options[4..], &["--undo"], token].concat());
         undoing.line(&format!("node=gnb-00101-e00 refused: set no pacer: {why}"));
@@ -178,12 +178,12 @@ fn rest_over_tls_with_tokens() {
     refused(&[], "no bearer token");
     ric.logs("a REST request is refused: this token may only read");
 
-    // the RIC's certificate is for other names: the token is not told
+    // the RIC's certificate is for other names: the token is not sent
     let other_name = url.replace("127.0.0.1", "localhost");
     let tc = ["xapp", "tc", "--protocol", "udp", "--limit-ms", "1", "--ric", &xapp, "--rest", &other_name, "--undo"];
     let mut deceived = program::start(&[&tc[..], &options].concat());
     deceived.line("node=gnb-00101-e00 no answer again and again");
-    deceived.end().complains(1, &["no answer by REST", "not valid for name"]);
+    deceived.end().complains(1, &["no answer over REST", "not valid for name"]);
     ran.stop();
     ric.stop();
 }

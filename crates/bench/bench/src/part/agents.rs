@@ -1,4 +1,4 @@
-//! Agents that are connected to no base station and report as if they were: the FlexRIC paper's dummy agents.
+//! Agents without a base station that report synthetic counters: the FlexRIC paper's dummy agents.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -20,7 +20,7 @@ use super::Encoding;
 use super::dummy::DummyCell;
 use super::stages::{Stages, Timed};
 
-/// Which functions agents have.
+/// The functions of the agents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Load {
@@ -33,7 +33,8 @@ pub enum Load {
 }
 
 impl Load {
-    /// How many functions of statistics an agent has.
+    /// The number of statistics functions of an agent.
+    #[must_use]
     pub fn statistics(self) -> u64 {
         match self {
             Load::Hello => 0,
@@ -43,37 +44,40 @@ impl Load {
     }
 }
 
+/// The parameters of agents.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Agents {
-    /// The controller's address; it tells E2AP's encoding.
+    /// The controller's address, which determines the encoding of E2AP.
     pub ric: String,
+    /// Agents.
     pub nodes: u16,
-    /// UEs of each node, with one bearer each.
+    /// UEs of each agent, with one bearer each.
     pub ues: u16,
+    /// Their functions.
     pub load: Load,
-    /// Of the service models.
+    /// The encoding of the service models.
     pub encoding: Encoding,
-    /// Whether the stages of a report are timed.
+    /// Whether to measure the stages of a report.
     pub stages: bool,
 }
 
-/// What agents have counted.
+/// The counters of agents.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct AgentsCount {
-    /// Controllers that have taken a setup.
+    /// Agents whose setup was accepted.
     pub up: u64,
-    /// Indications that were sent.
+    /// Indications sent.
     pub reports: u64,
-    /// Octets of their PDUs.
+    /// Octets of the indications' PDUs.
     pub octets: u64,
-    /// Indications that made room for later ones.
+    /// Indications dropped from full queues.
     pub dropped: u64,
-    /// Median nanoseconds of the stages of a report, in the mean of the models: gathering, encoding of the model, encoding of
-    /// E2AP. `None` where they are not timed.
+    /// Median times of the stages of a report, averaged over the models: gathering, encoding of the model, encoding of
+    /// E2AP. `None` if they are not measured.
     pub stages_ns: Option<[f64; 3]>,
 }
 
-/// What crosses the agents' links.
+/// The traffic of the agents' links.
 #[derive(Debug, Default)]
 struct Sent {
     codec: Codec,
@@ -91,7 +95,7 @@ impl Onlooker for Counting {
 
 impl Watch for Counting {
     fn pdu(&self, direction: Direction, _: StreamId, parts: &[&[u8]]) {
-        // the loop sends a PDU in one part
+        // the loop sends each PDU in one part
         if let (Direction::Sent, [pdu]) = (direction, parts)
             && self.0.codec.peek_indication(pdu).is_some()
         {
@@ -102,10 +106,14 @@ impl Watch for Counting {
 }
 
 impl Agents {
+    /// Runs the agents until the input ends.
+    ///
+    /// # Errors
+    /// If the event loop fails.
     pub fn run(&self) -> anyhow::Result<()> {
         let endpoint: Endpoint = self.ric.parse()?;
         let sent = Arc::new(Sent { codec: endpoint.codec, ..Sent::default() });
-        // what is timed is not looked on at
+        // a tap would add to the measured times
         let tap = (!self.stages).then(|| Tap::new(Arc::new(Counting(sent.clone()))));
         let link = link::Config { tap, ..link::Config::default() };
         let mut agents = AgentLoop::new(AgentLoopConfig { link, ..AgentLoopConfig::default() })?;

@@ -1,5 +1,4 @@
-//! A controller of the server library and one internal app, which keeps the newest statistics: the FlexRIC paper's
-//! controller of section 5.3.
+//! A controller with one internal app that keeps the latest statistics, as in section 5.3 of the FlexRIC paper.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -13,25 +12,27 @@ use serde::{Deserialize, Serialize};
 use super::store::Store;
 use super::{Encoding, any_port};
 
+/// The parameters of a controller.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Controller {
-    /// Of E2AP.
+    /// The encoding of E2AP.
     pub encoding: Encoding,
-    /// Which statistics are asked for.
+    /// The reporting period.
     pub period_ms: u32,
-    /// Whether the app keeps records, not octets alone.
+    /// Whether the app decodes the reports, instead of keeping their octets.
     pub decodes: bool,
 }
 
+/// The counters of a controller.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct ControllerCount {
-    /// Subscriptions that stand.
+    /// Active subscriptions.
     pub subscribed: u64,
-    /// Reports that were kept.
+    /// Reports stored.
     pub reports: u64,
-    /// Octets of their messages.
+    /// Octets of the reports' messages.
     pub octets: u64,
-    /// Reports that could not be kept.
+    /// Reports that could not be stored.
     pub unread: u64,
 }
 
@@ -58,13 +59,13 @@ impl Iapp for Statistics {
         match event {
             IappEvent::NodeUp(node) => {
                 for function in &node.functions {
-                    if let Some(spec) = self.store.wish(node.id, function.id, &function.oid, self.period_ms) {
-                        // what becomes of it, the counters tell
+                    if let Some(spec) = self.store.subscription(node.id, function.id, &function.oid, self.period_ms) {
+                        // the counters show whether it succeeds
                         let _ = ric.subscribe(node.id, function.id, spec);
                     }
                 }
             }
-            IappEvent::NodeLost(node) => self.store.forget(*node),
+            IappEvent::NodeLost(node) => self.store.remove(*node),
             IappEvent::Request(RequestEvent::Subscribed { .. }) => _ = self.counters.subscribed.fetch_add(1, Relaxed),
             _ => {}
         }
@@ -74,7 +75,7 @@ impl Iapp for Statistics {
         let Counters { reports, octets, unread, .. } = &*self.counters;
         let (node, function) = (indication.node, indication.ran_function_id);
         match indication.payload {
-            Some((_, message)) if self.store.keep(node, function, message) => {
+            Some((_, message)) if self.store.store(node, function, message) => {
                 reports.fetch_add(1, Relaxed);
                 octets.fetch_add(message.len() as u64, Relaxed);
             }
@@ -84,13 +85,17 @@ impl Iapp for Statistics {
 }
 
 impl Controller {
+    /// Runs the controller until the input ends.
+    ///
+    /// # Errors
+    /// If the event loop fails.
     pub fn run(&self) -> anyhow::Result<()> {
         let e2 = vec![Endpoint::new(any_port(), self.encoding.codec())];
         let mut server = Server::bind(ServerConfig { e2, xapp: None, ..ServerConfig::default() })?;
         let counters = Arc::new(Counters::default());
         let store = Store::new(self.decodes);
         server.add_iapp(Box::new(Statistics { store, period_ms: self.period_ms, counters: counters.clone() }));
-        println!("e2={}", server.e2_endpoints().next().context("the controller listens nowhere")?);
+        println!("e2={}", server.e2_endpoints().next().context("the controller has no address for E2")?);
         super::answer(server.stop_handle(), move || ControllerCount {
             subscribed: counters.subscribed.load(Relaxed),
             reports: counters.reports.load(Relaxed),

@@ -1,4 +1,4 @@
-//! A base station that is none: counters that grow as those of UEs do which are served without a pause.
+//! Synthetic counters of UEs that are served without interruption.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -9,16 +9,16 @@ use ferric::agent::Ue;
 use ferric::e2::Time;
 use ran_functions::statistics::StatisticsSource;
 
-/// What each UE is sent in a millisecond, and sends: octets.
-const DOWN: u64 = 1500;
-const UP: u64 = 300;
+/// Octets per millisecond and UE, downlink and uplink.
+const DL_OCTETS: u64 = 1500;
+const UL_OCTETS: u64 = 300;
 const FIRST_RNTI: u32 = 0x4601;
 
-/// A cell with as many UEs as asked for, with one bearer each.
+/// A cell whose UEs have one bearer each.
 pub(super) struct DummyCell {
     ues: u16,
     now_ms: u64,
-    /// When the last UE's last record was gathered, where somebody wants to know.
+    /// The time at which the last UE's record was gathered, if it is measured.
     gathered: Option<Rc<Cell<Instant>>>,
 }
 
@@ -39,10 +39,10 @@ impl DummyCell {
         self.now_ms = now.as_nanos() / 1_000_000;
     }
 
-    /// Appends the record of a UE, which the cell's counters give.
-    fn record<R>(&self, ue: Ue, out: &mut Vec<R>, of: impl FnOnce(Counted) -> R) {
-        let ms = self.now_ms + ue.0; // no two alike
-        out.push(of(Counted { rnti: FIRST_RNTI + ue.0 as u32, ms, down: ms * DOWN, up: ms * UP }));
+    /// Appends a UE's record, made of its counters.
+    fn record<R>(&self, ue: Ue, out: &mut Vec<R>, make: impl FnOnce(Counters) -> R) {
+        let ms = self.now_ms + ue.0; // distinct for each UE
+        out.push(make(Counters { rnti: FIRST_RNTI + ue.0 as u32, ms, dl: ms * DL_OCTETS, ul: ms * UL_OCTETS }));
         if let Some(gathered) = &self.gathered
             && ue.0 + 1 == u64::from(self.ues)
         {
@@ -51,23 +51,23 @@ impl DummyCell {
     }
 }
 
-/// What is counted of a UE until now.
-struct Counted {
+/// The counters of a UE.
+struct Counters {
     rnti: u32,
     ms: u64,
-    down: u64,
-    up: u64,
+    dl: u64,
+    ul: u64,
 }
 
 macro_rules! source {
-    ($record:ty, |$counted:ident| $make:expr) => {
+    ($record:ty, |$counters:ident| $make:expr) => {
         impl StatisticsSource<$record> for DummyCell {
             fn ues(&self, out: &mut Vec<Ue>) {
                 self.ues(out);
             }
 
             fn records(&self, ue: Ue, out: &mut Vec<$record>) {
-                self.record(ue, out, |$counted| $make);
+                self.record(ue, out, |$counters| $make);
             }
 
             fn advance(&mut self, now: Time) {
@@ -77,15 +77,15 @@ macro_rules! source {
     };
 }
 
-// counters of 32 bits wrap around, as a base station's do; HARQ's stay at 0, since the paper leaves them out
+// counters of 32 bits wrap around, as those of a base station; HARQ counters stay 0, since the paper omits them
 
 source!(mac::UeStats, |c| mac::UeStats {
-    dl_aggr_tbs_octets: c.down,
-    ul_aggr_tbs_octets: c.up,
-    dl_aggr_sdu_octets: c.down - c.down / 50,
-    ul_aggr_sdu_octets: c.up - c.up / 50,
-    dl_curr_tbs_octets: DOWN,
-    ul_curr_tbs_octets: UP,
+    dl_aggr_tbs_octets: c.dl,
+    ul_aggr_tbs_octets: c.ul,
+    dl_aggr_sdu_octets: c.dl - c.dl / 50,
+    ul_aggr_sdu_octets: c.ul - c.ul / 50,
+    dl_curr_tbs_octets: DL_OCTETS,
+    ul_curr_tbs_octets: UL_OCTETS,
     dl_sched_prbs: 25,
     ul_sched_prbs: 5,
     pusch_snr_db: 21.5,
@@ -99,7 +99,7 @@ source!(mac::UeStats, |c| mac::UeStats {
     ul_aggr_sdus: c.ms as u32,
     dl_aggr_retx_prbs: (2 * c.ms) as u32,
     ul_aggr_retx_prbs: (c.ms / 4) as u32,
-    bsr_octets: UP as u32,
+    bsr_octets: UL_OCTETS as u32,
     frame: (c.ms / 10 % 1024) as u16,
     slot: (c.ms % 10) as u16,
     wb_cqi: 15,
@@ -111,25 +111,25 @@ source!(mac::UeStats, |c| mac::UeStats {
 
 source!(rlc::BearerStats, |c| rlc::BearerStats {
     tx_pdu_packets: c.ms as u32,
-    tx_pdu_octets: c.down as u32,
+    tx_pdu_octets: c.dl as u32,
     tx_pdu_wait_ms: 2,
     tx_pdu_retx_packets: (c.ms / 100) as u32,
-    tx_pdu_retx_octets: (c.down / 100) as u32,
+    tx_pdu_retx_octets: (c.dl / 100) as u32,
     tx_pdu_segmented: (c.ms / 2) as u32,
     tx_pdu_status_packets: (c.ms / 20) as u32,
     tx_pdu_status_octets: (c.ms / 5) as u32,
-    tx_buffer_octets: (4 * DOWN) as u32,
+    tx_buffer_octets: (4 * DL_OCTETS) as u32,
     tx_buffer_packets: 4,
     rx_pdu_packets: c.ms as u32,
-    rx_pdu_octets: c.up as u32,
+    rx_pdu_octets: c.ul as u32,
     rx_pdu_status_packets: (c.ms / 20) as u32,
     rx_pdu_status_octets: (c.ms / 5) as u32,
     tx_sdu_packets: c.ms as u32,
-    tx_sdu_octets: c.down,
+    tx_sdu_octets: c.dl,
     tx_sdu_mean_time_to_tx_us: 1800.0,
     tx_sdu_wait_us: 1700,
     rx_sdu_packets: c.ms as u32,
-    rx_sdu_octets: c.up,
+    rx_sdu_octets: c.ul,
     rnti: c.rnti,
     rb_id: 1,
     ..rlc::BearerStats::default()
@@ -137,15 +137,15 @@ source!(rlc::BearerStats, |c| rlc::BearerStats {
 
 source!(pdcp::BearerStats, |c| pdcp::BearerStats {
     tx_pdu_packets: c.ms as u32,
-    tx_pdu_octets: c.down as u32,
+    tx_pdu_octets: c.dl as u32,
     tx_pdu_sn: (c.ms % 4096) as u32,
     rx_pdu_packets: c.ms as u32,
-    rx_pdu_octets: c.up as u32,
+    rx_pdu_octets: c.ul as u32,
     rx_pdu_sn: (c.ms % 4096) as u32,
     tx_sdu_packets: c.ms as u32,
-    tx_sdu_octets: c.down as u32,
+    tx_sdu_octets: c.dl as u32,
     rx_sdu_packets: c.ms as u32,
-    rx_sdu_octets: c.up as u32,
+    rx_sdu_octets: c.ul as u32,
     rnti: c.rnti,
     rb_id: 1,
     ..pdcp::BearerStats::default()

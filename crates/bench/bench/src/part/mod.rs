@@ -1,8 +1,8 @@
-//! Parts of a measurement that are processes of their own, so that the kernel accounts for each of them: agents, a
-//! controller, an xApp. The hidden command `part JSON` of a program runs one of them.
+//! Parts of a measurement in separate processes, so that the kernel accounts for each: agents, a controller, an xApp. The
+//! hidden command `part JSON` of a program runs one of them.
 //!
-//! A part says where it listens, if it does. Then it answers each line that it reads by a line of JSON, what it has counted
-//! until now; and it ends with its input, so that none is left when who started it is gone.
+//! A part prints its address, if it has one. It answers each line of input with its counters until now, as a line of JSON. It
+//! ends with its input, so that no part outlives the program that has started it.
 
 mod agents;
 mod controller;
@@ -28,18 +28,23 @@ pub use agents::{Agents, AgentsCount, Load};
 pub use controller::{Controller, ControllerCount};
 pub use xapp::{XappCount, XappPart};
 
-/// An encoding, of E2AP or of a service model: those that the FlexRIC paper compares.
+/// An encoding of E2AP or of a service model, as the FlexRIC paper compares them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Encoding {
+    /// ASN.1 PER.
     #[default]
     Per,
+    /// FlatBuffers.
     Flat,
 }
 
 impl Encoding {
+    /// Both encodings.
     pub const ALL: [Encoding; 2] = [Encoding::Per, Encoding::Flat];
 
+    /// The encoding of E2AP.
+    #[must_use]
     pub fn codec(self) -> Codec {
         match self {
             Encoding::Per => Codec::Per,
@@ -47,6 +52,8 @@ impl Encoding {
         }
     }
 
+    /// The encoding of a service model.
+    #[must_use]
     pub fn wire(self) -> Wire {
         match self {
             Encoding::Per => Wire::Per,
@@ -55,43 +62,52 @@ impl Encoding {
     }
 }
 
-/// Which part, and how it is set.
+/// A part and its parameters.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Part {
+    /// Agents.
     Agents(Agents),
+    /// A controller.
     Controller(Controller),
+    /// An xApp.
     Xapp(XappPart),
 }
 
 impl Part {
-    /// Starts it.
+    /// Starts the part in a process.
+    ///
+    /// # Errors
+    /// If this program cannot be started again.
     pub fn start(&self) -> anyhow::Result<Process> {
         let text = serde_json::to_string(self)?;
         let lines = usize::from(matches!(self, Part::Controller(_)));
-        Process::start_self(&["--log", "error", "part", &text], lines)
+        Process::start_self(&["part", &text, "--log", "error"], lines)
     }
 }
 
-/// Asks a part what it has counted.
-pub fn ask<T: DeserializeOwned>(process: &mut Process) -> anyhow::Result<T> {
-    let line = process.query().context("a part of the measurement does not answer")?;
-    serde_json::from_str(&line).with_context(|| format!("unexpected: {line}"))
-}
-
-/// Is the part that `text` tells, until its input ends.
+/// Reads the counters of a part.
 ///
 /// # Errors
-/// Where the text tells no part, or what it needs cannot be had.
+/// If the part has ended or answers something else.
+pub fn ask<T: DeserializeOwned>(process: &mut Process) -> anyhow::Result<T> {
+    let line = process.query().context("no answer from a part of the measurement")?;
+    serde_json::from_str(&line).with_context(|| format!("unexpected answer: {line}"))
+}
+
+/// Runs the part that `text` describes, until its input ends.
+///
+/// # Errors
+/// If the text describes no part, or the part fails.
 pub fn run(text: &str) -> anyhow::Result<()> {
-    match serde_json::from_str(text).context("no part of a measurement")? {
+    match serde_json::from_str(text).context("invalid part of a measurement")? {
         Part::Agents(agents) => agents.run(),
         Part::Controller(controller) => controller.run(),
         Part::Xapp(xapp) => xapp.run(),
     }
 }
 
-/// Answers each line of the input, on a thread of its own; stops the part when there is none any more.
+/// Answers each line of the input on a thread; stops the part when the input ends.
 fn answer<T: Serialize>(stop: StopHandle, count: impl Fn() -> T + Send + 'static) {
     thread::spawn(move || {
         for line in std::io::stdin().lock().lines() {
@@ -102,6 +118,8 @@ fn answer<T: Serialize>(stop: StopHandle, count: impl Fn() -> T + Send + 'static
     });
 }
 
+/// A free TCP port of the loopback interface.
+#[must_use]
 pub fn any_port() -> Address {
     Address::Tcp { host: "127.0.0.1".into(), port: 0 }
 }

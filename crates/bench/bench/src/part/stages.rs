@@ -1,4 +1,4 @@
-//! How long the stages of a report take, where they run: in an agent's loop, between two sleeps.
+//! The times of a report's stages within an agent's event loop.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -12,20 +12,20 @@ use hdrhistogram::Histogram;
 
 use crate::latency_histogram;
 
-/// The times of all reports of one model: nanoseconds of each stage.
+/// The times of all reports of one model, in nanoseconds by stage.
 type Times = [Histogram<u64>; 3];
 
-/// Times of each function that is timed.
+/// The times of each measured function.
 #[derive(Clone, Default)]
 pub(super) struct Stages(Arc<Mutex<Vec<Times>>>);
 
 impl Stages {
     fn lock(&self) -> MutexGuard<'_, Vec<Times>> {
-        // whoever panicked with it has left numbers
+        // a panic leaves complete histograms
         self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 
-    /// The median of each stage, in the mean of the functions; none where nothing was timed.
+    /// The median of each stage, averaged over the functions; `None` without reports.
     pub fn medians_ns(&self) -> Option<[f64; 3]> {
         let all = self.lock();
         let mut sums = [0.0; 3];
@@ -41,20 +41,20 @@ impl Stages {
     }
 }
 
-/// A function, and a watch on it.
+/// A RAN function whose reports are measured.
 pub(super) struct Timed<F> {
     inner: F,
-    /// When the source's last record was gathered.
+    /// The time at which the source's last record was gathered.
     gathered: Rc<Cell<Instant>>,
     stages: Stages,
-    place: usize,
+    index: usize,
 }
 
 impl<F> Timed<F> {
     pub fn new(inner: F, gathered: Rc<Cell<Instant>>, stages: &Stages) -> Self {
         let mut all = stages.lock();
         all.push([(); 3].map(|()| latency_histogram()));
-        Timed { inner, gathered, stages: stages.clone(), place: all.len() - 1 }
+        Timed { inner, gathered, stages: stages.clone(), index: all.len() - 1 }
     }
 }
 
@@ -88,25 +88,25 @@ impl<F: RanFunction> RanFunction for Timed<F> {
     fn report(&mut self, now: Time, reports: &mut FunctionContext<'_>) {
         let mut views = reports.views().clone();
         let begun = Instant::now();
-        let mut outlet = TimedOutlet { reports, sent: None };
-        self.inner.report(now, &mut FunctionContext::new(&mut views, &mut outlet));
-        let Some((sending, sent)) = outlet.sent else { return };
+        let mut transport = TimedTransport { reports, sent: None };
+        self.inner.report(now, &mut FunctionContext::new(&mut views, &mut transport));
+        let Some((sending, sent)) = transport.sent else { return };
         let gathered = self.gathered.get();
         let mut all = self.stages.lock();
         let spans = [gathered - begun, sending - gathered, sent - sending];
-        for (times, span) in all[self.place].iter_mut().zip(spans) {
+        for (times, span) in all[self.index].iter_mut().zip(spans) {
             *times += u64::try_from(span.as_nanos()).unwrap_or(u64::MAX);
         }
     }
 }
 
-/// The loop's outlet, and when the last report went into it.
-struct TimedOutlet<'a, 'b> {
+/// The event loop's transport, and the start and end of the last report's sending.
+struct TimedTransport<'a, 'b> {
     reports: &'a mut FunctionContext<'b>,
     sent: Option<(Instant, Instant)>,
 }
 
-impl FunctionTransport for TimedOutlet<'_, '_> {
+impl FunctionTransport for TimedTransport<'_, '_> {
     fn send(
         &mut self,
         key: RequestKey,

@@ -1,4 +1,4 @@
-//! What a monitoring app keeps in memory: of each function of each node its newest report.
+//! The memory of a monitoring app: the latest report of each function of each node.
 
 use std::collections::HashMap;
 
@@ -7,16 +7,17 @@ use e2sm::flexric::EventTriggerDefinition;
 use e2sm::{Arena, Wire, detect, mac, pdcp, rlc};
 use ferric::e2::{Action, NodeId, SubscriptionSpec};
 
-/// The newest reports.
+/// The latest reports.
 #[derive(Default)]
 pub(super) struct Store {
-    /// Whether records are kept, not octets alone.
+    /// Whether reports are decoded, instead of keeping their octets.
     decodes: bool,
-    kept: HashMap<(NodeId, RanFunctionId), Kept>,
+    reports: HashMap<(NodeId, RanFunctionId), LatestReport>,
     arena: Arena,
 }
 
-struct Kept {
+/// The latest report of a function.
+struct LatestReport {
     model: u16,
     wire: Wire,
     octets: Vec<u8>,
@@ -30,8 +31,8 @@ impl Store {
         Store { decodes, ..Store::default() }
     }
 
-    /// How to subscribe to a function, where it is one of statistics.
-    pub fn wish(
+    /// The subscription to a function, if it reports statistics.
+    pub fn subscription(
         &mut self,
         node: NodeId,
         function: RanFunctionId,
@@ -44,32 +45,33 @@ impl Store {
         let mut event_trigger = Vec::new();
         EventTriggerDefinition { period_ms }.encode(wire, &mut event_trigger).ok()?;
         let (octets, mac, rlc, pdcp) = Default::default();
-        self.kept.insert((node, function), Kept { model, wire, octets, mac, rlc, pdcp });
+        self.reports.insert((node, function), LatestReport { model, wire, octets, mac, rlc, pdcp });
         let (id, kind) = (RicActionId(1), RicActionType::Report);
         let actions = vec![Action { id, kind, definition: None, subsequent: None }];
         Some(SubscriptionSpec { event_trigger, actions })
     }
 
-    pub fn forget(&mut self, node: NodeId) {
-        self.kept.retain(|(of, _), _| *of != node);
+    /// Removes the reports of a node.
+    pub fn remove(&mut self, node: NodeId) {
+        self.reports.retain(|(of, _), _| *of != node);
     }
 
-    /// Takes a report. Whether it is of a function that was asked, and can be read.
-    pub fn keep(&mut self, node: NodeId, function: RanFunctionId, message: &[u8]) -> bool {
-        let Store { decodes, kept, arena } = self;
-        let Some(kept) = kept.get_mut(&(node, function)) else { return false };
+    /// Stores a report; returns false if it belongs to no subscription or cannot be decoded.
+    pub fn store(&mut self, node: NodeId, function: RanFunctionId, message: &[u8]) -> bool {
+        let Store { decodes, reports, arena } = self;
+        let Some(report) = reports.get_mut(&(node, function)) else { return false };
         if !*decodes {
-            kept.octets.clear();
-            kept.octets.extend_from_slice(message);
+            report.octets.clear();
+            report.octets.extend_from_slice(message);
             return true;
         }
         arena.reset();
-        kept.read(message, arena).is_ok()
+        report.decode(message, arena).is_ok()
     }
 }
 
-impl Kept {
-    fn read(&mut self, message: &[u8], arena: &Arena) -> Result<(), e2sm::Error> {
+impl LatestReport {
+    fn decode(&mut self, message: &[u8], arena: &Arena) -> Result<(), e2sm::Error> {
         if self.model == mac::MODEL.function_id {
             self.mac.clear();
             self.mac.extend(mac::IndicationMessage::decode(message, self.wire, arena)?.ues.iter().copied());

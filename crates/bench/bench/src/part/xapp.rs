@@ -1,4 +1,4 @@
-//! An xApp that keeps the newest statistics: the same as the controller's internal app, a hop further away.
+//! An xApp that keeps the latest statistics, as the controller's internal app does.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -10,25 +10,31 @@ use serde::{Deserialize, Serialize};
 
 use super::store::Store;
 
+/// The parameters of an xApp.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct XappPart {
     /// The RIC's address for xApps.
     pub ric: String,
-    /// Which statistics are asked for.
+    /// The reporting period.
     pub period_ms: u32,
 }
 
+/// The counters of an xApp.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct XappCount {
-    /// Subscriptions that stand.
+    /// Active subscriptions.
     pub subscribed: u64,
-    /// Reports that were read and kept.
+    /// Reports decoded and stored.
     pub reports: u64,
-    /// Octets of their messages.
+    /// Octets of the reports' messages.
     pub octets: u64,
 }
 
 impl XappPart {
+    /// Runs the xApp until the input ends.
+    ///
+    /// # Errors
+    /// If the RIC cannot be used, or is lost.
     pub fn run(&self) -> anyhow::Result<()> {
         let ric: Address = self.ric.parse()?;
         let mut xapp = Xapp::connect(&ric, "statistics", XappConfig { reconnect: None, ..XappConfig::default() })
@@ -46,16 +52,16 @@ impl XappPart {
             xapp.poll(None, |event, ric| match event {
                 XappEvent::NodeUp(node) => {
                     for function in &node.functions {
-                        if let Some(spec) = store.wish(node.id, function.id, &function.oid, self.period_ms) {
+                        if let Some(spec) = store.subscription(node.id, function.id, &function.oid, self.period_ms) {
                             ric.subscribe(node.id, function.id, spec);
                         }
                     }
                 }
-                XappEvent::NodeLost(node) => store.forget(node.id),
+                XappEvent::NodeLost(node) => store.remove(node.id),
                 XappEvent::Request(RequestEvent::Subscribed { .. }) => _ = subscribed.fetch_add(1, Relaxed),
                 XappEvent::Indication(indication) => {
                     let Some(read) = indication.peek() else { return };
-                    if store.keep(indication.node, read.ran_function_id, read.message) {
+                    if store.store(indication.node, read.ran_function_id, read.message) {
                         reports.fetch_add(1, Relaxed);
                         octets.fetch_add(read.message.len() as u64, Relaxed);
                     }

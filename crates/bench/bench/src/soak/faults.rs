@@ -1,4 +1,4 @@
-//! What goes wrong around the RIC, drawn by chance, all the while.
+//! Random faults around the RIC.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -25,24 +25,24 @@ const HW: RanFunctionId = RanFunctionId(hw::FUNCTION_ID);
 type Fault = fn(&Faults, &mut Random) -> anyhow::Result<()>;
 
 const FAULTS: [(&str, Fault); 13] = [
-    ("connections that say nothing", |faults, _| faults.connect_and_close()),
+    ("silent connections", |faults, _| faults.connect_and_close()),
     ("garbage", Faults::garbage),
     ("garbage in frames", Faults::framed_garbage),
-    ("half frames", Faults::half_frame),
-    ("announced 4 GiB", |faults, random| faults.write(random, &[0xFF; 4])),
+    ("incomplete frames", Faults::half_frame),
+    ("frames of 4 GiB", |faults, random| faults.write(random, &[0xFF; 4])),
     ("single octets", |faults, random| faults.write(random, &[0, 0, 0, 1, 0])),
     ("repeated setups", Faults::repeated_setup),
     ("two nodes with one id", Faults::two_with_one_id),
-    ("messages nobody waits for", Faults::unexpected),
-    ("nodes that leave", Faults::node_that_leaves),
+    ("unexpected messages", Faults::unexpected),
+    ("disconnecting nodes", Faults::node_that_leaves),
     ("greedy xApps", Faults::greedy_xapp),
     ("slow xApps", Faults::slow_xapp),
     ("storms of 100 connections", |faults, _| faults.storm()),
 ];
 
-/// At a time. Some of them take seconds.
+/// The threads that inject faults; a fault may take seconds.
 const ACTORS: u64 = 4;
-/// Between two of an actor, at most.
+/// The longest pause of a thread between two faults.
 const PAUSE_MS: u64 = 60;
 
 pub(super) struct Faults {
@@ -50,7 +50,7 @@ pub(super) struct Faults {
     xapp: Address,
     seed: u64,
     counts: [AtomicU64; FAULTS.len()],
-    /// Nodes that faults have been.
+    /// Nodes that were set up.
     nodes: AtomicU64,
 }
 
@@ -60,14 +60,14 @@ impl Faults {
         Faults { e2: e2.clone(), xapp: xapp.clone(), seed, counts, nodes: AtomicU64::new(0) }
     }
 
-    /// Lets faults happen until `stop`.
+    /// Injects faults until `stop`.
     pub fn start<'s>(&'s self, scope: &'s Scope<'s, '_>, stop: &'s AtomicBool) {
         for actor in 0..ACTORS {
             scope.spawn(move || {
                 let mut random = Random::new(self.seed ^ actor << 32);
                 while !stop.load(Ordering::Acquire) {
                     let kind = random.below(FAULTS.len() as u64) as usize;
-                    // the RIC may end a connection at any moment: that is its right
+                    // the RIC may close a faulty connection at any time
                     let _ = FAULTS[kind].1(self, &mut random);
                     self.counts[kind].fetch_add(1, Ordering::Relaxed);
                     thread::sleep(Duration::from_millis(random.below(PAUSE_MS)));
@@ -76,20 +76,20 @@ impl Faults {
         }
     }
 
-    /// How many of each kind there were.
+    /// The number of faults by kind.
     pub fn counts(&self) -> Vec<(&'static str, u64)> {
         FAULTS.iter().zip(&self.counts).map(|((name, _), count)| (*name, count.load(Ordering::Relaxed))).collect()
     }
 
     fn socket(&self, address: &Address) -> anyhow::Result<TcpStream> {
-        let Address::Tcp { host, port } = address else { anyhow::bail!("TCP is what is soaked") };
+        let Address::Tcp { host, port } = address else { anyhow::bail!("the soak supports TCP only") };
         let socket = TcpStream::connect((host.as_str(), *port))?;
         socket.set_read_timeout(Some(Duration::from_millis(500)))?;
         socket.set_write_timeout(Some(Duration::from_millis(500)))?;
         Ok(socket)
     }
 
-    /// A connection to where nodes or where xApps are awaited.
+    /// A connection to the address for nodes or for xApps.
     fn either(&self, random: &mut Random) -> anyhow::Result<TcpStream> {
         self.socket(if random.below(2) == 0 { &self.e2 } else { &self.xapp })
     }
@@ -102,7 +102,7 @@ impl Faults {
     fn write(&self, random: &mut Random, octets: &[u8]) -> anyhow::Result<()> {
         let mut socket = self.either(random)?;
         socket.write_all(octets)?;
-        // waits for what comes back, or for the end
+        // until an answer or the end
         let _ = socket.read(&mut [0; 256]);
         Ok(())
     }
@@ -131,13 +131,13 @@ impl Faults {
         Ok(())
     }
 
-    /// A node's number, among few: most have been here before.
+    /// A node number out of few, so that most nodes return.
     fn number(random: &mut Random) -> u32 {
         1 + random.below(20) as u32
     }
 
     fn node(&self, number: u32) -> anyhow::Result<Node> {
-        assert!(number < FIRST_NODE, "no fault is a witness");
+        assert!(number < FIRST_NODE, "a fault must not use the id of a witness");
         let mut node = Node::connect(&self.e2)?;
         node.set_up(number, 2)?;
         self.nodes.fetch_add(1, Ordering::Relaxed);
@@ -204,7 +204,7 @@ impl Faults {
         Ok(())
     }
 
-    /// Subscribes to all that is there, over and over, and leaves without a word.
+    /// Subscribes repeatedly to all functions, and disconnects.
     fn greedy_xapp(&self, random: &mut Random) -> anyhow::Result<()> {
         let mut xapp = Xapp::connect(&self.xapp, "greedy", XappConfig { reconnect: None, ..XappConfig::default() })?;
         let until = Instant::now() + Duration::from_millis(random.below(2_000));
@@ -213,7 +213,7 @@ impl Faults {
                 let XappEvent::NodeUp(node) = event else { return };
                 let e2ap::GlobalE2NodeId::Gnb(id) = node.global_id else { return };
                 if node.functions.iter().any(|function| function.id == HW) {
-                    // the emulated RAN: each ping comes back as many times as it is subscribed
+                    // the emulated RAN answers each ping once per subscription
                     for ping in 0..20 {
                         commands.subscribe(node.id, HW, spec(hw::EVENT_TRIGGER));
                         commands.control(node.id, HW, &[ping], &[ping; 1000]);

@@ -1,4 +1,4 @@
-//! Whether a process grows.
+//! The growth of a process.
 
 use std::fmt;
 
@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::process::Process;
 
-/// Memory and descriptors of a process, a sample a second.
+/// Memory and descriptors of a process, sampled each second.
 #[derive(Debug, Default)]
 pub(super) struct Gauge {
     rss_kib: Vec<u64>,
@@ -14,23 +14,22 @@ pub(super) struct Gauge {
     last_descriptors: u64,
 }
 
-/// How they went.
+/// The trend of the samples.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
 pub struct Trend {
-    /// The least memory of the second fifth: tables have grown to their size by then, and what a burst takes for a moment is
-    /// given back.
+    /// The least memory of the second fifth of the run: tables have grown to their size, and bursts do not count.
     pub rss_first_kib: u64,
-    /// The same of the last fifth.
+    /// The least memory of the last fifth.
     pub rss_last_kib: u64,
-    /// KiB a minute, from the one to the other.
+    /// The growth between the two, per minute.
     pub rss_slope_kib_per_minute: f64,
     /// The fewest descriptors of the second fifth.
     pub descriptors_first: u64,
-    /// Descriptors at the end, when all faults are over.
+    /// Descriptors after the last fault.
     pub descriptors_last: u64,
 }
 
-/// What a heap may shift by within its pages without having grown: KiB.
+/// The tolerance in KiB: a heap may occupy other pages without having grown.
 const NOISE_KIB: u64 = 1024;
 
 impl Gauge {
@@ -40,7 +39,7 @@ impl Gauge {
         Ok(())
     }
 
-    /// All is over.
+    /// Takes the last sample, after the last fault.
     pub fn end(&mut self, process: &Process) -> anyhow::Result<()> {
         self.last_descriptors = process.descriptors()?;
         Ok(())
@@ -60,7 +59,7 @@ impl Gauge {
                 .unwrap_or(0)
         };
         let (first, last) = (least(&self.rss_kib, 1), least(&self.rss_kib, 4));
-        // a sample a second, from the middle of the one to the middle of the other
+        // one sample per second, from the middle of the second fifth to the middle of the last
         let minutes = (3 * self.rss_kib.len()).max(5) as f64 / 5.0 / 60.0;
         Trend {
             rss_first_kib: first,
@@ -85,7 +84,7 @@ impl fmt::Display for Trend {
         let Trend { rss_first_kib, rss_last_kib, rss_slope_kib_per_minute, descriptors_first, descriptors_last } = self;
         write!(
             f,
-            "memory {rss_first_kib} to {rss_last_kib} KiB ({rss_slope_kib_per_minute:+.1} a minute), \
+            "memory {rss_first_kib} to {rss_last_kib} KiB ({rss_slope_kib_per_minute:+.1} per minute), \
              descriptors {descriptors_first} to {descriptors_last}"
         )
     }
@@ -101,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn bursts_are_no_growth_and_leaks_are() {
+    fn leak_is_growth_and_burst_is_not() {
         assert!(trend((0..600).map(|s| 9000 + if s % 7 == 0 { 90_000 } else { 0 })).holds());
         assert!(trend((0..600).map(|s| 9000 + 40 * s.min(100))).holds(), "tables grow to their size");
         let leak = trend((0..600).map(|s| 9000 + 3 * s));

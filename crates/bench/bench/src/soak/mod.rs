@@ -1,4 +1,4 @@
-//! The soak: a RIC and an emulated RAN that run for long while everything that can go wrong around them does.
+//! The soak: a long run of a RIC and an emulated RAN while faults are injected.
 //!
 //! ```text
 //! witness nodes ---------+                 +--- witness xApp: every report, once, in order
@@ -7,8 +7,8 @@
 //!                that cuts and corrupts
 //! ```
 //!
-//! What must hold: the witnesses' reports all arrive, none twice; the memory and the descriptors of both processes do not
-//! grow; both are alive at the end.
+//! All reports of the witness nodes must arrive, none twice; the memory and the descriptors of both processes must not grow;
+//! both must run until the end.
 
 mod faults;
 mod gauge;
@@ -32,31 +32,31 @@ use witness::Witness;
 
 pub use gauge::Trend;
 
-/// How long, and from which seed faults are drawn.
+/// The parameters of a soak.
 #[derive(Clone, Copy, Debug)]
 pub struct Soak {
-    /// How long faults go on.
+    /// The duration of the faults.
     pub span: Duration,
-    /// Draws the faults. Their times depend on the machine, too.
+    /// The seed of the faults. Their times also depend on the machine.
     pub seed: u64,
 }
 
-/// What came of it.
+/// The result of a soak.
 #[derive(Clone, Debug, Serialize)]
 pub struct SoakReport {
     /// Minutes of faults.
     pub minutes: f64,
-    /// Reports of the witnesses.
+    /// Reports of the witness nodes.
     pub indications: u64,
-    /// Those that did not arrive.
+    /// Reports that did not arrive.
     pub lost: u64,
-    /// Those that arrived again.
+    /// Reports that arrived twice.
     pub doubled: u64,
     /// Faults, by kind.
     pub faults: Vec<(&'static str, u64)>,
-    /// Times that the emulated RAN was cut off.
+    /// Connections of the emulated RAN that were cut.
     pub cuts: u64,
-    /// Times that it was taken again.
+    /// Reconnections of the emulated RAN.
     pub returns: u64,
     /// The RIC's process.
     pub ric: Trend,
@@ -65,7 +65,7 @@ pub struct SoakReport {
 }
 
 impl SoakReport {
-    /// Whether everything held.
+    /// Whether all conditions hold.
     #[must_use]
     pub fn holds(&self) -> bool {
         self.indications > 0 && self.lost == 0 && self.doubled == 0 && self.ric.holds() && self.ran.holds()
@@ -75,24 +75,24 @@ impl SoakReport {
 impl fmt::Display for SoakReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let faults: u64 = self.faults.iter().map(|(_, count)| count).sum();
-        writeln!(f, "soak of {:.1} minutes: {}", self.minutes, if self.holds() { "all holds" } else { "FAILED" })?;
-        writeln!(f, "  witnesses: {} indications, {} lost, {} doubled", self.indications, self.lost, self.doubled)?;
+        writeln!(f, "soak of {:.1} minutes: {}", self.minutes, if self.holds() { "passed" } else { "FAILED" })?;
+        writeln!(f, "  witnesses: {} indications, {} lost, {} duplicated", self.indications, self.lost, self.doubled)?;
         writeln!(f, "  RIC: {}", self.ric)?;
-        writeln!(f, "  RAN: {}; cut off {} times, {} times back", self.ran, self.cuts, self.returns)?;
+        writeln!(f, "  RAN: {}; {} connections cut, {} reconnections", self.ran, self.cuts, self.returns)?;
         write!(f, "  {faults} faults:")?;
         self.faults.iter().try_for_each(|(name, count)| write!(f, " {name} {count},"))
     }
 }
 
-/// What grows in the first seconds is no leak.
+/// The time in which tables grow to their size.
 const WARM_UP: Duration = Duration::from_secs(5);
-/// Request ids rest, associations time out: all that a fault leaves behind is gone after this.
+/// The time after which nothing is left of a fault: request ids are free again, associations have timed out.
 const COOL_DOWN: Duration = Duration::from_secs(15);
 
 /// Runs the soak.
 ///
 /// # Errors
-/// Where a process cannot be started, or has ended by itself.
+/// If a process cannot be started, or has ended by itself.
 pub fn soak(ferric: &Path, soak: Soak) -> anyhow::Result<SoakReport> {
     let RicProcess { process: mut ric, e2, xapp } = RicProcess::start(ferric, &[])?;
     let e2 = e2.address;
@@ -111,7 +111,7 @@ pub fn soak(ferric: &Path, soak: Soak) -> anyhow::Result<SoakReport> {
             while began.elapsed() < WARM_UP + soak.span {
                 thread::sleep(Duration::from_secs(1));
                 if !ric.is_alive()? || !ran.is_alive()? {
-                    bail!("a process has ended by itself after {:?}", began.elapsed());
+                    bail!("a process ended by itself after {:?}", began.elapsed());
                 }
                 witness.check()?;
                 if began.elapsed() > WARM_UP {
@@ -143,7 +143,7 @@ pub fn soak(ferric: &Path, soak: Soak) -> anyhow::Result<SoakReport> {
     })
 }
 
-/// Numbers that look like chance, the same for the same seed.
+/// Pseudo-random numbers (xorshift64*), reproducible from the seed.
 #[derive(Clone, Debug)]
 struct Random(u64);
 

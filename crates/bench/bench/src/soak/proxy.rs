@@ -1,4 +1,4 @@
-//! A way between a RAN and its RIC that cuts, stalls and corrupts.
+//! A proxy between a RAN and its RIC that cuts, delays and corrupts connections.
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
@@ -12,8 +12,8 @@ use ferric::link::Address;
 
 use super::Random;
 
-/// How long a connection lives between two cuts, at most.
-const LIFE_MS: u64 = 6_000;
+/// The longest lifetime of a connection before it is cut.
+const LIFETIME_MS: u64 = 6_000;
 
 #[derive(Default)]
 struct Shared {
@@ -30,7 +30,7 @@ pub(super) struct Proxy {
 
 impl Proxy {
     pub fn start(target: &Address, seed: u64) -> anyhow::Result<Self> {
-        let Address::Tcp { host, port } = target else { bail!("only TCP goes through a proxy") };
+        let Address::Tcp { host, port } = target else { bail!("the proxy supports TCP only") };
         let (host, port) = (host.clone(), *port);
         let listener = TcpListener::bind("127.0.0.1:0")?;
         let address = format!("tcp://{}", listener.local_addr()?).parse()?;
@@ -40,7 +40,7 @@ impl Proxy {
             let shared = shared.clone();
             move || {
                 let mut random = Random::new(seed ^ 0x5EED);
-                let mut lives = Vec::new();
+                let mut connections = Vec::new();
                 while !shared.ended.load(Ordering::Acquire) {
                     let Ok((node, _)) = listener.accept() else {
                         thread::sleep(Duration::from_millis(10));
@@ -49,11 +49,11 @@ impl Proxy {
                     let Ok(ric) = TcpStream::connect((host.as_str(), port)) else { continue };
                     shared.connections.fetch_add(1, Ordering::AcqRel);
                     let (shared, random) = (shared.clone(), Random::new(random.next()));
-                    lives.retain(|life: &JoinHandle<()>| !life.is_finished());
-                    lives.push(thread::spawn(move || drop(live(node, ric, random, &shared))));
+                    connections.retain(|connection: &JoinHandle<()>| !connection.is_finished());
+                    connections.push(thread::spawn(move || drop(forward(node, ric, random, &shared))));
                 }
-                for life in lives {
-                    let _ = life.join();
+                for connection in connections {
+                    let _ = connection.join();
                 }
             }
         });
@@ -64,7 +64,7 @@ impl Proxy {
         &self.address
     }
 
-    /// Ends all connections; tells how many were cut before, and how many there were after the first ones.
+    /// Ends all connections; returns the number of cut connections, and of connections after the first ones.
     pub fn end(self) -> (u64, u64) {
         self.shared.ended.store(true, Ordering::Release);
         let _ = self.listener.join();
@@ -73,26 +73,26 @@ impl Proxy {
     }
 }
 
-/// Carries a connection's octets until its end is drawn.
-fn live(node: TcpStream, ric: TcpStream, mut random: Random, shared: &Shared) -> std::io::Result<()> {
+/// Forwards a connection until the end of its random lifetime.
+fn forward(node: TcpStream, ric: TcpStream, mut random: Random, shared: &Shared) -> std::io::Result<()> {
     node.set_nonblocking(false)?;
-    let up = spawn(node.try_clone()?, ric.try_clone()?, random.clone());
-    let down = spawn(ric.try_clone()?, node.try_clone()?, Random::new(random.next()));
-    let life = Duration::from_millis(500 + random.below(LIFE_MS));
+    let ul = spawn(node.try_clone()?, ric.try_clone()?, random.clone());
+    let dl = spawn(ric.try_clone()?, node.try_clone()?, Random::new(random.next()));
+    let lifetime = Duration::from_millis(500 + random.below(LIFETIME_MS));
     let mut lived = Duration::ZERO;
-    while lived < life && !shared.ended.load(Ordering::Acquire) && !up.is_finished() && !down.is_finished() {
+    while lived < lifetime && !shared.ended.load(Ordering::Acquire) && !ul.is_finished() && !dl.is_finished() {
         thread::sleep(Duration::from_millis(20));
         lived += Duration::from_millis(20);
     }
-    if lived >= life {
+    if lived >= lifetime {
         shared.cuts.fetch_add(1, Ordering::AcqRel);
     }
     let _ = (node.shutdown(Shutdown::Both), ric.shutdown(Shutdown::Both));
-    let _ = (up.join(), down.join());
+    let _ = (ul.join(), dl.join());
     Ok(())
 }
 
-/// Moves octets one way; now and then a few of them change.
+/// Forwards one direction on a thread; sometimes corrupts or delays octets.
 fn spawn(mut from: TcpStream, mut to: TcpStream, mut random: Random) -> JoinHandle<()> {
     thread::spawn(move || {
         let mut buffer = vec![0; 16 * 1024];

@@ -1,4 +1,4 @@
-//! Well-behaved nodes and an xApp, who must notice nothing.
+//! Well-behaved nodes and an xApp, which the faults of others must not affect.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -15,9 +15,9 @@ use ferric::xapp::{RequestEvent, Xapp, XappConfig, XappEvent};
 
 use crate::load::{FUNCTION, Node};
 
-/// Nodes, each with a report a millisecond.
+/// The witness nodes, each with one report per period.
 const NODES: u32 = 3;
-/// Numbers of nodes that no fault pretends to be.
+/// The first number of the witness nodes; no fault uses these numbers.
 pub(super) const FIRST_NODE: u32 = 0x00F0_0D00;
 const PERIOD: Duration = Duration::from_millis(1);
 
@@ -59,19 +59,19 @@ impl Witness {
     }
 
     /// # Errors
-    /// Where a witness has come to harm.
+    /// If a witness was disconnected.
     pub fn check(&self) -> anyhow::Result<()> {
         if self.xapp.is_finished() || self.nodes.iter().any(JoinHandle::is_finished) {
-            bail!("a well-behaved node or xApp was not served any more");
+            bail!("a witness node or xApp was disconnected");
         }
         Ok(())
     }
 
-    /// What was sent, what arrived, and what arrived again.
+    /// Ends the run; returns the reports sent, received and duplicated.
     pub fn end(self) -> anyhow::Result<(u64, u64, u64)> {
         self.shared.ended.store(true, Ordering::Release);
         for node in self.nodes {
-            node.join().map_err(|_| anyhow!("a node of ours failed"))??;
+            node.join().map_err(|_| anyhow!("a witness node panicked"))??;
         }
         let (sent, received) = (&self.shared.sent, &self.shared.received);
         let deadline = Instant::now() + Duration::from_secs(5);
@@ -79,7 +79,7 @@ impl Witness {
             thread::sleep(Duration::from_millis(10));
         }
         self.stop.stop();
-        self.xapp.join().map_err(|_| anyhow!("an xApp of ours failed"))??;
+        self.xapp.join().map_err(|_| anyhow!("the witness xApp panicked"))??;
         let doubled = self.shared.doubled.load(Ordering::Acquire);
         Ok((sent.load(Ordering::Acquire), received.load(Ordering::Acquire), doubled))
     }
@@ -102,12 +102,12 @@ fn report(mut node: Node, shared: &Shared) -> anyhow::Result<()> {
         };
         pdu.clear();
         e2ap::encode(&indication, Version::V2_03, &mut pdu)?;
-        node.link.send(StreamId(0), &[&pdu], Class::Keep).context("a witness node is lost")?;
-        node.flush().context("a witness node is lost")?;
+        node.link.send(StreamId(0), &[&pdu], Class::Keep).context("a witness node was disconnected")?;
+        node.flush().context("a witness node was disconnected")?;
         shared.sent.fetch_add(1, Ordering::AcqRel);
         number += 1;
     }
-    // the association stands until all has arrived
+    // the association must outlive the last report
     let deadline = Instant::now() + Duration::from_secs(5);
     while shared.received.load(Ordering::Acquire) < shared.sent.load(Ordering::Acquire) && Instant::now() < deadline {
         thread::sleep(Duration::from_millis(10));
@@ -119,7 +119,7 @@ fn read(mut xapp: Xapp, shared: &Shared) -> anyhow::Result<()> {
     let stop = xapp.stop_handle();
     let mut nodes: BTreeMap<NodeId, u64> = BTreeMap::new();
     while !stop.is_stopped() {
-        let mut harm = None;
+        let mut failure = None;
         xapp.poll(Some(Duration::from_millis(100)), |event, commands| match event {
             XappEvent::NodeUp(node) if is_ours(node.global_id) => {
                 nodes.insert(node.id, 0);
@@ -134,25 +134,25 @@ fn read(mut xapp: Xapp, shared: &Shared) -> anyhow::Result<()> {
                     indication.peek().and_then(|peeked| Some(u64::from_be_bytes(*peeked.message.first_chunk()?)));
                 match number {
                     Some(number) if number >= *next => {
-                        // what is passed over is not received
+                        // skipped reports count as lost
                         *next = number + 1;
                         shared.received.fetch_add(1, Ordering::AcqRel);
                     }
                     Some(_) => drop(shared.doubled.fetch_add(1, Ordering::AcqRel)),
-                    None => harm = Some("an indication that no node of ours sent"),
+                    None => failure = Some("an indication that no witness node has sent"),
                 }
             }
             XappEvent::NodeLost(node) if is_ours(node.global_id) && !shared.ended.load(Ordering::Acquire) => {
-                harm = Some("a witness node is lost");
+                failure = Some("a witness node was disconnected");
             }
             XappEvent::Request(RequestEvent::SubscriptionFailed { .. }) => {
-                harm = Some("a witness's subscription failed")
+                failure = Some("a subscription of the witness xApp failed")
             }
-            XappEvent::Dropped(_) => harm = Some("reports to the witness xApp were dropped"),
+            XappEvent::Dropped(_) => failure = Some("the RIC dropped reports to the witness xApp"),
             _ => {}
         })?;
-        if let Some(harm) = harm {
-            bail!(harm);
+        if let Some(failure) = failure {
+            bail!(failure);
         }
     }
     Ok(())

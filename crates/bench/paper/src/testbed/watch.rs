@@ -125,7 +125,7 @@ impl<'a> Watch<'a> {
                     last = Instant::now();
                 }
             })
-            .context("the RIC is gone")?;
+            .context("connection to the RIC lost")?;
             if let Some(failure) = desk.failure.take() {
                 return Err(failure);
             }

@@ -1,28 +1,28 @@
-//! What was found: what, why, and what to do.
+//! Findings: what was found, why it is so, and what to do.
 
 use std::fmt::Display;
 
-/// Tells findings as they come, and counts the faults.
+/// Prints findings as they are made, and counts the faults.
 #[derive(Default)]
 pub struct Findings {
     faults: usize,
 }
 
 impl Findings {
-    /// Something that is as it should be.
+    /// Prints that something is correct.
     pub fn good(&self, what: impl Display) {
         program::outln!("ok     {what}");
     }
 
-    /// Something to know, which need not be wrong.
+    /// Prints something that may be intended.
     pub fn note(&self, what: impl Display, why: impl Display, remedy: impl Display) {
-        tell("note ", what, why, remedy);
+        print("note ", what, why, remedy);
     }
 
-    /// Something that keeps a node from coming up.
+    /// Prints something that keeps a node from connecting.
     pub fn fault(&mut self, what: impl Display, why: impl Display, remedy: impl Display) {
         self.faults += 1;
-        tell("FAULT", what, why, remedy);
+        print("FAULT", what, why, remedy);
     }
 
     pub fn faults(&self) -> usize {
@@ -30,8 +30,8 @@ impl Findings {
     }
 }
 
-fn tell(mood: &str, what: impl Display, why: impl Display, remedy: impl Display) {
-    program::outln!("{mood}  {what}");
+fn print(kind: &str, what: impl Display, why: impl Display, remedy: impl Display) {
+    program::outln!("{kind}  {what}");
     program::outln!("       why: {why}");
     program::outln!("       do:  {remedy}");
 }

@@ -1,4 +1,4 @@
-//! A node for once: what a RIC says to it.
+//! `--ric`: a node that probes a RIC.
 
 use std::io::ErrorKind;
 use std::time::{Duration, Instant};
@@ -12,15 +12,14 @@ use e2sm::Wire;
 use ferric::Endpoint;
 use ferric::link::{Config, Error, StreamId};
 use per::{Gather, Octets, PrintableString};
+use program::link_remedy;
 
 use super::findings::Findings;
 use super::host;
-use program::link_remedy;
-
 use crate::peer::Peer;
 
-/// Connects, sets up, and tells what comes of it.
-pub fn ask_ric(
+/// Connects, sends an E2 Setup, and reports the answer.
+pub fn probe(
     endpoint: &Endpoint,
     link: &Config,
     version: Option<Version>,
@@ -29,26 +28,29 @@ pub fn ask_ric(
 ) {
     let versions = match &version {
         Some(version) => std::slice::from_ref(version),
-        // v03.01 writes the same setup as v02.03
+        // v03.01 encodes the E2 Setup as v02.03 does
         None => &[Version::V2_03, Version::V1_01, Version::V1_00],
     };
     let mut refusal: Option<Answer> = None;
     for (at, &version) in versions.iter().enumerate() {
-        match ask(endpoint, link, version, patience, findings) {
+        match set_up(endpoint, link, version, patience, findings) {
             None => return,
-            Some(Answer::Taken(response)) => {
+            Some(Answer::Accepted(response)) => {
                 return match refusal {
-                    None => welcome(endpoint, version, &response, findings),
+                    None => report_success(endpoint, version, &response, findings),
                     Some(_) => findings.fault(
-                        format_args!("the RIC at {endpoint} speaks E2AP v{version}, and not v{}", versions[0]),
-                        format_args!("it took a setup of v{version}; {}", "the one before came to nothing"),
+                        format_args!("the RIC at {endpoint} supports E2AP v{version}, not v{}", versions[0]),
                         format_args!(
-                            "have the node speak v{version} (`ferric ran --e2ap {version}`), or update the RIC"
+                            "it accepted an E2 Setup of v{version}, after it had rejected one of v{}",
+                            versions[0]
+                        ),
+                        format_args!(
+                            "configure v{version} at the node (`ferric ran --e2ap {version}`), or update the RIC"
                         ),
                     ),
                 };
             }
-            // it may be late: that says nothing of the version, nor does what it makes of those after it
+            // a late answer does not depend on the version, and may be taken for the answer to the next one
             Some(silence @ Answer::Silence) => {
                 if let Some(answer) = refusal {
                     explain(endpoint, &versions[..at], &answer, patience, findings);
@@ -63,36 +65,39 @@ pub fn ask_ric(
     }
 }
 
-/// What a RIC does about a setup.
+/// A RIC's answer to an E2 Setup.
 enum Answer {
-    Taken(Box<E2SetupResponse<'static>>),
-    Refused(Box<Pdu<'static>>),
-    /// Something that is not in our version.
-    Unreadable(Vec<u8>),
-    /// It closed, or the link broke.
+    Accepted(Box<E2SetupResponse<'static>>),
+    Rejected(Box<Pdu<'static>>),
+    /// A message that cannot be decoded in the version of the request.
+    Undecodable(Vec<u8>),
+    /// The link was lost.
     Lost(Error),
     Silence,
 }
 
-/// One attempt; `None` where it did not even come to a setup, which is told.
-fn ask(
+/// One attempt; `None` if the connection failed, which is reported.
+fn set_up(
     endpoint: &Endpoint,
     link: &Config,
     version: Version,
     patience: Duration,
     findings: &mut Findings,
 ) -> Option<Answer> {
-    let connected = Peer::connect(&endpoint.address, link).and_then(|mut live| {
-        let stands = live.establish(Instant::now() + patience)?;
-        Ok((live, stands))
+    let connected = Peer::connect(&endpoint.address, link).and_then(|mut peer| {
+        let is_established = peer.establish(Instant::now() + patience)?;
+        Ok((peer, is_established))
     });
-    let mut live = match connected {
-        Ok((live, true)) => live,
+    let mut peer = match connected {
+        Ok((peer, true)) => peer,
         Ok((_, false)) => {
             findings.fault(
                 format_args!("{endpoint} does not answer a connection attempt"),
-                format_args!("nothing came back within {} s: a firewall drops it, or no such host is up", patience.as_secs()),
-                "look at the path with `ping` and `ip route get`, and let TCP port 36421 (SCTP: IP protocol 132) through \
+                format_args!(
+                    "no answer within {} s: a firewall drops the packets, or the host is down",
+                    patience.as_secs()
+                ),
+                "check the path with `ping` and `ip route get`, and let TCP port 36421 (SCTP: IP protocol 132) through \
                  firewalls, NAT and cloud security groups",
             );
             return None;
@@ -102,19 +107,19 @@ fn ask(
             return None;
         }
     };
-    let answer = match live.send(StreamId(0), &setup(version, endpoint.codec)) {
-        Ok(()) => live.work_until(Instant::now() + patience, |_| true),
+    let answer = match peer.send(StreamId(0), &setup(version, endpoint.codec)) {
+        Ok(()) => peer.wait_for(Instant::now() + patience, |_| true),
         Err(error) => Err(error),
     };
     Some(match answer {
-        Err(error) => Answer::Lost(live.take_lost().unwrap_or(error)),
-        Ok(None) => live.take_lost().map_or(Answer::Silence, Answer::Lost),
+        Err(error) => Answer::Lost(peer.take_lost().unwrap_or(error)),
+        Ok(None) => peer.take_lost().map_or(Answer::Silence, Answer::Lost),
         Ok(Some(bytes)) => {
             let gather = Gather::new();
             match endpoint.codec.decode(&bytes, version, &gather).map(|decoded| decoded.pdu.into_owned()) {
-                Ok(Pdu::E2SetupResponse(response)) => Answer::Taken(Box::new(response)),
-                Ok(other) => Answer::Refused(Box::new(other)),
-                Err(_) => Answer::Unreadable(bytes),
+                Ok(Pdu::E2SetupResponse(response)) => Answer::Accepted(Box::new(response)),
+                Ok(other) => Answer::Rejected(Box::new(other)),
+                Err(_) => Answer::Undecodable(bytes),
             }
         }
     })
@@ -127,42 +132,44 @@ fn no_connection(endpoint: &Endpoint, error: &Error, findings: &mut Findings) {
             other => findings.fault(
                 format_args!("no connection to {endpoint}"),
                 other,
-                link_remedy(other).unwrap_or("give the address and what it takes as the RIC has them"),
+                link_remedy(other).unwrap_or("give the RIC's address and its TLS options"),
             ),
         };
     };
     let (what, remedy) = match source.kind() {
         ErrorKind::ConnectionRefused => (
             "nothing listens at",
-            "start the RIC there, or give the address that it prints (`ferric ric` prints e2=URL); mind that tcp:// and \
-             sctp:// ports are different ones",
+            "start the RIC there, or give the address that it prints (`ferric ric` prints e2=URL); tcp:// and \
+             sctp:// ports are distinct",
         ),
-        ErrorKind::NotFound => ("there is no socket", "start the RIC there, or correct the path"),
+        ErrorKind::NotFound => ("no socket at", "start the RIC there, or correct the path"),
         ErrorKind::HostUnreachable | ErrorKind::NetworkUnreachable | ErrorKind::TimedOut => {
-            ("no way leads to", "look at `ip route get` and at the firewalls in between")
+            ("no route to", "check `ip route get` and the firewalls on the path")
         }
-        ErrorKind::PermissionDenied => ("no right to connect to", "look at the socket's owner, and at local firewalls"),
+        ErrorKind::PermissionDenied => {
+            ("no permission to connect to", "check the socket's owner and the local firewalls")
+        }
         _ => ("no connection to", "correct the address"),
     };
     findings.fault(format_args!("{what} {endpoint}"), source, remedy);
 }
 
-fn welcome(endpoint: &Endpoint, version: Version, response: &E2SetupResponse<'_>, findings: &mut Findings) {
+fn report_success(endpoint: &Endpoint, version: Version, response: &E2SetupResponse<'_>, findings: &mut Findings) {
     let ric = response.global_ric_id;
-    findings.good(format_args!("the RIC {ric} at {endpoint} takes a node's setup in E2AP v{version}"));
+    findings.good(format_args!("the RIC {ric} at {endpoint} accepts an E2 Setup of E2AP v{version}"));
     for rejected in response.ran_functions_rejected.iter().flat_map(|items| items.iter()) {
         findings.note(
-            format_args!("it does not take function {} of ours, a ping", rejected.id.0),
+            format_args!("it rejects the probe's function {}, a ping", rejected.id.0),
             rejected.cause,
-            "see that it knows the service models (OIDs) that your node offers",
+            "check that it supports the service models (OIDs) of your node",
         );
     }
     let refused = response.component_config_addition_ack.iter().flat_map(|items| items.iter());
     for component in refused.filter(|item| item.ack.outcome == e2ap::UpdateOutcome::Failure) {
         findings.note(
-            "it does not take our component configuration",
-            component.ack.failure_cause.map_or_else(|| "it does not say why".to_owned(), |cause| cause.to_string()),
-            "see what it wants to know of a node's interfaces",
+            "it rejects the probe's component configuration",
+            component.ack.failure_cause.map_or_else(|| "without a cause".to_owned(), |cause| cause.to_string()),
+            "check which interfaces of a node it requires",
         );
     }
 }
@@ -170,13 +177,13 @@ fn welcome(endpoint: &Endpoint, version: Version, response: &E2SetupResponse<'_>
 fn explain(endpoint: &Endpoint, versions: &[Version], answer: &Answer, patience: Duration, findings: &mut Findings) {
     let names: Vec<&str> = versions.iter().map(|version| version.name()).collect();
     let names = names.join(", v");
-    let refuses = format!("the RIC at {endpoint} refuses a setup in E2AP v{names}");
+    let refuses = format!("the RIC at {endpoint} rejects an E2 Setup of E2AP v{names}");
     match answer {
-        Answer::Taken(_) => {}
-        Answer::Refused(pdu) => {
+        Answer::Accepted(_) => {}
+        Answer::Rejected(pdu) => {
             let why = match &**pdu {
                 Pdu::E2SetupFailure(failure) => {
-                    let wait = failure.time_to_wait.map_or_else(String::new, |wait| format!(", to be tried again after {wait:?}"));
+                    let wait = failure.time_to_wait.map_or_else(String::new, |wait| format!(", with time to wait {wait:?}"));
                     let cause = failure.cause.map_or_else(|| "no cause".to_owned(), |cause| cause.to_string());
                     format!("it answers with a setup failure: {cause}{wait}")
                 }
@@ -186,46 +193,46 @@ fn explain(endpoint: &Endpoint, versions: &[Version], answer: &Answer, patience:
                 }
                 other => format!("it answers with a {}", other.name()),
             };
-            findings.fault(refuses, why, "look at its log; it may want a node, a network or functions that it knows");
+            findings.fault(refuses, why, "check its log; it may accept known nodes, networks or functions only");
         }
-        Answer::Unreadable(bytes) => {
+        Answer::Undecodable(bytes) => {
             let begin: Vec<String> = bytes.iter().take(16).map(|octet| format!("{octet:02x}")).collect();
             let other = Codec::ALL.iter().copied().find(|codec| *codec != endpoint.codec && codec.outline(bytes).is_some());
             if let Some(other) = other {
                 return findings.fault(
                     refuses,
-                    format_args!("it does not answer in the encoding `{}`, but in `{other}`", endpoint.codec),
-                    "both ends must be told the same encoding: tcp:// is `per`, tcp+flat:// is `flat`",
+                    format_args!("it answers in the encoding `{other}` instead of `{}`", endpoint.codec),
+                    "configure the same encoding at both ends: tcp:// is `per`, tcp+flat:// is `flat`",
                 );
             }
             findings.fault(
                 refuses,
-                format_args!("its answer is not E2AP of these versions; it begins {}", begin.join(" ")),
-                "look whether that is an E2 port: xApps, management and E2 have ports of their own",
+                format_args!("its answer is not E2AP of these versions; it starts with {}", begin.join(" ")),
+                "check that this is a port for E2: xApps, management and E2 have separate ports",
             );
         }
         Answer::Lost(error) => findings.fault(
             refuses,
-            format_args!("it ends the connection: {error}"),
+            format_args!("it closes the connection: {error}"),
             link_remedy(error).unwrap_or(
-                "look at its log, and whether it was told the same encoding (tcp+flat:// or tcp://); over TCP it must expect a length of 4 octets before each message, which ferric's does \
-                 and others may not",
+                "check its log, and that it has the same encoding (tcp+flat:// or tcp://); over TCP it must expect a length of 4 octets before each \
+                 message, which RICs other than ferric may not",
             ),
         ),
         Answer::Silence => findings.fault(
-            format_args!("{endpoint} takes a connection, and does not answer a setup in E2AP v{names}"),
-            format_args!("nothing came within {} s", patience.as_secs()),
-            "look whether that is an E2 port of a RIC, and at its log; give one that is busy more time (--patience), and try other \
-             versions (--e2ap 1.01): a RIC that does not know this one may say nothing",
+            format_args!("{endpoint} accepts the connection, but does not answer an E2 Setup of E2AP v{names}"),
+            format_args!("nothing received within {} s", patience.as_secs()),
+            "check that this is a port for E2 of a RIC, and its log; give a busy RIC more time (--patience), and try other \
+             versions (--e2ap 1.01): a RIC may ignore an unknown version",
         ),
     }
 }
 
-/// The probe: a gNB with a ping, on a test network.
+/// The probe's E2 Setup: a gNB with a ping, of a test PLMN.
 fn setup(version: Version, codec: Codec) -> Vec<u8> {
     let mut definition = Vec::new();
     if let Err(error) = e2sm::hw::RanFunctionDefinition::STANDARD.encode(Wire::Per, &mut definition) {
-        panic!("the ping's definition cannot be written: {error}");
+        panic!("cannot encode the ping's definition: {error}");
     }
     let function = RanFunctionItem {
         id: RanFunctionId(1),
@@ -251,7 +258,7 @@ fn setup(version: Version, codec: Codec) -> Vec<u8> {
     };
     let mut bytes = Vec::new();
     if let Err(error) = codec.encode(&request.into(), version, &mut bytes) {
-        panic!("the probe's setup cannot be written in v{version}: {error}");
+        panic!("cannot encode the probe's E2 Setup in v{version}: {error}");
     }
     bytes
 }

@@ -1,4 +1,4 @@
-//! Two messages, and what is different in them.
+//! The differences between two messages.
 
 use e2ap::Version;
 use per::Gather;
@@ -6,10 +6,10 @@ use serde_json::Value;
 
 use ::ric::json;
 
-/// Differences that are told of one message.
+/// The most differences that are printed per message.
 const MAX_DIFFERENCES: usize = 10;
 
-/// What a message is called, for who reads.
+/// The name of a message.
 pub fn name(pdu: &[u8], version: Version) -> String {
     let gather = Gather::new();
     match e2ap::decode(pdu, version, &gather) {
@@ -18,7 +18,7 @@ pub fn name(pdu: &[u8], version: Version) -> String {
     }
 }
 
-/// Where `now` is not as `recorded`: nowhere, or lines for who reads.
+/// The differences between a recorded and a received message, one line each.
 pub fn differences(recorded: &[u8], now: &[u8], version: Version) -> Vec<String> {
     if recorded == now {
         return Vec::new();
@@ -28,10 +28,10 @@ pub fn differences(recorded: &[u8], now: &[u8], version: Version) -> Vec<String>
         differ("", &recorded, &now, &mut found);
     }
     if found.is_empty() {
-        // unreadable, or written in another way
+        // undecodable, or another encoding of the same value
         let at = recorded.iter().zip(now).take_while(|(a, b)| a == b).count();
         let (before, after) = (recorded.len(), now.len());
-        found.push(format!("from octet {at} on ({before} octets recorded, {after} now)"));
+        found.push(format!("differs from octet {at} on ({before} octets recorded, {after} now)"));
     }
     if found.len() > MAX_DIFFERENCES {
         let more = found.len() - MAX_DIFFERENCES;
@@ -72,7 +72,7 @@ fn differ(path: &str, recorded: &Value, now: &Value, found: &mut Vec<String>) {
     }
 }
 
-/// A value in a line.
+/// A value, shortened to one line.
 fn short(value: &Value) -> String {
     let text = value.to_string();
     if text.chars().count() <= 60 { text } else { text.chars().take(60).chain("…".chars()).collect() }

@@ -22,35 +22,35 @@ use tracing::{info, warn};
 use super::table::Table;
 use super::{connect, kpm_v1, latency_histogram, p50_p99};
 
-/// Read the KPIs of every UE of every node, and show them as a table.
+/// Show the KPIs of all UEs as a table.
 ///
-/// The report style is chosen by what each node offers. Ends with a line `indications=… lost=… p50_us=… p99_us=…`: the
-/// times are from the end of the measured period, by the node's clock, to the xApp's reading of it.
+/// The report style depends on what each node offers. Ends with a line `indications=… lost=… p50_us=… p99_us=…`, where a
+/// latency lasts from the end of the measured period, by the node's clock, to the xApp's reading of the report.
 #[derive(Clone, clap::Args)]
 pub struct Args {
     /// The RIC's address for xApps.
     #[arg(long, value_name = "URL", default_value = "tcp://127.0.0.1:36423", value_parser = crate::address::xapp)]
     pub ric: Address,
-    /// Milliseconds from report to report.
+    /// Reporting period in ms.
     #[arg(long, value_name = "P", default_value_t = 1000, value_parser = clap::value_parser!(u32).range(1..))]
     pub period_ms: u32,
-    /// A measurement to ask for, by its name in TS 28.552; several times for several. [default: what a node offers of
-    /// throughput, delay, PRB use and channel quality]
+    /// Measurement, by its name in TS 28.552. Repeatable. [default: throughput, delay, PRB usage and channel quality, as
+    /// far as the node offers them]
     #[arg(long = "measurement", value_name = "NAME")]
     pub measurements: Vec<String>,
-    /// Ask for the whole cell's measurements in place of each UE's.
+    /// Measure the cell instead of each UE.
     #[arg(long)]
     pub cell: bool,
-    /// Ask for the UEs of the slice with this SST in place of all UEs: OAI's base stations know no other condition.
+    /// Only UEs of the slice with this SST. OAI's base stations need this condition.
     #[arg(long, value_name = "N", conflicts_with = "cell")]
     pub sst: Option<u8>,
-    /// The revision of KPM that all nodes speak, whatever they register: 1.00, 2.01, 2.03, 3.00 or 4.00.
+    /// Revision of KPM, overriding what the nodes register: 1.00, 2.01, 2.03, 3.00 or 4.00.
     #[arg(long, value_name = "REVISION")]
     pub kpm: Option<Revision>,
-    /// End after that many seconds; else at Ctrl-C.
+    /// End after N seconds. [default: run until Ctrl-C]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub seconds: Option<u32>,
-    /// Print one JSON object a report, and no table.
+    /// Print one JSON object per report instead of a table.
     #[arg(long)]
     pub json: bool,
 }
@@ -70,8 +70,8 @@ impl Default for Args {
     }
 }
 
-/// Asked for where nothing else is, as far as a node offers it.
-const USUAL: &[&str] = &[
+/// The default measurements.
+const DEFAULT_MEASUREMENTS: &[&str] = &[
     "DRB.UEThpDl",
     "DRB.UEThpUl",
     "DRB.RlcSduDelayDl",
@@ -91,43 +91,43 @@ pub fn run(args: &Args, config: XappConfig) -> anyhow::Result<()> {
     let end = args.seconds.map(|seconds| Instant::now() + Duration::from_secs(seconds.into()));
     let mut app = App::new(args.clone())?;
     let mut shown = Instant::now();
-    let mut lost = Ok(());
+    let mut polled = Ok(());
     while !stop.is_stopped() && end.is_none_or(|end| Instant::now() < end) {
         let patience = Duration::from_millis(200);
         let patience = end.map_or(patience, |end| patience.min(end.saturating_duration_since(Instant::now())));
-        lost = xapp.poll(Some(patience), |event, ric| app.handle(event, ric));
-        if lost.is_err() {
+        polled = xapp.poll(Some(patience), |event, ric| app.handle(event, ric));
+        if polled.is_err() {
             break;
         }
-        if !args.json && app.news && shown.elapsed() >= Duration::from_millis(200) {
+        if !args.json && app.has_news && shown.elapsed() >= Duration::from_millis(200) {
             shown = Instant::now();
-            app.news = false;
+            app.has_news = false;
             app.show()?;
         }
     }
     program::outln!("{}", app.summary());
-    lost.context("the RIC is gone")?;
-    // who ends it by hand has seen it
+    polled.context("connection to the RIC lost")?;
+    // a user who presses Ctrl-C has seen what there was
     if stop.is_stopped() { Ok(()) } else { app.check() }
 }
 
-/// What was subscribed to, and how to read what it brings.
+/// A subscription, and how to decode its indications.
 struct Source {
     node: NodeId,
     node_name: String,
     detection: Detection,
-    /// The action definition's bytes: it names values that a node does not name.
+    /// The encoded action definition: it names values that the node sends without names.
     action: Vec<u8>,
-    /// Of each action, the number that its next indication has.
+    /// The sequence number of each action's next indication.
     next_sn: HashMap<RicActionId, u16>,
 }
 
 struct App {
     args: Args,
-    /// Whether there was a node at all, and one that granted a subscription.
+    /// Whether any node was connected, and whether one accepted a subscription.
     saw_node: bool,
     was_subscribed: bool,
-    asked: HashMap<Ticket, Source>,
+    pending: HashMap<Ticket, Source>,
     sources: BTreeMap<SubscriptionId, Source>,
     table: Table,
     arena: Arena,
@@ -135,7 +135,7 @@ struct App {
     indications: u64,
     lost: u64,
     latency_us: Histogram<u64>,
-    news: bool,
+    has_news: bool,
 }
 
 impl App {
@@ -144,7 +144,7 @@ impl App {
             args,
             saw_node: false,
             was_subscribed: false,
-            asked: HashMap::new(),
+            pending: HashMap::new(),
             sources: BTreeMap::new(),
             table: Table::new(),
             arena: Arena::new(),
@@ -152,7 +152,7 @@ impl App {
             indications: 0,
             lost: 0,
             latency_us: latency_histogram()?,
-            news: false,
+            has_news: false,
         })
     }
 
@@ -160,30 +160,30 @@ impl App {
         match event {
             XappEvent::NodeUp(node) => self.node_up(node, ric),
             XappEvent::NodeLost(node) => {
-                warn!(node = %node.global_id, "node is lost");
+                warn!(node = %node.global_id, "node lost");
                 self.sources.retain(|_, source| source.node != node.id);
                 self.table.remove(&node.global_id.to_string());
             }
             XappEvent::Request(RequestEvent::Subscribed { ticket, subscription, .. }) => {
-                if let Some(source) = self.asked.remove(&ticket) {
+                if let Some(source) = self.pending.remove(&ticket) {
                     info!(node = source.node_name, "subscribed");
                     self.was_subscribed = true;
                     self.sources.insert(subscription, source);
                 }
             }
-            XappEvent::Request(RequestEvent::SubscriptionFailed { ticket, error: failure }) => {
-                if let Some(source) = self.asked.remove(&ticket) {
-                    warn!(node = source.node_name, ?failure, "cannot subscribe");
+            XappEvent::Request(RequestEvent::SubscriptionFailed { ticket, error }) => {
+                if let Some(source) = self.pending.remove(&ticket) {
+                    warn!(node = source.node_name, ?error, "subscription failed");
                 }
             }
             XappEvent::Request(RequestEvent::SubscriptionEnded { subscription, end }) => {
                 if let Some(source) = self.sources.remove(&subscription) {
-                    warn!(node = source.node_name, ?end, "the subscription ended");
+                    warn!(node = source.node_name, ?end, "subscription ended");
                 }
             }
             XappEvent::Indication(indication) => self.indication(&indication),
-            XappEvent::Dropped(reports) => warn!(reports, "we read too slowly: the RIC dropped reports"),
-            // a node that comes back is subscribed to again: that gives back what was suspended
+            XappEvent::Dropped(reports) => warn!(reports, "the RIC dropped reports: this xApp reads too slowly"),
+            // a node that returns is subscribed to again, which replaces its suspended subscriptions
             _ => {}
         }
     }
@@ -199,18 +199,18 @@ impl App {
         }
     }
 
-    /// Whether there was anything to read.
+    /// Fails if there was nothing to read.
     fn check(&self) -> anyhow::Result<()> {
         match (self.was_subscribed, self.saw_node) {
             (true, _) => Ok(()),
             (false, true) => {
-                bail!("no node gave a subscription to KPM: the lines above say why; `ferric doctor` asks one")
+                bail!("no node accepted a subscription to KPM: see the log lines above, or run `ferric doctor`")
             }
-            (false, false) => bail!("the RIC has no node: point a base station, or `ferric ran`, at its E2 address"),
+            (false, false) => bail!("the RIC has no node: connect a base station, or `ferric ran`, to its E2 address"),
         }
     }
 
-    /// Subscribes to a KPM function; others are passed over.
+    /// Subscribes to a KPM function; ignores other functions.
     fn subscribe(
         &mut self,
         node: &NodeInfo,
@@ -219,12 +219,12 @@ impl App {
         ric: &mut Commands<'_>,
     ) -> anyhow::Result<()> {
         let detected = Detection::from_ran_function(&function.oid, function.revision.0, &function.definition);
-        // what is said here goes before what the RIC's operator has configured, and that before what the node tells
+        // precedence: the command line, the RIC's configuration, the node's registration
         let hinted = function.model_revision.as_deref().and_then(|revision| revision.parse().ok());
         let detection = match (self.args.kpm.or(hinted), detected) {
             (_, Err(e2sm::Error::UnknownOid)) => return Ok(()), // another model
             (Some(revision), _) => Detection::configured(revision).in_wire_of(&function.oid),
-            (None, detected) => detected.context("cannot tell its KPM revision; say it by --kpm")?,
+            (None, detected) => detected.context("unknown KPM revision: give --kpm")?,
         };
         info!(node = name, function = function.id.0, "{detection}");
         if detection.revision == Revision::V1_00 {
@@ -237,37 +237,37 @@ impl App {
                 action: Vec::new(),
                 next_sn: HashMap::new(),
             };
-            self.asked.insert(ticket, source);
+            self.pending.insert(ticket, source);
             return Ok(());
         }
         let arena = Arena::new();
         let definition =
             RanFunctionDefinition::decode_in(&function.definition, detection.revision, detection.wire, &arena)?;
-        let offered = |wanted: &str| {
+        let offered = |measurement: &str| {
             let styles = definition.ric_report_style_list.iter().flat_map(|styles| styles.iter());
-            styles.flat_map(|s| s.meas_info_action_list.iter()).any(|item| item.meas_name.0.as_str() == wanted)
+            styles.flat_map(|s| s.meas_info_action_list.iter()).any(|item| item.meas_name.0.as_str() == measurement)
         };
-        let wanted: Vec<&str> = match self.args.measurements.as_slice() {
-            [] => USUAL.iter().copied().filter(|name| offered(name)).collect(),
-            names => names.iter().map(String::as_str).collect(),
+        let names: Vec<&str> = match self.args.measurements.as_slice() {
+            [] => DEFAULT_MEASUREMENTS.iter().copied().filter(|name| offered(name)).collect(),
+            given => given.iter().map(String::as_str).collect(),
         };
-        let wanted: Vec<_> = wanted.into_iter().map(MeasurementRequest::named).collect();
-        let wish = |scope| ReportRequest {
-            measurements: &wanted,
+        let measurements: Vec<_> = names.into_iter().map(MeasurementRequest::named).collect();
+        let request = |scope| ReportRequest {
+            measurements: &measurements,
             granularity_period_ms: self.args.period_ms,
             reporting_period_ms: self.args.period_ms,
             scope,
         };
         let plan = if self.args.cell {
-            wish(Scope::Node).plan(&definition, detection.revision)
+            request(Scope::Node).plan(&definition, detection.revision)
         } else {
             let every =
                 self.args.sst.map_or(EveryUe::AnySignal, |sst| EveryUe::InSlice(SNssai { sst: Sst([sst]), sd: None }));
-            // a node that cannot tell its UEs apart still has the cell to tell of
-            let every_ue = wish(Scope::EveryUe(every)).plan(&definition, detection.revision);
-            every_ue.or_else(|_| wish(Scope::Node).plan(&definition, detection.revision))
+            // a node without measurements by UE may offer those of the cell
+            let every_ue = request(Scope::EveryUe(every)).plan(&definition, detection.revision);
+            every_ue.or_else(|_| request(Scope::Node).plan(&definition, detection.revision))
         };
-        let plan = plan.context("cannot ask for these measurements")?;
+        let plan = plan.context("the node cannot report these measurements")?;
         let (mut trigger, mut action) = (Vec::new(), Vec::new());
         plan.trigger.encode_in(detection.revision, detection.wire, &mut trigger)?;
         plan.action.encode_in(detection.revision, detection.wire, &mut action)?;
@@ -282,7 +282,7 @@ impl App {
         };
         let ticket = ric.subscribe(node.id, RanFunctionId(function.id.0), spec);
         let source = Source { node: node.id, node_name: name.to_owned(), detection, action, next_sn: HashMap::new() };
-        self.asked.insert(ticket, source);
+        self.pending.insert(ticket, source);
         Ok(())
     }
 
@@ -290,7 +290,7 @@ impl App {
         let received = SystemTime::now();
         let Some(source) = self.sources.get_mut(&indication.subscription) else { return };
         let gather = Gather::new();
-        let full; // an indication in fragments is gathered
+        let full; // holds the parts of a fragmented indication
         let (header, message, sn, action_id) = match indication.peek() {
             Some(peeked) => (peeked.header, peeked.message, peeked.sn, peeked.action_id),
             None => match indication.decode(&gather) {
@@ -299,7 +299,7 @@ impl App {
                     full = (decoded.header.to_cow().into_owned(), decoded.message.to_cow().into_owned());
                     (&full.0[..], &full.1[..], sn, action_id)
                 }
-                Err(error) => return warn!(node = source.node_name, %error, "an indication cannot be read"),
+                Err(error) => return warn!(node = source.node_name, %error, "cannot decode indication"),
             },
         };
         self.indications += 1;
@@ -318,9 +318,9 @@ impl App {
             return match kpm_v1::values(message) {
                 Ok(values) => {
                     let name = source.node_name.clone();
-                    self.tell(&name, sn.map(|sn| sn.0), values.into_iter());
+                    self.report(&name, sn.map(|sn| sn.0), values.into_iter());
                 }
-                Err(error) => warn!(node = source.node_name, %error, "an indication message cannot be read"),
+                Err(error) => warn!(node = source.node_name, %error, "cannot decode indication message"),
             };
         }
         match IndicationHeader::decode_in(header, revision, wire, &self.arena) {
@@ -334,12 +334,12 @@ impl App {
                     self.latency_us += u64::try_from(latency.as_micros()).unwrap_or(u64::MAX);
                 }
             }
-            Err(error) => warn!(node = source.node_name, %error, "an indication header cannot be read"),
+            Err(error) => warn!(node = source.node_name, %error, "cannot decode indication header"),
         }
         let action = e2sm::kpm::ActionDefinition::decode_in(&source.action, revision, wire, &self.arena).ok();
         let message = match IndicationMessage::decode_in(message, revision, wire, &self.arena) {
             Ok(message) => message,
-            Err(error) => return warn!(node = source.node_name, %error, "an indication message cannot be read"),
+            Err(error) => return warn!(node = source.node_name, %error, "cannot decode indication message"),
         };
         let values: Vec<_> = message
             .rows(action.as_ref())
@@ -353,11 +353,11 @@ impl App {
             })
             .collect();
         let name = source.node_name.clone();
-        self.tell(&name, sn.map(|sn| sn.0), values.into_iter());
+        self.report(&name, sn.map(|sn| sn.0), values.into_iter());
     }
 
-    /// Prints a report, or keeps it for the table: of whom, what, and how much.
-    fn tell(&mut self, node: &str, sn: Option<u16>, values: impl Iterator<Item = (String, String, Option<f64>)>) {
+    /// Prints a report, or puts it into the table. Each value has a subject and a measurement.
+    fn report(&mut self, node: &str, sn: Option<u16>, values: impl Iterator<Item = (String, String, Option<f64>)>) {
         if self.args.json {
             let mut ues: BTreeMap<String, serde_json::Map<String, serde_json::Value>> = BTreeMap::new();
             for (ue, measurement, value) in values {
@@ -367,7 +367,7 @@ impl App {
         } else {
             values.for_each(|(ue, measurement, value)| self.table.set(node, &ue, &measurement, value));
         }
-        self.news = true;
+        self.has_news = true;
     }
 
     fn show(&self) -> std::io::Result<()> {
@@ -386,7 +386,7 @@ impl App {
     }
 }
 
-/// A UE as people call it: by the first id that its UEID has.
+/// The name of a UE: the first id of its UEID.
 fn ue_name(ue: &UeId<'_>) -> String {
     match ue {
         UeId::Gnb(id) => format!("amf-{}", id.amf_ue_ngap_id.0),
@@ -399,13 +399,13 @@ fn ue_name(ue: &UeId<'_>) -> String {
     }
 }
 
-/// Time since 1970 of an NTP time stamp (RFC 5905): seconds since 1900, in eight octets with a fraction behind.
+/// The time since 1970 of an NTP time stamp (RFC 5905): seconds since 1900 and a binary fraction, in eight octets.
 fn since_1900(value: u64, octets: usize) -> Option<Duration> {
     const SECONDS_1900_TO_1970: u64 = 2_208_988_800;
     if octets != 8 {
-        return None; // whole seconds are no measure of latency
+        return None; // whole seconds are too coarse for a latency
     }
     let seconds = (value >> 32).checked_sub(SECONDS_1900_TO_1970)?;
-    let nanos = ((value & 0xFFFF_FFFF) * 1_000_000_000) >> 32;
-    Some(Duration::new(seconds, nanos as u32)) // below 10^9
+    let nanoseconds = ((value & 0xFFFF_FFFF) * 1_000_000_000) >> 32;
+    Some(Duration::new(seconds, nanoseconds as u32)) // below 10^9
 }

@@ -1,4 +1,4 @@
-//! Nodes of E2SM-KPM v01.00: containers in place of measurements that one asks for.
+//! Nodes of E2SM-KPM v01.00, which report fixed containers instead of chosen measurements.
 
 use anyhow::{Context, bail};
 use e2ap::{RicActionId, RicActionType};
@@ -8,15 +8,15 @@ use e2sm::kpm::v1::{
 use ferric::e2::{Action, SubscriptionSpec};
 use tracing::info;
 
-/// Actions of one subscription: E2AP allows no more.
+/// The most actions of one subscription (E2AP: maxofRICactionID).
 const MAX_ACTIONS: usize = 16;
 
-/// All that a node offers, by the period that comes nearest.
+/// A subscription to all report styles of a node, with the nearest period.
 pub fn subscription(definition: &[u8], period_ms: u32) -> anyhow::Result<SubscriptionSpec> {
     let definition = RanFunctionDefinition::decode_owned(definition)?;
     let period = ReportPeriod::nearest(period_ms);
     if period.ms() != period_ms {
-        info!(period_ms = period.ms(), "KPM v01.00 has a few periods only: that which comes nearest");
+        info!(period_ms = period.ms(), "KPM v01.00 has no such period: using the nearest");
     }
     let mut event_trigger = Vec::new();
     EventTriggerDefinition::every(period).encode(&mut event_trigger)?;
@@ -25,7 +25,7 @@ pub fn subscription(definition: &[u8], period_ms: u32) -> anyhow::Result<Subscri
     for (id, style) in (0..).zip(styles.iter().take(MAX_ACTIONS)) {
         let mut bytes = Vec::new();
         let action = ActionDefinition { ric_style_type: style.ric_report_style_type };
-        action.encode(&mut bytes).context("a report style's number")?;
+        action.encode(&mut bytes).context("cannot encode the report style")?;
         let (id, kind) = (RicActionId(id), RicActionType::Report);
         actions.push(Action { id, kind, definition: Some(bytes), subsequent: None });
     }
@@ -35,13 +35,13 @@ pub fn subscription(definition: &[u8], period_ms: u32) -> anyhow::Result<Subscri
     Ok(SubscriptionSpec { event_trigger, actions })
 }
 
-/// What a report tells: of whom, what, and how much.
+/// The rows of a report: its subject, its measurement and its value.
 pub fn values(message: &[u8]) -> Result<Vec<(String, String, Option<f64>)>, per::Error> {
     let message = IndicationMessage::decode_owned(message)?;
-    Ok(message.rows().iter().map(|row| (whom(row), row.counter.name().to_owned(), Some(row.value as f64))).collect())
+    Ok(message.rows().iter().map(|row| (subject(row), row.counter.name().to_owned(), Some(row.value as f64))).collect())
 }
 
-fn whom(row: &Row) -> String {
+fn subject(row: &Row) -> String {
     let mut name = match (row.cell, row.interface) {
         (Some(_), _) => "cell".to_owned(),
         (None, Some(_)) => "user plane".to_owned(),

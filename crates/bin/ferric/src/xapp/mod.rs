@@ -25,8 +25,8 @@ use crate::{record, tls};
 #[derive(clap::Args)]
 pub struct Args {
     #[command(subcommand)]
-    which: Which,
-    /// End when the RIC is lost, rather than connect again and go on.
+    app: App,
+    /// End when the connection to the RIC is lost, instead of connecting again.
     #[arg(long, global = true, display_order = 800)]
     no_reconnect: bool,
     #[command(flatten)]
@@ -37,7 +37,7 @@ pub struct Args {
 
 #[cfg(feature = "xapp")]
 #[derive(clap::Subcommand)]
-enum Which {
+enum App {
     Kpm(kpm::Args),
     Ping(ping::Args),
     Rc(rc::Args),
@@ -53,18 +53,18 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     }
     config.link.tls = args.tls.load(None)?;
     config.link.tap = recorder.as_ref().map(|recorder| recorder.tap(Protocol::Xapp));
-    match &args.which {
-        Which::Kpm(args) => kpm::run(args, config),
-        Which::Ping(args) => ping::run(args, config),
-        Which::Rc(args) => rc::run(args, config),
-        Which::Tc(args) => tc::run(args, config),
+    match &args.app {
+        App::Kpm(args) => kpm::run(args, config),
+        App::Ping(args) => ping::run(args, config),
+        App::Rc(args) => rc::run(args, config),
+        App::Tc(args) => tc::run(args, config),
     }
 }
 
-/// Says Hello to the RIC there.
+/// Connects to a RIC as an xApp.
 fn connect(ric: &Address, name: &str, config: XappConfig) -> anyhow::Result<Xapp> {
     Xapp::connect(ric, name, config).with_context(|| {
-        format!("cannot use the RIC at {ric} (`ferric ric` starts one, and prints its address for xApps: xapp=URL)")
+        format!("cannot use the RIC at {ric} (`ferric ric` starts one and prints its address for xApps: xapp=URL)")
     })
 }
 

@@ -1,4 +1,4 @@
-//! `ferric xapp ping`: a control to each node's hw function, and the indication that answers it.
+//! `ferric xapp ping`: the time from a control to each node's hw function to the indication that answers it.
 
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
@@ -13,35 +13,36 @@ use tracing::{info, warn};
 
 use super::{connect, latency_histogram, p50_p99};
 
-/// Measure the time from a control to the indication that answers it, with every node that offers the ping.
+/// Measure round trips to every node that offers the ping.
 ///
-/// Ends with a line `pings=… lost=… p50_us=… p99_us=…`.
+/// A round trip lasts from a control to the indication that answers it. Ends with a line `pings=… lost=… p50_us=… p99_us=…`.
 #[derive(clap::Args)]
 pub struct Args {
     /// The RIC's address for xApps.
     #[arg(long, value_name = "URL", default_value = "tcp://127.0.0.1:36423", value_parser = crate::address::xapp)]
     ric: Address,
-    /// Milliseconds from ping to ping.
+    /// Period of the pings in ms.
     #[arg(long, value_name = "P", default_value_t = 1000, value_parser = clap::value_parser!(u32).range(1..))]
     period_ms: u32,
-    /// Octets of a ping's payload.
+    /// Payload of a ping in octets.
     #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u32).range(0..=1_000_000))]
     octets: u32,
-    /// End after that many seconds; else at Ctrl-C.
+    /// End after N seconds. [default: run until Ctrl-C]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     seconds: Option<u32>,
-    /// Print one JSON object a ping.
+    /// Print one JSON object per ping.
     #[arg(long)]
     json: bool,
 }
 
-/// A node that is pinged: when its last ping went out, while that is not answered.
+/// A node that is pinged.
 struct Target {
     name: String,
     function: RanFunctionId,
     wire: Wire,
-    /// The subscription that is asked for; pings begin once it stands.
-    asked: Option<Ticket>,
+    /// The subscription request without an answer yet; pings start after it.
+    subscribing: Option<Ticket>,
+    /// The number and the time of the ping without an answer yet.
     waiting: Option<(u32, Instant)>,
 }
 
@@ -61,7 +62,7 @@ pub fn run(args: &Args, config: XappConfig) -> anyhow::Result<()> {
         if Instant::now() >= next {
             next += period;
             let mut commands = xapp.commands();
-            for (node, target) in targets.iter_mut().filter(|(_, t)| t.asked.is_none()) {
+            for (node, target) in targets.iter_mut().filter(|(_, t)| t.subscribing.is_none()) {
                 sent += 1;
                 lost += u64::from(target.waiting.is_some());
                 let ping = hw::Ping { number: sent as u32, payload: payload.as_slice().into() };
@@ -72,25 +73,25 @@ pub fn run(args: &Args, config: XappConfig) -> anyhow::Result<()> {
             }
         }
         let patience = next.saturating_duration_since(Instant::now()).min(Duration::from_millis(200));
-        let turned = xapp.poll(Some(patience), |event, ric| match event {
+        let polled = xapp.poll(Some(patience), |event, ric| match event {
             XappEvent::NodeUp(node) => {
                 let name = node.global_id.to_string();
                 let mut functions = node.functions.iter().filter_map(|f| Some((f, hw::wire_of(&f.oid)?)));
                 let Some((function, wire)) = functions.next() else {
-                    return info!(node = name, "does not offer the ping");
+                    return info!(node = name, "node does not offer the ping");
                 };
                 let action =
                     Action { id: RicActionId(1), kind: RicActionType::Report, definition: None, subsequent: None };
                 let spec = SubscriptionSpec { event_trigger: hw::EVENT_TRIGGER.to_vec(), actions: vec![action] };
-                let asked = Some(ric.subscribe(node.id, function.id, spec));
-                targets.insert(node.id, Target { name, function: function.id, wire, asked, waiting: None });
+                let subscribing = Some(ric.subscribe(node.id, function.id, spec));
+                targets.insert(node.id, Target { name, function: function.id, wire, subscribing, waiting: None });
             }
             XappEvent::NodeLost(node) => drop(targets.remove(&node.id)),
             XappEvent::Request(RequestEvent::Subscribed { ticket, .. }) => {
-                targets.values_mut().filter(|t| t.asked == Some(ticket)).for_each(|t| t.asked = None);
+                targets.values_mut().filter(|t| t.subscribing == Some(ticket)).for_each(|t| t.subscribing = None);
             }
-            XappEvent::Request(RequestEvent::SubscriptionFailed { error: failure, .. }) => {
-                warn!(?failure, "cannot subscribe")
+            XappEvent::Request(RequestEvent::SubscriptionFailed { error, .. }) => {
+                warn!(?error, "subscription failed")
             }
             XappEvent::Indication(indication) => {
                 let Some(target) = targets.get_mut(&indication.node) else { return };
@@ -116,7 +117,7 @@ pub fn run(args: &Args, config: XappConfig) -> anyhow::Result<()> {
             }
             _ => {}
         });
-        turned.context("the RIC is gone")?;
+        polled.context("connection to the RIC lost")?;
     }
     let [p50, p99] = p50_p99(&rtt_us);
     program::outln!("pings={count} lost={lost} p50_us={p50} p99_us={p99}");

@@ -1,4 +1,4 @@
-//! `ferric xapp rc`: one control by E2SM-RC, and what the nodes make of it.
+//! `ferric xapp rc`: sends one E2SM-RC control and prints the nodes' answers.
 
 use std::collections::{HashMap, HashSet};
 use std::str::FromStr;
@@ -24,102 +24,102 @@ use tracing::info;
 
 use super::connect;
 
-/// How long no other node may have come before the answers are all.
+/// The time without a new node after which no more nodes are expected.
 const SETTLED: Duration = Duration::from_millis(300);
 
-/// Have nodes do something, by E2SM-RC.
+/// Send a control by E2SM-RC.
 ///
-/// Goes to every node that offers E2SM-RC, or to the one that is named, and ends when all have answered. Exits with an
-/// error where none has done it.
+/// The control goes to every node that offers E2SM-RC, or to --node. Ends when all have answered; fails if no node has
+/// executed it.
 #[derive(clap::Args)]
 pub struct Args {
     #[command(subcommand)]
-    what: What,
+    action: ActionArgs,
     /// The RIC's address for xApps.
     #[arg(long, global = true, value_name = "URL", default_value = "tcp://127.0.0.1:36423", value_parser = crate::address::xapp)]
     ric: Address,
-    /// Only the node of that name, as the RIC and the other xApps print it.
+    /// Only this node, by the name that the RIC prints.
     #[arg(long, global = true, value_name = "NODE")]
     node: Option<String>,
-    /// The revision of RC that the nodes speak, whatever they say: 1.03, 3.00 or 5.00.
+    /// Revision of RC, overriding what the nodes register: 1.03, 3.00 or 5.00.
     #[arg(long, global = true, value_name = "REVISION")]
     rc: Option<Revision>,
-    /// Wait for nodes and answers that many seconds.
+    /// Seconds to wait for nodes and answers.
     #[arg(long, global = true, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=3600))]
     seconds: u32,
 }
 
 #[derive(clap::Subcommand)]
-enum What {
+enum ActionArgs {
     SliceQuota(SliceQuota),
     Handover(HandOver),
     Drx(SetDrx),
     Qos(SetQos),
 }
 
-/// Give a slice a share of the resource blocks.
+/// Set a slice's quota of resource blocks.
 #[derive(clap::Args)]
 struct SliceQuota {
-    /// The slice's type.
+    /// Slice/service type (SST).
     #[arg(long, value_name = "N")]
     sst: u8,
-    /// The slice's differentiator: six hex digits.
+    /// Slice differentiator (SD): six hex digits.
     #[arg(long, value_name = "HEX")]
     sd: Option<String>,
-    /// What it gets at least where it wants it, in percent.
+    /// Minimum share in percent, if the slice has data.
     #[arg(long, value_name = "PERCENT", default_value_t = 0, value_parser = clap::value_parser!(u8).range(0..=100))]
     min: u8,
-    /// What it gets at most, in percent.
+    /// Maximum share in percent.
     #[arg(long, value_name = "PERCENT", default_value_t = 100, value_parser = clap::value_parser!(u8).range(0..=100))]
     max: u8,
-    /// What is kept for it though it does not want it, in percent.
+    /// Dedicated share in percent, reserved even if the slice has no data.
     #[arg(long, value_name = "PERCENT", value_parser = clap::value_parser!(u8).range(0..=100))]
     dedicated: Option<u8>,
 }
 
-/// Have a UE go to another cell.
+/// Hand a UE over to another cell.
 #[derive(clap::Args)]
 struct HandOver {
     #[command(flatten)]
-    ue: WhichUe,
-    /// The cell: its NR cell identity of 36 bits, as hex digits, in the node's network.
+    ue: UeArgs,
+    /// Target cell: its NR cell identity (36 bits, hex) in the node's PLMN.
     #[arg(long, value_name = "HEX", value_parser = cell_identity)]
     cell: u64,
 }
 
-/// Have a UE listen once in a while only.
+/// Set a UE's DRX cycle.
 #[derive(clap::Args)]
 struct SetDrx {
     #[command(flatten)]
-    ue: WhichUe,
-    /// The long cycle; the longest that there is and that is not longer is taken.
+    ue: UeArgs,
+    /// Long DRX cycle in ms; rounded down to a value of TS 38.331.
     #[arg(long, value_name = "MS", value_parser = clap::value_parser!(u16).range(10..=10240))]
     cycle_ms: u16,
 }
 
-/// Have a UE's bearer be treated otherwise.
+/// Change the QoS of a UE's bearer.
 #[derive(clap::Args)]
-#[command(group(clap::ArgGroup::new("otherwise").args(["five_qi", "priority"]).multiple(true).required(true)))]
+#[command(group(clap::ArgGroup::new("qos").args(["five_qi", "priority"]).multiple(true).required(true)))]
 struct SetQos {
     #[command(flatten)]
-    ue: WhichUe,
-    /// The bearer.
+    ue: UeArgs,
+    /// Data radio bearer (DRB).
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=32))]
     drb: u8,
-    /// Its 5QI.
+    /// 5QI.
     #[arg(long, value_name = "5QI")]
     five_qi: Option<u8>,
-    /// The priority level of its flows: the lower, the earlier they are served.
+    /// Priority level; lower values are served first.
     #[arg(long, value_name = "LEVEL", value_parser = clap::value_parser!(u8).range(1..=127))]
     priority: Option<u8>,
 }
 
 #[derive(clap::Args)]
-struct WhichUe {
-    /// The UE, as `ferric xapp kpm` calls it: amf-N, f1ap-N or e1ap-N.
+struct UeArgs {
+    /// UE, by the name that `ferric xapp kpm` prints: amf-N, f1ap-N or e1ap-N.
     #[arg(long, value_name = "UE")]
     ue: UeName,
-    /// The AMF of a UE that is called amf-N, in the node's network: region, set and pointer.
+    /// AMF of a UE amf-N in the node's PLMN: region, set and pointer.
     #[arg(long, value_name = "REGION:SET:POINTER", default_value = "1:1:1")]
     amf: Amf,
 }
@@ -135,7 +135,7 @@ impl FromStr for UeName {
     type Err = &'static str;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        const KINDS: &str = "a UE is called amf-N, f1ap-N or e1ap-N";
+        const KINDS: &str = "not amf-N, f1ap-N or e1ap-N";
         let (kind, number) = text.split_once('-').ok_or(KINDS)?;
         let number: u64 = number.parse().map_err(|_| KINDS)?;
         let short = || u32::try_from(number).map_err(|_| "the number is above 4294967295");
@@ -172,11 +172,11 @@ impl FromStr for Amf {
 }
 
 fn cell_identity(text: &str) -> Result<u64, &'static str> {
-    let value = u64::from_str_radix(text, 16).map_err(|_| "hex digits are wanted")?;
+    let value = u64::from_str_radix(text, 16).map_err(|_| "not hex digits")?;
     if value >> 36 == 0 { Ok(value) } else { Err("an NR cell identity has 36 bits: 9 hex digits") }
 }
 
-impl WhichUe {
+impl UeArgs {
     fn id(&self, plmn_identity: PlmnIdentity) -> UeId<'static> {
         match self.ue {
             UeName::Amf(number) => UeId::Gnb(One::from(UeIdGnb {
@@ -205,11 +205,11 @@ impl WhichUe {
     }
 }
 
-impl What {
-    /// The control, in a node's network.
+impl ActionArgs {
+    /// The control for a node of that PLMN.
     fn control(&self, plmn_identity: PlmnIdentity) -> anyhow::Result<Control> {
         Ok(match self {
-            What::SliceQuota(args) => {
+            ActionArgs::SliceQuota(args) => {
                 let sd = args.sd.as_deref().map(slice_differentiator).transpose()?;
                 let slice = SNssai { sst: Sst([args.sst]), sd };
                 if args.min > args.max {
@@ -223,29 +223,31 @@ impl What {
                 };
                 Control::of_cell(ControlAction::SlicePrbQuota(SlicePrbQuota { policies: vec![policy] }))
             }
-            What::Handover(args) => {
+            ActionArgs::Handover(args) => {
                 let cell = NrCgi { plmn_identity, nr_cell_identity: Bits::new(args.cell, 36) };
                 let handover = Handover::to(Cgi::NrCgi(cell));
                 Control::of_ue(args.ue.id(plmn_identity), ControlAction::Handover(handover))
             }
-            What::Qos(args) => {
+            ActionArgs::Qos(args) => {
                 let (drb_id, five_qi, priority_level) = (args.drb, args.five_qi, args.priority);
                 let qos = DrbQos { drb_id, five_qi, priority_level, ..DrbQos::default() };
                 Control::of_ue(args.ue.id(plmn_identity), ControlAction::DrbQos(qos))
             }
-            What::Drx(args) => Control::of_ue(args.ue.id(plmn_identity), ControlAction::Drx(Drx::long(args.cycle_ms))),
+            ActionArgs::Drx(args) => {
+                Control::of_ue(args.ue.id(plmn_identity), ControlAction::Drx(Drx::long(args.cycle_ms)))
+            }
         })
     }
 }
 
 fn slice_differentiator(text: &str) -> anyhow::Result<Sd> {
     let value = u32::from_str_radix(text, 16).ok().filter(|_| text.len() == 6);
-    let [_, a, b, c] = value.context("a slice differentiator is six hex digits")?.to_be_bytes();
+    let [_, a, b, c] = value.context("a slice differentiator has six hex digits")?.to_be_bytes();
     Ok(Sd([a, b, c]))
 }
 
-/// A control that waits for its answer.
-struct Asked {
+/// A control without an answer yet.
+struct PendingControl {
     node: String,
     detection: Detection,
 }
@@ -262,24 +264,24 @@ impl Args {
 }
 
 pub fn run(args: &Args, config: XappConfig) -> anyhow::Result<()> {
-    // what makes no sense is said before anybody is asked
-    args.what.control(PlmnIdentity([0; 3]))?;
+    // arguments that contradict each other are refused before a RIC is contacted
+    args.action.control(PlmnIdentity([0; 3]))?;
     let mut xapp = connect(&args.ric, "ferric-rc", config)?;
     let stop = xapp.stop_handle();
     program::signals::stop_on_signal(stop.clone())?;
 
     let end = Instant::now() + Duration::from_secs(args.seconds.into());
     let mut last_node = Instant::now();
-    let mut asked: HashMap<Ticket, Asked> = HashMap::new();
-    // a RIC that was lost and is back tells of its nodes again: what was asked of a node is not asked twice
-    let mut told_nodes = HashSet::new();
+    let mut pending: HashMap<Ticket, PendingControl> = HashMap::new();
+    // a RIC that was lost and is back reports its nodes again: no node gets the control twice
+    let mut addressed = HashSet::new();
     let (mut sent, mut done) = (0, 0);
     while !stop.is_stopped() && Instant::now() < end {
-        if sent > 0 && asked.is_empty() && last_node.elapsed() >= SETTLED {
+        if sent > 0 && pending.is_empty() && last_node.elapsed() >= SETTLED {
             break;
         }
         let mut failed = None;
-        let turned = xapp.poll(Some(Duration::from_millis(50)), |event, ric| match event {
+        let polled = xapp.poll(Some(Duration::from_millis(50)), |event, ric| match event {
             XappEvent::NodeUp(node) => {
                 let name = node.global_id.to_string();
                 if args.node.as_ref().is_some_and(|wanted| *wanted != name) {
@@ -290,16 +292,16 @@ pub fn run(args: &Args, config: XappConfig) -> anyhow::Result<()> {
                 };
                 let plmn = node.global_id.plmn_identity();
                 let octets = args.detect(node, rc).and_then(|detection| {
-                    let (header, message) = args.what.control(plmn)?.encode_in(detection.revision, detection.wire)?;
+                    let (header, message) = args.action.control(plmn)?.encode_in(detection.revision, detection.wire)?;
                     Ok((detection, header, message))
                 });
-                if !told_nodes.insert(name.clone()) {
+                if !addressed.insert(name.clone()) {
                     return;
                 }
                 match octets {
                     Ok((detection, header, message)) => {
                         let ticket = ric.control(node.id, rc.id, &header, &message);
-                        asked.insert(ticket, Asked { node: name, detection });
+                        pending.insert(ticket, PendingControl { node: name, detection });
                         sent += 1;
                         last_node = Instant::now();
                     }
@@ -307,47 +309,47 @@ pub fn run(args: &Args, config: XappConfig) -> anyhow::Result<()> {
                 }
             }
             XappEvent::Request(RequestEvent::Controlled { ticket, outcome: result }) => {
-                let Some(Asked { node, detection }) = asked.remove(&ticket) else { return };
+                let Some(PendingControl { node, detection }) = pending.remove(&ticket) else { return };
                 done += usize::from(matches!(result, e2::ControlOutcome::Acknowledged(_)));
-                program::outln!("node={node} {}", told(&result, detection));
+                program::outln!("node={node} {}", describe(&result, detection));
             }
             _ => {}
         });
-        turned.context("the RIC is gone")?;
+        polled.context("connection to the RIC lost")?;
         if let Some(error) = failed {
             return Err(error);
         }
     }
-    for asked in asked.values() {
-        program::outln!("node={} no answer", asked.node);
+    for control in pending.values() {
+        program::outln!("node={} no answer", control.node);
     }
     match (sent, done) {
-        (0, _) => bail!("no such node offers E2SM-RC; `ferric xapp kpm` shows the nodes"),
-        (_, 0) => bail!("nothing was done"),
+        (0, _) => bail!("no such node offers E2SM-RC; `ferric xapp kpm` lists the nodes"),
+        (_, 0) => bail!("no node has executed the control"),
         _ => Ok(()),
     }
 }
 
-fn told(result: &e2::ControlOutcome, detection: Detection) -> String {
+fn describe(result: &e2::ControlOutcome, detection: Detection) -> String {
     match result {
-        e2::ControlOutcome::Acknowledged(outcome) => format!("done{}", words(outcome.as_deref(), detection)),
+        e2::ControlOutcome::Acknowledged(outcome) => format!("done{}", describe_outcome(outcome.as_deref(), detection)),
         e2::ControlOutcome::Failed { cause, outcome } => {
-            format!("refused: {cause}{}", words(outcome.as_deref(), detection))
+            format!("refused: {cause}{}", describe_outcome(outcome.as_deref(), detection))
         }
         e2::ControlOutcome::Sent => "sent".to_owned(),
         e2::ControlOutcome::TimedOut => "no answer".to_owned(),
-        e2::ControlOutcome::NodeLost => "the node is gone".to_owned(),
-        e2::ControlOutcome::Misuse(code) => format!("the RIC does not ask for this: {code:?}"),
+        e2::ControlOutcome::NodeLost => "node lost".to_owned(),
+        e2::ControlOutcome::Misuse(code) => format!("rejected by the RIC: {code:?}"),
         other => format!("{other:?}"),
     }
 }
 
-/// What an outcome tells.
-fn words(outcome: Option<&[u8]>, detection: Detection) -> String {
+/// The control outcome as text.
+fn describe_outcome(outcome: Option<&[u8]>, detection: Detection) -> String {
     let Some(outcome) = outcome.filter(|outcome| !outcome.is_empty()) else { return String::new() };
     let arena = Arena::new();
     let Ok(outcome) = ControlOutcome::decode_in(outcome, detection.revision, detection.wire, &arena) else {
-        return ", with an outcome that cannot be read".to_owned();
+        return ", undecodable outcome".to_owned();
     };
     let item = |item: &RanParameterElementItem<'_>| match &item.value {
         RanParameterValue::ValuePrintableString(text) => format!(", {text}"),

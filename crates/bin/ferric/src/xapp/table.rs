@@ -1,4 +1,4 @@
-//! What the KPM xApp shows: a table that is drawn over itself on a terminal, plain lines elsewhere.
+//! The output of the KPM xApp: a table that is redrawn on a terminal, plain lines elsewhere.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -54,16 +54,16 @@ impl Table {
         row[column] = value;
     }
 
-    /// Forgets a node.
+    /// Removes a node's rows.
     pub fn remove(&mut self, node: &str) {
         self.rows.retain(|(n, _), _| n != node);
     }
 
-    /// Shows what there is.
+    /// Prints the table.
     pub fn show(&self, status: &str) -> io::Result<()> {
         let mut out = String::new();
         if self.terminal {
-            out.push_str("\x1b[H\x1b[J"); // home, and clear what is below
+            out.push_str("\x1b[H\x1b[J"); // cursor home, clear to the end
             self.draw(&mut out, status);
         } else {
             self.summarize(&mut out, status);
@@ -73,7 +73,7 @@ impl Table {
         stdout.flush()
     }
 
-    /// As much of the table as the terminal has room for.
+    /// The part of the table that fits on the terminal.
     fn draw(&self, out: &mut String, status: &str) {
         let (width, height) = terminal_size();
         let name_width = 1 + self.rows.keys().map(|(node, ue)| node.len() + 1 + ue.len()).max().unwrap_or(0);
@@ -93,7 +93,7 @@ impl Table {
             let _ = write!(out, " {:>1$}", column.unit, column.width());
         }
         out.push('\n');
-        // the status, the head, what is left out, and the line of the cursor
+        // without the lines of the status, the heading, the omissions and the cursor
         let lines = height.saturating_sub(6).max(1);
         for ((node, ue), values) in self.rows.iter().take(lines) {
             let _ = write!(out, "{:<name_width$}", format!("{node} {ue}"));
@@ -105,11 +105,11 @@ impl Table {
         }
         let (more_rows, more_columns) = (self.rows.len().saturating_sub(lines), self.columns.len() - columns.len());
         if more_rows + more_columns > 0 {
-            let _ = writeln!(out, "… {more_rows} more UEs, {more_columns} more measurements: make the window larger");
+            let _ = writeln!(out, "… {more_rows} more UEs, {more_columns} more measurements: enlarge the window");
         }
     }
 
-    /// One line a node: how many UEs, and the mean of each measurement.
+    /// One line per node: the number of UEs and the mean of each measurement.
     fn summarize(&self, out: &mut String, status: &str) {
         let mut nodes: Vec<&str> = self.rows.keys().map(|(node, _)| node.as_str()).collect();
         nodes.dedup();
@@ -128,7 +128,7 @@ impl Table {
     }
 }
 
-/// As many digits as say something.
+/// A value with its significant digits.
 fn number(value: f64) -> String {
     if value == 0.0 || value.abs() >= 1000.0 { format!("{value:.0}") } else { format!("{value:.1}") }
 }

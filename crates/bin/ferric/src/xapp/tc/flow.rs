@@ -1,4 +1,4 @@
-//! A flow, as it is given by hand.
+//! A flow as command-line arguments.
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 use std::str::FromStr;
@@ -6,16 +6,16 @@ use std::str::FromStr;
 use anyhow::bail;
 use e2sm::tc::FiveTuple;
 
-/// The flow that must not wait: its 5-tuple, of which what is left out may be anything.
+/// The flow to protect: its 5-tuple. An omitted part matches anything.
 #[derive(Clone, Debug, clap::Args)]
 pub struct FlowArgs {
-    /// The flow's protocol: udp, tcp, icmp, or a number.
+    /// Protocol of the flow: udp, tcp, icmp or a number.
     #[arg(long, value_name = "NAME")]
     protocol: Option<Protocol>,
-    /// Where its packets come from: ADDRESS, ADDRESS:PORT or :PORT, in IPv4.
+    /// Source of the flow: ADDRESS, ADDRESS:PORT or :PORT (IPv4).
     #[arg(long, value_name = "ADDRESS:PORT")]
     source: Option<End>,
-    /// Where they go to.
+    /// Destination of the flow, in the same form.
     #[arg(long, value_name = "ADDRESS:PORT")]
     destination: Option<End>,
 }
@@ -31,7 +31,7 @@ impl FromStr for Protocol {
             "icmp" => 1,
             "tcp" => 6,
             "udp" => 17,
-            number => number.parse().map_err(|_| "a protocol is udp, tcp, icmp or a number of 0 to 255")?,
+            number => number.parse().map_err(|_| "not udp, tcp, icmp or a number from 0 to 255")?,
         }))
     }
 }
@@ -47,9 +47,9 @@ impl FromStr for End {
     type Err = &'static str;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        const FORM: &str = "an end of a flow is ADDRESS, ADDRESS:PORT or :PORT, such as 10.0.0.2:5060";
+        const FORM: &str = "not ADDRESS, ADDRESS:PORT or :PORT, such as 10.0.0.2:5060";
         if text.trim_matches(['[', ']']).split("]:").next().is_some_and(|text| text.parse::<Ipv6Addr>().is_ok()) {
-            return Err("TC's filters know IPv4 addresses only");
+            return Err("TC filters support IPv4 addresses only");
         }
         let (address, port) = match text.rsplit_once(':') {
             Some((address, port)) => (address, Some(port.parse().map_err(|_| FORM)?)),
@@ -75,7 +75,7 @@ impl FlowArgs {
             protocol: self.protocol.map(|protocol| protocol.0),
         };
         if flow == FiveTuple::default() {
-            bail!("which flow must not wait? Say it by --protocol, --source and --destination");
+            bail!("no flow is given: use --protocol, --source or --destination");
         }
         Ok(flow)
     }
@@ -86,7 +86,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ends_of_flows() {
+    fn end_is_parsed() {
         let end = |text: &str| text.parse::<End>();
         let address = Some(0x0A00_0002);
         assert_eq!(end("10.0.0.2:5060"), Ok(End { address, port: Some(5060) }));
@@ -96,12 +96,12 @@ mod tests {
             assert!(end(wrong).unwrap_err().contains("such as 10.0.0.2:5060"), "{wrong}");
         }
         for six in ["::1", "[::1]:53", "2001:db8::5"] {
-            assert_eq!(end(six), Err("TC's filters know IPv4 addresses only"), "{six}");
+            assert_eq!(end(six), Err("TC filters support IPv4 addresses only"), "{six}");
         }
     }
 
     #[test]
-    fn protocols() {
+    fn protocol_is_parsed() {
         assert_eq!(("udp".parse(), "6".parse()), (Ok(Protocol(17)), Ok(Protocol(6))));
         assert!("256".parse::<Protocol>().is_err() && "quic".parse::<Protocol>().is_err());
     }

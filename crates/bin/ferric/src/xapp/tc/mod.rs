@@ -1,4 +1,4 @@
-//! `ferric xapp tc`: the traffic xApp of FlexRIC's paper, 6.1.1.
+//! `ferric xapp tc`: the traffic control xApp of the FlexRIC paper, section 6.1.1.
 
 mod flow;
 mod rest;
@@ -19,63 +19,63 @@ use tracing::info;
 
 use super::connect;
 use crate::redis::RedisArgs;
-use rest::RestSide;
+use rest::RestClient;
 
-/// How long it waits for news at once.
+/// The longest wait for events before the application runs again.
 const PATIENCE: Duration = Duration::from_millis(50);
-/// How long what was begun may take at the end.
+/// The longest time to remove what this run has set.
 const RESTORE: Duration = Duration::from_secs(10);
-/// With `--undo`: when no other node has come for so long, there is none.
+/// The time without a new node after which `--undo` expects no more nodes.
 const SETTLED: Duration = Duration::from_secs(1);
 
-/// Keep a flow that must not wait out of the queue of the others.
+/// Protect a flow from the queueing delay of other flows.
 ///
-/// Watches the RLC and TC statistics of each node. When packets of a bearer wait longer than the limit, it has the node's TC do
-/// three things, once: a second FIFO queue, a filter that sends the flow there, and the 5G-BDP pacer. It looks first what is
-/// set, and finishes what another run has begun. Each thing is told in a line `node=… done: …`; at the end a line `node=…
-/// before_p50_ms=… after_p50_ms=…` tells how long packets waited. Exits with an error where a node refuses.
+/// Watches the RLC and TC statistics of each node. When packets of a bearer wait longer than the limit, the xApp adds a second
+/// FIFO queue, a filter that sends the flow there, and the 5G-BDP pacer. It keeps what is already set and completes it. Each
+/// action prints a line `node=… done: …`; a last line `node=… before_p50_ms=… after_p50_ms=…` shows the delays. Fails if a
+/// node refuses a control.
 #[derive(clap::Args)]
 pub struct Args {
     #[command(flatten)]
     flow: flow::FlowArgs,
-    /// How long the flow's packets may wait, in milliseconds.
+    /// Longest queueing delay of the flow's packets in ms.
     #[arg(long, value_name = "MS", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=60_000))]
     limit_ms: u32,
-    /// Only the bearers of this UE, by its C-RNTI, such as 0x4601. [default: the bearer on which packets wait longest]
+    /// Only bearers of the UE with this C-RNTI, such as 0x4601. [default: the bearer with the longest delay]
     #[arg(long, value_name = "RNTI", value_parser = rnti)]
     rnti: Option<u32>,
-    /// Only the node of that name, as the RIC and the other xApps print it.
+    /// Only this node, by the name that the RIC prints.
     #[arg(long, value_name = "NODE")]
     node: Option<String>,
     /// The RIC's address for xApps.
     #[arg(long, value_name = "URL", default_value = "tcp://127.0.0.1:36423", value_parser = crate::address::xapp)]
     ric: Address,
-    /// Milliseconds from report to report, over the RIC's link. Over Redis, the RIC says it.
+    /// Reporting period in ms over the RIC's link. Over Redis, the RIC's configuration determines it.
     #[arg(long, value_name = "P", default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..=60_000))]
     period_ms: u32,
-    /// Take the statistics from this Redis server, to which `ferric ric --redis` forwards them, and not over the RIC's link.
+    /// Read statistics from this Redis server, to which `ferric ric --redis` forwards them, instead of the RIC's link.
     #[arg(long, value_name = "URL")]
     redis: Option<RedisUrl>,
     #[command(flatten)]
     redis_access: RedisArgs,
-    /// By which way of Redis: pubsub or stream.
+    /// Redis channel type: pubsub or stream.
     #[arg(long, value_name = "WAY", default_value_t = Via::PubSub, requires = "redis")]
     from: Via,
-    /// What channels and streams of Redis are called by.
+    /// Name prefix of the Redis channels and streams.
     #[arg(long, value_name = "NAME", default_value = ::ric::traffic::DEFAULT_PREFIX, requires = "redis")]
     prefix: String,
-    /// Act over REST, at this address of `ferric ric --rest`, and not over the RIC's link.
+    /// Send controls to this REST address of `ferric ric --rest`, instead of the RIC's link.
     #[arg(long, value_name = "URL", value_parser = rest::url)]
     rest: Option<String>,
     #[command(flatten)]
     access: rest::AccessArgs,
-    /// End after that many seconds; else at Ctrl-C. With --undo: wait so long for nodes. [default with --undo: 10]
+    /// End after N seconds; with --undo, wait N seconds for nodes. [default: run until Ctrl-C; with --undo: 10]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     seconds: Option<u32>,
-    /// Take the queue, the filter and the pacer away, whoever has set them, and end.
+    /// Remove the queue, the filter and the pacer, whichever program has set them, and end.
     #[arg(long, conflicts_with = "restore")]
     undo: bool,
-    /// At the end, take away what this run has set.
+    /// At the end, remove what this run has set.
     #[arg(long)]
     restore: bool,
 }
@@ -85,7 +85,7 @@ fn rnti(text: &str) -> Result<u32, &'static str> {
         Some(digits) => u32::from_str_radix(digits, 16).ok(),
         None => text.parse().ok(),
     };
-    value.filter(|rnti| *rnti <= 0xFFFF).ok_or("a C-RNTI is a number up to 0xffff")
+    value.filter(|rnti| *rnti <= 0xFFFF).ok_or("not a C-RNTI: a number up to 0xffff")
 }
 
 pub fn run(args: &Args, config: XappConfig) -> anyhow::Result<()> {
@@ -97,14 +97,14 @@ pub fn run(args: &Args, config: XappConfig) -> anyhow::Result<()> {
         Some(url) => {
             let url = url.with_files(&files)?;
             let reader = RedisReader::start(url, &args.prefix, args.from);
-            Some(reader.context("cannot start a thread")?)
+            Some(reader.context("cannot start the Redis reader's thread")?)
         }
         None if files != RedisFiles::default() => {
-            bail!("what a Redis wants to see is said, and not where it is: give --redis")
+            bail!("access to Redis is configured without an address: give --redis")
         }
         None => None,
     };
-    let rest = args.rest.as_deref().map(|url| RestSide::new(url, &args.access)).transpose()?;
+    let rest = args.rest.as_deref().map(|url| RestClient::new(url, &args.access)).transpose()?;
     let link = if redis.is_some() && rest.is_some() {
         None
     } else {
@@ -126,11 +126,11 @@ struct App<'a> {
     guard: GuardConfig,
     link: Option<TrafficLink>,
     redis: Option<RedisReader>,
-    rest: Option<RestSide>,
+    rest: Option<RestClient>,
     guards: BTreeMap<String, FlowGuard>,
     begun: Instant,
     last_node: Instant,
-    /// Nodes that do not offer what it takes, and nodes that refused.
+    /// Nodes without RLC or TC statistics, and failed controls.
     lacking: u64,
     failed: u64,
 }
@@ -142,48 +142,49 @@ impl App<'_> {
         let seconds = self.args.seconds.or(self.args.undo.then_some(10));
         let end = seconds.map(|seconds| self.begun + Duration::from_secs(seconds.into()));
         while !is_stopped() && end.is_none_or(|end| Instant::now() < end) && !self.is_undone() {
-            self.turn()?;
+            self.poll()?;
         }
         if self.args.restore {
             self.guards.values_mut().for_each(|guard| guard.undo(true));
             let end = Instant::now() + RESTORE;
-            while !self.are_at_rest() && Instant::now() < end {
-                self.turn()?;
+            while !self.are_idle() && Instant::now() < end {
+                self.poll()?;
             }
-            if !self.are_at_rest() {
-                bail!("what was set could not be taken away in {} s; `--undo` does it", RESTORE.as_secs());
+            if !self.are_idle() {
+                bail!("cannot remove what was set within {} s: run again with --undo", RESTORE.as_secs());
             }
         }
         Ok(())
     }
 
-    fn are_at_rest(&self) -> bool {
+    fn are_idle(&self) -> bool {
         self.guards.values().all(FlowGuard::is_at_rest)
     }
 
-    /// With `--undo`, whether it is.
+    /// Whether `--undo` is complete.
     fn is_undone(&self) -> bool {
-        self.args.undo && !self.guards.is_empty() && self.are_at_rest() && self.last_node.elapsed() >= SETTLED
+        self.args.undo && !self.guards.is_empty() && self.are_idle() && self.last_node.elapsed() >= SETTLED
     }
 
-    /// Takes what comes, and does what comes of it.
-    fn turn(&mut self) -> anyhow::Result<()> {
-        let mut happened = Vec::new();
+    /// Handles the events that have arrived, then sends the guards' controls.
+    fn poll(&mut self) -> anyhow::Result<()> {
+        let mut events = Vec::new();
         if let Some(link) = &mut self.link {
-            happened =
-                link.turn(if self.redis.is_some() { Duration::ZERO } else { PATIENCE }).context("the RIC is gone")?;
+            events = link
+                .turn(if self.redis.is_some() { Duration::ZERO } else { PATIENCE })
+                .context("connection to the RIC lost")?;
         }
         if let Some(redis) = &self.redis {
             let mut patience = PATIENCE;
             while let Some((node, record)) = redis.next(patience) {
-                happened.push(LinkEvent::Told(node, record));
+                events.push(LinkEvent::Told(node, record));
                 patience = Duration::ZERO;
-                if happened.len() >= 256 {
-                    break; // the others' turn
+                if events.len() >= 256 {
+                    break; // the link must be served too
                 }
             }
         }
-        happened.into_iter().for_each(|happened| self.handle(happened));
+        events.into_iter().for_each(|event| self.handle(event));
         self.act();
         Ok(())
     }
@@ -192,9 +193,9 @@ impl App<'_> {
         Time::from_nanos(u64::try_from(self.begun.elapsed().as_nanos()).unwrap_or(u64::MAX))
     }
 
-    fn handle(&mut self, happened: LinkEvent) {
+    fn handle(&mut self, event: LinkEvent) {
         let now = self.now();
-        match happened {
+        match event {
             LinkEvent::Told(node, record) => {
                 if self.args.node.as_ref().is_some_and(|wanted| *wanted != node) {
                     return;
@@ -202,7 +203,7 @@ impl App<'_> {
                 let (config, undo, last_node) = (self.guard, self.args.undo, &mut self.last_node);
                 let guard = self.guards.entry(node).or_insert_with_key(|node| {
                     *last_node = Instant::now();
-                    program::outln!("node={node} is watched");
+                    program::outln!("node={node} watched");
                     let mut guard = FlowGuard::new(config);
                     if undo {
                         guard.undo(false);
@@ -221,18 +222,18 @@ impl App<'_> {
             }
             LinkEvent::Lost(node) => {
                 if let Some(guard) = self.guards.remove(&node) {
-                    program::outln!("node={node} is lost; it is looked at anew when it is back");
-                    tell_waits(&node, &guard);
+                    program::outln!("node={node} lost");
+                    print_delays(&node, &guard);
                 }
             }
             LinkEvent::Lacking(node) => {
-                info!(node, "does not offer both RLC and TC");
+                info!(node, "node does not offer both RLC and TC statistics");
                 self.lacking += 1;
             }
         }
     }
 
-    /// Tells what guards tell, and sends what they want sent.
+    /// Prints the guards' events and sends their controls.
     fn act(&mut self) {
         let mut controls: Vec<(String, ControlMessage<'static>)> = Vec::new();
         for (node, guard) in &mut self.guards {
@@ -259,28 +260,28 @@ impl App<'_> {
     fn summary(&mut self) {
         self.act();
         if !self.args.undo {
-            self.guards.iter().for_each(|(node, guard)| tell_waits(node, guard));
+            self.guards.iter().for_each(|(node, guard)| print_delays(node, guard));
         }
     }
 
-    /// Whether there was anything to watch, and all that was to be done is.
+    /// Fails if there was nothing to watch, or a control failed.
     fn check(&self) -> anyhow::Result<()> {
         if self.failed > 0 {
-            bail!("not everything could be done: the lines above say what");
+            bail!("controls failed: see the lines above");
         }
         match (self.guards.is_empty(), self.redis.is_some(), self.lacking) {
             (false, ..) => Ok(()),
-            (true, true, _) => bail!("no records came from Redis: is the RIC run with --redis, and has it nodes?"),
+            (true, true, _) => bail!("no records from Redis: check that the RIC runs with --redis and has nodes"),
             (true, false, 0) => {
-                bail!("the RIC has no such node: point a base station, or `ferric ran`, at its E2 address")
+                bail!("the RIC has no such node: connect a base station, or `ferric ran`, to its E2 address")
             }
             (true, false, _) => bail!("no node offers both RLC and TC statistics"),
         }
     }
 }
 
-fn tell_waits(node: &str, guard: &FlowGuard) {
-    let told = |when: &str, waited: Option<Waited>| {
+fn print_delays(node: &str, guard: &FlowGuard) {
+    let fields = |when: &str, waited: Option<Waited>| {
         waited.map_or_else(String::new, |Waited { records, median_us, p95_us, max_us }| {
             let ms = |us: u32| f64::from(us) / 1e3;
             let (p50, p95, max) = (ms(median_us), ms(p95_us), ms(max_us));
@@ -288,5 +289,5 @@ fn tell_waits(node: &str, guard: &FlowGuard) {
         })
     };
     let measured = guard.measured();
-    program::outln!("node={node}{}{}", told("before", measured.before()), told("after", measured.after()));
+    program::outln!("node={node}{}{}", fields("before", measured.before()), fields("after", measured.after()));
 }

@@ -1,4 +1,4 @@
-//! Controls by REST.
+//! Controls over REST.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -13,42 +13,42 @@ use ureq::Agent;
 use ureq::http::Request;
 use ureq::tls::{Certificate, ClientCert, PemItem, PrivateKey, RootCerts, TlsConfig, parse_pem};
 
-/// The RIC answers by itself before this.
+/// The longest wait for an answer; the RIC's own time limit is shorter.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// No answer of the RIC's is longer.
+/// The longest answer of a RIC.
 const MAX_ANSWER_OCTETS: u64 = 1 << 20;
 
-/// What a RIC wants to see before it answers.
+/// Credentials for the RIC's REST interface.
 #[derive(clap::Args)]
 #[command(next_help_heading = "Access to REST")]
 pub struct AccessArgs {
-    /// PEM file of the CA that the RIC's certificate must be signed by: with https://, and only then.
+    /// PEM file of the CA that signed the RIC's certificate; required with https://.
     #[arg(long, value_name = "FILE", requires = "rest")]
     rest_ca: Option<PathBuf>,
-    /// PEM file of our own certificate, where the RIC asks for one.
+    /// PEM file of the client certificate, if the RIC requires one.
     #[arg(long, value_name = "FILE", requires_all = ["rest_ca", "rest_key"])]
     rest_cert: Option<PathBuf>,
-    /// PEM file of its private key.
+    /// PEM file of the client certificate's private key.
     #[arg(long, value_name = "FILE", requires = "rest_cert")]
     rest_key: Option<PathBuf>,
-    /// File that holds our token, and nothing else.
+    /// File that contains the bearer token.
     #[arg(long, value_name = "FILE", requires = "rest")]
     rest_token: Option<PathBuf>,
 }
 
-/// An address of `--rest`.
+/// Parses the address of `--rest`.
 pub fn url(text: &str) -> Result<String, &'static str> {
     let host = text.strip_prefix("http://").or_else(|| text.strip_prefix("https://")).filter(|rest| !rest.is_empty());
     host.map(|_| text.to_owned())
-        .ok_or("it is http://HOST:PORT or https://HOST:PORT, as `ferric ric` prints it behind rest=")
+        .ok_or("not http://HOST:PORT or https://HOST:PORT, as `ferric ric` prints it after rest=")
 }
 
 impl AccessArgs {
     fn tls(&self, url: &str) -> anyhow::Result<Option<TlsConfig>> {
         let ca = match (&self.rest_ca, url.starts_with("https://")) {
             (None, false) => return Ok(None),
-            (Some(_), false) => bail!("--rest-ca is for https://, and this is {url}"),
-            (None, true) => bail!("https:// takes --rest-ca, the CA that signed the RIC's certificate"),
+            (Some(_), false) => bail!("--rest-ca requires https://, but --rest is {url}"),
+            (None, true) => bail!("https:// requires --rest-ca: the CA that signed the RIC's certificate"),
             (Some(ca), true) => certificates(ca)?,
         };
         let own = self.rest_cert.as_ref().zip(self.rest_key.as_ref()).map(|(certificate, key)| {
@@ -62,13 +62,13 @@ impl AccessArgs {
         Ok(Some(tls.build()))
     }
 
-    /// The header that shows our token.
+    /// The `authorization` header.
     fn authorization(&self) -> anyhow::Result<Option<String>> {
         let Some(path) = &self.rest_token else { return Ok(None) };
         let text = read(path)?;
         let token = text.trim_ascii();
         let is_token = !token.is_empty() && token.iter().all(u8::is_ascii_graphic);
-        ensure!(is_token, "{} holds no token: it is one word, without `read` or `write` before it", path.display());
+        ensure!(is_token, "{} contains no token: one word, without `read` or `write` before it", path.display());
         Ok(Some(format!("Bearer {}", String::from_utf8_lossy(token))))
     }
 }
@@ -85,19 +85,20 @@ fn certificates(path: &Path) -> anyhow::Result<Vec<Certificate<'static>>> {
         Err(error) => Some(Err(error)),
     });
     let found: Vec<_> = certificates.collect::<Result<_, _>>().with_context(|| format!("{}", path.display()))?;
-    ensure!(!found.is_empty(), "{} holds no certificate as PEM (`-----BEGIN CERTIFICATE-----`)", path.display());
+    ensure!(!found.is_empty(), "{} contains no PEM certificate (`-----BEGIN CERTIFICATE-----`)", path.display());
     Ok(found)
 }
 
-pub struct RestSide {
+/// The RIC's REST interface.
+pub struct RestClient {
     agent: Agent,
     base: String,
     authorization: Option<String>,
 }
 
-impl RestSide {
+impl RestClient {
     pub fn new(base: &str, access: &AccessArgs) -> anyhow::Result<Self> {
-        // a RIC sends nobody elsewhere
+        // a RIC redirects no client
         let config = Agent::config_builder().http_status_as_error(false).timeout_global(Some(PATIENCE)).proxy(None);
         let config = config.max_redirects(0);
         let config = match access.tls(base)? {
@@ -105,10 +106,10 @@ impl RestSide {
             None => config,
         };
         let authorization = access.authorization()?;
-        Ok(RestSide { agent: config.build().into(), base: base.trim_end_matches('/').to_owned(), authorization })
+        Ok(RestClient { agent: config.build().into(), base: base.trim_end_matches('/').to_owned(), authorization })
     }
 
-    /// Has a node's TC do something, and waits for what becomes of it.
+    /// Sends a control to a node's TC, and waits for the answer.
     pub fn control(&self, node: &str, control: &ControlMessage<'_>) -> Answer {
         let Some(TcRequest { method, path, body }) = TcRequest::of(control) else {
             return Answer::Refused("REST has no such request".to_owned());
@@ -125,9 +126,9 @@ impl RestSide {
             None => request.body(()).map(|request| self.agent.run(request)),
         };
         match sent {
-            Err(error) => Answer::Refused(format!("{url} cannot be asked for: {error}")),
+            Err(error) => Answer::Refused(format!("cannot request {url}: {error}")),
             Ok(Err(error)) => {
-                warn!(url, %error, "no answer by REST; is it the RIC's rest=URL?");
+                warn!(url, %error, "no answer over REST; check that --rest is the RIC's rest=URL");
                 Answer::Unknown
             }
             Ok(Ok(mut response)) => {
@@ -138,15 +139,15 @@ impl RestSide {
     }
 }
 
-/// What a status means; why stands in the problem's details.
+/// The meaning of a status; the problem details contain the reason.
 fn answer(status: u16, text: &str) -> Answer {
     let problem: Option<Value> = serde_json::from_str(text).ok();
     let detail = problem.as_ref().and_then(|problem| problem["detail"].as_str());
     match status {
         200..=299 => Answer::Done,
-        // what was done is not known, or later it may be
+        // the node may have executed the control, or may execute it later
         502..=504 => {
-            warn!(status, detail, "no answer of the node");
+            warn!(status, detail, "no answer from the node");
             Answer::Unknown
         }
         status => Answer::Refused(detail.map_or_else(|| format!("HTTP status {status}"), str::to_owned)),
