@@ -19,11 +19,11 @@ use ran_functions::kpm::SupportedMeasurement;
 use crate::RanConfig;
 #[cfg(feature = "control")]
 use crate::control::{NodeConfiguration, SliceState, Taps};
-use crate::interfaces::setup::ServedNetwork;
 use crate::mobility::Mobility;
 use crate::part::Part;
 use crate::simulation::{BearerChanges, RanSimulation};
 use crate::traffic_control::TrafficControlWarnings;
+use ap::ServedPlmn;
 use kpm::{KPIS, Kpi};
 
 #[cfg(test)]
@@ -189,7 +189,7 @@ impl Node {
     }
 
     /// The networks that its cell serves.
-    pub(crate) fn networks(&self) -> Rc<[ServedNetwork]> {
+    pub(crate) fn networks(&self) -> Rc<[ServedPlmn]> {
         Rc::clone(&self.simulation.borrow().networks)
     }
 

@@ -20,10 +20,10 @@ use ferric::e2::Time;
 use radio::Stays;
 use tracing::warn;
 
-use crate::interfaces::setup::ServedNetwork;
 use crate::node::FIRST_GNB;
 use crate::part::cell_of;
 use crate::scenario::{Model, Scenario, ScenarioError};
+use ap::ServedPlmn;
 use real_time_factor::RealTimeFactor;
 
 /// The longest time that one advance catches up. After a longer break the model continues without the time between.
@@ -102,7 +102,7 @@ pub struct RanSimulation {
     /// The physical cell identities.
     pub nr_pcis: Vec<u16>,
     /// The networks and slices that all cells serve.
-    pub networks: Rc<[ServedNetwork]>,
+    pub networks: Rc<[ServedPlmn]>,
     pub bearers: BearerChanges,
     is_coupled: bool,
     speed: f64,
@@ -134,7 +134,7 @@ impl RanSimulation {
                 .map(|(cell, number)| cell_of(number, cell.radio.carrier.rat))
                 .collect(),
             nr_pcis: (0..cells).map(|cell| ((FIRST_GNB as usize + cell) % PCIS) as u16).collect(),
-            networks: ServedNetwork::of(scenario).into(),
+            networks: crate::interfaces::setup::served_plmns(scenario).into(),
             bearers: BearerChanges::default(),
             is_coupled: scenario.is_coupled(),
             speed: scenario.speed,

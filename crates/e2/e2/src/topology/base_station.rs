@@ -11,7 +11,6 @@ use ids::NrCgi;
 use per::Octets;
 
 use super::BaseStationId;
-use super::f1;
 use crate::{Components, NodeId};
 
 /// Cells that are kept of one node.
@@ -179,7 +178,7 @@ impl BaseStation {
         for (far, f1_setup) in interfaces_of(components) {
             interfaces.insert(far);
             let request = f1_setup.map(Octets::to_cow).unwrap_or_default();
-            f1::served_cells(&request, |cell| {
+            ap::f1ap::visit_served_cells(&request, |cell| {
                 if cells.len() < MAX_CELLS && !cells.contains(&cell) {
                     cells.push(cell);
                 }

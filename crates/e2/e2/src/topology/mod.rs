@@ -8,7 +8,6 @@
 //! and tells of it ([`RanDatabase::learn_ue`]).
 
 mod base_station;
-mod f1;
 #[cfg(test)]
 mod tests;
 mod ue;

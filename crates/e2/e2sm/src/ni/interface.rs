@@ -1,5 +1,6 @@
 //! Interfaces, their ends, and the messages on them.
 
+use ap::{MessageKind, PduView, Protocol};
 use per::{BitString, Octets, Per, PrintableString};
 
 use crate::common::{GlobalEnbId, GlobalGnbId, GlobalNgRanNodeId};
@@ -20,6 +21,21 @@ pub enum NiType {
     F1,
     /// E1, between a CU-CP and a CU-UP.
     E1,
+}
+
+impl NiType {
+    /// The application protocol of the interface.
+    #[must_use]
+    pub const fn protocol(self) -> Protocol {
+        match self {
+            NiType::S1 => Protocol::S1ap,
+            NiType::X2 => Protocol::X2ap,
+            NiType::Ng => Protocol::Ngap,
+            NiType::Xn => Protocol::Xnap,
+            NiType::F1 => Protocol::F1ap,
+            NiType::E1 => Protocol::E1ap,
+        }
+    }
 }
 
 /// NI-Identifier: an end of an interface.
@@ -124,6 +140,19 @@ pub struct NiMessageTypeApproach1 {
     pub procedure_code: u8,
     /// Which of its messages.
     pub type_of_message: TypeOfMessage,
+}
+
+impl NiMessageTypeApproach1 {
+    /// The type of a message.
+    #[must_use]
+    pub const fn of(pdu: &PduView<'_>) -> Self {
+        let type_of_message = match pdu.kind {
+            MessageKind::InitiatingMessage => TypeOfMessage::InitiatingMessage,
+            MessageKind::SuccessfulOutcome => TypeOfMessage::SuccessfulOutcome,
+            MessageKind::UnsuccessfulOutcome => TypeOfMessage::UnsuccessfulOutcome,
+        };
+        NiMessageTypeApproach1 { procedure_code: pdu.procedure_code, type_of_message }
+    }
 }
 
 /// TypeOfMessage.

@@ -14,8 +14,6 @@
 //!   nothing, and neither inserts nor policies of its own touch messages that are about no UE.
 
 mod definition;
-mod ies;
-mod pdu;
 mod source;
 mod subscription;
 #[cfg(test)]
@@ -26,6 +24,7 @@ use std::fmt;
 use std::rc::Rc;
 use std::time::{Duration, SystemTime};
 
+use ap::PduView;
 use e2sm::ni::{
     CallProcessId, CallProcessIdFormat1, ControlHeader, ControlMessage, ControlOutcome, ControlOutcomeFormat1,
     IndicationHeader, IndicationHeaderFormat1, IndicationMessage, InterfaceMessage, NiDirection, NiTimeStamp,
@@ -40,7 +39,6 @@ use tracing::{debug, info, warn};
 use crate::admission::admit;
 use crate::pending::Pending;
 use crate::wall_clock::{WallClock, ntp};
-use pdu::Pdu;
 use subscription::{Action, Patience, Service, Trigger};
 
 pub use source::{Fate, Interface, Message, MessageId, NiSource, Way};
@@ -123,7 +121,7 @@ impl<S: NiSource> NiFunction<S> {
     /// Looks at a message that has come.
     fn look(&mut self, message: Message, reports: &mut FunctionContext<'_>) {
         let interface = self.source.borrow().interfaces().get(message.interface).map(|interface| interface.kind);
-        let Some(pdu) = interface.and_then(|interface| Pdu::read(interface, &message.octets)) else {
+        let Some(pdu) = interface.and_then(|interface| PduView::read(interface.protocol(), &message.octets)) else {
             debug!("a message that is no PDU of its interface's protocol");
             return self.decide(message.id, Fate::Pass);
         };

@@ -2,6 +2,7 @@
 
 use std::cmp::Ordering;
 
+use ap::{NumericIe, NumericType, PduView};
 use e2sm::ni::{
     ActionDefinition, ActionDefinitionFormat, EventTriggerDefinition, NiDirection, NiMessageTypeApproach1,
     NiProtocolIeItem, NiProtocolIeTest, NiProtocolIeValue, NiType, RanParameterItem, RanParameterValue, TypeOfMessage,
@@ -12,8 +13,6 @@ use ferric::e2ap::{Cause, CauseProtocol, CauseRicRequest, RicActionId, RicAction
 use tracing::debug;
 
 use super::definition::{EVERY_NTH, FATE, FATE_DROP, FATE_PASS, FATE_REPLACE, REPLACEMENT, STYLE};
-use super::ies::{self, Kind};
-use super::pdu::Pdu;
 use super::{Fate, Interface, Message, NiConfig, NiSource, Way};
 
 const NOT_SUPPORTED: Cause = Cause::RicRequest(CauseRicRequest::ActionNotSupported);
@@ -45,7 +44,7 @@ enum What {
     Equals(Vec<u8>),
     Contains(Vec<u8>),
     /// A number that stands so to another.
-    Is(Kind, Ordering, i64),
+    Is(NumericIe, Ordering, i64),
 }
 
 impl Trigger {
@@ -75,16 +74,17 @@ impl Trigger {
     }
 
     /// Whether a message is meant.
-    pub fn is_of(&self, message: &Message, pdu: &Pdu<'_>) -> bool {
+    pub fn is_of(&self, message: &Message, pdu: &PduView<'_>) -> bool {
         let way = match message.way {
             Way::Incoming => NiDirection::Incoming,
             Way::Outgoing => NiDirection::Outgoing,
         };
+        let kind = NiMessageTypeApproach1::of(pdu);
         self.interfaces.contains(&message.interface)
             && (self.direction == NiDirection::Both || self.direction == way)
-            && self.message.procedure_code == pdu.kind.procedure_code
+            && self.message.procedure_code == kind.procedure_code
             && (self.message.type_of_message == TypeOfMessage::Nothing
-                || self.message.type_of_message == pdu.kind.type_of_message)
+                || self.message.type_of_message == kind.type_of_message)
             && self.tests.iter().all(|test| test.holds(pdu))
     }
 }
@@ -95,12 +95,17 @@ impl Test {
         let ie = item.interface_protocol_ie_id;
         let (octets, number) = match &item.interface_protocol_ie_value {
             NiProtocolIeValue::ValueOctS(octets) => (Some(octets.to_cow().into_owned()), None),
-            NiProtocolIeValue::ValueInt(number) => {
-                (None, ies::kind(interface, ie).filter(|kind| matches!(kind, Kind::Integer { .. })).zip(Some(*number)))
-            }
+            NiProtocolIeValue::ValueInt(number) => (
+                None,
+                numeric_ie(interface, ie)
+                    .filter(|ie| matches!(ie.value_type, NumericType::Integer { .. }))
+                    .zip(Some(*number)),
+            ),
             NiProtocolIeValue::ValueEnum(number) => (
                 None,
-                ies::kind(interface, ie).filter(|kind| matches!(kind, Kind::Enumerated { .. })).zip(Some(*number)),
+                numeric_ie(interface, ie)
+                    .filter(|ie| matches!(ie.value_type, NumericType::Enumerated { .. }))
+                    .zip(Some(*number)),
             ),
             _ => (None, None),
         };
@@ -115,7 +120,7 @@ impl Test {
         Some(Test { ie, what })
     }
 
-    fn holds(&self, pdu: &Pdu<'_>) -> bool {
+    fn holds(&self, pdu: &PduView<'_>) -> bool {
         let Some(value) = pdu.ie(self.ie) else { return false };
         match &self.what {
             What::IsThere => true,
@@ -124,6 +129,19 @@ impl Test {
             What::Is(kind, order, with) => kind.read(value).is_some_and(|number| number.cmp(with) == *order),
         }
     }
+}
+
+/// The IE of an interface's protocol, if its value is a number.
+fn numeric_ie(interface: NiType, id: u16) -> Option<NumericIe> {
+    let table = match interface {
+        NiType::S1 => ap::s1ap::NUMERIC_IES,
+        NiType::X2 => ap::x2ap::NUMERIC_IES,
+        NiType::Ng => ap::ngap::NUMERIC_IES,
+        NiType::Xn => ap::xnap::NUMERIC_IES,
+        NiType::F1 => ap::f1ap::NUMERIC_IES,
+        NiType::E1 => ap::e1ap::NUMERIC_IES,
+    };
+    NumericIe::find(table, id)
 }
 
 /// An action that is set up.
@@ -235,6 +253,8 @@ mod tests {
     use std::fs;
     use std::path::Path;
 
+    use ap::MessageKind;
+
     use super::super::tests::{interface_of, unhex};
     use super::*;
 
@@ -251,15 +271,15 @@ mod tests {
             let about: serde_json::Value = serde_json::from_str(&fs::read_to_string(&path).unwrap()).unwrap();
             let octets = unhex(fs::read_to_string(path.with_extension("hex")).unwrap().trim());
             let interface = interface_of(about["interface"].as_str().unwrap());
-            let pdu = Pdu::read(interface, &octets).unwrap();
-            assert_eq!(pdu.kind.type_of_message, TypeOfMessage::InitiatingMessage, "{about}");
+            let pdu = PduView::read(interface.protocol(), &octets).unwrap();
+            assert_eq!(pdu.kind, MessageKind::InitiatingMessage, "{about}");
             messages += 1;
             for (id, value) in about["ies"].as_object().unwrap() {
                 let (id, value) = (id.parse().unwrap(), value.as_i64().unwrap());
                 let holds = |test, number: i64| {
-                    let interface_protocol_ie_value = match ies::kind(interface, id).unwrap() {
-                        Kind::Integer { .. } => NiProtocolIeValue::ValueInt(number),
-                        Kind::Enumerated { .. } => NiProtocolIeValue::ValueEnum(number),
+                    let interface_protocol_ie_value = match numeric_ie(interface, id).unwrap().value_type {
+                        NumericType::Integer { .. } => NiProtocolIeValue::ValueInt(number),
+                        NumericType::Enumerated { .. } => NiProtocolIeValue::ValueEnum(number),
                     };
                     let item = NiProtocolIeItem {
                         interface_protocol_ie_id: id,
@@ -315,7 +335,7 @@ mod tests {
             let mut pdu =
                 vec![0x00, 1, 0x40, 7 + value.len() as u8, 0x00, 0x00, 0x01, 0x00, 0x55, 0x00, value.len() as u8];
             pdu.extend_from_slice(value);
-            assert!(!is_three.holds(&Pdu::read(NiType::Ng, &pdu).unwrap()), "{value:?}");
+            assert!(!is_three.holds(&PduView::read(NiType::Ng.protocol(), &pdu).unwrap()), "{value:?}");
         }
     }
 }

@@ -19,9 +19,9 @@ use ran_functions::kpm::KpmSource;
 use ran_functions::slice::Direction;
 
 use super::slices::QuotaGroups;
-use crate::interfaces::setup::ServedNetwork;
 use crate::node::{GNB_ID_BITS, MCC, MNC, Node};
 use crate::part::Part;
+use ap::ServedPlmn;
 
 /// RRM policies of a cell. Further ones are refused.
 const MAX_POLICIES: usize = 64;
@@ -139,10 +139,10 @@ fn plmn() -> PlmnIdentity {
 }
 
 /// The slices of the served networks, which are those of the model's UEs.
-fn plmn_info_list(networks: &[ServedNetwork]) -> Vec<PlmnInfo> {
-    let of = |network: &ServedNetwork| {
-        let plmn_id = Some(network.plmn);
-        network.slices.clone().into_iter().map(move |slice| PlmnInfo { plmn_id, snssai: Some(slice) })
+fn plmn_info_list(networks: &[ServedPlmn]) -> Vec<PlmnInfo> {
+    let of = |network: &ServedPlmn| {
+        let plmn_id = Some(network.plmn_identity);
+        network.s_nssais.clone().into_iter().map(move |slice| PlmnInfo { plmn_id, snssai: Some(slice) })
     };
     networks.iter().flat_map(of).collect()
 }
@@ -412,7 +412,7 @@ fn check_name(attribute: &str, name: &str) -> Result<(), Refusal> {
 }
 
 /// Checks a policy without regard to the others.
-fn check(ratio: &RrmPolicyRatio, networks: &[ServedNetwork]) -> Result<(), Refusal> {
+fn check(ratio: &RrmPolicyRatio, networks: &[ServedPlmn]) -> Result<(), Refusal> {
     match ratio.resource_type {
         None => return refuse(Cause::SemanticError, &["resourceType"], "resource type is missing"),
         Some(ResourceType::PrbDl | ResourceType::PrbUl) => {}
@@ -423,7 +423,7 @@ fn check(ratio: &RrmPolicyRatio, networks: &[ServedNetwork]) -> Result<(), Refus
     let Some(members) = &ratio.rrm_policy_member_list else {
         return refuse(Cause::SemanticError, &["rRMPolicyMemberList"], "member list is missing");
     };
-    let is_served = |wanted| networks.iter().any(|network| network.plmn == wanted);
+    let is_served = |wanted| networks.iter().any(|network| network.plmn_identity == wanted);
     if members.iter().any(|member| member.plmn_id.is_some_and(|network| !is_served(network))) {
         return refuse(Cause::NotAvailable, &["rRMPolicyMemberList"], "cell does not serve the network of a member");
     }

@@ -1,67 +1,68 @@
-//! The interfaces of a node, as E2SM-NI taps them: of a gNB NG, and Xn to its neighbours; of an eNB S1 and X2.
+//! The interfaces of a node, as E2SM-NI taps them: NG of a gNB, and Xn to its neighbours; S1 and X2 of an eNB.
 //!
-//! A UE that has had nothing to send for a while goes to RRC_INACTIVE, and back when there is something again; each time
-//! the gNB sends an RRC INACTIVE TRANSITION REPORT (TS 38.413 8.3.5 and 9.2.2.10), as it does where its AMF has asked for
-//! them. The AMF at the other end is silent: what goes on is counted, and nothing comes.
+//! A UE without traffic goes to RRC_INACTIVE after a while, and back when traffic arrives. At each transition the gNB sends an
+//! RRC INACTIVE TRANSITION REPORT (TS 38.413 8.3.5 and 9.2.2.10), as if its AMF had requested these reports. The AMF sends
+//! nothing; messages to it are counted.
 //!
-//! An eNB has its MME suspend the UE's context, and resume it (TS 36.413 8.3.7 and 8.3.8): its UE is in RRC_IDLE meanwhile.
+//! An eNB suspends the UE's context at its MME and resumes it (TS 36.413 8.3.7 and 8.3.8); meanwhile the UE is in RRC_IDLE.
 //!
-//! E2SM-NI has no name for an AMF or MME: NG and S1 go by the base station's. Xn and X2 go by the neighbour's.
+//! E2SM-NI cannot identify an AMF or MME: NG and S1 carry the identity of the base station, Xn and X2 that of the neighbour.
 //!
-//! A UE that is handed over has its new gNB send a UE CONTEXT RELEASE to the old one (TS 38.423 8.2.7). It comes there as
-//! it was let go: late where a RIC has held it, never where one has dropped it; the old gNB has forgotten the UE anyway. From
-//! eNB to eNB it is that of X2 (TS 36.423 8.2.3). Between a gNB and an eNB there is neither.
+//! After a handover the new gNB sends a UE CONTEXT RELEASE to the old one (TS 38.423 8.2.7). It arrives when the tap releases it:
+//! late if a RIC holds it, never if a RIC drops it. The old gNB has released the UE anyway. Between eNBs the message is that of
+//! X2 (TS 36.423 8.2.3). Between a gNB and an eNB there is none.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
 
-use crate::interfaces::messages::{
-    ID_RRC_INACTIVE_TRANSITION_REPORT, ID_UE_CONTEXT_RELEASE, ID_UE_CONTEXT_RESUME, ID_UE_CONTEXT_SUSPEND,
-    ID_X2_UE_CONTEXT_RELEASE, Pdu, RrcState, rrc_inactive_transition_report, ue_context_release,
-    ue_context_suspend_or_resume, x2_ue_context_release,
-};
+use ap::ngap::{self, RrcInactiveTransitionReport, RrcState};
+use ap::s1ap::{self, UeContextResumeRequest, UeContextSuspendRequest, UeS1apIds};
+use ap::{Pdu, x2ap, xnap};
 use e2sm::common::{
-    Cgi, EnbId, GlobalEnbId, GlobalGnbId, GlobalNgRanNodeId, GnbId, InterfaceIdNg, InterfaceIdS1, InterfaceIdX2,
-    InterfaceIdXn, InterfaceIdentifier, InterfaceMessageId, InterfaceMessageType, X2NodeType,
+    Cgi, InterfaceIdNg, InterfaceIdS1, InterfaceIdX2, InterfaceIdXn, InterfaceIdentifier, InterfaceMessageId,
+    InterfaceMessageType, X2NodeType,
 };
 use e2sm::ni::{NiIdentifier, NiType};
 use ferric::agent::{ControllerId, Ue};
 use ferric::e2::Time;
-use per::Bits;
+use ids::{
+    AmfUeNgapId, EnbUeX2apId, GlobalEnbId, GlobalGnbId, GlobalNgRanNodeId, GnbId, MmeUeS1apId, NgRanNodeUeXnapId,
+};
 use ran_functions::kpm::KpmSource;
 use ran_functions::ni::{Fate, Interface, Message, MessageId, NiSource, Way};
 use ran_functions::rc;
 
-use crate::interfaces::plmn;
+use crate::interfaces::{TAC, enb_id, encoded, nr_cgi, plmn};
 use crate::mobility::Mobility;
 use crate::node::{FIRST_GNB, GNB_ID_BITS, Node, guami, place_of};
-use crate::part::{ENB_ID_BITS, Part, gummei};
+use crate::part::{Part, gummei};
 use crate::simulation::NeighbourMessage;
 
-/// How often UEs are looked at while somebody watches.
+/// The interval at which the RRC states of UEs are checked while a subscription exists.
 const LOOK: Duration = Duration::from_millis(20);
-/// Neighbours with an Xn or X2 interface: the next ones.
+/// The nearest neighbours, which have an Xn or X2 interface.
 const MAX_NEIGHBOURS: usize = 32;
-/// Messages at the tap: more go on untold.
+/// Messages waiting at the taps. Further ones pass without a report.
 const MAX_WAITING: usize = 4096;
-/// What is at the taps of a node.
+
+/// The taps of a node's interfaces, and the messages at them.
 #[derive(Debug, Default)]
 pub struct Taps {
     interfaces: Vec<Interface>,
-    /// The neighbours, each at the other end of an Xn or X2 interface: those after NG or S1.
+    /// The neighbours of the Xn or X2 interfaces, which follow NG or S1 in `interfaces`.
     neighbours: Vec<u16>,
-    /// While somebody watches: when to look next.
+    /// The next check of RRC states; `None` without a subscription.
     next_look: Option<Time>,
-    /// UEs that the AMF holds for inactive.
+    /// UEs that were reported as inactive.
     inactive: BTreeSet<Ue>,
     waiting: VecDeque<Message>,
-    /// ReportedState of, and not yet decided.
+    /// Messages that were reported and are not decided yet.
     undecided: BTreeMap<MessageId, Message>,
     last: u64,
-    /// Messages that went to the AMF or to a neighbour, as they were, in place of others, or of a controller's making.
+    /// Messages that went to the AMF or to a neighbour: unchanged, as replacements, or injected.
     sent: u64,
-    /// Messages that did not.
+    /// Messages that were dropped.
     dropped: u64,
 }
 
@@ -98,43 +99,55 @@ impl Taps {
     }
 }
 
-/// The gNB of a node.
+/// The gNB of node `number`.
 fn gnb(number: u16) -> GlobalNgRanNodeId {
-    let id = FIRST_GNB + u32::from(number);
-    let gnb_id = GnbId::GnbId(Bits::new(id.into(), GNB_ID_BITS));
+    let gnb_id = GnbId::new(FIRST_GNB + u32::from(number), GNB_ID_BITS);
     GlobalNgRanNodeId::Gnb(GlobalGnbId { plmn_identity: plmn(), gnb_id })
 }
 
-/// The eNB of a node.
+/// The eNB of node `number`.
 fn enb(number: u16) -> GlobalEnbId {
-    let id = FIRST_GNB + u32::from(number);
-    GlobalEnbId { plmn_identity: plmn(), enb_id: EnbId::MacroEnbId(Bits::new(id.into(), ENB_ID_BITS)) }
+    enb_id(FIRST_GNB + u32::from(number))
 }
 
 impl Node {
-    /// What the AMF or MME is told of a UE that has come to rest, or woken.
-    fn report_of(&self, ue: Ue, is_inactive: bool) -> Vec<u8> {
+    /// The message to the AMF or MME about a UE that became inactive or active.
+    fn transition_message(&self, ue: Ue, is_inactive: bool) -> Vec<u8> {
+        let core_id = self.amf_ue_ngap_id(ue);
         if self.part == Part::Enb {
-            let procedure = if is_inactive { ID_UE_CONTEXT_SUSPEND } else { ID_UE_CONTEXT_RESUME };
-            // of 24 bits: there is but one such UE at a time
+            // 24 bits: at any time one UE has them
             let enb_ue_s1ap_id = ue.0 as u32 & 0x00ff_ffff;
-            return ue_context_suspend_or_resume(procedure, self.amf_ue_ngap_id(ue) as u32, enb_ue_s1ap_id);
+            let ids = UeS1apIds { mme_ue_s1ap_id: MmeUeS1apId(core_id as u32), enb_ue_s1ap_id };
+            return encoded(match is_inactive {
+                true => UeContextSuspendRequest(ids).encode(),
+                false => UeContextResumeRequest(ids).encode(),
+            });
         }
-        let state = if is_inactive { RrcState::Inactive } else { RrcState::Connected };
-        rrc_inactive_transition_report(self.amf_ue_ngap_id(ue) as i64, ue.0 as u32, state, self.gnb)
+        let report = RrcInactiveTransitionReport {
+            amf_ue_ngap_id: AmfUeNgapId(core_id as i64),
+            ran_ue_ngap_id: ue.0 as u32,
+            rrc_state: if is_inactive { RrcState::Inactive } else { RrcState::Connected },
+            nr_cgi: nr_cgi(self.gnb),
+            tac: TAC,
+        };
+        encoded(report.encode())
     }
 
     /// The same message, as E2SM-RC copies it.
     pub fn transition_report(&self, ue: Ue, is_inactive: bool) -> rc::Event {
+        let s1 = InterfaceIdentifier::S1(InterfaceIdS1 { gummei: gummei() });
         let (interface, procedure) = match (self.part, is_inactive) {
-            (Part::Enb, true) => (InterfaceIdentifier::S1(InterfaceIdS1 { gummei: gummei() }), ID_UE_CONTEXT_SUSPEND),
-            (Part::Enb, false) => (InterfaceIdentifier::S1(InterfaceIdS1 { gummei: gummei() }), ID_UE_CONTEXT_RESUME),
-            _ => (InterfaceIdentifier::Ng(InterfaceIdNg { guami: guami() }), ID_RRC_INACTIVE_TRANSITION_REPORT),
+            (Part::Enb, true) => (s1, s1ap::PROCEDURE_UE_CONTEXT_SUSPEND),
+            (Part::Enb, false) => (s1, s1ap::PROCEDURE_UE_CONTEXT_RESUME),
+            _ => {
+                let ng = InterfaceIdentifier::Ng(InterfaceIdNg { guami: guami() });
+                (ng, ngap::PROCEDURE_RRC_INACTIVE_TRANSITION_REPORT)
+            }
         };
-        sent(ue, interface, procedure, self.report_of(ue, is_inactive))
+        sent(ue, interface, procedure, self.transition_message(ue, is_inactive))
     }
 
-    /// Looks at who has become active or inactive until now, and has the AMF told.
+    /// Sends the messages about UEs that became active or inactive.
     fn report_activity(&mut self, now: Time) {
         let inactive = self.inactive_ues();
         let before = std::mem::replace(&mut self.taps.inactive, inactive.clone());
@@ -143,12 +156,12 @@ impl Node {
             if self.context(ue).is_none() {
                 continue;
             }
-            let octets = self.report_of(ue, is_inactive);
+            let octets = self.transition_message(ue, is_inactive);
             self.tap_message(now, 0, Way::Outgoing, octets, Some(ue));
         }
     }
 
-    /// A message is on its way; it stops where somebody watches and there is room.
+    /// Takes a message to its tap, where it waits if a subscription exists and there is room.
     fn tap_message(&mut self, at: Time, interface: usize, way: Way, octets: Vec<u8>, ue: Option<Ue>) {
         self.taps.last += 1;
         let message = Message { id: MessageId(self.taps.last), at, interface, way, octets, ue };
@@ -159,7 +172,7 @@ impl Node {
         }
     }
 
-    /// A message goes to whom it is for. What comes to this node itself is read by nobody.
+    /// Delivers a message to its receiver. The node itself reads no incoming messages.
     fn deliver(&mut self, message: Message) {
         if message.way == Way::Outgoing {
             self.taps.sent += 1;
@@ -171,28 +184,43 @@ impl Node {
         }
     }
 
-    /// A UE has come from a neighbour: that one is told.
+    /// Sends a UE CONTEXT RELEASE to the neighbour that handed over a UE.
     pub fn release_source_context(&mut self, source: u16, source_ue: Ue, ue: Ue) {
         let Some(interface) = self.taps.to_neighbour(source) else { return };
         let (id, procedure, octets) = if self.part == Part::Enb {
-            let node_type = X2NodeType::GlobalEnbId(enb(source));
-            let id = InterfaceIdentifier::X2(InterfaceIdX2 { node_type });
-            // of 12 bits: the places
-            let octets = x2_ue_context_release(place_of(source_ue) as u32, place_of(ue) as u32);
-            (id, ID_X2_UE_CONTEXT_RELEASE, octets)
+            let id = InterfaceIdentifier::X2(InterfaceIdX2 { node_type: X2NodeType::GlobalEnbId(enb(source)) });
+            (id, x2ap::PROCEDURE_UE_CONTEXT_RELEASE, x2_ue_context_release(place_of(source_ue), place_of(ue)))
         } else {
             let id = InterfaceIdentifier::Xn(InterfaceIdXn { global_ng_ran_id: gnb(source) });
-            (id, ID_UE_CONTEXT_RELEASE, ue_context_release(source_ue.0 as u32, ue.0 as u32))
+            (id, xnap::PROCEDURE_UE_CONTEXT_RELEASE, xn_ue_context_release(source_ue, ue))
         };
         self.mobility.events.report(sent(ue, id, procedure, octets.clone()));
         self.tap_message(self.last_read(), interface, Way::Outgoing, octets, Some(ue));
     }
 
-    /// A neighbour's message has come.
+    /// Takes a message from a neighbour.
     pub fn receive_from_neighbour(&mut self, message: NeighbourMessage) {
         let Some(interface) = self.taps.to_neighbour(message.from) else { return };
         self.tap_message(self.last_read(), interface, Way::Incoming, message.octets, message.ue);
     }
+}
+
+/// A UE CONTEXT RELEASE on Xn.
+fn xn_ue_context_release(source: Ue, target: Ue) -> Vec<u8> {
+    let release = xnap::UeContextRelease {
+        source_ng_ran_node_ue_xnap_id: NgRanNodeUeXnapId(source.0 as u32),
+        target_ng_ran_node_ue_xnap_id: NgRanNodeUeXnapId(target.0 as u32),
+    };
+    encoded(release.encode())
+}
+
+/// A UE CONTEXT RELEASE on X2. The 12 bits of its ids are the places of the UEs.
+fn x2_ue_context_release(source: usize, target: usize) -> Vec<u8> {
+    let release = x2ap::UeContextRelease {
+        old_enb_ue_x2ap_id: EnbUeX2apId(source as u16),
+        new_enb_ue_x2ap_id: EnbUeX2apId(target as u16),
+    };
+    encoded(release.encode())
 }
 
 /// A message that a node sends, as E2SM-RC copies it.
@@ -255,9 +283,11 @@ impl NiSource for Node {
         octets: &[u8],
     ) -> Result<(), Cow<'static, str>> {
         if way == Way::Incoming {
-            return Err("the emulated node acts on no message of its core or a neighbour".into());
+            return Err("the emulated node ignores messages of its core network and of neighbours".into());
         }
-        per::decode::<Pdu<'_>>(octets, 0).map_err(|error| format!("no PDU of the interface's protocol: {error}"))?;
+        let protocol = self.taps.interfaces.get(interface).map(|interface| interface.kind.protocol());
+        let protocol = protocol.ok_or_else(|| format!("no interface {interface}"))?;
+        Pdu::decode(protocol, octets).map_err(|error| format!("not a PDU of the interface's protocol: {error}"))?;
         let id = MessageId(self.taps.last + 1);
         self.taps.last = id.0;
         self.deliver(Message { id, at: now, interface, way, octets: octets.to_vec(), ue: None });
@@ -267,8 +297,9 @@ impl NiSource for Node {
 
 #[cfg(test)]
 mod tests {
+    use ap::{NumericIe, PduView, Protocol};
+
     use super::*;
-    use crate::interfaces::messages::{ID_RRC_STATE, ProtocolIes};
     use crate::testing::{self, cell_of};
 
     const START: Time = Time::from_nanos(5_000_000_000);
@@ -284,23 +315,20 @@ mod tests {
     }
 
     #[test]
-    fn ues_come_to_rest_and_wake() {
+    fn ues_become_inactive_and_active() {
         let mut node = testing::node();
         node.watch(START, true);
         let all = messages(&mut node, START, 20);
         assert!(all.len() > 10, "{} transitions", all.len());
         let state = |message: &Message| {
-            let pdu: Pdu<'_> = per::decode(&message.octets, 0).unwrap();
-            let Pdu::InitiatingMessage(message) = pdu else { panic!("an initiating message") };
-            assert_eq!(message.procedure_code, ID_RRC_INACTIVE_TRANSITION_REPORT);
-            let octets = message.value.to_cow();
-            let ies: ProtocolIes<'_> = per::decode(&octets, 0).unwrap();
-            let state = ies.protocol_ies.iter().find(|ie| ie.id == ID_RRC_STATE).unwrap();
-            per::decode::<RrcState>(&state.value.to_cow(), 0).unwrap()
+            let pdu = PduView::read(Protocol::Ngap, &message.octets).unwrap();
+            assert_eq!(pdu.procedure_code, ngap::PROCEDURE_RRC_INACTIVE_TRANSITION_REPORT);
+            let ie = NumericIe::find(ngap::NUMERIC_IES, ngap::IE_RRC_STATE).unwrap();
+            ie.read(pdu.ie(ngap::IE_RRC_STATE).unwrap()).unwrap()
         };
         for ue in (0..32).map(Ue) {
             let of_ue: Vec<_> = all.iter().filter(|message| message.ue == Some(ue)).map(state).collect();
-            let expected = [RrcState::Inactive, RrcState::Connected].into_iter().cycle();
+            let expected = [0, 1].into_iter().cycle(); // inactive, connected
             assert!(of_ue.iter().copied().eq(expected.take(of_ue.len())), "{of_ue:?}");
         }
         let count = all.len() as u64;
@@ -314,16 +342,16 @@ mod tests {
     }
 
     #[test]
-    fn what_is_injected_must_be_ngap() {
+    fn injected_octets_must_be_ngap() {
         let mut node = testing::node();
-        let good = rrc_inactive_transition_report(1, 1, RrcState::Connected, 1);
+        let good = node.transition_message(Ue(1), false);
         let origin = ControllerId(1);
         node.inject(START, origin, 0, Way::Outgoing, &good).unwrap();
         assert_eq!(node.taps.sent, 1);
         assert!(
             node.inject(START, origin, 0, Way::Outgoing, b"hello")
                 .unwrap_err()
-                .starts_with("no PDU of the interface's protocol")
+                .starts_with("not a PDU of the interface's protocol")
         );
         assert!(node.inject(START, origin, 0, Way::Incoming, &good).is_err());
     }
@@ -348,9 +376,9 @@ mod tests {
     }
 
     #[test]
-    fn a_handover_is_told_to_the_old_node() {
+    fn handover_sends_ue_context_release_to_old_node() {
         let now = START + SECOND;
-        let told = ue_context_release(2, 4);
+        let told = xn_ue_context_release(Ue(2), Ue(4));
         for (fate, heard) in
             [(Fate::Pass, Some(told.clone())), (Fate::Replace(vec![1, 2, 3]), Some(vec![1, 2, 3])), (Fate::Drop, None)]
         {
@@ -367,11 +395,15 @@ mod tests {
             let message = on_xn(&mut old, now);
             assert_eq!(message.as_ref().map(|message| &message.octets), heard.as_ref());
             if let Some(message) = message {
-                assert_eq!((message.way, message.ue), (Way::Incoming, Some(Ue(2))), "by the old node's name");
+                assert_eq!(
+                    (message.way, message.ue),
+                    (Way::Incoming, Some(Ue(2))),
+                    "the UE as the old node identifies it"
+                );
                 old.decide(now, message.id, Fate::Pass);
             }
         }
-        // nobody watches the one that sends, and then nobody any more
+        // without a subscription at the sender, and after it ended
         let [mut old, mut new] = handover([true, false]);
         new.advance(now);
         assert_eq!(on_xn(&mut old, now).unwrap().octets, told);
@@ -382,7 +414,7 @@ mod tests {
     }
 
     #[test]
-    fn an_enb_has_s1_and_x2() {
+    fn enb_has_s1_and_x2() {
         let mut scenario = crate::Scenario::crowd(2, 8, 1);
         for cell in &mut scenario.cells {
             cell.radio.carrier = radio::phy::Carrier::lte();
@@ -404,18 +436,22 @@ mod tests {
         let all = messages(&mut new, START + SECOND, 20);
         for ue in (0..9).map(Ue) {
             let of_ue: Vec<u8> = all.iter().filter(|told| told.ue == Some(ue)).map(|told| told.octets[1]).collect();
-            let expected = [ID_UE_CONTEXT_SUSPEND, ID_UE_CONTEXT_RESUME].into_iter().cycle();
+            let expected = [s1ap::PROCEDURE_UE_CONTEXT_SUSPEND, s1ap::PROCEDURE_UE_CONTEXT_RESUME].into_iter().cycle();
             assert!(of_ue.iter().copied().eq(expected.take(of_ue.len())), "{ue:?}: {of_ue:?}");
         }
-        assert!(all.iter().any(|message| message.octets[1] == ID_UE_CONTEXT_RESUME), "{} messages", all.len());
+        assert!(
+            all.iter().any(|message| message.octets[1] == s1ap::PROCEDURE_UE_CONTEXT_RESUME),
+            "{} messages",
+            all.len()
+        );
         let idle = new.transition_report(Ue(1), true);
         assert!(matches!(idle, rc::Event::NiMessage { interface: InterfaceIdentifier::S1(_), .. }));
     }
 
     #[test]
-    fn a_neighbour_hears_what_is_injected() {
+    fn injected_message_reaches_neighbour() {
         let [mut old, mut new] = handover([true, false]);
-        let octets = ue_context_release(7, 7);
+        let octets = xn_ue_context_release(Ue(7), Ue(7));
         new.inject(START, ControllerId(1), 1, Way::Outgoing, &octets).unwrap();
         let message = on_xn(&mut old, START + SECOND).unwrap();
         assert_eq!((message.ue, message.octets), (None, octets));
