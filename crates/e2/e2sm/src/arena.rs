@@ -1,19 +1,19 @@
-//! Where decoded lists live: one block of memory, used again for every message.
+//! The memory of decoded lists: one block, used again for every message.
 
 use bumpalo::Bump;
 use bumpalo::collections::Vec as BumpVec;
 use per::{Growing, List, Store};
 
-/// Memory that [`Arena::reset`] keeps for the next message. What a single huge message took beyond it is given back.
+/// The memory that [`Arena::reset`] keeps for the next message. If a message took more, all of it is freed.
 pub const KEEP_OCTETS: usize = 4 << 20;
 
-/// Room that a list's announced length may take before any item has arrived.
+/// The memory that is reserved at most for the announced length of a list before its items are decoded.
 const PROMISE_OCTETS: usize = 16 << 10;
 
 /// Memory for the lists of one message.
 ///
-/// The values of a message borrow from the arena; once they are gone, `reset` makes room for the next. After the
-/// first few messages nothing is allocated any more.
+/// The values of a message borrow from the arena; when they are dropped, `reset` frees the memory for the next message.
+/// After the first few messages, decoding does not allocate.
 ///
 /// ```
 /// # use e2sm::Arena;
@@ -39,13 +39,13 @@ pub struct Arena {
 }
 
 impl Arena {
-    /// An arena that has no memory yet.
+    /// Creates an arena without memory.
     #[must_use]
     pub fn new() -> Self {
         Arena::default()
     }
 
-    /// Makes the room of the last message free for the next.
+    /// Frees the memory of the last message for the next.
     pub fn reset(&mut self) {
         if self.bump.allocated_bytes() > KEEP_OCTETS {
             self.bump = Bump::new();
@@ -55,7 +55,7 @@ impl Arena {
     }
 }
 
-/// Nothing that is decoded into an arena owns memory elsewhere: the arena forgets its values without dropping them.
+/// Values in an arena do not own memory elsewhere: the arena frees them without dropping them.
 impl<'a> Store<'a> for &'a Arena {
     type Growing<T: 'a> = InArena<'a, T>;
 

@@ -1,23 +1,23 @@
-//! UE-to-controller association: which UEs of a node the other controllers of that node see. It is ours (FlexRIC paper,
-//! 4.1.2 and Fig. 4).
+//! UE-to-controller association: which UEs of a node its other controllers see. A model of ferric (after the FlexRIC
+//! paper, 4.1.2 and Fig. 4).
 //!
-//! The first controller of a node sees every UE. Any other sees none until the first one exposes it: the node cannot know
-//! by itself whose a UE is, since a DU, for one, never learns which PLMN or slice the UE selected.
+//! The first controller of a node sees every UE. Others see no UE until the first one exposes it: the node cannot assign
+//! UEs itself, since a DU, for one, does not know which PLMN or slice a UE selected.
 //!
 //! | | |
 //! |---|---|
-//! | RAN function id | 139, by habit ([`FUNCTION_ID`]) |
-//! | object identifier | `1.3.6.1.4.1.32473.1.139`, in the arc for documentation of RFC 5612 ([`OID`]) |
+//! | RAN function ID | 139 by convention ([`FUNCTION_ID`]) |
+//! | object identifier | `1.3.6.1.4.1.32473.1.139`, in the documentation arc of RFC 5612 ([`OID`]) |
 //! | RAN function definition | [`RanFunctionDefinition`] |
-//! | event trigger | [`EventTrigger`]: how often the node looks whether something changed |
+//! | event trigger | [`EventTrigger`]: the interval at which the node checks for changes |
 //! | action definition | none; one REPORT action |
 //! | indication header | empty |
-//! | indication message | [`IndicationMessage`]: every controller, and what it sees; at once, and after each change |
+//! | indication message | [`IndicationMessage`]: every controller and the UEs that it sees; immediately and after each change |
 //! | control header | [`ControlHeader`] |
 //! | control message | [`ControlMessage`] |
-//! | control outcome | [`ControlOutcome`], whether it was done or not |
+//! | control outcome | [`ControlOutcome`], on success and on failure |
 //!
-//! All are aligned PER. Only the first controller may subscribe and control.
+//! All are in aligned PER. Only the first controller may subscribe and control.
 
 use ids::GlobalRicId;
 use per::{Error, IntoOwned, List, Per, PrintableString, Reader};
@@ -25,13 +25,13 @@ use per::{Error, IntoOwned, List, Per, PrintableString, Reader};
 use crate::Arena;
 use crate::common::UeId;
 
-/// The RAN function id that nodes give this model.
+/// The RAN function ID of this model.
 pub const FUNCTION_ID: u16 = 139;
 
-/// The model's object identifier.
+/// The object identifier of the model.
 pub const OID: &str = "1.3.6.1.4.1.32473.1.139";
 
-/// UEs that one control may name.
+/// The greatest number of UEs in a control.
 pub const MAX_UES: usize = 4096;
 
 /// The common types are those of E2SM v05.00.
@@ -41,18 +41,18 @@ const REVISION: u8 = crate::common::WIRE_E2SM_V5;
 #[derive(Clone, Debug, PartialEq, Per)]
 #[per(extensible)]
 pub struct RanFunctionDefinition<'a> {
-    /// The model's name.
+    /// The name of the model.
     #[per(size = 1..=150)]
     pub name: PrintableString<'a>,
-    /// What it does, for people.
+    /// A description.
     #[per(size = 0..=150)]
     pub description: PrintableString<'a>,
-    /// The model's version.
+    /// The version of the model.
     pub version: u8,
 }
 
 impl RanFunctionDefinition<'static> {
-    /// What every node says.
+    /// The definition that every node sends.
     pub const STANDARD: RanFunctionDefinition<'static> = RanFunctionDefinition {
         name: PrintableString::literal("UEA"),
         description: PrintableString::literal("Which UEs each controller of this node sees"),
@@ -64,7 +64,7 @@ impl RanFunctionDefinition<'static> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Per)]
 #[per(extensible)]
 pub struct EventTrigger {
-    /// Milliseconds after which the node looks again whether something changed.
+    /// The interval at which the node checks for changes, in milliseconds.
     #[per(range = 1..=60_000)]
     pub period_ms: u16,
 }
@@ -73,7 +73,7 @@ pub struct EventTrigger {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Per)]
 #[per(extensible)]
 pub struct ControlHeader {
-    /// What is to be done with the UEs.
+    /// The command.
     pub command: Command,
 }
 
@@ -81,9 +81,9 @@ pub struct ControlHeader {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Per)]
 #[per(extensible)]
 pub enum Command {
-    /// The controller sees them from now on.
+    /// The controller sees the UEs from now on.
     Expose,
-    /// It sees them no more.
+    /// The controller no longer sees the UEs.
     Hide,
 }
 
@@ -91,9 +91,9 @@ pub enum Command {
 #[derive(Clone, Debug, PartialEq, Per)]
 #[per(extensible)]
 pub struct ControlMessage<'a> {
-    /// The controller whose view is changed.
+    /// The controller whose view changes.
     pub controller: GlobalRicId,
-    /// The UEs, by any name that the node has for them.
+    /// The UEs, by any identifier that the node has for them.
     #[per(size = 1..=4096)]
     pub ues: List<'a, UeId<'a>>,
 }
@@ -102,12 +102,12 @@ pub struct ControlMessage<'a> {
 #[derive(Clone, Debug, PartialEq, Per)]
 #[per(extensible)]
 pub struct ControlOutcome<'a> {
-    /// Why nothing was done, if so.
+    /// The reason of a failure.
     pub refusal: Option<Refusal>,
-    /// UEs whose view has changed; the others were as wanted already.
+    /// The number of UEs whose view changed; the others already had the requested state.
     #[per(range = 0..=4096)]
     pub changed: u16,
-    /// UEs that the node does not know: nothing is kept of them.
+    /// The number of UEs that the node does not know; it ignores them.
     #[per(size = 0..=4096)]
     pub unknown: List<'a, UeId<'a>>,
 }
@@ -116,7 +116,7 @@ pub struct ControlOutcome<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Per)]
 #[per(extensible)]
 pub enum Refusal {
-    /// Only the first controller may.
+    /// The controller is not the first.
     NotTheFirst,
     /// The node has no such controller.
     UnknownController,
@@ -130,12 +130,12 @@ pub enum Refusal {
 #[derive(Clone, Debug, PartialEq, Per)]
 #[per(extensible)]
 pub struct IndicationMessage<'a> {
-    /// The node's controllers that have taken the setup.
+    /// The controllers that accepted the setup of the node.
     #[per(size = 0..=255)]
     pub controllers: List<'a, View<'a>>,
 }
 
-/// UEA-View: what a controller sees.
+/// UEA-View: the UEs that a controller sees.
 #[derive(Clone, Debug, PartialEq, Per)]
 #[per(extensible)]
 pub struct View<'a> {
@@ -151,10 +151,10 @@ pub struct View<'a> {
 macro_rules! message {
     ($($name:ident $(<$lt:lifetime>)?)*) => {$(
         impl $name $(<$lt>)? {
-            /// Reads all of `bytes` into a value to keep.
+            /// Decodes all of `bytes` into a value that borrows nothing.
             ///
             /// # Errors
-            /// Whatever is wrong with the encoding.
+            /// A malformed encoding.
             pub fn decode(bytes: &[u8]) -> Result<Self, Error> {
                 let arena = Arena::new();
                 let mut reader = Reader::with_store(bytes, REVISION, &arena);
@@ -195,11 +195,11 @@ mod tests {
     }
 
     #[test]
-    fn messages_come_back_as_they_were() {
+    fn messages_round_trip() {
         let controller = GlobalRicId::new(PlmnIdentity::from_codes(1, 1, 2), 7);
         let message = ControlMessage { controller, ues: vec![ue(1), ue(70_000)].into() };
         let bytes = message.encode().unwrap();
-        // extension bits; PLMN; the RIC in 20 bits; the count less one in 16
+        // extension bits; PLMN; 20 bits of RIC ID; the count minus one in 16 bits
         assert_eq!(bytes[..8], [0x00, 0x00, 0xf1, 0x10, 0x00, 0x00, 0x70, 0x00]);
         assert_eq!(ControlMessage::decode(&bytes), Ok(message));
 
@@ -217,9 +217,9 @@ mod tests {
     }
 
     #[test]
-    fn bounds_hold() {
+    fn bounds_are_checked() {
         let controller = GlobalRicId::new(PlmnIdentity::from_codes(1, 1, 2), 7);
-        assert!(ControlMessage { controller, ues: Vec::new().into() }.encode().is_err(), "nothing to do");
+        assert!(ControlMessage { controller, ues: Vec::new().into() }.encode().is_err(), "no UEs");
         assert!(EventTrigger { period_ms: 0 }.encode().is_err());
         for octets in 0..64 {
             let noise: Vec<u8> = (0..octets).map(|at| (at * 37 + octets) as u8).collect();

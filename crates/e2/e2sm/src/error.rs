@@ -1,51 +1,51 @@
-//! What can go wrong besides a single encoding.
+//! The error of this crate.
 
 use core::fmt;
 
-/// An error of this crate. Reading and writing one message gives the more precise [`per::Error`].
+/// An error of this crate. Decoding and encoding a single message in PER returns the more precise [`per::Error`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Error {
-    /// The bytes of a peer, or a value of ours, do not fit the type.
+    /// The octets of a peer or a value to encode violate the type.
     Codec(per::Error),
-    /// The text of a peer, or a value of ours, does not fit the type.
+    /// The JSON of a peer or a value to encode violates the type.
     #[cfg(feature = "ccc")]
     Json(crate::ccc::JsonError),
-    /// The bytes of a peer, or a value of ours, do not fit FlexRIC's plain layout.
+    /// The octets of a peer or a value to encode violate FlexRIC's plain layout.
     #[cfg(feature = "flexric")]
     Plain(crate::plain::Error),
-    /// Misuse: the model has no such wire form, or this build does not have it.
+    /// Misuse: the model has no such encoding, or it is not built in.
     NotInWire(crate::Wire),
-    /// A RAN parameter of the peer's is missing or not what it should be.
+    /// A RAN parameter of the peer is missing or malformed.
     #[cfg(feature = "rc")]
     Parameter(crate::rc::ParameterError),
-    /// The header and the message of a control, or its target and its actions, do not belong together.
+    /// The header and the message of a control, or its target and its actions, do not match.
     #[cfg(feature = "rc")]
     FormatsDoNotFit,
-    /// The peer's object identifier is not one of this service model.
+    /// The object identifier of the peer is not one of this service model.
     UnknownOid,
-    /// The peer's RAN function definition fits no revision that its object identifier allows; how the likeliest one
-    /// failed.
+    /// No revision that the object identifier denotes decodes the RAN function definition of the peer; the error of the most
+    /// likely one.
     NoRevisionFits(per::Error),
-    /// The peer offers no report style for that scope.
+    /// The peer offers no report style for the scope.
     NoReportStyle,
     /// The peer does not offer a measurement.
     NotOffered {
         /// The measurement.
         wanted: String,
-        /// Those on offer that are spelled most like it, the likest first.
+        /// The offered measurements with the most similar names, best match first.
         nearest: Vec<String>,
     },
-    /// Misuse: the text is not a revision of that service model.
+    /// Misuse: the text is not a revision of the service model.
     UnknownRevision {
-        /// The service model, as `E2SM-KPM`.
+        /// The service model, such as `E2SM-KPM`.
         model: &'static str,
-        /// The revisions that it has, as `3.00 and 4.00`.
+        /// Its revisions, such as `3.00 and 4.00`.
         known: &'static str,
     },
     /// Misuse: the registry has no such type.
     UnknownType,
-    /// Misuse: a wish without measurements, without UEs, or with a period of zero.
+    /// Misuse: a request without measurements, without UEs or with a period of zero.
     EmptyRequest,
 }
 
@@ -58,30 +58,30 @@ impl fmt::Display for Error {
             #[cfg(feature = "rc")]
             Error::Parameter(error) => error.fmt(f),
             #[cfg(feature = "rc")]
-            Error::FormatsDoNotFit => f.write_str("the formats of header and message are not those of one control"),
-            Error::UnknownOid => f.write_str("the object identifier is not one of the service model's"),
+            Error::FormatsDoNotFit => f.write_str("header and message are not of the same control"),
+            Error::UnknownOid => f.write_str("the object identifier is not one of this service model"),
             #[cfg(feature = "flexric")]
             Error::Plain(error) => error.fmt(f),
             Error::NotInWire(crate::Wire::Flat) if cfg!(not(feature = "flat")) => {
-                f.write_str("FlatBuffers are not built in: that takes the feature `flat` of e2sm")
+                f.write_str("FlatBuffers are not built in: enable the feature `flat` of e2sm")
             }
-            Error::NotInWire(wire) => write!(f, "the model has no wire form {wire}"),
+            Error::NotInWire(wire) => write!(f, "the model has no encoding {wire}"),
             Error::NoRevisionFits(error) => {
-                write!(f, "the RAN function definition fits no revision of the service model: {error}")
+                write!(f, "no revision of the service model decodes the RAN function definition: {error}")
             }
-            Error::NoReportStyle => f.write_str("the node offers no report style for that scope"),
+            Error::NoReportStyle => f.write_str("the node offers no report style for this scope"),
             Error::NotOffered { wanted, nearest } => {
                 write!(f, "the node does not offer {wanted}")?;
                 for (i, name) in nearest.iter().enumerate() {
-                    write!(f, "{}{name}", if i == 0 { "; nearest are " } else { ", " })?;
+                    write!(f, "{}{name}", if i == 0 { "; similar: " } else { ", " })?;
                 }
                 Ok(())
             }
-            Error::UnknownRevision { model, known } => write!(f, "not a revision of {model}; {known} are"),
-            Error::UnknownType => f.write_str("no such type; e2sm::registry::types lists them"),
-            Error::EmptyRequest => {
-                f.write_str("a wish needs a measurement, a UE where it names UEs, and periods above zero")
-            }
+            Error::UnknownRevision { model, known } => write!(f, "not a revision of {model}: expected {known}"),
+            Error::UnknownType => f.write_str("unknown type; e2sm::registry::types lists all types"),
+            Error::EmptyRequest => f.write_str(
+                "a request needs measurements, UEs or conditions for a scope of UEs, and periods above zero",
+            ),
         }
     }
 }

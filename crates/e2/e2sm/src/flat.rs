@@ -1,7 +1,7 @@
-//! The models in FlatBuffers: their schemas.
+//! The FlatBuffers schemas of the models.
 //!
-//! Each message is a buffer of its own, whose root is the table of its name; nothing in it tells which message it is, as
-//! nothing does in PER.
+//! Each message is a separate buffer whose root is the table of its name. As in PER, the buffer does not identify the
+//! message.
 
 use per::flat::schema::Header;
 use per::flat::{Schema, Type};
@@ -9,7 +9,7 @@ use per::flat::{Schema, Type};
 /// The models and their messages.
 macro_rules! models {
     ($($feature:literal $model:ident $what:literal $root:ident { $($message:ident),* $(,)? })*) => {
-        /// The schema of each model that is built in: its name, and the text of its `.fbs` file.
+        /// Returns the name of each model that is built in and the text of its `.fbs` file.
         #[must_use]
         pub fn schemas() -> Vec<(&'static str, String)> {
             vec![$(

@@ -1,13 +1,13 @@
-//! What FlexRIC's models share: the event trigger, headers that say nothing, a control that does nothing.
+//! The messages that FlexRIC's models share: RAN function definition, event trigger, empty headers, empty control.
 //!
-//! None of these models has an action definition: an action without one, or with an empty one, reports everything.
+//! These models have no action definition: an action without or with an empty definition reports everything.
 
 use per::{Per, PrintableString};
 
 use crate::plain::{Error, Plain, Reader, Writer};
 use crate::wire::message;
 
-/// The RAN function definition: the model's name and nothing else.
+/// The RAN function definition: the name of the model.
 #[derive(Clone, Debug, PartialEq, Eq, Per)]
 #[per(extensible)]
 pub struct RanFunctionDefinition<'a> {
@@ -34,7 +34,7 @@ impl<'a> Plain<'a> for RanFunctionDefinition<'a> {
     }
 }
 
-/// A message that is one number.
+/// Declares messages of one number.
 macro_rules! number {
     ($($(#[$about:meta])* $name:ident { $(#[$meaning:meta])* $field:ident })*) => {$(
         $(#[$about])*
@@ -64,27 +64,27 @@ macro_rules! number {
 }
 
 number! {
-    /// When a node reports: again and again.
+    /// The event trigger: periodic reports.
     EventTriggerDefinition {
-        /// Milliseconds from report to report, at least 1.
+        /// The reporting period in milliseconds, at least 1.
         period_ms
     }
 
-    /// The header of an indication. When it was made stands in its message.
+    /// The header of an indication. The message contains the time stamp.
     IndicationHeader {
-        /// A number without meaning: 0 in what we write.
+        /// Unused; ferric sends 0.
         unused
     }
 
     /// The header of a control.
     ControlHeader {
-        /// A number without meaning: FlexRIC's xApps write 0 or 1.
+        /// Unused; FlexRIC's xApps send 0 or 1.
         unused
     }
 
-    /// The control message of the statistics models. FlexRIC's nodes acknowledge it and do nothing; ours refuse it.
+    /// The control message of the statistics models. FlexRIC's nodes acknowledge and ignore it; ferric's reject it.
     ControlMessage {
-        /// A number without meaning.
+        /// Unused.
         action
     }
 }

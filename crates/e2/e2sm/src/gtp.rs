@@ -8,17 +8,17 @@ pub use crate::flexric::{
 use crate::plain::{Error, Number, Plain, Reader, Writer};
 use crate::wire::{Model, Wire, message};
 
-/// How RAN functions of this model introduce themselves.
+/// The RAN function ID, name and encodings of this model.
 pub const MODEL: Model = Model { function_id: 148, name: "GTP_STATS_V0", wires: &[Wire::Per, Wire::Plain, Wire::Flat] };
 
-/// The indication message: all tunnels at one moment.
+/// The indication message: a snapshot of all tunnels.
 #[derive(Clone, Debug, PartialEq, Eq, Per)]
 #[per(extensible)]
 pub struct IndicationMessage<'a> {
     /// The tunnels of all UEs.
     #[per(size = 0..=65535)]
     pub tunnels: List<'a, Tunnel>,
-    /// When, in microseconds of Unix time.
+    /// The time stamp, in microseconds of Unix time.
     pub timestamp_us: i64,
 }
 
@@ -39,17 +39,17 @@ impl<'a> Plain<'a> for IndicationMessage<'a> {
     }
 }
 
-/// A QoS flow's tunnel between gNB and UPF.
+/// The NG-U tunnel of a QoS flow.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Per)]
 #[per(extensible, hot)]
 pub struct Tunnel {
-    /// The UE: its C-RNTI.
+    /// The C-RNTI of the UE.
     pub rnti: u32,
-    /// The tunnel's endpoint at the gNB (TEID).
+    /// The TEID at the gNB.
     pub teid_gnb: u32,
-    /// The QoS flow's identifier.
+    /// The QoS flow identifier.
     pub qfi: u8,
-    /// The tunnel's endpoint at the UPF (TEID). FlexRIC's layout has room for its lowest octet only.
+    /// The TEID at the UPF. FlexRIC's layout contains its least significant octet only.
     pub teid_upf: u32,
 }
 

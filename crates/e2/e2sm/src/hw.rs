@@ -1,14 +1,14 @@
-//! The hello-world service model: a ping. It is ours, and made to measure the way, not the payload.
+//! The hello-world service model: a ping. A model of ferric, for measuring the path rather than the payload.
 //!
 //! | | |
 //! |---|---|
-//! | RAN function id | 140, by habit ([`FUNCTION_ID`]) |
-//! | object identifier | `1.3.6.1.4.1.32473.1.140`, in the arc for documentation of RFC 5612 ([`OID`]); behind a prefix where it is in FlatBuffers ([`Wire`]) |
+//! | RAN function ID | 140 by convention ([`FUNCTION_ID`]) |
+//! | object identifier | `1.3.6.1.4.1.32473.1.140`, in the documentation arc of RFC 5612 ([`OID`]); with a prefix for FlatBuffers ([`Wire`]) |
 //! | RAN function definition | [`RanFunctionDefinition`] |
-//! | event trigger | empty: a control is what triggers ([`EVENT_TRIGGER`]) |
+//! | event trigger | empty: a control triggers the indication ([`EVENT_TRIGGER`]) |
 //! | control header | any octets |
-//! | control message | any octets; our xApps put a [`Ping`] there |
-//! | indication header and message | the octets of the control that it answers |
+//! | control message | any octets; ferric's xApps send a [`Ping`] |
+//! | indication header and message | the octets of the control |
 //!
 //! ```
 //! use e2sm::hw::RanFunctionDefinition;
@@ -25,13 +25,13 @@ use per::{Octets, Per, PrintableString};
 
 use crate::{Arena, Error, Wire};
 
-/// The RAN function id that nodes give this model.
+/// The RAN function ID of this model.
 pub const FUNCTION_ID: u16 = 140;
 
-/// The model's object identifier.
+/// The object identifier of the model.
 pub const OID: &str = "1.3.6.1.4.1.32473.1.140";
 
-/// The octets of an event trigger definition: none.
+/// The event trigger definition, which is empty.
 pub const EVENT_TRIGGER: &[u8] = &[];
 
 /// HW-RANfunction-Definition: `SEQUENCE { name PrintableString (SIZE (1..150)), description PrintableString (SIZE
@@ -39,18 +39,18 @@ pub const EVENT_TRIGGER: &[u8] = &[];
 #[derive(Clone, Debug, PartialEq, Per)]
 #[per(extensible)]
 pub struct RanFunctionDefinition<'a> {
-    /// The model's name.
+    /// The name of the model.
     #[per(size = 1..=150)]
     pub name: PrintableString<'a>,
-    /// What it does, for people.
+    /// A description.
     #[per(size = 0..=150)]
     pub description: PrintableString<'a>,
-    /// The model's version.
+    /// The version of the model.
     pub version: u8,
 }
 
 impl RanFunctionDefinition<'static> {
-    /// What every node says.
+    /// The definition that every node sends.
     pub const STANDARD: RanFunctionDefinition<'static> = RanFunctionDefinition {
         name: PrintableString::literal("HW"),
         description: PrintableString::literal("Answers a control with an indication of the same octets"),
@@ -58,18 +58,18 @@ impl RanFunctionDefinition<'static> {
     };
 }
 
-/// What our xApps put into a control message, and get back: `SEQUENCE { number INTEGER (0..4294967295), payload OCTET
-/// STRING, ... }`.
+/// The control message of ferric's xApps, which the node returns: `SEQUENCE { number INTEGER (0..4294967295), payload
+/// OCTET STRING, ... }`.
 #[derive(Clone, Debug, PartialEq, Eq, Per)]
 #[per(extensible)]
 pub struct Ping<'a> {
-    /// Which one.
+    /// The number of the ping.
     pub number: u32,
-    /// Octets that make it as long as it is to be.
+    /// Padding to the desired length.
     pub payload: Octets<'a>,
 }
 
-/// The wire form that an object identifier means, where it is one of this model's.
+/// Returns the encoding that an object identifier denotes; `None` if it belongs to another model.
 #[must_use]
 pub fn wire_of(oid: &str) -> Option<Wire> {
     let (wire, own) = Wire::of(oid);
@@ -79,10 +79,10 @@ pub fn wire_of(oid: &str) -> Option<Wire> {
 macro_rules! messages {
     ($($name:ident)*) => {$(
         impl<'a> $name<'a> {
-            /// Reads all of `bytes`.
+            /// Decodes all of `bytes`.
             ///
             /// # Errors
-            /// Whatever is wrong with the encoding; a wire form that the model does not have.
+            /// A malformed encoding; [`Error::NotInWire`](crate::Error::NotInWire).
             pub fn decode(bytes: &'a [u8], wire: Wire, arena: &'a Arena) -> Result<Self, Error> {
                 crate::wire::decode(bytes, 0, wire, arena)
             }
@@ -92,7 +92,7 @@ macro_rules! messages {
             /// Appends the encoding to `out`. After an error `out` is as it was.
             ///
             /// # Errors
-            /// A value outside its constraints; a wire form that the model does not have.
+            /// A value outside its constraints; [`Error::NotInWire`].
             pub fn encode(&self, wire: Wire, out: &mut Vec<u8>) -> Result<(), Error> {
                 crate::wire::encode(self, 0, wire, out)
             }

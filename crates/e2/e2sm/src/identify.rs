@@ -1,33 +1,34 @@
-//! Which model a RAN function is of, in words: for logs, and for people who look for what is wrong.
+//! Identification of the service model of a RAN function, for logs and diagnosis.
 
-// a build with some of the models needs some of it
+// partly unused in a build with some of the models
 #![cfg_attr(not(all(feature = "kpm", feature = "rrc")), allow(unused_imports, unused_variables, dead_code))]
 
 use crate::{Arena, Error, Wire};
 
-/// What a RAN function tells when it is set up, in words, where its model is built in: `E2SM-KPM v03.00, …`, `E2SM-CCC`,
-/// `MAC_STATS_V0, in wire form plain`. All of the definition is read. Nodes of E2AP v01.00 tell no object identifier:
-/// there it is empty, as for [`kpm::Detection::from_ran_function`](crate::kpm::Detection::from_ran_function).
+/// Identifies the service model of a RAN function, if the model is built in, and decodes its definition. Returns a phrase
+/// for the log: `E2SM-KPM v03.00, …`, `E2SM-CCC`, `MAC_STATS_V0, encoded as plain`. Nodes of E2AP v01.00 send no object
+/// identifier: it is then empty, as for
+/// [`kpm::Detection::from_ran_function`](crate::kpm::Detection::from_ran_function).
 ///
 /// # Errors
-/// [`Error::UnknownOid`] where the model is another one; whatever is wrong with the definition.
+/// [`Error::UnknownOid`] if no model has this object identifier; a malformed definition.
 pub fn identify_function(oid: &str, function_revision: u16, definition: &[u8]) -> Result<String, Error> {
     let oid = oid.trim();
     let arena = Arena::new();
     #[cfg(feature = "hw")]
     if let Some(wire) = crate::hw::wire_of(oid) {
         crate::hw::RanFunctionDefinition::decode(definition, wire, &arena)?;
-        return Ok(in_form("the ping", wire));
+        return Ok(with_encoding("hello world", wire));
     }
     #[cfg(feature = "association")]
     if oid == crate::association::OID {
         crate::association::RanFunctionDefinition::decode(definition)?;
-        return Ok("the association of UEs with controllers".to_owned());
+        return Ok("UE-to-controller association".to_owned());
     }
     #[cfg(feature = "flexric")]
     if let Some(wire) = FLEXRIC.iter().find_map(|model| model.wire_of(oid)) {
         let definition = crate::flexric::RanFunctionDefinition::decode_owned(definition, wire)?;
-        return Ok(in_form(&definition.name, wire));
+        return Ok(with_encoding(&definition.name, wire));
     }
     #[cfg(feature = "ccc")]
     if oid == crate::ccc::OID {
@@ -42,7 +43,7 @@ pub fn identify_function(oid: &str, function_revision: u16, definition: &[u8]) -
     #[cfg(feature = "rc")]
     match crate::rc::Detection::from_ran_function(oid, function_revision, definition) {
         Err(Error::UnknownOid) => {}
-        told => return told.map(|detection| detection.to_string()),
+        detected => return detected.map(|detection| detection.to_string()),
     }
     #[cfg(feature = "kpm")]
     return crate::kpm::Detection::from_ran_function(oid, function_revision, definition)
@@ -51,7 +52,7 @@ pub fn identify_function(oid: &str, function_revision: u16, definition: &[u8]) -
     Err(Error::UnknownOid)
 }
 
-/// FlexRIC's models, and RRC notifications, which are ours and introduce themselves alike.
+/// FlexRIC's models, and RRC notifications, whose RAN function definition is the same.
 #[cfg(feature = "flexric")]
 const FLEXRIC: &[crate::Model] = &[
     #[cfg(feature = "mac")]
@@ -70,11 +71,11 @@ const FLEXRIC: &[crate::Model] = &[
     crate::rrc::MODEL,
 ];
 
-/// PER is what everybody expects.
-fn in_form(name: &str, wire: Wire) -> String {
+/// Appends the encoding unless it is PER, the usual one.
+fn with_encoding(name: &str, wire: Wire) -> String {
     match wire {
         Wire::Per => name.to_owned(),
-        wire => format!("{name}, in wire form {wire}"),
+        wire => format!("{name}, encoded as {wire}"),
     }
 }
 
@@ -83,18 +84,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn functions_by_their_identifiers() {
+    fn functions_are_identified_by_oid() {
         let mut ping = Vec::new();
         crate::hw::RanFunctionDefinition::STANDARD.encode(Wire::Per, &mut ping).unwrap();
-        assert_eq!(identify_function(crate::hw::OID, 0, &ping).unwrap(), "the ping");
+        assert_eq!(identify_function(crate::hw::OID, 0, &ping).unwrap(), "hello world");
         assert!(identify_function(crate::hw::OID, 0, &[]).is_err_and(|error| error != Error::UnknownOid));
 
         let plain = crate::mac::MODEL.oid(Wire::Plain);
-        assert_eq!(identify_function(&plain, 0, b"MAC_STATS_V0").unwrap(), "MAC_STATS_V0, in wire form plain");
+        assert_eq!(identify_function(&plain, 0, b"MAC_STATS_V0").unwrap(), "MAC_STATS_V0, encoded as plain");
         assert!(identify_function(&plain, 0, &[0xff]).is_err_and(|error| error != Error::UnknownOid));
 
-        for of_nobody in ["1.2.3", "0.0.0.0.0.0.0.0.1.141.0", ""] {
-            assert_eq!(identify_function(of_nobody, 0, b"MAC_STATS_V0"), Err(Error::UnknownOid), "{of_nobody}");
+        for unknown in ["1.2.3", "0.0.0.0.0.0.0.0.1.141.0", ""] {
+            assert_eq!(identify_function(unknown, 0, b"MAC_STATS_V0"), Err(Error::UnknownOid), "{unknown}");
         }
         for known in [crate::rc::OID, crate::kpm::OID_V3] {
             assert!(matches!(identify_function(known, 0, &[0xff]), Err(Error::NoRevisionFits(_))), "{known}");

@@ -1,13 +1,19 @@
-//! E2 service models: what stands in the octet strings that E2AP carries.
+//! E2 service models: the contents of the octet strings that E2AP carries.
 //!
-//! Each model is a module and a Cargo feature: O-RAN's [`kpm`] (measurements), [`rc`] (control of the RAN), [`ni`] (messages of
-//! interfaces) and [`ccc`] (cell configuration and control); FlexRIC's statistics [`mac`], [`rlc`], [`pdcp`] and [`gtp`], its
-//! control of slices ([`mod@slice`]) and traffic ([`tc`]), each with several encodings ([`Wire`]); ours are [`rrc`] (UEs that
-//! come and go), [`association`] (which UEs each controller of a node sees) and [`hw`] (a ping). What models share is in
-//! [`common`]. Types are plain Rust, borrowed from the bytes they were read from; `into_owned` makes them free of those. Lists
-//! live in an [`Arena`] that is used again for every message.
+//! Each service model is a module and a Cargo feature; the default is none.
 //!
-//! Who wants the raw octets takes them from the E2AP message: nothing here stands in between.
+//! - O-RAN: [`kpm`] (performance measurements), [`rc`] (RAN control), [`ni`] (network interfaces), [`ccc`] (cell
+//!   configuration and control).
+//! - FlexRIC, in several encodings ([`Wire`]): the statistics [`mac`], [`rlc`], [`pdcp`] and [`gtp`], slice control
+//!   ([`mod@slice`]), traffic control ([`tc`]).
+//! - ferric: [`rrc`] (RRC notifications), [`association`] (which UEs each controller of a node is responsible for), [`hw`]
+//!   (hello world).
+//!
+//! Types that models share are in [`common`]. All types are plain Rust and borrow from the decoded octets; `into_owned`
+//! copies what is borrowed. Decoded lists live in an [`Arena`], which is reset and used again for every message.
+//!
+//! The feature `flat` adds FlatBuffers as a second encoding of the models in PER. The feature `registry` adds decoding by
+//! ASN.1 type name, for tools; it compiles the codec of every type, so that builds take longer.
 
 #![forbid(unsafe_code)]
 
@@ -37,7 +43,7 @@ mod message;
 pub mod ni;
 #[cfg(feature = "pdcp")]
 pub mod pdcp;
-// a build with some of the models needs some of it
+// partly unused in a build with some of the models
 #[cfg_attr(not(all(feature = "mac", feature = "tc")), allow(dead_code, unused_macros, unused_imports))]
 #[cfg(feature = "flexric")]
 pub mod plain;

@@ -1,4 +1,4 @@
-//! MAC statistics: what the scheduler counts for each UE (RAN function 142 of FlexRIC).
+//! MAC statistics of each UE (RAN function 142 of FlexRIC).
 
 use per::{List, Per};
 
@@ -8,17 +8,17 @@ pub use crate::flexric::{
 use crate::plain::{Error, Plain, Reader, Writer, structure};
 use crate::wire::{Model, Wire, message};
 
-/// How RAN functions of this model introduce themselves.
+/// The RAN function ID, name and encodings of this model.
 pub const MODEL: Model = Model { function_id: 142, name: "MAC_STATS_V0", wires: &[Wire::Per, Wire::Plain, Wire::Flat] };
 
-/// The indication message: all UEs at one moment.
+/// The indication message: a snapshot of all UEs.
 #[derive(Clone, Debug, PartialEq, Per)]
 #[per(extensible)]
 pub struct IndicationMessage<'a> {
     /// The UEs.
     #[per(size = 0..=65535)]
     pub ues: List<'a, UeStats>,
-    /// When, in microseconds of Unix time.
+    /// The time stamp, in microseconds of Unix time.
     pub timestamp_us: i64,
 }
 
@@ -39,77 +39,77 @@ impl<'a> Plain<'a> for IndicationMessage<'a> {
     }
 }
 
-/// What MAC counts for a UE. `aggr` counts from the UE's arrival, `curr` and `sched` tell of the last slot.
+/// MAC statistics of a UE. `aggr` counts since the UE arrived, `curr` and `sched` are of the last slot.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Per)]
 #[per(extensible, hot)]
 pub struct UeStats {
-    /// Transport blocks sent, in octets.
+    /// Downlink transport blocks in octets.
     pub dl_aggr_tbs_octets: u64,
-    /// Transport blocks received, in octets.
+    /// Uplink transport blocks in octets.
     pub ul_aggr_tbs_octets: u64,
-    /// SDUs sent, in octets.
+    /// Downlink SDUs in octets.
     pub dl_aggr_sdu_octets: u64,
-    /// SDUs received, in octets.
+    /// Uplink SDUs in octets.
     pub ul_aggr_sdu_octets: u64,
-    /// Transport blocks sent in the last slot, in octets.
+    /// Downlink transport blocks of the last slot in octets.
     pub dl_curr_tbs_octets: u64,
-    /// Transport blocks received in the last slot, in octets.
+    /// Uplink transport blocks of the last slot in octets.
     pub ul_curr_tbs_octets: u64,
-    /// Resource blocks scheduled in the last slot, downlink.
+    /// Downlink resource blocks scheduled in the last slot.
     pub dl_sched_prbs: u64,
-    /// Resource blocks scheduled in the last slot, uplink.
+    /// Uplink resource blocks scheduled in the last slot.
     pub ul_sched_prbs: u64,
-    /// Signal to noise on the uplink's shared channel, in dB.
+    /// SNR of the PUSCH in dB.
     pub pusch_snr_db: f32,
-    /// Signal to noise on the uplink's control channel, in dB.
+    /// SNR of the PUCCH in dB.
     pub pucch_snr_db: f32,
-    /// Share of blocks in error, downlink.
+    /// Downlink BLER.
     pub dl_bler: f32,
-    /// Share of blocks in error, uplink.
+    /// Uplink BLER.
     pub ul_bler: f32,
-    /// Blocks by transmission, downlink.
+    /// Downlink HARQ rounds.
     pub dl_harq: HarqRounds,
-    /// Blocks by transmission, uplink.
+    /// Uplink HARQ rounds.
     pub ul_harq: HarqRounds,
-    /// Transmissions that a block gets at most, downlink.
+    /// Maximum number of downlink HARQ transmissions.
     pub dl_harq_rounds: u32,
-    /// Transmissions that a block gets at most, uplink.
+    /// Maximum number of uplink HARQ transmissions.
     pub ul_harq_rounds: u32,
-    /// The UE: its C-RNTI.
+    /// The C-RNTI of the UE.
     pub rnti: u32,
-    /// Resource blocks used, downlink.
+    /// Downlink resource blocks.
     pub dl_aggr_prbs: u32,
-    /// Resource blocks used, uplink.
+    /// Uplink resource blocks.
     pub ul_aggr_prbs: u32,
-    /// SDUs sent.
+    /// Downlink SDUs.
     pub dl_aggr_sdus: u32,
-    /// SDUs received.
+    /// Uplink SDUs.
     pub ul_aggr_sdus: u32,
-    /// Resource blocks used to transmit again, downlink.
+    /// Downlink resource blocks of retransmissions.
     pub dl_aggr_retx_prbs: u32,
-    /// Resource blocks used to transmit again, uplink.
+    /// Uplink resource blocks of retransmissions.
     pub ul_aggr_retx_prbs: u32,
-    /// What waits in the UE, as it reports (buffer status), in octets.
+    /// The buffer status report of the UE in octets.
     pub bsr_octets: u32,
     /// The frame of the last slot.
     pub frame: u16,
-    /// The last slot within its frame.
+    /// The number of the last slot within its frame.
     pub slot: u16,
-    /// The wide-band CQI.
+    /// The wideband CQI.
     pub wb_cqi: u8,
-    /// Modulation and coding, downlink, by the first table.
+    /// Downlink MCS, table 1.
     pub dl_mcs_1: u8,
-    /// Modulation and coding, uplink, by the first table.
+    /// Uplink MCS, table 1.
     pub ul_mcs_1: u8,
-    /// Modulation and coding, downlink, by the second table.
+    /// Downlink MCS, table 2.
     pub dl_mcs_2: u8,
-    /// Modulation and coding, uplink, by the second table.
+    /// Uplink MCS, table 2.
     pub ul_mcs_2: u8,
-    /// The power that the UE has left, in dB.
+    /// The power headroom of the UE in dB.
     pub phr_db: i8,
 }
 
-/// Blocks by how many transmissions they took.
+/// Transport blocks by HARQ round.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Per)]
 #[per(hot)]
 pub struct HarqRounds {
@@ -121,7 +121,7 @@ pub struct HarqRounds {
     pub third: u32,
     /// Sent four times.
     pub fourth: u32,
-    /// Given up.
+    /// Failed.
     pub failed: u32,
 }
 

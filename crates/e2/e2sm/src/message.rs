@@ -1,14 +1,14 @@
-//! What every message of a service model can do.
+//! Decoding and encoding functions of messages.
 
-/// Gives a message its reading and writing functions. The model's `Revision` is in the module above the message's.
+/// Implements the decoding and encoding functions of a message. The `Revision` of the model is in the parent module.
 #[cfg(any(feature = "kpm", feature = "rc"))]
 macro_rules! message {
     ($name:ident, lists) => {
         impl<'a> $name<'a> {
-            /// Reads all of `bytes`; lists go to `arena`.
+            /// Decodes all of `bytes`; lists are stored in `arena`.
             ///
             /// # Errors
-            /// Whatever is wrong with the encoding.
+            /// A malformed encoding.
             pub fn decode(
                 bytes: &'a [u8],
                 revision: super::Revision,
@@ -20,10 +20,10 @@ macro_rules! message {
                 Ok(value)
             }
 
-            /// Reads all of `bytes` into a value to keep.
+            /// Decodes all of `bytes` into a value that borrows nothing.
             ///
             /// # Errors
-            /// Whatever is wrong with the encoding.
+            /// A malformed encoding.
             #[inline]
             pub fn decode_owned(
                 bytes: &[u8],
@@ -38,10 +38,10 @@ macro_rules! message {
     };
     ($name:ident, no lists) => {
         impl<'a> $name<'a> {
-            /// Reads all of `bytes`.
+            /// Decodes all of `bytes`.
             ///
             /// # Errors
-            /// Whatever is wrong with the encoding.
+            /// A malformed encoding.
             pub fn decode(bytes: &'a [u8], revision: super::Revision) -> Result<Self, per::Error> {
                 per::decode(bytes, revision.of_messages()?)
             }
@@ -51,18 +51,18 @@ macro_rules! message {
     };
     ($name:ident, no borrow) => {
         impl $name {
-            /// Reads all of `bytes`.
+            /// Decodes all of `bytes`.
             ///
             /// # Errors
-            /// Whatever is wrong with the encoding.
+            /// A malformed encoding.
             pub fn decode(bytes: &[u8], revision: super::Revision) -> Result<Self, per::Error> {
                 per::decode(bytes, revision.of_messages()?)
             }
 
-            /// As [`Self::decode`], in any wire form that there is.
+            /// As [`Self::decode`], in any encoding.
             ///
             /// # Errors
-            /// Whatever is wrong with the encoding; a wire form that the model does not have.
+            /// A malformed encoding; [`Error::NotInWire`](crate::Error::NotInWire).
             pub fn decode_in(
                 bytes: &[u8],
                 revision: super::Revision,
@@ -76,10 +76,10 @@ macro_rules! message {
     };
     (@decode_in $name:ident) => {
         impl<'a> $name<'a> {
-            /// As [`Self::decode`], in any wire form that there is; lists go to `arena`.
+            /// As [`Self::decode`], in any encoding; lists are stored in `arena`.
             ///
             /// # Errors
-            /// Whatever is wrong with the encoding; a wire form that the model does not have.
+            /// A malformed encoding; [`Error::NotInWire`](crate::Error::NotInWire).
             pub fn decode_in(
                 bytes: &'a [u8],
                 revision: super::Revision,
@@ -100,10 +100,10 @@ macro_rules! message {
                 per::encode(self, revision.of_messages()?, out)
             }
 
-            /// As [`Self::encode`], in any wire form that there is.
+            /// As [`Self::encode`], in any encoding.
             ///
             /// # Errors
-            /// As [`Self::encode`]; a wire form that the model does not have.
+            /// As [`Self::encode`]; [`Error::NotInWire`](crate::Error::NotInWire).
             pub fn encode_in(
                 &self,
                 revision: super::Revision,
@@ -118,15 +118,15 @@ macro_rules! message {
 #[cfg(any(feature = "kpm", feature = "rc"))]
 pub(crate) use message;
 
-/// The same for a model, or a revision of one, that has one wire format.
+/// The same for a model, or a revision of a model, with one wire format.
 #[cfg(any(feature = "kpm", feature = "ni"))]
 macro_rules! message_of_one_format {
     ($name:ident, lists) => {
         impl<'a> $name<'a> {
-            /// Reads all of `bytes`; lists go to `arena`.
+            /// Decodes all of `bytes`; lists are stored in `arena`.
             ///
             /// # Errors
-            /// Whatever is wrong with the encoding.
+            /// A malformed encoding.
             pub fn decode(bytes: &'a [u8], arena: &'a $crate::Arena) -> Result<Self, per::Error> {
                 let mut reader = per::Reader::with_store(bytes, 0, arena);
                 let value = <Self as per::Decode<_>>::decode(&mut reader)?;
@@ -134,10 +134,10 @@ macro_rules! message_of_one_format {
                 Ok(value)
             }
 
-            /// Reads all of `bytes` into a value to keep.
+            /// Decodes all of `bytes` into a value that borrows nothing.
             ///
             /// # Errors
-            /// Whatever is wrong with the encoding.
+            /// A malformed encoding.
             #[inline]
             pub fn decode_owned(bytes: &[u8]) -> Result<$name<'static>, per::Error> {
                 let arena = $crate::Arena::new();
@@ -148,10 +148,10 @@ macro_rules! message_of_one_format {
     };
     ($name:ident, no lists) => {
         impl<'a> $name<'a> {
-            /// Reads all of `bytes`.
+            /// Decodes all of `bytes`.
             ///
             /// # Errors
-            /// Whatever is wrong with the encoding.
+            /// A malformed encoding.
             pub fn decode(bytes: &'a [u8]) -> Result<Self, per::Error> {
                 per::decode(bytes, 0)
             }
@@ -160,10 +160,10 @@ macro_rules! message_of_one_format {
     };
     ($name:ident, no borrow) => {
         impl $name {
-            /// Reads all of `bytes`.
+            /// Decodes all of `bytes`.
             ///
             /// # Errors
-            /// Whatever is wrong with the encoding.
+            /// A malformed encoding.
             pub fn decode(bytes: &[u8]) -> Result<Self, per::Error> {
                 per::decode(bytes, 0)
             }

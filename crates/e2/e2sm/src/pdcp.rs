@@ -1,4 +1,4 @@
-//! PDCP statistics: what each radio bearer's PDCP entity counts (RAN function 144 of FlexRIC).
+//! PDCP statistics of each radio bearer (RAN function 144 of FlexRIC).
 
 use per::{List, Per};
 
@@ -8,18 +8,18 @@ pub use crate::flexric::{
 use crate::plain::{Error, Plain, Reader, Writer, structure};
 use crate::wire::{Model, Wire, message};
 
-/// How RAN functions of this model introduce themselves.
+/// The RAN function ID, name and encodings of this model.
 pub const MODEL: Model =
     Model { function_id: 144, name: "PDCP_STATS_V0", wires: &[Wire::Per, Wire::Plain, Wire::Flat] };
 
-/// The indication message: all radio bearers at one moment.
+/// The indication message: a snapshot of all radio bearers.
 #[derive(Clone, Debug, PartialEq, Per)]
 #[per(extensible)]
 pub struct IndicationMessage<'a> {
     /// The bearers of all UEs.
     #[per(size = 0..=65535)]
     pub bearers: List<'a, BearerStats>,
-    /// When, in microseconds of Unix time.
+    /// The time stamp, in microseconds of Unix time.
     pub timestamp_us: i64,
 }
 
@@ -40,7 +40,7 @@ impl<'a> Plain<'a> for IndicationMessage<'a> {
     }
 }
 
-/// What PDCP counts for a radio bearer, from its set-up on. Sent is downlink, received uplink.
+/// PDCP statistics of a radio bearer since its setup. Sent is downlink, received is uplink.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Per)]
 #[per(extensible, hot)]
 pub struct BearerStats {
@@ -48,35 +48,35 @@ pub struct BearerStats {
     pub tx_pdu_packets: u32,
     /// PDUs sent, in octets.
     pub tx_pdu_octets: u32,
-    /// The sequence number of the next PDU to be sent.
+    /// The sequence number of the next PDU to send.
     pub tx_pdu_sn: u32,
     /// PDUs received.
     pub rx_pdu_packets: u32,
     /// PDUs received, in octets.
     pub rx_pdu_octets: u32,
-    /// The sequence number of the next PDU to be received.
+    /// The sequence number of the next PDU to receive.
     pub rx_pdu_sn: u32,
     /// PDUs received out of order.
     pub rx_pdu_out_of_order_packets: u32,
     /// PDUs received out of order, in octets.
     pub rx_pdu_out_of_order_octets: u32,
-    /// PDUs received twice, or too late, and dropped.
+    /// Duplicate or late PDUs, which are discarded.
     pub rx_pdu_dropped_packets: u32,
-    /// PDUs received twice, or too late, and dropped, in octets.
+    /// Duplicate or late PDUs in octets.
     pub rx_pdu_dropped_octets: u32,
     /// The COUNT that started the reordering timer (RX_REORD of TS 38.323).
     pub rx_pdu_reordering_count: u32,
-    /// SDUs taken to be sent.
+    /// SDUs to send.
     pub tx_sdu_packets: u32,
-    /// SDUs taken to be sent, in octets.
+    /// SDUs to send, in octets.
     pub tx_sdu_octets: u32,
-    /// SDUs received and handed on.
+    /// SDUs received and delivered.
     pub rx_sdu_packets: u32,
-    /// SDUs received and handed on, in octets.
+    /// SDUs received and delivered, in octets.
     pub rx_sdu_octets: u32,
-    /// The UE: its C-RNTI.
+    /// The C-RNTI of the UE.
     pub rnti: u32,
-    /// The mode of the RLC entity below, as FlexRIC numbers it: 0 AM, 1 UM, 2 TM.
+    /// The mode of the RLC entity in FlexRIC's numbers: 0 AM, 1 UM, 2 TM.
     pub mode: u8,
     /// The radio bearer of that UE.
     pub rb_id: u8,

@@ -70,7 +70,7 @@ pub(crate) trait Plain<'a>: Sized {
     fn write(&self, writer: &mut Writer<'_>) -> Result<(), Error>;
 }
 
-/// Reads all of `bytes`.
+/// Decodes all of `bytes`.
 pub(crate) fn decode<'a, T: Plain<'a>>(bytes: &'a [u8], arena: &'a Arena) -> Result<T, Error> {
     let mut reader = Reader { bytes, at: 0, arena, within: T::NAME };
     let value = T::read(&mut reader)?;

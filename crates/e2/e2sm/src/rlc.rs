@@ -8,7 +8,7 @@ pub use crate::flexric::{
 use crate::plain::{Error, Plain, Reader, Writer, structure};
 use crate::wire::{Model, Wire, message};
 
-/// How RAN functions of this model introduce themselves.
+/// The RAN function ID, name and encodings of this model.
 pub const MODEL: Model = Model { function_id: 143, name: "RLC_STATS_V0", wires: &[Wire::Per, Wire::Plain, Wire::Flat] };
 
 /// The indication message: all radio bearers at one moment.
@@ -18,7 +18,7 @@ pub struct IndicationMessage<'a> {
     /// The bearers of all UEs.
     #[per(size = 0..=65535)]
     pub bearers: List<'a, BearerStats>,
-    /// When, in microseconds of Unix time.
+    /// The time stamp, in microseconds of Unix time.
     pub timestamp_us: i64,
 }
 
@@ -122,7 +122,7 @@ pub struct BearerStats {
     pub rx_sdu_dropped_packets: u32,
     /// SDUs received and dropped, in octets.
     pub rx_sdu_dropped_octets: u32,
-    /// The UE: its C-RNTI.
+    /// The C-RNTI of the UE.
     pub rnti: u32,
     /// The entity's mode.
     pub mode: Mode,

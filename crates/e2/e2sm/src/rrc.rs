@@ -15,7 +15,7 @@ use crate::common::{Cgi, PlmnIdentity, RntiValue, SNssai, UeId};
 pub use crate::flexric::RanFunctionDefinition;
 use crate::wire::{Model, Wire, message};
 
-/// How RAN functions of this model introduce themselves.
+/// The RAN function ID, name and encodings of this model.
 pub const MODEL: Model = Model { function_id: 149, name: "RRC_EVENTS_V0", wires: &[Wire::Per, Wire::Flat] };
 
 /// The event trigger definition: what to tell of. A UE that is there when the subscription is set up is told of as
@@ -42,7 +42,7 @@ impl EventTriggerDefinition {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Per)]
 #[per(extensible)]
 pub struct IndicationHeader {
-    /// When, in microseconds of Unix time.
+    /// The time stamp, in microseconds of Unix time.
     pub timestamp_us: i64,
 }
 

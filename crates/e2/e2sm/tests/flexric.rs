@@ -265,5 +265,5 @@ fn what_the_layout_has_no_place_for() {
     assert_eq!(tc::ControlMessage::decode_owned(&out[3..], Wire::Per).unwrap(), control);
 
     let error = e2sm::rrc::EventTriggerDefinition::ALL.encode(Wire::Plain, &mut out).unwrap_err();
-    assert_eq!(error.to_string(), "the model has no wire form plain");
+    assert_eq!(error.to_string(), "the model has no encoding plain");
 }

@@ -123,7 +123,7 @@ fn names_that_are_not_offered() {
     let Error::NotOffered { wanted, nearest } = &error else { panic!("{error}") };
     assert_eq!((&wanted[..], nearest.len()), ("DRB.UEThpDl", 3));
     assert_eq!(nearest[..2], ["DRB.UEThpDL", "DRB.UEThpUl"]);
-    assert!(error.to_string().starts_with("the node does not offer DRB.UEThpDl; nearest are DRB.UEThpDL, "));
+    assert!(error.to_string().starts_with("the node does not offer DRB.UEThpDl; similar: DRB.UEThpDL, "));
 
     let empty = RanFunctionDefinition { ric_report_style_list: None, ..node };
     assert_eq!(wish(Scope::Node).plan(&empty, Revision::V3_00), Err(Error::NoReportStyle));

@@ -36,7 +36,7 @@ object! {
 
     /// RANConfigurationStructure: a structure on offer.
     pub struct SupportedStructure {
-        /// Its name.
+        /// The name.
         pub name: String = "ranConfigurationStructureName",
         /// Its attributes.
         pub attributes: Vec<SupportedAttribute> = "listOfSupportedAttributes",
@@ -44,7 +44,7 @@ object! {
 
     /// An attribute on offer.
     pub struct SupportedAttribute {
-        /// Its name.
+        /// The name.
         pub name: String = "attributeName",
         /// What can be done with it.
         pub supported_services: SupportedServices = "supportedServices",
@@ -77,7 +77,7 @@ object! {
     pub struct EventTriggerStyle {
         /// Its number.
         pub style_type: i64 = "eventTriggerStyleType",
-        /// Its name.
+        /// The name.
         pub name: String = "eventTriggerStyleName",
         /// The format of the event trigger definition.
         pub format_type: i64 = "eventTriggerFormatType",
@@ -93,7 +93,7 @@ object! {
     pub struct ReportStyle {
         /// Its number.
         pub style_type: i64 = "reportServiceStyleType",
-        /// Its name.
+        /// The name.
         pub name: String = "reportServiceStyleName",
         /// The event trigger styles that it goes with.
         pub event_trigger_styles: Vec<EventTriggerStyleType> = "listOfSupportedEventTriggerStylesForReportStyle",
@@ -107,7 +107,7 @@ object! {
 
     /// EventTriggerStyleType.
     pub struct EventTriggerStyleType {
-        /// The style's number.
+        /// The number of the style.
         pub style_type: i64 = "eventTriggerStyleType",
     }
 
@@ -121,7 +121,7 @@ object! {
     pub struct ControlStyle {
         /// Its number.
         pub style_type: i64 = "controlServiceStyleType",
-        /// Its name.
+        /// The name.
         pub name: String = "controlServiceStyleName",
         /// The format of control headers.
         pub header_format_type: i64 = "controlServiceHeaderFormatType",
@@ -143,7 +143,7 @@ object! {
     pub struct QueryStyle {
         /// Its number.
         pub style_type: i64 = "queryServiceStyleType",
-        /// Its name.
+        /// The name.
         pub name: String = "queryServiceStyleName",
         /// The format of query headers.
         pub header_format_type: i64 = "queryServiceHeaderFormatType",

@@ -75,7 +75,7 @@ pub const SHORT_NAME: &str = "ORAN-E2SM-CCC";
 macro_rules! message {
     ($name:ident) => {
         impl $name {
-            /// Reads all of `bytes`.
+            /// Decodes all of `bytes`.
             ///
             /// # Errors
             /// What is wrong, and where.

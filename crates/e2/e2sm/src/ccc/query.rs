@@ -28,7 +28,7 @@ object! {
 
     /// A structure that is asked for.
     pub struct StructureForQuery {
-        /// Its name.
+        /// The name.
         pub name: String = "ranConfigurationStructureName",
         /// Its attributes; without the list all.
         pub attributes: Option<Vec<AttributeName>> = "listOfAttributes",

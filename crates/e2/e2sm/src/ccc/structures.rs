@@ -289,7 +289,7 @@ macro_rules! structures {
             )*
             /// A structure that the vendor or a later revision has: its name and attributes as they came.
             Other {
-                /// Its name.
+                /// The name.
                 name: String,
                 /// Its attributes.
                 attributes: Map<String, Value>,
@@ -300,7 +300,7 @@ macro_rules! structures {
             /// The names of the structures that are known here.
             pub const NAMES: &'static [&'static str] = &[$($name),*];
 
-            /// Its name.
+            /// The name.
             #[must_use]
             pub fn name(&self) -> &str {
                 match self {

@@ -14,7 +14,7 @@ object! {
 
     /// A structure of whose attributes a change triggers.
     pub struct StructureForEventTrigger {
-        /// Its name.
+        /// The name.
         pub name: String = "ranConfigurationStructureName",
         /// Its attributes; without the list all.
         pub attributes: Option<Vec<TriggerAttribute>> = "listOfAttributes",
@@ -40,7 +40,7 @@ object! {
     pub struct StructureForAction {
         /// How much of it.
         pub report_type: ReportType = "reportType",
-        /// Its name.
+        /// The name.
         pub name: String = "ranConfigurationStructureName",
         /// Its attributes; without the list all.
         pub attributes: Option<Vec<AttributeName>> = "listOfAttributes",

@@ -19,7 +19,7 @@ pub struct EventTriggerDefinition {
 super::message!(EventTriggerDefinition, no borrow);
 
 impl EventTriggerDefinition {
-    /// A report each `reporting_period_ms` milliseconds, at least 1.
+    /// Returns the trigger of a report every `reporting_period_ms` milliseconds, at least 1.
     #[must_use]
     pub const fn every(reporting_period_ms: u32) -> Self {
         EventTriggerDefinition {
@@ -34,7 +34,7 @@ impl EventTriggerDefinition {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Per)]
 #[per(extensible)]
 pub enum EventTriggerDefinitionFormats {
-    /// By the period.
+    /// Periodic reports.
     Format1(EventTriggerDefinitionFormat1),
 }
 
@@ -42,7 +42,7 @@ pub enum EventTriggerDefinitionFormats {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Per)]
 #[per(extensible)]
 pub struct EventTriggerDefinitionFormat1 {
-    /// Milliseconds from report to report, at least 1.
+    /// The reporting period in milliseconds, at least 1.
     #[per(range = 1..=4_294_967_295)]
     pub reporting_period: u32,
 }
@@ -60,7 +60,7 @@ pub struct ActionDefinition<'a> {
 super::message!(ActionDefinition, lists);
 
 /// The formats of an action definition.
-// one value a message, and boxes would take memory that an arena cannot give back
+// a message contains one value, and an arena does not free boxes
 #[allow(clippy::large_enum_variant)]
 #[derive(Clone, Debug, PartialEq, Per)]
 #[per(extensible)]
@@ -69,12 +69,12 @@ pub enum ActionDefinitionFormats<'a> {
     Format1(ActionDefinitionFormat1<'a>),
     /// Of one UE.
     Format2(ActionDefinitionFormat2<'a>),
-    /// Of the UEs that meet a measurement's own conditions.
+    /// Of the UEs that meet the conditions of each measurement.
     Format3(ActionDefinitionFormat3<'a>),
     /// Of each UE that meets the conditions.
     #[per(addition)]
     Format4(ActionDefinitionFormat4<'a>),
-    /// Of each UE that is named.
+    /// Of each UE in a list.
     #[per(addition)]
     Format5(ActionDefinitionFormat5<'a>),
 }
@@ -83,12 +83,12 @@ pub enum ActionDefinitionFormats<'a> {
 #[derive(Clone, Debug, PartialEq, Per)]
 #[per(extensible)]
 pub struct ActionDefinitionFormat1<'a> {
-    /// What to measure.
+    /// The measurements.
     #[per(size = 1..=65535)]
     pub meas_info_list: List<'a, MeasurementInfoItem<'a>>,
     /// The period of a record.
     pub granul_period: GranularityPeriod,
-    /// Which cell; without it the node as a whole.
+    /// The cell; if absent, the node as a whole.
     pub cell_global_id: Option<Cgi>,
     /// The bins of distributions (v02.03).
     #[per(addition, since = 1, size = 1..=65535)]
@@ -99,9 +99,9 @@ pub struct ActionDefinitionFormat1<'a> {
 #[derive(Clone, Debug, PartialEq, Per)]
 #[per(extensible)]
 pub struct ActionDefinitionFormat2<'a> {
-    /// Which UE.
+    /// The UE.
     pub ue_id: UeId<'a>,
-    /// What to measure.
+    /// The measurements.
     pub subscript_info: ActionDefinitionFormat1<'a>,
 }
 
@@ -109,12 +109,12 @@ pub struct ActionDefinitionFormat2<'a> {
 #[derive(Clone, Debug, PartialEq, Per)]
 #[per(extensible)]
 pub struct ActionDefinitionFormat3<'a> {
-    /// What to measure.
+    /// The measurements.
     #[per(size = 1..=65535)]
     pub meas_cond_list: List<'a, MeasurementCondItem<'a>>,
     /// The period of a record.
     pub granul_period: GranularityPeriod,
-    /// Which cell; without it the node as a whole.
+    /// The cell; if absent, the node as a whole.
     pub cell_global_id: Option<Cgi>,
 }
 
@@ -122,7 +122,7 @@ pub struct ActionDefinitionFormat3<'a> {
 #[derive(Clone, Debug, PartialEq, Per)]
 #[per(extensible)]
 pub struct MeasurementCondItem<'a> {
-    /// Which measurement.
+    /// The measurement.
     pub meas_type: MeasurementType<'a>,
     /// The conditions.
     #[per(size = 1..=32768)]
@@ -139,7 +139,7 @@ pub struct ActionDefinitionFormat4<'a> {
     /// The conditions.
     #[per(size = 1..=32768)]
     pub matching_ue_cond_list: List<'a, MatchingUeCondPerSubItem<'a>>,
-    /// What to measure.
+    /// The measurements.
     pub subscription_info: ActionDefinitionFormat1<'a>,
 }
 
@@ -149,7 +149,7 @@ pub struct ActionDefinitionFormat4<'a> {
 pub struct MatchingUeCondPerSubItem<'a> {
     /// The condition.
     pub test_cond_info: TestCondInfo<'a>,
-    /// It is an alternative to the next one, not a further demand (v02.03).
+    /// The condition is joined to the next one by OR instead of AND (v02.03).
     #[per(addition, since = 1)]
     pub logical_or: Option<LogicalOr>,
 }
@@ -158,10 +158,10 @@ pub struct MatchingUeCondPerSubItem<'a> {
 #[derive(Clone, Debug, PartialEq, Per)]
 #[per(extensible)]
 pub struct ActionDefinitionFormat5<'a> {
-    /// Which UEs.
+    /// The UEs.
     #[per(size = 2..=65535)]
     pub matching_ueid_list: List<'a, MatchingUeidPerSubItem<'a>>,
-    /// What to measure.
+    /// The measurements.
     pub subscription_info: ActionDefinitionFormat1<'a>,
 }
 

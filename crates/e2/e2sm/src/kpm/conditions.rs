@@ -1,4 +1,4 @@
-//! Conditions: which UEs, and which values, are reported (KPM 8.3.22 and neighbours).
+//! Conditions for reporting UEs and values (KPM 8.3.22 ff.).
 
 use per::{
     BitString, Decode, Describe, Encode, Error, ErrorKind, Flat, IntoOwned, List, Octets, Per, PrintableString, Reader,
@@ -8,19 +8,19 @@ use per::{
 use super::{MeasurementLabel, Revision};
 use crate::common::{True, UeId};
 
-/// LogicalOR: the condition is an alternative to the next one; without it both are demanded.
+/// LogicalOR: the condition is joined to the next one by OR; if absent, by AND.
 pub type LogicalOr = True;
 
-/// TestCondInfo: a test of a UE.
+/// TestCondInfo: a test of a property of a UE.
 ///
 /// In v02.01 expression and value are mandatory.
 #[derive(Clone, Debug, PartialEq, Flat)]
 pub struct TestCondInfo<'a> {
-    /// What of the UE is tested.
+    /// The property.
     pub test_type: TestCondType,
-    /// How it is compared.
+    /// The comparison.
     pub test_expr: Option<TestCondExpression>,
-    /// What it is compared with.
+    /// The value to compare with.
     pub test_value: Option<TestCondValue<'a>>,
 }
 
@@ -83,64 +83,64 @@ impl Describe for TestCondInfo<'_> {
     }
 }
 
-/// TestCond-Type: what of a UE is tested.
+/// TestCond-Type: the property of a UE that is tested.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Per)]
 #[per(extensible)]
 pub enum TestCondType {
-    /// Whether it has a guaranteed bit rate.
+    /// Whether the UE has a guaranteed bit rate.
     Gbr(True),
-    /// Its aggregate maximum bit rate.
+    /// The aggregate maximum bit rate.
     Ambr(True),
-    /// Whether it does not move.
+    /// Whether the UE is stationary.
     IsStat(True),
-    /// Whether it is of category M.
+    /// Whether the UE is of category M.
     IsCatM(True),
-    /// Its reference signals' received power, downlink.
+    /// The downlink RSRP.
     Rsrp(True),
-    /// Its reference signals' received quality.
+    /// The RSRQ.
     Rsrq(True),
-    /// Its reference signals' received power, uplink (v02.03).
+    /// The uplink RSRP (v02.03).
     #[per(addition, since = 1)]
     UlRsrp(True),
-    /// Its channel quality indicator (v02.03).
+    /// The CQI (v02.03).
     #[per(addition, since = 1)]
     Cqi(True),
-    /// A 5QI that it uses (v02.03).
+    /// The 5QI (v02.03).
     #[per(addition, since = 1)]
     FiveQi(True),
-    /// A QCI that it uses (v02.03).
+    /// The QCI (v02.03).
     #[per(addition, since = 1)]
     Qci(True),
-    /// A slice that it uses (v02.03).
+    /// The slice (v02.03).
     #[per(addition, since = 1)]
     SNssai(True),
 }
 
-/// TestCond-Expression: how a UE's property is compared.
+/// TestCond-Expression: a comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Per)]
 #[per(extensible)]
 pub enum TestCondExpression {
-    /// It is the value.
+    /// Equal to the value.
     Equal,
-    /// It is above the value.
+    /// Greater than the value.
     GreaterThan,
-    /// It is below the value.
+    /// Less than the value.
     LessThan,
-    /// It has the value in it.
+    /// Contains the value.
     Contains,
-    /// It is there at all.
+    /// Present.
     Present,
 }
 
-/// TestCond-Value: what something is compared with.
+/// TestCond-Value: the value to compare with.
 #[derive(Clone, Debug, PartialEq, Per)]
 #[per(extensible)]
 pub enum TestCondValue<'a> {
     /// A whole number.
     ValueInt(i64),
-    /// An enumeration's number.
+    /// The number of an enumeration value.
     ValueEnum(i64),
-    /// A truth value.
+    /// A Boolean.
     ValueBool(bool),
     /// Bits.
     ValueBitS(BitString<'a>),
@@ -160,7 +160,7 @@ pub enum TestCondValue<'a> {
 pub struct MatchingCondItem<'a> {
     /// The condition.
     pub choice: MatchingCondItemChoice<'a>,
-    /// It is an alternative to the next one, not a further demand (v02.03).
+    /// The condition is joined to the next one by OR instead of AND (v02.03).
     pub logical_or: Option<LogicalOr>,
 }
 
@@ -217,7 +217,7 @@ impl Describe for MatchingCondItem<'_> {
 #[derive(Clone, Debug, PartialEq, Per)]
 #[per(extensible)]
 pub enum MatchingCondItemChoice<'a> {
-    /// A subcounter of the measurement.
+    /// A label of the measurement.
     MeasLabel(MeasurementLabel),
     /// A test of the UE.
     TestCondInfo(TestCondInfo<'a>),
@@ -235,7 +235,7 @@ pub struct MatchingUeidItem<'a> {
 #[derive(Clone, Debug, PartialEq, Per)]
 #[per(extensible)]
 pub struct MatchingUeidPerGpItem<'a> {
-    /// Whether there were any, and which.
+    /// The UEs, if there are any.
     pub matched_per_gp: MatchedPerGp<'a>,
 }
 
@@ -258,13 +258,13 @@ pub struct MatchingUeidItemPerGp<'a> {
     pub ue_id: UeId<'a>,
 }
 
-/// MatchCondReportItem: a condition on a value for it to be reported (v04.00).
+/// MatchCondReportItem: a condition for reporting a value (v04.00).
 #[derive(Clone, Debug, PartialEq, Per)]
 #[per(extensible)]
 pub struct MatchCondReportItem<'a> {
     /// The condition.
     pub meas_value_report_cond: MeasValueReportCond<'a>,
-    /// It is an alternative to the next one, not a further demand.
+    /// The condition is joined to the next one by OR instead of AND.
     pub logical_or: Option<LogicalOr>,
 }
 
@@ -272,20 +272,20 @@ pub struct MatchCondReportItem<'a> {
 #[derive(Clone, Debug, PartialEq, Per)]
 #[per(extensible)]
 pub struct MeasValueReportCond<'a> {
-    /// How the value is compared.
+    /// The comparison.
     pub test_expr: MeasValueTestCondExpression,
-    /// With what.
+    /// The value to compare with.
     pub test_value: TestCondValue<'a>,
 }
 
-/// MeasValueTestCond-Expression (v04.00): how a value is compared.
+/// MeasValueTestCond-Expression (v04.00): a comparison.
 pub type MeasValueTestCondExpression = TestCondExpression;
 
 fn is_v2_01(revision: u8) -> bool {
     revision == Revision::V2_01.wire()
 }
 
-/// None of the revisions has additions to the types that are read by hand here.
+/// Skips extension additions: no revision defines any for the hand-written codecs in this module.
 fn skip_extension<'a, S: Store<'a>>(reader: &mut Reader<'a, S>, extended: bool) -> Result<(), Error> {
     if extended {
         let additions = reader.additions()?;

@@ -11,10 +11,10 @@ use crate::common::{RanFunctionName, RicFormatType, RicStyleName, RicStyleType};
 pub struct RanFunctionDefinition<'a> {
     /// Name, OID and description.
     pub ran_function_name: RanFunctionName<'a>,
-    /// The ways to trigger reports.
+    /// The event trigger styles.
     #[per(size = 1..=63)]
     pub ric_event_trigger_style_list: Option<List<'a, RicEventTriggerStyleItem<'a>>>,
-    /// The ways to report.
+    /// The report styles.
     #[per(size = 1..=63)]
     pub ric_report_style_list: Option<List<'a, RicReportStyleItem<'a>>>,
 }
@@ -25,9 +25,9 @@ super::message!(RanFunctionDefinition, lists);
 #[derive(Clone, Debug, PartialEq, Per)]
 #[per(extensible)]
 pub struct RicEventTriggerStyleItem<'a> {
-    /// The style's number.
+    /// The number of the style.
     pub ric_event_trigger_style_type: RicStyleType,
-    /// The style's name.
+    /// The name of the style.
     pub ric_event_trigger_style_name: RicStyleName<'a>,
     /// The format of the event trigger definition.
     pub ric_event_trigger_format_type: RicFormatType,
@@ -37,13 +37,13 @@ pub struct RicEventTriggerStyleItem<'a> {
 #[derive(Clone, Debug, PartialEq, Per)]
 #[per(extensible)]
 pub struct RicReportStyleItem<'a> {
-    /// The style's number.
+    /// The number of the style.
     pub ric_report_style_type: RicStyleType,
-    /// The style's name.
+    /// The name of the style.
     pub ric_report_style_name: RicStyleName<'a>,
     /// The format of the action definition.
     pub ric_action_format_type: RicFormatType,
-    /// What can be measured.
+    /// The measurements on offer.
     #[per(size = 1..=65535)]
     pub meas_info_action_list: List<'a, MeasurementInfoActionItem<'a>>,
     /// The format of indication headers.
@@ -56,9 +56,9 @@ pub struct RicReportStyleItem<'a> {
 #[derive(Clone, Debug, PartialEq, Per)]
 #[per(extensible)]
 pub struct MeasurementInfoActionItem<'a> {
-    /// The measurement's name, as TS 28.552 spells it or as the vendor likes.
+    /// The name of the measurement, from TS 28.552 or vendor-specific.
     pub meas_name: MeasurementTypeName<'a>,
-    /// A number to use in place of the name.
+    /// A number that can replace the name.
     pub meas_id: Option<MeasurementTypeId>,
     /// The bins of a distribution (v02.03).
     #[per(addition, since = 1)]

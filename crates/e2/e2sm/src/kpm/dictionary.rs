@@ -1,32 +1,32 @@
-//! What common measurements mean: unit, scope and kind of number, by name.
+//! Unit, scope and value type of common measurements, by name.
 //!
-//! Names and units are those of E2SM-KPM, which takes them from TS 28.552 but for some that would come out as 0:
-//! volumes are in kbit, not in Mbit, and times in session in ms, not in s (KPM v03.00 7.9.1; nodes of older revisions
-//! may mean the unit of TS 28.552). What neither has is as the base stations have it that offer it. A node may offer
-//! names that are not here, and none of these: what counts is its RAN function definition.
+//! Names and units are those of E2SM-KPM, which takes them from TS 28.552 except for values that would round to 0: volumes
+//! are in kbit instead of Mbit, and session times in ms instead of s (KPM v03.00 7.9.1; nodes of older revisions may use
+//! the unit of TS 28.552). Measurements in neither document are as the base stations that offer them define them. A node
+//! may offer other measurements and need not offer any of these: its RAN function definition is authoritative.
 //!
 //! ```
 //! use e2sm::kpm::dictionary::{self, Scope};
 //!
 //! let throughput = dictionary::find("DRB.UEThpDl").unwrap();
 //! assert_eq!((throughput.unit, throughput.scope), ("kbit/s", Scope::CellAndUe));
-//! assert!(dictionary::find("DRB.Unheard").is_none());
+//! assert!(dictionary::find("DRB.Unknown").is_none());
 //! ```
 
-/// What a measurement means.
+/// The unit, scope and value type of a measurement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Entry {
-    /// Its name.
+    /// The name.
     pub name: &'static str,
     /// Its unit; empty for a count.
     pub unit: &'static str,
-    /// Of what it is measured.
+    /// The entity that is measured.
     pub scope: Scope,
-    /// The kind of its values.
+    /// The type of its values.
     pub kind: Kind,
 }
 
-/// Of what a measurement is taken.
+/// The entity that a measurement is taken of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scope {
     /// A cell, or the node.
@@ -37,7 +37,7 @@ pub enum Scope {
     CellAndUe,
 }
 
-/// The kind of a measurement's values. Nodes are free to send whole numbers for real ones.
+/// The type of the values of a measurement. Nodes may send integers in place of real numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// Whole numbers.
@@ -46,13 +46,13 @@ pub enum Kind {
     Real,
 }
 
-/// The entry of that name, in logarithmic time.
+/// Returns the entry of that name, in logarithmic time.
 #[must_use]
 pub fn find(name: &str) -> Option<&'static Entry> {
     ENTRIES.binary_search_by(|entry| entry.name.cmp(name)).ok().map(|i| &ENTRIES[i])
 }
 
-/// All entries, by name.
+/// Returns all entries, sorted by name.
 #[must_use]
 pub fn entries() -> &'static [Entry] {
     ENTRIES
@@ -226,7 +226,7 @@ const ENTRIES: &[Entry] = &[
 mod tests {
     use super::*;
 
-    /// Of each kind of unit some, as published: TS 28.552 5.1, and KPM 7.9.1 where it differs.
+    /// A sample of each unit as published: TS 28.552 5.1, and KPM 7.9.1 if it differs.
     #[test]
     fn units_are_as_published() {
         for (names, unit) in [

@@ -41,28 +41,28 @@ pub struct IndicationHeaderFormat1<'a> {
     /// The sender's name.
     #[per(size = 0..=400, extensible)]
     pub sender_name: Option<PrintableString<'a>>,
-    /// What the sender is.
+    /// The type of the sender.
     #[per(size = 0..=8, extensible)]
     pub sender_type: Option<PrintableString<'a>>,
-    /// Who made it.
+    /// The vendor of the sender.
     #[per(size = 0..=32, extensible)]
     pub vendor_name: Option<PrintableString<'a>>,
 }
 
 /// TimeStamp: 4 octets up to v02.03, 8 octets from v03.00 on.
 ///
-/// The 8 octets are an NTP time stamp by the specification (RFC 5905 6); what nodes in the field put there varies,
-/// microseconds since 1970 included.
+/// The 8 octets are specified as an NTP time stamp (RFC 5905 6). What existing nodes send varies and includes microseconds
+/// since 1970.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Flat)]
 pub enum TimeStamp {
-    /// As v02.01 and v02.03 have it.
+    /// The time stamp of v02.01 and v02.03.
     Short([u8; 4]),
-    /// As v03.00 and v04.00 have it.
+    /// The time stamp of v03.00 and v04.00.
     Long([u8; 8]),
 }
 
 impl TimeStamp {
-    /// The octets as a number, the first one most significant.
+    /// Returns the octets as a number in big-endian order.
     #[must_use]
     pub fn value(self) -> u64 {
         match self {
@@ -71,7 +71,7 @@ impl TimeStamp {
         }
     }
 
-    /// The octets.
+    /// Returns the octets.
     #[must_use]
     pub fn octets(&self) -> &[u8] {
         match self {
@@ -134,7 +134,7 @@ super::message!(IndicationMessage, lists);
 pub enum IndicationMessageFormats<'a> {
     /// Of the node, a cell or one UE.
     Format1(IndicationMessageFormat1<'a>),
-    /// Of groups of UEs, each measurement with its conditions.
+    /// Of groups of UEs; each measurement has conditions.
     Format2(IndicationMessageFormat2<'a>),
     /// Of several UEs.
     #[per(addition)]
@@ -148,10 +148,10 @@ pub struct IndicationMessageFormat1<'a> {
     /// A record for each granularity period.
     #[per(size = 1..=65535)]
     pub meas_data: List<'a, MeasurementDataItem<'a>>,
-    /// What the values are; without it the action definition tells.
+    /// The measurements; if absent, those of the action definition.
     #[per(size = 1..=65535)]
     pub meas_info_list: Option<Memo<'a, List<'a, MeasurementInfoItem<'a>>>>,
-    /// The period of a record; without it the action definition tells.
+    /// The granularity period; if absent, that of the action definition.
     pub granul_period: Option<GranularityPeriod>,
 }
 
@@ -162,18 +162,18 @@ pub struct IndicationMessageFormat2<'a> {
     /// A record for each granularity period.
     #[per(size = 1..=65535)]
     pub meas_data: List<'a, MeasurementDataItem<'a>>,
-    /// What the values are.
+    /// The measurements and conditions.
     #[per(size = 1..=65535)]
     pub meas_cond_ueid_list: List<'a, MeasurementCondUeidItem<'a>>,
-    /// The period of a record; without it the action definition tells.
+    /// The granularity period; if absent, that of the action definition.
     pub granul_period: Option<GranularityPeriod>,
 }
 
-/// MeasurementCondUEidItem: a measurement, its conditions, and who met them.
+/// MeasurementCondUEidItem: a measurement, its conditions and the UEs that met them.
 #[derive(Clone, Debug, PartialEq, Per)]
 #[per(extensible)]
 pub struct MeasurementCondUeidItem<'a> {
-    /// Which measurement.
+    /// The measurement.
     pub meas_type: MeasurementType<'a>,
     /// The conditions.
     #[per(size = 1..=32768)]
@@ -199,7 +199,7 @@ pub struct IndicationMessageFormat3<'a> {
 #[derive(Clone, Debug, PartialEq, Per)]
 #[per(extensible, hot)]
 pub struct UeMeasurementReportItem<'a> {
-    /// Which UE.
+    /// The UE.
     pub ue_id: UeId<'a>,
     /// Its values.
     pub meas_report: IndicationMessageFormat1<'a>,

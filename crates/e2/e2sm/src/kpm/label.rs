@@ -1,4 +1,4 @@
-//! Labels: which part of a measurement (KPM 8.3.11).
+//! Labels of measurements (KPM 8.3.11).
 
 use core::ops::Deref;
 
@@ -7,21 +7,21 @@ use per::{Visitor, Writer};
 
 use crate::common::{BeamId, Cgi, FiveQi, PlmnIdentity, Qci, QosFlowIdentifier, SNssai, True};
 
-/// MeasurementLabel: the subcounter of a measurement. At least one component is there.
+/// MeasurementLabel: a subcounter of a measurement. At least one component is present.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Per)]
 #[per(extensible)]
 pub struct MeasurementLabel {
     /// The measurement as a whole.
     pub no_label: Option<True>,
-    /// A network's share.
+    /// The share of a PLMN.
     pub plmn_id: Option<PlmnIdentity>,
-    /// A slice's share.
+    /// The share of a slice.
     pub slice_id: Option<SNssai>,
-    /// A 5QI's share.
+    /// The share of a 5QI.
     pub five_qi: Option<FiveQi>,
-    /// A QoS flow's share.
+    /// The share of a QoS flow.
     pub qfi: Option<QosFlowIdentifier>,
-    /// A QCI's share.
+    /// The share of a QCI.
     pub qci: Option<Qci>,
     /// The highest of a range of QCIs.
     pub qci_max: Option<Qci>,
@@ -33,7 +33,7 @@ pub struct MeasurementLabel {
     /// The lowest of a range of allocation and retention priorities.
     #[per(range = 1..=15, extensible)]
     pub arp_min: Option<u8>,
-    /// A bit rate range's number.
+    /// The number of a bit rate range.
     #[per(range = 1..=65535, extensible)]
     pub bitrate_range: Option<u16>,
     /// A layer of multi-user MIMO.
@@ -50,9 +50,9 @@ pub struct MeasurementLabel {
     /// A bin of a distribution's third dimension.
     #[per(range = 1..=65535, extensible)]
     pub dist_bin_z: Option<u16>,
-    /// The components here are in place of those before.
+    /// The components replace those of the previous label.
     pub pre_label_override: Option<True>,
-    /// Where a range of labels starts or ends.
+    /// The start or end of a range of labels.
     pub start_end_ind: Option<StartEndInd>,
     /// The least value.
     pub min: Option<True>,
@@ -69,10 +69,10 @@ pub struct MeasurementLabel {
     /// A MIMO mode (v02.03).
     #[per(addition, since = 1, range = 1..=2, extensible)]
     pub mimo_mode_index: Option<u8>,
-    /// A cell's share (v04.00).
+    /// The share of a cell (v04.00).
     #[per(addition, since = 3)]
     pub cell_global_id: Option<Cgi>,
-    /// A beam's share (v04.00).
+    /// The share of a beam (v04.00).
     #[per(addition, since = 3)]
     pub beam_id: Option<BeamId>,
 }
@@ -127,7 +127,7 @@ pub struct LabelInfoItem {
     pub meas_label: MeasurementLabel,
 }
 
-/// LabelInfoList: the labels of a measurement, at least one. Nearly always it is [`LabelInfoList::NO_LABEL`].
+/// LabelInfoList: the labels of a measurement, at least one; mostly [`LabelInfoList::NO_LABEL`].
 #[derive(Clone, Debug, PartialEq, Flat)]
 #[per(size = 1..=2_147_483_647)]
 pub struct LabelInfoList<'a>(pub List<'a, LabelInfoItem>);
@@ -135,7 +135,7 @@ pub struct LabelInfoList<'a>(pub List<'a, LabelInfoItem>);
 static NO_LABEL: [LabelInfoItem; 1] = [LabelInfoItem { meas_label: MeasurementLabel::NO_LABEL }];
 
 impl LabelInfoList<'static> {
-    /// The measurement as a whole and nothing else.
+    /// The measurement as a whole.
     pub const NO_LABEL: LabelInfoList<'static> = LabelInfoList(List::Borrowed(&NO_LABEL));
 }
 
@@ -148,7 +148,7 @@ impl Deref for LabelInfoList<'_> {
 
 const SIZE: Size = Size { lo: 1, hi: 2_147_483_647, extensible: false };
 
-/// One label, no extension, and of the 21 optional components just noLabel.
+/// The encoding of one label without extension whose only component is noLabel.
 const NO_LABEL_OCTETS: [u8; 4] = [0x01, 0x20, 0x00, 0x00];
 
 impl<'a, S: Store<'a>> Decode<'a, S> for LabelInfoList<'a> {
@@ -192,7 +192,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_short_way_writes_what_it_reads() {
+    fn no_label_is_encoded_and_recognised_as_constant() {
         let mut out = Vec::new();
         let elsewhere = LabelInfoList(List::from(NO_LABEL.to_vec()));
         for list in [LabelInfoList::NO_LABEL, elsewhere] {
@@ -203,6 +203,6 @@ mod tests {
         let long: List<'_, LabelInfoItem> = per::decode(&out, 2).unwrap();
         let short: LabelInfoList<'_> = per::decode(&out, 2).unwrap();
         assert_eq!(long, short.0);
-        assert!(matches!(short.0, List::Borrowed(_)), "not decoded but recognised");
+        assert!(matches!(short.0, List::Borrowed(_)), "recognised without decoding");
     }
 }

@@ -1,4 +1,4 @@
-//! Measurements: their names, what is asked of them, and their values.
+//! Measurements: names, labels and values.
 
 use core::ops::Deref;
 
@@ -23,7 +23,7 @@ impl<'a> TryFrom<&'a str> for MeasurementTypeName<'a> {
     type Error = Error;
 
     /// # Errors
-    /// [`per::ErrorKind::BadCharacter`] where the text is not ASCII.
+    /// [`per::ErrorKind::BadCharacter`] if the text is not ASCII.
     fn try_from(text: &'a str) -> Result<Self, Error> {
         PrintableString::try_from(text).map(MeasurementTypeName)
     }
@@ -34,7 +34,7 @@ impl<'a> TryFrom<&'a str> for MeasurementTypeName<'a> {
 #[per(range = 1..=65536, extensible)]
 pub struct MeasurementTypeId(pub u32);
 
-/// MeasurementType: which measurement.
+/// MeasurementType: a measurement by name or number.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Per)]
 #[per(extensible, hot)]
 pub enum MeasurementType<'a> {
@@ -44,7 +44,7 @@ pub enum MeasurementType<'a> {
     MeasId(MeasurementTypeId),
 }
 
-/// GranularityPeriod: milliseconds that one record sums up, at least 1 (KPM 8.3.8).
+/// GranularityPeriod: the period that one record covers, in milliseconds, at least 1 (KPM 8.3.8).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Per)]
 #[per(range = 1..=4_294_967_295)]
 pub struct GranularityPeriod(pub u32);
@@ -53,11 +53,11 @@ pub struct GranularityPeriod(pub u32);
 #[derive(Clone, Debug, PartialEq, Per)]
 #[per(extensible, hot)]
 pub struct MeasurementInfoItem<'a> {
-    /// Which measurement.
+    /// The measurement.
     pub meas_type: MeasurementType<'a>,
     /// Its subcounters.
     pub label_info_list: LabelInfoList<'a>,
-    /// Values that are reported at all (v04.00).
+    /// Conditions for reporting a value (v04.00).
     #[per(addition, since = 3, size = 1..=32768)]
     pub match_cond_report_list: Option<List<'a, MatchCondReportItem<'a>>>,
 }
@@ -81,9 +81,9 @@ pub enum MeasurementRecordItem<'a> {
     Integer(u32),
     /// A real number.
     Real(Real<'a>),
-    /// There is none.
+    /// No value.
     NoValue,
-    /// It does not meet the condition for reporting it (v04.00).
+    /// The value does not meet the condition for reporting it (v04.00).
     #[per(addition, since = 3)]
     NotSatisfied,
 }
@@ -93,7 +93,7 @@ pub enum MeasurementRecordItem<'a> {
 #[per(range = 1..=65535, extensible)]
 pub struct BinIndex(pub u16);
 
-/// BinRangeValue: a bin's border.
+/// BinRangeValue: a bound of a bin.
 #[derive(Clone, Debug, PartialEq, Per)]
 #[per(extensible)]
 pub enum BinRangeValue<'a> {
@@ -109,9 +109,9 @@ pub enum BinRangeValue<'a> {
 pub struct BinRangeItem<'a> {
     /// Its number.
     pub bin_index: BinIndex,
-    /// Its lower border.
+    /// Its lower bound.
     pub start_value: BinRangeValue<'a>,
-    /// Its upper border.
+    /// Its upper bound.
     pub end_value: BinRangeValue<'a>,
 }
 
@@ -130,11 +130,11 @@ pub struct BinRangeDefinition<'a> {
     pub bin_range_list_z: Option<List<'a, BinRangeItem<'a>>>,
 }
 
-/// DistMeasurementBinRangeItem: the bins wanted of a distribution (v02.03).
+/// DistMeasurementBinRangeItem: the requested bins of a distribution (v02.03).
 #[derive(Clone, Debug, PartialEq, Per)]
 #[per(extensible)]
 pub struct DistMeasurementBinRangeItem<'a> {
-    /// Which measurement.
+    /// The measurement.
     pub meas_type: MeasurementType<'a>,
     /// Its bins.
     pub bin_range_def: BinRangeDefinition<'a>,

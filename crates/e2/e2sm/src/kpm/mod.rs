@@ -1,8 +1,8 @@
-//! E2SM-KPM: measurements, reported by the period (v02.01, v02.03, v03.00 and v04.00).
+//! E2SM-KPM: periodic reports of measurements (v02.01, v02.03, v03.00 and v04.00; v01.00 is [`v1`]).
 //!
-//! One set of types serves all revisions; [`Revision`] says which wire format is read or written, and [`Detection`]
-//! which one a node speaks. [`ReportRequest`] turns "this measurement of every UE" into definitions that a node accepts,
-//! [`IndicationMessage::rows`] a report into values with their names, and [`dictionary`] names into units.
+//! One set of types serves all revisions. [`Revision`] selects the wire format, and [`Detection`] determines the revision
+//! of a node. [`ReportRequest`] turns measurements and a scope into the definitions of a subscription,
+//! [`IndicationMessage::rows`] a report into named values, and [`dictionary`] contains the unit of each measurement.
 //!
 //! ```
 //! use e2sm::Arena;

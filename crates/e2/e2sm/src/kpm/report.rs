@@ -1,4 +1,4 @@
-//! What a report says, value by value.
+//! Iteration over the values of a report.
 
 use super::{
     ActionDefinition, ActionDefinitionFormats, IndicationMessage, IndicationMessageFormat1, IndicationMessageFormats,
@@ -7,24 +7,24 @@ use super::{
 };
 use crate::common::UeId;
 
-/// One value of a report, with all that says what it is.
+/// One value of a report and everything that identifies it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Row<'m> {
-    /// The UE, in a report on several; a report on one UE leaves it to the action definition.
+    /// The UE, in a report on several; in a report on one UE, the action definition contains it.
     pub ue: Option<&'m UeId<'m>>,
-    /// The measurement. `None` where neither the message nor the action definition names it.
+    /// The measurement; `None` if neither the message nor the action definition contains it.
     pub measurement: Option<&'m MeasurementType<'m>>,
-    /// Its subcounter. `None` as above, and in a report on groups of UEs.
+    /// Its label; `None` as above, and in a report on groups of UEs.
     pub label: Option<&'m MeasurementLabel>,
-    /// Where labels are a range (startEndInd), which of its values this is; otherwise 0. `label` is the range's first.
+    /// The index within a range of labels (startEndInd), whose first is `label`; otherwise 0.
     pub in_range: u32,
-    /// The group of UEs and its conditions, in a report on such groups.
+    /// The group of UEs and its conditions, in a report on groups of UEs.
     pub group: Option<&'m MeasurementCondUeidItem<'m>>,
     /// The value.
     pub value: Value,
-    /// The node says that the record is not reliable.
+    /// Whether the node marks the record as unreliable.
     pub incomplete: bool,
-    /// Which of the report's records, one for each granularity period, the first being 0.
+    /// The index of the record in the report; there is one for each granularity period.
     pub record: usize,
 }
 
@@ -35,14 +35,14 @@ pub enum Value {
     Integer(u32),
     /// A real number.
     Real(f64),
-    /// There is none.
+    /// No value.
     NoValue,
-    /// It does not meet the condition for reporting it.
+    /// The value does not meet the condition for reporting it.
     NotSatisfied,
 }
 
 impl Value {
-    /// The number, if there is one.
+    /// Returns the number, if there is one.
     #[must_use]
     pub fn number(self) -> Option<f64> {
         match self {
@@ -65,8 +65,8 @@ impl From<&MeasurementRecordItem<'_>> for Value {
 }
 
 impl<'a> IndicationMessage<'a> {
-    /// The report's values, one by one. `action` is the subscription's action definition: it names the values of
-    /// nodes that do not.
+    /// Returns the values of the report in order. `action` is the action definition of the subscription: it contains the
+    /// measurements if the message does not.
     pub fn rows<'m>(&'m self, action: Option<&'m ActionDefinition<'m>>) -> Rows<'m> {
         let asked = action.map_or(&[][..], asked);
         let empty = Rows { reports: [].iter(), current: None, asked };
@@ -83,7 +83,7 @@ impl<'a> IndicationMessage<'a> {
     }
 }
 
-/// The measurements of an action definition; those with conditions always come with their report.
+/// The measurements of an action definition. Reports of measurements with conditions always contain them.
 fn asked<'m>(action: &'m ActionDefinition<'m>) -> &'m [MeasurementInfoItem<'m>] {
     match &action.formats {
         ActionDefinitionFormats::Format1(format1) => &format1.meas_info_list,
@@ -94,7 +94,7 @@ fn asked<'m>(action: &'m ActionDefinition<'m>) -> &'m [MeasurementInfoItem<'m>] 
     }
 }
 
-/// The values of a report: see [`IndicationMessage::rows`].
+/// An iterator over the values of a report; see [`IndicationMessage::rows`].
 #[derive(Clone, Debug)]
 pub struct Rows<'m> {
     reports: core::slice::Iter<'m, UeMeasurementReportItem<'m>>,
@@ -116,7 +116,7 @@ impl<'m> Iterator for Rows<'m> {
     }
 }
 
-/// What the values of a record are, in order.
+/// The meaning of the values of a record, in order.
 #[derive(Clone, Copy, Debug)]
 enum Columns<'m> {
     Measurements(&'m [MeasurementInfoItem<'m>]),
@@ -134,7 +134,7 @@ struct Report<'m> {
     column: Column,
 }
 
-/// Where among the columns.
+/// A position in the columns.
 #[derive(Clone, Copy, Debug, Default)]
 struct Column {
     measurement: usize,
@@ -196,7 +196,7 @@ impl<'m> Report<'m> {
 }
 
 impl Column {
-    /// To the next value: within a range of labels, to the next label, to the next measurement.
+    /// Advances to the next value: within a range of labels, to the next label, or to the next measurement.
     fn advance(&mut self, labels: &[LabelInfoItem]) {
         let (taken, width) = match labels.get(self.label..) {
             Some([first, last, ..]) if is_range(&first.meas_label, &last.meas_label) => {
@@ -220,7 +220,7 @@ fn is_range(first: &MeasurementLabel, last: &MeasurementLabel) -> bool {
     first.start_end_ind == Some(StartEndInd::Start) && last.start_end_ind == Some(StartEndInd::End)
 }
 
-/// Values from one bin to another, over all dimensions.
+/// The number of values in a range of bins, over all dimensions.
 fn width(first: &MeasurementLabel, last: &MeasurementLabel) -> u32 {
     let span = |first: Option<u16>, last: Option<u16>| match (first, last) {
         (Some(first), Some(last)) => u32::from(last.saturating_sub(first)) + 1,
@@ -308,7 +308,7 @@ mod tests {
     }
 
     #[test]
-    fn the_action_names_what_the_report_does_not() {
+    fn action_definition_names_unnamed_values() {
         let action = ActionDefinition {
             ric_style_type: RicStyleType(1),
             formats: ActionDefinitionFormats::Format1(ActionDefinitionFormat1 {

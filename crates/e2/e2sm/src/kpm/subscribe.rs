@@ -1,9 +1,9 @@
-//! From a wish to a subscription: which of a node's report styles to use, and the definitions that go with it.
+//! Requests for reports: selects one of a node's report styles and builds the definitions of a subscription.
 //!
 //! ```
-//! use e2sm::kpm::{EveryUe, Scope, ReportRequest, MeasurementRequest};
+//! use e2sm::kpm::{EveryUe, MeasurementRequest, ReportRequest, Scope};
 //!
-//! let wish = ReportRequest {
+//! let request = ReportRequest {
 //!     measurements: &[MeasurementRequest::named("DRB.UEThpDl"), MeasurementRequest::named("DRB.UEThpUl")],
 //!     granularity_period_ms: 100,
 //!     reporting_period_ms: 1000,
@@ -19,7 +19,7 @@
 //! #     ric_event_trigger_style_list: None,
 //! #     ric_report_style_list: None,
 //! # };
-//! match wish.plan(&definition, e2sm::kpm::Revision::V3_00) {
+//! match request.plan(&definition, e2sm::kpm::Revision::V3_00) {
 //!     Ok(plan) => println!("subscribe to {:?} with {:?}", plan.trigger, plan.action),
 //!     Err(error) => println!("{error}"),
 //! }
@@ -37,88 +37,89 @@ use super::{
 use crate::Error;
 use crate::common::{Cgi, SNssai, True, UeId};
 
-/// Names that an error suggests.
+/// The number of names that an error suggests.
 const SUGGESTIONS: usize = 3;
 
-/// What somebody wants to know about a node.
+/// A request for periodic reports of measurements.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ReportRequest<'w> {
     /// The measurements.
     pub measurements: &'w [MeasurementRequest<'w>],
-    /// Milliseconds that one record sums up.
+    /// The period that one record covers, in milliseconds.
     pub granularity_period_ms: u32,
-    /// Milliseconds from report to report; a multiple of the above.
+    /// The reporting period in milliseconds; a multiple of the granularity period.
     pub reporting_period_ms: u32,
-    /// About whom.
+    /// What the measurements are taken of.
     pub scope: Scope<'w>,
 }
 
-/// A measurement that is wanted.
+/// A requested measurement.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct MeasurementRequest<'w> {
-    /// Its name, as the node spells it.
+    /// Its name in the RAN function definition of the node.
     pub name: &'w str,
-    /// The subcounters wanted; none for the measurement as a whole.
+    /// The requested subcounters; if empty, the measurement as a whole.
     pub labels: &'w [LabelInfoItem],
 }
 
 impl<'w> MeasurementRequest<'w> {
-    /// A measurement as a whole.
+    /// Returns a request for a measurement as a whole.
     #[must_use]
     pub const fn named(name: &'w str) -> Self {
         MeasurementRequest { name, labels: &[] }
     }
 }
 
-/// About whom to report.
+/// What measurements are taken of.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Scope<'w> {
     /// The node as a whole (report style 1).
     Node,
     /// One cell (report style 1).
     Cell(Cgi),
-    /// These UEs, each by itself (report style 2 for one, 5 for several).
+    /// Each of these UEs (report style 2 for one, 5 for several).
     Ues(&'w [UeId<'w>]),
-    /// Every UE by itself (report style 4).
+    /// Each UE (report style 4).
     EveryUe(EveryUe),
-    /// Every UE that meets conditions, by itself (report style 4).
+    /// Each UE that meets conditions (report style 4).
     MatchingUes(&'w [MatchingUeCondPerSubItem<'w>]),
-    /// The UEs that meet conditions, together (report style 3).
+    /// The UEs that meet conditions, as a group (report style 3).
     Group(&'w [MatchingCondItem<'w>]),
 }
 
-/// The condition that stands for "every UE": report style 4 demands one.
+/// The condition that every UE meets: report style 4 requires one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum EveryUe {
-    /// An uplink RSRP below 1000 (v02.01 has the downlink's only), which no UE fails. srsRAN's xApps do the same.
+    /// An uplink RSRP below 1000 (downlink in v02.01, which has no other), as in srsRAN's xApps.
     #[default]
     AnySignal,
-    /// A slice that all UEs are in. OAI's base stations know no other test than for a slice.
+    /// A slice that all UEs belong to. OAI's base stations support no other test.
     InSlice(SNssai),
 }
 
-/// What to subscribe to.
+/// The definitions of a subscription.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Plan<'w> {
-    /// When to report.
+    /// The event trigger.
     pub trigger: EventTriggerDefinition,
-    /// What to report, report style included.
+    /// The action, including the report style.
     pub action: ActionDefinition<'w>,
 }
 
 impl<'w> ReportRequest<'w> {
-    /// Chooses the report style and makes the definitions.
+    /// Selects the report style and builds the definitions.
     ///
     /// # Errors
-    /// [`Error::EmptyRequest`], [`Error::NoReportStyle`], and [`Error::NotOffered`] with the names that come nearest.
+    /// [`Error::EmptyRequest`], [`Error::NoReportStyle`], and [`Error::NotOffered`] with the most similar names.
     pub fn plan(&self, definition: &RanFunctionDefinition<'_>, revision: Revision) -> Result<Plan<'w>, Error> {
-        let nobody = match self.scope {
+        let is_empty = match self.scope {
             Scope::Ues(ues) => ues.is_empty(),
             Scope::MatchingUes(conditions) => conditions.is_empty(),
             Scope::Group(conditions) => conditions.is_empty(),
             Scope::Node | Scope::Cell(_) | Scope::EveryUe(_) => false,
         };
-        if nobody || self.measurements.is_empty() || self.granularity_period_ms == 0 || self.reporting_period_ms == 0 {
+        if is_empty || self.measurements.is_empty() || self.granularity_period_ms == 0 || self.reporting_period_ms == 0
+        {
             return Err(Error::EmptyRequest);
         }
         let style = self.style(definition)?;
@@ -128,8 +129,8 @@ impl<'w> ReportRequest<'w> {
         })
     }
 
-    /// The number of the action definition's format; a report style is known by it (KPM 7.4.1), whatever its own
-    /// number.
+    /// The number of the action definition format. It identifies the report style (KPM 7.4.1), whose own number may
+    /// differ.
     fn action_format(&self) -> i64 {
         match self.scope {
             Scope::Node | Scope::Cell(_) => 1,
@@ -140,7 +141,7 @@ impl<'w> ReportRequest<'w> {
         }
     }
 
-    /// The first report style with the right format that offers all measurements.
+    /// Returns the first report style of the required format that offers all measurements.
     fn style<'d>(&self, definition: &'d RanFunctionDefinition<'_>) -> Result<&'d RicReportStyleItem<'d>, Error> {
         let styles = definition.ric_report_style_list.iter().flatten();
         let format = self.action_format();
@@ -152,7 +153,7 @@ impl<'w> ReportRequest<'w> {
             return Ok(style);
         }
         let first = fitting().next().ok_or(Error::NoReportStyle)?;
-        // what `first` lacks is named, even where another style has it: no style has all
+        // reports what the first style lacks, even if another style offers it: no style offers all
         let wanted = self.measurements.iter().find(|wanted| !offers(first, wanted)).map_or("", |wanted| wanted.name);
         let offered = fitting().flat_map(|style| &style.meas_info_action_list).map(|item| &*item.meas_name);
         Err(Error::NotOffered { wanted: wanted.to_owned(), nearest: nearest(wanted, offered) })
@@ -248,7 +249,7 @@ impl EveryUe {
     }
 }
 
-/// The offered names that are spelled most like `wanted`, the likest first.
+/// Returns the offered names most similar to `wanted`, best match first.
 fn nearest<'d>(wanted: &str, offered: impl Iterator<Item = &'d str>) -> Vec<String> {
     let mut ranked: Vec<(usize, &str)> = offered.map(|name| (distance(wanted, name), name)).collect();
     ranked.sort_unstable();
@@ -256,7 +257,7 @@ fn nearest<'d>(wanted: &str, offered: impl Iterator<Item = &'d str>) -> Vec<Stri
     ranked.into_iter().take(SUGGESTIONS).map(|(_, name)| name.to_owned()).collect()
 }
 
-/// Letters to change, add or drop, upper and lower case being the same.
+/// The edit distance, ignoring case.
 fn distance(a: &str, b: &str) -> usize {
     let mut row: Vec<usize> = (0..=b.len()).collect();
     for (i, x) in a.bytes().enumerate() {

@@ -46,9 +46,9 @@ pub struct RanFunctionItem<'a> {
 #[derive(Clone, Debug, PartialEq, Per)]
 #[per(extensible)]
 pub struct RicEventTriggerStyleList<'a> {
-    /// The style's number.
+    /// The number of the style.
     pub ric_event_trigger_style_type: RicStyleType,
-    /// The style's name.
+    /// The name of the style.
     pub ric_event_trigger_style_name: RicStyleName<'a>,
     /// The format of the event trigger definition.
     pub ric_event_trigger_format_type: RicFormatType,
@@ -58,9 +58,9 @@ pub struct RicEventTriggerStyleList<'a> {
 #[derive(Clone, Debug, PartialEq, Per)]
 #[per(extensible)]
 pub struct RicReportStyleList<'a> {
-    /// The style's number.
+    /// The number of the style.
     pub ric_report_style_type: RicStyleType,
-    /// The style's name.
+    /// The name of the style.
     pub ric_report_style_name: RicStyleName<'a>,
     /// The format of the action definition.
     pub ric_report_action_format_type: RicFormatType,
@@ -77,9 +77,9 @@ pub struct RicReportStyleList<'a> {
 #[derive(Clone, Debug, PartialEq, Per)]
 #[per(extensible)]
 pub struct RicInsertStyleList<'a> {
-    /// The style's number.
+    /// The number of the style.
     pub ric_insert_style_type: RicStyleType,
-    /// The style's name.
+    /// The name of the style.
     pub ric_insert_style_name: RicStyleName<'a>,
     /// The format of the action definition.
     pub ric_insert_action_format_type: RicFormatType,
@@ -98,9 +98,9 @@ pub struct RicInsertStyleList<'a> {
 #[derive(Clone, Debug, PartialEq, Per)]
 #[per(extensible)]
 pub struct RicControlStyleList<'a> {
-    /// The style's number.
+    /// The number of the style.
     pub ric_control_style_type: RicStyleType,
-    /// The style's name.
+    /// The name of the style.
     pub ric_control_style_name: RicStyleName<'a>,
     /// Left open by the specification.
     pub ric_control_format_type: RicFormatType,
@@ -121,9 +121,9 @@ pub struct RicControlStyleList<'a> {
 #[derive(Clone, Debug, PartialEq, Per)]
 #[per(extensible)]
 pub struct RicPolicyStyleList<'a> {
-    /// The style's number.
+    /// The number of the style.
     pub ric_policy_style_type: RicStyleType,
-    /// The style's name.
+    /// The name of the style.
     pub ric_policy_style_name: RicStyleName<'a>,
     /// The format of the action definition.
     pub ric_policy_action_format_type: RicFormatType,

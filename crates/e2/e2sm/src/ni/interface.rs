@@ -204,7 +204,7 @@ pub enum NiProtocolIeValue<'a> {
     ValueInt(i64),
     /// An enumeration's number.
     ValueEnum(i64),
-    /// A truth value.
+    /// A Boolean.
     ValueBool(bool),
     /// Bits.
     ValueBitS(BitString<'a>),

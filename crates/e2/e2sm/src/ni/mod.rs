@@ -61,7 +61,7 @@ pub const OID: &str = "1.3.6.1.4.1.53148.1.1.2.1";
 pub const SHORT_NAME: &str = "ORAN-E2SM-NI";
 
 /// E2SM-NI-EventTriggerDefinition.
-// one value a message, and boxes would take memory that an arena cannot give back
+// a message contains one value, and an arena does not free boxes
 #[allow(clippy::large_enum_variant)]
 #[derive(Clone, Debug, PartialEq, Per)]
 #[per(extensible)]

@@ -28,7 +28,7 @@ pub enum RanParameterType {
     Integer,
     /// One of an enumeration.
     Enumerated,
-    /// A truth value.
+    /// A Boolean.
     Boolean,
     /// Bits.
     BitString,
@@ -54,7 +54,7 @@ pub struct RanParameterItem<'a> {
 pub struct RanParameterDefItem<'a> {
     /// The parameter.
     pub ran_parameter_id: RanParameterId,
-    /// Its name.
+    /// The name.
     pub ran_parameter_name: RanParameterName<'a>,
     /// What kind of value it has.
     pub ran_parameter_type: RanParameterType,

@@ -1,4 +1,4 @@
-//! Action definitions: what the node reports, asks or does (RC 9.2.1.2).
+//! Action definitions of reports, inserts and policies (RC 9.2.1.2).
 
 use per::{List, Per};
 
@@ -32,7 +32,7 @@ pub enum ActionDefinitionFormats<'a> {
     Format4(ActionDefinitionFormat4<'a>),
 }
 
-/// E2SM-RC-ActionDefinition-Format1: what to report.
+/// E2SM-RC-ActionDefinition-Format1: a report.
 #[derive(Clone, Debug, PartialEq, Per)]
 #[per(extensible)]
 pub struct ActionDefinitionFormat1<'a> {
@@ -45,7 +45,7 @@ pub struct ActionDefinitionFormat1<'a> {
 #[derive(Clone, Debug, PartialEq, Per)]
 #[per(extensible)]
 pub struct ActionDefinitionFormat2<'a> {
-    /// Its conditions, each with its action; the first that holds is the one.
+    /// Its conditions, each with an action; the first that holds applies.
     #[per(size = 1..=65535)]
     pub policy_conditions_list: List<'a, ActionDefinitionFormat2Item<'a>>,
 }
@@ -54,9 +54,9 @@ pub struct ActionDefinitionFormat2<'a> {
 #[derive(Clone, Debug, PartialEq, Per)]
 #[per(extensible)]
 pub struct ActionDefinitionFormat2Item<'a> {
-    /// What to do.
+    /// The action.
     pub policy_action: RicPolicyAction<'a>,
-    /// When to do it; always where nothing is said.
+    /// The condition; if absent, the action always applies.
     pub policy_condition_definition: Option<RanParameterTesting<'a>>,
 }
 
@@ -64,47 +64,47 @@ pub struct ActionDefinitionFormat2Item<'a> {
 #[derive(Clone, Debug, PartialEq, Per)]
 #[per(extensible)]
 pub struct RicPolicyAction<'a> {
-    /// What to do, as the control style of the same number has it.
+    /// The action, from the control style of the same number.
     pub policy_action_id: RicControlActionId,
     /// Its parameters.
     #[per(size = 1..=65535)]
     pub ran_parameters_list: Option<List<'a, RanParameterItem<'a>>>,
-    /// Whether to let the UE have what it wants.
+    /// The decision on the procedure of the UE.
     #[per(addition)]
     pub policy_decision: Option<Decision>,
 }
 
-/// Whether the node goes on with what a UE's procedure wants: RIC Control Decision, RIC Policy Decision.
+/// The decision on a procedure of a UE: RIC Control Decision, RIC Policy Decision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Per)]
 #[per(extensible)]
 pub enum Decision {
-    /// It does.
+    /// The procedure continues.
     Accept,
-    /// It does not.
+    /// The procedure is rejected.
     Reject,
 }
 
-/// E2SM-RC-ActionDefinition-Format3: what to ask.
+/// E2SM-RC-ActionDefinition-Format3: an insert.
 #[derive(Clone, Debug, PartialEq, Per)]
 #[per(extensible)]
 pub struct ActionDefinitionFormat3<'a> {
-    /// The question.
+    /// The indication.
     pub ric_insert_indication_id: RicInsertIndicationId,
-    /// What to tell with it.
+    /// Its parameters.
     #[per(size = 1..=65535)]
     pub insert_indication_list: List<'a, WantedRanParameter<'a>>,
-    /// Of which UE; any where nothing is said.
+    /// The UE; if absent, any.
     pub ue_id: Option<UeId<'a>>,
 }
 
-/// E2SM-RC-ActionDefinition-Format4: several questions at a time.
+/// E2SM-RC-ActionDefinition-Format4: several inserts at a time.
 #[derive(Clone, Debug, PartialEq, Per)]
 #[per(extensible)]
 pub struct ActionDefinitionFormat4<'a> {
     /// By style.
     #[per(size = 1..=63)]
     pub insert_style_list: List<'a, ActionDefinitionFormat4StyleItem<'a>>,
-    /// Of which UE; any where nothing is said.
+    /// The UE; if absent, any.
     pub ue_id: Option<UeId<'a>>,
 }
 
@@ -114,7 +114,7 @@ pub struct ActionDefinitionFormat4<'a> {
 pub struct ActionDefinitionFormat4StyleItem<'a> {
     /// The insert style.
     pub requested_insert_style_type: RicStyleType,
-    /// Its questions.
+    /// Its indications.
     #[per(size = 1..=63)]
     pub insert_indication_list: List<'a, ActionDefinitionFormat4IndicationItem<'a>>,
 }
@@ -123,9 +123,9 @@ pub struct ActionDefinitionFormat4StyleItem<'a> {
 #[derive(Clone, Debug, PartialEq, Per)]
 #[per(extensible)]
 pub struct ActionDefinitionFormat4IndicationItem<'a> {
-    /// The question.
+    /// The indication.
     pub ric_insert_indication_id: RicInsertIndicationId,
-    /// What to tell with it.
+    /// Its parameters.
     #[per(size = 1..=65535)]
     pub insert_indication_list: List<'a, WantedRanParameter<'a>>,
 }

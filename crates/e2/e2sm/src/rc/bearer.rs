@@ -1,4 +1,4 @@
-//! DRB QoS configuration (RC 8.4.2.1): what a bearer is treated like.
+//! DRB QoS configuration (RC 8.4.2.1).
 
 use per::IntoOwned;
 
@@ -32,9 +32,9 @@ const LOSS_DL: KnownParameter = optional(15, "Maximum Packet Loss Rate Downlink"
 const MAX_UL: KnownParameter = required(16, "Maximum Flow Bit Rate Uplink", BIT_RATE);
 const GUARANTEED_UL: KnownParameter = required(17, "Guaranteed Flow Bit Rate Uplink", BIT_RATE);
 const LOSS_UL: KnownParameter = optional(18, "Maximum Packet Loss Rate Uplink", LOSS_RATE);
-/// TS 38.473 9.3.1.22, in bits a second.
+/// TS 38.473 9.3.1.22, in bit/s.
 const BIT_RATE: Shape = Shape::Number(0, 4_000_000_000_000);
-/// TS 38.473 9.3.1.50, in tenths of a per cent.
+/// TS 38.473 9.3.1.50, in units of 0.1 %.
 const LOSS_RATE: Shape = Shape::Number(0, 1000);
 const MONITORING: KnownParameter = optional(19, "QoS Monitoring Enable Request", Shape::Number(0, 2));
 const MONITORING_FREQUENCY: KnownParameter = optional(20, "QoS Monitoring Reporting Frequency", Shape::Number(1, 1800));
@@ -55,28 +55,28 @@ pub(super) const PARAMETERS: &[KnownParameter] = &[
     REFLECTIVE,
 ];
 
-/// DRB QoS configuration: control style 1, action 1. What is not said stays as it is.
+/// DRB QoS configuration: control style 1, action 1. Absent parameters keep their values.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct DrbQos {
     /// The bearer, 1 to 32.
     pub drb_id: u8,
     /// The 5QI.
     pub five_qi: Option<u8>,
-    /// How long a packet may take, in halves of a millisecond (TS 38.473 9.3.1.51).
+    /// The packet delay budget in units of 0.5 ms (TS 38.473 9.3.1.51).
     pub packet_delay_budget: Option<u16>,
-    /// Which share of the packets may get lost.
+    /// The packet error rate.
     pub packet_error_rate: Option<PacketErrorRate>,
-    /// Who gives way to whom when the cell is full.
+    /// Allocation and retention priority.
     pub allocation_and_retention: Option<AllocationAndRetention>,
-    /// The priority level of the bearer's flows, 1 to 127: the lower, the earlier they are served.
+    /// The priority level of the QoS flows, 1 (highest) to 127.
     pub priority_level: Option<u8>,
-    /// What is guaranteed to it.
+    /// Guaranteed bit rates.
     pub guaranteed: Option<GuaranteedRates>,
-    /// What else was said: monitoring (19 to 21) and reflective mapping (22), each well formed.
+    /// The other parameters: monitoring (19 to 21) and reflective mapping (22), each well formed.
     pub other: Vec<RanParameterItem<'static>>,
 }
 
-/// A share of packets: `scalar` times ten to the power of minus `exponent` (TS 38.473 9.3.1.52).
+/// Packet error rate: `scalar` times ten to the power of minus `exponent` (TS 38.473 9.3.1.52).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PacketErrorRate {
     /// 0 to 9.
@@ -88,42 +88,42 @@ pub struct PacketErrorRate {
 /// Allocation and retention priority (TS 38.473 9.3.1.48).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AllocationAndRetention {
-    /// 1 to 14, the lower the more important; 15 is none.
+    /// 1 (highest) to 14; 15 is no priority.
     pub priority_level: u8,
-    /// Whether it may take the place of others.
+    /// Whether it may pre-empt others.
     pub may_preempt: bool,
-    /// Whether others may take its place.
+    /// Whether others may pre-empt it.
     pub is_preemptable: bool,
 }
 
-/// What a bearer with a guaranteed rate gets (TS 38.473 9.3.1.46).
+/// GBR QoS flow information (TS 38.473 9.3.1.46).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GuaranteedRates {
-    /// To the UE.
+    /// Downlink.
     pub downlink: FlowRates,
-    /// From the UE.
+    /// Uplink.
     pub uplink: FlowRates,
 }
 
-/// Rates in one direction.
+/// The bit rates of one direction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FlowRates {
-    /// At most, in bits a second.
+    /// The maximum flow bit rate in bit/s.
     pub max_bps: u64,
-    /// At least, in bits a second.
+    /// The guaranteed flow bit rate in bit/s.
     pub guaranteed_bps: u64,
-    /// Packets that may get lost, in tenths of a per cent.
+    /// The maximum packet loss rate in units of 0.1 %.
     pub max_loss_per_mille: Option<u16>,
 }
 
 impl DrbQos {
-    /// That bearer's flows get that priority level.
+    /// Returns a change of the priority level of a DRB's flows.
     #[must_use]
     pub fn priority(drb_id: u8, priority_level: u8) -> Self {
         DrbQos { drb_id, priority_level: Some(priority_level), ..DrbQos::default() }
     }
 
-    /// The RAN parameters.
+    /// Returns the RAN parameters.
     #[must_use]
     pub fn to_parameters(&self) -> Vec<RanParameterItem<'static>> {
         let mut items = vec![DRB.key_of(number(self.drb_id))];
@@ -150,10 +150,10 @@ impl DrbQos {
         items
     }
 
-    /// Reads the RAN parameters.
+    /// Reads the RAN parameters of the action.
     ///
     /// # Errors
-    /// [`Error::Parameter`]: what is missing, out of range or unknown.
+    /// [`Error::Parameter`]: a parameter is missing, out of range or unknown.
     pub fn from_parameters(items: &[RanParameterItem<'_>]) -> Result<Self, Error> {
         check(PARAMETERS, items)?;
         let rate = ERROR_RATE.structure(items);
@@ -195,7 +195,7 @@ impl DrbQos {
 
 impl FlowRates {
     fn to_parameters(self, [max, guaranteed, loss]: [&KnownParameter; 3]) -> Vec<RanParameterItem<'static>> {
-        // what is beyond an i64 is beyond the parameter's range too
+        // a number beyond i64 is beyond the range of the parameter too
         let bps = |bps: u64| number(i64::try_from(bps).unwrap_or(i64::MAX));
         let mut items = vec![max.element_of(bps(self.max_bps)), guaranteed.element_of(bps(self.guaranteed_bps))];
         items.extend(self.max_loss_per_mille.map(|rate| loss.element_of(number(rate))));

@@ -1,4 +1,4 @@
-//! Controls: what the node is to do (RC 9.2.1.6 and 9.2.1.7), and what came of it (RC 9.2.1.8).
+//! Control headers, messages (RC 9.2.1.6 and 9.2.1.7) and outcomes (RC 9.2.1.8).
 
 use per::{List, Per};
 
@@ -19,20 +19,20 @@ pub struct ControlHeader<'a> {
 crate::message::message!(ControlHeader, lists);
 
 /// The formats of a control header.
-// one value a message, and boxes would take memory that an arena cannot give back
+// a message contains one value, and an arena does not free boxes
 #[allow(clippy::large_enum_variant)]
 #[derive(Clone, Debug, PartialEq, Per)]
 #[per(extensible)]
 pub enum ControlHeaderFormats<'a> {
-    /// About a UE.
+    /// On a UE.
     Format1(ControlHeaderFormat1<'a>),
     /// Of several actions (control style 255).
     #[per(addition)]
     Format2(ControlHeaderFormat2<'a>),
-    /// About a group of UEs (v03.00).
+    /// On a group of UEs (v03.00).
     #[per(addition, since = 2)]
     Format3(ControlHeaderFormat3<'a>),
-    /// About a UE that is known by some of its names (v05.00).
+    /// On a UE by part of its identifiers (v05.00).
     #[per(addition, since = 3)]
     Format4(ControlHeaderFormat4),
 }
@@ -45,9 +45,9 @@ pub struct ControlHeaderFormat1<'a> {
     pub ue_id: UeId<'a>,
     /// The control style.
     pub ric_style_type: RicStyleType,
-    /// What to do.
+    /// The action.
     pub ric_control_action_id: RicControlActionId,
-    /// Whether the procedure that waits is to go on.
+    /// The decision on a suspended procedure.
     pub ric_control_decision: Option<Decision>,
 }
 
@@ -57,7 +57,7 @@ pub struct ControlHeaderFormat1<'a> {
 pub struct ControlHeaderFormat2<'a> {
     /// The UE.
     pub ue_id: Option<UeId<'a>>,
-    /// Whether the procedure that waits is to go on.
+    /// The decision on a suspended procedure.
     pub ric_control_decision: Option<Decision>,
 }
 
@@ -65,13 +65,13 @@ pub struct ControlHeaderFormat2<'a> {
 #[derive(Clone, Debug, PartialEq, Per)]
 #[per(extensible)]
 pub struct ControlHeaderFormat3<'a> {
-    /// The group's number.
+    /// The number of the group.
     pub ue_group_id: UeGroupId,
-    /// Who is in it.
+    /// The UEs of the group.
     pub ue_group_definition: UeGroupDefinition<'a>,
     /// The control style.
     pub ric_style_type: RicStyleType,
-    /// What to do.
+    /// The action.
     pub ric_control_action_id: RicControlActionId,
 }
 
@@ -83,9 +83,9 @@ pub struct ControlHeaderFormat4 {
     pub partial_ueid: PartialUeId,
     /// The control style.
     pub ric_style_type: RicStyleType,
-    /// What to do.
+    /// The action.
     pub ric_control_action_id: RicControlActionId,
-    /// Whether the procedure that waits is to go on.
+    /// The decision on a suspended procedure.
     pub ric_control_decision: Option<Decision>,
 }
 
@@ -108,13 +108,13 @@ pub enum ControlMessageFormats<'a> {
     /// Of several actions (control style 255).
     #[per(addition)]
     Format2(ControlMessageFormat2<'a>),
-    /// Of one action on what passes filters (v03.00).
+    /// Of one action with filters (v03.00).
     #[per(addition, since = 2)]
     Format3(ControlMessageFormat3<'a>),
-    /// What is to be told of (v05.00).
+    /// A query of parameters (v05.00).
     #[per(addition, since = 3)]
     Format4(ControlMessageFormat4<'a>),
-    /// Nothing to say (v05.00).
+    /// Empty (v05.00).
     #[per(addition, since = 3)]
     Format5,
 }
@@ -123,7 +123,7 @@ pub enum ControlMessageFormats<'a> {
 #[derive(Clone, Debug, PartialEq, Per)]
 #[per(extensible)]
 pub struct ControlMessageFormat1<'a> {
-    /// The action's parameters.
+    /// The parameters of the action.
     #[per(size = 0..=65535)]
     pub ran_p_list: List<'a, RanParameterItem<'a>>,
 }
@@ -152,7 +152,7 @@ pub struct ControlMessageFormat2StyleItem<'a> {
 #[derive(Clone, Debug, PartialEq, Per)]
 #[per(extensible)]
 pub struct ControlMessageFormat2ActionItem<'a> {
-    /// What to do.
+    /// The action.
     pub ric_control_action_id: RicControlActionId,
     /// Its parameters.
     pub ran_p_list: ControlMessageFormat1<'a>,
@@ -162,10 +162,10 @@ pub struct ControlMessageFormat2ActionItem<'a> {
 #[derive(Clone, Debug, PartialEq, Per)]
 #[per(extensible)]
 pub struct ControlMessageFormat3<'a> {
-    /// Parameters for what passes a filter.
+    /// Parameters for entities that match a filter.
     #[per(size = 0..=255)]
     pub list_of_entity_filters: Option<List<'a, EntityFilter<'a>>>,
-    /// Parameters for all.
+    /// Parameters for all entities.
     #[per(size = 0..=65535)]
     pub entity_agnostic_control_ran_p_list: Option<List<'a, RanParameterItem<'a>>>,
 }
@@ -174,11 +174,11 @@ pub struct ControlMessageFormat3<'a> {
 #[derive(Clone, Debug, PartialEq, Per)]
 #[per(extensible)]
 pub struct EntityFilter<'a> {
-    /// The filter's number.
+    /// The number of the filter.
     pub entity_filter_id: EntityFilterId,
-    /// What passes it.
+    /// The condition.
     pub entity_filter_definition: RanParameterTesting<'a>,
-    /// The parameters for that.
+    /// The parameters for entities that match.
     #[per(size = 1..=65535)]
     pub entity_specific_control_ran_p_list: List<'a, RanParameterItem<'a>>,
 }
@@ -187,7 +187,7 @@ pub struct EntityFilter<'a> {
 #[derive(Clone, Debug, PartialEq, Per)]
 #[per(extensible)]
 pub struct ControlMessageFormat4<'a> {
-    /// The parameters that are asked for.
+    /// The queried parameters.
     #[per(size = 0..=65535)]
     pub ran_p_list: List<'a, QueriedRanParameter<'a>>,
 }
@@ -220,7 +220,7 @@ pub enum ControlOutcomeFormats<'a> {
 #[derive(Clone, Debug, PartialEq, Per)]
 #[per(extensible)]
 pub struct ControlOutcomeFormat1<'a> {
-    /// What came of it.
+    /// The outcome.
     #[per(size = 0..=255)]
     pub ran_p_list: List<'a, RanParameterElementItem<'a>>,
 }
@@ -249,9 +249,9 @@ pub struct ControlOutcomeFormat2StyleItem<'a> {
 #[derive(Clone, Debug, PartialEq, Per)]
 #[per(extensible)]
 pub struct ControlOutcomeFormat2OutcomeItem<'a> {
-    /// What was to be done.
+    /// The action.
     pub ric_control_action_id: RicControlActionId,
-    /// What came of it.
+    /// The outcome.
     #[per(size = 1..=65535)]
     pub ran_p_list: List<'a, RanParameterElementItem<'a>>,
 }
@@ -260,7 +260,7 @@ pub struct ControlOutcomeFormat2OutcomeItem<'a> {
 #[derive(Clone, Debug, PartialEq, Per)]
 #[per(extensible)]
 pub struct ControlOutcomeFormat3<'a> {
-    /// What came of it.
+    /// The outcome.
     #[per(size = 0..=255)]
     pub ran_p_list: List<'a, RanParameterItem<'a>>,
 }

@@ -1,4 +1,4 @@
-//! What a control asks for, by name.
+//! The actions of controls, with named fields.
 
 use core::fmt;
 
@@ -8,23 +8,23 @@ use super::{DrbQos, Drx, Handover, QosFlowMapping, RanParameterItem, RicControlA
 use crate::Error;
 use crate::common::RicStyleType;
 
-/// An action by its numbers.
+/// An action by number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ActionId {
     /// The control style.
     pub style: RicStyleType,
-    /// The action in it.
+    /// The action of that style.
     pub action: RicControlActionId,
 }
 
 impl ActionId {
-    /// The action of those numbers.
+    /// Returns the action of those numbers.
     #[must_use]
     pub const fn new(style: i64, action: u16) -> Self {
         ActionId { style: RicStyleType(style), action: RicControlActionId(action) }
     }
 
-    /// What the specification calls it.
+    /// Returns the name in the specification.
     #[must_use]
     pub fn name(self) -> Option<&'static str> {
         dictionary::control_action(self.style.0, self.action.0).map(|action| action.name)
@@ -38,7 +38,7 @@ impl fmt::Display for ActionId {
     }
 }
 
-/// What a control asks for, or a policy does. The usual ones have fields with names; every other is as it was sent.
+/// The action of a control or a policy. Common actions have named fields; others contain the parameters as sent.
 ///
 /// ```
 /// use e2sm::rc::{ActionId, ControlAction, Drx};
@@ -50,24 +50,24 @@ impl fmt::Display for ActionId {
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub enum ControlAction {
-    /// Style 1 action 1: what a bearer is treated like.
+    /// Style 1 action 1: DRB QoS configuration.
     DrbQos(DrbQos),
-    /// Style 1 action 2: flows are moved to a bearer.
+    /// Style 1 action 2: QoS flow mapping configuration.
     QosFlowMapping(QosFlowMapping),
-    /// Style 2 action 1: when a UE listens.
+    /// Style 2 action 1: DRX parameter configuration.
     Drx(Drx),
-    /// Style 2 action 6: shares of the resource blocks.
+    /// Style 2 action 6: slice-level PRB quota.
     SlicePrbQuota(SlicePrbQuota),
-    /// Style 3 action 1: a UE goes to another cell.
+    /// Style 3 action 1: handover control.
     Handover(Handover),
-    /// Any other.
+    /// Any other action.
     Other(OtherAction),
 }
 
-/// An action without names for its parameters.
+/// An action without named fields.
 #[derive(Clone, Debug, PartialEq)]
 pub struct OtherAction {
-    /// Which one.
+    /// The action.
     pub id: ActionId,
     /// Its parameters.
     pub parameters: Vec<RanParameterItem<'static>>,
@@ -85,7 +85,7 @@ impl ControlAction {
     /// [`ControlAction::Handover`].
     pub const HANDOVER: ActionId = ActionId::new(3, 1);
 
-    /// Its numbers.
+    /// Returns its number.
     #[must_use]
     pub const fn id(&self) -> ActionId {
         match self {
@@ -98,13 +98,13 @@ impl ControlAction {
         }
     }
 
-    /// Whether it is about one UE, as all are but shares of the cell.
+    /// Whether the action concerns one UE: true for all but the slice-level PRB quota.
     #[must_use]
     pub const fn is_about_ue(&self) -> bool {
         !matches!(self, ControlAction::SlicePrbQuota(_))
     }
 
-    /// Its RAN parameters.
+    /// Returns its RAN parameters.
     #[must_use]
     pub fn to_parameters(&self) -> Vec<RanParameterItem<'static>> {
         match self {
@@ -120,7 +120,7 @@ impl ControlAction {
     /// Reads the RAN parameters of an action.
     ///
     /// # Errors
-    /// [`Error::Parameter`]: what is missing, not what it should be, out of range or unknown.
+    /// [`Error::Parameter`]: a parameter is missing, has the wrong type, is out of range or unknown.
     pub fn from_parameters(id: ActionId, parameters: &[RanParameterItem<'_>]) -> Result<Self, Error> {
         match id {
             Self::DRB_QOS => DrbQos::from_parameters(parameters).map(ControlAction::DrbQos),

@@ -1,4 +1,4 @@
-//! A control as a whole: who, what, and whether a procedure that waits is to go on.
+//! Controls: target, actions and the decision on a suspended procedure.
 
 use per::IntoOwned;
 
@@ -14,7 +14,7 @@ use super::{
 use crate::common::{GnbCuUeF1apId, PartialUeId, RicStyleType, UeId, UeIdGnbDu};
 use crate::{Arena, Error, Wire};
 
-/// A control: header and message with names.
+/// A control: header and message with named fields.
 ///
 /// ```
 /// use e2sm::common::{PlmnIdentity, SNssai, Sst};
@@ -30,57 +30,57 @@ use crate::{Arena, Error, Wire};
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Control {
-    /// To whom.
+    /// The target.
     pub target: ControlTarget,
-    /// Whether the procedure that waits, whose call process id goes with the control, is to go on.
+    /// The decision on the suspended procedure whose call process ID accompanies the control.
     pub decision: Option<Decision>,
-    /// What is to be done.
+    /// The actions.
     pub actions: ControlActions,
 }
 
-/// To whom a control is done.
+/// The target of a control.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ControlTarget {
     /// A UE.
     Ue(UeId<'static>),
-    /// No UE in particular: with [`ControlActions::Several`] only.
+    /// No particular UE; with [`ControlActions::Several`] only.
     Nobody,
     /// A group of UEs (v03.00).
     Group(UeGroupId, UeGroupDefinition<'static>),
-    /// A UE that is known by some of its names (v05.00).
+    /// A UE by part of its identifiers (v05.00).
     Partial(PartialUeId),
 }
 
-/// What a control does.
+/// The actions of a control.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ControlActions {
     /// One action.
     One(ControlAction),
-    /// Several, in that order (control style 255): one at least. They go to a UE or to nobody in particular.
+    /// Several actions in this order, at least one (control style 255), on a UE or on no particular UE.
     Several(Vec<ControlAction>),
-    /// One action, done otherwise to those that pass a filter (v03.00).
+    /// One action with different parameters for the UEs or cells that match a filter (v03.00).
     Filtered(FilteredAction),
-    /// Nothing is done, and parameters of an action are told as they are (v05.00).
+    /// No action: a query of the current values of an action's parameters (v05.00).
     Tell(ActionId, Vec<RanParameterId>),
 }
 
-/// An action that depends on whom it is done to.
+/// An action whose parameters depend on the entity that it applies to.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FilteredAction {
-    /// Which action.
+    /// The action.
     pub id: ActionId,
-    /// Parameters for those that pass a filter, each filter with its number.
+    /// Parameters for the entities that match a filter; each filter has a number.
     pub filters: Vec<EntityFilter<'static>>,
     /// Parameters for all.
     pub for_all: Vec<RanParameterItem<'static>>,
 }
 
 impl FilteredAction {
-    /// The action on somebody of whom conditions hold or not. What a filter says takes the place of what is said for all;
-    /// of several filters that are passed, the first counts.
+    /// Returns the action on an entity for which `holds` evaluates conditions. Parameters of a filter replace those for all;
+    /// the first filter that matches applies.
     ///
     /// # Errors
-    /// [`Error::Parameter`]: what is missing, not what it should be, out of range or unknown.
+    /// [`Error::Parameter`]: a parameter is missing, has the wrong type, is out of range or unknown.
     pub fn action(&self, holds: impl Fn(&RanParameterTesting<'_>) -> bool) -> Result<ControlAction, Error> {
         let passed = self.filters.iter().find(|filter| holds(&filter.entity_filter_definition));
         let own = passed.map_or(&[][..], |filter| &filter.entity_specific_control_ran_p_list);
@@ -92,21 +92,21 @@ impl FilteredAction {
 }
 
 impl Control {
-    /// One action on a UE.
+    /// Returns a control of one action on a UE.
     #[must_use]
     pub const fn of_ue(ue: UeId<'static>, action: ControlAction) -> Self {
         Control { target: ControlTarget::Ue(ue), decision: None, actions: ControlActions::One(action) }
     }
 
-    /// One action that is not about a UE. E2SM-RC has no header without one: the UE of number 0 stands there, at which
-    /// nodes do not look.
+    /// Returns a control of one action that does not concern a UE. Every header of E2SM-RC contains one: this one contains
+    /// UE 0, which nodes ignore.
     #[must_use]
     pub const fn of_cell(action: ControlAction) -> Self {
         let nobody = UeIdGnbDu { gnb_cu_ue_f1ap_id: GnbCuUeF1apId(0), ran_ueid: None, cell_rnti: None };
         Control::of_ue(UeId::GnbDu(nobody), action)
     }
 
-    /// The answer to a UE's procedure that waits, which is to go on as it wants, or not.
+    /// Returns the decision on the suspended procedure of a UE.
     #[must_use]
     pub fn answer(ue: UeId<'static>, id: ActionId, decision: Decision) -> Self {
         let mut control = Control::of_ue(ue, bare(id));
@@ -114,26 +114,26 @@ impl Control {
         control
     }
 
-    /// The same action, as the answer to a procedure that waits.
+    /// Returns the same actions as the decision on a suspended procedure.
     #[must_use]
     pub fn deciding(mut self, decision: Decision) -> Self {
         self.decision = Some(decision);
         self
     }
 
-    /// The octets of header and message.
+    /// Encodes header and message.
     ///
     /// # Errors
-    /// [`Error::Codec`] where the revision has no such control; [`Error::FormatsDoNotFit`] for a target that these
-    /// actions cannot have.
+    /// [`Error::Codec`] if the revision has no such control; [`Error::FormatsDoNotFit`] for a target that these actions
+    /// cannot have.
     pub fn encode(&self, revision: Revision) -> Result<(Vec<u8>, Vec<u8>), Error> {
         self.encode_in(revision, Wire::Per)
     }
 
-    /// As [`Control::encode`], in any wire form that there is.
+    /// As [`Control::encode`], in any encoding.
     ///
     /// # Errors
-    /// As [`Control::encode`]; a wire form that the model does not have.
+    /// As [`Control::encode`]; [`Error::NotInWire`].
     pub fn encode_in(&self, revision: Revision, wire: Wire) -> Result<(Vec<u8>, Vec<u8>), Error> {
         let (header, message) = match &self.actions {
             ControlActions::One(action) => (self.header(action.id())?, one(action)),
@@ -182,19 +182,19 @@ impl Control {
         })
     }
 
-    /// Reads header and message.
+    /// Decodes header and message.
     ///
     /// # Errors
-    /// [`Error::Codec`], [`Error::Parameter`]; [`Error::FormatsDoNotFit`] where header and message are not of the same
+    /// [`Error::Codec`], [`Error::Parameter`]; [`Error::FormatsDoNotFit`] if header and message do not belong to the same
     /// control.
     pub fn decode(header: &[u8], message: &[u8], revision: Revision) -> Result<Self, Error> {
         Control::decode_in(header, message, revision, Wire::Per)
     }
 
-    /// As [`Control::decode`], in any wire form that there is.
+    /// As [`Control::decode`], in any encoding.
     ///
     /// # Errors
-    /// As [`Control::decode`]; a wire form that the model does not have.
+    /// As [`Control::decode`]; [`Error::NotInWire`].
     pub fn decode_in(header: &[u8], message: &[u8], revision: Revision, wire: Wire) -> Result<Self, Error> {
         let arena = Arena::new();
         let header = ControlHeader::decode_in(header, revision, wire, &arena)?;
@@ -217,7 +217,7 @@ impl Control {
             }
         };
         let actions = match (id, &message.formats) {
-            // the answer to a procedure need not say again what that wants
+            // a decision on a suspended procedure may omit the parameters that the procedure contains
             (Some(id), ControlMessageFormats::Format1(format))
                 if decision.is_some() && format.ran_p_list.is_empty() =>
             {
@@ -239,7 +239,7 @@ impl Control {
             (Some(id), ControlMessageFormats::Format1(format)) => {
                 ControlActions::One(ControlAction::from_parameters(id, &format.ran_p_list)?)
             }
-            // a header that names the style of several actions is as good as one that names none
+            // some senders put the style of several actions into a header that could omit it
             (None, ControlMessageFormats::Format2(format)) => ControlActions::Several(read_several(format, decision)?),
             (Some(id), ControlMessageFormats::Format2(format)) if id.style == RicStyleType(MULTIPLE_ACTIONS) => {
                 ControlActions::Several(read_several(format, decision)?)
@@ -255,13 +255,13 @@ fn one(action: &ControlAction) -> ControlMessageFormats<'static> {
     ControlMessageFormats::Format1(ControlMessageFormat1 { ran_p_list })
 }
 
-/// An action of which nothing more is said.
+/// An action without parameters.
 fn bare(id: ActionId) -> ControlAction {
     ControlAction::Other(OtherAction { id, parameters: Vec::new() })
 }
 
 fn filtered(action: &FilteredAction) -> ControlMessageFormats<'static> {
-    // a list of none is not there
+    // an empty list is absent
     ControlMessageFormats::Format3(ControlMessageFormat3 {
         list_of_entity_filters: (!action.filters.is_empty()).then(|| action.filters.clone().into()),
         entity_agnostic_control_ran_p_list: (!action.for_all.is_empty()).then(|| action.for_all.clone().into()),
@@ -273,7 +273,7 @@ fn tell(parameters: &[RanParameterId]) -> ControlMessageFormats<'static> {
     ControlMessageFormats::Format4(ControlMessageFormat4 { ran_p_list: parameters.iter().map(asked).collect() })
 }
 
-/// The parameters that are asked for, as a whole: parts of them are not told apart.
+/// The queried parameters; a part of a structured parameter counts as the whole.
 fn told(format: &ControlMessageFormat4<'_>) -> Result<Vec<RanParameterId>, Error> {
     let asked = |item: &QueriedRanParameter<'_>| match item.ran_parameter_definition {
         None => Ok(item.ran_parameter_id),
@@ -285,7 +285,7 @@ fn told(format: &ControlMessageFormat4<'_>) -> Result<Vec<RanParameterId>, Error
     format.ran_p_list.iter().map(asked).collect()
 }
 
-/// An item for each run of actions of the same style, so that their order stays.
+/// One item for each run of actions of the same style, which keeps their order.
 fn several(actions: &[ControlAction]) -> ControlMessageFormats<'static> {
     let runs = actions.chunk_by(|a, b| a.id().style == b.id().style).map(|run| ControlMessageFormat2StyleItem {
         indicated_control_style_type: run[0].id().style,

@@ -1,4 +1,4 @@
-//! The RAN function definition: what a node can report, ask, do and tell (RC 9.2.2).
+//! The RAN function definition: the reports, inserts, controls, policies and queries of a node (RC 9.2.2).
 
 use per::{List, Per};
 
@@ -15,17 +15,17 @@ use crate::common::{RanFunctionName, RicFormatType, RicStyleName, RicStyleType};
 pub struct RanFunctionDefinition<'a> {
     /// Name, OID and description.
     pub ran_function_name: RanFunctionName<'a>,
-    /// The ways to trigger.
+    /// Event triggers.
     pub event_trigger: Option<RanFunctionDefinitionEventTrigger<'a>>,
-    /// The ways to report.
+    /// Reports.
     pub report: Option<RanFunctionDefinitionReport<'a>>,
-    /// The ways to ask.
+    /// Inserts.
     pub insert: Option<RanFunctionDefinitionInsert<'a>>,
-    /// The ways to be controlled.
+    /// Controls.
     pub control: Option<RanFunctionDefinitionControl<'a>>,
-    /// The ways to act by itself.
+    /// Policies.
     pub policy: Option<RanFunctionDefinitionPolicy<'a>>,
-    /// The ways to be asked (v03.00).
+    /// Queries (v03.00).
     #[per(addition, since = 2)]
     pub query: Option<RanFunctionDefinitionQuery<'a>>,
 }
@@ -39,16 +39,16 @@ pub struct RanFunctionDefinitionEventTrigger<'a> {
     /// The styles.
     #[per(size = 1..=63)]
     pub event_trigger_style_list: List<'a, EventTriggerStyleItem<'a>>,
-    /// The variables of layer 2 that can be tested.
+    /// The layer 2 variables that can be tested.
     #[per(size = 1..=65535)]
     pub l2_parameters_list: Option<List<'a, OfferedRanParameter<'a>>>,
     /// The procedures.
     #[per(size = 1..=65535)]
     pub call_process_types_list: Option<List<'a, EventTriggerCallProcessItem<'a>>>,
-    /// What UEs can be selected by.
+    /// The parameters that select UEs.
     #[per(size = 1..=65535)]
     pub ue_identification_parameters_list: Option<List<'a, OfferedRanParameter<'a>>>,
-    /// What cells can be selected by.
+    /// The parameters that select cells.
     #[per(size = 1..=65535)]
     pub cell_identification_parameters_list: Option<List<'a, OfferedRanParameter<'a>>>,
 }
@@ -57,9 +57,9 @@ pub struct RanFunctionDefinitionEventTrigger<'a> {
 #[derive(Clone, Debug, PartialEq, Per)]
 #[per(extensible)]
 pub struct EventTriggerStyleItem<'a> {
-    /// The style's number.
+    /// The number of the style.
     pub ric_event_trigger_style_type: RicStyleType,
-    /// The style's name.
+    /// The name of the style.
     pub ric_event_trigger_style_name: RicStyleName<'a>,
     /// The format of the event trigger.
     pub ric_event_trigger_format_type: RicFormatType,
@@ -71,9 +71,9 @@ pub struct EventTriggerStyleItem<'a> {
 pub struct EventTriggerCallProcessItem<'a> {
     /// The procedure.
     pub call_process_type_id: RicCallProcessTypeId,
-    /// Its name.
+    /// The name.
     pub call_process_type_name: RicCallProcessTypeName<'a>,
-    /// The points in it.
+    /// The breakpoints.
     #[per(size = 1..=65535)]
     pub call_process_breakpoints_list: List<'a, EventTriggerBreakpointItem<'a>>,
 }
@@ -82,11 +82,11 @@ pub struct EventTriggerCallProcessItem<'a> {
 #[derive(Clone, Debug, PartialEq, Per)]
 #[per(extensible)]
 pub struct EventTriggerBreakpointItem<'a> {
-    /// The point.
+    /// The breakpoint.
     pub call_process_breakpoint_id: RicCallProcessBreakpointId,
-    /// Its name.
+    /// The name.
     pub call_process_breakpoint_name: RicCallProcessBreakpointName<'a>,
-    /// What can be tested there.
+    /// The parameters that can be tested there.
     #[per(size = 1..=65535)]
     pub call_process_breakpoint_parameters_list: Option<List<'a, OfferedRanParameter<'a>>>,
 }
@@ -104,11 +104,11 @@ pub struct RanFunctionDefinitionReport<'a> {
 #[derive(Clone, Debug, PartialEq, Per)]
 #[per(extensible)]
 pub struct ReportStyleItem<'a> {
-    /// The style's number.
+    /// The number of the style.
     pub ric_report_style_type: RicStyleType,
-    /// The style's name.
+    /// The name of the style.
     pub ric_report_style_name: RicStyleName<'a>,
-    /// The style of the event trigger that goes with it.
+    /// The matching event trigger style.
     pub ric_supported_event_trigger_style_type: RicStyleType,
     /// The format of the action definition.
     pub ric_report_action_format_type: RicFormatType,
@@ -116,7 +116,7 @@ pub struct ReportStyleItem<'a> {
     pub ric_indication_header_format_type: RicFormatType,
     /// The format of indication messages.
     pub ric_indication_message_format_type: RicFormatType,
-    /// What can be reported.
+    /// The parameters that can be reported.
     #[per(size = 1..=65535)]
     pub report_parameters_list: Option<List<'a, OfferedRanParameter<'a>>>,
 }
@@ -134,22 +134,22 @@ pub struct RanFunctionDefinitionInsert<'a> {
 #[derive(Clone, Debug, PartialEq, Per)]
 #[per(extensible)]
 pub struct InsertStyleItem<'a> {
-    /// The style's number.
+    /// The number of the style.
     pub ric_insert_style_type: RicStyleType,
-    /// The style's name.
+    /// The name of the style.
     pub ric_insert_style_name: RicStyleName<'a>,
-    /// The style of the event trigger that goes with it.
+    /// The matching event trigger style.
     pub ric_supported_event_trigger_style_type: RicStyleType,
     /// The format of the action definition.
     pub ric_action_definition_format_type: RicFormatType,
-    /// The questions.
+    /// The indications.
     #[per(size = 1..=65535)]
     pub insert_indication_list: Option<List<'a, InsertIndicationItem<'a>>>,
     /// The format of indication headers.
     pub ric_indication_header_format_type: RicFormatType,
     /// The format of indication messages.
     pub ric_indication_message_format_type: RicFormatType,
-    /// The format of call process ids.
+    /// The format of call process IDs.
     pub ric_call_process_id_format_type: RicFormatType,
 }
 
@@ -157,11 +157,11 @@ pub struct InsertStyleItem<'a> {
 #[derive(Clone, Debug, PartialEq, Per)]
 #[per(extensible)]
 pub struct InsertIndicationItem<'a> {
-    /// The question.
+    /// The indication.
     pub ric_insert_indication_id: RicInsertIndicationId,
-    /// Its name.
+    /// The name.
     pub ric_insert_indication_name: RicInsertIndicationName<'a>,
-    /// What is told with it.
+    /// Its parameters.
     #[per(size = 1..=65535)]
     pub insert_indication_parameters_list: Option<List<'a, OfferedRanParameter<'a>>>,
 }
@@ -179,25 +179,25 @@ pub struct RanFunctionDefinitionControl<'a> {
 #[derive(Clone, Debug, PartialEq, Per)]
 #[per(extensible)]
 pub struct ControlStyleItem<'a> {
-    /// The style's number.
+    /// The number of the style.
     pub ric_control_style_type: RicStyleType,
-    /// The style's name.
+    /// The name of the style.
     pub ric_control_style_name: RicStyleName<'a>,
-    /// What can be done.
+    /// The actions.
     #[per(size = 1..=65535)]
     pub control_action_list: Option<List<'a, ControlActionItem<'a>>>,
     /// The format of control headers.
     pub ric_control_header_format_type: RicFormatType,
     /// The format of control messages.
     pub ric_control_message_format_type: RicFormatType,
-    /// The format of call process ids.
+    /// The format of call process IDs.
     pub ric_call_process_id_format_type: Option<RicFormatType>,
     /// The format of control outcomes.
     pub ric_control_outcome_format_type: RicFormatType,
-    /// What outcomes tell.
+    /// The parameters of outcomes.
     #[per(size = 1..=255)]
     pub control_outcome_parameters_list: Option<List<'a, OfferedRanParameter<'a>>>,
-    /// Other formats that are understood (v05.00).
+    /// Additional supported formats (v05.00).
     #[per(addition, since = 3, size = 0..=63)]
     pub list_of_additional_supported_formats: Option<List<'a, AdditionalSupportedFormat>>,
 }
@@ -206,14 +206,14 @@ pub struct ControlStyleItem<'a> {
 #[derive(Clone, Debug, PartialEq, Per)]
 #[per(extensible)]
 pub struct ControlActionItem<'a> {
-    /// What to do.
+    /// The action.
     pub ric_control_action_id: RicControlActionId,
-    /// Its name.
+    /// The name.
     pub ric_control_action_name: RicControlActionName<'a>,
     /// Its parameters.
     #[per(size = 1..=65535)]
     pub control_action_parameters_list: Option<List<'a, ControlActionParameterItem<'a>>>,
-    /// Whether it can be done to a group of UEs (v03.00).
+    /// Whether it supports groups of UEs (v03.00).
     #[per(addition, since = 2)]
     pub ue_group_control_action_supported: Option<Flag>,
 }
@@ -222,11 +222,11 @@ pub struct ControlActionItem<'a> {
 #[derive(Clone, Debug, PartialEq, Per)]
 #[per(extensible)]
 pub struct ControlActionParameterItem<'a> {
-    /// Which parameter.
+    /// The parameter.
     pub ran_parameter_id: RanParameterId,
-    /// Its name.
+    /// The name.
     pub ran_parameter_name: RanParameterName<'a>,
-    /// What is within it.
+    /// The parameters inside of it.
     #[per(addition)]
     pub ran_parameter_definition: Option<RanParameterDefinition<'a>>,
     /// The formats for groups of UEs (v03.00 only).
@@ -234,7 +234,7 @@ pub struct ControlActionParameterItem<'a> {
     pub list_of_additional_supported_formats_ue_group_control: Option<List<'a, AdditionalSupportedFormat>>,
 }
 
-/// AdditionalSupportedFormat (v05.00), in v03.00 AdditionalSupportedFormat-UEGroupControl: formats that go together.
+/// AdditionalSupportedFormat (v05.00), in v03.00 AdditionalSupportedFormat-UEGroupControl: a combination of formats.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Per)]
 #[per(extensible)]
 pub struct AdditionalSupportedFormat {
@@ -245,7 +245,7 @@ pub struct AdditionalSupportedFormat {
     /// The format of the control outcome (v05.00).
     #[per(addition, since = 3)]
     pub ric_control_outcome_format_type: Option<RicFormatType>,
-    /// For which action (v05.00).
+    /// The action (v05.00).
     #[per(addition, since = 3)]
     pub ric_control_action_id: Option<RicControlActionId>,
 }
@@ -263,13 +263,13 @@ pub struct RanFunctionDefinitionPolicy<'a> {
 #[derive(Clone, Debug, PartialEq, Per)]
 #[per(extensible)]
 pub struct PolicyStyleItem<'a> {
-    /// The style's number.
+    /// The number of the style.
     pub ric_policy_style_type: RicStyleType,
-    /// The style's name.
+    /// The name of the style.
     pub ric_policy_style_name: RicStyleName<'a>,
-    /// The style of the event trigger that goes with it.
+    /// The matching event trigger style.
     pub ric_supported_event_trigger_style_type: RicStyleType,
-    /// What can be done.
+    /// The actions.
     #[per(size = 1..=65535)]
     pub policy_action_list: Option<List<'a, PolicyActionItem<'a>>>,
 }
@@ -278,16 +278,16 @@ pub struct PolicyStyleItem<'a> {
 #[derive(Clone, Debug, PartialEq, Per)]
 #[per(extensible)]
 pub struct PolicyActionItem<'a> {
-    /// What to do.
+    /// The action.
     pub ric_policy_action_id: RicControlActionId,
-    /// Its name.
+    /// The name.
     pub ric_policy_action_name: RicControlActionName<'a>,
     /// The format of the action definition.
     pub ric_action_definition_format_type: RicFormatType,
     /// Its parameters.
     #[per(size = 1..=65535)]
     pub policy_action_parameters_list: Option<List<'a, OfferedRanParameter<'a>>>,
-    /// What can be tested.
+    /// The parameters that can be tested.
     #[per(size = 1..=65535)]
     pub policy_condition_parameters_list: Option<List<'a, OfferedRanParameter<'a>>>,
 }
@@ -305,9 +305,9 @@ pub struct RanFunctionDefinitionQuery<'a> {
 #[derive(Clone, Debug, PartialEq, Per)]
 #[per(extensible)]
 pub struct QueryStyleItem<'a> {
-    /// The style's number.
+    /// The number of the style.
     pub ric_query_style_type: RicStyleType,
-    /// The style's name.
+    /// The name of the style.
     pub ric_query_style_name: RicStyleName<'a>,
     /// The format of query headers.
     pub ric_query_header_format_type: RicFormatType,
@@ -315,7 +315,7 @@ pub struct QueryStyleItem<'a> {
     pub ric_query_definition_format_type: RicFormatType,
     /// The format of query outcomes.
     pub ric_query_outcome_format_type: RicFormatType,
-    /// What can be told.
+    /// The parameters that can be queried.
     #[per(size = 1..=65535)]
     pub query_parameters_list: Option<List<'a, RanParameterDefinitionItem<'a>>>,
 }

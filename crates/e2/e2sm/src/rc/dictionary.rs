@@ -1,4 +1,4 @@
-//! The styles and actions of the specification by number: what they are called, and since when they are there.
+//! The styles and actions of the specification by number: their names and the revisions that have them.
 //!
 //! ```
 //! use e2sm::rc::dictionary;
@@ -14,7 +14,7 @@ use super::{KnownParameter, Revision, bearer, drx, flows, handover, quota};
 pub struct Style {
     /// Its number.
     pub number: i64,
-    /// Its name.
+    /// The name.
     pub name: &'static str,
     /// The first revision that has it.
     pub since: Revision,
@@ -23,11 +23,11 @@ pub struct Style {
 /// An action of a control style or policy style.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ActionName {
-    /// The style's number.
+    /// The number of the style.
     pub style: i64,
-    /// The action's number in the style.
+    /// The number of the action in the style.
     pub action: u16,
-    /// The action's name.
+    /// The name of the action.
     pub name: &'static str,
 }
 
@@ -35,7 +35,7 @@ const fn style(number: i64, name: &'static str) -> Style {
     Style { number, name, since: Revision::V1_03 }
 }
 
-/// The control style that carries several actions (RC 7.6.10).
+/// The control style of several actions (RC 7.6.10).
 pub const MULTIPLE_ACTIONS: i64 = 255;
 
 /// The control styles (RC 7.6.1). Policy styles have the same numbers and names (RC 7.7.1).
@@ -65,7 +65,7 @@ pub const INSERT_STYLES: [Style; 8] = [
     style(MULTIPLE_ACTIONS, "Multiple Actions Control Request"),
 ];
 
-/// The report styles (RC 7.4.1). On demand is of v01.03 only.
+/// The report styles (RC 7.4.1). On demand is in v01.03 only.
 pub const REPORT_STYLES: [Style; 5] = [
     style(1, "Message Copy"),
     style(2, "Call Process Outcome"),
@@ -74,7 +74,7 @@ pub const REPORT_STYLES: [Style; 5] = [
     style(5, "On-Demand Report"),
 ];
 
-/// The event trigger styles (RC 7.3.1). On demand is of v01.03 only.
+/// The event trigger styles (RC 7.3.1). On demand is in v01.03 only.
 pub const EVENT_TRIGGER_STYLES: [Style; 5] = [
     style(1, "Message Event"),
     style(2, "Call Process Breakpoint"),
@@ -83,7 +83,7 @@ pub const EVENT_TRIGGER_STYLES: [Style; 5] = [
     style(5, "On Demand"),
 ];
 
-/// The query styles, whose outcomes tell of cells and of UEs (v03.00).
+/// The query styles, for cells and for UEs (v03.00).
 pub const QUERY_STYLES: [Style; 2] = [
     Style { number: 1, name: "E2 Node Information Query", since: Revision::V3_00 },
     Style { number: 2, name: "UE Information Query", since: Revision::V3_00 },
@@ -130,20 +130,20 @@ pub const CONTROL_ACTIONS: [ActionName; 33] = [
     action(9, 3, "Delete MR Configuration"),
 ];
 
-/// The control style of that number.
+/// Returns the control style of that number.
 #[must_use]
 pub fn control_style(number: i64) -> Option<&'static Style> {
     CONTROL_STYLES.iter().find(|style| style.number == number)
 }
 
-/// The control action of those numbers.
+/// Returns the control action of those numbers.
 #[must_use]
 pub fn control_action(style: i64, action: u16) -> Option<&'static ActionName> {
     CONTROL_ACTIONS.iter().find(|known| known.style == style && known.action == action)
 }
 
-/// The table of RAN parameters of an action that has [fields with names](super::ControlAction): those that are not within
-/// others. Of any other action none are known, and what is sent is taken as it is.
+/// Returns the top-level RAN parameters of an action with [named fields](super::ControlAction). Parameters of other
+/// actions are not checked.
 ///
 /// ```
 /// use e2sm::rc::dictionary;
@@ -163,25 +163,25 @@ pub const fn control_parameters(style: i64, action: u16) -> &'static [KnownParam
     }
 }
 
-/// A procedure of a UE and a point in it, at which the node can stop.
+/// A procedure of a UE and a breakpoint, at which the node can suspend it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Breakpoint {
     /// The procedure.
     pub call_process_type: u16,
-    /// The point in it.
+    /// The breakpoint.
     pub breakpoint: u16,
 }
 
-/// Mobility management, a handover about to be prepared.
+/// Mobility management, before a handover is prepared.
 pub const HANDOVER_PREPARATION: Breakpoint = Breakpoint { call_process_type: 3, breakpoint: 1 };
 
-/// Changes of the node and its cells, by their numbers (RC 7.3.4).
+/// Changes of the node and its cells by number (RC 7.3.4).
 pub mod node_change {
     use crate::rc::E2NodeInfoChangeId;
 
-    /// A cell is configured otherwise.
+    /// The configuration of a cell changed.
     pub const CELL_CONFIGURATION: E2NodeInfoChangeId = E2NodeInfoChangeId(1);
-    /// A cell has other neighbours.
+    /// The neighbours of a cell changed.
     pub const CELL_NEIGHBOURS: E2NodeInfoChangeId = E2NodeInfoChangeId(2);
 }
 
@@ -189,9 +189,9 @@ pub mod node_change {
 pub mod message_copy {
     use crate::rc::RanParameterId;
 
-    /// What happened to the UE.
+    /// The event of the UE.
     pub const UE_EVENT_ID: RanParameterId = RanParameterId(1);
-    /// The message of an interface between nodes.
+    /// The message of a network interface.
     pub const NI_MESSAGE: RanParameterId = RanParameterId(2);
     /// The message of RRC.
     pub const RRC_MESSAGE: RanParameterId = RanParameterId(3);
@@ -207,11 +207,11 @@ pub mod call_process_outcome {
 
     /// The UE.
     pub const CURRENT_UE_ID: RanParameterId = RanParameterId(1);
-    /// Its name before.
+    /// Its previous identifier.
     pub const OLD_UE_ID: RanParameterId = RanParameterId(2);
     /// Its RRC state.
     pub const CURRENT_RRC_STATE: RanParameterId = RanParameterId(3);
-    /// Its RRC state before.
+    /// Its previous RRC state.
     pub const OLD_RRC_STATE: RanParameterId = RanParameterId(4);
     /// Its cell.
     pub const CELL_GLOBAL_ID: RanParameterId = RanParameterId(6);
@@ -221,11 +221,11 @@ pub mod call_process_outcome {
 pub mod node_information {
     use crate::rc::RanParameterId;
 
-    /// A cell's configuration.
+    /// The configuration of a cell.
     pub const CELL_CONTEXT_INFORMATION: RanParameterId = RanParameterId(1);
-    /// Whether a cell is gone.
+    /// Whether a cell was deleted.
     pub const CELL_DELETED: RanParameterId = RanParameterId(2);
-    /// A cell's neighbours.
+    /// The neighbours of a cell.
     pub const NEIGHBOUR_RELATION_TABLE: RanParameterId = RanParameterId(3);
 }
 
@@ -233,11 +233,11 @@ pub mod node_information {
 pub mod ue_information {
     use crate::rc::RanParameterId;
 
-    /// Bits that wait for the UE.
+    /// Buffered downlink bits.
     pub const DL_BUFFER_OCCUPANCY: RanParameterId = RanParameterId(102);
     /// Its RRC state.
     pub const CURRENT_RRC_STATE: RanParameterId = RanParameterId(201);
-    /// The RRC state that it has come to.
+    /// The RRC state that it entered.
     pub const RRC_STATE_CHANGED_TO: RanParameterId = RanParameterId(202);
     /// Its cell.
     pub const CELL_GLOBAL_ID: RanParameterId = RanParameterId(400);
@@ -248,7 +248,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_are_given_once() {
+    fn numbers_are_unique() {
         for (at, action) in CONTROL_ACTIONS.iter().enumerate() {
             assert!(control_style(action.style).is_some(), "{}", action.name);
             assert_eq!(control_action(action.style, action.action), Some(&CONTROL_ACTIONS[at]));

@@ -1,4 +1,4 @@
-//! QoS flow mapping configuration (RC 8.4.2.2): which flows go over which bearer.
+//! QoS flow mapping configuration (RC 8.4.2.2): the QoS flows of a DRB.
 
 use super::RanParameterItem;
 use super::known::{KnownParameter, Shape, check, number, optional, required};
@@ -17,7 +17,7 @@ pub(super) const PARAMETERS: &[KnownParameter] = &[DRB, FLOWS];
 pub struct QosFlowMapping {
     /// The bearer, 1 to 32.
     pub drb_id: u8,
-    /// The flows that are to go over it.
+    /// The flows to map to it.
     pub flows: Vec<MappedFlow>,
 }
 
@@ -26,21 +26,21 @@ pub struct QosFlowMapping {
 pub struct MappedFlow {
     /// Its QoS flow identifier, 0 to 63.
     pub qfi: u8,
-    /// The one direction that is meant; both where nothing is said.
+    /// The direction; if absent, both.
     pub direction: Option<FlowDirection>,
 }
 
 /// A direction of a flow (TS 38.473 9.3.1.72).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FlowDirection {
-    /// From the UE.
+    /// Uplink.
     Uplink,
-    /// To the UE.
+    /// Downlink.
     Downlink,
 }
 
 impl QosFlowMapping {
-    /// The RAN parameters.
+    /// Returns the RAN parameters.
     #[must_use]
     pub fn to_parameters(&self) -> Vec<RanParameterItem<'static>> {
         let flows = self.flows.iter().map(|flow| {
@@ -51,10 +51,10 @@ impl QosFlowMapping {
         vec![DRB.key_of(number(self.drb_id)), FLOWS.list_of(flows)]
     }
 
-    /// Reads the RAN parameters.
+    /// Reads the RAN parameters of the action.
     ///
     /// # Errors
-    /// [`Error::Parameter`]: what is missing, out of range or unknown.
+    /// [`Error::Parameter`]: a parameter is missing, out of range or unknown.
     pub fn from_parameters(items: &[RanParameterItem<'_>]) -> Result<Self, Error> {
         check(PARAMETERS, items)?;
         let flow = |items: &[RanParameterItem<'_>]| {

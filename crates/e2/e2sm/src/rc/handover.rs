@@ -1,4 +1,4 @@
-//! Handover (RC 8.4.4.1; asked for by the node, RC 8.3.4, it has the same parameters).
+//! Handover control (RC 8.4.4.1); an insert of the node (RC 8.3.4) has the same parameters.
 
 use per::IntoOwned;
 
@@ -45,27 +45,27 @@ const SECONDARY_CELL: KnownParameter = required(
 );
 
 pub(super) const PARAMETERS: &[KnownParameter] = &[TARGET, SESSIONS, DRBS, SECONDARY_CELLS];
-/// Some senders leave the choice out.
+/// Some senders omit the choice.
 const WITHOUT_CHOICE: &[KnownParameter] =
     &[required(1, TARGET.name, Shape::Structure(CELL)), SESSIONS, DRBS, SECONDARY_CELLS];
 
 /// Handover control: control style 3, action 1.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Handover {
-    /// Where the UE is to go.
+    /// The target cell.
     pub target: Cgi,
-    /// What else was said: PDU sessions (7), bearers (13) and secondary cells (19), each well formed.
+    /// The other parameters: PDU sessions (7), DRBs (13) and secondary cells (19), each well formed.
     pub other: Vec<RanParameterItem<'static>>,
 }
 
 impl Handover {
-    /// A handover to that cell, with all that the UE has.
+    /// Returns a handover to that cell with all sessions and bearers of the UE.
     #[must_use]
     pub const fn to(target: Cgi) -> Self {
         Handover { target, other: Vec::new() }
     }
 
-    /// The RAN parameters.
+    /// Returns the RAN parameters.
     #[must_use]
     pub fn to_parameters(&self) -> Vec<RanParameterItem<'static>> {
         let (radio, identity) = match &self.target {
@@ -78,10 +78,10 @@ impl Handover {
         items
     }
 
-    /// Reads the RAN parameters.
+    /// Reads the RAN parameters of the action.
     ///
     /// # Errors
-    /// [`Error::Parameter`]: what is missing, or not what it should be.
+    /// [`Error::Parameter`]: a parameter is missing or has the wrong type.
     pub fn from_parameters(items: &[RanParameterItem<'_>]) -> Result<Self, Error> {
         let mut target = TARGET.structure(items);
         if target.iter().any(|item| CELL.iter().any(|cell| cell.id == item.ran_parameter_id)) {
@@ -94,7 +94,7 @@ impl Handover {
             ([], []) => return Err(NR_CELL.error(ParameterFault::Missing)),
             ([], eutra) => cell(&EUTRA_CGI, eutra, false)?,
             (nr, []) => cell(&NR_CGI, nr, true)?,
-            // a choice of two is none
+            // both alternatives of the choice are present
             (_, _) => return Err(EUTRA_CELL.error(ParameterFault::Unknown)),
         };
         let other = items.iter().filter(|item| item.ran_parameter_id != TARGET.id);

@@ -1,8 +1,8 @@
-//! Numbers and names that the RIC and the node agree on.
+//! Identifiers and names.
 
 use per::{Per, PrintableString};
 
-/// Numbers with a type of their own.
+/// Declares identifiers as newtypes.
 macro_rules! ids {
     ($($(#[$doc:meta])* $name:ident($of:ty), $range:expr;)*) => {$(
         $(#[$doc])*
@@ -15,23 +15,23 @@ macro_rules! ids {
 ids! {
     /// RANParameter-ID: a RAN parameter within its style or action (RC 9.3.8).
     RanParameterId(u32), 1..=4_294_967_295;
-    /// RAN-CallProcess-ID: an ongoing procedure of a UE, as the node numbers it.
+    /// RAN-CallProcess-ID: an ongoing procedure of a UE, numbered by the node.
     RanCallProcessId(u32), 1..=4_294_967_295;
-    /// RIC-CallProcessType-ID: a kind of procedure (RC 9.3.15).
+    /// RIC-CallProcessType-ID: a type of procedure (RC 9.3.15).
     RicCallProcessTypeId(u16), 1..=65535;
-    /// RIC-CallProcessBreakpoint-ID: a point in a procedure (RC 9.3.49).
+    /// RIC-CallProcessBreakpoint-ID: a breakpoint of a procedure (RC 9.3.49).
     RicCallProcessBreakpointId(u16), 1..=65535;
-    /// RIC-ControlAction-ID: what is to be done, within a control style or policy style (RC 9.3.6).
+    /// RIC-ControlAction-ID: an action of a control style or policy style (RC 9.3.6).
     RicControlActionId(u16), 1..=65535;
-    /// RIC-EventTriggerCondition-ID: one of an event trigger's conditions.
+    /// RIC-EventTriggerCondition-ID: a condition of an event trigger.
     RicEventTriggerConditionId(u16), 1..=65535;
     /// RIC-EventTrigger-UE-ID: a UE or group of UEs in an event trigger.
     RicEventTriggerUeId(u16), 1..=65535;
-    /// RIC-EventTrigger-UEevent-ID: something that happens to a UE.
+    /// RIC-EventTrigger-UEevent-ID: an event of a UE.
     RicEventTriggerUeEventId(u16), 1..=65535;
     /// RIC-EventTrigger-Cell-ID: a cell or group of cells in an event trigger.
     RicEventTriggerCellId(u16), 1..=65535;
-    /// RIC-InsertIndication-ID: what is asked for, within an insert style.
+    /// RIC-InsertIndication-ID: an indication of an insert style.
     RicInsertIndicationId(u16), 1..=65535;
     /// UE-Group-ID: a group of UEs that is controlled as a whole (v03.00).
     UeGroupId(u16), 1..=65535;
@@ -39,9 +39,9 @@ ids! {
     UeFilterId(u16), 1..=65535;
     /// EntityFilter-ID: a filter of a control (v03.00).
     EntityFilterId(u8), 1..=255;
-    /// What changed of a node or cell: its number (RC 7.3.4).
+    /// The number of a change of a node or cell (RC 7.3.4).
     E2NodeInfoChangeId(u16), 1..=512;
-    /// What changed of a UE's names: its number (RC 7.3.5).
+    /// The number of a change of the identifiers of a UE (RC 7.3.5).
     UeIdChangeId(u16), 1..=512;
 }
 

@@ -1,4 +1,4 @@
-//! Indications: what the node reports or asks (RC 9.2.1.3 and 9.2.1.4), and what it asks about (RC 9.2.1.5).
+//! Indications of reports and inserts (RC 9.2.1.3 and 9.2.1.4), and call process IDs (RC 9.2.1.5).
 
 use per::{List, Octets, Per};
 
@@ -25,7 +25,7 @@ pub enum IndicationHeaderFormats<'a> {
     Format1(IndicationHeaderFormat1),
     /// Of an insert.
     Format2(IndicationHeaderFormat2<'a>),
-    /// Of a report about a UE.
+    /// Of a report on a UE.
     #[per(addition)]
     Format3(IndicationHeaderFormat3<'a>),
 }
@@ -42,11 +42,11 @@ pub struct IndicationHeaderFormat1 {
 #[derive(Clone, Debug, PartialEq, Per)]
 #[per(extensible)]
 pub struct IndicationHeaderFormat2<'a> {
-    /// The UE that waits.
+    /// The UE whose procedure is suspended.
     pub ue_id: UeId<'a>,
     /// The insert style.
     pub ric_insert_style_type: RicStyleType,
-    /// The question.
+    /// The indication.
     pub ric_insert_indication_id: RicInsertIndicationId,
 }
 
@@ -83,12 +83,12 @@ pub enum IndicationMessageFormats<'a> {
     /// A report of UEs and cells at once (v01.03).
     #[per(until = 1)]
     Format4(IndicationMessageFormat4<'a>),
-    /// What became of format 4 when queries took its place (v03.00).
+    /// The placeholder of format 4, which queries replaced (v03.00).
     #[per(since = 2)]
     Unused4,
-    /// A question.
+    /// An insert.
     Format5(IndicationMessageFormat5<'a>),
-    /// Several questions at a time (insert style 255).
+    /// Several inserts at a time (insert style 255).
     #[per(addition)]
     Format6(IndicationMessageFormat6<'a>),
 }
@@ -137,9 +137,9 @@ pub struct IndicationMessageFormat3<'a> {
 pub struct IndicationMessageFormat3Item<'a> {
     /// The cell.
     pub cell_global_id: Cgi,
-    /// Its configuration, as TS 38.473 encodes Served Cell Information, or TS 36.331 its like.
+    /// Its configuration: Served Cell Information of TS 38.473, or the equivalent of TS 36.331.
     pub cell_context_info: Option<Octets<'a>>,
-    /// Whether it is there no longer.
+    /// Whether the cell was deleted.
     pub cell_deleted: Option<bool>,
     /// Its neighbours.
     pub neighbor_relation_table: Option<NeighborRelationInfo<'a>>,
@@ -163,7 +163,7 @@ pub struct IndicationMessageFormat4<'a> {
 pub struct IndicationMessageFormat4ItemUe<'a> {
     /// The UE.
     pub ue_id: UeId<'a>,
-    /// Its context, as TS 38.423 encodes it in a handover.
+    /// Its context: the UE context of a handover request of TS 38.423.
     pub ue_context_info: Option<Octets<'a>>,
     /// Its cell.
     pub cell_global_id: Cgi,
@@ -185,7 +185,7 @@ pub struct IndicationMessageFormat4ItemCell<'a> {
 #[derive(Clone, Debug, PartialEq, Per)]
 #[per(extensible)]
 pub struct IndicationMessageFormat5<'a> {
-    /// What is told with the question.
+    /// The parameters.
     #[per(size = 0..=65535)]
     pub requested_list: List<'a, RanParameterItem<'a>>,
 }
@@ -205,7 +205,7 @@ pub struct IndicationMessageFormat6<'a> {
 pub struct IndicationMessageFormat6StyleItem<'a> {
     /// The insert style.
     pub indicated_insert_style_type: RicStyleType,
-    /// Its questions.
+    /// Its indications.
     #[per(size = 1..=63)]
     pub insert_indication_list: List<'a, IndicationMessageFormat6IndicationItem<'a>>,
 }
@@ -214,32 +214,32 @@ pub struct IndicationMessageFormat6StyleItem<'a> {
 #[derive(Clone, Debug, PartialEq, Per)]
 #[per(extensible)]
 pub struct IndicationMessageFormat6IndicationItem<'a> {
-    /// The question.
+    /// The indication.
     pub ric_insert_indication_id: RicInsertIndicationId,
-    /// What is told with it.
+    /// Its parameters.
     #[per(size = 0..=65535)]
     pub insert_indication_list: List<'a, RanParameterItem<'a>>,
 }
 
-/// E2SM-RC-CallProcessID: which procedure waits for an answer.
+/// E2SM-RC-CallProcessID: a procedure that waits for a decision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Per)]
 #[per(extensible)]
 pub struct CallProcessId {
-    /// The id in its format.
+    /// The ID in its format.
     pub formats: CallProcessIdFormats,
 }
 
 crate::message::message!(CallProcessId, no borrow);
 
 impl CallProcessId {
-    /// The id of that procedure.
+    /// Returns the ID of a procedure.
     #[must_use]
     pub const fn new(id: u32) -> Self {
         let ric_call_process_id = RanCallProcessId(id);
         CallProcessId { formats: CallProcessIdFormats::Format1(CallProcessIdFormat1 { ric_call_process_id }) }
     }
 
-    /// The procedure's number.
+    /// The number of the procedure.
     #[must_use]
     pub const fn number(self) -> u32 {
         let CallProcessIdFormats::Format1(format1) = self.formats;
@@ -247,7 +247,7 @@ impl CallProcessId {
     }
 }
 
-/// The formats of a call process id.
+/// The formats of a call process ID.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Per)]
 #[per(extensible)]
 pub enum CallProcessIdFormats {
@@ -259,6 +259,6 @@ pub enum CallProcessIdFormats {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Per)]
 #[per(extensible)]
 pub struct CallProcessIdFormat1 {
-    /// The procedure's number.
+    /// The number of the procedure.
     pub ric_call_process_id: RanCallProcessId,
 }

@@ -1,7 +1,7 @@
-//! RAN parameters as tables: what an action has, checked as a whole, with an account of what is wrong; and made.
+//! Tables of the RAN parameters of an action, which parameters are checked against and built from.
 //!
-//! Each action that has a type of its own has such a table beside it. A table says all there is to say of what may be
-//! sent: what a parameter is, within which bounds, and what is in it. Readers then only take the values out.
+//! Each action with a type has such a table. It defines the type, bounds and contents of every parameter. Code that
+//! follows the check only extracts the values.
 
 use core::fmt;
 
@@ -16,31 +16,31 @@ use super::{
 use crate::Error;
 use crate::common::{Cgi, EutraCgi, NrCgi};
 
-/// What is wrong with a RAN parameter.
+/// A fault in a RAN parameter.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ParameterError {
-    /// Which parameter.
+    /// The parameter.
     pub id: RanParameterId,
-    /// What the specification calls it; `None` where it is not one of the action's.
+    /// Its name in the specification; `None` if the action has no such parameter.
     pub name: Option<&'static str>,
-    /// The structure or list that it is in, or would be.
+    /// The structure or list that contains it, or should.
     pub within: Option<&'static str>,
-    /// What is wrong.
+    /// The fault.
     pub fault: ParameterFault,
 }
 
-/// What can be wrong with a RAN parameter.
+/// The kind of a [`ParameterError`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ParameterFault {
-    /// It is not there.
+    /// The parameter is missing.
     Missing,
-    /// It is there twice.
+    /// The parameter occurs twice.
     Twice,
-    /// It is not what it should be: an element with a value of some kind, a structure, a list.
+    /// The parameter does not have this type: an element with a value of some type, a structure, a list.
     NotA(&'static str),
-    /// Its value is none of those that it may have.
+    /// The value is out of range.
     OutOfRange,
-    /// The action has no such parameter there.
+    /// The action has no such parameter here.
     Unknown,
 }
 
@@ -61,31 +61,31 @@ impl fmt::Display for ParameterError {
     }
 }
 
-/// A RAN parameter as the specification has it in an action's table.
+/// A RAN parameter of an action, as specified.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KnownParameter {
     /// Its number.
     pub id: RanParameterId,
-    /// Its name.
+    /// The name.
     pub name: &'static str,
-    /// Whether it has to be there where what it is in is there.
+    /// Whether it is mandatory in its structure.
     pub is_required: bool,
-    /// What it is.
+    /// Its type.
     pub shape: Shape,
 }
 
-/// What a RAN parameter is.
+/// The type of a RAN parameter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shape {
-    /// A whole number, or one of an enumeration: these and those between.
+    /// An integer or an enumeration, from the first to the second value.
     Number(i64, i64),
-    /// Octets, so many at least and at most.
+    /// Octets, with the smallest and greatest length.
     Octets(usize, usize),
-    /// A truth value, which some send as 0 or 1.
+    /// A Boolean, which some senders encode as integer 0 or 1.
     Flag,
-    /// A structure of these.
+    /// A structure of these parameters.
     Structure(&'static [KnownParameter]),
-    /// A list of such structures.
+    /// A list of structures.
     List(&'static KnownParameter),
 }
 
@@ -97,16 +97,16 @@ pub(super) const fn optional(id: u32, name: &'static str, shape: Shape) -> Known
     known(id, name, false, shape)
 }
 
-/// The tables are constants: one with a list of what is no structure does not compile.
+/// The tables are constants: a table with a list of anything but structures does not compile.
 const fn known(id: u32, name: &'static str, is_required: bool, shape: Shape) -> KnownParameter {
     if let Shape::List(item) = shape {
-        assert!(matches!(item.shape, Shape::Structure(_)), "a list is one of structures");
+        assert!(matches!(item.shape, Shape::Structure(_)), "a list contains structures");
     }
     KnownParameter { id: RanParameterId(id), name, is_required, shape }
 }
 
-/// Checks an action's parameters against its table. What the table does not have is refused: to act on a part of what
-/// was asked would be to misunderstand it.
+/// Checks the parameters of an action against its table. Unknown parameters are refused: executing only a part of a
+/// request would misinterpret it.
 ///
 /// # Errors
 /// [`Error::Parameter`]: the first fault.
@@ -138,7 +138,7 @@ impl KnownParameter {
         Error::Parameter(ParameterError { id: self.id, name: Some(self.name), within, fault })
     }
 
-    /// What no table can say.
+    /// Returns an error for a fault that the table cannot express.
     pub(super) fn error(&self, fault: ParameterFault) -> Error {
         self.fault(None, fault)
     }
@@ -156,8 +156,8 @@ impl KnownParameter {
                 let RanParameterValueType::List(value) = value_type else {
                     return check(false, ParameterFault::NotA("a list"));
                 };
-                // `known` has seen to it when this was compiled; what a peer sent only chooses among the tables
-                let Shape::Structure(parts) = item.shape else { panic!("{} is no structure", item.name) };
+                // checked by `known` at compile time; a peer only selects among the tables
+                let Shape::Structure(parts) = item.shape else { panic!("{} is not a structure", item.name) };
                 let mut each = value.list.list.iter().map(|structure| item.unwrapped(structure));
                 each.try_for_each(|items| check_within(parts, items, Some(item.name)))
             }
@@ -179,7 +179,7 @@ impl KnownParameter {
         }
     }
 
-    /// The value of an element; the key flag is as senders like it.
+    /// The value of an element, with or without key flag.
     fn element<'s, 'a>(
         &self,
         value_type: &'s RanParameterValueType<'a>,
@@ -193,10 +193,10 @@ impl KnownParameter {
         }
     }
 
-    /// The items of a list's structure, of which this is the name.
+    /// The items of a list of structures with this name.
     ///
-    /// On the wire an item is a bare structure, and the item's own number stands nowhere. Some senders put it there all
-    /// the same, as a structure with that number within the bare one; both are read.
+    /// An encoded item is a bare structure without the parameter ID of the item. Some senders add it as a structure with that
+    /// ID inside the bare one; both are accepted.
     fn unwrapped<'s, 'a>(&self, structure: &'s RanParameterStructure<'a>) -> &'s [RanParameterItem<'a>] {
         match items_of(structure) {
             [RanParameterItem { ran_parameter_id, value_type: RanParameterValueType::Structure(inner) }]
@@ -208,7 +208,7 @@ impl KnownParameter {
         }
     }
 
-    /// What RAN function definitions tell of what is in it; `None` for an element.
+    /// Returns the definition of its contents for a RAN function definition; `None` for an element.
     #[must_use]
     pub fn definition(&self) -> Option<RanParameterDefinition<'static>> {
         let item = |parameter: &KnownParameter| RanParameterDefinitionItem {
@@ -229,14 +229,14 @@ impl KnownParameter {
     }
 }
 
-/// Taking values out of what was checked against a table that has the parameter.
+/// Extraction of values from parameters that were checked against a table with this parameter.
 impl KnownParameter {
-    /// The parameter among others.
+    /// Finds the parameter among others.
     pub(super) fn among<'s, 'a>(&self, items: &'s [RanParameterItem<'a>]) -> Option<&'s RanParameterValueType<'a>> {
         items.iter().find(|item| item.ran_parameter_id == self.id).map(|item| &item.value_type)
     }
 
-    /// The parameter's value among others.
+    /// Finds the value of the parameter among others.
     pub(super) fn value_among<'s, 'a>(
         &self,
         items: &'s [RanParameterItem<'a>],
@@ -244,7 +244,7 @@ impl KnownParameter {
         self.among(items).map(|value_type| self.element(value_type, None)).transpose()
     }
 
-    /// A whole number, where the parameter is there.
+    /// Returns an integer, if the parameter is present.
     pub(super) fn number<T: TryFrom<i64>>(&self, items: &[RanParameterItem<'_>]) -> Result<Option<T>, Error> {
         let number = |value: &RanParameterValue<'_>| match value {
             RanParameterValue::ValueInt(value) => {
@@ -258,17 +258,17 @@ impl KnownParameter {
         self.value_among(items)?.map(number).transpose()
     }
 
-    /// A whole number that has to be there.
+    /// Returns a mandatory integer.
     pub(super) fn required_number<T: TryFrom<i64>>(&self, items: &[RanParameterItem<'_>]) -> Result<T, Error> {
         self.number(items)?.ok_or_else(|| self.error(ParameterFault::Missing))
     }
 
-    /// A truth value, where the parameter is there.
+    /// Returns a Boolean, if the parameter is present.
     pub(super) fn flag(&self, items: &[RanParameterItem<'_>]) -> Result<Option<bool>, Error> {
         Ok(self.number::<i64>(items)?.map(|value| value != 0))
     }
 
-    /// As many octets as that, where the parameter is there.
+    /// Returns `N` octets, if the parameter is present.
     pub(super) fn octets<const N: usize>(&self, items: &[RanParameterItem<'_>]) -> Result<Option<[u8; N]>, Error> {
         let octets = |value: &RanParameterValue<'_>| match value {
             RanParameterValue::ValueOctS(octets) => {
@@ -279,12 +279,12 @@ impl KnownParameter {
         self.value_among(items)?.map(octets).transpose()
     }
 
-    /// As many octets as that, which have to be there.
+    /// Returns `N` mandatory octets.
     pub(super) fn required_octets<const N: usize>(&self, items: &[RanParameterItem<'_>]) -> Result<[u8; N], Error> {
         self.octets(items)?.ok_or_else(|| self.error(ParameterFault::Missing))
     }
 
-    /// What is in a structure; nothing where it is not there.
+    /// Returns the contents of a structure; empty if it is absent.
     pub(super) fn structure<'s, 'a>(&self, items: &'s [RanParameterItem<'a>]) -> &'s [RanParameterItem<'a>] {
         match self.among(items) {
             Some(RanParameterValueType::Structure(value)) => items_of(&value.structure),
@@ -292,7 +292,7 @@ impl KnownParameter {
         }
     }
 
-    /// What is in each item of a list; no item where it is not there.
+    /// Returns the contents of each item of a list; empty if it is absent.
     pub(super) fn list<'s, 'a>(
         &self,
         items: &'s [RanParameterItem<'a>],
@@ -305,7 +305,7 @@ impl KnownParameter {
     }
 }
 
-/// Making parameters.
+/// Construction of parameters.
 impl KnownParameter {
     pub(super) fn element_of(&self, value: RanParameterValue<'static>) -> RanParameterItem<'static> {
         let value = Some(value);
@@ -339,22 +339,21 @@ fn items_of<'s, 'a>(structure: &'s RanParameterStructure<'a>) -> &'s [RanParamet
     structure.parameters.as_deref().unwrap_or_default()
 }
 
-/// A whole number.
+/// Builds an integer.
 pub(super) fn number(value: impl Into<i64>) -> RanParameterValue<'static> {
     RanParameterValue::ValueInt(value.into())
 }
 
-/// Octets.
+/// Builds octets.
 pub(super) fn octets(value: &[u8]) -> RanParameterValue<'static> {
     RanParameterValue::ValueOctS(Octets::from(value.to_vec()))
 }
 
-/// The shape of a cell's identity: the IE of TS 38.413, or just what is in it: 3 octets of PLMN identity, and 36 or 28
-/// bits.
+/// The type of a cell identity: the IE of TS 38.413, or only its contents: 3 octets of PLMN identity and 36 or 28 bits.
 pub(super) const NR_CGI: Shape = Shape::Octets(8, 9);
 pub(super) const EUTRA_CGI: Shape = Shape::Octets(7, 8);
 
-/// A cell by its identity of NR or E-UTRA, each a parameter of its own.
+/// A cell by NR or E-UTRA CGI, which are separate parameters.
 pub(super) fn cell(of: &KnownParameter, items: &[RanParameterItem<'_>], is_nr: bool) -> Result<Cgi, Error> {
     let Some(RanParameterValue::ValueOctS(value)) = of.value_among(items)? else {
         return Err(of.error(ParameterFault::Missing));
@@ -372,7 +371,7 @@ pub(super) fn cell(of: &KnownParameter, items: &[RanParameterItem<'_>], is_nr: b
     read.map_err(|_| of.error(ParameterFault::OutOfRange))
 }
 
-/// The same, to be written: the IE of TS 38.413.
+/// Builds the parameter: the IE of TS 38.413.
 pub(super) fn cell_octets(cell: &Cgi) -> RanParameterValue<'static> {
     let mut bytes = Vec::new();
     let written = match cell {
@@ -380,7 +379,7 @@ pub(super) fn cell_octets(cell: &Cgi) -> RanParameterValue<'static> {
         Cgi::EutraCgi(cell) => per::encode(cell, 0, &mut bytes),
     };
     if let Err(error) = written {
-        // read from a peer it has them, since reading checks the length; else it is the caller's misuse
+        // the decoder checks the length of a peer's identity: otherwise the caller is at fault
         panic!("a cell identity has 36 or 28 bits: {error}");
     }
     octets(&bytes)

@@ -1,10 +1,10 @@
-//! E2SM-RC: control of the RAN (v01.03, v03.00 and v05.00).
+//! E2SM-RC: RAN control (v01.03, v03.00 and v05.00).
 //!
-//! One set of types serves all revisions; [`Revision`] says which wire format is read or written, and [`Detection`]
-//! which one a node speaks.
+//! One set of types serves all revisions. [`Revision`] selects the wire format, and [`Detection`] determines the revision
+//! of a node.
 //!
-//! RAN parameters are numbers in the messages. [`Control`] and [`ControlAction`] give those of the usual actions names,
-//! [`Plan`] those of reports, inserts and policies, and [`dictionary`] tells what styles and actions are called.
+//! Messages identify RAN parameters by number. [`Control`] and [`ControlAction`] are controls with named fields, [`Plan`]
+//! is a subscription to a report, an insert or a policy, and [`dictionary`] contains the names of styles and actions.
 //!
 //! ```
 //! use e2sm::rc::{CallProcessId, Revision};

@@ -7,13 +7,13 @@ use crate::common::{
     ServingCellPci,
 };
 
-/// NeighborRelation-Info: a cell's neighbours.
+/// NeighborRelation-Info: the neighbours of a cell.
 #[derive(Clone, Debug, PartialEq, Per)]
 #[per(extensible)]
 pub struct NeighborRelationInfo<'a> {
-    /// The cell's physical identity.
+    /// The PCI of the cell.
     pub serving_cell_pci: ServingCellPci,
-    /// The cell's frequency.
+    /// The frequency of the cell.
     pub serving_cell_arfcn: ServingCellArfcn,
     /// Its neighbours.
     #[per(size = 1..=65535)]
@@ -24,9 +24,9 @@ pub struct NeighborRelationInfo<'a> {
 #[derive(Clone, Debug, PartialEq, Per)]
 #[per(extensible)]
 pub enum NeighborCellItem<'a> {
-    /// Of NR.
+    /// An NR cell.
     Nr(NeighborCellNr<'a>),
-    /// Of E-UTRA.
+    /// An E-UTRA cell.
     Eutra(NeighborCellEutra),
 }
 
@@ -36,7 +36,7 @@ pub enum NeighborCellItem<'a> {
 pub struct NeighborCellNr<'a> {
     /// The cell.
     pub nr_cgi: NrCgi,
-    /// Its physical identity.
+    /// Its PCI.
     pub nr_pci: NrPci,
     /// Its tracking area.
     pub five_gs_tac: FiveGsTac,
@@ -48,7 +48,7 @@ pub struct NeighborCellNr<'a> {
     pub x2_xn_established: Flag,
     /// Whether handovers to it have succeeded.
     pub ho_validated: Flag,
-    /// Of this entry; each change makes it one more.
+    /// The version of this entry; each change increments it.
     #[per(range = 1..=65535, extensible)]
     pub version: u16,
 }
@@ -59,7 +59,7 @@ pub struct NeighborCellNr<'a> {
 pub struct NeighborCellEutra {
     /// The cell.
     pub eutra_cgi: EutraCgi,
-    /// Its physical identity.
+    /// Its PCI.
     pub eutra_pci: EutraPci,
     /// Its frequency.
     pub eutra_arfcn: EutraArfcn,
@@ -69,7 +69,7 @@ pub struct NeighborCellEutra {
     pub x2_xn_established: Flag,
     /// Whether handovers to it have succeeded.
     pub ho_validated: Flag,
-    /// Of this entry; each change makes it one more.
+    /// The version of this entry; each change increments it.
     #[per(range = 1..=65535, extensible)]
     pub version: u16,
 }
@@ -78,9 +78,9 @@ pub struct NeighborCellEutra {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Per)]
 #[per(extensible)]
 pub enum NrModeInfo {
-    /// By frequency.
+    /// FDD.
     Fdd,
-    /// By time.
+    /// TDD.
     Tdd,
 }
 
@@ -88,8 +88,8 @@ pub enum NrModeInfo {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Per)]
 #[per(extensible)]
 pub enum Flag {
-    /// Yes.
+    /// True.
     True,
-    /// No.
+    /// False.
     False,
 }

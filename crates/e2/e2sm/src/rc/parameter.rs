@@ -1,7 +1,7 @@
 //! RAN parameters: values, structures and lists of them (RC 9.3.8 to 9.3.14).
 //!
-//! Parameters nest: a structure holds parameters, which may be structures. What a peer sends nests at most as deep as
-//! [`per::MAX_DEPTH`] allows; deeper is an error, not a deep stack.
+//! Parameters nest: a structure contains parameters, which may be structures. [`per::MAX_DEPTH`] limits the depth, so that
+//! a peer cannot exhaust the stack.
 
 use per::{BitString, List, Octets, Per, PrintableString, Real};
 
@@ -11,25 +11,25 @@ use super::{RanParameterId, RanParameterName};
 #[derive(Clone, Debug, PartialEq, Per)]
 #[per(extensible)]
 pub enum RanParameterValue<'a> {
-    /// A truth value.
+    /// A Boolean.
     ValueBoolean(bool),
-    /// A whole number; an enumeration's too.
+    /// An integer or an enumeration.
     ValueInt(i64),
     /// A real number.
     ValueReal(Real<'a>),
     /// Bits.
     ValueBitS(BitString<'a>),
-    /// Octets, which may be the encoding of an IE of another protocol.
+    /// Octets; possibly the encoding of an IE of another protocol.
     ValueOctS(Octets<'a>),
     /// Text.
     ValuePrintableString(PrintableString<'a>),
 }
 
-/// RANParameter-ValueType: what a RAN parameter is.
+/// RANParameter-ValueType: the type and value of a RAN parameter.
 #[derive(Clone, Debug, PartialEq, Per)]
 #[per(extensible)]
 pub enum RanParameterValueType<'a> {
-    /// An element whose key flag is set: it names the structure that it is in.
+    /// An element with the key flag, which identifies its structure.
     ElementTrue(RanParameterElementTrue<'a>),
     /// An element.
     ElementFalse(RanParameterElementFalse<'a>),
@@ -51,7 +51,7 @@ pub struct RanParameterElementTrue<'a> {
 #[derive(Clone, Debug, PartialEq, Per)]
 #[per(extensible)]
 pub struct RanParameterElementFalse<'a> {
-    /// Its value, which a control always has.
+    /// Its value; mandatory in controls.
     pub value: Option<RanParameterValue<'a>>,
 }
 
@@ -75,7 +75,7 @@ pub struct RanParameterValueTypeList<'a> {
 #[derive(Clone, Debug, PartialEq, Per)]
 #[per(extensible)]
 pub struct RanParameterStructure<'a> {
-    /// What is in it.
+    /// Its contents.
     #[per(size = 1..=65535)]
     pub parameters: Option<List<'a, RanParameterItem<'a>>>,
 }
@@ -89,24 +89,24 @@ pub struct RanParameterList<'a> {
     pub list: List<'a, RanParameterStructure<'a>>,
 }
 
-/// A RAN parameter: RANParameter-STRUCTURE-Item, and the items of every message that carries parameters, which
-/// have the same form under names of their own.
+/// A RAN parameter: RANParameter-STRUCTURE-Item, and the items of all messages with parameters, which have the same
+/// format under different names.
 #[derive(Clone, Debug, PartialEq, Per)]
 #[per(extensible)]
 pub struct RanParameterItem<'a> {
-    /// Which parameter.
+    /// The parameter.
     pub ran_parameter_id: RanParameterId,
-    /// What it is.
+    /// Its type and value.
     pub value_type: RanParameterValueType<'a>,
 }
 
-/// A RAN parameter that may be there without being told: the items of QueryOutcome's formats (v03.00).
+/// A RAN parameter whose value may be absent: the items of QueryOutcome's formats (v03.00).
 #[derive(Clone, Debug, PartialEq, Per)]
 #[per(extensible)]
 pub struct OptionalRanParameterItem<'a> {
-    /// Which parameter.
+    /// The parameter.
     pub ran_parameter_id: RanParameterId,
-    /// What it is.
+    /// Its type and value.
     pub value_type: Option<RanParameterValueType<'a>>,
 }
 
@@ -114,17 +114,17 @@ pub struct OptionalRanParameterItem<'a> {
 #[derive(Clone, Debug, PartialEq, Per)]
 #[per(extensible)]
 pub struct RanParameterElementItem<'a> {
-    /// Which parameter.
+    /// The parameter.
     pub ran_parameter_id: RanParameterId,
     /// Its value.
     pub value: RanParameterValue<'a>,
 }
 
-/// RANParameter-Definition: what is within a parameter that is a list or a structure.
+/// RANParameter-Definition: the contents of a list or a structure.
 #[derive(Clone, Debug, PartialEq, Per)]
 #[per(extensible)]
 pub struct RanParameterDefinition<'a> {
-    /// Which of the two.
+    /// The contents.
     pub definition_choice: RanParameterDefinitionChoice<'a>,
 }
 
@@ -132,9 +132,9 @@ pub struct RanParameterDefinition<'a> {
 #[derive(Clone, Debug, PartialEq, Per)]
 #[per(extensible)]
 pub enum RanParameterDefinitionChoice<'a> {
-    /// A list, of such items.
+    /// A list.
     List(RanParameterDefinitionList<'a>),
-    /// A structure, of such items.
+    /// A structure.
     Structure(RanParameterDefinitionStructure<'a>),
 }
 
@@ -142,7 +142,7 @@ pub enum RanParameterDefinitionChoice<'a> {
 #[derive(Clone, Debug, PartialEq, Per)]
 #[per(extensible)]
 pub struct RanParameterDefinitionList<'a> {
-    /// What is in each item.
+    /// The contents of each item.
     #[per(size = 1..=65535)]
     pub list: List<'a, RanParameterDefinitionItem<'a>>,
 }
@@ -151,7 +151,7 @@ pub struct RanParameterDefinitionList<'a> {
 #[derive(Clone, Debug, PartialEq, Per)]
 #[per(extensible)]
 pub struct RanParameterDefinitionStructure<'a> {
-    /// What is in it.
+    /// Its contents.
     #[per(size = 1..=65535)]
     pub structure: List<'a, RanParameterDefinitionItem<'a>>,
 }
@@ -161,34 +161,34 @@ pub struct RanParameterDefinitionStructure<'a> {
 #[derive(Clone, Debug, PartialEq, Per)]
 #[per(extensible)]
 pub struct RanParameterDefinitionItem<'a> {
-    /// Which parameter.
+    /// The parameter.
     pub ran_parameter_id: RanParameterId,
-    /// Its name.
+    /// The name.
     pub ran_parameter_name: RanParameterName<'a>,
-    /// What is within it.
+    /// The parameters inside of it.
     pub ran_parameter_definition: Option<RanParameterDefinition<'a>>,
 }
 
-/// A parameter that is offered: the items of the RAN function definition's lists but that of queries.
+/// An offered parameter: the items of all lists of the RAN function definition except that of queries.
 #[derive(Clone, Debug, PartialEq, Per)]
 #[per(extensible)]
 pub struct OfferedRanParameter<'a> {
-    /// Which parameter.
+    /// The parameter.
     pub ran_parameter_id: RanParameterId,
-    /// Its name.
+    /// The name.
     pub ran_parameter_name: RanParameterName<'a>,
-    /// What is within it.
+    /// The parameters inside of it.
     #[per(addition)]
     pub ran_parameter_definition: Option<RanParameterDefinition<'a>>,
 }
 
-/// A parameter that is asked for: the items of the action definition's formats 1, 3 and 4.
+/// A requested parameter: the items of the action definition's formats 1, 3 and 4.
 #[derive(Clone, Debug, PartialEq, Per)]
 #[per(extensible)]
 pub struct WantedRanParameter<'a> {
-    /// Which parameter.
+    /// The parameter.
     pub ran_parameter_id: RanParameterId,
-    /// What is wanted within it.
+    /// The requested parameters inside of it.
     #[per(addition)]
     pub ran_parameter_definition: Option<RanParameterDefinition<'a>>,
 }
@@ -198,8 +198,8 @@ pub struct WantedRanParameter<'a> {
 #[derive(Clone, Debug, PartialEq, Per)]
 #[per(extensible)]
 pub struct QueriedRanParameter<'a> {
-    /// Which parameter.
+    /// The parameter.
     pub ran_parameter_id: RanParameterId,
-    /// What is wanted within it.
+    /// The requested parameters inside of it.
     pub ran_parameter_definition: Option<RanParameterDefinition<'a>>,
 }

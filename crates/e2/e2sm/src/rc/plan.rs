@@ -1,4 +1,4 @@
-//! Subscriptions to reports, inserts and policies, and what comes of them, by name.
+//! Subscriptions to reports, inserts and policies, and the indications that follow, with named fields.
 
 use per::{IntoOwned, List};
 
@@ -31,25 +31,25 @@ use crate::{Arena, Error, Wire};
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Plan {
-    /// When.
+    /// The event trigger.
     pub trigger: EventTrigger<'static>,
-    /// What.
+    /// The action.
     pub action: ActionDefinition<'static>,
 }
 
-/// A condition and what is done where it holds: one line of a policy.
+/// One rule of a policy: a condition and an action.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rule {
-    /// When it is done; always where nothing is said.
+    /// The condition; if absent, the rule always applies.
     pub condition: Option<RanParameterTesting<'static>>,
-    /// What is done.
+    /// The action.
     pub action: ControlAction,
-    /// Whether the UE is let have what it wants.
+    /// The decision on the procedure of the UE.
     pub decision: Option<Decision>,
 }
 
 impl Plan {
-    /// Copies of RRC messages, and of whom they are (report style 1).
+    /// Reports copies of RRC messages with the identity of the UE (report style 1).
     #[must_use]
     pub fn report_rrc_messages(messages: &[RrcMessageId]) -> Self {
         use dictionary::message_copy::{RRC_MESSAGE, UE_ID};
@@ -57,7 +57,7 @@ impl Plan {
         Plan::new(messages_of(kinds), 1, report(&[RRC_MESSAGE, UE_ID]))
     }
 
-    /// Copies of messages of interfaces between nodes, and of whom they are (report style 1).
+    /// Reports copies of messages of network interfaces with the identity of the UE (report style 1).
     #[must_use]
     pub fn report_ni_messages(messages: &[MessageTypeNi]) -> Self {
         use dictionary::message_copy::{NI_MESSAGE, UE_ID};
@@ -65,14 +65,14 @@ impl Plan {
         Plan::new(messages_of(kinds), 1, report(&[NI_MESSAGE, UE_ID]))
     }
 
-    /// What came of procedures that reached a point: parameters of [`dictionary::call_process_outcome`] (report style 2).
+    /// Reports the outcome of procedures at a breakpoint: parameters of [`dictionary::call_process_outcome`] (report style
+    /// 2).
     #[must_use]
     pub fn report_call_process(breakpoint: Breakpoint, parameters: &[RanParameterId]) -> Self {
         Plan::new(at(breakpoint), 2, report(parameters))
     }
 
-    /// Changes of the node and its cells, by their numbers: parameters of [`dictionary::node_information`] (report
-    /// style 3).
+    /// Reports changes of the node and its cells by number: parameters of [`dictionary::node_information`] (report style 3).
     #[must_use]
     pub fn report_node_changes(changes: &[E2NodeInfoChangeId], parameters: &[RanParameterId]) -> Self {
         let conditions = changes.iter().enumerate().map(|(at, change)| EventTriggerFormat3Item {
@@ -86,7 +86,7 @@ impl Plan {
         Plan::new(trigger, 3, report(parameters))
     }
 
-    /// RRC states that UEs come to (report style 4).
+    /// Reports the RRC states that UEs enter (report style 4).
     #[must_use]
     pub fn report_rrc_states(states: &[RrcState]) -> Self {
         let items = states
@@ -96,28 +96,28 @@ impl Plan {
         Plan::new(ue_changes(states), 4, report(&[dictionary::ue_information::RRC_STATE_CHANGED_TO]))
     }
 
-    /// UEs that come to meet conditions on variables of layer 2, with parameters of theirs (report style 4).
+    /// Reports UEs that begin to meet conditions on layer 2 variables, with parameters (report style 4).
     #[must_use]
     pub fn report_layer_2(conditions: RanParameterTesting<'static>, parameters: &[RanParameterId]) -> Self {
         let trigger = TriggerTypeChoice::L2State(TriggerTypeL2State { associated_l2_variables: conditions });
         Plan::new(ue_changes(trigger), 4, report(parameters))
     }
 
-    /// UEs whose context comes to meet conditions, with parameters of theirs (report style 4, v03.00).
+    /// Reports UEs whose context begins to meet conditions, with parameters (report style 4, v03.00).
     #[must_use]
     pub fn report_ue_context(conditions: RanParameterTesting<'static>, parameters: &[RanParameterId]) -> Self {
         let trigger = TriggerTypeChoice::UeContext(TriggerTypeUeContext { associated_ue_ctxt_variables: conditions });
         Plan::new(ue_changes(trigger), 4, report(parameters))
     }
 
-    /// UEs and cells as they are now (report style 5, v01.03).
+    /// Reports the current state of UEs and cells (report style 5, v01.03).
     #[must_use]
     pub fn report_on_demand(parameters: &[RanParameterId]) -> Self {
         let format = EventTriggerFormat5 { on_demand: True, associated_ue_info: None, associated_cell_info: None };
         Plan::new(EventTriggerFormats::Format5(format), 5, report(parameters))
     }
 
-    /// Be asked before a procedure goes on: a question of an insert style, with the parameters to be told.
+    /// Suspends a procedure at a breakpoint and requests a decision: an indication of an insert style, with parameters.
     #[must_use]
     pub fn insert(
         breakpoint: Breakpoint,
@@ -134,15 +134,15 @@ impl Plan {
         Plan::new(at(breakpoint), style, ActionDefinitionFormats::Format3(format))
     }
 
-    /// Be asked before a handover (insert style 3, indication 1).
+    /// Requests a decision before each handover (insert style 3, indication 1).
     #[must_use]
     pub fn insert_handover(ue_id: Option<UeId<'static>>) -> Self {
         let target = RanParameterId(1);
         Plan::insert(dictionary::HANDOVER_PREPARATION, 3, RicInsertIndicationId(1), &[target], ue_id)
     }
 
-    /// Be asked several questions at a time before a procedure goes on (insert style 255): each an indication of a
-    /// style, with the parameters to be told. Questions of the same style stand together.
+    /// Suspends a procedure and requests several decisions at a time (insert style 255): each is an indication of a style,
+    /// with parameters. Indications of the same style are grouped.
     #[must_use]
     pub fn insert_several(
         breakpoint: Breakpoint,
@@ -163,8 +163,8 @@ impl Plan {
         Plan::new(at(breakpoint), MULTIPLE_ACTIONS, ActionDefinitionFormats::Format4(format))
     }
 
-    /// Have the node act by itself at a point of a procedure. All rules are of one style; the first that holds is the
-    /// one that is carried out.
+    /// Installs a policy at a breakpoint of a procedure. All rules are of one style; the first whose condition holds
+    /// applies.
     #[must_use]
     pub fn policy(breakpoint: Breakpoint, style: i64, rules: &[Rule]) -> Self {
         Plan::new(at(breakpoint), style, ActionDefinitionFormats::Format2(policy(rules)))
@@ -177,10 +177,10 @@ impl Plan {
         }
     }
 
-    /// The octets of trigger and action.
+    /// Encodes event trigger and action definition.
     ///
     /// # Errors
-    /// Where the revision has no such subscription, or a list of it is empty.
+    /// The revision has no such subscription, or a list in it is empty.
     pub fn encode(&self, revision: Revision) -> Result<(Vec<u8>, Vec<u8>), per::Error> {
         let (mut trigger, mut action) = (Vec::new(), Vec::new());
         self.trigger.encode(revision, &mut trigger)?;
@@ -188,10 +188,10 @@ impl Plan {
         Ok((trigger, action))
     }
 
-    /// As [`Plan::encode`], in any wire form that there is.
+    /// As [`Plan::encode`], in any encoding.
     ///
     /// # Errors
-    /// As [`Plan::encode`]; a wire form that the model does not have.
+    /// As [`Plan::encode`]; [`Error::NotInWire`].
     pub fn encode_in(&self, revision: Revision, wire: Wire) -> Result<(Vec<u8>, Vec<u8>), Error> {
         let (mut trigger, mut action) = (Vec::new(), Vec::new());
         self.trigger.encode_in(revision, wire, &mut trigger)?;
@@ -201,7 +201,7 @@ impl Plan {
 }
 
 fn condition(at: usize) -> RicEventTriggerConditionId {
-    // more than a list can have are refused when it is written
+    // the encoder refuses lists that are too long
     RicEventTriggerConditionId(u16::try_from(at + 1).unwrap_or(u16::MAX))
 }
 
@@ -261,17 +261,17 @@ fn policy(rules: &[Rule]) -> ActionDefinitionFormat2<'static> {
     ActionDefinitionFormat2 { policy_conditions_list: rules.iter().map(item).collect() }
 }
 
-/// A handover that waits for an answer (insert style 3, indication 1; by itself or among several, style 255).
+/// A handover that waits for a decision (insert style 3, indication 1, alone or among several in style 255).
 #[derive(Clone, Debug, PartialEq)]
 pub struct HandoverRequest {
     /// The UE.
     pub ue_id: UeId<'static>,
-    /// Where it is to go.
+    /// The target cell.
     pub handover: Handover,
 }
 
 impl HandoverRequest {
-    /// Reads it from an insert; `None` where that asks something else.
+    /// Decodes an insert indication; `None` if it concerns something else.
     ///
     /// # Errors
     /// [`Error::Codec`], [`Error::Parameter`].
@@ -279,10 +279,10 @@ impl HandoverRequest {
         HandoverRequest::decode_in(header, message, revision, Wire::Per)
     }
 
-    /// As [`HandoverRequest::decode`], in any wire form that there is.
+    /// As [`HandoverRequest::decode`], in any encoding.
     ///
     /// # Errors
-    /// As [`HandoverRequest::decode`]; a wire form that the model does not have.
+    /// As [`HandoverRequest::decode`]; [`Error::NotInWire`].
     pub fn decode_in(header: &[u8], message: &[u8], revision: Revision, wire: Wire) -> Result<Option<Self>, Error> {
         let arena = Arena::new();
         let header = IndicationHeader::decode_in(header, revision, wire, &arena)?.into_owned();
@@ -307,10 +307,10 @@ impl HandoverRequest {
     }
 }
 
-/// The RRC states that a report of [`Plan::report_rrc_states`] tells of.
+/// Returns the RRC states in a report of [`Plan::report_rrc_states`].
 ///
 /// # Errors
-/// [`Error::Parameter`] for a state that is none. UEs without a state are passed over.
+/// [`Error::Parameter`] for an undefined state. UEs without a state are skipped.
 pub fn rrc_states(message: &IndicationMessage<'_>) -> Result<Vec<(UeId<'static>, RrcState)>, Error> {
     let IndicationMessageFormats::Format2(format) = &message.formats else { return Ok(Vec::new()) };
     let mut states = Vec::new();

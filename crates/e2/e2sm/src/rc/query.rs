@@ -1,4 +1,4 @@
-//! Queries: what the RIC asks the node (RC 9.2.1.9 to 9.2.1.11; v03.00).
+//! Queries of the RIC (RC 9.2.1.9 to 9.2.1.11; v03.00).
 
 use per::{List, Per};
 
@@ -32,13 +32,13 @@ pub enum QueryHeaderFormats<'a> {
 pub struct QueryHeaderFormat1<'a> {
     /// The query style.
     pub ric_style_type: RicStyleType,
-    /// Conditions on the node's cells.
+    /// Conditions on the cells of the node.
     pub associated_e2_node_info: Option<RanParameterTesting<'a>>,
-    /// Of which UEs.
+    /// The UEs.
     pub associated_ue_info: Option<AssociatedUeInfo<'a>>,
 }
 
-/// Associated-UE-Info: which UEs.
+/// Associated-UE-Info: a selection of UEs.
 #[derive(Clone, Debug, PartialEq, Per)]
 #[per(extensible)]
 pub struct AssociatedUeInfo<'a> {
@@ -55,7 +55,7 @@ pub struct AssociatedUeInfoItem<'a> {
     pub ue_filter_id: UeFilterId,
     /// The UE or UEs.
     pub ue_type: AssociatedUeType<'a>,
-    /// Whether it is an alternative to the next one.
+    /// Whether it is joined to the next one by OR.
     pub logical_or: Option<LogicalOr>,
 }
 
@@ -65,9 +65,9 @@ pub struct AssociatedUeInfoItem<'a> {
 pub enum AssociatedUeType<'a> {
     /// One.
     Individual(EventTriggerUeIndividual<'a>),
-    /// Those that meet conditions.
+    /// All that meet conditions.
     Group(EventTriggerGroup<'a>),
-    /// Those that have some names (v05.00).
+    /// All with some identifiers (v05.00).
     #[per(addition, since = 3)]
     UeQuery(UeQuery<'a>),
 }
@@ -76,7 +76,7 @@ pub enum AssociatedUeType<'a> {
 #[derive(Clone, Debug, PartialEq, Per)]
 #[per(extensible)]
 pub struct UeQuery<'a> {
-    /// The names.
+    /// The identifiers.
     pub partial_ueid: PartialUeId,
     /// Conditions on them.
     pub ran_parameter_testing: Option<RanParameterTesting<'a>>,
@@ -104,7 +104,7 @@ pub enum QueryDefinitionFormats<'a> {
 #[derive(Clone, Debug, PartialEq, Per)]
 #[per(extensible)]
 pub struct QueryDefinitionFormat1<'a> {
-    /// The parameters that are asked for.
+    /// The queried parameters.
     #[per(size = 1..=65535)]
     pub ran_p_list: List<'a, QueriedRanParameter<'a>>,
 }
@@ -169,6 +169,6 @@ pub struct QueryOutcomeFormat2ItemUe<'a> {
     /// Its parameters.
     #[per(size = 0..=65535)]
     pub ran_p_list: List<'a, OptionalRanParameterItem<'a>>,
-    /// The filter that it passed.
+    /// The filter that it matches.
     pub ue_filter_id: Option<UeFilterId>,
 }

@@ -1,11 +1,11 @@
-//! Slice-level PRB quota (RC 8.4.3.6): which share of the resource blocks the slices get.
+//! Slice-level PRB quota (RC 8.4.3.6): the shares of the slices in the PRBs of a cell.
 
 use super::RanParameterItem;
 use super::known::{KnownParameter, ParameterFault, Shape, check, number, octets, optional, required};
 use crate::Error;
 use crate::common::{PlmnIdentity, SNssai, Sd, Sst};
 
-/// The parameters whose numbers are not the same everywhere.
+/// The parameters whose IDs differ between implementations.
 struct Names {
     ratio_list: KnownParameter,
     policy: KnownParameter,
@@ -19,7 +19,7 @@ struct Names {
     dedicated: KnownParameter,
 }
 
-/// The parameters; all but the first three are counted from there.
+/// Returns the parameters; all but the first three are numbered from `first`.
 macro_rules! counted_from {
     ($first:literal) => {{
         const RATIO_LIST: KnownParameter = required(1, "RRM Policy Ratio List", Shape::List(&GROUP));
@@ -51,9 +51,9 @@ macro_rules! counted_from {
     }};
 }
 
-/// As the specification has them: 4 is not used.
+/// The numbers of the specification: 4 is not used.
 const STANDARD: Names = counted_from!(5);
-/// As FlexRIC's and OAI's xApps count them: without the gap.
+/// The numbers of the xApps of FlexRIC and OAI: without the gap.
 const WITHOUT_GAP: Names = counted_from!(4);
 
 pub(super) const PARAMETERS: &[KnownParameter] = &[STANDARD.ratio_list];
@@ -61,24 +61,24 @@ pub(super) const PARAMETERS: &[KnownParameter] = &[STANDARD.ratio_list];
 /// Slice-level PRB quota: control style 2, action 6.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SlicePrbQuota {
-    /// The quotas; what is not named keeps its own.
+    /// The quotas; slices that are not listed keep theirs.
     pub policies: Vec<RrmPolicyRatio>,
 }
 
-/// The share that some slices have together (TS 28.541 4.3.36).
+/// The common share of some slices (TS 28.541 4.3.36).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RrmPolicyRatio {
-    /// The slices, each in its network: one at least.
+    /// The slices, each of a PLMN: at least one.
     pub members: Vec<RrmPolicyMember>,
-    /// What they get at least when they need it, in percent.
+    /// The guaranteed share when needed, in percent.
     pub min_percent: Option<u8>,
-    /// What they get at most, in percent.
+    /// The greatest share, in percent.
     pub max_percent: Option<u8>,
-    /// What is kept for them though they do not need it, in percent.
+    /// The dedicated share, reserved even when not needed, in percent.
     pub dedicated_percent: Option<u8>,
 }
 
-/// A slice in a network.
+/// A slice of a PLMN.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RrmPolicyMember {
     /// The network.
@@ -88,7 +88,7 @@ pub struct RrmPolicyMember {
 }
 
 impl SlicePrbQuota {
-    /// The quota of one slice.
+    /// Returns the quota of one slice.
     #[must_use]
     pub fn of_slice(plmn_identity: PlmnIdentity, slice: SNssai, min_percent: u8, max_percent: u8) -> Self {
         let members = vec![RrmPolicyMember { plmn_identity, slice }];
@@ -101,7 +101,7 @@ impl SlicePrbQuota {
         SlicePrbQuota { policies: vec![policy] }
     }
 
-    /// The RAN parameters.
+    /// Returns the RAN parameters.
     #[must_use]
     pub fn to_parameters(&self) -> Vec<RanParameterItem<'static>> {
         let names = &STANDARD;
@@ -124,12 +124,12 @@ impl SlicePrbQuota {
         vec![names.ratio_list.list_of(groups)]
     }
 
-    /// Reads the RAN parameters, as the specification numbers them and as FlexRIC does.
+    /// Reads the RAN parameters, with the numbers of the specification or of FlexRIC.
     ///
     /// # Errors
-    /// [`Error::Parameter`]: what is missing, not what it should be, or unknown; quotas that contradict themselves.
+    /// [`Error::Parameter`]: a parameter is missing, has the wrong type or is unknown; contradictory quotas.
     pub fn from_parameters(items: &[RanParameterItem<'_>]) -> Result<Self, Error> {
-        // the member list's number tells how the others are counted
+        // the number of the member list determines the others
         let mut groups = STANDARD.ratio_list.list(items);
         let has_no_gap = |group| WITHOUT_GAP.member_list.among(STANDARD.policy.structure(group)).is_some();
         let names = if groups.any(has_no_gap) { &WITHOUT_GAP } else { &STANDARD };
@@ -147,7 +147,7 @@ fn policy(group: &[RanParameterItem<'_>], names: &Names) -> Result<RrmPolicyRati
         max_percent: names.max.number(group)?,
         dedicated_percent: names.dedicated.number(group)?,
     };
-    // TS 28.541 4.3.36.2: dedicated is within min, and min within max
+    // TS 28.541 4.3.36.2: dedicated <= min <= max
     let (least, most) = (policy.min_percent.unwrap_or(0), policy.max_percent.unwrap_or(100));
     if least > most {
         return Err(names.min.error(ParameterFault::OutOfRange));

@@ -1,16 +1,16 @@
-//! Conditions on RAN parameters, and who meets them.
+//! Conditions on RAN parameters, and groups of UEs.
 
 use per::{List, Per};
 
 use super::{RanParameterId, RanParameterValue, RanParameterValueType};
 
-/// LogicalOR: whether a condition is an alternative to the next one.
+/// LogicalOR: how a condition is joined to the next one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Per)]
 #[per(extensible)]
 pub enum LogicalOr {
-    /// It is.
+    /// By OR.
     True,
-    /// Both are demanded, as where nothing is said.
+    /// By AND, which is also the meaning of absence.
     False,
 }
 
@@ -19,13 +19,13 @@ pub enum LogicalOr {
 #[per(size = 1..=255)]
 pub struct RanParameterTesting<'a>(pub List<'a, RanParameterTestingItem<'a>>);
 
-/// RANParameter-Testing-Item: a condition on one.
+/// RANParameter-Testing-Item: a condition on one parameter.
 #[derive(Clone, Debug, PartialEq, Per)]
 #[per(extensible)]
 pub struct RanParameterTestingItem<'a> {
-    /// Which parameter.
+    /// The parameter.
     pub ran_parameter_id: RanParameterId,
-    /// The condition, by what the parameter is.
+    /// The condition, which depends on the type of the parameter.
     pub ran_parameter_type: RanParameterTestingType<'a>,
 }
 
@@ -33,11 +33,11 @@ pub struct RanParameterTestingItem<'a> {
 #[derive(Clone, Debug, PartialEq, Per)]
 #[per(extensible)]
 pub enum RanParameterTestingType<'a> {
-    /// On what is in a list.
+    /// On the items of a list.
     List(RanParameterTestingList<'a>),
-    /// On what is in a structure.
+    /// On the contents of a structure.
     Structure(RanParameterTestingStructure<'a>),
-    /// An element with the key flag set has that value.
+    /// An element with the key flag has this value.
     ElementTrue(RanParameterTestingElementTrue<'a>),
     /// On an element.
     ElementFalse(RanParameterTestingElementFalse<'a>),
@@ -56,7 +56,7 @@ pub struct RanParameterTestingList<'a> {
 #[derive(Clone, Debug, PartialEq, Per)]
 #[per(extensible)]
 pub struct RanParameterTestingStructure<'a> {
-    /// The conditions on what is in it: RANParameter-Testing-STRUCTURE.
+    /// The conditions on its contents: RANParameter-Testing-STRUCTURE.
     #[per(size = 1..=65535)]
     pub structure: List<'a, RanParameterTestingItem<'a>>,
 }
@@ -65,7 +65,7 @@ pub struct RanParameterTestingStructure<'a> {
 #[derive(Clone, Debug, PartialEq, Per)]
 #[per(extensible)]
 pub struct RanParameterTestingElementTrue<'a> {
-    /// The value that it must have.
+    /// The required value.
     pub value: RanParameterValue<'a>,
 }
 
@@ -73,11 +73,11 @@ pub struct RanParameterTestingElementTrue<'a> {
 #[derive(Clone, Debug, PartialEq, Per)]
 #[per(extensible)]
 pub struct RanParameterTestingElementFalse<'a> {
-    /// How it is tested.
+    /// The test.
     pub test_condition: RanParameterTestingCondition,
-    /// What it is compared with.
+    /// The value to compare with.
     pub value: Option<RanParameterValue<'a>>,
-    /// Whether the condition is an alternative to the next one.
+    /// Whether the condition is joined to the next one by OR.
     pub logical_or: Option<LogicalOr>,
 }
 
@@ -85,43 +85,43 @@ pub struct RanParameterTestingElementFalse<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Per)]
 #[per(extensible)]
 pub enum RanParameterTestingCondition {
-    /// Compared with a value.
+    /// A comparison with a value.
     Comparison(Comparison),
-    /// Looked at alone.
+    /// A test without a value.
     Presence(Presence),
 }
 
-/// How a [`RanParameterTestingCondition`] compares.
+/// The comparison of a [`RanParameterTestingCondition`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Per)]
 #[per(extensible)]
 pub enum Comparison {
-    /// It is the value.
+    /// Equal to the value.
     Equal,
-    /// It is not the value.
+    /// Not equal to the value.
     Difference,
-    /// It is above the value.
+    /// Greater than the value.
     GreaterThan,
-    /// It is below the value.
+    /// Less than the value.
     LessThan,
-    /// It has the value in it.
+    /// Contains the value.
     Contains,
-    /// It begins with the value.
+    /// Starts with the value.
     StartsWith,
 }
 
-/// What a [`RanParameterTestingCondition`] looks for.
+/// The test of a [`RanParameterTestingCondition`] without a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Per)]
 #[per(extensible)]
 pub enum Presence {
-    /// It is there.
+    /// Present.
     Present,
-    /// It is configured.
+    /// Configured.
     Configured,
-    /// It has rolled over.
+    /// Rolled over.
     Rollover,
-    /// It is not zero.
+    /// Not zero.
     NonZero,
-    /// It has changed (v03.00).
+    /// Changed (v03.00).
     #[per(addition, since = 2)]
     ValueChange,
 }
@@ -130,7 +130,7 @@ pub enum Presence {
 #[derive(Clone, Debug, PartialEq, Per)]
 #[per(extensible)]
 pub struct UeGroupDefinition<'a> {
-    /// What they have in common.
+    /// The identifiers of the group.
     #[per(size = 1..=255)]
     pub identifier_list: List<'a, UeGroupDefinitionIdentifierItem<'a>>,
 }
@@ -139,10 +139,10 @@ pub struct UeGroupDefinition<'a> {
 #[derive(Clone, Debug, PartialEq, Per)]
 #[per(extensible)]
 pub struct UeGroupDefinitionIdentifierItem<'a> {
-    /// Which parameter.
+    /// The parameter.
     pub ran_parameter_id: RanParameterId,
-    /// What it must be.
+    /// The condition.
     pub value_type: RanParameterValueType<'a>,
-    /// Whether it is an alternative to the next one.
+    /// Whether it is joined to the next one by OR.
     pub logical_or: Option<LogicalOr>,
 }

@@ -1,4 +1,4 @@
-//! Event triggers: when the node reports, asks or acts (RC 9.2.1.1).
+//! Event triggers (RC 9.2.1.1).
 
 use per::{List, Per};
 
@@ -22,18 +22,18 @@ crate::message::message!(EventTrigger, lists);
 #[derive(Clone, Debug, PartialEq, Per)]
 #[per(extensible)]
 pub enum EventTriggerFormats<'a> {
-    /// A message comes or goes.
+    /// A message is received or sent.
     Format1(EventTriggerFormat1<'a>),
-    /// A procedure of a UE comes to a point.
+    /// A procedure of a UE reaches a breakpoint.
     Format2(EventTriggerFormat2<'a>),
-    /// Something of the node or a cell changes.
+    /// The node or a cell changes.
     Format3(EventTriggerFormat3<'a>),
-    /// Something of a UE changes.
+    /// A UE changes.
     Format4(EventTriggerFormat4<'a>),
-    /// At once (v01.03).
+    /// Immediately (v01.03).
     #[per(until = 1)]
     Format5(EventTriggerFormat5<'a>),
-    /// What became of format 5 when queries took its place (v03.00).
+    /// The placeholder of format 5, which queries replaced (v03.00).
     #[per(since = 2)]
     Unused5,
 }
@@ -42,10 +42,10 @@ pub enum EventTriggerFormats<'a> {
 #[derive(Clone, Debug, PartialEq, Per)]
 #[per(extensible)]
 pub struct EventTriggerFormat1<'a> {
-    /// Which messages.
+    /// The messages.
     #[per(size = 1..=65535)]
     pub message_list: List<'a, EventTriggerFormat1Item<'a>>,
-    /// Of which UEs, for all of the messages.
+    /// The UEs of all messages.
     pub global_associated_ue_info: Option<EventTriggerUeInfo<'a>>,
 }
 
@@ -53,21 +53,21 @@ pub struct EventTriggerFormat1<'a> {
 #[derive(Clone, Debug, PartialEq, Per)]
 #[per(extensible)]
 pub struct EventTriggerFormat1Item<'a> {
-    /// The condition's number.
+    /// The number of the condition.
     pub ric_event_trigger_condition_id: RicEventTriggerConditionId,
-    /// Which message.
+    /// The message.
     pub message_type: MessageTypeChoice,
-    /// Whether it comes or goes; both where nothing is said.
+    /// The direction; if absent, both.
     pub message_direction: Option<MessageDirection>,
-    /// Of which UEs.
+    /// The UEs.
     pub associated_ue_info: Option<EventTriggerUeInfo<'a>>,
-    /// Together with what else of the UE.
+    /// Additional events of the UE.
     pub associated_ue_event: Option<EventTriggerUeEventInfo<'a>>,
-    /// Whether the condition is an alternative to the next one.
+    /// Whether the condition is joined to the next one by OR.
     pub logical_or: Option<LogicalOr>,
 }
 
-/// Where a message of an [`EventTriggerFormat1Item`] goes.
+/// The direction of a message of an [`EventTriggerFormat1Item`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Per)]
 #[per(extensible)]
 pub enum MessageDirection {
@@ -81,9 +81,9 @@ pub enum MessageDirection {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Per)]
 #[per(extensible)]
 pub enum MessageTypeChoice {
-    /// Of an interface between nodes.
+    /// A message of a network interface.
     Ni(MessageTypeNi),
-    /// Of RRC.
+    /// A message of RRC.
     Rrc(MessageTypeRrc),
 }
 
@@ -91,11 +91,11 @@ pub enum MessageTypeChoice {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Per)]
 #[per(extensible)]
 pub struct MessageTypeNi {
-    /// The kind of interface.
+    /// The type of interface.
     pub ni_type: InterfaceType,
-    /// Which of that kind; all where nothing is said.
+    /// The interface; if absent, all of that type.
     pub ni_identifier: Option<InterfaceIdentifier>,
-    /// Which message; all where nothing is said.
+    /// The message; if absent, all.
     pub ni_message: Option<InterfaceMessageId>,
 }
 
@@ -103,21 +103,21 @@ pub struct MessageTypeNi {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Per)]
 #[per(extensible)]
 pub struct MessageTypeRrc {
-    /// Which message.
+    /// The message.
     pub rrc_message: RrcMessageId,
 }
 
-/// E2SM-RC-EventTrigger-Format2: a point in a procedure.
+/// E2SM-RC-EventTrigger-Format2: a breakpoint of a procedure.
 #[derive(Clone, Debug, PartialEq, Per)]
 #[per(extensible)]
 pub struct EventTriggerFormat2<'a> {
-    /// Which procedure.
+    /// The procedure.
     pub ric_call_process_type_id: RicCallProcessTypeId,
-    /// Which point in it.
+    /// The breakpoint.
     pub ric_call_process_breakpoint_id: RicCallProcessBreakpointId,
     /// Conditions on the node.
     pub associated_e2_node_info: Option<RanParameterTesting<'a>>,
-    /// Of which UEs.
+    /// The UEs.
     pub associated_ue_info: Option<EventTriggerUeInfo<'a>>,
 }
 
@@ -125,7 +125,7 @@ pub struct EventTriggerFormat2<'a> {
 #[derive(Clone, Debug, PartialEq, Per)]
 #[per(extensible)]
 pub struct EventTriggerFormat3<'a> {
-    /// Which changes.
+    /// The changes.
     #[per(size = 1..=65535)]
     pub e2_node_info_change_list: List<'a, EventTriggerFormat3Item<'a>>,
 }
@@ -134,13 +134,13 @@ pub struct EventTriggerFormat3<'a> {
 #[derive(Clone, Debug, PartialEq, Per)]
 #[per(extensible)]
 pub struct EventTriggerFormat3Item<'a> {
-    /// The condition's number.
+    /// The number of the condition.
     pub ric_event_trigger_condition_id: RicEventTriggerConditionId,
-    /// What changes.
+    /// The change.
     pub e2_node_info_change_id: E2NodeInfoChangeId,
-    /// Of which cells.
+    /// The cells.
     pub associated_cell_info: Option<EventTriggerCellInfo<'a>>,
-    /// Whether the condition is an alternative to the next one.
+    /// Whether the condition is joined to the next one by OR.
     pub logical_or: Option<LogicalOr>,
 }
 
@@ -148,7 +148,7 @@ pub struct EventTriggerFormat3Item<'a> {
 #[derive(Clone, Debug, PartialEq, Per)]
 #[per(extensible)]
 pub struct EventTriggerFormat4<'a> {
-    /// Which changes.
+    /// The changes.
     #[per(size = 1..=65535)]
     pub ue_info_change_list: List<'a, EventTriggerFormat4Item<'a>>,
 }
@@ -157,30 +157,30 @@ pub struct EventTriggerFormat4<'a> {
 #[derive(Clone, Debug, PartialEq, Per)]
 #[per(extensible)]
 pub struct EventTriggerFormat4Item<'a> {
-    /// The condition's number.
+    /// The number of the condition.
     pub ric_event_trigger_condition_id: RicEventTriggerConditionId,
-    /// What changes.
+    /// The change.
     pub trigger_type: TriggerTypeChoice<'a>,
-    /// Of which UEs.
+    /// The UEs.
     pub associated_ue_info: Option<EventTriggerUeInfo<'a>>,
-    /// Whether the condition is an alternative to the next one.
+    /// Whether the condition is joined to the next one by OR.
     pub logical_or: Option<LogicalOr>,
 }
 
-/// TriggerType-Choice: what changes of a UE.
+/// TriggerType-Choice: the change of a UE.
 #[derive(Clone, Debug, PartialEq, Per)]
 #[per(extensible)]
 pub enum TriggerTypeChoice<'a> {
     /// Its RRC state.
     RrcState(TriggerTypeRrcState<'a>),
-    /// One of its names.
+    /// One of its identifiers.
     UeId(TriggerTypeUeId),
-    /// Variables of layer 2.
+    /// Layer 2 variables.
     L2State(TriggerTypeL2State<'a>),
     /// Its context (v03.00).
     #[per(addition, since = 2)]
     UeContext(TriggerTypeUeContext<'a>),
-    /// How the MAC layer schedules it (v03.00).
+    /// MAC scheduling (v03.00).
     #[per(addition, since = 2)]
     L2MacSchChg(TriggerTypeL2MacSchChg),
 }
@@ -189,7 +189,7 @@ pub enum TriggerTypeChoice<'a> {
 #[derive(Clone, Debug, PartialEq, Per)]
 #[per(extensible)]
 pub struct TriggerTypeRrcState<'a> {
-    /// The states that it may come to.
+    /// The states that it may enter.
     #[per(size = 1..=8)]
     pub rrc_state_list: List<'a, TriggerTypeRrcStateItem>,
 }
@@ -200,7 +200,7 @@ pub struct TriggerTypeRrcState<'a> {
 pub struct TriggerTypeRrcStateItem {
     /// The state.
     pub state_changed_to: RrcState,
-    /// Whether it is an alternative to the next one.
+    /// Whether it is joined to the next one by OR.
     pub logical_or: Option<LogicalOr>,
 }
 
@@ -214,7 +214,7 @@ pub enum RrcState {
     RrcInactive,
     /// `RRC_IDLE`.
     RrcIdle,
-    /// Any of them.
+    /// Any state.
     Any,
 }
 
@@ -222,7 +222,7 @@ pub enum RrcState {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Per)]
 #[per(extensible)]
 pub struct TriggerTypeUeId {
-    /// Which of its names.
+    /// The identifier.
     pub ue_id_change_id: UeIdChangeId,
 }
 
@@ -246,7 +246,7 @@ pub struct TriggerTypeUeContext<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Per)]
 #[per(extensible)]
 pub struct TriggerTypeL2MacSchChg {
-    /// What changes.
+    /// The change.
     pub l2_mac_sch_chg_type: L2MacSchChgTypeChoice,
 }
 
@@ -262,33 +262,33 @@ pub enum L2MacSchChgTypeChoice {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Per)]
 #[per(extensible)]
 pub struct TriggerTypeMimoAndBfConfig {
-    /// What it comes to be.
+    /// The new state.
     pub mimo_trans_mode_state: MimoTransModeState,
 }
 
-/// Whether MIMO is used (v03.00).
+/// The use of MIMO (v03.00).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Per)]
 #[per(extensible)]
 pub enum MimoTransModeState {
-    /// It is.
+    /// MIMO is used.
     Enabled,
-    /// It is not.
+    /// MIMO is not used.
     Disabled,
 }
 
-/// E2SM-RC-EventTrigger-Format5: at once (v01.03).
+/// E2SM-RC-EventTrigger-Format5: immediately (v01.03).
 #[derive(Clone, Debug, PartialEq, Per)]
 #[per(extensible)]
 pub struct EventTriggerFormat5<'a> {
-    /// Now.
+    /// On demand.
     pub on_demand: True,
-    /// Of which UEs.
+    /// The UEs.
     pub associated_ue_info: Option<EventTriggerUeInfo<'a>>,
-    /// Of which cells.
+    /// The cells.
     pub associated_cell_info: Option<EventTriggerCellInfo<'a>>,
 }
 
-/// EventTrigger-Cell-Info: which cells.
+/// EventTrigger-Cell-Info: a selection of cells.
 #[derive(Clone, Debug, PartialEq, Per)]
 #[per(extensible)]
 pub struct EventTriggerCellInfo<'a> {
@@ -305,7 +305,7 @@ pub struct EventTriggerCellInfoItem<'a> {
     pub event_trigger_cell_id: RicEventTriggerCellId,
     /// The cell or cells.
     pub cell_type: EventTriggerCellType<'a>,
-    /// Whether it is an alternative to the next one.
+    /// Whether it is joined to the next one by OR.
     pub logical_or: Option<LogicalOr>,
 }
 
@@ -315,7 +315,7 @@ pub struct EventTriggerCellInfoItem<'a> {
 pub enum EventTriggerCellType<'a> {
     /// One.
     Individual(EventTriggerCellIndividual),
-    /// Those that meet conditions.
+    /// All that meet conditions.
     Group(EventTriggerGroup<'a>),
 }
 
@@ -335,7 +335,7 @@ pub struct EventTriggerGroup<'a> {
     pub ran_parameter_testing: RanParameterTesting<'a>,
 }
 
-/// EventTrigger-UE-Info: which UEs.
+/// EventTrigger-UE-Info: a selection of UEs.
 #[derive(Clone, Debug, PartialEq, Per)]
 #[per(extensible)]
 pub struct EventTriggerUeInfo<'a> {
@@ -352,7 +352,7 @@ pub struct EventTriggerUeInfoItem<'a> {
     pub event_trigger_ue_id: RicEventTriggerUeId,
     /// The UE or UEs.
     pub ue_type: EventTriggerUeType<'a>,
-    /// Whether it is an alternative to the next one.
+    /// Whether it is joined to the next one by OR.
     pub logical_or: Option<LogicalOr>,
 }
 
@@ -362,7 +362,7 @@ pub struct EventTriggerUeInfoItem<'a> {
 pub enum EventTriggerUeType<'a> {
     /// One.
     Individual(EventTriggerUeIndividual<'a>),
-    /// Those that meet conditions.
+    /// All that meet conditions.
     Group(EventTriggerGroup<'a>),
 }
 
@@ -376,7 +376,7 @@ pub struct EventTriggerUeIndividual<'a> {
     pub ran_parameter_testing: Option<RanParameterTesting<'a>>,
 }
 
-/// EventTrigger-UEevent-Info: what happens to a UE.
+/// EventTrigger-UEevent-Info: events of a UE.
 #[derive(Clone, Debug, PartialEq, Per)]
 #[per(extensible)]
 pub struct EventTriggerUeEventInfo<'a> {
@@ -391,6 +391,6 @@ pub struct EventTriggerUeEventInfo<'a> {
 pub struct EventTriggerUeEventInfoItem {
     /// The event.
     pub ue_event_id: RicEventTriggerUeEventId,
-    /// Whether it is an alternative to the next one.
+    /// Whether it is joined to the next one by OR.
     pub logical_or: Option<LogicalOr>,
 }

@@ -1,14 +1,14 @@
-//! SLICE: the slices of a cell, told and set (RAN function 145 of FlexRIC).
+//! SLICE: reports and controls of the slices of a cell (RAN function 145 of FlexRIC).
 //!
 //! A slice scheduler divides the resource blocks of each direction among slices by an algorithm; within a slice, a UE
-//! scheduler divides what the slice got. [`Parameters`] says what each algorithm promises a slice.
+//! scheduler divides the resource blocks of the slice. [`Parameters`] are those of each algorithm.
 //!
 //! | message | type |
 //! |---|---|
 //! | event trigger | [`EventTriggerDefinition`]: the period |
-//! | indication | [`IndicationHeader`], [`IndicationMessage`]: the slices, and the slice of each UE |
+//! | indication | [`IndicationHeader`], [`IndicationMessage`]: the slices and the slices of each UE |
 //! | control | [`ControlHeader`], [`ControlMessage`]: add or modify, delete, associate UEs |
-//! | control outcome | [`ControlOutcome`]: a text for people |
+//! | control outcome | [`ControlOutcome`]: a diagnostic text |
 
 mod parameters;
 
@@ -22,11 +22,11 @@ pub use parameters::{
     Algorithm, EdfParameters, NvsParameters, OnDemand, Parameters, Positions, Rate, Scn19Parameters, Share,
 };
 
-/// How RAN functions of this model introduce themselves.
+/// The RAN function ID, name and encodings of this model.
 pub const MODEL: Model =
     Model { function_id: 145, name: "SLICE_STATS_V0", wires: &[Wire::Per, Wire::Plain, Wire::Flat] };
 
-/// The indication message: what is set.
+/// The indication message: the configuration.
 #[derive(Clone, Debug, PartialEq, Per)]
 #[per(extensible)]
 pub struct IndicationMessage<'a> {
@@ -35,7 +35,7 @@ pub struct IndicationMessage<'a> {
     /// The slices of UEs.
     #[per(size = 0..=65535)]
     pub ues: List<'a, UeSlices>,
-    /// When, in microseconds of Unix time.
+    /// The time stamp, in microseconds of Unix time.
     pub timestamp_us: i64,
 }
 
@@ -85,11 +85,11 @@ impl<'a> Plain<'a> for SliceConfiguration<'a> {
 #[derive(Clone, Debug, PartialEq, Per)]
 #[per(extensible)]
 pub struct DirectionSlices<'a> {
-    /// The scheduler, by the base station's name for it. FlexRIC's xApps write the slice algorithm here, or a UE
-    /// scheduler for what is in no slice.
+    /// The scheduler, by its name in the base station. FlexRIC's xApps send the slice algorithm, or the UE scheduler for UEs
+    /// without a slice.
     #[per(size = 0..=255, extensible)]
     pub scheduler: PrintableString<'a>,
-    /// The slices. In a control: those to be added, or modified where their id is there.
+    /// The slices. In a control: the slices to add, or to modify if their ID exists.
     #[per(size = 0..=1024)]
     pub slices: List<'a, Slice<'a>>,
 }
@@ -118,15 +118,15 @@ impl<'a> Plain<'a> for DirectionSlices<'a> {
 #[derive(Clone, Debug, PartialEq, Per)]
 #[per(extensible)]
 pub struct Slice<'a> {
-    /// Its number in its direction.
+    /// The ID in its direction.
     pub id: u32,
-    /// Its name, for people.
+    /// A label.
     #[per(size = 0..=255, extensible)]
     pub label: PrintableString<'a>,
-    /// The scheduler of its UEs, by the base station's name for it: `RR`, `PF`.
+    /// The UE scheduler, by its name in the base station: `RR`, `PF`.
     #[per(size = 0..=255, extensible)]
     pub ue_scheduler: PrintableString<'a>,
-    /// What it is promised.
+    /// The parameters of the slice algorithm.
     pub parameters: Parameters<'a>,
 }
 
@@ -151,18 +151,18 @@ impl<'a> Plain<'a> for Slice<'a> {
     }
 }
 
-/// The id of no slice: of a UE that is in none.
+/// The ID for no slice.
 pub const NO_SLICE: u32 = u32::MAX;
 
-/// The slices that a UE is in.
+/// The slices of a UE.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Per)]
 #[per(extensible)]
 pub struct UeSlices {
-    /// The slice of its downlink; [`NO_SLICE`] where it is in none.
+    /// The downlink slice, or [`NO_SLICE`].
     pub dl_id: u32,
-    /// The slice of its uplink; [`NO_SLICE`] where it is in none.
+    /// The uplink slice, or [`NO_SLICE`].
     pub ul_id: u32,
-    /// The UE: its C-RNTI.
+    /// The C-RNTI of the UE.
     pub rnti: u16,
 }
 
@@ -186,7 +186,7 @@ impl Plain<'_> for UeSlices {
 #[derive(Clone, Debug, PartialEq, Per)]
 #[per(extensible)]
 pub enum ControlMessage<'a> {
-    /// Add slices, or modify them where their id is there.
+    /// Add slices, or modify them if their ID exists.
     AddOrModify(SliceConfiguration<'a>),
     /// Delete slices.
     Delete(DeleteSlices<'a>),
@@ -228,14 +228,14 @@ impl<'a> Plain<'a> for ControlMessage<'a> {
     }
 }
 
-/// The slices to be deleted.
+/// The slices to delete.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Per)]
 #[per(extensible)]
 pub struct DeleteSlices<'a> {
-    /// The ids of downlink slices.
+    /// The IDs of downlink slices.
     #[per(size = 0..=1024)]
     pub dl: List<'a, u32>,
-    /// The ids of uplink slices.
+    /// The IDs of uplink slices.
     #[per(size = 0..=1024)]
     pub ul: List<'a, u32>,
 }
@@ -258,7 +258,7 @@ impl<'a> Plain<'a> for DeleteSlices<'a> {
 #[derive(Clone, Debug, PartialEq, Eq, Per)]
 #[per(extensible)]
 pub struct ControlOutcome<'a> {
-    /// What there is to say, for people: nothing where all went well.
+    /// A diagnostic text; empty on success.
     #[per(size = 0..=1024, extensible)]
     pub diagnostic: PrintableString<'a>,
 }

@@ -1,4 +1,4 @@
-//! What slice algorithms promise a slice.
+//! The parameters of slice algorithms.
 
 use core::fmt;
 
@@ -11,9 +11,9 @@ use crate::plain::{Error, ErrorKind, Plain, Reader, Writer};
 pub enum Algorithm {
     /// Fixed positions in the carrier.
     Static,
-    /// Network virtualization substrate (Kokku et al.): a share, or a rate out of what the cell would carry.
+    /// Network virtualization substrate (Kokku et al.): a share, or a rate relative to the capacity of the cell.
     Nvs,
-    /// The mixture of SCN19: a rate, fixed positions, or a share on demand.
+    /// The combination of SCN19: a rate, fixed positions, or a share on demand.
     Scn19,
     /// Earliest deadline first.
     Edf,
@@ -30,7 +30,7 @@ impl fmt::Display for Algorithm {
     }
 }
 
-/// What a slice is promised, by its direction's algorithm.
+/// The parameters of a slice, by the algorithm of its direction.
 #[derive(Clone, Debug, PartialEq, Per)]
 #[per(extensible)]
 pub enum Parameters<'a> {
@@ -40,12 +40,12 @@ pub enum Parameters<'a> {
     Nvs(NvsParameters),
     /// A rate, fixed positions, or a share on demand.
     Scn19(Scn19Parameters),
-    /// Blocks before a deadline.
+    /// Resource blocks before a deadline.
     Edf(EdfParameters<'a>),
 }
 
 impl Parameters<'_> {
-    /// The algorithm that these are of.
+    /// Returns the algorithm.
     #[must_use]
     pub fn algorithm(&self) -> Algorithm {
         match self {
@@ -95,7 +95,7 @@ impl<'a> Plain<'a> for Parameters<'a> {
 pub struct Positions {
     /// The first.
     pub low: u32,
-    /// The last: it belongs to the slice.
+    /// The last (inclusive).
     pub high: u32,
 }
 
@@ -115,13 +115,13 @@ impl Plain<'_> for Positions {
     }
 }
 
-/// A rate out of a reference: the share is their quotient.
+/// A rate and a reference rate: the share is their quotient.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Per)]
 #[per(extensible)]
 pub struct Rate {
-    /// What the slice needs, in Mbit/s.
+    /// The rate of the slice in Mbit/s.
     pub required_mbps: f32,
-    /// What the cell is taken to carry if the slice had it all, in Mbit/s.
+    /// The rate that the slice would have with the whole cell, in Mbit/s.
     pub reference_mbps: f32,
 }
 
@@ -145,7 +145,7 @@ impl Plain<'_> for Rate {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Per)]
 #[per(extensible)]
 pub struct Share {
-    /// From 0 to 1. FlexRIC's name for it says per cent; its xApps write fractions.
+    /// From 0 to 1. The name is FlexRIC's, whose xApps send fractions, not percentages.
     pub reserved: f32,
 }
 
@@ -163,7 +163,7 @@ impl Plain<'_> for Share {
     }
 }
 
-/// What NVS promises.
+/// The parameters of NVS.
 #[derive(Clone, Copy, Debug, PartialEq, Per)]
 #[per(extensible)]
 pub enum NvsParameters {
@@ -199,7 +199,7 @@ impl Plain<'_> for NvsParameters {
     }
 }
 
-/// What SCN19 promises.
+/// The parameters of SCN19.
 #[derive(Clone, Copy, Debug, PartialEq, Per)]
 #[per(extensible)]
 pub enum Scn19Parameters {
@@ -207,7 +207,7 @@ pub enum Scn19Parameters {
     Dynamic(Rate),
     /// Fixed positions.
     Fixed(Positions),
-    /// A share, as long as it is asked for.
+    /// A share on demand.
     OnDemand(OnDemand),
 }
 
@@ -242,15 +242,15 @@ impl Plain<'_> for Scn19Parameters {
     }
 }
 
-/// A share that a slice gets while it has something to send.
+/// A share of a slice while it has data to send.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Per)]
 #[per(extensible)]
 pub struct OnDemand {
     /// From 0 to 1.
     pub reserved: f32,
-    /// The logarithm of how strongly it is preferred.
+    /// The logarithm of its weight.
     pub log_delta: f32,
-    /// The window over which the share is kept, in slots.
+    /// The averaging window in slots.
     pub tau_slots: u32,
 }
 
@@ -275,13 +275,13 @@ impl Plain<'_> for OnDemand {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Per)]
 #[per(extensible)]
 pub struct EdfParameters<'a> {
-    /// Slots from deadline to deadline.
+    /// The deadline in slots.
     pub deadline_slots: u32,
-    /// Resource blocks that it gets before each deadline.
+    /// The guaranteed resource blocks before each deadline.
     pub guaranteed_prbs: u32,
-    /// Resource blocks that it may save up.
+    /// The greatest number of resource blocks that it may save.
     pub max_replenish_prbs: u32,
-    /// Slices whose blocks it may take.
+    /// The slices over which it has precedence.
     #[per(size = 0..=1024)]
     pub over: List<'a, u32>,
 }

@@ -1,19 +1,19 @@
-//! Which queue a packet goes to.
+//! The classifier, which assigns packets to queues.
 
 use per::{List, Per};
 
 use crate::plain::{Error, ErrorKind, Plain, Reader, Writer};
 
-/// What chooses a queue.
+/// A classifier.
 #[derive(Clone, Debug, PartialEq, Eq, Per)]
 #[per(extensible)]
 pub enum Classifier<'a> {
-    /// Each queue in turn.
+    /// Round robin over all queues.
     RoundRobin,
-    /// The queue of the first filter that fits, the first queue where none does.
+    /// The queue of the first matching filter; the first queue if none matches.
     #[per(size = 0..=1024)]
     Osi(List<'a, OsiFilter>),
-    /// Any queue, by chance over flows.
+    /// A random queue for each flow.
     Stochastic,
 }
 
@@ -25,7 +25,7 @@ impl<'a> Plain<'a> for Classifier<'a> {
         let kind: u32 = reader.number()?;
         match kind {
             0 | 2 => {
-                reader.number::<u32>()?; // means nothing
+                reader.number::<u32>()?; // unused
                 Ok(if kind == 0 { Classifier::RoundRobin } else { Classifier::Stochastic })
             }
             1 => Ok(Classifier::Osi(reader.list()?)),
@@ -52,31 +52,31 @@ impl<'a> Plain<'a> for Classifier<'a> {
 pub struct OsiFilter {
     /// Its number.
     pub id: u32,
-    /// The packets that fit.
+    /// The packets that match.
     pub flow: FiveTuple,
-    /// The queue that they go to.
+    /// The queue of these packets.
     #[per(range = 0..=2_147_483_647)]
     pub queue_id: u32,
 }
 
-/// Packets by the headers of layers 3 and 4; what is absent may be anything.
+/// A match on layer 3 and 4 headers; absent fields match anything.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Per)]
 #[per(extensible)]
 pub struct FiveTuple {
-    /// The source's IPv4 address, as a number.
+    /// The source IPv4 address as a number.
     pub source_address: Option<u32>,
-    /// The destination's IPv4 address, as a number.
+    /// The destination IPv4 address as a number.
     pub destination_address: Option<u32>,
-    /// The source's port.
+    /// The source port.
     pub source_port: Option<u16>,
-    /// The destination's port.
+    /// The destination port.
     pub destination_port: Option<u16>,
     /// The protocol: 6 is TCP, 17 UDP.
     pub protocol: Option<u8>,
 }
 
-/// Addresses, ports and protocol; -1 stands for what may be anything. What FlexRIC has for layer 7 stands behind in one
-/// place and is missing in another: it is not part of this.
+/// Addresses, ports and protocol; -1 matches anything. FlexRIC's layer 7 field follows in one message and is missing in
+/// another: it is not part of this value.
 impl Plain<'_> for FiveTuple {
     const NAME: &'static str = "FiveTuple";
     const LEAST: usize = 28;
@@ -123,14 +123,14 @@ pub(super) fn read_queue_id(reader: &mut Reader<'_>) -> Result<u32, Error> {
     u32::try_from(id).map_err(|_| reader.fault(ErrorKind::OutOfRange, 4))
 }
 
-/// A queue's number is signed here.
+/// The number of a queue is signed here.
 pub(super) fn write_queue_id(writer: &mut Writer<'_>, id: u32) -> Result<(), Error> {
     let id = i32::try_from(id).map_err(|_| writer.error(ErrorKind::NotInLayout))?;
     writer.number(id);
     Ok(())
 }
 
-/// A C structure: padding stands before the addresses and behind the queue.
+/// A C structure, with padding before the addresses and after the queue.
 impl Plain<'_> for OsiFilter {
     const NAME: &'static str = "OsiFilter";
     const LEAST: usize = 48;

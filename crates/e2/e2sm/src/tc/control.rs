@@ -1,4 +1,4 @@
-//! Controls: add, delete or modify one part.
+//! Controls: add, delete or modify one component.
 
 use per::{Per, PrintableString};
 
@@ -12,17 +12,17 @@ use crate::wire::message;
 #[derive(Clone, Debug, PartialEq, Per)]
 #[per(extensible)]
 pub enum ControlMessage<'a> {
-    /// About the classifier's filters.
+    /// The filters of the classifier.
     Classifier(ClassifierControl),
-    /// About a policer.
+    /// A policer.
     Policer(PolicerControl),
-    /// About a queue.
+    /// A queue.
     Queue(QueueControl),
-    /// About the scheduler.
+    /// The scheduler.
     Scheduler(SchedulerControl<'a>),
-    /// About a shaper.
+    /// A shaper.
     Shaper(ShaperControl),
-    /// About the pacer.
+    /// The pacer.
     Pacer(PacerControl),
 }
 
@@ -56,26 +56,26 @@ impl<'a> Plain<'a> for ControlMessage<'a> {
     }
 }
 
-/// A number that says what follows, and that.
+/// A discriminant and the value that it selects.
 pub(super) fn tagged<'a, T: Plain<'a>>(writer: &mut Writer<'_>, tag: u32, value: &T) -> Result<(), Error> {
     writer.number(tag);
     writer.value(value)
 }
 
-/// A number that says that nothing follows, and a number without meaning.
+/// A discriminant without a value, and an unused number.
 pub(super) fn bare(writer: &mut Writer<'_>, tag: u32) -> Result<(), Error> {
     writer.number(tag);
     writer.number(0u32);
     Ok(())
 }
 
-/// A number without meaning.
+/// An unused number.
 pub(super) fn nothing<T>(reader: &mut Reader<'_>, value: T) -> Result<T, Error> {
     reader.number::<u32>()?;
     Ok(value)
 }
 
-/// What is to be done with a part, as numbers.
+/// The operations by number.
 pub(super) const ADD: u32 = 0;
 pub(super) const DELETE: u32 = 1;
 pub(super) const MODIFY: u32 = 2;
@@ -84,11 +84,11 @@ pub(super) const MODIFY: u32 = 2;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Per)]
 #[per(extensible)]
 pub enum QueueControl {
-    /// A queue more, with a policer and a shaper that do nothing yet.
+    /// Add a queue, with an inactive policer and shaper.
     Add(QueueParameters),
-    /// No more queue of that number.
+    /// Delete a queue.
     Delete(DeleteQueue),
-    /// Another discipline.
+    /// Change the discipline of a queue.
     Modify(ModifyQueue),
 }
 
@@ -114,15 +114,15 @@ impl<'a> Plain<'a> for QueueControl {
     }
 }
 
-/// A queue's discipline and what it goes by.
+/// The discipline of a queue and its parameters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Per)]
 #[per(extensible)]
 pub enum QueueParameters {
     /// First in, first out.
     Fifo,
-    /// Drops when packets wait too long (RFC 8289).
+    /// CoDel: drops packets when the sojourn time is too long (RFC 8289).
     CoDel(DelayTarget),
-    /// Marks (RFC 3168) when packets wait too long.
+    /// CoDel that marks packets (ECN, RFC 3168) in place of dropping them.
     EcnCoDel(DelayTarget),
 }
 
@@ -162,13 +162,13 @@ impl Plain<'_> for QueueParameters {
     }
 }
 
-/// How long packets may wait.
+/// The parameters of CoDel.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Per)]
 #[per(extensible)]
 pub struct DelayTarget {
-    /// They may wait this long.
+    /// The target sojourn time.
     pub target_ms: u32,
-    /// When all have waited longer over this time, something is done.
+    /// The interval: if all packets exceed the target for this time, packets are dropped or marked.
     pub interval_ms: u32,
 }
 
@@ -187,13 +187,13 @@ impl Plain<'_> for DelayTarget {
     }
 }
 
-/// A queue to be deleted.
+/// A queue to delete.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Per)]
 #[per(extensible)]
 pub struct DeleteQueue {
     /// Its number.
     pub id: u32,
-    /// Its discipline: a control that has another in mind is refused.
+    /// Its discipline; a control with another discipline is rejected.
     pub kind: QueueKind,
 }
 
@@ -211,13 +211,13 @@ impl Plain<'_> for DeleteQueue {
     }
 }
 
-/// A queue's new discipline.
+/// The new discipline of a queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Per)]
 #[per(extensible)]
 pub struct ModifyQueue {
     /// Its number.
     pub id: u32,
-    /// What it is to be.
+    /// The new discipline.
     pub parameters: QueueParameters,
 }
 
@@ -235,15 +235,15 @@ impl Plain<'_> for ModifyQueue {
     }
 }
 
-/// A control of the scheduler. There is one: only [`SchedulerControl::Modify`] makes sense.
+/// A control of the scheduler. There is exactly one: nodes reject all but [`SchedulerControl::Modify`].
 #[derive(Clone, Debug, PartialEq, Eq, Per)]
 #[per(extensible)]
 pub enum SchedulerControl<'a> {
-    /// One more.
+    /// Add one.
     Add,
-    /// One less.
+    /// Delete one.
     Delete,
-    /// Another one.
+    /// Replace it.
     Modify(Scheduler<'a>),
 }
 
@@ -255,7 +255,7 @@ impl<'a> Plain<'a> for SchedulerControl<'a> {
         match reader.number::<u32>()? {
             ADD => nothing(reader, SchedulerControl::Add),
             DELETE => nothing(reader, SchedulerControl::Delete),
-            // unlike in an indication, a number without meaning follows where there is nothing to be said
+            // unlike in an indication, an unused number follows a discriminant without a value
             MODIFY => match reader.value()? {
                 Scheduler::RoundRobin => nothing(reader, SchedulerControl::Modify(Scheduler::RoundRobin)),
                 scheduler => Ok(SchedulerControl::Modify(scheduler)),
@@ -279,15 +279,15 @@ impl<'a> Plain<'a> for SchedulerControl<'a> {
     }
 }
 
-/// A control of the pacer. There is one: only [`PacerControl::Modify`] makes sense.
+/// A control of the pacer. There is exactly one: nodes reject all but [`PacerControl::Modify`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Per)]
 #[per(extensible)]
 pub enum PacerControl {
-    /// One more.
+    /// Add one.
     Add,
-    /// One less.
+    /// Delete one.
     Delete,
-    /// Another one.
+    /// Replace it.
     Modify(PacerParameters),
 }
 
@@ -313,11 +313,11 @@ impl<'a> Plain<'a> for PacerControl {
     }
 }
 
-/// A pacer and what it goes by.
+/// A pacer and its parameters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Per)]
 #[per(extensible)]
 pub enum PacerParameters {
-    /// Everything goes through.
+    /// No pacing.
     Off,
     /// 5G-BDP.
     Bdp5g(Bdp),
@@ -343,13 +343,13 @@ impl Plain<'_> for PacerParameters {
     }
 }
 
-/// What the 5G-BDP pacer goes by.
+/// The parameters of the 5G-BDP pacer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Per)]
 #[per(extensible)]
 pub struct Bdp {
-    /// Octets in the bearer's RLC buffer.
+    /// The octets in the RLC buffer of the bearer.
     pub drb_octets: u32,
-    /// When that was, in microseconds of Unix time.
+    /// The time stamp of that value, in microseconds of Unix time.
     pub timestamp_us: i64,
 }
 
@@ -372,9 +372,9 @@ impl Plain<'_> for Bdp {
 #[derive(Clone, Debug, PartialEq, Eq, Per)]
 #[per(extensible)]
 pub struct ControlOutcome<'a> {
-    /// 0 where the control was carried out, 1 where not.
+    /// 0 on success, 1 on failure.
     pub code: u32,
-    /// What there is to say, for people. Not in FlexRIC's layout.
+    /// A diagnostic text; not in FlexRIC's layout.
     #[per(size = 0..=1024, extensible)]
     pub diagnostic: PrintableString<'a>,
 }

@@ -7,15 +7,15 @@ use super::control::{ADD, DELETE, MODIFY, bare, nothing, tagged};
 use super::{FiveTuple, OsiFilter};
 use crate::plain::{Error, ErrorKind, Plain, Reader, Writer};
 
-/// A control of the classifier. Which classifier it is about makes it the one in use.
+/// A control of the classifier. The classifier that it addresses becomes the active one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Per)]
 #[per(extensible)]
 pub enum ClassifierControl {
-    /// A filter more.
+    /// Add a filter.
     Add(NewFilter),
-    /// A filter less.
+    /// Delete a filter.
     Delete(DeleteFilter),
-    /// A filter with other contents.
+    /// Modify a filter.
     Modify(ModifyFilter),
 }
 
@@ -41,15 +41,15 @@ impl<'a> Plain<'a> for ClassifierControl {
     }
 }
 
-/// A filter to be added.
+/// A filter to add.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Per)]
 #[per(extensible)]
 pub enum NewFilter {
-    /// Of the round-robin classifier, which has none.
+    /// Of the round-robin classifier, which has no filters.
     RoundRobin,
-    /// Of the classifier by headers.
+    /// Of the header classifier.
     Osi(NewOsiFilter),
-    /// Of the stochastic classifier, which has none.
+    /// Of the stochastic classifier, which has no filters.
     Stochastic,
 }
 
@@ -75,18 +75,18 @@ impl Plain<'_> for NewFilter {
     }
 }
 
-/// A filter by headers, whose number is the base station's to choose.
+/// A header filter; the base station assigns its number.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Per)]
 #[per(extensible)]
 pub struct NewOsiFilter {
-    /// The packets that fit.
+    /// The packets that match.
     pub flow: FiveTuple,
-    /// The queue that they go to.
+    /// The queue of these packets.
     #[per(range = 0..=2_147_483_647)]
     pub queue_id: u32,
 }
 
-/// FlexRIC reserves four octets more than it fills: they may follow, and do in what we write.
+/// FlexRIC reserves four more octets than it fills: they are optional when decoded and always encoded.
 impl Plain<'_> for NewOsiFilter {
     const NAME: &'static str = "NewOsiFilter";
     const LEAST: usize = 32;
@@ -107,15 +107,15 @@ impl Plain<'_> for NewOsiFilter {
     }
 }
 
-/// A filter to be deleted.
+/// A filter to delete.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Per)]
 #[per(extensible)]
 pub enum DeleteFilter {
-    /// Of the round-robin classifier, which has none.
+    /// Of the round-robin classifier, which has no filters.
     RoundRobin,
-    /// Of the classifier by headers: its number.
+    /// Of the header classifier: its number.
     Osi(u32),
-    /// Of the stochastic classifier, which has none.
+    /// Of the stochastic classifier, which has no filters.
     Stochastic,
 }
 
@@ -141,15 +141,15 @@ impl Plain<'_> for DeleteFilter {
     }
 }
 
-/// A filter that changes.
+/// A filter to modify.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Per)]
 #[per(extensible)]
 pub enum ModifyFilter {
-    /// Of the round-robin classifier, which has none.
+    /// Of the round-robin classifier, which has no filters.
     RoundRobin,
-    /// Of the classifier by headers: the filter of that number is to be this one.
+    /// Of the header classifier: the new filter of that number.
     Osi(OsiFilter),
-    /// Of the stochastic classifier, which has none.
+    /// Of the stochastic classifier, which has no filters.
     Stochastic,
 }
 

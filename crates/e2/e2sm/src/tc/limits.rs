@@ -1,4 +1,4 @@
-//! Controls of what bounds a queue's rate: its policer and its shaper.
+//! Controls of policers and shapers, which limit the rate of a queue.
 
 use per::Per;
 
@@ -9,11 +9,11 @@ use crate::plain::{Error, ErrorKind, Plain, Reader, Writer};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Per)]
 #[per(extensible)]
 pub enum PolicerControl {
-    /// A policer more.
+    /// Add a policer.
     Add,
-    /// No more policer of that number.
+    /// Delete a policer.
     Delete(u32),
-    /// Another limit.
+    /// Change a limit.
     Modify(ChangePolicer),
 }
 
@@ -39,19 +39,19 @@ impl<'a> Plain<'a> for PolicerControl {
     }
 }
 
-/// A policer's new limit.
+/// The new limit of a policer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Per)]
 #[per(extensible)]
 pub struct ChangePolicer {
     /// Its number.
     pub id: u32,
-    /// Packets above this are dropped.
+    /// The rate above which packets are dropped.
     pub drop_rate_kbps: u32,
-    /// The queue that packets above the deviation rate go to.
+    /// The queue for packets above the deviation rate.
     pub deviation_id: u32,
-    /// Packets above this go to another queue.
+    /// The rate above which packets are moved to another queue.
     pub deviation_rate_kbps: u32,
-    /// Whether it does anything.
+    /// Whether it is active.
     pub active: bool,
 }
 
@@ -83,11 +83,11 @@ impl Plain<'_> for ChangePolicer {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Per)]
 #[per(extensible)]
 pub enum ShaperControl {
-    /// A shaper more.
+    /// Add a shaper.
     Add,
-    /// No more shaper of that number.
+    /// Delete a shaper.
     Delete(u32),
-    /// Another limit.
+    /// Change a limit.
     Modify(ChangeShaper),
 }
 
@@ -113,17 +113,17 @@ impl<'a> Plain<'a> for ShaperControl {
     }
 }
 
-/// A shaper's new limit.
+/// The new limit of a shaper.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Per)]
 #[per(extensible)]
 pub struct ChangeShaper {
     /// Its number.
     pub id: u32,
-    /// The window over which its rate is measured, in milliseconds.
+    /// The averaging window of its rate, in milliseconds.
     pub window_ms: u32,
     /// Its limit.
     pub max_rate_kbps: u32,
-    /// Whether it does anything.
+    /// Whether it is active.
     pub active: bool,
 }
 

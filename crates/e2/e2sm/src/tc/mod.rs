@@ -1,17 +1,17 @@
-//! TC: what happens to packets between the core and the radio bearer, told and set (RAN function 146 of FlexRIC).
+//! TC: reports and controls of traffic control between SDAP and RLC (RAN function 146 of FlexRIC).
 //!
-//! A bearer's packets pass a classifier, which chooses a queue; each queue has a policer before and a shaper behind it; a
-//! scheduler takes from the queues, and a pacer decides how much goes on to RLC. (Traffic that overfills RLC waits
-//! there, behind itself; a pacer keeps it in queues that a classifier has separated.)
+//! The packets of a bearer pass a classifier, which assigns a queue; each queue has a policer before and a shaper behind
+//! it; a scheduler serves the queues, and a pacer limits what is passed to RLC. (Without a pacer, packets of all flows
+//! wait in the one buffer of RLC; with it they wait in separate queues.)
 //!
 //! | message | type |
 //! |---|---|
 //! | event trigger | [`EventTriggerDefinition`]: the period |
-//! | indication | [`IndicationHeader`], [`IndicationMessage`]: what is set, and what it counts |
-//! | control | [`ControlHeader`], [`ControlMessage`]: add, delete or modify one part |
+//! | indication | [`IndicationHeader`], [`IndicationMessage`]: configuration and counters |
+//! | control | [`ControlHeader`], [`ControlMessage`]: add, delete or modify one component |
 //! | control outcome | [`ControlOutcome`] |
 //!
-//! FlexRIC's layout knows neither [`Scheduler::DeficitRoundRobin`] nor a text in the outcome: these are in PER only.
+//! FlexRIC's layout has neither [`Scheduler::DeficitRoundRobin`] nor a text in the outcome: they are in PER only.
 
 mod classifier;
 mod control;
@@ -32,23 +32,23 @@ pub use control::{
 pub use filters::{ClassifierControl, DeleteFilter, ModifyFilter, NewFilter, NewOsiFilter};
 pub use limits::{ChangePolicer, ChangeShaper, PolicerControl, ShaperControl};
 
-/// How RAN functions of this model introduce themselves.
+/// The RAN function ID, name and encodings of this model.
 pub const MODEL: Model = Model { function_id: 146, name: "TC_STATS_V0", wires: &[Wire::Per, Wire::Plain, Wire::Flat] };
 
-/// The indication message: what is set for a bearer, and what it counts.
+/// The indication message: configuration and counters of a bearer.
 #[derive(Clone, Debug, PartialEq, Per)]
 #[per(extensible)]
 pub struct IndicationMessage<'a> {
-    /// What takes from the queues.
+    /// The scheduler.
     pub scheduler: Scheduler<'a>,
-    /// What decides how much goes on to RLC.
+    /// The pacer.
     pub pacer: Pacer,
-    /// What chooses a queue.
+    /// The classifier.
     pub classifier: Classifier<'a>,
     /// The queues.
     #[per(size = 0..=1024)]
     pub lanes: List<'a, Lane>,
-    /// When, in microseconds of Unix time.
+    /// The time stamp, in microseconds of Unix time.
     pub timestamp_us: i64,
 }
 
@@ -78,17 +78,16 @@ impl<'a> Plain<'a> for IndicationMessage<'a> {
     }
 }
 
-/// What takes from the queues.
+/// The scheduler.
 #[derive(Clone, Debug, PartialEq, Eq, Per)]
 #[per(extensible)]
 pub enum Scheduler<'a> {
-    /// From each in turn.
+    /// Round robin.
     RoundRobin,
-    /// From the queue of the highest priority: the priority of each queue, the lowest number first.
+    /// Strict priority: the priority of each queue; the lowest number is served first.
     #[per(size = 0..=1024)]
     Priority(List<'a, u32>),
-    /// From each in turn, as many octets as it may: the octets that each gets a turn (RFC 8290 has one such). Not in
-    /// FlexRIC's layout.
+    /// Deficit round robin: the quantum of each queue in octets (as in RFC 8290). Not in FlexRIC's layout.
     #[per(size = 0..=1024)]
     DeficitRoundRobin(List<'a, u32>),
 }
@@ -120,25 +119,25 @@ impl<'a> Plain<'a> for Scheduler<'a> {
     }
 }
 
-/// What decides how much goes on to RLC.
+/// The pacer.
 #[derive(Clone, Copy, Debug, PartialEq, Per)]
 #[per(extensible)]
 pub struct Pacer {
-    /// How it decides.
+    /// The algorithm.
     pub kind: PacerKind,
     /// Its number.
     pub id: u32,
-    /// What went through it.
+    /// Its throughput.
     pub meter: Meter,
 }
 
-/// How a pacer decides.
+/// The algorithm of a pacer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Per)]
 #[per(extensible)]
 pub enum PacerKind {
-    /// It lets everything through.
+    /// No pacing.
     Off,
-    /// It keeps in RLC what the bearer sends in one scheduling round and little more (5G-BDP).
+    /// 5G-BDP: keeps little more in RLC than the bearer sends in one scheduling round.
     Bdp5g,
 }
 
@@ -165,13 +164,13 @@ impl Plain<'_> for Pacer {
     }
 }
 
-/// What went through a part of late.
+/// The recent throughput of a component.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Per)]
 #[per(extensible)]
 pub struct Meter {
-    /// Kilobits a second.
+    /// The rate in kbit/s.
     pub rate_kbps: f32,
-    /// The window over which that is measured, in milliseconds.
+    /// The averaging window in milliseconds.
     pub window_ms: u32,
 }
 
@@ -190,13 +189,13 @@ impl Plain<'_> for Meter {
     }
 }
 
-/// A queue with what stands behind and before it. Its number is that of its shaper.
+/// A queue with its shaper and policer. Its number is that of its shaper.
 #[derive(Clone, Copy, Debug, PartialEq, Per)]
 #[per(extensible)]
 pub struct Lane {
-    /// What limits its rate by making packets wait.
+    /// The shaper.
     pub shaper: Shaper,
-    /// What limits its rate by dropping or diverting packets.
+    /// The policer.
     pub policer: Policer,
     /// The queue.
     pub queue: Queue,
@@ -217,17 +216,17 @@ impl Plain<'_> for Lane {
     }
 }
 
-/// What limits a queue's rate by making packets wait.
+/// A shaper: limits the rate of a queue by delaying packets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Per)]
 #[per(extensible)]
 pub struct Shaper {
-    /// The queue's number.
+    /// The number of the queue.
     pub id: u32,
-    /// Whether it does anything.
+    /// Whether it is active.
     pub active: bool,
     /// Its limit.
     pub max_rate_kbps: u32,
-    /// What went through it.
+    /// Its throughput.
     pub meter: Meter,
 }
 
@@ -252,25 +251,25 @@ impl Plain<'_> for Shaper {
     }
 }
 
-/// What limits a queue's rate by dropping or diverting packets (RFC 2475: meter, dropper, marker).
+/// A policer: limits the rate of a queue by dropping or moving packets (RFC 2475: meter, dropper, marker).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Per)]
 #[per(extensible)]
 pub struct Policer {
-    /// The queue's number.
+    /// The number of the queue.
     pub id: u32,
-    /// What went through it.
+    /// Its throughput.
     pub meter: Meter,
-    /// Packets that it dropped.
+    /// Dropped packets.
     pub dropped_packets: u32,
-    /// Packets that it marked.
+    /// Marked packets.
     pub marked_packets: u32,
     /// Its limit.
     pub max_rate_kbps: f32,
-    /// Whether it does anything.
+    /// Whether it is active.
     pub active: bool,
-    /// Where packets within the limit go.
+    /// The queue for packets within the limit.
     pub destination_id: u32,
-    /// Where packets above the limit go.
+    /// The queue for packets above the limit.
     pub deviation_id: u32,
 }
 
@@ -304,16 +303,16 @@ impl Plain<'_> for Policer {
     }
 }
 
-/// A queue's discipline.
+/// The discipline of a queue.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Per)]
 #[per(extensible)]
 pub enum QueueKind {
     /// First in, first out.
     #[default]
     Fifo,
-    /// Drops when packets wait too long (RFC 8289).
+    /// CoDel: drops packets when the sojourn time is too long (RFC 8289).
     CoDel,
-    /// Marks (RFC 3168) when packets wait too long.
+    /// CoDel that marks packets (ECN, RFC 3168) in place of dropping them.
     EcnCoDel,
 }
 
@@ -352,19 +351,19 @@ impl Plain<'_> for QueueKind {
 pub struct Queue {
     /// Its discipline.
     pub kind: QueueKind,
-    /// Octets that wait.
+    /// Queued octets.
     pub octets: u32,
-    /// Packets that wait.
+    /// Queued packets.
     pub packets: u32,
-    /// Octets that went on.
+    /// Forwarded octets.
     pub forwarded_octets: u32,
-    /// Packets that went on.
+    /// Forwarded packets.
     pub forwarded_packets: u32,
-    /// Packets dropped; marked, where the discipline is [`QueueKind::EcnCoDel`].
+    /// Packets dropped, or marked with [`QueueKind::EcnCoDel`].
     pub dropped_packets: u32,
-    /// How long packets waited in the mean, in microseconds.
+    /// The mean sojourn time in microseconds.
     pub mean_sojourn_us: f32,
-    /// How long the last packet waited, in microseconds.
+    /// The sojourn time of the last packet in microseconds.
     pub last_sojourn_us: i64,
 }
 

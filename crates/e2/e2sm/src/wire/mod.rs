@@ -1,14 +1,14 @@
-//! Wire forms: the encodings that one model's types may have.
+//! The encodings of service models.
 //!
-//! What a RAN function speaks stands in its object identifier:
+//! The object identifier of a RAN function denotes its encoding:
 //!
-//! | form | object identifier |
+//! | encoding | object identifier |
 //! |---|---|
-//! | [`Wire::Per`]: aligned PER of the declared types | the model's own: O-RAN's, or `1.3.6.1.4.1.32473.1.N` of our function N, in the arc for documentation of RFC 5612 |
-//! | [`Wire::Flat`]: FlatBuffers of the same types | `1.3.6.1.4.1.32473.2` and the model's own behind it |
-//! | [`Wire::Plain`]: FlexRIC's C structures, see `plain` | `0.0.0.0.0.0.0.0.1.N.0`, as FlexRIC registers its function N |
+//! | [`Wire::Per`]: aligned PER | that of the model: O-RAN's, or `1.3.6.1.4.1.32473.1.N` for function N of ferric, in the documentation arc of RFC 5612 |
+//! | [`Wire::Flat`]: FlatBuffers of the same types | `1.3.6.1.4.1.32473.2` followed by that of the model |
+//! | [`Wire::Plain`]: FlexRIC's C structures, see `plain` | `0.0.0.0.0.0.0.0.1.N.0`, as FlexRIC registers function N |
 //!
-//! O-RAN's models have one encoding by specification; FlatBuffers is between who agree on it.
+//! O-RAN specifies one encoding for each of its models; FlatBuffers need an agreement between node and controller.
 
 #[cfg(feature = "flexric")]
 pub(crate) mod model;
@@ -25,23 +25,23 @@ pub(crate) use model::message;
 #[cfg(feature = "flexric")]
 pub use model::{Model, detect};
 
-/// How a message stands in its octets.
+/// The encoding of a message.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Wire {
-    /// Aligned PER of the types as they are declared.
+    /// Aligned PER.
     #[default]
     Per,
     /// FlexRIC's plain layout: C structures of x86-64, little endian.
     Plain,
-    /// FlatBuffers of the types as they are declared; `schema/` has the schemas. With the feature `flat`.
+    /// FlatBuffers, with the schemas in `schema/`; requires the feature `flat`.
     Flat,
 }
 
 const FLAT_ARC: &str = "1.3.6.1.4.1.32473.2.";
 
 impl Wire {
-    /// Its name: `per`, `plain`, `flat`.
+    /// Returns the name: `per`, `plain` or `flat`.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -51,8 +51,7 @@ impl Wire {
         }
     }
 
-    /// What the object identifier of a model says that is in PER or FlatBuffers: which of them, and the model's own
-    /// identifier.
+    /// Splits the object identifier of a model in PER or FlatBuffers into the encoding and the identifier of the model.
     ///
     /// ```
     /// use e2sm::Wire;
@@ -69,7 +68,7 @@ impl Wire {
         }
     }
 
-    /// The object identifier under which a model with an identifier of its own is registered in this form.
+    /// Returns the object identifier of a model in this encoding, given the identifier of the model.
     #[must_use]
     pub fn oid(self, own: &str) -> Cow<'_, str> {
         match self {
@@ -85,7 +84,7 @@ impl fmt::Display for Wire {
     }
 }
 
-/// A type that can be read as FlatBuffers too, where they are built in.
+/// A type that can be decoded from FlatBuffers too, if they are built in.
 #[cfg(feature = "flat")]
 pub(crate) trait FlatDecode<'a>: per::flat::Decode<'a, &'a Arena> {}
 #[cfg(feature = "flat")]
@@ -95,7 +94,7 @@ pub(crate) trait FlatDecode<'a> {}
 #[cfg(not(feature = "flat"))]
 impl<'a, T> FlatDecode<'a> for T {}
 
-/// A type that can be written as FlatBuffers too, where they are built in.
+/// A type that can be encoded in FlatBuffers too, if they are built in.
 #[cfg(feature = "flat")]
 pub(crate) trait FlatEncode: per::flat::Encode {}
 #[cfg(feature = "flat")]
@@ -105,7 +104,7 @@ pub(crate) trait FlatEncode {}
 #[cfg(not(feature = "flat"))]
 impl<T> FlatEncode for T {}
 
-/// Reads all of `bytes` as PER or FlatBuffers; lists go to `arena`.
+/// Decodes all of `bytes` from PER or FlatBuffers; lists are stored in `arena`.
 pub(crate) fn decode<'a, T>(bytes: &'a [u8], revision: u8, wire: Wire, arena: &'a Arena) -> Result<T, Error>
 where
     T: Decode<'a, &'a Arena> + FlatDecode<'a>,
@@ -131,7 +130,7 @@ pub(crate) fn encode<T: Encode + FlatEncode>(
     out: &mut Vec<u8>,
 ) -> Result<(), Error> {
     match wire {
-        // `dyn`: one function for hundreds of types
+        // `dyn`: compiled once for all types
         Wire::Per => Ok(per::encode(value as &dyn Encode, revision, out)?),
         #[cfg(feature = "flat")]
         Wire::Flat => Ok(per::flat::encode(value, revision, None, out)?),

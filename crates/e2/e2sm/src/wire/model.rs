@@ -1,4 +1,4 @@
-//! FlexRIC's models, and the one of ours that is like them: several wire forms each.
+//! Models with several encodings: FlexRIC's, and RRC notifications.
 
 use per::{Decode, Encode};
 
@@ -10,8 +10,8 @@ const PER_ARC: &str = "1.3.6.1.4.1.32473.1.";
 const PLAIN_ARC: &str = "0.0.0.0.0.0.0.0.1.";
 const PLAIN_END: &str = ".0";
 
-/// What an object identifier tells: the model, by the RAN function id that FlexRIC gives it, and its wire form. `None`
-/// where it is none of the arcs that [`Wire`] tells of.
+/// Returns the model, as its RAN function ID in FlexRIC, and the encoding that an object identifier denotes; `None` if it
+/// is in none of the arcs listed at [`Wire`].
 ///
 /// ```
 /// use e2sm::{Wire, detect};
@@ -26,28 +26,28 @@ pub fn detect(oid: &str) -> Option<(u16, Wire)> {
     let (wire, own) = Wire::of(oid);
     let (number, wire) = match own.strip_prefix(PER_ARC) {
         Some(number) => (number, wire),
-        // the plain form has no FlatBuffers
+        // there are no FlatBuffers of the plain layout
         None if wire == Wire::Flat => return None,
         None => (own.strip_prefix(PLAIN_ARC)?.strip_suffix(PLAIN_END)?, Wire::Plain),
     };
-    // an arc is written in one way: digits without a leading zero
+    // an arc has one notation: digits without a leading zero
     let plain = number.bytes().all(|digit| digit.is_ascii_digit()) && !number.starts_with('0');
     Some((number.parse().ok().filter(|_| plain)?, wire))
 }
 
-/// A service model with several wire forms: how RAN functions of it introduce themselves.
+/// A service model with several encodings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Model {
-    /// The RAN function id that nodes give it, and its number in object identifiers.
+    /// The RAN function ID, which is also its number in object identifiers.
     pub function_id: u16,
     /// The name in its RAN function definition.
     pub name: &'static str,
-    /// The forms that it has.
+    /// Its encodings.
     pub wires: &'static [Wire],
 }
 
 impl Model {
-    /// Its object identifier in a wire form.
+    /// Returns its object identifier in an encoding.
     #[must_use]
     pub fn oid(&self, wire: Wire) -> String {
         match wire {
@@ -56,8 +56,8 @@ impl Model {
         }
     }
 
-    /// The wire form that an object identifier means; `None` where it is another model's, or a form that this one does
-    /// not have.
+    /// Returns the encoding that an object identifier denotes; `None` if it belongs to another model, or if this one has no
+    /// such encoding.
     #[must_use]
     pub fn wire_of(&self, oid: &str) -> Option<Wire> {
         let (number, wire) = detect(oid)?;
@@ -66,7 +66,7 @@ impl Model {
     }
 }
 
-/// Reads all of `bytes`; lists go to `arena`.
+/// Decodes all of `bytes`; lists are stored in `arena`.
 pub(crate) fn decode<'a, T>(bytes: &'a [u8], wire: Wire, arena: &'a Arena) -> Result<T, Error>
 where
     T: Decode<'a, &'a Arena> + FlatDecode<'a> + Plain<'a>,
@@ -77,7 +77,7 @@ where
     }
 }
 
-/// As [`decode`], for what FlexRIC's layout does not have.
+/// As [`decode`], for messages without a plain layout.
 pub(crate) fn decode_per<'a, T>(bytes: &'a [u8], wire: Wire, arena: &'a Arena) -> Result<T, Error>
 where
     T: Decode<'a, &'a Arena> + FlatDecode<'a>,
@@ -97,13 +97,13 @@ pub(crate) fn encode<'a, T: Encode + FlatEncode + Plain<'a>>(
     }
 }
 
-/// As [`encode`], for what FlexRIC's layout does not have.
+/// As [`encode`], for messages without a plain layout.
 pub(crate) fn encode_per<T: Encode + FlatEncode>(value: &T, wire: Wire, out: &mut Vec<u8>) -> Result<(), Error> {
     super::encode(value, 0, wire, out)
 }
 
-/// Gives a message its reading and writing functions: one that borrows from the octets or one that owns what it holds,
-/// in all wire forms or in all but the plain one.
+/// Implements the decoding and encoding functions of a message that borrows from the octets or owns its values, in all
+/// encodings or in all but the plain layout.
 macro_rules! message {
     ($name:ident, $kind:ident) => {
         $crate::wire::model::message!(@$kind $name, decode, encode);
@@ -113,10 +113,10 @@ macro_rules! message {
     };
     (@borrowing $name:ident, $decode:ident, $encode:ident) => {
         impl<'a> $name<'a> {
-            /// Reads all of `bytes`; lists go to `arena`.
+            /// Decodes all of `bytes`; lists are stored in `arena`.
             ///
             /// # Errors
-            /// Whatever is wrong with the encoding; a wire form that the model does not have.
+            /// A malformed encoding; [`Error::NotInWire`](crate::Error::NotInWire).
             pub fn decode(
                 bytes: &'a [u8],
                 wire: $crate::Wire,
@@ -125,7 +125,7 @@ macro_rules! message {
                 $crate::wire::model::$decode(bytes, wire, arena)
             }
 
-            /// Reads all of `bytes` into a value to keep.
+            /// Decodes all of `bytes` into a value that borrows nothing.
             ///
             /// # Errors
             /// As [`Self::decode`].
@@ -139,10 +139,10 @@ macro_rules! message {
     };
     (@owning $name:ident, $decode:ident, $encode:ident) => {
         impl $name {
-            /// Reads all of `bytes`.
+            /// Decodes all of `bytes`.
             ///
             /// # Errors
-            /// Whatever is wrong with the encoding; a wire form that the model does not have.
+            /// A malformed encoding; [`Error::NotInWire`](crate::Error::NotInWire).
             pub fn decode(bytes: &[u8], wire: $crate::Wire) -> Result<Self, $crate::Error> {
                 let arena = $crate::Arena::new();
                 $crate::wire::model::$decode(bytes, wire, &arena)
@@ -155,7 +155,7 @@ macro_rules! message {
             /// Appends the encoding to `out`. After an error `out` is as it was.
             ///
             /// # Errors
-            /// A value that the wire form cannot carry; a wire form that the model does not have.
+            /// A value that the encoding cannot represent; [`Error::NotInWire`](crate::Error::NotInWire).
             pub fn encode(&self, wire: $crate::Wire, out: &mut Vec<u8>) -> Result<(), $crate::Error> {
                 $crate::wire::model::$encode(self, wire, out)
             }
@@ -169,14 +169,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_identifier_tells_model_and_form() {
+    fn oid_denotes_model_and_encoding() {
         const MAC: Model = Model { function_id: 142, name: "MAC", wires: &[Wire::Per] };
         for wire in [Wire::Per, Wire::Plain, Wire::Flat] {
             assert_eq!(detect(&MAC.oid(wire)), Some((142, wire)));
         }
         assert_eq!(MAC.wire_of("1.3.6.1.4.1.32473.1.142"), Some(Wire::Per));
         assert_eq!(MAC.wire_of("1.3.6.1.4.1.32473.1.143"), None);
-        assert_eq!(MAC.wire_of("0.0.0.0.0.0.0.0.1.142.0"), None, "a form that it does not have");
+        assert_eq!(MAC.wire_of("0.0.0.0.0.0.0.0.1.142.0"), None, "an encoding that the model does not have");
         for other in [
             "",
             "1.3.6.1.4.1.53148.1.2.2.2",

@@ -1,11 +1,11 @@
-//! Containers of counters, one for each kind of node.
+//! Containers of counters, one for each type of node.
 
 use per::{List, Per, PrintableString};
 
 use super::{NrCgi, SNssai};
 use crate::common::PlmnIdentity;
 
-/// PF-Container: counters of one kind of node.
+/// PF-Container: the counters of one type of node.
 #[derive(Clone, Debug, PartialEq, Per)]
 pub enum PfContainer<'a> {
     /// Of a DU.
@@ -25,24 +25,24 @@ pub struct OduPfContainer<'a> {
     pub cell_resource_report_list: List<'a, CellResourceReportListItem<'a>>,
 }
 
-/// CellResourceReportListItem: a cell's resource blocks.
+/// CellResourceReportListItem: the resource blocks of a cell.
 #[derive(Clone, Debug, PartialEq, Per)]
 #[per(extensible)]
 pub struct CellResourceReportListItem<'a> {
     /// The cell.
     pub nr_cgi: NrCgi,
-    /// Blocks that there are, downlink. The field ends at 100.
+    /// Available downlink PRBs, at most 100.
     #[per(range = 0..=100)]
     pub dl_total_of_available_prbs: Option<u8>,
-    /// Blocks that there are, uplink.
+    /// Available uplink PRBs.
     #[per(range = 0..=100)]
     pub ul_total_of_available_prbs: Option<u8>,
-    /// What each network uses of them.
+    /// The usage of each network.
     #[per(size = 1..=12)]
     pub served_plmn_per_cell_list: List<'a, ServedPlmnPerCellListItem<'a>>,
 }
 
-/// ServedPlmnPerCellListItem: what a network uses of a cell.
+/// ServedPlmnPerCellListItem: the usage of a cell by a network.
 #[derive(Clone, Debug, PartialEq, Per)]
 #[per(extensible)]
 pub struct ServedPlmnPerCellListItem<'a> {
@@ -63,7 +63,7 @@ pub struct FgcDuPmContainer<'a> {
     pub slice_per_plmn_per_cell_list: List<'a, SlicePerPlmnPerCellListItem<'a>>,
 }
 
-/// SlicePerPlmnPerCellListItem: what a slice uses of a cell.
+/// SlicePerPlmnPerCellListItem: the usage of a cell by a slice.
 #[derive(Clone, Debug, PartialEq, Per)]
 #[per(extensible)]
 pub struct SlicePerPlmnPerCellListItem<'a> {
@@ -74,7 +74,7 @@ pub struct SlicePerPlmnPerCellListItem<'a> {
     pub fqi_per_slices_per_plmn_per_cell_list: List<'a, FqiPerSlicesPerPlmnPerCellListItem>,
 }
 
-/// FQIPERSlicesPerPlmnPerCellListItem: what a 5QI of a slice uses of a cell, in percent of the cell's blocks.
+/// FQIPERSlicesPerPlmnPerCellListItem: the usage of a cell by a 5QI of a slice, in percent of the PRBs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Per)]
 #[per(extensible)]
 pub struct FqiPerSlicesPerPlmnPerCellListItem {
@@ -97,7 +97,7 @@ pub struct EpcDuPmContainer<'a> {
     pub per_qci_report_list: List<'a, PerQciReportListItem>,
 }
 
-/// PerQCIReportListItem: what a QCI uses of a cell, in percent of the cell's blocks.
+/// PerQCIReportListItem: the usage of a cell by a QCI, in percent of the PRBs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Per)]
 #[per(extensible)]
 pub struct PerQciReportListItem {
@@ -124,7 +124,7 @@ pub struct OcuCpPfContainer<'a> {
 /// The counters of a CU-CP.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Per)]
 pub struct CuCpResourceStatus {
-    /// UEs that are active; none cannot be told but by leaving it out.
+    /// Active UEs; absent if there are none, since the range starts at 1.
     #[per(range = 1..=65536, extensible)]
     pub number_of_active_ues: Option<u32>,
 }

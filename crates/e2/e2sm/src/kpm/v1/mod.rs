@@ -1,8 +1,8 @@
-//! E2SM-KPM v01.00: a fixed set of counters in containers, one for each kind of node.
+//! E2SM-KPM v01.00: a fixed set of counters in containers, one for each type of node.
 //!
-//! It has nothing of the later revisions but the names of its messages. A subscription says a report style and a period;
-//! what the node then tells is [`PfContainer`]: resource blocks of a DU's cells, the UEs of a CU-CP, the volume through a
-//! CU-UP, by network, slice and QoS class. [`IndicationMessage::rows`] tells them one by one.
+//! It shares only the names of its messages with later revisions. A subscription contains a report style and a period. The
+//! node reports a [`PfContainer`]: PRB usage of the cells of a DU, active UEs of a CU-CP, or data volume of a CU-UP, by
+//! PLMN, slice and QoS class. [`IndicationMessage::rows`] iterates over the values.
 //!
 //! ```
 //! use e2sm::kpm::v1::{EventTriggerDefinition, ReportPeriod};
@@ -41,31 +41,31 @@ pub use report::{Class, Counter, Row};
 pub struct RanFunctionDefinition<'a> {
     /// Name, OID and description.
     pub ran_function_name: RanFunctionName<'a>,
-    /// What it can do.
+    /// The capabilities of the function.
     pub e2sm_kpm_ran_function_item: RanFunctionItem<'a>,
 }
 
 message!(RanFunctionDefinition, lists);
 
-/// What a function can do.
+/// The capabilities of a function.
 #[derive(Clone, Debug, PartialEq, Per)]
 #[per(extensible)]
 pub struct RanFunctionItem<'a> {
-    /// The ways to trigger reports.
+    /// The event trigger styles.
     #[per(size = 1..=63)]
     pub ric_event_trigger_style_list: Option<List<'a, RicEventTriggerStyleItem<'a>>>,
-    /// The ways to report.
+    /// The report styles.
     #[per(size = 1..=63)]
     pub ric_report_style_list: Option<List<'a, RicReportStyleList<'a>>>,
 }
 
-/// RIC-ReportStyle-List: a way to report.
+/// RIC-ReportStyle-List: a report style.
 #[derive(Clone, Debug, PartialEq, Per)]
 #[per(extensible)]
 pub struct RicReportStyleList<'a> {
-    /// The style's number.
+    /// The number of the style.
     pub ric_report_style_type: RicStyleType,
-    /// The style's name.
+    /// The name of the style.
     pub ric_report_style_name: RicStyleName<'a>,
     /// The format of indication headers.
     pub ric_indication_header_format_type: RicFormatType,
@@ -77,14 +77,14 @@ pub struct RicReportStyleList<'a> {
 #[derive(Clone, Debug, PartialEq, Per)]
 #[per(extensible)]
 pub enum EventTriggerDefinition<'a> {
-    /// By the period.
+    /// Periodic reports.
     Format1(EventTriggerDefinitionFormat1<'a>),
 }
 
 message!(EventTriggerDefinition, lists);
 
 impl EventTriggerDefinition<'_> {
-    /// A report each period.
+    /// Returns the trigger of a report every period.
     #[must_use]
     pub fn every(period: ReportPeriod) -> EventTriggerDefinition<'static> {
         let item = TriggerConditionIeItem { report_period_ie: period };
@@ -92,7 +92,7 @@ impl EventTriggerDefinition<'_> {
         EventTriggerDefinition::Format1(EventTriggerDefinitionFormat1 { policy_test_list })
     }
 
-    /// The period: that of the first condition. There is no sense in several.
+    /// Returns the period of the first condition; several conditions are of no use.
     #[must_use]
     pub fn period(&self) -> Option<ReportPeriod> {
         let EventTriggerDefinition::Format1(format1) = self;
@@ -117,10 +117,10 @@ pub struct TriggerConditionIeItem {
     pub report_period_ie: ReportPeriod,
 }
 
-/// Declares the periods there are.
+/// Declares the periods.
 macro_rules! periods {
     ($($period:ident = $ms:literal,)*) => {
-        /// RT-Period-IE: the periods that there are.
+        /// RT-Period-IE: a reporting period.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Per)]
         #[per(extensible)]
         pub enum ReportPeriod {
@@ -131,10 +131,10 @@ macro_rules! periods {
         }
 
         impl ReportPeriod {
-            /// All of them, the shortest first.
+            /// All periods, shortest first.
             pub const ALL: &'static [ReportPeriod] = &[$(ReportPeriod::$period),*];
 
-            /// The period in milliseconds.
+            /// Returns the period in milliseconds.
             #[must_use]
             pub const fn ms(self) -> u32 {
                 match self {
@@ -152,7 +152,7 @@ periods! {
 }
 
 impl ReportPeriod {
-    /// The period that is nearest to so many milliseconds; of two, the shorter.
+    /// Returns the period nearest to `ms` milliseconds; of two equally near, the shorter.
     ///
     /// ```
     /// use e2sm::kpm::v1::ReportPeriod;
@@ -167,7 +167,7 @@ impl ReportPeriod {
     }
 }
 
-/// E2SM-KPM-ActionDefinition: the report style is all that there is to say.
+/// E2SM-KPM-ActionDefinition: the report style and nothing else.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Per)]
 #[per(extensible)]
 pub struct ActionDefinition {
@@ -187,7 +187,7 @@ pub enum IndicationHeader {
 
 message!(IndicationHeader, no borrow);
 
-/// E2SM-KPM-IndicationHeader-Format1: what all of the report is about, as far as it is about one.
+/// E2SM-KPM-IndicationHeader-Format1: the identities that apply to the whole report.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Per)]
 #[per(extensible)]
 pub struct IndicationHeaderFormat1 {
@@ -209,7 +209,7 @@ pub struct IndicationHeaderFormat1 {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Per)]
 #[per(extensible)]
 pub enum GlobalKpmNodeId {
-    /// A gNB, or a part of one.
+    /// A gNB or a part of one.
     Gnb(GlobalKpmNodeGnbId),
     /// An en-gNB.
     EnGnb(GlobalKpmNodeEnGnbId),
@@ -257,7 +257,7 @@ pub struct GlobalKpmNodeEnbId {
     pub global_enb_id: GlobalEnbId,
 }
 
-/// NRCGI: as [`crate::common::NrCgi`], but it cannot be extended.
+/// NRCGI: as the NR CGI of E2SM, but not extensible.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Per)]
 pub struct NrCgi {
     /// The network.
@@ -267,7 +267,7 @@ pub struct NrCgi {
     pub nr_cell_identity: Bits,
 }
 
-/// SNSSAI: as [`crate::common::SNssai`], but it cannot be extended.
+/// SNSSAI: as the S-NSSAI of E2SM, but not extensible.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Per)]
 pub struct SNssai {
     /// Its type.
@@ -280,7 +280,7 @@ pub struct SNssai {
 #[derive(Clone, Debug, PartialEq, Per)]
 #[per(extensible)]
 pub enum IndicationMessage<'a> {
-    /// Nothing but the report style.
+    /// The report style only.
     RicStyleType(RicStyleType),
     /// Containers.
     Format1(IndicationMessageFormat1<'a>),
@@ -303,6 +303,6 @@ pub struct IndicationMessageFormat1<'a> {
 pub struct PmContainersList<'a> {
     /// Counters.
     pub performance_container: Option<PfContainer<'a>>,
-    /// Whatever the RAN likes.
+    /// A vendor-specific container.
     pub the_ran_container: Option<Octets<'a>>,
 }

@@ -1,16 +1,16 @@
-//! What a report says, value by value.
+//! The values of a report.
 
 use super::{IndicationMessage, NiType, NrCgi, PfContainer, SNssai};
 use crate::common::PlmnIdentity;
 
-/// One value of a report, with all that says what it is.
+/// One value of a report and everything that identifies it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Row {
-    /// What it counts.
+    /// The counter.
     pub counter: Counter,
-    /// The cell, of a DU's values.
+    /// The cell, for values of a DU.
     pub cell: Option<NrCgi>,
-    /// The interface, of a CU-UP's values.
+    /// The interface, for values of a CU-UP.
     pub interface: Option<NiType>,
     /// The network.
     pub plmn_identity: Option<PlmnIdentity>,
@@ -31,27 +31,27 @@ pub enum Class {
     Qci(u8),
 }
 
-/// What a value counts.
+/// A counter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Counter {
-    /// Resource blocks that there are, downlink.
+    /// Available downlink PRBs.
     AvailablePrbsDl,
-    /// Resource blocks that there are, uplink.
+    /// Available uplink PRBs.
     AvailablePrbsUl,
-    /// Resource blocks that are used, downlink, in percent.
+    /// Downlink PRB usage in percent.
     PrbUsageDl,
-    /// Resource blocks that are used, uplink, in percent.
+    /// Uplink PRB usage in percent.
     PrbUsageUl,
-    /// UEs that are active.
+    /// Active UEs.
     ActiveUes,
-    /// Octets of PDCP, downlink.
+    /// Downlink PDCP volume in octets.
     PdcpBytesDl,
-    /// Octets of PDCP, uplink.
+    /// Uplink PDCP volume in octets.
     PdcpBytesUl,
 }
 
 impl Counter {
-    /// A name in the manner of the later revisions' measurements; v01.00 itself has none.
+    /// Returns a name like those of measurements in later revisions; v01.00 has none.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -67,7 +67,7 @@ impl Counter {
 }
 
 impl IndicationMessage<'_> {
-    /// The report's values, one by one; what the RAN puts into a container of its own is not among them.
+    /// Returns the values of the report in order, without those of vendor-specific containers.
     #[must_use]
     pub fn rows(&self) -> Vec<Row> {
         let mut rows = Rows(Vec::new());

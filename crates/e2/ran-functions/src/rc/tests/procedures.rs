@@ -71,7 +71,7 @@ fn a_handover_waits_in_flatbuffers() {
         let function = bench.function.definition();
         let detected = Detection::from_ran_function(&function.oid, function.revision.0, &function.definition).unwrap();
         assert_eq!((detected.wire, detected.revision), (Wire::Flat, revision));
-        assert!(detected.to_string().contains("in wire form flat"));
+        assert!(detected.to_string().contains("encoded as flat"));
         bench.subscribe(FIRST, RicActionType::Insert, &Plan::insert_handover(None)).unwrap();
         bench.subscribe(FIRST, RicActionType::Report, &Plan::report_rrc_states(&[RrcState::Any])).unwrap();
         bench.happen(handover(1, 1));
