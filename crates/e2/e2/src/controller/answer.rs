@@ -1,4 +1,4 @@
-//! Telling a peer what was wrong with what it sent (E2AP v03.01 8.3.2, 10).
+//! Answers to erroneous PDUs (E2AP v03.01 8.3.2, 10).
 
 use core::time::Duration;
 
@@ -11,11 +11,11 @@ use super::{Controller, Deadline, NodeId};
 use crate::answer::{about, in_version, malformed, not_supported};
 use crate::{AssocId, CloseReason, Notice, Time};
 
-/// PDUs that cannot be taken after which an association that has not set up is closed.
-const PATIENCE: u32 = 4;
+/// Invalid PDUs after which an association that has not set up is closed.
+const MAX_INVALID_PDUS: u32 = 4;
 
 impl Controller {
-    /// Answers by an error indication and a line in the log, unless the peer caused too many of them.
+    /// Sends an error indication and reports a notice, unless the association's budget is exhausted.
     pub(super) fn complain(&mut self, now: Time, assoc: AssocId, notice: Notice, answer: Option<ErrorIndication<'_>>) {
         let Some(state) = self.assocs.get_mut(&assoc) else { return };
         if !state.answers.take(now) {
@@ -28,26 +28,26 @@ impl Controller {
         }
     }
 
-    /// An answer that was not given, for there were too many of them.
+    /// Reports, at intervals, that answers are withheld.
     pub(super) fn withheld(&mut self, assoc: AssocId) {
         if let Some(count) = self.assocs.get(&assoc).and_then(|state| state.answers.withheld()) {
             self.notice(assoc, Notice::AnswersWithheld { count });
         }
     }
 
-    /// What can be told of a PDU that came over an association.
+    /// Returns what can be read of a PDU without decoding it.
     fn outline(&self, assoc: AssocId, pdu: &[u8]) -> Option<Outline> {
         self.assocs.get(&assoc)?.codec.outline(pdu)
     }
 
-    /// Counts a PDU that could not be taken. Whether the association stands for no more of them.
+    /// Counts an invalid PDU before the setup. Returns whether the association has reached the limit.
     fn out_of_patience(&mut self, assoc: AssocId) -> bool {
         let Some(state) = self.assocs.get_mut(&assoc).filter(|state| state.node.is_none()) else { return false };
         state.bad += 1;
-        state.bad >= PATIENCE
+        state.bad >= MAX_INVALID_PDUS
     }
 
-    /// A PDU that cannot be read as one of `version`.
+    /// Answers a PDU that cannot be decoded as one of `version`.
     pub(super) fn answer_malformed(
         &mut self,
         now: Time,
@@ -63,7 +63,7 @@ impl Controller {
         let outline = self.outline(assoc, pdu);
         let transaction_id = outline.and_then(|outline| outline.transaction_id);
         match error.message() {
-            // E2AP v03.01 8.3.1.3: a setup that cannot be taken has a failure of its own.
+            // E2AP v03.01 8.3.1.3: an invalid setup request is answered by E2 SETUP FAILURE
             Some((Kind::Initiating, ProcedureCode::E2_SETUP)) => {
                 let (cause, diagnostics) = (error.cause(), error.diagnostics());
                 if self.refuse_setup(now, assoc, version, transaction_id, cause, None, diagnostics) {
@@ -82,7 +82,7 @@ impl Controller {
         }
     }
 
-    /// A message before the setup (E2AP v03.01 10.4).
+    /// Answers a message received before the setup (E2AP v03.01 10.4).
     pub(super) fn before_setup(&mut self, now: Time, assoc: AssocId, pdu: &Pdu<'_>, bytes: &[u8]) {
         let last = self.out_of_patience(assoc);
         self.not_in_state(now, assoc, pdu, bytes);
@@ -91,19 +91,19 @@ impl Controller {
         }
     }
 
-    /// A message that does not fit the state (E2AP v03.01 10.4).
+    /// Answers a message that is not compatible with the state (E2AP v03.01 10.4).
     pub(super) fn not_in_state(&mut self, now: Time, assoc: AssocId, pdu: &Pdu<'_>, bytes: &[u8]) {
         let answer = about(pdu, self.outline(assoc, bytes), CauseProtocol::MessageNotCompatibleWithReceiverState, None);
         self.complain(now, assoc, Notice::NotInState { message: pdu.name() }, Some(answer));
     }
 
-    /// A procedure that is not supported: by its criticality (E2AP v03.01 10.3.4.1).
+    /// Answers a message of an unsupported procedure by its criticality (E2AP v03.01 10.3.4.1).
     pub(super) fn not_supported(&mut self, now: Time, assoc: AssocId, pdu: &Pdu<'_>, bytes: &[u8]) {
         let (notice, answer) = not_supported(pdu, self.outline(assoc, bytes));
         self.complain(now, assoc, notice, answer);
     }
 
-    /// A message about a request that this node does not have.
+    /// Answers a message with an unknown RIC request id.
     pub(super) fn unknown_request(
         &mut self,
         now: Time,
@@ -116,7 +116,7 @@ impl Controller {
         self.complain_about(now, node, request_id, function, cause, Notice::UnknownRequest { message, request_id });
     }
 
-    /// An answer to a request that was answered already (E2AP v03.01 10.4).
+    /// Answers a second response to one request (E2AP v03.01 10.4).
     pub(super) fn answered_before(
         &mut self,
         now: Time,
@@ -129,7 +129,7 @@ impl Controller {
         self.complain_about(now, node, request_id, function, cause, Notice::NotInState { message });
     }
 
-    /// An answer that contradicts its request (E2AP v03.01 10.4).
+    /// Answers a response that contradicts its request (E2AP v03.01 10.4).
     pub(super) fn contradiction(
         &mut self,
         now: Time,
@@ -162,7 +162,7 @@ impl Controller {
         self.complain(now, assoc, notice, Some(answer));
     }
 
-    /// Whether it was refused: not so often.
+    /// Sends E2 SETUP FAILURE, unless the association's budget is exhausted. Returns whether it was sent.
     #[allow(clippy::too_many_arguments)] // what the message has
     pub(super) fn refuse_setup(
         &mut self,
@@ -180,7 +180,7 @@ impl Controller {
             return false;
         }
         if let Some(wait) = time_to_wait {
-            // it is not to come back earlier, and has the usual time then
+            // the node must not repeat the setup earlier, and has the usual time limit afterwards
             let by = now + Duration::from_secs(wait.seconds().into()) + self.config.setup_timeout;
             state.setup_by = by;
             self.set_timer(by, Deadline::Setup(assoc, by));

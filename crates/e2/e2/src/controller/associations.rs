@@ -1,9 +1,9 @@
-//! Several associations of one node.
+//! Nodes with several associations.
 //!
-//! One that has set up is a node's first. Others join it by an E2 Node Configuration Update that names the node as the first
-//! message on a new association (E2AP v03.01 8.3.5.2); the RIC asks for that by an E2 Connection Update. What comes over any of
-//! them is the node's. What goes to the node goes over the first, so that its order holds; where that ends, the one that
-//! joined first takes its place, and the node goes on as it was.
+//! The association that set up is the node's first. Further ones join it by an E2 Node Configuration Update that names the
+//! node as the first message on a new association (E2AP v03.01 8.3.5.2); the RIC requests them by an E2 Connection Update.
+//! A node may send on any of them. The RIC sends on the first, which preserves the order of messages; when that ends, the
+//! one that joined earliest takes its place and the node stays up.
 
 use std::collections::HashMap;
 
@@ -18,23 +18,23 @@ use crate::change::all;
 use crate::connection::MAX_ASSOCIATIONS;
 use crate::{AssocId, CloseReason, Notice, Time};
 
-/// Those that joined a node, in the order in which they did.
+/// The associations that joined each node, in the order of joining.
 pub(super) type Joined = HashMap<NodeId, Vec<AssocId>>;
 
-/// What an association that is gone leaves to the next.
+/// The state that an ended association hands over to the next.
 #[derive(Debug, Default)]
-pub(super) struct Remains {
+pub(super) struct Handover {
     pub procedures: Procedures,
     pub connection_not_before: Time,
 }
 
 impl Controller {
-    /// The association that goes on where a node's answer comes over any of its own.
+    /// Returns the first association of a node, which holds its pending procedures.
     pub(super) fn first_of(&self, node: NodeId, assoc: AssocId) -> AssocId {
         self.nodes.get(&node).map_or(assoc, |node| node.assoc)
     }
 
-    /// The first message of an association names a node: it is to be one of that node's.
+    /// Lets an association, whose first message names a node, join that node.
     pub(super) fn join_node(
         &mut self,
         now: Time,
@@ -53,7 +53,7 @@ impl Controller {
         let cause = match node {
             _ if denial.is_some() => Some(Cause::Misc(CauseMisc::OmIntervention)),
             None => Some(Cause::Protocol(CauseProtocol::MessageNotCompatibleWithReceiverState)),
-            // what is in it goes to the first association, where it has its order
+            // changes belong on the first association, which preserves their order
             Some(node) if holds_more || state.codec != node.codec => {
                 Some(Cause::Protocol(CauseProtocol::SemanticError))
             }
@@ -92,8 +92,8 @@ impl Controller {
         }
     }
 
-    /// An association of a node is gone, and forgotten but for that. Whether the node goes on over another.
-    pub(super) fn goes_on(&mut self, now: Time, node: NodeId, lost: AssocId, remains: Remains) -> bool {
+    /// Handles the end of one of a node's associations. Returns whether the node continues on another one.
+    pub(super) fn continues(&mut self, now: Time, node: NodeId, lost: AssocId, handover: Handover) -> bool {
         let first = self.first_of(node, lost);
         let Some(joined) = self.joined.get_mut(&node) else { return false };
         if first != lost {
@@ -101,7 +101,7 @@ impl Controller {
             return true;
         }
         let Some(&next) = joined.first() else { return false };
-        self.make_first(node, next, remains);
+        self.make_first(node, next, handover);
         if let Some(joined) = self.joined.get_mut(&node) {
             joined.retain(|assoc| *assoc != lost);
         }
@@ -113,26 +113,26 @@ impl Controller {
         true
     }
 
-    /// What goes to a node goes over another of its associations from now on; what is under way goes on there.
-    pub(super) fn make_first(&mut self, id: NodeId, assoc: AssocId, remains: Remains) {
+    /// Makes another association of a node its first and moves the pending procedures there.
+    pub(super) fn make_first(&mut self, id: NodeId, assoc: AssocId, handover: Handover) {
         let Some(node) = self.nodes.get_mut(&id) else { return };
         let older = std::mem::replace(&mut node.assoc, assoc);
         if let Some(joined) = self.joined.get_mut(&id) {
             joined.retain(|other| *other != assoc);
             joined.push(older);
         }
-        let deadlines: Vec<_> = remains.procedures.deadlines().collect();
+        let deadlines: Vec<_> = handover.procedures.deadlines().collect();
         if let Some(state) = self.assocs.get_mut(&assoc) {
-            (state.procedures, state.connection_not_before) = (remains.procedures, remains.connection_not_before);
+            (state.procedures, state.connection_not_before) = (handover.procedures, handover.connection_not_before);
         }
         for (code, by) in deadlines {
             self.set_timer(by, Deadline::Procedure(assoc, code, by));
         }
-        // its indications come another way
+        // its indications arrive on another association
         self.requests.touch_node(id);
     }
 
-    /// A node is gone: so are the associations that joined it.
+    /// Closes the associations that joined a lost node.
     pub(super) fn close_joined(&mut self, now: Time, node: NodeId) {
         for assoc in self.joined.remove(&node).unwrap_or_default() {
             if let Some(state) = self.assocs.get_mut(&assoc) {

@@ -1,9 +1,8 @@
-//! A node's components changed: the RAN database follows.
+//! Applies changes of a node's component configurations to the RAN database.
 //!
 //! Procedure: E2 Node Configuration Update. Clause: E2AP v03.01 8.3.6. Role: ric. Since: v01.01. Scenarios: configuration_update*
 //!
-//! A node has one association with us: an update that names another node than the association's fails, and associations that
-//! a node gives up are the links' affair.
+//! An update that names another node than the association's fails. Removals of associations are left to the links.
 
 use e2ap::{
     Cause, CauseProtocol, E2NodeComponentConfigAdditionAckItem, E2NodeComponentConfigAdditionItem,
@@ -21,7 +20,7 @@ impl Controller {
         let Some(node) = self.nodes.get(&id) else { return };
         let (assoc, version, key, transaction_id) = (node.assoc, node.version, node.global_id, update.transaction_id);
         let Some(state) = self.assocs.get_mut(&assoc) else { return };
-        // Each costs every xApp a message.
+        // each update costs a message to every xApp
         if !state.answers.take(now) {
             return self.withheld(assoc);
         }
@@ -70,7 +69,7 @@ impl Controller {
             ack: components.remove(item, version),
         });
         let gone = list(gone);
-        let news = node.components != before;
+        let changed_any = node.components != before;
         self.octets_of_nodes = self.octets_of_nodes - before.octets() + node.components.octets();
         let ack = E2NodeConfigurationUpdateAcknowledge {
             transaction_id,
@@ -80,7 +79,7 @@ impl Controller {
             component_config_removal_ack: gone,
         };
         self.send(id, &ack.into());
-        if news {
+        if changed_any {
             self.events.push_back(Event::NodeChanged(id));
         }
     }

@@ -1,8 +1,8 @@
-//! A node is asked for other associations.
+//! Requests other associations from a node.
 //!
 //! Procedure: E2 Connection Update. Clause: E2AP v03.01 8.3.8. Role: ric. Since: v01.01. Scenarios: connection_update*
 //!
-//! After a failure with a time to wait the node is not asked again before.
+//! After a failure with a time to wait, further updates are refused until it has passed.
 
 use core::time::Duration;
 
@@ -14,11 +14,11 @@ use crate::change::all;
 use crate::{ConnectionResult, ConnectionUpdate, Time};
 
 impl Controller {
-    /// Asks a node for other associations. What becomes of it is told by [`Event::ConnectionUpdated`], unless the node is
-    /// lost before.
+    /// Requests that a node adds, removes or modifies associations. [`Event::ConnectionUpdated`] reports the outcome, unless
+    /// the node is lost before.
     ///
     /// # Errors
-    /// Where the command makes no sense; then nothing was sent.
+    /// If the command is invalid; nothing was sent then.
     pub fn connection_update(&mut self, now: Time, node: NodeId, update: &ConnectionUpdate) -> Result<(), Misuse> {
         if !update.is_sound() {
             return Err(Misuse::BadUpdate);

@@ -1,4 +1,4 @@
-//! What consumers want done.
+//! Sends the controls of consumers and handles their answers.
 //!
 //! Procedure: RIC Control. Clause: E2AP v03.01 8.2.6. Role: ric. Since: v01.00. Scenarios: control*
 
@@ -8,28 +8,17 @@ use e2ap::{
 };
 use per::Octets;
 
-use super::requests::Request;
+use super::records::{Control, Request};
 use super::{Consumer, ControlOutcome, Controller, Event, Misuse, NodeId, RequestEvent, Ticket};
 use crate::answer::or_unspecified;
 use crate::{Notice, Time};
 
-/// A control that waits for its answer.
-#[derive(Debug)]
-pub(super) struct Control {
-    pub node: NodeId,
-    pub function: RanFunctionId,
-    pub consumer: Consumer,
-    pub ticket: Ticket,
-    /// Whether an answer was asked for; where not, its absence is good news.
-    pub ack: bool,
-}
-
 impl Controller {
-    /// Asks a node's function to do something. What becomes of it is told by [`Event::Controlled`].
+    /// Sends a control to a RAN function. [`RequestEvent::Controlled`] reports the outcome.
     ///
     /// # Errors
-    /// Where the command makes no sense; then nothing was sent.
-    #[allow(clippy::too_many_arguments)] // what the message has
+    /// If the command is invalid; nothing was sent then.
+    #[allow(clippy::too_many_arguments)] // the fields of the message
     pub fn control(
         &mut self,
         now: Time,
@@ -47,7 +36,7 @@ impl Controller {
         self.check_room(consumer, octets, 0)?;
         let control = Control { node, function, consumer, ticket, ack };
         let place = self.requests.add(now, Request::Control(control)).ok_or(Misuse::NoRequestId)?;
-        self.holdings.take(consumer, place, 0);
+        self.quotas.charge(consumer, place, 0);
         let request = RicControlRequest {
             request_id: self.requests.id(place),
             ran_function_id: function,
@@ -63,7 +52,7 @@ impl Controller {
 
     pub(super) fn control_acknowledge(&mut self, now: Time, node: NodeId, ack: &RicControlAcknowledge<'_>) {
         let outcome = ack.outcome.as_ref().map(|o| o.to_cow().into());
-        // v1 says in an acknowledgement what later versions say by a failure.
+        // a v1 acknowledgement carries a status, where later versions send a failure
         let refused = ack.status.is_some_and(|status| status != e2ap::RicControlStatus::Success);
         let outcome = if refused {
             let cause = Cause::RicRequest(e2ap::CauseRicRequest::ControlFailedToExecute);
@@ -97,7 +86,7 @@ impl Controller {
             (Some(place), Some(Request::Control(c))) if c.node == node && c.function == function => {
                 self.finish_control(now, place, outcome);
             }
-            // Its time-out has passed: told already.
+            // its timeout has passed and was reported
             (Some(place), None) if self.requests.rests(place) => {}
             _ => self.unknown_request(now, node, id, function, message),
         }
@@ -123,7 +112,7 @@ impl Controller {
         self.finish_control(now, place, ControlOutcome::TimedOut);
     }
 
-    /// The control's node is gone or has reset: it is out of the table already.
+    /// Reports the loss or reset of the node of a control that is no longer in the table.
     pub(super) fn control_gone(&mut self, control: &Control) {
         let Control { consumer, ticket, .. } = *control;
         self.events.push_back(Event::Request {
@@ -132,7 +121,7 @@ impl Controller {
         });
     }
 
-    /// The control's function is gone: it is out of the table already.
+    /// Reports the removal of the function of a control that is no longer in the table.
     pub(super) fn control_refused(&mut self, control: &Control, cause: Cause) {
         let Control { consumer, ticket, .. } = *control;
         let outcome = ControlOutcome::Failed { cause, outcome: None };

@@ -1,17 +1,17 @@
-//! A node wants to lose subscriptions: it is asked to delete them.
+//! Deletes the subscriptions that a node requires to be deleted.
 //!
 //! Procedure: RIC Subscription Delete Required. Clause: E2AP v03.01 8.2.3. Role: ric. Since: v02.03. Scenarios: delete_required*
 
 use e2ap::RicSubscriptionDeleteRequired;
 
-use super::requests::Request;
-use super::subscription::State;
+use super::records::Request;
+use super::records::SubscriptionState;
 use super::{Controller, NodeId, SubscribeError, SubscriptionEnd};
 use crate::Time;
 use crate::change::all;
 
 impl Controller {
-    /// The node wants to lose subscriptions: it is asked to delete them (E2AP v03.01 8.2.3.2).
+    /// Ends the listed subscriptions and requests their deletion from the node (E2AP v03.01 8.2.3.2).
     pub(super) fn delete_required(&mut self, now: Time, node: NodeId, required: &RicSubscriptionDeleteRequired<'_>) {
         for item in all(&required.subscriptions) {
             let (id, function) = (item.request_id, item.ran_function_id);
@@ -19,14 +19,14 @@ impl Controller {
             let Some(place) = found else { continue };
             let Some(Request::Subscription(subscription)) = self.requests.get(place) else { continue };
             match subscription.state {
-                State::Requested => {
+                SubscriptionState::Requested => {
                     let error = SubscribeError::Refused { cause: item.cause, actions: Vec::new() };
                     self.fail_waiting(place, &error);
                 }
-                State::Active | State::Restoring { .. } => {
+                SubscriptionState::Active | SubscriptionState::Restoring { .. } => {
                     self.end_consumers(place, SubscriptionEnd::ByNode(item.cause));
                 }
-                State::Deleting | State::Suspended { .. } => continue, // asked already
+                SubscriptionState::Deleting | SubscriptionState::Suspended { .. } => continue, // already requested
             }
             self.send_delete(now, place);
         }

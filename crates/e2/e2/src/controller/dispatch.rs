@@ -1,4 +1,4 @@
-//! What came, and to whom it goes: everything but plain indications, whose way is [`Controller::handle_pdu`].
+//! Dispatches every received PDU except RIC indications of active subscriptions, which [`Controller::handle_pdu`] returns.
 
 use e2ap::{CriticalityDiagnostics, Decoded, Kind, Pdu, Version};
 use per::Gather;
@@ -7,20 +7,20 @@ use super::{Controller, Event, Indication, NodeId, Routed};
 use crate::{AssocId, Notice, Time, answer};
 
 impl Controller {
-    /// Everything that is no plain indication of a subscription that stands.
-    pub(super) fn handle_slowly<'a>(&mut self, now: Time, assoc: AssocId, pdu: &'a [u8]) -> Routed<'a> {
+    /// Decodes and dispatches a PDU that is not a plain indication of an active subscription.
+    pub(super) fn dispatch<'a>(&mut self, now: Time, assoc: AssocId, pdu: &'a [u8]) -> Routed<'a> {
         let Some(state) = self.assocs.get_mut(&assoc) else { return Routed::Done };
-        // A setup tells the version, a repeated one too; it counts once the setup is taken.
+        // a setup request implies the version, a repeated one too; it applies once the setup is accepted
         let codec = state.codec;
-        let told = codec.version_of_setup(pdu).map(|version| self.config.version.unwrap_or(version));
-        if let (Some(told), None) = (told, state.node) {
-            state.version = told;
+        let implied = codec.version_of_setup(pdu).map(|version| self.config.version.unwrap_or(version));
+        if let (Some(implied), None) = (implied, state.node) {
+            state.version = implied;
         }
-        let (mut version, node) = (told.unwrap_or(state.version), state.node);
+        let (mut version, node) = (implied.unwrap_or(state.version), state.node);
         let gather = Gather::new();
         let decoded = match codec.decode(pdu, version, &gather) {
             Ok(decoded) => decoded,
-            Err(error) => match self.newer(assoc, pdu, version, &error, &gather) {
+            Err(error) => match self.decode_as_v3(assoc, pdu, version, &error, &gather) {
                 Some(decoded) => {
                     version = Version::V3_01;
                     decoded
@@ -69,8 +69,8 @@ impl Controller {
         Routed::Done
     }
 
-    /// A message goes on without some of what it should hold. What its sender wants to be told is told at once, or given
-    /// back where the procedure's answer has room for it (E2AP v03.01 10.3.4.2, 10.3.5).
+    /// Reports IEs that were ignored in a message that is processed nevertheless: at once, or, if the procedure's answer can
+    /// carry them, by returning the diagnostics (E2AP v03.01 10.3.4.2, 10.3.5).
     #[cold]
     fn overlooked(
         &mut self,
@@ -95,7 +95,7 @@ impl Controller {
         None
     }
 
-    /// A node begins a procedure; `report` belongs into its answer.
+    /// Dispatches an initiating message of a node; `report` belongs into its answer.
     fn request(
         &mut self,
         now: Time,
@@ -119,10 +119,10 @@ impl Controller {
         }
     }
 
-    /// A node ends a procedure of ours.
+    /// Dispatches an answer to one of the RIC's procedures.
     fn answer(&mut self, now: Time, assoc: AssocId, node: NodeId, message: Pdu<'_>, pdu: &[u8]) {
         let code = message.procedure_code();
-        // answers may come over any association of the node
+        // answers may arrive on any association of the node
         let assoc = self.first_of(node, assoc);
         match message {
             Pdu::RicSubscriptionResponse(response) => self.subscription_response(now, node, &response),
@@ -150,13 +150,13 @@ impl Controller {
             }
             Pdu::E2RemovalResponse(m) if self.ends(assoc, code, m.transaction_id) => self.removed(now, assoc, node),
             Pdu::E2RemovalFailure(m) if self.ends(assoc, code, m.transaction_id) => self.removal_refused(node, m.cause),
-            // Nobody asked for it.
+            // nothing was requested
             other => self.not_in_state(now, assoc, &other, pdu),
         }
     }
 
-    /// A v02.03 peer that sends what only v03.01 has, speaks v03.01: their setups are alike.
-    fn newer<'a>(
+    /// Detects a v03.01 peer, whose setup request is identical to that of v02.03, by a message that only v03.01 has.
+    fn decode_as_v3<'a>(
         &mut self,
         assoc: AssocId,
         pdu: &'a [u8],
@@ -169,7 +169,7 @@ impl Controller {
         }
         let state = self.assocs.get_mut(&assoc)?;
         let decoded = state.codec.decode(pdu, Version::V3_01, gather).ok()?;
-        // a setup's version counts once it is taken
+        // the version of a setup applies once the setup is accepted
         if !matches!(decoded.pdu, Pdu::E2SetupRequest(_)) {
             state.version = Version::V3_01;
             if let Some(node) = state.node.and_then(|id| self.nodes.get_mut(&id)) {

@@ -1,16 +1,16 @@
-//! The peer says that something was wrong with what it was sent: what it was about fails.
+//! Ends the procedure or request that an Error Indication of the peer refers to.
 //!
 //! Procedure: Error Indication. Clause: E2AP v03.01 8.3.2. Role: ric. Since: v01.00. Scenarios: error_indication_*
 
 use e2ap::{Cause, CauseProtocol, ErrorIndication, ProcedureCode, peek::Outline};
 
-use super::requests::Request;
+use super::records::Request;
 use super::{Assoc, ConnectionOutcome, ControlOutcome, Controller, NodeId, QueryOutcome};
 use crate::answer::goes_on;
 use crate::{AssocId, Notice, Time};
 
 impl Controller {
-    /// The peer says that something was wrong. What it was about fails.
+    /// Handles an Error Indication: the procedure or request that it refers to fails.
     pub(super) fn error_indication(&mut self, now: Time, assoc: AssocId, indication: ErrorIndication<'_>) {
         let goes_on = goes_on(&indication);
         let ErrorIndication { transaction_id, request_id, cause, criticality_diagnostics, .. } = indication;
@@ -29,7 +29,7 @@ impl Controller {
             return self.request_failed(now, node, place, procedure_code, reason);
         }
         match procedures.meant(procedure_code, transaction_id) {
-            // it does not know procedures that we may try again later
+            // the peer does not support the procedure; the RIC may retry it later
             Some(code @ ProcedureCode::RIC_SERVICE_QUERY) => drop(procedures.drop(code)),
             Some(code @ ProcedureCode::E2_CONNECTION_UPDATE) => {
                 procedures.drop(code);
@@ -39,12 +39,12 @@ impl Controller {
                 procedures.drop(code);
                 self.removal_refused(node, cause);
             }
-            // whether it has reset nobody knows: the time-out tells
+            // whether the peer has reset is unknown: the timeout decides
             _ => {}
         }
     }
 
-    /// An answer that cannot be read ends its procedure unsuccessfully (E2AP v03.01 10.2, 10.3.4.2, 10.3.5).
+    /// Fails the procedure whose answer cannot be decoded (E2AP v03.01 10.2, 10.3.4.2, 10.3.5).
     pub(super) fn answered_unreadably(
         &mut self,
         now: Time,
@@ -60,13 +60,13 @@ impl Controller {
         if let Some(place) = outline.request_id.and_then(|id| self.requests.place(id)) {
             return self.request_failed(now, node, place, Some(code), cause);
         }
-        // A reset or a removal is done or not, for all that can be read: the time-out tells.
+        // whether a reset or a removal was done is unknown: the timeout decides
         if code == ProcedureCode::E2_CONNECTION_UPDATE && procedures.end(code, outline.transaction_id) {
             self.connection_ended(node, ConnectionOutcome::Refused { cause: None, wait: None });
         }
     }
 
-    /// The peer says that it could not do with a request, or says something unreadable about it.
+    /// Fails a request after an Error Indication or an answer that cannot be decoded.
     fn request_failed(
         &mut self,
         now: Time,

@@ -1,40 +1,43 @@
-//! A near-RT RIC's side of all its nodes.
+//! The near-RT RIC's side of E2AP, for all its nodes.
 //!
-//! One procedure a file; [`procedures`] keeps those that are about a node as a whole, [`answer`] tells a peer what was
-//! wrong, [`requests`] gives out request ids, [`holdings`] counts who has what, [`sharing`] finds what may be shared,
-//! [`restore`] brings back what was lost with a node. This file takes what happens to the right one.
+//! Each procedure has a file of its own that names its clause and its scenarios. The files below them hold data and use no
+//! procedure: [`ids`], [`spec`], [`outcomes`], [`node`], [`event`] and [`config`] are the public types; [`records`] holds
+//! the state of each request, [`requests`] the table of request ids, [`quotas`] the use that each consumer makes of it,
+//! [`sharing`] the index of subscriptions that consumers may share, [`procedures`] the transactions of node-level
+//! procedures. [`dispatch`] decodes and dispatches received PDUs, [`answer`] answers erroneous ones, and [`restore`]
+//! suspends and resumes subscriptions. This file holds the machine itself and its timers.
 
 mod answer;
 mod associations;
-mod components;
+mod config;
 mod configuration_update;
 mod connection_update;
 mod control;
 mod delete_required;
 mod dispatch;
 mod error_indication;
-mod functions;
-mod holdings;
+mod event;
 mod ids;
 mod indication;
 mod modification;
 mod modification_required;
-mod order;
+mod node;
 mod outcomes;
 mod procedures;
 mod query;
+mod quotas;
+mod records;
 mod removal;
 mod requests;
 mod reset;
 mod restore;
-mod routes;
 mod service_query;
 mod service_update;
 mod setup;
 mod sharing;
+mod spec;
 mod subscription;
 mod subscription_delete;
-mod types;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 
@@ -46,57 +49,60 @@ use crate::budget::Budget;
 use crate::outbox::Outbox;
 use crate::timers::Timers;
 use crate::{AssocId, CloseReason, NodeRights, Notice, Time};
-use associations::Remains;
-use holdings::Holdings;
+use associations::Handover;
 use procedures::Procedures;
-use requests::{Request, Requests};
-use sharing::Sharing;
-use subscription::State;
+use quotas::Quotas;
+use records::{Request, SubscriptionState};
+use requests::RequestTable;
+use sharing::SharingIndex;
 
-pub use components::Components;
+pub use config::ControllerConfig;
+pub use event::{Event, Indication, LostReason, Routed};
 pub use ids::{Consumer, NodeId, SubscriptionId, Ticket};
-pub use order::{Action, SubscriptionOrder, SubscriptionSpec};
+pub use indication::Route;
+pub use node::{Components, Node, RanFunction};
 pub use outcomes::{
     ConnectionOutcome, ControlOutcome, Misuse, ModifyOutcome, QueryOutcome, RefusalCode, RequestEvent, SubscribeError,
     SubscriptionEnd,
 };
-pub use routes::Route;
-pub use types::*;
+pub use spec::{Action, SubscriptionOrder, SubscriptionSpec};
 
 #[derive(Debug)]
 struct Assoc {
-    /// Who is there, once it has set up.
+    /// The node, once it has set up.
     node: Option<NodeId>,
-    /// What is known of who it is.
+    /// The rights of the peer, if it was authenticated.
     rights: Option<NodeRights>,
-    /// What is spoken; once there is a node, the node's.
+    /// The E2AP version: the node's, once it has set up.
     version: Version,
-    /// How it is written.
+    /// The encoding.
     codec: Codec,
-    /// When it must have set up.
+    /// The deadline of its setup.
     setup_by: Time,
-    /// PDUs that could not be taken before the setup.
+    /// The number of invalid PDUs received before the setup.
     bad: u32,
-    /// Complaints and repeated setups.
+    /// The budget of error answers and repeated setups.
     answers: Budget,
-    /// Lines in the log about what is only odd.
+    /// The budget of log lines about oddities that need no answer.
     remarks: Budget,
-    /// What was asked of the node as a whole.
+    /// The RIC's pending node-level procedures.
     procedures: Procedures,
-    /// Other associations are not asked for before.
+    /// The earliest time of the next E2 Connection Update.
     connection_not_before: Time,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Deadline {
-    /// Meant while it is the association's.
+    /// Valid while it is the association's current deadline.
     Setup(AssocId, Time),
     Procedure(AssocId, ProcedureCode, Time),
-    /// A request by its place, and which deadline of the place is meant.
+    /// The slot of a request, and the sequence number of its deadline.
     Request(u32, u32),
 }
 
-/// A near-RT RIC's side of all its nodes: the RAN database, the subscriptions, the procedures.
+/// The near-RT RIC's side of E2AP: its nodes, their subscriptions, and the procedures with them.
+///
+/// The caller reports events by the `handle_` methods and commands, then drains the `poll_` methods.
 #[derive(Debug)]
 pub struct Controller {
     config: ControllerConfig,
@@ -105,16 +111,16 @@ pub struct Controller {
     by_key: HashMap<GlobalE2NodeId, NodeId>,
     /// Associations that joined a node that has set up on another.
     joined: associations::Joined,
-    /// Octets that are kept of all nodes.
+    /// Octets stored of all nodes together.
     octets_of_nodes: usize,
     next_node: u32,
     transaction: u8,
-    requests: Requests,
-    sharing: Sharing,
-    /// Restored subscriptions that somebody may ask for again.
-    restored: Sharing,
-    holdings: Holdings,
-    /// Subscriptions that wait for their nodes to come back.
+    requests: RequestTable,
+    sharing: SharingIndex,
+    /// Restored subscriptions that a consumer may reclaim.
+    restored: SharingIndex,
+    quotas: Quotas,
+    /// Subscriptions that wait for their nodes to set up again.
     suspended: HashMap<GlobalE2NodeId, BTreeSet<u32>>,
     suspended_count: usize,
     strays: u64,
@@ -125,12 +131,12 @@ pub struct Controller {
 }
 
 impl Controller {
-    /// A controller without nodes.
+    /// Creates a controller without nodes.
     #[must_use]
     pub fn new(config: ControllerConfig) -> Self {
         Controller {
-            requests: Requests::new(config.first_requestor, config.max_requests, config.request_rest),
-            holdings: Holdings::new(config.max_requests_per_consumer, config.max_octets_per_consumer),
+            requests: RequestTable::new(config.first_requestor, config.max_requests, config.request_rest),
+            quotas: Quotas::new(config.max_requests_per_consumer, config.max_octets_per_consumer),
             config,
             assocs: HashMap::new(),
             nodes: BTreeMap::new(),
@@ -139,8 +145,8 @@ impl Controller {
             octets_of_nodes: 0,
             next_node: 1,
             transaction: 0,
-            sharing: Sharing::default(),
-            restored: Sharing::default(),
+            sharing: SharingIndex::default(),
+            restored: SharingIndex::default(),
             suspended: HashMap::new(),
             suspended_count: 0,
             strays: 0,
@@ -151,34 +157,34 @@ impl Controller {
         }
     }
 
-    /// Who we are.
+    /// The global id of this RIC.
     #[must_use]
     pub fn ric_id(&self) -> GlobalRicId {
         self.config.ric_id
     }
 
-    /// The nodes that have set up, by id.
+    /// Returns the nodes that have set up, ordered by id.
     pub fn nodes(&self) -> impl Iterator<Item = &Node> {
         self.nodes.values()
     }
 
-    /// A node that has set up.
+    /// Returns a node that has set up.
     #[must_use]
     pub fn node(&self, id: NodeId) -> Option<&Node> {
         self.nodes.get(&id)
     }
 
-    /// Who takes a subscription's indications.
+    /// Returns the consumers that receive a subscription's indications.
     #[inline]
     #[must_use]
     pub fn consumers(&self, subscription: SubscriptionId) -> &[Consumer] {
         match self.requests.get(subscription.0) {
-            Some(Request::Subscription(subscription)) => subscription.consumers(),
+            Some(Request::Subscription(subscription)) => &subscription.consumers,
             _ => &[],
         }
     }
 
-    /// The node and the function of a subscription, and the kinds of its actions.
+    /// Returns the node and the RAN function of a subscription, and the types of its actions.
     pub(crate) fn subscribed_to(
         &self,
         subscription: SubscriptionId,
@@ -191,30 +197,30 @@ impl Controller {
         }
     }
 
-    /// Requests that run: subscriptions towards nodes, in whatever state, and controls.
+    /// The number of requests in progress: subscriptions in any state, controls and queries.
     #[must_use]
     pub fn requests(&self) -> usize {
         self.requests.in_use()
     }
 
-    /// Requests that a consumer has a part in: what counts against its quota.
+    /// The number of requests that count against a consumer's quota.
     #[must_use]
     pub fn requests_of(&self, consumer: Consumer) -> usize {
-        self.holdings.count(consumer)
+        self.quotas.count(consumer)
     }
 
-    /// Indications until now that were dropped since their subscription had ended, or did not stand yet.
+    /// The number of indications dropped so far because their subscription had ended or was not active yet.
     #[must_use]
     pub fn stray_indications(&self) -> u64 {
         self.strays
     }
 
-    /// A node's association is there; PDUs are in PER.
+    /// Reports a new association of a node that uses PER.
     pub fn handle_open(&mut self, now: Time, assoc: AssocId) {
         self.handle_open_in(now, assoc, Codec::Per);
     }
 
-    /// A node's association is there, with an encoding that its link was told.
+    /// Reports a new association of a node, with the encoding that its link is configured for.
     pub fn handle_open_in(&mut self, now: Time, assoc: AssocId, codec: Codec) {
         self.outbox.open(assoc, codec);
         let state = Assoc {
@@ -234,20 +240,20 @@ impl Controller {
         self.set_timer(setup_by, Deadline::Setup(assoc, setup_by));
     }
 
-    /// A node's association is gone.
+    /// Reports that a node's association has ended.
     pub fn handle_close(&mut self, now: Time, assoc: AssocId, reason: CloseReason) {
         self.outbox.close(assoc);
         let Some(Assoc { node: Some(node), procedures, connection_not_before, .. }) = self.assocs.remove(&assoc) else {
             return;
         };
-        if !self.goes_on(now, node, assoc, Remains { procedures, connection_not_before }) {
+        if !self.continues(now, node, assoc, Handover { procedures, connection_not_before }) {
             self.lose_node(now, node, LostReason::Closed(reason));
         }
     }
 
-    /// A PDU came over a node's association.
+    /// Handles a PDU received over a node's association.
     ///
-    /// An indication of a subscription that stands is given back, borrowed; all else is done within.
+    /// Returns an indication of an active subscription at once, borrowed from `pdu`; handles every other PDU itself.
     #[inline]
     pub fn handle_pdu<'a>(&mut self, now: Time, assoc: AssocId, pdu: &'a [u8]) -> Routed<'a> {
         if let Some(Assoc { node: Some(node), version, codec, .. }) = self.assocs.get(&assoc)
@@ -267,10 +273,10 @@ impl Controller {
                 payload: Some((peeked.header, peeked.message)),
             });
         }
-        self.handle_slowly(now, assoc, pdu)
+        self.dispatch(now, assoc, pdu)
     }
 
-    /// The subscription of `node` that an indication is for, if it stands.
+    /// Returns the active subscription of `node` that an indication belongs to.
     #[inline]
     fn route(&self, node: NodeId, id: RicRequestId, function: RanFunctionId) -> Option<SubscriptionId> {
         let place = self.requests.place(id)?;
@@ -280,7 +286,7 @@ impl Controller {
         }
     }
 
-    /// Time has passed.
+    /// Processes the timers that have expired.
     pub fn handle_timeout(&mut self, now: Time) {
         while let Some(deadline) = self.timers.pop(now) {
             match deadline {
@@ -295,23 +301,23 @@ impl Controller {
         }
     }
 
-    /// When to call [`Controller::handle_timeout`] at the latest.
+    /// Returns the time at which [`Controller::handle_timeout`] must be called.
     #[must_use]
     pub fn poll_timeout(&self) -> Option<Time> {
         self.timers.next()
     }
 
-    /// Appends the next PDU to be sent to `out`, and tells where to.
+    /// Appends the next PDU to send to `out` and returns its association.
     pub fn poll_transmit(&mut self, out: &mut Vec<u8>) -> Option<AssocId> {
         self.outbox.pop(out)
     }
 
-    /// The next piece of news.
+    /// Returns the next event.
     pub fn poll_event(&mut self) -> Option<Event> {
         self.events.pop_front()
     }
 
-    /// The next association to be closed once what is to be sent is sent. It is forgotten here already.
+    /// Returns the next association to close, after its queued PDUs are sent. The controller has already dropped it.
     pub fn poll_close(&mut self) -> Option<(AssocId, CloseReason)> {
         self.closes.pop_front()
     }
@@ -325,7 +331,7 @@ impl Controller {
         self.events.push_back(Event::Notice { assoc, notice });
     }
 
-    /// A line in the log about what is only odd, unless there were too many of them lately.
+    /// Reports an oddity for the log, unless the association's budget is exhausted.
     fn remark(&mut self, now: Time, assoc: AssocId, notice: Notice) {
         if self.assocs.get_mut(&assoc).is_some_and(|state| state.remarks.take(now)) {
             self.notice(assoc, notice);
@@ -339,12 +345,12 @@ impl Controller {
         }
     }
 
-    /// Octets that may be kept of something of a node, of which there is so much by now.
+    /// Returns the octets that a node may use for a list that is bounded by `of_node` and has `kept` octets now.
     fn room_of_nodes(&self, of_node: usize, kept: usize) -> usize {
         of_node.min(kept + self.config.max_octets_of_nodes.saturating_sub(self.octets_of_nodes))
     }
 
-    /// Forgets a node and all that hangs on it.
+    /// Drops a node, its associations and its requests.
     fn lose_node(&mut self, now: Time, id: NodeId, reason: LostReason) {
         let Some(node) = self.nodes.remove(&id) else { return };
         self.close_joined(now, id);
@@ -357,7 +363,7 @@ impl Controller {
         self.events.push_back(Event::NodeLost { node: id, global_id: node.global_id, reason });
     }
 
-    /// Ends all requests of a node.
+    /// Ends every request of a node.
     fn drop_requests(&mut self, now: Time, node: NodeId, end: SubscriptionEnd) {
         for place in self.requests.of_node(node) {
             match self.free(now, place) {
@@ -369,52 +375,52 @@ impl Controller {
         }
     }
 
-    /// Takes a request out, its consumers' share of their quotas with it.
+    /// Removes a request from the table, the indexes and its consumers' quotas.
     fn free(&mut self, now: Time, place: u32) -> Option<Request> {
         let request = self.requests.free(now, place)?;
         match &request {
             Request::Subscription(subscription) => {
                 self.sharing.remove(subscription, place);
                 self.restored.remove(subscription, place);
-                if let State::Suspended { key, .. } = subscription.state {
+                if let SubscriptionState::Suspended { key, .. } = subscription.state {
                     self.not_suspended(&key, place);
                 }
                 for consumer in subscription.holders() {
-                    self.holdings.leave(consumer, place, subscription.octets);
+                    self.quotas.release(consumer, place, subscription.octets);
                 }
             }
-            Request::Control(control) => self.holdings.leave(control.consumer, place, 0),
-            Request::Query(query) => self.holdings.leave(query.consumer, place, 0),
+            Request::Control(control) => self.quotas.release(control.consumer, place, 0),
+            Request::Query(query) => self.quotas.release(query.consumer, place, 0),
         }
         Some(request)
     }
 
-    /// The node's function, or why a command about it makes no sense.
+    /// Returns the node, if it offers the RAN function.
     fn check_function(&self, node: NodeId, function: RanFunctionId) -> Result<&Node, Misuse> {
         let node = self.nodes.get(&node).ok_or(Misuse::UnknownNode)?;
         node.function(function).map(|_| node).ok_or(Misuse::UnknownFunction)
     }
 
-    /// Whether a PDU with so many octets of the caller's can be sent, and the consumer may keep that many.
+    /// Checks that a PDU with `octets` of payload can be sent and that the consumer's quota admits one more request.
     fn check_room(&self, consumer: Consumer, octets: usize, kept: usize) -> Result<(), Misuse> {
         self.check_pdu(octets)?;
-        if self.holdings.has_room(consumer, kept) { Ok(()) } else { Err(Misuse::TooManyRequests) }
+        if self.quotas.has_room(consumer, kept) { Ok(()) } else { Err(Misuse::TooManyRequests) }
     }
 
-    /// Whether a PDU with so many octets of the caller's can be sent.
+    /// Checks that a PDU with `octets` of payload can be sent.
     fn check_pdu(&self, octets: usize) -> Result<(), Misuse> {
-        // what E2AP puts around them: below 1 KiB, and an octet or two a fragment of 16 KiB at three levels
+        // E2AP adds less than 1 KiB, and an octet or two per fragment of 16 KiB at three levels
         if octets + octets / 1024 + 1024 > self.config.max_pdu_octets { Err(Misuse::TooLarge) } else { Ok(()) }
     }
 
-    /// Whether a consumer may keep so many octets more in a request that it has.
+    /// Checks that the consumer's quota admits `octets` more in one of its requests.
     fn check_kept(&self, consumer: Consumer, octets: usize) -> Result<(), Misuse> {
-        if self.holdings.has_room_for(consumer, octets) { Ok(()) } else { Err(Misuse::TooManyRequests) }
+        if self.quotas.has_room_for(consumer, octets) { Ok(()) } else { Err(Misuse::TooManyRequests) }
     }
 
     fn set_timer(&mut self, at: Time, deadline: Deadline) {
         let Controller { timers, assocs, requests, .. } = self;
-        // an association has one for its setup and one for each kind of procedure at most, a request one
+        // at most one per association for its setup, one per kind of procedure, and one per request
         let live = 5 * assocs.len() + requests.in_use();
         timers.set(at, deadline, live, |deadline| match *deadline {
             Deadline::Setup(assoc, by) => assocs.get(&assoc).is_some_and(|a| a.node.is_none() && a.setup_by == by),
@@ -423,7 +429,7 @@ impl Controller {
         });
     }
 
-    /// Gives the request at `place` until `at`, whatever it was given before.
+    /// Sets the deadline of the request in `place`, in place of an earlier one.
     fn set_deadline(&mut self, at: Time, place: u32) {
         let deadline = self.requests.renew_deadline(place);
         self.set_timer(at, Deadline::Request(place, deadline));
@@ -431,7 +437,7 @@ impl Controller {
 
     fn request_timeout(&mut self, now: Time, place: u32, deadline: u32) {
         if !self.requests.is_meant(place, deadline) {
-            return; // answered long ago
+            return; // answered in time
         }
         match self.requests.get(place) {
             Some(Request::Subscription(_)) => self.subscription_timeout(now, place),

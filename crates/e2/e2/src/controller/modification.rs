@@ -1,78 +1,27 @@
-//! A consumer changes its subscription.
+//! Requests the changes that a consumer makes to its subscription.
 //!
 //! Procedure: RIC Subscription Modification. Clause: E2AP v03.01 8.2.7. Role: ric. Since: v03.01. Scenarios: modification modification_times_out modification_is_overtaken
 //!
-//! Only what is one consumer's alone can be changed, and from its first change on nobody else can join it. One change runs at
-//! a time. After a time-out nobody knows which of its actions the node has; the consumer is told so, and an answer that
-//! comes later still is taken note of, unless there is a newer change.
-
-use std::sync::Arc;
+//! Only a subscription with a single consumer can be changed, and from its first change on no other consumer can join it. One
+//! change is in progress at a time. After a timeout it is unknown which actions the node has; the consumer is notified, and a
+//! late answer is still applied unless a newer change was requested.
 
 use e2ap::{
     Cause, CauseMisc, CauseProtocol, ProcedureCode, RicSubscriptionModificationFailure,
     RicSubscriptionModificationResponse, Version,
 };
 
-use super::requests::Request;
-use super::subscription::{State, Subscription};
+use super::records::{PendingChange, Request, SubscriptionState};
 use super::{
     Consumer, Controller, Event, Misuse, ModifyOutcome, NodeId, RequestEvent, SubscriptionEnd, SubscriptionId, Ticket,
 };
 use crate::{ChangeResult, Notice, SubscriptionChange, Time};
 
-/// A change that the node was asked for.
-#[derive(Debug)]
-pub(super) struct PendingChange {
-    /// Who waits for its answer; nobody after the time-out.
-    waiting: Option<(Consumer, Ticket)>,
-    change: SubscriptionChange,
-}
-
-impl PendingChange {
-    pub fn is_awaited(&self) -> bool {
-        self.waiting.is_some()
-    }
-
-    /// Its consumer is gone.
-    pub fn forget(&mut self, consumer: Consumer) {
-        self.waiting = self.waiting.filter(|(waiting, _)| *waiting != consumer);
-    }
-}
-
-impl Subscription {
-    /// Takes note of what became of a change. What was not admitted at first is wanted no more.
-    fn apply(&mut self, change: &SubscriptionChange, result: &ChangeResult) {
-        let spec = Arc::make_mut(&mut self.spec);
-        if let Some(trigger) = &change.event_trigger {
-            spec.event_trigger.clone_from(trigger);
-        }
-        self.admitted.retain(|id| !result.removed.contains(id));
-        spec.actions.retain(|action| self.admitted.contains(&action.id));
-        for change in change.modify.iter().filter(|change| result.modified.contains(&change.id)) {
-            if let Some(action) = spec.actions.iter_mut().find(|action| action.id == change.id) {
-                action.definition = change.definition.clone().or(action.definition.take());
-                action.subsequent = change.subsequent.or(action.subsequent);
-            }
-            if let Some(place) = change.execution_order {
-                self.execution_order.retain(|(id, _)| *id != change.id);
-                self.execution_order.push((change.id, place));
-            }
-        }
-        for added in change.add.iter().filter(|added| result.added.contains(&added.action.id)) {
-            self.admitted.push(added.action.id);
-            self.execution_order.push((added.action.id, added.execution_order));
-            spec.actions.push(added.action.clone());
-        }
-        self.execution_order.retain(|(id, _)| self.admitted.contains(id));
-        self.not_admitted.clear();
-    }
-}
-
 impl Controller {
-    /// Changes a subscription of the consumer's. What becomes of it is told by [`Event::Modified`].
+    /// Changes a subscription. [`RequestEvent::Modified`] reports the outcome.
     ///
     /// # Errors
-    /// Where the command makes no sense; then nothing was sent.
+    /// If the command is invalid; nothing was sent then.
     pub fn modify(
         &mut self,
         now: Time,
@@ -82,7 +31,7 @@ impl Controller {
         change: SubscriptionChange,
     ) -> Result<(), Misuse> {
         let Some(Request::Subscription(s)) = self.requests.get(id.0) else { return Err(Misuse::UnknownSubscription) };
-        if !s.consumers().contains(&consumer) || !s.is_active() {
+        if !s.consumers.contains(&consumer) || !s.is_active() {
             return Err(Misuse::UnknownSubscription);
         }
         let node = self.nodes.get(&s.node).ok_or(Misuse::UnknownNode)?;
@@ -116,7 +65,7 @@ impl Controller {
         Ok(())
     }
 
-    /// The place of a subscription that stands and whose change is under way; what cannot be placed is answered.
+    /// Finds the active subscription with a pending change that a message refers to; answers any other message.
     fn find_change(
         &mut self,
         now: Time,
@@ -127,10 +76,10 @@ impl Controller {
     ) -> Option<u32> {
         let place = self.find(now, node, id, function, message)?;
         match self.requests.get(place) {
-            Some(Request::Subscription(s)) if s.state == State::Deleting => None, // late
+            Some(Request::Subscription(s)) if s.state == SubscriptionState::Deleting => None, // late
             Some(Request::Subscription(s)) if s.is_active() && s.change.is_some() => Some(place),
             _ => {
-                self.answered_before(now, node, id, function, message); // not asked for
+                self.answered_before(now, node, id, function, message); // not requested
                 None
             }
         }
@@ -161,13 +110,13 @@ impl Controller {
         s.octets = s.spec.octets();
         let (after, empty) = (s.octets, s.admitted.is_empty());
         for consumer in consumers {
-            self.holdings.resize(consumer, before, after);
+            self.quotas.resize(consumer, before, after);
         }
         let cause = result.not_added.first().map_or(Cause::Misc(CauseMisc::Unspecified), |(_, cause)| *cause);
         self.change_ended(*pending, place, ModifyOutcome::Done(result));
         self.requests.renew_deadline(place);
         if empty {
-            // All old ones went and no new one came: it brings nothing any more.
+            // no action is left
             self.end_consumers(place, SubscriptionEnd::ByNode(cause));
             self.send_delete(now, place);
         }
@@ -185,7 +134,7 @@ impl Controller {
         self.modification_rejected(place, failure.cause);
     }
 
-    /// The node does not do it.
+    /// Fails the pending change.
     pub(super) fn modification_rejected(&mut self, place: u32, cause: Cause) {
         if let Some(Request::Subscription(s)) = self.requests.get_mut(place)
             && let Some(pending) = s.change.take()
@@ -195,7 +144,7 @@ impl Controller {
         }
     }
 
-    /// Tells who waits for it what became of a change.
+    /// Reports the outcome of a change to the consumer that awaits it.
     pub(super) fn change_ended(&mut self, pending: PendingChange, place: u32, outcome: ModifyOutcome) {
         if let Some((consumer, ticket)) = pending.waiting {
             let subscription = SubscriptionId(place);
@@ -206,7 +155,7 @@ impl Controller {
         }
     }
 
-    /// A change that comes to nothing, since its subscription does not stand any more.
+    /// Drops the changes of a subscription that is not active any more.
     pub(super) fn drop_change(&mut self, place: u32) {
         if let Some(Request::Subscription(s)) = self.requests.get_mut(place) {
             s.required = None;

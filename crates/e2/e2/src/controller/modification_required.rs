@@ -1,37 +1,22 @@
-//! A node wants a subscription changed: actions gone, or followed by another time to wait.
+//! Answers the changes of a subscription that a node requires: removed actions, and other times to wait.
 //!
 //! Procedure: RIC Subscription Modification Required. Clause: E2AP v03.01 8.2.8. Role: ric. Since: v03.01. Scenarios: modification_required*
 //!
-//! Nobody can have a node do what it cannot do any more, so that the RIC agrees on its consumers' behalf and tells
-//! them, unless the consumer wants to be asked: then what it does not refuse in time is agreed to, action by action.
-//! The RIC does not agree to what makes no sense: a subscription that does not stand, actions that it does not have,
-//! and anything while a change of ours is under way, for then nobody knows what there is.
-
-use std::sync::Arc;
+//! A node cannot be forced to do what it no longer can, so that the RIC agrees on behalf of its consumers and notifies them.
+//! A consumer that asked for consent decides action by action; the RIC agrees to whatever it does not refuse in time.
+//! The RIC refuses invalid requirements: for a subscription that is not active, for actions that it does not have, and for
+//! any subscription with a pending change, because its actions are unknown then.
 
 use e2ap::{
     Cause, CauseProtocol, CauseRicRequest, RicActionConfirmedForModification, RicActionConfirmedForRemoval,
     RicActionId, RicActionRefusedToBeModified, RicActionRefusedToBeRemoved, RicSubscriptionModificationConfirm,
-    RicSubscriptionModificationRefuse, RicSubscriptionModificationRequired, RicTimeToWait, Version,
+    RicSubscriptionModificationRefuse, RicSubscriptionModificationRequired, Version,
 };
 
-use super::requests::Request;
+use super::records::{Request, RequiredChange};
 use super::{Consumer, Controller, Event, Misuse, NodeId, RequestEvent, SubscriptionEnd, SubscriptionId};
 use crate::change::{all, list, twice};
 use crate::{Notice, Time};
-
-/// A change that a node requires, and that a consumer was asked about.
-#[derive(Debug)]
-pub(super) struct RequiredChange {
-    modify: Vec<(RicActionId, RicTimeToWait)>,
-    remove: Vec<(RicActionId, Cause)>,
-}
-
-impl RequiredChange {
-    fn names(&self, id: RicActionId) -> bool {
-        self.modify.iter().any(|(other, _)| *other == id) || self.remove.iter().any(|(other, _)| *other == id)
-    }
-}
 
 impl Controller {
     pub(super) fn modification_required(
@@ -73,7 +58,7 @@ impl Controller {
         }
     }
 
-    /// Asks the consumer that wants to be asked, or agrees. What concerns none of its actions is no question.
+    /// Asks the consumer for consent if it ordered that and one of its actions is concerned; agrees otherwise.
     fn required(&mut self, now: Time, place: u32, required: RequiredChange) {
         let Some(Request::Subscription(s)) = self.requests.get_mut(place) else { return };
         let concerns = s.admitted.iter().any(|id| required.names(*id));
@@ -91,12 +76,12 @@ impl Controller {
         self.set_deadline(now + self.config.consent_timeout, place);
     }
 
-    /// Answers an [`Event::ChangeRequired`]: actions that are to stay as they are, each with the cause that the node is told;
-    /// the RIC agrees to the rest.
+    /// Answers a [`RequestEvent::ChangeRequired`]: `refused` lists the actions to keep unchanged, each with the cause sent to the
+    /// node; the RIC agrees to the rest.
     ///
     /// # Errors
-    /// Where nothing is asked about such a subscription of the consumer's (any more), or an action is named twice or was not
-    /// asked about. Then nothing was sent.
+    /// If no consent is pending for such a subscription of the consumer, or an action is named twice or is not part of the
+    /// required change. Nothing was sent then.
     pub fn answer_change(
         &mut self,
         now: Time,
@@ -121,7 +106,7 @@ impl Controller {
         Ok(())
     }
 
-    /// The consumer that was asked says nothing.
+    /// Agrees to the whole change: the consumer has not answered in time.
     pub(super) fn consent_timeout(&mut self, now: Time, place: u32) {
         let Some(Request::Subscription(s)) = self.requests.get_mut(place) else { return };
         if let Some(required) = s.required.take() {
@@ -129,7 +114,7 @@ impl Controller {
         }
     }
 
-    /// Agrees to what concerns actions that there are and that are not `refused`.
+    /// Agrees to the changes of existing actions that are not `refused`, and refuses the others.
     fn agree(&mut self, now: Time, place: u32, required: &RequiredChange, refused: &[(RicActionId, Cause)]) {
         let request_id = self.requests.id(place);
         let Some(Request::Subscription(s)) = self.requests.get_mut(place) else { return };
@@ -159,20 +144,10 @@ impl Controller {
         };
         let (node, consumers) = (s.node, s.consumers.clone());
         if !removed.is_empty() || !modified.is_empty() {
-            // it is not what it was asked to be: who asks for that now gets one of its own
+            // it no longer equals its spec, so that no other consumer may share it
             self.sharing.remove(s, place);
             self.restored.remove(s, place);
-            let spec = Arc::make_mut(&mut s.spec);
-            let gone = |id: RicActionId| removed.iter().any(|(other, _)| *other == id);
-            spec.actions.retain(|action| !gone(action.id));
-            s.admitted.retain(|id| !gone(*id));
-            s.execution_order.retain(|(id, _)| !gone(*id));
-            for (id, wait) in &modified {
-                let action = spec.actions.iter_mut().find(|action| action.id == *id);
-                if let Some(subsequent) = action.and_then(|action| action.subsequent.as_mut()) {
-                    subsequent.time_to_wait = *wait;
-                }
-            }
+            s.apply_required(&removed, &modified);
         }
         let empty = s.admitted.is_empty();
         self.send(node, &confirm.into());

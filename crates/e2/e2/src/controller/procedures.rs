@@ -1,4 +1,4 @@
-//! Procedures of ours about a node as a whole: they wait for their answer, one of a kind at a time.
+//! The RIC's pending node-level procedures, at most one of each kind per association.
 
 use core::time::Duration;
 use std::collections::BTreeMap;
@@ -8,45 +8,45 @@ use e2ap::{ProcedureCode, TransactionId, Version};
 use super::{Controller, Deadline, Misuse, NodeId};
 use crate::{AssocId, Notice, Time};
 
-/// One that waits.
+/// A procedure that awaits its answer.
 #[derive(Clone, Copy, Debug)]
 struct Pending {
     transaction_id: Option<TransactionId>,
     by: Time,
 }
 
-/// Those of an association.
+/// The pending procedures of an association.
 #[derive(Debug, Default)]
 pub(super) struct Procedures(BTreeMap<ProcedureCode, Pending>);
 
 impl Procedures {
-    /// An answer: whether it is the one that is waited for. It is waited for no more then.
+    /// Ends the procedure that an answer belongs to. Returns whether there is one.
     pub fn end(&mut self, code: ProcedureCode, transaction_id: Option<TransactionId>) -> bool {
         let awaited = self.0.get(&code).is_some_and(|pending| pending.transaction_id == transaction_id);
         awaited && self.0.remove(&code).is_some()
     }
 
-    /// Whether a deadline is meant still.
+    /// Whether the deadline is still that of a pending procedure.
     pub fn is_meant(&self, code: ProcedureCode, by: Time) -> bool {
         self.0.get(&code).is_some_and(|pending| pending.by == by)
     }
 
-    /// When each must be answered.
+    /// The deadline of each procedure.
     pub fn deadlines(&self) -> impl Iterator<Item = (ProcedureCode, Time)> {
         self.0.iter().map(|(code, pending)| (*code, pending.by))
     }
 
-    /// Whether one is under way.
+    /// Whether a procedure of this kind is pending.
     pub fn has(&self, code: ProcedureCode) -> bool {
         self.0.contains_key(&code)
     }
 
-    /// The one that is waited for is not waited for any more, whatever its transaction.
+    /// Ends a procedure, whatever its transaction id.
     pub fn drop(&mut self, code: ProcedureCode) -> bool {
         self.0.remove(&code).is_some()
     }
 
-    /// What a peer means that names a transaction, a procedure or both: v1 has no transactions.
+    /// Finds the procedure that a transaction id, a procedure code or both refer to. v1 has no transaction ids.
     pub fn meant(&self, code: Option<ProcedureCode>, transaction_id: Option<TransactionId>) -> Option<ProcedureCode> {
         if code.is_none() && transaction_id.is_none() {
             return None;
@@ -59,7 +59,7 @@ impl Procedures {
 }
 
 impl Controller {
-    /// Begins a procedure that versions have from `since` on, to be answered within `patience`.
+    /// Begins a procedure that E2AP has since version `since`, with the time limit `patience`.
     pub(super) fn begin(
         &mut self,
         now: Time,
@@ -73,7 +73,7 @@ impl Controller {
         if version < since {
             return Err(Misuse::NotInVersion);
         }
-        // a node is on an association
+        // every node has an association
         let state = self.assocs.get_mut(&assoc).ok_or(Misuse::UnknownNode)?;
         if state.procedures.has(code) {
             return Err(Misuse::UnderWay);
@@ -86,7 +86,7 @@ impl Controller {
         Ok(transaction_id)
     }
 
-    /// Whether an answer is the one to a procedure that is under way.
+    /// Ends the procedure that an answer belongs to. Returns whether there is one.
     pub(super) fn ends(&mut self, assoc: AssocId, code: ProcedureCode, transaction_id: Option<TransactionId>) -> bool {
         self.assocs.get_mut(&assoc).is_some_and(|state| state.procedures.end(code, transaction_id))
     }

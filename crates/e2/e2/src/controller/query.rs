@@ -1,4 +1,4 @@
-//! What consumers ask a function.
+//! Sends the queries of consumers and handles their answers.
 //!
 //! Procedure: RIC Query. Clause: E2AP v03.01 8.2.9. Role: ric. Since: v03.01. Scenarios: query*
 
@@ -6,26 +6,17 @@ use e2ap::{
     Cause, ProcedureCode, RanFunctionId, RicQueryFailure, RicQueryRequest, RicQueryResponse, RicRequestId, Version,
 };
 
-use super::requests::Request;
+use super::records::{Query, Request};
 use super::{Consumer, Controller, Event, Misuse, NodeId, QueryOutcome, RequestEvent, Ticket};
 use crate::answer::or_unspecified;
 use crate::{Notice, Time};
 
-/// A query that waits for its answer.
-#[derive(Debug)]
-pub(super) struct Query {
-    pub node: NodeId,
-    pub function: RanFunctionId,
-    pub consumer: Consumer,
-    pub ticket: Ticket,
-}
-
 impl Controller {
-    /// Asks a node's function something. What becomes of it is told by [`Event::Queried`].
+    /// Sends a query to a RAN function. [`RequestEvent::Queried`] reports the outcome.
     ///
     /// # Errors
-    /// Where the command makes no sense; then nothing was sent.
-    #[allow(clippy::too_many_arguments)] // what the message has
+    /// If the command is invalid; nothing was sent then.
+    #[allow(clippy::too_many_arguments)] // the fields of the message
     pub fn query(
         &mut self,
         now: Time,
@@ -42,7 +33,7 @@ impl Controller {
         self.check_room(consumer, header.len() + definition.len(), 0)?;
         let query = Query { node, function, consumer, ticket };
         let place = self.requests.add(now, Request::Query(query)).ok_or(Misuse::NoRequestId)?;
-        self.holdings.take(consumer, place, 0);
+        self.quotas.charge(consumer, place, 0);
         let request = RicQueryRequest {
             request_id: self.requests.id(place),
             ran_function_id: function,
@@ -78,7 +69,7 @@ impl Controller {
             (Some(place), Some(Request::Query(q))) if q.node == node && q.function == function => {
                 self.finish_query(now, place, outcome);
             }
-            // Its time-out has passed: told already.
+            // its timeout has passed and was reported
             (Some(place), None) if self.requests.rests(place) => {}
             _ => self.unknown_request(now, node, id, function, message),
         }
@@ -99,7 +90,7 @@ impl Controller {
         self.finish_query(now, place, QueryOutcome::TimedOut);
     }
 
-    /// The query's node is gone or has reset: it is out of the table already.
+    /// Reports the loss or reset of the node of a query that is no longer in the table.
     pub(super) fn query_gone(&mut self, query: &Query) {
         let Query { consumer, ticket, .. } = *query;
         self.events.push_back(Event::Request {
@@ -108,7 +99,7 @@ impl Controller {
         });
     }
 
-    /// The query's function is gone: it is out of the table already.
+    /// Reports the removal of the function of a query that is no longer in the table.
     pub(super) fn query_refused(&mut self, query: &Query, cause: Cause) {
         let Query { consumer, ticket, .. } = *query;
         self.events.push_back(Event::Request {

@@ -1,9 +1,9 @@
-//! A node leaves in order, or is let go: it is forgotten, and its association closed.
+//! Removes a node at its own or the RIC's request: drops the node and closes its association.
 //!
 //! Procedure: E2 Removal. Clause: E2AP v03.01 8.3.7. Role: ric. Since: v02.03. Scenarios: removal*
 //!
-//! What was subscribed to such a node does not wait for it to come back. Where both sides begin at once, each answers the
-//! other, and the node is gone by the first word that arrives.
+//! Subscriptions of a removed node end; they are not suspended. If both sides begin the procedure at once, each answers the
+//! other, and the first message that arrives removes the node.
 
 use e2ap::{Cause, CriticalityDiagnostics, E2RemovalRequest, E2RemovalResponse, ProcedureCode, Version};
 
@@ -12,11 +12,11 @@ use crate::answer::or_unspecified;
 use crate::{AssocId, CloseReason, Time};
 
 impl Controller {
-    /// Lets a node go. When it has agreed, or said nothing in time, it is lost; where it refuses,
-    /// [`Event::RemovalRefused`] tells.
+    /// Removes a node. The node is lost when it agrees or does not answer in time; if it refuses, [`Event::RemovalRefused`]
+    /// reports that.
     ///
     /// # Errors
-    /// Where there is no such node, its version does not have this, or it is being let go already.
+    /// If there is no such node, its version does not have this procedure, or its removal is in progress.
     pub fn remove(&mut self, now: Time, node: NodeId) -> Result<(), Misuse> {
         let patience = self.config.answer_timeout;
         let transaction_id = self.begin(now, node, ProcedureCode::E2_REMOVAL, Version::V2_03, patience)?;
@@ -24,7 +24,7 @@ impl Controller {
         Ok(())
     }
 
-    /// The node wants to leave.
+    /// Answers a node's removal request and drops the node.
     pub(super) fn removal_request(
         &mut self,
         now: Time,
@@ -38,7 +38,7 @@ impl Controller {
         self.removed(now, assoc, node);
     }
 
-    /// The node is gone in order.
+    /// Drops a removed node and closes its association.
     pub(super) fn removed(&mut self, now: Time, assoc: AssocId, node: NodeId) {
         self.lose_node(now, node, LostReason::Removed);
         if let Some(state) = self.assocs.get_mut(&assoc) {
@@ -51,7 +51,7 @@ impl Controller {
         self.events.push_back(Event::RemovalRefused { node, cause: or_unspecified(cause) });
     }
 
-    /// A node that does not even answer this is not there.
+    /// Closes the association of a node that did not answer the removal request.
     pub(super) fn removal_timeout(&mut self, now: Time, assoc: AssocId) {
         self.close(now, assoc, CloseReason::RemovalTimeout);
     }

@@ -1,76 +1,46 @@
-//! Request ids: given out once per controller, so that an indication can go to an xApp as it came.
+//! The table of RIC request ids. Ids are unique per controller, so that an indication is forwarded to an xApp unchanged.
 //!
-//! A dense table: an id's place is `(requestor - first) * 65536 + instance`. A freed id rests before it is used again,
-//! so that what a slow node still sends for the old request does not reach the new one; while such things keep coming,
-//! it rests on.
+//! The table is dense: the slot of an id is `(requestor - first) * 65536 + instance`. A freed id rests before it is reused,
+//! so that late messages of a slow node do not reach the new request; each late message extends the rest.
 
 use core::time::Duration;
 use std::collections::{BTreeSet, HashMap, VecDeque};
 
-use e2ap::{RanFunctionId, RicRequestId};
+use e2ap::RicRequestId;
 
-use super::control::Control;
 use super::ids::{NodeId, SubscriptionId};
-use super::query::Query;
-use super::subscription::Subscription;
+use super::records::Request;
 use crate::Time;
-
-#[derive(Debug)]
-#[allow(clippy::large_enum_variant)] // each is in a box, and most are subscriptions
-pub(super) enum Request {
-    Subscription(Subscription),
-    Control(Control),
-    Query(Query),
-}
-
-impl Request {
-    fn node(&self) -> NodeId {
-        match self {
-            Request::Subscription(subscription) => subscription.node,
-            Request::Control(control) => control.node,
-            Request::Query(query) => query.node,
-        }
-    }
-
-    /// The function that it is with.
-    pub fn function(&self) -> RanFunctionId {
-        match self {
-            Request::Subscription(subscription) => subscription.function,
-            Request::Control(control) => control.function,
-            Request::Query(query) => query.function,
-        }
-    }
-}
 
 #[derive(Debug, Default)]
 struct Slot {
     request: Option<Box<Request>>,
-    /// Counts the deadlines that were set for this place: only the last one is meant.
+    /// The sequence number of the slot's deadline: only the last one is valid.
     deadline: u32,
-    /// When something last came for the request that was here.
+    /// The time of the last message for the request that used this slot before.
     heard: Time,
-    /// Whether it is among those touched.
+    /// Whether the slot is listed in `touched`.
     touched: bool,
 }
 
 #[derive(Debug)]
-pub(super) struct Requests {
+pub(super) struct RequestTable {
     first_requestor: u16,
     max: u32,
     rest: Duration,
     slots: Vec<Slot>,
     in_use: usize,
-    /// Freed places and since when, oldest first.
+    /// Freed slots and the times of their release, oldest first.
     resting: VecDeque<(Time, u32)>,
     of_node: HashMap<NodeId, BTreeSet<u32>>,
-    /// Places whose request may have changed since they were asked for, each once; none where nobody asks.
+    /// Slots whose route may have changed since the last poll, each once; `None` unless routes are tracked.
     touched: Option<Vec<u32>>,
 }
 
-impl Requests {
+impl RequestTable {
     pub fn new(first_requestor: u16, max: u32, rest: Duration) -> Self {
         let room = (u32::from(u16::MAX - first_requestor) + 1).saturating_mul(65536);
-        Requests {
+        RequestTable {
             first_requestor,
             max: max.min(room),
             rest,
@@ -82,7 +52,7 @@ impl Requests {
         }
     }
 
-    /// From now on, [`Requests::next_touched`] tells what may have changed.
+    /// Starts recording changes for [`RequestTable::next_touched`].
     pub fn track(&mut self) {
         self.touched.get_or_insert_default();
     }
@@ -95,7 +65,7 @@ impl Requests {
         Some(place)
     }
 
-    /// The way of all that a node has may have changed.
+    /// Marks the routes of all requests of a node as changed.
     pub fn touch_node(&mut self, node: NodeId) {
         if self.touched.is_some() {
             self.of_node(node).into_iter().for_each(|place| self.touch(place));
@@ -126,30 +96,30 @@ impl Requests {
         self.slots.get(place as usize)?.request.as_deref()
     }
 
-    /// The only way to change a request, so that no change of a route is missed.
+    /// Returns a request for modification. There is no other way to modify one, so that no change of a route is missed.
     pub fn get_mut(&mut self, place: u32) -> Option<&mut Request> {
         self.touch(place);
         self.slots.get_mut(place as usize)?.request.as_deref_mut()
     }
 
-    /// How many requests run.
+    /// The number of requests in progress.
     pub fn in_use(&self) -> usize {
         self.in_use
     }
 
-    /// Whether the place was used before and is empty: late messages about it are no fault of the node.
+    /// Whether the slot was used before and is free: late messages about it are not the node's fault.
     pub fn rests(&self, place: u32) -> bool {
         self.slots.get(place as usize).is_some_and(|slot| slot.request.is_none())
     }
 
-    /// Something came for the request that was here.
+    /// Records a late message for the request that used this slot before.
     pub fn heard(&mut self, now: Time, place: u32) {
         if let Some(slot) = self.slots.get_mut(place as usize) {
             slot.heard = now;
         }
     }
 
-    /// Numbers a new deadline of the place. Those before it are not meant any more.
+    /// Returns the sequence number of a new deadline of the slot, which invalidates the earlier ones.
     pub fn renew_deadline(&mut self, place: u32) -> u32 {
         self.slots.get_mut(place as usize).map_or(0, |slot| {
             slot.deadline = slot.deadline.wrapping_add(1);
@@ -161,9 +131,9 @@ impl Requests {
         self.slots.get(place as usize).is_some_and(|slot| slot.request.is_some() && slot.deadline == deadline)
     }
 
-    /// A place that has rested.
+    /// Returns a slot that has rested long enough.
     fn rested(&mut self, now: Time) -> Option<u32> {
-        // how many are looked at is bounded: the loop is no longer than the queue was
+        // bounded, so that one call does not walk through the whole queue
         for _ in 0..self.resting.len().min(64) {
             let (since, place) = *self.resting.front()?;
             if now - since < self.rest {
@@ -178,7 +148,7 @@ impl Requests {
         None
     }
 
-    /// Gives out an id, or `None` where all are in use or at rest.
+    /// Stores a request and returns its slot; `None` if all ids are in use or resting.
     pub fn add(&mut self, now: Time, request: Request) -> Option<u32> {
         let place = match self.rested(now) {
             Some(place) => place,
@@ -212,21 +182,21 @@ impl Requests {
         }
     }
 
-    /// The request at `place` is with its node no more: it waits for another to come in its stead.
+    /// Detaches the request in `place` from its node, which is lost.
     pub fn detach(&mut self, place: u32) {
         if let Some(node) = self.get(place).map(Request::node) {
             self.forget_node(place, node);
         }
     }
 
-    /// The request at `place` is with the node that it names.
+    /// Attaches the request in `place` to the node that it names.
     pub fn attach(&mut self, place: u32) {
         if let Some(node) = self.get(place).map(Request::node) {
             self.of_node.entry(node).or_default().insert(place);
         }
     }
 
-    /// The places of a node's requests, lowest first.
+    /// Returns the slots of a node's requests, lowest first.
     pub fn of_node(&self, node: NodeId) -> Vec<u32> {
         self.of_node.get(&node).into_iter().flatten().copied().collect()
     }

@@ -1,4 +1,4 @@
-//! Either side has the other forget all requests, and forgets them itself.
+//! Drops all requests of a node, at its own or the RIC's request.
 //!
 //! Procedure: Reset. Clause: E2AP v03.01 8.3.3. Role: ric. Since: v01.00. Scenarios: reset_*
 
@@ -24,10 +24,10 @@ impl Controller {
         self.send(node, &response.into());
     }
 
-    /// Has a node forget all that was asked of it. Consumers are told at once.
+    /// Resets a node: both sides drop all its requests. Consumers are notified at once.
     ///
     /// # Errors
-    /// Where there is no such node, or it is being reset already.
+    /// If there is no such node, or its reset is in progress.
     pub fn reset(&mut self, now: Time, node: NodeId, cause: Cause) -> Result<(), Misuse> {
         let patience = self.config.reset_timeout;
         let transaction_id = self.begin(now, node, ProcedureCode::RESET, Version::V1_00, patience)?;

@@ -1,4 +1,4 @@
-//! Subscriptions outlive the loss of their node: they come back when it does, and their consumers need not ask.
+//! Suspends subscriptions when their node is lost and restores them when it sets up again, without the consumers' help.
 //!
 //! ```text
 //!            node lost               node is back                 response
@@ -10,31 +10,31 @@
 //!              +-------------- node lost again ------+
 //! ```
 //!
-//! Consumers are told when a subscription is suspended, and when it is resumed or ends. Its name stays, and so does its
-//! request id: that is not free meanwhile, so that nothing else gets it before it has rested. What might still come under
-//! it is of the same subscription.
+//! Consumers are notified when a subscription is suspended, and when it is resumed or ends. It keeps its id and its request
+//! id, which is not free meanwhile, so that late messages under that id belong to the same subscription.
 //!
-//! Who asks again for what came back, or is coming back, is given just that, under its old name: so consumers that subscribe
-//! whenever a node comes need not know of any of this. That holds once for each consumer and loss.
+//! A consumer that repeats its subscribe command for a restored (or restoring) subscription reclaims it under its old id.
+//! Consumers that subscribe whenever a node comes up therefore need not handle any of this. That holds once for each consumer
+//! and loss.
 //!
-//! A subscription does not come back where its consumer does not want that, where the node was removed in order or reset,
-//! or where the node comes back without the function. What was asked for and not answered yet fails as ever. A loss while
-//! it is being restored does not give it more time.
+//! A subscription is not restored if its consumer declined that, if the node was removed or reset, or if the node sets up
+//! without the function. A subscription that was not answered before the loss fails. A loss during the restoration does not
+//! extend the time limit.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use e2ap::{GlobalE2NodeId, RanFunctionId, Version};
 
-use super::requests::Request;
-use super::subscription::State;
+use super::records::Request;
+use super::records::SubscriptionState;
 use super::{
     Consumer, Controller, Event, NodeId, RequestEvent, SubscriptionEnd, SubscriptionId, SubscriptionSpec, Ticket,
 };
 use crate::Time;
 
 impl Controller {
-    /// A node is gone: what is to come back waits for it.
+    /// Suspends the restorable subscriptions of a lost node.
     pub(super) fn suspend(&mut self, now: Time, node: NodeId, key: GlobalE2NodeId) {
         for place in self.requests.of_node(node) {
             if self.suspended_count >= self.config.max_suspended {
@@ -42,8 +42,8 @@ impl Controller {
             }
             let Some(Request::Subscription(s)) = self.requests.get_mut(place) else { continue };
             let until = match s.state {
-                State::Active => now + self.config.restore_within,
-                State::Restoring { until } => until,
+                SubscriptionState::Active => now + self.config.restore_within,
+                SubscriptionState::Restoring { until } => until,
                 _ => continue,
             };
             if s.consumers.iter().all(|consumer| s.fleeting.contains(consumer)) {
@@ -51,18 +51,18 @@ impl Controller {
             }
             self.drop_change(place);
             let Some(Request::Subscription(s)) = self.requests.get_mut(place) else { continue };
-            let first = s.state == State::Active;
+            let first = s.state == SubscriptionState::Active;
             self.sharing.remove(s, place);
             self.restored.remove(s, place);
             s.unclaimed.clear();
-            s.state = State::Suspended { until, key };
+            s.state = SubscriptionState::Suspended { until, key };
             let (fleeting, staying): (Vec<_>, Vec<_>) =
                 s.consumers.iter().copied().partition(|consumer| s.fleeting.contains(consumer));
             s.consumers.clone_from(&staying);
             s.fleeting.clear();
             let subscription = SubscriptionId(place);
             for consumer in fleeting {
-                self.holdings.leave(consumer, place, s.octets);
+                self.quotas.release(consumer, place, s.octets);
                 let end = SubscriptionEnd::NodeLost;
                 self.events.push_back(Event::Request {
                     consumer,
@@ -84,15 +84,15 @@ impl Controller {
         }
     }
 
-    /// A node has set up: what waited for it is asked for again.
+    /// Repeats the subscription requests that were suspended, for a node that has set up.
     pub(super) fn restore(&mut self, now: Time, id: NodeId) {
         let Some(node) = self.nodes.get(&id) else { return };
         let (version, places) = (node.version, self.suspended.remove(&node.global_id).unwrap_or_default());
         self.suspended_count -= places.len();
         for place in places {
             let Some(Request::Subscription(s)) = self.requests.get_mut(place) else { continue };
-            let State::Suspended { until, .. } = s.state else { continue };
-            s.state = State::Restoring { until };
+            let SubscriptionState::Suspended { until, .. } = s.state else { continue };
+            s.state = SubscriptionState::Restoring { until };
             s.node = id;
             let (function, plain, needs_v3) = (s.function, s.is_plain(), s.needs_v3());
             let sound = s.spec.is_sound(version) && (!needs_v3 || version >= Version::V3_01);
@@ -113,7 +113,7 @@ impl Controller {
         }
     }
 
-    /// Gives a consumer that asks for what came back, or is coming back, just that. Whether there is such a thing.
+    /// Lets a consumer reclaim a restored or restoring subscription. Returns whether there is one.
     pub(super) fn reclaim(
         &mut self,
         consumer: Consumer,
@@ -126,7 +126,7 @@ impl Controller {
             let Some(Request::Subscription(s)) = self.requests.get_mut(place) else { continue };
             let Some(at) = s.unclaimed.iter().position(|unclaimed| *unclaimed == consumer) else { continue };
             s.unclaimed.remove(at);
-            // as it was before, where it is not resumed yet
+            // the state before the loss, if it is not resumed yet
             let (admitted, not_admitted) = (s.admitted.clone(), s.not_admitted.clone());
             let subscription = SubscriptionId(place);
             self.events.push_back(Event::Request {
@@ -141,7 +141,7 @@ impl Controller {
         false
     }
 
-    /// A subscription that waited is out of the table.
+    /// Removes a suspended subscription from the index.
     pub(super) fn not_suspended(&mut self, key: &GlobalE2NodeId, place: u32) {
         if self.suspended.get_mut(key).is_some_and(|places| places.remove(&place)) {
             self.suspended_count -= 1;

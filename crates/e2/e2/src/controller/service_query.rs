@@ -1,4 +1,4 @@
-//! A node is asked to tell its functions again: it answers by a Service Update.
+//! Requests the list of RAN functions from a node, which answers by a RIC Service Update.
 //!
 //! Procedure: RIC Service Query. Clause: E2AP v03.01 8.3.5. Role: ric. Since: v01.00. Scenarios: service_query*
 
@@ -9,11 +9,11 @@ use crate::Time;
 use crate::change::list;
 
 impl Controller {
-    /// Asks a node which functions it offers, naming those that we know. What is new is told by
-    /// [`Event::NodeChanged`](super::Event::NodeChanged); where nothing is, by nothing.
+    /// Asks a node for its RAN functions and lists the known ones. [`Event::NodeChanged`](super::Event::NodeChanged) reports
+    /// changes; without changes there is no event.
     ///
     /// # Errors
-    /// Where there is no such node, or it is being asked already.
+    /// If there is no such node, or a service query is in progress.
     pub fn service_query(&mut self, now: Time, node: NodeId) -> Result<(), Misuse> {
         let patience = self.config.answer_timeout;
         let transaction_id = self.begin(now, node, ProcedureCode::RIC_SERVICE_QUERY, Version::V1_00, patience)?;

@@ -1,10 +1,10 @@
-//! A node's functions changed: the RAN database follows, and who subscribed to what is gone is told.
+//! Applies changes of a node's RAN functions to the RAN database and ends the requests of removed functions.
 //!
 //! Procedure: RIC Service Update. Clause: E2AP v03.01 8.3.4. Role: ric. Since: v01.00. Scenarios: service_update*
 //!
-//! A function that comes under a known id takes the old one's place, and one that changes under an unknown id comes. What is
-//! rejected is offered no more, under its old definition neither. Where nothing of an update can be taken, the update fails,
-//! and what was there stays.
+//! An added function with a known id replaces the old one; a modified function with an unknown id is added. A rejected function
+//! is dropped together with its old definition. If every function of an update is rejected, the update fails and changes
+//! nothing.
 
 use std::collections::BTreeSet;
 
@@ -14,8 +14,8 @@ use e2ap::{
     TransactionId, Version,
 };
 
-use super::functions::{Functions, octets};
-use super::requests::Request;
+use super::node::{FunctionList, function_octets};
+use super::records::Request;
 use super::{Controller, Event, NodeId, SubscribeError, SubscriptionEnd};
 use crate::change::{all, list};
 use crate::{Notice, Time};
@@ -25,26 +25,26 @@ impl Controller {
         let Some(node) = self.nodes.get(&id) else { return };
         let (assoc, version, transaction_id) = (node.assoc, node.version, update.transaction_id);
         let Some(state) = self.assocs.get_mut(&assoc) else { return };
-        // Each costs every xApp a message.
+        // each update costs a message to every xApp
         if !state.answers.take(now) {
             return self.withheld(assoc);
         }
         state.procedures.drop(ProcedureCode::RIC_SERVICE_QUERY);
-        let told = || all(&update.ran_functions_added).chain(all(&update.ran_functions_modified));
+        let offered = || all(&update.ran_functions_added).chain(all(&update.ran_functions_modified));
         let deleted = || all(&update.ran_functions_deleted).map(|item| item.id);
         let mut named = BTreeSet::new();
-        if !told().map(|item| item.id).chain(deleted()).all(|id| named.insert(id)) {
-            // which of the two is meant nobody knows
+        if !offered().map(|item| item.id).chain(deleted()).all(|id| named.insert(id)) {
+            // a duplicate id is ambiguous
             let cause = Cause::Protocol(CauseProtocol::SemanticError);
             return self.refuse_update(now, id, transaction_id, cause, &[], None);
         }
 
-        let kept = node.functions.iter().map(octets).sum();
+        let kept = node.functions.iter().map(function_octets).sum();
         let room = self.room_of_nodes(self.config.max_function_octets, kept);
-        let mut functions = Functions::of(node.functions.clone(), room);
+        let mut functions = FunctionList::of(node.functions.clone(), room);
         named.iter().for_each(|id| functions.remove(*id));
-        told().for_each(|item| functions.take(item));
-        let Functions { taken, rejected, .. } = functions;
+        offered().for_each(|item| functions.add(item));
+        let FunctionList { accepted: taken, rejected, .. } = functions;
         if let Some(first) = rejected.first().filter(|_| rejected.len() == named.len()) {
             let full = first.cause == Cause::RicService(CauseRicService::RicResourceLimit);
             return self.refuse_update(
@@ -103,7 +103,7 @@ impl Controller {
         self.send(node, &failure.into());
     }
 
-    /// Ends all that was asked of functions that are gone.
+    /// Ends the requests of removed functions.
     fn drop_requests_of(&mut self, now: Time, node: NodeId, functions: &[RanFunctionId]) {
         if functions.is_empty() {
             return;
@@ -113,8 +113,8 @@ impl Controller {
             if !self.requests.get(place).is_some_and(|request| functions.contains(&request.function())) {
                 continue;
             }
-            // Asked for and not answered yet: a node that offers the function again when it reads that sets it up.
-            if self.is_awaited(place) {
+            // not answered yet: a node that offers the function again by then would set it up
+            if matches!(self.requests.get(place), Some(Request::Subscription(s)) if s.is_awaited()) {
                 self.fail_waiting(place, &SubscribeError::Refused { cause, actions: Vec::new() });
                 self.end_consumers(place, SubscriptionEnd::FunctionGone);
                 self.send_delete(now, place);

@@ -1,4 +1,4 @@
-//! Nodes come, again and elsewhere.
+//! Sets nodes up, also repeatedly and on another association.
 //!
 //! Procedure: E2 Setup. Clause: E2AP v03.01 8.3.1. Role: ric. Since: v01.00. Scenarios: setup*
 
@@ -8,9 +8,8 @@ use e2ap::{
 };
 use per::IntoOwned;
 
-use super::associations::Remains;
-use super::components::{Components, octets, octets_v1};
-use super::functions::{Functions, octets_told};
+use super::associations::Handover;
+use super::node::{Components, FunctionList, component_octets, component_octets_v1, item_octets};
 use super::procedures::Procedures;
 use super::{Controller, Event, LostReason, Node, NodeId};
 use crate::change::all;
@@ -25,7 +24,7 @@ impl Controller {
         let versions = &self.config.node_versions;
         let known = if versions.is_empty() { None } else { versions.get(&key.to_string()).copied() };
         let version = known.filter(alike).unwrap_or(version);
-        // Each repetition costs every xApp two messages.
+        // each repetition costs two messages to every xApp
         if was.is_some() && !state.answers.take(now) {
             return self.withheld(assoc);
         }
@@ -50,18 +49,18 @@ impl Controller {
             self.refuse_setup(now, assoc, version, request.transaction_id, cause, Some(TimeToWait::V60s), None);
             return;
         }
-        // The same association: the node starts anew, as itself or as another.
+        // the same association: the node restarts, perhaps under another id
         if let Some(node) = was.and_then(|id| self.nodes.get(&id)) {
             self.notice(assoc, Notice::RepeatedSetup { was: node.global_id, is: key });
         }
         if let Some(id) = was {
-            // on whichever of its associations: the others are the older ones
+            // the association of the newest setup becomes the first
             if self.first_of(id, assoc) != assoc {
-                self.make_first(id, assoc, Remains::default());
+                self.make_first(id, assoc, Handover::default());
             }
             self.lose_node(now, id, LostReason::SetupAgain);
         }
-        // Another association: the newer one has the node, since the older one may be half-open for hours.
+        // another association: the newer one takes the node over, since the older one may be half-open for hours
         if let Some(id) = known.filter(|id| Some(*id) != was)
             && let Some(older) = self.nodes.get(&id).map(|n| n.assoc)
         {
@@ -74,9 +73,9 @@ impl Controller {
         }
 
         let id = self.next_node_id();
-        let mut functions = Functions::of(Vec::new(), self.config.max_function_octets);
-        all(&request.ran_functions_added).for_each(|item| functions.take(item));
-        let Functions { taken: functions, rejected, .. } = functions;
+        let mut functions = FunctionList::of(Vec::new(), self.config.max_function_octets);
+        all(&request.ran_functions_added).for_each(|item| functions.add(item));
+        let FunctionList { accepted: functions, rejected, .. } = functions;
         for item in &rejected {
             let notice = Notice::FunctionRejected { ran_function_id: item.id, cause: item.cause };
             self.remark(now, assoc, notice);
@@ -125,17 +124,17 @@ impl Controller {
         self.restore(now, id);
     }
 
-    /// Octets that would be kept of all nodes, with one that comes in the place of `others`.
+    /// Returns the octets stored of all nodes if this one replaces `others`.
     fn octets_with(&self, request: &E2SetupRequest<'_>, others: impl Iterator<Item = NodeId>) -> usize {
-        let functions = all(&request.ran_functions_added).map(octets_told).sum::<usize>();
-        let components = all(&request.component_config_addition).map(octets).sum::<usize>()
-            + all(&request.component_config_update_v1).map(octets_v1).sum::<usize>();
+        let functions = all(&request.ran_functions_added).map(item_octets).sum::<usize>();
+        let components = all(&request.component_config_addition).map(component_octets).sum::<usize>()
+            + all(&request.component_config_update_v1).map(component_octets_v1).sum::<usize>();
         let mut kept = self.octets_of_nodes
             + functions.min(self.config.max_function_octets)
             + components.min(self.config.max_component_octets);
         let mut gone = None;
         for other in others.filter_map(|id| self.nodes.get(&id)) {
-            // the two may be one
+            // both may be the same node
             if gone.replace(other.id) != Some(other.id) {
                 kept -= other.octets();
             }
@@ -143,28 +142,28 @@ impl Controller {
         kept
     }
 
-    /// Says who is at the other end of an association, and which nodes it may set up as. Without this it may be any.
+    /// Sets the authenticated identity of a peer and the nodes that it may set up as. Without it, it may be any node.
     pub fn vouch(&mut self, assoc: AssocId, rights: NodeRights) {
         if let Some(state) = self.assocs.get_mut(&assoc) {
             state.rights = Some(rights);
         }
     }
 
-    /// Why an association may not be that node, which is perhaps known already.
+    /// Returns why the peer of an association must not set up as this node; `known` is the node's present id.
     pub(super) fn denial(&self, assoc: AssocId, key: &GlobalE2NodeId, known: Option<NodeId>) -> Option<Notice> {
         let rights = |assoc: &AssocId| self.assocs.get(assoc)?.rights.as_ref();
         let own = rights(&assoc);
         if own.is_some_and(|own| !own.may_be(key)) {
             return Some(Notice::NodeNotAllowed { node: *key });
         }
-        // Whoever could take over a node could speak for it.
+        // otherwise any peer could take over a node
         let holder = known.and_then(|id| self.nodes.get(&id)).and_then(|node| rights(&node.assoc));
         let is_same = holder.is_none_or(|holder| own.is_some_and(|own| own.identity == holder.identity));
         (!is_same).then_some(Notice::TakeoverRefused { node: *key })
     }
 
     fn next_node_id(&mut self) -> NodeId {
-        // ends, since there are fewer nodes than numbers
+        // terminates: there are fewer nodes than numbers
         loop {
             let id = NodeId(self.next_node);
             self.next_node = self.next_node.wrapping_add(1);

@@ -1,53 +1,54 @@
-//! Finds subscriptions that another consumer may share.
+//! The index of subscriptions that other consumers may share.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
 use e2ap::{RanFunctionId, RicActionType};
 
-use super::subscription::Subscription;
-use super::{NodeId, SubscriptionSpec};
+use super::ids::NodeId;
+use super::records::Subscription;
+use super::spec::SubscriptionSpec;
 
 #[derive(Debug, PartialEq, Eq, Hash)]
-struct What {
+struct ShareKey {
     node: NodeId,
     function: RanFunctionId,
     spec: Arc<SubscriptionSpec>,
 }
 
-/// Subscriptions about the same that are looked through for one to share. Nobody needs as many, and looking through all
-/// that a consumer may have would hold up everybody.
-const MAX_ALIKE: usize = 16;
+/// The maximum number of equal subscriptions in the index. A search through all that a consumer may have would delay every
+/// other consumer.
+const MAX_EQUAL: usize = 16;
 
-/// Places of subscriptions that are asked for or stand, by what they are about. One that is being deleted is not here.
+/// The slots of requested and active subscriptions by node, function and spec. Those being deleted are not listed.
 #[derive(Debug, Default)]
-pub(super) struct Sharing {
-    places: HashMap<What, Vec<u32>>,
+pub(super) struct SharingIndex {
+    places: HashMap<ShareKey, Vec<u32>>,
 }
 
-impl Sharing {
-    /// Only reports are shared: an insert has one answerer, a policy one master.
+impl SharingIndex {
+    /// Whether a spec can be shared: only reports can. An insert needs one consumer to answer, a policy one owner.
     pub fn allows(spec: &SubscriptionSpec) -> bool {
         spec.actions.iter().all(|action| action.kind == RicActionType::Report)
     }
 
-    /// Those about the same, oldest first.
+    /// Returns the slots of equal subscriptions, oldest first.
     pub fn find(&self, node: NodeId, function: RanFunctionId, spec: &Arc<SubscriptionSpec>) -> &[u32] {
-        self.places.get(&What { node, function, spec: spec.clone() }).map_or(&[], Vec::as_slice)
+        self.places.get(&ShareKey { node, function, spec: spec.clone() }).map_or(&[], Vec::as_slice)
     }
 
-    /// Offers one to be shared, unless there are many alike.
+    /// Adds a subscription, unless there are too many equal ones.
     pub fn add(&mut self, node: NodeId, function: RanFunctionId, spec: &Arc<SubscriptionSpec>, place: u32) {
-        let places = self.places.entry(What { node, function, spec: spec.clone() }).or_default();
-        if places.len() < MAX_ALIKE {
+        let places = self.places.entry(ShareKey { node, function, spec: spec.clone() }).or_default();
+        if places.len() < MAX_EQUAL {
             places.push(place);
         }
     }
 
-    /// Takes a subscription out, if it is here.
+    /// Removes a subscription, if it is listed.
     pub fn remove(&mut self, subscription: &Subscription, place: u32) {
         let Subscription { node, function, ref spec, .. } = *subscription;
-        let what = What { node, function, spec: spec.clone() };
+        let what = ShareKey { node, function, spec: spec.clone() };
         if let Some(places) = self.places.get_mut(&what) {
             places.retain(|other| *other != place);
             if places.is_empty() {
@@ -62,9 +63,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_looked_through_is_bounded() {
+    fn equal_subscriptions_are_bounded() {
         let (mut sharing, spec) =
-            (Sharing::default(), Arc::new(SubscriptionSpec { event_trigger: vec![], actions: vec![] }));
+            (SharingIndex::default(), Arc::new(SubscriptionSpec { event_trigger: vec![], actions: vec![] }));
         for place in 0..10_000 {
             sharing.add(NodeId(1), RanFunctionId(2), &spec, place);
         }

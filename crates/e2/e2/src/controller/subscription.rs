@@ -1,8 +1,8 @@
-//! A subscription from its request to its end.
+//! Requests subscriptions and follows them from the request to the end.
 //!
 //! Procedure: RIC Subscription. Clause: E2AP v03.01 8.2.1. Role: ric. Since: v01.00. Scenarios: subscription* shared_* request_ids_rest
 //!
-//! Consumers whose REPORT subscriptions to a function have byte-equal triggers and actions share one towards the node.
+//! Consumers whose REPORT subscriptions to a function have byte-equal triggers and actions share one subscription.
 //!
 //! ```text
 //!             response                  last consumer leaves
@@ -11,24 +11,21 @@
 //!     +----> (gone)          +----> (gone)
 //! ```
 //!
-//! What a consumer left while the request was under way is deleted once the response is there. After a time-out the
-//! node may still have it, so a deletion is sent then, too. [`restore`](super::restore) draws what follows the loss of a
-//! node.
+//! A subscription whose consumers left before the response is deleted after the response. After a timeout the node may still
+//! have it, so that a deletion is sent then, too. [`restore`](super::restore) shows what follows the loss of a node.
 
 use std::sync::Arc;
 
 use e2ap::{
-    Cause, CauseProtocol, CauseRicRequest, GlobalE2NodeId, ProcedureCode, RanFunctionId, RicActionExecutionOrder,
-    RicActionId, RicActionToBeSetup, RicRequestId, RicSubscriptionDetails, RicSubscriptionFailure,
-    RicSubscriptionRequest, RicSubscriptionResponse, Version,
+    Cause, CauseProtocol, CauseRicRequest, ProcedureCode, RanFunctionId, RicActionExecutionOrder, RicActionId,
+    RicActionToBeSetup, RicRequestId, RicSubscriptionDetails, RicSubscriptionFailure, RicSubscriptionRequest,
+    RicSubscriptionResponse, Version,
 };
 use per::Octets;
 
-use super::modification::PendingChange;
-use super::modification_required::RequiredChange;
-use super::order::{SubscriptionOrder, SubscriptionSpec};
-use super::requests::Request;
-use super::sharing::Sharing;
+use super::records::{Request, Subscription, SubscriptionState};
+use super::sharing::SharingIndex;
+use super::spec::{SubscriptionOrder, SubscriptionSpec};
 use super::{
     Consumer, Controller, Event, Misuse, ModifyOutcome, NodeId, RequestEvent, SubscribeError, SubscriptionEnd,
     SubscriptionId, Ticket,
@@ -36,92 +33,11 @@ use super::{
 use crate::change::twice;
 use crate::{Notice, SubscriptionTimes, Time};
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum State {
-    Requested,
-    Active,
-    /// The node is gone, and has until then to come back.
-    Suspended {
-        until: Time,
-        key: GlobalE2NodeId,
-    },
-    /// The node is back and was asked again; `until` is from its loss.
-    Restoring {
-        until: Time,
-    },
-    Deleting,
-}
-
-/// A subscription towards a node.
-#[derive(Debug)]
-pub(super) struct Subscription {
-    pub node: NodeId,
-    pub function: RanFunctionId,
-    pub spec: Arc<SubscriptionSpec>,
-    times: SubscriptionTimes,
-    /// Places of actions in the order in which the node carries them out. A version that does not have them is not told.
-    pub execution_order: Vec<(RicActionId, u8)>,
-    /// Whether its consumer asked for an order: an action that comes by a change always has a place.
-    is_ordered: bool,
-    /// Whether its one consumer is asked before a change that the node requires.
-    pub consent: bool,
-    /// What counts against each holder's quota.
-    pub octets: usize,
-    pub state: State,
-    /// Who takes its indications.
-    pub consumers: Vec<Consumer>,
-    /// Those of them, or of who waits, for whom it ends with its node.
-    pub fleeting: Vec<Consumer>,
-    /// Those of them that did not ask for it again since it was restored.
-    pub unclaimed: Vec<Consumer>,
-    /// Who waits for the response.
-    pub waiting: Vec<(Consumer, Ticket)>,
-    pub admitted: Vec<RicActionId>,
-    pub not_admitted: Vec<(RicActionId, Cause)>,
-    /// A change that was asked for.
-    pub change: Option<Box<PendingChange>>,
-    /// A change that the node requires, and that its consumer was asked about.
-    pub required: Option<Box<RequiredChange>>,
-}
-
-impl Subscription {
-    pub fn consumers(&self) -> &[Consumer] {
-        &self.consumers
-    }
-
-    /// Everybody whose quota it counts against.
-    pub fn holders(&self) -> impl Iterator<Item = Consumer> + use<'_> {
-        self.consumers.iter().copied().chain(self.waiting.iter().map(|(consumer, _)| *consumer))
-    }
-
-    /// Whether an indication of `node`'s `function` is for somebody.
-    #[inline]
-    pub fn takes(&self, node: NodeId, function: RanFunctionId) -> bool {
-        self.is_active() && self.node == node && self.function == function
-    }
-
-    #[inline]
-    pub fn is_active(&self) -> bool {
-        matches!(self.state, State::Active)
-    }
-
-    /// Whether it has what E2AP has from v3 on: a beginning or an end, or an order.
-    pub fn needs_v3(&self) -> bool {
-        self.times != SubscriptionTimes::default() || self.is_ordered
-    }
-
-    /// Whether it is what its spec says and nothing more.
-    pub fn is_plain(&self) -> bool {
-        !self.needs_v3() && !self.consent
-    }
-}
-
 impl Controller {
-    /// Subscribes to a node's function. What becomes of it is told by [`Event::Subscribed`] or
-    /// [`Event::SubscriptionFailed`].
+    /// Subscribes to a RAN function. [`RequestEvent::Subscribed`] or [`RequestEvent::SubscriptionFailed`] reports the outcome.
     ///
     /// # Errors
-    /// Where the command makes no sense; then nothing was sent.
+    /// If the command is invalid; nothing was sent then.
     pub fn subscribe(
         &mut self,
         now: Time,
@@ -150,7 +66,7 @@ impl Controller {
             return Ok(());
         }
         self.check_room(consumer, octets, octets)?;
-        let shared = Sharing::allows(&spec) && plain;
+        let shared = SharingIndex::allows(&spec) && plain;
         if shared && self.join(consumer, ticket, node, function, &spec, restore) {
             return Ok(());
         }
@@ -163,7 +79,7 @@ impl Controller {
             is_ordered: ordered,
             consent,
             octets,
-            state: State::Requested,
+            state: SubscriptionState::Requested,
             consumers: Vec::new(),
             fleeting: if restore { Vec::new() } else { vec![consumer] },
             unclaimed: Vec::new(),
@@ -174,7 +90,7 @@ impl Controller {
             required: None,
         };
         let place = self.requests.add(now, Request::Subscription(subscription)).ok_or(Misuse::NoRequestId)?;
-        self.holdings.take(consumer, place, octets);
+        self.quotas.charge(consumer, place, octets);
         if shared {
             self.sharing.add(node, function, &spec, place);
         }
@@ -183,7 +99,7 @@ impl Controller {
         Ok(())
     }
 
-    /// Lets a consumer share a subscription that is asked for or stands, if there is one that it has no part in yet.
+    /// Lets a consumer join an equal subscription that it does not hold yet. Returns whether there is one.
     fn join(
         &mut self,
         consumer: Consumer,
@@ -198,11 +114,11 @@ impl Controller {
             if other.holders().any(|holder| holder == consumer) {
                 continue;
             }
-            self.holdings.take(consumer, place, other.octets);
+            self.quotas.charge(consumer, place, other.octets);
             if !restore {
                 other.fleeting.push(consumer);
             }
-            if other.state == State::Requested {
+            if other.state == SubscriptionState::Requested {
                 other.waiting.push((consumer, ticket));
             } else {
                 other.consumers.push(consumer);
@@ -249,7 +165,7 @@ impl Controller {
         self.outbox.push(node.assoc, node.version, &request.into());
     }
 
-    /// The place of a running subscription of this node; what cannot be placed is answered.
+    /// Returns the slot of the subscription that a message refers to; answers a message with an unknown id.
     pub(super) fn find(
         &mut self,
         now: Time,
@@ -274,10 +190,10 @@ impl Controller {
         let Some(place) = self.find(now, node, id, function, message) else { return };
         let Some(Request::Subscription(subscription)) = self.requests.get_mut(place) else { return };
         let restored = match subscription.state {
-            State::Requested => false,
-            State::Restoring { .. } => true,
-            State::Active => return self.answered_before(now, node, id, function, message),
-            State::Deleting | State::Suspended { .. } => return, // late: the deletion is under way
+            SubscriptionState::Requested => false,
+            SubscriptionState::Restoring { .. } => true,
+            SubscriptionState::Active => return self.answered_before(now, node, id, function, message),
+            SubscriptionState::Deleting | SubscriptionState::Suspended { .. } => return, // late: its deletion is in progress
         };
         let known = |id: &RicActionId| subscription.spec.actions.iter().any(|action| action.id == *id);
         let mut admitted: Vec<_> = response.actions_admitted.iter().map(|a| a.id).filter(known).collect();
@@ -291,11 +207,11 @@ impl Controller {
             .filter(|(id, _)| known(id))
             .collect();
         if admitted.is_empty() {
-            // It admits what nobody asked for, and nothing else: of no use to anybody.
+            // it admits no requested action
             self.contradiction(now, node, id, function, message);
             return self.subscription_rejected(now, place, Cause::Protocol(CauseProtocol::SemanticError));
         }
-        subscription.state = State::Active;
+        subscription.state = SubscriptionState::Active;
         if restored {
             for consumer in subscription.consumers.iter().copied() {
                 let (admitted, not_admitted) = (admitted.clone(), not_admitted.clone());
@@ -306,7 +222,7 @@ impl Controller {
                 };
                 self.events.push_back(event);
             }
-            if Sharing::allows(&subscription.spec) && subscription.is_plain() {
+            if SharingIndex::allows(&subscription.spec) && subscription.is_plain() {
                 self.sharing.add(node, function, &subscription.spec, place);
             }
         }
@@ -330,15 +246,15 @@ impl Controller {
         }
     }
 
-    /// The node does not want it.
+    /// Handles the node's refusal of a subscription.
     pub(super) fn subscription_failure(&mut self, now: Time, node: NodeId, failure: &RicSubscriptionFailure<'_>) {
         let (id, function, message) = (failure.request_id, failure.ran_function_id, "RicSubscriptionFailure");
         let Some(place) = self.find(now, node, id, function, message) else { return };
         let Some(Request::Subscription(subscription)) = self.requests.get(place) else { return };
         match subscription.state {
-            State::Requested | State::Restoring { .. } => {}
-            State::Active => return self.answered_before(now, node, id, function, message),
-            State::Deleting | State::Suspended { .. } => return, // late; the deletion will be answered, too
+            SubscriptionState::Requested | SubscriptionState::Restoring { .. } => {}
+            SubscriptionState::Active => return self.answered_before(now, node, id, function, message),
+            SubscriptionState::Deleting | SubscriptionState::Suspended { .. } => return, // late: the deletion will be answered, too
         }
         let actions: Vec<_> =
             failure.actions_not_admitted.iter().flat_map(|items| items.iter()).map(|a| (a.id, a.cause)).collect();
@@ -360,37 +276,31 @@ impl Controller {
         }
     }
 
-    /// The node says otherwise than by a failure that it could not do with our message. It may have set the subscription
-    /// up nevertheless, so that one that is asked for is deleted; a deletion is as good as answered.
+    /// Handles an Error Indication or an invalid response about a subscription. The node may have set it up nevertheless, so
+    /// that a requested one is deleted; a deletion counts as answered.
     pub(super) fn subscription_rejected(&mut self, now: Time, place: u32, cause: Cause) {
         let Some(Request::Subscription(subscription)) = self.requests.get_mut(place) else { return };
         match subscription.state {
-            State::Requested => {
+            SubscriptionState::Requested => {
                 let error = SubscribeError::Refused { cause, actions: Vec::new() };
                 self.fail_waiting(place, &error);
                 self.send_delete(now, place);
             }
-            State::Restoring { .. } => {
+            SubscriptionState::Restoring { .. } => {
                 self.end_consumers(place, SubscriptionEnd::ByNode(cause));
                 self.send_delete(now, place);
             }
-            State::Active | State::Suspended { .. } => {} // what came was about something older, or is wrong
-            State::Deleting => drop(self.free(now, place)),
+            SubscriptionState::Active | SubscriptionState::Suspended { .. } => {} // the message refers to an earlier state, or is wrong
+            SubscriptionState::Deleting => drop(self.free(now, place)),
         }
     }
 
-    /// Whether a subscription is asked for, and the node has not said yet what became of it.
-    pub(super) fn is_awaited(&self, place: u32) -> bool {
-        let Some(Request::Subscription(subscription)) = self.requests.get(place) else { return false };
-        matches!(subscription.state, State::Requested | State::Restoring { .. })
-    }
-
-    /// Tells everybody that takes its indications that it is over. What is with the node is another's affair.
+    /// Reports the end of a subscription to its consumers. The caller deletes it at the node.
     pub(super) fn end_consumers(&mut self, place: u32, end: SubscriptionEnd) {
         self.drop_change(place);
         let Some(Request::Subscription(s)) = self.requests.get_mut(place) else { return };
         for consumer in std::mem::take(&mut s.consumers) {
-            self.holdings.leave(consumer, place, s.octets);
+            self.quotas.release(consumer, place, s.octets);
             let subscription = SubscriptionId(place);
             self.events
                 .push_back(Event::Request { consumer, event: RequestEvent::SubscriptionEnded { subscription, end } });
@@ -400,7 +310,7 @@ impl Controller {
     pub(super) fn fail_waiting(&mut self, place: u32, error: &SubscribeError) {
         let Some(Request::Subscription(subscription)) = self.requests.get_mut(place) else { return };
         for (consumer, ticket) in std::mem::take(&mut subscription.waiting) {
-            self.holdings.leave(consumer, place, subscription.octets);
+            self.quotas.release(consumer, place, subscription.octets);
             self.events.push_back(Event::Request {
                 consumer,
                 event: RequestEvent::SubscriptionFailed { ticket, error: error.clone() },
@@ -413,24 +323,24 @@ impl Controller {
         let Some(Request::Subscription(subscription)) = self.requests.get_mut(place) else { return };
         let assoc = self.nodes.get(&subscription.node).map(|n| n.assoc);
         let procedure_code = match subscription.state {
-            State::Active => return self.modification_timeout(now, place),
-            State::Suspended { .. } => {
+            SubscriptionState::Active => return self.modification_timeout(now, place),
+            SubscriptionState::Suspended { .. } => {
                 if let Some(Request::Subscription(subscription)) = self.free(now, place) {
                     self.subscription_gone(place, subscription, SubscriptionEnd::NodeLost);
                 }
                 return;
             }
-            State::Requested => {
+            SubscriptionState::Requested => {
                 self.fail_waiting(place, &SubscribeError::TimedOut);
                 self.send_delete(now, place);
                 ProcedureCode::RIC_SUBSCRIPTION
             }
-            State::Restoring { .. } => {
+            SubscriptionState::Restoring { .. } => {
                 self.end_consumers(place, SubscriptionEnd::NotRestored);
                 self.send_delete(now, place);
                 ProcedureCode::RIC_SUBSCRIPTION
             }
-            State::Deleting => {
+            SubscriptionState::Deleting => {
                 self.free(now, place);
                 ProcedureCode::RIC_SUBSCRIPTION_DELETE
             }
@@ -440,7 +350,7 @@ impl Controller {
         }
     }
 
-    /// The subscription's node is gone or has reset, or does not offer its function any more: it is out of the table already.
+    /// Reports the end of a subscription that is no longer in the table.
     pub(super) fn subscription_gone(&mut self, place: u32, subscription: Subscription, end: SubscriptionEnd) {
         if let Some(pending) = subscription.change {
             self.change_ended(*pending, place, ModifyOutcome::Ended);

@@ -1,11 +1,11 @@
-//! What a consumer asks for when it subscribes, and how that may end.
+//! What a consumer subscribes to, and on which terms.
 
 use e2ap::{RicActionId, RicActionType, RicSubsequentAction, RicTimeToWait, Version};
 
 use crate::SubscriptionTimes;
 use crate::change::{MAX_ACTIONS, twice};
 
-/// What to subscribe to.
+/// The event trigger and the actions of a subscription.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct SubscriptionSpec {
     /// The service model's event trigger definition.
@@ -15,36 +15,36 @@ pub struct SubscriptionSpec {
 }
 
 impl SubscriptionSpec {
-    /// Octets that are kept of it.
+    /// Octets stored of it.
     pub(super) fn octets(&self) -> usize {
         let definitions = self.actions.iter().map(|action| action.definition.as_ref().map_or(0, Vec::len));
         self.event_trigger.len() + definitions.sum::<usize>()
     }
 
-    /// Whether `version` can carry it, and it makes sense.
+    /// Whether it is valid and `version` can carry it.
     pub(super) fn is_sound(&self, version: Version) -> bool {
         let twice = twice(self.actions.iter().map(|action| action.id));
         let zero = |action: &Action| action.subsequent.is_some_and(|s| s.time_to_wait == RicTimeToWait::Zero);
-        // v2 took zero away
+        // v2 removed the value zero
         let impossible = version >= Version::V2_03 && self.actions.iter().any(zero);
         (1..=MAX_ACTIONS).contains(&self.actions.len()) && !twice && !impossible
     }
 }
 
-/// What a consumer asks for: what to subscribe to, and on which terms.
+/// A subscription as a consumer orders it: the spec and the terms.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SubscriptionOrder {
-    /// What to subscribe to.
+    /// The event trigger and the actions.
     pub spec: SubscriptionSpec,
-    /// From when to when; at once and without end unless said otherwise. Who asks for times shares with nobody.
+    /// Start and end time. Default: it starts at once and has no end. A subscription with times is not shared.
     pub times: SubscriptionTimes,
-    /// Whether it comes back by itself after its node was lost. It does unless said otherwise.
+    /// Whether it is restored when its node sets up again after a loss. Default: true.
     pub restore: bool,
-    /// Places of actions in the order in which the node carries them out, each action once at most; lower ones go first.
-    /// E2AP has this from v3 on. Who asks for an order shares with nobody. None unless said otherwise.
+    /// The execution order of actions, each action at most once; lower values go first. E2AP has this since v3. A
+    /// subscription with an execution order is not shared. Default: none.
     pub execution_order: Vec<(RicActionId, u8)>,
-    /// Whether its consumer is asked before the RIC agrees to a change that the node requires: [`Event::ChangeRequired`](super::Event::ChangeRequired)
-    /// asks. Who wants this shares with nobody. It is not asked unless said otherwise.
+    /// Whether the RIC asks the consumer for consent, by [`RequestEvent::ChangeRequired`](super::RequestEvent::ChangeRequired),
+    /// before it agrees to a change that the node requires. Such a subscription is not shared. Default: false.
     pub consent: bool,
 }
 
@@ -63,12 +63,12 @@ impl From<SubscriptionSpec> for SubscriptionOrder {
 /// An action of a subscription.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Action {
-    /// Its name within the subscription.
+    /// Its id within the subscription.
     pub id: RicActionId,
     /// Report, insert or policy.
     pub kind: RicActionType,
     /// The service model's action definition.
     pub definition: Option<Vec<u8>>,
-    /// What the node does afterwards.
+    /// The subsequent action.
     pub subsequent: Option<RicSubsequentAction>,
 }
