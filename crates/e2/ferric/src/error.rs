@@ -1,24 +1,24 @@
-//! What can go wrong for who uses the SDK.
+//! The errors of agents, servers and xApps.
 
 use std::fmt;
 use std::io;
 
-/// An agent, a controller or an app that cannot go on.
+/// The reason why an agent, a server or an xApp cannot continue.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Error {
-    /// A link could not be set up, or was lost.
+    /// A link cannot be set up, or is lost.
     Link(link::Error),
-    /// The operating system refused something that every event loop needs.
+    /// The operating system refused a resource.
     System {
-        /// What.
+        /// The resource.
         what: &'static str,
-        /// Why.
+        /// The system's error.
         source: io::Error,
     },
-    /// The peer does not speak the RIC-xApp protocol.
+    /// The peer does not use the RIC-xApp protocol, or violates it.
     Protocol(e2::xapp::ProtocolError),
-    /// The RIC turned us away.
+    /// The RIC refused the session.
     Refused(e2::RefusalCode),
     /// The RIC did not answer in time.
     NoAnswer,
@@ -31,10 +31,10 @@ impl fmt::Display for Error {
             Error::System { what, source } => write!(f, "{what}: {source}"),
             Error::Protocol(source) => source.fmt(f),
             Error::Refused(e2::RefusalCode::NotAllowed) => {
-                f.write_str("the RIC refuses: our certificate has no rights there")
+                f.write_str("refused by the RIC: its access rules contain no entry for our certificate")
             }
-            Error::Refused(code) => write!(f, "the RIC refuses: {code:?}"),
-            Error::NoAnswer => f.write_str("the RIC did not answer in time"),
+            Error::Refused(code) => write!(f, "refused by the RIC: {code:?}"),
+            Error::NoAnswer => f.write_str("no answer from the RIC in time"),
         }
     }
 }
@@ -42,7 +42,7 @@ impl fmt::Display for Error {
 impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
-            // these speak for what they hold: its cause is theirs
+            // their text is that of the inner error: its source is theirs
             Error::Link(source) => source.source(),
             Error::Protocol(source) => source.source(),
             Error::System { source, .. } => Some(source),

@@ -5,66 +5,66 @@ use std::io;
 use e2::AssocId;
 use link::{Class, Interest, Link, PathEvent, Poll, Sent, StreamId};
 
-/// What an association's token tells: its kind, a generation, and its place.
+/// The token of an association consists of its kind, a generation and an index.
 const PLACE_BITS: u32 = 32;
 const KIND_SHIFT: u32 = 60;
 const GENERATION_MASK: u64 = (1 << (KIND_SHIFT - PLACE_BITS)) - 1;
 
-/// The kind of thing that a token is of.
+/// Returns the kind of a token.
 #[cfg(feature = "server")]
 pub(crate) fn kind(token: u64) -> u64 {
     token >> KIND_SHIFT
 }
 
-/// The token of the thing at `place`.
+/// Returns the token of the entry at index `place`.
 pub(crate) fn token(kind: u64, place: usize) -> u64 {
     kind << KIND_SHIFT | place as u64
 }
 
-/// The place that a token tells.
+/// Returns the index of a token.
 pub(crate) fn place(token: u64) -> usize {
     (token & ((1 << PLACE_BITS) - 1)) as usize
 }
 
-/// A link and what is to be done with it.
+/// A link with its state.
 pub(crate) struct Peer {
     pub link: Link,
     pub assoc: AssocId,
-    /// Whether it lost reports that it was not told of.
+    /// Whether reports were dropped that the peer was not informed about.
     #[cfg(feature = "server")]
     pub has_unreported_loss: bool,
-    /// Whether it is known who it is, and that it may stay: nothing is read from it before. That the link stands does not
-    /// say so: what writes may be what ends its handshake.
+    /// Whether the peer is identified and admitted. Nothing is read from it before; an established link is not enough,
+    /// since a write may have completed its handshake.
     #[cfg(feature = "server")]
     pub admitted: bool,
-    /// Whether the peer has said anything.
+    /// Whether the peer has sent anything.
     #[cfg(feature = "server")]
     pub has_sent: bool,
-    /// The last of its PDUs that its loop sent to the loop that owns the controller, by number.
+    /// The number of the last record with a PDU of this link that its worker sent to the main loop.
     #[cfg(feature = "server")]
     pub sent_up: u64,
-    /// Reports for it that found no room between two loops.
+    /// Reports for this peer that found no room between two loops.
     #[cfg(feature = "server")]
     pub missed_reports: u64,
-    /// Whether nothing is read from it for now.
+    /// Whether reading is suspended.
     #[cfg(feature = "server")]
     pub paused: bool,
-    /// How a node speaks.
+    /// The encoding of E2AP, for a node.
     #[cfg(feature = "server")]
     pub codec: e2ap::Codec,
-    /// Whether it was decided on which loop it lives.
+    /// Whether the loop for this link was chosen.
     #[cfg(feature = "server")]
     pub is_placed: bool,
-    /// PDUs that the link does not carry.
+    /// PDUs that were too long for the link.
     too_long: u64,
     writable_wanted: bool,
-    /// The kernel took less than it was given: there is no use in trying before it says so.
+    /// Whether the kernel took less than it was given: writing again is useless before the link is writable.
     full: bool,
     dirty: bool,
 }
 
 impl Peer {
-    /// The log hears of the paths beneath an SCTP association.
+    /// Logs events of the paths of an SCTP association.
     pub fn log_paths(&mut self) {
         while let Some(event) = self.link.poll_path_event() {
             let peer = self.link.peer();
@@ -80,7 +80,7 @@ impl Peer {
         Ok(())
     }
 
-    /// Waits for what the link needs next: room to write, or only something to read.
+    /// Waits for what the link needs next: readability, and writability if it has something to write.
     pub fn wait_for_more(&mut self, poll: &Poll) -> Result<(), link::Error> {
         let wanted = self.link.wants_write();
         if wanted == self.writable_wanted {
@@ -98,14 +98,15 @@ impl Peer {
         Interest { read, write: self.writable_wanted }
     }
 
-    /// Reports that were for it and that it did not get.
+    /// Returns the number of reports for this peer that were dropped.
     #[cfg(feature = "server")]
     pub fn lost_reports(&self) -> u64 {
         self.link.dropped_reports() + self.missed_reports
     }
 }
 
-/// What gathers for a link within a turn before it is written, at most; less where the outbox has no room for twice that.
+/// The octets that a link gathers within an iteration before they are written, at most; less if the outbox is shorter
+/// than twice that.
 const GATHER_OCTETS: usize = 128 * 1024;
 
 /// All links of one kind.
@@ -124,13 +125,13 @@ impl Peers {
         Peers { kind, slots: Vec::new(), free: Vec::new(), generation: 0, dirty: Vec::new(), gather_octets }
     }
 
-    /// How many there are, those that were moved out included.
+    /// Returns the number of links, those included that were moved out.
     #[cfg(feature = "server")]
     pub fn len(&self) -> usize {
         self.slots.len() - self.free.len()
     }
 
-    /// Takes a link in and waits for it.
+    /// Adds a link and waits for its events.
     pub fn insert(&mut self, poll: &Poll, link: Link) -> io::Result<AssocId> {
         let place = self.free.last().copied().unwrap_or(self.slots.len());
         self.generation = (self.generation + 1) & GENERATION_MASK;
@@ -140,7 +141,7 @@ impl Peers {
         Ok(assoc)
     }
 
-    /// Takes a link in whose association somebody else has named, at a place that is free.
+    /// Adds a link under an association that another loop has assigned, at a free index.
     pub fn insert_as(&mut self, poll: &Poll, assoc: AssocId, link: Link) -> io::Result<()> {
         let writable_wanted = link.wants_write();
         let peer = Peer {
@@ -176,13 +177,13 @@ impl Peers {
         Ok(())
     }
 
-    /// Reads no more from a link until [`Peers::resume`]. Its end may still be told.
+    /// Suspends reading from a link until [`Peers::resume`]. Its end may still be reported.
     #[cfg(feature = "server")]
     pub fn pause(&mut self, poll: &Poll, assoc: AssocId) -> Result<(), link::Error> {
         self.set_paused(poll, assoc, true)
     }
 
-    /// Reads from a link again.
+    /// Resumes reading from a link.
     #[cfg(feature = "server")]
     pub fn resume(&mut self, poll: &Poll, assoc: AssocId) -> Result<(), link::Error> {
         self.set_paused(poll, assoc, false)
@@ -209,49 +210,49 @@ impl Peers {
         self.slots.get(place(assoc.0))?.as_ref().filter(|peer| peer.assoc == assoc)
     }
 
-    /// Takes a link out whose association another loop has named, or still names: its place is not free before
+    /// Removes a link whose association stays assigned in another loop. Its index is not free before
     /// [`Peers::vacate`].
     #[cfg(feature = "server")]
     pub fn move_out(&mut self, poll: &Poll, assoc: AssocId) -> Option<Link> {
         self.get_mut(assoc)?;
         let peer = self.slots[place(assoc.0)].take()?;
-        let _ = poll.remove(&peer.link); // it has no other owner, so that this succeeds
+        let _ = poll.remove(&peer.link); // the loop is its only user, so that this succeeds
         Some(peer.link)
     }
 
-    /// The association of a link that was moved out is gone.
+    /// Frees the index of a link that was moved out.
     #[cfg(feature = "server")]
     pub fn vacate(&mut self, assoc: AssocId) {
         self.free.push(place(assoc.0));
     }
 
-    /// Takes a link out.
+    /// Removes a link.
     pub fn remove(&mut self, poll: &Poll, assoc: AssocId) -> Option<Link> {
         self.get_mut(assoc)?;
         let peer = self.slots[place(assoc.0)].take()?;
         self.free.push(place(assoc.0));
-        // Closing the descriptor would do as well, unless somebody duplicated it.
+        // closing the descriptor would do as well, unless it was duplicated
         let _ = poll.remove(&peer.link);
         Some(peer.link)
     }
 
-    /// Queues one PDU, to be written by the next [`Peers::flush`], or now where much has gathered: a report is only ever
-    /// dropped since its reader is slow, not since others had much to say in this turn.
+    /// Queues one PDU, to be written by the next [`Peers::flush`], or now if much has gathered: reports are dropped
+    /// only for a slow reader, never for a burst within one iteration.
     #[inline]
     pub fn send(&mut self, assoc: AssocId, parts: &[&[u8]], class: Class) -> Result<Sent, link::Error> {
         let gather_octets = self.gather_octets;
         let unsent = Sent { queued: false, dropped_reports: 0 };
-        let Some(peer) = self.get_mut(assoc) else { return Ok(unsent) }; // gone: so is what it was to hear
+        let Some(peer) = self.get_mut(assoc) else { return Ok(unsent) }; // closed: the PDU has no receiver any more
         if !peer.full && peer.link.queued_octets() >= gather_octets {
             peer.write()?;
         }
         let sent = match peer.link.send(StreamId(0), parts, class) {
             Err(link::Error::SendTooLong { octets, limit_octets }) => {
-                // nothing that the peer did
+                // not the peer's fault
                 peer.too_long += 1;
                 if peer.too_long.is_power_of_two() {
                     let (peer, count) = (peer.link.peer(), peer.too_long);
-                    tracing::warn!(%peer, octets, limit_octets, count, "not sent: longer than the link carries");
+                    tracing::warn!(%peer, octets, limit_octets, count, "PDU not sent: longer than the link's limit");
                 }
                 return Ok(unsent);
             }
@@ -261,20 +262,20 @@ impl Peers {
         Ok(sent)
     }
 
-    /// Whether no more than `octets` that must not be dropped wait for a link, after an attempt to write them. If not, the
-    /// link will be writable, and its poll tells.
+    /// Returns whether at most `octets` that must not be dropped are queued, after an attempt to write them. If not,
+    /// the link's poll reports when it is writable.
     #[cfg(feature = "server")]
     pub fn has_room(&mut self, assoc: AssocId, octets: usize) -> bool {
         let Some(peer) = self.get_mut(assoc) else { return false };
         if peer.link.kept_octets() > octets {
-            // Tried even if the kernel took no more the last time: it may take all of it now, and would then tell no more. A
-            // link that is lost says so again when it is flushed.
+            // tried even if the kernel took no more the last time: if it takes all now, no event follows. The error of
+            // a lost link is reported again by the next flush.
             let _ = peer.write();
         }
         peer.link.kept_octets() <= octets
     }
 
-    /// Has a link flushed at the end of the turn.
+    /// Schedules a link to be flushed at the end of the iteration.
     #[inline]
     pub fn touch(&mut self, assoc: AssocId) {
         if let Some(peer) = self.get_mut(assoc)
@@ -285,7 +286,7 @@ impl Peers {
         }
     }
 
-    /// Writes what was queued, and tells the links that were lost over it.
+    /// Writes what is queued, and reports the links that were lost.
     pub fn flush(&mut self, poll: &Poll, mut lost: impl FnMut(AssocId, link::Error)) {
         let mut dirty = std::mem::take(&mut self.dirty);
         for assoc in dirty.drain(..) {

@@ -1,14 +1,14 @@
-//! Several associations with one controller, as it wants them (E2AP v03.01 8.3.8).
+//! Additional TNL associations with one controller, at its request (E2AP v03.01 8.3.8).
 //!
 //! ```text
-//! Connecting --link stands--> Joining --RIC's acknowledgement--> Joined
-//!      |  failure, time-out      |  failure, time-out               |  loss
-//!      +-------> told as failed <+                                  +----> (gone)
+//! Connecting --link established--> Joining --acknowledged--> Joined
+//!      |  failure, time-out            |  failure, time-out     |  loss
+//!      +-----> reported as failed <----+                        +----> (closed)
 //! ```
 //!
-//! The association of the setup is the first, and carries what the node says; the others are there for what the RIC says,
-//! and for the day that the first is lost: then the one that joined first takes its place, and subscriptions go on. Setup is
-//! not repeated: the first message on another association names the node (8.3.5.2), which E2AP has from v2 on.
+//! The association of the E2 Setup is the first; the node sends over it. The others receive, and replace the first
+//! when that is lost: then the earliest that has joined becomes the first, and subscriptions continue. E2 Setup is not
+//! repeated: the first message on another association identifies the node (8.3.5.2), from v2 on.
 
 use std::net::IpAddr;
 
@@ -22,14 +22,15 @@ use super::poll::BUDGET_OCTETS;
 use super::{AgentLoop, ControllerId, RanFunction};
 use crate::{endpoint, peers};
 
-/// Associations beside the first that a node has with a controller, at most; more are told as failed.
+/// The most associations, in addition to the first, that a node has with a controller; further ones are reported as
+/// failed.
 const MAX_ADDITIONAL: usize = 32;
 
-/// An association beside the first.
+/// An association in addition to the first.
 pub(super) struct Association {
     pub assoc: AssocId,
     pub address: Address,
-    /// As the controller names it.
+    /// The item of the controller's request.
     item: E2ConnectionUpdateItem<'static>,
     phase: Phase,
 }
@@ -41,7 +42,7 @@ enum Phase {
     Joined,
 }
 
-/// What is being done, and what became of it so far.
+/// A request that is being processed, and its result so far.
 pub(super) struct AssociationUpdate {
     remove: Vec<TnlInformation<'static>>,
     result: ConnectionResult,
@@ -65,12 +66,12 @@ impl ControllerConnection {
         self.additional.iter().find(|association| association.assoc == assoc)
     }
 
-    /// Where the first association leads.
+    /// Returns the address of the first association.
     fn first(&self) -> &Address {
         self.first.as_ref().unwrap_or(&self.address)
     }
 
-    /// When the first of those that are to join must have.
+    /// Returns the earliest deadline of associations that have not joined.
     pub fn associations_due(&self) -> Option<Time> {
         self.additional.iter().filter_map(Association::by).min()
     }
@@ -82,10 +83,11 @@ impl ControllerConnection {
     }
 }
 
-/// What a controller is told of what cannot be had.
+/// The cause that is reported for an association that cannot be set up.
 const UNAVAILABLE: Cause = Cause::Transport(CauseTransport::TransportResourceUnavailable);
 
-/// Where an association leads: by the same kind of link as the first. `None` where that has no such addresses.
+/// Returns the address of an association, which uses the same kind of link as the first. `None` if that kind has no
+/// such addresses.
 fn address_of(first: &Address, tnl: &TnlInformation<'_>) -> Option<Address> {
     let (v4, v6) = tnl.addresses();
     let host = v4.map(IpAddr::from).or(v6.map(IpAddr::from))?.to_string();
@@ -103,12 +105,12 @@ fn address_of(first: &Address, tnl: &TnlInformation<'_>) -> Option<Address> {
 }
 
 impl<F: RanFunction + ?Sized> AgentLoop<F> {
-    /// The controller wants other associations.
+    /// Starts an E2 Connection Update.
     pub(super) fn update_associations(&mut self, now: Time, id: ControllerId, update: ConnectionUpdate) {
         let Some(connection) = self.connections.get_mut(id) else { return };
         let (node, ric) = (connection.machine.node_id(), connection.address.clone());
         let (add, modify, remove) = (update.add.len(), update.modify.len(), update.remove.len());
-        info!(%node, %ric, add, modify, remove, "the RIC asks for other associations");
+        info!(%node, %ric, add, modify, remove, "E2 Connection Update requested by the RIC");
         connection.update = Some(AssociationUpdate { remove: update.remove, result: ConnectionResult::default() });
         for item in update.modify {
             let address = address_of(&connection.address, &item.tnl_information);
@@ -142,7 +144,7 @@ impl<F: RanFunction + ?Sized> AgentLoop<F> {
             .filter(|_| connection.additional.len() < MAX_ADDITIONAL);
         let Some(address) = address else {
             let (node, ric) = (connection.machine.node_id(), &connection.address);
-            warn!(%node, %ric, "an association cannot be had: no address for this kind of link, or too many");
+            warn!(%node, %ric, "cannot set up additional association: no address for this kind of link, or too many associations");
             return connection.failed(item, UNAVAILABLE);
         };
         endpoint::renew_certificates(&self.config.link);
@@ -162,18 +164,18 @@ impl<F: RanFunction + ?Sized> AgentLoop<F> {
                 }
             }
             Err(error) => {
-                warn!(node = %connection.machine.node_id(), ric = %address, error, "an association cannot be had");
+                warn!(node = %connection.machine.node_id(), ric = %address, error, "cannot set up additional association");
                 connection.failed(item, UNAVAILABLE);
             }
         }
     }
 
-    /// The link of an association may stand now.
+    /// Completes the link of an association.
     pub(super) fn finish_association(&mut self, now: Time, id: ControllerId, assoc: AssocId) {
         let Some(peer) = self.peers.get_mut(assoc) else { return };
         match peer.link.finish_connect() {
             Ok(link::State::Established) => self.send_join(now, id, assoc),
-            // not to be flushed, as the first is not
+            // not flushed, for the same reason as the first
             Ok(_) => {
                 if let Err(error) = peer.wait_for_more(&self.poll) {
                     self.handle_link_loss(now, id, assoc, &error);
@@ -183,7 +185,7 @@ impl<F: RanFunction + ?Sized> AgentLoop<F> {
         }
     }
 
-    /// The first message on an association says owner it is.
+    /// Sends the first message on an association, which identifies the node.
     fn send_join(&mut self, now: Time, id: ControllerId, assoc: AssocId) {
         let Some(connection) = self.connections.get_mut(id) else { return };
         self.out.clear();
@@ -205,7 +207,7 @@ impl<F: RanFunction + ?Sized> AgentLoop<F> {
         self.mark_dirty(id);
     }
 
-    /// Something came over an association beside the first.
+    /// Reads from an association other than the first.
     pub(super) fn receive_additional(&mut self, now: Time, id: ControllerId, assoc: AssocId) {
         let AgentLoop { peers, connections, scratch, .. } = self;
         let (Some(peer), Some(connection)) = (peers.get_mut(assoc), connections.get_mut(id)) else { return };
@@ -228,13 +230,13 @@ impl<F: RanFunction + ?Sized> AgentLoop<F> {
             && phase != association.phase
         {
             association.phase = phase;
-            info!(node = %connection.machine.node_id(), ric = %association.address, "the node has another association");
+            info!(node = %connection.machine.node_id(), ric = %association.address, "additional association is up");
             if let Some(update) = &mut connection.update {
                 update.result.set_up.push(association.item.clone());
             }
         }
         if let Some(cause) = refused {
-            self.fail_association(id, assoc, cause, &format!("the RIC does not take it: {cause}"));
+            self.fail_association(id, assoc, cause, &format!("refused by the RIC: {cause}"));
         } else if let Err(error) = received {
             self.handle_link_loss(now, id, assoc, &error);
         }
@@ -242,7 +244,7 @@ impl<F: RanFunction + ?Sized> AgentLoop<F> {
         self.mark_dirty(id);
     }
 
-    /// A link is lost: the first one, or one beside it.
+    /// Handles the loss of a link, of the first association or another.
     pub(super) fn handle_link_loss(&mut self, now: Time, id: ControllerId, assoc: AssocId, error: &link::Error) {
         match self.connections.get(id) {
             Some(connection) if connection.assoc != Some(assoc) => {
@@ -252,23 +254,23 @@ impl<F: RanFunction + ?Sized> AgentLoop<F> {
         }
     }
 
-    /// Those that did not join in time.
+    /// Drops associations that have not joined in time.
     pub(super) fn associations_due(&mut self, now: Time, id: ControllerId) {
         while let Some(connection) = self.connections.get(id)
             && let Some(late) =
                 connection.additional.iter().find(|association| association.by().is_some_and(|by| by <= now))
         {
             let assoc = late.assoc;
-            self.fail_association(id, assoc, UNAVAILABLE, "no answer in time");
+            self.fail_association(id, assoc, UNAVAILABLE, "not answered in time");
         }
     }
 
-    /// An association beside the first comes to nothing, or ends.
+    /// Closes an association other than the first, and reports it as failed if it has not joined.
     fn fail_association(&mut self, id: ControllerId, assoc: AssocId, cause: Cause, why: &str) {
         let Some(connection) = self.connections.get_mut(id) else { return };
         let Some(at) = connection.additional.iter().position(|association| association.assoc == assoc) else { return };
         let association = connection.additional.remove(at);
-        warn!(node = %connection.machine.node_id(), ric = %association.address, why, "an association ends");
+        warn!(node = %connection.machine.node_id(), ric = %association.address, why, "additional association closed");
         if !association.has_joined() {
             connection.failed(association.item, cause);
         }
@@ -277,7 +279,7 @@ impl<F: RanFunction + ?Sized> AgentLoop<F> {
         self.mark_dirty(id);
     }
 
-    /// Answers an update once all that was to join has, or will not.
+    /// Answers an E2 Connection Update once every association has joined or failed.
     fn finish_update(&mut self, id: ControllerId) {
         let Some(connection) = self.connections.get_mut(id) else { return };
         if !connection.additional.iter().all(Association::has_joined) {
@@ -285,9 +287,9 @@ impl<F: RanFunction + ?Sized> AgentLoop<F> {
         }
         let Some(AssociationUpdate { remove, result }) = connection.update.take() else { return };
         if let Err(error) = connection.machine.connection_updated(&result) {
-            // one that was asked for twice
-            warn!(node = %connection.machine.node_id(), %error, "an update of associations comes to nothing");
-            let _ = connection.machine.refuse_connection_update(UNAVAILABLE, None); // it may be gone by now
+            // an association that was requested twice
+            warn!(node = %connection.machine.node_id(), %error, "cannot answer E2 Connection Update; refusing it");
+            let _ = connection.machine.refuse_connection_update(UNAVAILABLE, None); // the machine may have no such procedure any more
         }
         for tnl in remove {
             self.remove_association(id, &tnl);
@@ -295,7 +297,7 @@ impl<F: RanFunction + ?Sized> AgentLoop<F> {
         self.mark_dirty(id);
     }
 
-    /// The controller wants an association no more. The last one stays: without any there is no controller.
+    /// Removes an association at the controller's request. The last one stays: without any there is no connection.
     fn remove_association(&mut self, id: ControllerId, tnl: &TnlInformation<'_>) {
         let Some(connection) = self.connections.get_mut(id) else { return };
         let address = address_of(&connection.address, tnl);
@@ -304,34 +306,34 @@ impl<F: RanFunction + ?Sized> AgentLoop<F> {
         };
         if let Some(at) = connection.additional.iter().position(is_it) {
             let association = connection.additional.remove(at);
-            info!(node = %connection.machine.node_id(), ric = %association.address, "an association ends, as the RIC wants");
+            info!(node = %connection.machine.node_id(), ric = %association.address, "association removed by the RIC");
             return self.close_link(association.assoc);
         }
         if address.as_ref() != Some(connection.first()) {
-            return; // it is not there
+            return; // it does not exist
         }
         if connection.additional.is_empty() {
-            return warn!(ric = %connection.first(), "the RIC wants the only association removed, which stays");
+            return warn!(ric = %connection.first(), "removal of the only association requested by the RIC: ignored");
         }
-        // its answer is still to go out: over the one that stays
+        // the answer is still to be sent, over the association that stays
         if let Some(first) = self.promote_next_association(id) {
             self.close_link(first);
         }
     }
 
-    /// The first association is lost: whether another takes its place.
+    /// Replaces the first association, which is lost, by another. Returns whether there is one.
     pub(super) fn fail_over(&mut self, id: ControllerId, error: &link::Error) -> bool {
         let Some(first) = self.promote_next_association(id) else { return false };
         if let Some(connection) = self.connections.get_mut(id) {
             connection.lost = None;
-            warn!(node = %connection.machine.node_id(), ric = %connection.first(), %error, "the RIC goes on over another association");
+            warn!(node = %connection.machine.node_id(), ric = %connection.first(), %error, "association to the RIC lost; continuing over another");
         }
         self.close_link(first);
         self.mark_dirty(id);
         true
     }
 
-    /// The next association takes the place of the first, which is given back.
+    /// Makes the next association the first, and returns the previous first.
     fn promote_next_association(&mut self, id: ControllerId) -> Option<AssocId> {
         let connection = self.connections.get_mut(id)?;
         let at = connection.additional.iter().position(Association::has_joined)?;
@@ -347,7 +349,7 @@ impl<F: RanFunction + ?Sized> AgentLoop<F> {
         }
     }
 
-    /// The controller is lost or left, and all associations with it.
+    /// Closes all additional associations after the controller is lost or removed.
     pub(super) fn drop_associations(&mut self, id: ControllerId) {
         let Some(connection) = self.connections.get_mut(id) else { return };
         connection.update = None;

@@ -1,4 +1,4 @@
-//! RAN functions: what a node offers through one service model.
+//! RAN functions, each of which offers one service model of a node.
 
 use e2::{
     AgentMisuse, ChangeResult, ControlRequest, Function, QueryRequest, SubscriptionChange, SubscriptionRequest, Time,
@@ -12,31 +12,33 @@ use super::node::ConnectionTable;
 use super::{ControllerId, Views};
 use crate::peers::Peers;
 
-/// Names a subscription within a node: each controller numbers its own.
+/// Identifies a subscription within a node: each controller assigns its own request ids.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct RequestKey {
-    /// DeadlineOwner it is.
+    /// The controller that subscribed.
     pub controller: ControllerId,
-    /// What that controller calls it.
+    /// The request id that the controller assigned.
     pub id: RicRequestId,
 }
 
-/// A RAN function, towards all controllers of its node. What it does, it does on its agent's thread: it must not block.
+/// A RAN function of a node, for all its controllers. It is called on the thread of its agent and must not block.
 ///
-/// A function tells a controller of those UEs only that it may see ([`Views`]), and lets it act on no others. What is
-/// shared by the controllers is the function's to guard: a request that would take from another what that one was
-/// granted is refused.
+/// A function reports only UEs that the controller may see ([`Views`]), and rejects control of any other. It guards
+/// what its controllers share: it refuses a request that would take from a controller what that was granted.
+///
+/// Functions need not be [`Send`], so that they may share state through `Rc` with the host on the same thread; see
+/// [`SendAgentLoop`](super::SendAgentLoop) for functions that are.
 pub trait RanFunction {
-    /// Its id within the node.
+    /// Returns the RAN function id.
     fn id(&self) -> RanFunctionId;
 
-    /// What controllers are told of it at setup.
+    /// Returns the definition that is sent to controllers.
     fn definition(&self) -> Function;
 
-    /// A controller wants to subscribe.
+    /// Handles a RIC Subscription Request.
     ///
     /// # Errors
-    /// The cause, where nothing of it can be done.
+    /// The cause with which the whole subscription is refused.
     fn subscribe(
         &mut self,
         now: Time,
@@ -45,11 +47,11 @@ pub trait RanFunction {
         views: &Views,
     ) -> Result<Admission, Cause>;
 
-    /// A controller wants a subscription changed, which E2AP has from v3 on. Unless the function says otherwise, it changes
-    /// nothing: a controller may subscribe anew.
+    /// Handles a RIC Subscription Modification Request (E2AP v3). By default the modification is refused; a controller
+    /// may subscribe anew.
     ///
     /// # Errors
-    /// The cause, where nothing of it can be done; the subscription stands as it was.
+    /// The cause with which the modification is refused; the subscription stays unchanged.
     fn modify(
         &mut self,
         now: Time,
@@ -61,19 +63,19 @@ pub trait RanFunction {
         Err(Cause::RicRequest(CauseRicRequest::ActionNotSupported))
     }
 
-    /// A controller answers a change that one of the node's functions required by [`FunctionContext::require_change`].
+    /// Handles a controller's answer to [`FunctionContext::require_change`].
     fn change_answered(&mut self, key: RequestKey, answer: &ChangeAnswer) {
         let _ = (key, answer);
     }
 
-    /// A subscription is gone: its controller wants it no more, or is gone.
+    /// Handles the end of a subscription: deleted by its controller, or lost with it.
     fn unsubscribe(&mut self, key: RequestKey);
 
-    /// A controller wants something done. What comes back is the service model's outcome. Unless the function says
-    /// otherwise, it has no control.
+    /// Handles a RIC Control Request and returns the control outcome of the service model. By default control is
+    /// refused.
     ///
     /// # Errors
-    /// Why it is not done.
+    /// The cause, and the outcome of the service model, with which the control fails.
     fn control(
         &mut self,
         now: Time,
@@ -85,11 +87,11 @@ pub trait RanFunction {
         Err(Cause::RicRequest(CauseRicRequest::ActionNotSupported).into())
     }
 
-    /// A controller asks something, which E2AP has from v3 on. What comes back is the service model's outcome. Unless the
-    /// function says otherwise, it answers nothing.
+    /// Handles a RIC Query Request (E2AP v3) and returns the query outcome of the service model. By default queries
+    /// are refused.
     ///
     /// # Errors
-    /// Why there is no answer.
+    /// The cause with which the query fails.
     fn query(
         &mut self,
         now: Time,
@@ -101,58 +103,58 @@ pub trait RanFunction {
         Err(Cause::RicRequest(CauseRicRequest::ActionNotSupported))
     }
 
-    /// When [`RanFunction::report`] is to be called next; `None` while there is nothing to report.
+    /// Returns the time of the next call of [`RanFunction::report`]; `None` while there is nothing to report.
     ///
-    /// The loop asks again after each call of a function of this node. Where the answer changes in between, by what the
-    /// host does, the host says [`AgentLoop::wake`](super::AgentLoop::wake).
+    /// The loop asks again after each call of a function of this node. When the host changes the answer in between, it
+    /// calls [`AgentLoop::wake`](super::AgentLoop::wake).
     fn next_report(&self) -> Option<Time> {
         None
     }
 
-    /// The time of [`RanFunction::next_report`] has come.
+    /// Sends reports. Called when the time of [`RanFunction::next_report`] has come.
     fn report(&mut self, now: Time, reports: &mut FunctionContext<'_>) {
         let _ = (now, reports);
     }
 
-    /// A controller is removed from the node; its subscriptions are gone already. What it had set may be undone. The
-    /// mere loss of a connection is not told: what was set stays.
+    /// Handles the removal of a controller from the node, after its subscriptions have ended; what it had configured
+    /// may be undone. The loss of a connection is no removal: configuration stays.
     fn controller_removed(&mut self, controller: ControllerId) {
         let _ = controller;
     }
 }
 
-/// What a controller says to a change that a function required.
+/// A controller's answer to a change that a function required.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ChangeAnswer {
-    /// It agrees, to some of it at least.
+    /// The controller agrees, at least in part.
     Confirmed {
-        /// Actions that are followed by the new time to wait.
+        /// The actions that now have the new time to wait.
         modified: Vec<RicActionId>,
-        /// Actions that are gone.
+        /// The actions that are removed.
         removed: Vec<RicActionId>,
-        /// Actions that stay as they are, and why.
+        /// The actions that stay as they are, each with the cause.
         refused: Vec<(RicActionId, Cause)>,
     },
-    /// It does not agree; without a cause where it did not answer.
+    /// The controller refuses; without a cause if it did not answer.
     Refused(Option<Cause>),
 }
 
-/// What a function takes of a subscription: one action at least.
+/// The actions that a function admits of a subscription: at least one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Admission {
-    /// Actions that are set up.
+    /// The actions that are set up.
     pub admitted: Vec<RicActionId>,
-    /// Actions that are not, and why.
+    /// The actions that are not set up, each with the cause.
     pub not_admitted: Vec<(RicActionId, Cause)>,
 }
 
-/// Why a control is not done.
+/// The reason why a control fails.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ControlFailure {
     /// The cause.
     pub cause: Cause,
-    /// The service model's outcome.
+    /// The control outcome of the service model.
     pub outcome: Option<Vec<u8>>,
 }
 
@@ -162,20 +164,20 @@ impl From<Cause> for ControlFailure {
     }
 }
 
-/// Where a function puts its indications, and what it may know of the node's controllers.
+/// The context of a call: what a function may send and what it may know about the controllers of its node.
 ///
-/// The loop makes it; so may a test, or a host with a loop of its own, from any [`FunctionTransport`].
+/// The loop creates it. A test, or a host without this loop, creates it from any [`FunctionTransport`].
 pub struct FunctionContext<'a> {
     views: &'a mut Views,
     outlet: &'a mut dyn FunctionTransport,
 }
 
-/// What carries a node's indications to its controllers.
+/// Sends the messages of RAN functions to the controllers of a node.
 pub trait FunctionTransport {
-    /// Sends an indication: an insert where it has a call process id, else a report.
+    /// Sends a RIC Indication: an insert if it has a call process id, else a report.
     ///
     /// # Errors
-    /// Where the subscription does not stand (any more).
+    /// When the subscription does not exist.
     fn send(
         &mut self,
         key: RequestKey,
@@ -185,10 +187,10 @@ pub trait FunctionTransport {
         message: &[u8],
     ) -> Result<(), AgentMisuse>;
 
-    /// The node's controllers, in the order of their adding, and who they are once they have taken the setup.
+    /// Returns the node's controllers in the order in which they were added, with their global ids while connected.
     fn controllers(&self) -> Vec<(ControllerId, Option<GlobalRicId>)>;
 
-    /// Asks for a subscription's deletion. An outlet without this way says that the version does not have it.
+    /// Requests the deletion of a subscription. By default, the version of E2AP does not support it.
     ///
     /// # Errors
     /// As [`FunctionContext::require_deletion`].
@@ -197,7 +199,7 @@ pub trait FunctionTransport {
         Err(AgentMisuse::NotInVersion)
     }
 
-    /// Asks for a change of a subscription. An outlet without this way says that the version does not have it.
+    /// Requests the change of a subscription. By default, the version of E2AP does not support it.
     ///
     /// # Errors
     /// As [`FunctionContext::require_change`].
@@ -214,15 +216,16 @@ pub trait FunctionTransport {
 }
 
 impl<'a> FunctionContext<'a> {
-    /// What puts indications into an outlet.
+    /// Creates a context from a transport.
     pub fn new(views: &'a mut Views, outlet: &'a mut dyn FunctionTransport) -> Self {
         FunctionContext { views, outlet }
     }
 
-    /// Sends a report of an action that is set up. Where the controller reads too slowly, its oldest reports make room.
+    /// Sends a report of an action that is set up. When the controller reads too slowly, its oldest reports are
+    /// dropped.
     ///
     /// # Errors
-    /// Where the subscription does not stand (any more).
+    /// When the subscription does not exist.
     pub fn report(
         &mut self,
         key: RequestKey,
@@ -233,11 +236,11 @@ impl<'a> FunctionContext<'a> {
         self.outlet.send(key, action, None, header, message)
     }
 
-    /// Sends an insert: what it tells of waits until the controller's [`RanFunction::control`] brings the call process id
-    /// back, or the action's time to wait has passed. Inserts never make room for others.
+    /// Sends an insert. The function holds the call process until a [`RanFunction::control`] carries its id, or until
+    /// the action's time to wait has passed. Inserts are never dropped.
     ///
     /// # Errors
-    /// Where the subscription does not stand (any more).
+    /// When the subscription does not exist.
     pub fn insert(
         &mut self,
         key: RequestKey,
@@ -249,21 +252,21 @@ impl<'a> FunctionContext<'a> {
         self.outlet.send(key, action, Some(call_process_id), header, message)
     }
 
-    /// The function wants to handle_loss a subscription: its controller is asked to delete it, and does so by
-    /// [`RanFunction::unsubscribe`]. E2AP has this from v2 on.
+    /// Requests the deletion of a subscription (RIC Subscription Delete Required, from v2 on). The controller deletes
+    /// it, which calls [`RanFunction::unsubscribe`].
     ///
     /// # Errors
-    /// Where the subscription does not stand (any more), or the version does not have this.
+    /// When the subscription does not exist, or the version does not support this.
     pub fn require_deletion(&mut self, key: RequestKey, cause: Cause) -> Result<(), AgentMisuse> {
         self.outlet.require_deletion(key, cause)
     }
 
-    /// The function wants a subscription changed: actions followed by another time to wait, or gone. What the controller
-    /// says comes by [`RanFunction::change_answered`]. E2AP has this from v3 on.
+    /// Requests the change of a subscription (RIC Subscription Modification Required, from v3 on): actions get another
+    /// time to wait, or are removed. The answer calls [`RanFunction::change_answered`].
     ///
     /// # Errors
-    /// Where the subscription or an action does not stand (any more), nothing is named or something twice, the last such
-    /// question is not answered yet, or the version does not have this.
+    /// When the subscription or an action does not exist, nothing is named or something twice, the previous request is
+    /// not answered yet, or the version does not support this.
     pub fn require_change(
         &mut self,
         now: Time,
@@ -274,25 +277,25 @@ impl<'a> FunctionContext<'a> {
         self.outlet.require_change(now, key, modify, remove)
     }
 
-    /// Which UEs each controller sees.
+    /// Returns which UEs each controller sees.
     #[must_use]
     pub fn views(&self) -> &Views {
         self.views
     }
 
-    /// The same, to be changed.
+    /// Returns the same for changes.
     pub fn views_mut(&mut self) -> &mut Views {
         self.views
     }
 
-    /// The node's controllers, in the order of their adding, and who they are once they have taken the setup.
+    /// Returns the node's controllers in the order in which they were added, with their global ids while connected.
     #[must_use]
     pub fn controllers(&self) -> Vec<(ControllerId, Option<GlobalRicId>)> {
         self.outlet.controllers()
     }
 }
 
-/// The way to a node's controllers through the loop's links.
+/// The transport of the loop: the links of a node's controllers.
 pub(super) struct ControllerLinks<'a> {
     pub connections: &'a mut ConnectionTable,
     pub controllers: &'a [ControllerId],
@@ -326,7 +329,7 @@ impl FunctionTransport for ControllerLinks<'_> {
         if let Some(assoc) = connection.assoc
             && let Err(error) = peers.send(assoc, &[out], class)
         {
-            // ended once the function is done
+            // handled once the function returns
             connection.lost = Some(error);
         }
         out.clear();

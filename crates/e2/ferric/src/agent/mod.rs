@@ -1,4 +1,4 @@
-//! What a base station embeds: RAN functions, and the loop that connects them to near-RT RICs.
+//! The agent of a base station: RAN functions, and the event loop that connects them to near-RT RICs.
 //!
 //! ```no_run
 //! use ferric::agent::{AgentLoop, RanFunction};
@@ -10,28 +10,34 @@
 //! );
 //! let mut agents = AgentLoop::new(Default::default())?;
 //! agents.add(node, "tcp://127.0.0.1:36421".parse()?, functions());
-//! agents.run()?; // on a thread of its own; or `poll(Some(Duration::ZERO))` from the host's own loop
+//! agents.run()?; // on a dedicated thread; or `poll` from the host's loop
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
 //! # Several controllers
 //!
-//! A node may have any number of controllers, added and removed while it runs ([`AgentLoop::add_controller`],
-//! [`AgentLoop::remove_controller`]). Its functions are the same for all of them, and are told which one asks. The first
-//! one sees every UE; any other sees those that it was shown ([`Views`]).
+//! A node may have any number of controllers, which are added and removed at run time ([`AgentLoop::add_controller`],
+//! [`AgentLoop::remove_controller`]). All of them use the same RAN functions; each request names its controller. The
+//! first controller sees every UE. Any other sees the UEs that were exposed to it ([`Views`]).
 //!
 //! # Several associations
 //!
-//! A controller may ask for other associations with it, at addresses of its choice (E2 Connection AssociationUpdate). They are opened
-//! by the same kind of link as the first (TCP, TLS or SCTP), and join the node without a setup of their own, from v2 on. What
-//! the node says goes over the first; where that is lost, the next takes its place, and nothing is lost but what was on its way.
+//! A controller may request additional TNL associations at addresses of its choice (E2 Connection Update, from E2AP v2
+//! on). They use the same kind of link as the first (TCP, TLS or SCTP) and join the node without another E2 Setup. The
+//! node sends over the first association. When that is lost, the next takes its place, and only messages in transit
+//! are lost.
 //!
-//! # The contract for the host
+//! # The event loop of the host
 //!
-//! Nothing here blocks but waiting, and that only as long as the caller allows. Memory is bounded: a RIC that reads
-//! slowly or is gone loses the oldest reports, counted. The loss of the RIC is lived through: functions are told that
-//! their subscriptions are gone, and the agent comes back, after 1 s first and 30 s at last. Only a host *name* in an
-//! address may block, while it is looked up: give an IP address where the loop runs on a thread that must not.
+//! [`AgentLoop::run`] needs a thread. A base station that has an event loop waits for the agent's file descriptor
+//! instead; see [`AgentLoop::next_deadline`].
+//!
+//! Nothing blocks but the wait in [`AgentLoop::poll`], for at most the given timeout. Only a host *name* in an address
+//! may block while it is resolved: use IP addresses when the loop runs on a thread that must not block.
+//!
+//! Memory is bounded: when a RIC reads slowly or is gone, its oldest reports are dropped and counted. When a RIC is
+//! lost, its subscriptions end ([`RanFunction::unsubscribe`]) and the agent reconnects, after 1 s at first and after
+//! at most 30 s.
 
 mod associations;
 mod function;
@@ -60,19 +66,20 @@ pub use function::{
 pub use node::NodeConfig;
 pub use views::{ControllerId, MAX_EXPOSED_UES, TooManyUes, Ue, Views};
 
-/// How agents behave.
+/// The configuration of an agent's event loop.
 #[derive(Clone, Debug)]
 pub struct AgentLoopConfig {
-    /// The version of E2AP that nodes speak which name none of their own. Default: v02.03.
+    /// The version of E2AP of nodes whose configuration names none. Default: v02.03.
     pub version: Version,
-    /// The first pause after a failure. Default: 1 s.
+    /// The delay before the first reconnection. It doubles with each failure. Default: 1 s.
     pub retry_first: Duration,
-    /// The longest pause. Default: 30 s.
+    /// The longest delay before a reconnection. Default: 30 s.
     pub retry_last: Duration,
-    /// A link must stand within this, and a controller answer the setup within as long again. Default: 5 s.
+    /// The time within which a link must be established, and again the time within which the controller must answer
+    /// the E2 Setup. Default: 5 s.
     pub setup_timeout: Duration,
-    /// The links' bounds. `sctp_ppid` follows the node's type instead: [`link::Ppid::E2_DU`] of a DU,
-    /// [`link::Ppid::E2_UP`] of a CU-UP, [`link::Ppid::E2_CP`] of all others.
+    /// The configuration of the links. `sctp_ppid` is replaced by the identifier for the node's type:
+    /// [`link::Ppid::E2_DU`] for a DU, [`link::Ppid::E2_UP`] for a CU-UP, [`link::Ppid::E2_CP`] for all others.
     pub link: link::Config,
 }
 
@@ -88,20 +95,20 @@ impl Default for AgentLoopConfig {
     }
 }
 
-/// Names a node within its loop.
+/// Identifies a node within its event loop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct NodeHandle(usize);
 
-/// A controller as its loop knows it.
+/// The state of a node's connection to a controller.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ControllerStatus {
-    /// Its name.
+    /// The identifier of the controller.
     pub id: ControllerId,
-    /// Where it is.
+    /// The configured address.
     pub address: Address,
-    /// Who it is, if it has taken the setup and is there.
+    /// The RIC's global id while the E2 Setup is in effect.
     pub ric_id: Option<GlobalRicId>,
-    /// Where the other associations lead that the node has with it, by its wish (E2 Connection AssociationUpdate).
+    /// The addresses of additional associations, which the controller requested (E2 Connection Update).
     pub additional: Vec<Address>,
 }
 
@@ -120,15 +127,15 @@ pub struct AgentLoop<F: RanFunction + ?Sized = dyn RanFunction> {
     peers: Peers,
     nodes: Vec<Node<F>>,
     connections: ConnectionTable,
-    /// DeadlineOwner an association is, by the association's place.
+    /// The controller of each association, by the index in its token.
     controllers_by_link: Vec<Option<ControllerId>>,
     schedule: Schedule,
-    /// DeadlineOwner machine is to be asked what it wants.
+    /// Machines with pending output or events.
     dirty: Vec<ControllerId>,
-    /// DeadlineOwner time has come, in the turn that runs.
+    /// Owners whose deadline has expired, in the current iteration.
     due: Vec<DeadlineOwner>,
     out: Vec<u8>,
-    /// Of links that are gone.
+    /// The sum over links that are closed.
     dropped_reports: u64,
 }
 
@@ -189,7 +196,7 @@ impl<F: RanFunction + ?Sized> AgentLoop<F> {
         })
     }
 
-    /// Adds a node with one controller, the RIC at `endpoint`. It connects in the next turn.
+    /// Adds a node with one controller, the RIC at `endpoint`. The next [`AgentLoop::poll`] connects.
     ///
     /// # Panics
     /// As [`AgentLoop::add_controller`].
@@ -203,17 +210,17 @@ impl<F: RanFunction + ?Sized> AgentLoop<F> {
         (node, self.add_controller(node, endpoint))
     }
 
-    /// Adds a node, without controllers.
+    /// Adds a node without controllers.
     pub fn add_node(&mut self, config: NodeConfig, functions: Vec<Box<F>>) -> NodeHandle {
         self.nodes.push(Node { config, functions, controllers: Vec::new(), views: Views::default(), due: None });
         NodeHandle(self.nodes.len() - 1)
     }
 
-    /// Adds a controller to a node: the RIC at `endpoint`. The node connects to it in the next turn. The first one that is
-    /// added sees every UE.
+    /// Adds the RIC at `endpoint` as a controller of a node. The next [`AgentLoop::poll`] connects. The first
+    /// controller of a node sees every UE.
     ///
     /// # Panics
-    /// Where [`AgentConfig::check`] finds something wrong: two functions with one id, or an OID that is none.
+    /// When [`AgentConfig::check`] fails: two functions have one id, or an OID is malformed.
     pub fn add_controller(&mut self, node: NodeHandle, endpoint: Endpoint) -> ControllerId {
         let Endpoint { address, codec } = endpoint;
         let at = node.0;
@@ -250,10 +257,11 @@ impl<F: RanFunction + ?Sized> AgentLoop<F> {
         id
     }
 
-    /// Removes a controller from its node: in order by E2 Removal where it has taken the setup and speaks v2 or later, so
-    /// that it goes in one of the turns to come; at once else. Whether there was one, and it is not going already.
+    /// Removes a controller from its node. If the E2 Setup is in effect and the version is v2 or later, an E2 Removal
+    /// precedes, and the controller is gone once it is answered; otherwise it is gone at once. Returns `false` for a
+    /// controller that is unknown or already being removed.
     ///
-    /// If it was the one that sees every UE, none does until [`AgentLoop::set_first`] names another.
+    /// If it was the controller that sees every UE, none does until [`AgentLoop::set_first`] names another.
     pub fn remove_controller(&mut self, id: ControllerId) -> bool {
         let now = self.clock.now();
         let Some(connection) = self.connections.get_mut(id).filter(|connection| !connection.is_leaving) else {
@@ -269,11 +277,11 @@ impl<F: RanFunction + ?Sized> AgentLoop<F> {
         true
     }
 
-    /// A controller that was left, or cannot be left in order, is gone.
+    /// Drops a controller after its E2 Removal, or without one when that is not possible.
     fn forget_controller(&mut self, now: Time, id: ControllerId) {
         let Some(ControllerConnection { node, assoc, is_leaving, .. }) = self.connections.get_mut(id) else { return };
         let (at, assoc) = (*node, *assoc);
-        *is_leaving = false; // it is under way
+        *is_leaving = false; // the removal is in progress
         self.close(now, id, assoc, CloseReason::Local);
         self.drain_machine(now, id);
         let Some(mut connection) = self.connections.remove(id) else { return };
@@ -285,50 +293,51 @@ impl<F: RanFunction + ?Sized> AgentLoop<F> {
         self.renew(at);
     }
 
-    /// Connects again to a controller that has removed the node. Whether it had.
+    /// Reconnects to a controller that has removed the node. Returns whether it had.
     pub fn reconnect(&mut self, id: ControllerId) -> bool {
         let connects = self.connections.get_mut(id).is_some_and(|connection| connection.machine.connect().is_ok());
         self.mark_dirty(id);
         connects
     }
 
-    /// Adds a function to a node; its controllers are told by a RIC Service AssociationUpdate.
+    /// Adds a RAN function to a node and sends a RIC Service Update to its controllers.
     ///
     /// # Errors
-    /// Where there cannot be such a node: a function with its id is there, or it cannot be told.
+    /// When the node already has a function with this id, or the update cannot be sent.
     pub fn add_function(&mut self, node: NodeHandle, function: Box<F>) -> Result<(), AgentMisuse> {
         self.nodes[node.0].functions.push(function);
         self.update_functions(node).inspect_err(|_| drop(self.nodes[node.0].functions.pop()))
     }
 
-    /// Takes a function out of a node; its subscriptions end, and the controllers are told by a RIC Service AssociationUpdate. `None`
-    /// where there is none.
+    /// Removes a RAN function from a node, which ends its subscriptions, and sends a RIC Service Update to the
+    /// controllers. Returns `None` if the node has no such function, or cannot be without it.
     pub fn remove_function(&mut self, node: NodeHandle, id: RanFunctionId) -> Option<Box<F>> {
         let functions = &mut self.nodes[node.0].functions;
         let at = functions.iter().position(|function| function.id() == id)?;
         let function = functions.remove(at);
         if self.update_functions(node).is_err() {
-            // from v2 on a node has one function at least
+            // from v2 on a node has at least one function
             self.nodes[node.0].functions.insert(at, function);
             return None;
         }
         Some(function)
     }
 
-    /// A function's definition changed, and with it its revision: the node's controllers are told by a RIC Service AssociationUpdate.
+    /// Sends a RIC Service Update to a node's controllers after a function's definition, and with it its revision, has
+    /// changed.
     ///
     /// # Errors
-    /// Where a definition changed and its revision did not, or it cannot be told. The first thing that is wrong.
+    /// The first error: a definition changed but not its revision, or the update cannot be sent.
     pub fn update_functions(&mut self, node: NodeHandle) -> Result<(), AgentMisuse> {
         let now = self.clock.now();
         let definitions: Vec<_> = self.nodes[node.0].functions.iter().map(|function| function.definition()).collect();
         self.update(node, |machine| machine.update_functions(now, definitions.clone()))
     }
 
-    /// The node's components changed: its controllers are told by an E2 Node Configuration AssociationUpdate.
+    /// Replaces a node's components and sends an E2 Node Configuration Update to its controllers.
     ///
     /// # Errors
-    /// Where a controller's version has no such components, or they cannot be told. The first thing that is wrong.
+    /// The first error: the version of a controller has no such components, or the update cannot be sent.
     pub fn update_components(
         &mut self,
         node: NodeHandle,
@@ -339,7 +348,7 @@ impl<F: RanFunction + ?Sized> AgentLoop<F> {
         self.update(node, |machine| machine.update_components(now, components.clone()))
     }
 
-    /// Tells all machines of a node something.
+    /// Applies a change to all machines of a node.
     fn update(
         &mut self,
         node: NodeHandle,
@@ -357,7 +366,7 @@ impl<F: RanFunction + ?Sized> AgentLoop<F> {
         result
     }
 
-    /// Makes one of a node's controllers the one that sees every UE. Whether it is one of them.
+    /// Makes a controller of a node the one that sees every UE. Returns whether the node has this controller.
     pub fn set_first(&mut self, node: NodeHandle, id: ControllerId) -> bool {
         let node = &mut self.nodes[node.0];
         let known = node.controllers.contains(&id);
@@ -367,7 +376,7 @@ impl<F: RanFunction + ?Sized> AgentLoop<F> {
         known
     }
 
-    /// A node's controllers, in the order of their adding.
+    /// Returns the controllers of a node, in the order in which they were added.
     pub fn controllers(&self, node: NodeHandle) -> impl Iterator<Item = ControllerStatus> {
         self.nodes[node.0].controllers.iter().filter_map(|id| {
             let connection = self.connections.get(*id)?;
@@ -378,42 +387,42 @@ impl<F: RanFunction + ?Sized> AgentLoop<F> {
         })
     }
 
-    /// Which UEs a node's controllers see.
+    /// Returns which UEs each controller of a node sees.
     #[must_use]
     pub fn views(&self, node: NodeHandle) -> &Views {
         &self.nodes[node.0].views
     }
 
-    /// The same, to be changed: by a host that knows owner a UE is, or that a UE has left.
+    /// Returns the same for changes by the host: a UE belongs to a controller, or has left.
     pub fn views_mut(&mut self, node: NodeHandle) -> &mut Views {
         &mut self.nodes[node.0].views
     }
 
-    /// The host did something after which a function of the node may want to report at another time than it said.
+    /// Asks the functions of a node again for their [`RanFunction::next_report`], after the host has changed it.
     pub fn wake(&mut self, node: NodeHandle) {
         self.renew(node.0);
     }
 
-    /// What ends [`AgentLoop::run`].
+    /// Returns a handle that ends [`AgentLoop::run`].
     #[must_use]
     pub fn stop_handle(&self) -> StopHandle {
         self.stop.clone()
     }
 
-    /// How many controllers have taken the setup, of all nodes together.
+    /// Returns the number of controllers, of all nodes together, with an E2 Setup in effect.
     #[must_use]
     pub fn up(&self) -> usize {
         self.connections.iter().filter(|m| m.machine.is_up()).count()
     }
 
-    /// Reports that were dropped until now since a controller read too slowly.
+    /// Returns the number of reports that were dropped because a controller read too slowly.
     #[must_use]
     pub fn dropped_reports(&self) -> u64 {
         let links = self.connections.iter().filter_map(|m| self.peers.get(m.assoc?));
         self.dropped_reports + links.map(|peer| peer.link.dropped_reports()).sum::<u64>()
     }
 
-    /// Nanoseconds since the loop was made, as functions are told the time.
+    /// Returns the time of the loop's clock, which functions get as `now`: nanoseconds since the loop was created.
     #[must_use]
     pub fn now(&self) -> Time {
         self.clock.now()
@@ -445,7 +454,7 @@ impl<F: RanFunction + ?Sized> AgentLoop<F> {
         if self.dirty.is_empty() { self.schedule.next() } else { Some(Time::default()) }
     }
 
-    /// Works until [`StopHandle::stop`] is called.
+    /// Runs until [`StopHandle::stop`] is called.
     ///
     /// # Errors
     /// When the system refuses to wait for events. Nothing that a RIC does ends the loop.
@@ -456,7 +465,7 @@ impl<F: RanFunction + ?Sized> AgentLoop<F> {
         Ok(())
     }
 
-    /// Has a machine asked what it wants, before the turn ends.
+    /// Schedules a machine for processing in this iteration.
     fn mark_dirty(&mut self, id: ControllerId) {
         if let Some(connection) = self.connections.get_mut(id)
             && !connection.dirty
@@ -466,20 +475,20 @@ impl<F: RanFunction + ?Sized> AgentLoop<F> {
         }
     }
 
-    /// Asks a node's functions when they want to report.
+    /// Updates a node's deadline from its functions.
     fn renew(&mut self, at: usize) {
         let due = self.nodes[at].next_report(&self.connections);
         self.schedule.set(DeadlineOwner::Node(at), &mut self.nodes[at].due, due);
     }
 
-    /// Ends a controller's connection.
+    /// Closes the connection to a controller.
     fn close(&mut self, now: Time, id: ControllerId, assoc: Option<AssocId>, reason: CloseReason) {
         let Some(connection) = self.connections.get_mut(id) else { return };
         connection.assoc = None;
         connection.machine.handle_close(now, reason);
         self.drop_associations(id);
         if let Some(link) = assoc.and_then(|assoc| self.peers.remove(&self.poll, assoc)) {
-            info!(ric = %link.peer(), %reason, "closed");
+            info!(ric = %link.peer(), %reason, "connection to the RIC closed");
             self.dropped_reports += link.dropped_reports();
             link.close();
         }

@@ -1,4 +1,4 @@
-//! A node, its functions, and its controllers.
+//! A node with its RAN functions and its connections to controllers.
 
 use e2::{Agent, AgentEvent, AssocId, ModificationRequest, Time};
 use e2ap::{
@@ -15,19 +15,19 @@ use super::function::{
 use super::{ControllerId, Views};
 use crate::peers::Peers;
 
-/// What a node is.
+/// The configuration of a node.
 #[derive(Clone, Debug)]
 pub struct NodeConfig {
-    /// Its key.
+    /// Its global id.
     pub id: GlobalE2NodeId,
-    /// Its components: the interfaces that it has, and what was said on them. Default: none.
+    /// Its components: its interfaces and the setup messages that were exchanged on them. Default: none.
     pub components: Vec<E2NodeComponentConfigAdditionItem<'static>>,
-    /// The version of E2AP that it speaks. Default: that of the loop.
+    /// The version of E2AP. Default: [`AgentLoopConfig::version`](super::AgentLoopConfig::version).
     pub version: Option<Version>,
 }
 
 impl NodeConfig {
-    /// A node without components.
+    /// Creates the configuration of a node without components.
     #[must_use]
     pub fn new(id: GlobalE2NodeId) -> Self {
         NodeConfig { id, components: Vec::new(), version: None }
@@ -39,49 +39,49 @@ pub(super) struct Node<F: ?Sized> {
     pub functions: Vec<Box<F>>,
     pub controllers: Vec<ControllerId>,
     pub views: Views,
-    /// When a function is to report, as the schedule has it.
+    /// The next report of a function, as entered in the schedule.
     pub due: Option<Time>,
 }
 
-/// A node's side towards one controller.
+/// A node's connection to one controller.
 pub(super) struct ControllerConnection {
-    /// The place of its node.
+    /// The index of the node.
     pub node: usize,
     pub machine: Agent,
     pub address: Address,
-    /// What is spoken with it.
+    /// The encoding of E2AP.
     pub codec: Codec,
     pub assoc: Option<AssocId>,
-    /// Where the first of its associations leads, once that is not the one that it was told.
+    /// The address of the first association, if that is not the configured one.
     pub first: Option<Address>,
-    /// Other associations that it has with the controller, or is to have.
+    /// The additional associations.
     pub additional: Vec<Association>,
-    /// What the controller wants of its associations, until it is done.
+    /// The E2 Connection Update in progress.
     pub update: Option<AssociationUpdate>,
-    /// When a link that is being set up must stand.
+    /// The time by which the link must be established.
     pub connect_deadline: Option<Time>,
-    /// Who it is, once it has taken the setup.
+    /// The RIC's global id, once it has accepted the setup.
     pub ric_id: Option<GlobalRicId>,
-    /// Whether it has left the controller, in order or by a loss, since it was asked to.
+    /// Whether the node is disconnected, by E2 Removal or loss, since the removal was requested.
     pub has_left: bool,
-    /// Whether the controller is to be removed once it is left.
+    /// Whether the connection is dropped once it is disconnected.
     pub is_leaving: bool,
-    /// Why its link is to be given up.
+    /// The error for which the link is to be closed.
     pub lost: Option<link::Error>,
-    /// Whether the machine is to be asked what it wants.
+    /// Whether the machine is scheduled for processing.
     pub dirty: bool,
-    /// The machine's deadline, as the schedule has it.
+    /// The machine's deadline, as entered in the schedule.
     pub due: Option<Time>,
 }
 
-/// All connections, by their controller.
+/// All connections, by controller.
 #[derive(Default)]
 pub(super) struct ConnectionTable(Vec<Option<Box<ControllerConnection>>>);
 
 impl ConnectionTable {
     pub fn add(&mut self, connection: ControllerConnection) -> ControllerId {
         self.0.push(Some(Box::new(connection)));
-        // one is added by hand at a time
+        // 2^32 controllers are never added
         ControllerId(self.0.len() as u32 - 1)
     }
 
@@ -105,7 +105,7 @@ impl ConnectionTable {
 }
 
 impl<F: RanFunction + ?Sized> Node<F> {
-    /// When a function wants to report; while there is no controller, there is nobody to report to.
+    /// Returns the time of the next report; `None` while no controller is connected.
     pub fn next_report(&self, connections: &ConnectionTable) -> Option<Time> {
         let connected = |id: &ControllerId| connections.get(*id).is_some_and(|connection| connection.assoc.is_some());
         if !self.controllers.iter().any(connected) {
@@ -114,7 +114,7 @@ impl<F: RanFunction + ?Sized> Node<F> {
         self.functions.iter().filter_map(|function| function.next_report()).min()
     }
 
-    /// Lets each function report that has something due.
+    /// Calls each function whose report is due.
     pub fn report(&mut self, now: Time, connections: &mut ConnectionTable, peers: &mut Peers, out: &mut Vec<u8>) {
         let Node { functions, controllers, views, .. } = self;
         let mut links = ControllerLinks { connections, controllers, peers, out };
@@ -125,7 +125,8 @@ impl<F: RanFunction + ?Sized> Node<F> {
         }
     }
 
-    /// What a controller's machine has to say, but for connections and associations, which are the loop's.
+    /// Handles an event of a controller's machine, except those of connections and associations, which the loop
+    /// handles.
     pub fn handle(
         &mut self,
         now: Time,
@@ -142,15 +143,15 @@ impl<F: RanFunction + ?Sized> Node<F> {
             AgentEvent::Connect => {}
             AgentEvent::Up { ric_id, accepted } => {
                 connection.ric_id = Some(ric_id);
-                info!(%node, %ric_id, functions = accepted.len(), "the RIC has taken the setup");
+                info!(%node, %ric_id, functions = accepted.len(), "E2 Setup accepted by the RIC");
             }
             AgentEvent::Down { reason, retry_at } => {
                 connection.has_left = true;
-                debug!(%node, %reason, retry_in_ms = (retry_at - now).as_millis(), "down");
+                debug!(%node, %reason, retry_in_ms = (retry_at - now).as_millis(), "disconnected from the RIC");
             }
             AgentEvent::Notice(notice) => warn!(%node, ric = %connection.address, "{notice}"),
             AgentEvent::Subscribe(request) => {
-                // the machine passes on only what is for a function that it offers
+                // the machine passes on only requests for functions that the node offers
                 let Some(function) = find(functions, request.ran_function_id) else { return };
                 let answered = match function.subscribe(now, controller, &request, views) {
                     Ok(Admission { admitted, not_admitted }) => {
@@ -162,10 +163,10 @@ impl<F: RanFunction + ?Sized> Node<F> {
                     }
                 };
                 if let Err(error) = answered {
-                    warn!(%node, %error, "a RAN function answered a subscription in a way that makes no sense");
+                    warn!(%node, %error, "RAN function returned an invalid answer to a subscription; refusing it");
                     function.unsubscribe(RequestKey { controller, id: request.request_id });
                     let cause = Cause::RicRequest(CauseRicRequest::Unspecified);
-                    let _ = machine.refuse(request.request_id, cause); // it may be gone by now
+                    let _ = machine.refuse(request.request_id, cause); // the subscription may have ended
                 }
             }
             AgentEvent::Modify(ModificationRequest { request_id, ran_function_id, change }) => {
@@ -176,9 +177,9 @@ impl<F: RanFunction + ?Sized> Node<F> {
                     Err(cause) => machine.refuse_modification(request_id, cause),
                 };
                 if let Err(error) = answered {
-                    warn!(%node, %error, "a RAN function answered a modification in a way that makes no sense");
+                    warn!(%node, %error, "RAN function returned an invalid answer to a modification; refusing it");
                     let cause = Cause::RicRequest(CauseRicRequest::Unspecified);
-                    let _ = machine.refuse_modification(request_id, cause); // it may be gone by now
+                    let _ = machine.refuse_modification(request_id, cause); // the subscription may have ended
                 }
             }
             AgentEvent::ModificationConfirmed { request_id, modified, removed, refused } => {
@@ -192,18 +193,18 @@ impl<F: RanFunction + ?Sized> Node<F> {
             }
             AgentEvent::Removed { by_ric } => {
                 connection.has_left = true;
-                info!(%node, ric = %connection.address, by_ric, "removed in order");
+                info!(%node, ric = %connection.address, by_ric, "E2 Removal completed");
             }
             AgentEvent::GivenUp { procedure_code, cause } => {
                 connection.has_left = procedure_code == ProcedureCode::E2_REMOVAL;
                 let cause = cause.map(|cause| cause.to_string());
-                warn!(%node, ric = %connection.address, procedure = ?procedure_code, cause, "the RIC does not take it");
+                warn!(%node, ric = %connection.address, procedure = ?procedure_code, cause, "procedure failed at the RIC");
             }
             AgentEvent::FunctionsUpdated { accepted, rejected } => {
-                info!(%node, ric = %connection.address, accepted = accepted.len(), rejected = rejected.len(), "functions updated");
+                info!(%node, ric = %connection.address, accepted = accepted.len(), rejected = rejected.len(), "RIC Service Update acknowledged");
             }
             AgentEvent::ComponentsUpdated { rejected } => {
-                info!(%node, ric = %connection.address, rejected, "components updated");
+                info!(%node, ric = %connection.address, rejected, "E2 Node Configuration Update acknowledged");
             }
             AgentEvent::Query(request) => {
                 let Some(function) = find(functions, request.ran_function_id) else { return };
@@ -212,7 +213,7 @@ impl<F: RanFunction + ?Sized> Node<F> {
                     Err(cause) => machine.fail_query(request.request_id, cause),
                 };
                 if let Err(error) = answered {
-                    debug!(%node, %error, "a query's answer came to nothing");
+                    debug!(%node, %error, "answer to a query dropped");
                 }
             }
             AgentEvent::Unsubscribe { request_id, ran_function_id } => {
@@ -232,10 +233,10 @@ impl<F: RanFunction + ?Sized> Node<F> {
                     }
                 };
                 if let Err(error) = answered {
-                    debug!(%node, %error, "a control's answer came to nothing");
+                    debug!(%node, %error, "answer to a control dropped");
                 }
             }
-            AgentEvent::ConnectionUpdate(_) => {} // the loop's
+            AgentEvent::ConnectionUpdate(_) => {} // handled by the loop
             other => machine.decline(&other),
         }
     }

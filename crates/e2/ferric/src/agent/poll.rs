@@ -1,4 +1,4 @@
-//! What the loop does in a turn.
+//! One iteration of the loop.
 
 use std::time::Duration;
 
@@ -13,19 +13,19 @@ use crate::event_loop::STOP_TOKEN;
 use crate::{Error, endpoint, event_loop, peers};
 
 pub(super) const KIND_AGENT: u64 = 1;
-/// What is said of a connection that never stood.
-const UNREACHABLE: &str = "the RIC is not reached; it is tried again and again";
-/// Octets read from one link before the others have their turn.
+/// Follows the reason why a connection was never established.
+const UNREACHABLE: &str = "cannot connect to the RIC; retrying";
+/// The most octets that are read from one link before other links are served.
 pub(super) const BUDGET_OCTETS: usize = 64 * 1024;
 
 impl<F: RanFunction + ?Sized> AgentLoop<F> {
-    /// Waits at most `timeout` (`None`: until something happens), then does what there is to do. With
-    /// `Some(Duration::ZERO)` it never waits.
+    /// Waits for I/O or a deadline for at most `timeout` (`None`: without limit), then processes all that is pending.
+    /// `Some(Duration::ZERO)` never waits.
     ///
     /// # Errors
     /// As [`AgentLoop::run`].
     pub fn poll(&mut self, timeout: Option<Duration>) -> Result<(), Error> {
-        // first, since it may set deadlines: a connection may fail at once
+        // first, because a connection that fails at once sets a deadline
         self.process_pending(self.clock.now());
         let deadline = self.schedule.next();
         let timeout = event_loop::time_to_wait(self.clock.now(), deadline, timeout);
@@ -42,8 +42,8 @@ impl<F: RanFunction + ?Sized> AgentLoop<F> {
                 return Ok(());
             }
             let assoc = AssocId(event.token);
-            // in this order: what a RIC says at once is heard by an agent that knows that it is connected; and a link of
-            // shared memory is connected by what it reads
+            // in this order: a machine must know that its link is established before it gets the first PDU; and a link
+            // of shared memory is established by what it reads
             if event.writable || self.is_connecting(assoc) {
                 self.writable(now, assoc);
             }
@@ -65,7 +65,7 @@ impl<F: RanFunction + ?Sized> AgentLoop<F> {
 
     fn receive(&mut self, now: Time, assoc: AssocId) {
         let Some(id) = self.owner(assoc) else { return };
-        // nothing to be read before: that may end the handshake, too
+        // the link is not read before: reading may complete the handshake, which only `writable` handles
         if self.is_connecting(assoc) {
             return;
         }
@@ -87,7 +87,7 @@ impl<F: RanFunction + ?Sized> AgentLoop<F> {
         self.peers.get(assoc).is_some_and(|peer| peer.link.state() == link::State::Connecting)
     }
 
-    /// The link can be written; where it was connecting it may stand now.
+    /// Handles a writable link, which completes its handshake if that is still in progress.
     fn writable(&mut self, now: Time, assoc: AssocId) {
         let Some(id) = self.owner(assoc) else { return };
         let (Some(peer), Some(connection)) = (self.peers.get_mut(assoc), self.connections.get_mut(id)) else { return };
@@ -101,7 +101,7 @@ impl<F: RanFunction + ?Sized> AgentLoop<F> {
                     connection.machine.handle_open(now);
                 }
                 Ok(_) => {
-                    // not to be flushed: that may end the handshake, and nobody would notice
+                    // not flushed: that may complete the handshake, which nothing would handle
                     if let Err(error) = peer.wait_for_more(&self.poll) {
                         self.handle_loss(now, id, &error);
                     }
@@ -151,8 +151,8 @@ impl<F: RanFunction + ?Sized> AgentLoop<F> {
             return;
         }
         let Some(connection) = self.connections.get_mut(id) else { return };
-        // one that is still being connected to was never there
-        let what = if connection.connect_deadline.take().is_some() { UNREACHABLE } else { "the RIC is lost" };
+        // a link that was never established was never lost
+        let what = if connection.connect_deadline.take().is_some() { UNREACHABLE } else { "connection to the RIC lost; reconnecting" };
         if let Some(link) = connection.assoc.take().and_then(|assoc| self.peers.remove(&self.poll, assoc)) {
             self.dropped_reports += link.dropped_reports();
         }
@@ -162,7 +162,7 @@ impl<F: RanFunction + ?Sized> AgentLoop<F> {
         self.mark_dirty(id);
     }
 
-    /// Calls owner time has come.
+    /// Handles expired deadlines.
     fn deadlines(&mut self, now: Time) {
         let mut due = std::mem::take(&mut self.due);
         self.schedule.due(now, &mut due);
@@ -177,7 +177,7 @@ impl<F: RanFunction + ?Sized> AgentLoop<F> {
                     if let Some(connection) = self.connections.get_mut(id) {
                         connection.machine.handle_timeout(now);
                         if connection.connect_deadline.is_some_and(|by| by <= now) {
-                            // nobody answers there, or somebody who never finishes a handshake
+                            // the peer does not answer, or never completes the handshake
                             connection.lost = Some(link::Error::Lost(std::io::ErrorKind::TimedOut.into()));
                         }
                         self.mark_dirty(id);
@@ -189,7 +189,8 @@ impl<F: RanFunction + ?Sized> AgentLoop<F> {
         self.due = due;
     }
 
-    /// After functions of a node were called: when they want to be called next, and which links they have overfilled.
+    /// Updates a node's deadline after calls of its functions, and schedules connections whose link they have
+    /// overfilled.
     fn refresh_deadlines(&mut self, at: usize) {
         for place in 0..self.nodes[at].controllers.len() {
             let id = self.nodes[at].controllers[place];
@@ -200,12 +201,12 @@ impl<F: RanFunction + ?Sized> AgentLoop<F> {
         self.renew(at);
     }
 
-    /// Does what the machines want until they want nothing more, then writes.
+    /// Processes machines until none has output or events, then writes.
     fn process_pending(&mut self, now: Time) {
         let mut lost = Vec::new();
         let mut first = 0;
         loop {
-            // what one wants may concern another of the same node
+            // the events of one may concern another of the same node
             while let Some(&id) = self.dirty.get(first) {
                 first += 1;
                 if let Some(connection) = self.connections.get_mut(id) {
@@ -226,7 +227,7 @@ impl<F: RanFunction + ?Sized> AgentLoop<F> {
         self.dirty.clear();
     }
 
-    /// Does what one machine wants, and sets its deadline.
+    /// Processes the events and output of one machine, and sets its deadline.
     pub(super) fn drain_machine(&mut self, now: Time, id: ControllerId) {
         let Some(connection) = self.connections.get_mut(id) else { return };
         let at = connection.node;

@@ -1,4 +1,4 @@
-//! Who is to be called next: nobody else is looked at.
+//! The deadlines of all nodes and connections, ordered by time, so that only those that have expired are visited.
 
 use std::collections::BTreeSet;
 
@@ -6,23 +6,23 @@ use e2::Time;
 
 use super::ControllerId;
 
-/// Whom a deadline is of.
+/// The owner of a deadline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum DeadlineOwner {
-    /// The functions of the node at this place.
+    /// The functions of the node with this index.
     Node(usize),
-    /// The machine towards a controller.
+    /// The machine of a controller's connection.
     Controller(ControllerId),
 }
 
-/// One deadline for each, at most.
+/// The deadlines: at most one for each owner.
 #[derive(Debug, Default)]
 pub(super) struct Schedule {
     by_time: BTreeSet<(Time, DeadlineOwner)>,
 }
 
 impl Schedule {
-    /// Sets the deadline of `owner`, which was `was`.
+    /// Replaces the deadline `was` of `owner` by `due`.
     pub fn set(&mut self, owner: DeadlineOwner, was: &mut Option<Time>, due: Option<Time>) {
         if *was == due {
             return;
@@ -36,12 +36,12 @@ impl Schedule {
         *was = due;
     }
 
-    /// The earliest deadline.
+    /// Returns the earliest deadline.
     pub fn next(&self) -> Option<Time> {
         self.by_time.first().map(|(due, _)| *due)
     }
 
-    /// Appends owner deadline has come, earliest first. They keep it until it is set anew.
+    /// Appends the owners of expired deadlines, earliest first. Deadlines stay until they are replaced.
     pub fn due(&self, now: Time, out: &mut Vec<DeadlineOwner>) {
         out.extend(self.by_time.iter().take_while(|(due, _)| *due <= now).map(|(_, owner)| *owner));
     }
@@ -52,7 +52,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_deadline_replaces_the_one_before() {
+    fn new_deadline_replaces_the_previous_one() {
         let (mut schedule, mut node, mut controller) = (Schedule::default(), None, None);
         let at = |nanos| Some(Time::from_nanos(nanos));
         schedule.set(DeadlineOwner::Node(3), &mut node, at(20));

@@ -1,41 +1,41 @@
-//! Which UEs a controller sees (FlexRIC paper, 4.1.2).
+//! The UEs that each controller of a node sees (FlexRIC paper, 4.1.2).
 //!
-//! The first controller of a node sees every UE. Any other sees those that were exposed to it: the node itself does not
-//! know owner a UE is, since that may be decided elsewhere (a DU never learns of the PLMN that a UE selected), so a
-//! controller tells it.
+//! The first controller of a node sees every UE. Any other sees the UEs that were exposed to it. The node itself
+//! cannot decide this: the owner of a UE may be known elsewhere only (a DU never learns the PLMN that a UE selected),
+//! so that a controller or the host exposes UEs.
 
 use std::collections::{BTreeSet, HashMap};
 
-/// A UE, as the base station numbers it from its arrival to its leaving. A number is never used twice.
+/// A UE, by a number that the base station assigns on arrival and never reuses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Ue(pub u64);
 
-/// Names a controller within its loop, from when it was added; never used twice.
+/// Identifies a controller within its event loop. Never reused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ControllerId(pub u32);
 
-/// UEs that may be exposed to one controller at a time.
+/// The most UEs that may be exposed to one controller at a time.
 pub const MAX_EXPOSED_UES: usize = 65_536;
 
-/// Which UEs each controller of a node sees.
+/// The UEs that each controller of a node sees.
 #[derive(Clone, Debug, Default)]
 pub struct Views {
     first: Option<ControllerId>,
     exposed: HashMap<ControllerId, BTreeSet<Ue>>,
 }
 
-/// As many UEs are exposed to a controller as may be.
+/// The error when [`MAX_EXPOSED_UES`] UEs are exposed to a controller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TooManyUes;
 
 impl Views {
-    /// Views in which one controller sees every UE, as the first of a node does.
+    /// Returns views in which one controller sees every UE, like the first controller of a node.
     #[must_use]
     pub fn with_first(controller: ControllerId) -> Self {
         Views { first: Some(controller), exposed: HashMap::new() }
     }
 
-    /// The controller that sees every UE: the one that was added first, as long as it is not removed.
+    /// Returns the controller that sees every UE: the first that was added, until it is removed.
     #[must_use]
     pub fn first(&self) -> Option<ControllerId> {
         self.first
@@ -46,24 +46,24 @@ impl Views {
         self.first = Some(controller);
     }
 
-    /// Whether a controller sees a UE.
+    /// Returns whether a controller sees a UE.
     #[inline]
     #[must_use]
     pub fn sees(&self, controller: ControllerId, ue: Ue) -> bool {
         self.sees_all(controller) || self.exposed.get(&controller).is_some_and(|ues| ues.contains(&ue))
     }
 
-    /// Whether a controller sees every UE.
+    /// Returns whether a controller sees every UE.
     #[inline]
     #[must_use]
     pub fn sees_all(&self, controller: ControllerId) -> bool {
         self.first == Some(controller)
     }
 
-    /// Lets a controller see a UE. Whether it did not before.
+    /// Exposes a UE to a controller. Returns `false` if it was exposed already.
     ///
     /// # Errors
-    /// Where it sees [`MAX_EXPOSED_UES`] already.
+    /// When [`MAX_EXPOSED_UES`] UEs are exposed to the controller.
     pub fn expose(&mut self, controller: ControllerId, ue: Ue) -> Result<bool, TooManyUes> {
         let ues = self.exposed.entry(controller).or_default();
         if ues.len() >= MAX_EXPOSED_UES && !ues.contains(&ue) {
@@ -72,25 +72,25 @@ impl Views {
         Ok(ues.insert(ue))
     }
 
-    /// Hides a UE from a controller. Whether it was exposed; the first controller sees it all the same.
+    /// Hides a UE from a controller. Returns whether it was exposed. The first controller sees every UE in any case.
     pub fn hide(&mut self, controller: ControllerId, ue: Ue) -> bool {
         self.exposed.get_mut(&controller).is_some_and(|ues| ues.remove(&ue))
     }
 
-    /// The UEs that were exposed to a controller, by number.
+    /// Returns the UEs that are exposed to a controller, by number.
     pub fn exposed(&self, controller: ControllerId) -> impl Iterator<Item = Ue> {
         self.exposed.get(&controller).into_iter().flatten().copied()
     }
 
-    /// A UE has left.
+    /// Removes a UE that has left.
     pub fn forget_ue(&mut self, ue: Ue) {
         self.exposed.values_mut().for_each(|ues| {
             ues.remove(&ue);
         });
     }
 
-    /// A controller is removed. If it was the first, nobody sees every UE until the host names another: a guest is not
-    /// promoted by the loss of its host.
+    /// Removes a controller. If it was the first, no controller sees every UE until the host names another: the loss
+    /// of one controller must not extend the view of another.
     pub(super) fn remove(&mut self, controller: ControllerId) {
         self.exposed.remove(&controller);
         if self.first == Some(controller) {
@@ -107,12 +107,12 @@ mod tests {
     const GUEST: ControllerId = ControllerId(2);
 
     #[test]
-    fn the_first_sees_all_and_others_what_they_are_shown() {
+    fn first_controller_sees_all_and_others_what_is_exposed() {
         let mut views = Views::default();
         views.set_first(FIRST);
         assert!(views.sees(FIRST, Ue(7)) && !views.sees(GUEST, Ue(7)));
         assert_eq!(views.expose(GUEST, Ue(7)), Ok(true));
-        assert_eq!(views.expose(GUEST, Ue(7)), Ok(false), "it did before");
+        assert_eq!(views.expose(GUEST, Ue(7)), Ok(false), "exposed before");
         assert!(views.sees(GUEST, Ue(7)) && !views.sees(GUEST, Ue(8)));
         assert_eq!(views.exposed(GUEST).collect::<Vec<_>>(), [Ue(7)]);
         views.forget_ue(Ue(7));
@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn a_guest_is_not_promoted() {
+    fn removal_of_the_first_controller_promotes_no_other() {
         let mut views = Views::default();
         views.set_first(FIRST);
         views.expose(GUEST, Ue(7)).unwrap();
@@ -130,12 +130,12 @@ mod tests {
     }
 
     #[test]
-    fn what_is_kept_is_bounded() {
+    fn number_of_exposed_ues_is_bounded() {
         let mut views = Views::default();
         for ue in 0..MAX_EXPOSED_UES as u64 {
             views.expose(GUEST, Ue(ue)).unwrap();
         }
         assert_eq!(views.expose(GUEST, Ue(u64::MAX)), Err(TooManyUes));
-        assert_eq!(views.expose(GUEST, Ue(1)), Ok(false), "it is there");
+        assert_eq!(views.expose(GUEST, Ue(1)), Ok(false), "exposed before");
     }
 }

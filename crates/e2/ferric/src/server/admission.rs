@@ -1,4 +1,4 @@
-//! Who connects: by_xapp in, asked who it is, given its rights, or turned away.
+//! Admission of new connections: accept, handshake, identification, rights.
 
 use e2::{AssocId, CloseReason, Time};
 use e2ap::Codec;
@@ -9,7 +9,7 @@ use super::rights::Admission;
 use super::{KIND_E42, KIND_NODE, Server};
 use crate::{endpoint, peers};
 
-/// Connections accepted in one turn.
+/// The most connections that are accepted in one iteration.
 const ACCEPT_BATCH: usize = 64;
 
 impl Server {
@@ -18,14 +18,14 @@ impl Server {
         for _ in 0..ACCEPT_BATCH {
             let Some((listener, kind)) = self.listeners.get_mut(at) else { return };
             let kind = *kind;
-            // those of E2 stand first
+            // the listeners for E2 come first
             let codec = self.config.e2.get(at).map(|endpoint| endpoint.codec).unwrap_or_default();
             match listener.accept() {
                 Ok(Some(link)) => self.welcome(now, kind, codec, link),
                 Ok(None) => return,
                 Err(error) => {
                     if self.log_limiter.allow() {
-                        warn!(address = %listener.local_address(), %error, "a connection could not be accepted");
+                        warn!(address = %listener.local_address(), %error, "cannot accept a connection");
                     }
                     return;
                 }
@@ -40,7 +40,7 @@ impl Server {
         {
             if self.log_limiter.allow() {
                 let limit = self.config.max_connections;
-                warn!(%peer, limit, "closed at once: too many connections; raise max_connections");
+                warn!(%peer, limit, "connection rejected: max_connections reached");
             }
             return;
         }
@@ -52,19 +52,19 @@ impl Server {
         };
         let assoc = match peers.insert(&self.poll, link) {
             Ok(assoc) if kind == KIND_NODE => {
-                debug!(%peer, "a node connects");
+                debug!(%peer, "node connecting");
                 self.controller.handle_open_in(now, assoc, codec);
                 assoc
             }
             Ok(assoc) => {
-                debug!(%peer, "an xApp connects");
+                debug!(%peer, "xApp connecting");
                 self.expect_hello(now, assoc);
                 self.apps.host.handle_open(assoc);
                 assoc
             }
             Err(error) => {
                 if self.log_limiter.allow() {
-                    warn!(%peer, %error, "closed at once: cannot wait for it");
+                    warn!(%peer, %error, "connection rejected: cannot register it with epoll");
                 }
                 return;
             }
@@ -74,7 +74,7 @@ impl Server {
         }
     }
 
-    /// An xApp must say something in time.
+    /// Sets the deadline for an xApp's hello.
     pub(super) fn expect_hello(&mut self, now: Time, assoc: AssocId) {
         if self.hello_deadlines.len() > 2 * self.config.max_connections {
             let apps = &mut self.apps;
@@ -85,17 +85,18 @@ impl Server {
         self.hello_deadlines.push_back((now + self.config.controller.setup_timeout, assoc));
     }
 
-    /// Who it is that has connected is known by now: it is given its rights, or turned away. Whether it may stay.
+    /// Identifies a peer whose handshake is complete, and gives it its rights or rejects it. Returns whether it is
+    /// admitted.
     fn admit(&mut self, now: Time, assoc: AssocId) -> bool {
-        const REFUSED: &str = "closed: its certificate is in no entry of the rights";
-        const NOBODY: &str = "closed: there are rights to keep to, and it has shown no certificate; use tls://";
+        const REFUSED: &str = "connection rejected: no access rule for the peer's certificate";
+        const NOBODY: &str = "connection rejected: access rules need a certificate and the peer has none; use tls://";
         let is_node = peers::kind(assoc.0) == KIND_NODE;
         let peers = if is_node { &mut self.nodes } else { &mut self.apps.xapp_links.xapps };
         let Some(entry) = peers.get_mut(assoc) else { return false };
         let (peer, identity) = (entry.link.peer(), entry.link.identity());
         let certificate = identity.map(ToString::to_string);
         if certificate.is_some() && self.log_limiter.allow() {
-            info!(%peer, certificate, "{}", if is_node { "a node shows who it is" } else { "an xApp shows who it is" });
+            info!(%peer, certificate, "{}", if is_node { "node authenticated" } else { "xApp authenticated" });
         }
         let is_refused = if is_node {
             match self.config.rights.of_node(identity) {
@@ -126,7 +127,7 @@ impl Server {
                 self.nodes.remove(&self.poll, assoc);
                 self.controller.handle_close(now, assoc, CloseReason::NotAllowed);
             } else {
-                // it is told before it is closed
+                // the refusal is sent before the link is closed
                 self.apps.host.refuse(now, assoc, &mut self.controller);
             }
         }
@@ -136,7 +137,7 @@ impl Server {
         !is_refused
     }
 
-    /// An xApp whose link stands, and that has said nothing yet, goes where it is to live.
+    /// Moves an xApp's link to its loop once it is established and before anything is read from it.
     fn place_xapp(&mut self, assoc: AssocId) {
         let event_loop = self.apps.workers.loop_for_xapp(self.load());
         if event_loop > 0
@@ -146,7 +147,7 @@ impl Server {
         }
     }
 
-    /// Goes on with what must be before a link stands. Whether it stands, and its peer may say something.
+    /// Continues the handshake of a link. Returns whether it is complete and the peer admitted.
     pub(super) fn continue_handshake(&mut self, now: Time, assoc: AssocId) -> bool {
         let is_node = peers::kind(assoc.0) == KIND_NODE;
         let peers = if is_node { &mut self.nodes } else { &mut self.apps.xapp_links.xapps };
@@ -154,7 +155,7 @@ impl Server {
         match peer.link.finish_connect() {
             Ok(State::Established) => self.admit(now, assoc),
             Ok(_) => {
-                // what could not be written at once is waited for
+                // the rest is written when the link is writable
                 peers.touch(assoc);
                 false
             }
@@ -169,7 +170,7 @@ impl Server {
         }
     }
 
-    /// xApps that connected and said nothing take the place of others.
+    /// Closes xApps that have sent no hello in time, which would occupy the places of others.
     pub(super) fn close_silent(&mut self, now: Time) {
         while let Some((by, assoc)) = self.hello_deadlines.front().copied()
             && by <= now
@@ -178,7 +179,7 @@ impl Server {
             self.apps.e42.close_silent(now, &self.poll, assoc, &mut self.controller);
             if let Some((peer, false)) = self.apps.peer(assoc) {
                 if self.log_limiter.allow() {
-                    info!(xapp = %peer, "closed: no hello in time");
+                    info!(xapp = %peer, "connection closed: no hello within the setup timeout");
                 }
                 drop(self.close_xapp(assoc));
                 self.apps.host.handle_close(now, assoc, &mut self.controller);

@@ -1,4 +1,4 @@
-//! What a server listens on, and how it behaves.
+//! The configuration of a server.
 
 use e2::ControllerConfig;
 use link::Address;
@@ -6,37 +6,39 @@ use link::Address;
 use super::{E42Config, Rights};
 use crate::Endpoint;
 
-/// What a server listens on and how it behaves.
+/// The configuration of a server.
 #[derive(Clone, Debug)]
 pub struct ServerConfig {
-    /// Where E2 nodes connect, and the encoding that is spoken there. Default: `tcp://127.0.0.1:36421`, in PER.
+    /// The endpoints on which E2 nodes connect. Default: `tcp://127.0.0.1:36421`, in PER.
     pub e2: Vec<Endpoint>,
-    /// Where xApps connect; without it there is no host for them. Default: `tcp://127.0.0.1:36423`.
+    /// The address on which xApps connect; `None` for a RIC without xApps. Default: `tcp://127.0.0.1:36423`.
     pub xapp: Option<Address>,
-    /// Where FlexRIC's xApps connect; without it they do not. Default: nowhere.
+    /// The E42 interface for FlexRIC's xApps. Default: none.
     pub e42: Option<E42Config>,
-    /// The controller's identity and timeout.
+    /// The configuration of the controller machine: identity, limits and time-outs.
     pub controller: ControllerConfig,
-    /// The links' bounds. What comes in the longest PDU fits the links of xApps, whose PDUs are a little longer.
+    /// The configuration of the links. Those of xApps get a higher `max_pdu_octets`, since an envelope surrounds the
+    /// PDU.
     pub link: link::Config,
-    /// Who looks on at the links of xApps, in place of the one in `link`. Default: nobody.
+    /// The tap of the links of xApps, in place of the one in `link`. Default: none.
     pub xapp_tap: Option<link::Tap>,
-    /// What xApps are told of nodes' functions beyond what the nodes tell. Default: nothing.
+    /// Additional information about RAN functions that is sent to xApps. Default: none.
     pub hints: Vec<e2::xapp::FunctionHint>,
-    /// Who may connect, and what each may do. Default: everybody everything.
+    /// The access rules. Default: everybody may connect and do everything.
     pub rights: Rights,
-    /// Connections of either kind at a time; more are closed at once. Default: 8192.
+    /// The most connections of nodes and xApps together; further ones are rejected. Default: 8192.
     pub max_connections: usize,
-    /// LogLimiter in the log that peers may cause in a minute, all of them together; the others are left out, and how many
-    /// is told. Default: 6000.
+    /// The most log lines per minute that all peers together may cause; further ones are suppressed and counted.
+    /// Default: 6000.
     pub max_log_lines: u32,
-    /// UEs that the RAN database keeps; the one that was not heard of for the longest makes room. Default: 65536.
+    /// The most UEs in the RAN database; the one without an update for the longest time is removed for a new one.
+    /// Default: 65536.
     pub max_ues: usize,
-    /// Event loops, each a thread: 1 to [`MAX_LOOPS`](super::MAX_LOOPS). More than one pays where one core is not
-    /// enough. Default: 1.
+    /// The number of event loops, each with a thread: 1 to [`MAX_LOOPS`](super::MAX_LOOPS). Useful when one core is
+    /// not enough. Default: 1.
     pub loops: usize,
-    /// With several loops, a node goes to the loop of an xApp that takes its reports, even if that loop then has so many
-    /// links more than the one with the fewest: what crosses from loop to loop costs more than what does not. Default: 16.
+    /// With several loops, a node moves to the loop of an xApp that receives its reports even if that loop has so many
+    /// links more than the one with the fewest, since reports that cross loops cost more. Default: 16.
     pub affinity_links: usize,
 }
 
@@ -60,10 +62,11 @@ impl Default for ServerConfig {
     }
 }
 
-/// The port on which xApps are awaited.
+/// The default port for xApps.
 pub const DEFAULT_XAPP_PORT: u16 = 36423;
 
-/// The links of xApps: an indication of the longest PDU fits, and so do all functions of a node in one message.
+/// Returns the configuration of xApp links: an indication with the longest PDU fits, and so do all functions of a node
+/// in one message.
 pub(super) fn xapp_link(config: &ServerConfig) -> link::Config {
     let longest = config.link.max_pdu_octets.max(config.controller.max_function_octets);
     let max_pdu_octets = longest + crate::XAPP_OVERHEAD_OCTETS;

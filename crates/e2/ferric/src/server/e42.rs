@@ -1,4 +1,4 @@
-//! FlexRIC's xApps, over E42.
+//! FlexRIC's xApps, which use E42.
 
 use std::fmt;
 use std::str::FromStr;
@@ -15,33 +15,33 @@ use super::rights::Admission;
 use super::{BUDGET_OCTETS, Counters, Server};
 use crate::peers::Peers;
 
-/// Where FlexRIC's xApps are awaited, and what they speak.
+/// The configuration of the E42 interface for FlexRIC's xApps.
 #[derive(Clone, Debug)]
 pub struct E42Config {
-    /// Where they connect. FlexRIC's are built for SCTP, port 36422.
+    /// The addresses to listen on. FlexRIC's xApps are built for SCTP, port 36422.
     pub addresses: Vec<E42Address>,
-    /// The version of E2AP that they were built with, which no message tells.
+    /// The version of E2AP that the xApps were built with; no message carries it.
     pub version: E42Version,
-    /// What those may do that show no certificate, where xApps have rights by certificate. Default: nothing, and they are
-    /// turned away.
+    /// The rights of xApps without a certificate when xApps have rights by certificate. Default: none, so that they
+    /// are rejected.
     pub without_certificate: Option<Arc<XappRights>>,
-    /// Who looks on at their links. Default: nobody.
+    /// The tap of their links. Default: none.
     pub tap: Option<Tap>,
 }
 
-/// The port on which FlexRIC's xApps connect.
+/// The default port of E42.
 pub const DEFAULT_E42_PORT: u16 = 36422;
 
-/// None yet, for xApps that were built with E2AP v2, as FlexRIC builds them by default.
+/// No addresses, and E2AP v2, which FlexRIC uses by default.
 impl Default for E42Config {
     fn default() -> Self {
         E42Config { addresses: Vec::new(), version: E42Version::V2, without_certificate: None, tap: None }
     }
 }
 
-/// An address on which E42 is spoken: `e42+sctp://…`, `e42+tcp://…` or `e42+tls://…`; the `e42+` may be left out, and
-/// so may the port ([`DEFAULT_E42_PORT`]). FlexRIC's own xApps do not speak TLS: what puts their framed PDUs into TLS is a
-/// proxy beside them, or an xApp of another make.
+/// An address of the E42 interface: `e42+sctp://…`, `e42+tcp://…` or `e42+tls://…`. The `e42+` and the port
+/// ([`DEFAULT_E42_PORT`]) are optional. FlexRIC's own xApps do not support TLS: either a proxy beside them does, or
+/// the xApp is built otherwise.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct E42Address(pub Address);
 
@@ -59,7 +59,7 @@ impl fmt::Display for E42Address {
     }
 }
 
-/// The sessions and their links.
+/// The sessions of E42 xApps, and their links.
 pub(super) struct E42Apps {
     pub host: E42Host,
     pub peers: Peers,
@@ -72,13 +72,13 @@ impl E42Apps {
         E42Apps { host, peers, log_limiter, out: Vec::new() }
     }
 
-    /// Takes the news that is for one of these xApps.
+    /// Handles an event that concerns one of these xApps; returns any other.
     #[inline]
     pub fn handle_event(&mut self, event: Event) -> Option<Event> {
         self.host.handle_event(event)
     }
 
-    /// Puts what the host wants said into the outboxes.
+    /// Moves the host's output into the outboxes.
     pub fn send_queued(&mut self, lost: &mut Vec<(AssocId, link::Error)>) {
         while let Some(assoc) = self.host.poll_transmit(&mut self.out) {
             if let Err(error) = self.peers.send(assoc, &[&self.out], Class::Keep) {
@@ -94,7 +94,7 @@ impl E42Apps {
         }
     }
 
-    /// Puts an indication into the outbox of an xApp, under the name that it has there.
+    /// Puts an indication into an xApp's outbox, with the request id that the xApp knows.
     pub fn forward(
         &mut self,
         consumer: Consumer,
@@ -106,17 +106,17 @@ impl E42Apps {
         let Some(assoc) = self.host.write_indication(consumer, indication, &mut self.out) else { return };
         let class = match indication.kind {
             RicIndicationType::Report => Class::Report,
-            RicIndicationType::Insert => Class::Keep, // a procedure of the node waits for its answer
+            RicIndicationType::Insert => Class::Keep, // a procedure of the node waits for the answer
         };
         match self.peers.send(assoc, &[&self.out], class) {
             Ok(sent) if sent.dropped_reports == 0 => {}
             Ok(sent) => {
                 counters.dropped_reports += u64::from(sent.dropped_reports);
-                // E42 has no words for that: the log has them, once
+                // E42 has no message for dropped reports, so that the first loss is logged
                 if let Some(peer) = self.peers.get_mut(assoc)
                     && !std::mem::replace(&mut peer.has_unreported_loss, true)
                 {
-                    warn!(xapp = %peer.link.peer(), "reads too slowly: reports are dropped");
+                    warn!(xapp = %peer.link.peer(), "xApp reads too slowly: reports are dropped");
                 }
             }
             Err(error) => lost.push((assoc, error)),
@@ -124,30 +124,30 @@ impl E42Apps {
         self.out.clear();
     }
 
-    /// Closes what the host wants closed.
+    /// Closes the links that the host wants closed.
     pub fn close_wanted(&mut self, poll: &Poll) {
         while let Some((assoc, reason)) = self.host.poll_close() {
             if let Some(link) = self.peers.remove(poll, assoc) {
                 if self.log_limiter.allow() {
-                    info!(xapp = %link.peer(), %reason, "closed");
+                    info!(xapp = %link.peer(), %reason, "E42 xApp disconnected");
                 }
                 link.close();
             }
         }
     }
 
-    /// Whether an xApp is there and has said nothing yet.
+    /// Returns whether an xApp is connected that has sent nothing yet.
     pub fn is_silent(&mut self, assoc: AssocId) -> bool {
         self.peers.get_mut(assoc).is_some_and(|peer| !peer.has_sent)
     }
 
-    /// Takes out an xApp that said nothing.
+    /// Closes an xApp that has sent nothing.
     pub fn close_silent(&mut self, now: Time, poll: &Poll, assoc: AssocId, controller: &mut Controller) {
         if self.is_silent(assoc)
             && let Some(link) = self.peers.remove(poll, assoc)
         {
             if self.log_limiter.allow() {
-                info!(xapp = %link.peer(), "closed: no E42 setup in time");
+                info!(xapp = %link.peer(), "connection closed: no E42 setup within the setup timeout");
             }
             self.host.handle_close(now, assoc, controller);
         }
@@ -155,7 +155,7 @@ impl E42Apps {
 }
 
 impl Server {
-    /// Where FlexRIC's xApps can connect, with the real port where port 0 was asked for.
+    /// Returns the addresses on which E42 xApps connect, with the assigned port for port 0.
     pub fn e42_addresses(&self) -> impl Iterator<Item = &Address> {
         self.addresses(super::KIND_E42)
     }
@@ -165,26 +165,27 @@ impl Server {
         let is_established = link.state() == State::Established;
         match self.apps.e42.peers.insert(&self.poll, link) {
             Ok(assoc) => {
-                debug!(%peer, "an E42 xApp connects");
+                debug!(%peer, "E42 xApp connecting");
                 self.expect_hello(now, assoc);
                 self.apps.e42.host.handle_open(assoc);
                 if is_established {
                     self.admit_e42(now, assoc);
                 }
             }
-            Err(error) if self.log_limiter.allow() => warn!(%peer, %error, "closed at once: cannot wait for it"),
+            Err(error) if self.log_limiter.allow() => warn!(%peer, %error, "connection rejected: cannot register it with epoll"),
             Err(_) => {}
         }
     }
 
-    /// Who it is that has connected is known by now: it is given its rights, or turned away. Whether it may stay.
+    /// Identifies a peer whose handshake is complete, and gives it its rights or rejects it. Returns whether it is
+    /// admitted.
     fn admit_e42(&mut self, now: Time, assoc: AssocId) -> bool {
         let Some(peer) = self.apps.e42.peers.get_mut(assoc) else { return false };
         let (xapp, identity) = (peer.link.peer(), peer.link.identity());
         if let Some(certificate) = identity
             && self.log_limiter.allow()
         {
-            info!(%xapp, %certificate, "an E42 xApp shows who it is");
+            info!(%xapp, %certificate, "E42 xApp authenticated");
         }
         let without = || self.config.e42.as_ref().and_then(|e42| e42.without_certificate.clone());
         let rights = match (self.config.rights.of_xapp(identity), identity) {
@@ -205,28 +206,28 @@ impl Server {
             _ if !self.log_limiter.allow() => {}
             Some(certificate) => {
                 let fingerprint = &certificate.fingerprint;
-                warn!(%xapp, %certificate, %fingerprint, "closed: its certificate is in no entry of the rights");
+                warn!(%xapp, %certificate, %fingerprint, "connection rejected: no access rule for the peer's certificate");
             }
             None => warn!(
                 %xapp,
-                "closed: xApps have rights by certificate here, and it has shown none; use e42+tls://, or say in \
-                 `e42_rights` what xApps without one may do"
+                "connection rejected: access rules need a certificate and the peer has none; use e42+tls://, or set \\
+                 `e42_rights` for xApps without a certificate"
             ),
         }
-        // E42 has no words for it
+        // E42 has no message for a refusal
         self.apps.e42.peers.remove(&self.poll, assoc);
         self.apps.e42.host.handle_close(now, assoc, &mut self.controller);
         false
     }
 
-    /// Goes on with what must be before a link stands. Whether it stands, and its peer may say something.
+    /// Continues the handshake of a link. Returns whether it is complete and the peer admitted.
     fn continue_e42_handshake(&mut self, now: Time, assoc: AssocId) -> bool {
         let peers = &mut self.apps.e42.peers;
         let Some(peer) = peers.get_mut(assoc) else { return false };
         match peer.link.finish_connect() {
             Ok(State::Established) => self.admit_e42(now, assoc),
             Ok(_) => {
-                // what could not be written at once is waited for
+                // the rest is written when the link is writable
                 peers.touch(assoc);
                 false
             }

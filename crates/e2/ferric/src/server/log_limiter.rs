@@ -1,5 +1,5 @@
-//! LogLimiter of the log that peers cause. The machines bound those of one peer; this bounds those of all peers together, however
-//! many come.
+//! A limit for log lines that peers cause. The machines limit those of one peer; this limits those of all peers
+//! together.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -10,7 +10,7 @@ use tracing::{debug, warn};
 
 const MINUTE: Duration = Duration::from_secs(60);
 
-/// So many in a minute, for all event loops. What is left out is counted and told.
+/// Allows a number of lines per minute for all event loops together. Suppressed lines are counted and reported.
 #[derive(Clone)]
 pub(super) struct LogLimiter {
     per_minute: u32,
@@ -18,7 +18,7 @@ pub(super) struct LogLimiter {
 }
 
 struct Shared {
-    /// Whether something was left out and not told: what a loop looks at in every report_suppressed.
+    /// Whether lines were suppressed and not reported yet: checked in each iteration of a loop.
     has_suppressed: AtomicBool,
     state: Mutex<State>,
 }
@@ -35,24 +35,24 @@ impl LogLimiter {
         LogLimiter { per_minute, shared: Arc::new(Shared { has_suppressed: AtomicBool::new(false), state }) }
     }
 
-    /// Whether there may be one more; it is counted then.
+    /// Returns whether one more line is allowed, and counts it.
     pub fn allow(&self) -> bool {
         self.with(|state| state.allow(Instant::now(), self.per_minute))
     }
 
-    /// Tells what was left out, where the minute is over.
+    /// Reports the suppressed lines once the minute has passed.
     pub fn report_suppressed(&self) {
         if self.has_suppressed() {
             self.with(|state| state.report_suppressed(Instant::now()));
         }
     }
 
-    /// When to come back for that.
+    /// Returns the time until suppressed lines are to be reported.
     pub fn report_deadline(&self) -> Option<Duration> {
         self.has_suppressed().then(|| self.with(|state| MINUTE.saturating_sub(state.since.elapsed())))
     }
 
-    /// Nothing more comes: tells what was left out until now.
+    /// Reports the suppressed lines at once, at the end of the program.
     pub fn finish(&self) {
         self.with(|state| state.report_suppressed(state.since + MINUTE));
     }
@@ -68,16 +68,16 @@ impl LogLimiter {
         self.shared.has_suppressed.load(Ordering::Relaxed)
     }
 
-    /// Tells how a link was lost.
+    /// Logs the loss of a link.
     pub fn lost(&self, what: &'static str, link: &Link, error: &link::Error) {
         let peer = link.peer();
         match error {
-            link::Error::Closed => debug!(%peer, "{what} disconnects"),
+            link::Error::Closed => debug!(%peer, "{what} disconnected"),
             _ if !self.allow() => {}
             link::Error::OutboxFull { .. } => {
-                warn!(%peer, %error, "{what} disconnected: it does not read what it must be told");
+                warn!(%peer, %error, "{what} disconnected: it does not read messages that must not be dropped");
             }
-            _ => warn!(%peer, %error, "{what} disconnected"),
+            _ => warn!(%peer, %error, "{what} connection lost"),
         }
     }
 }
@@ -92,7 +92,7 @@ impl State {
         if self.suppressed == 0 {
             warn!(
                 per_minute,
-                "peers cause too many log_limiter: the others of this minute are left out; see max_log_lines"
+                "too many log lines about peers: the rest of this minute is suppressed; see max_log_lines"
             );
         }
         self.suppressed += 1;
@@ -104,9 +104,9 @@ impl State {
             return;
         }
         (self.since, self.written) = (now, 0);
-        let log_limiter = std::mem::take(&mut self.suppressed);
-        if log_limiter > 0 {
-            warn!(log_limiter, "that many log_limiter about peers were left out");
+        let lines = std::mem::take(&mut self.suppressed);
+        if lines > 0 {
+            warn!(lines, "log lines about peers were suppressed");
         }
     }
 }
@@ -116,7 +116,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn so_many_a_minute_and_the_others_are_counted() {
+    fn lines_per_minute_are_limited_and_suppressed_ones_counted() {
         let since = Instant::now();
         let mut state = State { since, written: 0, suppressed: 0 };
         let at = |seconds| since + Duration::from_secs(seconds);
@@ -124,7 +124,7 @@ mod tests {
         assert!(!state.allow(at(59), 3));
         assert_eq!(state.suppressed, 8);
         state.report_suppressed(at(60));
-        assert_eq!(state.suppressed, 0, "it was told");
+        assert_eq!(state.suppressed, 0, "reported");
         assert_eq!((0..10).filter(|_| state.allow(at(61), 3)).count(), 3);
     }
 }

@@ -1,4 +1,4 @@
-//! A controller: E2 nodes on one side, internal and external apps on the other.
+//! The server of a near-RT RIC: E2 nodes on one side, internal apps (iApps) and external apps (xApps) on the other.
 //!
 //! ```no_run
 //! use ferric::server::{Server, ServerConfig};
@@ -8,16 +8,16 @@
 //!     xapp: Some("tcp://127.0.0.1:36423".parse()?),
 //!     ..ServerConfig::default()
 //! })?;
-//! server.run()?; // until its `StopHandle` says so
+//! server.run()?; // until its `StopHandle` stops it
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! One loop, one thread. An indication goes from the read buffer of its node's link straight into the outboxes of the
-//! apps that take it, in the loop that read it; each link is written once a turn.
+//! By default the server is one event loop on one thread. An indication goes from the read buffer of its node's link
+//! directly into the outboxes of its xApps; each link is written once per iteration.
 //!
-//! With [`ServerConfig::loops`] above one there are workers beside that loop, each with links of its own. The first loop
-//! keeps the controller, the internal apps, and nodes that nobody has subscribed to. A worker takes reports straight to
-//! xApps, its own and, through a ring of bytes, those of other workers; all else it leaves to the first loop.
+//! With [`ServerConfig::loops`] above one there are workers beside the main loop, each with its own links. The main
+//! loop keeps the controller machine, the iApps, and nodes without subscriptions. A worker forwards reports directly
+//! to xApps, its own and, through ring buffers, those of other workers; everything else goes to the main loop.
 
 mod admission;
 mod apps;
@@ -72,53 +72,53 @@ const KIND_E42: u64 = 4;
 const KIND_BELL: u64 = 5;
 const KIND_WAKE: u64 = 6;
 
-/// Octets read from one link before the others have their turn.
+/// The most octets that are read from one link before other links are served.
 const BUDGET_OCTETS: usize = 256 * 1024;
 
-/// What the server did until now.
+/// Counters since the start of the server.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
-    /// Indications that came and were of a subscription that stands.
+    /// Indications that belong to a subscription.
     pub indications: u64,
-    /// Times that an indication was handed to an app.
+    /// Deliveries of an indication to an app.
     pub deliveries: u64,
-    /// Reports that xApps lost by reading too slowly.
+    /// Reports that were dropped because an xApp read too slowly.
     pub dropped_reports: u64,
 }
 
-/// A controller with its event loop.
+/// A near-RT RIC with its event loop.
 pub struct Server {
     poll: Poll,
     events: Events,
     scratch: Scratch,
     clock: Clock,
     stop: StopHandle,
-    /// What other threads wake internal apps with, once somebody wants to.
+    /// The waker of the iApps, once it was requested.
     waker: Option<IappWaker>,
     config: ServerConfig,
     listeners: Vec<(Listener, u64)>,
     nodes: Peers,
     controller: Controller,
     apps: Apps,
-    /// Where what workers say comes out.
+    /// The records of the workers.
     inboxes: Vec<WorkerInbox>,
     log_limiter: LogLimiter,
     counters: Counters,
     out: Vec<u8>,
-    /// xApps by when they must have said hello.
+    /// The deadlines for the hellos of xApps.
     hello_deadlines: VecDeque<(Time, AssocId)>,
 }
 
 impl Server {
-    /// Listens on all addresses.
+    /// Listens on all configured addresses.
     ///
     /// # Errors
-    /// Where one of them cannot be had, or the system refuses an epoll or a thread.
+    /// When an address cannot be bound, or the system refuses an epoll instance or a thread.
     ///
     /// # Panics
-    /// Where [`ServerConfig::loops`] is not within its bounds.
+    /// When [`ServerConfig::loops`] is out of its range.
     pub fn bind(mut config: ServerConfig) -> Result<Self, Error> {
-        // an xApp's command must not be what ends a node's link
+        // an xApp's command must not exceed the limit of a node's link
         let max_pdu_octets = &mut config.controller.max_pdu_octets;
         *max_pdu_octets = config.link.max_pdu_octets.min(*max_pdu_octets);
         let xapp_link = xapp_link(&config);
@@ -176,15 +176,15 @@ impl Server {
         })
     }
 
-    /// Adds an internal app. It is told of what happens from now on.
+    /// Adds an iApp. It gets the events that happen from now on.
     pub fn add_iapp(&mut self, iapp: Box<dyn Iapp>) {
         self.apps.iapps.push(iapp);
     }
 
-    /// What has [`Iapp::on_wake`] called, from any thread. All wakers of a server are clones of one.
+    /// Returns a handle with which any thread has [`Iapp::on_wake`] called. All wakers of a server are clones of one.
     ///
     /// # Errors
-    /// Where the system refuses an eventfd.
+    /// When the system refuses an eventfd.
     pub fn iapp_waker(&mut self) -> Result<IappWaker, Error> {
         if let Some(waker) = &self.waker {
             return Ok(waker.clone());
@@ -193,18 +193,18 @@ impl Server {
         Ok(self.waker.insert(waker).clone())
     }
 
-    /// Where E2 nodes can connect, with the real port where port 0 was asked for.
+    /// Returns the addresses on which E2 nodes connect, with the assigned port for port 0.
     pub fn e2_addresses(&self) -> impl Iterator<Item = &Address> {
         self.addresses(KIND_NODE)
     }
 
-    /// The same, with what is spoken there.
+    /// Returns the same addresses with their encodings.
     pub fn e2_endpoints(&self) -> impl Iterator<Item = Endpoint> {
         let codecs = self.config.e2.iter().map(|endpoint| endpoint.codec);
         self.e2_addresses().zip(codecs).map(|(address, codec)| Endpoint::new(address.clone(), codec))
     }
 
-    /// Where xApps can connect, with the real port where port 0 was asked for.
+    /// Returns the address on which xApps connect, with the assigned port for port 0.
     #[must_use]
     pub fn xapp_address(&self) -> Option<&Address> {
         self.addresses(KIND_XAPP).next()
@@ -214,25 +214,25 @@ impl Server {
         self.listeners.iter().filter(move |(_, k)| *k == kind).map(|(listener, _)| listener.local_address())
     }
 
-    /// What ends [`Server::run`].
+    /// Returns a handle that ends [`Server::run`].
     #[must_use]
     pub fn stop_handle(&self) -> StopHandle {
         self.stop.clone()
     }
 
-    /// The machine within, to look at.
+    /// Returns the controller machine.
     #[must_use]
     pub fn controller(&self) -> &Controller {
         &self.controller
     }
 
-    /// What the nodes make up together: base stations, cells, UEs.
+    /// Returns the database of base stations, cells and UEs that the nodes form.
     #[must_use]
     pub fn ran(&self) -> &RanDatabase {
         &self.apps.ran
     }
 
-    /// What it did until now.
+    /// Returns the counters since the start.
     #[must_use]
     pub fn counters(&self) -> Counters {
         let mut counters = self.counters;
@@ -240,13 +240,13 @@ impl Server {
         counters
     }
 
-    /// Serves until [`StopHandle::stop`] is called.
+    /// Runs until [`StopHandle::stop`] is called.
     ///
     /// # Errors
-    /// Where the system refuses to wait for events. What a peer does never ends the loop.
+    /// When the system refuses to wait for events. Nothing that a peer does ends the loop.
     ///
     /// # Panics
-    /// As a worker has, where one did.
+    /// When a worker has panicked.
     pub fn run(&mut self) -> Result<(), Error> {
         while !self.stop.is_stopped() {
             self.poll(None)?;
@@ -254,7 +254,7 @@ impl Server {
         self.apps.workers.end()
     }
 
-    /// Waits at most `timeout` (`None`: until something happens), then does what there is to do.
+    /// Waits for I/O or a deadline for at most `timeout` (`None`: without limit), then processes all that is pending.
     ///
     /// # Errors
     /// As [`Server::run`].
@@ -293,7 +293,7 @@ impl Server {
                     }
                 }
                 KIND_WAKE => self.apps.wake_iapps(now, &mut self.controller),
-                KIND_BELL => {} // what it is rung for is looked for in every turn
+                KIND_BELL => {} // the rings are read in each iteration
                 _ => {
                     if event.readable {
                         self.receive_from_xapp(now, assoc);
@@ -316,16 +316,16 @@ impl Server {
         Ok(())
     }
 
-    /// How many links live on this loop.
+    /// Returns the number of links on this loop.
     fn load(&self) -> usize {
         self.nodes.len() + self.apps.xapp_links.xapps.len() + self.apps.e42.peers.len() - self.apps.workers.links()
     }
 
-    /// Nodes whose first subscription stands go where they are to live.
+    /// Moves nodes with a first subscription to their loops.
     fn assign_nodes(&mut self) {
         let affinity_links = self.config.affinity_links;
         while let Some((assoc, codec, event_loop)) = self.apps.workers.next_to_place(self.load(), affinity_links) {
-            let Some(peer) = self.nodes.get_mut(assoc) else { continue }; // it is there already
+            let Some(peer) = self.nodes.get_mut(assoc) else { continue }; // the link was moved already
             if !std::mem::replace(&mut peer.is_placed, true)
                 && event_loop > 0
                 && let Some(link) = self.nodes.move_out(&self.poll, assoc)
@@ -344,7 +344,7 @@ impl Server {
         let Some(peer) = nodes.get_mut(assoc) else { return };
         let received = peer.link.receive(scratch, BUDGET_OCTETS, &mut |_stream, pdu| {
             if let Routed::Indication(indication) = controller.handle_pdu(now, assoc, pdu) {
-                // what happened before it is told before it
+                // earlier events are delivered first
                 apps.dispatch_events(now, controller);
                 apps.deliver(now, controller, &indication, counters);
             }
@@ -376,14 +376,14 @@ impl Server {
         }
     }
 
-    /// What workers say: mostly what came over the links that live with them.
+    /// Processes the records of the workers: mostly PDUs that their links received.
     fn receive_from_workers(&mut self, now: Time) {
         let Server { inboxes, nodes, apps, controller, counters, .. } = self;
         for inbox in inboxes {
             inbox.read(|event_loop, record, head, payload| {
                 apps.workers.heard(event_loop, record);
                 match head {
-                    RecordHeader::Received(assoc) if apps.workers.loop_of(assoc) == 0 => {} // closed meanwhile
+                    RecordHeader::Received(assoc) if apps.workers.loop_of(assoc) == 0 => {} // closed in the meantime
                     RecordHeader::Received(assoc) if peers::kind(assoc.0) == KIND_NODE => {
                         if let Routed::Indication(indication) = controller.handle_pdu(now, assoc, payload) {
                             apps.dispatch_events(now, controller);
@@ -396,7 +396,7 @@ impl Server {
                     }
                     RecordHeader::Lost(assoc, reason) => match apps.workers.forget(assoc).map(|_| peers::kind(assoc.0))
                     {
-                        None => {} // closed meanwhile
+                        None => {} // closed in the meantime
                         Some(KIND_NODE) => {
                             nodes.vacate(assoc);
                             controller.handle_close(now, assoc, reason);
@@ -410,7 +410,7 @@ impl Server {
                         apps.workers.has_room_again(assoc, kept_octets);
                         apps.host.handle_room(assoc);
                     }
-                    other => unreachable!("a worker hears this, and never says it: {other:?}"),
+                    other => unreachable!("only the main loop sends this record: {other:?}"),
                 }
             });
         }
@@ -421,7 +421,7 @@ impl Drop for Server {
     fn drop(&mut self) {
         self.log_limiter.finish();
         if std::thread::panicking() {
-            error!("the server ends by a fault of its own; please report it");
+            error!("the server panicked; this is a defect: please report it");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What the machines want is done, until they want nothing more; then links are written, and those that are lost by_xapp out.
+//! Processes the output and events of the machines until there are none, writes the links, and removes lost ones.
 
 use e2::{AssocId, CloseReason, Time};
 use link::{Address, Class, Config, Link};
@@ -10,11 +10,11 @@ use super::{KIND_E42, KIND_NODE, Server};
 use crate::peers;
 
 impl Server {
-    /// Does what the machines want until they want nothing more, then writes.
+    /// Processes machines until none has output or events, then writes.
     pub(super) fn process_pending(&mut self, now: Time) {
         let Config { outbox_octets, max_pdu_octets, .. } = self.config.link;
-        // most of what may wait for an xApp is left for what else must not be dropped, and always enough for the longest
-        // news: that is as long as a node's setup
+        // announcements use a quarter of an xApp's outbox at most, and always leave room for the longest message that
+        // must not be dropped
         let room_for_news =
             (outbox_octets / 4).min(outbox_octets.saturating_sub(max_pdu_octets + crate::XAPP_OVERHEAD_OCTETS));
         loop {
@@ -49,7 +49,7 @@ impl Server {
         e42.peers.flush(&self.poll, |assoc, error| lost.push((assoc, error)));
     }
 
-    /// Puts what the controller wants sent into the nodes' outboxes.
+    /// Moves the controller's output into the nodes' outboxes.
     fn send_queued(&mut self) {
         self.out.clear();
         while let Some(assoc) = self.controller.poll_transmit(&mut self.out) {
@@ -72,7 +72,7 @@ impl Server {
             if let Some(peer) = peer
                 && self.log_limiter.allow()
             {
-                info!(%peer, %reason, "closed");
+                info!(%peer, %reason, "node disconnected");
             }
         }
         self.apps.e42.close_wanted(&self.poll);
@@ -80,12 +80,12 @@ impl Server {
             if let Some(peer) = self.close_xapp(assoc)
                 && self.log_limiter.allow()
             {
-                info!(xapp = %peer, %reason, "closed");
+                info!(xapp = %peer, %reason, "xApp disconnected");
             }
         }
     }
 
-    /// Writes what waits for an external app, closes its link, and tells who was there.
+    /// Writes what is queued for an xApp, closes its link, and returns its address.
     pub(super) fn close_xapp(&mut self, assoc: AssocId) -> Option<Address> {
         let moved = self.apps.workers.close(assoc);
         if moved.is_some() {
@@ -108,7 +108,7 @@ impl Server {
     }
 }
 
-/// Writes what waits, closes, and tells who was there.
+/// Writes what is queued, closes the link, and returns the peer's address.
 fn closed(link: Link) -> Address {
     let peer = link.peer().clone();
     link.close();

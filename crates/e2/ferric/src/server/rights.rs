@@ -1,52 +1,54 @@
-//! Who may connect, and what each may do, by certificate.
+//! Access rules: which certificates may connect, and what each may do.
 //!
-//! Rights are asked when a link stands: over TLS, once the handshake is over. A peer without a certificate, on a `tcp://` or
-//! any other link that is not `tls://`, is nobody: where there are rights for its kind, it is turned away.
+//! The rules are applied when a link is established; with TLS, after the handshake. A peer without a certificate, on
+//! any link that is not `tls://`, is rejected if there are rules for its kind.
 
 use std::sync::Arc;
 
 use e2::{NodeRights, Selection, XappRights};
 use link::Identity;
 
-/// Who may connect. By default everybody may, and do everything.
+/// The access rules. By default everybody may connect and do everything.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Rights {
-    /// Of nodes. `None`: there are none to keep to; a node that came over TLS is still only by_xapp over by the same identity.
+    /// The rules for nodes. `None`: all nodes may connect; a node that connected over TLS is still only taken over by
+    /// the same identity.
     pub nodes: Option<Vec<NodeEntry>>,
-    /// Of xApps. `None`: every xApp may do everything.
+    /// The rules for xApps. `None`: every xApp may do everything.
     pub xapps: Option<Vec<XappEntry>>,
 }
 
-/// Which nodes the holder of a certificate may be.
+/// A rule for nodes: the node ids that a certificate may use.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NodeEntry {
-    /// Whose: a subject alternative name, or the common name where there are none, or `sha256:` and a fingerprint.
+    /// The certificate: a subject alternative name, or the common name if there are none, or `sha256:` and a
+    /// fingerprint.
     pub certificate: String,
-    /// The nodes, as their [`GlobalE2NodeId`](e2ap::GlobalE2NodeId) is written.
+    /// The node ids, as [`GlobalE2NodeId`](e2ap::GlobalE2NodeId) displays them.
     pub node_ids: Selection<String>,
 }
 
-/// What an xApp with a certificate may do.
+/// A rule for xApps: the rights of a certificate.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct XappEntry {
-    /// As of nodes.
+    /// The certificate, as in [`NodeEntry::certificate`].
     pub certificate: String,
-    /// What it may read and control.
+    /// What the xApp may read and control.
     pub rights: Arc<XappRights>,
 }
 
-/// What is to be done with a peer that has connected.
+/// The result of applying the rules.
 pub(super) enum Admission<T> {
-    /// It may do everything, and is nobody in particular.
+    /// There are no rules: the peer may do everything.
     Unknown,
-    /// It may do this.
+    /// The peer has these rights.
     Known(T),
-    /// It has no business here.
+    /// The peer is rejected.
     Refused,
 }
 
 impl Rights {
-    /// What a node may do. The first entry that names it counts.
+    /// Returns the rights of a node, from the first entry that matches.
     pub(super) fn of_node(&self, identity: Option<&Identity>) -> Admission<NodeRights> {
         let node_ids = match (&self.nodes, identity) {
             (None, None) => return Admission::Unknown,
@@ -61,7 +63,7 @@ impl Rights {
         Admission::Known(NodeRights { identity: identity.into(), node_ids })
     }
 
-    /// What an xApp may do. The first entry that names it counts.
+    /// Returns the rights of an xApp, from the first entry that matches.
     pub(super) fn of_xapp(&self, identity: Option<&Identity>) -> Admission<Arc<XappRights>> {
         let Some(entries) = &self.xapps else { return Admission::Unknown };
         match identity.and_then(|identity| entries.iter().find(|entry| identity.is(&entry.certificate))) {

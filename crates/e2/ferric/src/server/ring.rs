@@ -1,11 +1,11 @@
-//! One ring of bytes between two loops: a writer, a reader, no lock.
+//! A single-producer, single-consumer ring buffer of octets between two loops, without locks.
 //!
-//! A record is a head of fixed size and a payload. It is copied into the ring once and read in place. A payload that
-//! would take too much of the ring, and what is no bytes at all (a link that moves to another loop), goes beside it in a
-//! queue of parcels; its head keeps its place in the ring, so that there is one order.
+//! A record consists of a header of fixed size and a payload. It is copied into the ring once and read in place. A
+//! payload that would take too much of the ring, or that is no octets (a link that moves to another loop), is a parcel
+//! in a queue beside the ring; its header keeps its place in the ring, so that there is one order.
 //!
-//! Nobody waits for room in here. A writer that finds none says so, and its caller knows whether to drop, to keep or to
-//! wait. A reader that sleeps is woken by a doorbell, which is rung only if it does sleep.
+//! Nothing blocks here. A writer that finds no room returns that, and its caller decides whether to drop, keep or
+//! wait. A sleeping reader is woken by a doorbell, which is rung only while it sleeps.
 
 use std::io;
 use std::sync::Arc;
@@ -17,44 +17,45 @@ use e2ap::Codec;
 use link::{Class, Link, Poll, Waker};
 use rtrb::{Consumer, Producer, RingBuffer};
 
-/// What a ring holds. In it lies what one loop writes until the other's next turn.
+/// The capacity of a ring: what one loop writes before the other's next iteration.
 const RING_OCTETS: usize = 1024 * 1024;
-/// A longer payload goes beside the ring.
+/// A longer payload is a parcel.
 const LONGEST_INSIDE: usize = RING_OCTETS / 8;
-/// Payloads beside a ring hold no more than this together, except a single one.
+/// The limit for the payloads in parcels of a ring together; a single one may exceed it.
 const BESIDE_OCTETS: usize = 4 * 1024 * 1024;
-/// What reports leave free for what must not be dropped.
+/// The room that reports leave for records that must not be dropped.
 const RESERVE_OCTETS: usize = RING_OCTETS / 4;
 
-/// What a record says.
+/// The kind of a record, with its fixed fields.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum RecordHeader {
-    /// To a worker: the link in the parcel is yours.
+    /// To a worker: take over the link in the parcel.
     Adopt(AssocId),
     /// To a worker: send the payload to this peer. It must not be dropped.
     Send(AssocId),
-    /// To a worker: say when no more than so many octets that must not be dropped wait for this xApp.
+    /// To a worker: report when at most so many octets that must not be dropped are queued for this xApp.
     RequestRoom(AssocId, u64),
-    /// To a worker: write what waits, and close.
+    /// To a worker: write what is queued, and close.
     Close(AssocId),
-    /// To a worker: the payload, an enveloped indication, is for those of your xApps that take the subscription. From a
-    /// worker, with how many records it had sent up by then.
+    /// To a worker: deliver the payload, an enveloped indication, to the xApps with the subscription. Between workers,
+    /// with the number of records that the sender had sent to the main loop.
     Deliver(SubscriptionId, Class, u64),
-    /// To a worker: what follows comes behind all that another worker wrote to you before it sent so many records up.
+    /// To a worker: what follows is ordered after all that another worker wrote to it before it sent so many records
+    /// to the main loop.
     OrderAfter(u64, u64),
-    /// To a worker: so many reports of the subscription found no room on their route to you.
+    /// To a worker: so many reports of the subscription found no room in the ring.
     Missed(SubscriptionId, u64),
-    /// To the owner: the payload came from this peer.
+    /// To the main loop: this peer sent the payload.
     Received(AssocId),
-    /// To the owner: this link is gone.
+    /// To the main loop: this link is closed.
     Lost(AssocId, CloseReason),
-    /// To the owner: so many octets that must not be dropped wait for this xApp, few enough.
+    /// To the main loop: so many octets that must not be dropped are queued for this xApp, few enough.
     HasRoom(AssocId, u64),
 }
 
 const HEADER_OCTETS: usize = 24;
 
-/// The reasons for which a worker gives a link up.
+/// The reasons for which a worker closes a link.
 const REASONS: [CloseReason; 3] = [CloseReason::Transport, CloseReason::Misbehaved, CloseReason::Overflow];
 
 impl RecordHeader {
@@ -70,7 +71,7 @@ impl RecordHeader {
             RecordHeader::Received(assoc) => (8, assoc.0, 0),
             RecordHeader::Lost(assoc, reason) => {
                 let at = REASONS.iter().position(|known| *known == reason);
-                (9, assoc.0, at.expect("a worker gives links up for these reasons only") as u64)
+                (9, assoc.0, at.expect("workers close links for these reasons only") as u64)
             }
             RecordHeader::HasRoom(assoc, octets) => (10, assoc.0, octets),
             RecordHeader::OrderAfter(event_loop, sent_up) => (11, event_loop, sent_up),
@@ -78,13 +79,13 @@ impl RecordHeader {
         let mut head = [0; HEADER_OCTETS];
         head[0] = kind;
         head[1] = beside.into();
-        head[4..8].copy_from_slice(&(payload_octets as u32).to_ne_bytes()); // inside: far below 4 GiB
+        head[4..8].copy_from_slice(&(payload_octets as u32).to_ne_bytes()); // inside the ring: far below 4 GiB
         head[8..16].copy_from_slice(&a.to_ne_bytes());
         head[16..24].copy_from_slice(&b.to_ne_bytes());
         head
     }
 
-    /// The head, the octets of the payload behind it, and whether a parcel belongs to it.
+    /// Returns the header, the length of the payload that follows, and whether a parcel belongs to it.
     fn decode(head: [u8; HEADER_OCTETS]) -> (RecordHeader, usize, bool) {
         let [kind, beside, _, _, l0, l1, l2, l3, a @ .., b0, b1, b2, b3, b4, b5, b6, b7] = head;
         let (a, b) = (u64::from_ne_bytes(a), u64::from_ne_bytes([b0, b1, b2, b3, b4, b5, b6, b7]));
@@ -101,7 +102,7 @@ impl RecordHeader {
             9 => RecordHeader::Lost(assoc, REASONS[b as usize]),
             10 => RecordHeader::HasRoom(assoc, b),
             11 => RecordHeader::OrderAfter(a, b),
-            other => unreachable!("a ring carries what its writer wrote, not {other}"),
+            other => unreachable!("unknown record kind {other}: rings carry only encoded headers"),
         };
         (head, u32::from_ne_bytes([l0, l1, l2, l3]) as usize, beside != 0)
     }
@@ -110,41 +111,41 @@ impl RecordHeader {
 /// A link that moves to another loop.
 pub(super) struct Moved {
     pub link: Link,
-    /// How its peer speaks, where that is a node.
+    /// The encoding of E2AP, for a node.
     pub codec: Codec,
 }
 
-/// What goes beside a ring.
+/// What is carried beside a ring.
 enum Parcel {
     Link(Box<Moved>),
     Payload(Vec<u8>),
 }
 
-/// Wakes a loop that sleeps.
+/// Wakes a sleeping loop.
 pub(super) struct Doorbell {
     asleep: AtomicBool,
     waker: Waker,
 }
 
 impl Doorbell {
-    /// The bell of the loop that waits with `poll`, which reports it as `token`.
+    /// Creates the doorbell of the loop that waits with `poll`, which reports it as `token`.
     pub fn new(poll: &Poll, token: u64) -> io::Result<Arc<Self>> {
         Ok(Arc::new(Doorbell { asleep: AtomicBool::new(false), waker: Waker::new(poll, token)? }))
     }
 
-    /// The loop is about to sleep. It must look once more whether there is something to do: what was written before this
-    /// may not have been rung for.
+    /// Announces that the loop is about to sleep. The loop must check once more for records: those that were written
+    /// before this call may not have rung.
     pub fn begin_sleep(&self) {
         self.asleep.store(true, Ordering::Relaxed);
         fence(Ordering::SeqCst);
     }
 
-    /// The loop is awake.
+    /// Announces that the loop is awake.
     pub fn end_sleep(&self) {
         self.asleep.store(false, Ordering::Relaxed);
     }
 
-    /// Wakes the loop, if it sleeps. What was done before this is seen by it then, or was seen before it slept.
+    /// Wakes the loop if it sleeps. The loop sees what was written before, now or in its check before the sleep.
     pub fn ring(&self) {
         fence(Ordering::SeqCst);
         if self.asleep.load(Ordering::Relaxed) && self.asleep.swap(false, Ordering::Relaxed) {
@@ -152,33 +153,33 @@ impl Doorbell {
         }
     }
 
-    /// Wakes the loop, whatever it does.
+    /// Wakes the loop in any case.
     pub fn wake(&self) {
         self.waker.wake();
     }
 }
 
-/// The end of a ring that is written to.
+/// The writing end of a ring.
 pub(super) struct Writer {
     ring: Producer<u8>,
     parcels: mpsc::Sender<Parcel>,
-    /// What lies beside the ring.
+    /// The octets of payloads in parcels.
     beside_octets: Arc<AtomicUsize>,
     bell: Arc<Doorbell>,
-    /// Whether something was written that was not rung for.
+    /// Whether a record was written since the doorbell was last rung.
     has_unsignalled: bool,
 }
 
-/// The end of a ring that is read.
+/// The reading end of a ring.
 pub(super) struct Reader {
     ring: Consumer<u8>,
     parcels: mpsc::Receiver<Parcel>,
     beside_octets: Arc<AtomicUsize>,
-    /// Octets that were read since the ring began.
+    /// The octets that were read since the ring was created.
     position: u64,
 }
 
-/// A ring towards the loop that `bell` wakes.
+/// Creates a ring to the loop of `bell`.
 pub(super) fn ring(bell: &Arc<Doorbell>) -> (Writer, Reader) {
     let (producer, consumer) = RingBuffer::new(RING_OCTETS);
     let (sender, receiver) = mpsc::channel();
@@ -196,13 +197,13 @@ pub(super) fn ring(bell: &Arc<Doorbell>) -> (Writer, Reader) {
 }
 
 impl Writer {
-    /// Writes a record whose payload is `parts`. False where there is no room now.
+    /// Writes a record with the payload `parts`. Returns `false` if there is no room.
     #[inline]
     pub fn write(&mut self, head: RecordHeader, parts: &[&[u8]]) -> bool {
         self.write_leaving(0, head, parts)
     }
 
-    /// As [`Writer::write`], but leaves room for what must not be dropped.
+    /// Writes a record as [`Writer::write`] does, but leaves room for records that must not be dropped.
     #[inline]
     pub fn write_report(&mut self, head: RecordHeader, parts: &[&[u8]]) -> bool {
         self.write_leaving(RESERVE_OCTETS, head, parts)
@@ -234,7 +235,7 @@ impl Writer {
         true
     }
 
-    /// Writes a record that hands a link over; gives the link back where there is no room now.
+    /// Writes a record that moves a link; returns the link if there is no room.
     pub fn write_link(&mut self, head: RecordHeader, link: Box<Moved>) -> Result<(), Box<Moved>> {
         if self.room() < HEADER_OCTETS {
             return Err(link);
@@ -244,14 +245,14 @@ impl Writer {
     }
 
     fn put_parcel(&mut self, head: RecordHeader, parcel: Parcel) {
-        // a reader that is gone reads neither
+        // without a reader, neither is read
         let _ = self.parcels.send(parcel);
         self.put(&head.encode(0, true));
         self.has_unsignalled = true;
     }
 
     fn room(&self) -> usize {
-        // the other end is only asked where what is known does not do
+        // the shared index is read only if the cached one is not enough
         match self.ring.cached_slots() {
             plenty if plenty > LONGEST_INSIDE + HEADER_OCTETS + RESERVE_OCTETS => plenty,
             _ => self.ring.slots(),
@@ -259,10 +260,10 @@ impl Writer {
     }
 
     fn put(&mut self, octets: &[u8]) {
-        self.ring.push_entire_slice(octets).expect("the room was looked at before");
+        self.ring.push_entire_slice(octets).expect("the room was checked before");
     }
 
-    /// Wakes the reader, if it sleeps and something was written since.
+    /// Wakes the reader if it sleeps and records were written since the previous call.
     #[inline]
     pub fn ring_bell(&mut self) {
         if std::mem::take(&mut self.has_unsignalled) {
@@ -270,23 +271,23 @@ impl Writer {
         }
     }
 
-    /// Whether nobody reads any more.
+    /// Returns whether the reader is gone.
     pub fn is_abandoned(&self) -> bool {
         self.ring.is_abandoned()
     }
 }
 
-/// One record, as it is read.
+/// A record that is read.
 pub(super) struct Record<'a> {
     pub head: RecordHeader,
-    /// In two pieces, where it wraps around the ring's end.
+    /// In two parts if it wraps around the end of the ring.
     pub payload: [&'a [u8]; 2],
-    /// The link that comes with it.
+    /// The link, for a record that moves one.
     pub link: Option<Box<Moved>>,
 }
 
 impl<'a> Record<'a> {
-    /// The payload in one piece; `joined` is where it is put together if it is not.
+    /// Returns the payload in one part, joined in `joined` if necessary.
     pub fn whole(&self, joined: &'a mut Vec<u8>) -> &'a [u8] {
         match self.payload {
             [whole, []] | [[], whole] => whole,
@@ -301,21 +302,21 @@ impl<'a> Record<'a> {
 }
 
 impl Reader {
-    /// Whether something was written that was not read.
+    /// Returns whether there are unread records.
     pub fn has_records(&self) -> bool {
         self.ring.slots() > 0
     }
 
-    /// How far the ring is written.
+    /// Returns the position up to which the ring is written.
     pub fn end(&self) -> u64 {
         self.position + self.ring.slots() as u64
     }
 
-    /// Reads the records that are whole before `end`, in order, unless and until `goes_on` does not want the next one.
+    /// Reads the complete records before `end`, in order, until `goes_on` returns `false`.
     pub fn read(&mut self, end: u64, mut goes_on: impl FnMut(RecordHeader) -> bool, mut take: impl FnMut(Record<'_>)) {
-        let octets = end.saturating_sub(self.position) as usize; // within the ring
+        let octets = end.saturating_sub(self.position) as usize; // limited by the ring's capacity
         let Reader { ring, parcels, beside_octets, position } = self;
-        let Ok(chunk) = ring.read_chunk(octets) else { unreachable!("no more is read than waits") };
+        let Ok(chunk) = ring.read_chunk(octets) else { unreachable!("no more is read than was written") };
         let (first, second) = chunk.as_slices();
         let slices = |from: usize, to: usize| -> [&[u8]; 2] {
             let split = first.len();
@@ -329,12 +330,12 @@ impl Reader {
             head[a.len()..].copy_from_slice(b);
             let (head, payload_octets, beside) = RecordHeader::decode(head);
             let end = at + HEADER_OCTETS + payload_octets;
-            // the writer is at it, or not yet
+            // the writer has not finished the record
             if end > octets || !goes_on(head) {
                 break;
             }
             let payload = slices(at + HEADER_OCTETS, end);
-            match beside.then(|| parcels.try_recv().expect("a parcel is sent before its record is written")) {
+            match beside.then(|| parcels.try_recv().expect("parcels are sent before their headers")) {
                 None => take(Record { head, payload, link: None }),
                 Some(Parcel::Link(link)) => take(Record { head, payload, link: Some(link) }),
                 Some(Parcel::Payload(payload)) => {

@@ -1,7 +1,7 @@
-//! Which route the indications of each subscription go, as the loops without a controller read it.
+//! The routes of indications, by subscription, as the workers read them.
 //!
-//! The loop with the controller writes a new edition whenever routes have changed, and nobody ever changes one that was
-//! published. A reader compares one number to see that it has the newest; only to take a newer one it needs the lock.
+//! The main loop publishes a new version of the table when routes have changed; a published version never changes. A
+//! reader compares a number to see whether it has the newest version, and takes the lock only to get a newer one.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -9,23 +9,23 @@ use std::sync::{Arc, Mutex, PoisonError};
 use e2::{AssocId, Controller, NodeId, SubscriptionId};
 use e2ap::{Codec, RanFunctionId};
 
-/// Where the indications of a subscription that stands go.
+/// The route of a subscription's indications.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Route {
-    /// They come over this association ...
+    /// The association of the node.
     pub assoc: AssocId,
-    /// ... from this function.
+    /// The RAN function.
     pub ran_function_id: RanFunctionId,
-    /// The node's name for xApps.
+    /// The node's id for xApps.
     pub node: NodeId,
-    /// The loops with somebody who takes them, a bit each.
+    /// The loops with a consumer, one bit each.
     pub loops: u64,
 }
 
-/// Ways are copied in blocks of this many when one of them changes.
+/// Routes are copied in blocks of this many when one of them changes.
 const BLOCK: usize = 128;
 
-/// An edition: all routes, by subscription.
+/// A version of the table: all routes, by subscription.
 #[derive(Clone, Default)]
 pub(super) struct RouteTable {
     blocks: Vec<Arc<[Option<Route>; BLOCK]>>,
@@ -47,24 +47,24 @@ impl RouteTable {
     }
 }
 
-/// Where editions hang out.
+/// The published version.
 #[derive(Default)]
 pub(super) struct SharedRoutes {
     edition: AtomicU64,
     routes: Mutex<Arc<RouteTable>>,
 }
 
-/// Who writes editions.
+/// The writer, in the main loop.
 #[derive(Default)]
 pub(super) struct RouteWriter {
     board: Arc<SharedRoutes>,
     draft: RouteTable,
-    /// Ways that are new.
+    /// New routes.
     new_routes: Vec<(Route, Codec)>,
 }
 
 impl RouteWriter {
-    /// A route that is new since it was last asked, and how its node speaks.
+    /// Returns a route that is new since the previous call, with the encoding of its node.
     pub fn next_new_route(&mut self) -> Option<(Route, Codec)> {
         self.new_routes.pop()
     }
@@ -73,7 +73,7 @@ impl RouteWriter {
         self.board.clone()
     }
 
-    /// Publishes a new edition if routes have changed. `loops` tells on which loops there is somebody among the consumers.
+    /// Publishes a new version if routes have changed. `loops` returns the loops of the given consumers.
     pub fn publish(&mut self, controller: &mut Controller, loops: impl Fn(&[e2::Consumer]) -> u64) {
         let mut changed = false;
         while let Some(subscription) = controller.poll_route() {
@@ -107,7 +107,7 @@ impl SharedRoutes {
     }
 }
 
-/// Who reads editions.
+/// A reader, in a worker.
 pub(super) struct RouteReader {
     board: Arc<SharedRoutes>,
     edition: u64,
@@ -119,12 +119,12 @@ impl RouteReader {
         RouteReader { board, edition: 0, routes: Arc::default() }
     }
 
-    /// The newest edition.
+    /// Returns the newest version.
     #[inline]
     pub fn routes(&mut self) -> &RouteTable {
         let edition = self.board.edition.load(Ordering::Acquire);
         if edition != self.edition {
-            // One that is hung out after the number was read may come with it, and is by_xapp again the next time.
+            // if a newer one is published between the two reads, it is taken again the next time
             self.routes = self.board.routes.lock().unwrap_or_else(PoisonError::into_inner).clone();
             self.edition = edition;
         }
@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn an_edition_stays_as_it_was_when_the_next_one_is_written() {
+    fn published_version_does_not_change() {
         let mut routes = RouteTable::default();
         let at = |place: usize| SubscriptionId(place as u32);
         for place in [0, 1, BLOCK - 1, BLOCK, 10 * BLOCK + 3] {
@@ -155,13 +155,13 @@ mod tests {
         assert_eq!((routes.get(at(BLOCK)), routes.get(at(0))), (None, Some(&route(99))));
         assert_eq!((older.get(at(BLOCK)), older.get(at(0))), (Some(&route(BLOCK as u64)), Some(&route(0))));
         assert_eq!(routes.get(SubscriptionId(u32::MAX)), None);
-        // blocks without a change are the same for both
+        // both share the blocks that did not change
         assert!(Arc::ptr_eq(&routes.blocks[10], &older.blocks[10]));
         assert!(!Arc::ptr_eq(&routes.blocks[0], &older.blocks[0]));
     }
 
     #[test]
-    fn followers_in_other_threads_see_the_newest_edition_and_none_in_between() {
+    fn readers_in_other_threads_see_only_whole_versions() {
         const EDITIONS: u64 = 2000;
         let board = Arc::new(SharedRoutes::default());
         let readers: Vec<_> = (0..2)
@@ -172,9 +172,9 @@ mod tests {
                     while last < EDITIONS {
                         let routes = follower.routes();
                         let (first, second) = (routes.get(SubscriptionId(0)), routes.get(SubscriptionId(500)));
-                        assert_eq!(first, second, "both were written into one edition");
+                        assert_eq!(first, second, "both are part of one version");
                         let edition = first.map_or(0, |route| route.assoc.0);
-                        assert!(edition >= last, "editions do not go back");
+                        assert!(edition >= last, "versions do not go back");
                         last = edition;
                     }
                 })

@@ -1,4 +1,4 @@
-//! Towards another loop that has xApps, and towards the loop that has the controller.
+//! The rings to other loops: to workers with xApps, and from a worker to the main loop.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
@@ -9,7 +9,8 @@ use link::Class;
 
 use super::ring::{Doorbell, RecordHeader, Writer};
 
-/// Towards a loop with xApps: reports that find no room are dropped, counted, and told once there is room.
+/// A ring to a loop with xApps. Reports that find no room are dropped, counted, and reported as missed once there is
+/// room.
 pub(super) struct SendQueue {
     pub writer: Writer,
     missed: HashMap<SubscriptionId, u64>,
@@ -20,7 +21,7 @@ impl SendQueue {
         SendQueue { writer, missed: HashMap::new() }
     }
 
-    /// Sends an enveloped report to those of the loop's xApps that take it, after `sent_up` records went up from here.
+    /// Sends an enveloped report to the loop's xApps with the subscription, after `sent_up` records to the main loop.
     #[inline]
     pub fn report(&mut self, subscription: SubscriptionId, sent_up: u64, parts: &[&[u8]]) {
         if !self.writer.write_report(RecordHeader::Deliver(subscription, Class::Report, sent_up), parts) {
@@ -28,7 +29,7 @@ impl SendQueue {
         }
     }
 
-    /// Tells of dropped reports as far as there is room. Whether all are told.
+    /// Sends the numbers of missed reports as far as there is room. Returns whether all are sent.
     #[inline]
     pub fn report_missed(&mut self) -> bool {
         if !self.missed.is_empty() {
@@ -40,17 +41,17 @@ impl SendQueue {
     }
 }
 
-/// How far the loop with the controller is with what a worker sends up to it.
+/// The progress of the main loop with the records of a worker.
 #[derive(Default)]
 pub(super) struct Progress {
-    /// Records that were read, and all that came of them written.
+    /// The records that were read and whose consequences are written.
     done: AtomicU64,
-    /// Whether the worker waits for more to be done.
+    /// Whether the worker waits for progress.
     awaited: AtomicBool,
 }
 
 impl Progress {
-    /// The controller's loop: so many records are done.
+    /// Called by the main loop when so many records are done.
     pub fn set_done(&self, records: u64, worker: &Doorbell) {
         self.done.store(records, Ordering::Release);
         fence(Ordering::SeqCst);
@@ -60,19 +61,20 @@ impl Progress {
     }
 }
 
-/// What may wait in a worker for room in its ring to the controller's loop; then it reads nothing more.
+/// The most octets that a worker keeps while its ring to the main loop is full; beyond it, the worker suspends
+/// reading.
 const STASH_OCTETS: usize = 4 * 1024 * 1024;
 
-/// A worker's route up to the loop with the controller. Nothing is dropped: what finds no room in the ring waits here, and
-/// the links that it came from are read no more before it was by_xapp.
+/// A worker's ring to the main loop. Nothing is dropped: what finds no room is stashed here, and reading from its
+/// links is suspended until it is written.
 pub(super) struct WorkerOutbox {
     pub writer: Writer,
     stash: VecDeque<(RecordHeader, Vec<u8>)>,
     stash_octets: usize,
-    /// Records that were sent, the stashed ones included.
+    /// The records that were sent, stashed ones included.
     sent: u64,
     progress: Arc<Progress>,
-    /// Of which this worker knows that they are done, since before it last read what the controller's loop wrote.
+    /// The records that this worker knows to be done, as of its previous read of the main loop's ring.
     done: u64,
 }
 
@@ -81,7 +83,7 @@ impl WorkerOutbox {
         WorkerOutbox { writer, stash: VecDeque::new(), stash_octets: 0, sent: 0, progress, done: 0 }
     }
 
-    /// Sends a record. Gives its number.
+    /// Sends a record and returns its number.
     pub fn send(&mut self, head: RecordHeader, parts: &[&[u8]]) -> u64 {
         self.sent += 1;
         if !self.stash.is_empty() || !self.writer.write(head, parts) {
@@ -92,14 +94,14 @@ impl WorkerOutbox {
         self.sent
     }
 
-    /// How many records were sent.
+    /// Returns the number of records that were sent.
     #[inline]
     pub fn sent(&self) -> u64 {
         self.sent
     }
 
-    /// Looks how far the controller's loop is. What it wrote for us is read after this and before anything is routed by
-    /// it: what came of a record that is done must not be overtaken.
+    /// Updates the progress of the main loop. To be called before the main loop's ring is read and before anything is
+    /// routed by it: the consequences of a record that is done must not be overtaken.
     pub fn look(&mut self) {
         self.done = self.progress.done.load(Ordering::Acquire);
         while let Some((head, payload)) = self.stash.front()
@@ -110,33 +112,33 @@ impl WorkerOutbox {
         }
     }
 
-    /// Whether all that came of a record was read.
+    /// Returns whether all consequences of a record were read.
     #[inline]
     pub fn is_done(&self, record: u64) -> bool {
         record <= self.done
     }
 
-    /// Whether a record still waits here.
+    /// Returns whether a record is still stashed.
     #[inline]
     pub fn is_stashed(&self, record: u64) -> bool {
         record > self.sent - self.stash.len() as u64
     }
 
-    /// Whether no more should be read from anybody.
+    /// Returns whether reading from all links is to be suspended.
     #[inline]
     pub fn is_crowded(&self) -> bool {
         self.stash_octets > STASH_OCTETS
     }
 
-    /// Has the bell rung when more is done, if there is something to wait for. To be followed by [`Doorbell::begin_sleep`] and
-    /// [`WorkerOutbox::has_news`].
+    /// Has the doorbell rung upon progress if there is something to wait for. To be followed by
+    /// [`Doorbell::begin_sleep`] and [`WorkerOutbox::has_progress`].
     pub fn await_progress(&self, paused: bool) {
         if paused || !self.stash.is_empty() {
             self.progress.awaited.store(true, Ordering::Relaxed);
         }
     }
 
-    /// Whether more is done than this worker knows.
+    /// Returns whether more records are done than this worker knows.
     pub fn has_progress(&self) -> bool {
         self.progress.done.load(Ordering::Acquire) != self.done
     }
@@ -157,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn reports_without_room_are_counted_and_told_once_there_is_room() {
+    fn dropped_reports_are_counted_and_reported_once_there_is_room() {
         let poll = Poll::new().unwrap();
         let (writer, mut reader) = ring(&Doorbell::new(&poll, 0).unwrap());
         let mut queue = SendQueue::new(writer);
@@ -166,7 +168,7 @@ mod tests {
             queue.report(a, 0, &[&[0; 1000]]);
         }
         queue.report(b, 0, &[&[0; 1000]]);
-        assert!(queue.report_missed(), "what is told of lost reports has room where reports have none");
+        assert!(queue.report_missed(), "the reserve of the ring is for such records");
         let heads = read(&mut reader);
         let delivered = heads.iter().filter(|head| **head == RecordHeader::Deliver(a, Class::Report, 0)).count() as u64;
         assert!(delivered > 500, "{delivered}");
@@ -174,11 +176,11 @@ mod tests {
         missed.sort_by_key(|head| format!("{head:?}"));
         assert_eq!(missed, [RecordHeader::Missed(a, 2000 - delivered), RecordHeader::Missed(b, 1)]);
         assert!(queue.report_missed());
-        assert_eq!(read(&mut reader), [], "told once");
+        assert_eq!(read(&mut reader), [], "reported once");
     }
 
     #[test]
-    fn what_goes_up_waits_for_room_and_keeps_its_order_and_its_numbers() {
+    fn records_to_main_loop_wait_for_room_and_keep_their_order() {
         const RECORDS: u64 = 3000;
         let poll = Poll::new().unwrap();
         let bell = Doorbell::new(&poll, 0).unwrap();
@@ -196,10 +198,10 @@ mod tests {
                 done += 1;
                 assert_eq!(head, RecordHeader::Received(AssocId(done)));
             }
-            assert!(!up.has_progress(), "it is not done by being read");
+            assert!(!up.has_progress(), "a record that is only read is not done");
             progress.set_done(done, &bell);
             assert!(up.has_progress());
-            assert!(!up.is_done(done), "it does not count before it was looked for");
+            assert!(!up.is_done(done), "progress counts after `look`");
             up.look();
             assert!(up.is_done(done) && !up.is_done(done + 1));
         }
@@ -207,6 +209,6 @@ mod tests {
         for _ in 0..6000 {
             up.send(RecordHeader::Received(AssocId(0)), &[&[0; 1000]]);
         }
-        assert!(up.is_crowded(), "then its links are read no more");
+        assert!(up.is_crowded(), "reading from links is suspended");
     }
 }

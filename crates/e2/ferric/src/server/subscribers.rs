@@ -1,7 +1,7 @@
-//! Who takes which subscription, among the xApps of one loop.
+//! The xApps of one loop by subscription.
 //!
-//! Kept by what the xApps are told, in the order in which they are told it: so none gets an indication of a subscription
-//! before it hears that it stands, or after it hears that it ended, however late the loops of nodes learn of it.
+//! Updated by the messages to the xApps, in their order: so an xApp gets no indication of a subscription before the
+//! message that it is set up or after the message that it ended, however late the loops of nodes learn of it.
 
 use std::collections::{HashMap, HashSet};
 
@@ -21,7 +21,7 @@ impl SubscriberTable {
         self.subscribers.get(subscription.0 as usize).map_or(&[], Vec::as_slice)
     }
 
-    /// An xApp is told of a change.
+    /// Applies a message to an xApp that begins or ends a subscription.
     pub fn change(&mut self, xapp: AssocId, taking: Taking) {
         match taking {
             Taking::Begins(subscription) => {
@@ -29,7 +29,7 @@ impl SubscriberTable {
                 if at >= self.subscribers.len() {
                     self.subscribers.resize_with(at + 1, Vec::new);
                 }
-                // one that came back with its node may be told of again
+                // a subscription that was resumed is announced again
                 if self.by_xapp.entry(xapp).or_default().insert(subscription) {
                     self.subscribers[at].push(xapp);
                 }
@@ -43,7 +43,7 @@ impl SubscriberTable {
         }
     }
 
-    /// An xApp is gone.
+    /// Removes an xApp.
     pub fn forget(&mut self, xapp: AssocId) {
         for subscription in self.by_xapp.remove(&xapp).into_iter().flatten() {
             self.leave(xapp, subscription);
@@ -62,7 +62,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn takers_come_and_go_as_they_are_told() {
+    fn xapps_are_added_and_removed_by_their_messages() {
         let mut subscribers = SubscriberTable::default();
         let (one, two) = (AssocId(1), AssocId(2));
         let (a, b) = (SubscriptionId(0), SubscriptionId(300));
@@ -70,11 +70,11 @@ mod tests {
         for (xapp, subscription) in [(one, a), (one, b), (two, b)] {
             subscribers.change(xapp, Taking::Begins(subscription));
         }
-        // told again, as of a subscription that came back with its node
+        // announced again, like a subscription that was resumed
         subscribers.change(one, Taking::Begins(b));
         assert_eq!((subscribers.of(a), subscribers.of(b)), (&[one][..], &[one, two][..]));
         subscribers.change(one, Taking::Ends(b));
-        subscribers.change(two, Taking::Ends(a)); // which it never had
+        subscribers.change(two, Taking::Ends(a)); // a subscription that it never had
         assert_eq!((subscribers.of(a), subscribers.of(b)), (&[one][..], &[two][..]));
         subscribers.change(one, Taking::Begins(b));
         subscribers.forget(one);

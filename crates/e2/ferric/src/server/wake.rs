@@ -1,4 +1,4 @@
-//! How other threads get the attention of internal apps.
+//! Wakes iApps from other threads.
 
 use std::fmt;
 use std::io;
@@ -8,9 +8,9 @@ use link::{Poll, Waker};
 use super::KIND_WAKE;
 use crate::peers;
 
-/// Has the loop that owns the internal apps call [`Iapp::on_wake`](super::Iapp::on_wake), from any thread.
+/// Has the loop with the iApps call [`Iapp::on_wake`](super::Iapp::on_wake). May be used from any thread.
 ///
-/// It carries nothing: a thread that wants something of an app puts it into a channel between the two and wakes.
+/// It carries no data: a thread puts its request into a channel and wakes the iApps.
 ///
 /// ```
 /// use std::sync::mpsc::{Receiver, sync_channel};
@@ -18,7 +18,7 @@ use crate::peers;
 /// use ferric::e2::Indication;
 /// use ferric::server::{Iapp, IappEvent, IappContext, Server, ServerConfig};
 ///
-/// /// Tells how many nodes there are.
+/// /// Counts the nodes.
 /// struct Count(Receiver<std::sync::mpsc::SyncSender<usize>>);
 ///
 /// impl Iapp for Count {
@@ -29,27 +29,27 @@ use crate::peers;
 ///     fn on_indication(&mut self, _: &Indication<'_>, _: &mut IappContext<'_>) {}
 ///     fn on_wake(&mut self, ric: &mut IappContext<'_>) {
 ///         for answer in self.0.try_iter().take(16) {
-///             let _ = answer.try_send(ric.nodes().count()); // who asked may be gone
+///             let _ = answer.try_send(ric.nodes().count()); // the requester may be gone
 ///         }
 ///     }
 /// }
 ///
 /// let config = ServerConfig { e2: vec!["tcp://127.0.0.1:0".parse()?], xapp: None, ..ServerConfig::default() };
 /// let mut server = Server::bind(config)?;
-/// let (questions, asked) = sync_channel(16);
-/// server.add_iapp(Box::new(Count(asked)));
+/// let (requester, requests) = sync_channel(16);
+/// server.add_iapp(Box::new(Count(requests)));
 /// let waker = server.iapp_waker()?;
 ///
 /// let thread = std::thread::spawn(move || {
 ///     let (answer, answered) = sync_channel(1);
-///     questions.send(answer).expect("the server is there");
+///     requester.send(answer).expect("the server is running");
 ///     waker.wake();
-///     answered.recv().expect("it answers")
+///     answered.recv().expect("the iApp answers")
 /// });
 /// while !thread.is_finished() {
 ///     server.poll(Some(std::time::Duration::from_millis(10)))?;
 /// }
-/// assert_eq!(thread.join().expect("it has not panicked"), 0);
+/// assert_eq!(thread.join().expect("the thread does not panic"), 0);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone)]
@@ -60,7 +60,7 @@ impl IappWaker {
         Ok(IappWaker(Waker::new(poll, peers::token(KIND_WAKE, 0))?))
     }
 
-    /// Has all internal apps of the server woken, in its present turn or the next. Calls between two turns are one.
+    /// Wakes all iApps of the server. Several calls before the server's next iteration count as one.
     pub fn wake(&self) {
         self.0.wake();
     }

@@ -1,19 +1,21 @@
-//! A loop without a controller: it owns links of nodes and xApps, and takes reports straight from the ones to the others,
-//! its own and those of other workers. All else it sends up to the loop with the controller, which answers.
+//! A worker: an event loop without the controller machine. It has links of nodes and xApps, and forwards reports from
+//! the former to the latter, its own and those of other workers. Everything else goes to the main loop, which has the
+//! controller.
 //!
 //! # Order
 //!
-//! It is as with a single loop: an xApp hears that a subscription stands, then gets its indications in the order of the
-//! node, then hears that it ended, and gets none after that.
+//! The order is that of a single loop: an xApp gets the message that a subscription is set up, then its indications in
+//! the order of the node, then the message that it ended, and none after that.
 //!
-//! - A node's PDUs go up while one of them is on its route there: none overtakes it directly ([`WorkerOutbox::is_done`]). A record is
-//!   called done once all that came of it is written, and a worker learns of that before it reads what was written.
-//! - Rings are read so that what goes directly overtakes nothing from the first loop: a worker looks how far the other
-//!   workers have written, then reads all that the first loop wrote, and then those others up to there.
-//! - Nor the other route round: where the first loop has heard from a worker since, it says so ([`RecordHeader::OrderAfter`]), and what
-//!   that worker had written directly before is read first.
-//! - Who gets what is told by what the xApps have been told ([`SubscriberTable`]), not by routes, which reach each loop at a time of
-//!   its own.
+//! - While a PDU of a node is on its way to the main loop, the node's later PDUs follow it, so that none overtakes it
+//! ([`WorkerOutbox::is_done`]). A record is done once all its consequences are written; a worker learns that before it
+//! reads what was written.
+//! - Nothing that workers exchange overtakes records of the main loop: a worker notes how far the other workers have
+//! written, then reads all records of the main loop, then those of the other workers up to the noted position.
+//! - Nor vice versa: after the main loop has read a record of a worker, it sends [`RecordHeader::OrderAfter`], upon
+//! which the earlier records of that worker are read first.
+//! - The receivers of an indication follow from the messages that the xApps got ([`SubscriberTable`]), not from
+//! routes, which reach each loop at a different time.
 
 use std::io;
 use std::sync::Arc;
@@ -35,10 +37,10 @@ use super::xapp_links::XappLinks;
 use super::{BUDGET_OCTETS, Counters, KIND_NODE, KIND_XAPP, reason};
 use crate::peers::{self, Peers};
 
-/// After this, a loop tries again to tell of reports for which another loop had no room.
+/// The delay before another attempt to report missed reports to a loop whose ring is full.
 pub(super) const RETRY_INTERVAL: Duration = Duration::from_millis(10);
 
-/// What a worker counts, for others to read.
+/// The counters of a worker, shared with the main loop.
 #[derive(Default)]
 pub(super) struct SharedCounters {
     indications: AtomicU64,
@@ -60,9 +62,9 @@ impl SharedCounters {
     }
 }
 
-/// What connections a worker to the others.
+/// What connects a worker to the other loops.
 pub(super) struct WorkerConnections {
-    /// Its number; that of the loop with the controller is 0.
+    /// The worker's number; the main loop is 0.
     pub event_loop: usize,
     pub poll: Poll,
     pub bell: Arc<Doorbell>,
@@ -70,13 +72,13 @@ pub(super) struct WorkerConnections {
     pub shared_counters: Arc<SharedCounters>,
     pub routes: RouteReader,
     pub up: WorkerOutbox,
-    /// Towards the other workers, by number.
+    /// To the other workers, by number.
     pub across: Vec<Option<SendQueue>>,
-    /// From the loop with the controller.
+    /// From the main loop.
     pub owner: Reader,
     /// From the other workers, by number.
     pub others: Vec<Option<Reader>>,
-    /// What request ids begin with.
+    /// The requestor id of the first request.
     pub first_requestor: u16,
     pub log_limiter: LogLimiter,
 }
@@ -90,22 +92,22 @@ pub(super) struct Worker {
     shared_counters: Arc<SharedCounters>,
     owner: Reader,
     others: Vec<Option<Reader>>,
-    /// How far each of the others' rings is read this turn.
+    /// The position up to which each ring of the other workers is read in this iteration.
     ends: Vec<u64>,
     nodes: Peers,
     relay: Relay,
-    /// Links that are not read for now.
+    /// Links with suspended reading.
     paused: Vec<AssocId>,
-    /// xApps whose room was asked for.
+    /// xApps whose room was requested.
     asked: Vec<(AssocId, u64)>,
-    /// Links that were handed over in this turn. What their last loop has read of them is read here, whatever the system
-    /// says of their readiness.
+    /// Links that were moved here in this iteration. Their previous loop may have read part of a PDU and what follows,
+    /// so that they are read whether or not epoll reports them.
     adopted: Vec<AssocId>,
     outbox_octets: usize,
     log_limiter: LogLimiter,
 }
 
-/// What a node's PDU meets on its route.
+/// What forwards a node's PDUs.
 struct Relay {
     event_loop: usize,
     first_requestor: u16,
@@ -155,7 +157,7 @@ impl Worker {
         }
     }
 
-    /// Works until it is to stop.
+    /// Runs until the server stops.
     pub fn run(&mut self) -> io::Result<()> {
         while !self.stop.load(Ordering::Acquire) {
             self.turn()?;
@@ -205,14 +207,14 @@ impl Worker {
                         self.relay.xapp_links.xapps.touch(assoc);
                     }
                 }
-                _ => {} // the bell
+                _ => {} // the doorbell
             }
         }
         self.process_pending();
         Ok(())
     }
 
-    /// How long to wait. Once this has looked, whoever has something for this loop rings.
+    /// Prepares to sleep: from now on other loops ring the doorbell. Returns the longest time to sleep.
     fn begin_sleep(&mut self) -> Option<Duration> {
         self.relay.up.await_progress(!self.paused.is_empty());
         self.bell.begin_sleep();
@@ -224,12 +226,12 @@ impl Worker {
         if told { None } else { Some(RETRY_INTERVAL) }
     }
 
-    /// Does what the loop with the controller says.
+    /// Executes the records of the main loop.
     fn execute(&mut self) {
         let Worker { poll, owner, others, nodes, relay, asked, adopted, log_limiter, .. } = self;
         let execute = |record: Record<'_>| match record.head {
             RecordHeader::Adopt(assoc) => {
-                let Moved { link, codec } = *record.link.expect("a link comes with it");
+                let Moved { link, codec } = *record.link.expect("its parcel contains a link");
                 let peer = link.peer().clone();
                 let peers = if peers::kind(assoc.0) == KIND_NODE { &mut *nodes } else { &mut relay.xapp_links.xapps };
                 match peers.insert_as(poll, assoc, link) {
@@ -241,7 +243,7 @@ impl Worker {
                     }
                     Err(error) => {
                         if log_limiter.allow() {
-                            warn!(%peer, %error, "closed at once: cannot wait for it");
+                            warn!(%peer, %error, "connection rejected: cannot register it with epoll");
                         }
                         relay.up.send(RecordHeader::Lost(assoc, e2::CloseReason::Transport), &[]);
                     }
@@ -275,13 +277,13 @@ impl Worker {
                 }
             }
             RecordHeader::Received(_) | RecordHeader::Lost(..) | RecordHeader::HasRoom(..) => {
-                unreachable!("a worker says this to the loop with the controller: {:?}", record.head)
+                unreachable!("only workers send this record: {:?}", record.head)
             }
         };
         owner.read(owner.end(), |_| true, execute);
     }
 
-    /// The hot path: from a node's read buffer to where its reports go.
+    /// The hot path: from a node's read buffer to the receivers of its reports.
     fn receive_from_node(&mut self, assoc: AssocId) {
         let Worker { poll, scratch, nodes, relay, paused, .. } = self;
         let Some(peer) = nodes.get_mut(assoc) else { return };
@@ -300,7 +302,7 @@ impl Worker {
                         relay.deliver(&route, subscription, kind, pdu);
                     }
                     _ => {
-                        // it goes up only since another did: better soon no more
+                        // it follows an earlier PDU to the main loop; reading pauses, so that later ones need not
                         held_up |= direct.is_some();
                         sent_up = relay.up.send(RecordHeader::Received(assoc), &[pdu]);
                     }
@@ -352,7 +354,7 @@ impl Worker {
         self.relay.ring_bells();
     }
 
-    /// Reads again from links of which nothing is on its route up any more.
+    /// Resumes reading from links without PDUs on their way to the main loop.
     fn resume(&mut self) {
         let Worker { poll, nodes, relay: Relay { xapp_links, up, .. }, paused, .. } = self;
         if up.is_crowded() {
@@ -371,7 +373,7 @@ impl Worker {
         });
     }
 
-    /// Writes what has gathered, and says what is to be said of it.
+    /// Writes what has gathered, and handles the results.
     fn process_pending(&mut self) {
         self.shared_counters.set(&self.relay.counters);
         loop {
@@ -396,7 +398,7 @@ impl Worker {
         xapps.flush(&self.poll, |assoc, error| lost.push((assoc, error)));
     }
 
-    /// Tells of xApps that have room again, where it was asked for.
+    /// Answers requests for xApps that have room again.
     fn report_room(&mut self) {
         let Relay { xapp_links, up, .. } = &mut self.relay;
         self.asked.retain(|(assoc, octets)| {
@@ -404,7 +406,7 @@ impl Worker {
             let Some(peer) = xapp_links.xapps.get_mut(*assoc) else { return false };
             if room {
                 up.send(RecordHeader::HasRoom(*assoc, peer.link.kept_octets() as u64), &[]);
-            } // else its writability is waited for
+            } // otherwise its writability is waited for
             !room
         });
     }
@@ -421,8 +423,8 @@ impl Worker {
 }
 
 impl Relay {
-    /// The route of a PDU that this loop can take to whom it is for: all on workers, and nothing that must not be dropped
-    /// between two of them.
+    /// Returns the route of a PDU that this loop may forward itself: all consumers are on workers, and nothing that
+    /// must not be dropped goes to another worker.
     #[inline]
     fn direct_route(
         &mut self,
@@ -459,7 +461,7 @@ impl Relay {
         }
     }
 
-    /// An enveloped indication goes to those xApps of this loop that take it.
+    /// Delivers an enveloped indication to the xApps of this loop that have the subscription.
     #[inline]
     fn hand_out(&mut self, subscription: SubscriptionId, class: Class, parts: &[&[u8]]) {
         for xapp in self.subscribers.of(subscription) {
@@ -467,7 +469,7 @@ impl Relay {
         }
     }
 
-    /// Something for the xApps of this loop comes from another.
+    /// Handles a record from another worker.
     fn arrive(&mut self, record: &Record<'_>) {
         match record.head {
             RecordHeader::Deliver(subscription, class, _) => self.hand_out(subscription, class, &record.payload),
@@ -476,11 +478,11 @@ impl Relay {
                     self.xapp_links.missed(*xapp, reports, &mut self.counters);
                 }
             }
-            other => unreachable!("no worker says this to another: {other:?}"),
+            other => unreachable!("workers do not exchange this record: {other:?}"),
         }
     }
 
-    /// An xApp is told something.
+    /// Sends a message to an xApp.
     fn send_to_xapp(&mut self, xapp: AssocId, payload: [&[u8]; 2]) {
         let [first, second] = payload;
         let mut beginning = [0; 16];
@@ -490,7 +492,7 @@ impl Relay {
             self.subscribers.change(xapp, ends);
         }
         self.xapp_links.send(xapp, &[first, second]);
-        // one that is gone was forgotten already
+        // a lost xApp was removed already
         if let Some(begins @ Taking::Begins(_)) = change
             && self.xapp_links.xapps.get_mut(xapp).is_some()
         {

@@ -1,5 +1,4 @@
-//! The other loops, as the one with the controller sees them: it hands links over, says what is to be sent on them, and
-//! hears what comes.
+//! The workers as the main loop sees them: it moves links to them, sends over these links, and receives their PDUs.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -20,53 +19,54 @@ use super::{BUDGET_OCTETS, Counters, KIND_BELL, KIND_NODE, KIND_XAPP, ServerConf
 use crate::Error;
 use crate::peers;
 
-/// Loops there may be: a route has a bit for each.
+/// The most event loops: a route has a bit for each.
 pub const MAX_LOOPS: usize = 64;
 
-/// How long to wait for room in a ring before looking again.
+/// The delay before another attempt to write into a full ring.
 const FULL_RING: Duration = Duration::from_micros(50);
 
-/// An xApp that lives on another loop.
+/// An xApp on another loop.
 struct Remote {
     assoc: AssocId,
     event_loop: usize,
     peer: Address,
     has_sent: bool,
-    /// Octets that must not be dropped that may still wait for it, as far as is known.
+    /// An upper bound of the octets that must not be dropped and are still queued for it.
     kept_octets: u64,
-    /// Those that were sent after its room was asked for; none while it is not.
+    /// The octets of these that were sent after its room was requested; `None` while no request is pending.
     since_asked: Option<u64>,
 }
 
-/// A worker, from outside.
+/// The main loop's handle of a worker.
 struct WorkerHandle {
     down: SendQueue,
     bell: Arc<Doorbell>,
     shared_counters: Arc<SharedCounters>,
-    /// How many links live there.
+    /// The number of links on the worker.
     nodes: usize,
     xapps: usize,
-    /// Set when its thread ends.
+    /// Whether the thread has ended.
     ended: Arc<AtomicBool>,
-    /// Records that were read from it, and of every worker's those that this one was told to be behind.
+    /// The number of records that were read from the worker, and for each other worker the number that this one was
+    /// ordered after.
     heard: u64,
     behind: Vec<u64>,
     thread: Option<JoinHandle<Result<(), Error>>>,
 }
 
 impl WorkerHandle {
-    /// Writes what must not be dropped. A worker never waits for us, so that it will make room.
+    /// Writes a record that must not be dropped. A worker never waits for the main loop, so that it makes room.
     fn write(&mut self, head: RecordHeader, parts: &[&[u8]]) {
         while !self.down.writer.write(head, parts) {
             if self.down.writer.is_abandoned() {
-                return; // its end is noticed elsewhere
+                return; // the end of the worker is handled by `check`
             }
             self.down.writer.ring_bell();
             thread::sleep(FULL_RING);
         }
     }
 
-    /// Hands a link over.
+    /// Moves a link to the worker.
     fn adopt(&mut self, assoc: AssocId, link: Link, codec: Codec) {
         let mut link = Box::new(Moved { link, codec });
         while let Err(back) = self.down.writer.write_link(RecordHeader::Adopt(assoc), link) {
@@ -84,7 +84,7 @@ impl WorkerHandle {
     }
 }
 
-/// Where a worker's records come out.
+/// The records of a worker.
 pub(super) struct WorkerInbox {
     reader: Reader,
     done: u64,
@@ -95,8 +95,8 @@ pub(super) struct WorkerInbox {
 }
 
 impl WorkerInbox {
-    /// Takes what the worker has said, as far as this turn's share goes. With each record comes the worker's number, and
-    /// the record's.
+    /// Reads the records of the worker, up to the budget of an iteration. `take` gets the worker's number, the
+    /// record's number, its header and its payload.
     pub fn read(&mut self, mut take: impl FnMut(usize, u64, RecordHeader, &[u8])) {
         let WorkerInbox { reader, done, event_loop, joined, .. } = self;
         let mut budget_octets = BUDGET_OCTETS;
@@ -116,34 +116,34 @@ impl WorkerInbox {
         );
     }
 
-    /// All that came of what was read is written.
+    /// Notes that all consequences of the records that were read are written.
     pub fn settled(&self) {
         self.progress.set_done(self.done, &self.bell);
     }
 }
 
-/// All workers; with a single loop there are none.
+/// All workers; none if there is a single loop.
 pub(super) struct Workers {
     handles: Vec<WorkerHandle>,
-    /// The nodes that live on workers: at the other end of what, and where.
+    /// The nodes on workers: the peer's address and the loop.
     nodes: HashMap<AssocId, (Address, usize)>,
-    /// The xApps that do, by the place that their association names.
+    /// The xApps on workers, by the index in their association.
     xapps: Vec<Option<Remote>>,
-    /// Who wakes this loop.
+    /// The doorbell of the main loop.
     bell: Option<Arc<Doorbell>>,
     route_writer: RouteWriter,
     stop: Arc<AtomicBool>,
 }
 
 impl Workers {
-    /// Starts `config.loops - 1` workers beside the loop that waits with `poll`.
+    /// Starts `config.loops - 1` workers beside the main loop, which waits with `poll`.
     pub fn start(
         config: &ServerConfig,
         xapps: &link::Config,
         poll: &Poll,
         log_limiter: &LogLimiter,
     ) -> Result<(Workers, Vec<WorkerInbox>), Error> {
-        assert!((1..=MAX_LOOPS).contains(&config.loops), "there are 1 to {MAX_LOOPS} loops, not {}", config.loops);
+        assert!((1..=MAX_LOOPS).contains(&config.loops), "loops must be 1 to {MAX_LOOPS}, not {}", config.loops);
         let stop = Arc::new(AtomicBool::new(false));
         let route_writer = RouteWriter::default();
         let mut workers =
@@ -161,11 +161,11 @@ impl Workers {
             let bell = Doorbell::new(&poll, peers::token(KIND_BELL, 0)).map_err(Error::epoll)?;
             rooms.push((poll, bell));
         }
-        // from each to each
+        // from each worker to each other
         let mut writers: Vec<Vec<Option<SendQueue>>> = Vec::new();
         let mut readers: Vec<Vec<Option<Reader>>> = rooms.iter().map(|_| vec![None]).collect();
         for from in 0..rooms.len() {
-            let mut queues: Vec<Option<SendQueue>> = vec![None]; // nothing goes directly to or from the first loop
+            let mut queues: Vec<Option<SendQueue>> = vec![None]; // the main loop has rings of its own
             for (to, (_, bell)) in rooms.iter().enumerate() {
                 let (writer, reader) = (to != from).then(|| ring(bell)).unzip();
                 queues.push(writer.map(SendQueue::new));
@@ -223,24 +223,24 @@ impl Workers {
         self.handles.is_empty()
     }
 
-    /// Links that live on workers.
+    /// Returns the number of links on workers.
     pub fn links(&self) -> usize {
         self.handles.iter().map(WorkerHandle::load).sum()
     }
 
-    /// The loop with the fewest links, where this one has `own`, and how many these are.
+    /// Returns the loop with the fewest links, and their number, where the main loop has `own`.
     fn least_loaded(&self, own: usize) -> (usize, usize) {
         let loads = std::iter::once(own).chain(self.handles.iter().map(WorkerHandle::load));
-        let least = loads.zip(0..).min().expect("there is this loop at least");
+        let least = loads.zip(0..).min().expect("the main loop is one");
         (least.1, least.0)
     }
 
-    /// The loop that a new xApp is to live on: the one with the fewest links, where this one has `own`.
+    /// Returns the loop for a new xApp: the one with the fewest links, where the main loop has `own`.
     pub fn loop_for_xapp(&self, own: usize) -> usize {
         self.least_loaded(own).0
     }
 
-    /// Hands the link of an xApp over.
+    /// Moves the link of an xApp to a worker.
     pub fn place_xapp(&mut self, event_loop: usize, assoc: AssocId, link: Link) {
         let place = peers::place(assoc.0);
         if place >= self.xapps.len() {
@@ -254,10 +254,11 @@ impl Workers {
         worker.adopt(assoc, link, Codec::Per);
     }
 
-    /// A node whose first subscription stands, and the loop that it is to live on: that of somebody who takes it, as
-    /// long as that loop has at most `affinity_links` more links than the one with the fewest.
+    /// Returns a node with a first subscription, and its loop: that of a consumer as long as it has at most
+    /// `affinity_links` more links than the one with the fewest links, else the latter.
     ///
-    /// What crosses from loop to loop wakes two of them. While a core has room, that costs more than an uneven load.
+    /// An indication that crosses loops wakes two of them. While a core has capacity, that costs more than an uneven
+    /// load.
     pub fn next_to_place(&mut self, own: usize, affinity_links: usize) -> Option<(AssocId, Codec, usize)> {
         let (route, codec) = self.route_writer.next_new_route()?;
         let (least_loaded, fewest) = self.least_loaded(own);
@@ -267,7 +268,7 @@ impl Workers {
         Some((route.assoc, codec, if load <= fewest + affinity_links { of_taker } else { least_loaded }))
     }
 
-    /// Hands the link of a node over.
+    /// Moves the link of a node to a worker.
     pub fn place_node(&mut self, event_loop: usize, assoc: AssocId, link: Link, codec: Codec) {
         self.nodes.insert(assoc, (link.peer().clone(), event_loop));
         let worker = &mut self.handles[event_loop - 1];
@@ -275,7 +276,7 @@ impl Workers {
         worker.adopt(assoc, link, codec);
     }
 
-    /// The loop that a link lives on, or lived on.
+    /// Returns the loop of a link, also after the link was lost there.
     #[inline]
     pub fn loop_of(&self, assoc: AssocId) -> usize {
         if self.handles.is_empty() {
@@ -296,12 +297,13 @@ impl Workers {
         self.xapps.get_mut(peers::place(xapp.0))?.as_mut().filter(|remote| remote.assoc == xapp)
     }
 
-    /// What a worker is told from now on is told after its record of that number.
+    /// Notes a worker's record: what is written to workers from now on is ordered after it.
     pub fn heard(&mut self, event_loop: usize, record: u64) {
         self.handles[event_loop - 1].heard = record;
     }
 
-    /// A worker to write to: what is written is read after all that others wrote to it before what was heard from them.
+    /// Returns a worker to write to. The record is read after everything that other workers wrote to it before their
+    /// last record that was read here.
     fn handle_mut(&mut self, event_loop: usize) -> &mut WorkerHandle {
         for other in 1..=self.handles.len() {
             let heard = self.handles[other - 1].heard;
@@ -314,19 +316,19 @@ impl Workers {
         &mut self.handles[event_loop - 1]
     }
 
-    /// Notes that an xApp said something.
+    /// Notes that an xApp has sent something.
     pub fn has_sent(&mut self, xapp: AssocId) {
         if let Some(remote) = self.remote_mut(xapp) {
             remote.has_sent = true;
         }
     }
 
-    /// Who is at the other end of an xApp's link, and whether it has said anything.
+    /// Returns the address of an xApp, and whether it has sent anything.
     pub fn xapp(&self, xapp: AssocId) -> Option<(&Address, bool)> {
         self.remote(xapp).map(|remote| (&remote.peer, remote.has_sent))
     }
 
-    /// Sends what must not be dropped over a link that may live on a worker. Whether it does.
+    /// Sends what must not be dropped over a link on a worker. Returns whether the link is there.
     pub fn send(&mut self, assoc: AssocId, payload: &[u8]) -> bool {
         let event_loop = self.loop_of(assoc);
         if event_loop == 0 {
@@ -344,8 +346,8 @@ impl Workers {
         true
     }
 
-    /// Whether no more than `octets` that must not be dropped wait for an xApp. If not, [`Workers::has_room_again`] will
-    /// be told.
+    /// Returns whether at most `octets` that must not be dropped are queued for an xApp. If not,
+    /// [`Workers::has_room_again`] is called once they are.
     pub fn has_room(&mut self, assoc: AssocId, octets: usize) -> bool {
         let octets = octets as u64;
         let Some(remote) = self.remote_mut(assoc) else { return false };
@@ -360,14 +362,14 @@ impl Workers {
         false
     }
 
-    /// An xApp's loop says that no more than so many octets wait for it.
+    /// Notes the queued octets of an xApp, after its loop has found room.
     pub fn has_room_again(&mut self, assoc: AssocId, kept_octets: u64) {
         if let Some(remote) = self.remote_mut(assoc) {
             remote.kept_octets = kept_octets + remote.since_asked.take().unwrap_or(0);
         }
     }
 
-    /// Sends an enveloped indication to those xApps of a worker that take it.
+    /// Sends an enveloped indication to the xApps of a worker that have the subscription.
     #[inline]
     pub fn deliver(&mut self, event_loop: usize, subscription: SubscriptionId, class: Class, parts: &[&[u8]]) {
         let worker = self.handle_mut(event_loop);
@@ -377,7 +379,7 @@ impl Workers {
         }
     }
 
-    /// Has a link that lives on a worker written and closed; tells who was there.
+    /// Has a link on a worker written and closed. Returns the peer's address.
     pub fn close(&mut self, assoc: AssocId) -> Option<Address> {
         let event_loop = self.loop_of(assoc);
         let peer = self.forget(assoc)?;
@@ -385,7 +387,7 @@ impl Workers {
         Some(peer)
     }
 
-    /// A link that lived on a worker is gone; tells who was there.
+    /// Removes a link that was on a worker. Returns the peer's address.
     pub fn forget(&mut self, assoc: AssocId) -> Option<Address> {
         let worker = self.loop_of(assoc).checked_sub(1).map(|at| &mut self.handles[at])?;
         if peers::kind(assoc.0) == KIND_NODE {
@@ -397,14 +399,14 @@ impl Workers {
         }
     }
 
-    /// Publishes the routes that have changed. To be done before the news of it is told: a report that an xApp causes by
-    /// what it hears meets a route that leads to it.
+    /// Publishes routes that have changed. To be called before the events are dispatched: reports that an xApp causes
+    /// by its reaction need the new route.
     #[inline]
     pub fn publish(&mut self, controller: &mut Controller, host: &XappHost) {
         if self.handles.is_empty() {
             return;
         }
-        // an iApp lives here
+        // iApps are on the main loop
         let Workers { route_writer, xapps, .. } = self;
         let event_loop = |consumer: &e2::Consumer| {
             let assoc = host.assoc(*consumer)?;
@@ -416,7 +418,7 @@ impl Workers {
         });
     }
 
-    /// About to sleep: for how long at most. From now on whoever has something for this loop rings.
+    /// Prepares to sleep: from now on workers ring the doorbell. Returns the longest time to sleep.
     pub fn begin_sleep(&mut self, inboxes: &[WorkerInbox]) -> Option<Duration> {
         self.bell.as_ref()?.begin_sleep();
         if inboxes.iter().any(|inbox| inbox.reader.has_records()) {
@@ -426,14 +428,14 @@ impl Workers {
         if told { None } else { Some(RETRY_INTERVAL) }
     }
 
-    /// Awake again.
+    /// Ends the sleep.
     pub fn end_sleep(&self) {
         if let Some(bell) = &self.bell {
             bell.end_sleep();
         }
     }
 
-    /// Wakes those that something was written for.
+    /// Wakes the workers with new records.
     #[inline]
     pub fn ring_bells(&mut self) {
         for worker in &mut self.handles {
@@ -442,12 +444,12 @@ impl Workers {
         }
     }
 
-    /// What they counted.
+    /// Adds the counters of the workers.
     pub fn add_to(&self, counters: &mut Counters) {
         self.handles.iter().for_each(|worker| worker.shared_counters.add_to(counters));
     }
 
-    /// Fails as a worker has failed, if one did.
+    /// Returns the error of a worker that has ended.
     #[inline]
     pub fn check(&mut self) -> Result<(), Error> {
         if self.handles.iter().any(|worker| worker.ended.load(Ordering::Acquire)) {
@@ -456,7 +458,7 @@ impl Workers {
         Ok(())
     }
 
-    /// Ends them all, and waits until they have ended.
+    /// Stops all workers and waits for their threads.
     pub fn end(&mut self) -> Result<(), Error> {
         self.stop.store(true, Ordering::Release);
         self.handles.iter().for_each(|worker| worker.bell.wake());
@@ -464,7 +466,7 @@ impl Workers {
         for thread in self.handles.iter_mut().filter_map(|worker| worker.thread.take()) {
             match thread.join() {
                 Ok(ended) => outcome = outcome.and(ended),
-                Err(_) if thread::panicking() => {} // our own fault is told already
+                Err(_) if thread::panicking() => {} // the panic is reported already
                 Err(panic) => std::panic::resume_unwind(panic),
             }
         }
@@ -472,7 +474,7 @@ impl Workers {
     }
 }
 
-/// Tells, whichever route a worker's thread ends, that it has.
+/// Reports the end of a worker's thread, however it ends.
 struct End {
     ended: Arc<AtomicBool>,
     owner: Arc<Doorbell>,
@@ -487,7 +489,7 @@ impl Drop for End {
 
 impl Drop for Workers {
     fn drop(&mut self) {
-        // an error now is nobody's any more
+        // an error has no receiver here
         let _ = self.end();
     }
 }

@@ -1,4 +1,4 @@
-//! The links of the external apps that live on one loop, and what they lose by reading slowly.
+//! The links of the xApps on one loop, and the reports that are dropped because an xApp reads slowly.
 
 use e2::AssocId;
 use link::Class;
@@ -9,9 +9,9 @@ use crate::peers::Peers;
 
 pub(super) struct XappLinks {
     pub xapps: Peers,
-    /// Links, of apps or nodes, that failed and are to be by_xapp out.
+    /// Links, of xApps or nodes, that failed and are to be removed.
     pub lost: Vec<(AssocId, link::Error)>,
-    /// External apps that lost reports and were not told yet.
+    /// xApps with dropped reports that they were not informed about.
     slow: Vec<AssocId>,
     out: Vec<u8>,
 }
@@ -21,14 +21,14 @@ impl XappLinks {
         XappLinks { xapps, lost: Vec::new(), slow: Vec::new(), out: Vec::new() }
     }
 
-    /// Puts a message that must not be dropped into an app's outbox.
+    /// Puts a message that must not be dropped into an xApp's outbox.
     pub fn send(&mut self, xapp: AssocId, parts: &[&[u8]]) {
         if let Err(error) = self.xapps.send(xapp, parts, Class::Keep) {
             self.lost.push((xapp, error));
         }
     }
 
-    /// Puts an enveloped indication into an app's outbox.
+    /// Puts an enveloped indication into an xApp's outbox.
     #[inline]
     pub fn forward(&mut self, xapp: AssocId, parts: &[&[u8]], class: Class, counters: &mut Counters) {
         counters.deliveries += 1;
@@ -42,7 +42,7 @@ impl XappLinks {
         }
     }
 
-    /// So many reports for an app found no room between two loops.
+    /// Counts reports for an xApp that found no room between two loops.
     pub fn missed(&mut self, xapp: AssocId, reports: u64, counters: &mut Counters) {
         let Some(peer) = self.xapps.get_mut(xapp) else { return };
         peer.missed_reports += reports;
@@ -58,7 +58,8 @@ impl XappLinks {
         }
     }
 
-    /// An external app that lost reports is told how many, once no more than `room_octets` wait for it. Whether one was.
+    /// Sends the number of dropped reports to each xApp with at most `room_octets` in its outbox. Returns whether
+    /// there was one.
     pub fn notify_slow_readers(&mut self, room_octets: usize) -> bool {
         let XappLinks { slow, xapps, lost, out } = self;
         let before = slow.len();
@@ -69,7 +70,7 @@ impl XappLinks {
             }
             let reports = peer.lost_reports();
             peer.has_unreported_loss = false;
-            warn!(xapp = %peer.link.peer(), reports, "reads too slowly: that many reports were dropped until now");
+            warn!(xapp = %peer.link.peer(), reports, "xApp reads too slowly: reports dropped");
             out.clear();
             e2::xapp::RicMessage::Dropped { reports }.encode(out);
             if let Err(error) = xapps.send(*assoc, &[out], Class::Keep) {

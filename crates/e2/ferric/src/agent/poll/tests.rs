@@ -1,4 +1,4 @@
-//! The end of a handshake does not pass unseen.
+//! A handshake may be completed by any read or write of the link. The agent must notice each time.
 
 use std::time::{Duration, Instant};
 
@@ -13,7 +13,7 @@ use crate::endpoint;
 
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// There is no node without a function.
+/// A function without subscriptions, since each node has at least one function.
 struct Idle;
 
 impl RanFunction for Idle {
@@ -27,15 +27,15 @@ impl RanFunction for Idle {
     }
 
     fn subscribe(&mut self, _: Time, _: ControllerId, _: &SubscriptionRequest, _: &Views) -> Result<Admission, Cause> {
-        unreachable!("nobody subscribes")
+        unreachable!("the test does not subscribe")
     }
 
     fn unsubscribe(&mut self, _: RequestKey) {
-        unreachable!("nobody has subscribed")
+        unreachable!("the test does not subscribe")
     }
 }
 
-/// What the loop has to do, but the last of it: that waits for what the RIC does meanwhile.
+/// Does the first part of an iteration, up to the point where the RIC's messages matter.
 fn look(agents: &mut AgentLoop) -> AssocId {
     agents.poll.wait(&mut agents.events, Some(PATIENCE)).unwrap();
     let now = agents.clock.now();
@@ -45,16 +45,17 @@ fn look(agents: &mut AgentLoop) -> AssocId {
 }
 
 #[test]
-fn a_handshake_whose_end_comes_between_looking_and_writing_is_gone_on_with() {
+fn handshake_that_completes_on_write_continues_with_setup() {
     check_setup_after(|agents, _| agents.process_pending(agents.clock.now()));
 }
 
 #[test]
-fn a_handshake_whose_end_comes_between_looking_and_reading_is_gone_on_with() {
+fn handshake_that_completes_on_read_continues_with_setup() {
     check_setup_after(|agents, assoc| agents.receive(agents.clock.now(), assoc));
 }
 
-/// An agent does the last of a turn when the RIC's part of the handshake has come; it must set up.
+/// Runs the last part of an iteration, `last`, once the RIC's part of the handshake has arrived; the agent must set
+/// up.
 fn check_setup_after(last: impl FnOnce(&mut AgentLoop, AssocId)) {
     let authority = Authority::new();
     let tls = || Some(endpoint::issue_certificate(&authority, &["127.0.0.1"]));
@@ -66,14 +67,14 @@ fn check_setup_after(last: impl FnOnce(&mut AgentLoop, AssocId)) {
     let node = GlobalE2NodeId::gnb(PlmnIdentity::from_codes(1, 1, 2), GnbId::new(1, 32));
     agents.add(node, listener.local_address().clone().into(), vec![Box::new(Idle)]);
     agents.process_pending(agents.clock.now());
-    // it says hello; the RIC answers before the agent writes
+    // the agent sends its hello; the RIC answers before the agent writes
     let assoc = look(&mut agents);
     let deadline = Instant::now() + PATIENCE;
     let mut ric: Link = loop {
         if let Some(link) = listener.accept().unwrap() {
             break link;
         }
-        assert!(Instant::now() < deadline, "nobody connects");
+        assert!(Instant::now() < deadline, "the agent does not connect");
     };
     while agents.events.get(0).is_none_or(|event| !event.readable) {
         ric.finish_connect().unwrap();
@@ -88,6 +89,6 @@ fn check_setup_after(last: impl FnOnce(&mut AgentLoop, AssocId)) {
         if ric.finish_connect().unwrap() == State::Established {
             ric.receive(&mut Scratch::new(), 1 << 16, &mut |_, _| is_set_up = true).unwrap();
         }
-        assert!(Instant::now() < deadline, "the agent waits for ever");
+        assert!(Instant::now() < deadline, "the agent never sends its setup");
     }
 }

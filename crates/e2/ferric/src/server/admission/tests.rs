@@ -1,4 +1,5 @@
-//! Nothing that a peer says is read before it is known who it is, whatever ended its handshake.
+//! A handshake may be completed by a write of the server. Nothing is read from the peer before it is identified in
+//! this case either.
 
 use std::time::{Duration, Instant};
 
@@ -11,7 +12,7 @@ use testkit::certificates::Authority;
 use super::super::{E42Address, E42Config, Rights, Server, ServerConfig};
 use crate::endpoint;
 
-/// A server that lets nobody in.
+/// A server whose access rules admit nobody.
 fn server(authority: &Authority) -> Server {
     let any_port: Address = "tls://127.0.0.1:0".parse().unwrap();
     let mut config = ServerConfig {
@@ -25,8 +26,9 @@ fn server(authority: &Authority) -> Server {
     Server::bind(config).unwrap()
 }
 
-/// Connects, and has what writes end the handshake; then says something, and hears what it is told before it is closed.
-fn told(server: &mut Server, authority: &Authority, address: &Address, pdu: &[u8]) -> Vec<Vec<u8>> {
+/// Connects so that a write of the server completes the handshake, then sends `pdu`. Returns what the server sends
+/// before it closes.
+fn messages_before_close(server: &mut Server, authority: &Authority, address: &Address, pdu: &[u8]) -> Vec<Vec<u8>> {
     let tls = endpoint::issue_certificate(authority, &["nobody.example"]);
     let mut client = Link::connect(address, &Config { tls: Some(tls), ..Config::default() }).unwrap();
     let poll = Poll::new().unwrap();
@@ -62,35 +64,35 @@ fn told(server: &mut Server, authority: &Authority, address: &Address, pdu: &[u8
             return heard;
         }
         server.poll(Some(Duration::from_millis(1))).unwrap();
-        assert!(heard.len() < 2 && Instant::now() < deadline, "it stays: {heard:?}");
+        assert!(heard.len() < 2 && Instant::now() < deadline, "the connection stays open: {heard:?}");
     }
 }
 
 #[test]
-fn a_node_whose_handshake_ends_while_something_is_written_is_turned_away() {
+fn unauthorized_node_is_rejected_when_a_write_completes_the_handshake() {
     let authority = Authority::new();
     let mut server = server(&authority);
     let address = server.e2_addresses().next().unwrap().clone();
-    assert_eq!(told(&mut server, &authority, &address, b"not even a setup"), [b""; 0]);
+    assert_eq!(messages_before_close(&mut server, &authority, &address, b"not even a setup"), [b""; 0]);
 }
 
 #[test]
-fn an_xapp_whose_handshake_ends_while_something_is_written_is_turned_away() {
+fn unauthorized_xapp_is_rejected_when_a_write_completes_the_handshake() {
     let authority = Authority::new();
     let mut server = server(&authority);
     let address = server.xapp_address().unwrap().clone();
     let mut hello = Vec::new();
     XappMessage::Hello { lowest: PROTOCOL_VERSION, highest: PROTOCOL_VERSION, name: "nobody".into() }
         .encode(&mut hello);
-    let heard = told(&mut server, &authority, &address, &hello);
+    let heard = messages_before_close(&mut server, &authority, &address, &hello);
     let heard: Vec<_> = heard.iter().map(|pdu| RicMessage::decode(pdu).unwrap()).collect();
     assert_eq!(heard, [RicMessage::Refused(RefusalCode::NotAllowed)]);
 }
 
 #[test]
-fn an_e42_xapp_whose_handshake_ends_while_something_is_written_is_turned_away() {
+fn unauthorized_e42_xapp_is_rejected_when_a_write_completes_the_handshake() {
     let authority = Authority::new();
     let mut server = server(&authority);
     let address = server.e42_addresses().next().unwrap().clone();
-    assert_eq!(told(&mut server, &authority, &address, b"not even a setup"), [b""; 0]);
+    assert_eq!(messages_before_close(&mut server, &authority, &address, b"not even a setup"), [b""; 0]);
 }

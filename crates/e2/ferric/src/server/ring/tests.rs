@@ -8,7 +8,7 @@ fn bell() -> (Poll, Arc<Doorbell>) {
     (poll, bell)
 }
 
-/// What is in the ring, payloads joined.
+/// Reads all records, with joined payloads.
 fn read_all(reader: &mut Reader) -> Vec<(RecordHeader, Vec<u8>)> {
     let mut records = Vec::new();
     let everything = |_| true;
@@ -18,13 +18,13 @@ fn read_all(reader: &mut Reader) -> Vec<(RecordHeader, Vec<u8>)> {
     records
 }
 
-/// Octets of a record.
+/// Returns a payload that depends on `seed`.
 fn payload(seed: usize, octets: usize) -> Vec<u8> {
     (0..octets).map(|at| (seed * 31 + at) as u8).collect()
 }
 
 #[test]
-fn every_head_arrives_as_it_was() {
+fn every_record_kind_round_trips() {
     let (_poll, bell) = bell();
     let (mut writer, mut reader) = ring(&bell);
     let (assoc, subscription) = (AssocId(u64::MAX - 5), SubscriptionId(262_143));
@@ -49,11 +49,11 @@ fn every_head_arrives_as_it_was() {
 }
 
 #[test]
-fn a_full_ring_refuses_and_takes_again_what_is_made_room_for() {
+fn full_ring_refuses_records_until_they_are_read() {
     let (_poll, bell) = bell();
     let (mut writer, mut reader) = ring(&bell);
     let octets = 1000;
-    // many times around, so that heads and payloads wrap at every place
+    // several times around, so that headers and payloads wrap at every position
     for round in 0..7 {
         let mut reports = 0;
         let report = RecordHeader::Deliver(SubscriptionId(1), Class::Report, 0);
@@ -76,7 +76,7 @@ fn a_full_ring_refuses_and_takes_again_what_is_made_room_for() {
 }
 
 #[test]
-fn a_long_payload_goes_beside_and_keeps_its_place() {
+fn long_payload_is_a_parcel_and_keeps_its_order() {
     let (_poll, bell) = bell();
     let (mut writer, mut reader) = ring(&bell);
     let long = payload(5, 2 * RING_OCTETS);
@@ -85,8 +85,8 @@ fn a_long_payload_goes_beside_and_keeps_its_place() {
     assert!(writer.write(head(2), &[&long]));
     assert!(writer.write(head(3), &[b"behind"]));
     assert!(writer.write(head(4), &[&long]));
-    assert!(!writer.write(head(5), &[b"", &long]), "no more of them than there may be");
-    assert!(writer.write(head(6), &[b"but short ones"]));
+    assert!(!writer.write(head(5), &[b"", &long]), "the limit of parcels");
+    assert!(writer.write(head(6), &[b"short"]));
     let records: Vec<_> = read_all(&mut reader);
     let short = |number, bytes: &[u8]| (head(number), bytes.to_vec());
     let expected = [
@@ -94,10 +94,10 @@ fn a_long_payload_goes_beside_and_keeps_its_place() {
         (head(2), long.clone()),
         short(3, b"behind"),
         (head(4), long.clone()),
-        short(6, b"but short ones"),
+        short(6, b"short"),
     ];
     assert!(records == expected);
-    // a single one passes, whatever its size
+    // a single one may exceed the limit
     let longest = vec![1; BESIDE_OCTETS + 1];
     assert!(writer.write(head(7), &[&longest]));
     assert!(!writer.write(head(8), &[&long]));
@@ -106,7 +106,7 @@ fn a_long_payload_goes_beside_and_keeps_its_place() {
 }
 
 #[test]
-fn a_read_ends_before_what_is_not_wanted_yet() {
+fn read_stops_at_end_and_at_unwanted_record() {
     let (_poll, bell) = bell();
     let (mut writer, mut reader) = ring(&bell);
     for number in 0..10 {
@@ -118,14 +118,14 @@ fn a_read_ends_before_what_is_not_wanted_yet() {
     reader.read(five, |head| head != RecordHeader::Received(AssocId(3)), |record| read.push(record.head));
     assert_eq!(read.len(), 3);
     reader.read(five, |_| true, |record| read.push(record.head));
-    assert_eq!(read.len(), 5, "no further than asked");
+    assert_eq!(read.len(), 5, "not beyond `end`");
     reader.read(reader.end(), |_| true, |record| read.push(record.head));
     assert_eq!(read, (0..=10).map(|number| RecordHeader::Received(AssocId(number))).collect::<Vec<_>>());
-    reader.read(five, |_| true, |_| unreachable!("that was read long ago"));
+    reader.read(five, |_| true, |_| unreachable!("these records were read before"));
 }
 
 #[test]
-fn a_link_moves_through_a_ring() {
+fn link_moves_through_ring() {
     let (_poll, bell) = bell();
     let (mut writer, mut reader) = ring(&bell);
     let mut listener =
@@ -142,9 +142,9 @@ fn a_link_moves_through_a_ring() {
     assert_eq!(arrived, Some((RecordHeader::Adopt(AssocId(4)), listener.local_address().clone())));
 }
 
-/// The race that a bell must not lose: the reader looks, finds nothing and sleeps while the writer writes.
+/// A reader checks, finds nothing and sleeps while the writer writes: no wake-up may be lost.
 #[test]
-fn nothing_is_lost_doubled_or_slept_over_between_two_threads() {
+fn two_threads_exchange_all_records_without_lost_wakeups() {
     const RECORDS: usize = 20_000;
     let (poll, bell) = bell();
     let (mut writer, mut reader) = ring(&bell);
@@ -156,8 +156,8 @@ fn nothing_is_lost_doubled_or_slept_over_between_two_threads() {
             if !reader.has_records() {
                 sleeps += 1;
                 poll.wait(&mut events, Some(std::time::Duration::from_secs(15))).unwrap();
-                // woken for what was read before it slept is as well
-                assert!(events.iter().next().is_some(), "slept over");
+                // a wake-up for records that were read before the sleep is allowed
+                assert!(events.iter().next().is_some(), "no wake-up for records");
             }
             bell.end_sleep();
             let mut joined = Vec::new();
@@ -177,7 +177,7 @@ fn nothing_is_lost_doubled_or_slept_over_between_two_threads() {
         let bytes = payload(number, number % 800);
         let (first, second) = bytes.split_at(bytes.len() / 3);
         while !writer.write(RecordHeader::Received(AssocId(number as u64)), &[first, second]) {
-            assert!(!writer.is_abandoned(), "the reader failed");
+            assert!(!writer.is_abandoned(), "the reader has ended");
             writer.ring_bell();
             thread::yield_now();
         }
@@ -185,10 +185,10 @@ fn nothing_is_lost_doubled_or_slept_over_between_two_threads() {
             writer.ring_bell();
         }
         if number % 500 == 0 {
-            thread::sleep(std::time::Duration::from_millis(2)); // the reader has nothing to do
+            thread::sleep(std::time::Duration::from_millis(2)); // lets the reader go to sleep
         }
     }
     writer.ring_bell();
     let sleeps = sink.join().unwrap();
-    assert!(sleeps > 0, "the reader never slept: nothing was tried");
+    assert!(sleeps > 0, "the reader never slept, so that the race was not tested");
 }
