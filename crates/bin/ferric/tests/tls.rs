@@ -93,7 +93,7 @@ fn tls_page_is_correct() {
     let mut ran = vec!["ran", "--ric", &e2, "--ues", "2"];
     ran.extend(options.iter().map(String::as_str));
     let ran = program::start(&ran);
-    ric.logs("a node shows who it is");
+    ric.logs("node authenticated");
     ric.logs("node is up");
 
     // an xApp sees only the functions of its rights
@@ -105,8 +105,8 @@ fn tls_page_is_correct() {
     let outcome = folder.run(&ping, "kpm");
     assert!(outcome.stderr.contains("does not offer the ping"), "{}\n{}", outcome.stdout, outcome.stderr);
     // the node's certificate is valid, but has no rights as an xApp
-    folder.run(&ping, "gnb1").complains(1, &["our certificate has no rights there"]);
-    ric.logs("its certificate is in no entry of the rights");
+    folder.run(&ping, "gnb1").complains(1, &["contain no entry for our certificate"]);
+    ric.logs("no access rule for the peer's certificate");
 
     run(&ping).complains(1, &["a tls:// address takes a CA, a certificate and a key", "--tls-ca"]);
     let half = run(&[&ping[..], &["--tls-ca", "ca.pem"]].concat());

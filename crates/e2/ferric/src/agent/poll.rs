@@ -152,7 +152,11 @@ impl<F: RanFunction + ?Sized> AgentLoop<F> {
         }
         let Some(connection) = self.connections.get_mut(id) else { return };
         // a link that was never established was never lost
-        let what = if connection.connect_deadline.take().is_some() { UNREACHABLE } else { "connection to the RIC lost; reconnecting" };
+        let what = if connection.connect_deadline.take().is_some() {
+            UNREACHABLE
+        } else {
+            "connection to the RIC lost; reconnecting"
+        };
         if let Some(link) = connection.assoc.take().and_then(|assoc| self.peers.remove(&self.poll, assoc)) {
             self.dropped_reports += link.dropped_reports();
         }

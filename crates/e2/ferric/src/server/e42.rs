@@ -172,7 +172,9 @@ impl Server {
                     self.admit_e42(now, assoc);
                 }
             }
-            Err(error) if self.log_limiter.allow() => warn!(%peer, %error, "connection rejected: cannot register it with epoll"),
+            Err(error) if self.log_limiter.allow() => {
+                warn!(%peer, %error, "connection rejected: cannot register it with epoll")
+            }
             Err(_) => {}
         }
     }

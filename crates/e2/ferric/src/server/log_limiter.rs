@@ -77,7 +77,7 @@ impl LogLimiter {
             link::Error::OutboxFull { .. } => {
                 warn!(%peer, %error, "{what} disconnected: it does not read messages that must not be dropped");
             }
-            _ => warn!(%peer, %error, "{what} connection lost"),
+            _ => warn!(%peer, %error, "{what} connection closed"),
         }
     }
 }

@@ -106,7 +106,7 @@ fn oversized_pdus() {
         peer.write(&noise(1, 5000));
         assert_eq!(peer.expect_closed(), [], "{length}");
     }
-    logged(&scene, &["WARN", "disconnected", "40000"]);
+    logged(&scene, &["WARN", "connection closed", "40000"]);
     scene.end();
 }
 
