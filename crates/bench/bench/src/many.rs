@@ -47,7 +47,7 @@ pub(crate) fn measure(ferric: &Path, effort: Effort) -> anyhow::Result<Many> {
                     }
                     XappEvent::Request(RequestEvent::Subscribed { .. }) => drop(ready.send(())),
                     XappEvent::Indication(_) => received += 1,
-                    XappEvent::Dropped(reports) => dropped = reports,
+                    XappEvent::ReportsDropped(reports) => dropped = reports,
                     _ => {}
                 })?;
             }

@@ -66,7 +66,7 @@ impl Scene {
                         count += 1;
                     }
                     XappEvent::NodeLost(_)
-                    | XappEvent::Dropped(_)
+                    | XappEvent::ReportsDropped(_)
                     | XappEvent::Request(RequestEvent::SubscriptionEnded { .. }) => {
                         panic!("the witness came to harm: {event:?}");
                     }

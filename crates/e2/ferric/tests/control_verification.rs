@@ -9,7 +9,7 @@ use common::scene::{Ric, free_ports};
 use common::session::{name_of, session, subscribe, turn_until};
 use e2ap::{Cause, CauseRicRequest, Pdu, RicControlAcknowledge, RicControlFailure, RicRequestId};
 use ferric::e2::{SubscriptionId, Ticket};
-use ferric::xapp::{MAX_VERIFICATIONS, RequestEvent, TooManyVerifications, Verdict, Verify, Xapp, XappEvent};
+use ferric::xapp::{MAX_VERIFICATIONS, RequestEvent, TooManyVerifications, Verdict, Verification, Xapp, XappEvent};
 
 struct Scene {
     xapp: Xapp,
@@ -32,7 +32,7 @@ impl Scene {
     /// Asks the node to set its value, and to see it reported.
     fn set(&mut self, value: u8, within: Duration) -> Result<Ticket, TooManyVerifications> {
         let node = name_of(&mut self.xapp, 1);
-        let verify = Verify::by_reports(self.subscription, within, move |indication| {
+        let verify = Verification::by_reports(self.subscription, within, move |indication| {
             indication.peek().is_some_and(|peeked| peeked.message == [value])
         });
         let ticket = self.xapp.commands().control_verified(node, FUNCTION, b"set", &[value], verify);

@@ -160,7 +160,7 @@ impl Witness {
                     *next = Some(sn.wrapping_add(1));
                     *seen += 1;
                 }
-                XappEvent::Dropped(count) => panic!("{count} are dropped"),
+                XappEvent::ReportsDropped(count) => panic!("{count} are dropped"),
                 _ => {}
             })
             .unwrap();

@@ -148,7 +148,7 @@ fn read(mut xapp: Xapp, shared: &Shared) -> anyhow::Result<()> {
             XappEvent::Request(RequestEvent::SubscriptionFailed { .. }) => {
                 failure = Some("a subscription of the witness xApp failed")
             }
-            XappEvent::Dropped(_) => failure = Some("the RIC dropped reports to the witness xApp"),
+            XappEvent::ReportsDropped(_) => failure = Some("the RIC dropped reports to the witness xApp"),
             _ => {}
         })?;
         if let Some(failure) = failure {

@@ -182,7 +182,7 @@ impl App {
                 }
             }
             XappEvent::Indication(indication) => self.indication(&indication),
-            XappEvent::Dropped(reports) => warn!(reports, "the RIC dropped reports: this xApp reads too slowly"),
+            XappEvent::ReportsDropped(reports) => warn!(reports, "the RIC dropped reports: this xApp reads too slowly"),
             // a node that returns is subscribed to again, which replaces its suspended subscriptions
             _ => {}
         }

@@ -28,6 +28,7 @@ pub trait Iapp: Send {
 
 /// What happened, as an internal app is told.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub enum IappEvent<'a> {
     /// A node is there.
     NodeUp(&'a Node),

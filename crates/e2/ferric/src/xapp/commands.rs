@@ -1,98 +1,97 @@
-//! What an xApp asks for.
+//! The commands of an xApp.
 
 use e2::{NodeId, SubscriptionChange, SubscriptionId, SubscriptionOrder, Ticket, XappClient};
 use e2ap::{Cause, RanFunctionId, RicActionId};
 
-use super::kept::{Asked, Kept};
+use super::session_state::{PendingRequest, SessionState};
 use super::verify::Verifications;
-use super::{TooManyVerifications, Verify};
+use super::{TooManyVerifications, Verification};
 
-/// What an xApp can ask for.
+/// The commands of an xApp. Each returns a ticket; the event with this ticket is its result.
 #[derive(Debug)]
-pub struct Commands<'a>(pub(super) &'a mut Desk);
+pub struct Commands<'a>(pub(super) &'a mut RequestQueue);
 
-/// What is asked for until it is sent, and what is known of it until it is answered.
+/// The commands that are not sent yet, and the state of those that are not answered yet.
 #[derive(Debug)]
-pub(super) struct Desk {
+pub(super) struct RequestQueue {
     pub(super) client: XappClient,
-    /// Messages, each behind its end within `bytes`.
+    /// The end of each message within `bytes`.
     pub(super) ends: Vec<usize>,
     pub(super) bytes: Vec<u8>,
     pub(super) verifications: Verifications,
-    pub(super) kept: Kept,
+    pub(super) state: SessionState,
 }
 
-impl Desk {
+impl RequestQueue {
     pub(super) fn subscribe(
         &mut self,
         node: NodeId,
         function: RanFunctionId,
         order: SubscriptionOrder,
-        again: Option<SubscriptionId>,
+        resumes: Option<SubscriptionId>,
     ) -> Ticket {
         let ticket = self.client.subscribe(node, function, order.clone(), &mut self.bytes);
         self.ends.push(self.bytes.len());
-        self.kept.ask(ticket, || Asked::Subscribe { node, function, order, again });
+        self.state.add_request(ticket, || PendingRequest::Subscribe { node, function, order, resumes });
         ticket
     }
 }
 
 impl Commands<'_> {
-    /// Subscribes to a node's function; the ticket comes back with what becomes of it. A plain
-    /// [`SubscriptionSpec`](e2::SubscriptionSpec) will do: it comes back by itself after its node was lost.
+    /// Subscribes to a RAN function of a node. A plain [`SubscriptionSpec`](e2::SubscriptionSpec) is resumed after the
+    /// loss of its node.
     pub fn subscribe(&mut self, node: NodeId, function: RanFunctionId, order: impl Into<SubscriptionOrder>) -> Ticket {
         self.0.subscribe(node, function, order.into(), None)
     }
 
-    /// Changes a subscription, which E2AP has from v3 on; the ticket comes back with what becomes of it.
+    /// Modifies a subscription (E2AP v3).
     pub fn modify(&mut self, subscription: SubscriptionId, change: SubscriptionChange) -> Ticket {
-        let Desk { client, ends, bytes, kept, .. } = &mut *self.0;
-        // one that the RIC does not have now is none of its, whatever it is called there
-        let remote = kept.remote(subscription).unwrap_or(SubscriptionId(u32::MAX));
+        let RequestQueue { client, ends, bytes, state, .. } = &mut *self.0;
+        // an id that the RIC does not have: the command fails there
+        let remote = state.remote(subscription).unwrap_or(SubscriptionId(u32::MAX));
         let ticket = client.modify(remote, change, bytes);
         ends.push(bytes.len());
-        kept.ask(ticket, || Asked::Modify(subscription));
+        state.add_request(ticket, || PendingRequest::Modify(subscription));
         ticket
     }
 
-    /// Answers an [`RequestEvent::ChangeRequired`](super::RequestEvent::ChangeRequired): actions that are to stay as they
-    /// are, each with the cause that the node is told. The RIC agrees to the rest. An answer that comes too late
-    /// changes nothing.
+    /// Answers a [`RequestEvent::ChangeRequired`](super::RequestEvent::ChangeRequired) with the actions that must stay
+    /// as they are, each with the cause for the node. The RIC agrees to the others. A late answer has no effect.
     pub fn answer_change(&mut self, subscription: SubscriptionId, refused: &[(RicActionId, Cause)]) {
-        let Desk { client, ends, bytes, kept, .. } = &mut *self.0;
-        if let Some(remote) = kept.remote(subscription) {
+        let RequestQueue { client, ends, bytes, state, .. } = &mut *self.0;
+        if let Some(remote) = state.remote(subscription) {
             client.answer_change(remote, refused, bytes);
             ends.push(bytes.len());
         }
     }
 
-    /// Leaves a subscription.
+    /// Deletes a subscription.
     pub fn unsubscribe(&mut self, subscription: SubscriptionId) {
-        let Desk { client, ends, bytes, kept, .. } = &mut *self.0;
-        if let Some(remote) = kept.leave(subscription) {
+        let RequestQueue { client, ends, bytes, state, .. } = &mut *self.0;
+        if let Some(remote) = state.unsubscribe(subscription) {
             client.unsubscribe(remote, bytes);
             ends.push(bytes.len());
         }
     }
 
-    /// Asks a function to do something and to acknowledge it; the ticket comes back with what becomes of it.
+    /// Sends a control that the function is to acknowledge.
     pub fn control(&mut self, node: NodeId, function: RanFunctionId, header: &[u8], message: &[u8]) -> Ticket {
         self.send_control(node, function, None, header, message)
     }
 
-    /// The same, and looks whether the control had its effect: once it is acknowledged, the reports of a subscription
-    /// are watched, and [`XappEvent::Verified`](super::XappEvent::Verified) says what they show. A control that fails
-    /// is told as ever, and not verified.
+    /// Sends a control and verifies its effect: after the acknowledgement, the reports of a subscription are checked,
+    /// and [`XappEvent::Verified`](super::XappEvent::Verified) reports the result. A control that fails is not
+    /// verified.
     ///
     /// # Errors
-    /// Where [`MAX_VERIFICATIONS`](super::MAX_VERIFICATIONS) are under way; then nothing was sent.
+    /// When [`MAX_VERIFICATIONS`](super::MAX_VERIFICATIONS) are in progress; the control was not sent.
     pub fn control_verified(
         &mut self,
         node: NodeId,
         function: RanFunctionId,
         header: &[u8],
         message: &[u8],
-        verify: Verify,
+        verify: Verification,
     ) -> Result<Ticket, TooManyVerifications> {
         if !self.0.verifications.has_room() {
             return Err(TooManyVerifications);
@@ -102,7 +101,7 @@ impl Commands<'_> {
         Ok(ticket)
     }
 
-    /// Answers an insert: a control that carries the insert's call process id, and that is to be acknowledged.
+    /// Answers an insert with a control that carries the insert's call process id and is to be acknowledged.
     pub fn answer_insert(
         &mut self,
         node: NodeId,
@@ -122,19 +121,19 @@ impl Commands<'_> {
         header: &[u8],
         message: &[u8],
     ) -> Ticket {
-        let Desk { client, ends, bytes, kept, .. } = &mut *self.0;
+        let RequestQueue { client, ends, bytes, state, .. } = &mut *self.0;
         let ticket = client.control(node, function, header, message, call_process_id, true, bytes);
         ends.push(bytes.len());
-        kept.ask(ticket, || Asked::Control);
+        state.add_request(ticket, || PendingRequest::Control);
         ticket
     }
 
-    /// Asks a function something, which E2AP has from v3 on; the ticket comes back with what becomes of it.
+    /// Sends a query (E2AP v3).
     pub fn query(&mut self, node: NodeId, function: RanFunctionId, header: &[u8], definition: &[u8]) -> Ticket {
-        let Desk { client, ends, bytes, kept, .. } = &mut *self.0;
+        let RequestQueue { client, ends, bytes, state, .. } = &mut *self.0;
         let ticket = client.query(node, function, header, definition, bytes);
         ends.push(bytes.len());
-        kept.ask(ticket, || Asked::Query);
+        state.add_request(ticket, || PendingRequest::Query);
         ticket
     }
 }

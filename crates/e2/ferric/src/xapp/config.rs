@@ -1,22 +1,22 @@
-//! How an xApp behaves.
+//! The configuration of an xApp.
 
 use std::time::Duration;
 
 use e2ap::Codec;
 
-/// How an xApp behaves.
+/// The configuration of an xApp's session.
 #[derive(Clone, Debug)]
 pub struct XappConfig {
-    /// The RIC must welcome it within this. Default: 5 s.
+    /// The time within which the RIC must send its welcome. Default: 5 s.
     pub connect_timeout: Duration,
-    /// The link's bounds. Default: PDUs as long as a RIC sends by its own defaults, which is 16 KiB above E2's 1 MiB.
+    /// The configuration of the link. Default: PDUs of up to 16 KiB above E2's 1 MiB, as a RIC sends them by default.
     pub link: link::Config,
-    /// How a session outlives its RIC: where the RIC is lost, [`Xapp::poll`](super::Xapp::poll) tells so by
-    /// [`XappEvent::Disconnected`](super::XappEvent::Disconnected), connects again after a pause, and asks again for
-    /// what the xApp had subscribed to. None: `poll` fails then. Default: after 1 s first and 30 s at last.
-    /// [`Xapp::connect`](super::Xapp::connect) fails in either case where nobody is there, or turns the xApp away.
+    /// The delays before reconnecting when the RIC is lost. [`Xapp::poll`](super::Xapp::poll) then reports
+    /// [`XappEvent::Disconnected`](super::XappEvent::Disconnected), reconnects, and resumes the subscriptions. `None`:
+    /// `poll` fails instead. Default: 1 s at first, at most 30 s. [`Xapp::connect`](super::Xapp::connect) does not
+    /// retry in either case.
     pub reconnect: Option<Reconnect>,
-    /// Encodings that nodes may use beside those that are built in. Default: none.
+    /// Encodings that nodes may use in addition to the built-in ones. Default: none.
     pub encodings: Vec<Codec>,
 }
 
@@ -33,12 +33,12 @@ impl Default for XappConfig {
     }
 }
 
-/// The pauses before an xApp connects again.
+/// The delays before an xApp reconnects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reconnect {
-    /// The first one; each next one is twice as long. Default: 1 s.
+    /// The first delay; it doubles with each failure. Default: 1 s.
     pub first: Duration,
-    /// The longest. Default: 30 s.
+    /// The longest delay. Default: 30 s.
     pub last: Duration,
 }
 

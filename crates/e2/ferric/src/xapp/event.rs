@@ -1,4 +1,4 @@
-//! What an xApp is told.
+//! The events of an xApp.
 
 use std::time::Duration;
 
@@ -9,48 +9,51 @@ use per::Gather;
 
 use super::Verdict;
 
-/// What an xApp is told.
+/// An event of an xApp.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub enum XappEvent<'a> {
-    /// The RIC is lost, and tried again after a pause ([`XappConfig::reconnect`](super::XappConfig::reconnect)). Told
-    /// after the loss of all nodes, the suspension of all subscriptions, and the failure of all that was not answered.
+    /// The RIC is lost. The session reconnects after a delay
+    /// ([`XappConfig::reconnect`](super::XappConfig::reconnect)). Preceded by the loss of all nodes, the suspension of
+    /// all subscriptions, and the failure of all unanswered commands.
     Disconnected {
-        /// Until the next attempt.
+        /// The time until the next attempt.
         retry_in: Duration,
     },
-    /// The RIC is back, or another one in its place.
+    /// The RIC, or another one in its place, has accepted the session again.
     Reconnected(GlobalRicId),
-    /// A node is there.
+    /// A node has set up.
     NodeUp(&'a NodeInfo),
-    /// A node is not what was told of it before.
+    /// The functions or components of a node, or its version of E2AP, have changed.
     NodeChanged(&'a NodeInfo),
-    /// A node is gone, and every subscription with it that is not suspended.
+    /// A node is lost, and with it every subscription that is not suspended.
     NodeLost(&'a NodeInfo),
-    /// Something happened to a subscription, control or query of the xApp.
+    /// The result of a command, or an event of a subscription.
     Request(RequestEvent),
-    /// An indication.
+    /// A RIC Indication.
     Indication(Indication<'a>),
-    /// Whether a control that was to be verified, and was acknowledged, had its effect.
+    /// The effect of an acknowledged control was verified; see
+    /// [`Commands::control_verified`](super::Commands::control_verified).
     Verified {
-        /// Of which command.
+        /// The ticket of the control.
         ticket: Ticket,
-        /// What the reports say.
+        /// The result.
         verdict: Verdict,
     },
-    /// Reports were lost because the xApp reads too slowly: all of them until now.
-    Dropped(u64),
+    /// Reports were dropped because the xApp reads too slowly: their number since the session began.
+    ReportsDropped(u64),
 }
 
-/// An indication: the node's very bytes.
+/// A RIC Indication: the node's unmodified PDU.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Indication<'a> {
-    /// From which node.
+    /// The node.
     pub node: NodeId,
-    /// Of which subscription.
+    /// The subscription.
     pub subscription: SubscriptionId,
-    /// The version that it is written in.
+    /// The version of E2AP.
     pub version: Version,
-    /// The encoding that it is written in, where that is known here: see
+    /// The encoding of E2AP; `None` if it is neither built in nor among
     /// [`XappConfig::encodings`](super::XappConfig::encodings).
     pub codec: Option<Codec>,
     /// The E2AP PDU.
@@ -58,24 +61,24 @@ pub struct Indication<'a> {
 }
 
 impl<'a> Indication<'a> {
-    /// Ids and payload without decoding; `None` where the payload came in fragments (PER, from 16384 octets on), and where
-    /// the encoding is not known here.
+    /// Returns ids and payload without decoding the message. `None` if the payload is fragmented (PER, from 16384
+    /// octets on), or the encoding is unknown.
     #[must_use]
     pub fn peek(&self) -> Option<peek::Indication<'a>> {
         self.codec?.peek_indication(self.pdu)
     }
 
-    /// The whole message; `gather` takes a payload that came in fragments.
+    /// Decodes the message; `gather` holds a fragmented payload.
     ///
     /// # Errors
-    /// Where the encoding is not known here. The RIC forwards nothing but indications.
+    /// When the encoding is unknown. The RIC forwards only valid indications.
     pub fn decode(&self, gather: &'a Gather) -> Result<RicIndication<'a>, e2ap::Error> {
         let unknown = per::Error { kind: per::ErrorKind::UnknownExtension, bit: 0, at: "encoding" };
         self.codec.ok_or(e2ap::Error::Header(unknown))?.decode_indication(self.pdu, self.version, gather)
     }
 }
 
-/// The encoding of that name, built in or among `others`.
-pub(super) fn named(others: &[Codec], name: &str) -> Option<Codec> {
-    Codec::named(name).or_else(|| others.iter().copied().find(|codec| codec.name() == name))
+/// Returns the encoding of that name, built in or among `others`.
+pub(super) fn codec_by_name(others: &[Codec], name: &str) -> Option<Codec> {
+    Codec::codec_by_name(name).or_else(|| others.iter().copied().find(|codec| codec.name() == name))
 }

@@ -1,4 +1,4 @@
-//! What goes over an xApp's link.
+//! The exchange of messages over an xApp's link.
 
 use std::time::{Duration, Instant};
 
@@ -7,45 +7,45 @@ use e2::{NodeId, RequestEvent, SubscribeError, SubscriptionEnd};
 use e2ap::{GlobalE2NodeId, GlobalRicId, Version};
 use link::{Class, Interest, StreamId};
 
-use super::commands::Desk;
-use super::event::named;
-use super::kept::{Asked, Taken};
-use super::{Commands, Indication, LINK_TOKEN, Session, Xapp, XappConfig, XappEvent};
+use super::commands::RequestQueue;
+use super::event::codec_by_name;
+use super::session_state::{PendingRequest, SubscribedAs};
+use super::{Commands, ConnectionState, Indication, LINK_TOKEN, Xapp, XappConfig, XappEvent};
 use crate::Error;
 use crate::event_loop::STOP_TOKEN;
 
 const BUDGET_OCTETS: usize = 256 * 1024;
 
-/// What came, the welcome included.
-pub(super) enum Raw<'a> {
+/// What was received: the welcome, or an event.
+pub(super) enum SessionEvent<'a> {
     Welcome(GlobalRicId),
-    News(XappEvent<'a>),
+    Event(XappEvent<'a>),
 }
 
-fn fatal(code: e2::RefusalCode) -> bool {
+fn is_fatal(code: e2::RefusalCode) -> bool {
     use e2::RefusalCode as Code;
     matches!(code, Code::Version | Code::Protocol | Code::NotAllowed)
 }
 
-impl Desk {
-    /// Translates the RIC's ids of subscriptions to the session's own, and the answer to a repeated subscription to what it
-    /// means to the app. `key` returns the global id of a node.
+impl RequestQueue {
+    /// Translates the RIC's ids of subscriptions to the session's own, and the answer to a repeated subscription to
+    /// its meaning for the xApp. `key` returns the global id of a node.
     fn translate(&mut self, event: RequestEvent, key: impl FnOnce(NodeId) -> Option<GlobalE2NodeId>) -> RequestEvent {
-        let kept = &mut self.kept;
+        let state = &mut self.session_state;
         match event {
             RequestEvent::Subscribed { ticket, subscription, admitted, not_admitted } => {
-                match kept.subscribed(ticket, subscription, key) {
-                    Taken::New(subscription) => {
+                match state.subscribed(ticket, subscription, key) {
+                    SubscribedAs::New(subscription) => {
                         RequestEvent::Subscribed { ticket, subscription, admitted, not_admitted }
                     }
-                    Taken::Again(subscription, node) => {
+                    SubscribedAs::Existing(subscription, node) => {
                         RequestEvent::SubscriptionResumed { subscription, node, admitted, not_admitted }
                     }
                 }
             }
-            RequestEvent::SubscriptionFailed { ticket, error } => match kept.answered(ticket) {
-                Some(Asked::Subscribe { again: Some(subscription), .. }) => {
-                    kept.forget(subscription);
+            RequestEvent::SubscriptionFailed { ticket, error } => match state.take_request(ticket) {
+                Some(PendingRequest::Subscribe { resumes: Some(subscription), .. }) => {
+                    state.forget(subscription);
                     let end = match error {
                         SubscribeError::Refused { cause, .. } => SubscriptionEnd::ByNode(cause),
                         _ => SubscriptionEnd::NotRestored,
@@ -55,35 +55,35 @@ impl Desk {
                 _ => RequestEvent::SubscriptionFailed { ticket, error },
             },
             RequestEvent::SubscriptionEnded { subscription, end } => {
-                RequestEvent::SubscriptionEnded { subscription: kept.ended(subscription), end }
+                RequestEvent::SubscriptionEnded { subscription: state.ended(subscription), end }
             }
             RequestEvent::SubscriptionSuspended(subscription) => {
-                RequestEvent::SubscriptionSuspended(kept.local(subscription))
+                RequestEvent::SubscriptionSuspended(state.local(subscription))
             }
             RequestEvent::SubscriptionResumed { subscription, node, admitted, not_admitted } => {
-                let subscription = kept.local(subscription);
+                let subscription = state.local(subscription);
                 RequestEvent::SubscriptionResumed { subscription, node, admitted, not_admitted }
             }
             RequestEvent::ChangeRequired { subscription, remove, modify } => {
-                RequestEvent::ChangeRequired { subscription: kept.local(subscription), remove, modify }
+                RequestEvent::ChangeRequired { subscription: state.local(subscription), remove, modify }
             }
             RequestEvent::SubscriptionChanged { subscription, removed, modified } => {
-                RequestEvent::SubscriptionChanged { subscription: kept.local(subscription), removed, modified }
+                RequestEvent::SubscriptionChanged { subscription: state.local(subscription), removed, modified }
             }
             RequestEvent::Modified { ticket, subscription, outcome } => {
-                let subscription = match kept.answered(ticket) {
-                    Some(Asked::Modify(subscription)) => subscription,
-                    _ => kept.local(subscription),
+                let subscription = match state.take_request(ticket) {
+                    Some(PendingRequest::Modify(subscription)) => subscription,
+                    _ => state.local(subscription),
                 };
                 RequestEvent::Modified { ticket, subscription, outcome }
             }
             RequestEvent::Controlled { ticket, outcome } => {
-                kept.answered(ticket);
+                state.take_request(ticket);
                 self.verifications.answered(ticket, &outcome, Instant::now);
                 RequestEvent::Controlled { ticket, outcome }
             }
             RequestEvent::Queried { ticket, outcome } => {
-                kept.answered(ticket);
+                state.take_request(ticket);
                 RequestEvent::Queried { ticket, outcome }
             }
             other => other,
@@ -94,19 +94,19 @@ impl Desk {
 impl Xapp {
     pub(super) fn exchange(
         &mut self,
-        patience: Option<Duration>,
-        handle: &mut dyn FnMut(Raw<'_>, &mut Commands<'_>),
+        timeout: Option<Duration>,
+        handle: &mut dyn FnMut(SessionEvent<'_>, &mut Commands<'_>),
     ) -> Result<(), Error> {
         self.write()?;
-        // a verdict is told in time, and so is the end of a RIC's patience
-        let greeting = match self.session {
-            Session::Greeting(by) => Some(by),
-            Session::Open | Session::Lost(_) => None,
+        // verdicts and a missing welcome have deadlines
+        let greeting = match self.connection {
+            ConnectionState::AwaitingWelcome(by) => Some(by),
+            ConnectionState::Open | ConnectionState::Lost(_) => None,
         };
-        let deadline = [self.desk.verifications.deadline(), greeting].into_iter().flatten().min();
+        let deadline = [self.requests.verifications.deadline(), greeting].into_iter().flatten().min();
         let left = deadline.map(|at| at.saturating_duration_since(Instant::now()));
-        let patience = [patience, left].into_iter().flatten().min();
-        self.poll.wait(&mut self.events, patience).map_err(Error::epoll)?;
+        let timeout = [timeout, left].into_iter().flatten().min();
+        self.poll.wait(&mut self.events, timeout).map_err(Error::epoll)?;
         let (mut readable, mut writable) = (false, false);
         for event in self.events.iter().filter(|e| e.token != STOP_TOKEN) {
             readable |= event.readable;
@@ -115,19 +115,19 @@ impl Xapp {
         if readable {
             self.read(handle)?;
         }
-        if self.desk.verifications.deadline().is_some() {
-            for (ticket, verdict) in self.desk.verifications.expired(Instant::now()) {
-                handle(Raw::News(XappEvent::Verified { ticket, verdict }), &mut Commands(&mut self.desk));
+        if self.requests.verifications.deadline().is_some() {
+            for (ticket, verdict) in self.requests.verifications.expired(Instant::now()) {
+                handle(SessionEvent::Event(XappEvent::Verified { ticket, verdict }), &mut Commands(&mut self.requests));
             }
         }
-        if writable || !self.desk.ends.is_empty() {
+        if writable || !self.requests.ends.is_empty() {
             self.write()?;
         }
         Ok(())
     }
 
-    fn read(&mut self, handle: &mut dyn FnMut(Raw<'_>, &mut Commands<'_>)) -> Result<(), Error> {
-        let Xapp { link: Some(link), scratch, nodes, config: XappConfig { encodings, .. }, desk, .. } = self else {
+    fn read(&mut self, handle: &mut dyn FnMut(SessionEvent<'_>, &mut Commands<'_>)) -> Result<(), Error> {
+        let Xapp { link: Some(link), scratch, nodes, config: XappConfig { encodings, .. }, requests, .. } = self else {
             return Ok(());
         };
         let mut failed = None;
@@ -144,22 +144,22 @@ impl Xapp {
             };
             let news = match event {
                 RicMessage::Welcome { ric_id, .. } => {
-                    return handle(Raw::Welcome(ric_id), &mut Commands(desk));
+                    return handle(SessionEvent::Welcome(ric_id), &mut Commands(requests));
                 }
-                RicMessage::Refused(code) if fatal(code) => {
+                RicMessage::Refused(code) if is_fatal(code) => {
                     failed = Some(Error::Refused(code));
                     return;
                 }
                 RicMessage::Refused(code) => {
-                    tracing::warn!(?code, "the RIC refuses a command");
+                    tracing::warn!(?code, "command refused by the RIC");
                     return;
                 }
                 RicMessage::NodeUp(node) => {
                     let (id, key) = (node.id, node.global_id);
                     nodes.insert(id, node);
-                    handle(Raw::News(XappEvent::NodeUp(&nodes[&id])), &mut Commands(desk));
-                    for (local, function, order) in desk.kept.to_ask(id, key) {
-                        desk.subscribe(id, function, order, Some(local));
+                    handle(SessionEvent::Event(XappEvent::NodeUp(&nodes[&id])), &mut Commands(requests));
+                    for (local, function, order) in requests.state.to_resubscribe(id, key) {
+                        requests.subscribe(id, function, order, Some(local));
                     }
                     return;
                 }
@@ -170,39 +170,39 @@ impl Xapp {
                 }
                 RicMessage::NodeLost(id) => {
                     if let Some(node) = nodes.remove(&id) {
-                        let commands = &mut Commands(desk);
-                        handle(Raw::News(XappEvent::NodeLost(&node)), commands);
+                        let commands = &mut Commands(requests);
+                        handle(SessionEvent::Event(XappEvent::NodeLost(&node)), commands);
                     }
                     return;
                 }
                 RicMessage::Envelope(envelope) => {
-                    // a node that speaks a newer version than its setup told shares this message's wire format
+                    // a node may use a newer version than in its setup; this message has the same format there
                     let version = nodes.get(&envelope.node).map_or(Version::V2_03, |node| node.version);
-                    let codec = nodes.get(&envelope.node).and_then(|node| named(encodings, &node.encoding));
+                    let codec = nodes.get(&envelope.node).and_then(|node| codec_by_name(encodings, &node.encoding));
                     let indication = Indication {
                         node: envelope.node,
-                        subscription: desk.kept.local(envelope.subscription),
+                        subscription: requests.state.local(envelope.subscription),
                         version,
                         codec,
                         pdu: envelope.pdu,
                     };
-                    handle(Raw::News(XappEvent::Indication(indication)), &mut Commands(desk));
-                    for (ticket, verdict) in desk.verifications.reported(&indication) {
-                        handle(Raw::News(XappEvent::Verified { ticket, verdict }), &mut Commands(desk));
+                    handle(SessionEvent::Event(XappEvent::Indication(indication)), &mut Commands(requests));
+                    for (ticket, verdict) in requests.verifications.reported(&indication) {
+                        handle(SessionEvent::Event(XappEvent::Verified { ticket, verdict }), &mut Commands(requests));
                     }
                     return;
                 }
                 RicMessage::Request(event) => {
                     let key = |node| nodes.get(&node).map(|node| node.global_id);
-                    XappEvent::Request(desk.translate(event, key))
+                    XappEvent::Request(requests.translate(event, key))
                 }
-                RicMessage::Dropped { reports } => XappEvent::Dropped(reports),
+                RicMessage::Dropped { reports } => XappEvent::ReportsDropped(reports),
                 other => {
                     tracing::debug!(message = ?other, "message of the RIC ignored");
                     return;
                 }
             };
-            handle(Raw::News(news), &mut Commands(desk));
+            handle(SessionEvent::Event(news), &mut Commands(requests));
         });
         match failed {
             Some(error) => Err(error),
@@ -210,9 +210,9 @@ impl Xapp {
         }
     }
 
-    /// Sends what was asked for, and writes.
+    /// Sends the queued commands, and writes.
     pub(super) fn write(&mut self) -> Result<(), Error> {
-        let Xapp { link: Some(link), desk: Desk { ends, bytes, .. }, .. } = self else { return Ok(()) };
+        let Xapp { link: Some(link), requests: RequestQueue { ends, bytes, .. }, .. } = self else { return Ok(()) };
         let mut start = 0;
         for end in ends.drain(..) {
             link.send(StreamId(0), &[&bytes[start..end]], Class::Keep)?;

@@ -1,4 +1,5 @@
-//! An external app: nodes come and go, indications come as the node's very bytes.
+//! The client library of external apps (xApps). Nodes come up and are lost; indications arrive as the node's
+//! unmodified PDUs.
 //!
 //! ```no_run
 //! use ferric::xapp::{Xapp, XappEvent};
@@ -18,8 +19,8 @@ mod commands;
 mod config;
 mod event;
 mod exchange;
-mod kept;
 mod reconnect;
+mod session_state;
 mod verify;
 
 use std::collections::BTreeMap;
@@ -32,57 +33,58 @@ use link::{Address, Events, Interest, Link, Poll, Scratch};
 
 use crate::{Error, StopHandle};
 
-use commands::Desk;
-use exchange::Raw;
-use kept::Kept;
-use reconnect::is_loss;
+use commands::RequestQueue;
+use exchange::SessionEvent;
+use reconnect::is_recoverable;
+use session_state::SessionState;
 use verify::Verifications;
 
 pub use commands::Commands;
 pub use config::{Reconnect, XappConfig};
 pub use e2::RequestEvent;
 pub use event::{Indication, XappEvent};
-pub use verify::{MAX_VERIFICATIONS, TooManyVerifications, Verdict, Verify};
+pub use verify::{MAX_VERIFICATIONS, TooManyVerifications, Verdict, Verification};
 
 /// An xApp's session with a RIC.
 pub struct Xapp {
     poll: Poll,
     events: Events,
     scratch: Scratch,
-    /// None while the RIC is lost.
+    /// `None` while the RIC is lost.
     link: Option<Link>,
     writable_wanted: bool,
     stop: StopHandle,
     address: Address,
     name: String,
     config: XappConfig,
-    session: Session,
-    /// The next pause before connecting again.
+    session: ConnectionState,
+    /// The delay before the next reconnection.
     pause: Duration,
     ric_id: GlobalRicId,
     nodes: BTreeMap<NodeId, NodeInfo>,
-    /// News that came with the welcome, before anybody asked.
-    early: Vec<NodeId>,
-    desk: Desk,
+    /// Nodes that came with the welcome, before the first `poll`.
+    unreported_nodes: Vec<NodeId>,
+    requests: RequestQueue,
 }
 
-/// How it stands with the RIC.
+/// The state of the connection to the RIC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Session {
-    /// Hello is said, and to be answered by then.
-    Greeting(Instant),
+enum ConnectionState {
+    /// The hello is sent; the welcome must arrive by then.
+    AwaitingWelcome(Instant),
     Open,
-    /// The RIC is lost, and not to be tried before then.
+    /// The RIC is lost; the next attempt is at that time.
     Lost(Instant),
 }
 
 const LINK_TOKEN: u64 = 1;
 
 impl Xapp {
-    /// Connects to a RIC and says hello; `name` is for the RIC's log.
+    /// Connects to a RIC and waits for its welcome. `name` appears in the RIC's log.
     ///
     /// # Errors
-    /// Where nobody is there, or nobody that speaks the protocol, or there is no welcome in time.
+    /// When no RIC answers at this address, the peer does not use the protocol, or the welcome does not arrive in
+    /// time.
     pub fn connect(address: &Address, name: &str, config: XappConfig) -> Result<Self, Error> {
         let deadline = Instant::now() + config.connect_timeout;
         let poll = Poll::new().map_err(Error::epoll)?;
@@ -98,117 +100,117 @@ impl Xapp {
             stop,
             address: address.clone(),
             name: name.to_owned(),
-            session: Session::Greeting(deadline),
+            session: ConnectionState::AwaitingWelcome(deadline),
             pause: config.reconnect.unwrap_or_default().first,
             ric_id: GlobalRicId::new(e2ap::PlmnIdentity([0; 3]), 0),
             nodes: BTreeMap::new(),
-            early: Vec::new(),
-            desk: Desk {
+            unreported_nodes: Vec::new(),
+            requests: RequestQueue {
                 client: XappClient::new(),
                 ends: Vec::new(),
                 bytes: Vec::new(),
                 verifications: Verifications::default(),
-                kept: Kept::new(config.reconnect.is_some()),
+                state: SessionState::new(config.reconnect.is_some()),
             },
             config,
         };
-        xapp.greet();
+        xapp.send_hello();
         let mut welcome = None;
         while welcome.is_none() {
-            let patience = deadline.saturating_duration_since(Instant::now());
-            if patience.is_zero() {
+            let timeout = deadline.saturating_duration_since(Instant::now());
+            if timeout.is_zero() {
                 return Err(Error::NoAnswer);
             }
-            let mut early = Vec::new();
-            xapp.exchange(Some(patience), &mut |event, _| match event {
-                Raw::Welcome(ric_id) => welcome = Some(ric_id),
-                Raw::News(XappEvent::NodeUp(node)) => early.push(node.id),
-                Raw::News(_) => {}
+            let mut unreported_nodes = Vec::new();
+            xapp.exchange(Some(timeout), &mut |event, _| match event {
+                SessionEvent::Welcome(ric_id) => welcome = Some(ric_id),
+                SessionEvent::Event(XappEvent::NodeUp(node)) => unreported_nodes.push(node.id),
+                SessionEvent::Event(_) => {}
             })?;
-            xapp.early.append(&mut early);
+            xapp.unreported_nodes.append(&mut unreported_nodes);
         }
         if let Some(ric_id) = welcome {
             xapp.ric_id = ric_id;
         }
-        xapp.session = Session::Open;
+        xapp.session = ConnectionState::Open;
         Ok(xapp)
     }
 
-    /// Says hello.
-    fn greet(&mut self) {
-        let Desk { client, ends, bytes, .. } = &mut self.desk;
+    /// Sends the hello.
+    fn send_hello(&mut self) {
+        let RequestQueue { client, ends, bytes, .. } = &mut self.requests;
         client.hello(&self.name, bytes);
         ends.push(bytes.len());
     }
 
-    /// Who the RIC is.
+    /// Returns the RIC's global id.
     #[must_use]
     pub fn ric_id(&self) -> GlobalRicId {
         self.ric_id
     }
 
-    /// The nodes that are there.
+    /// Returns the nodes that are up.
     pub fn nodes(&self) -> impl Iterator<Item = &NodeInfo> {
         self.nodes.values()
     }
 
-    /// What makes [`Xapp::poll`] return early; see [`StopHandle::is_stopped`].
+    /// Returns a handle that makes [`Xapp::poll`] return early; see [`StopHandle::is_stopped`].
     #[must_use]
     pub fn stop_handle(&self) -> StopHandle {
         self.stop.clone()
     }
 
-    /// What the xApp asks for outside of its handler. It is sent in the next turn.
+    /// Returns the commands, for use outside of the handler. The next [`Xapp::poll`] sends them.
     pub fn commands(&mut self) -> Commands<'_> {
-        Commands(&mut self.desk)
+        Commands(&mut self.requests)
     }
 
-    /// Waits at most `patience` (`None`: until something comes), then hands all that came to `handle`, in order.
+    /// Waits for messages for at most `timeout` (`None`: without limit), then passes all events to `handle`, in order.
     ///
     /// # Errors
-    /// Where the RIC turns the xApp away, or is lost and is not to be connected to again: the session is over.
+    /// When the RIC refuses the session, or is lost and [`XappConfig::reconnect`] is `None`: the session is over.
     pub fn poll(
         &mut self,
-        patience: Option<Duration>,
+        timeout: Option<Duration>,
         mut handle: impl FnMut(XappEvent<'_>, &mut Commands<'_>),
     ) -> Result<(), Error> {
-        // one loop for all handlers
-        self.poll_with(patience, &mut handle)
+        // compiled once for all handlers
+        self.poll_with(timeout, &mut handle)
     }
 
     fn poll_with(
         &mut self,
-        patience: Option<Duration>,
+        timeout: Option<Duration>,
         handle: &mut dyn FnMut(XappEvent<'_>, &mut Commands<'_>),
     ) -> Result<(), Error> {
-        let early = std::mem::take(&mut self.early);
-        let patience = if early.is_empty() { patience } else { Some(Duration::ZERO) };
-        for node in early.iter().filter_map(|id| self.nodes.get(id)) {
-            handle(XappEvent::NodeUp(node), &mut Commands(&mut self.desk));
+        let unreported_nodes = std::mem::take(&mut self.unreported_nodes);
+        let timeout = if unreported_nodes.is_empty() { timeout } else { Some(Duration::ZERO) };
+        for node in unreported_nodes.iter().filter_map(|id| self.nodes.get(id)) {
+            handle(XappEvent::NodeUp(node), &mut Commands(&mut self.requests));
         }
-        if let Session::Lost(until) = self.session
-            && !self.come_back(patience, until, handle)?
+        if let ConnectionState::Lost(until) = self.connection
+            && !self.reconnect(timeout, until, handle)?
         {
             return Ok(());
         }
         let mut welcome = None;
-        let exchanged = self.exchange(patience, &mut |event, commands| match event {
-            Raw::Welcome(ric_id) => {
+        let exchanged = self.exchange(timeout, &mut |event, commands| match event {
+            SessionEvent::Welcome(ric_id) => {
                 welcome = Some(ric_id);
                 handle(XappEvent::Reconnected(ric_id), commands);
             }
-            Raw::News(event) => handle(event, commands),
+            SessionEvent::Event(event) => handle(event, commands),
         });
         if let Some(ric_id) = welcome {
-            tracing::info!(ric = %self.address, %ric_id, "the RIC is back");
-            (self.ric_id, self.session) = (ric_id, Session::Open);
+            tracing::info!(ric = %self.address, %ric_id, "reconnected to the RIC");
+            (self.ric_id, self.connection) = (ric_id, ConnectionState::Open);
             self.pause = self.config.reconnect.unwrap_or_default().first;
         }
-        let late = matches!(self.session, Session::Greeting(by) if by <= Instant::now());
+        let late = matches!(self.connection, ConnectionState::AwaitingWelcome(by) if by <= Instant::now());
         match exchanged.and(if late { Err(Error::NoAnswer) } else { Ok(()) }) {
-            Err(error) if self.config.reconnect.is_some() && is_loss(&error) => {
+            Err(error) if self.config.reconnect.is_some() && is_recoverable(&error) => {
                 let retry_in_ms = self.pause.as_millis();
-                tracing::warn!(ric = %self.address, %error, retry_in_ms, "the RIC is lost; connecting again after a pause");
+                tracing::warn!(ric = %self.address, %error, retry_in_ms, "connection to the RIC lost; reconnecting");
                 self.lose(handle);
                 Ok(())
             }

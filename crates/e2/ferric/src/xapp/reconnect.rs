@@ -1,4 +1,4 @@
-//! A session that outlives its RIC.
+//! The loss of the RIC, and reconnection.
 
 use std::time::{Duration, Instant};
 
@@ -6,21 +6,21 @@ use e2::SubscriptionEnd;
 use e2::{ControlOutcome, ModifyOutcome, QueryOutcome, SubscribeError};
 use link::{Interest, Link};
 
-use super::kept::Asked;
-use super::{Commands, LINK_TOKEN, RequestEvent, Session, Xapp, XappEvent};
+use super::session_state::PendingRequest;
+use super::{Commands, ConnectionState, LINK_TOKEN, RequestEvent, Xapp, XappEvent};
 use crate::{Error, endpoint};
 
 impl Xapp {
-    /// Connects again, once the pause is over. Whether there is a link.
-    pub(super) fn come_back(
+    /// Reconnects once the delay has passed. Returns whether there is a link.
+    pub(super) fn reconnect(
         &mut self,
-        patience: Option<Duration>,
+        timeout: Option<Duration>,
         until: Instant,
         handle: &mut dyn FnMut(XappEvent<'_>, &mut Commands<'_>),
     ) -> Result<bool, Error> {
         let left = until.saturating_duration_since(Instant::now());
-        self.poll.wait(&mut self.events, Some(patience.unwrap_or(left).min(left))).map_err(Error::epoll)?;
-        // what is asked for now is asked of nobody
+        self.poll.wait(&mut self.events, Some(timeout.unwrap_or(left).min(left))).map_err(Error::epoll)?;
+        // commands that were given since the loss fail
         self.fail_unanswered(handle);
         if Instant::now() < until {
             return Ok(false);
@@ -35,55 +35,55 @@ impl Xapp {
             Ok(link) => {
                 self.link = Some(link);
                 self.writable_wanted = true;
-                self.session = Session::Greeting(Instant::now() + self.config.connect_timeout);
-                self.greet();
+                self.connection = ConnectionState::AwaitingWelcome(Instant::now() + self.config.connect_timeout);
+                self.send_hello();
                 Ok(true)
             }
             Err(error) => {
-                tracing::debug!(ric = %self.address, %error, "cannot connect");
-                self.rest(handle);
+                tracing::debug!(ric = %self.address, %error, "cannot connect to the RIC; retrying");
+                self.schedule_reconnect(handle);
                 Ok(false)
             }
         }
     }
 
-    /// The RIC is lost: all that it had told and all that was asked of it.
+    /// Handles the loss of the RIC: its nodes are lost, and unanswered commands fail.
     pub(super) fn lose(&mut self, handle: &mut dyn FnMut(XappEvent<'_>, &mut Commands<'_>)) {
         if let Some(link) = self.link.take() {
             // closing the descriptor would do as well
             let _ = self.poll.remove(&link);
         }
-        self.early.clear();
+        self.unreported_nodes.clear();
         self.fail_unanswered(handle);
         for node in std::mem::take(&mut self.nodes).values() {
-            handle(XappEvent::NodeLost(node), &mut Commands(&mut self.desk));
+            handle(XappEvent::NodeLost(node), &mut Commands(&mut self.requests));
         }
-        self.rest(handle);
+        self.schedule_reconnect(handle);
     }
 
-    /// What was asked for is not answered, and what stood does not stand now.
+    /// Reports unanswered commands as failed and subscriptions as suspended.
     fn fail_unanswered(&mut self, handle: &mut dyn FnMut(XappEvent<'_>, &mut Commands<'_>)) {
-        self.desk.ends.clear();
-        self.desk.bytes.clear();
-        let (unanswered, suspended) = self.desk.kept.lose();
-        let verdicts = self.desk.verifications.lose();
-        let left = self.desk.kept.take_left();
-        let commands = &mut Commands(&mut self.desk);
-        for (ticket, asked) in unanswered {
+        self.requests.ends.clear();
+        self.requests.bytes.clear();
+        let (unanswered, suspended) = self.requests.state.handle_loss();
+        let verdicts = self.requests.verifications.lose();
+        let left = self.requests.state.take_unsubscribed();
+        let commands = &mut Commands(&mut self.requests);
+        for (ticket, request) in unanswered {
             handle(
-                match asked {
-                    Asked::Subscribe { .. } => {
+                match request {
+                    PendingRequest::Subscribe { .. } => {
                         XappEvent::Request(RequestEvent::SubscriptionFailed { ticket, error: SubscribeError::NodeLost })
                     }
-                    Asked::Modify(subscription) => XappEvent::Request(RequestEvent::Modified {
+                    PendingRequest::Modify(subscription) => XappEvent::Request(RequestEvent::Modified {
                         ticket,
                         subscription,
                         outcome: ModifyOutcome::Ended,
                     }),
-                    Asked::Control => {
+                    PendingRequest::Control => {
                         XappEvent::Request(RequestEvent::Controlled { ticket, outcome: ControlOutcome::NodeLost })
                     }
-                    Asked::Query => {
+                    PendingRequest::Query => {
                         XappEvent::Request(RequestEvent::Queried { ticket, outcome: QueryOutcome::NodeLost })
                     }
                 },
@@ -104,17 +104,17 @@ impl Xapp {
         }
     }
 
-    /// Pauses before the next attempt.
-    fn rest(&mut self, handle: &mut dyn FnMut(XappEvent<'_>, &mut Commands<'_>)) {
+    /// Schedules the next attempt.
+    fn schedule_reconnect(&mut self, handle: &mut dyn FnMut(XappEvent<'_>, &mut Commands<'_>)) {
         let retry_in = self.pause;
         self.pause = self.pause.saturating_mul(2).min(self.config.reconnect.unwrap_or_default().last);
-        self.session = Session::Lost(Instant::now() + retry_in);
-        handle(XappEvent::Disconnected { retry_in }, &mut Commands(&mut self.desk));
+        self.connection = ConnectionState::Lost(Instant::now() + retry_in);
+        handle(XappEvent::Disconnected { retry_in }, &mut Commands(&mut self.requests));
     }
 }
 
-/// Whether the RIC may be there again: what is wrong with it, or with the xApp, does not pass by itself.
-pub(super) fn is_loss(error: &Error) -> bool {
+/// Returns whether another attempt may succeed: a violation of the protocol or a refusal does not resolve itself.
+pub(super) fn is_recoverable(error: &Error) -> bool {
     match error {
         Error::Link(_) | Error::NoAnswer => true,
         Error::Refused(_) | Error::Protocol(_) | Error::System { .. } => false,

@@ -1,5 +1,5 @@
-//! Whether a control had its effect. An acknowledgement says that the node took it, and no more: what shows the effect is what
-//! the node reports afterwards.
+//! Verification of controls. An acknowledgement only means that the node accepted the control; its effect shows in
+//! later reports.
 
 use core::fmt;
 use std::time::{Duration, Instant};
@@ -9,81 +9,82 @@ use e2::{SubscriptionId, Ticket};
 
 use super::Indication;
 
-/// What shows that a control had its effect.
-pub struct Verify {
+/// How the effect of a control is verified.
+pub struct Verification {
     subscription: SubscriptionId,
     within: Duration,
     shows: Box<dyn FnMut(&Indication<'_>) -> bool + Send>,
 }
 
-impl Verify {
-    /// A report of `subscription`, for which `shows` is true, within so long after the acknowledgement: a KPI that moves, or a
-    /// configuration that is read back. What it was before, `shows` may have kept.
+impl Verification {
+    /// Creates a verification by reports of `subscription`: one for which `shows` returns `true` within this time
+    /// after the acknowledgement confirms the effect, such as a KPI that changes or a configuration that is read back.
+    /// `shows` may hold the previous value.
     pub fn by_reports(
         subscription: SubscriptionId,
         within: Duration,
         shows: impl FnMut(&Indication<'_>) -> bool + Send + 'static,
     ) -> Self {
-        Verify { subscription, within, shows: Box::new(shows) }
+        Verification { subscription, within, shows: Box::new(shows) }
     }
 }
 
-impl fmt::Debug for Verify {
+impl fmt::Debug for Verification {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Verify")
+        f.debug_struct("Verification")
             .field("subscription", &self.subscription)
             .field("within", &self.within)
             .finish_non_exhaustive()
     }
 }
 
-/// What became of an acknowledged control.
+/// The result of verifying an acknowledged control.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Verdict {
     /// A report shows the effect.
     Confirmed {
-        /// How long after the acknowledgement.
+        /// The time since the acknowledgement.
         after: Duration,
     },
-    /// Reports came, and none shows the effect: the control changed nothing that can be seen.
+    /// Reports arrived, and none shows the effect.
     Unchanged {
-        /// How many came.
+        /// The number of reports.
         reports: u32,
     },
-    /// No report came, so that nobody can tell.
+    /// No report arrived, so that the effect is unknown.
     NoReports,
 }
 
-/// As many controls are being verified as may be.
+/// The error when [`MAX_VERIFICATIONS`] are in progress.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TooManyVerifications;
 
 impl fmt::Display for TooManyVerifications {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{MAX_VERIFICATIONS} controls are being verified: wait for their verdicts")
+        write!(f, "{MAX_VERIFICATIONS} controls are being verified: wait for one of their results")
     }
 }
 
 impl std::error::Error for TooManyVerifications {}
 
-/// Controls of a session that may be verified at a time.
+/// The most controls of a session that may be verified at a time.
 pub const MAX_VERIFICATIONS: usize = 256;
 
-/// The controls that are being verified.
+/// The verifications in progress.
 #[derive(Debug, Default)]
-pub(super) struct Verifications(Vec<Verification>);
+pub(super) struct Verifications(Vec<PendingVerification>);
 
 #[derive(Debug)]
-struct Verification {
+struct PendingVerification {
     ticket: Ticket,
-    verify: Verify,
-    /// Since when it is acknowledged.
+    verify: Verification,
+    /// The time of the acknowledgement.
     since: Option<Instant>,
     reports: u32,
 }
 
-impl Verification {
+impl PendingVerification {
     fn deadline(&self) -> Option<Instant> {
         Some(self.since? + self.verify.within)
     }
@@ -94,22 +95,22 @@ impl Verifications {
         self.0.len() < MAX_VERIFICATIONS
     }
 
-    pub fn add(&mut self, ticket: Ticket, verify: Verify) {
-        self.0.push(Verification { ticket, verify, since: None, reports: 0 });
+    pub fn add(&mut self, ticket: Ticket, verify: Verification) {
+        self.0.push(PendingVerification { ticket, verify, since: None, reports: 0 });
     }
 
-    /// When the next one is over at the latest.
+    /// Returns the earliest deadline.
     pub fn deadline(&self) -> Option<Instant> {
-        self.0.iter().filter_map(Verification::deadline).min()
+        self.0.iter().filter_map(PendingVerification::deadline).min()
     }
 
-    /// The RIC is lost: nobody can tell of those that are acknowledged.
+    /// Handles the loss of the RIC: the effect of acknowledged controls is unknown.
     pub fn lose(&mut self) -> Vec<(Ticket, Verdict)> {
         let lost = std::mem::take(&mut self.0);
         lost.into_iter().filter(|lost| lost.since.is_some()).map(|lost| (lost.ticket, Verdict::NoReports)).collect()
     }
 
-    /// A control is answered: acknowledged, its effect is looked for; what failed has none.
+    /// Handles the answer to a control: verification begins with the acknowledgement, and ends with a failure.
     pub fn answered(&mut self, ticket: Ticket, result: &ControlOutcome, now: impl FnOnce() -> Instant) {
         let Some(at) = self.0.iter().position(|verification| verification.ticket == ticket) else { return };
         if let ControlOutcome::Acknowledged(_) = result {
@@ -119,10 +120,10 @@ impl Verifications {
         }
     }
 
-    /// A report came. Those that it confirms.
+    /// Handles a report. Returns the controls that it confirms.
     #[inline]
     pub fn reported(&mut self, indication: &Indication<'_>) -> Vec<(Ticket, Verdict)> {
-        // what hardly anybody does costs hardly anything
+        // inlined, since verification is rare
         if self.0.is_empty() { Vec::new() } else { self.look_at(indication) }
     }
 
@@ -143,7 +144,7 @@ impl Verifications {
         confirmed
     }
 
-    /// Those whose time is over.
+    /// Returns the verifications whose time is over.
     pub fn expired(&mut self, now: Instant) -> Vec<(Ticket, Verdict)> {
         let mut expired = Vec::new();
         self.0.retain(|verification| {

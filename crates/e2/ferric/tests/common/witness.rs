@@ -62,7 +62,7 @@ impl Witness {
                         XappEvent::Request(RequestEvent::SubscriptionFailed { error: failure, .. }) => {
                             panic!("{failure:?}")
                         }
-                        XappEvent::Dropped(reports) => panic!("{reports} reports were dropped"),
+                        XappEvent::ReportsDropped(reports) => panic!("{reports} reports were dropped"),
                         _ => {}
                     });
                     turned.expect("the witness's session stands");

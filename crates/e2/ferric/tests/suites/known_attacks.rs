@@ -120,7 +120,7 @@ fn a_byte_perfect_repeated_setup() {
         assert!(matches!(peer.receive_pdu(), Pdu::E2SetupResponse(_)), "{round}");
     }
     peer.is_served();
-    logged(&scene, &["node is lost", "it sets up again"]);
+    logged(&scene, &["node is lost", "it set up again"]);
     scene.end();
 }
 
@@ -457,7 +457,7 @@ fn a_slow_reader() {
     peer.is_served();
     scene.is_unharmed();
     let dropped = turn_until(&mut xapp, |event| match event {
-        XappEvent::Dropped(reports) => Some(reports),
+        XappEvent::ReportsDropped(reports) => Some(reports),
         _ => None,
     });
     assert!((1..3000).contains(&dropped), "{dropped}");

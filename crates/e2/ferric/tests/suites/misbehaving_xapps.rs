@@ -113,7 +113,7 @@ fn an_xapp_that_stops_reading_loses_its_own_oldest_reports_and_is_told() {
                             next += 1;
                             received.store(next, Ordering::Release);
                         }
-                        XappEvent::Dropped(reports) => panic!("{reports} reports lost by an xApp that reads"),
+                        XappEvent::ReportsDropped(reports) => panic!("{reports} reports lost by an xApp that reads"),
                         _ => {}
                     })
                     .unwrap();

@@ -153,7 +153,7 @@ impl Desk {
                     self.answer(&node, answer(result, wire));
                 }
             }
-            XappEvent::Dropped(reports) => warn!(reports, "we read too slowly: the RIC dropped reports"),
+            XappEvent::ReportsDropped(reports) => warn!(reports, "we read too slowly: the RIC dropped reports"),
             // a node that comes back is subscribed to again: that gives back what was suspended
             _ => {}
         }
