@@ -1,4 +1,4 @@
-//! Whom the controller's news and the nodes' indications go to: internal apps at once, external ones by their links.
+//! Dispatches events and indications to apps: to iApps at once, to xApps over their links.
 
 use e2::topology::{Part, RanDatabase, RanEvent};
 use e2::xapp::Envelope;
@@ -14,25 +14,25 @@ use super::xapp_links::XappLinks;
 use super::{Counters, Iapp, IappContext, IappEvent};
 use crate::peers::Peers;
 
-/// Octets of news of nodes that are told in one turn, so that indications are not held up by them.
+/// The most octets of announced nodes per iteration, so that they do not delay indications.
 const ANNOUNCEMENT_OCTETS: usize = 256 * 1024;
 
 /// All apps of a server.
 pub(super) struct Apps {
     pub iapps: Vec<Box<dyn Iapp>>,
-    /// Tickets given out to internal apps.
+    /// The ticket that was last assigned to an iApp.
     tickets: u32,
     pub host: XappHost,
     pub ran: RanDatabase,
-    /// FlexRIC's xApps, which live on this loop.
+    /// FlexRIC's xApps, which are on the main loop.
     pub e42: E42Apps,
-    /// The links of external apps that live on this loop.
+    /// The links of xApps on the main loop.
     pub xapp_links: XappLinks,
-    /// The loops on which the others live.
+    /// The workers, with the other links.
     pub workers: Workers,
-    /// External apps on this loop that had no room for news in this turn.
+    /// xApps on the main loop without room for announcements in this iteration.
     full: Vec<AssocId>,
-    /// What went wrong with who has not set up: the log tells where they are.
+    /// Problems of associations without E2 Setup, to be logged with the peer's address.
     unattributed_notices: Vec<(AssocId, Notice)>,
     log_limiter: LogLimiter,
     out: Vec<u8>,
@@ -62,14 +62,14 @@ impl Apps {
         }
     }
 
-    /// Hands the controller's news to whom it concerns.
+    /// Dispatches the controller's events.
     #[inline]
     pub fn dispatch_events(&mut self, now: Time, controller: &mut Controller) {
         while let Some(event) = controller.poll_event() {
             self.dispatch_event(now, controller, event);
             self.dispatch_topology_events(now, controller);
         }
-        self.dispatch_topology_events(now, controller); // of UEs that were learned since
+        self.dispatch_topology_events(now, controller); // for UEs that were learned in the meantime
         self.workers.publish(controller, &self.host);
         self.send_queued();
     }
@@ -87,7 +87,7 @@ impl Apps {
             Event::NodeLost { node, .. } => self.ran.node_lost(*node),
             _ => {}
         }
-        // the apps get the controller to themselves
+        // cloned, since the apps get the controller mutably
         let node = match event {
             Event::NodeUp(id) | Event::NodeChanged(id) if !self.iapps.is_empty() => controller.node(id).cloned(),
             _ => None,
@@ -97,7 +97,7 @@ impl Apps {
         }
     }
 
-    /// Tells internal apps of what the nodes make up together.
+    /// Dispatches changes of the RAN database to iApps.
     #[inline]
     fn dispatch_topology_events(&mut self, now: Time, controller: &mut Controller) {
         while let Some(event) = self.ran.poll_event() {
@@ -106,7 +106,7 @@ impl Apps {
         }
     }
 
-    /// Another thread wants something of internal apps.
+    /// Wakes all iApps.
     pub fn wake_iapps(&mut self, now: Time, controller: &mut Controller) {
         let Apps { iapps, ran, tickets, .. } = self;
         for (at, iapp) in iapps.iter_mut().enumerate() {
@@ -115,7 +115,7 @@ impl Apps {
         }
     }
 
-    /// Tells one internal app of something, or all of them.
+    /// Passes an event to one iApp, or to all.
     fn notify_iapps(&mut self, now: Time, controller: &mut Controller, only: Option<Consumer>, event: &IappEvent<'_>) {
         let Apps { iapps, ran, tickets, .. } = self;
         for (at, iapp) in iapps.iter_mut().enumerate() {
@@ -126,7 +126,7 @@ impl Apps {
         }
     }
 
-    /// Puts what the host wants said into the outboxes of external apps.
+    /// Moves the host's output into the outboxes of xApps.
     #[inline]
     fn send_queued(&mut self) {
         while let Some(assoc) = self.host.poll_transmit(&mut self.out) {
@@ -144,7 +144,7 @@ impl Apps {
         self.e42.send_queued(&mut self.xapp_links.lost);
     }
 
-    /// Who is at the other end of an external app's link, and whether it has said anything.
+    /// Returns the address of an xApp, and whether it has sent anything.
     pub fn peer(&mut self, xapp: AssocId) -> Option<(&Address, bool)> {
         match self.workers.loop_of(xapp) {
             0 => self.xapp_links.xapps.get_mut(xapp).map(|peer| (peer.link.peer(), peer.has_sent)),
@@ -152,10 +152,10 @@ impl Apps {
         }
     }
 
-    /// One line for each thing that was wrong with who has not set up, or is gone by now.
+    /// Logs the problems of associations without E2 Setup.
     pub fn log_unattributed_notices(&mut self, nodes: &mut Peers) {
         for (assoc, notice) in self.unattributed_notices.drain(..) {
-            // one that is gone was told of by its own line
+            // the loss of a link is logged separately
             let peer = nodes.get_mut(assoc).map(|peer| tracing::field::display(peer.link.peer()));
             match notice {
                 Notice::UnknownIes { .. } => debug!(peer, "{notice}"),
@@ -164,7 +164,7 @@ impl Apps {
         }
     }
 
-    /// Hands an indication to all that take it.
+    /// Delivers an indication to all its consumers.
     #[inline]
     pub fn deliver(
         &mut self,
@@ -178,11 +178,11 @@ impl Apps {
         let head = Envelope { node, subscription, pdu }.head();
         let class = match indication.kind {
             RicIndicationType::Report => Class::Report,
-            RicIndicationType::Insert => Class::Keep, // a procedure of the node waits for its answer
+            RicIndicationType::Insert => Class::Keep, // a procedure of the node waits for the answer
         };
         let mut elsewhere = 0_u64;
         let mut at = 0;
-        // asked anew each time: an internal app may leave the subscription
+        // read again in each iteration: an iApp may unsubscribe
         while let Some(consumer) = controller.consumers(indication.subscription).get(at).copied() {
             at += 1;
             if let Some(xapp) = self.host.assoc(consumer) {
@@ -206,7 +206,8 @@ impl Apps {
         }
     }
 
-    /// External apps that had no room for news may have it now: where the flush wrote all, no event of the link says so.
+    /// Resumes announcements to xApps that had no room: when a flush has written everything, no event of the link
+    /// follows.
     pub fn check_room(&mut self) {
         for assoc in self.full.drain(..) {
             if self.xapp_links.xapps.get_mut(assoc).is_some_and(|peer| !peer.link.wants_write()) {
@@ -215,7 +216,7 @@ impl Apps {
         }
     }
 
-    /// Tells external apps of nodes that came, as far as `room_octets` of each one's outbox and this turn's share go.
+    /// Announces nodes to xApps, up to `room_octets` of each outbox and the limit per iteration.
     pub fn send_announcements(&mut self, controller: &Controller, room_octets: usize) {
         let Apps { host, xapp_links, workers, full, out, .. } = self;
         let mut octets = 0;
@@ -240,7 +241,7 @@ impl Apps {
     }
 }
 
-/// A line where a base station of several parts becomes complete, or ceases to be.
+/// Logs that a base station of several parts has become complete or incomplete.
 fn log_ran(event: &RanEvent, ran: &RanDatabase, log_limiter: &LogLimiter) {
     let (RanEvent::Complete(id) | RanEvent::Incomplete(id)) = event else { return };
     let Some(station) = ran.station(*id).filter(|station| station.nodes().any(|(_, part)| part != Part::Control))
@@ -255,16 +256,16 @@ fn log_ran(event: &RanEvent, ran: &RanDatabase, log_limiter: &LogLimiter) {
         info!(%base_station, nodes, cells = station.cells().count(), "base station is complete");
     } else {
         let missing: Vec<_> = station.missing().map(|part| part.to_string()).collect();
-        warn!(%base_station, nodes, "base station is not complete: {} is missing", missing.join(", "));
+        warn!(%base_station, nodes, "base station is incomplete: missing {}", missing.join(", "));
     }
 }
 
 impl Apps {
-    /// One line for each piece of news that an operator wants to see.
+    /// Logs the events that matter to an operator.
     fn log(&mut self, event: &Event, controller: &Controller) {
         match event {
-            _ if event.consumer().is_some() => return,                    // it knows
-            Event::Notice { notice: Notice::UnknownIes { .. }, .. } => {} // for who looks closely
+            _ if event.consumer().is_some() => return, // the consumer has it
+            Event::Notice { notice: Notice::UnknownIes { .. }, .. } => {} // logged at debug level
             _ if !self.log_limiter.allow() => return,
             _ => {}
         }
@@ -277,8 +278,8 @@ impl Apps {
             }
             Event::NodeLost { global_id, reason, .. } => match reason {
                 e2::LostReason::Closed(reason) => warn!(node = %global_id, %reason, "node is lost"),
-                e2::LostReason::SetupAgain => warn!(node = %global_id, "node is lost: it sets up again"),
-                e2::LostReason::Removed => info!(node = %global_id, "node is removed in order"),
+                e2::LostReason::SetupAgain => warn!(node = %global_id, "node is lost: it set up again"),
+                e2::LostReason::Removed => info!(node = %global_id, "node is removed"),
                 reason => warn!(node = %global_id, ?reason, "node is lost"),
             },
             Event::Notice { assoc, notice } => {
@@ -297,13 +298,13 @@ impl Apps {
             }
             Event::ConnectionUpdated { node, outcome } => {
                 let node = controller.node(*node).map(|node| node.global_id.to_string());
-                info!(node, ?outcome, "node was asked for other associations");
+                info!(node, ?outcome, "E2 Connection Update completed");
             }
             Event::RemovalRefused { node, cause } => {
                 let node = controller.node(*node).map(|node| node.global_id.to_string());
-                warn!(node, %cause, "node does not let itself be removed");
+                warn!(node, %cause, "E2 Removal refused by the node");
             }
-            _ => {} // a consumer has seen it
+            _ => {} // the consumer has it
         }
     }
 }

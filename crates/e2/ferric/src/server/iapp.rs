@@ -1,4 +1,4 @@
-//! Internal apps: what specializes a controller, on the controller's own thread.
+//! Internal apps (iApps), which run on the thread of the RIC.
 
 use e2::topology::{RanDatabase, RanEvent, UeName, UeRef};
 use e2::{
@@ -7,58 +7,58 @@ use e2::{
 };
 use e2ap::{Cause, RanFunctionId, RicActionId};
 
-/// An internal app. What it does, it does between two indications of everybody: it must not block.
+/// An internal app. It is called between the messages of all nodes and xApps, so that it must not block.
 pub trait Iapp: Send {
-    /// Its name, for the log.
+    /// Returns the name of the app for the log.
     fn name(&self) -> &str;
 
-    /// Something happened.
+    /// Handles an event.
     fn on_event(&mut self, event: &IappEvent<'_>, ric: &mut IappContext<'_>);
 
-    /// An indication of one of its subscriptions, borrowed: decode what is wanted, when it is wanted.
+    /// Handles a RIC Indication of one of the app's subscriptions. It is borrowed; the app decodes what it needs.
     fn on_indication(&mut self, indication: &Indication<'_>, ric: &mut IappContext<'_>);
 
-    /// Another thread has something for it: that called [`IappWaker::wake`](super::IappWaker::wake). What it is, the app
-    /// finds in a channel of its own, which should be bounded; it may be nothing, since all apps of a server are woken
-    /// together, and several calls may be one. An app that leaves something for later wakes itself.
+    /// Handles a call of [`IappWaker::wake`](super::IappWaker::wake) by another thread, whose request is in a channel
+    /// that the app shares with it; the channel should be bounded. There may be no request, since all iApps of a
+    /// server are woken together and several calls count as one. An app that postpones part of its work wakes itself.
     fn on_wake(&mut self, ric: &mut IappContext<'_>) {
         let _ = ric;
     }
 }
 
-/// What happened, as an internal app is told.
+/// An event of an iApp.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum IappEvent<'a> {
-    /// A node is there.
+    /// A node has set up.
     NodeUp(&'a Node),
-    /// A node tells of other functions or components than before, or speaks a later version.
+    /// The functions or components of a node, or its version of E2AP, have changed.
     NodeChanged(&'a Node),
-    /// A node is gone, and every subscription with it that is not suspended.
+    /// A node is lost, and with it every subscription that is not suspended.
     NodeLost(NodeId),
-    /// What the nodes make up together has changed: told right after the node's own news, or after a UE was learned.
+    /// The RAN database has changed. Follows the event of the node, or [`IappContext::learn_ue`].
     Ran(&'a RanEvent),
-    /// Something happened to a subscription, control or query of the app.
+    /// The result of a command of the app, or an event of one of its subscriptions.
     Request(&'a RequestEvent),
-    /// What became of an update of a node's associations, whoever asked for it.
+    /// An E2 Connection Update is complete, whichever app requested it.
     ConnectionUpdated {
-        /// Of which node.
+        /// The node.
         node: NodeId,
-        /// What became of it.
+        /// The result.
         outcome: &'a ConnectionOutcome,
     },
-    /// A node does not let itself be removed, whoever asked for it.
+    /// A node refused its removal, whichever app requested it.
     RemovalRefused {
-        /// Which one.
+        /// The node.
         node: NodeId,
-        /// Why.
+        /// The cause.
         cause: Cause,
     },
 }
 
 impl<'a> IappEvent<'a> {
-    /// The news as an app is told; what is only for the log is none. `node` is the node that came
-    /// or changed, if one did.
+    /// Returns the event for apps; `None` for events that are only logged. `node` is the node that has set up or
+    /// changed, if any.
     pub(super) fn of(event: &'a Event, node: Option<&'a Node>) -> Option<Self> {
         Some(match event {
             Event::NodeUp(_) => IappEvent::NodeUp(node?),
@@ -67,13 +67,15 @@ impl<'a> IappEvent<'a> {
             Event::Request { event, .. } => IappEvent::Request(event),
             Event::ConnectionUpdated { node, outcome } => IappEvent::ConnectionUpdated { node: *node, outcome },
             Event::RemovalRefused { node, cause } => IappEvent::RemovalRefused { node: *node, cause: *cause },
-            // those for the log, and those that this version does not know
+            // events for the log only, and unknown ones
             _ => return None,
         })
     }
 }
 
-/// What an internal app can ask the controller for.
+/// The context of a call: the commands of an iApp and what it may read.
+///
+/// Commands return a ticket; the [`IappEvent::Request`] with this ticket is the result.
 #[derive(Debug)]
 pub struct IappContext<'a> {
     pub(super) controller: &'a mut Controller,
@@ -84,33 +86,32 @@ pub struct IappContext<'a> {
 }
 
 impl IappContext<'_> {
-    /// What the nodes make up together: base stations, cells, UEs.
+    /// Returns the database of base stations, cells and UEs that the nodes form.
     #[must_use]
     pub fn ran(&self) -> &RanDatabase {
         self.ran
     }
 
-    /// A node tells of a UE by all the names that it has for it, as the app has decoded them; see
-    /// [`RanDatabase::learn_ue`].
+    /// Records the identifiers that a node has for a UE, as the app has decoded them; see [`RanDatabase::learn_ue`].
     pub fn learn_ue(&mut self, node: NodeId, names: &[UeName]) -> Option<UeRef> {
         self.ran.learn_ue(self.now, node, names)
     }
 
-    /// A node tells that a UE has left it. Whether it was known.
+    /// Records that a UE has left a node. Returns whether it was known.
     pub fn forget_ue(&mut self, node: NodeId, name: &UeName) -> bool {
         self.ran.forget_ue(node, name)
     }
 
-    /// The nodes that have set up.
+    /// Returns the nodes that are up.
     pub fn nodes(&self) -> impl Iterator<Item = &Node> {
         self.controller.nodes()
     }
 
-    /// Subscribes to a node's function; the ticket comes back with what becomes of it. A plain
-    /// [`SubscriptionSpec`](e2::SubscriptionSpec) will do: it comes back by itself after its node was lost.
+    /// Subscribes to a RAN function of a node. A plain [`SubscriptionSpec`](e2::SubscriptionSpec) is resumed after the
+    /// loss of its node.
     ///
     /// # Errors
-    /// Where the command makes no sense.
+    /// When the command is invalid.
     pub fn subscribe(
         &mut self,
         node: NodeId,
@@ -122,21 +123,21 @@ impl IappContext<'_> {
         Ok(ticket)
     }
 
-    /// Changes a subscription; the ticket comes back with what becomes of it.
+    /// Modifies a subscription (E2AP v3).
     ///
     /// # Errors
-    /// Where the command makes no sense.
+    /// When the command is invalid.
     pub fn modify(&mut self, subscription: SubscriptionId, change: SubscriptionChange) -> Result<Ticket, Misuse> {
         let ticket = self.ticket();
         self.controller.modify(self.now, self.consumer, ticket, subscription, change)?;
         Ok(ticket)
     }
 
-    /// Answers an [`IappEvent::ChangeRequired`]: actions that are to stay as they are, each with the cause that the node is
-    /// told. The RIC agrees to the rest.
+    /// Answers a [`RequestEvent::ChangeRequired`] with the actions that must stay as they are, each with the cause for
+    /// the node. The RIC agrees to the others.
     ///
     /// # Errors
-    /// Where nothing is asked about it (any more), or an action is named that was not asked about.
+    /// When no answer is expected, or an action is named that is not part of the request.
     pub fn answer_change(
         &mut self,
         subscription: SubscriptionId,
@@ -145,18 +146,18 @@ impl IappContext<'_> {
         self.controller.answer_change(self.now, self.consumer, subscription, refused)
     }
 
-    /// Leaves a subscription.
+    /// Deletes a subscription.
     ///
     /// # Errors
-    /// Where it is not the app's.
+    /// When it does not belong to the app.
     pub fn unsubscribe(&mut self, subscription: SubscriptionId) -> Result<(), Misuse> {
         self.controller.unsubscribe(self.now, self.consumer, subscription)
     }
 
-    /// Asks a function to do something and to acknowledge it; the ticket comes back with what becomes of it.
+    /// Sends a control that the function is to acknowledge.
     ///
     /// # Errors
-    /// Where the command makes no sense.
+    /// When the command is invalid.
     pub fn control(
         &mut self,
         node: NodeId,
@@ -170,10 +171,10 @@ impl IappContext<'_> {
         Ok(ticket)
     }
 
-    /// Answers an insert: a control that carries the insert's call process id, and that is to be acknowledged.
+    /// Answers an insert with a control that carries the insert's call process id and is to be acknowledged.
     ///
     /// # Errors
-    /// Where the command makes no sense.
+    /// When the command is invalid.
     pub fn answer_insert(
         &mut self,
         node: NodeId,
@@ -188,10 +189,10 @@ impl IappContext<'_> {
         Ok(ticket)
     }
 
-    /// Asks a function something; the ticket comes back with what becomes of it.
+    /// Sends a query (E2AP v3).
     ///
     /// # Errors
-    /// Where the command makes no sense.
+    /// When the command is invalid.
     pub fn query(
         &mut self,
         node: NodeId,
@@ -204,34 +205,34 @@ impl IappContext<'_> {
         Ok(ticket)
     }
 
-    /// Asks a node which functions it offers. What is new is told by [`IappEvent::NodeChanged`].
+    /// Sends a RIC Service Query. Changed functions are reported by [`IappEvent::NodeChanged`].
     ///
     /// # Errors
-    /// Where the command makes no sense.
+    /// When the command is invalid.
     pub fn service_query(&mut self, node: NodeId) -> Result<(), Misuse> {
         self.controller.service_query(self.now, node)
     }
 
-    /// Asks a node for other associations. What becomes of it is told by [`IappEvent::ConnectionUpdated`].
+    /// Sends an E2 Connection Update. The result is reported by [`IappEvent::ConnectionUpdated`].
     ///
     /// # Errors
-    /// Where the command makes no sense.
+    /// When the command is invalid.
     pub fn connection_update(&mut self, node: NodeId, update: &ConnectionUpdate) -> Result<(), Misuse> {
         self.controller.connection_update(self.now, node, update)
     }
 
-    /// Lets a node go. It is lost then, or [`IappEvent::RemovalRefused`] tells that it stays.
+    /// Sends an E2 Removal Request. Either the node is lost, or [`IappEvent::RemovalRefused`] is reported.
     ///
     /// # Errors
-    /// Where the command makes no sense.
+    /// When the command is invalid.
     pub fn remove(&mut self, node: NodeId) -> Result<(), Misuse> {
         self.controller.remove(self.now, node)
     }
 
-    /// Has a node forget all that was asked of it, by whomever.
+    /// Sends a Reset, which ends all procedures and subscriptions of the node, whichever app has them.
     ///
     /// # Errors
-    /// Where the command makes no sense.
+    /// When the command is invalid.
     pub fn reset(&mut self, node: NodeId, cause: Cause) -> Result<(), Misuse> {
         self.controller.reset(self.now, node, cause)
     }

@@ -184,19 +184,19 @@ impl SessionState {
         id: NodeId,
         key: GlobalE2NodeId,
     ) -> Vec<(SubscriptionId, RanFunctionId, SubscriptionOrder)> {
-        let requests = |of: &StoredSubscription| {
-            self.requests.values().any(|requests| match requests {
+        let is_requested = |of: &StoredSubscription| {
+            self.requests.values().any(|request| match request {
                 PendingRequest::Subscribe { node, function, order, .. } => {
                     (*node, *function) == (id, of.function) && *order == of.order
                 }
                 _ => false,
             })
         };
-        let wanting = |subscription: &StoredSubscription| {
-            subscription.remote.is_none() && subscription.node == key && !requests(subscription)
+        let missing = |subscription: &StoredSubscription| {
+            subscription.remote.is_none() && subscription.node == key && !is_requested(subscription)
         };
-        let wanting = self.subscriptions.iter().filter(|(_, subscription)| wanting(subscription));
-        wanting.map(|(local, subscription)| (*local, subscription.function, subscription.order.clone())).collect()
+        let missing = self.subscriptions.iter().filter(|(_, subscription)| missing(subscription));
+        missing.map(|(local, subscription)| (*local, subscription.function, subscription.order.clone())).collect()
     }
 }
 
@@ -279,7 +279,7 @@ mod tests {
         add_request(&mut state, 1, 1, None);
         assert!(state.requests.is_empty());
         assert_eq!(take(&mut state, 1, 7), SubscribedAs::New(SubscriptionId(7)));
-        assert!(state.subscription.is_empty() && state.handle_loss().1.is_empty());
+        assert!(state.subscriptions.is_empty() && state.handle_loss().1.is_empty());
         assert_eq!(
             (state.local(SubscriptionId(7)), state.unsubscribe(SubscriptionId(7))),
             (SubscriptionId(7), Some(SubscriptionId(7)))
