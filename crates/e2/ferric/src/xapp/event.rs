@@ -80,5 +80,5 @@ impl<'a> Indication<'a> {
 
 /// Returns the encoding of that name, built in or among `others`.
 pub(super) fn codec_by_name(others: &[Codec], name: &str) -> Option<Codec> {
-    Codec::codec_by_name(name).or_else(|| others.iter().copied().find(|codec| codec.name() == name))
+    Codec::named(name).or_else(|| others.iter().copied().find(|codec| codec.name() == name))
 }

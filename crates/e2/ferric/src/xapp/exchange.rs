@@ -31,7 +31,7 @@ impl RequestQueue {
     /// Translates the RIC's ids of subscriptions to the session's own, and the answer to a repeated subscription to
     /// its meaning for the xApp. `key` returns the global id of a node.
     fn translate(&mut self, event: RequestEvent, key: impl FnOnce(NodeId) -> Option<GlobalE2NodeId>) -> RequestEvent {
-        let state = &mut self.session_state;
+        let state = &mut self.state;
         match event {
             RequestEvent::Subscribed { ticket, subscription, admitted, not_admitted } => {
                 match state.subscribed(ticket, subscription, key) {
@@ -99,11 +99,11 @@ impl Xapp {
     ) -> Result<(), Error> {
         self.write()?;
         // verdicts and a missing welcome have deadlines
-        let greeting = match self.connection {
+        let welcome_deadline = match self.connection {
             ConnectionState::AwaitingWelcome(by) => Some(by),
             ConnectionState::Open | ConnectionState::Lost(_) => None,
         };
-        let deadline = [self.requests.verifications.deadline(), greeting].into_iter().flatten().min();
+        let deadline = [self.requests.verifications.deadline(), welcome_deadline].into_iter().flatten().min();
         let left = deadline.map(|at| at.saturating_duration_since(Instant::now()));
         let timeout = [timeout, left].into_iter().flatten().min();
         self.poll.wait(&mut self.events, timeout).map_err(Error::epoll)?;

@@ -99,7 +99,7 @@ pub struct Xapp {
     address: Address,
     name: String,
     config: XappConfig,
-    session: ConnectionState,
+    connection: ConnectionState,
     /// The delay before the next reconnection.
     pause: Duration,
     ric_id: GlobalRicId,
@@ -142,7 +142,7 @@ impl Xapp {
             stop,
             address: address.clone(),
             name: name.to_owned(),
-            session: ConnectionState::AwaitingWelcome(deadline),
+            connection: ConnectionState::AwaitingWelcome(deadline),
             pause: config.reconnect.unwrap_or_default().first,
             ric_id: GlobalRicId::new(e2ap::PlmnIdentity([0; 3]), 0),
             nodes: BTreeMap::new(),
@@ -174,7 +174,7 @@ impl Xapp {
         if let Some(ric_id) = welcome {
             xapp.ric_id = ric_id;
         }
-        xapp.session = ConnectionState::Open;
+        xapp.connection = ConnectionState::Open;
         Ok(xapp)
     }
 

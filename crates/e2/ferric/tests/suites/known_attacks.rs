@@ -438,7 +438,7 @@ fn a_storm_of_a_thousand_nodes_that_come_back() {
     }
     scene.is_unharmed();
     drop(again);
-    logged(&scene, &["closed", "the node came back on another association"]);
+    logged(&scene, &["disconnected", "the node came back on another association"]);
     scene.end();
 }
 
@@ -514,6 +514,6 @@ fn two_nodes_with_one_id() {
     });
     assert_ne!(before, after);
     second.is_served();
-    logged(&scene, &["closed", "the node came back on another association"]);
+    logged(&scene, &["disconnected", "the node came back on another association"]);
     scene.end();
 }
