@@ -318,7 +318,7 @@ fn a_full_file_goes_by_another_name() {
     };
     assert_eq!(last(&newest), Some(17));
     assert_eq!(last(&older), Some(first - 1), "nothing is lost between the files");
-    assert!(packets(&file.0).0[0].comment.contains("link 1 goes on in this file: with memory:rotated"));
+    assert!(packets(&file.0).0[0].comment.contains("link 1 continues in this file: with memory:rotated"));
     assert!(std::fs::metadata(file.older()).unwrap().len() < 1400, "not much longer than its limit");
 }
 

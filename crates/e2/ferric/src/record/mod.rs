@@ -1,8 +1,8 @@
-//! Dialogues in files: a user's report of a fault is one that can be read, and played again.
+//! Recordings of E2 associations as files, so that a fault report can be read and replayed.
 //!
-//! A [`Recorder`] writes each PDU that crosses the links it is tapped into, with its time and its peers' addresses, as
+//! A [`Recorder`] writes each PDU of the links with its tap, with time and addresses, as
 //! [pcapng](https://ietf-opsawg-wg.github.io/draft-ietf-opsawg-pcapng/), which Wireshark and tshark (4.2 and later)
-//! dissect; [`Recording`] reads such files, and captures of real SCTP as well.
+//! dissect. A [`Recording`] reads such files, and captures of real SCTP.
 //!
 //! ```no_run
 //! use ferric::record::{Protocol, Recorder, RecorderConfig};
@@ -15,20 +15,20 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! # What is in a file
+//! # File contents
 //!
-//! - E2 and E42, whatever link really carried them, as SCTP over IP: real addresses where the link has some, the RIC at
-//!   port 36421 (E42: 36422), the payload protocol by the node's type, checksums that hold. TSNs count what was
-//!   recorded. Where a link ends stands a SHUTDOWN.
-//! - What means nothing to others (the RIC-xApp protocol, encodings other than PER) on interfaces of link type USER0,
-//!   the bare PDUs.
-//! - An interface's name is its protocol, link and encoding, such as `e2-tcp-per`; the first packet of each link has a
-//!   comment that says who it is with.
-//! - A report that was recorded as sent may have been dropped later, when its reader was slow.
+//! - E2 and E42 over any link, as SCTP over IP: with the real addresses if the link has some, the RIC at port 36421 (E42:
+//!   36422), the payload protocol identifier for the node's type, and valid checksums. TSNs count what was recorded. A
+//!   SHUTDOWN marks the end of a link.
+//! - Other protocols and encodings (the RIC-xApp protocol, E2AP in other encodings than PER), as bare PDUs on interfaces of
+//!   link type USER0.
+//! - The name of an interface consists of protocol, link and encoding, such as `e2-tcp-per`. The first packet of each link has
+//!   a comment with the peer's address.
+//! - A report that was recorded as sent may have been dropped later because its reader was slow.
 //!
-//! The loops never wait for the file: between them and it stands a bounded queue, and what finds no room in it is not
-//! recorded, but counted: in a comment of the next packet, in the interfaces' statistics and in the log. When a file has
-//! reached its limit it is renamed (`.1` is appended, an older one of that name goes), and a new one begins.
+//! The event loops never wait for the file: a bounded queue separates them. What finds no room in it is not recorded
+//! but counted: in a comment of the next packet, in the interface statistics and in the log. When a file reaches its
+//! limit, it is renamed (`.1` is appended, which replaces an older file of that name), and a new one is created.
 
 mod packet;
 mod pcapng;
@@ -50,36 +50,37 @@ use write::{Conversation, Entry, Writer};
 
 pub use read::{Content, Message, ReadError, Recording};
 
-/// Messages that wait for the file, at most.
+/// The most messages in the queue.
 const QUEUE_MESSAGES: usize = 16 * 1024;
 
-/// What is recorded, and how much of it.
+/// The configuration of a recorder.
 #[derive(Clone, Debug)]
 pub struct RecorderConfig {
-    /// The file. What is there is overwritten.
+    /// The path of the file, which is overwritten.
     pub path: PathBuf,
-    /// Octets after which a new file begins; with the one before it, a recording takes twice that. Default: 256 MiB.
+    /// The octets after which a new file is created; together with the previous file, a recording takes twice that.
+    /// Default: 256 MiB.
     pub limit_octets: u64,
-    /// Octets that wait for the file, at most. Default: 32 MiB.
+    /// The most octets in the queue. Default: 32 MiB.
     pub queue_octets: usize,
 }
 
 impl RecorderConfig {
-    /// The defaults, and a file.
+    /// Returns the defaults with a path.
     pub fn new(path: impl Into<PathBuf>) -> Self {
         RecorderConfig { path: path.into(), limit_octets: 256 << 20, queue_octets: 32 << 20 }
     }
 }
 
-/// What is said on a link.
+/// The protocol of recorded links.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Protocol {
-    /// E2AP, between an E2 node and a RIC.
+    /// E2AP, between E2 nodes and a RIC.
     E2,
     /// E42, between FlexRIC's xApps and a RIC.
     E42,
-    /// ferric's own protocol between xApps and the RIC.
+    /// The RIC-xApp protocol, between xApps and a RIC.
     Xapp,
 }
 
@@ -92,7 +93,7 @@ impl Protocol {
         }
     }
 
-    /// The RIC's port in the file.
+    /// Returns the RIC's port in the file.
     fn ric_port(self) -> u16 {
         match self {
             Protocol::E2 | Protocol::Xapp => link::DEFAULT_PORT,
@@ -101,7 +102,8 @@ impl Protocol {
     }
 }
 
-/// Writes what crosses links to a file, on a thread of its own. Dropping it ends the file: what waits is written first.
+/// Records the PDUs of links to a file, on a separate thread. When it is dropped, the queue is written before the file
+/// is closed.
 pub struct Recorder {
     shared: Arc<Shared>,
     thread: Option<JoinHandle<()>>,
@@ -116,12 +118,12 @@ struct Shared {
 }
 
 impl Recorder {
-    /// Begins a file.
+    /// Creates the file and starts the thread.
     ///
     /// # Errors
-    /// Where it cannot be written.
+    /// When the file cannot be written or the thread cannot be started.
     pub fn create(config: RecorderConfig) -> Result<Self, Error> {
-        let failed = |source| Error::System { what: "the recording's file", source };
+        let failed = |source| Error::System { what: "recording file", source };
         let (entries, waiting) = sync_channel(QUEUE_MESSAGES);
         let queued_octets = Arc::new(AtomicUsize::new(0));
         let dropped = Arc::new(AtomicU64::new(0));
@@ -133,13 +135,13 @@ impl Recorder {
         Ok(Recorder { shared: Arc::new(shared), thread: Some(thread) })
     }
 
-    /// What a link's configuration takes to be recorded; see [`link::Config::tap`].
+    /// Returns a tap for links of this protocol; see [`link::Config::tap`].
     #[must_use]
     pub fn tap(&self, protocol: Protocol) -> Tap {
-        Tap::new(Arc::new(Ear { shared: Arc::clone(&self.shared), protocol }))
+        Tap::new(Arc::new(ProtocolTap { shared: Arc::clone(&self.shared), protocol }))
     }
 
-    /// Messages that were not recorded since the file was not written as fast as they came.
+    /// Returns the number of messages that were not recorded because the file was written too slowly.
     #[must_use]
     pub fn dropped(&self) -> u64 {
         self.shared.dropped.load(Ordering::Relaxed)
@@ -148,7 +150,7 @@ impl Recorder {
 
 impl Drop for Recorder {
     fn drop(&mut self) {
-        // not at the cost of what waits: the loops are done
+        // blocks until the queue has room; the event loops have ended
         let _ = self.shared.entries.send(Entry::Close);
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
@@ -156,31 +158,31 @@ impl Drop for Recorder {
     }
 }
 
-/// Hears of links of one protocol.
-struct Ear {
+/// Creates a recorder for each link of a protocol.
+struct ProtocolTap {
     shared: Arc<Shared>,
     protocol: Protocol,
 }
 
-impl Onlooker for Ear {
+impl Onlooker for ProtocolTap {
     fn begin(&self, ends: Ends<'_>) -> Box<dyn Watch> {
         let number = self.shared.links.fetch_add(1, Ordering::Relaxed) + 1;
         let conversation = Arc::new(Conversation::new(number, self.protocol, &ends));
-        Box::new(Line { shared: Arc::clone(&self.shared), conversation })
+        Box::new(LinkRecorder { shared: Arc::clone(&self.shared), conversation })
     }
 }
 
-/// Hears what is said on one link.
-struct Line {
+/// Records the PDUs of one link.
+struct LinkRecorder {
     shared: Arc<Shared>,
     conversation: Arc<Conversation>,
 }
 
-impl Watch for Line {
+impl Watch for LinkRecorder {
     fn pdu(&self, direction: Direction, stream: StreamId, parts: &[&[u8]]) {
-        let Line { shared, conversation } = self;
+        let LinkRecorder { shared, conversation } = self;
         let octets: usize = parts.iter().map(|part| part.len()).sum();
-        // more than one loop may be over the bound by a message each
+        // several loops may exceed the bound by a message each
         if shared.queued_octets.load(Ordering::Relaxed) + octets > shared.queue_octets {
             shared.dropped.fetch_add(1, Ordering::Relaxed);
             return;
@@ -197,15 +199,15 @@ impl Watch for Line {
     }
 }
 
-impl Drop for Line {
+impl Drop for LinkRecorder {
     fn drop(&mut self) {
         let conversation = Arc::clone(&self.conversation);
-        // a file that misses an end can still be read
+        // a file without the end of a link is still readable
         let _ = self.shared.entries.try_send(Entry::End { at_ns: now_ns(), conversation });
     }
 }
 
-/// Nanoseconds since 1970.
+/// Returns the nanoseconds since 1970.
 fn now_ns() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos() as u64)
 }

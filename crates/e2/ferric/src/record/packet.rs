@@ -1,10 +1,10 @@
-//! Messages as IP packets with SCTP's DATA chunks: made for the recorder, taken apart for readers (RFC 9260).
+//! Messages as IP packets with DATA chunks of SCTP: assembled for the recorder, parsed for readers (RFC 9260).
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
-/// SCTP among IP's protocols.
+/// The IP protocol number of SCTP.
 const IP_PROTOCOL_SCTP: u8 = 132;
-/// Octets of a message in one DATA chunk at most: what is longer goes in several.
+/// The most octets of a message in one DATA chunk; a longer message is fragmented.
 pub(super) const FRAGMENT_OCTETS: usize = 16 * 1024;
 
 const CHUNK_DATA: u8 = 0;
@@ -13,7 +13,7 @@ const FLAG_ENDING: u8 = 1;
 const FLAG_BEGINNING: u8 = 2;
 const FLAG_UNORDERED: u8 = 4;
 
-/// The ends of a packet, and the tag that the receiver knows the association by.
+/// The ends of a packet, and the verification tag.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Route {
     pub source: SocketAddr,
@@ -34,11 +34,11 @@ pub(super) struct Data<'a> {
     pub octets: &'a [u8],
 }
 
-/// What a packet carries that matters here.
+/// The chunks that matter here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Chunk<'a> {
     Data(Data<'a>),
-    /// The association ends, one way or another.
+    /// The association ends, by shutdown or abort.
     End,
 }
 
@@ -50,7 +50,7 @@ pub(super) fn put_data(out: &mut Vec<u8>, route: &Route, data: &Data<'_>) {
     put_packet(out, route, |out| {
         let octets = 16 + data.octets.len();
         out.extend_from_slice(&[CHUNK_DATA, flags]);
-        out.extend_from_slice(&(octets as u16).to_be_bytes()); // a fragment is short
+        out.extend_from_slice(&(octets as u16).to_be_bytes()); // bounded by FRAGMENT_OCTETS
         out.extend_from_slice(&data.tsn.to_be_bytes());
         out.extend_from_slice(&data.stream.to_be_bytes());
         out.extend_from_slice(&data.sequence.to_be_bytes());
@@ -59,7 +59,7 @@ pub(super) fn put_data(out: &mut Vec<u8>, route: &Route, data: &Data<'_>) {
     });
 }
 
-/// Appends a packet that ends the association: everything up to `tsn` came.
+/// Appends a packet with a SHUTDOWN chunk that acknowledges everything up to `tsn`.
 pub(super) fn put_shutdown(out: &mut Vec<u8>, route: &Route, tsn: u32) {
     put_packet(out, route, |out| {
         out.extend_from_slice(&[CHUNK_SHUTDOWN, 0, 0, 8]);
@@ -89,7 +89,7 @@ fn put_packet(out: &mut Vec<u8>, route: &Route, chunk: impl FnOnce(&mut Vec<u8>)
     out.extend_from_slice(&route.tag.to_be_bytes());
     out.extend_from_slice(&[0; 4]);
     chunk(out);
-    // a chunk's padding is not in its length, and RFC 9260 3.2 counts it from the packet's start
+    // the padding is not part of a chunk's length, and RFC 9260 3.2 counts it from the start of the packet
     while !(out.len() - sctp).is_multiple_of(4) {
         out.push(0);
     }
@@ -112,7 +112,7 @@ fn v6(ip: IpAddr) -> Ipv6Addr {
     }
 }
 
-/// Takes an IP packet apart: `None` where it is none, is no SCTP, is a fragment of one, or is cut short.
+/// Parses an IP packet. `None` if it is malformed, not SCTP, a fragment, or truncated.
 pub(super) fn parse<'a>(packet: &'a [u8], mut each: impl FnMut(Route, Chunk<'a>)) -> Option<()> {
     let (source, destination, sctp) = match packet.first()? >> 4 {
         4 => {
@@ -161,7 +161,7 @@ pub(super) fn parse<'a>(packet: &'a [u8], mut each: impl FnMut(Route, Chunk<'a>)
             6 | CHUNK_SHUTDOWN | 8 | 14 => each(route, Chunk::End),
             _ => {}
         }
-        // a length below 4 would never end
+        // a length below 4 would not advance
         chunks = chunks.get(octets.max(4).next_multiple_of(4)..).unwrap_or_default();
     }
     Some(())
@@ -175,7 +175,7 @@ fn word(octets: &[u8], at: usize) -> Option<u32> {
     Some(u32::from_be_bytes(*octets.get(at..)?.first_chunk()?))
 }
 
-/// RFC 791 3.1.
+/// The Internet checksum: RFC 791 3.1.
 fn internet_checksum(header: &[u8]) -> u16 {
     let sum: u32 =
         header.chunks(2).map(|pair| u32::from(pair[0]) << 8 | pair.get(1).map_or(0, |low| u32::from(*low))).sum();
@@ -212,18 +212,18 @@ mod tests {
     }
 
     #[test]
-    fn checksums_of_the_standards() {
+    fn checksums_match_the_standards() {
         // RFC 3720 B.4
         assert_eq!(crc32c(&[0; 32]), 0x8A91_36AA);
         assert_eq!(crc32c(&(0..32).collect::<Vec<u8>>()), 0x46DD_794E);
-        // a header that holds its checksum sums up to nothing
+        // the sum of a header with its checksum is zero
         let mut packet = Vec::new();
         put_shutdown(&mut packet, &route("10.1.2.3:5", "10.1.2.4:6"), 1);
         assert_eq!(internet_checksum(&packet[..20]), 0);
     }
 
     #[test]
-    fn what_is_made_is_read() {
+    fn packet_round_trips() {
         for route in [
             route("10.0.0.1:36421", "10.0.0.2:40000"),
             route("[::1]:36421", "[fe80::2]:1"),
@@ -238,16 +238,16 @@ mod tests {
                 let mut found = Vec::new();
                 parse(&packet, |from, chunk| found.push((from, chunk))).unwrap();
                 assert_eq!(found, [(route, Chunk::Data(data))]);
-                // cut short anywhere, it is no packet, and nothing breaks
+                // truncated packets are rejected
                 for end in 0..packet.len().min(100) {
-                    assert_eq!(parse(&packet[..end], |_, _| panic!("nothing can be read")), None);
+                    assert_eq!(parse(&packet[..end], |_, _| panic!("no chunk is complete")), None);
                 }
             }
         }
     }
 
     #[test]
-    fn a_chunk_without_a_length_does_not_hold_up() {
+    fn chunk_with_length_zero_ends_parsing() {
         let mut packet = Vec::new();
         put_shutdown(&mut packet, &route("10.1.2.3:5", "10.1.2.4:6"), 1);
         packet[35] = 0;

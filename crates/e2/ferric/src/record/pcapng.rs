@@ -1,4 +1,4 @@
-//! The file format: blocks of pcapng (draft-ietf-opsawg-pcapng), as little of it as is needed.
+//! The blocks of the pcapng format (draft-ietf-opsawg-pcapng) that recordings need.
 
 use std::io::{self, Read, Write};
 
@@ -11,7 +11,7 @@ const INTERFACE_STATISTICS: u32 = 5;
 const ENHANCED_PACKET: u32 = 6;
 const BYTE_ORDER: u32 = 0x1A2B_3C4D;
 
-/// The first word of the older format's files, in each byte order and for each resolution.
+/// The first word of files in the older pcap format, in each byte order and for each resolution.
 const CLASSIC_MAGIC: [u32; 4] = [0xA1B2_C3D4, 0xD4C3_B2A1, 0xA1B2_3C4D, 0x4D3C_B2A1];
 
 const OPTION_COMMENT: u16 = 1;
@@ -23,17 +23,17 @@ const OPTION_FLAGS: u16 = 2;
 const OPTION_RECEIVED: u16 = 4;
 const OPTION_DROPPED: u16 = 5;
 
-/// The longest block that is read: packets are far shorter.
+/// The longest block that is read; packets are far shorter.
 const MAX_BLOCK_OCTETS: u32 = 16 * 1024 * 1024;
 /// The most interfaces of one section.
 const MAX_INTERFACES: usize = 4096;
 
 /// Raw IP, version 4 or 6.
 pub(super) const LINK_RAW_IP: u16 = 101;
-/// Nobody's: octets that mean nothing to others.
+/// Reserved for private use: octets without a public format.
 pub(super) const LINK_USER0: u16 = 147;
 
-/// Writes blocks, and counts the octets.
+/// Writes blocks and counts their octets.
 pub(super) struct BlockWriter<W: Write> {
     file: W,
     block: Vec<u8>,
@@ -41,24 +41,24 @@ pub(super) struct BlockWriter<W: Write> {
 }
 
 impl<W: Write> BlockWriter<W> {
-    /// Begins a file.
+    /// Creates a file with its section header.
     pub fn new(file: W, application: &str) -> io::Result<Self> {
         let mut writer = BlockWriter { file, block: Vec::new(), octets: 0 };
         writer.block(SECTION_HEADER, |body| {
             body.extend_from_slice(&BYTE_ORDER.to_le_bytes());
             body.extend_from_slice(&[1, 0, 0, 0]);
-            body.extend_from_slice(&u64::MAX.to_le_bytes()); // length of the section: not told
+            body.extend_from_slice(&u64::MAX.to_le_bytes()); // length of the section: unspecified
             option(body, OPTION_APPLICATION, application.as_bytes());
             end_of_options(body);
         })?;
         Ok(writer)
     }
 
-    /// Adds an interface, whose times are in nanoseconds.
+    /// Adds an interface with time stamps in nanoseconds.
     pub fn interface(&mut self, link_type: u16, name: &str, description: &str) -> io::Result<()> {
         self.block(INTERFACE, |body| {
             body.extend_from_slice(&link_type.to_le_bytes());
-            body.extend_from_slice(&[0; 6]); // reserved; packets are never cut
+            body.extend_from_slice(&[0; 6]); // reserved; snap length 0: packets are never truncated
             option(body, OPTION_NAME, name.as_bytes());
             option(body, OPTION_DESCRIPTION, description.as_bytes());
             option(body, OPTION_RESOLUTION, &[9]);
@@ -92,7 +92,7 @@ impl<W: Write> BlockWriter<W> {
         })
     }
 
-    /// Says how many messages an interface took and lost.
+    /// Adds the statistics of an interface: the messages that it recorded and dropped.
     pub fn statistics(&mut self, interface: u32, at_ns: u64, received: u64, dropped: u64) -> io::Result<()> {
         self.block(INTERFACE_STATISTICS, |body| {
             body.extend_from_slice(&interface.to_le_bytes());
@@ -137,21 +137,21 @@ fn pad(body: &mut Vec<u8>) {
     body.resize(body.len().next_multiple_of(4), 0);
 }
 
-/// An interface of a file that is read.
+/// An interface of a file.
 #[derive(Clone, Debug)]
 pub(super) struct Interface {
     pub link_type: u16,
     pub name: String,
-    /// Units of its time stamps in a second.
+    /// The units of its time stamps per second.
     per_second: u64,
 }
 
-/// A packet of a file that is read.
+/// A packet of a file.
 pub(super) struct Packet<'a> {
     pub interface: &'a Interface,
-    /// Who wrote the section.
+    /// The application that wrote the section.
     pub application: &'a str,
-    /// Since 1970; 0 where the file does not tell.
+    /// The time since 1970; 0 if the file has none.
     pub at_ns: u64,
     pub octets: &'a [u8],
 }
@@ -159,7 +159,7 @@ pub(super) struct Packet<'a> {
 /// Reads blocks, one at a time.
 pub(super) struct BlockReader<R: Read> {
     file: R,
-    /// Octets read until now.
+    /// The octets that were read.
     offset: u64,
     big_endian: bool,
     block: Vec<u8>,
@@ -173,12 +173,12 @@ impl<R: Read> BlockReader<R> {
         BlockReader { file, offset: 0, big_endian: false, block, interfaces, application }
     }
 
-    /// Where the present block begins.
+    /// Returns the offset of the current block.
     fn block_offset(&self) -> u64 {
         self.offset - self.block.len() as u64
     }
 
-    /// The next packet; `None` at the file's end.
+    /// Returns the next packet; `None` at the end of the file.
     pub fn next(&mut self) -> Result<Option<Packet<'_>>, ReadError> {
         loop {
             let Some(kind) = self.next_block()? else { return Ok(None) };
@@ -212,7 +212,7 @@ impl<R: Read> BlockReader<R> {
                 octets,
             })
         } else {
-            // without a length of its own, where packets are not cut
+            // the block has no captured length: the packet is not truncated
             let octets = self.word(8).unwrap_or(u32::MAX) as usize;
             let captured = self.block.len().saturating_sub(16).min(octets);
             let interface = self.interfaces.first();
@@ -234,7 +234,7 @@ impl<R: Read> BlockReader<R> {
         }
         let per_second = match self.option(16, OPTION_RESOLUTION).and_then(|value| value.first().copied()) {
             None => 1_000_000,
-            // powers of ten, or of two where the highest bit says so; those beyond 64 bits are nobody's
+            // a power of ten, or of two if the highest bit is set; those beyond 64 bits are not used in practice
             Some(power) if power & 0x80 == 0 => 10u64.checked_pow(power.into()).unwrap_or(u64::MAX),
             Some(power) => 1u64.checked_shl(u32::from(power & 0x7F)).unwrap_or(u64::MAX),
         };
@@ -243,7 +243,7 @@ impl<R: Read> BlockReader<R> {
         Ok(())
     }
 
-    /// Reads a block whole; tells its kind.
+    /// Reads a whole block and returns its type.
     fn next_block(&mut self) -> Result<Option<u32>, ReadError> {
         let begin = self.offset;
         self.block.clear();
@@ -302,11 +302,11 @@ impl<R: Read> BlockReader<R> {
         Some(if self.big_endian { u32::from_be_bytes(octets) } else { u32::from_le_bytes(octets) })
     }
 
-    /// The first option `wanted` among those from octet `at` of the block on.
+    /// Returns the first option `wanted`, from octet `at` of the block on.
     fn option(&self, mut at: usize, wanted: u16) -> Option<&[u8]> {
         loop {
             let (code, octets) = (self.half(at)?, usize::from(self.half(at + 2)?));
-            // the last word is the block's length again
+            // the last word repeats the block's length
             if code == 0 || at + 8 > self.block.len() {
                 return None;
             }
@@ -322,7 +322,7 @@ fn text(value: &[u8]) -> String {
     String::from_utf8_lossy(value).into_owned()
 }
 
-/// Whether `word` begins a file of the format that came before this one.
+/// Returns whether `word` is the first word of a file in the older pcap format.
 pub(super) fn is_classic(word: u32) -> bool {
     CLASSIC_MAGIC.contains(&word)
 }

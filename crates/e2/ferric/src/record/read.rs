@@ -1,4 +1,4 @@
-//! Reading recordings and captures: packets become messages again.
+//! Reads recordings and captures: reassembles messages from packets.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -10,10 +10,10 @@ use link::StreamId;
 use super::packet::{self, Chunk, Data, Route};
 use super::pcapng::{BlockReader, Interface, LINK_RAW_IP, LINK_USER0, Packet, is_classic};
 
-/// Who writes recordings.
+/// The application name in the section header of recordings.
 pub(super) const APPLICATION: &str = "ferric";
 
-/// Ethernet, Linux "cooked" captures in both versions, and raw IP as BSDs number it.
+/// Ethernet, Linux "cooked" captures in both versions, and raw IP with the number of the BSDs.
 const LINK_ETHERNET: u16 = 1;
 const LINK_RAW_BSD: u16 = 12;
 const LINK_COOKED: u16 = 113;
@@ -21,77 +21,77 @@ const LINK_RAW_IPV4: u16 = 228;
 const LINK_RAW_IPV6: u16 = 229;
 const LINK_COOKED_V2: u16 = 276;
 
-/// Octets of an unfinished message; what is longer is given up.
+/// The most octets of an incomplete message; a longer one is dropped.
 const MAX_MESSAGE_OCTETS: usize = 16 * 1024 * 1024;
-/// Streams, and messages of which only a part came: when there are more, all that are unfinished are given up.
+/// The most incomplete messages; beyond that, all incomplete ones are dropped.
 const MAX_UNFINISHED: usize = 4096;
-/// Associations that are told apart; beyond these, those before are forgotten.
+/// The most associations that are distinguished; beyond that, earlier ones are forgotten.
 const MAX_ASSOCIATIONS: usize = 65536;
 
 /// A message of a recording.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Message {
-    /// When it was seen: nanoseconds since 1970.
+    /// The time of capture: nanoseconds since 1970.
     pub at_ns: u64,
-    /// The interface's name, such as `e2-tcp-per`.
+    /// The name of the interface, such as `e2-tcp-per`.
     pub interface: String,
-    /// What it is.
+    /// The content.
     pub content: Content,
 }
 
-/// What a message of a recording is.
+/// The content of a recorded message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Content {
     /// A message over SCTP.
     Sctp {
-        /// Counts associations from 0, in the order in which they are seen.
+        /// The number of the association, from 0 in the order of appearance.
         association: usize,
-        /// Its sender.
+        /// The sender.
         source: SocketAddr,
-        /// Whom it goes to.
+        /// The receiver.
         destination: SocketAddr,
-        /// Its payload protocol.
+        /// The payload protocol identifier.
         ppid: u32,
-        /// Its stream.
+        /// The stream.
         stream: StreamId,
         /// The message.
         pdu: Vec<u8>,
     },
-    /// The association ends here.
+    /// The end of an association.
     End {
-        /// Which one.
+        /// The number of the association.
         association: usize,
     },
-    /// A bare message of a protocol that has no place in IP.
+    /// A message of a protocol without IP packets in the file.
     Bare(Vec<u8>),
 }
 
-/// A recording that cannot be read (on).
+/// The reason why a recording cannot be read, or not further.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum ReadError {
-    /// The file is not pcapng.
+    /// The file is not in pcapng format.
     Foreign {
-        /// Its first word, where it has that much.
+        /// The first word of the file, if it is that long.
         found: Option<u32>,
     },
     /// The file ends within a block.
     Truncated {
-        /// Where the block begins.
+        /// The offset of the block.
         block_offset: u64,
-        /// Where the file ends.
+        /// The offset of the end of the file.
         offset: u64,
     },
-    /// A block is not what the format allows.
+    /// A block violates the format.
     Damaged {
-        /// Where it begins.
+        /// The offset of the block.
         offset: u64,
     },
     /// The file cannot be read.
     Io {
-        /// Where.
+        /// The offset.
         offset: u64,
-        /// Why.
+        /// The system's error.
         source: io::Error,
     },
 }
@@ -122,30 +122,30 @@ impl std::error::Error for ReadError {
     }
 }
 
-/// One stream of one way of an association.
-type Lane = (usize, SocketAddr, u16, bool);
+/// One stream in one direction of an association.
+type StreamKey = (usize, SocketAddr, u16, bool);
 
-/// The beginning of a message.
+/// An incomplete message.
 struct Unfinished {
     next_tsn: u32,
     octets: Vec<u8>,
 }
 
-/// A recording, or a capture of SCTP; an iterator over its messages, in the order in which they were whole.
+/// A recording, or a capture of SCTP: an iterator over its messages in the order in which they were completed.
 ///
-/// After an error there is nothing more. Packets of other protocols are passed over; so is what was captured twice.
+/// It ends after an error. Packets of other protocols are skipped, and so are retransmissions and duplicates.
 pub struct Recording<R: Read> {
     blocks: BlockReader<R>,
     associations: Associations,
-    unfinished: HashMap<Lane, Unfinished>,
-    /// What came of each way of an association, so that what was sent again is told once.
+    unfinished: HashMap<StreamKey, Unfinished>,
+    /// The TSNs that were seen in each direction of an association.
     seen: HashMap<(usize, SocketAddr), Seen>,
     ready: std::collections::VecDeque<Message>,
-    over: bool,
+    is_finished: bool,
 }
 
 impl<R: Read> Recording<R> {
-    /// Reads from `file`; a `BufReader` makes it quick.
+    /// Reads from `file`, which should be buffered (`BufReader`).
     pub fn new(file: R) -> Self {
         Recording {
             blocks: BlockReader::new(file),
@@ -153,15 +153,15 @@ impl<R: Read> Recording<R> {
             unfinished: HashMap::new(),
             seen: HashMap::new(),
             ready: Default::default(),
-            over: false,
+            is_finished: false,
         }
     }
 
     /// Reads one packet.
     fn step(&mut self) -> Result<(), ReadError> {
-        let Recording { blocks, associations, unfinished, seen, ready, over } = self;
+        let Recording { blocks, associations, unfinished, seen, ready, is_finished } = self;
         let Some(Packet { interface, application, at_ns, octets }) = blocks.next()? else {
-            *over = true;
+            *is_finished = true;
             return Ok(());
         };
         let Interface { link_type, name, .. } = interface;
@@ -172,7 +172,7 @@ impl<R: Read> Recording<R> {
             return Ok(());
         }
         let Some(packet) = ip_of(*link_type, octets) else { return Ok(()) };
-        // what is not SCTP, or not whole, has nothing for us
+        // other protocols and incomplete packets are skipped
         let _ = packet::parse(packet, |route, chunk| {
             let association = associations.of(&route, ours);
             match chunk {
@@ -209,26 +209,27 @@ impl<R: Read> Iterator for Recording<R> {
             if let Some(message) = self.ready.pop_front() {
                 return Some(Ok(message));
             }
-            if self.over {
+            if self.is_finished {
                 return None;
             }
             if let Err(error) = self.step() {
-                self.over = true;
+                self.is_finished = true;
                 return Some(Err(error));
             }
         }
     }
 }
 
-/// The TSNs of one way that were seen.
+/// The TSNs of one direction that were seen.
 struct Seen {
     highest: u32,
-    /// A bit for each of the last 128, the lowest for the highest TSN.
+    /// One bit for each of the last 128 TSNs, the lowest for the highest TSN.
     recent: u128,
 }
 
 impl Seen {
-    /// RFC 9260 6.2: what is sent again has a TSN that was seen. What comes later than 128 others counts as seen.
+    /// RFC 9260 6.2: a retransmission has a TSN that was seen. A TSN that is 128 or more below the highest counts as
+    /// seen.
     fn is_new(&mut self, tsn: u32) -> bool {
         let ahead = tsn.wrapping_sub(self.highest) as i32;
         if ahead > 0 {
@@ -243,9 +244,9 @@ impl Seen {
     }
 }
 
-/// Adds a chunk to its message; the message, once it is whole.
+/// Adds a chunk to its message. Returns the message once it is complete.
 fn assemble(
-    unfinished: &mut HashMap<Lane, Unfinished>,
+    unfinished: &mut HashMap<StreamKey, Unfinished>,
     association: usize,
     route: &Route,
     data: &Data<'_>,
@@ -253,17 +254,17 @@ fn assemble(
     if data.beginning && data.ending {
         return Some(data.octets.to_vec());
     }
-    let lane = (association, route.source, data.stream, data.unordered);
+    let stream_key = (association, route.source, data.stream, data.unordered);
     let next_tsn = data.tsn.wrapping_add(1);
     if data.beginning {
         if unfinished.len() == MAX_UNFINISHED {
             unfinished.clear();
         }
-        unfinished.insert(lane, Unfinished { next_tsn, octets: data.octets.to_vec() });
+        unfinished.insert(stream_key, Unfinished { next_tsn, octets: data.octets.to_vec() });
         return None;
     }
-    // RFC 9260 6.9: the TSNs of a message's fragments follow one another; a gap in the capture ends the message
-    let mut message = unfinished.remove(&lane)?;
+    // RFC 9260 6.9: the fragments of a message have consecutive TSNs; a gap in the capture drops the message
+    let mut message = unfinished.remove(&stream_key)?;
     if message.next_tsn != data.tsn || message.octets.len() + data.octets.len() > MAX_MESSAGE_OCTETS {
         return None;
     }
@@ -272,11 +273,11 @@ fn assemble(
     if data.ending {
         return Some(message.octets);
     }
-    unfinished.insert(lane, message);
+    unfinished.insert(stream_key, message);
     None
 }
 
-/// The IP packet within a frame.
+/// Returns the IP packet within a frame.
 fn ip_of(link_type: u16, frame: &[u8]) -> Option<&[u8]> {
     let at = match link_type {
         LINK_RAW_IP | LINK_RAW_BSD | LINK_RAW_IPV4 | LINK_RAW_IPV6 => 0,
@@ -295,19 +296,19 @@ fn ip_of(link_type: u16, frame: &[u8]) -> Option<&[u8]> {
     frame.get(at..)
 }
 
-/// The ends, the lower one first, and where the file is ours the number in the tags.
-type Key = (SocketAddr, SocketAddr, Option<u32>);
+/// The two ends, the lower first, and the number in the tags of our own recordings.
+type AssociationKey = (SocketAddr, SocketAddr, Option<u32>);
 
-/// Which packets belong together.
+/// Assigns packets to associations.
 #[derive(Default)]
 struct Associations {
-    /// Number, and the tags seen in each direction.
-    known: HashMap<Key, (usize, [Option<u32>; 2])>,
+    /// The number of each association, and the tags seen in each direction.
+    known: HashMap<AssociationKey, (usize, [Option<u32>; 2])>,
     count: usize,
 }
 
 impl Associations {
-    /// A new tag between the same ends is a new association.
+    /// Returns the association of a packet. A new tag between the same ends is a new association.
     fn of(&mut self, route: &Route, ours: bool) -> usize {
         let (key, way) = key(route, ours);
         if self.known.len() >= MAX_ASSOCIATIONS && !self.known.contains_key(&key) {
@@ -326,15 +327,15 @@ impl Associations {
         entry.0
     }
 
-    /// Whether it had not ended before.
+    /// Ends an association. Returns `false` if it has ended before.
     fn end(&mut self, route: &Route, ours: bool) -> bool {
         self.known.remove(&key(route, ours).0).is_some()
     }
 }
 
-fn key(route: &Route, ours: bool) -> (Key, usize) {
+fn key(route: &Route, ours: bool) -> (AssociationKey, usize) {
     let Route { source, destination, tag } = *route;
-    // two links of a recording may look as if they had the same ends: the RIC's port is made up
+    // two links of a recording may have the same ends, since the RIC's port is artificial
     let number = ours.then_some(tag >> 1);
     if source <= destination { ((source, destination, number), 0) } else { ((destination, source, number), 1) }
 }

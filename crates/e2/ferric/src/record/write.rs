@@ -1,4 +1,4 @@
-//! The thread that writes.
+//! The thread that writes a recording.
 
 use std::fs::File;
 use std::io::{self, BufWriter};
@@ -19,14 +19,14 @@ use super::pcapng::{BlockWriter, LINK_RAW_IP, LINK_USER0};
 use super::{Protocol, RecorderConfig, now_ns};
 use crate::endpoint::ppid_of;
 
-/// When nothing comes for that long, what was written is in the file.
+/// The idle time after which the file is flushed.
 const FLUSH_AFTER: Duration = Duration::from_millis(200);
-/// Stands for a peer that was named and not numbered: RFC 5737 keeps it for documentation.
+/// The address of a peer that has a host name only: RFC 5737 reserves it for documentation.
 const UNKNOWN_IP: IpAddr = IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1));
-/// The first port of nodes whose link has none.
+/// The first artificial port of nodes whose link has none.
 const FIRST_MADE_PORT: u16 = 32768;
 
-/// What the loops hand over.
+/// An entry of the queue.
 pub(super) enum Entry {
     Pdu { at_ns: u64, conversation: Arc<Conversation>, direction: Direction, stream: StreamId, pdu: Vec<u8> },
     End { at_ns: u64, conversation: Arc<Conversation> },
@@ -39,23 +39,23 @@ pub(super) struct Conversation {
     protocol: Protocol,
     accepted: bool,
     peer: Address,
-    /// The interface's name.
+    /// The name of the interface.
     interface: String,
-    /// Whether Wireshark can make something of it.
+    /// Whether Wireshark can dissect it.
     dissectable: bool,
     ric: SocketAddr,
     node: SocketAddr,
     progress: Mutex<Progress>,
 }
 
-/// How far a conversation is; only the writer's thread looks at it.
+/// The state of a conversation, used by the writer's thread only.
 struct Progress {
-    /// The file that has a comment about it.
-    told_in_file: Option<u32>,
+    /// The number of the file that contains a comment about it.
+    commented_file: Option<u32>,
     ppid: Ppid,
-    /// The next of each way: to the RIC, to the node.
+    /// The next TSN in each direction: to the RIC, to the node.
     tsn: [u32; 2],
-    /// The next of each way and stream.
+    /// The next sequence number of each direction and stream.
     sequences: std::collections::HashMap<(usize, u16), u16>,
 }
 
@@ -71,7 +71,7 @@ impl Conversation {
         let local_ip = local.map(|local| local.ip()).filter(|ip| !ip.is_unspecified());
         let local_ip = local_ip.unwrap_or(IpAddr::V4(Ipv4Addr::LOCALHOST));
         let local_port = local.map(|local| local.port()).filter(|port| *port != 0);
-        // who is connected to is the RIC
+        // the listening end is the RIC
         let (ric_ip, node_ip, node_port) =
             if ends.accepted { (local_ip, peer_ip, peer_port) } else { (peer_ip, local_ip, local_port) };
         let url = ends.peer.to_string();
@@ -91,8 +91,8 @@ impl Conversation {
             ric: SocketAddr::new(ric_ip, protocol.ric_port()),
             node: SocketAddr::new(node_ip, node_port.unwrap_or(made_port)),
             progress: Mutex::new(Progress {
-                told_in_file: None,
-                // E42 has no payload protocol of its own
+                commented_file: None,
+                // E42 has no payload protocol identifier
                 ppid: if protocol == Protocol::E42 { Ppid(0) } else { ends.ppid },
                 tsn: [1, 1],
                 sequences: Default::default(),
@@ -100,7 +100,7 @@ impl Conversation {
         }
     }
 
-    /// 0 to the RIC, 1 to the node.
+    /// Returns 0 for the direction to the RIC, 1 to the node.
     fn way(&self, direction: Direction) -> usize {
         usize::from((direction == Direction::Received) != self.accepted)
     }
@@ -112,7 +112,7 @@ impl Conversation {
 
     fn description(&self) -> String {
         match (self.dissectable, self.protocol) {
-            (true, _) => format!("{}: SCTP and IP are made up by the recorder", self.interface),
+            (true, _) => format!("{}: the SCTP and IP headers are artificial", self.interface),
             (false, Protocol::Xapp) => "ferric's protocol between xApps and the RIC: bare messages".to_owned(),
             (false, _) => format!("{}: bare messages", self.interface),
         }
@@ -124,19 +124,19 @@ fn ip_of(host: &str) -> IpAddr {
     host.parse::<IpAddr>().map_or(UNKNOWN_IP, |ip| ip.to_canonical())
 }
 
-/// The file, and what is in it.
+/// The writer with its file.
 pub(super) struct Writer {
     path: PathBuf,
     limit_octets: u64,
     file: BlockWriter<BufWriter<File>>,
-    /// Counts the files.
+    /// The number of the file.
     file_number: u32,
-    /// Their names and how many messages they took.
+    /// The names of the interfaces, and their message counts.
     interfaces: Vec<(String, u64)>,
     queued_octets: Arc<AtomicUsize>,
     dropped: Arc<AtomicU64>,
-    /// How many of the dropped the file tells of.
-    told_dropped: u64,
+    /// The number of dropped messages that the file mentions.
+    reported_dropped: u64,
     packet: Vec<u8>,
 }
 
@@ -154,15 +154,15 @@ impl Writer {
             interfaces: Vec::new(),
             queued_octets,
             dropped,
-            told_dropped: 0,
+            reported_dropped: 0,
             packet: Vec::new(),
         })
     }
 
     pub fn run(mut self, entries: &Receiver<Entry>) {
         if let Err(error) = self.work(entries) {
-            // the loops go on; what they hand over finds nobody
-            error!(file = %self.path.display(), %error, "recording ends: the file cannot be written");
+            // the event loops continue; their entries are dropped
+            error!(file = %self.path.display(), %error, "recording stopped: cannot write the file");
         }
     }
 
@@ -242,8 +242,8 @@ impl Writer {
 
     fn end(&mut self, at_ns: u64, conversation: &Conversation) -> io::Result<()> {
         let progress = conversation.progress.lock().unwrap_or_else(PoisonError::into_inner);
-        if !conversation.dissectable || progress.told_in_file.is_none() {
-            return Ok(()); // nothing was said
+        if !conversation.dissectable || progress.commented_file.is_none() {
+            return Ok(()); // the link carried nothing
         }
         let interface = self.interface(conversation)?;
         self.packet.clear();
@@ -252,22 +252,22 @@ impl Writer {
         self.file.packet(interface as u32, at_ns, !conversation.accepted, &self.packet, Some(&comment))
     }
 
-    /// What is to be said with the next packet.
+    /// Returns the comment for the next packet, if any.
     fn comment(&mut self, conversation: &Conversation, progress: &mut Progress) -> Option<String> {
         let mut comment = None;
-        if progress.told_in_file != Some(self.file_number) {
+        if progress.commented_file != Some(self.file_number) {
             let Conversation { number, peer, accepted, .. } = conversation;
-            let verb = if progress.told_in_file.is_none() { "begins" } else { "goes on in this file" };
-            let how = if *accepted { "it connected to us" } else { "we connected to it" };
+            let verb = if progress.commented_file.is_none() { "begins" } else { "continues in this file" };
+            let how = if *accepted { "accepted" } else { "connected" };
             comment = Some(format!("link {number} {verb}: with {peer}; {how}"));
-            progress.told_in_file = Some(self.file_number);
+            progress.commented_file = Some(self.file_number);
         }
         let dropped = self.dropped.load(Ordering::Relaxed);
-        let lost = dropped - self.told_dropped;
+        let lost = dropped - self.reported_dropped;
         if lost > 0 {
-            self.told_dropped = dropped;
-            warn!(messages = lost, "not recorded: they came faster than the file can be written");
-            let text = format!("{lost} messages before this one are missing: they came faster than they were written");
+            self.reported_dropped = dropped;
+            warn!(messages = lost, "messages not recorded: the file is written too slowly");
+            let text = format!("{lost} messages before this one are missing: the file was written too slowly");
             comment = Some(comment.map_or(text.clone(), |comment| format!("{comment}; {text}")));
         }
         comment
@@ -283,7 +283,7 @@ impl Writer {
         Ok(self.interfaces.len() - 1)
     }
 
-    /// The file is full: it goes by another name, and a new one begins.
+    /// Renames the full file, and creates a new one.
     fn rotate(&mut self) -> io::Result<()> {
         self.finish()?;
         let mut older = self.path.clone().into_os_string();
@@ -298,7 +298,7 @@ impl Writer {
     fn finish(&mut self) -> io::Result<()> {
         let dropped = self.dropped.load(Ordering::Relaxed);
         for (at, (_, received)) in self.interfaces.iter().enumerate() {
-            // it is not known whose the dropped were: the first tells
+            // the interfaces of dropped messages are unknown: the first reports them
             let dropped = if at == 0 { dropped } else { 0 };
             self.file.statistics(at as u32, now_ns(), *received, dropped)?;
         }
@@ -310,7 +310,7 @@ fn begin(path: &std::path::Path) -> io::Result<BlockWriter<BufWriter<File>>> {
     BlockWriter::new(BufWriter::with_capacity(256 * 1024, File::create(path)?), super::read::APPLICATION)
 }
 
-/// The payload protocol of the node that sets up, if this is how it does.
+/// Returns the payload protocol identifier of the node if the PDU is its setup.
 fn ppid_by_setup(protocol: Protocol, pdu: &[u8]) -> Option<Ppid> {
     let version = Version::of_setup(pdu).filter(|_| protocol == Protocol::E2)?;
     let gather = Gather::new();

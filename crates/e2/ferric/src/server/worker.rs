@@ -8,14 +8,14 @@
 //! the order of the node, then the message that it ended, and none after that.
 //!
 //! - While a PDU of a node is on its way to the main loop, the node's later PDUs follow it, so that none overtakes it
-//! ([`WorkerOutbox::is_done`]). A record is done once all its consequences are written; a worker learns that before it
-//! reads what was written.
+//!   ([`WorkerOutbox::is_done`]). A record is done once all its consequences are written; a worker learns that before it
+//!   reads what was written.
 //! - Nothing that workers exchange overtakes records of the main loop: a worker notes how far the other workers have
-//! written, then reads all records of the main loop, then those of the other workers up to the noted position.
+//!   written, then reads all records of the main loop, then those of the other workers up to the noted position.
 //! - Nor vice versa: after the main loop has read a record of a worker, it sends [`RecordHeader::OrderAfter`], upon
-//! which the earlier records of that worker are read first.
+//!   which the earlier records of that worker are read first.
 //! - The receivers of an indication follow from the messages that the xApps got ([`SubscriberTable`]), not from
-//! routes, which reach each loop at a different time.
+//!   routes, which reach each loop at a different time.
 
 use std::io;
 use std::sync::Arc;
