@@ -361,6 +361,7 @@ impl Iapp for Watcher {
             IappEvent::NodeLost(_) => "lost".to_owned(),
             IappEvent::Request(RequestEvent::Subscribed { .. }) => "subscribed".to_owned(),
             IappEvent::Request(RequestEvent::SubscriptionEnded { end, .. }) => format!("ended {end:?}"),
+            IappEvent::Request(event) => format!("{event:?}"),
             other => format!("{other:?}"),
         };
         self.0.send(news).unwrap();
