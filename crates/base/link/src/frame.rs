@@ -173,7 +173,7 @@ mod tests {
             match result.unwrap_err() {
                 Error::EmptyPdu => assert_eq!(header, 0),
                 Error::PduTooLong { announced_octets, limit_octets: 100 } => {
-                    assert_eq!(announced_octets, header.into())
+                    assert_eq!(announced_octets, u64::from(header))
                 }
                 other => panic!("{other}"),
             }

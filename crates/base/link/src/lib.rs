@@ -52,6 +52,7 @@
 mod address;
 mod config;
 mod error;
+mod file_stamp;
 mod frame;
 mod identity;
 mod link;
@@ -71,6 +72,7 @@ mod tls;
 pub use address::{Address, AddressError, DEFAULT_PORT};
 pub use config::{Config, Ppid};
 pub use error::{Error, Family};
+pub use file_stamp::FileStamp;
 pub use identity::{Fingerprint, FingerprintError, Identity};
 pub use link::{Class, Flushed, Link, PathEvent, Received, Sent, State, StreamId};
 pub use listener::Listener;
@@ -79,4 +81,4 @@ pub use poll::{Event, Events, Interest, Poll, Waker};
 pub use scratch::Scratch;
 pub use tap::{Direction, Ends, Onlooker, Tap, Watch};
 #[cfg(feature = "tls")]
-pub use tls::{FileStamp, Renewal, Tls, TlsClientFiles, TlsFault, TlsFile, TlsFileError, TlsFiles, TlsServerFiles};
+pub use tls::{Renewal, Tls, TlsClientFiles, TlsFault, TlsFile, TlsFileError, TlsFiles, TlsServerFiles};

@@ -111,6 +111,8 @@ mod describe;
 mod error;
 #[cfg(feature = "flat")]
 pub mod flat;
+#[cfg(feature = "json")]
+pub mod json;
 mod list;
 mod octets;
 mod reader;

@@ -1,14 +1,32 @@
-//! Test support that several crates share: a development dependency everywhere but in the benchmark programs, which count
-//! allocations with it.
+//! Test support that several crates share. It is a development dependency everywhere but in the benchmark programs, which
+//! count allocations with it.
+//!
+//! | feature | items |
+//! |---|---|
+//! | | [`CountingAllocator`], [`ProcessCountingAllocator`], [`ObjectFolder`], [`Background`], [`eventually`] |
+//! | `certificates` | module `certificates`: a CA and the certificates that it issues |
+//! | `http` | module `http`: a client for requests of every kind, malformed ones included |
+//! | `log` | module `log`: the log of all threads as text |
+//! | `redis` | `Redis`: a Redis server for one test |
 
 mod allocations;
+mod background;
 #[cfg(feature = "certificates")]
 pub mod certificates;
+#[cfg(feature = "http")]
+pub mod http;
 #[cfg(feature = "live")]
 pub mod live;
+#[cfg(feature = "log")]
+pub mod log;
 #[cfg(feature = "program")]
 pub mod program;
+#[cfg(feature = "redis")]
+mod redis;
 mod shared_object;
 
 pub use allocations::{CountingAllocator, ProcessCountingAllocator};
+pub use background::{Background, PATIENCE, eventually};
+#[cfg(feature = "redis")]
+pub use redis::Redis;
 pub use shared_object::ObjectFolder;

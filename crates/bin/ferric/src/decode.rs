@@ -13,7 +13,7 @@ use model_plugin::Model;
 use per::Gather;
 
 use crate::model::ModelArgs;
-use ::ric::json;
+use per::json;
 
 /// Decode E2AP or E2SM to JSON: bytes, or a recording.
 ///

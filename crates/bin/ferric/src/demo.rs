@@ -5,8 +5,6 @@ use std::net::SocketAddr;
 use std::thread;
 
 use ::ran::{Ran, RanConfig};
-#[cfg(feature = "rest")]
-use ::ric::RestConfig;
 use ::ric::RicConfig;
 use anyhow::{Context, anyhow};
 use ferric::link::Address;
@@ -36,7 +34,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     config.server.xapp = Some(any_port());
     #[cfg(feature = "rest")]
     {
-        config.rest = args.rest.map(RestConfig::new);
+        config.rest = args.rest.map(rest::ServerConfig::new);
     }
     let bound = ::ric::bind(config)?;
     #[cfg(feature = "rest")]

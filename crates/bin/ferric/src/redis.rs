@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use ::ric::traffic::RedisFiles;
+use traffic::RedisFiles;
 
 /// Options of all commands that have the URL of a Redis server.
 #[derive(Clone, Debug, Default, clap::Args)]

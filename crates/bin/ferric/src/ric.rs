@@ -3,15 +3,17 @@
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-use ::ric::traffic::{RedisConfig, RedisFiles, RedisUrl};
-use ::ric::{Rest, RestAccess, RestConfig, RestFiles, RicConfig, RuleFile};
+use ::ric::RicConfig;
 use anyhow::{Context, bail};
 use e2ap::e42::E42Version;
 use ferric::Endpoint;
-use ferric::link::{Address, TlsServerFiles};
+use ferric::link::Address;
 use ferric::record::Protocol;
 use ferric::server::E42Address;
+use rest::{AccessFiles, TlsFiles};
+use slicing::RuleFile;
 use tracing::info;
+use traffic::{RedisConfig, RedisFiles, RedisUrl};
 
 use crate::model::ModelArgs;
 use crate::redis::RedisArgs;
@@ -93,17 +95,17 @@ struct RestArgs {
 
 impl RestArgs {
     /// The files of the command line, else those of the configuration file.
-    fn files(&self, configured: RestFiles) -> RestFiles {
+    fn files(&self, configured: AccessFiles) -> AccessFiles {
         let given = self.rest_cert.clone().zip(self.rest_key.clone());
         let tls = match (given, configured.tls) {
             (None, configured) => configured,
             (Some((certificate, key)), configured) => {
                 // a server certificate on the command line does not lift the file's requirement of a client certificate
                 let client_ca = self.rest_client_ca.clone().or(configured.and_then(|tls| tls.client_ca));
-                Some(TlsServerFiles { certificate, key, client_ca })
+                Some(TlsFiles { certificate, key, client_ca })
             }
         };
-        RestFiles { tls, tokens: self.rest_tokens.clone().or(configured.tokens) }
+        AccessFiles { tls, tokens: self.rest_tokens.clone().or(configured.tokens) }
     }
 }
 
@@ -132,7 +134,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     if let Some(address) = args.rest {
         match &mut config.rest {
             Some(rest) => rest.address = address,
-            None => config.rest = Some(RestConfig::new(address)),
+            None => config.rest = Some(rest::ServerConfig::new(address)),
         }
     }
     let rules = args.rest_rules.as_ref().or(config.rules_file.as_ref());
@@ -142,8 +144,10 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     }
     let files = args.access.files(std::mem::take(&mut config.rest_files));
     match &mut config.rest {
-        Some(rest) => rest.access = RestAccess::load(files)?,
-        None if files != RestFiles::default() => bail!("access to REST is configured without an address: give --rest"),
+        Some(rest) => rest.access = rest::Access::load(files)?,
+        None if files != AccessFiles::default() => {
+            bail!("access to REST is configured without an address: give --rest")
+        }
         None => {}
     }
     if let Some(url) = &args.redis {
@@ -174,7 +178,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         config.server.affinity_links = links.into();
     }
     let mut ric = ::ric::bind(config)?;
-    let rest = ric.rest().map(Rest::url);
+    let rest = ric.rest().map(rest::Server::url);
     let server = &mut ric.server;
     program::signals::stop_on_signal(server.stop_handle())?;
     // for scripts that let the system choose the ports
@@ -209,14 +213,17 @@ mod tests {
     fn command_line_does_not_weaken_the_access_of_the_file() {
         let tls = |name: &str, client_ca: Option<&str>| {
             let (certificate, key) = (format!("{name}.pem").into(), format!("{name}.key").into());
-            Some(TlsServerFiles { certificate, key, client_ca: client_ca.map(PathBuf::from) })
+            Some(TlsFiles { certificate, key, client_ca: client_ca.map(PathBuf::from) })
         };
-        let configured = RestFiles { tls: tls("file", Some("ca.pem")), tokens: Some("tokens".into()) };
+        let configured = AccessFiles { tls: tls("file", Some("ca.pem")), tokens: Some("tokens".into()) };
         let none = RestArgs { rest_cert: None, rest_key: None, rest_client_ca: None, rest_tokens: None };
         assert_eq!(none.files(configured.clone()), configured);
         let own = RestArgs { rest_cert: Some("own.pem".into()), rest_key: Some("own.key".into()), ..none };
-        assert_eq!(own.files(configured.clone()), RestFiles { tls: tls("own", Some("ca.pem")), ..configured.clone() });
-        assert_eq!(own.files(RestFiles::default()), RestFiles { tls: tls("own", None), tokens: None });
+        assert_eq!(
+            own.files(configured.clone()),
+            AccessFiles { tls: tls("own", Some("ca.pem")), ..configured.clone() }
+        );
+        assert_eq!(own.files(AccessFiles::default()), AccessFiles { tls: tls("own", None), tokens: None });
         let other_ca = RestArgs { rest_client_ca: Some("other.pem".into()), ..own };
         assert_eq!(other_ca.files(configured).tls, tls("own", Some("other.pem")));
     }

@@ -1,18 +1,16 @@
 //! `ferric ric --rest` over HTTP.
 
-#[path = "../../../ric/ric/tests/common/http.rs"]
-#[allow(dead_code, reason = "each test takes what it needs")]
-mod http;
 mod program;
 
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
-use http::{Client, PATIENCE};
 use program::run;
+use testkit::PATIENCE;
+use testkit::http::{Client, Response};
 
-fn ask(address: SocketAddr, path: &str) -> http::Answer {
-    Client::connect(address).ask("GET", path, None)
+fn ask(address: SocketAddr, path: &str) -> Response {
+    Client::connect(address).request("GET", path, None)
 }
 
 #[test]
@@ -21,7 +19,7 @@ fn rest_shows_nodes_and_sets_slices() {
         program::start(&["ric", "--e2", "tcp://127.0.0.1:0", "--xapp", "tcp://127.0.0.1:0", "--rest", "127.0.0.1:0"]);
     let e2 = ric.line("e2=");
     let rest: SocketAddr = ric.line("rest=http://").parse().unwrap();
-    assert_eq!(ask(rest, "/v1/nodes").is(200)["nodes"].as_array().unwrap().len(), 0);
+    assert_eq!(ask(rest, "/v1/nodes").expect(200)["nodes"].as_array().unwrap().len(), 0);
     let ran = program::start(&["ran", "--ric", &e2, "--ues", "2"]);
     let deadline = Instant::now() + PATIENCE;
     while ask(rest, "/v1/nodes/gnb-00101-e00/slices/dl").status != 200 {
@@ -29,8 +27,8 @@ fn rest_shows_nodes_and_sets_slices() {
         std::thread::sleep(Duration::from_millis(10));
     }
     let wanted = r#"{"algorithm": "NVS", "slices": [{"id": 1, "share_percent": 50}]}"#;
-    let answer = Client::connect(rest).ask("PUT", "/v1/nodes/gnb-00101-e00/slices/dl", Some(wanted));
-    assert_eq!(answer.is(200)["slices"][0]["share_percent"], 50.0);
+    let answer = Client::connect(rest).request("PUT", "/v1/nodes/gnb-00101-e00/slices/dl", Some(wanted));
+    assert_eq!(answer.expect(200)["slices"][0]["share_percent"], 50.0);
     ran.stop();
     // a second RIC cannot use the address
     let taken = run(&["ric", "--e2", "tcp://127.0.0.1:0", "--xapp", "tcp://127.0.0.1:0", "--rest", &rest.to_string()]);
@@ -49,7 +47,7 @@ fn demo_has_rest() {
     }
     // until it ends
     let mut client = Client::connect(rest);
-    client.ask("GET", "/v1/nodes", None).is(200);
+    client.request("GET", "/v1/nodes", None).expect(200);
     demo.stop();
     client.expect_closed();
 }
@@ -98,7 +96,7 @@ fn first_slice_page_is_correct() {
     assert_eq!(orders.len(), 5);
     for (order, wanted) in orders.iter().zip([None, None, None, Some(0.5), Some(0.66)]) {
         let (path, body) = order.split_once(" --json '").unwrap();
-        Client::connect(rest).ask("PUT", &format!("{node}{path}"), Some(body)).is(200);
+        Client::connect(rest).request("PUT", &format!("{node}{path}"), Some(body)).expect(200);
         wanted.inspect(|wanted| is_about(share(), *wanted));
     }
     std::fs::remove_file(scenario).unwrap();
@@ -124,7 +122,7 @@ fn invalid_rest_access_is_refused() {
     let path = tokens.to_str().unwrap();
     let says = |arguments: &[&str], piece| run(&[&["ric"], arguments].concat()).complains(1, &[piece]);
     says(&["--rest", "127.0.0.1:0", "--rest-tokens", path], "line 1: a token has 16 to 1024 characters; `openssl rand");
-    says(&["--rest", "127.0.0.1:0", "--rest-tokens", "/nowhere"], "cannot read the tokens in /nowhere");
+    says(&["--rest", "127.0.0.1:0", "--rest-tokens", "/nowhere"], "cannot read the token file /nowhere");
     says(&["--rest", "127.0.0.1:0", "--rest-cert", path, "--rest-key", path], "holds no certificate as PEM");
     says(&["--rest-tokens", path], "give --rest");
     says(&["--rest", "127.0.0.1:0", "--rest-rules", path], "expected value at line 1 column 1; correct the file");
@@ -141,13 +139,13 @@ fn open_rest_interface_is_warned_about() {
         .unwrap();
     let mut ric = program::start(&["ric", "--config", config.to_str().unwrap()]);
     ric.logs(
-        "REST has neither TLS nor authentication and is reachable from other hosts; give `ferric ric` --rest-cert",
+        "REST has neither TLS nor authentication and is reachable from other hosts; configure a certificate and tokens",
     );
     let rest: SocketAddr = ric.line("rest=http://").parse().unwrap();
     let _ = std::fs::remove_file(&config);
     // with any host name
     let mut client = Client::connect(SocketAddr::from(([127, 0, 0, 1], rest.port())));
     client.write(b"GET /v1/nodes HTTP/1.1\r\nhost: ric.example\r\n\r\n");
-    client.receive().is(200);
+    client.receive().expect(200);
     ric.stop();
 }

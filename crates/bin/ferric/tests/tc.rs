@@ -1,14 +1,15 @@
 //! The traffic control xApp with a RIC and a RAN, over the RIC's link and over a real Redis and REST.
 
 mod program;
-#[path = "../../../ric/ric/tests/support/redis.rs"]
-mod redis;
 
 use std::time::{Duration, Instant};
 
 use program::{Outcome, PATIENCE, Program, run};
-use redis::Redis;
 use serde_json::Value;
+use testkit::Redis;
+use testkit::http::Service;
+
+const TC: &str = "/v1/nodes/gnb-00101-e00/tc";
 
 /// A RIC with REST, and a RAN whose bearers always have waiting packets.
 struct Network {
@@ -28,20 +29,20 @@ impl Network {
         let network = Network { xapp, rest, _ric: ric, _ran: ran };
         // the node's first report comes later
         let end = Instant::now() + PATIENCE;
-        while let Err(error) = ureq::get(network.traffic_control()).call() {
-            assert!(Instant::now() < end, "{error}");
+        while network.service().request("GET", TC, None).status != 200 {
+            assert!(Instant::now() < end, "timed out: {TC}");
             std::thread::sleep(Duration::from_millis(20));
         }
         network
     }
 
-    fn traffic_control(&self) -> String {
-        format!("{}/v1/nodes/gnb-00101-e00/tc", self.rest)
+    fn service(&self) -> Service {
+        Service { address: self.rest.trim_start_matches("http://").parse().unwrap() }
     }
 
     /// The configuration of TC: the queues, the filters with their queue and port, the pacer.
     fn set(&self) -> (usize, Vec<(u64, u64)>, String) {
-        let tc: Value = ureq::get(self.traffic_control()).call().unwrap().body_mut().read_json().unwrap();
+        let tc: Value = self.service().get(TC);
         let number = |value: &Value| value.as_u64().unwrap();
         let filter = |filter: &Value| (number(&filter["queue_id"]), number(&filter["destination_port"]));
         (
@@ -111,8 +112,7 @@ fn over_the_link() {
     // and restores only its own changes
     network.shows(&protected());
     // a part of the configuration is removed
-    let url = format!("{}/v1/nodes/gnb-00101-e00/tc/pacer", network.rest);
-    ureq::put(url).send_json(serde_json::json!({"kind": "off"})).unwrap();
+    network.service().request("PUT", &format!("{TC}/pacer"), serde_json::json!({"kind": "off"})).expect(200);
     let half = network.xapp_until("protected", &link);
     assert_eq!(done(&half), ACTIONS[2..]);
     network.shows(&protected());

@@ -1,39 +1,51 @@
-//! Says in the log what each node offers, in the words of the service models that we know.
+//! The log of what each node offers.
 
+#[cfg(feature = "models")]
 use std::sync::Arc;
 
 use e2sm::Arena;
 use e2sm::kpm::{Detection, RanFunctionDefinition};
 use ferric::e2::{Indication, RanFunction};
 use ferric::server::{Iapp, IappContext, IappEvent};
+#[cfg(feature = "models")]
 use model_plugin::{DEFINITION, Model};
 use tracing::{info, warn};
 
 use crate::NodeConfig;
 
-/// An internal app that only reads RAN function definitions.
+/// An internal app that logs the RAN functions of each node that sets up, as far as their service models are known.
 #[derive(Debug, Default)]
 pub struct Catalogue {
     nodes: Vec<NodeConfig>,
+    #[cfg(feature = "models")]
     models: Vec<Arc<Model>>,
 }
 
 impl Catalogue {
-    /// A catalogue that knows some things beforehand. Where several models have an object identifier, the first one speaks.
+    /// A catalogue with the configured facts about nodes.
     #[must_use]
-    pub fn new(nodes: Vec<NodeConfig>, models: Vec<Arc<Model>>) -> Self {
-        Catalogue { nodes, models }
+    pub fn new(nodes: Vec<NodeConfig>) -> Self {
+        Catalogue { nodes, ..Catalogue::default() }
     }
 
-    fn say(&self, node: &str, function: &RanFunction) {
+    /// Adds service models from shared objects. The first model with a function's object identifier reads its definition.
+    #[cfg(feature = "models")]
+    #[must_use]
+    pub fn with_models(mut self, models: Vec<Arc<Model>>) -> Self {
+        self.models = models;
+        self
+    }
+
+    fn log(&self, node: &str, function: &RanFunction) {
         let (id, oid) = (function.id.0, &*function.oid);
+        #[cfg(feature = "models")]
         if let Some(model) = self.models.iter().find(|model| model.has_oid(oid)) {
-            return say_loaded(node, function, model);
+            return log_loaded(node, function, model);
         }
         let configured = self.nodes.iter().find(|n| n.id == node).and_then(|n| n.kpm);
         let detected = match (configured, Detection::from_ran_function(oid, function.revision.0, &function.definition))
         {
-            (_, Err(e2sm::Error::UnknownOid)) => return say_another(node, function),
+            (_, Err(e2sm::Error::UnknownOid)) => return log_other(node, function),
             (Some(revision), _) => Ok(Detection::configured(revision).in_wire_of(oid)),
             (None, detected) => detected,
         };
@@ -42,37 +54,38 @@ impl Catalogue {
                 let arena = Arena::new();
                 match RanFunctionDefinition::decode_in(&function.definition, detection.revision, detection.wire, &arena)
                 {
-                    Ok(definition) => say_kpm(node, id, &detection, &definition),
-                    Err(error) => warn!(node, function = id, %detection, %error, "the KPM definition cannot be read"),
+                    Ok(definition) => log_kpm(node, id, &detection, &definition),
+                    Err(error) => warn!(node, function = id, %detection, %error, "cannot decode the KPM definition"),
                 }
             }
             Err(error) => {
-                warn!(node, function = id, oid, %error, "the definition cannot be read; configure `kpm` for this node")
+                warn!(node, function = id, oid, %error, "cannot decode the definition; configure `kpm` for this node")
             }
         }
     }
 }
 
-/// What is not KPM's is told in a word.
-fn say_another(node: &str, function: &RanFunction) {
+/// Logs a function whose model is not KPM.
+fn log_other(node: &str, function: &RanFunction) {
     let (id, oid) = (function.id.0, &*function.oid);
     match e2sm::identify_function(oid, function.revision.0, &function.definition) {
-        Ok(told) => info!(node, function = id, "offers {told}"),
-        Err(e2sm::Error::UnknownOid) => info!(node, function = id, oid, "offers a model that is passed on as it is"),
-        Err(error) => warn!(node, function = id, oid, %error, "the definition cannot be read"),
+        Ok(description) => info!(node, function = id, "offers {description}"),
+        Err(e2sm::Error::UnknownOid) => info!(node, function = id, oid, "offers an unknown model, relayed as it is"),
+        Err(error) => warn!(node, function = id, oid, %error, "cannot decode the definition"),
     }
 }
 
-/// A model from a shared object tells what the definition says.
-fn say_loaded(node: &str, function: &RanFunction, model: &Model) {
+/// Logs a function whose model is in a shared object.
+#[cfg(feature = "models")]
+fn log_loaded(node: &str, function: &RanFunction, model: &Model) {
     let (id, name) = (function.id.0, model.name());
     match model.describe(DEFINITION, &function.definition) {
         Ok(definition) => info!(node, function = id, definition, "offers {name}"),
-        Err(error) => warn!(node, function = id, %error, "offers {name}, whose definition cannot be read"),
+        Err(error) => warn!(node, function = id, %error, "offers {name}, and its definition cannot be decoded"),
     }
 }
 
-fn say_kpm(node: &str, function: u16, detection: &Detection, definition: &RanFunctionDefinition<'_>) {
+fn log_kpm(node: &str, function: u16, detection: &Detection, definition: &RanFunctionDefinition<'_>) {
     let name = definition.ran_function_name.short_name.as_str();
     info!(node, function, name, "offers {detection}");
     for style in definition.ric_report_style_list.iter().flat_map(|styles| styles.iter()) {
@@ -91,7 +104,7 @@ impl Iapp for Catalogue {
         if let IappEvent::NodeUp(node) = event {
             let name = node.global_id.to_string();
             for function in &node.functions {
-                self.say(&name, function);
+                self.log(&name, function);
             }
         }
     }

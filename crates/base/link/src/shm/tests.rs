@@ -68,7 +68,9 @@ fn lengths_that_no_pdu_has_end_the_link_at_once() {
         let mut pdus = Vec::new();
         match end_of(&mut server, &mut pdus) {
             Error::EmptyPdu => assert_eq!(header, 0),
-            Error::PduTooLong { announced_octets, limit_octets: 1000 } => assert_eq!(announced_octets, header.into()),
+            Error::PduTooLong { announced_octets, limit_octets: 1000 } => {
+                assert_eq!(announced_octets, u64::from(header))
+            }
             other => panic!("{other:?}"),
         }
         assert_eq!(pdus, [[7, 7]]);

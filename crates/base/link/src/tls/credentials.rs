@@ -2,16 +2,17 @@
 
 use std::fmt;
 use std::io;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, Instant};
 
 use rustls::client::Resumption;
 use rustls::pki_types::pem::{self, PemObject};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::server::WebPkiClientVerifier;
 use rustls::{ClientConfig, RootCertStore, ServerConfig};
+
+use crate::FileStamp;
 
 /// Certificates read from one file; what comes behind them is left.
 const MAX_CERTIFICATES: usize = 1024;
@@ -151,22 +152,6 @@ struct Loaded {
 pub(super) struct Credentials {
     pub client: Arc<ClientConfig>,
     pub server: Arc<ServerConfig>,
-}
-
-/// Tells a file from what it was: when it was written, how long it is, and which one it is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct FileStamp {
-    modified: SystemTime,
-    octets: u64,
-    inode: u64,
-}
-
-impl FileStamp {
-    /// As it is now; `None` where it cannot be looked at.
-    pub fn of(path: &Path) -> Option<FileStamp> {
-        let metadata = std::fs::metadata(path).ok()?;
-        Some(FileStamp { modified: metadata.modified().ok()?, octets: metadata.len(), inode: metadata.ino() })
-    }
 }
 
 impl TlsFiles {

@@ -21,7 +21,7 @@ use crate::identity::Identity;
 use crate::stream::StreamLink;
 use crate::{Config, Error, Flushed, Received, Scratch, StreamId};
 
-pub use credentials::{FileStamp, Renewal, Tls, TlsClientFiles, TlsFile, TlsFileError, TlsFiles, TlsServerFiles};
+pub use credentials::{Renewal, Tls, TlsClientFiles, TlsFile, TlsFileError, TlsFiles, TlsServerFiles};
 pub use fault::TlsFault;
 
 /// Octets, encrypted, that wait behind the outbox for the socket.

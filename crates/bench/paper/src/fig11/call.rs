@@ -6,8 +6,8 @@ use bench::{latency_histogram, median};
 use e2sm::{mac, rlc, tc};
 use ferric::e2::Time;
 use hdrhistogram::Histogram;
-use ric::traffic::record::{BearerRecord, RlcRecord, TcRecord};
-use ric::traffic::{FlowGuard, GuardConfig};
+use traffic::record::{BearerRecord, RlcRecord, TcRecord};
+use traffic::{FlowGuard, GuardConfig};
 
 use super::super::testbed::{LEAD_S, Mode, Punctuality, Report, Rest, Testbed, Watch, require};
 use super::live::{Greedy, Programs};
@@ -82,7 +82,7 @@ pub fn call(seconds: f64, is_controlled: bool, mode: Mode<'_>) -> anyhow::Result
         scenario.ues.iter_mut().for_each(|ue| ue.flows.clear());
     }
     let testbed = Testbed::start(scenario, mode, Seen::of)?;
-    let rest = testbed.rest();
+    let rest = testbed.rest()?;
     let mut watch = testbed.watch(&[mac::MODEL, rlc::MODEL, tc::MODEL], mode)?;
     let mut desk = Desk { call: Call { seconds, ..Call::default() }, ..Desk::default() };
     let mut actor = is_controlled.then(|| Actor::new(&rest));
@@ -170,7 +170,7 @@ impl<'a> Actor<'a> {
     /// Has done what is to be done; what happened.
     fn act(&mut self, now: Time) -> anyhow::Result<Vec<String>> {
         while let Some(control) = self.guard.poll_control() {
-            let answer = self.rest.control(&control)?;
+            let answer = self.rest.control(&control);
             self.guard.handle_answer(now, answer);
         }
         let mut happened = Vec::new();

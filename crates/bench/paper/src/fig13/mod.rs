@@ -143,7 +143,7 @@ fn measure(
     }
     events.sort_by(|(one_s, _), (other_s, _)| one_s.total_cmp(other_s));
     let testbed = Testbed::start(scenario, mode, |_| ())?;
-    let rest = testbed.rest();
+    let rest = testbed.rest()?;
     let mut watch = testbed.watch(&[e2sm::mac::MODEL], mode)?;
     let mut desk = Desk { rest: &rest, throughput: Throughput::default(), is_associated: false, settled: 0, ues: 0 };
     watch.until(LEAD_S / 2.0, |now_s, report| desk.take(now_s, &report))?;

@@ -26,7 +26,7 @@ use ferric::server::ServerConfig;
 use radio::{CellConfig, Network};
 use ran::scenario::CellScenario;
 use ran::{LiveConfig, LiveCounts, Namespace, Namespaces, Ran, RanConfig, Scenario, Steps};
-use ric::{RestConfig, RicConfig};
+use ric::RicConfig;
 
 pub(super) use programs::{Program, require};
 pub(super) use punctuality::Punctuality;
@@ -127,7 +127,7 @@ impl<T: Send + 'static> Testbed<T> {
         let (ric, (e2, xapp, rest)) = Part::start("RIC", |tell| {
             let server =
                 ServerConfig { e2: vec![any_port().into()], xapp: Some(any_port()), ..ServerConfig::default() };
-            let rest = Some(RestConfig::new(SocketAddr::from(([127, 0, 0, 1], 0))));
+            let rest = Some(::rest::ServerConfig::new(SocketAddr::from(([127, 0, 0, 1], 0))));
             let mut ric = ric::bind(RicConfig { server, rest, statistics_period: STATISTICS, ..RicConfig::default() })?;
             let e2 = ric.server.e2_endpoints().next().context("the RIC listens nowhere")?;
             let xapp = ric.server.xapp_address().cloned().context("the RIC awaits no xApps")?;
@@ -148,7 +148,7 @@ impl<T: Send + 'static> Testbed<T> {
         Ok(Testbed { xapp, rest, steps, namespaces, ric, ran })
     }
 
-    pub fn rest(&self) -> Rest {
+    pub fn rest(&self) -> anyhow::Result<Rest> {
         Rest::new(self.rest)
     }
 

@@ -1,71 +1,52 @@
-//! REST, as `curl` speaks it.
+//! The RIC's REST interface.
 
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
+use ::rest::client::{Client, ClientConfig, ClientResponse};
 use anyhow::{Context, bail};
 use e2sm::tc::ControlMessage;
-use ric::traffic::{Answer, TcRequest};
 use serde_json::Value;
-use ureq::Agent;
-use ureq::http::Request;
+use traffic::{Answer, TcClient};
 
 use super::{NODE, PATIENCE};
 
-/// Until something that is not there is asked for again.
-const AGAIN: Duration = Duration::from_millis(5);
+/// The pause before a resource is requested again.
+const RETRY_PAUSE: Duration = Duration::from_millis(5);
 
-/// The RIC's REST interface.
-pub struct Rest {
-    agent: Agent,
-    base: String,
-}
+/// A client of the RIC's REST interface.
+pub struct Rest(TcClient);
 
 impl Rest {
-    pub fn new(address: SocketAddr) -> Self {
-        let config = Agent::config_builder().http_status_as_error(false).timeout_global(Some(PATIENCE)).proxy(None);
-        Rest { agent: config.build().into(), base: format!("http://{address}") }
+    pub fn new(address: SocketAddr) -> anyhow::Result<Self> {
+        let config = ClientConfig { timeout: PATIENCE, ..ClientConfig::new(&format!("http://{address}")) };
+        Ok(Rest(TcClient::new(Client::new(&config)?)))
     }
 
-    /// The status and the document of an answer; null where there is no document.
-    pub fn ask(&self, method: &str, path: &str, body: Option<&Value>) -> anyhow::Result<(u16, Value)> {
-        let request = Request::builder().method(method).uri(format!("{}{path}", self.base));
-        let answer = match body {
-            Some(body) => self.agent.run(request.header("content-type", "application/json").body(body.to_string())?),
-            None => self.agent.run(request.body(())?),
-        };
-        let mut answer = answer.with_context(|| format!("{method} {path}"))?;
-        let text = answer.body_mut().read_to_string()?;
-        let document = if text.is_empty() { Value::Null } else { serde_json::from_str(&text)? };
-        Ok((answer.status().as_u16(), document))
+    fn request(&self, method: &str, path: &str, body: Option<&Value>) -> anyhow::Result<ClientResponse> {
+        self.0.client().request(method, path, body).with_context(|| format!("{method} {path}"))
     }
 
-    /// Has something done.
+    /// Changes a resource.
     pub fn order(&self, method: &str, path: &str, body: &Value) -> anyhow::Result<()> {
-        match self.ask(method, path, Some(body))? {
-            (200..=299, _) => Ok(()),
-            (status, problem) => bail!("{method} {path} {body} was answered by {status}: {}", problem["detail"]),
+        let response = self.request(method, path, Some(body))?;
+        if !response.is_success() {
+            bail!("{method} {path} {body} was answered with {}: {}", response.status, response.body["detail"]);
         }
+        Ok(())
     }
 
-    /// Has TC of the node do something; what became of it.
-    pub fn control(&self, control: &ControlMessage<'_>) -> anyhow::Result<Answer> {
-        let TcRequest { method, path, body } = TcRequest::of(control).context("REST has no such request")?;
-        let path = format!("/v1/nodes/{NODE}/tc{path}");
-        Ok(match self.ask(method, &path, body.as_ref())? {
-            (200..=299, _) => Answer::Done,
-            // later it may be, or what was done is not known
-            (502..=504, _) => Answer::Unknown,
-            (_, problem) => Answer::Refused(problem["detail"].to_string()),
-        })
+    /// Sends a control to the node's TC. Returns its outcome.
+    pub fn control(&self, control: &ControlMessage<'_>) -> Answer {
+        self.0.control(NODE, control)
     }
 
-    /// Waits until the RIC knows what slices the node has.
+    /// Waits until the RIC has received the node's slices.
     pub fn await_slices(&self) -> anyhow::Result<()> {
         self.wait(&format!("/v1/nodes/{NODE}/slices"), |_| true)
     }
 
-    /// Waits until the RIC knows so many UEs, each of them in a slice of the downlink.
+    /// Waits until the RIC has so many UEs, each of them in a downlink slice.
     pub fn await_members(&self, ues: usize) -> anyhow::Result<()> {
         self.wait(&format!("/v1/nodes/{NODE}/ues"), |known| {
             let known = known["ues"].as_array().map_or(&[][..], Vec::as_slice);
@@ -73,17 +54,17 @@ impl Rest {
         })
     }
 
-    fn wait(&self, path: &str, is_meant: impl Fn(&Value) -> bool) -> anyhow::Result<()> {
+    fn wait(&self, path: &str, holds: impl Fn(&Value) -> bool) -> anyhow::Result<()> {
         let begin = Instant::now();
         loop {
-            let (status, document) = self.ask("GET", path, None)?;
-            if status == 200 && is_meant(&document) {
+            let ClientResponse { status, body, .. } = self.request("GET", path, None)?;
+            if status == 200 && holds(&body) {
                 return Ok(());
             }
             if begin.elapsed() > PATIENCE {
-                bail!("GET {path} is still answered by {status}: {document}");
+                bail!("GET {path} is still answered with {status}: {body}");
             }
-            std::thread::sleep(AGAIN);
+            std::thread::sleep(RETRY_PAUSE);
         }
     }
 }

@@ -207,7 +207,7 @@ impl Desk {
             let offered = node.functions.iter().find_map(|function| Some((function.id, model.wire_of(&function.oid)?)));
             match offered {
                 Some((function, wire)) => {
-                    let spec = ric::traffic::subscription(self.period_ms, wire);
+                    let spec = traffic::subscription(self.period_ms, wire);
                     let ticket = ric.subscribe(node.id, function, spec);
                     self.asked.insert(ticket, Source { model: *model, wire });
                 }

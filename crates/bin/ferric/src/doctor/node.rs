@@ -143,7 +143,7 @@ fn report_notice(pdu: &[u8], codec: Codec, notice: &Notice, findings: &mut Findi
                     format!("it can be decoded as E2AP v{version}: configure that version for this node")
                 }
                 (None, None) => {
-                    format!("`ferric decode {}` shows the fault", ::ric::json::hex(pdu.iter().take(2048)))
+                    format!("`ferric decode {}` shows the fault", per::json::hex(pdu.iter().take(2048)))
                 }
             };
             findings.fault("cannot decode a message of the node", error, remedy);

@@ -4,7 +4,7 @@ use e2ap::Version;
 use per::Gather;
 use serde_json::Value;
 
-use ::ric::json;
+use per::json;
 
 /// The most differences that are printed per message.
 const MAX_DIFFERENCES: usize = 10;

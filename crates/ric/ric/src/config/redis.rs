@@ -2,59 +2,42 @@
 
 use std::path::PathBuf;
 
-use serde::Deserialize;
+use settings::{Table, TableKeys};
+use traffic::{RedisConfig, RedisFiles};
 
-use super::{ConfigError, bounded, value};
-use crate::traffic::{RedisConfig, RedisFiles};
+use super::{ConfigError, MAX_MS, set};
 
-pub(super) const KEYS: &[&str] =
-    &["url", "ca", "certificate", "key", "password", "period_ms", "stream_length", "prefix", "queue_octets"];
+const REDIS: TableKeys = TableKeys {
+    name: "[redis]",
+    keys: &["url", "ca", "certificate", "key", "password", "period_ms", "stream_length", "prefix", "queue_octets"],
+};
 
-/// The longest name of a channel or stream, without the model's.
+/// The longest common part of the names of channels and streams.
 const MAX_PREFIX: usize = 128;
 
-#[derive(Deserialize)]
-pub(super) struct FileRedis {
-    url: String,
-    ca: Option<PathBuf>,
-    certificate: Option<PathBuf>,
-    key: Option<PathBuf>,
-    password: Option<PathBuf>,
-    period_ms: Option<i64>,
-    stream_length: Option<i64>,
-    prefix: Option<String>,
-    queue_octets: Option<i64>,
-}
-
-impl FileRedis {
-    pub(super) fn config(self) -> Result<RedisConfig, ConfigError> {
-        let mut config = RedisConfig::new(value("url", &self.url)?);
-        let bad = |key, why: &str| Err(ConfigError::BadValue { key, why: why.to_owned() });
-        let own = match (self.certificate, self.key) {
-            (Some(certificate), Some(key)) => Some((certificate, key)),
-            (None, None) => None,
-            (Some(_), None) => return bad("certificate", "it needs its `key` too"),
-            (None, Some(_)) => return bad("key", "it needs its `certificate` too"),
-        };
-        config.files = RedisFiles { ca: self.ca, own, password: self.password };
-        if let Some(ms) = self.period_ms {
-            config.period_ms = bounded("period_ms", ms, 1, 3_600_000)? as u32; // it fits
+pub(super) fn config(file: &Table<'_>) -> Result<Option<RedisConfig>, ConfigError> {
+    let Some(table) = file.table("redis", &REDIS)? else { return Ok(None) };
+    let url = table.parsed("url", "the URL of a Redis server")?;
+    let mut config = RedisConfig::new(url.ok_or_else(|| table.missing("url", "the URL of a Redis server"))?);
+    let path = |key| Ok::<_, ConfigError>(table.text(key, "a file")?.map(PathBuf::from));
+    let own = match (path("certificate")?, path("key")?) {
+        (Some(certificate), Some(key)) => Some((certificate, key)),
+        (None, None) => None,
+        (Some(_), None) => return Err(table.invalid("certificate", "requires `key`")),
+        (None, Some(_)) => return Err(table.invalid("key", "requires `certificate`")),
+    };
+    config.files = RedisFiles { ca: path("ca")?, own, password: path("password")? };
+    set(&mut config.period_ms, table.integer("period_ms", 1..=MAX_MS)?);
+    set(&mut config.stream_length, table.integer("stream_length", 0..=10_000_000)?);
+    if let Some(prefix) = table.text("prefix", "a name")? {
+        if prefix.is_empty() || prefix.len() > MAX_PREFIX || prefix.contains(char::is_whitespace) {
+            let reason = format!("`{prefix}` is not 1 to {MAX_PREFIX} octets without white space");
+            return Err(table.invalid("prefix", reason));
         }
-        if let Some(length) = self.stream_length {
-            config.stream_length = bounded("stream_length", length, 0, 10_000_000)? as u32; // it fits
-        }
-        if let Some(prefix) = self.prefix {
-            if prefix.is_empty() || prefix.len() > MAX_PREFIX || prefix.contains(char::is_whitespace) {
-                let why = format!("`{prefix}` is not 1 to {MAX_PREFIX} octets without white space");
-                return Err(ConfigError::BadValue { key: "prefix", why });
-            }
-            config.prefix = prefix;
-        }
-        if let Some(octets) = self.queue_octets {
-            config.queue_octets = bounded("queue_octets", octets, 4096, 1 << 30)?;
-        }
-        Ok(config)
+        config.prefix = prefix.to_owned();
     }
+    set(&mut config.queue_octets, table.integer("queue_octets", 4096..=1 << 30)?);
+    Ok(Some(config))
 }
 
 #[cfg(test)]
@@ -63,7 +46,7 @@ mod tests {
     use crate::RicConfig;
 
     #[test]
-    fn where_statistics_go() {
+    fn server_and_bounds_are_read() {
         let text = r#"
             [redis]
             url = "redis://ric:secret@redis.example:6380/2"
@@ -83,7 +66,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_server_wants_to_see() {
+    fn credentials_are_read() {
         let text = r#"
             [redis]
             url = "rediss://redis.example"
@@ -102,18 +85,18 @@ mod tests {
     }
 
     #[test]
-    fn mistakes() {
-        let says = |text: &str| RicConfig::from_toml(&format!("[redis]\n{text}")).unwrap_err().to_string();
-        let also = |text: &str| says(&format!("url = \"redis://127.0.0.1\"\n{text}"));
-        assert_eq!(says("uri = \"redis://127.0.0.1\""), "unknown key `uri`; did you mean `url`?");
-        assert!(says("").contains("url"), "{}", says(""));
-        assert!(says("url = \"http://127.0.0.1\"").contains("a server is redis://"), "{}", says("url = \"http://x\""));
-        assert!(says("url = \"rediss://127.0.0.1/#insecure\"").contains("`#insecure` is not taken"));
-        assert_eq!(also("certificate = \"c\""), "certificate: it needs its `key` too");
-        assert_eq!(also("period_ms = 0"), "period_ms: 0 is not between 1 and 3600000");
-        assert_eq!(also("period_ms = -1"), "period_ms: -1 is not between 1 and 3600000");
-        assert!(also("period_ms = 0.5").contains("line 3"), "{}", also("period_ms = 0.5"));
-        assert!(also("prefix = \"a b\"").contains("without white space"));
-        assert!(also("queue_octets = 1").starts_with("queue_octets: 1 is not between"));
+    fn mistakes_are_located() {
+        let error = |text: &str| RicConfig::from_toml(&format!("[redis]\n{text}")).unwrap_err().to_string();
+        let with_url = |text: &str| error(&format!("url = \"redis://127.0.0.1\"\n{text}"));
+        assert!(error("uri = \"redis://127.0.0.1\"").contains("unknown key `uri`; did you mean `url`?"));
+        assert!(error("").contains("missing key `url`"), "{}", error(""));
+        assert!(error("url = \"http://127.0.0.1\"").contains("redis://[USER"), "{}", error("url = \"http://x\""));
+        assert!(error("url = \"rediss://127.0.0.1/#insecure\"").contains("`#insecure` is not supported"));
+        assert_eq!(with_url("certificate = \"c\""), "line 3: redis: certificate: requires `key`");
+        assert_eq!(with_url("period_ms = 0"), "line 3: redis: period_ms: 0 is out of range 1 to 3600000");
+        assert_eq!(with_url("period_ms = -1"), "line 3: redis: period_ms: -1 is out of range 1 to 3600000");
+        assert!(with_url("period_ms = 0.5").contains("line 3"), "{}", with_url("period_ms = 0.5"));
+        assert!(with_url("prefix = \"a b\"").contains("without white space"));
+        assert!(with_url("queue_octets = 1").contains("queue_octets: 1 is out of range"));
     }
 }

@@ -5,119 +5,88 @@ use std::sync::Arc;
 use ferric::e2::{FunctionName, Grant, Selection, XappRights};
 use ferric::e2ap::RanFunctionId;
 use ferric::server::{NodeEntry, Rights, XappEntry};
-use serde::Deserialize;
+use settings::{Element, Table, TableKeys};
 
-use super::ConfigError;
+use super::{ConfigError, MAX_ENTRIES};
 
-pub(super) const NODE_RIGHTS_KEYS: &[&str] = &["certificate", "nodes"];
-pub(super) const XAPP_RIGHTS_KEYS: &[&str] = &["certificate", "read", "control"];
-pub(super) const E42_RIGHTS_KEYS: &[&str] = &["read", "control"];
-pub(super) const GRANT_KEYS: &[&str] = &["nodes", "functions"];
+const NODE_RIGHTS: TableKeys = TableKeys { name: "[[node_rights]]", keys: &["certificate", "nodes"] };
+const XAPP_RIGHTS: TableKeys = TableKeys { name: "[[xapp_rights]]", keys: &["certificate", "read", "control"] };
+const E42_RIGHTS: TableKeys = TableKeys { name: "[e42_rights]", keys: &["read", "control"] };
+const GRANT: TableKeys = TableKeys { name: "a grant", keys: &["nodes", "functions"] };
 
-#[derive(Deserialize)]
-pub(super) struct FileNodeRights {
-    certificate: String,
-    nodes: Vec<String>,
-}
+/// The highest RAN function id.
+const MAX_FUNCTION_ID: u16 = 4095;
 
-#[derive(Deserialize)]
-pub(super) struct FileXappRights {
-    certificate: String,
-    #[serde(default)]
-    read: Vec<FileGrant>,
-    #[serde(default)]
-    control: Vec<FileGrant>,
-}
-
-#[derive(Deserialize)]
-struct FileGrant {
-    nodes: Vec<String>,
-    functions: Vec<FileFunction>,
-}
-
-#[derive(Deserialize)]
-#[serde(untagged)]
-enum FileFunction {
-    Id(i64),
-    Name(String),
-}
-
-/// `[e42_rights]`: what FlexRIC's xApps may do that show no certificate.
-#[derive(Deserialize)]
-pub(super) struct FileE42Rights {
-    #[serde(default)]
-    read: Vec<FileGrant>,
-    #[serde(default)]
-    control: Vec<FileGrant>,
-}
-
-impl FileE42Rights {
-    pub(super) fn rights(self) -> Result<XappRights, ConfigError> {
-        Ok(XappRights { read: grants(self.read)?, control: grants(self.control)? })
+/// Reads `[[node_rights]]` and `[[xapp_rights]]`. Without entries of a kind, there are no restrictions of that kind.
+pub(super) fn rights(file: &Table<'_>) -> Result<Rights, ConfigError> {
+    let mut rights = Rights::default();
+    for table in file.tables("node_rights", &NODE_RIGHTS, MAX_ENTRIES)? {
+        let entry = NodeEntry { certificate: certificate(&table)?, node_ids: nodes(&table)? };
+        rights.nodes.get_or_insert_default().push(entry);
     }
+    for table in file.tables("xapp_rights", &XAPP_RIGHTS, MAX_ENTRIES)? {
+        let entry = XappEntry { certificate: certificate(&table)?, rights: Arc::new(xapp_rights(&table)?) };
+        rights.xapps.get_or_insert_default().push(entry);
+    }
+    Ok(rights)
 }
 
-fn grants(grants: Vec<FileGrant>) -> Result<Vec<Grant>, ConfigError> {
-    grants.into_iter().map(grant).collect()
+/// Reads `[e42_rights]`.
+pub(super) fn e42_rights(file: &Table<'_>) -> Result<Option<XappRights>, ConfigError> {
+    file.table("e42_rights", &E42_RIGHTS)?.map(|table| xapp_rights(&table)).transpose()
 }
 
-/// What the entries of a file come to. No entry of a kind: no rights to keep to.
-pub(super) fn rights(
-    nodes: Option<Vec<FileNodeRights>>,
-    xapps: Option<Vec<FileXappRights>>,
-) -> Result<Rights, ConfigError> {
-    let node = |entry: FileNodeRights| {
-        let certificate = certificate("node_rights", entry.certificate)?;
-        Ok(NodeEntry { certificate, node_ids: names(entry.nodes) })
+fn xapp_rights(table: &Table<'_>) -> Result<XappRights, ConfigError> {
+    let grants = |key| -> Result<Vec<Grant>, ConfigError> {
+        table.tables(key, &GRANT, MAX_ENTRIES)?.iter().map(grant).collect()
     };
-    let xapp = |entry: FileXappRights| {
-        let certificate = certificate("xapp_rights", entry.certificate)?;
-        let rights = XappRights { read: grants(entry.read)?, control: grants(entry.control)? };
-        Ok(XappEntry { certificate, rights: Arc::new(rights) })
-    };
-    Ok(Rights {
-        nodes: nodes.map(|entries| entries.into_iter().map(node).collect()).transpose()?,
-        xapps: xapps.map(|entries| entries.into_iter().map(xapp).collect()).transpose()?,
-    })
+    Ok(XappRights { read: grants("read")?, control: grants("control")? })
 }
 
-fn certificate(key: &'static str, name: String) -> Result<String, ConfigError> {
+fn certificate(table: &Table<'_>) -> Result<String, ConfigError> {
+    let expected = "a name in the certificate, or `sha256:` and its fingerprint";
+    let name = table.text("certificate", expected)?.ok_or_else(|| table.missing("certificate", expected))?;
     if name.is_empty() {
-        return Err(ConfigError::BadValue { key, why: "`certificate` names nobody".into() });
+        return Err(table.invalid("certificate", "the name is empty"));
     }
     if name.starts_with("sha256:") {
         let parsed = name.parse::<ferric::link::Fingerprint>();
-        parsed.map_err(|error| ConfigError::BadValue { key, why: format!("`{name}`: {error}") })?;
+        parsed.map_err(|error| table.invalid("certificate", format!("`{name}`: {error}")))?;
     }
-    Ok(name)
+    Ok(name.to_owned())
 }
 
-fn names(names: Vec<String>) -> Selection<String> {
-    if names.iter().any(|name| name == "*") { Selection::All } else { names.into_iter().collect() }
+fn nodes(table: &Table<'_>) -> Result<Selection<String>, ConfigError> {
+    let expected = "node ids, or \"*\"";
+    let names = table.texts("nodes", MAX_ENTRIES, expected)?.ok_or_else(|| table.missing("nodes", expected))?;
+    let is_all = names.contains(&"*");
+    Ok(if is_all { Selection::All } else { names.into_iter().map(str::to_owned).collect() })
 }
 
-fn grant(grant: FileGrant) -> Result<Grant, ConfigError> {
+fn grant(table: &Table<'_>) -> Result<Grant, ConfigError> {
+    let expected = "OIDs, ids without quotes, or \"*\"";
+    let elements = table.elements("functions", MAX_ENTRIES, expected)?;
     let mut functions = Vec::new();
     let mut is_all = false;
-    for function in grant.functions {
-        match function {
-            FileFunction::Name(name) if name == "*" => is_all = true,
-            FileFunction::Name(name) if is_oid(&name) => functions.push(FunctionName::Oid(name)),
-            FileFunction::Name(name) => {
-                let why = format!("`{name}` is no function: give an OID, an id without quotes, or \"*\"");
-                return Err(ConfigError::BadValue { key: "xapp_rights", why });
+    for (index, element) in elements.ok_or_else(|| table.missing("functions", expected))?.into_iter().enumerate() {
+        match element {
+            Element::Text("*") => is_all = true,
+            Element::Text(oid) if is_oid(oid) => functions.push(FunctionName::Oid(oid.to_owned())),
+            Element::Text(name) => {
+                let reason = format!("`{name}` is not a function: give an OID, an id without quotes, or \"*\"");
+                return Err(table.invalid_element("functions", index, reason));
             }
-            FileFunction::Id(id) => match u16::try_from(id) {
-                Ok(id) if id < 4096 => functions.push(FunctionName::Id(RanFunctionId(id))),
-                _ => {
-                    let why = format!("RAN function {id} is not between 0 and 4095");
-                    return Err(ConfigError::BadValue { key: "xapp_rights", why });
+            Element::Integer(id) => match u16::try_from(id).ok().filter(|id| *id <= MAX_FUNCTION_ID) {
+                Some(id) => functions.push(FunctionName::Id(RanFunctionId(id))),
+                None => {
+                    let reason = format!("{id} is out of range 0 to {MAX_FUNCTION_ID}");
+                    return Err(table.invalid_element("functions", index, reason));
                 }
             },
         }
     }
     let functions = if is_all { Selection::All } else { functions.into_iter().collect() };
-    Ok(Grant { nodes: names(grant.nodes), functions })
+    Ok(Grant { nodes: nodes(table)?, functions })
 }
 
 fn is_oid(text: &str) -> bool {
@@ -130,13 +99,9 @@ mod tests {
     use crate::RicConfig;
 
     #[test]
-    fn rights_of_nodes_and_xapps() {
+    fn rights_of_nodes_and_xapps_are_read() {
         let config = RicConfig::from_toml(
             r#"
-            [tls]
-            ca = "ca.pem"
-            certificate = "ric.pem"
-            key = "ric.key"
             [[node_rights]]
             certificate = "gnb1.example"
             nodes = ["gnb-00101-e00"]
@@ -155,7 +120,6 @@ mod tests {
             "#,
         )
         .unwrap();
-        assert_eq!(config.tls.unwrap().key.to_str(), Some("ric.key"));
         let nodes = config.server.rights.nodes.unwrap();
         assert_eq!(nodes[0].node_ids, ["gnb-00101-e00".to_owned()].into_iter().collect());
         assert_eq!((nodes[1].certificate.as_str(), &nodes[1].node_ids), ("any.example", &Selection::All));
@@ -167,31 +131,36 @@ mod tests {
         let e42 = config.server.e42.unwrap();
         assert!(e42.addresses.is_empty());
         assert_eq!(e42.without_certificate.unwrap().read.len(), 1);
-        // Without entries there is nothing to keep to; with none but of nodes, nothing for xApps.
+        // without entries of a kind, there are no restrictions of that kind
         assert_eq!(RicConfig::from_toml("").unwrap().server.rights, Rights::default());
         let only = RicConfig::from_toml("[[node_rights]]\ncertificate = \"a\"\nnodes = []").unwrap().server.rights;
         assert!(only.nodes.is_some() && only.xapps.is_none());
     }
 
     #[test]
-    fn mistakes() {
-        let says = |text: &str| RicConfig::from_toml(text).unwrap_err().to_string();
-        let xapp = |grant: &str| says(&format!("[[xapp_rights]]\ncertificate = \"a\"\nread = [{grant}]"));
-        assert!(xapp("{ nodes = [], functions = [\"kpm\"] }").contains("`kpm` is no function"));
-        assert!(xapp("{ nodes = [], functions = [4096] }").contains("4096 is not between 0 and 4095"));
-        assert!(xapp("{ nodes = [], functions = [-1] }").contains("-1 is not between"));
+    fn mistakes_are_located() {
+        let error = |text: &str| RicConfig::from_toml(text).unwrap_err().to_string();
+        let xapp = |grant: &str| error(&format!("[[xapp_rights]]\ncertificate = \"a\"\nread = [{grant}]"));
+        assert!(xapp("{ nodes = [], functions = [\"kpm\"] }").contains("`kpm` is not a function"));
+        assert!(xapp("{ nodes = [], functions = [4096] }").contains("4096 is out of range 0 to 4095"));
+        assert!(xapp("{ nodes = [], functions = [-1] }").contains("-1 is out of range"));
         assert!(xapp("{ nodes = [] }").contains("functions"));
-        assert_eq!(xapp("{ node = [], functions = [] }"), "unknown key `node`; did you mean `nodes`?");
-        let e42 = |grant: &str| says(&format!("[e42_rights]\nread = [{grant}]"));
-        assert!(e42("{ nodes = [], functions = [\"kpm\"] }").contains("`kpm` is no function"));
-        assert_eq!(e42("{ node = [], functions = [] }"), "unknown key `node`; did you mean `nodes`?");
-        assert_eq!(says("[e42_rights]\nreads = []"), "unknown key `reads`; did you mean `read`?");
-        assert_eq!(says("[[xapp_right]]"), "unknown key `xapp_right`; did you mean `xapp_rights`?");
-        assert_eq!(says("[[node_rights]]\nnode = []"), "unknown key `node`; did you mean `nodes`?");
-        assert!(says("[[node_rights]]\ncertificate = \"\"\nnodes = []").contains("names nobody"));
-        let message = says("[[node_rights]]\ncertificate = \"sha256:12\"\nnodes = []");
+        assert!(xapp("{ node = [], functions = [] }").contains("unknown key `node`; did you mean `nodes`?"));
+        let e42 = |grant: &str| error(&format!("[e42_rights]\nread = [{grant}]"));
+        assert!(e42("{ nodes = [], functions = [\"kpm\"] }").contains("`kpm` is not a function"));
+        assert!(e42("{ node = [], functions = [] }").contains("unknown key `node`; did you mean `nodes`?"));
+        assert!(error("[e42_rights]\nreads = []").contains("unknown key `reads`; did you mean `read`?"));
+        assert!(error("[[xapp_right]]").contains("unknown key `xapp_right`; did you mean `xapp_rights`?"));
+        assert!(error("[[node_rights]]\nnode = []").contains("unknown key `node`; did you mean `nodes`?"));
+        assert!(error("[[node_rights]]\ncertificate = \"\"\nnodes = []").contains("is empty"));
+        let message = error("[[node_rights]]\ncertificate = \"sha256:12\"\nnodes = []");
         assert!(message.contains("64 hexadecimal digits"), "{message}");
-        assert_eq!(says("[tls]\ncertficate = \"x\""), "unknown key `certficate`; did you mean `certificate`?");
-        assert!(says("[tls]\nca = \"x\"").contains("certificate"));
+        #[cfg(feature = "tls")]
+        {
+            assert!(
+                error("[tls]\ncertficate = \"x\"").contains("unknown key `certficate`; did you mean `certificate`?")
+            );
+            assert!(error("[tls]\nca = \"x\"").contains("missing key `certificate`"));
+        }
     }
 }

@@ -1,121 +1,34 @@
-//! A RIC with REST, emulated RANs, and a client of HTTP.
-#![allow(dead_code, reason = "each test takes what it needs")]
+//! A RIC with REST on a thread of its own.
 
-pub mod http;
-pub mod station;
-
-use std::net::SocketAddr;
-use std::sync::mpsc;
-use std::thread::JoinHandle;
-use std::time::{Duration, Instant};
-
-use ferric::StopHandle;
 use ferric::link::Address;
-use ran::{Ran, RanConfig};
 use ric::RicConfig;
-use serde_json::Value;
+use testkit::Background;
+use testkit::http::Service;
 
-pub use http::{Answer, Client, PATIENCE};
-
-/// A RIC in a thread.
-pub struct World {
+/// The RIC under test.
+pub struct TestRic {
+    /// The address for E2 nodes.
     pub e2: Address,
-    pub rest: SocketAddr,
-    stop: StopHandle,
-    thread: Option<JoinHandle<()>>,
+    /// The REST interface.
+    pub rest: Service,
+    _ric: Background<Box<dyn Fn() + Send + Sync>>,
 }
 
-impl World {
-    pub fn start() -> World {
-        World::with(|_| ())
-    }
-
-    /// A RIC whose configuration `adapt` has seen.
-    pub fn with(adapt: impl FnOnce(&mut RicConfig)) -> World {
-        World::at("tcp://127.0.0.1:0".parse().unwrap(), adapt)
-    }
-
-    /// The same at an address for nodes.
-    pub fn at(e2: Address, adapt: impl FnOnce(&mut RicConfig)) -> World {
+impl TestRic {
+    /// Starts a RIC after `adapt` has edited its configuration.
+    pub fn start(adapt: impl FnOnce(&mut RicConfig)) -> TestRic {
         let mut config = RicConfig::from_toml("rest = \"127.0.0.1:0\"\nstatistics_period_ms = 20").unwrap();
-        config.server.e2 = vec![e2.into()];
+        config.server.e2 = vec!["tcp://127.0.0.1:0".parse().unwrap()];
         config.server.xapp = None;
         adapt(&mut config);
-        let (tell, told) = mpsc::channel();
-        let thread = std::thread::spawn(move || {
+        let ((e2, address), ric) = Background::start(move |ready| {
             let mut ric = ric::bind(config).unwrap();
-            let rest = ric.rest().unwrap().address();
-            let e2 = ric.server.e2_addresses().next().unwrap().clone();
-            tell.send((e2, rest, ric.server.stop_handle())).unwrap();
+            let (e2, rest) = (ric.server.e2_addresses().next().unwrap().clone(), ric.rest().unwrap().address());
+            let stop = ric.server.stop_handle();
+            let stop: Box<dyn Fn() + Send + Sync> = Box::new(move || stop.stop());
+            ready.send(((e2, rest), stop)).unwrap();
             ric.server.run().unwrap();
         });
-        let (e2, rest, stop) = told.recv_timeout(PATIENCE).unwrap();
-        World { e2, rest, stop, thread: Some(thread) }
-    }
-
-    /// An answer, over a connection of its own.
-    #[track_caller]
-    pub fn ask(&self, method: &str, path: &str, body: impl Into<Option<Value>>) -> Answer {
-        let body = body.into().map(|body| body.to_string());
-        Client::connect(self.rest).ask(method, path, body.as_deref())
-    }
-
-    #[track_caller]
-    pub fn get(&self, path: &str) -> Value {
-        self.ask("GET", path, None).is(200)
-    }
-
-    /// Waits until a resource is as `is_it` wants it.
-    #[track_caller]
-    pub fn eventually(&self, path: &str, is_it: impl Fn(&Value) -> bool) -> Value {
-        let deadline = Instant::now() + PATIENCE;
-        loop {
-            let answer = self.ask("GET", path, None);
-            if answer.status == 200 && is_it(&answer.json()) {
-                return answer.json();
-            }
-            assert!(Instant::now() < deadline, "it never came: {path}: {answer:?}");
-            std::thread::sleep(Duration::from_millis(5));
-        }
-    }
-
-    /// Waits until a node has told its slices.
-    pub fn knows_slices(&self, node: &str) {
-        self.eventually(&format!("/v1/nodes/{node}/slices"), |_| true);
-    }
-}
-
-impl Drop for World {
-    fn drop(&mut self) {
-        self.stop.stop();
-        let ended = self.thread.take().unwrap().join();
-        assert!(ended.is_ok() || std::thread::panicking(), "the RIC never panics");
-    }
-}
-
-/// An emulated RAN in a thread.
-pub struct Emulated {
-    stop: StopHandle,
-    thread: Option<JoinHandle<()>>,
-}
-
-impl Emulated {
-    pub fn start(ric: &Address, config: RanConfig) -> Emulated {
-        let config = RanConfig { rics: vec![ric.clone().into()], ..config };
-        let (tell, told) = mpsc::channel();
-        let thread = std::thread::spawn(move || {
-            let mut ran = Ran::new(config).unwrap();
-            tell.send(ran.stop_handle()).unwrap();
-            ran.run().unwrap();
-        });
-        Emulated { stop: told.recv_timeout(PATIENCE).unwrap(), thread: Some(thread) }
-    }
-}
-
-impl Drop for Emulated {
-    fn drop(&mut self) {
-        self.stop.stop();
-        let ended = self.thread.take().unwrap().join();
-        assert!(ended.is_ok() || std::thread::panicking(), "the RAN never panics");
+        TestRic { e2, rest: Service { address }, _ric: ric }
     }
 }

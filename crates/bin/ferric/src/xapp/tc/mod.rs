@@ -7,19 +7,18 @@ use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use ::ric::traffic::guard::Waited;
-use ::ric::traffic::record::Record;
-use ::ric::traffic::{FlowGuard, GuardConfig, LinkEvent, RedisFiles, RedisReader, RedisUrl, TrafficLink, Via};
 use anyhow::{Context, bail};
 use e2sm::tc::ControlMessage;
 use ferric::e2::Time;
 use ferric::link::Address;
 use ferric::xapp::XappConfig;
 use tracing::info;
+use traffic::guard::Waited;
+use traffic::record::Record;
+use traffic::{FlowGuard, GuardConfig, LinkEvent, RedisFiles, RedisReader, RedisUrl, TcClient, TrafficLink, Via};
 
 use super::connect;
 use crate::redis::RedisArgs;
-use rest::RestClient;
 
 /// The longest wait for events before the application runs again.
 const PATIENCE: Duration = Duration::from_millis(50);
@@ -62,7 +61,7 @@ pub struct Args {
     #[arg(long, value_name = "WAY", default_value_t = Via::PubSub, requires = "redis")]
     from: Via,
     /// Name prefix of the Redis channels and streams.
-    #[arg(long, value_name = "NAME", default_value = ::ric::traffic::DEFAULT_PREFIX, requires = "redis")]
+    #[arg(long, value_name = "NAME", default_value = traffic::DEFAULT_PREFIX, requires = "redis")]
     prefix: String,
     /// Send controls to this REST address of `ferric ric --rest`, instead of the RIC's link.
     #[arg(long, value_name = "URL", value_parser = rest::url)]
@@ -104,7 +103,7 @@ pub fn run(args: &Args, config: XappConfig) -> anyhow::Result<()> {
         }
         None => None,
     };
-    let rest = args.rest.as_deref().map(|url| RestClient::new(url, &args.access)).transpose()?;
+    let rest = args.rest.as_deref().map(|url| rest::client(url, &args.access)).transpose()?;
     let link = if redis.is_some() && rest.is_some() {
         None
     } else {
@@ -126,7 +125,7 @@ struct App<'a> {
     guard: GuardConfig,
     link: Option<TrafficLink>,
     redis: Option<RedisReader>,
-    rest: Option<RestClient>,
+    rest: Option<TcClient>,
     guards: BTreeMap<String, FlowGuard>,
     begun: Instant,
     last_node: Instant,

@@ -71,11 +71,11 @@ fn drops_come_at_the_interval_over_the_square_root_of_their_number() {
 #[test]
 fn a_queue_below_the_target_or_of_one_packet_is_left_alone() {
     let mut codel = CoDel::dropping(DelayTarget::default());
-    assert_eq!(verdicts(&mut codel, 10_000..1_000_000, 4999, Ecn::NotEct, Verdict::Drop), []);
+    assert_eq!(verdicts(&mut codel, 10_000..1_000_000, 4999, Ecn::NotEct, Verdict::Drop), [0; 0]);
     // one that has been above it for less than an interval begins anew
-    assert_eq!(verdicts(&mut codel, 1_000_000..1_099_990, 5000, Ecn::NotEct, Verdict::Drop), []);
-    assert_eq!(verdicts(&mut codel, 1_099_990..1_100_000, 4000, Ecn::NotEct, Verdict::Drop), []);
-    assert_eq!(verdicts(&mut codel, 1_100_000..1_200_000, 5000, Ecn::NotEct, Verdict::Drop), []);
+    assert_eq!(verdicts(&mut codel, 1_000_000..1_099_990, 5000, Ecn::NotEct, Verdict::Drop), [0; 0]);
+    assert_eq!(verdicts(&mut codel, 1_099_990..1_100_000, 4000, Ecn::NotEct, Verdict::Drop), [0; 0]);
+    assert_eq!(verdicts(&mut codel, 1_100_000..1_200_000, 5000, Ecn::NotEct, Verdict::Drop), [0; 0]);
     let last = Amount { packets: 1, octets: 1514 };
     for ms in 1200..2000 {
         let verdict = codel.leaving(Time::from_millis(ms), &packet(0, Ecn::NotEct), last);
@@ -105,13 +105,13 @@ fn a_state_that_comes_back_soon_goes_on_at_the_rate_it_had() {
     let mut codel = CoDel::dropping(DelayTarget::default());
     // 14 drops: the count is 14 at the end, and was 1 at the beginning
     assert_eq!(verdicts(&mut codel, 10_000..700_000, 6000, Ecn::NotEct, Verdict::Drop).len(), 14);
-    assert_eq!(verdicts(&mut codel, 700_000..710_000, 1000, Ecn::NotEct, Verdict::Drop), []);
+    assert_eq!(verdicts(&mut codel, 700_000..710_000, 1000, Ecn::NotEct, Verdict::Drop), [0; 0]);
     // 13 is how much it has grown, so that the second drop comes after 100 ms / sqrt(13)
     let again = verdicts(&mut codel, 710_000..1_000_000, 6000, Ecn::NotEct, Verdict::Drop);
     assert_eq!(again, due(810_000.0, 13..=12 + again.len() as u32 - 1));
     assert_eq!(again[1], 837_740);
     // after more than 16 intervals it begins with 1
-    assert_eq!(verdicts(&mut codel, 1_000_000..3_000_000, 1000, Ecn::NotEct, Verdict::Drop), []);
+    assert_eq!(verdicts(&mut codel, 1_000_000..3_000_000, 1000, Ecn::NotEct, Verdict::Drop), [0; 0]);
     let afresh = verdicts(&mut codel, 3_000_000..3_250_000, 6000, Ecn::NotEct, Verdict::Drop);
     assert_eq!(afresh, [3_100_000, 3_200_000]);
 }

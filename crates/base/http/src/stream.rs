@@ -1,0 +1,102 @@
+//! Problem details for requests that hyper refuses itself.
+//!
+//! A malformed request never reaches a route: hyper answers it with a status and no content, and closes the connection. This
+//! stream replaces that response with one that has problem details. It recognizes hyper's responses by their missing content:
+//! responses of routes have content for every status from 400 on.
+
+use std::io;
+use std::pin::{Pin, pin};
+use std::task::{Context, Poll, ready};
+
+use hyper::StatusCode;
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+
+use super::{Problem, Response};
+
+/// A connection: see the module.
+pub(super) struct Stream<S> {
+    stream: S,
+    /// The replacement of hyper's response, and how much of it is written.
+    replacement: Option<(Vec<u8>, usize)>,
+}
+
+impl<S: AsyncWrite + Unpin> Stream<S> {
+    pub fn new(stream: S) -> Self {
+        Stream { stream, replacement: None }
+    }
+
+    /// Writes the rest of the replacement.
+    fn poll_replacement(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let Stream { stream, replacement } = self;
+        if let Some((octets, written)) = replacement {
+            while *written < octets.len() {
+                *written += ready!(pin!(&mut *stream).poll_write(context, &octets[*written..]))?;
+            }
+        }
+        Poll::Ready(Ok(()))
+    }
+}
+
+impl<S: AsyncRead + Unpin> AsyncRead for Stream<S> {
+    fn poll_read(mut self: Pin<&mut Self>, context: &mut Context<'_>, into: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        pin!(&mut self.stream).poll_read(context, into)
+    }
+}
+
+impl<S: AsyncWrite + Unpin> AsyncWrite for Stream<S> {
+    // without vectored writes, hyper writes a head and the content that fits in one piece
+    fn poll_write(mut self: Pin<&mut Self>, context: &mut Context<'_>, octets: &[u8]) -> Poll<io::Result<usize>> {
+        if let Some(problem) = self.replacement.is_none().then(|| refusal(octets)).flatten() {
+            self.replacement = Some((to_octets(problem.into()), 0));
+        }
+        if self.replacement.is_some() {
+            // hyper writes nothing after it
+            ready!(self.poll_replacement(context))?;
+            return Poll::Ready(Ok(octets.len()));
+        }
+        pin!(&mut self.stream).poll_write(context, octets)
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        ready!(self.poll_replacement(context))?;
+        pin!(&mut self.stream).poll_flush(context)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        ready!(self.poll_replacement(context))?;
+        pin!(&mut self.stream).poll_shutdown(context)
+    }
+}
+
+/// Returns the problem that replaces a response without content. No other octets match: the JSON of this crate has no line
+/// breaks.
+fn refusal(octets: &[u8]) -> Option<Problem> {
+    let rest = octets.strip_prefix(b"HTTP/1.1 4").or_else(|| octets.strip_prefix(b"HTTP/1.0 4"))?;
+    let head = std::str::from_utf8(rest).ok()?.strip_suffix("\r\n\r\n")?;
+    if !head.contains("\r\ncontent-length: 0\r\n") {
+        return None;
+    }
+    let (status, detail) = match head.get(..2)? {
+        "14" => (StatusCode::URI_TOO_LONG, "the request target is too long"),
+        "31" => (StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE, "the request head is too long"),
+        _ => (StatusCode::BAD_REQUEST, "not an HTTP/1.1 request"),
+    };
+    Some(Problem::new(status, detail))
+}
+
+/// Writes a response after which the connection is closed.
+pub(super) fn to_octets(response: Response) -> Vec<u8> {
+    let (status, headers) = (response.status, response.headers.clone());
+    let body = response.into_body();
+    let mut octets =
+        format!("HTTP/1.1 {}\r\nconnection: close\r\ncontent-length: {}\r\n", status, body.len()).into_bytes();
+    for (name, value) in &headers {
+        octets.extend_from_slice(name.as_str().as_bytes());
+        octets.extend_from_slice(b": ");
+        octets.extend_from_slice(value.as_bytes());
+        octets.extend_from_slice(b"\r\n");
+    }
+    octets.extend_from_slice(b"\r\n");
+    octets.extend_from_slice(&body);
+    octets
+}

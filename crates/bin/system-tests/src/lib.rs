@@ -1,0 +1,123 @@
+//! Support for tests of a RIC and an emulated RAN together: each runs on a thread of its own.
+
+pub mod station;
+
+use ferric::link::Address;
+use ferric::server::Iapp;
+use ran::{Ran, RanConfig};
+use ric::RicConfig;
+use testkit::Background;
+use testkit::http::Service;
+
+pub use testkit::{PATIENCE, eventually};
+
+type Stop = Box<dyn Fn() + Send + Sync>;
+
+/// A RIC with REST.
+pub struct TestRic {
+    /// The address for E2 nodes.
+    pub e2: Address,
+    /// The address for xApps.
+    pub xapp: Address,
+    /// The REST interface.
+    pub rest: Service,
+    _ric: Background<Stop>,
+}
+
+impl TestRic {
+    /// Starts a RIC with REST.
+    #[must_use]
+    pub fn start() -> TestRic {
+        TestRic::with(|_| ())
+    }
+
+    /// Starts a RIC after `adapt` has edited its configuration.
+    pub fn with(adapt: impl FnOnce(&mut RicConfig)) -> TestRic {
+        TestRic::with_iapps(Vec::new(), adapt)
+    }
+
+    /// Starts a RIC with internal apps.
+    pub fn with_iapps(iapps: Vec<Box<dyn Iapp>>, adapt: impl FnOnce(&mut RicConfig)) -> TestRic {
+        testkit::log::global();
+        let any_port: Address = "tcp://127.0.0.1:0".parse().unwrap();
+        let mut config = RicConfig::from_toml("rest = \"127.0.0.1:0\"\nstatistics_period_ms = 20").unwrap();
+        config.server.e2 = vec![any_port.clone().into()];
+        config.server.xapp = Some(any_port);
+        adapt(&mut config);
+        let ((e2, xapp, address), ric) = Background::start(move |ready| {
+            let mut ric = ric::bind(config).unwrap();
+            iapps.into_iter().for_each(|iapp| ric.server.add_iapp(iapp));
+            let e2 = ric.server.e2_addresses().next().unwrap().clone();
+            let xapp = ric.server.xapp_address().unwrap().clone();
+            let address = ric.rest().unwrap().address();
+            let stop = ric.server.stop_handle();
+            let stop: Stop = Box::new(move || stop.stop());
+            ready.send(((e2, xapp, address), stop)).unwrap();
+            ric.server.run().unwrap();
+        });
+        TestRic { e2, xapp, rest: Service { address }, _ric: ric }
+    }
+
+    /// Waits until the slicing controller has received the slices of a node.
+    pub fn await_slices(&self, node: &str) {
+        self.rest.eventually(&format!("/v1/nodes/{node}/slices"), |_| true);
+    }
+}
+
+/// An emulated RAN.
+pub struct TestRan {
+    ric: Address,
+    config: RanConfig,
+    ran: Option<Background<Stop>>,
+}
+
+impl TestRan {
+    /// Starts a RAN that connects to a RIC.
+    #[must_use]
+    pub fn start(ric: &Address, config: RanConfig) -> TestRan {
+        let ran = Some(start_ran(ric, &config));
+        TestRan { ric: ric.clone(), config, ran }
+    }
+
+    /// Stops the RAN, and starts a new one with the same configuration.
+    pub fn restart(&mut self) {
+        self.ran = None;
+        self.ran = Some(start_ran(&self.ric, &self.config));
+    }
+}
+
+fn start_ran(ric: &Address, config: &RanConfig) -> Background<Stop> {
+    let config = RanConfig { rics: vec![ric.clone().into()], ..config.clone() };
+    let ((), ran) = Background::start(move |ready| {
+        let mut ran = Ran::new(config).unwrap();
+        let stop = ran.stop_handle();
+        let stop: Stop = Box::new(move || stop.stop());
+        ready.send(((), stop)).unwrap();
+        ran.run().unwrap();
+    });
+    ran
+}
+
+/// A RIC with REST, and an emulated RAN that is connected to it.
+pub struct RicAndRan {
+    /// The RIC.
+    pub ric: TestRic,
+    /// The RAN.
+    pub ran: TestRan,
+}
+
+impl RicAndRan {
+    /// Starts a RIC with internal apps, and a RAN.
+    #[must_use]
+    pub fn start(iapps: Vec<Box<dyn Iapp>>, config: RanConfig) -> RicAndRan {
+        let ric = TestRic::with_iapps(iapps, |_| ());
+        let ran = TestRan::start(&ric.e2, config);
+        RicAndRan { ric, ran }
+    }
+}
+
+/// Returns everything that the test program has logged.
+#[must_use]
+pub fn log() -> String {
+    testkit::log::global().text()
+}

@@ -1,0 +1,142 @@
+//! What the traffic xApp does and what comes of it: a guard driven over the link for xApps, and a RAN that obeys.
+
+use std::time::{Duration, Instant};
+
+use e2sm::tc::FiveTuple;
+use ferric::e2::Time;
+use ferric::xapp::{Xapp, XappConfig};
+use radio::traffic::{FlowSpecification, Kind, Tcp};
+use radio::{CellConfig, Subscription};
+use ran::scenario::{CellScenario, ChannelScenario, FlowScenario, UeScenario};
+use ran::{RanConfig, Scenario};
+use system_tests::{RicAndRan, eventually};
+use traffic::guard::Waited;
+use traffic::record::{LaneRecord, Record, RlcRecord, TcRecord};
+use traffic::{FlowGuard, GuardConfig, LinkEvent, TrafficLink};
+
+const NODE: &str = "gnb-00101-e00";
+
+/// A guard, and the link that it is driven over.
+struct Driver {
+    link: TrafficLink,
+    guard: FlowGuard,
+    begun: Instant,
+    is_lost: bool,
+    /// The last records.
+    rlc: Option<RlcRecord>,
+    tc: Option<TcRecord>,
+    told: Vec<String>,
+}
+
+impl Driver {
+    fn new(running: &RicAndRan, config: GuardConfig) -> Driver {
+        let xapp = Xapp::connect(&running.ric.xapp, "guard", XappConfig::default()).unwrap();
+        let (link, guard) = (TrafficLink::new(xapp, Some(10)), FlowGuard::new(config));
+        Driver { link, guard, begun: Instant::now(), is_lost: false, rlc: None, tc: None, told: Vec::new() }
+    }
+
+    fn turn(&mut self) {
+        let now = Time::from_nanos(self.begun.elapsed().as_nanos() as u64);
+        for event in self.link.turn(Duration::from_millis(10)).unwrap() {
+            match event {
+                LinkEvent::Told(node, record) => {
+                    assert_eq!(node, NODE);
+                    match record {
+                        Record::Rlc(record) => {
+                            self.guard.handle_rlc(&record);
+                            self.rlc = Some(record);
+                        }
+                        Record::Tc(record) => {
+                            self.guard.handle_tc(now, &record);
+                            self.tc = Some(record);
+                        }
+                    }
+                }
+                LinkEvent::Answered(_, answer) => self.guard.handle_answer(now, answer),
+                LinkEvent::Lost(node) => self.is_lost = node == NODE,
+                LinkEvent::Lacking(node) => panic!("{node} offers both"),
+            }
+        }
+        while let Some(control) = self.guard.poll_control() {
+            self.link.control(NODE, &control);
+        }
+        self.told.extend(std::iter::from_fn(|| self.guard.poll_news()).map(|news| news.to_string()));
+    }
+
+    fn until(&mut self, what: &str, mut holds: impl FnMut(&Driver) -> bool) {
+        eventually(what, || {
+            self.turn();
+            holds(self)
+        });
+    }
+
+    /// A queue, as the node told last.
+    fn lane(&self, at: usize) -> Option<LaneRecord> {
+        self.tc.as_ref()?.lanes.get(at).copied()
+    }
+}
+
+#[test]
+fn everything_is_done_and_undone() {
+    let running = RicAndRan::start(Vec::new(), RanConfig::default());
+    let flow = FiveTuple { destination_port: Some(5060), ..FiveTuple::default() };
+    let mut driver = Driver::new(&running, GuardConfig::new(flow, Duration::ZERO));
+    driver.until("protection", |driver| driver.guard.is_protected());
+    driver.guard.undo(true);
+    driver.until("all of it undone", |driver| driver.guard.is_at_rest());
+    assert_eq!(driver.lane(1), None);
+    drop(running);
+    driver.until("the loss", |driver| driver.is_lost);
+    let done: Vec<_> = driver.told.iter().filter_map(|line| line.strip_prefix("done: ")).collect();
+    let (doing, undoing) = done.split_at(3);
+    let queue = "add a second FIFO queue";
+    assert_eq!(doing, [queue, "add a filter that sends the flow to queue 1", "set the 5G-BDP pacer"]);
+    assert_eq!(undoing, ["set no pacer", "delete filter 0", "delete queue 1"]);
+}
+
+/// A call, and a greedy download of the same UE that begins later.
+fn call_and_download() -> Scenario {
+    let flow = |kind, begin_s: u64, port| {
+        let start = radio::Time::START + Duration::from_secs(begin_s);
+        FlowScenario { specification: FlowSpecification { start, ..FlowSpecification::new(kind) }, ports: (443, port) }
+    };
+    let ue = UeScenario {
+        cell: 0,
+        subscription: Subscription::default(),
+        channel: ChannelScenario::Mcs(20),
+        flows: vec![flow(Kind::Voip { echoed: true }, 0, 5060), flow(Kind::Greedy(Tcp::default()), 2, 5001)],
+        arrives: radio::Time::START,
+        leaves: None,
+    };
+    let cell = CellScenario { radio: CellConfig::default(), ..CellScenario::default() };
+    Scenario { cells: vec![cell], ues: vec![ue], ..Scenario::default() }
+}
+
+/// The paper's 6.1.1: the download fills RLC, the call waits behind it, the xApp sees it and takes the call out of it. What
+/// waits then waits in the download's own queue.
+#[test]
+fn a_call_beside_a_download() {
+    let running = RicAndRan::start(Vec::new(), RanConfig { scenario: call_and_download(), ..RanConfig::default() });
+    let flow = FiveTuple { destination_port: Some(5060), protocol: Some(17), ..FiveTuple::default() };
+    let limit = Duration::from_millis(20);
+    let mut driver = Driver::new(&running, GuardConfig::new(flow, limit));
+    driver.until("protection", |driver| driver.guard.is_protected());
+    let Some(Waited { max_us, .. }) = driver.guard.measured().before() else { panic!("nothing was measured") };
+    assert!(Duration::from_micros(max_us.into()) > limit, "{max_us} us");
+    // the backlog moves from RLC to the download's queue
+    driver.until("a short RLC buffer below a long queue", |driver| {
+        let waits = driver.rlc.as_ref().and_then(|rlc| rlc.bearers.first()).map(|bearer| bearer.tx_sdu_wait_us);
+        let download = driver.lane(0).map(|lane| lane.queue.last_sojourn_us);
+        waits.is_some_and(|us| us < 20_000) && download.is_some_and(|us| us > 20_000)
+    });
+    // and the call is there, and does not wait
+    let before = driver.lane(1).unwrap().queue.forwarded_packets;
+    let mut longest_us = 0;
+    driver.until("a second of the call", |driver| {
+        let queue = driver.lane(1).unwrap().queue;
+        longest_us = longest_us.max(queue.last_sojourn_us);
+        queue.forwarded_packets >= before + 50
+    });
+    assert!(longest_us < 20_000, "{longest_us} us in the call's queue");
+    assert!(!driver.told.iter().any(|line| line.contains("matched packets: 0")), "{:?}", driver.told);
+}

@@ -1,0 +1,205 @@
+//! What a RIC answers is what its OpenAPI document says.
+
+use ran::{RanConfig, Scenario};
+use serde_json::{Value, json};
+use system_tests::{TestRan, TestRic};
+
+const NODE: &str = "gnb-00101-e00";
+
+/// Why `value` is not as `schema` says: the part of JSON Schema that the document uses.
+fn fault(value: &Value, schema: &Value, document: &Value, at: &str) -> Option<String> {
+    if let Some(reference) = schema["$ref"].as_str() {
+        return fault(value, document.pointer(&reference[1..]).unwrap(), document, at);
+    }
+    let is_of = |name: &Value| match name.as_str().unwrap() {
+        "object" => value.is_object(),
+        "array" => value.is_array(),
+        "string" => value.is_string(),
+        "integer" => value.is_u64() || value.is_i64(),
+        "number" => value.is_number(),
+        "boolean" => value.is_boolean(),
+        "null" => value.is_null(),
+        other => panic!("the document has the type {other}"),
+    };
+    if let Some(all) = schema["allOf"].as_array()
+        && let Some(fault) = all.iter().find_map(|part| fault(value, part, document, at))
+    {
+        return Some(fault);
+    }
+    let fits = match &schema["type"] {
+        Value::Null => true,
+        Value::Array(names) => names.iter().any(is_of),
+        name => is_of(name),
+    };
+    if !fits {
+        return Some(format!("{at}: {value} is no {}", schema["type"]));
+    }
+    if let Some(known) = schema["enum"].as_array()
+        && !known.contains(value)
+    {
+        return Some(format!("{at}: {value} is none of {known:?}"));
+    }
+    if let Some(choices) = schema["oneOf"].as_array() {
+        let fitting = choices.iter().filter(|choice| {
+            choice["required"].as_array().unwrap().iter().all(|name| value.get(name.as_str().unwrap()).is_some())
+        });
+        if fitting.count() != 1 {
+            return Some(format!("{at}: not just one of the choices"));
+        }
+    }
+    if let Some(items) = value.as_array() {
+        let mut items = items.iter().enumerate();
+        return items.find_map(|(n, item)| fault(item, &schema["items"], document, &format!("{at}[{n}]")));
+    }
+    let members = value.as_object()?;
+    let mut required = schema["required"].as_array().into_iter().flatten();
+    if let Some(missing) = required.find(|name| !members.contains_key(name.as_str().unwrap())) {
+        return Some(format!("{at}: {missing} is missing"));
+    }
+    members.iter().find_map(|(name, member)| match schema["properties"].get(name) {
+        Some(schema) => fault(member, schema, document, &format!("{at}.{name}")),
+        None if schema["additionalProperties"] == false => Some(format!("{at}.{name} is not told of")),
+        None => None,
+    })
+}
+
+/// The schema of an answer.
+fn schema<'d>(document: &'d Value, method: &str, path: &str, status: u16) -> &'d Value {
+    let responses = &document["paths"][path][method.to_lowercase()]["responses"];
+    match responses.get(status.to_string()) {
+        Some(response) => &response["content"]["application/json"]["schema"],
+        None => &document["components"]["responses"]["Problem"]["content"]["application/problem+json"]["schema"],
+    }
+}
+
+/// A request, and the status that it is answered with.
+type Asked = (&'static str, &'static str, Option<Value>, u16);
+
+fn traffic_control() -> Vec<Asked> {
+    macro_rules! tc {
+        ($method:literal $path:literal $($body:tt)+) => { ($method, concat!("/v1/nodes/{node}/tc", $path), $($body)+) };
+    }
+    let codel = || Some(json!({ "kind": "codel", "target_ms": 5, "interval_ms": 100 }));
+    let filter = || Some(json!({ "queue_id": 1, "protocol": "udp", "destination_port": 5060 }));
+    let shaper = Some(json!({ "window_ms": 100, "max_rate_kbps": 5000 }));
+    vec![
+        tc!("POST" "/queues" codel(), 201),
+        tc!("PUT" "/queues/1" codel(), 200),
+        tc!("GET" "/queues/1" None, 200),
+        tc!("GET" "/queues" None, 200),
+        tc!("POST" "/filters" filter(), 201),
+        tc!("PUT" "/filters/0" filter(), 200),
+        tc!("GET" "/filters/0" None, 200),
+        tc!("GET" "/filters" None, 200),
+        tc!("DELETE" "/queues/1" None, 422),
+        tc!("PUT" "/policers/1" Some(json!({ "drop_rate_kbps": 900 })), 200),
+        tc!("GET" "/policers/1" None, 200),
+        tc!("GET" "/policers" None, 200),
+        tc!("PUT" "/shapers/1" shaper, 200),
+        tc!("GET" "/shapers/1" None, 200),
+        tc!("GET" "/shapers" None, 200),
+        tc!("PUT" "/scheduler" Some(json!({ "kind": "priority", "priorities": [1, 0] })), 200),
+        tc!("GET" "/scheduler" None, 200),
+        tc!("PUT" "/pacer" Some(json!({ "kind": "5g_bdp" })), 200),
+        tc!("GET" "/pacer" None, 200),
+        tc!("GET" "" None, 200),
+        tc!("DELETE" "/policers/1" None, 204),
+        tc!("DELETE" "/shapers/1" None, 204),
+        tc!("DELETE" "/filters/0" None, 204),
+        tc!("PUT" "/classifier" Some(json!({ "kind": "round_robin" })), 200),
+        tc!("GET" "/classifier" None, 200),
+        tc!("DELETE" "/queues/1" None, 204),
+        tc!("DELETE" "/queues/1" None, 404),
+    ]
+}
+
+#[test]
+fn answers_are_as_the_document_says() {
+    let ric = TestRic::start();
+    let _ran = TestRan::start(&ric.e2, RanConfig { scenario: Scenario::crowd(1, 2, 1), ..RanConfig::default() });
+    ric.await_slices(NODE);
+    for model in ["mac", "rlc", "pdcp", "tc"] {
+        ric.rest.eventually(&format!("/v1/nodes/{NODE}/statistics/{model}"), |_| true);
+    }
+    let node = format!("/v1/nodes/{NODE}");
+    ric.rest.eventually(&format!("{node}/tc"), |_| true);
+    let told = |ues: &Value| ues["ues"].as_array().unwrap().iter().filter(|ue| ue["plmn"].is_string()).count();
+    let ues = ric.rest.eventually(&format!("{node}/ues"), |ues| told(ues) == 2);
+    let rnti = ues["ues"][0]["rnti"].as_u64().unwrap().to_string();
+    let document = ric.rest.get("/v1/openapi.json");
+    let slice = json!({ "id": 1, "share_percent": 10 });
+    let both = json!({ "algorithm": "NVS", "slices": [slice, {
+        "id": 2, "rate": { "required_mbps": 1, "reference_mbps": 60 },
+    }] });
+    let rule = json!({ "plmn": "00101", "s_nssai": { "sst": 1 }, "dl": 1 });
+    let requests = [
+        ("GET", "/v1/openapi.json", None, 200),
+        ("GET", "/v1/nodes", None, 200),
+        ("GET", "/v1/nodes/{node}", None, 200),
+        ("GET", "/v1/nodes/{node}/ues", None, 200),
+        ("GET", "/v1/nodes/{node}/statistics/mac", None, 200),
+        ("GET", "/v1/nodes/{node}/statistics/rlc", None, 200),
+        ("GET", "/v1/nodes/{node}/statistics/pdcp", None, 200),
+        ("GET", "/v1/nodes/{node}/statistics/tc", None, 200),
+        ("GET", "/v1/nodes/{node}/statistics/gtp", None, 404),
+        ("PUT", "/v1/nodes/{node}/slices/dl", Some(both.clone()), 200),
+        ("PUT", "/v1/nodes/{node}/slices/ul", Some(json!({ "algorithm": "NONE", "slices": [] })), 200),
+        ("PUT", "/v1/nodes/{node}/slices/dl", Some(json!({ "algorithm": "NVS", "slices": [{}] })), 422),
+        ("GET", "/v1/nodes/{node}/slices", None, 200),
+        ("GET", "/v1/nodes/{node}/slices/dl", None, 200),
+        ("POST", "/v1/nodes/{node}/slices/dl", Some(json!({ "share_percent": 20 })), 201),
+        ("POST", "/v1/nodes/{node}/slices/dl", Some(slice.clone()), 409),
+        ("POST", "/v1/nodes/{node}/slices/dl", Some(json!({ "share_percent": 90 })), 409),
+        ("GET", "/v1/nodes/{node}/slices/dl/3", None, 200),
+        ("PUT", "/v1/nodes/{node}/slices/dl/3", Some(json!({ "share_percent": 30 })), 200),
+        ("PUT", "/v1/nodes/{node}/slices/dl/4", Some(json!({ "share_percent": 1 })), 201),
+        ("DELETE", "/v1/nodes/{node}/slices/dl/4", None, 204),
+        ("DELETE", "/v1/nodes/{node}/slices/dl/4", None, 404),
+        ("PUT", "/v1/nodes/{node}/ues/{rnti}/slices", Some(json!({ "dl": 1 })), 200),
+        ("GET", "/v1/nodes/{node}/ues/{rnti}/slices", None, 200),
+        ("GET", "/v1/nodes/{node}/ues/{rnti}", None, 200),
+        ("POST", "/v1/associations", Some(rule.clone()), 201),
+        ("GET", "/v1/associations", None, 200),
+        ("GET", "/v1/associations/1", None, 200),
+        ("DELETE", "/v1/associations/1", None, 204),
+        ("DELETE", "/v1/associations", None, 204),
+        ("POST", "/v1/nodes/{node}/associations", Some(rule), 201),
+        ("GET", "/v1/nodes/{node}/associations", None, 200),
+        ("GET", "/v1/nodes/{node}/associations/2", None, 200),
+        ("DELETE", "/v1/nodes/{node}/associations/2", None, 204),
+        ("DELETE", "/v1/nodes/{node}/associations", None, 204),
+        ("DELETE", "/v1/nodes/{node}/slices/dl", None, 204),
+    ];
+    let requests = requests.into_iter().chain(traffic_control());
+    let mut asked = std::collections::BTreeSet::new();
+    for (method, path, body, status) in requests {
+        let answer = ric.rest.request(method, &path.replace("{node}", NODE).replace("{rnti}", &rnti), body);
+        assert_eq!(answer.status, status, "{method} {path}: {answer:?}");
+        let documented = path
+            .replace("/tc/queues/1", "/tc/queues/{queue}")
+            .replace("/tc/filters/0", "/tc/filters/{filter}")
+            .replace("/tc/policers/1", "/tc/policers/{queue}")
+            .replace("/tc/shapers/1", "/tc/shapers/{queue}")
+            .replace("/slices/dl/3", "/slices/{direction}/{slice}")
+            .replace("/slices/dl/4", "/slices/{direction}/{slice}")
+            .replace("/slices/dl", "/slices/{direction}")
+            .replace("/slices/ul", "/slices/{direction}")
+            .replace("/associations/1", "/associations/{association}")
+            .replace("/associations/2", "/associations/{association}");
+        let documented = match documented.split_once("/statistics/") {
+            Some((node, _)) => format!("{node}/statistics/{{model}}"),
+            None => documented,
+        };
+        if status != 204 {
+            let schema = schema(&document, method, &documented, status);
+            assert_eq!(fault(&answer.json(), schema, &document, ""), None, "{method} {path}: {answer:?}");
+        }
+        asked.insert((method.to_lowercase(), documented));
+    }
+    let told = document["paths"].as_object().unwrap().iter().flat_map(|(path, item)| {
+        let methods = item.as_object().unwrap().keys().filter(|key| *key != "parameters");
+        methods.map(move |method| (method.clone(), path.clone()))
+    });
+    let left: Vec<_> = told.filter(|operation| !asked.contains(operation)).collect();
+    assert_eq!(left, [], "never asked for");
+}

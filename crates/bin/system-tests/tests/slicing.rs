@@ -1,0 +1,424 @@
+//! The slicing controller, from curl's side: a real RIC, a real emulated RAN, real HTTP.
+
+use e2sm::Wire;
+use ferric::e2ap::Version;
+use ran::{RanConfig, Scenario};
+use ran_functions::PeriodicConfig;
+use serde_json::{Value, json};
+use system_tests::station::{self, Station};
+use system_tests::{TestRan, TestRic};
+
+const NODE: &str = "gnb-00101-e00";
+const DL: &str = "/v1/nodes/gnb-00101-e00/slices/dl";
+
+/// A RIC, and a gNB with four UEs.
+fn ric() -> (TestRic, TestRan) {
+    let ric = TestRic::start();
+    let ran = TestRan::start(&ric.e2, RanConfig { scenario: Scenario::crowd(1, 4, 1), ..RanConfig::default() });
+    ric.await_slices(NODE);
+    (ric, ran)
+}
+
+fn share(id: u32, percent: f32) -> Value {
+    json!({ "id": id, "label": "", "ue_scheduler": "PF", "share_percent": percent })
+}
+
+fn nvs(slices: &[Value]) -> Value {
+    json!({ "algorithm": "NVS", "sharing": true, "slices": slices })
+}
+
+#[test]
+fn nodes_are_told_with_what_is_read_of_them() {
+    let (ric, _ran) = ric();
+    let nodes = ric.rest.eventually("/v1/nodes", |nodes| nodes["nodes"][0]["ues"] == 4);
+    assert_eq!(nodes["nodes"][0], json!({ "id": NODE, "e2ap": "2.03", "ues": 4, "has_slices": true }));
+    let node = ric.rest.eventually("/v1/nodes/gnb-00101-e00", |node| {
+        node["sources"].as_array().unwrap().iter().all(|source| source["reports"].as_u64() > Some(0))
+    });
+    let models: Vec<_> = node["sources"].as_array().unwrap().iter().map(|source| source["model"].clone()).collect();
+    assert_eq!(models, ["mac", "rlc", "pdcp", "tc", "slice", "rrc"]);
+    assert_eq!(node["sources"][0]["state"], "subscribed");
+    assert_eq!(node["sources"][0]["wire"], "plain");
+    assert!(node["functions"].as_array().unwrap().iter().any(|function| function["id"] == 145), "{node}");
+    ric.rest
+        .request("GET", "/v1/nodes/gnb-00101-e01", None)
+        .expect_problem(404, &["no node `gnb-00101-e01`", "/v1/nodes"]);
+}
+
+#[test]
+fn a_slice_of_half_the_cell() {
+    let (ric, _ran) = ric();
+    assert_eq!(ric.rest.get(DL), json!({ "algorithm": "NONE", "slices": [] }));
+    let wanted = nvs(&[share(1, 50.0), share(2, 50.0)]);
+    assert_eq!(ric.rest.request("PUT", DL, wanted.clone()).expect(200), wanted);
+    assert_eq!(ric.rest.get(DL), wanted);
+}
+
+#[test]
+fn slices_are_added_changed_and_deleted_one_by_one() {
+    let (ric, _ran) = ric();
+    let made = ric.rest.request("POST", DL, json!({ "label": "white", "share_percent": 50 }));
+    assert_eq!(made.header("location"), Some("/v1/nodes/gnb-00101-e00/slices/dl/1"));
+    let white = json!({ "id": 1, "label": "white", "ue_scheduler": "", "share_percent": 50.0 });
+    assert_eq!(made.expect(201), white);
+    assert_eq!(ric.rest.request("POST", DL, json!({ "share_percent": 12.5 })).expect(201)["id"], 2);
+    assert_eq!(
+        ric.rest.request("POST", DL, json!({ "id": 7, "share_percent": 0.01 })).expect(201)["share_percent"],
+        0.01
+    );
+    ric.rest
+        .request("POST", DL, json!({ "id": 7, "share_percent": 1 }))
+        .expect_problem(409, &["downlink slice 7 already; PUT"]);
+    let one = format!("{DL}/1");
+    assert_eq!(ric.rest.get(&one), white);
+    let changed = ric.rest.request("PUT", &one, share(1, 66.0)).expect(200);
+    assert_eq!(changed, share(1, 66.0));
+    assert_eq!(ric.rest.get(&one), share(1, 66.0));
+    let three = ric.rest.request("PUT", &format!("{DL}/3"), json!({ "share_percent": 1 }));
+    assert_eq!(three.header("location"), Some(&*format!("{DL}/3")));
+    assert_eq!(three.expect(201)["id"], 3);
+    assert_eq!(ric.rest.request("DELETE", &one, None).status, 204);
+    ric.rest.request("DELETE", &one, None).expect_problem(404, &["there is no downlink slice 1"]);
+    ric.rest.request("GET", &one, None).expect_problem(404, &["there is no downlink slice 1"]);
+    let ids: Vec<_> = ric.rest.get(DL)["slices"].as_array().unwrap().iter().map(|slice| slice["id"].clone()).collect();
+    assert_eq!(ids, [2, 7, 3]);
+    // what the node reports is the same; one report may have been on its way
+    let of_node = format!("/v1/nodes/{NODE}");
+    let reports = |node: &Value| {
+        let mut sources = node["sources"].as_array().unwrap().iter();
+        sources.find(|source| source["model"] == "slice").unwrap()["reports"].as_u64().unwrap()
+    };
+    let before = reports(&ric.rest.get(&of_node));
+    ric.rest.eventually(&of_node, |node| reports(node) > before + 1);
+    let both = ric.rest.get("/v1/nodes/gnb-00101-e00/slices");
+    assert_eq!(both["dl"]["slices"].as_array().unwrap().len(), 3);
+    assert_eq!(both["ul"], json!({ "algorithm": "NONE", "slices": [] }));
+    assert_eq!(ric.rest.request("DELETE", DL, None).status, 204);
+    assert_eq!(ric.rest.request("DELETE", DL, None).status, 204, "it is as it should be");
+    assert_eq!(ric.rest.get(DL)["slices"], json!([]));
+}
+
+#[test]
+fn more_than_there_is_is_refused_with_the_numbers() {
+    let (ric, _ran) = ric();
+    let wanted = nvs(&[share(1, 50.0), share(2, 40.0)]);
+    ric.rest.request("PUT", DL, wanted.clone()).expect(200);
+    let problem = ric
+        .rest
+        .request("PUT", &format!("{DL}/1"), share(1, 66.0))
+        .expect_problem(409, &["would take 106.0 %: 0.0 % are taken, 106.0 % asked for"]);
+    assert_eq!(problem["cause"], "RIC request: FunctionResourceLimit");
+    assert_eq!(problem["reason"], problem["detail"]);
+    ric.rest.request("POST", DL, json!({ "share_percent": 10.1 })).expect_problem(409, &["100.1 %"]);
+    // of which the last part is what nobody else gives up
+    ric.rest.request("PUT", DL, nvs(&[share(3, 60.0), share(2, 41.0)])).expect_problem(409, &["101.0 %"]);
+    assert_eq!(ric.rest.get(DL), wanted, "nothing has changed");
+    assert_eq!(ric.rest.eventually(DL, |_| true), wanted);
+}
+
+#[test]
+fn what_cannot_be_is_refused_in_the_words_of_the_node() {
+    let (ric, _ran) = ric();
+    let rate = |required: f32, reference: f32| json!({ "id": 1, "rate": { "required_mbps": required, "reference_mbps": reference } });
+    let positions = |id: u32, first: u32, last: u32| json!({ "id": id, "positions": { "first": first, "last": last } });
+    let of = |algorithm: &str, slices: &[Value]| json!({ "algorithm": algorithm, "slices": slices });
+    let edf = json!({ "id": 1, "deadline": { "deadline_slots": 9, "guaranteed_prbs": 5, "max_replenish_prbs": 5 } });
+    for (wanted, reason) in [
+        (nvs(&[rate(5.0, 0.0)]), "the reference of a rate must be above 0"),
+        (nvs(&[share(1, -5.0)]), "a share is from 0 to 100 %"),
+        (nvs(&[share(1, 10.0), share(1, 10.0)]), "slice 1 stands twice"),
+        (nvs(&[json!({ "id": 1, "share_percent": 5, "ue_scheduler": "LIFO" })]), "does not have that UE scheduler"),
+        (of("STATIC", &[positions(1, 0, 100)]), "positions 0 to 100 are not among 0 to"),
+        (of("STATIC", &[positions(1, 3, 2)]), "positions 3 to 2"),
+        (of("STATIC", &[positions(1, 0, 4), positions(2, 4, 5)]), "slices 1 and 2 overlap"),
+        (of("EDF", &[edf]), "does not have the algorithm EDF"),
+    ] {
+        let problem = ric.rest.request("PUT", DL, wanted.clone()).expect_problem(422, &[reason]);
+        assert!(problem["cause"].as_str().unwrap().contains("ControlMessageInvalid"), "{problem}");
+        assert_eq!(ric.rest.get(DL)["slices"], json!([]), "{wanted}");
+    }
+    let unknown = json!({ "algorithm": "FAIR", "slices": [share(1, 50.0)] });
+    ric.rest
+        .request("PUT", DL, unknown)
+        .expect_problem(409, &["unknown downlink scheduler FAIR: use NVS, NVS-PARTITION"]);
+    assert_eq!(ric.rest.get(DL)["slices"], json!([]));
+}
+
+#[test]
+fn what_makes_no_sense_is_refused_before_the_node_is_asked() {
+    let (ric, _ran) = ric();
+    let slice = |slice: Value| nvs(&[slice]);
+    let over = |algorithm: &str, sharing: bool| json!({ "algorithm": algorithm, "sharing": sharing, "slices": [] });
+    let pair = json!({ "id": 1, "share_percent": 5, "positions": { "first": 0, "last": 1 } });
+    let umlaut = json!({ "id": 1, "share_percent": 5, "label": "wei\u{df}" });
+    for (wanted, status, reason) in [
+        (slice(json!({ "id": 1, "shre_percent": 5 })), 422, "slices[0].shre_percent: unknown field `shre_percent`"),
+        (slice(json!({ "id": 1, "shre_percent": 5 })), 422, "did you mean `share_percent`?"),
+        (slice(json!({ "id": 1 })), 422, "slices[0]: a slice has just one of `share_percent`"),
+        (slice(pair), 422, "slices[0]: a slice has just one of"),
+        (slice(json!({ "share_percent": 5 })), 422, "slices[0]: it has no id"),
+        (slice(json!({ "id": u32::MAX, "share_percent": 5 })), 422, "means no slice"),
+        (slice(json!({ "id": -1, "share_percent": 5 })), 422, "slices[0].id"),
+        (slice(umlaut), 422, "label: a name has at most 255 printable ASCII characters"),
+        (slice(json!({ "id": 1, "share_percent": 5, "label": "x".repeat(256) })), 422, "label: a name has"),
+        (slice(json!({ "id": 1, "positions": { "first": 0, "last": 1 } })), 422, "NVS has no slices of that kind"),
+        (json!({ "algorithm": "STATIC", "slices": [share(1, 5.0)] }), 422, "STATIC has no slices of that kind"),
+        (json!({ "algorithm": "NONE", "slices": [share(1, 5.0)] }), 422, "with `NONE` there are no slices"),
+        (json!({ "algorithm": "", "slices": [] }), 422, "algorithm: it is empty"),
+        (json!({ "slices": [] }), 422, "missing field `algorithm`"),
+        (over("STATIC", true), 422, "sharing: NVS alone has it"),
+        (json!([]), 422, "no JSON object"),
+        (json!("all of it"), 422, "no JSON object"),
+        (slice(json!("all of it")), 422, "slices[0]: invalid type: string \"all of it\", expected an object: a slice"),
+    ] {
+        ric.rest.request("PUT", DL, wanted).expect_problem(status, &[reason]);
+    }
+    ric.rest
+        .request("PUT", &format!("{DL}/2"), share(1, 5.0))
+        .expect_problem(422, &["the path says slice 2, the body says 1"]);
+    ric.rest.request("POST", DL, json!({ "id": 1 })).expect_problem(422, &["just one of"]);
+    for (method, path, status) in [
+        ("GET", "/v1/nodes/gnb-00101-e00/slices/sideways", 404),
+        ("GET", "/v1/nodes/gnb-00101-e00/slices/dl/one", 404),
+        ("GET", "/v1/nodes/gnb-00101-e00/slices/dl/+1", 404),
+        ("GET", "/v1/nodes/gnb-00101-e00/slices/dl/4294967296", 404),
+        ("GET", "/v1/nodes/nobody/slices/dl", 404),
+        ("DELETE", "/v1/nodes/nobody/slices/dl", 404),
+        ("DELETE", "/v1/nodes/nobody/slices/dl/1", 404),
+        ("PATCH", "/v1/nodes/gnb-00101-e00/slices/dl", 405),
+    ] {
+        ric.rest.request(method, path, None).expect_problem(status, &[]);
+    }
+    let no_type = "POST /v1/nodes/gnb-00101-e00/slices/dl HTTP/1.1\r\nhost: localhost\r\ncontent-length: 2\r\n\r\n{}";
+    let mut client = testkit::http::Client::connect(ric.rest.address);
+    client.write(no_type.as_bytes());
+    client.receive().expect_problem(415, &["application/json", "curl: --json"]);
+    assert_eq!(ric.rest.get(DL)["slices"], json!([]));
+}
+
+#[test]
+fn every_kind_of_slice_in_both_directions() {
+    let (ric, _ran) = ric();
+    let kinds = [
+        nvs(&[
+            json!({ "id": 1, "label": "a", "ue_scheduler": "RR", "rate": { "required_mbps": 5.5, "reference_mbps": 60.0 } }),
+            json!({ "id": 2, "label": "b", "ue_scheduler": "", "share_percent": 33.3 }),
+        ]),
+        json!({ "algorithm": "NVS", "sharing": false, "slices": [share(1, 66.0), share(2, 34.0)] }),
+        json!({ "algorithm": "STATIC", "slices": [
+            { "id": 4, "label": "", "ue_scheduler": "MT", "positions": { "first": 0, "last": 3 } },
+        ] }),
+    ];
+    round_trips(&ric, NODE, &kinds);
+}
+
+#[test]
+fn slices_that_a_base_station_has_besides() {
+    let ric = TestRic::start();
+    let _station = Station::start(&ric.e2);
+    ric.await_slices(station::NAME);
+    let kinds = [
+        json!({ "algorithm": "SCN19", "slices": [
+            { "id": 1, "label": "", "ue_scheduler": "", "rate": { "required_mbps": 5.0, "reference_mbps": 60.0 } },
+            { "id": 2, "label": "", "ue_scheduler": "", "positions": { "first": 0, "last": 1 } },
+            { "id": 3, "label": "", "ue_scheduler": "",
+              "on_demand": { "share_percent": 10.0, "log_delta": 1.5, "window_slots": 100 } },
+        ] }),
+        json!({ "algorithm": "EDF", "slices": [
+            { "id": 1, "label": "", "ue_scheduler": "", "deadline": {
+                "deadline_slots": 10, "guaranteed_prbs": 5, "max_replenish_prbs": 6, "over": [] } },
+            { "id": 2, "label": "", "ue_scheduler": "", "deadline": {
+                "deadline_slots": 20, "guaranteed_prbs": 7, "max_replenish_prbs": 8, "over": [1] } },
+        ] }),
+    ];
+    round_trips(&ric, station::NAME, &kinds);
+    let path = format!("/v1/nodes/{}/slices/ul", station::NAME);
+    let edf = json!({ "id": 1, "deadline": {
+        "deadline_slots": 9, "guaranteed_prbs": 5, "max_replenish_prbs": 5, "over": [9],
+    } });
+    let refused = ric.rest.request("PUT", &path, json!({ "algorithm": "EDF", "slices": [edf] }));
+    refused.expect_problem(422, &["may take from slice 9, which would not be there"]);
+}
+
+/// Each of `kinds`, in both directions: as it is set it is told, and as it is told it can be set.
+#[track_caller]
+fn round_trips(ric: &TestRic, node: &str, kinds: &[Value]) {
+    for direction in ["dl", "ul"] {
+        let path = format!("/v1/nodes/{node}/slices/{direction}");
+        // each after the other: what was there leaves
+        for wanted in kinds {
+            assert_eq!(ric.rest.request("PUT", &path, wanted.clone()).expect(200), *wanted);
+            // as the node itself tells it
+            let of_slices = |source: &&Value| source["model"] == "slice";
+            let reports = |node: &Value| {
+                let source = node["sources"].as_array().unwrap().iter().find(of_slices).unwrap();
+                source["reports"].as_u64().unwrap()
+            };
+            let of_node = format!("/v1/nodes/{node}");
+            let until = reports(&ric.rest.get(&of_node)) + 2;
+            ric.rest.eventually(&of_node, |node| reports(node) >= until);
+            assert_eq!(ric.rest.get(&path), *wanted);
+            // and as it is told it can be set
+            assert_eq!(ric.rest.request("PUT", &path, ric.rest.get(&path)).expect(200), *wanted);
+        }
+        // a slice goes with those that are there, and with the first the direction is its algorithm's
+        let mixed = ric.rest.request("POST", &path, json!({ "share_percent": 1, "id": 77 }));
+        mixed.expect_problem(422, &["has no slices of that kind"]);
+        assert_eq!(ric.rest.request("DELETE", &path, None).status, 204);
+        ric.rest.request("POST", &path, json!({ "share_percent": 1, "id": 77 })).expect(201);
+        let told = ric.rest.get(&path);
+        assert_eq!(told["algorithm"], "NVS");
+        assert_eq!(ric.rest.request("PUT", &path, told.clone()).expect(200), told);
+        let none = json!({ "algorithm": "NONE", "slices": [] });
+        assert_eq!(ric.rest.request("PUT", &path, none).expect(200)["slices"], json!([]));
+    }
+}
+
+#[test]
+fn a_direction_that_is_set_anew_changes_as_a_whole_or_not_at_all() {
+    let (ric, _ran) = ric();
+    let before = nvs(&[share(1, 50.0), share(2, 50.0)]);
+    ric.rest.request("PUT", DL, before.clone()).expect(200);
+    let ues = ric.rest.eventually(&format!("/v1/nodes/{NODE}/ues"), |ues| ues["ues"].as_array().unwrap().len() == 4);
+    let rnti = ues["ues"][0]["rnti"].as_u64().unwrap();
+    let of_ue = format!("/v1/nodes/{NODE}/ues/{rnti}/slices");
+    assert_eq!(ric.rest.request("PUT", &of_ue, json!({ "dl": 2 })).expect(200), json!({ "dl": 2, "ul": null }));
+    // those that leave make room for who comes
+    let swapped = nvs(&[share(2, 30.0), share(3, 70.0)]);
+    assert_eq!(ric.rest.request("PUT", DL, swapped.clone()).expect(200), swapped);
+    assert_eq!(ric.rest.get(&of_ue)["dl"], 2, "who stays stays");
+    // another algorithm: the old slices leave first, and come back with their UEs where the others cannot be
+    let positions = |last: u32| json!({ "algorithm": "STATIC", "slices": [{ "id": 9, "positions": { "first": 0, "last": last } }] });
+    let problem = ric.rest.request("PUT", DL, positions(99)).expect_problem(422, &["positions 0 to 99", "is undone"]);
+    assert_eq!(problem["restored"], true);
+    assert_eq!(ric.rest.get(DL), swapped);
+    assert_eq!(ric.rest.get(&of_ue)["dl"], 2);
+    ric.rest.request("PUT", DL, positions(3)).expect(200);
+    assert_eq!(ric.rest.get(&of_ue)["dl"], Value::Null);
+    let none = nvs(&[]);
+    assert_eq!(ric.rest.request("PUT", DL, none.clone()).expect(200), none);
+}
+
+#[test]
+fn ues_are_moved_from_slice_to_slice() {
+    let (ric, _ran) = ric();
+    ric.rest.request("PUT", DL, nvs(&[share(1, 50.0), share(2, 50.0)])).expect(200);
+    let path = format!("/v1/nodes/{NODE}/ues");
+    let ues = ric.rest.eventually(&path, |ues| {
+        ues["ues"].as_array().is_some_and(|ues| ues.len() == 4 && ues.iter().all(|ue| ue["plmn"] == "00101"))
+    });
+    let ue = &ues["ues"][1];
+    assert_eq!(ue["slices"], json!({ "dl": null, "ul": null }));
+    assert!(ue["cell"].as_str().unwrap().starts_with("nr-00101-"), "{ue}");
+    assert!(ue["s_nssais"][0]["sst"].is_u64(), "{ue}");
+    let rnti = ue["rnti"].as_u64().unwrap();
+    let (one, slices) = (format!("{path}/{rnti}"), format!("{path}/{rnti}/slices"));
+    assert_eq!(ric.rest.request("PUT", &slices, json!({ "dl": 1 })).expect(200), json!({ "dl": 1, "ul": null }));
+    assert_eq!(ric.rest.get(&one)["slices"]["dl"], 1);
+    ric.rest.request("PUT", &slices, json!({ "dl": 9 })).expect_problem(422, &["there is no downlink slice 9"]);
+    ric.rest.request("PUT", &slices, json!({ "ul": 1 })).expect_problem(422, &["there is no uplink slice 1"]);
+    // a direction without slices has none to be in, and another is left as it is
+    assert_eq!(ric.rest.request("PUT", &slices, json!({ "dl": 2, "ul": null })).expect(200)["dl"], 2);
+    assert_eq!(ric.rest.request("DELETE", &format!("{DL}/2"), None).status, 204);
+    assert_eq!(ric.rest.get(&slices), json!({ "dl": null, "ul": null }));
+    ric.rest.request("PUT", &slices, json!({ "dl": 1 })).expect(200);
+    assert_eq!(ric.rest.request("PUT", &slices, json!({ "dl": null })).expect(200)["dl"], Value::Null);
+    ric.rest.request("PUT", &slices, json!({})).expect_problem(422, &["neither `dl` nor `ul`"]);
+    ric.rest.request("PUT", &slices, json!({ "dl": u32::MAX })).expect_problem(422, &["means no slice; write null"]);
+    ric.rest.request("PUT", &slices, json!({ "dll": 1 })).expect_problem(422, &["did you mean `dl`?"]);
+    let nobody = format!("{path}/1/slices");
+    ric.rest.request("PUT", &nobody, json!({ "dl": 1 })).expect_problem(404, &["there is no UE with RNTI 1"]);
+    ric.rest.request("GET", &nobody, None).expect_problem(404, &["no UE with RNTI 1"]);
+    ric.rest.request("GET", &format!("{path}/65536"), None).expect_problem(404, &["no UE `65536`"]);
+    ric.rest.request("PUT", "/v1/nodes/nobody/ues/1/slices", json!({ "dl": 1 })).expect_problem(404, &["no node"]);
+}
+
+#[test]
+fn statistics_are_what_the_node_told_last() {
+    let (ric, _ran) = ric();
+    let path = |model: &str| format!("/v1/nodes/{NODE}/statistics/{model}");
+    let mac = ric.rest.eventually(&path("mac"), |mac| mac["ues"].as_array().unwrap().len() == 4);
+    assert_eq!(mac["left_out"], 0);
+    assert!(mac["ues"][0]["dl_aggr_tbs_octets"].is_u64(), "{mac}");
+    // it goes on
+    let then = mac["timestamp_us"].as_i64().unwrap();
+    ric.rest.eventually(&path("mac"), |mac| mac["timestamp_us"].as_i64().unwrap() > then);
+    let rlc = ric.rest.eventually(&path("rlc"), |rlc| rlc["bearers"].as_array().unwrap().len() == 4);
+    assert!(rlc["bearers"][0]["tx_buffer_octets"].is_u64(), "{rlc}");
+    let pdcp = ric.rest.eventually(&path("pdcp"), |pdcp| pdcp["bearers"].as_array().unwrap().len() == 4);
+    assert!(pdcp["bearers"][0]["tx_sdu_octets"].is_u64(), "{pdcp}");
+    assert!(ric.rest.eventually(&path("tc"), |_| true)["lanes"].is_array());
+    ric.rest.request("GET", &path("gtp"), None).expect_problem(404, &["mac, rlc, pdcp and tc, not of `gtp`"]);
+    ric.rest.request("GET", "/v1/nodes/nobody/statistics/mac", None).expect_problem(404, &["no node `nobody`"]);
+}
+
+#[test]
+fn what_a_controller_leaves_behind_is_seen_and_removed_by_the_next() {
+    let first = TestRic::start();
+    let address = first.e2.clone();
+    let _ran = TestRan::start(&address, RanConfig { scenario: Scenario::crowd(1, 4, 1), ..RanConfig::default() });
+    first.await_slices(NODE);
+    let wanted = nvs(&[share(1, 66.0), share(2, 34.0)]);
+    first.rest.request("PUT", DL, wanted.clone()).expect(200);
+    let ues = first.rest.eventually(&format!("/v1/nodes/{NODE}/ues"), |ues| ues["ues"].as_array().unwrap().len() == 4);
+    let slices = format!("/v1/nodes/{NODE}/ues/{}/slices", ues["ues"][0]["rnti"]);
+    first.rest.request("PUT", &slices, json!({ "dl": 1 })).expect(200);
+    drop(first);
+
+    let next = TestRic::with(|config| config.server.e2 = vec![address.into()]);
+    next.await_slices(NODE);
+    assert_eq!(next.rest.get(DL), wanted);
+    assert_eq!(next.rest.get(&slices)["dl"], 1);
+    assert_eq!(next.rest.request("DELETE", &format!("{DL}/2"), None).status, 204);
+    next.rest.request("PUT", &format!("{DL}/1"), share(1, 100.0)).expect(200);
+    assert_eq!(next.rest.request("DELETE", DL, None).status, 204);
+    assert_eq!(next.rest.get(&slices)["dl"], Value::Null);
+}
+
+#[test]
+fn many_clients_at_once_get_each_an_answer() {
+    let (ric, _ran) = ric();
+    std::thread::scope(|scope| {
+        for id in 1..=20 {
+            let ric = &ric;
+            scope.spawn(move || {
+                let path = format!("{DL}/{id}");
+                for _ in 0..5 {
+                    ric.rest.request("PUT", &path, share(id, 5.0)).expect(201);
+                    assert_eq!(ric.rest.get(&path)["share_percent"], 5.0);
+                    assert_eq!(ric.rest.request("DELETE", &path, None).status, 204);
+                }
+            });
+        }
+    });
+    assert_eq!(ric.rest.get(DL)["slices"], json!([]));
+}
+
+#[test]
+fn nodes_of_every_version_and_wire_form_are_served_alike() {
+    // E2AP v01.00 has no object identifiers: FlexRIC's functions are known by their definitions
+    for (version, wire) in [
+        (Version::V1_00, Wire::Plain),
+        (Version::V1_01, Wire::Per),
+        (Version::V2_03, Wire::Flat),
+        (Version::V3_01, Wire::Plain),
+    ] {
+        let ric = TestRic::with(|config| {
+            config.server.loops = 3;
+            config.server.controller.node_versions.insert(NODE.to_owned(), version);
+        });
+        let periodic = PeriodicConfig { wire, ..PeriodicConfig::default() };
+        let scenario = Scenario::crowd(1, 2, 1);
+        let config = RanConfig { scenario, e2ap_version: version, periodic, ..RanConfig::default() };
+        let _ran = TestRan::start(&ric.e2, config);
+        ric.await_slices(NODE);
+        let wanted = nvs(&[share(1, 50.0), share(2, 50.0)]);
+        assert_eq!(ric.rest.request("PUT", DL, wanted.clone()).expect(200), wanted, "{version} {wire}");
+        ric.rest.request("PUT", &format!("{DL}/1"), share(1, 66.0)).expect_problem(409, &["116.0 % asked for"]);
+        let mac = ric.rest.eventually(&format!("/v1/nodes/{NODE}/statistics/mac"), |mac| mac["ues"] != json!([]));
+        let slices = format!("/v1/nodes/{NODE}/ues/{}/slices", mac["ues"][0]["rnti"]);
+        assert_eq!(ric.rest.request("PUT", &slices, json!({ "dl": 2 })).expect(200)["dl"], 2);
+        let node = ric.rest.get(&format!("/v1/nodes/{NODE}"));
+        assert_eq!((&node["e2ap"], &node["sources"][0]["wire"]), (&json!(version.to_string()), &json!(wire.name())));
+    }
+}

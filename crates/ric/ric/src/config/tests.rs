@@ -1,0 +1,83 @@
+//! Configuration files and mistakes in them.
+
+use ferric::e2ap::Version;
+
+use super::*;
+
+#[test]
+fn every_key_is_read() {
+    let config = RicConfig::from_toml(
+        r#"
+        e2 = ["tcp://127.0.0.1:1", "unix:/run/e2"]
+        xapp = "tcp://[::1]:2"
+        rest = "[::1]:0"
+        rest_rules = "rules.json"
+        plmn = "310410"
+        ric_id = 0xABCDE
+        e2ap = "3.01"
+        loops = 2
+        affinity_links = 3
+        max_nodes = 2
+        max_octets_of_nodes = 4096
+        max_log_lines = 9
+        max_pdu_octets = 2048
+        control_timeout_ms = 10
+        [[node]]
+        id = "gnb-00101-e00"
+        kpm = "2.01"
+        e2ap = "3.01"
+        "#,
+    )
+    .unwrap();
+    assert_eq!(config.server.e2.len(), 2);
+    assert_eq!(config.server.xapp.unwrap().to_string(), "tcp://[::1]:2");
+    let of_port = RicConfig::from_toml("xapp = \"tcp://ric.example\"").unwrap().server.xapp;
+    assert_eq!(of_port.unwrap().to_string(), "tcp://ric.example:36423");
+    assert_eq!(config.server.controller.ric_id.to_string(), "ric-310410-abcde");
+    assert_eq!((config.server.loops, config.server.affinity_links), (2, 3));
+    assert_eq!(config.server.controller.max_nodes, 2);
+    assert_eq!((config.server.controller.max_octets_of_nodes, config.server.max_log_lines), (4096, 9));
+    assert_eq!(config.server.controller.control_timeout, Duration::from_millis(10));
+    assert_eq!(config.server.link.max_pdu_octets, 2048);
+    assert_eq!(config.server.controller.node_versions["gnb-00101-e00"], Version::V3_01);
+    assert_eq!(config.nodes, [NodeConfig { id: "gnb-00101-e00".into(), kpm: Some(Revision::V2_01) }]);
+}
+
+fn error(text: &str) -> String {
+    RicConfig::from_toml(text).unwrap_err().to_string()
+}
+
+#[test]
+fn mistakes_are_located() {
+    assert_eq!(error("xap = 1"), "line 1: unknown key `xap`; did you mean `xapp`?");
+    assert!(error("quantum = 1").contains("the keys of the file are e2, xapp"));
+    let node = "[[node]]\nid = \"x\"\nkmp = \"2.01\"";
+    assert_eq!(error(node), "line 3: node[0]: unknown key `kmp`; did you mean `kpm`?");
+    assert!(error("xapp = \"http://x\"").starts_with("line 1: xapp: "));
+    assert!(error("max_pdu_octets = 1").starts_with("line 1: max_pdu_octets: 1 is out of range 1024 to"));
+    assert_eq!(error("loops = 0"), "line 1: loops: 0 is out of range 1 to 64");
+    assert_eq!(error("max_nodes = -1"), "line 1: max_nodes: -1 is out of range 1 to 1048576");
+    assert_eq!(error("ric_id = -1"), "line 1: ric_id: -1 is out of range 0 to 1048575");
+    assert_eq!(error("setup_timeout_ms = -5"), "line 1: setup_timeout_ms: -5 is out of range 1 to 3600000");
+    assert!(error("plmn = \"12\"").starts_with("line 1: plmn: `12` is not"));
+    assert!(error("e2 = 7").contains("line 1"), "{}", error("e2 = 7"));
+    assert!(error("e2 = [").contains("line 1"));
+}
+
+#[cfg(feature = "slicing")]
+#[test]
+fn rest_is_configured() {
+    let config = RicConfig::from_toml("rest = \"[::1]:0\"\nrest_rules = \"rules.json\"").unwrap();
+    assert_eq!(config.rest.unwrap().address.to_string(), "[::1]:0");
+    assert_eq!(config.rules_file.unwrap().to_str(), Some("rules.json"));
+    assert_eq!(
+        error("rest = \"localhost\""),
+        "line 1: rest: `localhost` is not an address and a port, such as 127.0.0.1:8080"
+    );
+}
+
+#[cfg(not(feature = "redis"))]
+#[test]
+fn key_of_a_missing_feature_is_refused() {
+    assert_eq!(error("[redis]"), "line 1: redis: this program was built without the feature `redis`");
+}

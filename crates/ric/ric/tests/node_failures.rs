@@ -1,0 +1,490 @@
+//! Nodes that refuse, do not answer, answer nonsense, or go in the middle of a request; and a RIC that ends.
+
+mod common;
+
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::time::{Duration, Instant};
+
+use common::TestRic;
+use e2sm::common::{Cgi, EutraCgi, GnbCuUeF1apId, RntiValue, UeId, UeIdGnbDu};
+use e2sm::slice::{self, IndicationHeader, IndicationMessage};
+use e2sm::{Model, Wire, mac, rrc, tc};
+use ferric::e2ap::{
+    self, Cause, CauseMisc, CauseRicRequest, E2NodeComponentConfigAdditionItem, E2NodeComponentConfiguration,
+    E2NodeComponentId, E2NodeComponentInterfaceNg, E2NodeComponentInterfaceType, E2SetupRequest, GlobalE2NodeId, GnbId,
+    Pdu, PlmnIdentity, RanFunctionId, RanFunctionItem, RanFunctionRevision, RicActionAdmitted, RicControlAcknowledge,
+    RicControlFailure, RicControlRequest, RicIndication, RicIndicationType, RicRequestId, RicSubscriptionFailure,
+    RicSubscriptionRequest, RicSubscriptionResponse, TransactionId, Version,
+};
+use per::{Bits, Gather, Octets, PrintableString};
+use ric::RicConfig;
+use serde_json::json;
+use testkit::PATIENCE;
+use testkit::http::Client;
+
+const NODE: &str = "gnb-00101-5";
+const SLICES: &str = "/v1/nodes/gnb-00101-5/slices/dl";
+
+/// The form that a test's node speaks.
+fn wire_of(model: &Model) -> Wire {
+    if model.wires.contains(&Wire::Plain) { Wire::Plain } else { Wire::Per }
+}
+
+/// A node that a test speaks for.
+struct Node(TcpStream);
+
+impl Node {
+    /// A node with functions of SLICE and MAC, whose subscriptions the test answers.
+    fn set_up(ric: &TestRic) -> Node {
+        Node::with(ric, &[slice::MODEL, mac::MODEL])
+    }
+
+    /// A node with functions of those models.
+    fn with(ric: &TestRic, models: &[Model]) -> Node {
+        let stream = TcpStream::connect(ric.e2.to_string().trim_start_matches("tcp://")).unwrap();
+        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        let mut node = Node(stream);
+        let functions = models.iter().map(|model| RanFunctionItem {
+            id: RanFunctionId(model.function_id),
+            definition: model.name.as_bytes().into(),
+            revision: RanFunctionRevision(1),
+            oid: Some(PrintableString::try_from(model.oid(wire_of(model))).unwrap()),
+        });
+        node.send(E2SetupRequest {
+            transaction_id: Some(TransactionId(1)),
+            global_e2_node_id: GlobalE2NodeId::gnb(PlmnIdentity::from_codes(1, 1, 2), GnbId::new(5, 32)),
+            ran_functions_added: Some(functions.collect::<Vec<_>>().into()),
+            component_config_update_v1: None,
+            component_config_addition: Some(vec![component()].into()),
+        });
+        assert!(matches!(node.receive(), Pdu::E2SetupResponse(_)));
+        node
+    }
+
+    /// The same, which has told that it has no slices.
+    fn ready(ric: &TestRic) -> Node {
+        let mut node = Node::set_up(ric);
+        for _ in 0..2 {
+            let request = node.subscription();
+            node.admit(&request);
+            if request.ran_function_id.0 == slice::MODEL.function_id {
+                let message =
+                    IndicationMessage { slices: Default::default(), ues: Default::default(), timestamp_us: 0 };
+                let (mut header, mut octets) = (Vec::new(), Vec::new());
+                IndicationHeader::default().encode(Wire::Plain, &mut header).unwrap();
+                message.encode(Wire::Plain, &mut octets).unwrap();
+                node.indicate(request.request_id, slice::MODEL.function_id, &header, &octets);
+            }
+        }
+        ric.rest.eventually(&format!("/v1/nodes/{NODE}/slices"), |_| true);
+        node
+    }
+
+    fn send<'a>(&mut self, pdu: impl Into<Pdu<'a>>) {
+        let mut octets = Vec::new();
+        pdu.into().encode(Version::V2_03, &mut octets).unwrap();
+        self.0.write_all(&u32::try_from(octets.len()).unwrap().to_be_bytes()).unwrap();
+        self.0.write_all(&octets).unwrap();
+    }
+
+    fn receive(&mut self) -> Pdu<'static> {
+        let mut length = [0; 4];
+        self.0.read_exact(&mut length).unwrap();
+        let mut pdu = vec![0; u32::from_be_bytes(length) as usize];
+        self.0.read_exact(&mut pdu).unwrap();
+        let gather = Gather::new();
+        e2ap::decode(&pdu, Version::V2_03, &gather).unwrap().pdu.into_owned()
+    }
+
+    fn subscription(&mut self) -> RicSubscriptionRequest<'static> {
+        match self.receive() {
+            Pdu::RicSubscriptionRequest(request) => request,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn admit(&mut self, request: &RicSubscriptionRequest<'_>) {
+        let admitted: Vec<_> =
+            request.details.actions.iter().map(|action| RicActionAdmitted { id: action.id }).collect();
+        self.send(RicSubscriptionResponse {
+            request_id: request.request_id,
+            ran_function_id: request.ran_function_id,
+            actions_admitted: admitted.into(),
+            actions_not_admitted: None,
+        });
+    }
+
+    fn indicate(&mut self, request_id: RicRequestId, function: u16, header: &[u8], message: &[u8]) {
+        self.send(RicIndication {
+            request_id,
+            ran_function_id: RanFunctionId(function),
+            action_id: e2ap::RicActionId(1),
+            sn: None,
+            kind: RicIndicationType::Report,
+            header: header.into(),
+            message: message.into(),
+            call_process_id: None,
+        });
+    }
+
+    fn control(&mut self) -> RicControlRequest<'static> {
+        match self.receive() {
+            Pdu::RicControlRequest(control) => control,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn acknowledge(&mut self) {
+        let control = self.control();
+        self.send(RicControlAcknowledge {
+            request_id: control.request_id,
+            ran_function_id: control.ran_function_id,
+            call_process_id: None,
+            status: None,
+            outcome: None,
+        });
+    }
+
+    fn fail(&mut self, cause: Cause, outcome: Option<&[u8]>) {
+        let control = self.control();
+        self.send(RicControlFailure {
+            request_id: control.request_id,
+            ran_function_id: control.ran_function_id,
+            call_process_id: None,
+            cause: Some(cause),
+            outcome: outcome.map(Into::into),
+            criticality_diagnostics: None,
+        });
+    }
+}
+
+fn component() -> E2NodeComponentConfigAdditionItem<'static> {
+    E2NodeComponentConfigAdditionItem {
+        interface_type: E2NodeComponentInterfaceType::Ng,
+        id: E2NodeComponentId::Ng(E2NodeComponentInterfaceNg { amf_name: PrintableString::literal("amf") }),
+        configuration: E2NodeComponentConfiguration {
+            request_part: Octets::default(),
+            response_part: Octets::default(),
+        },
+    }
+}
+
+/// A request that is on its way.
+fn begin(ric: &TestRic, method: &str, path: &str, body: Option<serde_json::Value>) -> Client {
+    let mut client = Client::connect(ric.rest.address);
+    client.send(method, path, body.map(|body| body.to_string()).as_deref());
+    client
+}
+
+fn add(ric: &TestRic) -> Client {
+    begin(ric, "POST", SLICES, Some(json!({ "share_percent": 50 })))
+}
+
+#[test]
+fn a_node_that_is_lost_in_the_middle_of_a_request_is_told() {
+    let ric = TestRic::start(|_| ());
+    let mut node = Node::ready(&ric);
+    let mut first = add(&ric);
+    node.control();
+    let mut second = add(&ric);
+    drop(node);
+    first.receive().expect_problem(502, &["the node was lost before it answered"]);
+    // it waited in the RIC by then, or else it found no node
+    let second = second.receive();
+    second.expect_problem(if second.status == 404 { 404 } else { 502 }, &[]);
+    ric.rest.request("GET", SLICES, None).expect_problem(404, &["no node"]);
+    // who comes back is served
+    let mut node = Node::ready(&ric);
+    let mut client = add(&ric);
+    node.acknowledge();
+    client.receive().expect(201);
+}
+
+#[test]
+fn a_node_that_does_not_answer_in_time_is_told() {
+    let ric = TestRic::start(|config: &mut RicConfig| {
+        config.server.controller.control_timeout = Duration::from_millis(50);
+    });
+    let mut node = Node::ready(&ric);
+    let mut client = add(&ric);
+    client.receive().expect_problem(504, &["the node did not answer in time"]);
+    // what comes too late changes nothing for the next; nor does one that this test is too slow for
+    node.acknowledge();
+    let deadline = Instant::now() + PATIENCE;
+    let answer = loop {
+        let mut client = add(&ric);
+        node.acknowledge();
+        let answer = client.receive();
+        if answer.status != 504 {
+            break answer;
+        }
+        assert!(Instant::now() < deadline, "{answer:?}");
+    };
+    assert_eq!(answer.expect(201)["id"], 1);
+}
+
+#[test]
+fn refusals_without_words_are_told_by_their_cause() {
+    let ric = TestRic::start(|_| ());
+    let mut node = Node::ready(&ric);
+    for (cause, outcome, status, told) in [
+        (Cause::Misc(CauseMisc::ControlProcessingOverload), None, 502, "the node refuses: misc"),
+        (
+            Cause::RicRequest(CauseRicRequest::ControlMessageInvalid),
+            Some(&b"\xff\xff"[..]),
+            422,
+            "the node refuses: RIC",
+        ),
+        (Cause::RicRequest(CauseRicRequest::FunctionResourceLimit), Some(b""), 409, "FunctionResourceLimit"),
+    ] {
+        let mut client = add(&ric);
+        node.fail(cause, outcome);
+        let problem = client.receive().expect_problem(status, &[told]);
+        assert_eq!(problem["cause"], cause.to_string());
+        assert_eq!(problem.get("reason"), None);
+    }
+}
+
+/// A rule's control that is not answered is asked for again once the node tells where the UE is.
+#[test]
+fn a_rule_whose_control_is_not_answered_is_tried_again() {
+    let ric = TestRic::start(|config: &mut RicConfig| {
+        config.server.controller.control_timeout = Duration::from_millis(50);
+    });
+    let mut node = Node::with(&ric, &[slice::MODEL, rrc::MODEL]);
+    let subscriptions = [node.subscription(), node.subscription()];
+    subscriptions.iter().for_each(|request| node.admit(request));
+    let tell = |node: &mut Node, model: Model, header: &[u8], message: &[u8]| {
+        let request = subscriptions.iter().find(|request| request.ran_function_id.0 == model.function_id).unwrap();
+        node.indicate(request.request_id, model.function_id, header, message);
+    };
+    let parameters = slice::Parameters::Nvs(slice::NvsParameters::Capacity(slice::Share { reserved: 0.5 }));
+    let (label, ue_scheduler) = (PrintableString::literal(""), PrintableString::literal(""));
+    let one = slice::Slice { id: 1, label, ue_scheduler, parameters };
+    let dl = slice::DirectionSlices { scheduler: PrintableString::literal("NVS"), slices: vec![one].into() };
+    let slices = slice::SliceConfiguration { dl, ..Default::default() };
+    let (mut header, mut told) = (Vec::new(), Vec::new());
+    IndicationHeader::default().encode(Wire::Plain, &mut header).unwrap();
+    let message = IndicationMessage { slices, ues: Default::default(), timestamp_us: 0 };
+    message.encode(Wire::Plain, &mut told).unwrap();
+    tell(&mut node, slice::MODEL, &header, &told);
+    let plmn = e2sm::common::PlmnIdentity::from_codes(1, 1, 2);
+    let attached = rrc::Notification {
+        event: rrc::Event::Attached,
+        ue_id: UeId::GnbDu(UeIdGnbDu { gnb_cu_ue_f1ap_id: GnbCuUeF1apId(1), ran_ueid: None, cell_rnti: None }),
+        rnti: RntiValue(10),
+        cell: Cgi::EutraCgi(EutraCgi { plmn_identity: plmn, eutra_cell_identity: Bits::new(1, 28) }),
+        plmn,
+        s_nssais: Default::default(),
+    };
+    let (mut rrc_header, mut news) = (Vec::new(), Vec::new());
+    rrc::IndicationHeader::default().encode(Wire::Per, &mut rrc_header).unwrap();
+    rrc::IndicationMessage { notifications: vec![attached].into() }.encode(Wire::Per, &mut news).unwrap();
+    tell(&mut node, rrc::MODEL, &rrc_header, &news);
+
+    ric.rest.request("POST", "/v1/associations", json!({ "plmn": "00101", "dl": 1 })).expect(201);
+    node.control();
+    let rule = "/v1/associations/1";
+    let waits = |rule: &serde_json::Value| rule["ues"][0]["state"] == "waiting";
+    assert!(ric.rest.eventually(rule, waits)["ues"][0]["reason"].as_str().unwrap().contains("did not answer in time"));
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        tell(&mut node, slice::MODEL, &header, &told);
+        node.acknowledge();
+        let rule = ric.rest.eventually(rule, |rule| rule["ues"][0]["state"] != "under way");
+        if rule["ues"][0]["state"] == "moved" {
+            break;
+        }
+        assert!(Instant::now() < deadline, "{rule}"); // this test was too slow
+    }
+    assert_eq!(ric.rest.get(&format!("/v1/nodes/{NODE}/ues/10/slices"))["dl"], 1);
+}
+
+/// It acknowledges a control of TC and tells nothing more: who waits for that waits in vain, and nobody after them.
+#[test]
+fn a_node_that_does_not_tell_what_it_did_holds_up_one_request() {
+    let ric = TestRic::start(|config: &mut RicConfig| {
+        config.rest.as_mut().unwrap().response_timeout = Duration::from_millis(500);
+    });
+    let mut node = Node::with(&ric, &[tc::MODEL]);
+    let meter = tc::Meter::default();
+    let message = tc::IndicationMessage {
+        scheduler: tc::Scheduler::RoundRobin,
+        pacer: tc::Pacer { kind: tc::PacerKind::Off, id: 0, meter },
+        classifier: tc::Classifier::RoundRobin,
+        lanes: Default::default(),
+        timestamp_us: 0,
+    };
+    let mut octets = Vec::new();
+    message.encode(Wire::Plain, &mut octets).unwrap();
+    // both who read and who relay controls subscribe
+    let subscriptions = [node.subscription(), node.subscription()];
+    let tell = |node: &mut Node| {
+        for request in &subscriptions {
+            node.indicate(request.request_id, tc::MODEL.function_id, b"\0\0\0\0", &octets);
+        }
+    };
+    subscriptions.iter().for_each(|request| node.admit(request));
+    tell(&mut node);
+    let of = format!("/v1/nodes/{NODE}/tc");
+    ric.rest.eventually(&of, |_| true);
+    let pace = || begin(&ric, "PUT", &format!("{of}/pacer"), Some(json!({ "kind": "off" })));
+    let mut first = pace();
+    node.acknowledge();
+    first.receive().expect_problem(504, &["no answer within"]);
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        let mut next = pace();
+        node.acknowledge();
+        tell(&mut node);
+        let answer = next.receive();
+        if answer.status == 200 {
+            break;
+        }
+        answer.expect_problem(504, &["no answer within"]); // this test was too slow
+        assert!(Instant::now() < deadline);
+    }
+}
+
+#[test]
+fn what_cannot_be_undone_is_told() {
+    let ric = TestRic::start(|_| ());
+    let mut node = Node::ready(&ric);
+    let slices = |algorithm: &str, slice: serde_json::Value| json!({ "algorithm": algorithm, "slices": [slice] });
+    let nvs = slices("NVS", json!({ "id": 1, "share_percent": 100 }));
+    let fixed = slices("STATIC", json!({ "id": 2, "positions": { "first": 0, "last": 1 } }));
+    let mut client = begin(&ric, "PUT", SLICES, Some(nvs));
+    node.acknowledge();
+    client.receive().expect(200);
+    // the old slices leave; the new ones are refused, and so are the old ones
+    let mut client = begin(&ric, "PUT", SLICES, Some(fixed));
+    node.acknowledge();
+    node.fail(Cause::RicRequest(CauseRicRequest::ControlMessageInvalid), None);
+    node.fail(Cause::RicRequest(CauseRicRequest::ControlFailedToExecute), None);
+    let problem =
+        client.receive().expect_problem(422, &["ControlMessageInvalid", "could not be undone", "FailedToExecute"]);
+    assert_eq!(problem["restored"], false);
+    assert_eq!(ric.rest.get(SLICES)["slices"], json!([]), "as it is");
+}
+
+#[test]
+fn a_request_whose_client_is_gone_is_not_begun() {
+    let ric = TestRic::start(|_| ());
+    let mut node = Node::ready(&ric);
+    let mut first = add(&ric);
+    let control = node.control();
+    let mut gone = begin(&ric, "DELETE", SLICES, None);
+    // it is in the queue once what comes after it has been answered
+    ric.rest.get(SLICES);
+    gone.close_write();
+    // who is served by the thread that has closed that connection is served after it let go of the request
+    gone.expect_closed();
+    ric.rest.get(SLICES);
+    let mut last = add(&ric);
+    node.send(RicControlAcknowledge {
+        request_id: control.request_id,
+        ran_function_id: control.ran_function_id,
+        call_process_id: None,
+        status: None,
+        outcome: None,
+    });
+    assert_eq!(first.receive().expect(201)["id"], 1);
+    // nothing was deleted
+    node.acknowledge();
+    assert_eq!(last.receive().expect(201)["id"], 2);
+}
+
+#[test]
+fn too_many_requests_for_one_node_are_refused() {
+    let ric = TestRic::start(|_| ());
+    let mut node = Node::ready(&ric);
+    let mut waiting: Vec<_> = (0..65).map(|_| add(&ric)).collect();
+    let mut refused = 0;
+    // each in a connection of its own: they come in any order
+    let deadline = Instant::now() + PATIENCE;
+    while refused == 0 {
+        assert!(Instant::now() < deadline);
+        let mut one_more = add(&ric);
+        one_more.set_patience(Duration::from_millis(200));
+        match one_more.try_receive() {
+            Some(answer) => {
+                answer.expect_problem(503, &["too many requests wait for this node"]);
+                refused += 1;
+            }
+            None => waiting.push(one_more),
+        }
+    }
+    // one that waits holds up no other node, nor what is only read
+    ric.rest.get("/v1/nodes");
+    node.acknowledge();
+    drop(waiting);
+}
+
+#[test]
+fn a_node_that_says_nothing_of_its_slices_is_told_apart() {
+    let ric = TestRic::start(|_| ());
+    let mut node = Node::set_up(&ric);
+    let of = format!("/v1/nodes/{NODE}");
+    let later = ric.rest.request("GET", SLICES, None);
+    later.expect_problem(503, &["has told nothing of slice yet"]);
+    assert_eq!(later.header("retry-after"), Some("1"));
+    ric.rest.request("POST", SLICES, json!({ "share_percent": 5 })).expect_problem(503, &["nothing of slice yet"]);
+    ric.rest.request("GET", &format!("{of}/statistics/rlc"), None).expect_problem(404, &["offers no rlc function"]);
+    let (first, second) = (node.subscription(), node.subscription());
+    for request in [first, second] {
+        node.send(RicSubscriptionFailure {
+            request_id: request.request_id,
+            ran_function_id: request.ran_function_id,
+            actions_not_admitted: None,
+            cause: Some(Cause::Misc(CauseMisc::HardwareFailure)),
+            criticality_diagnostics: None,
+        });
+    }
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        let answer = ric.rest.request("GET", SLICES, None);
+        if answer.status == 502 {
+            answer.expect_problem(502, &["no slice: the node refuses: misc: HardwareFailure"]);
+            break;
+        }
+        assert!(Instant::now() < deadline, "{answer:?}");
+    }
+    let sources = ric.rest.get(&of)["sources"].clone();
+    let slice = sources.as_array().unwrap().iter().find(|source| source["model"] == "slice").unwrap().clone();
+    assert_eq!(
+        (&slice["state"], &slice["reason"]),
+        (&json!("silent"), &json!("the node refuses: misc: HardwareFailure"))
+    );
+}
+
+#[test]
+fn reports_that_cannot_be_read_are_counted_and_change_nothing() {
+    let ric = TestRic::start(|_| ());
+    let mut node = Node::set_up(&ric);
+    for _ in 0..2 {
+        let request = node.subscription();
+        node.admit(&request);
+        for garbage in [&b""[..], b"\xff", &[0xff; 100], &[0xff; 20_000]] {
+            node.indicate(request.request_id, request.ran_function_id.0, b"\0\0\0\0", garbage);
+        }
+    }
+    let of = format!("/v1/nodes/{NODE}");
+    let told = ric.rest.eventually(&of, |node| node["sources"].as_array().unwrap().iter().all(|s| s["unread"] == 4));
+    assert_eq!(told["ues"], 0);
+    ric.rest.request("GET", SLICES, None).expect_problem(503, &["nothing of slice yet"]);
+}
+
+#[test]
+fn a_ric_that_ends_in_the_middle_of_a_request_leaves_nobody_waiting() {
+    let ric = TestRic::start(|_| ());
+    let mut node = Node::ready(&ric);
+    let mut client = add(&ric);
+    node.control();
+    let begun = Instant::now();
+    drop(ric);
+    assert!(begun.elapsed() < PATIENCE / 2, "{:?}", begun.elapsed());
+    if let Some(answer) = client.try_receive() {
+        assert!(answer.status >= 500, "{answer:?}");
+    }
+}

@@ -1,0 +1,98 @@
+//! `/v1/nodes`: what is connected, what it offers, and what is read of it.
+
+use rest::Method;
+use serde::Serialize;
+
+use super::super::SlicingController;
+use super::super::node::{Node, Source, SourceState};
+use super::{AppDesk, Feed, Read, list, reading};
+use iapp_rest::Job;
+use rest::{Response, Route};
+
+pub(super) fn routes(desk: &AppDesk) -> Vec<Route> {
+    vec![
+        Route::queued(Method::GET, "/v1/nodes", desk, |_| {
+            let job: Job<SlicingController> = Box::new(|app, _, reply| {
+                let nodes: Vec<_> = app.database.nodes().iter().map(Summary::of).collect();
+                reply.send(Ok(Response::ok(list("nodes", nodes))));
+            });
+            Ok(job)
+        }),
+        reading("/v1/nodes/{node}", desk, |_| {
+            let read: Read = Box::new(|node| Ok(Response::ok(Whole::of(node))));
+            Ok(read)
+        }),
+    ]
+}
+
+#[derive(Serialize)]
+struct Summary {
+    id: String,
+    e2ap: String,
+    ues: usize,
+    has_slices: bool,
+}
+
+impl Summary {
+    fn of(node: &Node) -> Self {
+        let has_slices = node.source(Feed::Slice).is_some();
+        Summary { id: node.name.clone(), e2ap: node.version.to_string(), ues: node.rntis().len(), has_slices }
+    }
+}
+
+#[derive(Serialize)]
+struct Whole {
+    #[serde(flatten)]
+    summary: Summary,
+    functions: Vec<Function>,
+    sources: Vec<SourceDocument>,
+}
+
+#[derive(Serialize)]
+struct Function {
+    id: u16,
+    revision: u16,
+    oid: Box<str>,
+}
+
+#[derive(Serialize)]
+struct SourceDocument {
+    model: &'static str,
+    function: u16,
+    wire: &'static str,
+    state: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<String>,
+    reports: u64,
+    unread: u64,
+}
+
+impl Whole {
+    fn of(node: &Node) -> Self {
+        let functions = node.functions.iter();
+        let functions =
+            functions.map(|(id, revision, oid)| Function { id: id.0, revision: *revision, oid: oid.clone() });
+        let sources = node.sources.iter().map(SourceDocument::of).collect();
+        Whole { summary: Summary::of(node), functions: functions.collect(), sources }
+    }
+}
+
+impl SourceDocument {
+    fn of(source: &Source) -> Self {
+        let (state, reason) = match &source.state {
+            SourceState::Asked(_) => ("asked", None),
+            SourceState::Subscribed(_) => ("subscribed", None),
+            SourceState::Silent(why) => ("silent", Some(why.clone())),
+        };
+        let Source { feed, function, wire, reports, unread, .. } = source;
+        SourceDocument {
+            model: feed.name(),
+            function: function.0,
+            wire: wire.name(),
+            state,
+            reason,
+            reports: *reports,
+            unread: *unread,
+        }
+    }
+}

@@ -1,0 +1,278 @@
+//! Slices as JSON: shares in per cent, rates in Mbit/s.
+
+use e2sm::slice::{
+    Algorithm, DirectionSlices, EdfParameters, NO_SLICE, NvsParameters, OnDemand, Parameters, Positions, Rate,
+    Scn19Parameters, Share, Slice,
+};
+use per::PrintableString;
+use serde::{Deserialize, Serialize};
+
+use rest::{Problem, not_null};
+
+/// The scheduler that shares out what slices leave unused, and the one that does not.
+const NVS: &str = "NVS";
+const NVS_PARTITION: &str = "NVS-PARTITION";
+/// What a direction without slices and without a scheduler's name has.
+const NONE: &str = "NONE";
+/// The most characters of a name.
+const MAX_NAME: usize = 255;
+
+/// The slices of a direction.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, expecting = "an object: the slices of a direction")]
+pub(super) struct DirectionDocument {
+    /// What divides the direction among its slices.
+    pub algorithm: String,
+    /// Whether others get what a slice leaves unused. NVS only.
+    #[serde(default, deserialize_with = "not_null", skip_serializing_if = "Option::is_none")]
+    pub sharing: Option<bool>,
+    pub slices: Vec<SliceDocument>,
+}
+
+/// A slice. Just one of its last five fields is there.
+#[derive(Debug, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, expecting = "an object: a slice")]
+pub(super) struct SliceDocument {
+    #[serde(default, deserialize_with = "not_null")]
+    pub id: Option<u32>,
+    #[serde(default)]
+    pub label: String,
+    /// What divides the slice among its UEs; where it is empty, the base station chooses.
+    #[serde(default)]
+    pub ue_scheduler: String,
+    #[serde(default, deserialize_with = "not_null", skip_serializing_if = "Option::is_none")]
+    pub share_percent: Option<f32>,
+    #[serde(default, deserialize_with = "not_null", skip_serializing_if = "Option::is_none")]
+    pub rate: Option<RateDocument>,
+    #[serde(default, deserialize_with = "not_null", skip_serializing_if = "Option::is_none")]
+    pub positions: Option<PositionsDocument>,
+    #[serde(default, deserialize_with = "not_null", skip_serializing_if = "Option::is_none")]
+    pub on_demand: Option<OnDemandDocument>,
+    #[serde(default, deserialize_with = "not_null", skip_serializing_if = "Option::is_none")]
+    pub deadline: Option<DeadlineDocument>,
+}
+
+/// A rate, and what the cell is taken to carry if the slice had it all.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, expecting = "an object: a rate")]
+pub(super) struct RateDocument {
+    required_mbps: f32,
+    reference_mbps: f32,
+}
+
+/// Positions in the carrier, the last one included.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, expecting = "an object: positions")]
+pub(super) struct PositionsDocument {
+    first: u32,
+    last: u32,
+}
+
+/// A share as long as it is asked for.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, expecting = "an object: a share on demand")]
+pub(super) struct OnDemandDocument {
+    share_percent: f32,
+    log_delta: f32,
+    window_slots: u32,
+}
+
+/// Resource blocks before each deadline.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, expecting = "an object: a deadline")]
+pub(super) struct DeadlineDocument {
+    deadline_slots: u32,
+    guaranteed_prbs: u32,
+    max_replenish_prbs: u32,
+    /// Slices whose blocks it may take.
+    #[serde(default)]
+    over: Vec<u32>,
+}
+
+impl DirectionDocument {
+    pub fn of(slices: &DirectionSlices<'_>) -> Self {
+        let of_slices = slices.slices.first().map(|slice| slice.parameters.algorithm());
+        let (algorithm, sharing) = match (slices.scheduler.as_str(), of_slices) {
+            (NVS_PARTITION, None | Some(Algorithm::Nvs)) => (NVS.to_owned(), Some(false)),
+            (NVS, None | Some(Algorithm::Nvs)) => (NVS.to_owned(), Some(true)),
+            ("", None) => (NONE.to_owned(), None),
+            // what the slices are decides where the name says nothing, or is left from others
+            (name, Some(algorithm)) if name.is_empty() || known(name).is_some() => {
+                (algorithm.to_string(), (algorithm == Algorithm::Nvs).then_some(true))
+            }
+            (name, _) => (name.to_owned(), None),
+        };
+        DirectionDocument { algorithm, sharing, slices: slices.slices.iter().map(SliceDocument::of).collect() }
+    }
+
+    /// The same for a node.
+    pub fn slices(&self) -> Result<DirectionSlices<'static>, Problem> {
+        let scheduler = match (&*self.algorithm, self.sharing) {
+            (NVS, None | Some(true)) => NVS,
+            (NVS, Some(false)) => NVS_PARTITION,
+            (other, Some(_)) => {
+                return Err(
+                    Problem::unprocessable(format!("sharing: NVS alone has it, not `{other}`")).with("at", "sharing")
+                );
+            }
+            (NONE, None) if !self.slices.is_empty() => {
+                let detail = "algorithm: with `NONE` there are no slices";
+                return Err(Problem::unprocessable(detail).with("at", "algorithm"));
+            }
+            (NONE, None) => "",
+            ("", None) => {
+                return Err(
+                    Problem::unprocessable("algorithm: it is empty, not `NVS` or `STATIC`").with("at", "algorithm")
+                );
+            }
+            (name, None) => name,
+        };
+        // algorithms of a base station's own divide by what a slice is promised, or by a name that we know
+        let algorithm = known(scheduler);
+        let slices = self.slices.iter().enumerate().map(|(at, slice)| {
+            let place = format!("slices[{at}]");
+            let id =
+                slice.id.ok_or_else(|| Problem::unprocessable(format!("{place}: it has no id")).with("at", &*place))?;
+            slice.slice(id, algorithm, &place)
+        });
+        let slices = slices.collect::<Result<Vec<_>, _>>()?;
+        Ok(DirectionSlices { scheduler: name(scheduler, "algorithm")?, slices: slices.into() })
+    }
+}
+
+impl SliceDocument {
+    pub fn of(slice: &Slice<'_>) -> Self {
+        let mut document = SliceDocument {
+            id: Some(slice.id),
+            label: slice.label.to_string(),
+            ue_scheduler: slice.ue_scheduler.to_string(),
+            ..SliceDocument::default()
+        };
+        match &slice.parameters {
+            Parameters::Nvs(NvsParameters::Capacity(share)) => document.share_percent = Some(percent(share.reserved)),
+            Parameters::Nvs(NvsParameters::Rate(rate)) | Parameters::Scn19(Scn19Parameters::Dynamic(rate)) => {
+                let Rate { required_mbps, reference_mbps } = *rate;
+                document.rate = Some(RateDocument { required_mbps, reference_mbps });
+            }
+            Parameters::Static(positions) | Parameters::Scn19(Scn19Parameters::Fixed(positions)) => {
+                document.positions = Some(PositionsDocument { first: positions.low, last: positions.high });
+            }
+            Parameters::Scn19(Scn19Parameters::OnDemand(on_demand)) => {
+                document.on_demand = Some(OnDemandDocument {
+                    share_percent: percent(on_demand.reserved),
+                    log_delta: on_demand.log_delta,
+                    window_slots: on_demand.tau_slots,
+                });
+            }
+            Parameters::Edf(edf) => {
+                document.deadline = Some(DeadlineDocument {
+                    deadline_slots: edf.deadline_slots,
+                    guaranteed_prbs: edf.guaranteed_prbs,
+                    max_replenish_prbs: edf.max_replenish_prbs,
+                    over: edf.over.to_vec(),
+                });
+            }
+        }
+        document
+    }
+
+    /// The same for a node, in a direction of that algorithm.
+    pub fn slice(&self, id: u32, algorithm: Option<Algorithm>, place: &str) -> Result<Slice<'static>, Problem> {
+        let refused = |why: &str| {
+            if place.is_empty() {
+                return Problem::unprocessable(why);
+            }
+            Problem::unprocessable(format!("{place}: {why}")).with("at", place)
+        };
+        if id == NO_SLICE {
+            return Err(refused(&format!("{NO_SLICE} means no slice")));
+        }
+        let SliceDocument { share_percent, rate, positions, on_demand, deadline, .. } = self;
+        let is_scn19 = algorithm == Some(Algorithm::Scn19);
+        let parameters = match (share_percent, rate, positions, on_demand, deadline) {
+            (Some(percent), None, None, None, None) => {
+                Parameters::Nvs(NvsParameters::Capacity(Share { reserved: share(*percent) }))
+            }
+            (None, Some(rate), None, None, None) => {
+                let RateDocument { required_mbps, reference_mbps } = *rate;
+                let rate = Rate { required_mbps, reference_mbps };
+                if is_scn19 {
+                    Parameters::Scn19(Scn19Parameters::Dynamic(rate))
+                } else {
+                    Parameters::Nvs(NvsParameters::Rate(rate))
+                }
+            }
+            (None, None, Some(positions), None, None) => {
+                let positions = Positions { low: positions.first, high: positions.last };
+                if is_scn19 {
+                    Parameters::Scn19(Scn19Parameters::Fixed(positions))
+                } else {
+                    Parameters::Static(positions)
+                }
+            }
+            (None, None, None, Some(on_demand), None) => Parameters::Scn19(Scn19Parameters::OnDemand(OnDemand {
+                reserved: share(on_demand.share_percent),
+                log_delta: on_demand.log_delta,
+                tau_slots: on_demand.window_slots,
+            })),
+            (None, None, None, None, Some(deadline)) => Parameters::Edf(EdfParameters {
+                deadline_slots: deadline.deadline_slots,
+                guaranteed_prbs: deadline.guaranteed_prbs,
+                max_replenish_prbs: deadline.max_replenish_prbs,
+                over: deadline.over.clone().into(),
+            }),
+            _ => {
+                return Err(refused(
+                    "a slice has just one of `share_percent`, `rate`, `positions`, `on_demand` and `deadline`",
+                ));
+            }
+        };
+        if let Some(algorithm) = algorithm.filter(|algorithm| *algorithm != parameters.algorithm()) {
+            return Err(refused(&format!("{algorithm} has no slices of that kind")));
+        }
+        let label = name(&self.label, "label")?;
+        Ok(Slice { id, label, ue_scheduler: name(&self.ue_scheduler, "ue_scheduler")?, parameters })
+    }
+}
+
+/// The algorithm that a scheduler's name means.
+fn known(scheduler: &str) -> Option<Algorithm> {
+    match scheduler {
+        NVS | NVS_PARTITION => Some(Algorithm::Nvs),
+        "STATIC" => Some(Algorithm::Static),
+        "SCN19" => Some(Algorithm::Scn19),
+        "EDF" => Some(Algorithm::Edf),
+        _ => None,
+    }
+}
+
+/// What a direction's scheduler must be called for its first slices, of that algorithm; empty where it may stay.
+pub(super) fn scheduler_for(there: &DirectionSlices<'_>, algorithm: Algorithm) -> PrintableString<'static> {
+    match known(&there.scheduler) {
+        Some(other) if other != algorithm && there.slices.is_empty() => match algorithm {
+            Algorithm::Nvs => PrintableString::literal(NVS),
+            Algorithm::Static => PrintableString::literal("STATIC"),
+            Algorithm::Scn19 => PrintableString::literal("SCN19"),
+            Algorithm::Edf => PrintableString::literal("EDF"),
+        },
+        _ => PrintableString::literal(""),
+    }
+}
+
+fn name(text: &str, field: &str) -> Result<PrintableString<'static>, Problem> {
+    let is_plain = text.len() <= MAX_NAME && text.bytes().all(|octet| matches!(octet, b' '..=b'~'));
+    let name = PrintableString::try_from(text.to_owned()).ok().filter(|_| is_plain);
+    name.ok_or_else(|| {
+        Problem::unprocessable(format!("{field}: a name has at most {MAX_NAME} printable ASCII characters"))
+            .with("at", field)
+    })
+}
+
+/// A share has seven digits: more are rounding.
+fn percent(share: f32) -> f32 {
+    ((f64::from(share) * 1e7).round() / 1e5) as f32
+}
+
+fn share(percent: f32) -> f32 {
+    (f64::from(percent) / 100.0) as f32
+}

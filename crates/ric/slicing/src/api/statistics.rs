@@ -1,0 +1,42 @@
+//! `/v1/nodes/{node}/statistics/…`: the last report of each kind, as the node told it.
+
+use per::Describe;
+use serde_json::{Map, Value};
+
+use super::super::node::Latest;
+use super::{AppDesk, Feed, Read, reading, told};
+use per::json;
+use rest::{Problem, Response, Route};
+
+pub(super) fn routes(desk: &AppDesk) -> Vec<Route> {
+    vec![reading("/v1/nodes/{node}/statistics/{model}", desk, |request| {
+        let read: Read = match request.parameter(1) {
+            "mac" => Box::new(|node| latest("ues", told(node, Feed::Mac, node.mac.as_ref())?)),
+            "rlc" => Box::new(|node| latest("bearers", told(node, Feed::Rlc, node.rlc.as_ref())?)),
+            "pdcp" => Box::new(|node| latest("bearers", told(node, Feed::Pdcp, node.pdcp.as_ref())?)),
+            "tc" => Box::new(|node| {
+                let told = told(node, Feed::Tc, node.tc.as_ref())?.clone();
+                Ok(Response::lazy(move || json::of(&told)))
+            }),
+            other => {
+                return Err(Problem::not_found(format!(
+                    "there are statistics of mac, rlc, pdcp and tc, not of `{other}`"
+                )));
+            }
+        };
+        Ok(read)
+    })]
+}
+
+/// A report: its time, its records, and how many more there were than are kept.
+fn latest<T: Clone + Describe + Send + 'static>(list: &'static str, latest: &Latest<T>) -> Result<Response, Problem> {
+    let Latest { timestamp_us, records, left_out } = latest.clone();
+    Ok(Response::lazy(move || {
+        let records = records.iter().map(|record| json::of(record)).collect();
+        let mut document = Map::new();
+        document.insert("timestamp_us".to_owned(), timestamp_us.into());
+        document.insert(list.to_owned(), Value::Array(records));
+        document.insert("left_out".to_owned(), left_out.into());
+        Value::Object(document)
+    }))
+}

@@ -1,0 +1,265 @@
+//! Which slice a UE belongs to, by its network and the slices that it asked for (S-NSSAI).
+//!
+//! Rules are looked at when a UE comes, is handed over, or is there when a rule is made or deleted. The first that fits decides:
+//! a node's own before those for all nodes, the older first. The UE is moved as soon as the rule's slices are there; the rule
+//! never makes one. Where the node refuses, the UE stays where it is, and the rule tells why; where it does not answer, it is
+//! asked again once it has told where the UE is.
+
+use e2sm::common::{PlmnIdentity, SNssai};
+use e2sm::slice::{ControlMessage, UeSlices};
+use ferric::server::IappContext;
+use tracing::{info, warn};
+
+use super::controls::{Asker, Controls, Order, Plan};
+use super::database::Database;
+use super::direction::Direction;
+use super::node::Node;
+use super::ues::Ue;
+use rest::Problem;
+
+/// Rules at a time; more are refused.
+pub(super) const MAX_RULES: usize = 1024;
+/// Orders of rules that one node has at a time, so that requests of clients do not wait for them.
+const MAX_ORDERS: usize = 4;
+
+/// UEs that belong together, and where.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Rule {
+    pub id: u32,
+    /// Its node; all of them where there is none.
+    pub node: Option<String>,
+    pub plmn: Option<PlmnIdentity>,
+    pub s_nssai: Option<SNssaiPattern>,
+    pub dl: Option<u32>,
+    pub ul: Option<u32>,
+}
+
+/// An S-NSSAI; without a differentiator, all of that type.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct SNssaiPattern {
+    pub sst: u8,
+    pub sd: Option<[u8; 3]>,
+}
+
+/// The rule of a UE.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum RuleOfUe {
+    /// Rules were not looked at yet.
+    New,
+    /// None fits.
+    None,
+    /// That one, and what became of it.
+    Fits(u32, RuleState),
+}
+
+/// What became of a rule for a UE.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum RuleState {
+    /// Its slices are not there yet, or others are moved first.
+    Waiting,
+    UnderWay,
+    Moved,
+    /// Nobody knows whether it was moved, and why: it waits until the node has told its slices again.
+    Unanswered(String),
+    /// The node's words.
+    Refused(String),
+}
+
+impl SNssaiPattern {
+    fn fits(self, s_nssai: &SNssai) -> bool {
+        s_nssai.sst.0 == [self.sst] && self.sd.is_none_or(|sd| s_nssai.sd.is_some_and(|of_ue| of_ue.0 == sd))
+    }
+}
+
+impl Rule {
+    fn fits(&self, node: &str, ue: &Ue) -> bool {
+        self.node.as_ref().is_none_or(|own| own == node)
+            && self.plmn.is_none_or(|plmn| plmn == ue.plmn)
+            && self.s_nssai.is_none_or(|wanted| ue.s_nssais.iter().any(|s_nssai| wanted.fits(s_nssai)))
+    }
+
+    /// Its slices, by direction.
+    pub fn slices(&self) -> impl Iterator<Item = (Direction, u32)> {
+        let dl = self.dl.map(|id| (Direction::Downlink, id));
+        dl.into_iter().chain(self.ul.map(|id| (Direction::Uplink, id)))
+    }
+
+    /// A slice of it that is not there.
+    pub fn missing(&self, node: &Node) -> Option<(Direction, u32)> {
+        let is_there = |(direction, id): &(Direction, u32)| {
+            node.slices.as_ref().is_some_and(|slices| slices.slice(*direction, *id).is_some())
+        };
+        self.slices().find(|slice| !is_there(slice))
+    }
+
+    /// Where it wants a UE.
+    fn wanted(&self, now: UeSlices) -> UeSlices {
+        UeSlices { dl_id: self.dl.unwrap_or(now.dl_id), ul_id: self.ul.unwrap_or(now.ul_id), rnti: now.rnti }
+    }
+}
+
+/// All rules.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Rules {
+    /// By id, so the oldest first.
+    rules: Vec<Rule>,
+    last_id: u32,
+}
+
+impl Rules {
+    /// Rules that were there before, the oldest first; none where an id is above the last one that was given.
+    pub fn restored(rules: Vec<Rule>, last_id: u32) -> Option<Self> {
+        let is_given = rules.last().is_none_or(|rule| rule.id <= last_id);
+        is_given.then_some(Rules { rules, last_id })
+    }
+
+    pub fn all(&self) -> &[Rule] {
+        &self.rules
+    }
+
+    /// The last id that was given.
+    pub fn last_id(&self) -> u32 {
+        self.last_id
+    }
+
+    /// Takes a rule, and looks at the UEs for which it is the first that fits. Its id is given here, and told.
+    pub fn add(&mut self, rule: Rule, database: &mut Database) -> Result<u32, Problem> {
+        if self.rules.len() >= MAX_RULES {
+            return Err(Problem::unavailable(format!("there are {MAX_RULES} rules already; delete some")));
+        }
+        let alike = |other: &&Rule| Rule { id: 0, ..(*other).clone() } == Rule { id: 0, ..rule.clone() };
+        if let Some(other) = self.rules.iter().find(alike) {
+            return Err(Problem::conflict(format!("rule {} says just that", other.id)).with("id", other.id));
+        }
+        self.last_id = match self.last_id.checked_add(1) {
+            Some(id) => id,
+            None => return Err(Problem::unavailable("no number is left for a rule")),
+        };
+        let rule = Rule { id: self.last_id, ..rule };
+        self.rules.push(rule.clone());
+        self.look_anew(database, |node, ue| rule.fits(node, ue));
+        Ok(self.last_id)
+    }
+
+    /// Deletes rules. The UEs that they moved stay where they are, unless another rule fits; how many rules there were is told.
+    pub fn delete(&mut self, is_it: impl Fn(&Rule) -> bool, database: &mut Database) -> usize {
+        let before = self.rules.len();
+        self.rules.retain(|rule| !is_it(rule));
+        self.look_anew(database, |_, ue| matches!(ue.rule, RuleOfUe::Fits(id, _) if self.get(id).is_none()));
+        before - self.rules.len()
+    }
+
+    /// Of those UEs, each for which another rule decides now is new to it.
+    fn look_anew(&self, database: &mut Database, is_concerned: impl Fn(&str, &Ue) -> bool) {
+        for node in database.nodes_mut() {
+            for (_, ue) in node.ues.iter_mut() {
+                if !is_concerned(&node.name, ue) {
+                    continue;
+                }
+                let decided = match &ue.rule {
+                    RuleOfUe::New => continue,
+                    RuleOfUe::None => None,
+                    RuleOfUe::Fits(id, _) => Some(*id),
+                };
+                if self.first(&node.name, ue).map(|rule| rule.id) != decided {
+                    ue.rule = RuleOfUe::New;
+                }
+            }
+        }
+    }
+
+    /// The rule of an id.
+    pub fn get(&self, id: u32) -> Option<&Rule> {
+        self.rules.binary_search_by_key(&id, |rule| rule.id).ok().map(|at| &self.rules[at])
+    }
+
+    /// The rule that decides for a UE.
+    fn first(&self, node: &str, ue: &Ue) -> Option<&Rule> {
+        let fits = |rule: &&Rule| rule.fits(node, ue);
+        let own = self.rules.iter().filter(|rule| rule.node.is_some()).find(fits);
+        own.or_else(|| self.rules.iter().find(fits))
+    }
+
+    /// Moves UEs of a node whose rules want that, as far as their slices are there.
+    pub fn apply(
+        &self,
+        node: ferric::e2::NodeId,
+        controls: &mut Controls,
+        database: &mut Database,
+        ric: &mut IappContext<'_>,
+    ) {
+        let Some(known) = database.node_mut(node) else { return };
+        if self.rules.is_empty() || known.slices.is_none() {
+            return;
+        }
+        let mut room = MAX_ORDERS.saturating_sub(controls.waiting(node));
+        let mut orders = Vec::new();
+        let mut ues = std::mem::take(&mut known.ues);
+        for (rnti, ue) in ues.iter_mut() {
+            if ue.rule == RuleOfUe::New {
+                let first = self.first(&known.name, ue);
+                ue.rule = first.map_or(RuleOfUe::None, |rule| RuleOfUe::Fits(rule.id, RuleState::Waiting));
+            }
+            let RuleOfUe::Fits(id, state) = &mut ue.rule else { continue };
+            let Some(rule) = self.get(*id) else { continue };
+            let is_missing = rule.missing(known).is_some();
+            if *state == RuleState::Moved && is_missing {
+                // it is moved again when its slice is there again
+                *state = RuleState::Waiting;
+            }
+            if *state != RuleState::Waiting || is_missing {
+                continue;
+            }
+            let now = known.slices_of(rnti);
+            if rule.wanted(now) == now {
+                *state = RuleState::Moved;
+            } else if room > 0 {
+                room -= 1;
+                *state = RuleState::UnderWay;
+                orders.push((rule.clone(), rnti));
+            }
+        }
+        known.ues = ues;
+        for (rule, rnti) in orders {
+            let asker = Asker::Rule { rule: rule.id, rnti };
+            let plan = move |node: &Node| {
+                let wanted = rule.wanted(node.slices_of(rnti));
+                Ok(Plan::one(ControlMessage::Associate(vec![wanted].into())))
+            };
+            controls.order(node, Order { plan: Box::new(plan), asker }, database, ric);
+        }
+    }
+}
+
+impl Node {
+    /// It has told its slices, and who is in them: rules of which nobody knew what became wait no longer.
+    pub fn told_slices(&mut self) {
+        for (_, ue) in self.ues.iter_mut() {
+            if let RuleOfUe::Fits(_, state @ RuleState::Unanswered(_)) = &mut ue.rule {
+                *state = RuleState::Waiting;
+            }
+        }
+    }
+
+    /// What became of a rule for a UE.
+    pub fn rule_applied(&mut self, rule: u32, rnti: u16, result: Result<(), Problem>) {
+        let node = &self.name;
+        let state = match result {
+            Ok(()) => {
+                info!(node, rnti, rule, "a UE is moved to its slice");
+                RuleState::Moved
+            }
+            Err(problem) => {
+                warn!(node, rnti, rule, "a UE is not moved to its slice: {}", problem.detail());
+                let why = problem.detail().to_owned();
+                if problem.status().is_client_error() { RuleState::Refused(why) } else { RuleState::Unanswered(why) }
+            }
+        };
+        // another may have come by that name meanwhile, and rules may have changed
+        if let Some(ue) = self.ues.get_mut(rnti)
+            && ue.rule == RuleOfUe::Fits(rule, RuleState::UnderWay)
+        {
+            ue.rule = RuleOfUe::Fits(rule, state);
+        }
+    }
+}

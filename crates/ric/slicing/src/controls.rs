@@ -1,0 +1,260 @@
+//! The SC SM manager: relays what is asked for as E2 controls, and says what became of it.
+//!
+//! Each node has one request under way at a time, so that what a request finds is what it changes; the others wait in order.
+//! A request may take several controls. Where the node refuses one after others were done, those are undone.
+
+use std::collections::{HashMap, VecDeque};
+
+use e2sm::Wire;
+use e2sm::slice::{ControlHeader, ControlMessage, ControlOutcome as Told};
+use ferric::e2::{ControlOutcome, NodeId, Ticket};
+use ferric::server::{IappContext, IappEvent, RequestEvent};
+use tracing::{info, warn};
+
+use super::database::Database;
+use super::model::Feed;
+use super::node::Node;
+use iapp_rest::{encoding_problem, misuse_problem, node_lost, problem_of};
+use rest::{Problem, Reply, Response};
+
+/// Requests that may wait for one node; more are told 503.
+const MAX_WAITING: usize = 64;
+
+/// Says what is to be done, by what is known of the node when its turn comes.
+pub(super) type Planning = Box<dyn FnOnce(&Node) -> Result<Plan, Problem> + Send>;
+/// Answers a request by what is known of the node then, and what became of the controls.
+pub(super) type Answer = Box<dyn FnOnce(&Node, Result<Option<Subject>, Problem>) -> Result<Response, Problem> + Send>;
+
+/// Something to be done with a node's slices.
+pub(super) struct Order {
+    pub plan: Planning,
+    pub asker: Asker,
+}
+
+/// Who wants it.
+pub(super) enum Asker {
+    /// A request, and how it is answered.
+    Client(Reply, Answer),
+    /// A rule, for a UE.
+    Rule { rule: u32, rnti: u16 },
+}
+
+impl Asker {
+    /// Nobody waits for it any more: it is not begun.
+    fn is_gone(&self) -> bool {
+        matches!(self, Asker::Client(reply, _) if reply.is_closed())
+    }
+
+    /// Tells what became of it. The node may be gone.
+    fn finish(self, node: Option<&mut Node>, result: Result<Option<Subject>, Problem>) {
+        match (self, node) {
+            (Asker::Client(reply, answer), Some(node)) => reply.send(answer(node, result)),
+            (Asker::Client(reply, _), None) => reply.send(Err(result.err().unwrap_or_else(node_lost))),
+            (Asker::Rule { rule, rnti }, Some(node)) => node.rule_applied(rule, rnti, result.map(drop)),
+            (Asker::Rule { .. }, None) => {}
+        }
+    }
+}
+
+/// The controls of an order.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Plan {
+    /// One after the other, each once the one before is acknowledged.
+    pub steps: VecDeque<ControlMessage<'static>>,
+    /// What undoes them, where one that is not the first is refused.
+    pub undo: VecDeque<ControlMessage<'static>>,
+    /// What it is about, for the answer.
+    pub subject: Option<Subject>,
+}
+
+/// The slice that an order is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Subject {
+    pub id: u32,
+    pub is_new: bool,
+}
+
+impl Plan {
+    /// A single control: the node does it as a whole or not at all.
+    pub fn one(control: ControlMessage<'static>) -> Self {
+        Plan { steps: [control].into(), ..Plan::default() }
+    }
+}
+
+/// All orders.
+#[derive(Default)]
+pub(super) struct Controls {
+    nodes: HashMap<NodeId, Queue>,
+}
+
+#[derive(Default)]
+struct Queue {
+    /// The control that is under way, and the order that it is of.
+    running: Option<(Ticket, ControlMessage<'static>, Running)>,
+    waiting: VecDeque<Order>,
+}
+
+struct Running {
+    plan: Plan,
+    /// Whether something of it was done.
+    is_begun: bool,
+    /// What went wrong: what was done is being undone.
+    failed: Option<Problem>,
+    asker: Asker,
+}
+
+impl Controls {
+    /// Orders that a node still has to do.
+    pub fn waiting(&self, node: NodeId) -> usize {
+        self.nodes.get(&node).map_or(0, |queue| queue.waiting.len() + usize::from(queue.running.is_some()))
+    }
+
+    /// Has something done, at once or when what came before is done.
+    pub fn order(&mut self, node: NodeId, order: Order, database: &mut Database, ric: &mut IappContext<'_>) {
+        let queue = self.nodes.entry(node).or_default();
+        if queue.waiting.len() >= MAX_WAITING {
+            let problem = Problem::unavailable("too many requests wait for this node; ask again later");
+            return order.asker.finish(database.node_mut(node), Err(problem));
+        }
+        queue.waiting.push_back(order);
+        self.go_on(node, database, ric);
+    }
+
+    /// Takes news. The node that has done something, or refused to, is told.
+    pub fn handle_event(
+        &mut self,
+        event: &IappEvent<'_>,
+        database: &mut Database,
+        ric: &mut IappContext<'_>,
+    ) -> Option<NodeId> {
+        match event {
+            IappEvent::Request(RequestEvent::Controlled { ticket, outcome }) => {
+                self.controlled(*ticket, outcome, database, ric)
+            }
+            IappEvent::NodeLost(node) => {
+                // what is under way is told of by itself
+                let waiting = self.nodes.get_mut(node).map(|queue| std::mem::take(&mut queue.waiting));
+                waiting.into_iter().flatten().for_each(|order| order.asker.finish(None, Err(node_lost())));
+                self.nodes.retain(|_, queue| queue.running.is_some());
+                None
+            }
+            _ => None,
+        }
+    }
+
+    fn controlled(
+        &mut self,
+        ticket: Ticket,
+        outcome: &ControlOutcome,
+        database: &mut Database,
+        ric: &mut IappContext<'_>,
+    ) -> Option<NodeId> {
+        let mut queues = self.nodes.iter_mut();
+        let found = queues.find(|(_, queue)| queue.running.as_ref().is_some_and(|(running, ..)| *running == ticket));
+        let (node, (_, asked, running)) = found.and_then(|(node, queue)| Some((*node, queue.running.take()?)))?;
+        let known = database.node_mut(node);
+        let wire = known.as_ref().and_then(|node| node.source(Feed::Slice)).map(|source| source.wire);
+        match problem_of(outcome, |outcome| words(outcome, wire)) {
+            None => {
+                if let Some(slices) = known.and_then(|node| node.slices.as_mut()) {
+                    slices.done(&asked);
+                }
+                self.next(node, Running { is_begun: true, ..running }, database, ric);
+            }
+            Some(problem) => self.failed(node, running, problem, database, ric),
+        }
+        self.go_on(node, database, ric);
+        Some(node)
+    }
+
+    /// The next control of an order, or its end.
+    fn next(&mut self, node: NodeId, mut running: Running, database: &mut Database, ric: &mut IappContext<'_>) {
+        let Some(control) = running.plan.steps.pop_front() else {
+            let undone =
+                |problem: Problem| problem.with_more_detail("what was done before is undone").with("restored", true);
+            let result = running.failed.map_or(Ok(running.plan.subject), |problem| Err(undone(problem)));
+            let known = database.node_mut(node);
+            if let (Asker::Client(..), Ok(_), Some(known)) = (&running.asker, &result, &known) {
+                info!(node = known.name, "slices are changed by REST");
+            }
+            return running.asker.finish(known, result);
+        };
+        match send(node, &control, database, ric) {
+            Ok(ticket) => self.nodes.entry(node).or_default().running = Some((ticket, control, running)),
+            Err(problem) => self.failed(node, running, problem, database, ric),
+        }
+    }
+
+    /// A control of an order was not done.
+    fn failed(
+        &mut self,
+        node: NodeId,
+        running: Running,
+        why: Problem,
+        database: &mut Database,
+        ric: &mut IappContext<'_>,
+    ) {
+        let name = database.node(node).map(|node| node.name.clone());
+        match running.failed {
+            Some(first) => {
+                warn!(node = name, "slices are left half changed: {}", why.detail());
+                let problem =
+                    first.with_more_detail(&format!("what was done before could not be undone: {}", why.detail()));
+                running.asker.finish(database.node_mut(node), Err(problem.with("restored", false)));
+            }
+            // a node that does not answer is not asked to undo anything
+            None if running.is_begun && why.status().is_client_error() => {
+                let plan = Plan { steps: running.plan.undo, ..Plan::default() };
+                self.next(node, Running { plan, failed: Some(why), ..running }, database, ric);
+            }
+            None => {
+                info!(node = name, "slices are not changed: {}", why.detail());
+                running.asker.finish(database.node_mut(node), Err(why));
+            }
+        }
+    }
+
+    /// Begins what waits, where nothing is under way.
+    fn go_on(&mut self, node: NodeId, database: &mut Database, ric: &mut IappContext<'_>) {
+        while let Some(queue) = self.nodes.get_mut(&node) {
+            if queue.running.is_some() {
+                return;
+            }
+            let Some(Order { plan, asker }) = queue.waiting.pop_front() else {
+                self.nodes.remove(&node);
+                return;
+            };
+            match database.node(node).map(plan) {
+                _ if asker.is_gone() => {}
+                None => asker.finish(None, Err(node_lost())),
+                Some(Ok(plan)) => {
+                    self.next(node, Running { plan, is_begun: false, failed: None, asker }, database, ric);
+                }
+                Some(Err(problem)) => asker.finish(database.node_mut(node), Err(problem)),
+            }
+        }
+    }
+}
+
+/// Sends a control.
+fn send(
+    node: NodeId,
+    control: &ControlMessage<'static>,
+    database: &Database,
+    ric: &mut IappContext<'_>,
+) -> Result<Ticket, Problem> {
+    let known = database.node(node).ok_or_else(node_lost)?;
+    let source = known.source(Feed::Slice).ok_or_else(|| Problem::not_found("the node offers no SLICE function"))?;
+    let (mut header, mut message) = (Vec::new(), Vec::new());
+    ControlHeader::default()
+        .encode(source.wire, &mut header)
+        .and_then(|()| control.encode(source.wire, &mut message))
+        .map_err(|error| encoding_problem(&error))?;
+    ric.control(node, source.function, &header, &message).map_err(misuse_problem)
+}
+
+/// What the RAN function says about its refusal.
+fn words(outcome: Option<&[u8]>, wire: Option<Wire>) -> Option<String> {
+    let told = Told::decode_owned(outcome?, wire?).ok()?;
+    Some(told.diagnostic.to_string())
+}

@@ -1,0 +1,298 @@
+//! Rules that outlive the RIC: a file of JSON, read at the start, and written anew whenever rules change.
+//!
+//! A thread of its own writes; whoever changed the rules is answered once they are on the disk. The RIC's loop never waits
+//! for it. What is there is replaced as a whole: who reads the file finds the old rules or the new ones. A lock, on a file of its
+//! own beside it, keeps two RICs from writing over each other's.
+
+use std::fmt;
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
+use std::thread::JoinHandle;
+
+use rest::StatusCode;
+use rustix::fs::{FlockOperation, flock};
+use rustix::io::Errno;
+use serde::{Deserialize, Serialize};
+use tracing::{info, warn};
+
+use super::api::StoredRule;
+use super::associations::{MAX_RULES, Rule, Rules};
+use rest::{Problem, Reply, Response};
+
+/// Changes that may wait for the disk; more are told 500. REST has fewer requests at a time.
+const MAX_WAITING: usize = 256;
+
+/// The association rules of REST in a file, as [`RicConfig`](crate::RicConfig) takes them.
+#[derive(Clone, Debug)]
+pub struct RuleFile {
+    path: PathBuf,
+    rules: Rules,
+    /// Nobody else's while this is held.
+    lock: Option<Arc<File>>,
+}
+
+/// Why a file of rules cannot be used.
+#[derive(Debug)]
+pub enum RuleFileError {
+    /// It cannot be read.
+    Read(PathBuf, io::Error),
+    /// It holds something else; where, and what.
+    Content(PathBuf, String),
+    /// Another RIC keeps its rules there.
+    Taken(PathBuf),
+}
+
+impl fmt::Display for RuleFileError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            RuleFileError::Read(path, error) => write!(f, "cannot read the rules in {}: {error}", path.display()),
+            RuleFileError::Content(path, why) => {
+                write!(
+                    f,
+                    "the rules in {}: {why}; correct the file, or move it away to begin with none",
+                    path.display()
+                )
+            }
+            RuleFileError::Taken(path) => {
+                write!(f, "the rules in {} are another RIC's, which runs: give each a file of its own", path.display())
+            }
+        }
+    }
+}
+
+impl std::error::Error for RuleFileError {}
+
+/// What stands in the file.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Stored {
+    /// Numbers up to this one were given; none is given twice.
+    last_id: u32,
+    associations: Vec<StoredRule>,
+}
+
+impl RuleFile {
+    /// Reads the file. One that is not there has no rules, and is made when there are some.
+    ///
+    /// # Errors
+    /// Where it cannot be read, or holds something else; the place is told. Where another RIC keeps its rules there.
+    pub fn load(path: &Path) -> Result<Self, RuleFileError> {
+        // what a link leads to is replaced, not the link
+        let path = match fs::canonicalize(path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => path.to_owned(),
+            found => found.map_err(|error| RuleFileError::Read(path.to_owned(), error))?,
+        };
+        let lock = lock(&path)?;
+        let rules = match fs::read_to_string(&path) {
+            Ok(text) => read(&text).map_err(|why| RuleFileError::Content(path.clone(), why))?,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Rules::default(),
+            Err(error) => return Err(RuleFileError::Read(path, error)),
+        };
+        Ok(RuleFile { path, rules, lock })
+    }
+
+    /// The rules, and who writes them from now on.
+    pub(super) fn start(self) -> io::Result<(Rules, Keeper)> {
+        let RuleFile { path, rules, lock } = self;
+        info!(file = %path.display(), rules = rules.all().len(), "association rules are kept");
+        let (changes, waiting) = sync_channel(MAX_WAITING);
+        let thread = std::thread::Builder::new().name("rules".into()).spawn(move || {
+            write_all(&path, &waiting);
+            drop(lock);
+        })?;
+        Ok((rules, Keeper { changes: Some(changes), thread: Some(thread) }))
+    }
+}
+
+/// The lock of a file of rules; none where the folder takes no file, as it will take no rules.
+fn lock(path: &Path) -> Result<Option<Arc<File>>, RuleFileError> {
+    let Ok(file) = File::options().create(true).append(true).open(beside(path, ".lock")) else { return Ok(None) };
+    match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+        Err(Errno::WOULDBLOCK) => Err(RuleFileError::Taken(path.to_owned())),
+        // some file systems know no locks
+        Err(_) => Ok(None),
+        Ok(()) => Ok(Some(Arc::new(file))),
+    }
+}
+
+/// The file of that name with something behind it.
+fn beside(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = path.file_name().unwrap_or_default().to_owned();
+    name.push(suffix);
+    path.with_file_name(name)
+}
+
+fn read(text: &str) -> Result<Rules, String> {
+    let mut reader = serde_json::Deserializer::from_str(text);
+    let stored: Stored = serde_path_to_error::deserialize(&mut reader).map_err(|error| error.to_string())?;
+    reader.end().map_err(|error| error.to_string())?;
+    if stored.associations.len() > MAX_RULES {
+        return Err(format!("{} rules are more than {MAX_RULES}", stored.associations.len()));
+    }
+    let mut rules: Vec<Rule> = Vec::new();
+    for (at, stored) in stored.associations.into_iter().enumerate() {
+        let rule = stored.rule().map_err(|problem| format!("associations[{at}]: {}", problem.detail()))?;
+        if rules.last().is_some_and(|before| before.id >= rule.id) {
+            return Err(format!("associations[{at}].id: {} is not above the one before", rule.id));
+        }
+        rules.push(rule);
+    }
+    Rules::restored(rules, stored.last_id)
+        .ok_or_else(|| format!("last_id: {} is below the id of a rule", stored.last_id))
+}
+
+/// Hands changes to the thread that writes. It has written all of them when this is dropped.
+#[derive(Debug)]
+pub(super) struct Keeper {
+    changes: Option<SyncSender<Change>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+/// All rules as they are now, and what is answered once they are written.
+struct Change {
+    text: String,
+    reply: Reply,
+    answer: Result<Response, Problem>,
+}
+
+impl Keeper {
+    /// Has all rules written, and then a request answered.
+    pub fn keep(&self, rules: &Rules, reply: Reply, answer: Result<Response, Problem>) {
+        let Some(changes) = &self.changes else { return };
+        let associations = rules.all().iter().map(StoredRule::of).collect();
+        let text = match serde_json::to_string_pretty(&Stored { last_id: rules.last_id(), associations }) {
+            Ok(text) => text + "\n",
+            Err(error) => panic!("numbers and names can be written as JSON: {error}"),
+        };
+        if let Err(TrySendError::Full(change) | TrySendError::Disconnected(change)) =
+            changes.try_send(Change { text, reply, answer })
+        {
+            change.reply.send(Err(not_kept("the disk is too slow")));
+        }
+    }
+}
+
+impl Drop for Keeper {
+    fn drop(&mut self) {
+        drop(self.changes.take());
+        if let Some(thread) = self.thread.take()
+            && thread.join().is_err()
+        {
+            warn!("the thread that keeps rules has ended by a fault of its own; please report it");
+        }
+    }
+}
+
+fn not_kept(why: &str) -> Problem {
+    let detail = format!("it is done, and lost when the RIC ends: the rules cannot be kept: {why}");
+    Problem::new(StatusCode::INTERNAL_SERVER_ERROR, detail)
+}
+
+/// Writes what comes, of several changes the last.
+fn write_all(path: &Path, waiting: &Receiver<Change>) {
+    let mut is_told = false;
+    while let Ok(first) = waiting.recv() {
+        let changes: Vec<Change> = std::iter::once(first).chain(waiting.try_iter()).collect();
+        let Some(newest) = changes.last() else { continue };
+        let written = replace(path, &newest.text);
+        match &written {
+            Ok(()) => is_told = false,
+            Err(error) if !is_told => {
+                warn!(file = %path.display(), %error, "association rules cannot be kept; they count until the RIC ends. Do: see that there is room, and that the folder can be written to");
+                is_told = true;
+            }
+            Err(_) => {}
+        }
+        let why = written.err().map(|error| format!("{}: {error}", path.display()));
+        for Change { reply, answer, .. } in changes {
+            reply.send(match (&why, answer) {
+                (Some(why), Ok(_)) => Err(not_kept(why)),
+                (_, answer) => answer,
+            });
+        }
+    }
+}
+
+/// A file is there as a whole, or as it was.
+fn replace(path: &Path, text: &str) -> io::Result<()> {
+    let new = beside(path, ".new");
+    // what a run left that did not end; a link there is not followed
+    match fs::remove_file(&new) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
+    let mut file = File::create_new(&new)?;
+    file.write_all(text.as_bytes())?;
+    file.sync_all()?;
+    fs::rename(&new, path)?;
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    File::open(folder)?.sync_all()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_written_is_read() {
+        let text = r#"{ "last_id": 9, "associations": [
+            { "id": 2, "plmn": "00101", "dl": 1 },
+            { "id": 7, "node": "gnb-00101-e00", "s_nssai": { "sst": 1, "sd": "0000ff" }, "dl": 0, "ul": 3 }
+        ] }"#;
+        let rules = read(text).unwrap();
+        assert_eq!((rules.all().len(), rules.last_id()), (2, 9));
+        let associations = rules.all().iter().map(StoredRule::of).collect();
+        let again = serde_json::to_string(&Stored { last_id: 9, associations }).unwrap();
+        assert_eq!(read(&again).unwrap().all(), rules.all());
+    }
+
+    #[test]
+    fn a_file_is_one_rics() {
+        let folder = std::env::temp_dir().join(format!("ferric-kept-{}", std::process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        let (path, link) = (folder.join("rules.json"), folder.join("link.json"));
+        let first = RuleFile::load(&path).unwrap();
+        let again = RuleFile::load(&path).unwrap_err().to_string();
+        assert!(again.contains("rules.json are another RIC's"), "{again}");
+        replace(&first.path, "{\"last_id\": 1, \"associations\": []}").unwrap();
+        std::os::unix::fs::symlink(&path, &link).unwrap();
+        assert!(matches!(RuleFile::load(&link), Err(RuleFileError::Taken(_))));
+        drop(first);
+        let through = RuleFile::load(&link).unwrap();
+        // what lies where it writes first is nobody's
+        let other = folder.join("other");
+        fs::write(&other, "precious").unwrap();
+        std::os::unix::fs::symlink(&other, folder.join("rules.json.new")).unwrap();
+        replace(&through.path, "{\"last_id\": 2, \"associations\": []}").unwrap();
+        drop(through);
+        assert_eq!(fs::read_to_string(&other).unwrap(), "precious");
+        assert!(link.is_symlink());
+        assert_eq!(RuleFile::load(&path).unwrap().rules.last_id(), 2);
+        fs::remove_dir_all(&folder).unwrap();
+    }
+
+    #[test]
+    fn a_broken_file_says_where() {
+        let says = |text: &str, pieces: &[&str]| {
+            let why = read(text).unwrap_err();
+            pieces.iter().for_each(|piece| assert!(why.contains(piece), "{piece}: {why}"));
+        };
+        says("", &["line 1 column 0"]);
+        says("{\"last_id\": 1, \"associations\": []} x", &["line 1 column 36"]);
+        says("{\"associations\": []}", &["missing field `last_id`"]);
+        let rules = |rules: &str| format!("{{\"last_id\": 3, \"associations\": [{rules}]}}");
+        says(&rules(r#"{"id": 1, "plmn": "00101", "dl": 1, "x": 1}"#), &["associations[0]", "unknown field `x`"]);
+        says(&rules(r#"{"id": 1, "plmn": 101, "dl": 1}"#), &["associations[0].plmn", "line 1"]);
+        says(&rules(r#"{"id": 1, "plmn": "101", "dl": 1}"#), &["associations[0]", "five or six digits"]);
+        says(&rules(r#"{"id": 1, "dl": 1}"#), &["associations[0]", "which UEs are meant?"]);
+        let same = r#"{"id": 1, "plmn": "00101", "dl": 1}"#;
+        says(&rules(&format!("{same}, {same}")), &["associations[1].id: 1 is not above"]);
+        says(&rules(r#"{"id": 4, "plmn": "00101", "dl": 1}"#), &["last_id: 3 is below"]);
+        let many: Vec<String> =
+            (1..=MAX_RULES + 1).map(|id| format!(r#"{{"id": {id}, "plmn": "00101", "dl": {id}}}"#)).collect();
+        says(&rules(&many.join(",")), &["1025 rules are more than 1024"]);
+    }
+}

@@ -1,0 +1,407 @@
+//! A guard against a node that is a few lines: what it does, how often, and what it finds.
+
+use e2sm::tc::{
+    ClassifierControl, DeleteFilter, ModifyFilter, NewFilter, OsiFilter, PacerControl, PacerKind, PacerParameters,
+    QueueControl, QueueKind, QueueParameters,
+};
+
+use super::*;
+use crate::record::{ClassifierRecord, LaneRecord, PacerRecord, PolicerRecord, QueueRecord, ShaperRecord};
+
+fn voip() -> FiveTuple {
+    FiveTuple { destination_port: Some(5060), protocol: Some(17), ..FiveTuple::default() }
+}
+
+fn at(ms: u64) -> Time {
+    Time::from_nanos(ms * 1_000_000)
+}
+
+fn lane(id: u32) -> LaneRecord {
+    LaneRecord {
+        shaper: ShaperRecord { id },
+        policer: PolicerRecord { active: false, deviation_id: 0 },
+        queue: QueueRecord {
+            kind: QueueKind::Fifo,
+            packets: 0,
+            forwarded_packets: 0,
+            mean_sojourn_us: None,
+            last_sojourn_us: 0,
+        },
+    }
+}
+
+/// A node, as far as a guard can tell.
+struct Node {
+    set: TcRecord,
+    done: Vec<String>,
+}
+
+impl Node {
+    fn new() -> Self {
+        let set = TcRecord {
+            timestamp_us: 0,
+            pacer: PacerRecord { kind: PacerKind::Off },
+            classifier: ClassifierRecord::RoundRobin,
+            lanes: vec![lane(0)],
+        };
+        Node { set, done: Vec::new() }
+    }
+
+    fn filters(&mut self) -> &mut Vec<OsiFilter> {
+        if !matches!(self.set.classifier, ClassifierRecord::Osi(_)) {
+            self.set.classifier = ClassifierRecord::Osi(Vec::new());
+        }
+        let ClassifierRecord::Osi(filters) = &mut self.set.classifier else { unreachable!() };
+        filters
+    }
+
+    fn obey(&mut self, control: &ControlMessage<'_>) {
+        match control {
+            ControlMessage::Queue(QueueControl::Add(QueueParameters::Fifo)) => {
+                let id = (0..).find(|id| self.set.lanes.iter().all(|lane| lane.shaper.id != *id)).unwrap();
+                self.set.lanes.push(lane(id));
+                self.done.push(format!("+queue {id}"));
+            }
+            ControlMessage::Queue(QueueControl::Delete(delete)) => {
+                assert!(self.filters().iter().all(|filter| filter.queue_id != delete.id));
+                self.set.lanes.retain(|lane| lane.shaper.id != delete.id);
+                self.done.push(format!("-queue {}", delete.id));
+            }
+            ControlMessage::Classifier(ClassifierControl::Add(NewFilter::Osi(new))) => {
+                let id = self.filters().len() as u32;
+                self.filters().push(OsiFilter { id, flow: new.flow, queue_id: new.queue_id });
+                self.done.push(format!("+filter {id} to {}", new.queue_id));
+            }
+            ControlMessage::Classifier(ClassifierControl::Modify(ModifyFilter::Osi(changed))) => {
+                *self.filters().iter_mut().find(|filter| filter.id == changed.id).unwrap() = *changed;
+                self.done.push(format!("filter {} to {}", changed.id, changed.queue_id));
+            }
+            ControlMessage::Classifier(ClassifierControl::Delete(DeleteFilter::Osi(id))) => {
+                self.filters().retain(|filter| filter.id != *id);
+                self.done.push(format!("-filter {id}"));
+            }
+            ControlMessage::Pacer(PacerControl::Modify(pacer)) => {
+                let is_off = *pacer == PacerParameters::Off;
+                self.set.pacer.kind = if is_off { PacerKind::Off } else { PacerKind::Bdp5g };
+                self.done.push(if is_off { "-pacer" } else { "+pacer" }.to_owned());
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+
+    /// Tells what is set and does what comes of it, until nothing does.
+    fn run(&mut self, guard: &mut FlowGuard, mut ms: u64) -> Vec<String> {
+        for _ in 0..20 {
+            ms += 10;
+            guard.handle_tc(at(ms), &self.set.clone());
+            while let Some(control) = guard.poll_control() {
+                self.obey(&control);
+                assert_eq!(guard.poll_control(), None, "one at a time");
+                guard.handle_answer(at(ms), Answer::Done);
+            }
+        }
+        std::mem::take(&mut self.done)
+    }
+}
+
+fn guard() -> FlowGuard {
+    FlowGuard::new(GuardConfig::new(voip(), Duration::from_millis(20)))
+}
+
+fn bearers(waits_ms: &[u32]) -> RlcRecord {
+    let bearer = |(at, ms): (usize, &u32)| BearerRecord {
+        rnti: 0x4601 + at as u32,
+        rb_id: 1,
+        tx_sdu_wait_us: ms * 1000,
+        tx_buffer_octets: ms * 100,
+        ..BearerRecord::default()
+    };
+    RlcRecord { timestamp_us: 5, bearers: waits_ms.iter().enumerate().map(bearer).collect() }
+}
+
+fn news(guard: &mut FlowGuard) -> Vec<News> {
+    std::iter::from_fn(|| guard.poll_news()).collect()
+}
+
+const ACTIONS: [&str; 3] = ["+queue 1", "+filter 0 to 1", "+pacer"];
+
+#[test]
+fn three_actions_once() {
+    let (mut guard, mut node) = (guard(), Node::new());
+    guard.handle_rlc(&bearers(&[3, 20]));
+    assert_eq!((node.run(&mut guard, 0), news(&mut guard)), (vec![], vec![]), "at the limit is not above it");
+    guard.handle_rlc(&bearers(&[3, 21]));
+    assert_eq!(node.run(&mut guard, 1000), ACTIONS);
+    let told = news(&mut guard);
+    assert_eq!(told[0], News::LimitPassed { rnti: 0x4602, rb_id: 1, waits_us: 21_000, limit_us: 20_000 });
+    assert_eq!(told.last(), Some(&News::Protected { queue: Some(1) }));
+    assert!(guard.is_protected());
+    // still above: nothing more
+    guard.handle_rlc(&bearers(&[90]));
+    assert_eq!((node.run(&mut guard, 2000), news(&mut guard)), (vec![], vec![]));
+    assert_eq!(guard.measured().before().map(|waited| waited.max_us), Some(21_000));
+    assert_eq!(guard.measured().after().map(|waited| waited.max_us), Some(90_000));
+}
+
+#[test]
+fn one_ue_may_be_all_that_counts() {
+    let mut guard = FlowGuard::new(GuardConfig { rnti: Some(0x4601), ..guard().config });
+    let mut node = Node::new();
+    guard.handle_rlc(&bearers(&[3, 500]));
+    assert_eq!(node.run(&mut guard, 0), [""; 0]);
+    guard.handle_rlc(&bearers(&[30, 5]));
+    assert_eq!(node.run(&mut guard, 1000), ACTIONS);
+}
+
+/// How long packets wait is the time in RLC and the time in the flow's queue of TC.
+#[test]
+fn both_buffers_count() {
+    let (mut guard, mut node) = (guard(), Node::new());
+    // the last packet has waited for long, long ago
+    node.set.lanes[0].queue.last_sojourn_us = 900_000;
+    node.run(&mut guard, 0);
+    guard.handle_rlc(&bearers(&[6]));
+    assert_eq!(news(&mut guard), []);
+    node.set.lanes[0].queue.mean_sojourn_us = Some(15_000.0);
+    node.run(&mut guard, 0);
+    guard.handle_rlc(&bearers(&[6]));
+    assert_eq!(news(&mut guard), [News::LimitPassed { rnti: 0x4601, rb_id: 1, waits_us: 21_000, limit_us: 20_000 }]);
+    node.run(&mut guard, 1000);
+    node.set.lanes[0].queue.mean_sojourn_us = Some(900_000.0);
+    node.set.lanes[1].queue.mean_sojourn_us = Some(1000.0);
+    node.run(&mut guard, 2000);
+    guard.handle_rlc(&bearers(&[4]));
+    assert_eq!(guard.measured().after().map(|waited| waited.max_us), Some(5000));
+}
+
+/// The pacer is told what RLC holds, and when.
+#[test]
+fn the_pacer_is_told() {
+    let (mut guard, mut node) = (guard(), Node::new());
+    guard.handle_rlc(&bearers(&[70]));
+    for _ in 0..2 {
+        guard.handle_tc(at(1), &node.set);
+        node.obey(&guard.poll_control().unwrap());
+        guard.handle_answer(at(1), Answer::Done);
+    }
+    guard.handle_tc(at(1), &node.set);
+    let bdp = PacerParameters::Bdp5g(Bdp { drb_octets: 7000, timestamp_us: 5 });
+    assert_eq!(guard.poll_control(), Some(ControlMessage::Pacer(PacerControl::Modify(bdp))));
+}
+
+#[test]
+fn what_is_there_is_found() {
+    // all of it, by an earlier run
+    let mut node = Node::new();
+    let mut first = guard();
+    first.handle_rlc(&bearers(&[70]));
+    assert_eq!(node.run(&mut first, 0), ACTIONS);
+    let mut again = guard();
+    assert_eq!(node.run(&mut again, 0), [""; 0]);
+    assert_eq!(news(&mut again), [News::FoundDone { queue: Some(1) }]);
+    again.handle_rlc(&bearers(&[70]));
+    assert_eq!(node.run(&mut again, 1000), [""; 0]);
+    // the same where RLC is heard of first
+    let mut again = guard();
+    again.handle_rlc(&bearers(&[70]));
+    news(&mut again);
+    assert_eq!(node.run(&mut again, 0), [""; 0]);
+    assert_eq!(news(&mut again), [News::FoundDone { queue: Some(1) }]);
+
+    // a run that died before the pacer: finished at once, whatever waits
+    node.set.pacer.kind = PacerKind::Off;
+    let mut again = guard();
+    assert_eq!(node.run(&mut again, 0), ["+pacer"]);
+    assert_eq!(news(&mut again)[0], News::FoundHalfDone);
+
+    // one that died after the queue: the queue is used
+    let mut node = Node::new();
+    node.set.lanes.push(lane(4));
+    let mut again = guard();
+    again.handle_rlc(&bearers(&[70]));
+    assert_eq!(node.run(&mut again, 0), ["+filter 0 to 4", "+pacer"]);
+
+    // a queue that others use is none for us
+    let mut node = Node::new();
+    node.set.lanes.push(lane(1));
+    node.filters().push(OsiFilter {
+        id: 0,
+        flow: FiveTuple { protocol: Some(1), ..FiveTuple::default() },
+        queue_id: 1,
+    });
+    let mut other = guard();
+    other.handle_rlc(&bearers(&[70]));
+    assert_eq!(node.run(&mut other, 0), ["+queue 2", "+filter 1 to 2", "+pacer"]);
+}
+
+#[test]
+fn filters_that_are_there() {
+    // ours, into the queue of all others
+    let mut node = Node::new();
+    node.filters().push(OsiFilter { id: 0, flow: voip(), queue_id: 0 });
+    assert_eq!(node.run(&mut guard(), 0), ["+queue 1", "filter 0 to 1", "+pacer"]);
+
+    // a wider one that comes first: it sends the flow elsewhere already, or is in the way
+    let udp = FiveTuple { protocol: Some(17), ..FiveTuple::default() };
+    let mut node = Node::new();
+    node.set.lanes.push(lane(1));
+    node.filters().push(OsiFilter { id: 7, flow: udp, queue_id: 1 });
+    let mut content = guard();
+    content.handle_rlc(&bearers(&[70]));
+    assert_eq!(node.run(&mut content, 0), ["+pacer"]);
+    node.set.pacer.kind = PacerKind::Off;
+    node.filters()[0].queue_id = 0;
+    let mut shadowed = guard();
+    shadowed.handle_rlc(&bearers(&[70]));
+    assert_eq!(node.run(&mut shadowed, 0), [""; 0]);
+    assert_eq!(news(&mut shadowed).last(), Some(&News::Shadowed { filter: 7 }));
+    assert!(shadowed.is_at_rest());
+}
+
+#[test]
+fn what_the_node_tells_may_be_old() {
+    let (mut guard, mut node) = (guard(), Node::new());
+    guard.handle_rlc(&bearers(&[70]));
+    let old = node.set.clone();
+    guard.handle_tc(at(0), &old);
+    node.obey(&guard.poll_control().unwrap());
+    guard.handle_tc(at(1), &old);
+    guard.handle_tc(at(2), &node.set);
+    assert_eq!(guard.poll_control(), None, "not answered");
+    guard.handle_answer(at(3), Answer::Done);
+    guard.handle_tc(at(4), &old);
+    assert_eq!(guard.poll_control(), None, "no second queue");
+    guard.handle_tc(at(5), &node.set);
+    node.obey(&guard.poll_control().unwrap());
+    assert_eq!(node.done, ["+queue 1", "+filter 0 to 1"]);
+    guard.handle_answer(at(6), Answer::Done);
+    // a node that acknowledges and does nothing
+    let without = TcRecord { classifier: ClassifierRecord::RoundRobin, ..node.set.clone() };
+    guard.handle_tc(at(5005), &without);
+    assert!(!guard.is_at_rest());
+    guard.handle_tc(at(5006), &without);
+    assert_eq!(news(&mut guard).last(), Some(&News::NotShown { step: Step::AddFilter { queue_id: 1 } }));
+    assert!(guard.is_at_rest());
+}
+
+#[test]
+fn answers_that_are_none_and_refusals() {
+    let (mut guard, node) = (guard(), Node::new());
+    guard.handle_rlc(&bearers(&[70]));
+    for round in 0..3 {
+        let now = 10_000 * round;
+        guard.handle_tc(at(now), &node.set);
+        assert!(guard.poll_control().is_some());
+        guard.handle_answer(at(now), Answer::Unknown);
+        guard.handle_tc(at(now + 999), &node.set);
+        assert_eq!(guard.poll_control(), None, "what is told may be older");
+    }
+    assert_eq!(news(&mut guard).last(), Some(&News::GaveUp));
+    assert!(guard.is_at_rest());
+
+    let mut refused = FlowGuard::new(guard.config);
+    refused.handle_rlc(&bearers(&[70]));
+    refused.handle_tc(at(0), &node.set);
+    assert!(refused.poll_control().is_some());
+    refused.handle_answer(at(1), Answer::Refused("there may be 64 queues".into()));
+    let told = news(&mut refused).pop().unwrap();
+    assert_eq!(told.to_string(), "refused: add a second FIFO queue: there may be 64 queues");
+    assert!(told.is_failure() && refused.is_at_rest());
+    refused.handle_answer(at(1), Answer::Done);
+    refused.handle_rlc(&bearers(&[700]));
+    refused.handle_tc(at(2), &node.set);
+    assert_eq!((refused.poll_control(), refused.poll_news()), (None, None));
+}
+
+#[test]
+fn everything_is_undone_or_only_what_one_did() {
+    const UNDONE: [&str; 3] = ["-pacer", "-filter 0", "-queue 1"];
+    let mut node = Node::new();
+    let mut first = guard();
+    first.handle_rlc(&bearers(&[70]));
+    node.run(&mut first, 0);
+    // a second one that has done nothing
+    let mut second = guard();
+    node.run(&mut second, 0);
+    second.undo(true);
+    assert_eq!(node.run(&mut second, 1000), [""; 0]);
+    assert!(second.is_at_rest());
+    first.undo(true);
+    assert_eq!(node.run(&mut first, 1000), UNDONE);
+    assert!(first.is_at_rest());
+
+    // by another run, and what was half undone before
+    let mut again = guard();
+    again.handle_rlc(&bearers(&[70]));
+    node.run(&mut again, 0);
+    let mut third = guard();
+    third.undo(false);
+    assert_eq!(node.run(&mut third, 0), UNDONE);
+    assert_eq!(news(&mut third).last(), Some(&News::Undone));
+    node.set.lanes.push(lane(3));
+    let mut third = guard();
+    third.undo(false);
+    assert_eq!(node.run(&mut third, 0), ["-queue 3"]);
+    node.set.lanes.extend([lane(3), lane(4)]);
+    let mut third = guard();
+    third.undo(false);
+    assert_eq!(node.run(&mut third, 0), [""; 0], "which of them it would be is not known");
+
+    // a pacer that was there stays
+    let mut node = Node::new();
+    node.set.pacer.kind = PacerKind::Bdp5g;
+    let mut late = guard();
+    late.handle_rlc(&bearers(&[70]));
+    assert_eq!(node.run(&mut late, 0), ACTIONS[..2]);
+    late.undo(true);
+    assert_eq!(node.run(&mut late, 1000), UNDONE[1..]);
+}
+
+#[test]
+fn one_that_is_to_undo_waits_for_what_is_under_way() {
+    let (mut guard, mut node) = (guard(), Node::new());
+    guard.handle_rlc(&bearers(&[70]));
+    guard.handle_tc(at(0), &node.set);
+    let before = node.set.clone();
+    node.obey(&guard.poll_control().unwrap());
+    guard.undo(true);
+    guard.handle_tc(at(1), &before);
+    guard.handle_answer(at(2), Answer::Done);
+    guard.handle_tc(at(3), &before);
+    assert!(!guard.is_at_rest(), "the queue is to show first");
+    assert_eq!(node.run(&mut guard, 4), ["+queue 1", "-queue 1"]);
+    assert!(guard.is_at_rest());
+}
+
+#[test]
+fn what_others_take_away_is_told_and_watched_for_again() {
+    let (mut guard, mut node) = (guard(), Node::new());
+    guard.handle_rlc(&bearers(&[70]));
+    node.run(&mut guard, 0);
+    news(&mut guard);
+    node.filters().clear();
+    assert_eq!(node.run(&mut guard, 1000), [""; 0]);
+    assert_eq!(news(&mut guard), [News::Gone]);
+    guard.handle_rlc(&bearers(&[70]));
+    assert_eq!(node.run(&mut guard, 2000), ["+filter 0 to 1"]);
+    guard.undo(true);
+    assert_eq!(node.run(&mut guard, 3000), ["-pacer", "-filter 0", "-queue 1"]);
+}
+
+#[test]
+fn a_filter_that_nothing_fits_is_told_once() {
+    let (mut guard, mut node) = (guard(), Node::new());
+    guard.handle_rlc(&bearers(&[70]));
+    node.run(&mut guard, 0);
+    news(&mut guard);
+    node.set.lanes[1].queue.forwarded_packets = 3;
+    guard.handle_tc(at(1000), &node.set);
+    guard.handle_tc(at(5999), &node.set);
+    assert_eq!(guard.poll_news(), None);
+    for ms in [6000, 6010] {
+        guard.handle_tc(at(ms), &node.set);
+    }
+    let told = news(&mut guard);
+    assert_eq!(told, [News::Silent { queue: 1, time: Duration::from_secs(5) }]);
+    assert!(told[0].to_string().starts_with("matched packets: 0 in the last 5 s: queue 1"));
+}

@@ -1,0 +1,250 @@
+//! The resources below `/v1/nodes/{node}/tc`.
+
+use e2sm::tc::{
+    ClassifierControl, ControlMessage, DeleteFilter, DeleteQueue, ModifyFilter, ModifyQueue, NewFilter, NewOsiFilter,
+    OsiFilter, PacerControl, PolicerControl, QueueControl, QueueKind, SchedulerControl, ShaperControl,
+};
+
+use super::told::{Part, Told};
+use super::{Order, TcManager};
+use crate::resource::{ClassifierBody, FilterBody, PacerBody, PolicerBody, QueueBody, SchedulerBody, ShaperBody};
+use iapp_rest::Job;
+use rest::{Method, Problem, Request, RequestQueue, Response, Route};
+
+type Manager = RequestQueue<Job<TcManager>>;
+/// What a request means.
+type Meaning = Result<ControlMessage<'static>, Problem>;
+
+/// The path of a part of TC, or of one of several.
+macro_rules! path {
+    ($($rest:literal)?) => { concat!("/v1/nodes/{node}/tc", $($rest)?) };
+}
+
+pub(super) fn routes(desk: &Manager) -> Vec<Route> {
+    let mut routes = vec![
+        Route::queued(Method::GET, path!(), desk, |request| {
+            let name = request.parameter(0).to_owned();
+            Ok(Box::new(move |manager: &mut TcManager, ric: &mut ferric::server::IappContext<'_>, reply| {
+                let told = manager.by_name(&name, ric).and_then(|(_, node)| node.told());
+                reply.send(told.map(Response::ok));
+            }))
+        }),
+        // the parts
+        get(path!("/scheduler"), desk, Part::Scheduler),
+        get(path!("/pacer"), desk, Part::Pacer),
+        get(path!("/classifier"), desk, Part::Classifier),
+        get(path!("/filters"), desk, Part::Filters),
+        get(path!("/queues"), desk, Part::Queues),
+        get(path!("/policers"), desk, Part::Policers),
+        get(path!("/shapers"), desk, Part::Shapers),
+        get_one(path!("/filters/{filter}"), desk, Part::Filters),
+        get_one(path!("/queues/{queue}"), desk, Part::Queues),
+        get_one(path!("/policers/{queue}"), desk, Part::Policers),
+        get_one(path!("/shapers/{queue}"), desk, Part::Shapers),
+    ];
+    routes.extend(queues(desk));
+    routes.extend(filters(desk));
+    routes.extend(of_queues(desk));
+    routes.extend(single(desk));
+    routes
+}
+
+fn queues(desk: &Manager) -> [Route; 3] {
+    [
+        add(path!("/queues"), desk, Part::Queues, |request| {
+            let parameters = request.json::<QueueBody>()?.parameters().map_err(Problem::unprocessable)?;
+            Ok(ControlMessage::Queue(QueueControl::Add(parameters)))
+        }),
+        set_one(Method::PUT, path!("/queues/{queue}"), desk, Part::Queues, |request, id| {
+            let parameters = request.json::<QueueBody>()?.parameters().map_err(Problem::unprocessable)?;
+            Ok(ControlMessage::Queue(QueueControl::Modify(ModifyQueue { id, parameters })))
+        }),
+        // the SM wants to hear which discipline it has
+        Route::queued(Method::DELETE, path!("/queues/{queue}"), desk, |request| {
+            let id = request.number(1, "queue")?;
+            Ok(order(request.parameter(0), move |told| delete_queue(told, id), |_, _| Response::no_content()))
+        }),
+    ]
+}
+
+fn delete_queue(told: &Told, id: u32) -> Meaning {
+    let queue = there(told, Part::Queues, id)?;
+    let kind = match queue["kind"].as_str() {
+        Some("codel") => QueueKind::CoDel,
+        Some("ecn_codel") => QueueKind::EcnCoDel,
+        _ => QueueKind::Fifo,
+    };
+    Ok(ControlMessage::Queue(QueueControl::Delete(DeleteQueue { id, kind })))
+}
+
+fn filters(desk: &Manager) -> [Route; 3] {
+    [
+        add(path!("/filters"), desk, Part::Filters, |request| {
+            let body: FilterBody = request.json()?;
+            let filter = NewFilter::Osi(NewOsiFilter { flow: body.flow(), queue_id: queue_id(body.queue_id)? });
+            Ok(ControlMessage::Classifier(ClassifierControl::Add(filter)))
+        }),
+        set_one(Method::PUT, path!("/filters/{filter}"), desk, Part::Filters, |request, id| {
+            let body: FilterBody = request.json()?;
+            let filter = OsiFilter { id, flow: body.flow(), queue_id: queue_id(body.queue_id)? };
+            Ok(ControlMessage::Classifier(ClassifierControl::Modify(ModifyFilter::Osi(filter))))
+        }),
+        set_one(Method::DELETE, path!("/filters/{filter}"), desk, Part::Filters, |_, id| {
+            Ok(ControlMessage::Classifier(ClassifierControl::Delete(DeleteFilter::Osi(id))))
+        }),
+    ]
+}
+
+/// A filter's queue has 31 bits on the wire.
+fn queue_id(id: u32) -> Result<u32, Problem> {
+    match i32::try_from(id) {
+        Ok(_) => Ok(id),
+        Err(_) => Err(Problem::unprocessable(format!("queue_id: {id} is above {}", i32::MAX)).with("at", "queue_id")),
+    }
+}
+
+fn of_queues(desk: &Manager) -> [Route; 4] {
+    [
+        set_one(Method::PUT, path!("/policers/{queue}"), desk, Part::Policers, |request, id| {
+            let change = request.json::<PolicerBody>()?.change(id);
+            Ok(ControlMessage::Policer(PolicerControl::Modify(change)))
+        }),
+        set_one(Method::DELETE, path!("/policers/{queue}"), desk, Part::Policers, |_, id| {
+            Ok(ControlMessage::Policer(PolicerControl::Delete(id)))
+        }),
+        set_one(Method::PUT, path!("/shapers/{queue}"), desk, Part::Shapers, |request, id| {
+            let change = request.json::<ShaperBody>()?.change(id);
+            Ok(ControlMessage::Shaper(ShaperControl::Modify(change)))
+        }),
+        set_one(Method::DELETE, path!("/shapers/{queue}"), desk, Part::Shapers, |_, id| {
+            Ok(ControlMessage::Shaper(ShaperControl::Delete(id)))
+        }),
+    ]
+}
+
+fn single(desk: &Manager) -> [Route; 3] {
+    [
+        set(path!("/scheduler"), desk, Part::Scheduler, |request| {
+            let scheduler = request.json::<SchedulerBody>()?.scheduler().map_err(Problem::unprocessable)?;
+            Ok(ControlMessage::Scheduler(SchedulerControl::Modify(scheduler)))
+        }),
+        set(path!("/pacer"), desk, Part::Pacer, |request| {
+            let pacer = request.json::<PacerBody>()?.parameters().map_err(Problem::unprocessable)?;
+            Ok(ControlMessage::Pacer(PacerControl::Modify(pacer)))
+        }),
+        set(path!("/classifier"), desk, Part::Classifier, |request| {
+            let filter = request.json::<ClassifierBody>()?.filter().map_err(Problem::unprocessable)?;
+            Ok(ControlMessage::Classifier(ClassifierControl::Add(filter)))
+        }),
+    ]
+}
+
+/// Reads a part.
+fn get(path: &'static str, desk: &Manager, part: Part) -> Route {
+    read(path, desk, part, |_, _| Ok(None))
+}
+
+/// Reads one of a part.
+fn get_one(path: &'static str, desk: &Manager, part: Part) -> Route {
+    read(path, desk, part, |request, part| request.number(1, part.noun()).map(Some))
+}
+
+fn read(
+    path: &'static str,
+    desk: &Manager,
+    part: Part,
+    which: impl Fn(&Request, Part) -> Result<Option<u32>, Problem> + Send + 'static,
+) -> Route {
+    Route::queued(Method::GET, path, desk, move |request| {
+        let (name, id) = (request.parameter(0).to_owned(), which(request, part)?);
+        Ok(Box::new(move |manager: &mut TcManager, ric: &mut ferric::server::IappContext<'_>, reply| {
+            let told = manager.by_name(&name, ric).and_then(|(_, node)| node.told());
+            reply.send(told.and_then(|told| found(&told, part, id)));
+        }))
+    })
+}
+
+fn found(told: &Told, part: Part, id: Option<u32>) -> Result<Response, Problem> {
+    match (told.part(part, id), id) {
+        (Some(value), _) => Ok(Response::ok(value)),
+        (None, id) => Err(nothing(part, id.unwrap_or_default())),
+    }
+}
+
+fn there(told: &Told, part: Part, id: u32) -> Result<serde_json::Value, Problem> {
+    told.part(part, Some(id)).ok_or_else(|| nothing(part, id))
+}
+
+fn nothing(part: Part, id: u32) -> Problem {
+    Problem::not_found(format!("there is no {} {id}", part.noun()))
+}
+
+/// Adds one to a part: 201, with its number, and where it is.
+fn add(
+    path: &'static str,
+    desk: &Manager,
+    part: Part,
+    meaning: impl Fn(&Request) -> Meaning + Send + 'static,
+) -> Route {
+    Route::queued(Method::POST, path, desk, move |request| {
+        let control = meaning(request)?;
+        let path = request.path.clone();
+        Ok(order(
+            request.parameter(0),
+            |_| Ok(control),
+            move |before, after| {
+                let known = before.ids(part);
+                // its number is the node's choice: it is the one that was not there
+                let id = after.ids(part).into_iter().rfind(|id| !known.contains(id));
+                match id.and_then(|id| Some((id, after.part(part, Some(id))?))) {
+                    Some((id, one)) => Response::created(&format!("{path}/{id}"), one),
+                    // somebody has taken it away again, or the node has not done what it acknowledged
+                    None => Response::ok(after.part(part, None)),
+                }
+            },
+        ))
+    })
+}
+
+/// Changes or deletes one of a part: 200 with what it is then, or 204.
+fn set_one(
+    method: Method,
+    path: &'static str,
+    desk: &Manager,
+    part: Part,
+    meaning: impl Fn(&Request, u32) -> Meaning + Send + 'static,
+) -> Route {
+    let deletes = method == Method::DELETE;
+    Route::queued(method, path, desk, move |request| {
+        let id = request.number(1, part.noun())?;
+        let control = meaning(request, id)?;
+        let plan = move |told: &Told| there(told, part, id).map(|_| control);
+        Ok(order(request.parameter(0), plan, move |_, after| match after.part(part, Some(id)) {
+            Some(one) if !deletes => Response::ok(one),
+            _ => Response::no_content(),
+        }))
+    })
+}
+
+/// Changes what there is one of: 200 with what it is then.
+fn set(
+    path: &'static str,
+    desk: &Manager,
+    part: Part,
+    meaning: impl Fn(&Request) -> Meaning + Send + 'static,
+) -> Route {
+    Route::queued(Method::PUT, path, desk, move |request| {
+        let control = meaning(request)?;
+        Ok(order(request.parameter(0), |_| Ok(control), move |_, after| Response::ok(after.part(part, None))))
+    })
+}
+
+fn order(
+    node: &str,
+    plan: impl FnOnce(&Told) -> Meaning + Send + 'static,
+    answer: impl FnOnce(&Told, &Told) -> Response + Send + 'static,
+) -> Job<TcManager> {
+    let name = node.to_owned();
+    let (plan, answer) = (Box::new(plan), Box::new(answer));
+    Box::new(move |manager, ric, reply| manager.order(&name, Order { plan, answer, reply }, ric))
+}

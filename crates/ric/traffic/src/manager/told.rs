@@ -1,0 +1,206 @@
+//! What a node tells of TC, as REST answers it.
+
+use e2sm::tc::{Classifier, IndicationMessage, Lane, PacerKind};
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use crate::resource::{FilterBody, KindOfClassifier, KindOfPacer, KindOfQueue, SchedulerBody};
+
+/// All of it.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct Told {
+    node: String,
+    /// When, by the node's clock.
+    timestamp_us: i64,
+    scheduler: SchedulerBody,
+    pacer: ToldPacer,
+    classifier: ToldClassifier,
+    filters: Vec<ToldFilter>,
+    queues: Vec<ToldQueue>,
+    policers: Vec<ToldPolicer>,
+    shapers: Vec<ToldShaper>,
+}
+
+#[derive(Clone, Copy, Debug, Serialize)]
+struct ToldPacer {
+    kind: KindOfPacer,
+    rate_kbps: f32,
+    window_ms: u32,
+}
+
+#[derive(Clone, Copy, Debug, Serialize)]
+struct ToldClassifier {
+    kind: KindOfClassifier,
+}
+
+#[derive(Clone, Copy, Debug, Serialize)]
+struct ToldFilter {
+    id: u32,
+    #[serde(flatten)]
+    filter: FilterBody,
+    /// What its queue has sent on: where this does not grow, no packet fits the filter.
+    queue_forwarded_packets: u32,
+}
+
+#[derive(Clone, Copy, Debug, Serialize)]
+struct ToldQueue {
+    id: u32,
+    kind: KindOfQueue,
+    octets: u32,
+    packets: u32,
+    forwarded_octets: u32,
+    forwarded_packets: u32,
+    /// Marked, where the kind is `ecn_codel`.
+    dropped_packets: u32,
+    mean_sojourn_us: f32,
+    last_sojourn_us: i64,
+}
+
+#[derive(Clone, Copy, Debug, Serialize)]
+struct ToldPolicer {
+    id: u32,
+    active: bool,
+    drop_rate_kbps: f32,
+    deviation_queue_id: u32,
+    rate_kbps: f32,
+    window_ms: u32,
+    dropped_packets: u32,
+    marked_packets: u32,
+}
+
+#[derive(Clone, Copy, Debug, Serialize)]
+struct ToldShaper {
+    id: u32,
+    active: bool,
+    max_rate_kbps: u32,
+    rate_kbps: f32,
+    window_ms: u32,
+}
+
+/// A part of it that has a path of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Part {
+    Scheduler,
+    Pacer,
+    Classifier,
+    Filters,
+    Queues,
+    Policers,
+    Shapers,
+}
+
+impl Part {
+    /// One of them, for people.
+    pub fn noun(self) -> &'static str {
+        match self {
+            Part::Scheduler => "scheduler",
+            Part::Pacer => "pacer",
+            Part::Classifier => "classifier",
+            Part::Filters => "filter",
+            Part::Queues => "queue",
+            Part::Policers => "policer",
+            Part::Shapers => "shaper",
+        }
+    }
+}
+
+impl Told {
+    pub fn new(node: &str, message: &IndicationMessage<'_>) -> Self {
+        let (kind, filters) = match &message.classifier {
+            Classifier::RoundRobin => (KindOfClassifier::RoundRobin, &[][..]),
+            Classifier::Osi(filters) => (KindOfClassifier::Osi, &filters[..]),
+            Classifier::Stochastic => (KindOfClassifier::Stochastic, &[][..]),
+        };
+        let forwarded = |id| {
+            let lane = message.lanes.iter().find(|lane| lane.shaper.id == id);
+            lane.map_or(0, |lane| lane.queue.forwarded_packets)
+        };
+        let filters = filters.iter().map(|filter| ToldFilter {
+            id: filter.id,
+            filter: FilterBody::new(filter.flow, filter.queue_id),
+            queue_forwarded_packets: forwarded(filter.queue_id),
+        });
+        let meter = message.pacer.meter;
+        let pacer = match message.pacer.kind {
+            PacerKind::Off => KindOfPacer::Off,
+            PacerKind::Bdp5g => KindOfPacer::Bdp5g,
+        };
+        Told {
+            node: node.to_owned(),
+            timestamp_us: message.timestamp_us,
+            scheduler: (&message.scheduler).into(),
+            pacer: ToldPacer { kind: pacer, rate_kbps: meter.rate_kbps, window_ms: meter.window_ms },
+            classifier: ToldClassifier { kind },
+            filters: filters.collect(),
+            queues: message.lanes.iter().map(queue).collect(),
+            policers: message.lanes.iter().map(policer).collect(),
+            shapers: message.lanes.iter().map(shaper).collect(),
+        }
+    }
+
+    /// A part of it, or one of those, by its number.
+    pub fn part(&self, part: Part, id: Option<u32>) -> Option<Value> {
+        let value = match part {
+            Part::Scheduler => json!(self.scheduler),
+            Part::Pacer => json!(self.pacer),
+            Part::Classifier => json!(self.classifier),
+            Part::Filters => json!(self.filters),
+            Part::Queues => json!(self.queues),
+            Part::Policers => json!(self.policers),
+            Part::Shapers => json!(self.shapers),
+        };
+        match (id, value) {
+            (None, value) => Some(value),
+            (Some(id), Value::Array(all)) => all.into_iter().find(|one| one["id"] == id),
+            (Some(_), _) => None,
+        }
+    }
+
+    /// The numbers that queues or filters have.
+    pub fn ids(&self, part: Part) -> Vec<u32> {
+        match part {
+            Part::Filters => self.filters.iter().map(|filter| filter.id).collect(),
+            _ => self.queues.iter().map(|queue| queue.id).collect(),
+        }
+    }
+}
+
+fn queue(lane: &Lane) -> ToldQueue {
+    let queue = lane.queue;
+    ToldQueue {
+        id: lane.shaper.id,
+        kind: queue.kind.into(),
+        octets: queue.octets,
+        packets: queue.packets,
+        forwarded_octets: queue.forwarded_octets,
+        forwarded_packets: queue.forwarded_packets,
+        dropped_packets: queue.dropped_packets,
+        mean_sojourn_us: queue.mean_sojourn_us,
+        last_sojourn_us: queue.last_sojourn_us,
+    }
+}
+
+fn policer(lane: &Lane) -> ToldPolicer {
+    let policer = lane.policer;
+    ToldPolicer {
+        id: policer.id,
+        active: policer.active,
+        drop_rate_kbps: policer.max_rate_kbps,
+        deviation_queue_id: policer.deviation_id,
+        rate_kbps: policer.meter.rate_kbps,
+        window_ms: policer.meter.window_ms,
+        dropped_packets: policer.dropped_packets,
+        marked_packets: policer.marked_packets,
+    }
+}
+
+fn shaper(lane: &Lane) -> ToldShaper {
+    let shaper = lane.shaper;
+    ToldShaper {
+        id: shaper.id,
+        active: shaper.active,
+        max_rate_kbps: shaper.max_rate_kbps,
+        rate_kbps: shaper.meter.rate_kbps,
+        window_ms: shaper.meter.window_ms,
+    }
+}

@@ -1,0 +1,337 @@
+//! The records that are forwarded: an indication each, as JSON.
+//!
+//! A record is what `ferric decode` makes of the indication's message (`rlc-plain:IndicationMessage`,
+//! `tc-plain:IndicationMessage`), with two fields before it: `node`, as the log writes it, and `model`, `rlc` or `tc`. So the
+//! names of fields are those of [`e2sm::rlc`] and [`e2sm::tc`], and units stand last in them.
+//!
+//! [`RlcRecord`] and [`TcRecord`] are the part of them that a decision needs, from JSON or from the message itself.
+
+use e2sm::tc::{Classifier, FiveTuple, OsiFilter, PacerKind, QueueKind};
+use e2sm::{Arena, Wire, rlc, tc};
+use per::Describe;
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+use per::json;
+
+/// Returns the record of an indication message, as JSON.
+///
+/// # Errors
+/// If the message is not one of the model.
+pub fn to_json(model: &str, node: &str, message: &[u8], wire: Wire, arena: &Arena) -> Result<String, e2sm::Error> {
+    let value = match model {
+        "rlc" => described(&rlc::IndicationMessage::decode(message, wire, arena)?),
+        _ => described(&tc::IndicationMessage::decode(message, wire, arena)?),
+    };
+    let mut record = Map::new();
+    record.insert("node".to_owned(), node.into());
+    record.insert("model".to_owned(), model.into());
+    record.extend(value);
+    Ok(Value::Object(record).to_string())
+}
+
+fn described(message: &dyn Describe) -> Map<String, Value> {
+    match json::of(message) {
+        Value::Object(map) => map,
+        other => panic!("a message is a sequence, and not {other}"),
+    }
+}
+
+/// A record that was read.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Record {
+    /// Of RLC.
+    Rlc(RlcRecord),
+    /// Of TC.
+    Tc(TcRecord),
+}
+
+impl Record {
+    /// Reads a record of JSON: its node, and what it tells.
+    ///
+    /// # Errors
+    /// Where it is not such a record.
+    pub fn from_json(text: &[u8]) -> Result<(String, Record), serde_json::Error> {
+        #[derive(Deserialize)]
+        struct Head {
+            node: String,
+            model: Model,
+        }
+        #[derive(Deserialize)]
+        #[serde(rename_all = "lowercase")]
+        enum Model {
+            Rlc,
+            Tc,
+        }
+        let Head { node, model } = serde_json::from_slice(text)?;
+        let record = match model {
+            Model::Rlc => Record::Rlc(serde_json::from_slice(text)?),
+            Model::Tc => Record::Tc(serde_json::from_slice(text)?),
+        };
+        Ok((node, record))
+    }
+}
+
+/// What RLC's buffers do, of each bearer.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+pub struct RlcRecord {
+    /// When, by the node's clock, in microseconds of Unix time.
+    pub timestamp_us: i64,
+    /// The bearers of all UEs.
+    pub bearers: Vec<BearerRecord>,
+}
+
+/// How long packets wait in a bearer's RLC buffer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize)]
+pub struct BearerRecord {
+    /// The UE: its C-RNTI.
+    pub rnti: u32,
+    /// The radio bearer of that UE.
+    pub rb_id: u8,
+    /// Octets that wait to be sent.
+    pub tx_buffer_octets: u32,
+    /// From an SDU's coming to its first transmission, in the mean over the last 100 ms.
+    pub tx_sdu_mean_time_to_tx_us: f64,
+    /// How long the first SDU has waited.
+    pub tx_sdu_wait_us: u32,
+}
+
+impl BearerRecord {
+    /// How long packets wait, in microseconds: as long as those that were sent, or, where the next one has waited longer by
+    /// now, as long as that.
+    #[must_use]
+    pub fn sojourn_us(&self) -> u32 {
+        // what is no time, or longer than an hour, saturates
+        (self.tx_sdu_mean_time_to_tx_us as u32).max(self.tx_sdu_wait_us)
+    }
+}
+
+impl From<&rlc::IndicationMessage<'_>> for RlcRecord {
+    fn from(message: &rlc::IndicationMessage<'_>) -> Self {
+        let bearers = message.bearers.iter().map(|bearer| BearerRecord {
+            rnti: bearer.rnti,
+            rb_id: bearer.rb_id,
+            tx_buffer_octets: bearer.tx_buffer_octets,
+            tx_sdu_mean_time_to_tx_us: bearer.tx_sdu_mean_time_to_tx_us,
+            tx_sdu_wait_us: bearer.tx_sdu_wait_us,
+        });
+        RlcRecord { timestamp_us: message.timestamp_us, bearers: bearers.collect() }
+    }
+}
+
+/// What is set in TC, and what its queues do.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+pub struct TcRecord {
+    /// When, by the node's clock, in microseconds of Unix time.
+    pub timestamp_us: i64,
+    /// What decides how much goes on to RLC.
+    pub pacer: PacerRecord,
+    /// What chooses a queue.
+    pub classifier: ClassifierRecord,
+    /// The queues; the first one takes what no filter fits.
+    pub lanes: Vec<LaneRecord>,
+}
+
+/// The pacer.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+pub struct PacerRecord {
+    /// How it decides.
+    #[serde(with = "PacerName")]
+    pub kind: PacerKind,
+}
+
+/// The classifier.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+pub enum ClassifierRecord {
+    /// Each queue in turn.
+    RoundRobin,
+    /// The queue of the first filter that fits.
+    Osi(#[serde(deserialize_with = "filters")] Vec<OsiFilter>),
+    /// Any queue.
+    Stochastic,
+}
+
+/// A queue, and its policer.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+pub struct LaneRecord {
+    /// Its shaper, which has its number.
+    pub shaper: ShaperRecord,
+    /// Its policer.
+    pub policer: PolicerRecord,
+    /// The queue.
+    pub queue: QueueRecord,
+}
+
+/// A shaper.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+pub struct ShaperRecord {
+    /// The queue's number.
+    pub id: u32,
+}
+
+/// A policer.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+pub struct PolicerRecord {
+    /// Whether it does anything.
+    pub active: bool,
+    /// Where packets above the limit go.
+    pub deviation_id: u32,
+}
+
+/// A queue.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+pub struct QueueRecord {
+    /// Its discipline.
+    #[serde(with = "QueueName")]
+    pub kind: QueueKind,
+    /// Packets that wait.
+    pub packets: u32,
+    /// Packets that went on.
+    pub forwarded_packets: u32,
+    /// How long packets waited that went on of late, in the mean; none where the node tells no number.
+    pub mean_sojourn_us: Option<f32>,
+    /// How long the last packet waited, however long ago it went on.
+    pub last_sojourn_us: i64,
+}
+
+impl QueueRecord {
+    /// How long packets wait, in microseconds: as long as those that went on of late, or, where none did and some wait, as
+    /// long as the last one. What went on long ago says nothing of an empty queue.
+    #[must_use]
+    pub fn sojourn_us(&self) -> u32 {
+        // what is no time is none, and what is longer than an hour saturates
+        match self.mean_sojourn_us.unwrap_or_default() as u32 {
+            0 if self.packets > 0 => u32::try_from(self.last_sojourn_us.max(0)).unwrap_or(u32::MAX),
+            mean_us => mean_us,
+        }
+    }
+}
+
+// The names that the model's own types have in JSON.
+
+#[derive(Deserialize)]
+#[serde(remote = "PacerKind")]
+enum PacerName {
+    Off,
+    Bdp5g,
+}
+
+#[derive(Deserialize)]
+#[serde(remote = "QueueKind")]
+enum QueueName {
+    Fifo,
+    CoDel,
+    EcnCoDel,
+}
+
+#[derive(Deserialize)]
+#[serde(remote = "FiveTuple")]
+struct FlowFields {
+    source_address: Option<u32>,
+    destination_address: Option<u32>,
+    source_port: Option<u16>,
+    destination_port: Option<u16>,
+    protocol: Option<u8>,
+}
+
+fn filters<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Vec<OsiFilter>, D::Error> {
+    #[derive(Deserialize)]
+    struct Fields {
+        id: u32,
+        #[serde(with = "FlowFields")]
+        flow: FiveTuple,
+        queue_id: u32,
+    }
+    let filters = Vec::<Fields>::deserialize(deserializer)?;
+    Ok(filters.into_iter().map(|Fields { id, flow, queue_id }| OsiFilter { id, flow, queue_id }).collect())
+}
+
+impl From<&tc::IndicationMessage<'_>> for TcRecord {
+    fn from(message: &tc::IndicationMessage<'_>) -> Self {
+        let classifier = match &message.classifier {
+            Classifier::RoundRobin => ClassifierRecord::RoundRobin,
+            Classifier::Osi(filters) => ClassifierRecord::Osi(filters.to_vec()),
+            Classifier::Stochastic => ClassifierRecord::Stochastic,
+        };
+        let lanes = message.lanes.iter().map(|lane| LaneRecord {
+            shaper: ShaperRecord { id: lane.shaper.id },
+            policer: PolicerRecord { active: lane.policer.active, deviation_id: lane.policer.deviation_id },
+            queue: QueueRecord {
+                kind: lane.queue.kind,
+                packets: lane.queue.packets,
+                forwarded_packets: lane.queue.forwarded_packets,
+                mean_sojourn_us: Some(lane.queue.mean_sojourn_us).filter(|mean_us| mean_us.is_finite()),
+                last_sojourn_us: lane.queue.last_sojourn_us,
+            },
+        });
+        TcRecord {
+            timestamp_us: message.timestamp_us,
+            pacer: PacerRecord { kind: message.pacer.kind },
+            classifier,
+            lanes: lanes.collect(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn vector(name: &str) -> Vec<u8> {
+        let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../vectors").join(name);
+        let text: String = std::fs::read_to_string(path).unwrap().split_whitespace().collect();
+        let octet = |at: usize| u8::from_str_radix(&text[2 * at..2 * at + 2], 16).unwrap();
+        (0..text.len() / 2).map(octet).collect()
+    }
+
+    /// What is read from a record's JSON is what is read from the message.
+    #[test]
+    fn both_ways_give_the_same() {
+        let arena = Arena::new();
+        for name in ["fifo", "chance", "separated"] {
+            let message = vector(&format!("tc/plain-indication-{name}.hex"));
+            let json = to_json("tc", "gnb-00101-e00", &message, Wire::Plain, &arena).unwrap();
+            let (node, record) = Record::from_json(json.as_bytes()).unwrap();
+            let direct = tc::IndicationMessage::decode(&message, Wire::Plain, &arena).unwrap();
+            assert_eq!((&*node, record), ("gnb-00101-e00", Record::Tc((&direct).into())), "{json}");
+        }
+        for count in [0, 1, 5] {
+            let message = vector(&format!("rlc/plain-indication-{count}.hex"));
+            let json = to_json("rlc", "gnb-00101-e00", &message, Wire::Plain, &arena).unwrap();
+            let direct = rlc::IndicationMessage::decode(&message, Wire::Plain, &arena).unwrap();
+            assert_eq!(direct.bearers.len(), count);
+            assert_eq!(Record::from_json(json.as_bytes()).unwrap().1, Record::Rlc((&direct).into()), "{json}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_record() {
+        let arena = Arena::new();
+        assert!(to_json("tc", "gnb", &[1, 2, 3], Wire::Plain, &arena).is_err());
+        for text in ["", "{}", "[]", r#"{"node":"a","model":"mac"}"#, r#"{"node":"a","model":"rlc","timestamp_us":1}"#]
+        {
+            assert!(Record::from_json(text.as_bytes()).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn packets_wait_as_long_as_the_longest_that_is_known() {
+        let bearer = |mean: f64, wait| {
+            BearerRecord { tx_sdu_mean_time_to_tx_us: mean, tx_sdu_wait_us: wait, ..BearerRecord::default() }
+                .sojourn_us()
+        };
+        assert_eq!((bearer(5000.7, 3), bearer(0.0, 9), bearer(-1.0, 0)), (5000, 9, 0));
+        assert_eq!((bearer(f64::NAN, 4), bearer(f64::INFINITY, 4)), (4, u32::MAX));
+    }
+
+    #[test]
+    fn an_empty_queue_has_no_sojourn() {
+        let queue = |packets, mean_sojourn_us, last_sojourn_us| {
+            let (kind, mean_sojourn_us) = (QueueKind::Fifo, Some(mean_sojourn_us));
+            QueueRecord { kind, packets, forwarded_packets: 9, mean_sojourn_us, last_sojourn_us }.sojourn_us()
+        };
+        assert_eq!((queue(0, 5000.7, 9000), queue(3, 5000.7, 9000)), (5000, 5000));
+        assert_eq!((queue(0, 0.0, 9000), queue(1, 0.0, 9000)), (0, 9000));
+        assert_eq!((queue(1, f32::NAN, -5), queue(1, 0.0, i64::MAX), queue(0, 1e20, 0)), (0, u32::MAX, u32::MAX));
+    }
+}

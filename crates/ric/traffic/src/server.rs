@@ -1,0 +1,157 @@
+//! Where a Redis server is, and what it wants to see.
+
+use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+use std::time::Duration;
+
+use ferric::link::{TlsClientFiles, TlsFileError};
+use redis::{
+    Client, ClientTlsConfig, Connection, ConnectionAddr, ConnectionInfo, IntoConnectionInfo, RedisError,
+    TlsCertificates,
+};
+
+/// A Redis that has not answered within this is gone.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// A Redis server: `redis://[USER:PASSWORD@]HOST[:PORT][/DATABASE]`, `rediss://…` over TLS, `redis+unix:///PATH`. It is written
+/// without its password.
+#[derive(Clone)]
+pub struct RedisUrl {
+    text: String,
+    client: Client,
+}
+
+/// Files with what does not stand in a server's URL. Default: none.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RedisFiles {
+    /// PEM file of the CA that the server's certificate must be signed by. None: those of this host.
+    pub ca: Option<PathBuf>,
+    /// PEM files of our own certificate and its key, where the server asks for one.
+    pub own: Option<(PathBuf, PathBuf)>,
+    /// The password, alone in a file.
+    pub password: Option<PathBuf>,
+}
+
+impl RedisUrl {
+    /// The same server, with what some files hold.
+    ///
+    /// # Errors
+    /// Where a file cannot be used, or what it is for is not in the URL.
+    pub fn with_files(&self, files: &RedisFiles) -> Result<Self, RedisUrlError> {
+        let mut info = connection_info(&self.text)?;
+        if let Some(path) = &files.password {
+            let text = String::from_utf8(read(path)?).unwrap_or_default();
+            let password = text.trim_end_matches(['\r', '\n']);
+            if password.is_empty() || password.contains('\n') {
+                return Err(RedisUrlError::Password(path.clone()));
+            }
+            let settings = info.redis_settings().clone().set_password(password);
+            info = info.set_redis_settings(settings);
+        }
+        if let Some(ca) = files.ca.clone() {
+            TlsClientFiles { ca, own: files.own.clone() }.load().map_err(RedisUrlError::Tls)?;
+        }
+        let own = files.own.as_ref().map(|(certificate, key)| {
+            Ok::<_, RedisUrlError>(ClientTlsConfig { client_cert: read(certificate)?, client_key: read(key)? })
+        });
+        let certificates =
+            TlsCertificates { root_cert: files.ca.as_deref().map(read).transpose()?, client_tls: own.transpose()? };
+        let is_tls = matches!(info.addr(), ConnectionAddr::TcpTls { .. });
+        let client = match (is_tls, &certificates) {
+            (true, _) => Client::build_with_tls(info, certificates),
+            (false, TlsCertificates { root_cert: None, client_tls: None }) => Client::open(info),
+            (false, _) => return Err(RedisUrlError::NoTls),
+        };
+        let client = client.map_err(|error| RedisUrlError::Malformed(error.to_string()))?;
+        Ok(RedisUrl { text: self.text.clone(), client })
+    }
+
+    pub(super) fn connect(&self) -> Result<Connection, RedisError> {
+        let connection = self.client.get_connection_with_timeout(PATIENCE)?;
+        connection.set_read_timeout(Some(PATIENCE))?;
+        connection.set_write_timeout(Some(PATIENCE))?;
+        Ok(connection)
+    }
+}
+
+fn connection_info(url: &str) -> Result<ConnectionInfo, RedisUrlError> {
+    if url.contains("#insecure") {
+        return Err(RedisUrlError::Insecure);
+    }
+    url.into_connection_info().map_err(|error| RedisUrlError::Malformed(error.to_string()))
+}
+
+fn read(path: &Path) -> Result<Vec<u8>, RedisUrlError> {
+    std::fs::read(path).map_err(|error| RedisUrlError::Read(path.to_owned(), error))
+}
+
+impl FromStr for RedisUrl {
+    type Err = RedisUrlError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let client = connection_info(text).map(Client::open)?;
+        let client = client.map_err(|error| RedisUrlError::Malformed(error.to_string()))?;
+        Ok(RedisUrl { text: text.to_owned(), client })
+    }
+}
+
+impl PartialEq for RedisUrl {
+    fn eq(&self, other: &Self) -> bool {
+        self.text == other.text
+    }
+}
+
+impl Eq for RedisUrl {}
+
+impl fmt::Display for RedisUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.client.get_connection_info().addr() {
+            ConnectionAddr::Tcp(host, port) => write!(f, "redis://{host}:{port}"),
+            ConnectionAddr::TcpTls { host, port, .. } => write!(f, "rediss://{host}:{port}"),
+            other => write!(f, "redis+unix://{other}"),
+        }
+    }
+}
+
+impl fmt::Debug for RedisUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("RedisUrl").field(&self.to_string()).finish()
+    }
+}
+
+/// Why something is no server's URL, or its files cannot be used.
+#[derive(Debug)]
+pub enum RedisUrlError {
+    /// The client's words.
+    Malformed(String),
+    /// Whom the server is, is always looked at.
+    Insecure,
+    /// Files for TLS, and none is spoken.
+    NoTls,
+    /// The files for TLS cannot be used.
+    Tls(TlsFileError),
+    /// A file cannot be read.
+    Read(PathBuf, io::Error),
+    /// A file holds no password.
+    Password(PathBuf),
+}
+
+impl fmt::Display for RedisUrlError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        const FORM: &str = "a server is redis://[USER:PASSWORD@]HOST[:PORT][/DATABASE], rediss:// likewise over TLS, or redis+unix:///PATH";
+        match self {
+            RedisUrlError::Malformed(why) => write!(f, "{why}; {FORM}"),
+            RedisUrlError::Insecure => {
+                f.write_str("`#insecure` is not supported: name the CA of the server's certificate")
+            }
+            RedisUrlError::NoTls => f.write_str("a CA and a certificate are for rediss://, which this URL is not"),
+            RedisUrlError::Tls(error) => write!(f, "TLS of Redis: {error}"),
+            RedisUrlError::Read(path, error) => write!(f, "cannot read {}: {error}", path.display()),
+            RedisUrlError::Password(path) => write!(f, "{} does not hold one line with a password", path.display()),
+        }
+    }
+}
+
+impl std::error::Error for RedisUrlError {}
