@@ -1,36 +1,38 @@
-//! The hello-world function: a control is answered by an acknowledgement, and by an indication of the same octets to
-//! each subscription of the same controller.
+//! The hello-world function: it acknowledges each control, and returns its octets in an indication to each subscription
+//! of the same controller.
 
 use e2sm::Wire;
 use e2sm::hw::{EVENT_TRIGGER, FUNCTION_ID, OID, RanFunctionDefinition};
 use ferric::agent::{Admission, ControlFailure, ControllerId, FunctionContext, RanFunction, RequestKey, Views};
 use ferric::e2::{ControlRequest, Function, SubscriptionRequest, Time};
-use ferric::e2ap::{Cause, CauseRicRequest, RanFunctionId, RanFunctionRevision, RicActionId, RicActionType};
+use ferric::e2ap::{Cause, RanFunctionId, RanFunctionRevision, RicActionId, RicActionType};
 
 use crate::admission::admit;
+use crate::cause::{ACTION_NOT_SUPPORTED, CONTROL_FAILED, TRIGGER_NOT_SUPPORTED};
 
-/// Actions that may be set up at a time.
+/// The maximum number of actions at a time.
 const MAX_ACTIONS: usize = 256;
 
-/// Answers each control with an indication of the same octets. 256 actions may be set up at a time.
+/// The RAN function of the hello-world service model: answers each control with an indication of the same octets.
+///
+/// It admits at most 256 actions at a time.
 #[derive(Debug, Default)]
 pub struct HwFunction {
     wire: Wire,
-    /// The actions that are set up.
     actions: Vec<(RequestKey, RicActionId)>,
 }
 
 impl HwFunction {
-    /// A function without subscriptions.
+    /// Creates a function without subscriptions, encoded in PER.
     #[must_use]
     pub fn new() -> Self {
         HwFunction::default()
     }
 
-    /// The same, in another wire form than PER.
+    /// Creates a function without subscriptions in another encoding.
     ///
     /// # Panics
-    /// Where the model does not have it, or it is not built in.
+    /// If the service model does not have this encoding, or it is not compiled in.
     #[must_use]
     pub fn with_wire(wire: Wire) -> Self {
         definition(wire);
@@ -41,7 +43,7 @@ impl HwFunction {
 fn definition(wire: Wire) -> Vec<u8> {
     let mut definition = Vec::new();
     if let Err(error) = RanFunctionDefinition::STANDARD.encode(wire, &mut definition) {
-        panic!("there is no such function: {error}");
+        panic!("cannot encode the RAN function definition in {wire}: {error}");
     }
     definition
 }
@@ -64,12 +66,11 @@ impl RanFunction for HwFunction {
         _views: &Views,
     ) -> Result<Admission, Cause> {
         if request.event_trigger != EVENT_TRIGGER {
-            return Err(Cause::RicRequest(CauseRicRequest::EventTriggerNotSupported));
+            return Err(TRIGGER_NOT_SUPPORTED);
         }
-        let key = RequestKey { controller, id: request.request_id };
-        admit(&mut self.actions, MAX_ACTIONS, request, |action| match action.kind {
+        admit(&mut self.actions, MAX_ACTIONS, controller, request, |key, action| match action.kind {
             RicActionType::Report => Ok((key, action.id)),
-            _ => Err(Cause::RicRequest(CauseRicRequest::ActionNotSupported)),
+            _ => Err(ACTION_NOT_SUPPORTED),
         })
     }
 
@@ -82,14 +83,14 @@ impl RanFunction for HwFunction {
         _now: Time,
         controller: ControllerId,
         request: &ControlRequest,
-        reports: &mut FunctionContext<'_>,
+        context: &mut FunctionContext<'_>,
     ) -> Result<Option<Vec<u8>>, ControlFailure> {
-        let mut pinged = false;
+        let mut has_replied = false;
         for (key, action) in self.actions.iter().filter(|(key, _)| key.controller == controller) {
-            pinged = true;
-            // one that is gone by now is forgotten by the `unsubscribe` to come
-            let _ = reports.report(*key, *action, &request.header, &request.message);
+            has_replied = true;
+            // fails only for a subscription that has ended, which the pending `unsubscribe` removes
+            let _ = context.report(*key, *action, &request.header, &request.message);
         }
-        if pinged { Ok(None) } else { Err(Cause::RicRequest(CauseRicRequest::ControlFailedToExecute).into()) }
+        if has_replied { Ok(None) } else { Err(CONTROL_FAILED.into()) }
     }
 }

@@ -1,6 +1,6 @@
-//! Ready RAN functions: a base station implements one small trait of getters for each.
+//! Ready RAN functions for an E2 agent: a base station implements one small trait for each service model that it supports.
 //!
-//! | service model | function | what the base station implements |
+//! | service model | RAN function | the base station implements |
 //! |---|---|---|
 //! | E2SM-KPM | [`KpmFunction`](kpm::KpmFunction) | [`KpmSource`](kpm::KpmSource) |
 //! | E2SM-NI | [`NiFunction`](ni::NiFunction) | [`NiSource`](ni::NiSource) |
@@ -13,9 +13,13 @@
 //! | UE-to-controller association | [`AssociationFunction`](association::AssociationFunction) | [`UeDirectory`](association::UeDirectory) |
 //! | hello world | [`HwFunction`](hw::HwFunction) | nothing |
 //!
-//! A function serves all controllers of its node, and tells each of the UEs that it may see.
+//! A function serves all controllers of its node. Reports contain, and controls affect, the UEs that the controller may see
+//! ([`Views`](ferric::agent::Views)).
 //!
-//! A base station that tells what its MAC has sent, by the period, to whoever subscribes:
+//! Each function has a Cargo feature, named as its module (`mac`, `rlc`, `pdcp` and `gtp` for the statistics); none is
+//! enabled by default, `all` enables every function.
+//!
+//! A base station that reports the octets its MAC has sent:
 //!
 //! ```no_run
 //! use std::cell::RefCell;
@@ -45,7 +49,7 @@
 //!     }
 //! }
 //!
-//! let mac = Rc::new(RefCell::new(Mac(vec![(0x4601, 0)]))); // the base station counts in it
+//! let mac = Rc::new(RefCell::new(Mac(vec![(0x4601, 0)]))); // the base station updates its counters
 //! let functions: Vec<Box<dyn RanFunction>> = vec![Box::new(MacFunction::new(mac.clone(), PeriodicConfig::default()))];
 //! let node = GlobalE2NodeId::gnb(PlmnIdentity::from_codes(1, 1, 2), GnbId::new(0xe00, 28));
 //! let mut agents = AgentLoop::new(Default::default())?;
@@ -54,8 +58,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! What each trait's methods are to give, with units, stands at the trait. A function of one's own is an implementation of
-//! [`ferric::agent::RanFunction`].
+//! The documentation of each trait states what its methods return, with units. A custom RAN function is an implementation
+//! of [`ferric::agent::RanFunction`].
 
 #![forbid(unsafe_code)]
 
@@ -87,7 +91,11 @@ pub mod tc;
 #[cfg_attr(not(feature = "all"), allow(dead_code))]
 mod admission;
 #[cfg_attr(not(feature = "all"), allow(dead_code))]
+mod cause;
+#[cfg_attr(not(feature = "all"), allow(dead_code))]
 mod pending;
+#[cfg_attr(not(feature = "all"), allow(dead_code))]
+mod schedule;
 #[cfg_attr(not(feature = "all"), allow(dead_code))]
 mod wall_clock;
 

@@ -1,30 +1,29 @@
-//! What functions share that report by the period: FlexRIC's event trigger, its actions, and when each is due.
+//! Code shared by the functions of FlexRIC's periodic service models: configuration, event trigger and subscriptions.
 //!
-//! A period begins with the subscription and is kept without drift. A host that comes late sends nothing twice and no
-//! burst: what was missed is skipped and counted.
-
-use std::time::Duration;
+//! The first period begins with the subscription, and periods do not drift. If the agent is polled late, each action
+//! sends one report; the missed ones are skipped and counted.
 
 use e2sm::flexric::EventTriggerDefinition;
 use e2sm::{Model, Wire};
 use ferric::agent::{Admission, ControllerId, RequestKey};
 use ferric::e2::{Function, SubscriptionRequest, Time};
-use ferric::e2ap::{Cause, CauseProtocol, CauseRicRequest, RanFunctionId, RanFunctionRevision, RicActionId};
-use tracing::{debug, warn};
+use ferric::e2ap::{Cause, RanFunctionId, RanFunctionRevision, RicActionId};
 
-use crate::admission::{admit, only_bare_reports};
+use crate::admission::{admit, require_plain_report};
+use crate::cause::{TRIGGER_NOT_SUPPORTED, undecodable};
+use crate::schedule::{Period, SkippedReports};
 
-/// What a function that reports by the period offers, and its bounds.
+/// Configuration of a RAN function with periodic reports.
 #[derive(Clone, Debug)]
 pub struct PeriodicConfig {
-    /// Its id within the node. Default: the model's own, which is FlexRIC's.
+    /// The RAN function ID within the node. Default: that of the service model, as in FlexRIC.
     pub function_id: Option<RanFunctionId>,
-    /// The wire form that it speaks, which its object identifier tells. Default: [`Wire::Plain`], which FlexRIC's RIC and
-    /// xApps understand, and which costs least.
+    /// The encoding of the service model, which its object identifier states. Default: [`Wire::Plain`], which FlexRIC's
+    /// RIC and xApps understand, and which costs the least CPU time.
     pub wire: Wire,
-    /// The shortest period, in milliseconds. Default: 1.
+    /// The shortest reporting period, in milliseconds. Default: 1.
     pub min_period_ms: u32,
-    /// Actions that may be set up at a time. Default: 1024.
+    /// The maximum number of actions at a time. Default: 1024.
     pub max_actions: usize,
 }
 
@@ -35,16 +34,16 @@ impl Default for PeriodicConfig {
 }
 
 impl PeriodicConfig {
-    /// What controllers are told of a function of that model.
+    /// The RAN function item of E2 Setup for a function of this service model.
     ///
     /// # Panics
-    /// Where the model does not have the configured wire form.
+    /// If the service model does not have the configured encoding.
     pub(crate) fn function(&self, model: &Model) -> Function {
-        assert!(model.wires.contains(&self.wire), "{} has no wire form {}", model.name, self.wire);
+        assert!(model.wires.contains(&self.wire), "{} has no encoding {}", model.name, self.wire);
         let mut definition = Vec::new();
         let name = per::PrintableString::literal(model.name);
         if let Err(error) = (e2sm::flexric::RanFunctionDefinition { name }).encode(self.wire, &mut definition) {
-            panic!("a model's name can be encoded: {error}");
+            panic!("cannot encode the constant RAN function definition of {}: {error}", model.name);
         }
         let (id, oid) = (self.function_id(model), model.oid(self.wire));
         Function { id, revision: RanFunctionRevision(1), oid, definition }
@@ -55,28 +54,25 @@ impl PeriodicConfig {
     }
 }
 
-/// An action that is set up.
+/// A report action of a subscription.
 #[derive(Clone, Copy, Debug)]
-struct Periodic {
+struct PeriodicAction {
     key: RequestKey,
     id: RicActionId,
-    period_ns: u64,
-    /// The end of the present period.
-    due: Time,
+    period: Period,
 }
 
-/// The actions that are set up.
+/// The report actions of all subscriptions, and when the next one is due.
 #[derive(Debug, Default)]
-pub(crate) struct Schedule {
-    actions: Vec<Periodic>,
+pub(crate) struct PeriodicActions {
+    actions: Vec<PeriodicAction>,
     /// The earliest end of a period.
-    next: Option<Time>,
-    skipped: u64,
-    told_skipped: u64,
+    next_due: Option<Time>,
+    skipped: SkippedReports,
 }
 
-impl Schedule {
-    /// Sets up what can be; the first period begins now.
+impl PeriodicActions {
+    /// Admits the actions of a subscription; their first period begins at `now`.
     pub fn subscribe(
         &mut self,
         now: Time,
@@ -84,62 +80,46 @@ impl Schedule {
         request: &SubscriptionRequest,
         config: &PeriodicConfig,
     ) -> Result<Admission, Cause> {
-        let trigger = EventTriggerDefinition::decode(&request.event_trigger, config.wire).map_err(|error| {
-            debug!(%error, "event trigger definition");
-            Cause::Protocol(CauseProtocol::TransferSyntaxError)
-        })?;
+        let trigger = EventTriggerDefinition::decode(&request.event_trigger, config.wire)
+            .map_err(undecodable("event trigger definition"))?;
         if trigger.period_ms < config.min_period_ms.max(1) {
-            return Err(Cause::RicRequest(CauseRicRequest::EventTriggerNotSupported));
+            return Err(TRIGGER_NOT_SUPPORTED);
         }
-        let key = RequestKey { controller, id: request.request_id };
-        let period_ns = u64::from(trigger.period_ms) * 1_000_000;
-        let due = now + Duration::from_nanos(period_ns);
-        let admission = admit(&mut self.actions, config.max_actions, request, |action| {
-            only_bare_reports(action).map(|()| Periodic { key, id: action.id, period_ns, due })
+        let period = Period::new(now, trigger.period_ms);
+        let admission = admit(&mut self.actions, config.max_actions, controller, request, |key, action| {
+            require_plain_report(action).map(|()| PeriodicAction { key, id: action.id, period })
         });
-        self.schedule();
+        self.update_next_due();
         admission
     }
 
     pub fn unsubscribe(&mut self, key: RequestKey) {
         self.actions.retain(|action| action.key != key);
-        self.schedule();
+        self.update_next_due();
     }
 
-    pub fn next(&self) -> Option<Time> {
-        self.next
+    pub fn next_due(&self) -> Option<Time> {
+        self.next_due
     }
 
-    /// Reports that were not sent because the host came late, until now.
-    pub fn skipped(&self) -> u64 {
-        self.skipped
+    /// The number of reports that were skipped because the agent was polled late.
+    pub fn skipped_reports(&self) -> u64 {
+        self.skipped.total()
     }
 
-    /// Hands out the actions whose period has ended, and begins their next.
-    pub fn due(&mut self, now: Time, mut report: impl FnMut(RequestKey, RicActionId)) {
-        for action in self.actions.iter_mut().filter(|action| action.due <= now) {
-            let late_ns = now.as_nanos().saturating_sub(action.due.as_nanos());
-            let missed = late_ns / action.period_ns;
-            action.due = action.due + Duration::from_nanos((missed + 1) * action.period_ns);
-            self.skipped += missed;
-            report(action.key, action.id);
+    /// Calls `report` for each action whose period has ended, and starts its next period.
+    pub fn report_due(&mut self, now: Time, model: &Model, mut report: impl FnMut(RequestKey, RicActionId)) {
+        for action in &mut self.actions {
+            if let Some(missed) = action.period.advance(now) {
+                self.skipped.add(missed);
+                report(action.key, action.id);
+            }
         }
-        self.schedule();
+        self.update_next_due();
+        self.skipped.log(model.name);
     }
 
-    fn schedule(&mut self) {
-        self.next = self.actions.iter().map(|action| action.due).min();
-    }
-
-    /// Says that reports were skipped, once for each doubling: a host that is always late is told so a few times.
-    pub fn warn_late(&mut self, model: &Model) {
-        if self.skipped >= 2 * self.told_skipped.max(1) || self.told_skipped == 0 && self.skipped > 0 {
-            self.told_skipped = self.skipped;
-            warn!(
-                model = model.name,
-                reports = self.skipped,
-                "reports skipped until now: the host came too late for them"
-            );
-        }
+    fn update_next_due(&mut self) {
+        self.next_due = self.actions.iter().map(|action| action.period.end()).min();
     }
 }

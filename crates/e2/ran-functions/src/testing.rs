@@ -1,4 +1,4 @@
-//! What the tests of functions share: an outlet that writes down, and requests.
+//! Test support: a transport that records indications, and requests of controllers.
 
 use e2sm::Wire;
 use e2sm::flexric::EventTriggerDefinition;
@@ -6,11 +6,12 @@ use ferric::agent::{ControllerId, FunctionTransport, RequestKey};
 use ferric::e2::{self, Action, ControlRequest, SubscriptionRequest, Time};
 use ferric::e2ap::{GlobalRicId, RanFunctionId, RicActionId, RicActionType, RicRequestId};
 
-/// The controller that sees every UE, and another.
+/// The first controller, which sees every UE.
 pub const FIRST: ControllerId = ControllerId(1);
+/// A second controller, which sees only the UEs that are exposed to it.
 pub const GUEST: ControllerId = ControllerId(2);
 
-/// What came out: when, to whom, of which action, and the octets.
+/// A report that a function sent.
 #[derive(Debug)]
 pub struct Sent {
     pub at_ms: u64,
@@ -20,7 +21,7 @@ pub struct Sent {
     pub message: Vec<u8>,
 }
 
-/// Writes down what comes out.
+/// A transport that records reports.
 #[derive(Debug, Default)]
 pub struct Recorder {
     pub at_ms: u64,
@@ -55,7 +56,7 @@ pub fn report(id: u8) -> Action {
     Action { id: RicActionId(id), kind: RicActionType::Report, definition: None, subsequent: None }
 }
 
-/// A controller's one subscription.
+/// The request ID of a controller's only subscription.
 pub fn request_id(controller: ControllerId) -> RicRequestId {
     RicRequestId { requestor: 1, instance: controller.0 as u16 }
 }
@@ -70,8 +71,8 @@ pub fn subscription(controller: ControllerId, event_trigger: Vec<u8>, actions: V
     }
 }
 
-/// A subscription to action 7 with that period.
-pub fn every(controller: ControllerId, period_ms: u32, wire: Wire) -> SubscriptionRequest {
+/// A subscription with one report action, number 7, and this period.
+pub fn periodic_subscription(controller: ControllerId, period_ms: u32, wire: Wire) -> SubscriptionRequest {
     let mut event_trigger = Vec::new();
     EventTriggerDefinition { period_ms }.encode(wire, &mut event_trigger).unwrap();
     subscription(controller, event_trigger, vec![report(7)])

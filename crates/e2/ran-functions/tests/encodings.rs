@@ -17,7 +17,7 @@ use ran_functions::hw::HwFunction;
 
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Pings of some sizes over one node that speaks `codec` and offers the ping in `wire`; how many came back.
+/// Sends pings of several sizes over a node with this E2AP codec and service model encoding; returns the number of replies.
 fn pings(codec: Codec, wire: Wire) -> usize {
     let free: Address = "tcp://127.0.0.1:0".parse().unwrap();
     let e2 = vec![Endpoint::new(free.clone(), codec)];
@@ -98,7 +98,7 @@ fn pings(codec: Codec, wire: Wire) -> usize {
 }
 
 #[test]
-fn the_four_combinations_bring_pings_back() {
+fn ping_returns_in_all_four_combinations() {
     for codec in [Codec::Per, Codec::FLAT] {
         for wire in [Wire::Per, Wire::Flat] {
             assert_eq!(pings(codec, wire), 4, "{codec} {wire}");

@@ -1,10 +1,10 @@
 //! The five steps of the FlexRIC paper's Fig. 4: a base station of a CU and a DU, a controller of its owner and one of a guest,
 //! which is to see the UEs of its own network on the DU. The DU cannot know which those are.
 //!
-//! 1. A UE comes.
-//! 2. The CU tells the owner's controller of it, with the network that it selected (RRC notification).
+//! 1. A UE attaches.
+//! 2. The CU reports it to the owner's controller, with the selected network (RRC notification).
 //! 3. The controller decides that it is the guest's.
-//! 4. It says so to every part of the base station (UE-to-controller association).
+//! 4. It sends the association to every node of the base station (UE-to-controller association).
 //! 5. The guest's controller, which had subscribed long before, sees the UE, and no other.
 
 use std::cell::RefCell;
@@ -71,7 +71,7 @@ fn du_name(ue: Ue) -> UeId<'static> {
     UeId::GnbDu(UeIdGnbDu { gnb_cu_ue_f1ap_id, ran_ueid: None, cell_rnti: None })
 }
 
-/// The CU: it knows who came, from which network.
+/// The CU, which knows the attached UEs and their networks.
 #[derive(Default)]
 struct Cu {
     ues: Vec<(Ue, PlmnIdentity)>,
@@ -110,12 +110,12 @@ impl UeDirectory for Cu {
     fn find(&self, name: &UeId<'_>) -> Option<Ue> {
         self.ues.iter().map(|(ue, _)| *ue).find(|ue| cu_name(*ue) == *name)
     }
-    fn name(&self, ue: Ue) -> Option<UeId<'static>> {
+    fn ue_id(&self, ue: Ue) -> Option<UeId<'static>> {
         self.ues.iter().any(|(other, _)| *other == ue).then(|| cu_name(ue))
     }
 }
 
-/// The DU: it serves UEs whose networks it does not know.
+/// The DU, which does not know the networks of its UEs.
 #[derive(Default)]
 struct Du {
     ues: Vec<Ue>,
@@ -148,7 +148,7 @@ impl UeDirectory for Du {
     fn find(&self, name: &UeId<'_>) -> Option<Ue> {
         self.ues.iter().copied().find(|ue| du_name(*ue) == *name)
     }
-    fn name(&self, ue: Ue) -> Option<UeId<'static>> {
+    fn ue_id(&self, ue: Ue) -> Option<UeId<'static>> {
         self.ues.contains(&ue).then(|| du_name(ue))
     }
 }
@@ -158,7 +158,7 @@ fn subscription(event_trigger: Vec<u8>, definition: Option<Vec<u8>>) -> Subscrip
     SubscriptionSpec { event_trigger, actions: vec![action] }
 }
 
-/// The owner's controller: it hears from the CU who came, and tells CU and DU whose it is.
+/// The owner's controller, which gets RRC notifications from the CU and sends associations to CU and DU.
 #[derive(Default)]
 struct Owner {
     acknowledged: Arc<Mutex<u32>>,
@@ -271,7 +271,7 @@ impl Scene {
     fn run(&mut self, what: &str, mut done: impl FnMut(&AgentLoop) -> bool) {
         let deadline = Instant::now() + Duration::from_secs(60);
         while !done(&self.agents) {
-            assert!(Instant::now() < deadline, "it never came: {what}");
+            assert!(Instant::now() < deadline, "timeout waiting for {what}");
             self.agents.poll(Some(Duration::from_millis(1))).unwrap();
             for server in &mut self.servers {
                 server.poll(Some(Duration::ZERO)).unwrap();
@@ -279,7 +279,7 @@ impl Scene {
         }
     }
 
-    /// A UE comes: the CU learns of its network, the DU serves it.
+    /// A UE attaches: the CU learns its network, the DU serves it.
     fn attach(&mut self, ue: u64, plmn: PlmnIdentity) {
         self.du.1.borrow_mut().ues.push(Ue(ue));
         self.cu.1.borrow_mut().attach(Ue(ue), plmn);
@@ -288,7 +288,7 @@ impl Scene {
 }
 
 #[test]
-fn a_guest_sees_its_own_ues_on_the_du() {
+fn guest_sees_its_ues_on_the_du() {
     let (owner, seen) = (Owner::default(), Arc::new(Mutex::new(Vec::new())));
     let acknowledged = owner.acknowledged.clone();
     let addresses = ["memory:figure4-owner", "memory:figure4-guest"];

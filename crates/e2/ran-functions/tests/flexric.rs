@@ -1,6 +1,6 @@
-//! FlexRIC's recorded messages: its node before our controller, its RIC before our functions.
+//! Recorded messages of FlexRIC: of its node to our controller, and of its RIC to our functions.
 //!
-//! The recording is not ours to distribute: where no checkout of it lies beside the project, these tests say so and pass.
+//! The recording cannot be distributed with ferric: without a checkout beside the project, these tests print a note and pass.
 
 use std::borrow::Cow;
 use std::cell::RefCell;
@@ -142,7 +142,7 @@ impl Bench {
 }
 
 #[test]
-fn statistics_of_flexrics_base_station() {
+fn statistics_of_flexric_node_are_decoded() {
     let Some(mut bench) = Bench::new() else { return };
     let header = |header: &[u8]| {
         assert_eq!(
@@ -179,9 +179,9 @@ fn statistics_of_flexrics_base_station() {
     });
 }
 
-/// What FlexRIC's slice xApp sends, said by ours in the very octets; and what its base station answers.
+/// The messages of FlexRIC's slice xApp, sent with the same octets, and the answers of its base station.
 #[test]
-fn slice_controls_of_flexrics_xapp() {
+fn slice_controls_of_flexric_xapp_are_executed() {
     let Some(mut bench) = Bench::new() else { return };
     let controls = bench.recorded.samples("initiatingMessage", "RICcontrol", Some(145), "nearRT-RIC");
     let answers = bench.recorded.samples("successfulOutcome", "RICcontrol", Some(145), "emu_agent_gnb");
@@ -212,7 +212,7 @@ fn slice_controls_of_flexrics_xapp() {
     }
 }
 
-/// A base station of one UE, whose RNTI is that of FlexRIC's example.
+/// A base station with one UE, which has the RNTI of FlexRIC's example.
 #[derive(Default)]
 struct BaseStation {
     slices: SliceConfiguration<'static>,
@@ -282,7 +282,7 @@ impl FunctionTransport for Sent {
 
 /// What FlexRIC's RIC asks, our functions do; what they answer is what its base station answers.
 #[test]
-fn flexrics_ric_before_our_functions() {
+fn flexric_ric_subscribes_to_our_functions() {
     let Some(recorded) = Recorded::read() else { return };
     let ric = ControllerId(1);
     let source = Rc::new(RefCell::new(BaseStation::default()));

@@ -1,4 +1,4 @@
-//! Functions on a real agent, towards real RICs, over memory links: one thread, turn by turn.
+//! Functions on a real agent with real RICs, over memory links in one thread.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -22,7 +22,7 @@ use ran_functions::kpm::{KpmConfig, KpmFunction, KpmSource, MeasuredObject, Supp
 const KPM: RanFunctionId = RanFunctionId(2);
 const HW: RanFunctionId = RanFunctionId(140);
 
-/// Three UEs, each as fast as its number says.
+/// Three UEs with rates in proportion to their numbers.
 struct Three;
 
 impl KpmSource for Three {
@@ -182,7 +182,7 @@ fn count(heard: &Mutex<Heard>) -> u32 {
 }
 
 #[test]
-fn two_rics_at_once() {
+fn two_rics_subscribe_independently() {
     let (a, b): (Address, Address) = ("memory:fn-two-a".parse().unwrap(), "memory:fn-two-b".parse().unwrap());
     let ((mut server_a, heard_a), (mut server_b, heard_b)) = (ric(&a, 5), ric(&b, 100));
     let mut agents = agents(&[&a, &b]);
@@ -194,7 +194,7 @@ fn two_rics_at_once() {
 }
 
 #[test]
-fn a_ping_is_answered_twice() {
+fn ping_is_acknowledged_and_indicated() {
     let address: Address = "memory:fn-ping".parse().unwrap();
     let (mut server, heard) = ric(&address, 1000);
     let mut agents = agents(&[&address]);
@@ -207,14 +207,14 @@ fn a_ping_is_answered_twice() {
     let nobody = Cause::RicRequest(CauseRicRequest::ControlFailedToExecute);
     assert!(
         matches!(&heard.outcomes[0], ControlOutcome::Failed { cause, .. } if *cause == nobody),
-        "nobody had subscribed: {:?}",
+        "no subscription: {:?}",
         heard.outcomes[0]
     );
     assert!(matches!(heard.outcomes[2], ControlOutcome::Acknowledged(None)), "{:?}", heard.outcomes[2]);
 }
 
 #[test]
-fn a_ric_that_comes_back_subscribes_anew() {
+fn reconnected_ric_subscribes_again() {
     let address: Address = "memory:fn-back".parse().unwrap();
     let (mut server, heard) = ric(&address, 5);
     let mut agents = agents(&[&address]);
@@ -231,5 +231,5 @@ fn a_ric_that_comes_back_subscribes_anew() {
     let (mut server, heard) = ric(&address, 5);
     run(&mut agents, &mut [&mut server], || heard.lock().unwrap().reports >= 3);
     assert_eq!(heard.lock().unwrap().nodes, 1);
-    assert_eq!(heard.lock().unwrap().values.len(), 3, "one report at a time: the old subscription is gone");
+    assert_eq!(heard.lock().unwrap().values.len(), 3, "one report at a time: the old subscription has ended");
 }

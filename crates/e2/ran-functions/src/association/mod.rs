@@ -1,6 +1,6 @@
-//! UE-to-controller association: the first controller of a node says which UEs the others see (FlexRIC paper, 4.1.2).
+//! UE-to-controller association: the first controller of a node decides which UEs the others see (FlexRIC paper, 4.1.2).
 //!
-//! In a base station of several parts each part is told by itself: the CU knows which PLMN and slice a UE selected, the
+//! In a disaggregated base station each node gets its own controls: the CU knows which PLMN and slice a UE selected, the
 //! DU does not (paper, Fig. 4).
 
 #[cfg(test)]
@@ -18,23 +18,25 @@ use e2sm::common::UeId;
 use ferric::agent::{Admission, ControlFailure, ControllerId, FunctionContext, RanFunction, RequestKey, Ue, Views};
 use ferric::e2::{ControlRequest, Function, SubscriptionRequest, Time};
 use ferric::e2ap::{
-    Cause, CauseProtocol, CauseRicRequest, GlobalRicId, RanFunctionId, RanFunctionRevision, RicActionId, RicActionType,
+    Cause, CauseRicRequest, GlobalRicId, RanFunctionId, RanFunctionRevision, RicActionId, RicActionType,
 };
-use tracing::{debug, info};
+use tracing::info;
 
-/// What a base station knows of its UEs' names.
+use crate::cause::{ACTION_NOT_SUPPORTED, CONTROL_FAILED, INFORMATION_UNAVAILABLE, RESOURCE_LIMIT, undecodable};
+
+/// The UE IDs of a node, which the base station implements.
 pub trait UeDirectory {
-    /// The UE of that name, if it is here. A name that says less than the node knows will do, if it tells the UE.
-    fn find(&self, name: &UeId<'_>) -> Option<Ue>;
+    /// The connected UE with this UE ID. The UE ID may omit optional parts if it still identifies one UE.
+    fn find(&self, ue_id: &UeId<'_>) -> Option<Ue>;
 
-    /// The name of a UE, if it is here.
-    fn name(&self, ue: Ue) -> Option<UeId<'static>>;
+    /// The UE ID of a connected UE.
+    fn ue_id(&self, ue: Ue) -> Option<UeId<'static>>;
 }
 
-/// Subscriptions at a time.
+/// The maximum number of subscriptions at a time.
 const MAX_SUBSCRIPTIONS: usize = 16;
 
-/// The RAN function of the UE-to-controller association.
+/// The RAN function of the UE-to-controller association service model.
 pub struct AssociationFunction<D> {
     directory: Rc<RefCell<D>>,
     subscriptions: Vec<Subscription>,
@@ -44,49 +46,50 @@ struct Subscription {
     key: RequestKey,
     action: RicActionId,
     period: Duration,
-    /// When it looks again.
+    /// When the state is compared with the reported one.
     due: Time,
-    /// What it was told last.
-    told: Vec<u8>,
+    /// The message of the latest report.
+    reported: Vec<u8>,
 }
 
 impl<D: UeDirectory> AssociationFunction<D> {
-    /// A function without subscriptions.
+    /// Creates a function without subscriptions.
     #[must_use]
     pub fn new(directory: Rc<RefCell<D>>) -> Self {
         AssociationFunction { directory, subscriptions: Vec::new() }
     }
 
-    fn carry_out(
+    /// Exposes UEs to a controller or hides them from it, all of the known ones or none.
+    fn execute(
         &self,
         origin: ControllerId,
         command: Command,
         message: &ControlMessage<'_>,
-        reports: &mut FunctionContext<'_>,
+        context: &mut FunctionContext<'_>,
     ) -> ControlOutcome<'static> {
         let refused = |refusal, unknown: Vec<UeId<'static>>| ControlOutcome {
             refusal: Some(refusal),
             changed: 0,
             unknown: unknown.into(),
         };
-        if !reports.views().sees_all(origin) {
+        if !context.views().sees_all(origin) {
             return refused(Refusal::NotTheFirst, Vec::new());
         }
-        let mut controllers = reports.controllers().into_iter();
-        let named = controllers.find(|(_, ric)| *ric == Some(message.controller));
-        let Some((controller, _)) = named else { return refused(Refusal::UnknownController, Vec::new()) };
+        let mut controllers = context.controllers().into_iter();
+        let target = controllers.find(|(_, ric)| *ric == Some(message.controller));
+        let Some((controller, _)) = target else { return refused(Refusal::UnknownController, Vec::new()) };
         let directory = self.directory.borrow();
         let (mut known, mut unknown) = (Vec::new(), Vec::new());
-        for name in message.ues.iter() {
-            match directory.find(name) {
+        for ue_id in message.ues.iter() {
+            match directory.find(ue_id) {
                 Some(ue) => known.push(ue),
-                None => unknown.push(per::IntoOwned::into_owned(name.clone())),
+                None => unknown.push(per::IntoOwned::into_owned(ue_id.clone())),
             }
         }
         if known.is_empty() {
             return refused(Refusal::UnknownUes, unknown);
         }
-        let views = reports.views_mut();
+        let views = context.views_mut();
         let mut changed = Vec::new();
         for ue in known {
             match command {
@@ -94,7 +97,7 @@ impl<D: UeDirectory> AssociationFunction<D> {
                     Ok(true) => changed.push(ue),
                     Ok(false) => {}
                     Err(_) => {
-                        // all or nothing
+                        // undo: the control takes effect as a whole or not at all
                         for ue in changed {
                             views.hide(controller, ue);
                         }
@@ -105,30 +108,31 @@ impl<D: UeDirectory> AssociationFunction<D> {
                 Command::Hide => {}
             }
         }
-        info!(controller = controller.0, ?command, ues = changed.len(), unknown = unknown.len(), "association");
-        // no more than the message names
+        info!(
+            controller = controller.0,
+            ?command,
+            ues = changed.len(),
+            unknown = unknown.len(),
+            "UE association changed"
+        );
+        // fits: the message contains at most 65,535 UEs
         ControlOutcome { refusal: None, changed: changed.len() as u16, unknown: unknown.into() }
     }
 
-    /// What the controllers see.
-    fn state(&self, reports: &FunctionContext<'_>) -> Vec<u8> {
-        let (directory, views) = (self.directory.borrow(), reports.views());
+    /// The encoded list of controllers and of the UEs that each sees.
+    fn state(&self, context: &FunctionContext<'_>) -> Vec<u8> {
+        let (directory, views) = (self.directory.borrow(), context.views());
         let view = |(id, ric): (ControllerId, Option<GlobalRicId>)| {
             let ues: Vec<_> =
-                views.exposed(id).filter_map(|ue| directory.name(ue)).take(usize::from(u16::MAX)).collect();
+                views.exposed(id).filter_map(|ue| directory.ue_id(ue)).take(usize::from(u16::MAX)).collect();
             Some(View { controller: ric?, first: views.sees_all(id), ues: ues.into() })
         };
-        let controllers: Vec<_> = reports.controllers().into_iter().filter_map(view).take(255).collect();
+        let controllers: Vec<_> = context.controllers().into_iter().filter_map(view).take(255).collect();
         match (IndicationMessage { controllers: controllers.into() }).encode() {
             Ok(message) => message,
-            Err(error) => panic!("lists are cut to their bounds, names are the base station's: {error}"),
+            Err(error) => panic!("cannot encode the associations, although their lists are within bounds: {error}"),
         }
     }
-}
-
-fn unreadable(error: per::Error) -> Cause {
-    debug!(%error, "association");
-    Cause::Protocol(CauseProtocol::TransferSyntaxError)
 }
 
 impl<D: UeDirectory> RanFunction for AssociationFunction<D> {
@@ -139,7 +143,7 @@ impl<D: UeDirectory> RanFunction for AssociationFunction<D> {
     fn definition(&self) -> Function {
         let definition = match RanFunctionDefinition::STANDARD.encode() {
             Ok(definition) => definition,
-            Err(error) => panic!("the constant definition can be encoded: {error}"),
+            Err(error) => panic!("cannot encode the constant RAN function definition: {error}"),
         };
         Function { id: self.id(), revision: RanFunctionRevision(1), oid: OID.to_owned(), definition }
     }
@@ -152,23 +156,23 @@ impl<D: UeDirectory> RanFunction for AssociationFunction<D> {
         views: &Views,
     ) -> Result<Admission, Cause> {
         if !views.sees_all(controller) {
-            return Err(Cause::RicRequest(CauseRicRequest::RequestedInformationUnavailable));
+            return Err(INFORMATION_UNAVAILABLE);
         }
-        let trigger = EventTrigger::decode(&request.event_trigger).map_err(unreadable)?;
+        let trigger = EventTrigger::decode(&request.event_trigger).map_err(undecodable("event trigger definition"))?;
         let action = match request.actions.as_slice() {
             [action] if action.kind == RicActionType::Report => action.id,
-            [_] => return Err(Cause::RicRequest(CauseRicRequest::ActionNotSupported)),
+            [_] => return Err(ACTION_NOT_SUPPORTED),
             _ => return Err(Cause::RicRequest(CauseRicRequest::ExcessiveActions)),
         };
         if self.subscriptions.len() >= MAX_SUBSCRIPTIONS {
-            return Err(Cause::RicRequest(CauseRicRequest::FunctionResourceLimit));
+            return Err(RESOURCE_LIMIT);
         }
         self.subscriptions.push(Subscription {
             key: RequestKey { controller, id: request.request_id },
             action,
             period: Duration::from_millis(trigger.period_ms.into()),
             due: now,
-            told: Vec::new(),
+            reported: Vec::new(),
         });
         Ok(Admission { admitted: vec![action], not_admitted: Vec::new() })
     }
@@ -182,18 +186,17 @@ impl<D: UeDirectory> RanFunction for AssociationFunction<D> {
         now: Time,
         controller: ControllerId,
         request: &ControlRequest,
-        reports: &mut FunctionContext<'_>,
+        context: &mut FunctionContext<'_>,
     ) -> Result<Option<Vec<u8>>, ControlFailure> {
-        let header = ControlHeader::decode(&request.header).map_err(unreadable)?;
-        let message = ControlMessage::decode(&request.message).map_err(unreadable)?;
-        let outcome = self.carry_out(controller, header.command, &message, reports);
+        let header = ControlHeader::decode(&request.header).map_err(undecodable("control header"))?;
+        let message = ControlMessage::decode(&request.message).map_err(undecodable("control message"))?;
+        let outcome = self.execute(controller, header.command, &message, context);
         let octets = match outcome.encode() {
             Ok(octets) => octets,
-            Err(error) => panic!("an outcome names no more UEs than the message: {error}"),
+            Err(error) => panic!("cannot encode an outcome with at most the UEs of the message: {error}"),
         };
         if outcome.refusal.is_some() {
-            let cause = Cause::RicRequest(CauseRicRequest::ControlFailedToExecute);
-            return Err(ControlFailure { cause, outcome: Some(octets) });
+            return Err(ControlFailure { cause: CONTROL_FAILED, outcome: Some(octets) });
         }
         self.subscriptions.iter_mut().for_each(|subscription| subscription.due = now);
         Ok(Some(octets))
@@ -203,15 +206,16 @@ impl<D: UeDirectory> RanFunction for AssociationFunction<D> {
         self.subscriptions.iter().map(|subscription| subscription.due).min()
     }
 
-    fn report(&mut self, now: Time, reports: &mut FunctionContext<'_>) {
-        let state = self.state(reports);
+    fn report(&mut self, now: Time, context: &mut FunctionContext<'_>) {
+        let state = self.state(context);
         for subscription in self.subscriptions.iter_mut().filter(|subscription| subscription.due <= now) {
             subscription.due = now + subscription.period;
-            let may = reports.views().sees_all(subscription.key.controller); // another may be the first by now
-            if may && subscription.told != state {
-                subscription.told.clone_from(&state);
-                // a subscription that is gone by now is forgotten by the `unsubscribe` to come
-                let _ = reports.report(subscription.key, subscription.action, &[], &state);
+            // another controller may have become the first one since the subscription
+            let is_first = context.views().sees_all(subscription.key.controller);
+            if is_first && subscription.reported != state {
+                subscription.reported.clone_from(&state);
+                // fails only for a subscription that has ended, which the pending `unsubscribe` removes
+                let _ = context.report(subscription.key, subscription.action, &[], &state);
             }
         }
     }

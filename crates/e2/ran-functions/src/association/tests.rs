@@ -3,7 +3,7 @@ use std::collections::BTreeSet;
 use e2sm::common::{GnbCuUeF1apId, UeIdGnbDu};
 use ferric::agent::FunctionTransport;
 use ferric::e2::{Action, AgentMisuse, SubscriptionTimes};
-use ferric::e2ap::{self, RicRequestId};
+use ferric::e2ap::{self, CauseProtocol, RicRequestId};
 
 use super::*;
 
@@ -23,7 +23,7 @@ impl UeDirectory for Du {
         Some(Ue(name.gnb_cu_ue_f1ap_id.0.into())).filter(|ue| (1..=9).contains(&ue.0))
     }
 
-    fn name(&self, ue: Ue) -> Option<UeId<'static>> {
+    fn ue_id(&self, ue: Ue) -> Option<UeId<'static>> {
         Some(ue_name(ue.0 as u32))
     }
 }
@@ -127,7 +127,7 @@ impl Scene {
 }
 
 #[test]
-fn a_guest_sees_what_the_first_exposes() {
+fn guest_sees_exposed_ues() {
     let mut scene = Scene::new();
     let outcome = scene.control(FIRST, Command::Expose, 11, &[1, 2, 70]);
     assert_eq!((outcome.refusal, outcome.changed), (None, 2));
@@ -139,7 +139,7 @@ fn a_guest_sees_what_the_first_exposes() {
 }
 
 #[test]
-fn what_may_not_be_is_refused_and_changes_nothing() {
+fn refused_control_changes_nothing() {
     let mut scene = Scene::new();
     let refusal = |scene: &mut Scene, from, ric, ues: &[u32]| scene.control(from, Command::Expose, ric, ues).refusal;
     assert_eq!(refusal(&mut scene, GUEST, 11, &[1]), Some(Refusal::NotTheFirst));
@@ -157,9 +157,9 @@ fn what_may_not_be_is_refused_and_changes_nothing() {
 }
 
 #[test]
-fn the_first_is_told_of_changes() {
+fn first_controller_gets_reports_of_changes() {
     let mut scene = Scene::new();
-    assert!(scene.subscribe(GUEST, 100).is_err(), "a guest is told of nobody");
+    assert!(scene.subscribe(GUEST, 100).is_err(), "a guest gets no reports");
     scene.subscribe(FIRST, 100).unwrap();
     assert_eq!(scene.report(0), 1, "at once");
     scene.control(FIRST, Command::Expose, 11, &[5]);

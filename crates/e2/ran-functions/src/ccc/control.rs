@@ -1,4 +1,4 @@
-//! Setting structures, each as a whole or not at all.
+//! Controls: each structure is set as a whole or not at all.
 
 use std::borrow::Cow;
 
@@ -8,46 +8,48 @@ use e2sm::ccc::{
 };
 use ferric::agent::{ControlFailure, ControllerId};
 use ferric::e2::{ControlRequest, Time};
-use ferric::e2ap::{self, CauseProtocol, CauseRicRequest};
 use tracing::{debug, info};
 
 use super::{CccSource, ConfigLevel, ConfigScope, Refusal, SupportedStructure};
 
-const SYNTAX: e2ap::Cause = e2ap::Cause::Protocol(CauseProtocol::TransferSyntaxError);
-const INVALID: e2ap::Cause = e2ap::Cause::RicRequest(CauseRicRequest::ControlMessageInvalid);
-const FAILED: e2ap::Cause = e2ap::Cause::RicRequest(CauseRicRequest::ControlFailedToExecute);
+use crate::cause::{CONTROL_FAILED, CONTROL_MESSAGE_INVALID, TRANSFER_SYNTAX_ERROR};
 
-/// Carries a control out. It is a failure where nothing of it could be set; the outcome says what was and what was not.
-pub(super) fn carry_out<S: CccSource>(
+/// Executes a control and returns its outcome, which lists the structures that were set and those that were not. If none
+/// was set, the control fails.
+pub(super) fn execute<S: CccSource>(
     source: &mut S,
     now: Time,
     origin: ControllerId,
     request: &ControlRequest,
     received: TimeStamp,
 ) -> Result<Vec<u8>, ControlFailure> {
-    let unreadable = |error| {
-        info!(%error, "a control cannot be read");
-        ControlFailure::from(SYNTAX)
+    let undecodable = |error| {
+        info!(%error, "control refused: cannot decode it");
+        ControlFailure::from(TRANSFER_SYNTAX_ERROR)
     };
-    let header = ControlHeader::decode(&request.header).map_err(unreadable)?;
-    let message = ControlMessage::decode(&request.message).map_err(unreadable)?;
+    let header = ControlHeader::decode(&request.header).map_err(undecodable)?;
+    let message = ControlMessage::decode(&request.message).map_err(undecodable)?;
     let level = match &message.format {
         ControlMessageFormat::NodeLevel(_) => ConfigLevel::Node,
         ControlMessageFormat::CellLevel(_) => ConfigLevel::Cell,
     };
     if header.format.ric_style_type != level.number() {
-        info!(style = header.format.ric_style_type, ?level, "a control's style does not go with its message");
-        return Err(INVALID.into());
+        info!(
+            style = header.format.ric_style_type,
+            ?level,
+            "control refused: its style does not match its message format"
+        );
+        return Err(CONTROL_MESSAGE_INVALID.into());
     }
-    let mut work = Work { source, now, origin, received, set: 0 };
+    let mut execution = Execution { source, now, origin, received, set_structures: 0 };
     let format = match &message.format {
         ControlMessageFormat::NodeLevel(structures) => {
-            let (accepted, failed) = work.all(ConfigScope::Node, structures);
+            let (accepted, failed) = execution.set_all(ConfigScope::Node, structures);
             ControlOutcomeFormat::NodeLevel { received_timestamp: Some(received), accepted, failed }
         }
         ControlMessageFormat::CellLevel(cells) => {
             let cells = cells.iter().map(|cell| {
-                let (accepted, failed) = work.all(ConfigScope::Cell(cell.cell_global_id), &cell.structures);
+                let (accepted, failed) = execution.set_all(ConfigScope::Cell(cell.cell_global_id), &cell.structures);
                 CellOutcome { cell_global_id: cell.cell_global_id, accepted, failed }
             });
             let cells = cells.collect();
@@ -56,126 +58,127 @@ pub(super) fn carry_out<S: CccSource>(
     };
     let mut outcome = Vec::new();
     let encoded = ControlOutcome { format }.encode(&mut outcome);
-    if work.set == 0 {
-        return Err(ControlFailure { cause: FAILED, outcome: encoded.is_ok().then_some(outcome) });
+    if execution.set_structures == 0 {
+        return Err(ControlFailure { cause: CONTROL_FAILED, outcome: encoded.is_ok().then_some(outcome) });
     }
     if let Err(error) = encoded {
-        // what was set is set: better no outcome than a false one
-        debug!(%error, "an outcome cannot be told: the source's values break a bound");
+        // the structures remain set: an acknowledgement without outcome is better than a failure
+        debug!(%error, "cannot encode a control outcome: a value of the source is out of range");
         outcome.clear();
     }
     Ok(outcome)
 }
 
-struct Work<'s, S> {
+/// A control in execution.
+struct Execution<'s, S> {
     source: &'s mut S,
     now: Time,
     origin: ControllerId,
     received: TimeStamp,
-    /// Structures that were set.
-    set: usize,
+    /// The number of structures that were set.
+    set_structures: usize,
 }
 
-/// What came of a list of structures, both halves left out where empty.
+/// The accepted and the failed structures; `None` for an empty list.
 type Outcomes = (Option<Vec<StructureAccepted>>, Option<Vec<StructureFailed>>);
 
-impl<S: CccSource> Work<'_, S> {
-    fn all(&mut self, place: ConfigScope, structures: &[StructureControlled]) -> Outcomes {
+impl<S: CccSource> Execution<'_, S> {
+    fn set_all(&mut self, scope: ConfigScope, structures: &[StructureControlled]) -> Outcomes {
         let (mut accepted, mut failed) = (Vec::new(), Vec::new());
         for structure in structures {
-            match self.one(place, structure) {
+            match self.set(scope, structure) {
                 Ok(outcome) => accepted.push(outcome),
                 Err(outcome) => failed.push(*outcome),
             }
         }
-        self.set += accepted.len();
+        self.set_structures += accepted.len();
         (Some(accepted).filter(|list| !list.is_empty()), Some(failed).filter(|list| !list.is_empty()))
     }
 
-    fn one(
+    fn set(
         &mut self,
-        place: ConfigScope,
-        wanted: &StructureControlled,
+        scope: ConfigScope,
+        requested: &StructureControlled,
     ) -> Result<StructureAccepted, Box<StructureFailed>> {
-        let name = wanted.new_values.name();
-        let requested = wanted.new_values.attributes();
+        let name = requested.new_values.name();
+        let attributes = requested.new_values.attributes();
         let mut current = None;
-        let written = self.check(place, wanted).and_then(|found| {
+        let written = self.check(scope, requested).and_then(|found| {
             current = found;
-            self.source.write(self.now, self.origin, place, current.as_ref(), &wanted.new_values)
+            self.source.write(self.now, self.origin, scope, current.as_ref(), &requested.new_values)
         });
-        let of_requested = |structure: &RanConfigurationStructure| structure.only(|name| requested.contains_key(name));
-        let nothing = || wanted.new_values.only(|_| false);
+        let of_requested = |structure: &RanConfigurationStructure| structure.only(|name| attributes.contains_key(name));
+        let nothing = || requested.new_values.only(|_| false);
         let old_values = current.as_ref().map_or_else(nothing, of_requested);
         match written {
             Ok(()) => {
-                let all = self.source.read(place, name);
-                // what was just set is so, by the source's own word; its other attributes may have followed
-                let current = all.iter().find(|structure| structure.agrees_with(&wanted.new_values));
-                let current_values = current.map_or_else(|| wanted.new_values.clone(), of_requested);
+                let all = self.source.read(scope, name);
+                // the source may have adapted other attributes: report its values, not the requested ones
+                let current = all.iter().find(|structure| structure.agrees_with(&requested.new_values));
+                let current_values = current.map_or_else(|| requested.new_values.clone(), of_requested);
                 Ok(StructureAccepted { old_values, current_values, applied_timestamp: Some(self.received) })
             }
-            Err(Refusal { cause, attributes, reason }) => {
-                let attributes = if attributes.is_empty() { requested.keys().cloned().collect() } else { attributes };
-                info!(structure = name, ?attributes, ?cause, %reason, "a control is refused");
+            Err(Refusal { cause, attributes: rejected, reason }) => {
+                let rejected = if rejected.is_empty() { attributes.keys().cloned().collect() } else { rejected };
+                info!(structure = name, attributes = ?rejected, ?cause, %reason, "control refused");
                 let requested_values =
-                    wanted.new_values.only(|name| attributes.iter().any(|at_fault| at_fault == name));
+                    requested.new_values.only(|name| rejected.iter().any(|attribute| attribute == name));
                 Err(Box::new(StructureFailed { old_values, requested_values, cause }))
             }
         }
     }
 
-    /// The structure to change, if it is not a further one.
+    /// Checks a requested structure, and returns the existing structure to change; `None` to add a further one.
     fn check(
         &self,
-        place: ConfigScope,
-        wanted: &StructureControlled,
+        scope: ConfigScope,
+        requested: &StructureControlled,
     ) -> Result<Option<RanConfigurationStructure>, Refusal> {
         let refuse = |cause, attributes: Vec<String>, reason: &'static str| {
             Err(Refusal { cause, attributes, reason: Cow::Borrowed(reason) })
         };
-        let level = match place {
+        let level = match scope {
             ConfigScope::Node => ConfigLevel::Node,
             ConfigScope::Cell(_) => ConfigLevel::Cell,
         };
-        if matches!(place, ConfigScope::Cell(cell) if !self.source.cells().contains(&cell)) {
-            return refuse(Cause::NotAvailable, Vec::new(), "no such cell");
+        if matches!(scope, ConfigScope::Cell(cell) if !self.source.cells().contains(&cell)) {
+            return refuse(Cause::NotAvailable, Vec::new(), "unknown cell");
         }
-        let name = wanted.new_values.name();
-        let Some(offer) = self.source.structures().iter().find(|offer| offer.level == level && offer.name == name)
-        else {
-            return refuse(Cause::NotSupported, Vec::new(), "no such structure");
+        let name = requested.new_values.name();
+        let mut structures = self.source.structures().iter();
+        let Some(supported) = structures.find(|supported| supported.level == level && supported.name == name) else {
+            return refuse(Cause::NotSupported, Vec::new(), "structure not supported");
         };
-        let requested = wanted.new_values.attributes();
-        if requested.is_empty() {
-            return refuse(Cause::SemanticError, Vec::new(), "nothing is to be set");
+        let attributes = requested.new_values.attributes();
+        if attributes.is_empty() {
+            return refuse(Cause::SemanticError, Vec::new(), "no attributes to set");
         }
-        let is_writable = |name: &String| offer.attributes.iter().any(|known| known.name == name && known.writable);
-        let others: Vec<String> = requested.keys().filter(|name| !is_writable(name)).cloned().collect();
+        let is_writable = |name: &String| supported.attributes.iter().any(|known| known.name == name && known.writable);
+        let others: Vec<String> = attributes.keys().filter(|name| !is_writable(name)).cloned().collect();
         if !others.is_empty() {
-            return refuse(Cause::NotSupported, others, "not an attribute that can be set");
+            return refuse(Cause::NotSupported, others, "attributes not writable");
         }
-        self.which(place, offer, wanted)
+        self.find(scope, supported, requested)
     }
 
-    /// Finds the structure that the control means: that which its old values describe, or the key of its new ones.
-    fn which(
+    /// Finds the structure that the old values describe; without old values, the one with the key of the new values.
+    fn find(
         &self,
-        place: ConfigScope,
-        offer: &SupportedStructure,
-        wanted: &StructureControlled,
+        scope: ConfigScope,
+        supported: &SupportedStructure,
+        requested: &StructureControlled,
     ) -> Result<Option<RanConfigurationStructure>, Refusal> {
-        let all = self.source.read(place, offer.name);
-        let is_key = |name: &str| offer.key.contains(&name);
-        let described = &wanted.old_values;
+        let all = self.source.read(scope, supported.name);
+        let is_key = |name: &str| supported.key.contains(&name);
+        let described = &requested.old_values;
         if described.attributes().is_empty() {
-            let key = wanted.new_values.only(is_key);
+            let key = requested.new_values.only(is_key);
             return match &all[..] {
-                [only] if offer.key.is_empty() => Ok(Some(only.clone())),
-                _ if offer.key.is_empty() || key.attributes().is_empty() => Err(Refusal {
+                [only] if supported.key.is_empty() => Ok(Some(only.clone())),
+                _ if supported.key.is_empty() || key.attributes().is_empty() => Err(Refusal {
                     cause: Cause::SemanticError,
                     attributes: Vec::new(),
-                    reason: Cow::Borrowed("neither old values nor a key say which structure is meant"),
+                    reason: Cow::Borrowed("neither old values nor a key identify the structure"),
                 }),
                 _ => Ok(all.iter().find(|structure| structure.agrees_with(&key)).cloned()),
             };
@@ -183,15 +186,16 @@ impl<S: CccSource> Work<'_, S> {
         if let Some(found) = all.iter().find(|structure| structure.agrees_with(described)) {
             return Ok(Some(found.clone()));
         }
-        // somebody else was faster, or the sender errs: it is told what is so
+        // the structure has changed since the sender read it
         let closest = all.iter().find(|structure| structure.agrees_with(&described.only(is_key)));
-        let (are, were) = (closest.map(RanConfigurationStructure::attributes), described.attributes());
-        let differing = were.iter().filter(|(name, value)| are.as_ref().and_then(|are| are.get(*name)) != Some(*value));
-        let differing: Vec<_> = differing.map(|(name, _)| name.as_str()).collect();
+        let (current, old) = (closest.map(RanConfigurationStructure::attributes), described.attributes());
+        let is_outdated =
+            |(name, value): &(&String, &_)| current.as_ref().and_then(|current| current.get(*name)) != Some(*value);
+        let outdated: Vec<_> = old.iter().filter(is_outdated).map(|(name, _)| name.as_str()).collect();
         Err(Refusal {
             cause: Cause::IncompatibleState,
             attributes: Vec::new(),
-            reason: Cow::Owned(format!("the old values are not the present ones: {}", differing.join(", "))),
+            reason: Cow::Owned(format!("old values differ from the current ones: {}", outdated.join(", "))),
         })
     }
 }

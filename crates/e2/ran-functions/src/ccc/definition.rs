@@ -1,4 +1,4 @@
-//! What controllers are told of the function.
+//! The RAN function definition.
 
 use e2sm::ccc::{
     self as model, ControlService, ControlStyle, EventTriggerService, EventTriggerStyle, EventTriggerStyleType, OID,
@@ -10,11 +10,11 @@ use ferric::e2ap::RanFunctionRevision;
 
 use super::{CccConfig, CccSource, ConfigLevel, SupportedAttribute, SupportedStructure};
 
-/// Event trigger style and format 3: by the period. Styles and formats 1 and 2 are by change, of the node and of cells.
+/// Event trigger style and format 3: periodic. Styles and formats 1 and 2 are changes of the node and of cells.
 const PERIODIC: i64 = 3;
 
 impl ConfigLevel {
-    /// The number of its report and control styles and of their formats, and of the style of its event trigger.
+    /// The number of its report and control styles and their formats, and of its event trigger style for changes.
     pub(super) const fn number(self) -> i64 {
         match self {
             ConfigLevel::Node => 1,
@@ -23,13 +23,13 @@ impl ConfigLevel {
     }
 }
 
-/// What E2 Setup tells.
+/// The RAN function item of E2 Setup.
 ///
 /// # Panics
-/// Where the source offers what cannot be told: nothing at all, or a name that is no text of JSON's bounds.
+/// If the source supports no structures, or a name exceeds the length that the specification allows.
 pub(super) fn function<S: CccSource>(source: &S, config: &CccConfig) -> Function {
     let structures = |level| -> Vec<model::SupportedStructure> {
-        source.structures().iter().filter(|offer| offer.level == level).map(structure).collect()
+        source.structures().iter().filter(|structure| structure.level == level).map(structure).collect()
     };
     let (node, cell) = (structures(ConfigLevel::Node), structures(ConfigLevel::Cell));
     let cells: Vec<_> = source
@@ -38,7 +38,7 @@ pub(super) fn function<S: CccSource>(source: &S, config: &CccConfig) -> Function
         .filter(|_| !cell.is_empty())
         .map(|cell_global_id| SupportedCell { cell_global_id, structures: cell.clone() })
         .collect();
-    assert!(!node.is_empty() || !cells.is_empty(), "the source offers no structure of the node or of a cell");
+    assert!(!node.is_empty() || !cells.is_empty(), "the source supports no structure of the node or of a cell");
     let definition = RanFunctionDefinition {
         ran_function_name: RanFunctionName {
             short_name: SHORT_NAME.to_owned(),
@@ -51,19 +51,19 @@ pub(super) fn function<S: CccSource>(source: &S, config: &CccConfig) -> Function
     };
     let mut bytes = Vec::new();
     if let Err(error) = definition.encode(&mut bytes) {
-        panic!("the source's offers cannot be told: {error}");
+        panic!("cannot encode the RAN function definition: {error}");
     }
     Function { id: config.function_id, revision: RanFunctionRevision(1), oid: OID.to_owned(), definition: bytes }
 }
 
-fn structure(offer: &SupportedStructure) -> model::SupportedStructure {
+fn structure(supported: &SupportedStructure) -> model::SupportedStructure {
     let attribute = |attribute: &SupportedAttribute| model::SupportedAttribute {
         name: attribute.name.to_owned(),
-        supported_services: services(offer.level, attribute.writable),
+        supported_services: services(supported.level, attribute.writable),
     };
     model::SupportedStructure {
-        name: offer.name.to_owned(),
-        attributes: offer.attributes.iter().map(attribute).collect(),
+        name: supported.name.to_owned(),
+        attributes: supported.attributes.iter().map(attribute).collect(),
     }
 }
 

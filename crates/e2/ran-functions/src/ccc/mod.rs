@@ -1,14 +1,14 @@
-//! E2SM-CCC: the configuration of the node and of its cells, reported and set.
+//! E2SM-CCC: reports and control of the configuration of the node and its cells.
 //!
-//! A base station implements [`CccSource`]; [`CccFunction`] does the rest.
+//! A base station implements [`CccSource`]; [`CccFunction`] implements the RAN function.
 //!
-//! * A subscription is told at once what is so, and then by the period or when what it watches changes: all that it asks
-//!   for, or what has changed.
-//! * A control sets each structure as a whole or not at all. Its old values say which structure is meant and what the
-//!   sender takes it to be; where that is no longer so, nothing is set. The outcome names each structure that was set and
-//!   each that was not, the latter with the attributes at fault, the present values and the cause.
-//! * A query is answered with what is so.
-//! * What cannot be read is refused as a whole, and the log says where in the message the fault is.
+//! * A subscription gets its first report at once, and further ones periodically or when a structure of the trigger
+//!   changes: of all subscribed structures, or of the changed ones.
+//! * A control sets each structure as a whole or not at all. Its old values identify the structure and must still be
+//!   current. The outcome lists each structure that was set and each that was not, the latter with the rejected attributes,
+//!   the current values and the cause.
+//! * A query returns the current values.
+//! * A message that cannot be decoded is refused as a whole; the log contains the position of the error.
 
 mod control;
 mod definition;
@@ -25,23 +25,24 @@ use std::time::SystemTime;
 use e2sm::ccc::{IndicationHeader, IndicationHeaderFormat1, TimeStamp};
 use ferric::agent::{Admission, ControlFailure, ControllerId, FunctionContext, RanFunction, RequestKey, Views};
 use ferric::e2::{ControlRequest, Function, QueryRequest, SubscriptionRequest, Time};
-use ferric::e2ap::{Cause, CauseRicRequest, RanFunctionId};
+use ferric::e2ap::{Cause, RanFunctionId};
 use tracing::warn;
 
 use crate::admission::admit;
-use crate::wall_clock::{WallClock, ntp};
+use crate::cause::INFORMATION_UNAVAILABLE;
+use crate::wall_clock::{WallClock, ntp_timestamp};
 use report::{Action, Trigger};
 
 pub use source::{CccSource, ConfigLevel, ConfigScope, Refusal, SupportedAttribute, SupportedStructure};
 
-/// What a function offers, and its bounds.
+/// Configuration of [`CccFunction`].
 #[derive(Clone, Debug)]
 pub struct CccConfig {
-    /// Its id within the node. Default: 4.
+    /// The RAN function ID within the node. Default: 4.
     pub function_id: RanFunctionId,
     /// The shortest reporting period, in milliseconds. Default: 100.
     pub min_period_ms: u32,
-    /// Actions that may be set up at a time. Default: 256.
+    /// The maximum number of actions at a time. Default: 256.
     pub max_actions: usize,
 }
 
@@ -51,38 +52,38 @@ impl Default for CccConfig {
     }
 }
 
-/// The RAN function of E2SM-CCC, towards all controllers of its node.
+/// The RAN function of E2SM-CCC, for all controllers of its node.
 pub struct CccFunction<S: CccSource> {
     source: Rc<RefCell<S>>,
     config: CccConfig,
     wall_clock: WallClock,
     actions: Vec<Action>,
-    /// The source's count of changes when it was last looked at.
-    seen: u64,
-    /// The latest time that was told.
+    /// The source's change count at the latest report.
+    change_count: u64,
+    /// The time of the latest call.
     now: Time,
 }
 
 impl<S: CccSource> CccFunction<S> {
-    /// A function without subscriptions.
+    /// Creates a function without subscriptions.
     ///
     /// # Panics
-    /// Where the source offers nothing, or what cannot be told.
+    /// If the source supports no structures, or their names cannot be encoded.
     #[must_use]
     pub fn new(source: Rc<RefCell<S>>, config: CccConfig) -> Self {
         definition::function(&*source.borrow(), &config);
-        let seen = source.borrow().change_count();
+        let change_count = source.borrow().change_count();
         CccFunction {
             source,
             config,
-            wall_clock: WallClock::new(SystemTime::now),
+            wall_clock: WallClock::system(),
             actions: Vec::new(),
-            seen,
+            change_count,
             now: Time::default(),
         }
     }
 
-    /// Takes the time of day from elsewhere than the system's clock.
+    /// Replaces the system clock as the source of the time of day.
     #[must_use]
     pub fn with_wall_clock(mut self, wall_clock: impl Fn() -> SystemTime + 'static) -> Self {
         self.wall_clock = WallClock::new(wall_clock);
@@ -91,8 +92,8 @@ impl<S: CccSource> CccFunction<S> {
 
     fn time_stamp(&mut self, now: Time) -> TimeStamp {
         self.now = now;
-        self.wall_clock.tick(now);
-        TimeStamp(ntp(self.wall_clock.at(now)).to_be_bytes())
+        self.wall_clock.update(now);
+        TimeStamp(ntp_timestamp(self.wall_clock.at(now)).to_be_bytes())
     }
 }
 
@@ -115,9 +116,8 @@ impl<S: CccSource> RanFunction for CccFunction<S> {
         self.now = now;
         let source = self.source.borrow();
         let trigger = Trigger::new(&*source, &self.config, &request.event_trigger)?;
-        let key = RequestKey { controller, id: request.request_id };
-        admit(&mut self.actions, self.config.max_actions, request, |wanted| {
-            Action::new(now, &*source, &trigger, key, wanted)
+        admit(&mut self.actions, self.config.max_actions, controller, request, |key, requested| {
+            Action::new(now, &*source, &trigger, key, requested)
         })
     }
 
@@ -130,10 +130,10 @@ impl<S: CccSource> RanFunction for CccFunction<S> {
         now: Time,
         controller: ControllerId,
         request: &ControlRequest,
-        _reports: &mut FunctionContext<'_>,
+        _context: &mut FunctionContext<'_>,
     ) -> Result<Option<Vec<u8>>, ControlFailure> {
         let received = self.time_stamp(now);
-        let outcome = control::carry_out(&mut *self.source.borrow_mut(), now, controller, request, received)?;
+        let outcome = control::execute(&mut *self.source.borrow_mut(), now, controller, request, received)?;
         Ok(Some(outcome).filter(|outcome| !outcome.is_empty()))
     }
 
@@ -148,8 +148,8 @@ impl<S: CccSource> RanFunction for CccFunction<S> {
         let outcome = report::query(&*self.source.borrow(), &request.header, &request.definition)?;
         let mut bytes = Vec::new();
         outcome.encode(&mut bytes).map_err(|error| {
-            warn!(%error, "an answer cannot be written: the source's values break a bound");
-            Cause::RicRequest(CauseRicRequest::RequestedInformationUnavailable)
+            warn!(%error, "cannot encode a query outcome: a value of the source is out of range");
+            INFORMATION_UNAVAILABLE
         })?;
         Ok(bytes)
     }
@@ -159,28 +159,30 @@ impl<S: CccSource> RanFunction for CccFunction<S> {
     }
 
     fn next_report(&self) -> Option<Time> {
-        let by_change =
-            self.actions.iter().any(Action::is_by_change) && self.source.borrow().change_count() != self.seen;
-        let due = self.actions.iter().filter_map(|action| action.due).min();
-        if by_change { Some(due.map_or(self.now, |due| due.min(self.now))) } else { due }
+        let may_report_change = self.actions.iter().any(Action::reports_changes)
+            && self.source.borrow().change_count() != self.change_count;
+        let due = self.actions.iter().filter_map(Action::due).min();
+        if may_report_change { Some(due.map_or(self.now, |due| due.min(self.now))) } else { due }
     }
 
-    fn report(&mut self, now: Time, reports: &mut FunctionContext<'_>) {
+    fn report(&mut self, now: Time, context: &mut FunctionContext<'_>) {
         let event_time = self.time_stamp(now);
         let source = self.source.borrow();
-        let changes = source.change_count();
-        let changed = changes != std::mem::replace(&mut self.seen, changes);
+        let change_count = source.change_count();
+        let has_changed = change_count != std::mem::replace(&mut self.change_count, change_count);
         let (mut header, mut message) = (Vec::new(), Vec::new());
         for action in &mut self.actions {
-            let Some((indication_reason, told)) = action.report(now, &*source, changed) else { continue };
+            let Some((indication_reason, report)) = action.report(now, &*source, has_changed) else { continue };
             header.clear();
             message.clear();
             let format = IndicationHeaderFormat1 { indication_reason, event_time };
-            let written = IndicationHeader { format }.encode(&mut header).and_then(|()| told.encode(&mut message));
-            match written {
-                // a subscription that is gone by now is forgotten by the `unsubscribe` to come
-                Ok(()) => drop(reports.report(action.key, action.id, &header, &message)),
-                Err(error) => warn!(%error, "a report cannot be written: the source's values break a bound"),
+            let encoded = IndicationHeader { format }.encode(&mut header).and_then(|()| report.encode(&mut message));
+            match encoded {
+                // fails only for a subscription that has ended, which the pending `unsubscribe` removes
+                Ok(()) => drop(context.report(action.key, action.id, &header, &message)),
+                Err(error) => {
+                    warn!(%error, "cannot encode a configuration report: a value of the source is out of range")
+                }
             }
         }
     }
@@ -191,7 +193,7 @@ impl<S: CccSource> fmt::Debug for CccFunction<S> {
         f.debug_struct("CccFunction")
             .field("config", &self.config)
             .field("actions", &self.actions.len())
-            .field("seen", &self.seen)
+            .field("change_count", &self.change_count)
             .finish_non_exhaustive()
     }
 }

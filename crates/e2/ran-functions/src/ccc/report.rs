@@ -1,6 +1,4 @@
-//! An action that is set up: what it watches, what it tells, and what it told last.
-
-use std::time::Duration;
+//! Report actions and queries.
 
 use e2sm::ccc::{
     ActionDefinition, ActionDefinitionFormat, AttributeName, CellQueried, CellReported, ChangeType,
@@ -12,196 +10,181 @@ use e2sm::ccc::{
 use e2sm::common::Cgi;
 use ferric::agent::RequestKey;
 use ferric::e2::{self, Time};
-use ferric::e2ap::{Cause, CauseProtocol, CauseRicRequest, RicActionId, RicActionType};
+use ferric::e2ap::{Cause, RicActionId, RicActionType};
 use tracing::debug;
 
 use super::{CccConfig, CccSource, ConfigLevel, ConfigScope, SupportedStructure};
 
-const NOT_SUPPORTED: Cause = Cause::RicRequest(CauseRicRequest::ActionNotSupported);
-const NOT_AVAILABLE: Cause = Cause::RicRequest(CauseRicRequest::RequestedInformationUnavailable);
-const TRIGGER_NOT_SUPPORTED: Cause = Cause::RicRequest(CauseRicRequest::EventTriggerNotSupported);
-const TOO_MUCH: Cause = Cause::RicRequest(CauseRicRequest::FunctionResourceLimit);
-const SEMANTIC: Cause = Cause::Protocol(CauseProtocol::SemanticError);
-const SYNTAX: Cause = Cause::Protocol(CauseProtocol::TransferSyntaxError);
+use crate::cause::{
+    ACTION_NOT_SUPPORTED, INFORMATION_UNAVAILABLE, SEMANTIC_ERROR, TRIGGER_NOT_SUPPORTED, check_limit, undecodable,
+};
+use crate::schedule::Period;
 
-/// Structures that one action may watch or tell, over all its cells.
+/// The maximum number of structures in the trigger or the report of one action, over all its cells.
 const MAX_STRUCTURES: usize = 256;
 
 /// When an action reports.
 #[derive(Clone, Debug)]
 pub(super) enum Trigger {
-    /// When one of these changes.
-    Change(Vec<Watched>),
-    /// Each time that many milliseconds have passed.
+    /// When one of these structures changes.
+    Change(Vec<Selection>),
+    /// Periodically.
     PeriodMs(u32),
 }
 
-/// A structure at a place, and what of it matters.
+/// Selected attributes of the structures with one name in a scope.
 #[derive(Clone, Debug)]
-pub(super) struct Watched {
-    place: ConfigScope,
+pub(super) struct Selection {
+    scope: ConfigScope,
     name: &'static str,
     key: &'static [&'static str],
-    /// None: all.
+    /// `None` selects all attributes.
     attributes: Option<Vec<String>>,
     report_type: ReportType,
 }
 
-/// The structures of each watched, as they once were.
+/// The values of each selection at some time.
 type Snapshot = Vec<Vec<RanConfigurationStructure>>;
 
-/// An action that is set up.
+/// A report action of a subscription.
 pub(super) struct Action {
     pub key: RequestKey,
     pub id: RicActionId,
     level: ConfigLevel,
     trigger: Trigger,
-    wanted: Vec<Watched>,
-    /// What the trigger's structures were when it was last looked at.
-    watched: Snapshot,
-    /// What was told last.
-    told: Snapshot,
-    /// When it reports whatever happens: at first, and by the period.
-    pub due: Option<Time>,
-    is_new: bool,
+    /// The structures to report.
+    selections: Vec<Selection>,
+    /// The latest values of the trigger's structures.
+    trigger_values: Snapshot,
+    /// The values of the latest report.
+    reported: Snapshot,
+    /// The time of the first report, until it is made.
+    first_report: Option<Time>,
+    /// The period of a periodic trigger.
+    period: Option<Period>,
 }
 
 impl Trigger {
     pub fn new<S: CccSource>(source: &S, config: &CccConfig, bytes: &[u8]) -> Result<Self, Cause> {
-        let definition = EventTriggerDefinition::decode(bytes).map_err(|error| {
-            debug!(%error, "event trigger definition");
-            SYNTAX
-        })?;
-        let check = Check { source };
-        let all = |structures: &[StructureForEventTrigger], level, cell| {
-            check.watched(structures.iter().map(trigger_parts), level, cell)
+        let definition = EventTriggerDefinition::decode(bytes).map_err(undecodable("event trigger definition"))?;
+        let selector = Selector { source };
+        let select = |structures: &[StructureForEventTrigger], level, cell| {
+            selector.select(structures.iter().map(trigger_parts), level, cell)
         };
-        let watched = match &definition.format {
+        let selections = match &definition.format {
             EventTriggerDefinitionFormat::PeriodMs(period_ms) if *period_ms < config.min_period_ms => {
                 return Err(TRIGGER_NOT_SUPPORTED);
             }
             EventTriggerDefinitionFormat::PeriodMs(period_ms) => return Ok(Trigger::PeriodMs(*period_ms)),
-            EventTriggerDefinitionFormat::NodeLevelChange(structures) => all(structures, ConfigLevel::Node, None)?,
+            EventTriggerDefinitionFormat::NodeLevelChange(structures) => select(structures, ConfigLevel::Node, None)?,
             EventTriggerDefinitionFormat::CellLevelChange(cells) => {
-                let each = cells.iter().map(|cell| all(&cell.structures, ConfigLevel::Cell, cell.cell_global_id));
+                let each = cells.iter().map(|cell| select(&cell.structures, ConfigLevel::Cell, cell.cell_global_id));
                 each.collect::<Result<Vec<_>, _>>()?.concat()
             }
         };
-        at_most(watched.len(), MAX_STRUCTURES)?;
-        Ok(Trigger::Change(watched))
+        check_limit(selections.len(), MAX_STRUCTURES)?;
+        Ok(Trigger::Change(selections))
     }
 }
 
 impl Action {
-    /// Checks what is wanted. The first report comes at once.
+    /// Checks and sets up a requested action; its first report is due at `now`.
     pub fn new<S: CccSource>(
         now: Time,
         source: &S,
         trigger: &Trigger,
         key: RequestKey,
-        wanted: &e2::Action,
+        requested: &e2::Action,
     ) -> Result<Self, Cause> {
-        let definition = match &wanted.definition {
-            _ if wanted.kind != RicActionType::Report => return Err(NOT_SUPPORTED),
-            None => return Err(SEMANTIC),
-            Some(bytes) => ActionDefinition::decode(bytes).map_err(|error| {
-                debug!(%error, "action definition");
-                SYNTAX
-            })?,
+        let definition = match &requested.definition {
+            _ if requested.kind != RicActionType::Report => return Err(ACTION_NOT_SUPPORTED),
+            None => return Err(SEMANTIC_ERROR),
+            Some(bytes) => ActionDefinition::decode(bytes).map_err(undecodable("action definition"))?,
         };
-        let check = Check { source };
-        let all = |structures: &[StructureForAction], level, cell| {
-            check.watched(structures.iter().map(action_parts), level, cell)
+        let selector = Selector { source };
+        let select = |structures: &[StructureForAction], level, cell| {
+            selector.select(structures.iter().map(action_parts), level, cell)
         };
-        let (level, structures) = match &definition.format {
+        let (level, selections) = match &definition.format {
             ActionDefinitionFormat::NodeLevel(structures) => {
-                (ConfigLevel::Node, all(structures, ConfigLevel::Node, None)?)
+                (ConfigLevel::Node, select(structures, ConfigLevel::Node, None)?)
             }
             ActionDefinitionFormat::CellLevel(cells) => {
-                let each = cells.iter().map(|cell| all(&cell.structures, ConfigLevel::Cell, cell.cell_global_id));
+                let each = cells.iter().map(|cell| select(&cell.structures, ConfigLevel::Cell, cell.cell_global_id));
                 (ConfigLevel::Cell, each.collect::<Result<Vec<_>, _>>()?.concat())
             }
         };
         if definition.ric_style_type != level.number() {
             let known =
                 [ConfigLevel::Node, ConfigLevel::Cell].iter().any(|level| definition.ric_style_type == level.number());
-            return Err(if known { SEMANTIC } else { NOT_SUPPORTED });
+            return Err(if known { SEMANTIC_ERROR } else { ACTION_NOT_SUPPORTED });
         }
-        at_most(structures.len(), MAX_STRUCTURES)?;
-        let watched = match trigger {
-            Trigger::Change(watched) => snapshot(source, watched),
-            Trigger::PeriodMs(_) => Vec::new(),
+        check_limit(selections.len(), MAX_STRUCTURES)?;
+        let (trigger_values, period) = match trigger {
+            Trigger::Change(selections) => (snapshot(source, selections), None),
+            Trigger::PeriodMs(period_ms) => (Vec::new(), Some(Period::new(now, *period_ms))),
         };
         Ok(Action {
             key,
-            id: wanted.id,
+            id: requested.id,
             level,
             trigger: trigger.clone(),
-            told: Vec::new(),
-            wanted: structures,
-            watched,
-            due: Some(now),
-            is_new: true,
+            selections,
+            trigger_values,
+            reported: Vec::new(),
+            first_report: Some(now),
+            period,
         })
     }
 
-    pub fn is_by_change(&self) -> bool {
+    pub fn reports_changes(&self) -> bool {
         matches!(self.trigger, Trigger::Change(_))
     }
 
-    /// What is to be told now, and reason; `changed` says that something of the source has changed.
+    /// The time of the next report that does not depend on a change.
+    pub fn due(&self) -> Option<Time> {
+        self.first_report.or_else(|| self.period.map(|period| period.end()))
+    }
+
+    /// The report that is due at `now` and its reason. `source_changed` states whether any value of the source changed.
     pub fn report<S: CccSource>(
         &mut self,
         now: Time,
         source: &S,
-        changed: bool,
+        source_changed: bool,
     ) -> Option<(IndicationReason, IndicationMessage)> {
-        let is_due = self.due.is_some_and(|due| due <= now);
-        let has_changed = changed && self.has_changed(source);
-        let reason = match self.trigger {
-            _ if self.is_new && is_due => IndicationReason::UponSubscription,
-            Trigger::PeriodMs(_) if is_due => IndicationReason::Periodic,
-            Trigger::Change(_) if has_changed => IndicationReason::UponChange,
+        let has_changed = source_changed && self.has_changed(source);
+        let is_first = self.first_report.take_if(|due| *due <= now).is_some();
+        let is_periodic = self.period.as_mut().is_some_and(|period| period.advance(now).is_some());
+        let reason = match (is_first, is_periodic, has_changed) {
+            (true, ..) => IndicationReason::UponSubscription,
+            (_, true, _) => IndicationReason::Periodic,
+            (.., true) => IndicationReason::UponChange,
             _ => return None,
         };
-        self.next(now);
-        let current = snapshot(source, &self.wanted);
-        let told = std::mem::replace(&mut self.told, current);
-        let first = std::mem::take(&mut self.is_new);
-        let message = self.message(if first { None } else { Some(&told) })?;
+        let current = snapshot(source, &self.selections);
+        let reported = std::mem::replace(&mut self.reported, current);
+        let message = self.message(if is_first { None } else { Some(&reported) })?;
         Some((reason, message))
     }
 
-    /// Whether what the trigger watches is another than when it was last looked at.
+    /// Whether the trigger's structures differ from those at the previous call.
     fn has_changed<S: CccSource>(&mut self, source: &S) -> bool {
-        let Trigger::Change(watched) = &self.trigger else { return false };
-        let current = snapshot(source, watched);
-        let has_changed = current != self.watched;
-        self.watched = current;
+        let Trigger::Change(selections) = &self.trigger else { return false };
+        let current = snapshot(source, selections);
+        let has_changed = current != self.trigger_values;
+        self.trigger_values = current;
         has_changed
     }
 
-    /// Sets the next deadline; one that was missed altogether is passed over.
-    fn next(&mut self, now: Time) {
-        self.due = match (self.due, &self.trigger) {
-            (Some(due), Trigger::PeriodMs(period_ms)) => {
-                let period = Duration::from_millis(u64::from(*period_ms));
-                let missed = (now - due).as_nanos() / period.as_nanos().max(1);
-                let missed = u32::try_from(missed).unwrap_or(u32::MAX);
-                Some(due + period.saturating_mul(missed.saturating_add(1)))
-            }
-            _ => None,
-        };
-    }
-
-    /// What is there, against what was told before.
+    /// The current values compared with the previously reported ones; `None` if there is nothing to report.
     fn message(&self, before: Option<&Snapshot>) -> Option<IndicationMessage> {
         let mut node = Vec::new();
         let mut cells: Vec<CellReported> = Vec::new();
-        for (at, (watched, current)) in self.wanted.iter().zip(&self.told).enumerate() {
+        for (at, (selection, current)) in self.selections.iter().zip(&self.reported).enumerate() {
             let before = before.map(|before| before.get(at).map_or(&[][..], Vec::as_slice));
-            let structures = watched.differences(before, current);
-            match watched.place {
+            let structures = selection.differences(before, current);
+            match selection.scope {
                 ConfigScope::Node => node.extend(structures),
                 ConfigScope::Cell(_) if structures.is_empty() => {}
                 ConfigScope::Cell(cell_global_id) => {
@@ -212,7 +195,7 @@ impl Action {
                 }
             }
         }
-        // a list cannot be empty: where there is nothing to tell, nothing is sent
+        // a list cannot be empty
         let format = match self.level {
             ConfigLevel::Node if node.is_empty() => return None,
             ConfigLevel::Cell if cells.is_empty() => return None,
@@ -223,41 +206,44 @@ impl Action {
     }
 }
 
-impl Watched {
-    fn matters(&self, attribute: &str) -> bool {
-        self.attributes.as_ref().is_none_or(|wanted| wanted.iter().any(|name| name == attribute))
+impl Selection {
+    /// Whether an attribute is selected; the key always is.
+    fn contains(&self, attribute: &str) -> bool {
+        self.attributes.as_ref().is_none_or(|selected| selected.iter().any(|name| name == attribute))
             || self.key.contains(&attribute)
     }
 
-    /// Whether two structures are the same one at different times.
+    /// Whether two structures have the same key.
     fn is_same(&self, a: &RanConfigurationStructure, b: &RanConfigurationStructure) -> bool {
         let is_key = |name: &str| self.key.contains(&name);
         a.only(is_key) == b.only(is_key)
     }
 
-    /// What is told of the structures; `before` is what they were, if that was told.
+    /// The report on structures whose values were `before` in the previous report; `None` for the first report.
     fn differences(
         &self,
         before: Option<&[RanConfigurationStructure]>,
         current: &[RanConfigurationStructure],
     ) -> Vec<StructureReported> {
-        let told = |change_type, values: &RanConfigurationStructure| StructureReported {
+        let reported = |change_type, values: &RanConfigurationStructure| StructureReported {
             change_type,
             values: values.clone(),
             old_values: None,
         };
         let Some(before) = before else {
-            return current.iter().map(|structure| told(ChangeType::None, structure)).collect();
+            return current.iter().map(|structure| reported(ChangeType::None, structure)).collect();
         };
         let mut all = Vec::new();
         for new in current {
             match before.iter().find(|old| self.is_same(old, new)) {
-                None => all.push(told(ChangeType::Addition, new)),
-                Some(old) if old == new && self.report_type == ReportType::All => all.push(told(ChangeType::None, new)),
+                None => all.push(reported(ChangeType::Addition, new)),
+                Some(old) if old == new && self.report_type == ReportType::All => {
+                    all.push(reported(ChangeType::None, new));
+                }
                 Some(old) if old == new => {}
                 Some(old) => {
-                    let (were, are) = (old.attributes(), new.attributes());
-                    let differs = |name: &str| were.get(name) != are.get(name) || self.key.contains(&name);
+                    let (before, after) = (old.attributes(), new.attributes());
+                    let differs = |name: &str| before.get(name) != after.get(name) || self.key.contains(&name);
                     all.push(StructureReported {
                         change_type: ChangeType::Modification,
                         values: match self.report_type {
@@ -269,38 +255,37 @@ impl Watched {
                 }
             }
         }
-        let gone = before.iter().filter(|old| !current.iter().any(|new| self.is_same(old, new)));
-        all.extend(gone.map(|old| told(ChangeType::Deletion, old)));
+        let deleted = before.iter().filter(|old| !current.iter().any(|new| self.is_same(old, new)));
+        all.extend(deleted.map(|old| reported(ChangeType::Deletion, old)));
         all
     }
 }
 
-/// Answers a query.
+/// The outcome of a query.
 pub(super) fn query<S: CccSource>(source: &S, header: &[u8], definition: &[u8]) -> Result<QueryOutcome, Cause> {
-    let unreadable = |error| {
-        debug!(%error, "a query cannot be read");
-        SYNTAX
+    let header = QueryHeader::decode(header).map_err(undecodable("query header"))?;
+    let definition = QueryDefinition::decode(definition).map_err(undecodable("query definition"))?;
+    let selector = Selector { source };
+    let select = |structures: &[StructureForQuery], level, cell| {
+        selector.select(structures.iter().map(query_parts), level, cell)
     };
-    let header = QueryHeader::decode(header).map_err(unreadable)?;
-    let definition = QueryDefinition::decode(definition).map_err(unreadable)?;
-    let check = Check { source };
-    let all =
-        |structures: &[StructureForQuery], level, cell| check.watched(structures.iter().map(query_parts), level, cell);
-    let (level, wanted) = match &definition.format {
-        QueryDefinitionFormat::NodeLevel(structures) => (ConfigLevel::Node, all(structures, ConfigLevel::Node, None)?),
+    let (level, selections) = match &definition.format {
+        QueryDefinitionFormat::NodeLevel(structures) => {
+            (ConfigLevel::Node, select(structures, ConfigLevel::Node, None)?)
+        }
         QueryDefinitionFormat::CellLevel(cells) => {
-            let each = cells.iter().map(|cell| all(&cell.structures, ConfigLevel::Cell, cell.cell_global_id));
+            let each = cells.iter().map(|cell| select(&cell.structures, ConfigLevel::Cell, cell.cell_global_id));
             (ConfigLevel::Cell, each.collect::<Result<Vec<_>, _>>()?.concat())
         }
     };
     if header.format.ric_style_type != level.number() {
-        return Err(SEMANTIC);
+        return Err(SEMANTIC_ERROR);
     }
-    at_most(wanted.len(), MAX_STRUCTURES)?;
+    check_limit(selections.len(), MAX_STRUCTURES)?;
     let (mut node, mut cells): (Vec<StructureQueried>, Vec<CellQueried>) = (Vec::new(), Vec::new());
-    for (watched, structures) in wanted.iter().zip(snapshot(source, &wanted)) {
+    for (selection, structures) in selections.iter().zip(snapshot(source, &selections)) {
         let structures = structures.into_iter().map(StructureQueried);
-        match watched.place {
+        match selection.scope {
             ConfigScope::Node => node.extend(structures),
             ConfigScope::Cell(id) => match cells.iter_mut().find(|cell| cell.cell_global_id == id) {
                 Some(cell) => cell.structures.extend(structures),
@@ -311,26 +296,22 @@ pub(super) fn query<S: CccSource>(source: &S, header: &[u8], definition: &[u8]) 
     // a list cannot be empty
     cells.retain(|cell| !cell.structures.is_empty());
     match level {
-        ConfigLevel::Node if node.is_empty() => Err(NOT_AVAILABLE),
-        ConfigLevel::Cell if cells.is_empty() => Err(NOT_AVAILABLE),
+        ConfigLevel::Node if node.is_empty() => Err(INFORMATION_UNAVAILABLE),
+        ConfigLevel::Cell if cells.is_empty() => Err(INFORMATION_UNAVAILABLE),
         ConfigLevel::Node => Ok(QueryOutcome { format: QueryOutcomeFormat::NodeLevel(node) }),
         ConfigLevel::Cell => Ok(QueryOutcome { format: QueryOutcomeFormat::CellLevel(cells) }),
     }
 }
 
-fn snapshot<S: CccSource>(source: &S, all: &[Watched]) -> Snapshot {
-    let read = |watched: &Watched| {
-        let structures = source.read(watched.place, watched.name);
-        structures.iter().map(|structure| structure.only(|name| watched.matters(name))).collect()
+fn snapshot<S: CccSource>(source: &S, selections: &[Selection]) -> Snapshot {
+    let read = |selection: &Selection| {
+        let structures = source.read(selection.scope, selection.name);
+        structures.iter().map(|structure| structure.only(|name| selection.contains(name))).collect()
     };
-    all.iter().map(read).collect()
+    selections.iter().map(read).collect()
 }
 
-fn at_most(count: usize, bound: usize) -> Result<(), Cause> {
-    if count > bound { Err(TOO_MUCH) } else { Ok(()) }
-}
-
-/// Name, attributes and report type of a structure that is asked for.
+/// Name, attributes and report type of a requested structure.
 type Parts<'d> = (&'d str, Option<Vec<String>>, ReportType);
 
 fn trigger_parts(structure: &StructureForEventTrigger) -> Parts<'_> {
@@ -348,56 +329,57 @@ fn query_parts(structure: &StructureForQuery) -> Parts<'_> {
     (&structure.name, structure.attributes.as_ref().map(names), ReportType::All)
 }
 
-/// What a subscription or a query is checked against.
-struct Check<'s, S> {
+/// Checks the structures that a subscription or a query requests.
+struct Selector<'s, S> {
     source: &'s S,
 }
 
-impl<S: CccSource> Check<'_, S> {
-    /// The structures that are asked for, at each place that is meant.
-    fn watched<'d>(
+impl<S: CccSource> Selector<'_, S> {
+    /// The selections of the requested structures, in each requested scope.
+    fn select<'d>(
         &self,
         structures: impl Iterator<Item = Parts<'d>>,
         level: ConfigLevel,
         cell: Option<Cgi>,
-    ) -> Result<Vec<Watched>, Cause> {
-        let places = match (level, cell) {
+    ) -> Result<Vec<Selection>, Cause> {
+        let scopes = match (level, cell) {
             (ConfigLevel::Node, _) => vec![ConfigScope::Node],
             (ConfigLevel::Cell, None) => self.source.cells().into_iter().map(ConfigScope::Cell).collect(),
             (ConfigLevel::Cell, Some(cell)) if self.source.cells().contains(&cell) => vec![ConfigScope::Cell(cell)],
             (ConfigLevel::Cell, Some(cell)) => {
-                debug!(?cell, "no such cell");
-                return Err(NOT_AVAILABLE);
+                debug!(?cell, "unknown cell");
+                return Err(INFORMATION_UNAVAILABLE);
             }
         };
         let mut all = Vec::new();
         for (name, attributes, report_type) in structures {
-            let offer = self.offer(level, name, attributes.as_deref().unwrap_or_default())?;
-            let (name, key) = (offer.name, offer.key);
-            all.extend(places.iter().map(|place| Watched {
-                place: *place,
+            let supported = self.supported(level, name, attributes.as_deref().unwrap_or_default())?;
+            let (name, key) = (supported.name, supported.key);
+            all.extend(scopes.iter().map(|scope| Selection {
+                scope: *scope,
                 name,
                 key,
                 attributes: attributes.clone(),
                 report_type,
             }));
-            at_most(all.len(), MAX_STRUCTURES)?;
+            check_limit(all.len(), MAX_STRUCTURES)?;
         }
         Ok(all)
     }
 
-    fn offer(&self, level: ConfigLevel, name: &str, attributes: &[String]) -> Result<&SupportedStructure, Cause> {
-        let offer = self.source.structures().iter().find(|offer| offer.level == level && offer.name == name);
-        let offer = offer.ok_or_else(|| {
-            debug!(structure = name, ?level, "no such structure");
-            NOT_AVAILABLE
+    fn supported(&self, level: ConfigLevel, name: &str, attributes: &[String]) -> Result<&SupportedStructure, Cause> {
+        let supported =
+            self.source.structures().iter().find(|supported| supported.level == level && supported.name == name);
+        let supported = supported.ok_or_else(|| {
+            debug!(structure = name, ?level, "structure not supported");
+            INFORMATION_UNAVAILABLE
         })?;
         for attribute in attributes {
-            if !offer.attributes.iter().any(|offered| offered.name == attribute) {
-                debug!(structure = name, attribute, "no such attribute");
-                return Err(NOT_AVAILABLE);
+            if !supported.attributes.iter().any(|known| known.name == attribute) {
+                debug!(structure = name, attribute, "attribute not supported");
+                return Err(INFORMATION_UNAVAILABLE);
             }
         }
-        Ok(offer)
+        Ok(supported)
     }
 }

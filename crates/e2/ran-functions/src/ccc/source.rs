@@ -1,4 +1,4 @@
-//! What a base station implements.
+//! The interface to the base station.
 
 use std::borrow::Cow;
 
@@ -7,48 +7,48 @@ use e2sm::common::Cgi;
 use ferric::agent::ControllerId;
 use ferric::e2::Time;
 
-/// Whose a structure is.
+/// The node or the cell that a configuration structure belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ConfigScope {
-    /// The node's.
+    /// The node.
     Node,
-    /// A cell's.
+    /// A cell.
     Cell(Cgi),
 }
 
-/// Whether a structure is the node's or the cells'.
+/// The level of a configuration structure: node or cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ConfigLevel {
-    /// The node's.
+    /// The structure belongs to the node.
     Node,
-    /// Each cell's.
+    /// Each cell has the structure.
     Cell,
 }
 
-/// A structure that a base station offers.
+/// A configuration structure that a base station supports.
 #[derive(Clone, Copy, Debug)]
 pub struct SupportedStructure {
-    /// Whose it is.
+    /// The level that the structure belongs to.
     pub level: ConfigLevel,
-    /// Its name, such as `O-NRCellDU`.
+    /// The RAN configuration structure name, such as `O-NRCellDU`.
     pub name: &'static str,
-    /// The attributes that can be read.
+    /// The supported attributes.
     pub attributes: &'static [SupportedAttribute],
-    /// The attributes that tell several structures of that name at one place apart; none where there is one only.
+    /// The attributes that identify one of several structures with this name in a scope; empty if there is only one.
     pub key: &'static [&'static str],
 }
 
-/// An attribute that a base station offers.
+/// An attribute of a configuration structure that a base station supports.
 #[derive(Clone, Copy, Debug)]
 pub struct SupportedAttribute {
-    /// Its name, such as `cellState`.
+    /// The attribute name, such as `cellState`.
     pub name: &'static str,
-    /// Whether it can be set.
+    /// Whether controls can set it.
     pub writable: bool,
 }
 
 impl SupportedAttribute {
-    /// An attribute that can be read.
+    /// An attribute that can be read only.
     #[must_use]
     pub const fn read_only(name: &'static str) -> Self {
         SupportedAttribute { name, writable: false }
@@ -61,49 +61,49 @@ impl SupportedAttribute {
     }
 }
 
-/// Why a base station does not set a structure.
+/// Why a base station refuses to set a structure.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refusal {
-    /// The cause that the controller is told.
+    /// The cause, which the controller receives.
     pub cause: Cause,
-    /// The attributes at fault, which the controller is told too; none where it is all of them.
+    /// The rejected attributes, which the controller receives too; empty for all of them.
     pub attributes: Vec<String>,
-    /// The reason, numbers included, for the log.
+    /// The reason with its values, for the log.
     pub reason: Cow<'static, str>,
 }
 
-/// What a base station implements, to offer E2SM-CCC.
+/// What a base station implements to support E2SM-CCC.
 pub trait CccSource {
-    /// The structures on offer: at least one, never changing.
+    /// The supported structures: at least one. They never change.
     fn structures(&self) -> &[SupportedStructure];
 
-    /// The cells: at least one where cell-level structures are offered.
+    /// The cells: at least one if cell-level structures are supported.
     fn cells(&self) -> Vec<Cgi>;
 
-    /// A count that is another whenever something that can be read is another. When it changes other than by a call of
-    /// a RAN function of the same node, the host says [`AgentLoop::wake`](ferric::agent::AgentLoop::wake).
+    /// A number that changes whenever a readable value changes. If a value changes other than by a RAN function of the
+    /// same node, the base station calls [`AgentLoop::wake`](ferric::agent::AgentLoop::wake).
     fn change_count(&self) -> u64;
 
-    /// The structures of an offered name at a place, with all attributes that have a value.
-    fn read(&self, place: ConfigScope, name: &str) -> Vec<RanConfigurationStructure>;
+    /// The structures with a supported name in a scope, with all attributes that have a value.
+    fn read(&self, scope: ConfigScope, name: &str) -> Vec<RanConfigurationStructure>;
 
-    /// Sets attributes at this moment, all or none. Each was offered as writable, and `wanted` holds no others.
+    /// Sets the attributes in `requested` at `now`, all or none. They are supported and writable.
     ///
-    /// `current` is the structure to change, as [`CccSource::read`] tells it; without it `wanted` is a further one, to be
-    /// added.
+    /// `current` is the structure to change, as returned by [`CccSource::read`]; `None` to add `requested` as a further
+    /// one.
     ///
     /// # Errors
-    /// Why not: a value that cannot be, or that another controller's share forbids.
+    /// If a value is invalid, or conflicts with the configuration by another controller.
     fn write(
         &mut self,
         now: Time,
         origin: ControllerId,
-        place: ConfigScope,
+        scope: ConfigScope,
         current: Option<&RanConfigurationStructure>,
-        wanted: &RanConfigurationStructure,
+        requested: &RanConfigurationStructure,
     ) -> Result<(), Refusal>;
 
-    /// The host has removed a controller: what others cannot change while it is that one's ends, or is nobody's.
+    /// Called when a controller is removed from the node: deletes or releases the configuration that it owns.
     fn controller_removed(&mut self, controller: ControllerId) {
         let _ = controller;
     }

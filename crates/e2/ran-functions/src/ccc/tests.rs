@@ -10,7 +10,7 @@ use e2sm::ccc::{
 use e2sm::common::{Cgi, NrCgi, PlmnIdentity, SNssai, Sst};
 use ferric::agent::FunctionTransport;
 use ferric::e2::{self, AgentMisuse};
-use ferric::e2ap::{CauseProtocol, GlobalRicId, RicActionId, RicActionType, RicRequestId};
+use ferric::e2ap::{CauseProtocol, CauseRicRequest, GlobalRicId, RicActionId, RicActionType, RicRequestId};
 use per::Bits;
 use serde_json::{Value, json};
 
@@ -222,7 +222,7 @@ impl Bench {
         }
     }
 
-    /// Does what is due until then, and tells what was sent.
+    /// Polls the function until this time, and returns the reports that it sent.
     fn until(&mut self, end_ms: u64) -> Vec<(u64, IndicationReason, IndicationMessage)> {
         while let Some(next) = self.function.next_report().filter(|next| *next <= millis(end_ms)) {
             self.sent.1 = next.as_nanos() / 1_000_000;
@@ -246,7 +246,7 @@ fn on_change(name: &str, attributes: &[&str]) -> Value {
         { "listOfRANConfigurationStructuresForEventTrigger": [structure] }] } })
 }
 
-fn every(period_ms: u32) -> Value {
+fn periodic_subscription(period_ms: u32) -> Value {
     json!({ "eventTriggerDefinitionFormat": { "period": period_ms } })
 }
 
@@ -295,7 +295,7 @@ fn line(reported: &StructureReported) -> (ChangeType, Value, Option<Value>) {
 }
 
 #[test]
-fn the_definition_tells_what_can_be_done() {
+fn definition_lists_supported_services() {
     let bench = Bench::new();
     let function = bench.function.definition();
     assert_eq!((function.id, function.oid.as_str()), (RanFunctionId(4), e2sm::ccc::OID));
@@ -310,9 +310,9 @@ fn the_definition_tells_what_can_be_done() {
 }
 
 #[test]
-fn reports_come_at_once_and_by_the_period() {
+fn periodic_reports_start_at_once() {
     let mut bench = Bench::new();
-    bench.subscribe(&every(200), &[of_node("all")]).unwrap();
+    bench.subscribe(&periodic_subscription(200), &[of_node("all")]).unwrap();
     let whole = json!({ "gNBDUId": 7, "gNBDUName": "north" });
     let sent = bench.until(450);
     let times: Vec<_> = sent.iter().map(|(at, reason, _)| (*at, *reason)).collect();
@@ -321,14 +321,14 @@ fn reports_come_at_once_and_by_the_period() {
     for (_, _, message) in &sent {
         assert_eq!(structures(message).iter().map(line).collect::<Vec<_>>(), [(ChangeType::None, whole.clone(), None)]);
     }
-    // a host that comes late: no burst
+    // a late poll sends no burst
     bench.function.report(millis(1050), &mut FunctionContext::new(&mut bench.views, &mut bench.sent));
     assert_eq!(bench.until(1190).len(), 1);
     assert_eq!(bench.function.next_report(), Some(millis(1200)));
 
     // what has changed only: nothing but the first, until something does
     let mut bench = Bench::new();
-    bench.subscribe(&every(200), &[of_node("change")]).unwrap();
+    bench.subscribe(&periodic_subscription(200), &[of_node("change")]).unwrap();
     assert_eq!(bench.until(900).len(), 1);
     bench.source.borrow_mut().name = "south".into();
     let sent = bench.until(1900);
@@ -341,7 +341,7 @@ fn reports_come_at_once_and_by_the_period() {
 }
 
 #[test]
-fn reports_come_when_the_watched_changes() {
+fn change_of_trigger_structure_is_reported() {
     let mut bench = Bench::new();
     bench.subscribe(&on_change(CELL, &["cellState"]), &[of_cells("change", &[CELL, RATIO])]).unwrap();
     let first = bench.until(0);
@@ -386,7 +386,7 @@ fn reports_come_when_the_watched_changes() {
 }
 
 #[test]
-fn a_control_names_what_is_set_and_what_is_not() {
+fn control_outcome_lists_accepted_and_failed_structures() {
     let mut bench = Bench::new();
     let key = |sst: u8| json!({ "resourceType": "PRB_DL", "rRMPolicyMemberList": [{ "snssai": { "sst": sst } }] });
     let with = |mut value: Value, name: &str, number: u8| {
@@ -458,7 +458,7 @@ fn a_control_names_what_is_set_and_what_is_not() {
 }
 
 #[test]
-fn what_cannot_be_is_refused_with_its_cause() {
+fn invalid_requests_are_refused_with_cause() {
     use CauseRicRequest::{
         ActionNotSupported, ControlMessageInvalid, EventTriggerNotSupported, FunctionResourceLimit,
         RequestedInformationUnavailable,
@@ -480,25 +480,26 @@ fn what_cannot_be_is_refused_with_its_cause() {
         json!({ "plmnIdentity": { "mcc": "001", "mnc": "01" }, "nRCellIdentity": "000000002" });
     for (trigger, action, cause) in [
         (json!({}), good.clone(), syntax),
-        (every(99), good.clone(), request(EventTriggerNotSupported)),
+        (periodic_subscription(99), good.clone(), request(EventTriggerNotSupported)),
         (on_change(DU, &["gNBId"]), good.clone(), request(RequestedInformationUnavailable)),
         (on_change("O-BWP", &["startRB"]), good.clone(), request(RequestedInformationUnavailable)),
-        (every(100), json!({ "ricStyleType": 1 }), syntax),
-        (every(100), other_style, semantic),
-        (every(100), no_style, request(ActionNotSupported)),
-        (every(100), attribute, request(RequestedInformationUnavailable)),
-        (every(100), of_cells("all", &["O-BWP"]), request(RequestedInformationUnavailable)),
-        (every(100), of_cells("all", &[CELL; 257]), request(FunctionResourceLimit)),
-        (every(100), elsewhere, request(RequestedInformationUnavailable)),
+        (periodic_subscription(100), json!({ "ricStyleType": 1 }), syntax),
+        (periodic_subscription(100), other_style, semantic),
+        (periodic_subscription(100), no_style, request(ActionNotSupported)),
+        (periodic_subscription(100), attribute, request(RequestedInformationUnavailable)),
+        (periodic_subscription(100), of_cells("all", &["O-BWP"]), request(RequestedInformationUnavailable)),
+        (periodic_subscription(100), of_cells("all", &[CELL; 257]), request(FunctionResourceLimit)),
+        (periodic_subscription(100), elsewhere, request(RequestedInformationUnavailable)),
     ] {
         assert_eq!(bench.subscribe(&trigger, std::slice::from_ref(&action)), Err(cause), "{trigger} {action}");
-        if let Ok(admission) = bench.subscribe(&every(100), &[good.clone(), action]) {
-            assert_eq!(admission.not_admitted.len(), usize::from(trigger == every(100)));
+        if let Ok(admission) = bench.subscribe(&periodic_subscription(100), &[good.clone(), action]) {
+            assert_eq!(admission.not_admitted.len(), usize::from(trigger == periodic_subscription(100)));
         }
         let key = RequestKey { controller: CONTROLLER, id: RicRequestId { requestor: 1, instance: 1 } };
         bench.function.unsubscribe(key);
     }
-    let admission = bench.subscribe(&every(100), &[good.clone(), good.clone(), good.clone(), good]).unwrap();
+    let admission =
+        bench.subscribe(&periodic_subscription(100), &[good.clone(), good.clone(), good.clone(), good]).unwrap();
     assert_eq!(admission.not_admitted, [(RicActionId(3), request(FunctionResourceLimit))]);
 
     let locked = on_cell(1, &[set(CELL, &json!({}), &json!({ "administrativeState": "LOCKED" }))]);
@@ -510,7 +511,7 @@ fn what_cannot_be_is_refused_with_its_cause() {
 }
 
 #[test]
-fn a_query_is_answered_with_what_is_so() {
+fn query_returns_current_values() {
     use e2sm::ccc::{QueryOutcome, QueryOutcomeFormat};
     let mut bench = Bench::new();
     let mut ask = |style: i64, format: Value| {

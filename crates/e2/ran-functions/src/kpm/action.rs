@@ -1,4 +1,4 @@
-//! An action that is set up: what it reports, when, and what it has collected.
+//! Report actions: their measurements, their periods and the values collected so far.
 
 use std::time::Duration;
 
@@ -11,112 +11,110 @@ use e2sm::kpm::{
 };
 use ferric::agent::{ControllerId, RequestKey, Ue, Views};
 use ferric::e2::{self, Time};
-use ferric::e2ap::{Cause, CauseProtocol, CauseRicRequest, RicActionId, RicActionType};
+use ferric::e2ap::{Cause, RicActionId, RicActionType};
 use per::{IntoOwned, List};
-use tracing::debug;
 
 use super::collect::Collection;
-use super::conditions::{Conditions, ValueConditions, of_network};
+use super::conditions::{Conditions, ValueConditions, without_plmn};
 use super::definition::MAX_BINS;
 use super::v1;
 use super::{Bin, KpmConfig, KpmSource, ReportStyle};
+use crate::cause::{ACTION_NOT_SUPPORTED, INFORMATION_UNAVAILABLE, SEMANTIC_ERROR, check_limit, undecodable};
 
-/// Values of one record and UE: measurements with their labels.
+/// The maximum number of values for one UE in one record: measurements with their labels.
 const MAX_COLUMNS: usize = 1024;
-/// Conditions of one action.
+/// The maximum number of conditions of an action.
 const MAX_CONDITIONS: usize = 256;
 
-const NOT_SUPPORTED: Cause = Cause::RicRequest(CauseRicRequest::ActionNotSupported);
-const NOT_AVAILABLE: Cause = Cause::RicRequest(CauseRicRequest::RequestedInformationUnavailable);
-const TOO_MUCH: Cause = Cause::RicRequest(CauseRicRequest::FunctionResourceLimit);
-const SEMANTIC: Cause = Cause::Protocol(CauseProtocol::SemanticError);
-
-/// An action that is set up.
+/// A report action of a subscription.
 pub(super) struct Action<M> {
     key: RequestKey,
     id: RicActionId,
     pub(super) subject: Subject,
     /// The values of a record, in order.
     pub(super) columns: Vec<Column>,
-    /// The same, as a report tells them; of a report on groups, what each is and its conditions.
+    /// The description of the columns in a report.
     pub(super) info: Info,
-    pub(super) schedule: Schedule,
+    pub(super) schedule: RecordSchedule,
     pub(super) collection: Collection,
-    pub(super) mark: M,
+    /// The counters at the start of the current granularity period.
+    pub(super) snapshot: M,
 }
 
-/// About whom an action reports.
+/// The objects that an action reports on.
 pub(super) enum Subject {
     Cell,
-    /// One UE, in a message of its own format.
+    /// One UE (style 2).
     Single(Ue),
-    /// Several UEs.
-    Named(Vec<Ue>),
-    /// Each UE that meets the conditions.
+    /// Several UEs, each by itself (style 5).
+    Listed(Vec<Ue>),
+    /// Each UE that meets the conditions (style 4).
     Each(Conditions),
-    /// The UEs that meet the conditions of a column, together.
+    /// For each column, all UEs together that meet its conditions (style 3).
     Groups(Vec<Conditions>),
-    /// A container of v01.00, and the cell that it tells of.
+    /// A container of v01.00, and its cell.
     Container(v1::Style, Cgi),
 }
 
 /// One value of a record.
 pub(super) struct Column {
-    pub offer: usize,
+    /// The index in [`KpmSource::measurements`].
+    pub measurement: usize,
     pub label: MeasurementLabel,
-    /// Of a distribution: the bin, in each dimension.
+    /// For a distribution: the bin in each dimension.
     pub bins: Option<Vec<Bin>>,
     pub conditions: ValueConditions,
 }
 
-/// What the columns are.
+/// The description of the columns.
 pub(super) enum Info {
     Measurements(Vec<MeasurementInfoItem<'static>>),
     Groups(Vec<(MeasurementType<'static>, List<'static, MatchingCondItem<'static>>)>),
 }
 
-/// Periods without drift: each begins where the one before ends, whenever it is looked at.
+/// The granularity periods of a report: each begins where the previous one ended, without drift.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Schedule {
+pub(super) struct RecordSchedule {
     pub granularity_ms: u32,
-    /// Records of a report.
+    /// The number of records in a report.
     pub records: u32,
-    /// When the report that is being collected began.
+    /// The start of the current report.
     pub start: Time,
-    /// Records of it that are there.
+    /// The number of its records that are complete.
     pub done: u32,
 }
 
-impl Schedule {
-    fn after(&self, records: u64) -> Time {
+impl RecordSchedule {
+    /// The end of this number of records.
+    fn end_of(&self, records: u64) -> Time {
         self.start + Duration::from_millis(u64::from(self.granularity_ms).saturating_mul(records))
     }
 
-    /// When the record that is being collected ends.
+    /// The end of the current record.
     pub fn due(&self) -> Time {
-        self.after(u64::from(self.done) + 1)
+        self.end_of(u64::from(self.done) + 1)
     }
 
-    /// Records of the report that have ended by `now`, and of those that follow.
+    /// The number of records, from the start of the current report, whose period has ended at `now`.
     pub fn ended(&self, now: Time) -> u64 {
         u64::try_from((now - self.start).as_millis()).unwrap_or(u64::MAX) / u64::from(self.granularity_ms)
     }
 
-    /// The end of the last period that has ended by `now`, if one has that is not yet looked at.
-    pub fn passed_until(&self, now: Time) -> Option<Time> {
+    /// The end of the last period that has ended at `now`; `None` if all of them are collected.
+    pub fn last_period_end(&self, now: Time) -> Option<Time> {
         let ended = self.ended(now);
-        (ended > u64::from(self.done)).then(|| self.after(ended))
+        (ended > u64::from(self.done)).then(|| self.end_of(ended))
     }
 
-    /// On to the report that comes `reports` later.
+    /// Moves on by a number of reports.
     pub fn skip(&mut self, reports: u64) {
-        self.start = self.after(u64::from(self.records).saturating_mul(reports));
+        self.start = self.end_of(u64::from(self.records).saturating_mul(reports));
         self.done = 0;
     }
 }
 
 impl<M: Default> Action<M> {
-    /// Checks what is wanted; the first period begins now.
+    /// Checks and sets up a requested action; its first period begins at `now`.
     pub fn new<S: KpmSource<Snapshot = M>>(
         now: Time,
         source: &S,
@@ -124,24 +122,21 @@ impl<M: Default> Action<M> {
         config: &KpmConfig,
         reporting_period_ms: u32,
         key: RequestKey,
-        wanted: &e2::Action,
+        requested: &e2::Action,
     ) -> Result<Self, Cause> {
-        let definition = match &wanted.definition {
-            _ if wanted.kind != RicActionType::Report => return Err(NOT_SUPPORTED),
-            None => return Err(SEMANTIC),
+        let definition = match &requested.definition {
+            _ if requested.kind != RicActionType::Report => return Err(ACTION_NOT_SUPPORTED),
+            None => return Err(SEMANTIC_ERROR),
             Some(bytes) if config.revision == Revision::V1_00 => {
                 let subject = Subject::Container(v1::style(bytes)?, source.cell());
                 let info = Info::Measurements(Vec::new());
-                let schedule = Schedule { granularity_ms: reporting_period_ms, records: 1, start: now, done: 0 };
-                return Ok(Action::start(source, key, wanted.id, config, subject, Vec::new(), info, schedule));
+                let schedule = RecordSchedule { granularity_ms: reporting_period_ms, records: 1, start: now, done: 0 };
+                return Ok(Action::start(source, key, requested.id, config, subject, Vec::new(), info, schedule));
             }
             Some(bytes) => {
                 let arena = Arena::new();
-                let read = ActionDefinition::decode_in(bytes, config.revision, config.wire, &arena);
-                read.map(IntoOwned::into_owned).map_err(|error| {
-                    debug!(%error, "action definition");
-                    Cause::Protocol(CauseProtocol::TransferSyntaxError)
-                })?
+                let definition = ActionDefinition::decode_in(bytes, config.revision, config.wire, &arena);
+                definition.map(IntoOwned::into_owned).map_err(undecodable("action definition"))?
             }
         };
         let style = style(&definition, config)?;
@@ -162,32 +157,32 @@ impl<M: Default> Action<M> {
             }
             ActionDefinitionFormats::Format4(format) => {
                 let (columns, info) = check.measurements(&format.subscription_info)?;
-                let wanted = &format.matching_ue_cond_list;
-                at_most(wanted.len(), MAX_CONDITIONS)?;
-                let conditions = Conditions::of_ues(source, wanted).ok_or(NOT_AVAILABLE)?;
+                let conditions = &format.matching_ue_cond_list;
+                check_limit(conditions.len(), MAX_CONDITIONS)?;
+                let conditions = Conditions::of_ues(source, conditions).ok_or(INFORMATION_UNAVAILABLE)?;
                 (Subject::Each(conditions), columns, info, format.subscription_info.granul_period)
             }
             ActionDefinitionFormats::Format5(format) => {
                 let (columns, info) = check.measurements(&format.subscription_info)?;
-                at_most(format.matching_ueid_list.len(), config.max_values)?;
+                check_limit(format.matching_ueid_list.len(), config.max_values)?;
                 let ues = check.ues(format.matching_ueid_list.iter().map(|item| &item.ue_id))?;
-                (Subject::Named(ues), columns, info, format.subscription_info.granul_period)
+                (Subject::Listed(ues), columns, info, format.subscription_info.granul_period)
             }
         };
         let granularity_ms = granularity_ms.0;
         if granularity_ms < config.min_period_ms.max(1) || !reporting_period_ms.is_multiple_of(granularity_ms) {
-            return Err(SEMANTIC);
+            return Err(SEMANTIC_ERROR);
         }
         let records = reporting_period_ms / granularity_ms;
-        let rows = if let Subject::Named(ues) = &subject { ues.len() } else { 1 };
+        let rows = if let Subject::Listed(ues) = &subject { ues.len() } else { 1 };
         let values = columns.len().saturating_mul(records as usize).saturating_mul(rows);
-        at_most(values, config.max_values)?;
-        let schedule = Schedule { granularity_ms, records, start: now, done: 0 };
-        Ok(Action::start(source, key, wanted.id, config, subject, columns, info, schedule))
+        check_limit(values, config.max_values)?;
+        let schedule = RecordSchedule { granularity_ms, records, start: now, done: 0 };
+        Ok(Action::start(source, key, requested.id, config, subject, columns, info, schedule))
     }
 
-    /// Counting begins.
-    #[allow(clippy::too_many_arguments, reason = "each is a part of the action")]
+    /// Starts the first report.
+    #[allow(clippy::too_many_arguments, reason = "each argument is a field of the action")]
     fn start<S: KpmSource<Snapshot = M>>(
         source: &S,
         key: RequestKey,
@@ -196,12 +191,12 @@ impl<M: Default> Action<M> {
         subject: Subject,
         columns: Vec<Column>,
         info: Info,
-        schedule: Schedule,
+        schedule: RecordSchedule,
     ) -> Self {
-        let mut mark = M::default();
-        source.take_snapshot(&mut mark);
+        let mut snapshot = M::default();
+        source.take_snapshot(&mut snapshot);
         let collection = Collection::new(columns.len(), schedule.records as usize, config.max_values);
-        Action { key, id, subject, columns, info, schedule, collection, mark }
+        Action { key, id, subject, columns, info, schedule, collection, snapshot }
     }
 }
 
@@ -214,21 +209,21 @@ impl<M> Action<M> {
         self.id
     }
 
-    /// When it is to be looked at next.
+    /// The end of the current granularity period.
     pub fn due(&self) -> Time {
         self.schedule.due()
     }
 
-    /// The end of the last period that has ended by `now`, if one has that is not yet collected.
-    pub fn passed_until(&self, now: Time) -> Option<Time> {
-        self.schedule.passed_until(now)
+    /// The end of the last period that has ended at `now`; `None` if all of them are collected.
+    pub fn last_period_end(&self, now: Time) -> Option<Time> {
+        self.schedule.last_period_end(now)
     }
 }
 
-/// The report style, which must be on offer and have its own format.
+/// The report style, which must be supported and match the format.
 fn style(definition: &ActionDefinition<'_>, config: &KpmConfig) -> Result<ReportStyle, Cause> {
     let number = definition.ric_style_type.0;
-    let style = config.styles.iter().copied().find(|style| style.number() == number).ok_or(NOT_SUPPORTED)?;
+    let style = config.styles.iter().copied().find(|style| style.number() == number).ok_or(ACTION_NOT_SUPPORTED)?;
     let format = match definition.formats {
         ActionDefinitionFormats::Format1(_) => ReportStyle::Node,
         ActionDefinitionFormats::Format2(_) => ReportStyle::SingleUe,
@@ -236,76 +231,71 @@ fn style(definition: &ActionDefinition<'_>, config: &KpmConfig) -> Result<Report
         ActionDefinitionFormats::Format4(_) => ReportStyle::CommonConditions,
         ActionDefinitionFormats::Format5(_) => ReportStyle::Ues,
     };
-    if format == style { Ok(style) } else { Err(SEMANTIC) }
+    if format == style { Ok(style) } else { Err(SEMANTIC_ERROR) }
 }
 
-fn at_most(count: usize, bound: usize) -> Result<(), Cause> {
-    if count > bound { Err(TOO_MUCH) } else { Ok(()) }
-}
-
-/// A subcounter that is asked for: a share, and of a distribution the numbers of its bin.
-struct Wanted {
+/// A requested subcounter: a share, and for a distribution a bin.
+struct Subcounter {
     share: MeasurementLabel,
-    bins: Option<Place>,
+    bin: Option<BinNumbers>,
 }
 
-/// The numbers of a bin, one for each dimension.
-type Place = [Option<u16>; 3];
+/// The number of a bin in each dimension.
+type BinNumbers = [Option<u16>; 3];
 
-/// A bin's numbers, and the rest of its label.
-fn split(label: MeasurementLabel) -> (Place, MeasurementLabel) {
-    let place = [label.dist_bin_x, label.dist_bin_y, label.dist_bin_z];
+/// Splits a label into bin numbers and the rest.
+fn split(label: MeasurementLabel) -> (BinNumbers, MeasurementLabel) {
+    let numbers = [label.dist_bin_x, label.dist_bin_y, label.dist_bin_z];
     let share = MeasurementLabel { dist_bin_x: None, dist_bin_y: None, dist_bin_z: None, start_end_ind: None, ..label };
-    (place, if share == MeasurementLabel::default() { MeasurementLabel::NO_LABEL } else { share })
+    (numbers, if share == MeasurementLabel::default() { MeasurementLabel::NO_LABEL } else { share })
 }
 
-/// The subcounters that labels ask for; a range of bins (startEndInd) is as many as it has bins, the last dimension
-/// counted first.
-fn labels(items: &[LabelInfoItem]) -> Result<Vec<Wanted>, Cause> {
-    let mut wanted = Vec::new();
+/// The subcounters that labels request. A range of bins (startEndInd) expands to its bins, the last dimension first.
+fn subcounters(items: &[LabelInfoItem]) -> Result<Vec<Subcounter>, Cause> {
+    let mut subcounters = Vec::new();
     let mut items = items.iter().map(|item| item.meas_label);
     while let Some(label) = items.next() {
         let (first, share) = split(label);
         let is_bin = first != [None; 3];
         match label.start_end_ind {
-            None if is_bin => wanted.push(Wanted { share, bins: Some(first) }),
-            None => wanted.push(Wanted { share: label, bins: None }),
+            None if is_bin => subcounters.push(Subcounter { share, bin: Some(first) }),
+            None => subcounters.push(Subcounter { share: label, bin: None }),
             Some(StartEndInd::Start) if is_bin => {
                 let last = items.next().filter(|last| last.start_end_ind == Some(StartEndInd::End));
-                let (last, _) = last.map(split).filter(|(_, of_last)| *of_last == share).ok_or(SEMANTIC)?;
-                wanted.extend(range(first, last)?.into_iter().map(|place| Wanted { share, bins: Some(place) }));
+                let (last, _) = last.map(split).filter(|(_, of_last)| *of_last == share).ok_or(SEMANTIC_ERROR)?;
+                subcounters.extend(range(first, last)?.into_iter().map(|bin| Subcounter { share, bin: Some(bin) }));
             }
-            Some(_) => return Err(NOT_AVAILABLE),
+            Some(_) => return Err(INFORMATION_UNAVAILABLE),
         }
-        at_most(wanted.len(), MAX_COLUMNS)?;
+        check_limit(subcounters.len(), MAX_COLUMNS)?;
     }
-    Ok(wanted)
+    Ok(subcounters)
 }
 
-/// The bins from one to another, over all dimensions.
-fn range(first: Place, last: Place) -> Result<Vec<Place>, Cause> {
-    let mut places = vec![[None; 3]];
+/// The bins of a range, over all dimensions.
+fn range(first: BinNumbers, last: BinNumbers) -> Result<Vec<BinNumbers>, Cause> {
+    let mut bins = vec![[None; 3]];
     for (dimension, ends) in first.into_iter().zip(last).enumerate() {
         let (first, last) = match ends {
             (None, None) => continue,
             (Some(first), Some(last)) if first <= last => (first, last),
-            _ => return Err(SEMANTIC),
+            _ => return Err(SEMANTIC_ERROR),
         };
-        at_most(places.len().saturating_mul(usize::from(last - first) + 1), MAX_COLUMNS)?;
-        let with = |place: &Place, number| {
-            let mut place = *place;
-            place[dimension] = Some(number);
-            place
+        check_limit(bins.len().saturating_mul(usize::from(last - first) + 1), MAX_COLUMNS)?;
+        let with = |bin: &BinNumbers, number| {
+            let mut bin = *bin;
+            bin[dimension] = Some(number);
+            bin
         };
-        places = places.iter().flat_map(|place| (first..=last).map(move |number| with(place, number))).collect();
+        bins = bins.iter().flat_map(|bin| (first..=last).map(move |number| with(bin, number))).collect();
     }
-    Ok(places)
+    Ok(bins)
 }
 
-/// The bins of each dimension of a distribution, by their numbers.
+/// The numbered bins of each dimension of a distribution.
 type Dimensions = Vec<Vec<(u16, Bin)>>;
 
-/// The bins that a controller asks for.
+/// The bins that a controller defines.
 fn bins(definition: &BinRangeDefinition<'_>) -> Result<Dimensions, Cause> {
     let lists = [
         Some(&definition.bin_range_list_x),
@@ -318,28 +308,28 @@ fn bins(definition: &BinRangeDefinition<'_>) -> Result<Dimensions, Cause> {
     };
     let bin = |item: &BinRangeItem<'_>| {
         let bin = Bin { from: border(&item.start_value), to: border(&item.end_value) };
-        (bin.from < bin.to).then_some((item.bin_index.0, bin)).ok_or(SEMANTIC)
+        (bin.from < bin.to).then_some((item.bin_index.0, bin)).ok_or(SEMANTIC_ERROR)
     };
     if lists[1].is_none() && lists[2].is_some() {
-        return Err(SEMANTIC);
+        return Err(SEMANTIC_ERROR);
     }
     let dimension = |list: &List<'_, BinRangeItem<'_>>| {
-        at_most(list.len(), MAX_BINS)?;
+        check_limit(list.len(), MAX_BINS)?;
         list.iter().map(bin).collect()
     };
     lists.into_iter().flatten().map(dimension).collect()
 }
 
-/// The bin of those numbers: one for each dimension that there is.
-fn bin_at(dimensions: &Dimensions, place: Place) -> Result<Vec<Bin>, Cause> {
-    let numbers = place.into_iter().take_while(Option::is_some).flatten();
+/// The bin with these numbers, one for each dimension of the distribution.
+fn bin_at(dimensions: &Dimensions, numbers: BinNumbers) -> Result<Vec<Bin>, Cause> {
+    let leading = numbers.into_iter().take_while(Option::is_some).flatten();
     let bin = |(bins, number): (&Vec<(u16, Bin)>, u16)| bins.iter().find(|(of, _)| *of == number).map(|(_, bin)| *bin);
-    let bins: Option<Vec<Bin>> = dimensions.iter().zip(numbers).map(bin).collect();
-    let named = place.iter().flatten().count();
-    bins.filter(|bins| bins.len() == dimensions.len() && bins.len() == named).ok_or(NOT_AVAILABLE)
+    let bins: Option<Vec<Bin>> = dimensions.iter().zip(leading).map(bin).collect();
+    let count = numbers.iter().flatten().count();
+    bins.filter(|bins| bins.len() == dimensions.len() && bins.len() == count).ok_or(INFORMATION_UNAVAILABLE)
 }
 
-/// What an action is checked against.
+/// The context in which the definition of an action is checked.
 struct Check<'s, S> {
     source: &'s S,
     style: ReportStyle,
@@ -348,111 +338,113 @@ struct Check<'s, S> {
 }
 
 impl<S: KpmSource> Check<'_, S> {
-    /// The columns of what is measured without conditions.
+    /// The columns of measurements without matching conditions.
     fn measurements(&self, format: &ActionDefinitionFormat1<'_>) -> Result<(Vec<Column>, Info), Cause> {
         if format.cell_global_id.is_some_and(|cell| cell != self.source.cell()) {
-            return Err(NOT_AVAILABLE);
+            return Err(INFORMATION_UNAVAILABLE);
         }
-        let mut own_bins = Vec::new();
+        let mut custom_bins = Vec::new();
         for item in format.dist_meas_bin_range_info.iter().flatten() {
-            own_bins.push((self.offer(&item.meas_type)?, bins(&item.bin_range_def)?));
+            custom_bins.push((self.measurement(&item.meas_type)?, bins(&item.bin_range_def)?));
         }
         let mut columns = Vec::new();
         for info in &format.meas_info_list {
-            let offer = self.offer(&info.meas_type)?;
+            let measurement = self.measurement(&info.meas_type)?;
             let conditions = info.match_cond_report_list.as_deref().unwrap_or_default();
-            at_most(conditions.len(), MAX_CONDITIONS)?;
-            let conditions = ValueConditions::new(conditions).ok_or(NOT_SUPPORTED)?;
-            let own = own_bins.iter().find(|(of, _)| *of == offer).map(|(_, bins)| bins);
-            let dimensions = self.dimensions(offer, own)?;
-            for wanted in labels(&info.label_info_list)? {
-                let bins = wanted.bins.map(|place| bin_at(&dimensions, place)).transpose()?;
-                let label = self.share(offer, wanted.share)?;
-                at_most(columns.len() + 1, MAX_COLUMNS)?;
-                columns.push(Column { offer, label, bins, conditions: conditions.clone() });
+            check_limit(conditions.len(), MAX_CONDITIONS)?;
+            let conditions = ValueConditions::new(conditions).ok_or(ACTION_NOT_SUPPORTED)?;
+            let custom = custom_bins.iter().find(|(of, _)| *of == measurement).map(|(_, bins)| bins);
+            let dimensions = self.dimensions(measurement, custom)?;
+            for subcounter in subcounters(&info.label_info_list)? {
+                let bins = subcounter.bin.map(|bin| bin_at(&dimensions, bin)).transpose()?;
+                let label = self.share(measurement, subcounter.share)?;
+                check_limit(columns.len() + 1, MAX_COLUMNS)?;
+                columns.push(Column { measurement, label, bins, conditions: conditions.clone() });
             }
         }
-        let told = |info: &MeasurementInfoItem<'_>| MeasurementInfoItem {
+        let reported = |info: &MeasurementInfoItem<'_>| MeasurementInfoItem {
             meas_type: info.meas_type.clone().into_owned(),
             label_info_list: info.label_info_list.clone().into_owned(),
             match_cond_report_list: None,
         };
-        Ok((columns, Info::Measurements(format.meas_info_list.iter().map(told).collect())))
+        Ok((columns, Info::Measurements(format.meas_info_list.iter().map(reported).collect())))
     }
 
-    /// The columns of what is measured over groups of UEs.
+    /// The columns of measurements of the UEs that meet matching conditions.
     fn groups(&self, format: ActionDefinitionFormat3<'static>) -> Result<(Vec<Conditions>, Vec<Column>, Info), Cause> {
         if format.cell_global_id.is_some_and(|cell| cell != self.source.cell()) {
-            return Err(NOT_AVAILABLE);
+            return Err(INFORMATION_UNAVAILABLE);
         }
-        at_most(format.meas_cond_list.len(), MAX_COLUMNS)?;
-        at_most(format.meas_cond_list.iter().map(|item| item.matching_cond.len()).sum(), MAX_CONDITIONS)?;
-        let (mut all, mut columns, mut info) = (Vec::new(), Vec::new(), Vec::new());
+        check_limit(format.meas_cond_list.len(), MAX_COLUMNS)?;
+        check_limit(format.meas_cond_list.iter().map(|item| item.matching_cond.len()).sum(), MAX_CONDITIONS)?;
+        let (mut groups, mut columns, mut info) = (Vec::new(), Vec::new(), Vec::new());
         for item in &format.meas_cond_list {
-            let offer = self.offer(&item.meas_type)?;
-            let own = item.bin_range_def.as_ref().map(bins).transpose()?;
-            let dimensions = self.dimensions(offer, own.as_ref())?;
-            // the bin stands in a label, which may say whose share is meant too
-            let places = item.matching_cond.iter().filter_map(|condition| match &condition.choice {
-                MatchingCondItemChoice::MeasLabel(label) => Some(split(*label).0).filter(|place| *place != [None; 3]),
+            let measurement = self.measurement(&item.meas_type)?;
+            let custom = item.bin_range_def.as_ref().map(bins).transpose()?;
+            let dimensions = self.dimensions(measurement, custom.as_ref())?;
+            // the bin is part of a label, which may also contain a share
+            let labels = item.matching_cond.iter().filter_map(|condition| match &condition.choice {
+                MatchingCondItemChoice::MeasLabel(label) => Some(split(*label).0).filter(|bin| *bin != [None; 3]),
                 MatchingCondItemChoice::TestCondInfo(_) => None,
             });
-            let bins = match places.collect::<Vec<_>>()[..] {
+            let bins = match labels.collect::<Vec<_>>()[..] {
                 [] => None,
-                [place] => Some(bin_at(&dimensions, place)?),
-                _ => return Err(SEMANTIC), // one value is of one bin
+                [bin] => Some(bin_at(&dimensions, bin)?),
+                _ => return Err(SEMANTIC_ERROR), // a value belongs to one bin
             };
-            all.push(Conditions::of_measurement(self.source, &item.matching_cond).ok_or(NOT_AVAILABLE)?);
+            let conditions = Conditions::of_measurement(self.source, &item.matching_cond);
+            groups.push(conditions.ok_or(INFORMATION_UNAVAILABLE)?);
             let (label, conditions) = (MeasurementLabel::NO_LABEL, ValueConditions::default());
-            columns.push(Column { offer, label, bins, conditions });
+            columns.push(Column { measurement, label, bins, conditions });
             info.push((item.meas_type.clone(), item.matching_cond.clone()));
         }
-        Ok((all, columns, Info::Groups(info)))
+        Ok((groups, columns, Info::Groups(info)))
     }
 
-    /// The bins of a distribution, the controller's own where it has some; none of any other measurement.
-    fn dimensions(&self, offer: usize, own: Option<&Dimensions>) -> Result<Dimensions, Cause> {
-        let native = self.source.bins(offer);
-        match own {
-            Some(own) if own.len() != native.len() => Err(NOT_SUPPORTED), // not a distribution, or not of that kind
-            Some(own) => Ok(own.clone()),
+    /// The bins of a distribution: the controller's custom bins, or those of the base station. Empty for other measurements.
+    fn dimensions(&self, measurement: usize, custom: Option<&Dimensions>) -> Result<Dimensions, Cause> {
+        let native = self.source.bins(measurement);
+        match custom {
+            // not a distribution, or one with another number of dimensions
+            Some(custom) if custom.len() != native.len() => Err(ACTION_NOT_SUPPORTED),
+            Some(custom) => Ok(custom.clone()),
             None => Ok(native.iter().map(|bins| (1..).zip(bins.iter().copied()).collect()).collect()),
         }
     }
 
-    /// Whose share a label means. Where all of the cell is one network's, that network's share is the whole.
-    fn share(&self, offer: usize, label: MeasurementLabel) -> Result<MeasurementLabel, Cause> {
-        if self.source.supports_label(offer, &label) {
+    /// The label to pass to the source. If all of the cell belongs to one PLMN, a label does not need to contain it.
+    fn share(&self, measurement: usize, label: MeasurementLabel) -> Result<MeasurementLabel, Cause> {
+        if self.source.supports_label(measurement, &label) {
             return Ok(label);
         }
-        let label = of_network(self.source.cell(), label).ok_or(NOT_AVAILABLE)?;
-        if self.source.supports_label(offer, &label) { Ok(label) } else { Err(NOT_AVAILABLE) }
+        let label = without_plmn(self.source.cell(), label).ok_or(INFORMATION_UNAVAILABLE)?;
+        if self.source.supports_label(measurement, &label) { Ok(label) } else { Err(INFORMATION_UNAVAILABLE) }
     }
 
-    /// The place of a measurement among the offers.
-    fn offer(&self, wanted: &MeasurementType<'_>) -> Result<usize, Cause> {
-        let mut offers = self.source.measurements().iter();
-        let place = offers.position(|offer| {
-            self.style.takes(offer.scope)
-                && match wanted {
-                    MeasurementType::MeasName(name) => **name == *offer.name,
-                    MeasurementType::MeasId(id) => offer.id == Some(id.0),
+    /// The index of a measurement that the style supports.
+    fn measurement(&self, requested: &MeasurementType<'_>) -> Result<usize, Cause> {
+        let mut measurements = self.source.measurements().iter();
+        let index = measurements.position(|measurement| {
+            self.style.supports(measurement.scope)
+                && match requested {
+                    MeasurementType::MeasName(name) => **name == *measurement.name,
+                    MeasurementType::MeasId(id) => measurement.id == Some(id.0),
                 }
         });
-        place.ok_or(NOT_AVAILABLE)
+        index.ok_or(INFORMATION_UNAVAILABLE)
     }
 
-    fn ue(&self, wanted: &UeId<'_>) -> Result<Ue, Cause> {
-        Ok(self.ues(core::iter::once(wanted))?[0])
+    fn ue(&self, ue_id: &UeId<'_>) -> Result<Ue, Cause> {
+        Ok(self.ues(core::iter::once(ue_id))?[0])
     }
 
-    fn ues<'u>(&self, wanted: impl Iterator<Item = &'u UeId<'u>>) -> Result<Vec<Ue>, Cause> {
+    fn ues<'u>(&self, ue_ids: impl Iterator<Item = &'u UeId<'u>>) -> Result<Vec<Ue>, Cause> {
         let mut ues = Vec::new();
         self.source.ues(&mut ues);
-        // what it may not see is not there
+        // for the controller, a UE that it may not see does not exist
         ues.retain(|ue| self.views.sees(self.controller, *ue));
-        let names: Vec<_> = ues.iter().map(|ue| (self.source.ue_id(*ue), *ue)).collect();
-        let find = |wanted: &UeId<'_>| names.iter().find(|(name, _)| name == wanted).map(|(_, ue)| *ue);
-        wanted.map(|wanted| find(wanted).ok_or(NOT_AVAILABLE)).collect()
+        let known: Vec<_> = ues.iter().map(|ue| (self.source.ue_id(*ue), *ue)).collect();
+        let find = |ue_id: &UeId<'_>| known.iter().find(|(id, _)| id == ue_id).map(|(_, ue)| *ue);
+        ue_ids.map(|ue_id| find(ue_id).ok_or(INFORMATION_UNAVAILABLE)).collect()
     }
 }

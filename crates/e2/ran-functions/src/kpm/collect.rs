@@ -1,4 +1,4 @@
-//! Collecting a report: a record for each granularity period, of each UE that it is about.
+//! Collection of the values of a report: a record for each granularity period and each UE.
 
 use e2sm::common::UeId;
 use e2sm::kpm::v1::PfContainer;
@@ -11,29 +11,29 @@ use super::action::{Action, Column, Subject};
 use super::v1;
 use super::{KpmSource, MeasuredObject};
 
-/// The values of the report that is being collected. Its memory is used again for the next.
+/// The values of the current report. Its buffers are reused for the next report.
 #[derive(Debug)]
 pub(super) struct Collection {
     columns: usize,
     records: usize,
     max_rows: usize,
-    /// MeasuredObject a row of values is about; the cell, and groups, have one row without a name.
+    /// The UE of each row of values; the cell, and groups, have one row without a UE.
     rows: Vec<(Ue, UeId<'static>)>,
-    /// Row by row, record by record, column by column.
+    /// The values, ordered by row, record and column.
     values: Vec<MeasurementRecordItem<'static>>,
-    /// Whether a record is to be told as incomplete.
+    /// The incomplete flag of each record.
     incomplete: Vec<bool>,
-    /// The UEs that met the conditions of a group in any of the records.
+    /// For each group, the UEs that met its conditions in any record.
     matched: Vec<Vec<(Ue, UeId<'static>)>>,
-    /// Who met the conditions of which group in which record; no more of them than there may be values.
+    /// Group, record and UE of each match, limited to `max_matches`.
     matches: Vec<(usize, usize, Ue)>,
     max_matches: usize,
     /// The container of v01.00.
     container: Option<PfContainer<'static>>,
-    /// The UEs that are there.
+    /// The connected UEs that the controller may see.
     ues: Vec<Ue>,
-    /// Those of them that meet a condition.
-    chosen: Vec<Ue>,
+    /// The UEs among them that a record is about.
+    selected: Vec<Ue>,
 }
 
 impl Collection {
@@ -50,7 +50,7 @@ impl Collection {
             max_matches: max_values,
             container: None,
             ues: Vec::new(),
-            chosen: Vec::new(),
+            selected: Vec::new(),
         }
     }
 
@@ -58,7 +58,7 @@ impl Collection {
         &self.rows
     }
 
-    /// The records of a row, and whether each is incomplete.
+    /// The records of a row, each with its incomplete flag.
     pub fn row(&self, row: usize) -> impl Iterator<Item = (&[MeasurementRecordItem<'static>], bool)> {
         let width = self.records * self.columns;
         let values = self.values[row * width..(row + 1) * width].chunks_exact(self.columns);
@@ -69,8 +69,8 @@ impl Collection {
         self.matched.get(group).map_or(&[], Vec::as_slice)
     }
 
-    /// The UEs that met the conditions of a group, record by record; `None` where that tells no more than
-    /// [`Collection::matched`], or is too much to be kept.
+    /// For each record, the UEs that met the conditions of a group; `None` if they are the same in all records, or if there
+    /// are too many to be stored.
     pub fn matched_by_record(&self, group: usize) -> Option<Vec<Vec<&UeId<'static>>>> {
         let all = self.matched(group);
         if self.matches.len() >= self.max_matches {
@@ -78,8 +78,8 @@ impl Collection {
         }
         let mut records = vec![Vec::new(); self.records];
         for (_, record, ue) in self.matches.iter().filter(|(of, _, _)| *of == group) {
-            let name = all.iter().find(|(there, _)| there == ue).map(|(_, name)| name);
-            records[*record].extend(name);
+            let ue_id = all.iter().find(|(matched, _)| matched == ue).map(|(_, ue_id)| ue_id);
+            records[*record].extend(ue_id);
         }
         let differ = records.iter().any(|record| record.len() != all.len());
         differ.then_some(records)
@@ -98,7 +98,7 @@ impl Collection {
         self.matches.clear();
     }
 
-    /// Makes room for a row; without values until they come.
+    /// Adds a row of values, all "no value".
     fn add_row(&mut self) {
         self.values.resize(self.values.len() + self.records * self.columns, MeasurementRecordItem::NoValue);
     }
@@ -107,12 +107,12 @@ impl Collection {
         self.values[(row * self.records + record) * self.columns + column] = value;
     }
 
-    /// The row of a UE; UEs mostly come in the same order, so that it is where it is expected.
+    /// The index of a UE's row, which is added if there is room. UEs mostly keep their order, so `expected` is tried first.
     fn row_of<S: KpmSource>(&mut self, source: &S, ue: Ue, expected: usize) -> Option<usize> {
-        if self.rows.get(expected).is_some_and(|(there, _)| *there == ue) {
+        if self.rows.get(expected).is_some_and(|(row, _)| *row == ue) {
             return Some(expected);
         }
-        if let Some(row) = self.rows.iter().position(|(there, _)| *there == ue) {
+        if let Some(row) = self.rows.iter().position(|(row, _)| *row == ue) {
             return Some(row);
         }
         if self.rows.len() >= self.max_rows {
@@ -125,13 +125,13 @@ impl Collection {
 }
 
 impl<M> Action<M> {
-    /// Collects the record that was due; `until` is the end of the last period that has passed. When that completes a
-    /// report, tells when it began.
+    /// Collects the record that is due; `until` is the end of the last period that has ended. If the report is complete,
+    /// returns its start.
     pub fn collect<S: KpmSource<Snapshot = M>>(&mut self, source: &S, views: &Views, until: Time) -> Option<Time> {
         let record = self.schedule.done as usize;
         self.sample(source, views, record);
-        source.take_snapshot(&mut self.mark);
-        // one that spans more than its period is not reliable, and those that were missed have no values
+        source.take_snapshot(&mut self.snapshot);
+        // a record that spans more than its period is incomplete; missed records have no values
         let records = u64::from(self.schedule.records);
         let ended = self.schedule.ended(until);
         self.collection.incomplete.push(ended > record as u64 + 1);
@@ -141,29 +141,29 @@ impl<M> Action<M> {
         (ended == records).then_some(self.schedule.start)
     }
 
-    /// Goes on to the next report.
+    /// Starts the next report.
     pub fn begin_report(&mut self) {
         self.collection.clear();
         self.schedule.skip(1);
     }
 
-    /// Passes over what was missed up to `until` and tells how many whole reports that were.
+    /// Skips the records that were missed up to `until`, and returns the number of whole reports among them.
     pub fn skip(&mut self, until: Time) -> u64 {
         let ended = self.schedule.ended(until);
         let reports = ended / u64::from(self.schedule.records);
         if reports > 0 {
             self.schedule.skip(reports);
         }
-        // below the number of records, which fits
+        // less than the number of records, which is a u32
         self.schedule.done = self.schedule.ended(until) as u32;
         self.collection.incomplete.resize(self.schedule.done as usize, true);
         reports
     }
 
-    /// Takes the values since the mark.
+    /// Records the values since the snapshot.
     fn sample<S: KpmSource<Snapshot = M>>(&mut self, source: &S, views: &Views, record: usize) {
         let controller = self.key().controller;
-        let Action { subject, columns, collection, mark, .. } = self;
+        let Action { subject, columns, collection, snapshot, .. } = self;
         if !matches!(subject, Subject::Cell | Subject::Container(..)) {
             collection.ues.clear();
             source.ues(&mut collection.ues);
@@ -175,47 +175,47 @@ impl<M> Action<M> {
             Subject::Cell => {
                 single_row(collection);
                 for (at, column) in columns.iter().enumerate() {
-                    collection.set(0, record, at, value(source, mark, MeasuredObject::Cell, column));
+                    collection.set(0, record, at, value(source, snapshot, MeasuredObject::Cell, column));
                 }
             }
             Subject::Single(ue) => {
                 single_row(collection);
                 if collection.ues.contains(ue) {
                     for (at, column) in columns.iter().enumerate() {
-                        collection.set(0, record, at, value(source, mark, MeasuredObject::Ues(&[*ue]), column));
+                        collection.set(0, record, at, value(source, snapshot, MeasuredObject::Ues(&[*ue]), column));
                     }
                 }
             }
-            Subject::Named(named) => {
-                let there = named.iter().filter(|ue| collection.ues.contains(ue));
-                collection.chosen.clear();
-                collection.chosen.extend(there);
-                each(source, mark, columns, collection, record);
+            Subject::Listed(listed) => {
+                let connected = listed.iter().filter(|ue| collection.ues.contains(ue));
+                collection.selected.clear();
+                collection.selected.extend(connected);
+                sample_each(source, snapshot, columns, collection, record);
             }
             Subject::Each(conditions) => {
                 let matching = collection.ues.iter().filter(|ue| conditions.hold(source, **ue));
-                collection.chosen.clear();
-                collection.chosen.extend(matching);
-                each(source, mark, columns, collection, record);
+                collection.selected.clear();
+                collection.selected.extend(matching);
+                sample_each(source, snapshot, columns, collection, record);
             }
-            Subject::Container(style, _) => collection.container = v1::container(source, mark, *style),
+            Subject::Container(style, _) => collection.container = v1::container(source, snapshot, *style),
             Subject::Groups(groups) => {
                 single_row(collection);
                 collection.matched.resize_with(groups.len(), Vec::new);
                 for (at, (column, conditions)) in columns.iter().zip(groups).enumerate() {
                     let matching = collection.ues.iter().filter(|ue| conditions.hold(source, **ue));
-                    collection.chosen.clear();
-                    collection.chosen.extend(matching);
+                    collection.selected.clear();
+                    collection.selected.extend(matching);
                     let matched = &mut collection.matched[at];
-                    for ue in &collection.chosen {
-                        if !matched.iter().any(|(there, _)| there == ue) {
+                    for ue in &collection.selected {
+                        if !matched.iter().any(|(known, _)| known == ue) {
                             matched.push((*ue, source.ue_id(*ue)));
                         }
                     }
                     let room = collection.max_matches - collection.matches.len();
-                    let matches = collection.chosen.iter().map(|ue| (at, record, *ue));
+                    let matches = collection.selected.iter().map(|ue| (at, record, *ue));
                     collection.matches.extend(matches.take(room));
-                    let value = value(source, mark, MeasuredObject::Ues(&collection.chosen), column);
+                    let value = value(source, snapshot, MeasuredObject::Ues(&collection.selected), column);
                     collection.set(0, record, at, value);
                 }
             }
@@ -229,27 +229,33 @@ fn single_row(collection: &mut Collection) {
     }
 }
 
-/// The values of each chosen UE by itself.
-fn each<S: KpmSource>(source: &S, mark: &S::Snapshot, columns: &[Column], collection: &mut Collection, record: usize) {
-    let chosen = std::mem::take(&mut collection.chosen);
-    for (expected, ue) in chosen.iter().enumerate() {
+/// Records the values of each selected UE.
+fn sample_each<S: KpmSource>(
+    source: &S,
+    snapshot: &S::Snapshot,
+    columns: &[Column],
+    collection: &mut Collection,
+    record: usize,
+) {
+    let selected = std::mem::take(&mut collection.selected);
+    for (expected, ue) in selected.iter().enumerate() {
         let Some(row) = collection.row_of(source, *ue, expected) else { continue };
         for (at, column) in columns.iter().enumerate() {
-            collection.set(row, record, at, value(source, mark, MeasuredObject::Ues(&[*ue]), column));
+            collection.set(row, record, at, value(source, snapshot, MeasuredObject::Ues(&[*ue]), column));
         }
     }
-    collection.chosen = chosen;
+    collection.selected = selected;
 }
 
 fn value<S: KpmSource>(
     source: &S,
-    mark: &S::Snapshot,
-    whom: MeasuredObject<'_>,
+    snapshot: &S::Snapshot,
+    object: MeasuredObject<'_>,
     column: &Column,
 ) -> MeasurementRecordItem<'static> {
     let value = match &column.bins {
-        Some(bins) => source.bin_count(mark, whom, column.offer, bins, &column.label),
-        None => source.value(mark, whom, column.offer, &column.label),
+        Some(bins) => source.bin_count(snapshot, object, column.measurement, bins, &column.label),
+        None => source.value(snapshot, object, column.measurement, &column.label),
     };
     if value.number().is_some_and(|number| !column.conditions.hold(number)) {
         return MeasurementRecordItem::NotSatisfied;

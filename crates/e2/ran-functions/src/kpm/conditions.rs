@@ -1,6 +1,6 @@
-//! Conditions: which UEs a report is about (KPM 8.3.22), and which values it tells (KPM v04.00 8.3.33).
+//! Conditions that select UEs (KPM 8.3.22), and values to report (KPM v04.00 8.3.33).
 //!
-//! Conditions that are joined by OR form a group, of which one must hold; every group must.
+//! Conditions joined by OR form a group. A group holds if one of its conditions holds; all groups must hold.
 
 use e2sm::common::{Cgi, FiveQi, SNssai};
 use e2sm::kpm::{
@@ -12,15 +12,15 @@ use ferric::agent::Ue;
 
 use super::KpmSource;
 
-/// Conditions on UEs, checked to be such as the source can answer.
+/// Conditions on UEs that the source can evaluate.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Conditions(Vec<Joined<Test>>);
 
-/// Conditions on a value; none at all hold for every value.
+/// Conditions on a value; an empty list holds for every value.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct ValueConditions(Vec<Joined<Comparison>>);
 
-/// A condition, and whether it is an alternative to the next one.
+/// A condition, and whether OR joins it to the next one.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Joined<T> {
     test: T,
@@ -33,11 +33,10 @@ enum Test {
     Slice(SNssai),
     AnySlice,
     FiveQi(FiveQi),
-    /// Both of a label.
-    Class(SNssai, FiveQi),
+    SliceAndFiveQi(SNssai, FiveQi),
     AnyFiveQi,
-    Property(TestCondType, Comparison),
-    /// It is known of the UE; a property that is true or false is true.
+    Value(TestCondType, Comparison),
+    /// The value is known; a boolean value is true.
     Present(TestCondType),
 }
 
@@ -54,10 +53,11 @@ enum Expression {
     Less,
 }
 
-/// Every received power is below this, known or not: so xApps ask for every UE (see [`e2sm::kpm::EveryUe`]).
+/// xApps select every UE by a received power below this value (see [`e2sm::kpm::EveryUe`]); it holds for UEs without a
+/// known received power too.
 const ABOVE_ALL_DBM: f64 = 1000.0;
 
-/// Whether one of each group holds.
+/// Whether all groups hold.
 fn all_groups<T: Copy>(conditions: &[Joined<T>], mut holds: impl FnMut(T) -> bool) -> bool {
     let mut group = false;
     for (at, condition) in conditions.iter().enumerate() {
@@ -71,7 +71,7 @@ fn all_groups<T: Copy>(conditions: &[Joined<T>], mut holds: impl FnMut(T) -> boo
 }
 
 impl Conditions {
-    /// The conditions of action definition format 4; `None` where the source cannot answer one.
+    /// The conditions of action definition format 4; `None` if the source cannot evaluate one of them.
     pub fn of_ues<S: KpmSource>(source: &S, items: &[MatchingUeCondPerSubItem<'_>]) -> Option<Self> {
         let joined = items
             .iter()
@@ -79,11 +79,11 @@ impl Conditions {
         joined.collect::<Option<_>>().map(Conditions)
     }
 
-    /// The conditions of a measurement of action definition format 3; as above.
+    /// The conditions of a measurement in action definition format 3; `None` if the source cannot evaluate one of them.
     pub fn of_measurement<S: KpmSource>(source: &S, items: &[MatchingCondItem<'_>]) -> Option<Self> {
         let joined = items.iter().map(|item| {
             let test = match &item.choice {
-                MatchingCondItemChoice::MeasLabel(label) => of_label(&of_network(source.cell(), *label)?)?,
+                MatchingCondItemChoice::MeasLabel(label) => label_test(&without_plmn(source.cell(), *label)?)?,
                 MatchingCondItemChoice::TestCondInfo(info) => Test::new(source, info)?,
             };
             Some(Joined { test, or: item.logical_or.is_some() })
@@ -96,23 +96,24 @@ impl Conditions {
         all_groups(&self.0, |test| match test {
             Test::Any => true,
             Test::AnySlice => !source.slices(ue).is_empty(),
-            // a condition without a slice differentiator means all slices of that type
-            Test::Slice(slice) => uses(source, ue, slice),
-            Test::Class(slice, five_qi) => uses(source, ue, slice) && source.five_qis(ue).contains(&five_qi),
+            Test::Slice(slice) => uses_slice(source, ue, slice),
+            Test::SliceAndFiveQi(slice, five_qi) => {
+                uses_slice(source, ue, slice) && source.five_qis(ue).contains(&five_qi)
+            }
             Test::AnyFiveQi => !source.five_qis(ue).is_empty(),
             Test::FiveQi(five_qi) => source.five_qis(ue).contains(&five_qi),
-            Test::Property(what, comparison) => {
-                source.test_condition_value(ue, what).is_some_and(|value| comparison.holds(value))
+            Test::Value(condition_type, comparison) => {
+                source.test_condition_value(ue, condition_type).is_some_and(|value| comparison.holds(value))
             }
-            Test::Present(what) => {
-                source.test_condition_value(ue, what).is_some_and(|value| !is_truth(what) || value != 0.0)
-            }
+            Test::Present(condition_type) => source
+                .test_condition_value(ue, condition_type)
+                .is_some_and(|value| !is_boolean(condition_type) || value != 0.0),
         })
     }
 }
 
 impl ValueConditions {
-    /// The conditions of a measurement; `None` where one compares with what is no number.
+    /// The conditions of a measurement; `None` if one compares with something else than a number.
     pub fn new(items: &[MatchCondReportItem<'_>]) -> Option<Self> {
         let joined = items.iter().map(|item| {
             let condition = &item.meas_value_report_cond;
@@ -148,11 +149,10 @@ impl Test {
             {
                 Some(Test::Any)
             }
-            (what, _) if !source.test_condition_types().contains(&what) => None,
-            (what, Some(value)) if !present => {
-                Comparison::new(info.test_expr, number(value)?).map(|comparison| Test::Property(what, comparison))
-            }
-            (what, _) => Some(Test::Present(what)),
+            (condition_type, _) if !source.test_condition_types().contains(&condition_type) => None,
+            (condition_type, Some(value)) if !present => Comparison::new(info.test_expr, number(value)?)
+                .map(|comparison| Test::Value(condition_type, comparison)),
+            (condition_type, _) => Some(Test::Present(condition_type)),
         }
     }
 }
@@ -177,13 +177,13 @@ impl Comparison {
     }
 }
 
-/// Whether a UE uses a slice; without a differentiator, one of that type.
-fn uses<S: KpmSource>(source: &S, ue: Ue, slice: SNssai) -> bool {
+/// Whether a UE uses a slice; an S-NSSAI without slice differentiator matches all slices of its type.
+fn uses_slice<S: KpmSource>(source: &S, ue: Ue, slice: SNssai) -> bool {
     source.slices(ue).iter().any(|s| s.sst == slice.sst && (slice.sd.is_none() || s.sd == slice.sd))
 }
 
-/// A label without its network, where that is the cell's: all that the cell has is that network's. `None` for another.
-pub(super) fn of_network(cell: Cgi, label: MeasurementLabel) -> Option<MeasurementLabel> {
+/// Removes the PLMN from a label, since all traffic of the cell belongs to the cell's PLMN; `None` for another PLMN.
+pub(super) fn without_plmn(cell: Cgi, label: MeasurementLabel) -> Option<MeasurementLabel> {
     let own = match cell {
         Cgi::NrCgi(cell) => cell.plmn_identity,
         Cgi::EutraCgi(cell) => cell.plmn_identity,
@@ -195,8 +195,8 @@ pub(super) fn of_network(cell: Cgi, label: MeasurementLabel) -> Option<Measureme
     Some(if rest == MeasurementLabel::default() { MeasurementLabel::NO_LABEL } else { rest })
 }
 
-/// Labels that select UEs: all of them, those in a slice, those with a 5QI, those with both. A bin selects none.
-fn of_label(label: &MeasurementLabel) -> Option<Test> {
+/// The test of a label: all UEs, or those with a slice, a 5QI or both. Bins do not select UEs.
+fn label_test(label: &MeasurementLabel) -> Option<Test> {
     let label = MeasurementLabel { dist_bin_x: None, dist_bin_y: None, dist_bin_z: None, ..*label };
     let alone = |only: MeasurementLabel| label == only;
     if alone(MeasurementLabel::NO_LABEL) || alone(MeasurementLabel::default()) {
@@ -208,7 +208,7 @@ fn of_label(label: &MeasurementLabel) -> Option<Test> {
         (Some(slice), Some(five_qi)) => {
             let both =
                 MeasurementLabel { slice_id: Some(slice), five_qi: Some(five_qi), ..MeasurementLabel::default() };
-            alone(both).then_some(Test::Class(slice, five_qi))
+            alone(both).then_some(Test::SliceAndFiveQi(slice, five_qi))
         }
         (None, Some(five_qi)) => alone(MeasurementLabel { five_qi: Some(five_qi), ..MeasurementLabel::default() })
             .then_some(Test::FiveQi(five_qi)),
@@ -216,7 +216,7 @@ fn of_label(label: &MeasurementLabel) -> Option<Test> {
     }
 }
 
-/// A slice, as its type alone or as its type and differentiator: 1 or 4 octets.
+/// An S-NSSAI of a slice type alone, or of slice type and differentiator (1 or 4 octets).
 fn slice(value: &TestCondValue<'_>) -> Option<SNssai> {
     use e2sm::common::{Sd, Sst};
     match value {
@@ -239,6 +239,6 @@ fn number(value: &TestCondValue<'_>) -> Option<f64> {
     }
 }
 
-fn is_truth(what: TestCondType) -> bool {
-    matches!(what, TestCondType::Gbr(_) | TestCondType::IsStat(_) | TestCondType::IsCatM(_))
+fn is_boolean(condition_type: TestCondType) -> bool {
+    matches!(condition_type, TestCondType::Gbr(_) | TestCondType::IsStat(_) | TestCondType::IsCatM(_))
 }

@@ -1,4 +1,4 @@
-//! What the RIC is told of the function.
+//! The RAN function definition.
 
 use e2sm::Wire;
 use e2sm::common::{RanFunctionName, RicFormatType, RicStyleName, RicStyleType};
@@ -13,27 +13,27 @@ use per::{List, PrintableString, Real};
 
 use super::{Bin, KpmConfig, KpmSource, SupportedMeasurement, v1};
 
-/// Most bins of a distribution, in each of its dimensions: X, Y and Z.
+/// The maximum number of bins of a distribution in each of its dimensions X, Y and Z.
 pub(super) const MAX_BINS: usize = 256;
 const MAX_DIMENSIONS: usize = 3;
 
 /// A report style (KPM 7.4).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum ReportStyle {
-    /// Style 1: the node or a cell.
+    /// Style 1: measurements of the node or a cell.
     Node = 1,
-    /// Style 2: one UE.
+    /// Style 2: measurements of one UE.
     SingleUe = 2,
-    /// Style 3: the UEs that meet a measurement's own conditions, together.
+    /// Style 3: measurements of all UEs together that meet the matching conditions of the measurement.
     Conditions = 3,
-    /// Style 4: every UE that meets conditions, each by itself.
+    /// Style 4: measurements of each UE that meets common conditions.
     CommonConditions = 4,
-    /// Style 5: several UEs, each by itself.
+    /// Style 5: measurements of each of several UEs.
     Ues = 5,
 }
 
 impl ReportStyle {
-    /// All of them.
+    /// All report styles.
     pub const ALL: [ReportStyle; 5] = [
         ReportStyle::Node,
         ReportStyle::SingleUe,
@@ -42,14 +42,14 @@ impl ReportStyle {
         ReportStyle::Ues,
     ];
 
-    /// The style's number, which is that of its action definition's format too.
+    /// The report style type, which is also the number of its action definition format.
     #[must_use]
     pub const fn number(self) -> i64 {
         self as i64
     }
 
-    /// Whether a measurement can be reported so.
-    pub(super) fn takes(self, scope: Scope) -> bool {
+    /// Whether measurements with this scope can be reported in this style.
+    pub(super) fn supports(self, scope: Scope) -> bool {
         match self {
             ReportStyle::Node => scope != Scope::Ue,
             _ => scope != Scope::Cell,
@@ -75,37 +75,37 @@ impl ReportStyle {
     }
 }
 
-/// Panics where the source's offers cannot be told.
+/// Panics if the RAN function definition cannot be encoded.
 pub(super) fn check<S: KpmSource>(source: &S, config: &KpmConfig) {
-    let offers = source.measurements();
-    for (at, offer) in offers.iter().enumerate() {
+    let measurements = source.measurements();
+    for (at, SupportedMeasurement { name, id, .. }) in measurements.iter().enumerate() {
         let dimensions = source.bins(at);
-        let fits = |bins: &&[Bin]| (1..=MAX_BINS).contains(&bins.len());
-        let do_fit = dimensions.len() <= MAX_DIMENSIONS && dimensions.iter().all(fits);
-        assert!(do_fit, "{} has more than {MAX_DIMENSIONS} dimensions, or one not of 1 to {MAX_BINS} bins", offer.name);
-        let fits = offer.name.is_ascii() && (1..=150).contains(&offer.name.len());
-        assert!(fits, "`{}` is no measurement name: 1 to 150 characters of ASCII", offer.name);
-        assert!(offer.id.is_none_or(|id| (1..=65536).contains(&id)), "{}'s id is not within 1 to 65536", offer.name);
+        let is_valid = |bins: &&[Bin]| (1..=MAX_BINS).contains(&bins.len());
+        let are_valid = dimensions.len() <= MAX_DIMENSIONS && dimensions.iter().all(is_valid);
+        assert!(are_valid, "{name} has more than {MAX_DIMENSIONS} dimensions, or one without 1 to {MAX_BINS} bins");
+        let is_valid = name.is_ascii() && (1..=150).contains(&name.len());
+        assert!(is_valid, "invalid measurement name `{name}`: it must have 1 to 150 ASCII characters");
+        assert!(id.is_none_or(|id| (1..=65536).contains(&id)), "the measurement ID of {name} is not in 1 to 65536");
     }
-    let some = config.styles.iter().any(|style| offers.iter().any(|offer| style.takes(offer.scope)));
-    assert!(some, "the source offers nothing of any of the report styles");
-    let in_wire = match config.wire {
+    let is_any = config.styles.iter().any(|style| measurements.iter().any(|m| style.supports(m.scope)));
+    assert!(is_any, "the source has no measurements for any of the report styles");
+    let has_wire = match config.wire {
         Wire::Per => true,
         _ if config.revision == Revision::V1_00 => false,
         wire => definition(source, config).encode_in(config.revision, wire, &mut Vec::new()).is_ok(),
     };
-    assert!(in_wire, "KPM {} has no wire form {}, or it is not built in", config.revision, config.wire);
+    assert!(has_wire, "KPM {} has no encoding {}, or it is not compiled in", config.revision, config.wire);
 }
 
-/// What E2 Setup tells.
+/// The RAN function item of E2 Setup.
 pub(super) fn function<S: KpmSource>(source: &S, config: &KpmConfig) -> Function {
     let mut bytes = Vec::new();
     if config.revision == Revision::V1_00 {
         bytes = v1::definition();
     } else if let Err(error) = definition(source, config).encode_in(config.revision, config.wire, &mut bytes) {
-        panic!("offers were checked when the function was made: {error}");
+        panic!("cannot encode the RAN function definition, although `check` passed: {error}");
     }
-    // By habit in the field the function's revision follows the specification's; see `e2sm::kpm::Detection`.
+    // common practice: the function revision follows that of the specification, see `e2sm::kpm::Detection`
     let revision = match config.revision {
         Revision::V1_00 => 0,
         Revision::V2_01 => 1,
@@ -141,23 +141,24 @@ fn definition<S: KpmSource>(source: &S, config: &KpmConfig) -> RanFunctionDefini
 }
 
 fn style_item<S: KpmSource>(style: ReportStyle, source: &S, revision: Revision) -> RicReportStyleItem<'static> {
-    let measurement = |(at, offer): (usize, &SupportedMeasurement)| MeasurementInfoActionItem {
-        meas_name: MeasurementTypeName(PrintableString::literal(offer.name)),
-        meas_id: offer.id.map(MeasurementTypeId),
+    let item = |(at, measurement): (usize, &SupportedMeasurement)| MeasurementInfoActionItem {
+        meas_name: MeasurementTypeName(PrintableString::literal(measurement.name)),
+        meas_id: measurement.id.map(MeasurementTypeId),
         bin_range_def: bin_range_definition(source.bins(at)).filter(|_| revision > Revision::V2_01),
     };
-    let offered = source.measurements().iter().enumerate().filter(|(_, offer)| style.takes(offer.scope));
+    let measurements = source.measurements().iter().enumerate();
+    let supported = measurements.filter(|(_, measurement)| style.supports(measurement.scope));
     RicReportStyleItem {
         ric_report_style_type: RicStyleType(style.number()),
         ric_report_style_name: RicStyleName(PrintableString::literal(style.name())),
         ric_action_format_type: RicFormatType(style.number()),
-        meas_info_action_list: offered.map(measurement).collect(),
+        meas_info_action_list: supported.map(item).collect(),
         ric_indication_header_format_type: RicFormatType(1),
         ric_indication_message_format_type: RicFormatType(style.message_format()),
     }
 }
 
-/// The bins of a distribution.
+/// The bin ranges of a distribution; `None` for other measurements.
 fn bin_range_definition(dimensions: &[&[Bin]]) -> Option<BinRangeDefinition<'static>> {
     let item = |(index, bin): (u16, &Bin)| BinRangeItem {
         bin_index: BinIndex(index),

@@ -1,4 +1,4 @@
-//! Writing a report.
+//! Encoding of reports.
 
 use std::time::SystemTime;
 
@@ -14,9 +14,9 @@ use per::{List, Memo};
 
 use super::action::{Action, Info, Subject};
 use super::{KpmConfig, v1};
-use crate::wall_clock::ntp;
+use crate::wall_clock::ntp_timestamp;
 
-/// Header and message as they were last written; their memory is used again.
+/// Encodes reports into buffers that are reused.
 #[derive(Debug, Default)]
 pub(super) struct Writer {
     header: Vec<u8>,
@@ -24,18 +24,18 @@ pub(super) struct Writer {
 }
 
 impl Writer {
-    /// The header that was written last.
+    /// The header of the latest report.
     pub fn header(&self) -> &[u8] {
         &self.header
     }
 
-    /// The message that was written last.
+    /// The message of the latest report.
     pub fn message(&self) -> &[u8] {
         &self.message
     }
 
-    /// Writes the report that is complete; not where there is nobody to report on.
-    pub fn write<M>(&mut self, config: &KpmConfig, began: SystemTime, action: &Action<M>) -> Result<bool, Error> {
+    /// Encodes the collected report, which started at `start`. Returns `false` if there are no UEs to report on.
+    pub fn write<M>(&mut self, config: &KpmConfig, start: SystemTime, action: &Action<M>) -> Result<bool, Error> {
         let KpmConfig { revision, wire, .. } = *config;
         let collection = &action.collection;
         self.header.clear();
@@ -44,8 +44,8 @@ impl Writer {
             return Ok(v1::write(cell, collection.container(), &mut self.header, &mut self.message)?);
         }
         let granul_period = Some(GranularityPeriod(action.schedule.granularity_ms));
-        let named = matches!(action.subject, Subject::Named(_) | Subject::Each(_));
-        let rows = if named { collection.rows().len() } else { 1 };
+        let has_ue_rows = matches!(action.subject, Subject::Listed(_) | Subject::Each(_));
+        let rows = if has_ue_rows { collection.rows().len() } else { 1 };
         if rows == 0 {
             return Ok(false);
         }
@@ -63,7 +63,7 @@ impl Writer {
                     meas_info_list: Some(Memo::from(List::Borrowed(&info[..]))),
                     granul_period,
                 };
-                if named {
+                if has_ue_rows {
                     let records = data.chunks_exact(action.schedule.records as usize);
                     let reports = collection.rows().iter().zip(records).map(|((_, ue_id), data)| {
                         UeMeasurementReportItem { ue_id: ue_id.clone(), meas_report: format1(data) }
@@ -80,8 +80,8 @@ impl Writer {
                     matched_per_gp: if ues.is_empty() {
                         MatchedPerGp::NoUeMatched(True)
                     } else {
-                        let named = ues.into_iter().map(|ue| MatchingUeidItemPerGp { ue_id: ue.clone() });
-                        MatchedPerGp::OneOrMoreUeMatched(named.collect())
+                        let items = ues.into_iter().map(|ue| MatchingUeidItemPerGp { ue_id: ue.clone() });
+                        MatchedPerGp::OneOrMoreUeMatched(items.collect())
                     },
                 };
                 let by_record = |at| {
@@ -105,16 +105,16 @@ impl Writer {
                 })
             }
         };
-        header(revision, began).encode_in(revision, wire, &mut self.header)?;
+        header(revision, start).encode_in(revision, wire, &mut self.header)?;
         IndicationMessage { formats }.encode_in(revision, wire, &mut self.message)?;
         Ok(true)
     }
 }
 
-fn header(revision: Revision, began: SystemTime) -> IndicationHeader<'static> {
+fn header(revision: Revision, start: SystemTime) -> IndicationHeader<'static> {
     IndicationHeader {
         formats: IndicationHeaderFormats::Format1(IndicationHeaderFormat1 {
-            collet_start_time: time_stamp(revision, began),
+            collet_start_time: time_stamp(revision, start),
             file_format_version: None,
             sender_name: None,
             sender_type: None,
@@ -124,7 +124,7 @@ fn header(revision: Revision, began: SystemTime) -> IndicationHeader<'static> {
 }
 
 fn time_stamp(revision: Revision, at: SystemTime) -> TimeStamp {
-    let ntp = ntp(at);
+    let ntp = ntp_timestamp(at);
     match revision {
         Revision::V1_00 | Revision::V2_01 | Revision::V2_03 => TimeStamp::Short(((ntp >> 32) as u32).to_be_bytes()),
         Revision::V3_00 | Revision::V4_00 => TimeStamp::Long(ntp.to_be_bytes()),

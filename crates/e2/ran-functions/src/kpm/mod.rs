@@ -1,20 +1,20 @@
-//! E2SM-KPM: measurements, reported by the period (v02.01, v02.03, v03.00 and v04.00: report styles 1 to 5; v01.00: the
-//! containers of DU, CU-CP and CU-UP with the 5G core).
+//! E2SM-KPM: periodic measurement reports (v02.01, v02.03, v03.00 and v04.00: report styles 1 to 5; v01.00: the containers
+//! of DU, CU-CP and CU-UP with the 5G core).
 //!
-//! A base station implements [`KpmSource`]; [`KpmFunction`] does the rest.
+//! A base station implements [`KpmSource`]; [`KpmFunction`] implements the RAN function.
 //!
-//! * An action that asks for what the base station does not have is refused with its cause; the others of the
-//!   subscription stand.
-//! * A period begins with the subscription and is kept without drift. A host that comes late sends nothing twice and no
-//!   burst: the record that was due is marked incomplete, those that were missed have no values, and reports that were
-//!   missed altogether are skipped and counted.
-//! * A report on every UE that meets conditions (style 4) is not sent where there is none: the message cannot be empty.
-//!   A UE that comes or goes has no values in those periods in which it did not meet them.
-//! * Conditions on a measurement (style 3) select UEs; the value is of those UEs together, with all their traffic. Where
-//!   others meet them in other periods of a report, it tells which UEs did in which (v02.03).
-//! * A distribution has up to three dimensions, with bins of the base station's or of the controller's. A label names a bin
-//!   in each, and may say whose share is meant too. A range of bins is told with the last dimension counted first.
-//! * A label that the base station does not know, such as a QCI or an SSB of one that has none, is refused.
+//! * An action that requests an unsupported measurement is refused with its cause; the other actions of the subscription
+//!   are admitted.
+//! * The first period begins with the subscription, and periods do not drift. If the agent is polled late, nothing is sent
+//!   twice or in a burst: the record that was due is marked incomplete, missed records have no values, and missed reports
+//!   are skipped and counted.
+//! * A report on the UEs that meet common conditions (style 4) is not sent if there are none, because the message cannot be
+//!   empty. A UE has no values in the periods in which it does not meet the conditions.
+//! * The matching conditions of a measurement (style 3) select UEs; the value covers all traffic of these UEs together. If
+//!   different UEs match in different periods of a report, the report lists them for each period (v02.03).
+//! * A distribution has up to three dimensions, with bins of the base station or of the controller. A label selects a bin in
+//!   each dimension and may also select a share, such as a slice. A range of bins is ordered by the last dimension first.
+//! * A label that the base station does not support, such as a QCI or an SSB index, is refused.
 
 mod action;
 mod collect;
@@ -35,10 +35,12 @@ use e2sm::Wire;
 use e2sm::kpm::{EventTriggerDefinition, EventTriggerDefinitionFormats, Revision};
 use ferric::agent::{Admission, ControllerId, FunctionContext, RanFunction, RequestKey, Views};
 use ferric::e2::{Function, SubscriptionRequest, Time};
-use ferric::e2ap::{Cause, CauseProtocol, CauseRicRequest, RanFunctionId};
-use tracing::{debug, warn};
+use ferric::e2ap::{Cause, RanFunctionId};
+use tracing::warn;
 
 use crate::admission::admit;
+use crate::cause::{TRIGGER_NOT_SUPPORTED, undecodable};
+use crate::schedule::SkippedReports;
 use crate::wall_clock::WallClock;
 use action::Action;
 use message::Writer;
@@ -46,22 +48,23 @@ use message::Writer;
 pub use definition::ReportStyle;
 pub use source::{Bin, KpmSource, MeasuredObject, SupportedMeasurement};
 
-/// What a function offers, and its bounds.
+/// Configuration of [`KpmFunction`].
 #[derive(Clone, Debug)]
 pub struct KpmConfig {
-    /// Its id within the node. Default: 2.
+    /// The RAN function ID within the node. Default: 2.
     pub function_id: RanFunctionId,
-    /// The revision of E2SM-KPM that it speaks. Default: v03.00.
+    /// The revision of E2SM-KPM. Default: v03.00.
     pub revision: Revision,
-    /// The wire form that it speaks, which its object identifier tells; v01.00 has PER only. Default: PER.
+    /// The encoding, which the object identifier states; v01.00 has PER only. Default: PER.
     pub wire: Wire,
-    /// The report styles that it offers. Default: all.
+    /// The supported report styles. Default: all.
     pub styles: Vec<ReportStyle>,
     /// The shortest granularity period, in milliseconds. Default: 1.
     pub min_period_ms: u32,
-    /// Actions that may be set up at a time. Default: 1024.
+    /// The maximum number of actions at a time. Default: 1024.
     pub max_actions: usize,
-    /// Values in one report: an action that needs more for one UE is refused, UEs beyond are left out. Default: 65536.
+    /// The maximum number of values in a report. An action that needs more for a single UE is refused; UEs for which there
+    /// is no room are omitted. Default: 65536.
     pub max_values: usize,
 }
 
@@ -79,8 +82,9 @@ impl Default for KpmConfig {
     }
 }
 
-/// The RAN function of E2SM-KPM. Controllers see reports on those UEs that they may see; what is measured of the cell is of
-/// the whole cell.
+/// The RAN function of E2SM-KPM, for all controllers of its node.
+///
+/// Reports on UEs contain those that the controller may see; measurements of the cell cover the whole cell.
 pub struct KpmFunction<S: KpmSource> {
     source: Rc<RefCell<S>>,
     config: KpmConfig,
@@ -89,87 +93,77 @@ pub struct KpmFunction<S: KpmSource> {
     /// The earliest of the actions' deadlines.
     next: Option<Time>,
     writer: Writer,
-    /// Actions that are due, in the order of their periods' ends.
+    /// The indices of the actions that are due, in the order of their periods' ends.
     due: Vec<(Time, usize)>,
-    skipped_reports: u64,
-    told_skipped: u64,
+    skipped: SkippedReports,
 }
 
 impl<S: KpmSource> KpmFunction<S> {
-    /// A function without subscriptions.
+    /// Creates a function without subscriptions.
     ///
     /// # Panics
-    /// Where the source offers nothing of any of the styles, or a name that is not 1 to 150 characters of ASCII.
+    /// If the source has no measurement for any of the report styles, or a measurement with an invalid name, ID or
+    /// distribution; if the revision does not have the configured encoding.
     #[must_use]
     pub fn new(source: Rc<RefCell<S>>, config: KpmConfig) -> Self {
         definition::check(&*source.borrow(), &config);
         KpmFunction {
             source,
             config,
-            wall_clock: WallClock::new(SystemTime::now),
+            wall_clock: WallClock::system(),
             actions: Vec::new(),
             next: None,
             writer: Writer::default(),
             due: Vec::new(),
-            skipped_reports: 0,
-            told_skipped: 0,
+            skipped: SkippedReports::default(),
         }
     }
 
-    /// Takes the time of day for headers from elsewhere than the system's clock.
+    /// Replaces the system clock as the source of the time of day in indication headers.
     #[must_use]
     pub fn with_wall_clock(mut self, wall_clock: impl Fn() -> SystemTime + 'static) -> Self {
         self.wall_clock = WallClock::new(wall_clock);
         self
     }
 
-    /// Reports that were not sent because the host came late, until now.
+    /// The number of reports that were skipped because the agent was polled late.
     #[must_use]
     pub fn skipped_reports(&self) -> u64 {
-        self.skipped_reports
+        self.skipped.total()
     }
 
-    /// Collects the records that are due, and sends the reports that they complete.
-    fn collect(&mut self, now: Time, reports: &mut FunctionContext<'_>) {
-        self.wall_clock.tick(now);
+    /// Collects the records that are due, and sends the reports that are complete.
+    fn collect(&mut self, now: Time, context: &mut FunctionContext<'_>) {
+        self.wall_clock.update(now);
         let mut source = self.source.borrow_mut();
         self.due.clear();
-        let ends = self.actions.iter().enumerate().filter_map(|(at, action)| Some((action.passed_until(now)?, at)));
+        let ends = self.actions.iter().enumerate().filter_map(|(at, action)| Some((action.last_period_end(now)?, at)));
         self.due.extend(ends);
-        self.due.sort_unstable(); // time goes forward for the source
+        self.due.sort_unstable(); // the time of the source must not go backwards
         for (until, at) in self.due.drain(..) {
             let action = &mut self.actions[at];
             source.advance(until);
-            if let Some(start) = action.collect(&*source, reports.views(), until) {
+            if let Some(start) = action.collect(&*source, context.views(), until) {
                 match self.writer.write(&self.config, self.wall_clock.at(start), action) {
                     Ok(true) => {
-                        // a subscription that is gone by now is forgotten by the `unsubscribe` to come
+                        // fails only for a subscription that has ended, which the pending `unsubscribe` removes
                         let (header, message) = (self.writer.header(), self.writer.message());
-                        let _ = reports.report(action.key(), action.id(), header, message);
+                        let _ = context.report(action.key(), action.id(), header, message);
                     }
                     Ok(false) => {}
-                    Err(error) => warn!(%error, "a report cannot be written: the source's values break a constraint"),
+                    Err(error) => warn!(%error, "cannot encode a KPM report: a value of the source is out of range"),
                 }
                 action.begin_report();
             }
-            self.skipped_reports += action.skip(until);
+            self.skipped.add(action.skip(until));
         }
         drop(source);
-        self.schedule();
-        self.warn_late();
+        self.update_next();
+        self.skipped.log("KPM");
     }
 
-    fn schedule(&mut self) {
+    fn update_next(&mut self) {
         self.next = self.actions.iter().map(Action::due).min();
-    }
-
-    fn warn_late(&mut self) {
-        // once for each doubling: a host that is always late is told so a few times
-        if self.skipped_reports >= 2 * self.told_skipped.max(1) || self.told_skipped == 0 && self.skipped_reports > 0 {
-            self.told_skipped = self.skipped_reports;
-            let (function, reports) = (self.config.function_id.0, self.skipped_reports);
-            warn!(function, reports, "reports skipped until now: the host came too late for them");
-        }
     }
 }
 
@@ -189,29 +183,28 @@ impl<S: KpmSource> RanFunction for KpmFunction<S> {
         request: &SubscriptionRequest,
         views: &Views,
     ) -> Result<Admission, Cause> {
-        let key = RequestKey { controller, id: request.request_id };
         let reporting_period_ms = reporting_period(&request.event_trigger, &self.config)?;
         let mut source = self.source.borrow_mut();
         source.advance(now);
-        let admission = admit(&mut self.actions, self.config.max_actions, request, |wanted| {
-            Action::new(now, &*source, views, &self.config, reporting_period_ms, key, wanted)
+        let admission = admit(&mut self.actions, self.config.max_actions, controller, request, |key, requested| {
+            Action::new(now, &*source, views, &self.config, reporting_period_ms, key, requested)
         });
         drop(source);
-        self.schedule();
+        self.update_next();
         admission
     }
 
     fn unsubscribe(&mut self, key: RequestKey) {
         self.actions.retain(|action| action.key() != key);
-        self.schedule();
+        self.update_next();
     }
 
     fn next_report(&self) -> Option<Time> {
         self.next
     }
 
-    fn report(&mut self, now: Time, reports: &mut FunctionContext<'_>) {
-        self.collect(now, reports);
+    fn report(&mut self, now: Time, context: &mut FunctionContext<'_>) {
+        self.collect(now, context);
     }
 }
 
@@ -221,25 +214,23 @@ impl<S: KpmSource> fmt::Debug for KpmFunction<S> {
             .field("config", &self.config)
             .field("actions", &self.actions.len())
             .field("next", &self.next)
-            .field("skipped_reports", &self.skipped_reports)
+            .field("skipped_reports", &self.skipped.total())
             .finish_non_exhaustive()
     }
 }
 
-/// Milliseconds from report to report.
+/// The reporting period of an event trigger, in milliseconds.
 fn reporting_period(trigger: &[u8], config: &KpmConfig) -> Result<u32, Cause> {
     let period_ms = if config.revision == Revision::V1_00 {
         v1::reporting_period(trigger)?
     } else {
-        let trigger = EventTriggerDefinition::decode_in(trigger, config.revision, config.wire).map_err(|error| {
-            debug!(%error, "event trigger definition");
-            Cause::Protocol(CauseProtocol::TransferSyntaxError)
-        })?;
+        let trigger = EventTriggerDefinition::decode_in(trigger, config.revision, config.wire)
+            .map_err(undecodable("event trigger definition"))?;
         let EventTriggerDefinitionFormats::Format1(format1) = trigger.formats;
         format1.reporting_period
     };
     if period_ms < config.min_period_ms {
-        return Err(Cause::RicRequest(CauseRicRequest::EventTriggerNotSupported));
+        return Err(TRIGGER_NOT_SUPPORTED);
     }
     Ok(period_ms)
 }

@@ -1,4 +1,4 @@
-//! What a base station implements.
+//! The interface to the base station.
 
 use e2sm::common::{Cgi, FiveQi, SNssai, UeId};
 use e2sm::kpm::dictionary::Scope;
@@ -6,110 +6,165 @@ use e2sm::kpm::{MeasurementLabel, TestCondType, Value};
 use ferric::agent::Ue;
 use ferric::e2::Time;
 
-/// A measurement that a base station offers.
+/// A measurement that a base station supports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SupportedMeasurement {
-    /// Its name: 1 to 150 characters of ASCII. See [`e2sm::kpm::dictionary`] for the usual ones and their units.
+    /// The measurement name: 1 to 150 ASCII characters. See [`e2sm::kpm::dictionary`] for those of TS 28.552 and O-RAN, with
+    /// their units.
     pub name: &'static str,
-    /// A number from 1 to 65536 by which a RIC may ask for it instead.
+    /// The measurement ID, 1 to 65536, which a RIC may use in place of the name.
     pub id: Option<u32>,
-    /// Whether it is of the cell, of UEs, or of either.
+    /// Whether it is measured for the cell, for UEs, or for both.
     pub scope: Scope,
 }
 
-/// A bin of a distribution, in the measurement's unit.
+/// A bin of a distribution: the interval `from..to`, in the unit of the measurement.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Bin {
-    /// The least that falls into it.
+    /// The lower bound, inclusive.
     pub from: f64,
-    /// The least above it.
+    /// The upper bound, exclusive.
     pub to: f64,
 }
 
-/// About whom a value is.
+/// The object that a value is measured for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MeasuredObject<'a> {
     /// The cell.
     Cell,
-    /// One UE, or several together: none at all where no UE meets a condition.
+    /// One UE or several UEs together; an empty list if no UE meets the matching conditions.
     Ues(&'a [Ue]),
 }
 
-/// The getters that a base station implements, to offer E2SM-KPM.
+/// What a base station implements to support E2SM-KPM.
 ///
-/// Counters are the base station's own and only ever grow; what they stood at when a period began is a
-/// [`Mark`](KpmSource::Snapshot). So any number of subscriptions with periods of their own read the same counters, and the
-/// base station knows of none.
+/// The counters of the base station only increase. A [`Snapshot`](KpmSource::Snapshot) of them at the start of a granularity
+/// period (KPM 8.3.8) is the reference for the values of the period. So any number of subscriptions with different periods
+/// read the same counters, and the base station does not need to know them.
+///
+/// # Example
+/// ```
+/// use e2sm::common::{Cgi, GnbCuUeF1apId, NrCgi, PlmnIdentity, UeId, UeIdGnbDu};
+/// use e2sm::kpm::dictionary::Scope;
+/// use e2sm::kpm::{MeasurementLabel, Value};
+/// use ferric::agent::Ue;
+/// use ran_functions::kpm::{KpmSource, MeasuredObject, SupportedMeasurement};
+///
+/// /// One cell with one UE, and a counter of downlink PDCP SDU octets.
+/// struct Cell {
+///     dl_octets: u64,
+/// }
+///
+/// impl KpmSource for Cell {
+///     type Snapshot = u64;
+///
+///     fn cell(&self) -> Cgi {
+///         let plmn_identity = PlmnIdentity::from_codes(1, 1, 2);
+///         Cgi::NrCgi(NrCgi { plmn_identity, nr_cell_identity: per::Bits::new(1, 36) })
+///     }
+///
+///     fn measurements(&self) -> &[SupportedMeasurement] {
+///         &[SupportedMeasurement { name: "DRB.PdcpSduVolumeDL", id: None, scope: Scope::CellAndUe }]
+///     }
+///
+///     fn ues(&self, out: &mut Vec<Ue>) {
+///         out.push(Ue(7));
+///     }
+///
+///     fn ue_id(&self, ue: Ue) -> UeId<'static> {
+///         let gnb_cu_ue_f1ap_id = GnbCuUeF1apId(ue.0 as u32);
+///         UeId::GnbDu(UeIdGnbDu { gnb_cu_ue_f1ap_id, ran_ueid: None, cell_rnti: None })
+///     }
+///
+///     fn take_snapshot(&self, snapshot: &mut u64) {
+///         *snapshot = self.dl_octets;
+///     }
+///
+///     fn value(&self, since: &u64, object: MeasuredObject<'_>, _: usize, _: &MeasurementLabel) -> Value {
+///         let dl_octets = match object {
+///             MeasuredObject::Ues([]) => 0,
+///             MeasuredObject::Cell | MeasuredObject::Ues(_) => self.dl_octets - since,
+///         };
+///         Value::Integer((dl_octets * 8 / 1000) as u32) // kbit
+///     }
+/// }
+/// ```
 pub trait KpmSource {
-    /// Where the counters stood at some moment. `()` will do where all values are of the present moment.
+    /// The state of the counters at some time. `()` is enough if all values are current values.
     type Snapshot: Default;
 
-    /// The cell.
+    /// The NR or E-UTRA cell global identity.
     fn cell(&self) -> Cgi;
 
-    /// The measurements on offer: at least one, never changing.
+    /// The supported measurements: at least one. They never change.
     fn measurements(&self) -> &[SupportedMeasurement];
 
-    /// Appends the UEs that are there, always in the same order.
+    /// Appends the connected UEs, always in the same order.
     fn ues(&self, out: &mut Vec<Ue>);
 
-    /// The name of a UE that [`KpmSource::ues`] has just told of.
+    /// The UE ID of a UE that [`KpmSource::ues`] has just returned.
     fn ue_id(&self, ue: Ue) -> UeId<'static>;
 
-    /// Writes down where the counters stand, over what stood there.
-    fn take_snapshot(&self, mark: &mut Self::Snapshot);
+    /// Overwrites `snapshot` with the current state of the counters.
+    fn take_snapshot(&self, snapshot: &mut Self::Snapshot);
 
-    /// The value of the measurement at place `offer` of the offers, from a mark until now. It is asked for only with
-    /// the scope that is offered and with labels that [`KpmSource::supports_label`].
-    fn value(&self, since: &Self::Snapshot, whom: MeasuredObject<'_>, offer: usize, label: &MeasurementLabel) -> Value;
+    /// The value of a measurement from a snapshot until now, in the unit of the measurement. `measurement` is its index in
+    /// [`KpmSource::measurements`]; its scope covers `object`, and [`KpmSource::supports_label`] is true for `label`.
+    fn value(
+        &self,
+        since: &Self::Snapshot,
+        object: MeasuredObject<'_>,
+        measurement: usize,
+        label: &MeasurementLabel,
+    ) -> Value;
 
-    /// Counting has come to `until`, which is not after the present moment. A base station whose counters grow by
-    /// themselves has nothing to do; a model of one computes.
+    /// Brings the counters up to date with `until`, which is not in the future. A real base station, whose counters change
+    /// by themselves, does nothing; an emulated one computes.
     fn advance(&mut self, until: Time) {
         let _ = until;
     }
 
-    /// Whether a measurement has that subcounter. Most have none: the only label is noLabel. A network's share is asked
-    /// for as the whole where all of the cell is that network's.
-    fn supports_label(&self, offer: usize, label: &MeasurementLabel) -> bool {
-        let _ = offer;
+    /// Whether a measurement has the subcounter of this label (KPM 8.3.11). By default, the only label is noLabel. If all of
+    /// the cell belongs to one PLMN, a label with this PLMN is passed without it.
+    fn supports_label(&self, measurement: usize, label: &MeasurementLabel) -> bool {
+        let _ = measurement;
         *label == MeasurementLabel::NO_LABEL
     }
 
-    /// The bins of a measurement that is a distribution, numbered from 1, of each of its dimensions: three at most (X, Y
-    /// and Z). No dimension for any other measurement.
-    fn bins(&self, offer: usize) -> &[&[Bin]] {
-        let _ = offer;
+    /// The bins of a distribution, numbered from 1, for each of its at most three dimensions (X, Y and Z). No dimensions for
+    /// any other measurement.
+    fn bins(&self, measurement: usize) -> &[&[Bin]] {
+        let _ = measurement;
         &[]
     }
 
-    /// How often a distribution's samples fell into a bin, from a mark until now: a bin of each dimension, which is one of
-    /// [`KpmSource::bins`] or one that a controller asks for in their place. The label is as for [`KpmSource::value`].
+    /// The number of samples of a distribution in a bin, from a snapshot until now. `bins` has one bin for each dimension,
+    /// from [`KpmSource::bins`] or from the controller's own bin ranges. `label` is as for [`KpmSource::value`].
     fn bin_count(
         &self,
         since: &Self::Snapshot,
-        whom: MeasuredObject<'_>,
-        offer: usize,
+        object: MeasuredObject<'_>,
+        measurement: usize,
         bins: &[Bin],
         label: &MeasurementLabel,
     ) -> Value {
-        let _ = (since, whom, offer, bins, label);
+        let _ = (since, object, measurement, bins, label);
         Value::NoValue
     }
 
-    /// The properties of UEs that conditions may test besides slices and 5QIs. A received power below 1000, by which
-    /// xApps ask for every UE, is true without them.
+    /// The test condition types (KPM 8.3.22) that the base station can evaluate, besides S-NSSAI and 5QI. The condition
+    /// "RSRP less than 1000", with which xApps select every UE, needs none.
     fn test_condition_types(&self) -> &[TestCondType] {
         &[]
     }
 
-    /// One of those properties of a UE; what is true or false is 1 or 0.
-    fn test_condition_value(&self, ue: Ue, property: TestCondType) -> Option<f64> {
-        let _ = (ue, property);
+    /// The value that a UE has for one of these types: 1 or 0 for true or false. `None` if it is unknown.
+    fn test_condition_value(&self, ue: Ue, condition_type: TestCondType) -> Option<f64> {
+        let _ = (ue, condition_type);
         None
     }
 
-    /// The slices that a UE uses.
+    /// The S-NSSAIs of the slices that a UE uses.
     fn slices(&self, ue: Ue) -> &[SNssai] {
         let _ = ue;
         &[]

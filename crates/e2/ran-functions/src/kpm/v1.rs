@@ -1,7 +1,7 @@
-//! E2SM-KPM v01.00: containers of counters, made of the same source.
+//! E2SM-KPM v01.00: performance containers, filled from the same source.
 //!
-//! A source that offers the measurements of the later revisions under their names of TS 28.552 has what v01.00 tells:
-//! blocks and volumes by slice and 5QI where those measurements have such labels.
+//! They are filled from the TS 28.552 measurements of the later revisions: resource blocks and data volumes for each slice
+//! and 5QI, if the source supports such labels.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,19 +15,19 @@ use e2sm::kpm::v1::{
     SliceToReportListItem,
 };
 use e2sm::kpm::{MeasurementLabel, OID_V1, RicEventTriggerStyleItem, dictionary::Scope, v1};
-use ferric::e2ap::{Cause, CauseProtocol, CauseRicRequest};
+use ferric::e2ap::Cause;
 use per::{List, PrintableString};
-use tracing::debug;
 
 use super::{KpmSource, MeasuredObject};
+use crate::cause::{ACTION_NOT_SUPPORTED, TRIGGER_NOT_SUPPORTED, undecodable};
 
-/// Most networks, slices of one, and 5QIs of a slice that a container has room for.
+/// The maximum number of slices, and of 5QIs of a slice, in a container.
 const MAX_SLICES: usize = 1024;
 const MAX_FIVE_QIS: usize = 64;
-/// The most octets that the root of the volume's range holds.
+/// The greatest volume in the root of the ASN.1 range.
 const MAX_OCTETS: f64 = 1e10;
 
-/// A report style: the container of one kind of node, with the 5G core.
+/// A report style: the container of one node type, connected to the 5G core.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Style {
     Du = 1,
@@ -41,7 +41,7 @@ const STYLES: [(Style, &str); 3] = [
     (Style::CuUp, "O-CU-UP Measurement Container for the 5GC connected deployment"),
 ];
 
-/// What E2 Setup tells.
+/// The encoded RAN function definition.
 pub(super) fn definition() -> Vec<u8> {
     let trigger = RicEventTriggerStyleItem {
         ric_event_trigger_style_type: RicStyleType(1),
@@ -69,30 +69,24 @@ pub(super) fn definition() -> Vec<u8> {
     let mut bytes = Vec::new();
     match definition.encode(&mut bytes) {
         Ok(()) => bytes,
-        Err(error) => panic!("the constant definition can be encoded: {error}"),
+        Err(error) => panic!("cannot encode the constant RAN function definition: {error}"),
     }
 }
 
-/// Milliseconds from report to report.
+/// The reporting period of an event trigger, in milliseconds.
 pub(super) fn reporting_period(trigger: &[u8]) -> Result<u32, Cause> {
-    let trigger = EventTriggerDefinition::decode_owned(trigger).map_err(|error| {
-        debug!(%error, "event trigger definition");
-        Cause::Protocol(CauseProtocol::TransferSyntaxError)
-    })?;
-    trigger.period().map(v1::ReportPeriod::ms).ok_or(Cause::RicRequest(CauseRicRequest::EventTriggerNotSupported))
+    let trigger = EventTriggerDefinition::decode_owned(trigger).map_err(undecodable("event trigger definition"))?;
+    trigger.period().map(v1::ReportPeriod::ms).ok_or(TRIGGER_NOT_SUPPORTED)
 }
 
-/// The report style that an action wants.
+/// The report style of an action definition.
 pub(super) fn style(definition: &[u8]) -> Result<Style, Cause> {
-    let definition = ActionDefinition::decode(definition).map_err(|error| {
-        debug!(%error, "action definition");
-        Cause::Protocol(CauseProtocol::TransferSyntaxError)
-    })?;
+    let definition = ActionDefinition::decode(definition).map_err(undecodable("action definition"))?;
     let known = STYLES.iter().find(|(style, _)| *style as i64 == definition.ric_style_type.0);
-    known.map(|(style, _)| *style).ok_or(Cause::RicRequest(CauseRicRequest::ActionNotSupported))
+    known.map(|(style, _)| *style).ok_or(ACTION_NOT_SUPPORTED)
 }
 
-/// Writes a report; not where there is nothing to tell.
+/// Encodes a report. Returns `false` if there is no container.
 pub(super) fn write(
     cell: Cgi,
     container: Option<&PfContainer<'static>>,
@@ -120,7 +114,7 @@ fn nr_cgi(cell: Cgi) -> Option<NrCgi> {
     }
 }
 
-/// The counters since a mark; `None` where there are none.
+/// The container with the values since a snapshot; `None` if it would be empty.
 pub(super) fn container<S: KpmSource>(source: &S, since: &S::Snapshot, style: Style) -> Option<PfContainer<'static>> {
     let reader = Reader { source, since };
     match style {
@@ -136,33 +130,36 @@ struct Reader<'s, S: KpmSource> {
 }
 
 impl<S: KpmSource> Reader<'_, S> {
-    /// The cell's value of a measurement, where it is offered and has that label.
+    /// The cell's value of a measurement, if the source supports the measurement with this label.
     fn value(&self, name: &str, label: &MeasurementLabel) -> Option<f64> {
-        let offer =
-            self.source.measurements().iter().position(|offer| offer.name == name && offer.scope != Scope::Ue)?;
-        if !self.source.supports_label(offer, label) {
+        let measurement = self
+            .source
+            .measurements()
+            .iter()
+            .position(|measurement| measurement.name == name && measurement.scope != Scope::Ue)?;
+        if !self.source.supports_label(measurement, label) {
             return None;
         }
-        self.source.value(self.since, MeasuredObject::Cell, offer, label).number()
+        self.source.value(self.since, MeasuredObject::Cell, measurement, label).number()
     }
 
-    /// The slices, and the 5QIs in each, that the UEs use.
-    fn classes(&self) -> BTreeMap<SNssai, BTreeSet<FiveQi>> {
+    /// The slices that the UEs use, with the 5QIs of each.
+    fn slices_in_use(&self) -> BTreeMap<SNssai, BTreeSet<FiveQi>> {
         let mut ues = Vec::new();
         self.source.ues(&mut ues);
-        let mut classes: BTreeMap<SNssai, BTreeSet<FiveQi>> = BTreeMap::new();
+        let mut slices_in_use: BTreeMap<SNssai, BTreeSet<FiveQi>> = BTreeMap::new();
         for ue in ues {
             for slice in self.source.slices(ue) {
-                if classes.len() < MAX_SLICES || classes.contains_key(slice) {
-                    classes.entry(*slice).or_default().extend(self.source.five_qis(ue));
+                if slices_in_use.len() < MAX_SLICES || slices_in_use.contains_key(slice) {
+                    slices_in_use.entry(*slice).or_default().extend(self.source.five_qis(ue));
                 }
             }
         }
-        classes.retain(|_, five_qis| !five_qis.is_empty());
-        classes
+        slices_in_use.retain(|_, five_qis| !five_qis.is_empty());
+        slices_in_use
     }
 
-    /// Makes a list of slices out of what `make` makes of each slice's 5QIs.
+    /// A list of the slices in use: `make` creates the item of a 5QI, `slice` that of a slice from its 5QI items.
     fn slices<T, U>(
         &self,
         make: impl Fn(FiveQi, &MeasurementLabel) -> T,
@@ -180,12 +177,12 @@ impl<S: KpmSource> Reader<'_, S> {
             });
             slice(v1::SNssai { sst: id.sst, sd: id.sd }, items.collect())
         };
-        Some(self.classes().into_iter().map(of).collect()).filter(|list: &List<'_, U>| !list.is_empty())
+        Some(self.slices_in_use().into_iter().map(of).collect()).filter(|list: &List<'_, U>| !list.is_empty())
     }
 
     fn du(&self) -> Option<PfContainer<'static>> {
         let nr_cgi = nr_cgi(self.source.cell())?;
-        // the field ends at 100, whatever the cell has
+        // the range of the field ends at 100, even for cells with more resource blocks
         let percent = |value: Option<f64>| value.map(|value| value.round().clamp(0.0, 100.0) as u8);
         let of_cell = |name| percent(self.value(name, &MeasurementLabel::NO_LABEL));
         let slices = self.slices(

@@ -38,7 +38,7 @@ use tracing::{debug, info, warn};
 
 use crate::admission::admit;
 use crate::pending::Pending;
-use crate::wall_clock::{WallClock, ntp};
+use crate::wall_clock::{WallClock, ntp_timestamp};
 use subscription::{Action, Patience, Service, Trigger};
 
 pub use source::{Fate, Interface, Message, MessageId, NiSource, Way};
@@ -204,7 +204,7 @@ impl<S: NiSource> NiFunction<S> {
             interface_type: interface.kind,
             interface_id: interface.id,
             interface_direction: direction(message.way),
-            timestamp: Some(NiTimeStamp(ntp(self.wall_clock.at(message.at)).to_be_bytes())),
+            timestamp: Some(NiTimeStamp(ntp_timestamp(self.wall_clock.at(message.at)).to_be_bytes())),
         });
         let octets = Octets::from(&message.octets[..]);
         let body = IndicationMessage::Format1(InterfaceMessage { interface_message: octets });
@@ -328,9 +328,8 @@ impl<S: NiSource> RanFunction for NiFunction<S> {
     ) -> Result<Admission, Cause> {
         self.now = now;
         let trigger = Trigger::new(&*self.source.borrow(), &request.event_trigger)?;
-        let key = RequestKey { controller, id: request.request_id };
         let was_watched = !self.actions.is_empty();
-        let admission = admit(&mut self.actions, self.config.max_actions, request, |wanted| {
+        let admission = admit(&mut self.actions, self.config.max_actions, controller, request, |key, wanted| {
             Action::new(&self.config, &trigger, key, wanted)
         })?;
         if !was_watched {
@@ -388,7 +387,7 @@ impl<S: NiSource> RanFunction for NiFunction<S> {
 
     fn report(&mut self, now: Time, reports: &mut FunctionContext<'_>) {
         self.now = now;
-        self.wall_clock.tick(now);
+        self.wall_clock.update(now);
         for asked in self.held.remove_expired(now) {
             debug!("a message has waited long enough");
             self.let_go(&asked);

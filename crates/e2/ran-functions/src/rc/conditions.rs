@@ -1,6 +1,6 @@
-//! Conditions on UEs (RC 9.3.11 and what uses it): whether they can be answered, and whether they hold.
+//! Conditions on UEs (RC 9.3.11): whether the base station can evaluate them, and whether they hold.
 //!
-//! Conditions that are joined by OR form a group, of which one must hold; every group must.
+//! Conditions joined by OR form a group. A group holds if one of its conditions holds; all groups must hold.
 
 use std::cmp::Ordering;
 
@@ -12,10 +12,10 @@ use e2sm::rc::{
 };
 use ferric::agent::Ue;
 
-use super::ues::is_named;
+use super::ues::matches;
 use super::{RcSource, SupportedParameter};
 
-/// Whether one of each group of conditions holds; `conditions` tells whether each holds and is joined to the next.
+/// Whether all groups hold. Each item states whether a condition holds, and whether OR joins it to the next.
 pub(super) fn all_groups(conditions: impl IntoIterator<Item = (bool, bool)>) -> bool {
     let (mut holds, mut open) = (false, false);
     for (condition, or) in conditions {
@@ -25,7 +25,7 @@ pub(super) fn all_groups(conditions: impl IntoIterator<Item = (bool, bool)>) -> 
             return false;
         }
     }
-    // an OR that nothing follows ends its group
+    // an OR after the last condition ends its group
     !open || holds
 }
 
@@ -41,7 +41,7 @@ struct Test<'s, 'a> {
     or: bool,
 }
 
-/// The condition of an item; `None` where it is on a structure or a list, of which a UE here has none.
+/// The condition of an item; `None` for a structure or a list, since parameters of UEs are elements.
 fn test<'s, 'a>(item: &'s RanParameterTestingItem<'a>) -> Option<Test<'s, 'a>> {
     let id = item.ran_parameter_id;
     match &item.ran_parameter_type {
@@ -59,16 +59,19 @@ fn test<'s, 'a>(item: &'s RanParameterTestingItem<'a>) -> Option<Test<'s, 'a>> {
     }
 }
 
-/// Whether a base station can answer the conditions: it has the parameters, they are such as are asked for, and they are
-/// compared with something.
-pub(super) fn can_answer<S: RcSource>(
+/// Whether the base station can evaluate the conditions: it supports their parameters, which `is_allowed` accepts, and
+/// comparisons have a value.
+pub(super) fn can_evaluate<S: RcSource>(
     source: &S,
     testing: &RanParameterTesting<'_>,
-    is_such: fn(&SupportedParameter) -> bool,
+    is_allowed: fn(&SupportedParameter) -> bool,
 ) -> bool {
     testing.0.iter().all(|item| {
         test(item).is_some_and(|test| {
-            let known = source.ue_parameters().iter().any(|offer| offer.id == test.id && is_such(offer));
+            let known = source
+                .ue_parameters()
+                .iter()
+                .any(|known_parameter| known_parameter.id == test.id && is_allowed(known_parameter));
             known
                 && match test.condition {
                     RanParameterTestingCondition::Comparison(_) => test.value.is_some(),
@@ -80,7 +83,7 @@ pub(super) fn can_answer<S: RcSource>(
     })
 }
 
-/// Whether a UE meets conditions that [can be answered](can_answer).
+/// Whether a UE meets conditions that [can be evaluated](can_evaluate).
 pub(super) fn hold<S: RcSource>(source: &S, ue: Ue, testing: &RanParameterTesting<'_>) -> bool {
     all_groups(testing.0.iter().filter_map(test).map(|test| {
         let value = source.ue_parameter(ue, test.id);
@@ -98,7 +101,7 @@ pub(super) fn hold<S: RcSource>(source: &S, ue: Ue, testing: &RanParameterTestin
     }))
 }
 
-/// How two values stand to each other; numbers of all kinds can be compared.
+/// The order of two values; numbers of different types can be compared.
 fn order(a: &RanParameterValue<'_>, b: &RanParameterValue<'_>) -> Option<Ordering> {
     let number = |value: &RanParameterValue<'_>| match value {
         RanParameterValue::ValueBoolean(value) => Some(f64::from(u8::from(*value))),
@@ -107,7 +110,7 @@ fn order(a: &RanParameterValue<'_>, b: &RanParameterValue<'_>) -> Option<Orderin
         _ => None,
     };
     match (a, b) {
-        // beyond 2^53 an f64 is too coarse
+        // an f64 is not exact beyond 2^53
         (RanParameterValue::ValueInt(a), RanParameterValue::ValueInt(b)) => Some(a.cmp(b)),
         _ => number(a)?.partial_cmp(&number(b)?),
     }
@@ -115,8 +118,8 @@ fn order(a: &RanParameterValue<'_>, b: &RanParameterValue<'_>) -> Option<Orderin
 
 fn compares(comparison: Comparison, value: &RanParameterValue<'_>, with: &RanParameterValue<'_>) -> bool {
     let same = || order(value, with).map_or_else(|| value == with, |order| order == Ordering::Equal);
-    let within = |is_there: fn(&[u8], &[u8]) -> bool| match (octets(value), octets(with)) {
-        (Some(value), Some(with)) => is_there(&value, &with),
+    let test_octets = |test: fn(&[u8], &[u8]) -> bool| match (octets(value), octets(with)) {
+        (Some(value), Some(with)) => test(&value, &with),
         _ => false,
     };
     match comparison {
@@ -124,9 +127,9 @@ fn compares(comparison: Comparison, value: &RanParameterValue<'_>, with: &RanPar
         Comparison::Difference => !same(),
         Comparison::GreaterThan => order(value, with) == Some(Ordering::Greater),
         Comparison::LessThan => order(value, with) == Some(Ordering::Less),
-        Comparison::StartsWith => within(|value, with| value.starts_with(with)),
+        Comparison::StartsWith => test_octets(|value, with| value.starts_with(with)),
         Comparison::Contains => {
-            within(|value, with| with.is_empty() || value.windows(with.len()).any(|part| part == with))
+            test_octets(|value, with| with.is_empty() || value.windows(with.len()).any(|part| part == with))
         }
     }
 }
@@ -139,37 +142,37 @@ fn octets(value: &RanParameterValue<'_>) -> Option<Vec<u8>> {
     }
 }
 
-/// Whether a base station can tell which UEs an event trigger is about.
+/// Whether the base station can evaluate the UE conditions of an event trigger.
 pub(super) fn can_select<S: RcSource>(source: &S, ues: &EventTriggerUeInfo<'_>) -> bool {
     ues.ue_info_list.iter().all(|item| match &item.ue_type {
         EventTriggerUeType::Individual(one) => {
-            one.ran_parameter_testing.as_ref().is_none_or(|testing| can_answer(source, testing, |_| true))
+            one.ran_parameter_testing.as_ref().is_none_or(|testing| can_evaluate(source, testing, |_| true))
         }
-        EventTriggerUeType::Group(group) => can_answer(source, &group.ran_parameter_testing, |_| true),
+        EventTriggerUeType::Group(group) => can_evaluate(source, &group.ran_parameter_testing, |_| true),
     })
 }
 
-/// Whether an event trigger is about a UE. UEs that are named are alternatives: no UE is two at a time.
+/// Whether an event trigger selects a UE. Individual UE IDs are joined by OR, since no UE has two of them.
 pub(super) fn selects<S: RcSource>(source: &S, ue: Ue, ues: &EventTriggerUeInfo<'_>) -> bool {
-    let named = |name: &UeId<'_>| is_named(&source.ue_id(ue), name);
+    let has_id = |ue_id: &UeId<'_>| matches(&source.ue_id(ue), ue_id);
     all_groups(ues.ue_info_list.iter().map(|item| match &item.ue_type {
         EventTriggerUeType::Individual(one) => {
             let meets = || one.ran_parameter_testing.as_ref().is_none_or(|testing| hold(source, ue, testing));
-            (named(&one.ue_id) && meets(), true)
+            (has_id(&one.ue_id) && meets(), true)
         }
         EventTriggerUeType::Group(group) => (hold(source, ue, &group.ran_parameter_testing), is_or(item.logical_or)),
     }))
 }
 
-/// Whether a base station knows the parameters that a group is defined by.
+/// Whether the base station supports the parameters that define a group.
 pub(super) fn can_group<S: RcSource>(source: &S, group: &UeGroupDefinition<'_>) -> bool {
     group.identifier_list.iter().all(|item| {
-        let known = source.ue_parameters().iter().any(|offer| offer.id == item.ran_parameter_id);
+        let known = source.ue_parameters().iter().any(|known_parameter| known_parameter.id == item.ran_parameter_id);
         known && value(&item.value_type).is_some()
     })
 }
 
-/// Whether a UE is in a group that [can be told](can_group).
+/// Whether a UE belongs to a group that [can be evaluated](can_group).
 pub(super) fn is_in_group<S: RcSource>(source: &S, ue: Ue, group: &UeGroupDefinition<'_>) -> bool {
     all_groups(group.identifier_list.iter().map(|item| {
         let ours = source.ue_parameter(ue, item.ran_parameter_id);
@@ -193,7 +196,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn groups() {
+    fn groups_are_joined_by_and() {
         let (t, f) = (true, false);
         for (conditions, holds) in [
             (&[][..], true),
@@ -210,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn values_of_all_kinds() {
+    fn values_of_different_types_are_compared() {
         let int = RanParameterValue::ValueInt;
         let real = |value: f64| RanParameterValue::ValueReal(Real::from(value));
         let text = |text: &'static str| RanParameterValue::ValuePrintableString(PrintableString::literal(text));

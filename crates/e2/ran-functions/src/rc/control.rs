@@ -1,4 +1,4 @@
-//! Controls: read, checked, handed to the base station, and what came of them.
+//! Controls: decoding, checking, execution by the base station, and outcome.
 
 use e2sm::Wire;
 use e2sm::common::RicStyleType;
@@ -18,11 +18,12 @@ use super::definition::{OUTCOME_WITH_STRUCTURES, outcome_format};
 use super::events::element;
 use super::{Origin, RcConfig, RcFunction, RcSource, Refusal, Verdict, conditions, ues};
 
-/// The parameter of an outcome that says in words reason a control was not carried out: one of ours, far from those of
-/// the specification. Where a parameter of the control is at fault, the words stand under that one's number.
+/// The RAN parameter of a control outcome that contains the reason for a refusal as text. The ID is ferric's own, outside
+/// the range of the specification. If a parameter of the control is at fault, the outcome has the text under the ID of that
+/// parameter.
 pub const REFUSAL_REASON: RanParameterId = RanParameterId(4_000_000_000);
 
-/// Tests of all filters of a control, each of which is made of each UE.
+/// The maximum number of tests in all filters of a control, since each is evaluated for each UE.
 const MAX_FILTER_TESTS: usize = 256;
 
 type Outcome = Vec<RanParameterElementItem<'static>>;
@@ -31,8 +32,8 @@ fn refuse<T>(cause: CauseRicRequest, reason: impl Into<std::borrow::Cow<'static,
     Err(Refusal::new(Cause::RicRequest(cause), reason))
 }
 
-/// A control that cannot be read, or parts of it.
-fn unreadable(error: &e2sm::Error) -> Refusal {
+/// The refusal of a control that cannot be decoded.
+fn undecodable(error: &e2sm::Error) -> Refusal {
     let parameter = match error {
         e2sm::Error::Parameter(error) => Some(error.id),
         _ => None,
@@ -41,28 +42,28 @@ fn unreadable(error: &e2sm::Error) -> Refusal {
     Refusal { cause, parameter, reason: error.to_string().into() }
 }
 
-/// What comes of a control that was checked.
-enum Planned {
-    /// Something is to be done, in that order.
-    Steps(Vec<Step>),
-    /// Something is to be told.
-    Told(Outcome),
+/// A control that has been checked.
+enum Plan {
+    /// Actions to execute in this order.
+    Execute(Vec<Step>),
+    /// Parameters to return.
+    Return(Outcome),
 }
 
-/// An action, and to whom it is done.
+/// An action and the UEs that it applies to.
 struct Step {
     action: ControlAction,
     targets: Vec<Option<Ue>>,
 }
 
 impl<S: RcSource> RcFunction<S> {
-    /// Reads a control and carries it out.
-    pub(super) fn carry_out(
+    /// Decodes and executes a control.
+    pub(super) fn execute(
         &mut self,
         now: Time,
         controller: ControllerId,
         request: &ControlRequest,
-        reports: &mut FunctionContext<'_>,
+        context: &mut FunctionContext<'_>,
     ) -> Result<Option<Vec<u8>>, ControlFailure> {
         let RcConfig { revision, wire, .. } = self.config;
         let encode = |formats| encode(revision, wire, formats);
@@ -73,134 +74,137 @@ impl<S: RcSource> RcFunction<S> {
         let control = match Control::decode_in(&request.header, &request.message, revision, wire) {
             Ok(control) => control,
             Err(error) => {
-                let refusal = unreadable(&error);
-                return Err(fail(&refusal, one(None, told(&refusal))));
+                let refusal = undecodable(&error);
+                return Err(fail(&refusal, single(None, reason_outcome(&refusal))));
             }
         };
         let style = style_of(&control.actions);
         if let Some(call_process_id) = &request.call_process_id {
-            let answered = self.answer(now, controller, call_process_id, &control, reports);
+            let answered = self.answer_insert(now, controller, call_process_id, &control, context);
             return match answered {
                 Ok(()) => Ok(success(revision, style, Vec::new()).and_then(|formats| encode(Some(formats)))),
-                Err(refusal) => Err(fail(&refusal, one(style, told(&refusal)))),
+                Err(refusal) => Err(fail(&refusal, single(style, reason_outcome(&refusal)))),
             };
         }
-        let is_several = matches!(control.actions, ControlActions::Several(_));
-        let steps = match self.steps(controller, &control, reports) {
-            Ok(Planned::Steps(steps)) => steps,
-            Ok(Planned::Told(outcome)) => {
+        let is_multiple = matches!(control.actions, ControlActions::Several(_));
+        let steps = match self.plan(controller, &control, context) {
+            Ok(Plan::Execute(steps)) => steps,
+            Ok(Plan::Return(outcome)) => {
                 return Ok(success(revision, style, outcome).and_then(|formats| encode(Some(formats))));
             }
-            Err(refusal) => return Err(fail(&refusal, one(style, told(&refusal)))),
+            Err(refusal) => return Err(fail(&refusal, single(style, reason_outcome(&refusal)))),
         };
         let mut outcomes = Vec::new();
         for Step { action, targets } in &steps {
-            match self.act(now, controller, action, targets) {
+            match self.execute_action(now, controller, action, targets) {
                 Ok(outcome) => outcomes.push((action.id(), outcome)),
-                Err(refusal) if is_several => {
-                    outcomes.push((action.id(), told(&refusal)));
-                    return Err(fail(&refusal, several(outcomes)));
+                Err(refusal) if is_multiple => {
+                    outcomes.push((action.id(), reason_outcome(&refusal)));
+                    return Err(fail(&refusal, multiple(outcomes)));
                 }
                 Err(refusal) => {
-                    let refusal = after(outcomes.len(), refusal);
-                    return Err(fail(&refusal, one(style, told(&refusal))));
+                    let refusal = with_progress(refusal, outcomes.len());
+                    return Err(fail(&refusal, single(style, reason_outcome(&refusal))));
                 }
             }
         }
-        let formats = if is_several {
-            several(outcomes)
+        let formats = if is_multiple {
+            multiple(outcomes)
         } else {
             success(revision, style, outcomes.into_iter().flat_map(|(_, outcome)| outcome).collect())
         };
         Ok(formats.and_then(|formats| encode(Some(formats))))
     }
 
-    /// What is to be done to whom, all of it checked.
-    fn steps(
+    /// Checks a control.
+    fn plan(
         &self,
         controller: ControllerId,
         control: &Control,
-        reports: &FunctionContext<'_>,
-    ) -> Result<Planned, Refusal> {
+        context: &FunctionContext<'_>,
+    ) -> Result<Plan, Refusal> {
         let step = |action: &ControlAction| {
-            let targets = self.targets(controller, &control.target, action.id(), action.is_about_ue(), reports)?;
+            let targets = self.targets(controller, &control.target, action.id(), action.is_about_ue(), context)?;
             Ok(Step { action: action.clone(), targets })
         };
         match &control.actions {
-            ControlActions::One(action) => Ok(Planned::Steps(vec![step(action)?])),
-            ControlActions::Several(actions) => actions.iter().map(step).collect::<Result<_, _>>().map(Planned::Steps),
-            ControlActions::Filtered(filtered) => self.filtered(controller, control, filtered, reports),
-            ControlActions::Tell(id, parameters) => self.tell(controller, control, *id, parameters, reports),
+            ControlActions::One(action) => Ok(Plan::Execute(vec![step(action)?])),
+            ControlActions::Several(actions) => actions.iter().map(step).collect::<Result<_, _>>().map(Plan::Execute),
+            ControlActions::Filtered(filtered) => self.filtered(controller, control, filtered, context),
+            ControlActions::Tell(id, parameters) => self.read_parameters(controller, control, *id, parameters, context),
         }
     }
 
-    /// An action that is another for those who pass a filter.
+    /// Checks a control whose action differs for the UEs that pass a filter.
     fn filtered(
         &self,
         controller: ControllerId,
         control: &Control,
         filtered: &FilteredAction,
-        reports: &FunctionContext<'_>,
-    ) -> Result<Planned, Refusal> {
+        context: &FunctionContext<'_>,
+    ) -> Result<Plan, Refusal> {
         let invalid = CauseRicRequest::ControlMessageInvalid;
-        let targets = self.targets(controller, &control.target, filtered.id, true, reports)?;
+        let targets = self.targets(controller, &control.target, filtered.id, true, context)?;
         let source = self.source.borrow();
-        let can_answer =
-            |filter: &EntityFilter<'_>| conditions::can_answer(&*source, &filter.entity_filter_definition, |_| true);
+        let can_evaluate =
+            |filter: &EntityFilter<'_>| conditions::can_evaluate(&*source, &filter.entity_filter_definition, |_| true);
         let tests: usize = filtered.filters.iter().map(|filter| filter.entity_filter_definition.0.len()).sum();
         if tests > MAX_FILTER_TESTS {
             return refuse(
                 CauseRicRequest::FunctionResourceLimit,
-                format!("filters have {MAX_FILTER_TESTS} tests at most"),
+                format!("filters have more than {MAX_FILTER_TESTS} tests"),
             );
         }
-        if let Some(filter) = filtered.filters.iter().find(|filter| !can_answer(filter)) {
-            return refuse(invalid, format!("filter {} is by what is not known here", filter.entity_filter_id.0));
+        if let Some(filter) = filtered.filters.iter().find(|filter| !can_evaluate(filter)) {
+            return refuse(invalid, format!("filter {} tests an unsupported parameter", filter.entity_filter_id.0));
         }
         let step = |ue: Option<Ue>| {
             let holds =
                 |testing: &RanParameterTesting<'_>| ue.is_some_and(|ue| conditions::hold(&*source, ue, testing));
-            let action = filtered.action(holds).map_err(|error| unreadable(&error))?;
+            let action = filtered.action(holds).map_err(|error| undecodable(&error))?;
             if !action.is_about_ue() {
-                return refuse(invalid, format!("{} is not about UEs, which filters tell apart", action.id()));
+                return refuse(invalid, format!("{} does not apply to UEs, so filters are not possible", action.id()));
             }
             Ok(Step { action, targets: vec![ue] })
         };
-        targets.into_iter().map(step).collect::<Result<_, _>>().map(Planned::Steps)
+        targets.into_iter().map(step).collect::<Result<_, _>>().map(Plan::Execute)
     }
 
-    /// Parameters of one UE, as they are.
-    fn tell(
+    /// The current values of parameters of one UE.
+    fn read_parameters(
         &self,
         controller: ControllerId,
         control: &Control,
         id: ActionId,
         parameters: &[RanParameterId],
-        reports: &FunctionContext<'_>,
-    ) -> Result<Planned, Refusal> {
-        let targets = self.targets(controller, &control.target, id, true, reports)?;
+        context: &FunctionContext<'_>,
+    ) -> Result<Plan, Refusal> {
+        let targets = self.targets(controller, &control.target, id, true, context)?;
         let [Some(ue)] = targets[..] else {
-            return refuse(CauseRicRequest::ControlMessageInvalid, "parameters are told of one UE at a time");
+            return refuse(CauseRicRequest::ControlMessageInvalid, "parameters can be requested of one UE at a time");
         };
         let source = self.source.borrow();
-        let told = |id: &RanParameterId| match source.ue_parameter(ue, *id) {
+        let item = |id: &RanParameterId| match source.ue_parameter(ue, *id) {
             Some(value) => Ok(RanParameterElementItem { ran_parameter_id: *id, value }),
             None => Err(Refusal {
                 parameter: Some(*id),
-                ..Refusal::new(Cause::RicRequest(CauseRicRequest::ControlMessageInvalid), "is not known here")
+                ..Refusal::new(
+                    Cause::RicRequest(CauseRicRequest::ControlMessageInvalid),
+                    "the parameter is not supported",
+                )
             }),
         };
-        parameters.iter().map(told).collect::<Result<_, _>>().map(Planned::Told)
+        parameters.iter().map(item).collect::<Result<_, _>>().map(Plan::Return)
     }
 
-    /// To whom an action is done: UEs that the controller sees; once to nobody in particular.
+    /// The UEs that an action applies to, of those that the controller may see; a single `None` if it does not apply to UEs.
     fn targets(
         &self,
         controller: ControllerId,
         target: &ControlTarget,
         action: ActionId,
         is_about_ue: bool,
-        reports: &FunctionContext<'_>,
+        context: &FunctionContext<'_>,
     ) -> Result<Vec<Option<Ue>>, Refusal> {
         let source = self.source.borrow();
         if !source.control_actions().contains(&action) {
@@ -209,36 +213,36 @@ impl<S: RcSource> RcFunction<S> {
         if !is_about_ue {
             return Ok(vec![None]);
         }
-        let seen = ues::seen(&*source, reports.views(), controller);
-        let meant: Vec<Ue> = match target {
-            ControlTarget::Ue(name) => ues::find(&*source, &seen, name).into_iter().collect(),
-            ControlTarget::Partial(names) => {
-                seen.into_iter().filter(|ue| ues::has_names(&source.ue_id(*ue), names)).collect()
+        let visible = ues::visible(&*source, context.views(), controller);
+        let targets: Vec<Ue> = match target {
+            ControlTarget::Ue(ue_id) => ues::find(&*source, &visible, ue_id).into_iter().collect(),
+            ControlTarget::Partial(ue_id) => {
+                visible.into_iter().filter(|ue| ues::matches_partially(&source.ue_id(*ue), ue_id)).collect()
             }
             ControlTarget::Group(_, group) if !conditions::can_group(&*source, group) => {
                 return refuse(
                     CauseRicRequest::ControlMessageInvalid,
-                    "the group is defined by what is not known here",
+                    "the group is defined by an unsupported parameter",
                 );
             }
             ControlTarget::Group(_, group) => {
-                seen.into_iter().filter(|ue| conditions::is_in_group(&*source, *ue, group)).collect()
+                visible.into_iter().filter(|ue| conditions::is_in_group(&*source, *ue, group)).collect()
             }
             ControlTarget::Nobody => {
-                return refuse(CauseRicRequest::ControlMessageInvalid, format!("{action} is about a UE"));
+                return refuse(CauseRicRequest::ControlMessageInvalid, format!("{action} requires a UE"));
             }
         };
-        match (meant.len(), target) {
+        match (targets.len(), target) {
             (0, _) => refuse(CauseRicRequest::ControlFailedToExecute, "there is no such UE"),
             (2.., ControlTarget::Partial(_)) => {
-                refuse(CauseRicRequest::ControlMessageInvalid, "the names are those of several UEs")
+                refuse(CauseRicRequest::ControlMessageInvalid, "the partial UE ID matches several UEs")
             }
-            _ => Ok(meant.into_iter().map(Some).collect()),
+            _ => Ok(targets.into_iter().map(Some).collect()),
         }
     }
 
-    /// One action on each of those; the first refusal ends it.
-    fn act(
+    /// Executes an action on each target, until one is refused.
+    fn execute_action(
         &mut self,
         now: Time,
         controller: ControllerId,
@@ -248,43 +252,45 @@ impl<S: RcSource> RcFunction<S> {
         let mut source = self.source.borrow_mut();
         let mut outcome = Vec::new();
         for (done, ue) in targets.iter().enumerate() {
-            let more = source.control(now, Origin::Control(controller), *ue, action);
-            let more = more.map_err(|refusal| after(done, refusal))?;
-            outcome.extend(more);
+            let parameters = source.control(now, Origin::Control(controller), *ue, action);
+            outcome.extend(parameters.map_err(|refusal| with_progress(refusal, done))?);
         }
         Ok(outcome)
     }
 
-    /// The answer to a procedure that waits.
-    fn answer(
+    /// Resumes a suspended procedure with the answer of the controller.
+    fn answer_insert(
         &mut self,
         now: Time,
         controller: ControllerId,
         call_process_id: &[u8],
         control: &Control,
-        reports: &mut FunctionContext<'_>,
+        context: &mut FunctionContext<'_>,
     ) -> Result<(), Refusal> {
         let number = CallProcessId::decode_in(call_process_id, self.config.revision, self.config.wire)
             .ok()
             .map(CallProcessId::number);
-        let asked = number.and_then(|number| Some((number, self.held.get(number)?)));
-        let Some((number, asked)) = asked.filter(|(_, asked)| asked.key.controller == controller) else {
-            return refuse(CauseRicRequest::RicCallProcessIdInvalid, "no procedure waits under that id, or no longer");
+        let insert = number.and_then(|number| Some((number, self.pending.get(number)?)));
+        let Some((number, insert)) = insert.filter(|(_, insert)| insert.key.controller == controller) else {
+            return refuse(
+                CauseRicRequest::RicCallProcessIdInvalid,
+                "no procedure with this call process ID is suspended",
+            );
         };
         let action = match &control.actions {
             ControlActions::One(action) => action,
-            // the answer to several questions, of which the procedure wants one
+            // the answer to insert style 255, which requests a single action
             ControlActions::Several(actions) if actions.len() == 1 => &actions[0],
-            _ => return refuse(CauseRicRequest::ControlMessageInvalid, "a procedure is answered by one action"),
+            _ => return refuse(CauseRicRequest::ControlMessageInvalid, "an insert must be answered with one action"),
         };
-        if action.id() != asked.action {
-            let reason = format!("the procedure that waits is about {}, not {}", asked.action, action.id());
+        if action.id() != insert.action {
+            let reason = format!("the suspended procedure requests {}, not {}", insert.action, action.id());
             return refuse(CauseRicRequest::ControlMessageInvalid, reason);
         }
-        if let ControlTarget::Ue(name) = &control.target
-            && !ues::is_named(&asked.stopped.ue_id, name)
+        if let ControlTarget::Ue(ue_id) = &control.target
+            && !ues::matches(&insert.suspended.ue_id, ue_id)
         {
-            return refuse(CauseRicRequest::ControlMessageInvalid, "another UE's procedure waits under that id");
+            return refuse(CauseRicRequest::ControlMessageInvalid, "the suspended procedure belongs to another UE");
         }
         let is_empty = matches!(action, ControlAction::Other(other) if other.parameters.is_empty());
         let verdict = match control.decision {
@@ -292,22 +298,22 @@ impl<S: RcSource> RcFunction<S> {
             Some(Decision::Accept) | None if is_empty => Verdict::Continue,
             Some(Decision::Accept) | None => Verdict::Replace(action),
         };
-        if let Some(asked) = self.held.remove(number) {
-            self.resume(now, &asked.stopped, verdict, reports);
+        if let Some(insert) = self.pending.remove(number) {
+            self.resume(now, &insert.suspended, verdict, context);
         }
         Ok(())
     }
 }
 
-/// An outcome of words.
-fn told(refusal: &Refusal) -> Outcome {
-    let words: String = refusal.reason.chars().filter(char::is_ascii).collect();
-    let Ok(words) = PrintableString::try_from(words) else { return Vec::new() };
-    let value = RanParameterValue::ValuePrintableString(words);
+/// The outcome with the reason of a refusal.
+fn reason_outcome(refusal: &Refusal) -> Outcome {
+    let reason: String = refusal.reason.chars().filter(char::is_ascii).collect();
+    let Ok(reason) = PrintableString::try_from(reason) else { return Vec::new() };
+    let value = RanParameterValue::ValuePrintableString(reason);
     vec![RanParameterElementItem { ran_parameter_id: refusal.parameter.unwrap_or(REFUSAL_REASON), value }]
 }
 
-/// The style of a control's actions; none where they are several.
+/// The control style; `None` for multiple actions.
 fn style_of(actions: &ControlActions) -> Option<RicStyleType> {
     match actions {
         ControlActions::One(action) => Some(action.id().style),
@@ -317,8 +323,8 @@ fn style_of(actions: &ControlActions) -> Option<RicStyleType> {
     }
 }
 
-/// The outcome of one action; that of measurement reporting, which may hold structures, has a format of its own.
-fn one(style: Option<RicStyleType>, outcome: Outcome) -> Option<ControlOutcomeFormats<'static>> {
+/// The outcome of a single action, in the format of its style.
+fn single(style: Option<RicStyleType>, outcome: Outcome) -> Option<ControlOutcomeFormats<'static>> {
     if style.is_some_and(|style| outcome_format(style) == OUTCOME_WITH_STRUCTURES) {
         let item = |item: RanParameterElementItem<'static>| element(item.ran_parameter_id, item.value);
         let ran_p_list = outcome.into_iter().map(item).collect();
@@ -327,17 +333,17 @@ fn one(style: Option<RicStyleType>, outcome: Outcome) -> Option<ControlOutcomeFo
     Some(ControlOutcomeFormats::Format1(ControlOutcomeFormat1 { ran_p_list: List::from(outcome) }))
 }
 
-/// A refusal after it was done to some.
-fn after(done: usize, refusal: Refusal) -> Refusal {
-    match done {
+/// Adds the number of UEs for which the action was executed before it was refused.
+fn with_progress(refusal: Refusal, executed: usize) -> Refusal {
+    match executed {
         0 => refusal,
-        _ => Refusal { reason: format!("{}; done for {done} UEs before", refusal.reason).into(), ..refusal },
+        _ => Refusal { reason: format!("{}; executed for {executed} UEs before", refusal.reason).into(), ..refusal },
     }
 }
 
-/// What was told of each action; nothing where nothing was told of any.
-fn several(outcomes: Vec<(ActionId, Outcome)>) -> Option<ControlOutcomeFormats<'static>> {
-    let told: Vec<_> = outcomes.into_iter().filter(|(_, outcome)| !outcome.is_empty()).collect();
+/// The outcome of multiple actions; `None` if no action has outcome parameters.
+fn multiple(outcomes: Vec<(ActionId, Outcome)>) -> Option<ControlOutcomeFormats<'static>> {
+    let outcomes: Vec<_> = outcomes.into_iter().filter(|(_, outcome)| !outcome.is_empty()).collect();
     let style = |style: RicStyleType, run: &[(ActionId, Outcome)]| ControlOutcomeFormat2StyleItem {
         indicated_control_style_type: style,
         control_outcome_list: run
@@ -348,19 +354,19 @@ fn several(outcomes: Vec<(ActionId, Outcome)>) -> Option<ControlOutcomeFormats<'
             })
             .collect(),
     };
-    let runs = told.chunk_by(|a, b| a.0.style == b.0.style).map(|run| style(run[0].0.style, run));
+    let runs = outcomes.chunk_by(|a, b| a.0.style == b.0.style).map(|run| style(run[0].0.style, run));
     let control_style_list: List<'static, _> = runs.collect();
     let formats = ControlOutcomeFormats::Format2(ControlOutcomeFormat2 { control_style_list });
-    (!told.is_empty()).then_some(formats)
+    (!outcomes.is_empty()).then_some(formats)
 }
 
-/// v01.03 is told an outcome where there is something to tell, later revisions always.
+/// The outcome of a successful control: v01.03 omits an empty one.
 fn success(
     revision: Revision,
     style: Option<RicStyleType>,
     outcome: Outcome,
 ) -> Option<ControlOutcomeFormats<'static>> {
-    if outcome.is_empty() && revision == Revision::V1_03 { None } else { one(style, outcome) }
+    if outcome.is_empty() && revision == Revision::V1_03 { None } else { single(style, outcome) }
 }
 
 fn encode(revision: Revision, wire: Wire, formats: Option<ControlOutcomeFormats<'static>>) -> Option<Vec<u8>> {
@@ -368,7 +374,7 @@ fn encode(revision: Revision, wire: Wire, formats: Option<ControlOutcomeFormats<
     match (ControlOutcome { formats: formats? }).encode_in(revision, wire, &mut bytes) {
         Ok(()) => Some(bytes),
         Err(error) => {
-            warn!(%error, "an outcome cannot be written: the source tells more than fits");
+            warn!(%error, "cannot encode a control outcome: a value of the source is out of range");
             None
         }
     }

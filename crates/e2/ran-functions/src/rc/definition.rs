@@ -1,4 +1,4 @@
-//! What controllers are told of the function: what the base station implements.
+//! The RAN function definition, which describes what the base station supports.
 
 use e2sm::common::{RanFunctionName, RicFormatType, RicStyleName, RicStyleType};
 use e2sm::rc::dictionary::{
@@ -22,15 +22,16 @@ use super::control::REFUSAL_REASON;
 use super::subscription::reportable;
 use super::{EventKind, RcConfig, RcSource, SupportedBreakpoint};
 
-/// What E2 Setup tells.
+/// The RAN function item of E2 Setup.
 ///
-/// Panics where the source's offers cannot be told.
+/// # Panics
+/// If the definition cannot be encoded: a name has an invalid length, or the encoding is not compiled in.
 pub(super) fn function<S: RcSource>(source: &S, config: &RcConfig) -> Function {
     let mut bytes = Vec::new();
     if let Err(error) = definition(source, config).encode_in(config.revision, config.wire, &mut bytes) {
-        panic!("what the source offers cannot be told: {error}");
+        panic!("cannot encode the RAN function definition: {error}");
     }
-    // By habit in the field the function's revision follows the specification's; see `e2sm::rc::Detection`.
+    // common practice: the function revision follows that of the specification, see `e2sm::rc::Detection`
     let revision = match config.revision {
         Revision::V1_03 => 1,
         Revision::V3_00 => 3,
@@ -53,12 +54,12 @@ fn style_name(styles: &[Style], number: i64) -> RicStyleName<'static> {
     RicStyleName(text(known.map_or("Vendor specific", |style| style.name)))
 }
 
-/// A list that is there where something is in it.
-fn some<T>(items: Vec<T>) -> Option<List<'static, T>> {
+/// A list, or `None` if it is empty.
+fn non_empty<T>(items: Vec<T>) -> Option<List<'static, T>> {
     (!items.is_empty()).then(|| List::from(items))
 }
 
-fn offered((id, name): (RanParameterId, &'static str)) -> OfferedRanParameter<'static> {
+fn parameter_item((id, name): (RanParameterId, &'static str)) -> OfferedRanParameter<'static> {
     OfferedRanParameter {
         ran_parameter_id: id,
         ran_parameter_name: RanParameterName(text(name)),
@@ -66,7 +67,7 @@ fn offered((id, name): (RanParameterId, &'static str)) -> OfferedRanParameter<'s
     }
 }
 
-/// Numbers of styles, each once, in their order.
+/// The distinct styles of actions, in ascending order.
 fn styles_of(actions: &[ActionId]) -> Vec<RicStyleType> {
     let mut styles: Vec<_> = actions.iter().map(|id| id.style).collect();
     styles.sort_unstable();
@@ -74,17 +75,17 @@ fn styles_of(actions: &[ActionId]) -> Vec<RicStyleType> {
     styles
 }
 
-/// The report styles on offer.
+/// The supported report styles.
 pub(super) fn report_styles<S: RcSource>(source: &S, config: &RcConfig) -> Vec<i64> {
-    let happens = |happening| source.event_kinds().contains(&happening);
-    let offers = [
-        (1, happens(EventKind::NiMessages) || happens(EventKind::RrcMessages)),
+    let has = |kind| source.event_kinds().contains(&kind);
+    let styles = [
+        (1, has(EventKind::NiMessages) || has(EventKind::RrcMessages)),
         (2, !source.breakpoints().is_empty()),
-        (3, happens(EventKind::NodeChanges)),
-        (4, happens(EventKind::RrcStates) || !source.ue_parameters().is_empty()),
+        (3, has(EventKind::NodeChanges)),
+        (4, has(EventKind::RrcStates) || !source.ue_parameters().is_empty()),
         (5, config.revision == Revision::V1_03),
     ];
-    offers.into_iter().filter(|(_, is_offered)| *is_offered).map(|(style, _)| style).collect()
+    styles.into_iter().filter(|(_, is_supported)| *is_supported).map(|(style, _)| style).collect()
 }
 
 fn definition<S: RcSource>(source: &S, config: &RcConfig) -> RanFunctionDefinition<'static> {
@@ -98,19 +99,20 @@ fn definition<S: RcSource>(source: &S, config: &RcConfig) -> RanFunctionDefiniti
             instance: None,
         },
         event_trigger: event_trigger(source, &reports),
-        report: some(reports.iter().map(|style| report_style(source, *style)).collect())
+        report: non_empty(reports.iter().map(|style| report_style(source, *style)).collect())
             .map(|report_style_list| RanFunctionDefinitionReport { report_style_list }),
-        insert: some(insert_styles(source.breakpoints()))
+        insert: non_empty(insert_styles(source.breakpoints()))
             .map(|insert_style_list| RanFunctionDefinitionInsert { insert_style_list }),
-        control: some(control_styles(source, config))
+        control: non_empty(control_styles(source, config))
             .map(|control_style_list| RanFunctionDefinitionControl { control_style_list }),
-        policy: some(policy_styles(source)).map(|policy_style_list| RanFunctionDefinitionPolicy { policy_style_list }),
-        query: some(if is_new { query_styles(source) } else { Vec::new() })
+        policy: non_empty(policy_styles(source))
+            .map(|policy_style_list| RanFunctionDefinitionPolicy { policy_style_list }),
+        query: non_empty(if is_new { query_styles(source) } else { Vec::new() })
             .map(|query_style_list| RanFunctionDefinitionQuery { query_style_list }),
     }
 }
 
-/// A report style has the event trigger style of its own number.
+/// The event trigger definition; each report style has the event trigger style with the same number.
 fn event_trigger<S: RcSource>(source: &S, reports: &[i64]) -> Option<RanFunctionDefinitionEventTrigger<'static>> {
     let styles = reports.iter().map(|style| EventTriggerStyleItem {
         ric_event_trigger_style_type: RicStyleType(*style),
@@ -118,35 +120,37 @@ fn event_trigger<S: RcSource>(source: &S, reports: &[i64]) -> Option<RanFunction
         ric_event_trigger_format_type: RicFormatType(*style),
     });
     let mut breakpoints = source.breakpoints().to_vec();
-    breakpoints.sort_unstable_by_key(|offer| (offer.breakpoint.call_process_type, offer.breakpoint.breakpoint));
+    breakpoints
+        .sort_unstable_by_key(|supported| (supported.breakpoint.call_process_type, supported.breakpoint.breakpoint));
     let processes = breakpoints.chunk_by(|a, b| a.breakpoint.call_process_type == b.breakpoint.call_process_type);
-    let processes = processes.map(|offers| EventTriggerCallProcessItem {
-        call_process_type_id: RicCallProcessTypeId(offers[0].breakpoint.call_process_type),
-        call_process_type_name: RicCallProcessTypeName(text(offers[0].call_process)),
-        call_process_breakpoints_list: offers
+    let processes = processes.map(|breakpoints| EventTriggerCallProcessItem {
+        call_process_type_id: RicCallProcessTypeId(breakpoints[0].breakpoint.call_process_type),
+        call_process_type_name: RicCallProcessTypeName(text(breakpoints[0].call_process)),
+        call_process_breakpoints_list: breakpoints
             .iter()
-            .map(|offer| EventTriggerBreakpointItem {
-                call_process_breakpoint_id: RicCallProcessBreakpointId(offer.breakpoint.breakpoint),
-                call_process_breakpoint_name: RicCallProcessBreakpointName(text(offer.name)),
+            .map(|supported| EventTriggerBreakpointItem {
+                call_process_breakpoint_id: RicCallProcessBreakpointId(supported.breakpoint.breakpoint),
+                call_process_breakpoint_name: RicCallProcessBreakpointName(text(supported.name)),
                 call_process_breakpoint_parameters_list: None,
             })
             .collect(),
     });
-    let of_ues = source.ue_parameters().iter().map(|offer| offered((offer.id, offer.name)));
-    let layer_2 = source.ue_parameters().iter().filter(|offer| offer.is_layer_2);
-    let of_layer_2 = layer_2.map(|offer| offered((offer.id, offer.name)));
+    let of_ues = source.ue_parameters().iter().map(|supported| parameter_item((supported.id, supported.name)));
+    let layer_2 = source.ue_parameters().iter().filter(|supported| supported.is_layer_2);
+    let of_layer_2 = layer_2.map(|supported| parameter_item((supported.id, supported.name)));
     Some(RanFunctionDefinitionEventTrigger {
-        event_trigger_style_list: some(styles.collect())?,
-        l2_parameters_list: some(of_layer_2.collect()),
-        call_process_types_list: some(processes.collect()),
-        ue_identification_parameters_list: some(of_ues.collect()),
+        event_trigger_style_list: non_empty(styles.collect())?,
+        l2_parameters_list: non_empty(of_layer_2.collect()),
+        call_process_types_list: non_empty(processes.collect()),
+        ue_identification_parameters_list: non_empty(of_ues.collect()),
         cell_identification_parameters_list: None,
     })
 }
 
 fn report_style<S: RcSource>(source: &S, style: i64) -> ReportStyleItem<'static> {
     let of_ues = if style == 4 { source.ue_parameters() } else { &[] };
-    let parameters = reportable(style).iter().copied().chain(of_ues.iter().map(|offer| (offer.id, offer.name)));
+    let parameters =
+        reportable(style).iter().copied().chain(of_ues.iter().map(|supported| (supported.id, supported.name)));
     // RC 7.4.2 to 7.4.6
     let message_format = match style {
         1 | 2 => 1,
@@ -161,12 +165,12 @@ fn report_style<S: RcSource>(source: &S, style: i64) -> ReportStyleItem<'static>
         ric_report_action_format_type: RicFormatType(1),
         ric_indication_header_format_type: RicFormatType(1),
         ric_indication_message_format_type: RicFormatType(message_format),
-        report_parameters_list: some(parameters.map(offered).collect()),
+        report_parameters_list: non_empty(parameters.map(parameter_item).collect()),
     }
 }
 
 fn insert_styles(breakpoints: &[SupportedBreakpoint]) -> Vec<InsertStyleItem<'static>> {
-    let mut inserts: Vec<_> = breakpoints.iter().map(|offer| offer.insert).collect();
+    let mut inserts: Vec<_> = breakpoints.iter().map(|supported| supported.insert).collect();
     inserts.sort_unstable_by_key(|insert| (insert.style, insert.indication));
     let mut styles: Vec<_> = inserts
         .chunk_by(|a, b| a.style == b.style)
@@ -174,14 +178,14 @@ fn insert_styles(breakpoints: &[SupportedBreakpoint]) -> Vec<InsertStyleItem<'st
             let items = inserts.iter().map(|insert| InsertIndicationItem {
                 ric_insert_indication_id: RicInsertIndicationId(insert.indication),
                 ric_insert_indication_name: RicInsertIndicationName(text(insert.name)),
-                insert_indication_parameters_list: some(parameters_of(insert.action).map(known).collect()),
+                insert_indication_parameters_list: non_empty(parameters_of(insert.action).map(known).collect()),
             });
             InsertStyleItem {
                 ric_insert_style_type: RicStyleType(inserts[0].style),
                 ric_insert_style_name: style_name(&INSERT_STYLES, inserts[0].style),
                 ric_supported_event_trigger_style_type: RicStyleType(2),
                 ric_action_definition_format_type: RicFormatType(3),
-                insert_indication_list: some(items.collect()),
+                insert_indication_list: non_empty(items.collect()),
                 ric_indication_header_format_type: RicFormatType(2),
                 ric_indication_message_format_type: RicFormatType(5),
                 ric_call_process_id_format_type: RicFormatType(1),
@@ -207,20 +211,20 @@ fn parameters_of(id: ActionId) -> impl Iterator<Item = &'static KnownParameter> 
     dictionary::control_parameters(id.style.0, id.action.0).iter()
 }
 
-/// A parameter, and what is in it.
+/// A parameter with its structure.
 fn known(parameter: &KnownParameter) -> OfferedRanParameter<'static> {
     let ran_parameter_definition = parameter.definition();
-    OfferedRanParameter { ran_parameter_definition, ..offered((parameter.id, parameter.name)) }
+    OfferedRanParameter { ran_parameter_definition, ..parameter_item((parameter.id, parameter.name)) }
 }
 
 fn action_name(id: ActionId) -> RicControlActionName<'static> {
     RicControlActionName(text(id.name().unwrap_or("Vendor specific")))
 }
 
-/// The format of outcomes that may hold structures and lists.
+/// The outcome format that may contain structures and lists.
 pub(super) const OUTCOME_WITH_STRUCTURES: RicFormatType = RicFormatType(3);
 
-/// The format of the outcomes of a control style.
+/// The control outcome format of a style.
 pub(super) const fn outcome_format(style: RicStyleType) -> RicFormatType {
     match style.0 {
         MULTIPLE_ACTIONS => RicFormatType(2),
@@ -239,7 +243,7 @@ fn control_styles<S: RcSource>(source: &S, config: &RcConfig) -> Vec<ControlStyl
         let items = of_style.map(|id| ControlActionItem {
             ric_control_action_id: id.action,
             ric_control_action_name: action_name(*id),
-            control_action_parameters_list: some(
+            control_action_parameters_list: non_empty(
                 parameters_of(*id)
                     .map(|parameter| ControlActionParameterItem {
                         ran_parameter_id: parameter.id,
@@ -251,27 +255,28 @@ fn control_styles<S: RcSource>(source: &S, config: &RcConfig) -> Vec<ControlStyl
             ),
             ue_group_control_action_supported: (is_new && !source.ue_parameters().is_empty()).then_some(Flag::True),
         });
-        // v05.00: a group of UEs, and a UE by some of its names
-        let more = |header| AdditionalSupportedFormat {
+        // v05.00: a group of UEs, and a UE by a partial UE ID
+        let additional = |header| AdditionalSupportedFormat {
             ric_control_header_format_type: RicFormatType(header),
             ric_control_message_format_type: RicFormatType(1),
             ric_control_outcome_format_type: None,
             ric_control_action_id: None,
         };
         let is_several = style.0 == MULTIPLE_ACTIONS;
-        let mut inserts = source.breakpoints().iter().map(|offer| offer.insert.action.style);
+        let mut inserts = source.breakpoints().iter().map(|supported| supported.insert.action.style);
         let has_inserts = inserts.any(|of_insert| is_several || of_insert == style);
         ControlStyleItem {
             ric_control_style_type: style,
             ric_control_style_name: style_name(&CONTROL_STYLES, style.0),
-            control_action_list: some(items.collect()),
+            control_action_list: non_empty(items.collect()),
             ric_control_header_format_type: RicFormatType(header),
             ric_control_message_format_type: RicFormatType(header),
             ric_call_process_id_format_type: has_inserts.then_some(RicFormatType(1)),
             ric_control_outcome_format_type: outcome_format(style),
-            control_outcome_parameters_list: is_new.then(|| List::from(vec![offered((REFUSAL_REASON, "Why not"))])),
+            control_outcome_parameters_list: is_new
+                .then(|| List::from(vec![parameter_item((REFUSAL_REASON, "Why not"))])),
             list_of_additional_supported_formats: (has_partial && header == 1)
-                .then(|| List::from(vec![more(3), more(4)])),
+                .then(|| List::from(vec![additional(3), additional(4)])),
         }
     };
     let mut styles: Vec<_> = styles_of(actions).into_iter().map(|style| item(style, 1)).collect();
@@ -285,20 +290,24 @@ fn policy_styles<S: RcSource>(source: &S) -> Vec<PolicyStyleItem<'static>> {
     if source.breakpoints().is_empty() {
         return Vec::new();
     }
-    let conditions = || some(source.ue_parameters().iter().map(|offer| offered((offer.id, offer.name))).collect());
+    let conditions = || {
+        non_empty(
+            source.ue_parameters().iter().map(|supported| parameter_item((supported.id, supported.name))).collect(),
+        )
+    };
     let item = |style: RicStyleType| {
         let actions = source.policy_actions().iter().filter(|id| id.style == style).map(|id| PolicyActionItem {
             ric_policy_action_id: id.action,
             ric_policy_action_name: action_name(*id),
             ric_action_definition_format_type: RicFormatType(2),
-            policy_action_parameters_list: some(parameters_of(*id).map(known).collect()),
+            policy_action_parameters_list: non_empty(parameters_of(*id).map(known).collect()),
             policy_condition_parameters_list: conditions(),
         });
         PolicyStyleItem {
             ric_policy_style_type: style,
             ric_policy_style_name: style_name(&CONTROL_STYLES, style.0),
             ric_supported_event_trigger_style_type: RicStyleType(2),
-            policy_action_list: some(actions.collect()),
+            policy_action_list: non_empty(actions.collect()),
         }
     };
     styles_of(source.policy_actions()).into_iter().map(item).collect()
@@ -311,7 +320,7 @@ fn query_styles<S: RcSource>(source: &S) -> Vec<QueryStyleItem<'static>> {
         ric_query_header_format_type: RicFormatType(1),
         ric_query_definition_format_type: RicFormatType(1),
         ric_query_outcome_format_type: RicFormatType(style),
-        query_parameters_list: some(parameters),
+        query_parameters_list: non_empty(parameters),
     };
     let parameter = |id, name| RanParameterDefinitionItem {
         ran_parameter_id: id,
@@ -319,7 +328,8 @@ fn query_styles<S: RcSource>(source: &S) -> Vec<QueryStyleItem<'static>> {
         ran_parameter_definition: None,
     };
     let neighbours = parameter(dictionary::node_information::NEIGHBOUR_RELATION_TABLE, "Neighbour Relation Table");
-    let of_ues: Vec<_> = source.ue_parameters().iter().map(|offer| parameter(offer.id, offer.name)).collect();
+    let of_ues: Vec<_> =
+        source.ue_parameters().iter().map(|supported| parameter(supported.id, supported.name)).collect();
     let mut styles = vec![item(1, vec![neighbours])];
     if !of_ues.is_empty() {
         styles.push(item(2, of_ues));

@@ -1,4 +1,4 @@
-//! What happens, and who is told, asked, or has said what is to be done.
+//! Events of the base station: reports, inserts and policies.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -20,34 +20,41 @@ use ferric::e2::Time;
 use per::{Encode, List, Octets};
 use tracing::{debug, warn};
 
-use super::subscription::{Copied, Insert, Subscription, Trigger, UeChange, UeCondition, What, deadline};
+use super::subscription::{Insert, MessageType, Service, Subscription, Trigger, UeChange, UeCondition, deadline};
 use super::{Event, Origin, ProcedureId, RcConfig, RcFunction, RcSource, Verdict, conditions, ues};
 
-/// Events that are told of in one turn; the rest waits for the next.
-const EVENTS_A_TURN: usize = 1024;
+/// The maximum number of events that one call processes; the others remain for the next call.
+const MAX_EVENTS_PER_CALL: usize = 1024;
 
-/// A procedure at a point.
+/// A procedure that is suspended at a breakpoint.
 #[derive(Clone, Debug)]
-pub(super) struct Stopped {
+pub(super) struct SuspendedProcedure {
     pub procedure: ProcedureId,
     pub breakpoint: Breakpoint,
     pub ue: Ue,
     pub ue_id: UeId<'static>,
 }
 
-/// A procedure that waits for a controller's answer.
+/// An insert indication that the controller has not answered yet.
 #[derive(Debug)]
-pub(super) struct Asked {
-    /// Who was asked.
+pub(super) struct PendingInsert {
+    /// The subscription that the indication was sent to.
     pub key: RequestKey,
-    pub stopped: Stopped,
-    /// What it is about.
+    pub suspended: SuspendedProcedure,
+    /// The action that the procedure requests.
     pub action: ActionId,
-    /// Whether it goes on without an answer.
-    pub goes_on: bool,
+    /// Whether the procedure continues without an answer.
+    pub continues: bool,
 }
 
-/// A parameter that is an element.
+impl PendingInsert {
+    /// The decision if the controller does not answer.
+    pub fn default_verdict(&self) -> Verdict<'static> {
+        if self.continues { Verdict::Continue } else { Verdict::Cancel }
+    }
+}
+
+/// A RAN parameter with an element value.
 pub(super) fn element(id: RanParameterId, value: RanParameterValue<'static>) -> RanParameterItem<'static> {
     let value_type = RanParameterValueType::ElementFalse(RanParameterElementFalse { value: Some(value) });
     RanParameterItem { ran_parameter_id: id, value_type }
@@ -62,76 +69,76 @@ fn state_number(state: RrcState) -> RanParameterValue<'static> {
 }
 
 impl<S: RcSource> RcFunction<S> {
-    /// Tells of what has happened until now, and lets go what has waited long enough.
-    pub(super) fn look(&mut self, now: Time, reports: &mut FunctionContext<'_>) {
-        for _ in 0..EVENTS_A_TURN {
+    /// Processes the events until `now`, and resumes the procedures whose time to wait has expired.
+    pub(super) fn process_events(&mut self, now: Time, context: &mut FunctionContext<'_>) {
+        for _ in 0..MAX_EVENTS_PER_CALL {
             let event = self.source.borrow_mut().next_event(now);
             match event {
                 None => break,
-                Some(Event::RrcState { ue, state }) => self.rrc_state(ue, state, reports),
+                Some(Event::RrcState { ue, state }) => self.report_rrc_state(ue, state, context),
                 Some(Event::RrcMessage { ue, id, from_ue, octets }) => {
-                    self.message(ue, Copied::Rrc(id), from_ue, &octets, reports);
+                    self.report_message(ue, MessageType::Rrc(id), from_ue, &octets, context);
                 }
                 Some(Event::NiMessage { ue, interface, id, is_incoming, octets }) => {
-                    self.message(ue, Copied::Ni(interface, id), is_incoming, &octets, reports);
+                    self.report_message(ue, MessageType::Ni(interface, id), is_incoming, &octets, context);
                 }
-                Some(Event::CellChanged { cell, change }) => self.cell_changed(cell, change, reports),
+                Some(Event::CellChanged { cell, change }) => self.report_cell_change(cell, change, context),
                 Some(Event::Breakpoint { procedure, breakpoint, ue, wants }) => {
                     let ue_id = self.source.borrow().ue_id(ue);
-                    self.breakpoint(now, &Stopped { procedure, breakpoint, ue, ue_id }, &wants, reports);
+                    let suspended = SuspendedProcedure { procedure, breakpoint, ue, ue_id };
+                    self.decide(now, &suspended, &wants, context);
                 }
             }
         }
-        self.look_at_ues(now, reports);
-        for asked in self.held.remove_expired(now) {
-            debug!(procedure = asked.stopped.procedure.0, goes_on = asked.goes_on, "nobody has answered in time");
-            let verdict = if asked.goes_on { Verdict::Continue } else { Verdict::Cancel };
-            self.resume(now, &asked.stopped, verdict, reports);
+        self.check_ues(now, context);
+        for insert in self.pending.remove_expired(now) {
+            let (procedure, continues) = (insert.suspended.procedure.0, insert.continues);
+            debug!(procedure, continues, "time to wait for an answer to an insert has expired");
+            self.resume(now, &insert.suspended, insert.default_verdict(), context);
         }
         for key in std::mem::take(&mut self.on_demand) {
-            self.on_demand(key, reports);
+            self.report_on_demand(key, context);
         }
     }
 
-    /// An element of octets: a value in PER.
+    /// A RAN parameter that contains the PER encoding of a value.
     fn octets(&self, id: RanParameterId, value: &impl Encode) -> Option<RanParameterItem<'static>> {
         let mut bytes = Vec::new();
         per::encode(value, self.config.revision.wire(), &mut bytes).ok()?;
         Some(element(id, RanParameterValue::ValueOctS(Octets::from(bytes))))
     }
 
-    /// Writes header and message of an indication; not one whose values break a bound.
-    fn write(
+    /// Encodes header and message of an indication; `None` if a value is out of range.
+    fn encode_indication(
         &self,
         header: IndicationHeaderFormats<'_>,
         message: IndicationMessageFormats<'_>,
     ) -> Option<(Vec<u8>, Vec<u8>)> {
         let (mut header_octets, mut message_octets) = (Vec::new(), Vec::new());
         let RcConfig { revision, wire, .. } = self.config;
-        let written = IndicationHeader { formats: header }
+        let encoded = IndicationHeader { formats: header }
             .encode_in(revision, wire, &mut header_octets)
             .and_then(|()| IndicationMessage { formats: message }.encode_in(revision, wire, &mut message_octets));
-        match written {
+        match encoded {
             Ok(()) => Some((header_octets, message_octets)),
             Err(error) => {
-                warn!(%error, "an indication cannot be written: the source's values break a constraint");
+                warn!(%error, "cannot encode an RC indication: a value of the source is out of range");
                 None
             }
         }
     }
 
-    /// Sends a report for each subscription for which `tell` has one to make.
-    fn report_to(
+    /// Sends a report to each subscription for which `report` returns one.
+    fn report_to_each(
         &self,
-        reports: &mut FunctionContext<'_>,
-        tell: impl Fn(&Self, &Trigger, RequestKey, &[RanParameterId], &FunctionContext<'_>) -> Option<Told>,
+        context: &mut FunctionContext<'_>,
+        report: impl Fn(&Self, &Trigger, RequestKey, &[RanParameterId], &FunctionContext<'_>) -> Option<Report>,
     ) {
         for (at, subscription) in self.subscriptions.iter().enumerate() {
-            let What::Report { wanted } = &subscription.what else { continue };
-            let Some((id, message)) = tell(self, &subscription.trigger, subscription.key, wanted, reports) else {
-                continue;
-            };
-            self.send(at, id, message, reports);
+            let Service::Report { parameters } = &subscription.service else { continue };
+            let report = report(self, &subscription.trigger, subscription.key, parameters, context);
+            let Some((condition, message)) = report else { continue };
+            self.send(at, condition, message, context);
         }
     }
 
@@ -141,111 +148,121 @@ impl<S: RcSource> RcFunction<S> {
         at: usize,
         condition: Option<RicEventTriggerConditionId>,
         message: IndicationMessageFormats<'_>,
-        reports: &mut FunctionContext<'_>,
+        context: &mut FunctionContext<'_>,
     ) {
         let header =
             IndicationHeaderFormats::Format1(IndicationHeaderFormat1 { ric_event_trigger_condition_id: condition });
-        if let Some((header, message)) = self.write(header, message) {
-            // a subscription that is gone by now is forgotten by the `unsubscribe` to come
-            let _ = reports.report(self.subscriptions[at].key, self.subscriptions[at].action, &header, &message);
+        if let Some((header, message)) = self.encode_indication(header, message) {
+            // fails only for a subscription that has ended, which the pending `unsubscribe` removes
+            let _ = context.report(self.subscriptions[at].key, self.subscriptions[at].action, &header, &message);
         }
     }
 
-    /// Report style 4.
-    fn rrc_state(&self, ue: Ue, state: RrcState, reports: &mut FunctionContext<'_>) {
-        self.report_to(reports, |this, trigger, key, wanted, reports| {
+    /// Report style 4: an RRC state has changed.
+    fn report_rrc_state(&self, ue: Ue, state: RrcState, context: &mut FunctionContext<'_>) {
+        self.report_to_each(context, |this, trigger, key, parameters, context| {
             let Trigger::UeChanges(conditions) = trigger else { return None };
             let source = this.source.borrow();
             let is_met = |condition: &&UeCondition| {
-                let UeChange::Comes(states) = &condition.change else { return false };
-                let state = states.iter().any(|wanted| *wanted == state || *wanted == RrcState::Any);
-                state && condition.ues.as_ref().is_none_or(|ues| conditions::selects(&*source, ue, ues))
+                let UeChange::EntersState(states) = &condition.change else { return false };
+                let has_state = states.iter().any(|selected| *selected == state || *selected == RrcState::Any);
+                has_state && condition.ues.as_ref().is_none_or(|ues| conditions::selects(&*source, ue, ues))
             };
-            let met = conditions.iter().find(is_met).filter(|_| reports.views().sees(key.controller, ue))?;
-            let item = of_ue(&*source, ue, Some(state), wanted);
+            let met = conditions.iter().find(is_met).filter(|_| context.views().sees(key.controller, ue))?;
+            let item = ue_item(&*source, ue, Some(state), parameters);
             let message = IndicationMessageFormat2 { ue_parameter_list: List::from(vec![item]) };
             Some((Some(met.id), IndicationMessageFormats::Format2(message)))
         });
     }
 
-    /// Report style 4: UEs that have come to meet conditions since that was looked at last.
-    fn look_at_ues(&mut self, now: Time, reports: &mut FunctionContext<'_>) {
-        if self.next_look.is_none_or(|next| now < next) {
+    /// Report style 4: reports the UEs that have started to meet conditions since the previous evaluation.
+    fn check_ues(&mut self, now: Time, context: &mut FunctionContext<'_>) {
+        if self.next_ue_check.is_none_or(|next| now < next) {
             return;
         }
-        self.next_look = Some(now + Duration::from_millis(self.config.ue_check_period_ms.into()));
+        self.next_ue_check = Some(now + Duration::from_millis(self.config.ue_check_period_ms.into()));
         for at in 0..self.subscriptions.len() {
-            let meet = self.meet(&self.subscriptions[at], reports.views());
-            let met = std::mem::replace(&mut self.subscriptions[at].met, meet);
+            let current = self.matches(&self.subscriptions[at], context.views());
+            let previous = std::mem::replace(&mut self.subscriptions[at].matches, current);
             let Subscription {
-                trigger: Trigger::UeChanges(conditions), what: What::Report { wanted }, met: meet, ..
+                trigger: Trigger::UeChanges(conditions),
+                service: Service::Report { parameters },
+                matches: current,
+                ..
             } = &self.subscriptions[at]
             else {
                 continue;
             };
             let source = self.source.borrow();
-            for (place, condition) in conditions.iter().enumerate() {
-                let new = meet.difference(&met).filter(|(of, _)| *of == place);
-                let items = new.map(|(_, ue)| of_ue(&*source, *ue, source.rrc_state(*ue), wanted));
+            for (index, condition) in conditions.iter().enumerate() {
+                let new = current.difference(&previous).filter(|(of, _)| *of == index);
+                let items = new.map(|(_, ue)| ue_item(&*source, *ue, source.rrc_state(*ue), parameters));
                 let ue_parameter_list: List<'static, _> = items.collect();
                 if !ue_parameter_list.is_empty() {
                     let message = IndicationMessageFormat2 { ue_parameter_list };
-                    self.send(at, Some(condition.id), IndicationMessageFormats::Format2(message), reports);
+                    self.send(at, Some(condition.id), IndicationMessageFormats::Format2(message), context);
                 }
             }
         }
     }
 
-    /// The conditions of a trigger on UEs, by their places, and the UEs that meet them.
-    pub(super) fn meet(&self, subscription: &Subscription, views: &Views) -> BTreeSet<(usize, Ue)> {
+    /// The index of each condition of a trigger on UE changes, with the UEs that meet it.
+    pub(super) fn matches(&self, subscription: &Subscription, views: &Views) -> BTreeSet<(usize, Ue)> {
         let Trigger::UeChanges(conditions) = &subscription.trigger else { return BTreeSet::new() };
         let source = self.source.borrow();
-        let seen = ues::seen(&*source, views, subscription.key.controller);
-        let mut meet = BTreeSet::new();
-        for (place, condition) in conditions.iter().enumerate() {
-            let UeChange::Meets(testing) = &condition.change else { continue };
-            let is_meant = |ue: &Ue| {
+        let visible = ues::visible(&*source, views, subscription.key.controller);
+        let mut matches = BTreeSet::new();
+        for (index, condition) in conditions.iter().enumerate() {
+            let UeChange::StartsToMeet(testing) = &condition.change else { continue };
+            let is_match = |ue: &Ue| {
                 conditions::hold(&*source, *ue, testing)
                     && condition.ues.as_ref().is_none_or(|ues| conditions::selects(&*source, *ue, ues))
             };
-            meet.extend(seen.iter().copied().filter(is_meant).map(|ue| (place, ue)));
+            matches.extend(visible.iter().copied().filter(is_match).map(|ue| (index, ue)));
         }
-        meet
+        matches
     }
 
-    /// Report style 1.
-    fn message(&self, ue: Ue, copied: Copied, is_incoming: bool, octets: &[u8], reports: &mut FunctionContext<'_>) {
+    /// Report style 1: a message was sent or received.
+    fn report_message(
+        &self,
+        ue: Ue,
+        message_type: MessageType,
+        is_incoming: bool,
+        octets: &[u8],
+        context: &mut FunctionContext<'_>,
+    ) {
         use dictionary::message_copy::{CELL_GLOBAL_ID, NI_MESSAGE, RRC_MESSAGE, UE_ID};
-        let own = match copied {
-            Copied::Rrc(_) => RRC_MESSAGE,
-            Copied::Ni(..) => NI_MESSAGE,
+        let content = match message_type {
+            MessageType::Rrc(_) => RRC_MESSAGE,
+            MessageType::Ni(..) => NI_MESSAGE,
         };
         let direction = if is_incoming { MessageDirection::Incoming } else { MessageDirection::Outgoing };
-        self.report_to(reports, |this, trigger, key, wanted, reports| {
+        self.report_to_each(context, |this, trigger, key, parameters, context| {
             let Trigger::Messages(conditions) = trigger else { return None };
             let source = this.source.borrow();
             let is_met = |condition: &&super::subscription::MessageCondition| {
                 let ues = [&condition.ues, &condition.all_ues];
-                condition.is_of(&copied)
-                    && condition.direction.is_none_or(|wanted| wanted == direction)
+                condition.matches(&message_type)
+                    && condition.direction.is_none_or(|selected| selected == direction)
                     && ues.into_iter().flatten().all(|ues| conditions::selects(&*source, ue, ues))
             };
-            let met = conditions.iter().find(is_met).filter(|_| reports.views().sees(key.controller, ue))?;
+            let met = conditions.iter().find(is_met).filter(|_| context.views().sees(key.controller, ue))?;
             let parameter = |id: &RanParameterId| match *id {
-                id if id == own => Some(element(id, RanParameterValue::ValueOctS(Octets::from(octets.to_vec())))),
+                id if id == content => Some(element(id, RanParameterValue::ValueOctS(Octets::from(octets.to_vec())))),
                 UE_ID => this.octets(*id, &source.ue_id(ue)),
                 CELL_GLOBAL_ID => this.octets(*id, source.cells().first()?),
                 _ => None,
             };
-            let reported_list = wanted.iter().filter_map(parameter).collect();
+            let reported_list = parameters.iter().filter_map(parameter).collect();
             let message = IndicationMessageFormats::Format1(IndicationMessageFormat1 { reported_list });
             Some((Some(met.id), message))
         });
     }
 
-    /// Report style 3.
-    fn cell_changed(&self, cell: Cgi, change: E2NodeInfoChangeId, reports: &mut FunctionContext<'_>) {
-        self.report_to(reports, |this, trigger, _, _, _| {
+    /// Report style 3: a cell or its neighbor relations have changed.
+    fn report_cell_change(&self, cell: Cgi, change: E2NodeInfoChangeId, context: &mut FunctionContext<'_>) {
+        self.report_to_each(context, |this, trigger, _, _, _| {
             let Trigger::NodeChanges(conditions) = trigger else { return None };
             let is_met = |condition: &&super::subscription::NodeCondition| {
                 condition.change == change && condition.cells.as_ref().is_none_or(|cells| cells.contains(&cell))
@@ -263,20 +280,20 @@ impl<S: RcSource> RcFunction<S> {
         });
     }
 
-    /// Report style 5, for one subscription.
-    fn on_demand(&self, key: RequestKey, reports: &mut FunctionContext<'_>) {
-        self.report_to(reports, |this, trigger, of, _, reports| {
+    /// Report style 5: an on-demand report to one subscription.
+    fn report_on_demand(&self, key: RequestKey, context: &mut FunctionContext<'_>) {
+        self.report_to_each(context, |this, trigger, subscription, _, context| {
             let Trigger::OnDemand(ues) = trigger else { return None };
-            if of != key {
+            if subscription != key {
                 return None;
             }
             let source = this.source.borrow();
             let cells = source.cells();
-            let seen = ues::seen(&*source, reports.views(), key.controller);
-            let meant =
-                seen.into_iter().filter(|ue| ues.as_ref().is_none_or(|ues| conditions::selects(&*source, *ue, ues)));
-            // a UE without a cell cannot be told
-            let of_ues = meant.filter_map(|ue| {
+            let visible = ues::visible(&*source, context.views(), key.controller);
+            let selected =
+                visible.into_iter().filter(|ue| ues.as_ref().is_none_or(|ues| conditions::selects(&*source, *ue, ues)));
+            // the format requires a cell for each UE
+            let of_ues = selected.filter_map(|ue| {
                 let cell_global_id = *cells.first()?;
                 Some(IndicationMessageFormat4ItemUe { ue_id: source.ue_id(ue), ue_context_info: None, cell_global_id })
             });
@@ -291,163 +308,189 @@ impl<S: RcSource> RcFunction<S> {
         });
     }
 
-    /// The subscriptions to that point which are about that UE.
-    fn concerned(&self, stopped: &Stopped, reports: &FunctionContext<'_>) -> Vec<usize> {
+    /// The indices of the subscriptions to the breakpoint of a suspended procedure that select its UE.
+    fn subscribed(&self, suspended: &SuspendedProcedure, context: &FunctionContext<'_>) -> Vec<usize> {
         let source = self.source.borrow();
-        let is_concerned = |at: &usize| {
+        let is_subscribed = |at: &usize| {
             let subscription = &self.subscriptions[*at];
             let Trigger::Breakpoint(breakpoint, ues) = &subscription.trigger else { return false };
-            *breakpoint == stopped.breakpoint
-                && reports.views().sees(subscription.key.controller, stopped.ue)
-                && ues.as_ref().is_none_or(|ues| conditions::selects(&*source, stopped.ue, ues))
+            *breakpoint == suspended.breakpoint
+                && context.views().sees(subscription.key.controller, suspended.ue)
+                && ues.as_ref().is_none_or(|ues| conditions::selects(&*source, suspended.ue, ues))
         };
-        (0..self.subscriptions.len()).filter(is_concerned).collect()
+        (0..self.subscriptions.len()).filter(is_subscribed).collect()
     }
 
-    /// A procedure waits: a policy decides, or a controller is asked, or it goes on.
-    fn breakpoint(&mut self, now: Time, stopped: &Stopped, wants: &ControlAction, reports: &mut FunctionContext<'_>) {
-        let concerned = self.concerned(stopped, reports);
-        if self.decided(now, &concerned, stopped, wants, reports)
-            || self.asked(now, &concerned, stopped, wants, reports)
+    /// Applies a policy to a suspended procedure, or else sends an insert, or else resumes the procedure.
+    fn decide(
+        &mut self,
+        now: Time,
+        suspended: &SuspendedProcedure,
+        requested: &ControlAction,
+        context: &mut FunctionContext<'_>,
+    ) {
+        let subscribed = self.subscribed(suspended, context);
+        if self.apply_policy(now, &subscribed, suspended, requested, context)
+            || self.send_insert(now, &subscribed, suspended, requested, context)
         {
             return;
         }
-        self.resume(now, stopped, Verdict::Continue, reports);
+        self.resume(now, suspended, Verdict::Continue, context);
     }
 
-    /// Whether a policy has decided: the first of which a rule holds.
-    fn decided(
+    /// Applies the first policy with a rule that holds. Returns whether there is one.
+    fn apply_policy(
         &mut self,
         now: Time,
-        concerned: &[usize],
-        stopped: &Stopped,
-        wants: &ControlAction,
-        reports: &mut FunctionContext<'_>,
+        subscribed: &[usize],
+        suspended: &SuspendedProcedure,
+        requested: &ControlAction,
+        context: &mut FunctionContext<'_>,
     ) -> bool {
         let mut source = self.source.borrow_mut();
-        let found = concerned.iter().find_map(|at| {
-            let What::Policy { rules } = &self.subscriptions[*at].what else { return None };
-            let holds = |condition| conditions::hold(&*source, stopped.ue, condition);
+        let found = subscribed.iter().find_map(|at| {
+            let Service::Policy { rules } = &self.subscriptions[*at].service else { return None };
+            let holds = |condition| conditions::hold(&*source, suspended.ue, condition);
             let rule = rules.iter().find(|rule| rule.condition.as_ref().is_none_or(holds))?;
             Some((self.subscriptions[*at].key, rule.action.clone(), rule.decision))
         });
         let Some((key, action, decision)) = found else { return false };
-        let says_more = !matches!(&action, ControlAction::Other(other) if other.parameters.is_empty());
-        let is_of_procedure = action.id() == wants.id();
-        if says_more && !is_of_procedure {
-            let target = action.is_about_ue().then_some(stopped.ue);
+        let has_parameters = !matches!(&action, ControlAction::Other(other) if other.parameters.is_empty());
+        let is_requested = action.id() == requested.id();
+        if has_parameters && !is_requested {
+            let target = action.is_about_ue().then_some(suspended.ue);
             if let Err(refusal) = source.control(now, Origin::Policy(key.controller), target, &action) {
-                debug!(reason = %refusal.reason, action = %action.id(), "a policy's action is not carried out");
+                debug!(action = %action.id(), reason = %refusal.reason, "policy action refused by the base station");
             }
         }
         drop(source);
         let verdict = match decision {
             Some(Decision::Reject) => Verdict::Cancel,
-            _ if says_more && is_of_procedure => Verdict::Replace(&action),
+            _ if has_parameters && is_requested => Verdict::Replace(&action),
             _ => Verdict::Continue,
         };
-        self.resume(now, stopped, verdict, reports);
+        self.resume(now, suspended, verdict, context);
         true
     }
 
-    /// Whether a controller is asked: the first that has subscribed.
-    fn asked(
+    /// Sends an insert to the first subscription for the requested action. Returns whether there is one.
+    fn send_insert(
         &mut self,
         now: Time,
-        concerned: &[usize],
-        stopped: &Stopped,
-        wants: &ControlAction,
-        reports: &mut FunctionContext<'_>,
+        subscribed: &[usize],
+        suspended: &SuspendedProcedure,
+        requested: &ControlAction,
+        context: &mut FunctionContext<'_>,
     ) -> bool {
-        for at in concerned {
+        for at in subscribed {
             let subscription = &self.subscriptions[*at];
-            let What::Insert(insert) = &subscription.what else { continue };
-            if insert.ue.as_ref().is_some_and(|name| !ues::is_named(&stopped.ue_id, name)) {
+            let Service::Insert(insert) = &subscription.service else { continue };
+            if insert.ue.as_ref().is_some_and(|ue_id| !ues::matches(&suspended.ue_id, ue_id)) {
                 continue;
             }
             let (key, action) = (subscription.key, subscription.action);
-            let Some((header, message)) = self.question(insert, &stopped.ue_id, wants) else { continue };
-            let asked = Asked { key, stopped: stopped.clone(), action: wants.id(), goes_on: insert.goes_on };
-            let Ok(number) = self.held.insert(deadline(now, insert.wait_ms), asked) else {
-                self.unasked += 1;
-                warn!(unasked = self.unasked, "as many procedures wait as may: one goes on unasked");
+            let Some((header, message)) = self.insert_indication(insert, &suspended.ue_id, requested) else { continue };
+            let (suspended, continues) = (suspended.clone(), insert.continues);
+            let pending = PendingInsert { key, suspended, action: requested.id(), continues };
+            let Ok(number) = self.pending.insert(deadline(now, insert.wait_ms), pending) else {
+                self.skipped_inserts += 1;
+                let (max_pending, skipped) = (self.config.max_pending, self.skipped_inserts);
+                warn!(
+                    skipped,
+                    "table of suspended procedures full ({max_pending}): procedure continues without insert"
+                );
                 return false;
             };
             let mut id = Vec::new();
-            let written = CallProcessId::new(number).encode_in(self.config.revision, self.config.wire, &mut id);
-            if written.is_ok() && reports.insert(key, action, &id, &header, &message).is_ok() {
+            let encoded = CallProcessId::new(number).encode_in(self.config.revision, self.config.wire, &mut id);
+            if encoded.is_ok() && context.insert(key, action, &id, &header, &message).is_ok() {
                 return true;
             }
-            // a subscription that is gone by now is forgotten by the `unsubscribe` to come
-            self.held.remove(number);
+            // fails only for a subscription that has ended, which the pending `unsubscribe` removes
+            self.pending.remove(number);
         }
         false
     }
 
-    /// The header and message of an insert; `None` where what the procedure wants is not asked about.
-    fn question(&self, insert: &Insert, ue_id: &UeId<'static>, wants: &ControlAction) -> Option<(Vec<u8>, Vec<u8>)> {
-        let question = insert.questions.iter().find(|question| question.offer.insert.action == wants.id())?;
-        let style = RicStyleType(question.offer.insert.style);
-        let ric_insert_indication_id = RicInsertIndicationId(question.offer.insert.indication);
-        let parameters = wants.to_parameters().into_iter();
-        let told = parameters.filter(|item| question.wanted.contains(&item.ran_parameter_id)).collect();
-        if insert.is_several {
+    /// The header and message of an insert; `None` if it is not for the requested action.
+    fn insert_indication(
+        &self,
+        insert: &Insert,
+        ue_id: &UeId<'static>,
+        requested: &ControlAction,
+    ) -> Option<(Vec<u8>, Vec<u8>)> {
+        let mut indications = insert.indications.iter();
+        let indication = indications.find(|indication| indication.breakpoint.insert.action == requested.id())?;
+        let style = RicStyleType(indication.breakpoint.insert.style);
+        let ric_insert_indication_id = RicInsertIndicationId(indication.breakpoint.insert.indication);
+        let parameters = requested.to_parameters().into_iter();
+        let parameters = parameters.filter(|item| indication.parameters.contains(&item.ran_parameter_id)).collect();
+        if insert.is_multiple {
             let header = IndicationHeaderFormat3 { ric_event_trigger_condition_id: None, ue_id: Some(ue_id.clone()) };
             let of_style = IndicationMessageFormat6StyleItem {
                 indicated_insert_style_type: style,
                 insert_indication_list: List::from(vec![IndicationMessageFormat6IndicationItem {
                     ric_insert_indication_id,
-                    insert_indication_list: told,
+                    insert_indication_list: parameters,
                 }]),
             };
             let message = IndicationMessageFormat6 { insert_style_list: List::from(vec![of_style]) };
-            return self.write(IndicationHeaderFormats::Format3(header), IndicationMessageFormats::Format6(message));
+            return self.encode_indication(
+                IndicationHeaderFormats::Format3(header),
+                IndicationMessageFormats::Format6(message),
+            );
         }
         let header =
             IndicationHeaderFormat2 { ue_id: ue_id.clone(), ric_insert_style_type: style, ric_insert_indication_id };
-        let message = IndicationMessageFormat5 { requested_list: told };
-        self.write(IndicationHeaderFormats::Format2(header), IndicationMessageFormats::Format5(message))
+        let message = IndicationMessageFormat5 { requested_list: parameters };
+        self.encode_indication(IndicationHeaderFormats::Format2(header), IndicationMessageFormats::Format5(message))
     }
 
-    /// A procedure goes on, or not; and those are told who want to know of its outcome (report style 2).
-    pub(super) fn resume(&self, now: Time, stopped: &Stopped, verdict: Verdict<'_>, reports: &mut FunctionContext<'_>) {
+    /// Resumes or cancels a suspended procedure, and reports its outcome (report style 2).
+    pub(super) fn resume(
+        &self,
+        now: Time,
+        suspended: &SuspendedProcedure,
+        verdict: Verdict<'_>,
+        context: &mut FunctionContext<'_>,
+    ) {
         use dictionary::call_process_outcome::{CURRENT_RRC_STATE, CURRENT_UE_ID};
-        // the UE may be gone afterwards
-        let concerned = self.concerned(stopped, reports);
-        self.source.borrow_mut().resume(now, stopped.procedure, verdict);
-        let state = self.source.borrow().rrc_state(stopped.ue);
-        for at in concerned {
+        // evaluated before, because the UE may have left the node afterwards
+        let subscribed = self.subscribed(suspended, context);
+        self.source.borrow_mut().resume(now, suspended.procedure, verdict);
+        let state = self.source.borrow().rrc_state(suspended.ue);
+        for at in subscribed {
             let subscription = &self.subscriptions[at];
-            let What::Report { wanted } = &subscription.what else { continue };
+            let Service::Report { parameters } = &subscription.service else { continue };
             let parameter = |id: &RanParameterId| match *id {
-                CURRENT_UE_ID => self.octets(*id, &stopped.ue_id),
+                CURRENT_UE_ID => self.octets(*id, &suspended.ue_id),
                 CURRENT_RRC_STATE => state.map(|state| element(*id, state_number(state))),
                 _ => None,
             };
-            let reported_list: List<'static, _> = wanted.iter().filter_map(parameter).collect();
+            let reported_list: List<'static, _> = parameters.iter().filter_map(parameter).collect();
             if !reported_list.is_empty() {
                 let message = IndicationMessageFormats::Format1(IndicationMessageFormat1 { reported_list });
-                self.send(at, None, message, reports);
+                self.send(at, None, message, context);
             }
         }
     }
 }
 
-/// What is told of a UE: its state, and what the base station knows of it.
-fn of_ue<S: RcSource>(
+/// The report on a UE: its RRC state and parameters of the base station.
+fn ue_item<S: RcSource>(
     source: &S,
     ue: Ue,
     state: Option<RrcState>,
-    wanted: &[RanParameterId],
+    parameters: &[RanParameterId],
 ) -> IndicationMessageFormat2Item<'static> {
     use dictionary::ue_information::{CURRENT_RRC_STATE, RRC_STATE_CHANGED_TO};
     let value = |id: &RanParameterId| match *id {
         CURRENT_RRC_STATE | RRC_STATE_CHANGED_TO => state.map(state_number),
         id => source.ue_parameter(ue, id),
     };
-    let ran_p_list = wanted.iter().filter_map(|id| Some(element(*id, value(id)?))).collect();
+    let ran_p_list = parameters.iter().filter_map(|id| Some(element(*id, value(id)?))).collect();
     IndicationMessageFormat2Item { ue_id: source.ue_id(ue), ran_p_list }
 }
 
 /// A report: the condition that was met, and the message.
-type Told = (Option<RicEventTriggerConditionId>, IndicationMessageFormats<'static>);
+type Report = (Option<RicEventTriggerConditionId>, IndicationMessageFormats<'static>);

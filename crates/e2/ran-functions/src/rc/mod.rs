@@ -1,20 +1,22 @@
-//! E2SM-RC: control of the RAN (v01.03, v03.00 and v05.00).
+//! E2SM-RC: RAN control (v01.03, v03.00 and v05.00).
 //!
-//! A base station implements [`RcSource`]; [`RcFunction`] does the rest.
+//! A base station implements [`RcSource`]; [`RcFunction`] implements the RAN function.
 //!
-//! * What the base station does not implement is not offered, and refused where it is asked for all the same: with the
-//!   cause, the parameter at fault, and reason in words (see [`REFUSAL_REASON`]).
-//! * A control of several actions (style 255) is checked as a whole, then carried out in order; the first refusal ends it,
-//!   and the outcome tells at which action.
-//! * A procedure that comes to a point waits while a controller is asked (insert): until the control comes that carries
-//!   its call process id, or the time to wait has passed; then it goes on, or ends, as the subscription says. A policy
-//!   decides without asking, and before anybody is asked. Where nobody has a say, it goes on at once.
-//! * A trigger on variables of layer 2 or on the UE's context (event trigger style 4) is pulled by the UEs that come to meet
-//!   its conditions; those that meet them already are not told of. 16 actions can have such a trigger, of 64 tests each.
-//! * Triggers on a UE's names or on how MIMO is used are refused, and so are messages together with events of the UE, and
-//!   conditions on the node: no base station can tell of them here. On demand is for v01.03 alone; later it is a query.
-//! * A control can act otherwise on UEs that pass filters (message format 3), and ask for parameters (format 4).
-//! * A controller learns of those UEs only that it [may see](ferric::agent::Views), and acts on no others.
+//! * What the base station does not implement is not part of the RAN function definition. A request for it is refused with
+//!   a cause, the parameter at fault, and the reason as text (see [`REFUSAL_REASON`]).
+//! * A control with several actions (style 255) is checked as a whole, and then executed in order until an action is
+//!   refused; the outcome identifies that action.
+//! * A procedure that reaches a breakpoint is suspended while a controller decides (insert): until a control with its call
+//!   process ID arrives, or the time to wait expires; then it continues or ends, as the subscription requests. A policy
+//!   decides at once, before any insert. A procedure without policy or insert continues at once.
+//! * A trigger on layer 2 variables or on the UE context (event trigger style 4) reports UEs that start to meet its
+//!   conditions, not those that meet them already at the subscription. At most 16 actions have such triggers, with 64 tests
+//!   each.
+//! * Triggers on UE IDs or on MIMO modes are refused, and so are messages combined with UE events, and conditions on the
+//!   node: the interface to the base station does not cover them. On-demand reports exist in v01.03 only; later revisions
+//!   have queries.
+//! * A control can execute another action for UEs that pass a filter (message format 3), or request parameters (format 4).
+//! * Reports contain, and controls affect, only those UEs that the controller [may see](ferric::agent::Views).
 
 mod conditions;
 mod control;
@@ -39,9 +41,10 @@ use ferric::e2::{ControlRequest, Function, QueryRequest, SubscriptionRequest, Ti
 use ferric::e2ap::{Cause, RanFunctionId};
 
 use crate::admission::admit;
+use crate::cause::RESOURCE_LIMIT;
 use crate::pending::Pending;
-use events::Asked;
-use subscription::{Subscription, TOO_MUCH, Trigger};
+use events::PendingInsert;
+use subscription::{Subscription, Trigger};
 
 pub use control::REFUSAL_REASON;
 pub use source::{
@@ -49,22 +52,22 @@ pub use source::{
     Verdict,
 };
 
-/// What a function offers, and its bounds.
+/// Configuration of [`RcFunction`].
 #[derive(Clone, Debug)]
 pub struct RcConfig {
-    /// Its id within the node. Default: 3.
+    /// The RAN function ID within the node. Default: 3.
     pub function_id: RanFunctionId,
-    /// The revision of E2SM-RC that it speaks. Default: v03.00.
+    /// The revision of E2SM-RC. Default: v03.00.
     pub revision: Revision,
-    /// The wire form that it speaks, which its object identifier tells: PER, or FlatBuffers. Default: PER.
+    /// The encoding, which the object identifier states: PER or FlatBuffers. Default: PER.
     pub wire: Wire,
-    /// Actions that may be set up at a time. Default: 256.
+    /// The maximum number of actions at a time. Default: 256.
     pub max_actions: usize,
-    /// Procedures that may wait for answers at a time; others go on unasked. Default: 1024.
+    /// The maximum number of procedures that are suspended at a time; others continue without an insert. Default: 1024.
     pub max_pending: usize,
-    /// How long a procedure waits where the subscription does not say, in milliseconds. Default: 100.
+    /// How long a procedure is suspended if the subscription does not state a time to wait, in milliseconds. Default: 100.
     pub default_wait_ms: u32,
-    /// How often it is looked whether UEs meet the conditions of triggers, in milliseconds. Default: 100.
+    /// The interval at which the conditions of triggers are evaluated for all UEs, in milliseconds. Default: 100.
     pub ue_check_period_ms: u32,
 }
 
@@ -82,42 +85,42 @@ impl Default for RcConfig {
     }
 }
 
-/// Actions whose triggers look at every UE again and again.
-const MAX_WATCHING: usize = 16;
+/// The maximum number of actions whose triggers are evaluated for all UEs periodically.
+const MAX_UE_CONDITIONS: usize = 16;
 
-/// The RAN function of E2SM-RC, towards all controllers of its node.
+/// The RAN function of E2SM-RC, for all controllers of its node.
 pub struct RcFunction<S: RcSource> {
     source: Rc<RefCell<S>>,
     config: RcConfig,
     subscriptions: Vec<Subscription>,
-    held: Pending<Asked>,
-    /// Subscriptions that are to be told at once.
+    /// Suspended procedures.
+    pending: Pending<PendingInsert>,
+    /// Subscriptions whose on-demand report is due.
     on_demand: Vec<RequestKey>,
-    /// When it is looked next whether UEs meet conditions, where any trigger has some.
-    next_look: Option<Time>,
-    /// Procedures that found no room to wait.
-    unasked: u64,
-    /// The latest time that was told.
+    /// The time of the next evaluation of the conditions on UEs; `None` if there are no conditions.
+    next_ue_check: Option<Time>,
+    /// Procedures that were not suspended because the table was full.
+    skipped_inserts: u64,
+    /// The time of the latest call.
     now: Time,
 }
 
 impl<S: RcSource> RcFunction<S> {
-    /// A function without subscriptions.
+    /// Creates a function without subscriptions.
     ///
     /// # Panics
-    /// Where the source offers what cannot be told: a name that is not 1 to 150 characters of ASCII, say. Where the model
-    /// does not have the configured wire form, or it is not built in.
+    /// If a name of the source is not 1 to 150 ASCII characters, or if the configured encoding is not compiled in.
     #[must_use]
     pub fn new(source: Rc<RefCell<S>>, config: RcConfig) -> Self {
         definition::function(&*source.borrow(), &config);
         RcFunction {
             source,
-            held: Pending::new(config.max_pending),
+            pending: Pending::new(config.max_pending),
             config,
             subscriptions: Vec::new(),
             on_demand: Vec::new(),
-            next_look: None,
-            unasked: 0,
+            next_ue_check: None,
+            skipped_inserts: 0,
             now: Time::default(),
         }
     }
@@ -127,23 +130,24 @@ impl<S: RcSource> RcFunction<S> {
         self.source.borrow_mut().advance(now);
     }
 
-    /// Looks at UEs as long as a trigger has conditions on them.
-    fn look_again(&mut self) {
+    /// Schedules the evaluation of the conditions on UEs while any trigger has some.
+    fn schedule_ue_check(&mut self) {
         let has_conditions = self.subscriptions.iter().any(|subscription| subscription.trigger.has_conditions());
-        let next = self.next_look.unwrap_or(self.now + Duration::from_millis(self.config.ue_check_period_ms.into()));
-        self.next_look = has_conditions.then_some(next);
+        let period = Duration::from_millis(self.config.ue_check_period_ms.into());
+        let next = self.next_ue_check.unwrap_or(self.now + period);
+        self.next_ue_check = has_conditions.then_some(next);
     }
 
-    /// Procedures that wait for an answer.
+    /// The number of suspended procedures.
     #[must_use]
-    pub fn held(&self) -> usize {
-        self.held.len()
+    pub fn pending_procedures(&self) -> usize {
+        self.pending.len()
     }
 
-    /// Procedures that went on unasked because as many waited as may, until now.
+    /// The number of procedures that continued without an insert because the table of suspended procedures was full.
     #[must_use]
-    pub fn unasked(&self) -> u64 {
-        self.unasked
+    pub fn skipped_inserts(&self) -> u64 {
+        self.skipped_inserts
     }
 }
 
@@ -166,16 +170,16 @@ impl<S: RcSource> RanFunction for RcFunction<S> {
         self.begin(now);
         let source = self.source.borrow();
         let trigger = Trigger::new(&*source, &self.config, &request.event_trigger)?;
-        let key = RequestKey { controller, id: request.request_id };
         let has_conditions = trigger.has_conditions();
-        let mut watching =
+        let mut with_conditions =
             self.subscriptions.iter().filter(|subscription| subscription.trigger.has_conditions()).count();
-        let admission = admit(&mut self.subscriptions, self.config.max_actions, request, |wanted| {
-            watching += usize::from(has_conditions);
-            if watching > MAX_WATCHING {
-                return Err(TOO_MUCH);
+        let limit = self.config.max_actions;
+        let admission = admit(&mut self.subscriptions, limit, controller, request, |key, action| {
+            with_conditions += usize::from(has_conditions);
+            if with_conditions > MAX_UE_CONDITIONS {
+                return Err(RESOURCE_LIMIT);
             }
-            Subscription::new(&*source, &self.config, key, &trigger, wanted)
+            Subscription::new(&*source, &self.config, key, &trigger, action)
         })?;
         drop(source);
         if self.subscriptions.len() == admission.admitted.len() {
@@ -183,26 +187,25 @@ impl<S: RcSource> RanFunction for RcFunction<S> {
         }
         let new = self.subscriptions.len() - admission.admitted.len();
         for at in new..self.subscriptions.len() {
-            self.subscriptions[at].met = self.meet(&self.subscriptions[at], views);
+            self.subscriptions[at].matches = self.matches(&self.subscriptions[at], views);
         }
-        self.look_again();
+        self.schedule_ue_check();
         if matches!(trigger, Trigger::OnDemand(_)) {
-            self.on_demand.push(key);
+            self.on_demand.push(RequestKey { controller, id: request.request_id });
         }
         Ok(admission)
     }
 
     fn unsubscribe(&mut self, key: RequestKey) {
         self.subscriptions.retain(|subscription| subscription.key != key);
-        self.on_demand.retain(|pending| *pending != key);
-        self.look_again();
+        self.on_demand.retain(|due| *due != key);
+        self.schedule_ue_check();
         if self.subscriptions.is_empty() {
             self.source.borrow_mut().set_events_enabled(false);
         }
-        // who was asked will not answer any more
-        for asked in self.held.remove_matching(|asked| asked.key == key) {
-            let verdict = if asked.goes_on { Verdict::Continue } else { Verdict::Cancel };
-            self.source.borrow_mut().resume(self.now, asked.stopped.procedure, verdict);
+        // the controller will not answer any more
+        for insert in self.pending.remove_matching(|insert| insert.key == key) {
+            self.source.borrow_mut().resume(self.now, insert.suspended.procedure, insert.default_verdict());
         }
     }
 
@@ -211,10 +214,10 @@ impl<S: RcSource> RanFunction for RcFunction<S> {
         now: Time,
         controller: ControllerId,
         request: &ControlRequest,
-        reports: &mut FunctionContext<'_>,
+        context: &mut FunctionContext<'_>,
     ) -> Result<Option<Vec<u8>>, ControlFailure> {
         self.begin(now);
-        self.carry_out(now, controller, request, reports)
+        self.execute(now, controller, request, context)
     }
 
     fn query(
@@ -229,16 +232,16 @@ impl<S: RcSource> RanFunction for RcFunction<S> {
     }
 
     fn next_report(&self) -> Option<Time> {
-        let at_once = (!self.on_demand.is_empty()).then_some(self.now);
-        [at_once, self.held.next_deadline(), self.next_look, self.source.borrow().next_event_time()]
+        let on_demand = (!self.on_demand.is_empty()).then_some(self.now);
+        [on_demand, self.pending.next_deadline(), self.next_ue_check, self.source.borrow().next_event_time()]
             .into_iter()
             .flatten()
             .min()
     }
 
-    fn report(&mut self, now: Time, reports: &mut FunctionContext<'_>) {
+    fn report(&mut self, now: Time, context: &mut FunctionContext<'_>) {
         self.begin(now);
-        self.look(now, reports);
+        self.process_events(now, context);
     }
 }
 
@@ -247,8 +250,8 @@ impl<S: RcSource> fmt::Debug for RcFunction<S> {
         f.debug_struct("RcFunction")
             .field("config", &self.config)
             .field("subscriptions", &self.subscriptions.len())
-            .field("held", &self.held.len())
-            .field("unasked", &self.unasked)
+            .field("pending", &self.pending.len())
+            .field("skipped_inserts", &self.skipped_inserts)
             .finish_non_exhaustive()
     }
 }

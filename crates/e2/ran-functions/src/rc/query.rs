@@ -1,4 +1,4 @@
-//! Queries: cells and UEs as they are now (v03.00).
+//! Queries: the current state of cells and UEs (v03.00).
 
 use e2sm::Arena;
 use e2sm::rc::{
@@ -8,19 +8,17 @@ use e2sm::rc::{
     RanParameterValueType, Revision, UeFilterId,
 };
 use ferric::agent::{ControllerId, Ue, Views};
-use ferric::e2ap::{Cause, CauseProtocol, CauseRicRequest};
+use ferric::e2ap::{Cause, CauseRicRequest};
 use tracing::debug;
 
 use super::{RcConfig, RcFunction, RcSource, conditions, ues};
-
-const NOT_SUPPORTED: Cause = Cause::RicRequest(CauseRicRequest::ActionNotSupported);
-const SYNTAX: Cause = Cause::Protocol(CauseProtocol::TransferSyntaxError);
+use crate::cause::{ACTION_NOT_SUPPORTED, INFORMATION_UNAVAILABLE, undecodable};
 
 impl<S: RcSource> RcFunction<S> {
-    /// The outcome of a query: style 1 tells of the cells, style 2 of the UEs that the controller sees.
+    /// The outcome of a query: of the cells (style 1), or of the UEs that the controller may see (style 2).
     ///
     /// # Errors
-    /// The cause, where the query cannot be read, or asks for what is not known here.
+    /// If the query cannot be decoded, or requests unsupported information.
     pub(super) fn answer_query(
         &self,
         controller: ControllerId,
@@ -30,21 +28,19 @@ impl<S: RcSource> RcFunction<S> {
     ) -> Result<Vec<u8>, Cause> {
         let RcConfig { revision, wire, .. } = self.config;
         if revision == Revision::V1_03 {
-            return Err(NOT_SUPPORTED);
+            return Err(ACTION_NOT_SUPPORTED);
         }
         let arena = Arena::new();
-        let unreadable = |error: e2sm::Error| {
-            debug!(%error, "query");
-            SYNTAX
-        };
         let QueryHeaderFormats::Format1(header) =
-            QueryHeader::decode_in(header, revision, wire, &arena).map_err(unreadable)?.formats;
+            QueryHeader::decode_in(header, revision, wire, &arena).map_err(undecodable("query header"))?.formats;
         let QueryDefinitionFormats::Format1(definition) =
-            QueryDefinition::decode_in(definition, revision, wire, &arena).map_err(unreadable)?.formats;
+            QueryDefinition::decode_in(definition, revision, wire, &arena)
+                .map_err(undecodable("query definition"))?
+                .formats;
         if header.associated_e2_node_info.is_some() {
-            return Err(NOT_SUPPORTED);
+            return Err(ACTION_NOT_SUPPORTED);
         }
-        let wanted: Vec<_> = definition.ran_p_list.iter().map(|item| item.ran_parameter_id).collect();
+        let parameters: Vec<_> = definition.ran_p_list.iter().map(|item| item.ran_parameter_id).collect();
         let source = self.source.borrow();
         let formats = match header.ric_style_type.0 {
             1 => {
@@ -57,10 +53,10 @@ impl<S: RcSource> RcFunction<S> {
                 QueryOutcomeFormats::Format1(QueryOutcomeFormat1 { cell_info_list: cells.collect() })
             }
             2 => {
-                let known = |id: &RanParameterId| source.ue_parameters().iter().any(|offer| offer.id == *id);
+                let is_known = |id: &RanParameterId| source.ue_parameters().iter().any(|known| known.id == *id);
                 let ues = header.associated_ue_info.as_ref();
-                if !wanted.iter().all(known) || ues.is_some_and(|ues| !can_select(&*source, ues)) {
-                    return Err(Cause::RicRequest(CauseRicRequest::RequestedInformationUnavailable));
+                if !parameters.iter().all(is_known) || ues.is_some_and(|ues| !can_select(&*source, ues)) {
+                    return Err(INFORMATION_UNAVAILABLE);
                 }
                 let item = |ue: Ue| {
                     let ue_filter_id = match ues {
@@ -73,18 +69,18 @@ impl<S: RcSource> RcFunction<S> {
                             RanParameterValueType::ElementFalse(RanParameterElementFalse { value: Some(value) })
                         }),
                     };
-                    let ran_p_list = wanted.iter().map(parameter).collect();
+                    let ran_p_list = parameters.iter().map(parameter).collect();
                     Some(QueryOutcomeFormat2ItemUe { ue_id: source.ue_id(ue), ran_p_list, ue_filter_id })
                 };
-                let seen = ues::seen(&*source, views, controller);
-                let ue_info_list = seen.into_iter().filter_map(item).collect();
+                let visible = ues::visible(&*source, views, controller);
+                let ue_info_list = visible.into_iter().filter_map(item).collect();
                 QueryOutcomeFormats::Format2(QueryOutcomeFormat2 { ue_info_list })
             }
-            _ => return Err(NOT_SUPPORTED),
+            _ => return Err(ACTION_NOT_SUPPORTED),
         };
         let mut bytes = Vec::new();
         QueryOutcome { formats }.encode_in(revision, wire, &mut bytes).map_err(|error| {
-            debug!(%error, "a query's outcome cannot be written");
+            debug!(%error, "cannot encode a query outcome: a value of the source is out of range");
             Cause::RicRequest(CauseRicRequest::Unspecified)
         })?;
         Ok(bytes)
@@ -94,27 +90,28 @@ impl<S: RcSource> RcFunction<S> {
 fn can_select<S: RcSource>(source: &S, ues: &AssociatedUeInfo<'_>) -> bool {
     ues.associated_ue_info_list.iter().all(|item| match &item.ue_type {
         AssociatedUeType::Individual(one) => {
-            one.ran_parameter_testing.as_ref().is_none_or(|testing| conditions::can_answer(source, testing, |_| true))
+            one.ran_parameter_testing.as_ref().is_none_or(|testing| conditions::can_evaluate(source, testing, |_| true))
         }
-        AssociatedUeType::Group(group) => conditions::can_answer(source, &group.ran_parameter_testing, |_| true),
-        AssociatedUeType::UeQuery(query) => {
-            query.ran_parameter_testing.as_ref().is_none_or(|testing| conditions::can_answer(source, testing, |_| true))
-        }
+        AssociatedUeType::Group(group) => conditions::can_evaluate(source, &group.ran_parameter_testing, |_| true),
+        AssociatedUeType::UeQuery(query) => query
+            .ran_parameter_testing
+            .as_ref()
+            .is_none_or(|testing| conditions::can_evaluate(source, testing, |_| true)),
     })
 }
 
-/// The filter that a UE passes: the last one that it meets. UEs that are named are alternatives.
+/// The last filter that a UE passes; `None` if it does not pass. Individual UE IDs are joined by OR.
 fn passes<S: RcSource>(source: &S, ue: Ue, ues: &AssociatedUeInfo<'_>) -> Option<UeFilterId> {
-    let name = source.ue_id(ue);
+    let ue_id = source.ue_id(ue);
     let mut passed = None;
     let all = conditions::all_groups(ues.associated_ue_info_list.iter().map(|item| {
         let tested = |testing: &Option<_>| testing.as_ref().is_none_or(|t| conditions::hold(source, ue, t));
         let (holds, or) = match &item.ue_type {
             AssociatedUeType::Individual(one) => {
-                (ues::is_named(&name, &one.ue_id) && tested(&one.ran_parameter_testing), true)
+                (ues::matches(&ue_id, &one.ue_id) && tested(&one.ran_parameter_testing), true)
             }
             AssociatedUeType::UeQuery(query) => {
-                (ues::has_names(&name, &query.partial_ueid) && tested(&query.ran_parameter_testing), true)
+                (ues::matches_partially(&ue_id, &query.partial_ueid) && tested(&query.ran_parameter_testing), true)
             }
             AssociatedUeType::Group(group) => {
                 (conditions::hold(source, ue, &group.ran_parameter_testing), item.logical_or == Some(LogicalOr::True))

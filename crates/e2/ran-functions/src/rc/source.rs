@@ -1,4 +1,4 @@
-//! What a base station implements.
+//! The interface to the base station.
 
 use std::borrow::Cow;
 
@@ -12,35 +12,36 @@ use ferric::agent::{ControllerId, Ue};
 use ferric::e2::Time;
 use ferric::e2ap::Cause;
 
-/// What a base station implements, to offer E2SM-RC: the getters and setters of what it has. What it does not
-/// implement is not offered.
+/// What a base station implements to support E2SM-RC. What it does not implement is not part of the RAN function
+/// definition.
 ///
-/// A base station tells what happens through [`RcSource::next_event`]. A procedure that comes to a point which it
-/// offers ([`RcSource::breakpoints`]) waits there until [`RcSource::resume`]: at once where nobody wants a say.
+/// The base station reports events through [`RcSource::next_event`]. A procedure that reaches a supported breakpoint
+/// ([`RcSource::breakpoints`]) is suspended until [`RcSource::resume`], which follows at once if no controller has
+/// subscribed to the breakpoint.
 pub trait RcSource {
-    /// It is `now`, before anything is asked or told. A base station that goes on by itself has nothing to do; a model of
-    /// one computes.
+    /// Brings the state up to date with `now`, before any other call. A real base station does nothing; an emulated one
+    /// computes.
     fn advance(&mut self, now: Time) {
         let _ = now;
     }
 
-    /// Its cells.
+    /// The cells of the node.
     fn cells(&self) -> Vec<Cgi>;
 
-    /// Appends the UEs that are there.
+    /// Appends the connected UEs.
     fn ues(&self, out: &mut Vec<Ue>);
 
-    /// The name of a UE that is there.
+    /// The UE ID of a connected UE.
     fn ue_id(&self, ue: Ue) -> UeId<'static>;
 
-    /// The control actions that it carries out.
+    /// The supported control actions (RC 7.6).
     fn control_actions(&self) -> &[ActionId];
 
-    /// Carries out an action. The UE is one that is there; there is none where the action [is not about
-    /// one](ControlAction::is_about_ue) or the controller named none. What comes back is told as the outcome.
+    /// Executes a supported control action. `ue` is a connected UE, or `None` if the action [does not apply to
+    /// UEs](ControlAction::is_about_ue) or the controller selected none. Returns the parameters of the control outcome.
     ///
     /// # Errors
-    /// Why nothing was done.
+    /// The reason, if nothing was changed.
     fn control(
         &mut self,
         now: Time,
@@ -49,122 +50,123 @@ pub trait RcSource {
         action: &ControlAction,
     ) -> Result<Vec<RanParameterElementItem<'static>>, Refusal>;
 
-    /// The actions that a policy may have it carry out by itself: some of its control actions.
+    /// The control actions that policies may use (RC 7.7).
     fn policy_actions(&self) -> &[ActionId] {
         &[]
     }
 
-    /// The points at which its procedures stop to be asked about.
+    /// The breakpoints at which procedures can be suspended.
     fn breakpoints(&self) -> &[SupportedBreakpoint] {
         &[]
     }
 
-    /// A procedure goes on, or not. One that is not there any more is nothing to worry about.
+    /// Resumes or cancels a suspended procedure; ignored if the procedure has ended meanwhile.
     fn resume(&mut self, now: Time, procedure: ProcedureId, verdict: Verdict<'_>) {
         let _ = (now, procedure, verdict);
     }
 
-    /// The happenings that it tells of besides procedures.
+    /// The kinds of events, besides breakpoints, that [`RcSource::next_event`] returns.
     fn event_kinds(&self) -> &[EventKind] {
         &[]
     }
 
-    /// What happened next, up to now; an event is told once.
+    /// The next event that occurred by `now`; each event is returned once.
     fn next_event(&mut self, now: Time) -> Option<Event> {
         let _ = now;
         None
     }
 
-    /// Whether anybody has subscribed: while nobody has, it need not tell of anything but procedures.
-    fn set_events_enabled(&mut self, is_watched: bool) {
-        let _ = is_watched;
+    /// Called with `true` at the first subscription and with `false` after the last one. While events are disabled, only
+    /// [`Event::Breakpoint`] is required.
+    fn set_events_enabled(&mut self, is_enabled: bool) {
+        let _ = is_enabled;
     }
 
-    /// When [`RcSource::next_event`] is to be called: now where there is more to tell. It is called more often than that.
+    /// The time at which [`RcSource::next_event`] is due: a past time if there are events now. It is also called earlier.
     fn next_event_time(&self) -> Option<Time> {
         None
     }
 
-    /// The parameters of UEs that it knows, which conditions may test and queries may ask for.
+    /// The parameters of UEs that conditions may test and queries may request.
     fn ue_parameters(&self) -> &[SupportedParameter] {
         &[]
     }
 
-    /// One of those of a UE.
+    /// The value of such a parameter for a UE, if known.
     fn ue_parameter(&self, ue: Ue, id: RanParameterId) -> Option<RanParameterValue<'static>> {
         let _ = (ue, id);
         None
     }
 
-    /// The RRC state of a UE, where it is known.
+    /// The RRC state of a UE, if known.
     fn rrc_state(&self, ue: Ue) -> Option<RrcState> {
         let _ = ue;
         None
     }
 
-    /// The neighbours of a cell.
+    /// The neighbor relation table of a cell.
     fn neighbor_relations(&self, cell: &Cgi) -> Option<NeighborRelationInfo<'static>> {
         let _ = cell;
         None
     }
 }
 
-/// Who wants something done.
+/// The request that causes a control action.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Origin {
-    /// A control.
+    /// A control of this controller.
     Control(ControllerId),
-    /// A policy, which a controller has set.
+    /// A policy of this controller.
     Policy(ControllerId),
 }
 
-/// A procedure of a UE, as the base station numbers it. A number is never used twice.
+/// The identifier of a suspended procedure, which the base station chooses. It is never reused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ProcedureId(pub u64);
 
-/// How a procedure goes on.
+/// The decision on a suspended procedure.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Verdict<'a> {
-    /// As it would have.
+    /// The procedure continues unchanged.
     Continue,
-    /// In this way instead: an action of the kind that the procedure wanted.
+    /// The procedure continues with this action, which is of the same kind as the requested one.
     Replace(&'a ControlAction),
-    /// Not at all.
+    /// The procedure ends.
     Cancel,
 }
 
-/// A point at which procedures stop.
+/// A breakpoint at which procedures can be suspended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SupportedBreakpoint {
-    /// The procedure and the point in it.
+    /// The call process type and the breakpoint.
     pub breakpoint: Breakpoint,
-    /// What the procedure is called.
+    /// The name of the call process type.
     pub call_process: &'static str,
-    /// What the point is called.
+    /// The name of the breakpoint.
     pub name: &'static str,
-    /// What is asked there.
+    /// The insert indication that is sent there.
     pub insert: SupportedInsert,
 }
 
-/// A question.
+/// An insert indication.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SupportedInsert {
     /// The insert style.
     pub style: i64,
-    /// The question in it.
+    /// The insert indication ID within the style.
     pub indication: u16,
-    /// What it is called.
+    /// The name of the insert indication.
     pub name: &'static str,
-    /// The action that the procedure wants done, and by which it may be told to do otherwise.
+    /// The control action that the procedure requests, and with which the controller answers.
     pub action: ActionId,
 }
 
-/// A kind of happenings.
+/// A kind of events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EventKind {
-    /// Messages of interfaces between nodes: report style 1.
+    /// Messages of network interfaces (NG, Xn, F1, ...): report style 1.
     NiMessages,
-    /// Messages of RRC: report style 1.
+    /// RRC messages: report style 1.
     RrcMessages,
     /// Changes of the node and its cells: report style 3.
     NodeChanges,
@@ -172,84 +174,84 @@ pub enum EventKind {
     RrcStates,
 }
 
-/// Something that happened.
+/// An event of the base station.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Event {
-    /// A UE has come to another RRC state.
+    /// The RRC state of a UE has changed.
     RrcState {
         /// The UE.
         ue: Ue,
-        /// The state.
+        /// The new state.
         state: RrcState,
     },
-    /// A message of RRC.
+    /// An RRC message was sent or received.
     RrcMessage {
         /// The UE.
         ue: Ue,
-        /// Which message.
+        /// The message type.
         id: RrcMessageId,
-        /// Whether it came from the UE.
+        /// Whether the UE sent it.
         from_ue: bool,
-        /// Its octets.
+        /// The encoded message.
         octets: Vec<u8>,
     },
-    /// A message of an interface between nodes.
+    /// A message of a network interface was sent or received.
     NiMessage {
-        /// The UE that it is about.
+        /// The UE that it concerns.
         ue: Ue,
-        /// Of which interface.
+        /// The interface.
         interface: InterfaceIdentifier,
-        /// Which message.
+        /// The message type.
         id: InterfaceMessageId,
-        /// Whether it came to the node.
+        /// Whether the node received it.
         is_incoming: bool,
-        /// Its octets.
+        /// The encoded message.
         octets: Vec<u8>,
     },
-    /// A cell or its neighbours have changed.
+    /// A cell or its neighbor relations have changed.
     CellChanged {
         /// The cell.
         cell: Cgi,
-        /// What changed, such as [`CELL_CONFIGURATION`](e2sm::rc::dictionary::node_change::CELL_CONFIGURATION).
+        /// The kind of change, such as [`CELL_CONFIGURATION`](e2sm::rc::dictionary::node_change::CELL_CONFIGURATION).
         change: E2NodeInfoChangeId,
     },
-    /// A procedure has come to a point, and waits there.
+    /// A procedure was suspended at a breakpoint.
     Breakpoint {
         /// The procedure.
         procedure: ProcedureId,
-        /// Where it is.
+        /// The breakpoint.
         breakpoint: Breakpoint,
         /// The UE.
         ue: Ue,
-        /// What it wants done.
+        /// The action that it requests.
         wants: ControlAction,
     },
 }
 
-/// A parameter of UEs.
+/// A parameter of UEs that a base station supports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SupportedParameter {
-    /// Its number.
+    /// The RAN parameter ID.
     pub id: RanParameterId,
-    /// Its name: 1 to 150 characters of ASCII.
+    /// The RAN parameter name: 1 to 150 ASCII characters.
     pub name: &'static str,
-    /// Whether it is a variable of layer 2, on which triggers of that kind are; else it is of the UE's context.
+    /// Whether it is a layer 2 variable, for triggers on L2 state; otherwise it belongs to the UE context.
     pub is_layer_2: bool,
 }
 
-/// Why an action is not carried out.
+/// Why an action is refused.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Refusal {
-    /// What E2AP is told.
+    /// The E2AP cause.
     pub cause: Cause,
-    /// The parameter at fault, if it is one.
+    /// The parameter at fault, if any.
     pub parameter: Option<RanParameterId>,
-    /// Why, in words: for the log and the outcome.
+    /// The reason as text, for the log and the control outcome.
     pub reason: Cow<'static, str>,
 }
 
 impl Refusal {
-    /// A refusal in words.
+    /// Creates a refusal that is not caused by a single parameter.
     pub fn new(cause: Cause, reason: impl Into<Cow<'static, str>>) -> Self {
         Refusal { cause, parameter: None, reason: reason.into() }
     }

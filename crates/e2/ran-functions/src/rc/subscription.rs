@@ -1,4 +1,4 @@
-//! Subscriptions: event triggers and action definitions, read and checked.
+//! Subscriptions: decoding and checking of event triggers and action definitions.
 
 use std::collections::BTreeSet;
 
@@ -13,16 +13,17 @@ use e2sm::rc::{
 };
 use ferric::agent::{RequestKey, Ue};
 use ferric::e2::{Action, Time};
-use ferric::e2ap::{Cause, CauseProtocol, CauseRicRequest, RicActionId, RicActionType, RicSubsequentActionType};
+use ferric::e2ap::{Cause, CauseRicRequest, RicActionId, RicActionType, RicSubsequentActionType};
 use per::IntoOwned;
 use tracing::debug;
 
 use super::{EventKind, RcConfig, RcSource, SupportedBreakpoint, SupportedParameter, conditions, definition};
+use crate::cause::{ACTION_NOT_SUPPORTED, RESOURCE_LIMIT, SEMANTIC_ERROR, TRIGGER_NOT_SUPPORTED, undecodable};
 
-/// Tests of UEs in a trigger, each of which is made again and again.
+/// The maximum number of tests of UEs in a trigger, since each is evaluated periodically.
 const MAX_TESTS: usize = 64;
 
-/// What can be reported by a style: the parameters that a function fills in whatever the base station.
+/// The parameters that a report style contains independently of the base station.
 pub(super) const fn reportable(style: i64) -> &'static [(RanParameterId, &'static str)] {
     use dictionary::{call_process_outcome, message_copy, node_information, ue_information};
     match style {
@@ -46,25 +47,25 @@ pub(super) const fn reportable(style: i64) -> &'static [(RanParameterId, &'stati
     }
 }
 
-/// An action that is set up.
+/// An action of a subscription.
 #[derive(Debug)]
 pub(super) struct Subscription {
     pub key: RequestKey,
     pub action: RicActionId,
     pub trigger: Trigger,
-    pub what: What,
-    /// Of a trigger on UEs: the conditions, by their places, and the UEs that meet them.
-    pub met: BTreeSet<(usize, Ue)>,
+    pub service: Service,
+    /// For a trigger on UE changes: the index of each condition with the UEs that met it at the latest evaluation.
+    pub matches: BTreeSet<(usize, Ue)>,
 }
 
-/// A message that has come or gone.
+/// The type of a message that was sent or received.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Copied {
+pub(super) enum MessageType {
     Rrc(RrcMessageId),
     Ni(InterfaceIdentifier, InterfaceMessageId),
 }
 
-/// When.
+/// An event trigger.
 #[derive(Clone, Debug)]
 pub(super) enum Trigger {
     Messages(Vec<MessageCondition>),
@@ -80,7 +81,7 @@ pub(super) struct MessageCondition {
     pub message: MessageTypeChoice,
     pub direction: Option<MessageDirection>,
     pub ues: Option<EventTriggerUeInfo<'static>>,
-    /// Those of the whole trigger.
+    /// The UEs of the whole trigger, for all its conditions.
     pub all_ues: Option<EventTriggerUeInfo<'static>>,
 }
 
@@ -88,7 +89,7 @@ pub(super) struct MessageCondition {
 pub(super) struct NodeCondition {
     pub id: RicEventTriggerConditionId,
     pub change: E2NodeInfoChangeId,
-    /// All cells where none is named.
+    /// `None` for all cells.
     pub cells: Option<Vec<Cgi>>,
 }
 
@@ -99,40 +100,40 @@ pub(super) struct UeCondition {
     pub ues: Option<EventTriggerUeInfo<'static>>,
 }
 
-/// What changes of a UE.
+/// A change of a UE.
 #[derive(Clone, Debug)]
 pub(super) enum UeChange {
-    /// It comes to one of these states.
-    Comes(Vec<RrcState>),
-    /// It comes to meet these conditions.
-    Meets(RanParameterTesting<'static>),
+    /// The RRC state changes to one of these.
+    EntersState(Vec<RrcState>),
+    /// The UE starts to meet these conditions.
+    StartsToMeet(RanParameterTesting<'static>),
 }
 
-/// What is done then.
+/// The service that an action requests.
 #[derive(Debug)]
-pub(super) enum What {
-    Report { wanted: Vec<RanParameterId> },
+pub(super) enum Service {
+    Report { parameters: Vec<RanParameterId> },
     Insert(Insert),
     Policy { rules: Vec<Rule> },
 }
 
 #[derive(Debug)]
 pub(super) struct Insert {
-    pub questions: Vec<Question>,
-    /// Whether they are asked as several (insert style 255).
-    pub is_several: bool,
-    /// Any UE where none is named.
+    pub indications: Vec<InsertIndication>,
+    /// Whether insert style 255 (multiple actions) is used.
+    pub is_multiple: bool,
+    /// `None` for any UE.
     pub ue: Option<UeId<'static>>,
     pub wait_ms: u32,
-    /// Whether the procedure goes on when nobody has answered in time.
-    pub goes_on: bool,
+    /// Whether the procedure continues if the controller does not answer in time.
+    pub continues: bool,
 }
 
-/// What is asked, and what is told with it.
+/// An insert indication and the parameters that it contains.
 #[derive(Debug)]
-pub(super) struct Question {
-    pub offer: SupportedBreakpoint,
-    pub wanted: Vec<RanParameterId>,
+pub(super) struct InsertIndication {
+    pub breakpoint: SupportedBreakpoint,
+    pub parameters: Vec<RanParameterId>,
 }
 
 #[derive(Debug)]
@@ -142,55 +143,44 @@ pub(super) struct Rule {
     pub decision: Option<Decision>,
 }
 
-const NOT_SUPPORTED: Cause = Cause::RicRequest(CauseRicRequest::ActionNotSupported);
-pub(super) const TOO_MUCH: Cause = Cause::RicRequest(CauseRicRequest::FunctionResourceLimit);
-const NO_SUCH_TRIGGER: Cause = Cause::RicRequest(CauseRicRequest::EventTriggerNotSupported);
-
-fn unreadable(what: &'static str) -> impl Fn(e2sm::Error) -> Cause {
-    move |error| {
-        debug!(%error, what, "cannot be read");
-        Cause::Protocol(CauseProtocol::TransferSyntaxError)
-    }
-}
-
-/// The UEs of a trigger, where the base station can tell them.
+/// Checks that the base station can evaluate the UE conditions of a trigger.
 fn ues_of<S: RcSource>(
     source: &S,
     ues: Option<EventTriggerUeInfo<'static>>,
 ) -> Result<Option<EventTriggerUeInfo<'static>>, Cause> {
     match ues {
-        Some(ues) if !conditions::can_select(source, &ues) => Err(NO_SUCH_TRIGGER),
+        Some(ues) if !conditions::can_select(source, &ues) => Err(TRIGGER_NOT_SUPPORTED),
         ues => Ok(ues),
     }
 }
 
-/// Cells by their names; groups of cells are not told apart here.
+/// The cell IDs of a trigger; groups of cells are not supported.
 fn cells_of(cells: EventTriggerCellInfo<'static>) -> Result<Vec<Cgi>, Cause> {
     let cell = |item: &e2sm::rc::EventTriggerCellInfoItem<'_>| match &item.cell_type {
         EventTriggerCellType::Individual(cell) => Ok(cell.cell_global_id),
-        EventTriggerCellType::Group(_) => Err(NO_SUCH_TRIGGER),
+        EventTriggerCellType::Group(_) => Err(TRIGGER_NOT_SUPPORTED),
     };
     cells.cell_info_list.iter().map(cell).collect()
 }
 
 impl Trigger {
-    /// Reads an event trigger, and refuses what the base station never tells of.
+    /// Decodes an event trigger, and refuses events that the base station does not report.
     pub(super) fn new<S: RcSource>(source: &S, config: &RcConfig, bytes: &[u8]) -> Result<Self, Cause> {
         let arena = Arena::new();
         let trigger = EventTrigger::decode_in(bytes, config.revision, config.wire, &arena)
-            .map_err(unreadable("event trigger"))?
+            .map_err(undecodable("event trigger definition"))?
             .into_owned();
-        let happens = |happening| source.event_kinds().contains(&happening).then_some(()).ok_or(NO_SUCH_TRIGGER);
+        let require = |kind| source.event_kinds().contains(&kind).then_some(()).ok_or(TRIGGER_NOT_SUPPORTED);
         match trigger.formats {
             EventTriggerFormats::Format1(format) => {
                 let all_ues = ues_of(source, format.global_associated_ue_info)?;
                 let condition = |item: &e2sm::rc::EventTriggerFormat1Item<'static>| {
-                    happens(match item.message_type {
+                    require(match item.message_type {
                         MessageTypeChoice::Ni(_) => EventKind::NiMessages,
                         MessageTypeChoice::Rrc(_) => EventKind::RrcMessages,
                     })?;
                     if item.associated_ue_event.is_some() {
-                        return Err(NO_SUCH_TRIGGER);
+                        return Err(TRIGGER_NOT_SUPPORTED);
                     }
                     Ok(MessageCondition {
                         id: item.ric_event_trigger_condition_id,
@@ -207,14 +197,14 @@ impl Trigger {
                     call_process_type: format.ric_call_process_type_id.0,
                     breakpoint: format.ric_call_process_breakpoint_id.0,
                 };
-                let is_known = source.breakpoints().iter().any(|offer| offer.breakpoint == breakpoint);
+                let is_known = source.breakpoints().iter().any(|known| known.breakpoint == breakpoint);
                 if !is_known || format.associated_e2_node_info.is_some() {
-                    return Err(NO_SUCH_TRIGGER);
+                    return Err(TRIGGER_NOT_SUPPORTED);
                 }
                 Ok(Trigger::Breakpoint(breakpoint, ues_of(source, format.associated_ue_info)?))
             }
             EventTriggerFormats::Format3(format) => {
-                happens(EventKind::NodeChanges)?;
+                require(EventKind::NodeChanges)?;
                 let condition = |item: &e2sm::rc::EventTriggerFormat3Item<'static>| {
                     Ok(NodeCondition {
                         id: item.ric_event_trigger_condition_id,
@@ -232,24 +222,28 @@ impl Trigger {
                     _ => 1,
                 });
                 if tests.sum::<usize>() > MAX_TESTS {
-                    return Err(TOO_MUCH);
+                    return Err(RESOURCE_LIMIT);
                 }
                 let meets = |testing: &RanParameterTesting<'static>, is_known: fn(&SupportedParameter) -> bool| {
-                    let can_answer = conditions::can_answer(source, testing, is_known);
-                    can_answer.then(|| UeChange::Meets(testing.clone())).ok_or(NO_SUCH_TRIGGER)
+                    let can_evaluate = conditions::can_evaluate(source, testing, is_known);
+                    can_evaluate.then(|| UeChange::StartsToMeet(testing.clone())).ok_or(TRIGGER_NOT_SUPPORTED)
                 };
                 let condition = |item: &e2sm::rc::EventTriggerFormat4Item<'static>| {
                     let change = match &item.trigger_type {
                         TriggerTypeChoice::RrcState(states) => {
-                            happens(EventKind::RrcStates)?;
-                            UeChange::Comes(states.rrc_state_list.iter().map(|item| item.state_changed_to).collect())
+                            require(EventKind::RrcStates)?;
+                            UeChange::EntersState(
+                                states.rrc_state_list.iter().map(|item| item.state_changed_to).collect(),
+                            )
                         }
-                        TriggerTypeChoice::L2State(l2) => meets(&l2.associated_l2_variables, |offer| offer.is_layer_2)?,
+                        TriggerTypeChoice::L2State(l2) => meets(&l2.associated_l2_variables, |known| known.is_layer_2)?,
                         TriggerTypeChoice::UeContext(context) => {
-                            meets(&context.associated_ue_ctxt_variables, |offer| !offer.is_layer_2)?
+                            meets(&context.associated_ue_ctxt_variables, |known| !known.is_layer_2)?
                         }
-                        // of a UE's names, and of how it is sent to, nobody is told
-                        TriggerTypeChoice::UeId(_) | TriggerTypeChoice::L2MacSchChg(_) => return Err(NO_SUCH_TRIGGER),
+                        // the source does not report changes of UE IDs and MIMO modes
+                        TriggerTypeChoice::UeId(_) | TriggerTypeChoice::L2MacSchChg(_) => {
+                            return Err(TRIGGER_NOT_SUPPORTED);
+                        }
                     };
                     let ues = ues_of(source, item.associated_ue_info.clone())?;
                     Ok(UeCondition { id: item.ric_event_trigger_condition_id, change, ues })
@@ -258,17 +252,17 @@ impl Trigger {
                 conditions.collect::<Result<_, _>>().map(Trigger::UeChanges)
             }
             EventTriggerFormats::Format5(format) => Ok(Trigger::OnDemand(ues_of(source, format.associated_ue_info)?)),
-            EventTriggerFormats::Unused5 => Err(NO_SUCH_TRIGGER),
+            EventTriggerFormats::Unused5 => Err(TRIGGER_NOT_SUPPORTED),
         }
     }
 
-    /// Whether it has conditions that UEs may come to meet.
+    /// Whether it has conditions that must be evaluated periodically.
     pub(super) fn has_conditions(&self) -> bool {
-        let meets = |condition: &UeCondition| matches!(condition.change, UeChange::Meets(_));
+        let meets = |condition: &UeCondition| matches!(condition.change, UeChange::StartsToMeet(_));
         matches!(self, Trigger::UeChanges(conditions) if conditions.iter().any(meets))
     }
 
-    /// The style, which is that of the reports that go with it.
+    /// The event trigger style, which is also the style of its reports.
     fn style(&self) -> i64 {
         match self {
             Trigger::Messages(_) => 1,
@@ -281,22 +275,22 @@ impl Trigger {
 }
 
 impl MessageCondition {
-    /// Whether a message of RRC or of an interface is meant.
-    pub fn is_of(&self, message: &Copied) -> bool {
+    /// Whether the condition selects a message of this type.
+    pub fn matches(&self, message: &MessageType) -> bool {
         match (&self.message, message) {
-            (MessageTypeChoice::Rrc(wanted), Copied::Rrc(id)) => wanted.rrc_message == *id,
-            (MessageTypeChoice::Ni(wanted), Copied::Ni(interface, id)) => {
-                let MessageTypeNi { ni_type, ni_identifier, ni_message } = wanted;
-                *ni_type == kind(interface)
-                    && ni_identifier.is_none_or(|wanted| wanted == *interface)
-                    && ni_message.is_none_or(|wanted| wanted == *id)
+            (MessageTypeChoice::Rrc(selected), MessageType::Rrc(id)) => selected.rrc_message == *id,
+            (MessageTypeChoice::Ni(selected), MessageType::Ni(interface, id)) => {
+                let MessageTypeNi { ni_type, ni_identifier, ni_message } = selected;
+                *ni_type == interface_type(interface)
+                    && ni_identifier.is_none_or(|selected| selected == *interface)
+                    && ni_message.is_none_or(|selected| selected == *id)
             }
             _ => false,
         }
     }
 }
 
-fn kind(interface: &InterfaceIdentifier) -> InterfaceType {
+fn interface_type(interface: &InterfaceIdentifier) -> InterfaceType {
     match interface {
         InterfaceIdentifier::Ng(_) => InterfaceType::Ng,
         InterfaceIdentifier::Xn(_) => InterfaceType::Xn,
@@ -309,99 +303,99 @@ fn kind(interface: &InterfaceIdentifier) -> InterfaceType {
 }
 
 impl Subscription {
-    /// Reads an action definition, and refuses what the base station cannot do.
+    /// Decodes an action definition, and refuses services that the base station does not support.
     pub(super) fn new<S: RcSource>(
         source: &S,
         config: &RcConfig,
         key: RequestKey,
         trigger: &Trigger,
-        wanted: &Action,
+        requested: &Action,
     ) -> Result<Self, Cause> {
-        let definition = wanted.definition.as_deref().ok_or(Cause::Protocol(CauseProtocol::SemanticError))?;
+        let definition = requested.definition.as_deref().ok_or(SEMANTIC_ERROR)?;
         let arena = Arena::new();
         let definition = ActionDefinition::decode_in(definition, config.revision, config.wire, &arena)
-            .map_err(unreadable("action definition"))?
+            .map_err(undecodable("action definition"))?
             .into_owned();
         let style = definition.ric_style_type.0;
-        let what = match (wanted.kind, definition.formats, trigger) {
+        let service = match (requested.kind, definition.formats, trigger) {
             (RicActionType::Report, ActionDefinitionFormats::Format1(format), trigger) => {
                 if style != trigger.style() || !definition::report_styles(source, config).contains(&style) {
-                    return Err(NOT_SUPPORTED);
+                    return Err(ACTION_NOT_SUPPORTED);
                 }
-                let wanted = ids(&format.to_be_reported_list);
+                let parameters = ids(&format.to_be_reported_list);
                 let is_known = |id: &RanParameterId| {
                     reportable(style).iter().any(|(known, _)| known == id)
-                        || style == 4 && source.ue_parameters().iter().any(|offer| offer.id == *id)
+                        || style == 4 && source.ue_parameters().iter().any(|known| known.id == *id)
                 };
-                if !wanted.iter().all(is_known) {
-                    return Err(NOT_SUPPORTED);
+                if !parameters.iter().all(is_known) {
+                    return Err(ACTION_NOT_SUPPORTED);
                 }
-                What::Report { wanted }
+                Service::Report { parameters }
             }
             (RicActionType::Insert, ActionDefinitionFormats::Format3(format), Trigger::Breakpoint(breakpoint, _)) => {
                 let id = format.ric_insert_indication_id.0;
-                let question = question(source, *breakpoint, style, id, &format.insert_indication_list)?;
-                What::Insert(Insert::new(config, vec![question], false, format.ue_id, wanted))
+                let indication = insert_indication(source, *breakpoint, style, id, &format.insert_indication_list)?;
+                Service::Insert(Insert::new(config, vec![indication], false, format.ue_id, requested))
             }
             (RicActionType::Insert, ActionDefinitionFormats::Format4(format), Trigger::Breakpoint(breakpoint, _))
                 if style == MULTIPLE_ACTIONS =>
             {
-                let mut questions = Vec::new();
+                let mut indications = Vec::new();
                 for item in &format.insert_style_list {
-                    for asked in &item.insert_indication_list {
-                        let (style, id) = (item.requested_insert_style_type.0, asked.ric_insert_indication_id.0);
-                        let wanted = &asked.insert_indication_list;
-                        questions.push(question(source, *breakpoint, style, id, wanted)?);
+                    for indication in &item.insert_indication_list {
+                        let (style, id) = (item.requested_insert_style_type.0, indication.ric_insert_indication_id.0);
+                        let parameters = &indication.insert_indication_list;
+                        indications.push(insert_indication(source, *breakpoint, style, id, parameters)?);
                     }
                 }
-                What::Insert(Insert::new(config, questions, true, format.ue_id, wanted))
+                Service::Insert(Insert::new(config, indications, true, format.ue_id, requested))
             }
             (RicActionType::Policy, ActionDefinitionFormats::Format2(format), Trigger::Breakpoint(..)) => {
                 let rules = format.policy_conditions_list.iter().map(|item| rule(source, style, item));
-                What::Policy { rules: rules.collect::<Result<_, _>>()? }
+                Service::Policy { rules: rules.collect::<Result<_, _>>()? }
             }
-            _ => return Err(NOT_SUPPORTED),
+            _ => return Err(ACTION_NOT_SUPPORTED),
         };
-        Ok(Subscription { key, action: wanted.id, trigger: trigger.clone(), what, met: BTreeSet::new() })
+        Ok(Subscription { key, action: requested.id, trigger: trigger.clone(), service, matches: BTreeSet::new() })
     }
 }
 
 impl Insert {
     fn new(
         config: &RcConfig,
-        questions: Vec<Question>,
-        is_several: bool,
+        indications: Vec<InsertIndication>,
+        is_multiple: bool,
         ue: Option<UeId<'static>>,
-        wanted: &Action,
+        requested: &Action,
     ) -> Self {
-        let subsequent = wanted.subsequent;
+        let subsequent = requested.subsequent;
         Insert {
-            questions,
-            is_several,
+            indications,
+            is_multiple,
             ue,
             wait_ms: subsequent.map_or(config.default_wait_ms, |s| s.time_to_wait.milliseconds()),
-            goes_on: subsequent.is_none_or(|s| s.kind == RicSubsequentActionType::Continue),
+            continues: subsequent.is_none_or(|s| s.kind == RicSubsequentActionType::Continue),
         }
     }
 }
 
-fn ids(wanted: &[WantedRanParameter<'_>]) -> Vec<RanParameterId> {
-    wanted.iter().map(|item| item.ran_parameter_id).collect()
+fn ids(parameters: &[WantedRanParameter<'_>]) -> Vec<RanParameterId> {
+    parameters.iter().map(|item| item.ran_parameter_id).collect()
 }
 
-/// A question that the base station offers at that point.
-fn question<S: RcSource>(
+/// An insert indication that the base station supports at this breakpoint.
+fn insert_indication<S: RcSource>(
     source: &S,
     breakpoint: Breakpoint,
     style: i64,
     indication: u16,
-    wanted: &[WantedRanParameter<'_>],
-) -> Result<Question, Cause> {
-    let is_meant = |offer: &&SupportedBreakpoint| {
-        offer.breakpoint == breakpoint && (offer.insert.style, offer.insert.indication) == (style, indication)
+    parameters: &[WantedRanParameter<'_>],
+) -> Result<InsertIndication, Cause> {
+    let matches = |known: &&SupportedBreakpoint| {
+        known.breakpoint == breakpoint && (known.insert.style, known.insert.indication) == (style, indication)
     };
-    let offer = *source.breakpoints().iter().find(is_meant).ok_or(NOT_SUPPORTED)?;
-    Ok(Question { offer, wanted: ids(wanted) })
+    let breakpoint = *source.breakpoints().iter().find(matches).ok_or(ACTION_NOT_SUPPORTED)?;
+    Ok(InsertIndication { breakpoint, parameters: ids(parameters) })
 }
 
 fn rule<S: RcSource>(
@@ -411,25 +405,25 @@ fn rule<S: RcSource>(
 ) -> Result<Rule, Cause> {
     let id = ActionId::new(style, item.policy_action.policy_action_id.0);
     let condition = item.policy_condition_definition.clone();
-    let can_answer = condition.as_ref().is_none_or(|testing| conditions::can_answer(source, testing, |_| true));
-    if !source.policy_actions().contains(&id) || !can_answer {
-        return Err(NOT_SUPPORTED);
+    let can_evaluate = condition.as_ref().is_none_or(|testing| conditions::can_evaluate(source, testing, |_| true));
+    if !source.policy_actions().contains(&id) || !can_evaluate {
+        return Err(ACTION_NOT_SUPPORTED);
     }
     let parameters = item.policy_action.ran_parameters_list.as_deref().unwrap_or_default();
     let decision = item.policy_action.policy_decision;
-    // a decision need not say again what the procedure wants
+    // a decision may omit the parameters of the action that the procedure requests
     let action = if parameters.is_empty() && decision.is_some() {
         ControlAction::Other(OtherAction { id, parameters: Vec::new() })
     } else {
         ControlAction::from_parameters(id, parameters).map_err(|error| {
-            debug!(%error, "policy");
+            debug!(%error, "cannot decode the parameters of a policy action");
             Cause::RicRequest(CauseRicRequest::InconsistentActionSubsequentActionSequence)
         })?
     };
     Ok(Rule { condition, action, decision })
 }
 
-/// When an answer is too late.
+/// The time at which a suspended procedure resumes by default.
 pub(super) fn deadline(now: Time, wait_ms: u32) -> Time {
     now + std::time::Duration::from_millis(wait_ms.into())
 }

@@ -1,12 +1,12 @@
-//! Whom a controller means: UEs by their names.
+//! Selection of UEs by UE ID.
 
 use e2sm::common::{PartialUeId, UeId};
 use ferric::agent::{ControllerId, Ue, Views};
 
 use super::RcSource;
 
-/// Whether a controller's name for a UE is one of ours. It may leave out what it need not know, and what only we say.
-pub(super) fn is_named(ours: &UeId<'_>, theirs: &UeId<'_>) -> bool {
+/// Whether a controller's UE ID identifies one of our UEs. Optional parts may differ or be missing.
+pub(super) fn matches(ours: &UeId<'_>, theirs: &UeId<'_>) -> bool {
     match (ours, theirs) {
         (UeId::Gnb(a), UeId::Gnb(b)) => a.amf_ue_ngap_id == b.amf_ue_ngap_id && a.guami == b.guami,
         (UeId::GnbDu(a), UeId::GnbDu(b)) => a.gnb_cu_ue_f1ap_id == b.gnb_cu_ue_f1ap_id,
@@ -22,10 +22,10 @@ pub(super) fn is_named(ours: &UeId<'_>, theirs: &UeId<'_>) -> bool {
     }
 }
 
-/// The names of a UE, each by itself.
-fn parts(name: &UeId<'_>) -> PartialUeId {
+/// The parts of a UE ID.
+fn parts(ue_id: &UeId<'_>) -> PartialUeId {
     let mut parts = PartialUeId::default();
-    match name {
+    match ue_id {
         UeId::Gnb(ue) => {
             (parts.amf_ue_ngap_id, parts.guami) = (Some(ue.amf_ue_ngap_id), Some(ue.guami));
             (parts.ran_ueid, parts.cell_rnti) = (ue.ran_ueid, ue.cell_rnti);
@@ -68,14 +68,14 @@ fn parts(name: &UeId<'_>) -> PartialUeId {
     parts
 }
 
-/// Whether a UE has all the names that are asked for, of which there is one at least.
-pub(super) fn has_names(ours: &UeId<'_>, asked: &PartialUeId) -> bool {
+/// Whether a UE has all parts of a partial UE ID, which must have at least one.
+pub(super) fn matches_partially(ours: &UeId<'_>, theirs: &PartialUeId) -> bool {
     let ours = parts(ours);
     let mut any = false;
     macro_rules! same {
         ($($name:ident),*) => {
-            $(if asked.$name.is_some() {
-                if asked.$name != ours.$name {
+            $(if theirs.$name.is_some() {
+                if theirs.$name != ours.$name {
                     return false;
                 }
                 any = true;
@@ -102,14 +102,14 @@ pub(super) fn has_names(ours: &UeId<'_>, asked: &PartialUeId) -> bool {
 }
 
 /// The UEs that a controller may see.
-pub(super) fn seen<S: RcSource>(source: &S, views: &Views, controller: ControllerId) -> Vec<Ue> {
+pub(super) fn visible<S: RcSource>(source: &S, views: &Views, controller: ControllerId) -> Vec<Ue> {
     let mut ues = Vec::new();
     source.ues(&mut ues);
     ues.retain(|ue| views.sees(controller, *ue));
     ues
 }
 
-/// The UE of that name.
-pub(super) fn find<S: RcSource>(source: &S, ues: &[Ue], name: &UeId<'_>) -> Option<Ue> {
-    ues.iter().copied().find(|ue| is_named(&source.ue_id(*ue), name))
+/// The UE with this UE ID.
+pub(super) fn find<S: RcSource>(source: &S, ues: &[Ue], ue_id: &UeId<'_>) -> Option<Ue> {
+    ues.iter().copied().find(|ue| matches(&source.ue_id(*ue), ue_id))
 }

@@ -1,10 +1,11 @@
-//! RRC notifications: UEs that come, go and are handed over, told as it happens.
+//! RRC notifications: UEs that attach, detach and are handed over, reported as events.
 //!
-//! A base station implements [`RrcSource`]; [`RrcFunction`] does the rest.
+//! A base station implements [`RrcSource`]; [`RrcFunction`] implements the RAN function.
 //!
-//! * A subscription that asks for attachments is told at once of the UEs that are there.
-//! * A controller is told of those UEs that it may see: of one that is exposed to it later, by its next event.
-//! * What happened comes in order; where much happened at once, in several indications.
+//! * A subscription to attachments first gets a report of the UEs that are connected already.
+//! * A report contains the UEs that the controller may see. If a UE is exposed to a controller later, the controller learns
+//!   of it with the UE's next event.
+//! * Events are reported in order; an indication contains at most 256 of them.
 
 #[cfg(test)]
 mod tests;
@@ -12,46 +13,46 @@ mod tests;
 use std::cell::RefCell;
 use std::fmt;
 use std::rc::Rc;
-use std::time::SystemTime;
 
 use e2sm::Wire;
 use e2sm::rrc::{Event, EventTriggerDefinition, IndicationHeader, IndicationMessage, MODEL, Notification};
 use ferric::agent::{Admission, ControllerId, FunctionContext, RanFunction, RequestKey, Ue, Views};
 use ferric::e2::{Function, SubscriptionRequest, Time};
-use ferric::e2ap::{Cause, CauseProtocol, CauseRicRequest, RanFunctionId, RicActionId};
+use ferric::e2ap::{Cause, RanFunctionId, RicActionId};
 use per::List;
-use tracing::{debug, warn};
+use tracing::warn;
 
-use crate::admission::{admit, only_bare_reports};
+use crate::admission::{admit, require_plain_report};
+use crate::cause::{TRIGGER_NOT_SUPPORTED, undecodable};
 use crate::periodic::PeriodicConfig;
 use crate::wall_clock::WallClock;
 
-/// Notifications of one indication.
+/// The maximum number of notifications in an indication.
 const MAX_NOTIFICATIONS: usize = 256;
 
-/// What a base station implements, to offer RRC notifications.
+/// What a base station implements to report RRC notifications.
 pub trait RrcSource {
-    /// Appends the UEs that are there, always in the same order.
+    /// Appends the connected UEs, always in the same order.
     fn ues(&self, out: &mut Vec<Ue>);
 
-    /// What is known of a UE that is there, told as [`Event::Present`].
+    /// The notification of a UE that is connected already, with [`Event::Present`].
     fn present(&self, ue: Ue) -> Notification<'static>;
 
-    /// Whether something happened that was not taken yet. The host says [`wake`](ferric::agent::AgentLoop::wake) when it
-    /// did.
+    /// Whether there are events that [`RrcSource::take_events`] has not returned yet. When that becomes true, the base
+    /// station calls [`wake`](ferric::agent::AgentLoop::wake).
     fn has_events(&self) -> bool;
 
-    /// Hands over what happened since this was called last, in order. Without a subscription it is called too: a base
-    /// station keeps no more than happens in a turn of the loop.
+    /// Appends the events since the previous call, in order. It is called without subscriptions too, so the base station
+    /// stores no more than the events between two polls of the agent.
     fn take_events(&mut self, out: &mut Vec<(Ue, Notification<'static>)>);
 }
 
-/// What a function offers, and its bounds.
+/// Configuration of [`RrcFunction`].
 #[derive(Clone, Debug)]
 pub struct RrcConfig {
-    /// Its id within the node. Default: the model's own.
+    /// The RAN function ID within the node. Default: that of the service model.
     pub function_id: RanFunctionId,
-    /// Actions that may be set up at a time. Default: 1024.
+    /// The maximum number of actions at a time. Default: 1024.
     pub max_actions: usize,
 }
 
@@ -61,18 +62,18 @@ impl Default for RrcConfig {
     }
 }
 
-/// An action that is set up.
+/// A report action of a subscription.
 #[derive(Clone, Copy, Debug)]
 struct Action {
     key: RequestKey,
     id: RicActionId,
     trigger: EventTriggerDefinition,
-    /// Whether it was told of the UEs that are there.
-    is_greeted: bool,
+    /// Whether the connected UEs were not reported yet.
+    is_initial_report_due: bool,
 }
 
 impl Action {
-    fn wants(&self, event: &Event) -> bool {
+    fn matches(&self, event: &Event) -> bool {
         match event {
             Event::Present | Event::Attached => self.trigger.attach,
             Event::Detached => self.trigger.detach,
@@ -81,22 +82,21 @@ impl Action {
     }
 }
 
-/// The RAN function of RRC notifications, towards all controllers of its node.
+/// The RAN function of RRC notifications, for all controllers of its node.
 pub struct RrcFunction<S: RrcSource> {
     source: Rc<RefCell<S>>,
     config: RrcConfig,
     wall_clock: WallClock,
     actions: Vec<Action>,
-    /// The latest time that was told.
+    /// The time of the latest call.
     now: Time,
 }
 
 impl<S: RrcSource> RrcFunction<S> {
-    /// A function without subscriptions.
+    /// Creates a function without subscriptions.
     #[must_use]
     pub fn new(source: Rc<RefCell<S>>, config: RrcConfig) -> Self {
-        let wall_clock = WallClock::new(SystemTime::now);
-        RrcFunction { source, config, wall_clock, actions: Vec::new(), now: Time::default() }
+        RrcFunction { source, config, wall_clock: WallClock::system(), actions: Vec::new(), now: Time::default() }
     }
 }
 
@@ -118,17 +118,15 @@ impl<S: RrcSource> RanFunction for RrcFunction<S> {
         _views: &Views,
     ) -> Result<Admission, Cause> {
         self.now = now;
-        let trigger = EventTriggerDefinition::decode(&request.event_trigger, Wire::Per).map_err(|error| {
-            debug!(%error, "event trigger definition");
-            Cause::Protocol(CauseProtocol::TransferSyntaxError)
-        })?;
+        let trigger = EventTriggerDefinition::decode(&request.event_trigger, Wire::Per)
+            .map_err(undecodable("event trigger definition"))?;
         if trigger == EventTriggerDefinition::default() {
-            // nothing would ever come
-            return Err(Cause::RicRequest(CauseRicRequest::EventTriggerNotSupported));
+            // a trigger without event types never reports
+            return Err(TRIGGER_NOT_SUPPORTED);
         }
-        let key = RequestKey { controller, id: request.request_id };
-        admit(&mut self.actions, self.config.max_actions, request, |action| {
-            only_bare_reports(action).map(|()| Action { key, id: action.id, trigger, is_greeted: !trigger.attach })
+        admit(&mut self.actions, self.config.max_actions, controller, request, |key, action| {
+            let is_initial_report_due = trigger.attach;
+            require_plain_report(action).map(|()| Action { key, id: action.id, trigger, is_initial_report_due })
         })
     }
 
@@ -137,52 +135,53 @@ impl<S: RrcSource> RanFunction for RrcFunction<S> {
     }
 
     fn next_report(&self) -> Option<Time> {
-        let is_due = self.actions.iter().any(|action| !action.is_greeted) || self.source.borrow().has_events();
+        let is_due =
+            self.actions.iter().any(|action| action.is_initial_report_due) || self.source.borrow().has_events();
         is_due.then_some(self.now)
     }
 
-    fn report(&mut self, now: Time, reports: &mut FunctionContext<'_>) {
+    fn report(&mut self, now: Time, context: &mut FunctionContext<'_>) {
         self.now = now;
-        self.wall_clock.tick(now);
+        self.wall_clock.update(now);
         let mut source = self.source.borrow_mut();
-        let mut news = Vec::new();
-        source.take_events(&mut news);
+        let mut events = Vec::new();
+        source.take_events(&mut events);
         let mut header = Vec::new();
-        let told = IndicationHeader { timestamp_us: self.wall_clock.unix_us(now) };
-        if let Err(error) = told.encode(Wire::Per, &mut header) {
-            panic!("a header of one number can be encoded: {error}");
+        let timestamp = IndicationHeader { timestamp_us: self.wall_clock.unix_us(now) };
+        if let Err(error) = timestamp.encode(Wire::Per, &mut header) {
+            panic!("cannot encode an indication header of one number: {error}");
         }
         for action in &mut self.actions {
-            let mut told = Vec::new();
-            let sees = |ue: Ue| reports.views().sees(action.key.controller, ue);
-            if action.is_greeted {
-                let wanted = news.iter().filter(|(ue, told)| sees(*ue) && action.wants(&told.event));
-                told.extend(wanted.map(|(_, told)| told.clone()));
-            } else {
-                // what has just happened is seen in who is there
-                action.is_greeted = true;
+            let mut notifications = Vec::new();
+            let sees = |ue: Ue| context.views().sees(action.key.controller, ue);
+            if std::mem::take(&mut action.is_initial_report_due) {
+                // the list of connected UEs includes the effect of the latest events
                 let mut ues = Vec::new();
                 source.ues(&mut ues);
-                told.extend(ues.into_iter().filter(|ue| sees(*ue)).map(|ue| source.present(ue)));
+                notifications.extend(ues.into_iter().filter(|ue| sees(*ue)).map(|ue| source.present(ue)));
+            } else {
+                let matching = events.iter().filter(|(ue, event)| sees(*ue) && action.matches(&event.event));
+                notifications.extend(matching.map(|(_, event)| event.clone()));
             }
-            send(action, &header, &told, reports);
+            send(action, &header, &notifications, context);
         }
-        for (ue, told) in &news {
-            if told.event == Event::Detached {
-                reports.views_mut().forget_ue(*ue);
+        for (ue, notification) in &events {
+            if notification.event == Event::Detached {
+                context.views_mut().forget_ue(*ue);
             }
         }
     }
 }
 
-fn send(action: &Action, header: &[u8], told: &[Notification<'static>], reports: &mut FunctionContext<'_>) {
+/// Sends notifications in as many indications as they need.
+fn send(action: &Action, header: &[u8], all: &[Notification<'static>], context: &mut FunctionContext<'_>) {
     let mut message = Vec::new();
-    for notifications in told.chunks(MAX_NOTIFICATIONS) {
+    for notifications in all.chunks(MAX_NOTIFICATIONS) {
         message.clear();
         match (IndicationMessage { notifications: List::from(notifications) }).encode(Wire::Per, &mut message) {
-            // a subscription that is gone by now is forgotten by the `unsubscribe` to come
-            Ok(()) => drop(reports.report(action.key, action.id, header, &message)),
-            Err(error) => warn!(%error, "notifications cannot be written: the source's values break a bound"),
+            // fails only for a subscription that has ended, which the pending `unsubscribe` removes
+            Ok(()) => drop(context.report(action.key, action.id, header, &message)),
+            Err(error) => warn!(%error, "cannot encode RRC notifications: a value of the source is out of range"),
         }
     }
 }

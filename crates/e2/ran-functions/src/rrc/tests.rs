@@ -1,8 +1,8 @@
-//! UEs that come, go and are handed over.
+//! UEs that attach, detach and are handed over.
 
 use e2sm::common::{Cgi, GnbCuUeF1apId, NrCgi, PlmnIdentity, RntiValue, SNssai, Sst, UeId, UeIdGnbDu};
 use ferric::e2;
-use ferric::e2ap::RicActionType;
+use ferric::e2ap::{CauseProtocol, CauseRicRequest, RicActionType};
 use per::Bits;
 
 use super::*;
@@ -74,7 +74,7 @@ impl Bench {
         self.source.borrow_mut().news.push((Ue(ue), notification(Ue(ue), event)));
     }
 
-    /// Comes as long as the function wants to be called; what is told to whom.
+    /// Calls the function while a report is due, and returns the notifications of each controller.
     fn run(&mut self) -> Vec<(ControllerId, Vec<(u16, Event)>)> {
         while let Some(next) = self.function.next_report() {
             self.function.report(next.max(millis(2)), &mut FunctionContext::new(&mut self.views, &mut self.recorder));
@@ -91,7 +91,7 @@ impl Bench {
 const ALL: EventTriggerDefinition = EventTriggerDefinition::ALL;
 
 #[test]
-fn who_is_there_and_then_what_happens() {
+fn connected_ues_are_reported_before_events() {
     let mut bench = Bench::new(&[1, 2]);
     assert_eq!(bench.function.next_report(), None);
     bench.subscribe(FIRST, ALL).unwrap();
@@ -105,11 +105,11 @@ fn who_is_there_and_then_what_happens() {
     bench.function.unsubscribe(RequestKey { controller: FIRST, id: request_id(FIRST) });
     bench.happens(3, Event::Detached);
     assert_eq!(bench.run(), []);
-    assert!(!bench.source.borrow().has_events(), "taken all the same");
+    assert!(!bench.source.borrow().has_events(), "events are taken without subscriptions too");
 }
 
 #[test]
-fn only_what_is_asked_for_and_may_be_seen() {
+fn only_requested_events_of_visible_ues_are_reported() {
     let mut bench = Bench::new(&[1, 2]);
     bench.views.expose(GUEST, Ue(2)).unwrap();
     bench.subscribe(FIRST, EventTriggerDefinition { handover: true, ..Default::default() }).unwrap();
@@ -118,11 +118,11 @@ fn only_what_is_asked_for_and_may_be_seen() {
     bench.happens(1, Event::HandedOver(cell(3)));
     bench.happens(2, Event::Detached);
     assert_eq!(bench.run(), [(FIRST, vec![(1, Event::HandedOver(cell(3)))]), (GUEST, vec![(2, Event::Detached)])]);
-    assert!(!bench.views.sees(GUEST, Ue(2)), "a UE that has gone is nobody's");
+    assert!(!bench.views.sees(GUEST, Ue(2)), "a detached UE is hidden again");
 }
 
 #[test]
-fn many_at_once_come_in_several() {
+fn many_events_need_several_indications() {
     let mut bench = Bench::new(&(0..600).collect::<Vec<_>>());
     bench.subscribe(FIRST, ALL).unwrap();
     let told: Vec<_> = bench.run().into_iter().map(|(_, told)| told.len()).collect();
@@ -130,7 +130,7 @@ fn many_at_once_come_in_several() {
 }
 
 #[test]
-fn what_is_refused() {
+fn unsupported_subscriptions_are_refused() {
     let mut bench = Bench::new(&[]);
     let nothing = EventTriggerDefinition::default();
     let not_supported = Err(Cause::RicRequest(CauseRicRequest::EventTriggerNotSupported));

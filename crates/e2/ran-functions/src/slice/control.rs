@@ -1,4 +1,4 @@
-//! Controls: checked, then carried out as a whole or not at all.
+//! Controls: each is checked, then takes effect as a whole or not at all.
 
 use std::borrow::Cow;
 
@@ -9,19 +9,21 @@ use ferric::e2ap::{Cause, CauseRicRequest};
 use super::admission::{Fault, check};
 use super::{Direction, SliceAssociation, SliceSource};
 
-/// Why a control is not carried out.
+/// Why a control is refused.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Refusal {
-    /// What it asks for cannot be.
+    /// The request is invalid.
     Fault(Fault),
-    /// The base station says why.
+    /// The base station refuses it, for this reason.
     BaseStation(Cow<'static, str>),
 }
 
 impl Refusal {
     pub fn cause(&self) -> Cause {
         Cause::RicRequest(match self {
-            Refusal::Fault(Fault::OverCapacity { .. } | Fault::TooMany(..)) => CauseRicRequest::FunctionResourceLimit,
+            Refusal::Fault(Fault::OverCapacity { .. } | Fault::TooManySlices(..)) => {
+                CauseRicRequest::FunctionResourceLimit
+            }
             Refusal::Fault(Fault::Owned(..) | Fault::SchedulerOwned(_)) | Refusal::BaseStation(_) => {
                 CauseRicRequest::ControlFailedToExecute
             }
@@ -43,46 +45,48 @@ impl From<Fault> for Refusal {
     }
 }
 
-/// Whose each slice is. What the base station brought along is nobody's: the controller that sees every UE may change it.
+/// The controllers that own slices. The initial slices of the base station have no owner: the controller that sees every UE
+/// may change them.
 #[derive(Debug, Default)]
 pub(super) struct Owners(Vec<(Direction, u32, ControllerId)>);
 
 impl Owners {
-    fn of(&self, direction: Direction, id: u32) -> Option<ControllerId> {
-        let of = self.0.iter().find(|(d, i, _)| (*d, *i) == (direction, id));
-        of.map(|(.., controller)| *controller)
+    /// The owner of a slice.
+    fn owner(&self, direction: Direction, id: u32) -> Option<ControllerId> {
+        let owned = self.0.iter().find(|(d, i, _)| (*d, *i) == (direction, id));
+        owned.map(|(.., owner)| *owner)
     }
 
-    fn others_in(&self, direction: Direction, controller: ControllerId) -> bool {
+    fn has_others(&self, direction: Direction, controller: ControllerId) -> bool {
         self.0.iter().any(|(d, _, owner)| *d == direction && *owner != controller)
     }
 
-    fn give(&mut self, direction: Direction, id: u32, controller: ControllerId) {
-        if self.of(direction, id).is_none() {
+    fn add(&mut self, direction: Direction, id: u32, controller: ControllerId) {
+        if self.owner(direction, id).is_none() {
             self.0.push((direction, id, controller));
         }
     }
 
-    fn forget(&mut self, direction: Direction, id: u32) {
+    fn remove(&mut self, direction: Direction, id: u32) {
         self.0.retain(|(d, i, _)| (*d, *i) != (direction, id));
     }
 
-    /// What was a controller's is nobody's.
-    pub fn forget_all_of(&mut self, controller: ControllerId) {
+    /// Leaves the slices of a controller without an owner.
+    pub fn remove_controller(&mut self, controller: ControllerId) {
         self.0.retain(|(.., owner)| *owner != controller);
     }
 
-    /// The slices of a controller.
-    fn all_of(&self, controller: ControllerId) -> DeleteSlices<'static> {
+    /// The IDs of a controller's slices.
+    fn slices_of(&self, controller: ControllerId) -> DeleteSlices<'static> {
         let ids = |direction| {
-            let of = self.0.iter().filter(|(d, _, owner)| (*d, *owner) == (direction, controller));
-            of.map(|(_, id, _)| *id).collect()
+            let owned = self.0.iter().filter(|(d, _, owner)| (*d, *owner) == (direction, controller));
+            owned.map(|(_, id, _)| *id).collect()
         };
         DeleteSlices { dl: ids(Direction::Downlink), ul: ids(Direction::Uplink) }
     }
 }
 
-/// A controller that asks, and what it asks of.
+/// The context of a controller's request.
 pub(super) struct Request<'r, S> {
     pub source: &'r mut S,
     pub owners: &'r mut Owners,
@@ -100,21 +104,21 @@ fn of<'s>(slices: &'s SliceConfiguration<'static>, direction: Direction) -> &'s 
 
 impl<S: SliceSource> Request<'_, S> {
     fn may_change(&self, direction: Direction, id: u32) -> bool {
-        match self.owners.of(direction, id) {
+        match self.owners.owner(direction, id) {
             Some(owner) => owner == self.controller,
             None => self.views.sees_all(self.controller),
         }
     }
 
-    fn is_there(&self, direction: Direction, id: u32) -> bool {
+    fn exists(&self, direction: Direction, id: u32) -> bool {
         of(self.source.slices(), direction).slices.iter().any(|slice| slice.id == id)
     }
 
-    /// Adds slices, or changes them.
-    pub fn add_or_modify(self, wanted: &SliceConfiguration<'static>) -> Result<(), Refusal> {
+    /// Adds or modifies slices.
+    pub fn add_or_modify(self, requested: &SliceConfiguration<'static>) -> Result<(), Refusal> {
         let mut next = self.source.slices().clone();
         for direction in Direction::BOTH {
-            let merged = self.merged(direction, of(wanted, direction))?;
+            let merged = self.merge(direction, of(requested, direction))?;
             match direction {
                 Direction::Downlink => next.dl = merged,
                 Direction::Uplink => next.ul = merged,
@@ -122,68 +126,68 @@ impl<S: SliceSource> Request<'_, S> {
         }
         self.source.set_slices(next).map_err(Refusal::BaseStation)?;
         for direction in Direction::BOTH {
-            for slice in &of(wanted, direction).slices {
-                self.owners.give(direction, slice.id, self.controller);
+            for slice in &of(requested, direction).slices {
+                self.owners.add(direction, slice.id, self.controller);
             }
         }
         Ok(())
     }
 
-    /// A direction as it would be.
-    fn merged(
+    /// The slices of a direction after the request.
+    fn merge(
         &self,
         direction: Direction,
-        wanted: &DirectionSlices<'static>,
+        requested: &DirectionSlices<'static>,
     ) -> Result<DirectionSlices<'static>, Fault> {
         let mut next = of(self.source.slices(), direction).clone();
-        if !wanted.scheduler.is_empty() && wanted.scheduler != next.scheduler {
-            if self.owners.others_in(direction, self.controller) {
+        if !requested.scheduler.is_empty() && requested.scheduler != next.scheduler {
+            if self.owners.has_others(direction, self.controller) {
                 return Err(Fault::SchedulerOwned(direction));
             }
-            next.scheduler = wanted.scheduler.clone();
+            next.scheduler = requested.scheduler.clone();
         }
         let mut slices = next.slices.to_vec();
-        for (at, slice) in wanted.slices.iter().enumerate() {
-            if wanted.slices[..at].iter().any(|other| other.id == slice.id) {
+        for (at, slice) in requested.slices.iter().enumerate() {
+            if requested.slices[..at].iter().any(|other| other.id == slice.id) {
                 return Err(Fault::Duplicate(direction, slice.id));
             }
-            match slices.iter_mut().find(|there| there.id == slice.id) {
+            match slices.iter_mut().find(|existing| existing.id == slice.id) {
                 Some(_) if !self.may_change(direction, slice.id) => return Err(Fault::Owned(direction, slice.id)),
-                Some(there) => *there = slice.clone(),
+                Some(existing) => *existing = slice.clone(),
                 None => slices.push(slice.clone()),
             }
         }
-        let is_wanted = |id| wanted.slices.iter().any(|slice| slice.id == id);
-        let is_asked = |id| is_wanted(id) || self.owners.of(direction, id) == Some(self.controller);
-        check(self.source, direction, &slices, self.max_slices, is_asked)?;
+        let is_new = |id| requested.slices.iter().any(|slice| slice.id == id);
+        let is_requested = |id| is_new(id) || self.owners.owner(direction, id) == Some(self.controller);
+        check(self.source, direction, &slices, self.max_slices, is_requested)?;
         next.slices = slices.into();
         Ok(next)
     }
 
-    /// Deletes slices that nothing leans on. UEs that were in them are in none then.
+    /// Deletes slices that no other slice refers to. Their UEs are associated with no slice afterwards.
     pub fn delete(self, ids: &DeleteSlices<'_>) -> Result<(), Refusal> {
-        self.without(ids, |direction, left, source| check(source, direction, left, usize::MAX, |_| false))
+        self.delete_with(ids, |direction, remaining, source| check(source, direction, remaining, usize::MAX, |_| false))
     }
 
-    /// Deletes the slices of a controller that is removed: what leaned on them does so no more.
-    pub fn withdraw(self) -> Result<(), Refusal> {
-        let ids = self.owners.all_of(self.controller);
-        self.without(&ids, |_, left, _| {
-            let there: Vec<u32> = left.iter().map(|slice| slice.id).collect();
-            for slice in left {
+    /// Deletes the slices of a removed controller, and the references to them.
+    pub fn delete_all_of_controller(self) -> Result<(), Refusal> {
+        let ids = self.owners.slices_of(self.controller);
+        self.delete_with(&ids, |_, remaining, _| {
+            let existing: Vec<u32> = remaining.iter().map(|slice| slice.id).collect();
+            for slice in remaining {
                 if let Parameters::Edf(edf) = &mut slice.parameters {
-                    edf.over = edf.over.iter().copied().filter(|over| there.contains(over)).collect();
+                    edf.over = edf.over.iter().copied().filter(|over| existing.contains(over)).collect();
                 }
             }
             Ok(())
         })
     }
 
-    /// Deletes slices, once `settle` has looked at what is left of each direction.
-    fn without(
+    /// Deletes slices after `prepare` has checked or adapted the remaining ones of each direction.
+    fn delete_with(
         self,
         ids: &DeleteSlices<'_>,
-        settle: impl Fn(Direction, &mut Vec<Slice<'static>>, &S) -> Result<(), Fault>,
+        prepare: impl Fn(Direction, &mut Vec<Slice<'static>>, &S) -> Result<(), Fault>,
     ) -> Result<(), Refusal> {
         let ids = |direction| match direction {
             Direction::Downlink => &ids.dl,
@@ -192,8 +196,8 @@ impl<S: SliceSource> Request<'_, S> {
         let mut next = self.source.slices().clone();
         for direction in Direction::BOTH {
             for id in ids(direction).iter() {
-                if !self.is_there(direction, *id) {
-                    return Err(Fault::NoSlice(direction, *id).into());
+                if !self.exists(direction, *id) {
+                    return Err(Fault::UnknownSlice(direction, *id).into());
                 }
                 if !self.may_change(direction, *id) {
                     return Err(Fault::Owned(direction, *id).into());
@@ -203,61 +207,61 @@ impl<S: SliceSource> Request<'_, S> {
                 Direction::Downlink => &mut next.dl,
                 Direction::Uplink => &mut next.ul,
             };
-            let stays = |slice: &&Slice<'_>| !ids(direction).contains(&slice.id);
-            let mut left: Vec<_> = in_direction.slices.iter().filter(stays).cloned().collect();
-            settle(direction, &mut left, self.source)?;
-            in_direction.slices = left.into();
+            let remains = |slice: &&Slice<'_>| !ids(direction).contains(&slice.id);
+            let mut remaining: Vec<_> = in_direction.slices.iter().filter(remains).cloned().collect();
+            prepare(direction, &mut remaining, self.source)?;
+            in_direction.slices = remaining.into();
         }
         self.source.set_slices(next).map_err(Refusal::BaseStation)?;
         let mut ues = Vec::new();
         self.source.ues(&mut ues);
         for ue in ues {
             let SliceAssociation { dl, ul } = self.source.slice_association(ue);
-            let dl_left = dl.filter(|id| !ids(Direction::Downlink).contains(id));
-            let ul_left = ul.filter(|id| !ids(Direction::Uplink).contains(id));
-            if (dl_left, ul_left) != (dl, ul) {
-                self.source.set_slice_association(ue, SliceAssociation { dl: dl_left, ul: ul_left });
+            let dl_remaining = dl.filter(|id| !ids(Direction::Downlink).contains(id));
+            let ul_remaining = ul.filter(|id| !ids(Direction::Uplink).contains(id));
+            if (dl_remaining, ul_remaining) != (dl, ul) {
+                self.source.set_slice_association(ue, SliceAssociation { dl: dl_remaining, ul: ul_remaining });
             }
         }
         for direction in Direction::BOTH {
-            ids(direction).iter().for_each(|id| self.owners.forget(direction, *id));
+            ids(direction).iter().for_each(|id| self.owners.remove(direction, *id));
         }
         Ok(())
     }
 
-    /// Moves UEs to other slices.
-    pub fn associate(self, wanted: &[UeSlices]) -> Result<(), Refusal> {
+    /// Associates UEs with slices.
+    pub fn associate(self, requested: &[UeSlices]) -> Result<(), Refusal> {
         let mut ues = Vec::new();
         self.source.ues(&mut ues);
-        let mut moves: Vec<(Ue, SliceAssociation)> = Vec::new();
-        for wanted in wanted {
-            let seen = |ue: &&Ue| self.source.rnti(**ue) == wanted.rnti && self.views.sees(self.controller, **ue);
-            let ue = *ues.iter().find(seen).ok_or(Fault::NoUe(wanted.rnti))?;
-            let now = self.source.slice_association(ue);
-            let dl = self.moved(Direction::Downlink, now.dl, wanted.dl_id)?;
-            let ul = self.moved(Direction::Uplink, now.ul, wanted.ul_id)?;
-            moves.push((ue, SliceAssociation { dl, ul }));
+        let mut associations: Vec<(Ue, SliceAssociation)> = Vec::new();
+        for UeSlices { dl_id, ul_id, rnti } in requested {
+            let matches = |ue: &&Ue| self.source.rnti(**ue) == *rnti && self.views.sees(self.controller, **ue);
+            let ue = *ues.iter().find(matches).ok_or(Fault::UnknownUe(*rnti))?;
+            let current = self.source.slice_association(ue);
+            let dl = self.target_slice(Direction::Downlink, current.dl, *dl_id)?;
+            let ul = self.target_slice(Direction::Uplink, current.ul, *ul_id)?;
+            associations.push((ue, SliceAssociation { dl, ul }));
         }
-        moves.into_iter().for_each(|(ue, slice_association)| self.source.set_slice_association(ue, slice_association));
+        associations.into_iter().for_each(|(ue, association)| self.source.set_slice_association(ue, association));
         Ok(())
     }
 
-    /// The slice that a UE would be in. FlexRIC's xApps tell one for each direction, also where there are none.
-    fn moved(&self, direction: Direction, now: Option<u32>, wanted: u32) -> Result<Option<u32>, Fault> {
+    /// The slice that a UE moves to. FlexRIC's xApps state one for each direction, even if a direction has no slices.
+    fn target_slice(&self, direction: Direction, current: Option<u32>, requested: u32) -> Result<Option<u32>, Fault> {
         if of(self.source.slices(), direction).slices.is_empty() {
             return Ok(None);
         }
-        let wanted = (wanted != NO_SLICE).then_some(wanted);
-        if let Some(id) = wanted.filter(|id| !self.is_there(direction, *id)) {
-            return Err(Fault::NoSlice(direction, id));
+        let requested = (requested != NO_SLICE).then_some(requested);
+        if let Some(id) = requested.filter(|id| !self.exists(direction, *id)) {
+            return Err(Fault::UnknownSlice(direction, id));
         }
-        if wanted != now {
-            // neither into another controller's slice nor out of one
-            let owned = wanted.into_iter().chain(now).find(|id| !self.may_change(direction, *id));
+        if requested != current {
+            // a UE moves neither into a slice of another controller nor out of one
+            let owned = requested.into_iter().chain(current).find(|id| !self.may_change(direction, *id));
             if let Some(id) = owned {
                 return Err(Fault::Owned(direction, id));
             }
         }
-        Ok(wanted)
+        Ok(requested)
     }
 }

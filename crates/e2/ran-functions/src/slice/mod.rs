@@ -1,14 +1,15 @@
-//! SLICE: the slices of a cell, told by the period and set.
+//! SLICE: periodic reports of the slices of a cell, and their control.
 //!
-//! A base station implements [`SliceSource`]; [`SliceFunction`] does the rest.
+//! A base station implements [`SliceSource`]; [`SliceFunction`] implements the RAN function.
 //!
-//! * What all controllers' slices of a direction are promised is at most what there is: a control that asks for more is
-//!   refused, and its outcome tells the numbers. What a promise weighs: a static slice its positions, a rate its quotient
-//!   with its reference, a share itself, blocks before a deadline their part of all blocks until then.
-//! * A control is carried out as a whole or not at all. A refusal's outcome says why.
-//! * A slice is the controller's that added it; others neither change nor delete it, nor move UEs into it or out of it.
-//!   When a controller is removed from the node, its slices go; where only its connection is lost, they stay.
-//! * Controllers are told of all slices, and of the slices of those UEs that they may see.
+//! * The slices of all controllers in a direction are promised at most all resources: a control that exceeds them is
+//!   refused, and its outcome states the shares. The share of a static slice is that of its positions; of a rate, its ratio
+//!   to the reference rate; of resource blocks before a deadline, their part of all resource blocks until then.
+//! * A control takes effect as a whole or not at all. The outcome of a refused control states the reason.
+//! * The controller that adds a slice owns it; other controllers cannot change or delete it, nor associate UEs with it or
+//!   release them from it. The slices of a controller are deleted when the controller is removed from the node, but remain
+//!   when only its connection is lost.
+//! * A report contains all slices, and the slices of those UEs that the controller may see.
 
 mod admission;
 mod control;
@@ -19,30 +20,31 @@ mod tests;
 use std::cell::RefCell;
 use std::fmt;
 use std::rc::Rc;
-use std::time::SystemTime;
 
 use e2sm::slice::{
     ControlHeader, ControlMessage, ControlOutcome, IndicationHeader, IndicationMessage, MODEL, NO_SLICE, UeSlices,
 };
 use ferric::agent::{Admission, ControlFailure, ControllerId, FunctionContext, RanFunction, RequestKey, Ue, Views};
 use ferric::e2::{ControlRequest, Function, SubscriptionRequest, Time};
-use ferric::e2ap::{Cause, CauseProtocol, RanFunctionId};
+use ferric::e2ap::{Cause, RanFunctionId};
 use per::{List, PrintableString};
 use tracing::{info, warn};
 
-use crate::periodic::{PeriodicConfig, Schedule};
+use crate::cause::TRANSFER_SYNTAX_ERROR;
+use crate::periodic::{PeriodicActions, PeriodicConfig};
 use crate::wall_clock::WallClock;
 use control::{Owners, Request};
 
 pub use admission::{SliceResources, validate_slices};
-pub use source::{Capacity, Direction, SliceAssociation, SliceSource};
+pub use ids::Direction;
+pub use source::{Capacity, SliceAssociation, SliceSource};
 
-/// What a function offers, and its bounds.
+/// Configuration of [`SliceFunction`].
 #[derive(Clone, Debug)]
 pub struct SliceConfig {
-    /// Its reports, id and wire form.
+    /// RAN function ID, encoding and reports.
     pub periodic: PeriodicConfig,
-    /// Slices of a direction. Default: 64.
+    /// The maximum number of slices in a direction. Default: 64.
     pub max_slices: usize,
 }
 
@@ -52,38 +54,38 @@ impl Default for SliceConfig {
     }
 }
 
-/// The RAN function of SLICE, towards all controllers of its node.
+/// The RAN function of the SLICE service model, for all controllers of its node.
 pub struct SliceFunction<S: SliceSource> {
     source: Rc<RefCell<S>>,
     config: SliceConfig,
     wall_clock: WallClock,
-    schedule: Schedule,
+    actions: PeriodicActions,
     owners: Owners,
     ues: Vec<Ue>,
 }
 
 impl<S: SliceSource> SliceFunction<S> {
-    /// A function without subscriptions.
+    /// Creates a function without subscriptions.
     ///
     /// # Panics
-    /// Where the model does not have the configured wire form.
+    /// If the service model does not have the configured encoding.
     #[must_use]
     pub fn new(source: Rc<RefCell<S>>, config: SliceConfig) -> Self {
         config.periodic.function(&MODEL);
         SliceFunction {
             source,
             config,
-            wall_clock: WallClock::new(SystemTime::now),
-            schedule: Schedule::default(),
+            wall_clock: WallClock::system(),
+            actions: PeriodicActions::default(),
             owners: Owners::default(),
             ues: Vec::new(),
         }
     }
 
-    /// Reports that were not sent because the host came late, until now.
+    /// The number of reports that were skipped because the agent was polled late.
     #[must_use]
     pub fn skipped_reports(&self) -> u64 {
-        self.schedule.skipped()
+        self.actions.skipped_reports()
     }
 
     fn outcome(&self, text: &str) -> Option<Vec<u8>> {
@@ -115,11 +117,11 @@ impl<S: SliceSource> RanFunction for SliceFunction<S> {
         request: &SubscriptionRequest,
         _views: &Views,
     ) -> Result<Admission, Cause> {
-        self.schedule.subscribe(now, controller, request, &self.config.periodic)
+        self.actions.subscribe(now, controller, request, &self.config.periodic)
     }
 
     fn unsubscribe(&mut self, key: RequestKey) {
-        self.schedule.unsubscribe(key);
+        self.actions.unsubscribe(key);
     }
 
     fn control(
@@ -127,23 +129,20 @@ impl<S: SliceSource> RanFunction for SliceFunction<S> {
         now: Time,
         controller: ControllerId,
         request: &ControlRequest,
-        reports: &mut FunctionContext<'_>,
+        context: &mut FunctionContext<'_>,
     ) -> Result<Option<Vec<u8>>, ControlFailure> {
         let wire = self.config.periodic.wire;
         let message = ControlHeader::decode(&request.header, wire)
             .and_then(|_| ControlMessage::decode_owned(&request.message, wire))
-            .map_err(|error| {
-                let cause = Cause::Protocol(CauseProtocol::TransferSyntaxError);
-                self.refuse(controller, cause, &error.to_string())
-            })?;
+            .map_err(|error| self.refuse(controller, TRANSFER_SYNTAX_ERROR, &error.to_string()))?;
         let mut source = self.source.borrow_mut();
-        // what was before goes on as it was
+        // the control takes effect at `now`, not earlier
         source.advance(now);
         let request = Request {
             source: &mut *source,
             owners: &mut self.owners,
             controller,
-            views: reports.views(),
+            views: context.views(),
             max_slices: self.config.max_slices,
         };
         let done = match &message {
@@ -159,36 +158,33 @@ impl<S: SliceSource> RanFunction for SliceFunction<S> {
     }
 
     fn next_report(&self) -> Option<Time> {
-        self.schedule.next()
+        self.actions.next_due()
     }
 
-    fn report(&mut self, now: Time, reports: &mut FunctionContext<'_>) {
-        let SliceFunction { source, config, wall_clock, schedule, ues, .. } = self;
-        wall_clock.tick(now);
+    fn report(&mut self, now: Time, context: &mut FunctionContext<'_>) {
+        let SliceFunction { source, config, wall_clock, actions, ues, .. } = self;
+        wall_clock.update(now);
         let timestamp_us = wall_clock.unix_us(now);
         source.borrow_mut().advance(now);
         let (source, wire) = (source.borrow(), config.periodic.wire);
         ues.clear();
         source.ues(ues);
         let (mut header, mut message) = (Vec::new(), Vec::new());
-        schedule.due(now, |key, action| {
-            let views = reports.views();
-            let told =
-                ues.iter().filter(|ue| views.sees(key.controller, **ue)).filter_map(|ue| slices_of(&*source, *ue));
-            let told: List<'_, UeSlices> = told.collect();
+        actions.report_due(now, &MODEL, |key, action| {
+            let views = context.views();
+            let visible = ues.iter().filter(|ue| views.sees(key.controller, **ue));
+            let ues: List<'_, UeSlices> = visible.filter_map(|ue| slices_of(&*source, *ue)).collect();
             header.clear();
             message.clear();
-            let written = IndicationHeader::default().encode(wire, &mut header).and_then(|()| {
-                IndicationMessage { slices: source.slices().clone(), ues: told, timestamp_us }
-                    .encode(wire, &mut message)
+            let encoded = IndicationHeader::default().encode(wire, &mut header).and_then(|()| {
+                IndicationMessage { slices: source.slices().clone(), ues, timestamp_us }.encode(wire, &mut message)
             });
-            match written {
-                // a subscription that is gone by now is forgotten by the `unsubscribe` to come
-                Ok(()) => drop(reports.report(key, action, &header, &message)),
-                Err(error) => warn!(%error, "slices cannot be told: the base station's values break a bound"),
+            match encoded {
+                // fails only for a subscription that has ended, which the pending `unsubscribe` removes
+                Ok(()) => drop(context.report(key, action, &header, &message)),
+                Err(error) => warn!(%error, "cannot encode a slice report: a value of the source is out of range"),
             }
         });
-        schedule.warn_late(&MODEL);
     }
 
     fn controller_removed(&mut self, controller: ControllerId) {
@@ -200,26 +196,30 @@ impl<S: SliceSource> RanFunction for SliceFunction<S> {
             views: &Views::default(),
             max_slices: self.config.max_slices,
         };
-        if let Err(refusal) = request.withdraw() {
-            warn!(controller = controller.0, "slices of a removed controller stay, nobody's now: {}", refusal.text());
-            self.owners.forget_all_of(controller);
+        if let Err(refusal) = request.delete_all_of_controller() {
+            let reason = refusal.text();
+            warn!(
+                controller = controller.0,
+                reason, "cannot delete slices of a removed controller; they have no owner now"
+            );
+            self.owners.remove_controller(controller);
         }
     }
 }
 
-/// The slices of a UE that is in any.
+/// The slices of a UE; `None` if it has none.
 fn slices_of<S: SliceSource>(source: &S, ue: Ue) -> Option<UeSlices> {
     let SliceAssociation { dl, ul } = source.slice_association(ue);
-    let is_in_any = dl.is_some() || ul.is_some();
+    let has_slice = dl.is_some() || ul.is_some();
     let (dl_id, ul_id) = (dl.unwrap_or(NO_SLICE), ul.unwrap_or(NO_SLICE));
-    is_in_any.then(|| UeSlices { dl_id, ul_id, rnti: source.rnti(ue) })
+    has_slice.then(|| UeSlices { dl_id, ul_id, rnti: source.rnti(ue) })
 }
 
 impl<S: SliceSource> fmt::Debug for SliceFunction<S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("SliceFunction")
             .field("config", &self.config)
-            .field("schedule", &self.schedule)
+            .field("actions", &self.actions)
             .field("owners", &self.owners)
             .finish_non_exhaustive()
     }

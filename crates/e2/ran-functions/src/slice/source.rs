@@ -1,63 +1,64 @@
-//! What a base station implements.
+//! The interface to the base station.
 
 use std::borrow::Cow;
 
 use e2sm::slice::{Algorithm, SliceConfiguration};
 use ferric::agent::Ue;
 use ferric::e2::Time;
-pub use ids::Direction;
+use ids::Direction;
 
-/// What there is to be divided in a direction.
+/// The radio resources of one direction that slices share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Capacity {
-    /// Resource blocks of a slot: at least one.
+    /// The number of physical resource blocks in a slot: at least 1.
     pub prbs: u32,
-    /// Positions for slices of fixed place, each a group of blocks: at least one.
+    /// The number of resource block groups, which are the positions of static slices: at least 1.
     pub positions: u32,
 }
 
-/// The slices that a UE is in, by direction; `None` where it is in none.
+/// The slices that a UE is associated with; `None` for no slice.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SliceAssociation {
-    /// The slice of its downlink.
+    /// The ID of the downlink slice.
     pub dl: Option<u32>,
-    /// The slice of its uplink.
+    /// The ID of the uplink slice.
     pub ul: Option<u32>,
 }
 
-/// The getters and setters that a base station implements, to offer SLICE.
+/// What a base station implements to support the SLICE service model.
 pub trait SliceSource {
-    /// What there is to be divided. It never changes.
+    /// The resources of a direction. They never change.
     fn capacity(&self, direction: Direction) -> Capacity;
 
-    /// The slice algorithms that can be had.
+    /// The supported slice algorithms.
     fn algorithms(&self) -> &[Algorithm];
 
-    /// Whether there is a UE scheduler of that name. The empty name asks for whatever is usual.
+    /// Whether the base station has a UE scheduler with this name. An empty name, which stands for the default scheduler,
+    /// is not passed.
     fn has_ue_scheduler(&self, name: &str) -> bool;
 
-    /// What is set.
+    /// The configured slices.
     fn slices(&self) -> &SliceConfiguration<'static>;
 
-    /// Sets all slices anew. They were checked: what is promised is there.
+    /// Replaces the configured slices. They were checked: the resources that they are promised exist.
     ///
     /// # Errors
-    /// Why it cannot be. Then nothing has changed. Who asked is told so, in ASCII.
+    /// The reason in ASCII, which the controller receives. Then nothing has changed.
     fn set_slices(&mut self, slices: SliceConfiguration<'static>) -> Result<(), Cow<'static, str>>;
 
-    /// Appends the UEs that are there, always in the same order.
+    /// Appends the connected UEs, always in the same order.
     fn ues(&self, out: &mut Vec<Ue>);
 
-    /// The C-RNTI of a UE that [`SliceSource::ues`] has just told of.
+    /// The C-RNTI of a UE that [`SliceSource::ues`] has just returned.
     fn rnti(&self, ue: Ue) -> u16;
 
-    /// The slices that such a UE is in.
+    /// The slices of such a UE.
     fn slice_association(&self, ue: Ue) -> SliceAssociation;
 
-    /// Moves such a UE to slices that are there.
-    fn set_slice_association(&mut self, ue: Ue, slice_association: SliceAssociation);
+    /// Associates such a UE with configured slices.
+    fn set_slice_association(&mut self, ue: Ue, association: SliceAssociation);
 
-    /// Time has come to `now`. A base station whose time goes on by itself has nothing to do; a model of one computes.
+    /// Brings the state up to date with `now`. A real base station does nothing; an emulated one computes.
     fn advance(&mut self, now: Time) {
         let _ = now;
     }

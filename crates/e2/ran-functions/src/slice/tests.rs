@@ -7,10 +7,10 @@ use e2sm::slice::{
     Algorithm, DeleteSlices, DirectionSlices, EdfParameters, NvsParameters, OnDemand, Parameters, Positions, Rate,
     Scn19Parameters, Share, Slice, SliceConfiguration,
 };
-use ferric::e2ap::CauseRicRequest;
+use ferric::e2ap::{CauseProtocol, CauseRicRequest};
 
 use super::*;
-use crate::testing::{self, FIRST, GUEST, Recorder, every, millis};
+use crate::testing::{self, FIRST, GUEST, Recorder, millis, periodic_subscription};
 
 /// Ten positions of ten blocks; UE n has the RNTI 100 + n. It has no EDF when it is `old`.
 #[derive(Default)]
@@ -86,7 +86,7 @@ impl Bench {
         Bench::speaking(Wire::Plain)
     }
 
-    /// What comes of a control: nothing, or the cause and what the outcome says.
+    /// The result of a control: nothing, or the cause and the text of the outcome.
     fn control(&mut self, controller: ControllerId, message: &ControlMessage<'_>) -> Result<(), (Cause, String)> {
         let (mut header, mut octets) = (Vec::new(), Vec::new());
         ControlHeader::default().encode(self.wire, &mut header).unwrap();
@@ -166,15 +166,15 @@ fn edf(id: u32, deadline_slots: u32, guaranteed_prbs: u32, over: &[u32]) -> Slic
 }
 
 #[test]
-fn what_is_set_is_told() {
+fn configured_slices_are_reported() {
     for wire in [Wire::Plain, Wire::Per] {
         let mut bench = Bench::speaking(wire);
         bench.add(FIRST, vec![capacity(1, 0.5), rate(2, 20.0, 100.0)]).unwrap();
         bench.add(FIRST, vec![capacity(2, 0.25), capacity(3, 0.25)]).unwrap();
         bench.control(FIRST, &associate(&[(100, 1), (102, 3)])).unwrap();
         bench.views.expose(GUEST, Ue(2)).unwrap();
-        bench.function.subscribe(millis(0), FIRST, &every(FIRST, 10, wire), &bench.views).unwrap();
-        bench.function.subscribe(millis(0), GUEST, &every(GUEST, 10, wire), &bench.views).unwrap();
+        bench.function.subscribe(millis(0), FIRST, &periodic_subscription(FIRST, 10, wire), &bench.views).unwrap();
+        bench.function.subscribe(millis(0), GUEST, &periodic_subscription(GUEST, 10, wire), &bench.views).unwrap();
         assert_eq!(bench.function.next_report(), Some(millis(10)));
         bench.function.report(millis(10), &mut FunctionContext::new(&mut bench.views, &mut bench.recorder));
         let told = |at: usize| {
@@ -189,7 +189,7 @@ fn what_is_set_is_told() {
 }
 
 #[test]
-fn two_controllers_that_each_ask_for_60_percent() {
+fn second_request_for_60_percent_is_refused() {
     let mut bench = Bench::new();
     bench.add(FIRST, vec![capacity(1, 0.6)]).unwrap();
     let (cause, text) = bench.add(GUEST, vec![capacity(2, 0.6)]).unwrap_err();
@@ -206,7 +206,7 @@ fn two_controllers_that_each_ask_for_60_percent() {
 }
 
 #[test]
-fn a_slice_is_its_controllers() {
+fn slice_belongs_to_its_controller() {
     let mut bench = Bench::new();
     bench.views.expose(GUEST, Ue(0)).unwrap();
     bench.add(FIRST, vec![capacity(1, 0.5)]).unwrap();
@@ -230,7 +230,7 @@ fn a_slice_is_its_controllers() {
 }
 
 #[test]
-fn what_the_base_station_brought_is_the_first_controllers_to_change() {
+fn first_controller_changes_initial_slices() {
     let mut bench = Bench::new();
     bench.source.borrow_mut().slices.dl.slices = vec![capacity(9, 0.5)].into();
     assert_eq!(bench.refused(GUEST, vec![capacity(9, 0.1)]), "downlink slice 9 is another controller's");
@@ -238,7 +238,7 @@ fn what_the_base_station_brought_is_the_first_controllers_to_change() {
 }
 
 #[test]
-fn a_scheduler_is_chosen_by_who_is_alone() {
+fn only_sole_controller_changes_the_scheduler() {
     let mut bench = Bench::new();
     let choose = |scheduler: &'static str, id| {
         let scheduler = PrintableString::literal(scheduler);
@@ -253,7 +253,7 @@ fn a_scheduler_is_chosen_by_who_is_alone() {
 }
 
 #[test]
-fn slices_that_cannot_be() {
+fn invalid_slices_are_refused() {
     let mut bench = Bench::new();
     let mut refused = |slices| bench.refused(FIRST, slices);
     assert_eq!(
@@ -295,7 +295,7 @@ fn slices_that_cannot_be() {
 }
 
 #[test]
-fn one_mixture_is_an_algorithm_too() {
+fn scn19_mixes_slice_types() {
     let mut bench = Bench::new();
     let scn19 = |id, parameters| slice(id, Parameters::Scn19(parameters));
     let dynamic = Scn19Parameters::Dynamic(Rate { required_mbps: 3.0, reference_mbps: 10.0 });
@@ -309,7 +309,7 @@ fn one_mixture_is_an_algorithm_too() {
 }
 
 #[test]
-fn what_goes_takes_its_ues_out() {
+fn deleted_slice_releases_its_ues() {
     let mut bench = Bench::new();
     bench.add(FIRST, vec![edf(1, 2, 5, &[]), edf(2, 2, 5, &[1])]).unwrap();
     bench.control(FIRST, &associate(&[(100, 1), (101, 2)])).unwrap();
@@ -327,14 +327,14 @@ fn what_goes_takes_its_ues_out() {
 }
 
 #[test]
-fn who_is_removed_leaves_nothing_behind() {
+fn slices_of_removed_controller_are_deleted() {
     let mut bench = Bench::new();
     bench.add(GUEST, vec![edf(1, 2, 100, &[])]).unwrap();
     bench.add(FIRST, vec![edf(2, 2, 100, &[1])]).unwrap();
     bench.function.controller_removed(GUEST);
     assert_eq!(bench.source.borrow().slices.dl.slices.to_vec(), [edf(2, 2, 100, &[])]);
     bench.add(FIRST, vec![edf(1, 2, 100, &[2])]).unwrap();
-    // where the base station does not let them go they stay, and are nobody's
+    // slices that the base station refuses to delete remain, without an owner
     bench.add(GUEST, vec![edf(3, 2, 0, &[])]).unwrap();
     bench.source.borrow_mut().broken = true;
     bench.function.controller_removed(GUEST);
@@ -344,7 +344,7 @@ fn who_is_removed_leaves_nothing_behind() {
 }
 
 #[test]
-fn octets_that_are_no_control() {
+fn undecodable_controls_are_refused() {
     let mut bench = Bench::new();
     let syntax = Cause::Protocol(CauseProtocol::TransferSyntaxError);
     let mut said = |header: &[u8], message: &[u8]| {

@@ -1,12 +1,12 @@
-//! FlexRIC's statistics: what MAC, RLC, PDCP and GTP count for each UE, reported by the period.
+//! FlexRIC's statistics service models: periodic reports of the MAC, RLC, PDCP and GTP counters of each UE.
 //!
-//! A base station implements [`StatisticsSource`] for the records of each model that it has; [`StatisticsFunction`] does
-//! the rest, the same for all of them.
+//! A base station implements [`StatisticsSource`] for the records of each service model that it supports;
+//! [`StatisticsFunction`] implements the RAN function, the same for all of them.
 //!
-//! * A controller is told of those UEs that it may see.
-//! * A report is of the moment at which it is made, also where the host comes late; what was missed meanwhile is skipped and
-//!   counted.
-//! * There is no control: it is refused.
+//! * A report contains the UEs that the controller may see.
+//! * A report contains the values at the time of its creation, even if the agent is polled late; reports that were missed
+//!   are skipped and counted.
+//! * Controls are refused.
 
 #[cfg(test)]
 mod tests;
@@ -30,52 +30,54 @@ use ferric::e2::{Function, SubscriptionRequest, Time};
 use ferric::e2ap::{Cause, RanFunctionId};
 use tracing::warn;
 
-use crate::periodic::{PeriodicConfig, Schedule};
+use crate::periodic::{PeriodicActions, PeriodicConfig};
 use crate::wall_clock::WallClock;
 
-/// MAC statistics.
+/// The RAN function of MAC statistics.
 #[cfg(feature = "mac")]
 pub type MacFunction<S> = StatisticsFunction<mac::UeStats, S>;
-/// RLC statistics.
+/// The RAN function of RLC statistics.
 #[cfg(feature = "rlc")]
 pub type RlcFunction<S> = StatisticsFunction<rlc::BearerStats, S>;
-/// PDCP statistics.
+/// The RAN function of PDCP statistics.
 #[cfg(feature = "pdcp")]
 pub type PdcpFunction<S> = StatisticsFunction<pdcp::BearerStats, S>;
-/// GTP statistics.
+/// The RAN function of GTP statistics.
 #[cfg(feature = "gtp")]
 pub type GtpFunction<S> = StatisticsFunction<gtp::Tunnel, S>;
 
-/// The getters that a base station implements, to offer the statistics whose records are `R`: `e2sm::mac::UeStats`,
+/// What a base station implements to report statistics in records of type `R`: `e2sm::mac::UeStats`,
 /// `e2sm::rlc::BearerStats`, `e2sm::pdcp::BearerStats` or `e2sm::gtp::Tunnel`.
+///
+/// The fields of the records state their units.
 pub trait StatisticsSource<R> {
-    /// Appends the UEs that are there, always in the same order.
+    /// Appends the connected UEs, always in the same order.
     fn ues(&self, out: &mut Vec<Ue>);
 
-    /// Appends what there is of a UE that [`StatisticsSource::ues`] has just told of: one record of it, or one for each of
-    /// its bearers or flows.
+    /// Appends the records of a UE that [`StatisticsSource::ues`] has just returned: one for the UE, or one for each of
+    /// its bearers or tunnels.
     fn records(&self, ue: Ue, out: &mut Vec<R>);
 
-    /// Counting has come to `now`. A base station whose counters grow by themselves has nothing to do; a model of one
-    /// computes.
+    /// Brings the counters up to date with `now`. A real base station, whose counters change by themselves, does nothing;
+    /// an emulated one computes.
     fn advance(&mut self, now: Time) {
         let _ = now;
     }
 }
 
-/// What is counted of a UE, a bearer or a flow, and the model that carries it.
+/// The statistics of a UE, a bearer or a tunnel, as one of the service models reports them.
 pub trait StatisticsRecord: Clone + 'static {
-    /// The model.
+    /// The service model.
     const MODEL: Model;
 
-    /// Appends the indication message.
+    /// Encodes an indication message of these records and appends it to `out`.
     ///
     /// # Errors
-    /// Records that the wire form cannot carry.
+    /// If a value is out of the range of the encoding.
     fn encode(records: &[Self], timestamp_us: i64, wire: Wire, out: &mut Vec<u8>) -> Result<(), Error>;
 }
 
-/// Implements [`StatisticsRecord`] for the records of a model, which stand in field `$list` of its indication message.
+/// Implements [`StatisticsRecord`] for the records of a service model; `$list` is their field of the indication message.
 macro_rules! record {
     ($feature:literal, $model:ident::$record:ident, $list:ident) => {
         #[cfg(feature = $feature)]
@@ -94,36 +96,36 @@ record!("rlc", rlc::BearerStats, bearers);
 record!("pdcp", pdcp::BearerStats, bearers);
 record!("gtp", gtp::Tunnel, tunnels);
 
-/// A RAN function of statistics, towards all controllers of its node.
+/// The RAN function of one statistics service model, for all controllers of its node.
 pub struct StatisticsFunction<R, S> {
     source: Rc<RefCell<S>>,
     config: PeriodicConfig,
     wall_clock: WallClock,
-    schedule: Schedule,
+    actions: PeriodicActions,
     header: Vec<u8>,
-    /// Memory that is used again for each report.
+    // buffers that are reused for each report
     ues: Vec<Ue>,
     records: Vec<R>,
     message: Vec<u8>,
 }
 
 impl<R: StatisticsRecord, S: StatisticsSource<R>> StatisticsFunction<R, S> {
-    /// A function without subscriptions.
+    /// Creates a function without subscriptions.
     ///
     /// # Panics
-    /// Where the model does not have the configured wire form.
+    /// If the service model does not have the configured encoding.
     #[must_use]
     pub fn new(source: Rc<RefCell<S>>, config: PeriodicConfig) -> Self {
         config.function(&R::MODEL);
         let mut header = Vec::new();
         if let Err(error) = flexric::IndicationHeader::default().encode(config.wire, &mut header) {
-            panic!("a header without contents can be encoded: {error}");
+            panic!("cannot encode an indication header without content: {error}");
         }
         StatisticsFunction {
             source,
             config,
-            wall_clock: WallClock::new(SystemTime::now),
-            schedule: Schedule::default(),
+            wall_clock: WallClock::system(),
+            actions: PeriodicActions::default(),
             header,
             ues: Vec::new(),
             records: Vec::new(),
@@ -131,17 +133,17 @@ impl<R: StatisticsRecord, S: StatisticsSource<R>> StatisticsFunction<R, S> {
         }
     }
 
-    /// Takes the time of day from elsewhere than the system's clock.
+    /// Replaces the system clock as the source of the time of day.
     #[must_use]
     pub fn with_wall_clock(mut self, wall_clock: impl Fn() -> SystemTime + 'static) -> Self {
         self.wall_clock = WallClock::new(wall_clock);
         self
     }
 
-    /// Reports that were not sent because the host came late, until now.
+    /// The number of reports that were skipped because the agent was polled late.
     #[must_use]
     pub fn skipped_reports(&self) -> u64 {
-        self.schedule.skipped()
+        self.actions.skipped_reports()
     }
 }
 
@@ -161,45 +163,44 @@ impl<R: StatisticsRecord, S: StatisticsSource<R>> RanFunction for StatisticsFunc
         request: &SubscriptionRequest,
         _views: &Views,
     ) -> Result<Admission, Cause> {
-        self.schedule.subscribe(now, controller, request, &self.config)
+        self.actions.subscribe(now, controller, request, &self.config)
     }
 
     fn unsubscribe(&mut self, key: RequestKey) {
-        self.schedule.unsubscribe(key);
+        self.actions.unsubscribe(key);
     }
 
     fn next_report(&self) -> Option<Time> {
-        self.schedule.next()
+        self.actions.next_due()
     }
 
-    fn report(&mut self, now: Time, reports: &mut FunctionContext<'_>) {
-        let StatisticsFunction { source, config, wall_clock, schedule, header, ues, records, message } = self;
-        wall_clock.tick(now);
+    fn report(&mut self, now: Time, context: &mut FunctionContext<'_>) {
+        let StatisticsFunction { source, config, wall_clock, actions, header, ues, records, message } = self;
+        wall_clock.update(now);
         let timestamp_us = wall_clock.unix_us(now);
         let mut source = source.borrow_mut();
         source.advance(now);
         ues.clear();
         source.ues(ues);
-        // controllers that see the same are told by the same octets
-        let mut written_for: Option<Option<ControllerId>> = None;
-        schedule.due(now, |key, action| {
-            let viewer = (!reports.views().sees_all(key.controller)).then_some(key.controller);
-            if written_for != Some(viewer) {
+        // a message is encoded once for all controllers that see the same UEs; `None` stands for those that see all
+        let mut encoded_for: Option<Option<ControllerId>> = None;
+        actions.report_due(now, &R::MODEL, |key, action| {
+            let viewer = (!context.views().sees_all(key.controller)).then_some(key.controller);
+            if encoded_for != Some(viewer) {
                 records.clear();
-                let views = reports.views();
-                let seen = ues.iter().filter(|ue| views.sees(key.controller, **ue));
-                seen.for_each(|ue| source.records(*ue, records));
+                let views = context.views();
+                let visible = ues.iter().filter(|ue| views.sees(key.controller, **ue));
+                visible.for_each(|ue| source.records(*ue, records));
                 message.clear();
                 if let Err(error) = R::encode(records, timestamp_us, config.wire, message) {
-                    warn!(model = R::MODEL.name, %error, "a report cannot be written: the source's values break a bound");
+                    warn!(model = R::MODEL.name, %error, "cannot encode a report: a value of the source is out of range");
                     return;
                 }
-                written_for = Some(viewer);
+                encoded_for = Some(viewer);
             }
-            // a subscription that is gone by now is forgotten by the `unsubscribe` to come
-            let _ = reports.report(key, action, header, message);
+            // fails only for a subscription that has ended, which the pending `unsubscribe` removes
+            let _ = context.report(key, action, header, message);
         });
-        schedule.warn_late(&R::MODEL);
     }
 }
 
@@ -207,7 +208,7 @@ impl<R, S> fmt::Debug for StatisticsFunction<R, S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("StatisticsFunction")
             .field("config", &self.config)
-            .field("schedule", &self.schedule)
+            .field("actions", &self.actions)
             .finish_non_exhaustive()
     }
 }

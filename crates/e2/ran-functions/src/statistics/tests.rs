@@ -1,4 +1,4 @@
-//! The functions in virtual time, on a source whose values are known.
+//! The functions in virtual time, with a source of known values.
 
 use std::time::Duration;
 
@@ -6,7 +6,9 @@ use ferric::e2;
 use ferric::e2ap::{CauseProtocol, CauseRicRequest, RicActionId, RicActionType};
 
 use super::*;
-use crate::testing::{FIRST, GUEST, Recorder, Sent, control, every, millis, report, request_id, subscription};
+use crate::testing::{
+    FIRST, GUEST, Recorder, Sent, control, millis, periodic_subscription, report, request_id, subscription,
+};
 
 /// UE n has n bearers, and has sent n octets in each millisecond.
 struct Counting {
@@ -61,7 +63,7 @@ where
     }
 
     fn subscribe(&mut self, at_ms: u64, controller: ControllerId, period_ms: u32) -> Result<Admission, Cause> {
-        self.request(at_ms, controller, &every(controller, period_ms, self.function.config.wire))
+        self.request(at_ms, controller, &periodic_subscription(controller, period_ms, self.function.config.wire))
     }
 
     fn request(
@@ -78,7 +80,7 @@ where
         self.function.report(millis(at_ms), &mut FunctionContext::new(&mut self.views, &mut self.recorder));
     }
 
-    /// Comes whenever the function wants to be called.
+    /// Calls the function whenever a report is due.
     fn run_until(&mut self, end_ms: u64) {
         while let Some(next) = self.function.next_report().filter(|next| *next <= millis(end_ms)) {
             self.at(next.as_nanos() / 1_000_000);
@@ -95,7 +97,7 @@ fn mac_message(sent: &Sent, wire: Wire) -> mac::IndicationMessage<'static> {
 }
 
 #[test]
-fn every_ue_each_period() {
+fn every_ue_is_reported_each_period() {
     for wire in [Wire::Plain, Wire::Per] {
         let mut bench = Bench::<mac::UeStats>::new(PeriodicConfig { wire, ..PeriodicConfig::default() });
         assert_eq!(e2sm::detect(&bench.function.definition().oid), Some((142, wire)));
@@ -110,7 +112,7 @@ fn every_ue_each_period() {
         let octets: Vec<_> = message.ues.iter().map(|ue| (ue.rnti, ue.dl_aggr_tbs_octets)).collect();
         assert_eq!(octets, [(1, 25), (2, 50), (3, 75)]);
         let wall_us = WALL_S as i64 * 1_000_000;
-        // the wall clock stands still while the loop's time goes on: it is set back each time
+        // the wall clock stands still, so each poll sees it set back
         assert!((wall_us..wall_us + 1000).contains(&message.timestamp_us), "{}", message.timestamp_us);
         bench.function.unsubscribe(RequestKey { controller: FIRST, id: request_id(FIRST) });
         assert_eq!(bench.function.next_report(), None);
@@ -118,7 +120,7 @@ fn every_ue_each_period() {
 }
 
 #[test]
-fn a_ues_bearers() {
+fn each_bearer_of_a_ue_is_reported() {
     let mut bench = Bench::<rlc::BearerStats>::new(PeriodicConfig::default());
     bench.subscribe(0, FIRST, 1).unwrap();
     bench.run_until(1);
@@ -128,7 +130,7 @@ fn a_ues_bearers() {
 }
 
 #[test]
-fn a_late_host_sends_no_burst() {
+fn late_poll_sends_no_burst() {
     let mut bench = Bench::<mac::UeStats>::new(PeriodicConfig::default());
     bench.subscribe(0, FIRST, 10).unwrap();
     bench.at(10);
@@ -143,7 +145,7 @@ fn a_late_host_sends_no_burst() {
 }
 
 #[test]
-fn controllers_are_told_of_the_ues_that_they_see() {
+fn reports_contain_visible_ues() {
     let mut bench = Bench::<mac::UeStats>::new(PeriodicConfig::default());
     bench.subscribe(0, GUEST, 10).unwrap();
     bench.subscribe(0, FIRST, 10).unwrap();
@@ -159,7 +161,7 @@ fn controllers_are_told_of_the_ues_that_they_see() {
 }
 
 #[test]
-fn what_is_refused() {
+fn unsupported_requests_are_refused() {
     let config = PeriodicConfig { min_period_ms: 5, max_actions: 2, ..PeriodicConfig::default() };
     let mut bench = Bench::<mac::UeStats>::new(config);
     let trigger = |period_ms: u32| period_ms.to_le_bytes().to_vec();

@@ -1,4 +1,4 @@
-//! What is set, and what controls make of it.
+//! The configuration of traffic control, and how controls change it.
 
 use std::fmt;
 
@@ -9,36 +9,36 @@ use e2sm::tc::{
 };
 use per::List;
 
-/// Queues of a bearer.
+/// The maximum number of queues of a bearer.
 const MAX_QUEUES: usize = 64;
-/// Filters of a classifier.
+/// The maximum number of filters of a classifier.
 const MAX_FILTERS: usize = 256;
-/// The octets that a new queue gets a turn: one full packet of an Ethernet.
+/// The quantum of a new queue in deficit round robin: one full Ethernet frame.
 const QUANTUM_OCTETS: u32 = 1514;
 
-/// What is set for a bearer.
+/// The traffic control configuration of a bearer.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Configuration {
-    /// What takes from the queues; what it says of queues is in their order.
+    /// Selects the queue to send from; its parameters are in the order of the queues.
     pub scheduler: Scheduler<'static>,
-    /// What decides how much goes on to RLC.
+    /// Limits how much is passed to RLC.
     pub pacer: PacerParameters,
-    /// What chooses a queue.
+    /// Selects the queue of a packet.
     pub classifier: Classifier<'static>,
-    /// The queues: one at least.
+    /// The queues: at least one.
     pub queues: Vec<QueueConfiguration>,
 }
 
-/// A queue, and what stands around it.
+/// The configuration of a queue with its policer and shaper.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct QueueConfiguration {
-    /// Its number, and that of its policer and shaper.
+    /// The ID of the queue, its policer and its shaper.
     pub id: u32,
-    /// Its discipline.
+    /// The queue discipline.
     pub parameters: QueueParameters,
-    /// Its policer, once one was set.
+    /// The policer, if configured.
     pub policer: Option<ChangePolicer>,
-    /// Its shaper, once one was set.
+    /// The shaper, if configured.
     pub shaper: Option<ChangeShaper>,
 }
 
@@ -49,7 +49,7 @@ impl QueueConfiguration {
 }
 
 impl Default for Configuration {
-    /// What a base station without traffic control does: one queue, first in, first out.
+    /// The configuration without traffic control: one FIFO queue.
     fn default() -> Self {
         Configuration {
             scheduler: Scheduler::RoundRobin,
@@ -60,7 +60,7 @@ impl Default for Configuration {
     }
 }
 
-/// A part that there is one of, or one for each queue: it is neither added nor deleted.
+/// A part that always exists, once or once for each queue: it cannot be added or deleted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Part {
     Scheduler,
@@ -70,62 +70,64 @@ pub(super) enum Part {
     Filter,
 }
 
-/// Why a control cannot be carried out. The text goes to the controller: it is ASCII.
+/// Why a control is invalid. The text goes to the controller in ASCII.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Fault {
-    NoQueue(u32),
+    UnknownQueue(u32),
     LastQueue(u32),
     TooManyQueues,
     /// The queue has another discipline.
-    OtherKind(u32, QueueKind),
-    /// A filter or a policer sends packets there.
+    QueueKind(u32, QueueKind),
+    /// A filter or a policer sends packets to the queue.
     QueueInUse(u32),
-    NoTime(DelayTarget),
-    NoFilter(u32),
+    InvalidTarget(DelayTarget),
+    UnknownFilter(u32),
     TooManyFilters,
-    /// The classifier has no filters to be deleted or changed.
-    NotByHeaders,
-    /// There is one, or one for each queue.
+    /// The classifier in use has no filters.
+    NoFilters,
+    /// The part cannot be added or deleted.
     Fixed(Part),
-    NoRate(u32),
-    /// What the scheduler is told of is not every queue.
-    Queues {
-        told: usize,
-        there: usize,
+    InvalidRate(u32),
+    /// The scheduler parameters do not cover every queue.
+    QueueCount {
+        requested: usize,
+        existing: usize,
     },
-    NoQuantum,
+    InvalidQuantum,
 }
 
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Fault::NoQueue(id) => write!(f, "there is no queue {id}"),
+            Fault::UnknownQueue(id) => write!(f, "there is no queue {id}"),
             Fault::LastQueue(id) => write!(f, "queue {id} is the last one"),
             Fault::TooManyQueues => write!(f, "there may be {MAX_QUEUES} queues"),
-            Fault::OtherKind(id, kind) => write!(f, "queue {id} is {kind:?}"),
+            Fault::QueueKind(id, kind) => write!(f, "queue {id} is {kind:?}"),
             Fault::QueueInUse(id) => write!(f, "a filter or a policer sends packets to queue {id}"),
-            Fault::NoTime(DelayTarget { target_ms, interval_ms }) => {
+            Fault::InvalidTarget(DelayTarget { target_ms, interval_ms }) => {
                 write!(f, "a target of {target_ms} ms in {interval_ms} ms: it must be above 0 and below the interval")
             }
-            Fault::NoFilter(id) => write!(f, "there is no filter {id}"),
+            Fault::UnknownFilter(id) => write!(f, "there is no filter {id}"),
             Fault::TooManyFilters => write!(f, "there may be {MAX_FILTERS} filters"),
-            Fault::NotByHeaders => f.write_str("only the classifier by headers has filters, and it is not in use"),
+            Fault::NoFilters => f.write_str("only the OSI classifier has filters, and it is not in use"),
             Fault::Fixed(part) => f.write_str(match part {
-                Part::Scheduler => "there is one scheduler: it can be modified only",
-                Part::Pacer => "there is one pacer: it can be modified only",
-                Part::Policer => "there is one policer for each queue: it comes with the queue",
-                Part::Shaper => "there is one shaper for each queue: it comes with the queue",
-                Part::Filter => "a classifier without filters has none to be deleted or modified",
+                Part::Scheduler => "there is always one scheduler: it can only be modified",
+                Part::Pacer => "there is always one pacer: it can only be modified",
+                Part::Policer => "each queue has one policer: it cannot be added",
+                Part::Shaper => "each queue has one shaper: it cannot be added",
+                Part::Filter => "the classifier in use has no filters to delete or modify",
             }),
-            Fault::NoRate(id) => write!(f, "the limit of queue {id} must be above 0, and its window have a length"),
-            Fault::Queues { told, there } => write!(f, "the scheduler is told of {told} queues, and there are {there}"),
-            Fault::NoQuantum => f.write_str("each queue must get an octet a turn at least"),
+            Fault::InvalidRate(id) => write!(f, "rate and window of queue {id} must be above 0"),
+            Fault::QueueCount { requested, existing } => {
+                write!(f, "the scheduler is told of {requested} queues, and there are {existing}")
+            }
+            Fault::InvalidQuantum => f.write_str("the quantum of each queue must be above 0"),
         }
     }
 }
 
 impl Configuration {
-    /// What it would be after a control.
+    /// The configuration after a control.
     pub(super) fn after(&self, control: &ControlMessage<'_>) -> Result<Configuration, Fault> {
         let mut next = self.clone();
         match control {
@@ -139,8 +141,8 @@ impl Configuration {
         Ok(next)
     }
 
-    fn at(&self, id: u32) -> Result<usize, Fault> {
-        self.queues.iter().position(|queue| queue.id == id).ok_or(Fault::NoQueue(id))
+    fn queue_index(&self, id: u32) -> Result<usize, Fault> {
+        self.queues.iter().position(|queue| queue.id == id).ok_or(Fault::UnknownQueue(id))
     }
 
     fn filters(&self) -> &[OsiFilter] {
@@ -162,20 +164,20 @@ impl Configuration {
                 return Ok(());
             }
             ClassifierControl::Add(NewFilter::Osi(new)) => {
-                self.at(new.queue_id)?;
+                self.queue_index(new.queue_id)?;
                 if filters.len() >= MAX_FILTERS {
                     return Err(Fault::TooManyFilters);
                 }
-                let id = free(filters.iter().map(|filter| filter.id));
+                let id = unused_id(filters.iter().map(|filter| filter.id));
                 filters.push(OsiFilter { id, flow: new.flow, queue_id: new.queue_id });
             }
             ClassifierControl::Delete(DeleteFilter::Osi(id)) => {
-                let at = self.filter(*id)?;
+                let at = self.filter_index(*id)?;
                 filters.remove(at);
             }
             ClassifierControl::Modify(ModifyFilter::Osi(changed)) => {
-                let at = self.filter(changed.id)?;
-                self.at(changed.queue_id)?;
+                let at = self.filter_index(changed.id)?;
+                self.queue_index(changed.queue_id)?;
                 filters[at] = *changed;
             }
             ClassifierControl::Delete(DeleteFilter::RoundRobin | DeleteFilter::Stochastic)
@@ -187,9 +189,9 @@ impl Configuration {
         Ok(())
     }
 
-    fn filter(&self, id: u32) -> Result<usize, Fault> {
-        let Classifier::Osi(filters) = &self.classifier else { return Err(Fault::NotByHeaders) };
-        filters.iter().position(|filter| filter.id == id).ok_or(Fault::NoFilter(id))
+    fn filter_index(&self, id: u32) -> Result<usize, Fault> {
+        let Classifier::Osi(filters) = &self.classifier else { return Err(Fault::NoFilters) };
+        filters.iter().position(|filter| filter.id == id).ok_or(Fault::UnknownFilter(id))
     }
 
     fn queue(&mut self, control: &QueueControl) -> Result<(), Fault> {
@@ -199,18 +201,18 @@ impl Configuration {
                 if self.queues.len() >= MAX_QUEUES {
                     return Err(Fault::TooManyQueues);
                 }
-                let id = free(self.queues.iter().map(|queue| queue.id));
+                let id = unused_id(self.queues.iter().map(|queue| queue.id));
                 self.queues.push(QueueConfiguration::new(id, *parameters));
-                // it comes last, and gets as much as others
-                self.with_each_queue(|of_queues, priority| {
-                    let last = of_queues.iter().max().map_or(0, |last| last.saturating_add(1));
-                    of_queues.push(if priority { last } else { QUANTUM_OCTETS });
+                // the new queue gets the lowest priority, or the default quantum
+                self.update_scheduler(|parameters, is_priority| {
+                    let lowest = parameters.iter().max().map_or(0, |lowest| lowest.saturating_add(1));
+                    parameters.push(if is_priority { lowest } else { QUANTUM_OCTETS });
                 });
             }
             QueueControl::Delete(DeleteQueue { id, kind }) => {
-                let at = self.at(*id)?;
+                let at = self.queue_index(*id)?;
                 if self.queues[at].parameters.kind() != *kind {
-                    return Err(Fault::OtherKind(*id, self.queues[at].parameters.kind()));
+                    return Err(Fault::QueueKind(*id, self.queues[at].parameters.kind()));
                 }
                 if self.queues.len() == 1 {
                     return Err(Fault::LastQueue(*id));
@@ -221,43 +223,43 @@ impl Configuration {
                     return Err(Fault::QueueInUse(*id));
                 }
                 self.queues.remove(at);
-                self.with_each_queue(|of_queues, _| {
-                    of_queues.remove(at);
+                self.update_scheduler(|parameters, _| {
+                    parameters.remove(at);
                 });
             }
             QueueControl::Modify(ModifyQueue { id, parameters }) => {
                 check(*parameters)?;
-                let at = self.at(*id)?;
+                let at = self.queue_index(*id)?;
                 self.queues[at].parameters = *parameters;
             }
         }
         Ok(())
     }
 
-    /// Changes what the scheduler goes by for each queue: priorities, or octets.
-    fn with_each_queue(&mut self, change: impl FnOnce(&mut Vec<u32>, bool)) {
-        let (of_queues, priority) = match &mut self.scheduler {
+    /// Changes the scheduler's parameters of the queues: priorities (`true`) or quanta (`false`).
+    fn update_scheduler(&mut self, change: impl FnOnce(&mut Vec<u32>, bool)) {
+        let (parameters, is_priority) = match &mut self.scheduler {
             Scheduler::RoundRobin => return,
             Scheduler::Priority(priorities) => (priorities, true),
             Scheduler::DeficitRoundRobin(quanta) => (quanta, false),
         };
-        let mut changed = of_queues.to_vec();
-        change(&mut changed, priority);
-        *of_queues = changed.into();
+        let mut changed = parameters.to_vec();
+        change(&mut changed, is_priority);
+        *parameters = changed.into();
     }
 
     fn schedule(&mut self, control: &SchedulerControl<'_>) -> Result<(), Fault> {
         let SchedulerControl::Modify(scheduler) = control else { return Err(Fault::Fixed(Part::Scheduler)) };
-        let there = self.queues.len();
-        let every = |told: &List<'_, u32>| match told.len() == there {
-            true => Ok(List::from(told.to_vec())),
-            false => Err(Fault::Queues { told: told.len(), there }),
+        let existing = self.queues.len();
+        let checked = |parameters: &List<'_, u32>| match parameters.len() == existing {
+            true => Ok(List::from(parameters.to_vec())),
+            false => Err(Fault::QueueCount { requested: parameters.len(), existing }),
         };
         self.scheduler = match scheduler {
             Scheduler::RoundRobin => Scheduler::RoundRobin,
-            Scheduler::Priority(priorities) => Scheduler::Priority(every(priorities)?),
-            Scheduler::DeficitRoundRobin(quanta) if quanta.contains(&0) => return Err(Fault::NoQuantum),
-            Scheduler::DeficitRoundRobin(quanta) => Scheduler::DeficitRoundRobin(every(quanta)?),
+            Scheduler::Priority(priorities) => Scheduler::Priority(checked(priorities)?),
+            Scheduler::DeficitRoundRobin(quanta) if quanta.contains(&0) => return Err(Fault::InvalidQuantum),
+            Scheduler::DeficitRoundRobin(quanta) => Scheduler::DeficitRoundRobin(checked(quanta)?),
         };
         Ok(())
     }
@@ -266,14 +268,14 @@ impl Configuration {
         match control {
             PolicerControl::Add => return Err(Fault::Fixed(Part::Policer)),
             PolicerControl::Delete(id) => {
-                let at = self.at(*id)?;
+                let at = self.queue_index(*id)?;
                 self.queues[at].policer = None;
             }
             PolicerControl::Modify(policer) => {
-                let at = self.at(policer.id)?;
-                self.at(policer.deviation_id)?;
+                let at = self.queue_index(policer.id)?;
+                self.queue_index(policer.deviation_id)?;
                 if policer.active && policer.drop_rate_kbps == 0 {
-                    return Err(Fault::NoRate(policer.id));
+                    return Err(Fault::InvalidRate(policer.id));
                 }
                 self.queues[at].policer = Some(*policer);
             }
@@ -285,13 +287,13 @@ impl Configuration {
         match control {
             ShaperControl::Add => return Err(Fault::Fixed(Part::Shaper)),
             ShaperControl::Delete(id) => {
-                let at = self.at(*id)?;
+                let at = self.queue_index(*id)?;
                 self.queues[at].shaper = None;
             }
             ShaperControl::Modify(shaper) => {
-                let at = self.at(shaper.id)?;
+                let at = self.queue_index(shaper.id)?;
                 if shaper.active && (shaper.max_rate_kbps == 0 || shaper.window_ms == 0) {
-                    return Err(Fault::NoRate(shaper.id));
+                    return Err(Fault::InvalidRate(shaper.id));
                 }
                 self.queues[at].shaper = Some(*shaper);
             }
@@ -311,13 +313,13 @@ fn check(parameters: QueueParameters) -> Result<(), Fault> {
         QueueParameters::CoDel(target) | QueueParameters::EcnCoDel(target)
             if target.target_ms == 0 || target.target_ms >= target.interval_ms =>
         {
-            Err(Fault::NoTime(target))
+            Err(Fault::InvalidTarget(target))
         }
         _ => Ok(()),
     }
 }
 
-/// The least number that none of these has.
-fn free(ids: impl Iterator<Item = u32> + Clone) -> u32 {
-    (0..=u32::MAX).find(|id| !ids.clone().any(|there| there == *id)).unwrap_or_default()
+/// The smallest unused ID.
+fn unused_id(ids: impl Iterator<Item = u32> + Clone) -> u32 {
+    (0..=u32::MAX).find(|id| !ids.clone().any(|used| used == *id)).unwrap_or_default()
 }

@@ -1,23 +1,22 @@
-//! TC: what happens to packets between the core and the radio bearer, told by the period and set.
+//! TC: traffic control between the core network and the radio bearers: periodic reports, and control.
 //!
-//! A base station implements [`TcSource`]; [`TcFunction`] does the rest.
+//! A base station implements [`TcSource`]; [`TcFunction`] implements the RAN function.
 //!
-//! * A control is checked against what is set: queues that it names are there, and none that is in use goes away. It is
-//!   carried out as a whole or not at all; where not, the log says why, and in PER the outcome does too (FlexRIC's layout
-//!   has a number only).
-//! * A queue brings a policer and a shaper along, which do nothing until they are modified, and again once they are
-//!   deleted. Numbers of queues and filters are the least that are free.
-//! * What is set touches the traffic of every UE. So it is for the controller that sees every UE: others are refused.
+//! * A control is checked against the configuration: the queues that it refers to must exist, and a queue in use cannot be
+//!   deleted. It takes effect as a whole or not at all. The reason for a refusal is logged; in PER the outcome contains it
+//!   too (FlexRIC's encoding has a number only).
+//! * Each queue has a policer and a shaper, which are inactive until they are modified and after they are deleted. A new
+//!   queue or filter gets the smallest unused ID.
+//! * The configuration applies to the traffic of every UE, so only the controller that sees every UE may change it.
 
 mod configuration;
-mod source;
 #[cfg(test)]
 mod tests;
 
+use std::borrow::Cow;
 use std::cell::RefCell;
 use std::fmt;
 use std::rc::Rc;
-use std::time::SystemTime;
 
 use e2sm::tc::{
     ControlHeader, ControlMessage, ControlOutcome, IndicationHeader, IndicationMessage, Lane, MODEL, Meter, Pacer,
@@ -25,44 +24,90 @@ use e2sm::tc::{
 };
 use ferric::agent::{Admission, ControlFailure, ControllerId, FunctionContext, RanFunction, RequestKey, Views};
 use ferric::e2::{ControlRequest, Function, SubscriptionRequest, Time};
-use ferric::e2ap::{Cause, CauseProtocol, CauseRicRequest, RanFunctionId};
+use ferric::e2ap::{Cause, RanFunctionId};
 use per::PrintableString;
 use tracing::{debug, info, warn};
 
-use crate::periodic::{PeriodicConfig, Schedule};
+use crate::cause::{ACTION_NOT_SUPPORTED, CONTROL_FAILED, CONTROL_MESSAGE_INVALID, TRANSFER_SYNTAX_ERROR};
+use crate::periodic::{PeriodicActions, PeriodicConfig};
 use crate::wall_clock::WallClock;
 
 pub use configuration::{Configuration, QueueConfiguration};
-pub use source::{QueueCounters, TcSource};
 
-/// In the outcome: carried out, and not.
-const DONE: u32 = 0;
-const NOT_DONE: u32 = 1;
+/// Why requests of other controllers are refused.
+const ONLY_FIRST: &str = "traffic control is for the controller that sees every UE";
 
-/// The RAN function of TC, towards all controllers of its node.
+/// Codes of the control outcome.
+const SUCCESS: u32 = 0;
+const FAILURE: u32 = 1;
+
+/// The counters of a queue, its policer and its shaper.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct QueueCounters {
+    /// The rate through the shaper, averaged over its window, in kbit/s.
+    pub shaper_rate_kbps: f32,
+    /// The recent rate through the policer, in kbit/s.
+    pub policer_rate_kbps: f32,
+    /// The number of packets that the policer dropped.
+    pub policer_dropped_packets: u32,
+    /// The number of packets that the policer marked.
+    pub policer_marked_packets: u32,
+    /// The counters of the queue; the function fills in its kind.
+    pub queue: Queue,
+}
+
+/// What a base station implements to support the TC service model.
+pub trait TcSource {
+    /// The current configuration.
+    fn configuration(&self) -> &Configuration;
+
+    /// Replaces the configuration. It was checked: every queue that it refers to exists.
+    ///
+    /// # Errors
+    /// The reason in ASCII, which the controller receives. Then nothing has changed.
+    fn configure(&mut self, configuration: Configuration) -> Result<(), Cow<'static, str>>;
+
+    /// The counters of a configured queue; all 0 for a base station that does not count.
+    fn queue_counters(&self, queue_id: u32) -> QueueCounters {
+        let _ = queue_id;
+        QueueCounters::default()
+    }
+
+    /// The recent rate through the pacer, in kbit/s.
+    fn pacer_rate_kbps(&self) -> f32 {
+        0.0
+    }
+
+    /// Brings the counters up to date with `now`. A real base station, whose counters change by themselves, does nothing;
+    /// an emulated one computes.
+    fn advance(&mut self, now: Time) {
+        let _ = now;
+    }
+}
+
+/// The RAN function of the TC service model, for all controllers of its node.
 pub struct TcFunction<S: TcSource> {
     source: Rc<RefCell<S>>,
     config: PeriodicConfig,
     wall_clock: WallClock,
-    schedule: Schedule,
+    actions: PeriodicActions,
 }
 
 impl<S: TcSource> TcFunction<S> {
-    /// A function without subscriptions.
+    /// Creates a function without subscriptions.
     ///
     /// # Panics
-    /// Where the model does not have the configured wire form.
+    /// If the service model does not have the configured encoding.
     #[must_use]
     pub fn new(source: Rc<RefCell<S>>, config: PeriodicConfig) -> Self {
         config.function(&MODEL);
-        let (wall_clock, schedule) = (WallClock::new(SystemTime::now), Schedule::default());
-        TcFunction { source, config, wall_clock, schedule }
+        TcFunction { source, config, wall_clock: WallClock::system(), actions: PeriodicActions::default() }
     }
 
-    /// Reports that were not sent because the host came late, until now.
+    /// The number of reports that were skipped because the agent was polled late.
     #[must_use]
     pub fn skipped_reports(&self) -> u64 {
-        self.schedule.skipped()
+        self.actions.skipped_reports()
     }
 
     fn outcome(&self, code: u32, text: &str) -> Option<Vec<u8>> {
@@ -74,7 +119,7 @@ impl<S: TcSource> TcFunction<S> {
 
     fn refuse(&self, controller: ControllerId, cause: Cause, text: &str) -> ControlFailure {
         info!(controller = controller.0, %cause, "traffic control refused: {text}");
-        ControlFailure { cause, outcome: self.outcome(NOT_DONE, text) }
+        ControlFailure { cause, outcome: self.outcome(FAILURE, text) }
     }
 }
 
@@ -95,14 +140,14 @@ impl<S: TcSource> RanFunction for TcFunction<S> {
         views: &Views,
     ) -> Result<Admission, Cause> {
         if !views.sees_all(controller) {
-            debug!(controller = controller.0, "traffic control is for the controller that sees every UE");
-            return Err(Cause::RicRequest(CauseRicRequest::ActionNotSupported));
+            debug!(controller = controller.0, "traffic control subscription refused: {ONLY_FIRST}");
+            return Err(ACTION_NOT_SUPPORTED);
         }
-        self.schedule.subscribe(now, controller, request, &self.config)
+        self.actions.subscribe(now, controller, request, &self.config)
     }
 
     fn unsubscribe(&mut self, key: RequestKey) {
-        self.schedule.unsubscribe(key);
+        self.actions.unsubscribe(key);
     }
 
     fn control(
@@ -110,84 +155,76 @@ impl<S: TcSource> RanFunction for TcFunction<S> {
         now: Time,
         controller: ControllerId,
         request: &ControlRequest,
-        reports: &mut FunctionContext<'_>,
+        context: &mut FunctionContext<'_>,
     ) -> Result<Option<Vec<u8>>, ControlFailure> {
-        let failed = Cause::RicRequest(CauseRicRequest::ControlFailedToExecute);
-        if !reports.views().sees_all(controller) {
-            return Err(self.refuse(controller, failed, "traffic control is for the controller that sees every UE"));
+        if !context.views().sees_all(controller) {
+            return Err(self.refuse(controller, CONTROL_FAILED, ONLY_FIRST));
         }
         let control = ControlHeader::decode(&request.header, self.config.wire)
             .and_then(|_| ControlMessage::decode_owned(&request.message, self.config.wire))
-            .map_err(|error| {
-                let cause = Cause::Protocol(CauseProtocol::TransferSyntaxError);
-                self.refuse(controller, cause, &error.to_string())
-            })?;
-        // what was before goes on as it was
+            .map_err(|error| self.refuse(controller, TRANSFER_SYNTAX_ERROR, &error.to_string()))?;
+        // the control takes effect at `now`, not earlier
         self.source.borrow_mut().advance(now);
         let next = self.source.borrow().configuration().after(&control);
-        let next = next.map_err(|fault| {
-            let invalid = Cause::RicRequest(CauseRicRequest::ControlMessageInvalid);
-            self.refuse(controller, invalid, &fault.to_string())
+        let next = next.map_err(|fault| self.refuse(controller, CONTROL_MESSAGE_INVALID, &fault.to_string()))?;
+        let configured = self.source.borrow_mut().configure(next);
+        configured.map_err(|reason| {
+            let reason: String = reason.chars().map(|c| if c.is_ascii() { c } else { '?' }).collect();
+            self.refuse(controller, CONTROL_FAILED, &reason)
         })?;
-        let done = self.source.borrow_mut().configure(next);
-        done.map_err(|why| {
-            let why: String = why.chars().map(|c| if c.is_ascii() { c } else { '?' }).collect();
-            self.refuse(controller, failed, &why)
-        })?;
-        Ok(self.outcome(DONE, ""))
+        Ok(self.outcome(SUCCESS, ""))
     }
 
     fn next_report(&self) -> Option<Time> {
-        self.schedule.next()
+        self.actions.next_due()
     }
 
-    fn report(&mut self, now: Time, reports: &mut FunctionContext<'_>) {
-        let TcFunction { source, config, wall_clock, schedule } = self;
-        wall_clock.tick(now);
+    fn report(&mut self, now: Time, context: &mut FunctionContext<'_>) {
+        let TcFunction { source, config, wall_clock, actions } = self;
+        wall_clock.update(now);
         let mut source = source.borrow_mut();
         source.advance(now);
         let (mut header, mut message) = (Vec::new(), Vec::new());
-        let written = IndicationHeader::default()
+        let encoded = IndicationHeader::default()
             .encode(config.wire, &mut header)
-            .and_then(|()| told(&*source, wall_clock.unix_us(now)).encode(config.wire, &mut message));
-        if let Err(error) = written {
-            warn!(%error, "traffic control cannot be told");
+            .and_then(|()| indication(&*source, wall_clock.unix_us(now)).encode(config.wire, &mut message));
+        if let Err(error) = encoded {
+            warn!(%error, "cannot encode a traffic control report: a value of the source is out of range");
         }
-        schedule.due(now, |key, action| {
-            // another may have become the one that sees every UE
-            if !message.is_empty() && reports.views().sees_all(key.controller) {
-                // a subscription that is gone by now is forgotten by the `unsubscribe` to come
-                let _ = reports.report(key, action, &header, &message);
+        actions.report_due(now, &MODEL, |key, action| {
+            // another controller may have become the one that sees every UE since the subscription
+            if !message.is_empty() && context.views().sees_all(key.controller) {
+                // fails only for a subscription that has ended, which the pending `unsubscribe` removes
+                let _ = context.report(key, action, &header, &message);
             }
         });
-        schedule.warn_late(&MODEL);
     }
 }
 
-/// What is set, and what was counted.
-fn told<S: TcSource>(source: &S, timestamp_us: i64) -> IndicationMessage<'static> {
+/// The configuration and the counters.
+fn indication<S: TcSource>(source: &S, timestamp_us: i64) -> IndicationMessage<'static> {
     let Configuration { scheduler, pacer, classifier, queues } = source.configuration().clone();
     let lane = |queue: &QueueConfiguration| {
-        let counts = source.queue_counters(queue.id);
+        let counters = source.queue_counters(queue.id);
         let (shaper, policer) = (queue.shaper.unwrap_or_default(), queue.policer.unwrap_or_default());
         Lane {
             shaper: Shaper {
                 id: queue.id,
                 active: shaper.active,
                 max_rate_kbps: shaper.max_rate_kbps,
-                meter: Meter { rate_kbps: counts.shaper_rate_kbps, window_ms: shaper.window_ms },
+                meter: Meter { rate_kbps: counters.shaper_rate_kbps, window_ms: shaper.window_ms },
             },
             policer: Policer {
                 id: queue.id,
-                meter: Meter { rate_kbps: counts.policer_rate_kbps, window_ms: 0 },
-                dropped_packets: counts.policer_dropped_packets,
-                marked_packets: counts.policer_marked_packets,
+                meter: Meter { rate_kbps: counters.policer_rate_kbps, window_ms: 0 },
+                dropped_packets: counters.policer_dropped_packets,
+                marked_packets: counters.policer_marked_packets,
                 max_rate_kbps: policer.drop_rate_kbps as f32,
                 active: policer.active,
                 destination_id: queue.id,
                 deviation_id: policer.deviation_id,
             },
-            queue: Queue { kind: queue.parameters.kind(), ..counts.queue },
+            queue: Queue { kind: queue.parameters.kind(), ..counters.queue },
         }
     };
     let kind = match pacer {
@@ -203,7 +240,7 @@ impl<S: TcSource> fmt::Debug for TcFunction<S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("TcFunction")
             .field("config", &self.config)
-            .field("schedule", &self.schedule)
+            .field("actions", &self.actions)
             .finish_non_exhaustive()
     }
 }

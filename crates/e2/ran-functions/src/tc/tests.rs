@@ -1,6 +1,4 @@
-//! The steps of FlexRIC's paper, 6.1.1, and what is refused.
-
-use std::borrow::Cow;
+//! The steps of FlexRIC's paper, 6.1.1, and invalid controls.
 
 use e2sm::Wire;
 use e2sm::tc::{
@@ -9,9 +7,10 @@ use e2sm::tc::{
     QueueKind, QueueParameters, Scheduler, SchedulerControl, ShaperControl,
 };
 use ferric::agent::Ue;
+use ferric::e2ap::{CauseProtocol, CauseRicRequest};
 
 use super::*;
-use crate::testing::{self, FIRST, GUEST, Recorder, every, millis};
+use crate::testing::{self, FIRST, GUEST, Recorder, millis, periodic_subscription};
 
 #[derive(Default)]
 struct BaseStation {
@@ -64,12 +63,12 @@ impl Bench {
         };
         match self.function.control(millis(0), controller, &request, &mut reports) {
             Ok(outcome) => {
-                assert_eq!(said(outcome), (DONE, String::new()));
+                assert_eq!(said(outcome), (SUCCESS, String::new()));
                 Ok(())
             }
             Err(failure) => {
                 let (code, text) = said(failure.outcome);
-                assert_eq!(code, NOT_DONE);
+                assert_eq!(code, FAILURE);
                 Err((failure.cause, text))
             }
         }
@@ -117,7 +116,7 @@ fn voip() -> FiveTuple {
 
 /// A second queue, a filter for the flow that must not wait, and a pacer (FlexRIC paper, 6.1.1).
 #[test]
-fn a_flow_gets_a_queue_of_its_own() {
+fn filter_sends_flow_to_new_queue() {
     for wire in [Wire::Plain, Wire::Per] {
         let mut bench = Bench::speaking(wire);
         bench.done(FIFO);
@@ -132,7 +131,7 @@ fn a_flow_gets_a_queue_of_its_own() {
             active: true,
         })));
 
-        bench.function.subscribe(millis(0), FIRST, &every(FIRST, 10, wire), &bench.views).unwrap();
+        bench.function.subscribe(millis(0), FIRST, &periodic_subscription(FIRST, 10, wire), &bench.views).unwrap();
         bench.function.report(millis(10), &mut FunctionContext::new(&mut bench.views, &mut bench.recorder));
         let told = IndicationMessage::decode_owned(&bench.recorder.sent[0].message, wire).unwrap();
         assert_eq!(told.scheduler, Scheduler::Priority(vec![1, 0].into()));
@@ -146,7 +145,7 @@ fn a_flow_gets_a_queue_of_its_own() {
 }
 
 #[test]
-fn numbers_are_the_least_that_are_free() {
+fn ids_are_the_smallest_unused() {
     let mut bench = Bench::speaking(Wire::Per);
     bench.done(FIFO);
     bench.done(codel(5, 100));
@@ -173,7 +172,7 @@ fn numbers_are_the_least_that_are_free() {
 }
 
 #[test]
-fn controls_that_cannot_be() {
+fn invalid_controls_are_refused() {
     let mut bench = Bench::speaking(Wire::Per);
     bench.done(FIFO);
     bench.done(filter(voip(), 1));
@@ -193,17 +192,17 @@ fn controls_that_cannot_be() {
     assert_eq!(refused(told(1)), "the scheduler is told of 1 queues, and there are 2");
     assert_eq!(refused(told(3)), "the scheduler is told of 3 queues, and there are 2");
     let quanta = scheduler(Scheduler::DeficitRoundRobin(vec![5, 0].into()));
-    assert_eq!(refused(quanta), "each queue must get an octet a turn at least");
-    let one = "there is one scheduler: it can be modified only";
+    assert_eq!(refused(quanta), "the quantum of each queue must be above 0");
+    let one = "there is always one scheduler: it can only be modified";
     assert_eq!(refused(ControlMessage::Scheduler(SchedulerControl::Add)), one);
     assert_eq!(refused(ControlMessage::Scheduler(SchedulerControl::Delete)), one);
-    assert_eq!(refused(ControlMessage::Pacer(PacerControl::Add)), "there is one pacer: it can be modified only");
-    let comes = "for each queue: it comes with the queue";
-    assert_eq!(refused(ControlMessage::Shaper(ShaperControl::Add)), format!("there is one shaper {comes}"));
-    assert_eq!(refused(ControlMessage::Policer(PolicerControl::Add)), format!("there is one policer {comes}"));
+    assert_eq!(refused(ControlMessage::Pacer(PacerControl::Add)), "there is always one pacer: it can only be modified");
+    let cannot = "it cannot be added";
+    assert_eq!(refused(ControlMessage::Shaper(ShaperControl::Add)), format!("each queue has one shaper: {cannot}"));
+    assert_eq!(refused(ControlMessage::Policer(PolicerControl::Add)), format!("each queue has one policer: {cannot}"));
     assert_eq!(refused(ControlMessage::Policer(PolicerControl::Delete(5))), "there is no queue 5");
 
-    let limit = "the limit of queue 1 must be above 0, and its window have a length";
+    let limit = "rate and window of queue 1 must be above 0";
     let shaper = |window_ms, max_rate_kbps| {
         let change = ChangeShaper { id: 1, window_ms, max_rate_kbps, active: true };
         ControlMessage::Shaper(ShaperControl::Modify(change))
@@ -220,9 +219,9 @@ fn controls_that_cannot_be() {
     let no_filter = ControlMessage::Classifier(ClassifierControl::Delete(DeleteFilter::Osi(3)));
     assert_eq!(refused(no_filter.clone()), "there is no filter 3");
     let none = ControlMessage::Classifier(ClassifierControl::Delete(DeleteFilter::RoundRobin));
-    assert_eq!(refused(none), "a classifier without filters has none to be deleted or modified");
+    assert_eq!(refused(none), "the classifier in use has no filters to delete or modify");
     bench.done(ControlMessage::Classifier(ClassifierControl::Add(NewFilter::RoundRobin)));
-    assert_eq!(bench.refused(no_filter), "only the classifier by headers has filters, and it is not in use");
+    assert_eq!(bench.refused(no_filter), "only the OSI classifier has filters, and it is not in use");
     bench.done(policer(0, 10));
     assert_eq!(bench.refused(delete_queue(0, QueueKind::Fifo)), "a filter or a policer sends packets to queue 0");
     bench.done(ControlMessage::Policer(PolicerControl::Delete(1)));
@@ -231,7 +230,7 @@ fn controls_that_cannot_be() {
 }
 
 #[test]
-fn bounds() {
+fn numbers_of_queues_and_filters_are_limited() {
     let mut bench = Bench::speaking(Wire::Per);
     (1..64).for_each(|_| bench.done(FIFO));
     assert_eq!(bench.refused(FIFO), "there may be 64 queues");
@@ -240,16 +239,17 @@ fn bounds() {
 }
 
 #[test]
-fn it_is_for_the_controller_that_sees_every_ue() {
+fn only_the_first_controller_may_configure() {
     let mut bench = Bench::speaking(Wire::Per);
     bench.views.expose(GUEST, Ue(1)).unwrap();
     let failed = Cause::RicRequest(CauseRicRequest::ControlFailedToExecute);
     let (cause, text) = bench.control(GUEST, &FIFO).unwrap_err();
     assert_eq!((cause, &*text), (failed, "traffic control is for the controller that sees every UE"));
-    let refused = bench.function.subscribe(millis(0), GUEST, &every(GUEST, 10, Wire::Per), &bench.views);
+    let refused =
+        bench.function.subscribe(millis(0), GUEST, &periodic_subscription(GUEST, 10, Wire::Per), &bench.views);
     assert_eq!(refused, Err(Cause::RicRequest(CauseRicRequest::ActionNotSupported)));
-    // who sees every UE no more is told no more
-    bench.function.subscribe(millis(0), FIRST, &every(FIRST, 10, Wire::Per), &bench.views).unwrap();
+    // a controller that no longer sees every UE gets no reports
+    bench.function.subscribe(millis(0), FIRST, &periodic_subscription(FIRST, 10, Wire::Per), &bench.views).unwrap();
     bench.views = Views::with_first(GUEST);
     bench.function.report(millis(10), &mut FunctionContext::new(&mut bench.views, &mut bench.recorder));
     assert!(bench.recorder.sent.is_empty());

@@ -19,7 +19,7 @@ impl RrcSource for Node {
         let context = self.context_or_former(ue);
         Notification {
             event: Event::Present,
-            ue_id: self.ue_id(ue),
+            ue_id: KpmSource::ue_id(self, ue),
             rnti: RntiValue(rnti_of(ue)),
             cell: KpmSource::cell(self),
             plmn: context.map_or_else(|| PlmnIdentity::from_codes(MCC, MNC, 2), |context| context.plmn),
@@ -43,7 +43,7 @@ impl UeDirectory for Node {
         ues.into_iter().find(|ue| KpmSource::ue_id(self, *ue) == *name)
     }
 
-    fn name(&self, ue: Ue) -> Option<UeId<'static>> {
+    fn ue_id(&self, ue: Ue) -> Option<UeId<'static>> {
         let mut ues = Vec::new();
         KpmSource::ues(self, &mut ues);
         ues.contains(&ue).then(|| KpmSource::ue_id(self, ue))

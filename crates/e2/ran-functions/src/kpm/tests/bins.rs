@@ -72,7 +72,7 @@ impl KpmSource for Samples {
             bins.iter().zip(of_sample).all(|(bin, value)| (bin.from..bin.to).contains(&(value as f64)))
         };
         let count = (*since..self.0).filter(is_in).count() as u32;
-        // of the slice each counts a hundred times, so that it is told apart
+        // values of the slice are a hundred times as large, to distinguish them
         Value::Integer(if *label == of_slice() { 100 * count } else { count })
     }
 }
@@ -126,7 +126,7 @@ fn subscribe(function: &mut KpmFunction<Samples>, action: &[u8]) -> Result<Admis
 }
 
 #[test]
-fn the_definition_tells_the_bins() {
+fn definition_contains_bins() {
     for revision in Revision::FROM_V2 {
         let bytes = function(revision).definition().definition;
         let definition = RanFunctionDefinition::decode_owned(&bytes, revision).unwrap();
@@ -253,7 +253,7 @@ fn bins_of_groups() {
 }
 
 #[test]
-fn bins_that_are_none_are_refused() {
+fn invalid_bins_are_refused() {
     use CauseRicRequest::{ActionNotSupported, FunctionResourceLimit, RequestedInformationUnavailable};
     let request = Cause::RicRequest;
     let semantic = Cause::Protocol(CauseProtocol::SemanticError);

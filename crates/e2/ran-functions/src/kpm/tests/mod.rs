@@ -1,4 +1,4 @@
-//! The function in virtual time, on a source whose values are known.
+//! The function in virtual time, with a source of known values.
 
 mod bins;
 mod reports;
@@ -19,7 +19,7 @@ use e2sm::kpm::{
 };
 use ferric::agent::{FunctionTransport, Ue};
 use ferric::e2;
-use ferric::e2ap::{GlobalRicId, RicActionId, RicActionType, RicRequestId};
+use ferric::e2ap::{CauseProtocol, CauseRicRequest, GlobalRicId, RicActionId, RicActionType, RicRequestId};
 use per::{Bits, List, Octets, PrintableString};
 
 use super::*;
@@ -137,7 +137,7 @@ fn ue_id(number: u64) -> UeId<'static> {
     UeId::GnbDu(UeIdGnbDu { gnb_cu_ue_f1ap_id: id, ran_ueid: None, cell_rnti: None })
 }
 
-/// The controller that sees every UE, and another.
+/// The controller that sees every UE, and a guest.
 const FIRST: ControllerId = ControllerId(1);
 const GUEST: ControllerId = ControllerId(2);
 
@@ -157,7 +157,7 @@ struct Bench {
     sent: Vec<Sent>,
 }
 
-/// What came out: when, of which action, and the octets.
+/// A report that the function sent.
 struct Sent {
     at_ms: u64,
     controller: ControllerId,
@@ -166,7 +166,7 @@ struct Sent {
     message: Vec<u8>,
 }
 
-/// Writes down what comes out.
+/// A transport that records reports.
 struct Recorder<'a> {
     at_ms: u64,
     sent: &'a mut Vec<Sent>,
@@ -246,7 +246,7 @@ impl Bench {
         self.function.report(millis(at_ms), &mut FunctionContext::new(&mut self.views, &mut recorder));
     }
 
-    /// Comes whenever the function wants to be called.
+    /// Calls the function whenever a report is due.
     fn run_until(&mut self, end_ms: u64) {
         while let Some(next) = self.function.next_report().filter(|next| *next <= millis(end_ms)) {
             self.at(next.as_nanos() / 1_000_000);

@@ -3,7 +3,7 @@
 use super::*;
 
 #[test]
-fn every_style_in_every_revision() {
+fn every_style_is_reported_in_every_revision() {
     let label = [MatchingCondItem { choice: MatchingCondItemChoice::MeasLabel(slice_label(1)), logical_or: None }];
     let (two, some) = ([ue_id(2)], [ue_id(3), ue_id(1)]);
     let gbr = test(TestCondType::Gbr(True), TestCondExpression::Equal, 1);
@@ -90,7 +90,7 @@ fn periods_do_not_drift() {
 }
 
 #[test]
-fn a_late_host_sends_no_burst() {
+fn late_poll_sends_no_burst() {
     let mut bench = Bench::speaking(Revision::V3_00, &[1]);
     bench.wish(&wish(&named(&[VOLUME]), 100, 100, Scope::Node));
     bench.at(100);
@@ -139,9 +139,9 @@ fn a_late_host_sends_no_burst() {
     assert_eq!(bench.sent.len(), 4);
 }
 
-/// MeasuredObject a value of a group is about may be others in each period; then that is told (v02.03).
+/// If different UEs match in different periods, the report lists them for each period (v02.03).
 #[test]
-fn who_met_the_conditions_in_which_period() {
+fn matching_ues_are_listed_for_each_period() {
     use e2sm::kpm::{ActionDefinitionFormat3, MatchedPerGp, MeasurementCondItem};
     let group = |label| MeasurementCondItem {
         meas_type: by_name(VOLUME),
@@ -186,7 +186,7 @@ fn who_met_the_conditions_in_which_period() {
         }
         assert_eq!(periods(0), Some(vec![of(&[]), of(&[1]), of(&[3, 1])]));
         assert_eq!(periods(1), Some(vec![of(&[2]), of(&[2, 1]), of(&[3, 2, 1])]));
-        assert_eq!(periods(2), None, "nobody, in all of them");
+        assert_eq!(periods(2), None, "no UE in any period");
         // in the next report nothing differs
         bench.run_until(60);
         let message = IndicationMessage::decode_owned(&bench.sent[1].message, revision).unwrap();
@@ -197,11 +197,11 @@ fn who_met_the_conditions_in_which_period() {
 }
 
 #[test]
-fn ues_come_and_go() {
+fn ues_without_values_in_some_periods() {
     let mut bench = Bench::speaking(Revision::V3_00, &[]);
     bench.wish(&wish(&named(&[VOLUME]), 10, 30, Scope::EveryUe(EveryUe::AnySignal)));
     bench.run_until(35);
-    assert_eq!(bench.sent.len(), 0, "nobody to report on");
+    assert_eq!(bench.sent.len(), 0, "no UEs to report on");
     let ues = |bench: &Bench, ues: &[u64]| bench.source.borrow_mut().ues = ues.iter().map(|ue| Ue(*ue)).collect();
     ues(&bench, &[5]);
     bench.run_until(40);
@@ -215,7 +215,7 @@ fn ues_come_and_go() {
     let expected = [(5, five), (5, five), (5, none), (4, none), (4, four), (4, four)];
     assert_eq!(values, expected.map(|(ue, value)| (Some(ue), value)));
 
-    // a UE that was named and is gone
+    // a listed UE that has detached
     let mut bench = Bench::speaking(Revision::V3_00, &[1, 2]);
     let (one, two) = ([ue_id(1)], [ue_id(1), ue_id(2)]);
     bench.wish(&wish(&named(&[VOLUME]), 10, 10, Scope::Ues(&one)));
@@ -228,7 +228,7 @@ fn ues_come_and_go() {
 }
 
 #[test]
-fn subscriptions_keep_to_themselves() {
+fn subscriptions_are_independent() {
     let mut bench = Bench::speaking(Revision::V3_00, &[1]);
     assert_eq!(bench.function.next_report(), None);
     let (fast_trigger, fast) = bench.plan(&wish(&named(&[VOLUME]), 10, 10, Scope::Node));
@@ -248,7 +248,7 @@ fn subscriptions_keep_to_themselves() {
 }
 
 #[test]
-fn conditions_choose_ues() {
+fn conditions_select_ues() {
     use TestCondExpression::{Contains, Equal, GreaterThan, LessThan, Present};
     let cqi = TestCondType::Cqi(True);
     let octets = |octets: &'static [u8]| TestCondInfo {
@@ -282,7 +282,7 @@ fn conditions_choose_ues() {
 }
 
 #[test]
-fn values_that_do_not_meet_their_conditions() {
+fn values_that_fail_conditions_are_not_reported() {
     let above = |value, or: bool| MatchCondReportItem {
         meas_value_report_cond: MeasValueReportCond {
             test_expr: TestCondExpression::GreaterThan,
@@ -303,7 +303,7 @@ fn values_that_do_not_meet_their_conditions() {
 }
 
 #[test]
-fn a_report_never_grows_beyond_its_bound() {
+fn report_size_is_limited() {
     let ues: Vec<u64> = (1..=50).collect();
     let mut bench = Bench::new(KpmConfig { max_values: 100, ..KpmConfig::default() }, &ues);
     bench.wish(&wish(&named(&[VOLUME, CQI]), 10, 20, Scope::EveryUe(EveryUe::AnySignal)));
@@ -316,7 +316,7 @@ fn a_report_never_grows_beyond_its_bound() {
 }
 
 #[test]
-fn a_guest_sees_what_it_is_shown() {
+fn guest_gets_reports_of_exposed_ues() {
     let mut bench = Bench::speaking(Revision::V3_00, &[1, 2, 3]);
     let every = named(&[VOLUME]);
     let (trigger, action) = bench.plan(&wish(&every, 10, 10, Scope::EveryUe(EveryUe::AnySignal)));
@@ -333,7 +333,7 @@ fn a_guest_sees_what_it_is_shown() {
     let all = vec![1, 2, 3];
     assert_eq!(told, [(FIRST, all.clone()), (GUEST, vec![2]), (FIRST, all), (GUEST, vec![2, 3])]);
 
-    // what it is not shown is not there to be asked for
+    // a UE that is not exposed to the guest does not exist for it
     let one = ue_id(1);
     let (trigger, action) = bench.plan(&wish(&every, 10, 10, Scope::Ues(std::slice::from_ref(&one))));
     let request = request(2, &trigger, &[&action]);

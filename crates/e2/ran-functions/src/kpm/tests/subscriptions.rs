@@ -4,7 +4,7 @@ use super::*;
 
 /// All of the cell is one network's: its share is the whole, and another's is none.
 #[test]
-fn a_networks_share() {
+fn label_with_own_plmn_is_supported() {
     let network = |mcc| Some(PlmnIdentity::from_codes(mcc, 1, 2));
     let asked = |label| {
         let mut bytes = Vec::new();
@@ -30,7 +30,7 @@ fn a_networks_share() {
 }
 
 #[test]
-fn the_definition_tells_styles_and_measurements() {
+fn definition_contains_styles_and_measurements() {
     let styles = vec![ReportStyle::CommonConditions];
     for revision in Revision::FROM_V2 {
         let bench = Bench::new(KpmConfig { revision, styles: styles.clone(), ..KpmConfig::default() }, &[1]);
@@ -52,7 +52,7 @@ fn the_definition_tells_styles_and_measurements() {
 }
 
 #[test]
-fn what_cannot_be_is_refused_with_its_cause() {
+fn invalid_actions_are_refused_with_cause() {
     use CauseRicRequest::{
         ActionNotSupported, EventTriggerNotSupported, FunctionResourceLimit, RequestedInformationUnavailable,
     };
@@ -138,7 +138,7 @@ fn what_cannot_be_is_refused_with_its_cause() {
 }
 
 #[test]
-fn no_octets_cause_a_panic() {
+fn arbitrary_octets_do_not_panic() {
     let label = [MatchingCondItem { choice: MatchingCondItemChoice::MeasLabel(slice_label(1)), logical_or: None }];
     let some = [ue_id(3), ue_id(1)];
     let scopes = [
@@ -180,8 +180,8 @@ fn no_octets_cause_a_panic() {
 }
 
 #[test]
-#[should_panic(expected = "offers nothing")]
-fn a_source_must_offer_something() {
+#[should_panic(expected = "has no measurements")]
+fn source_without_measurements_panics() {
     let styles = Vec::new();
     let _ = Bench::new(KpmConfig { styles, ..KpmConfig::default() }, &[]);
 }

@@ -5,6 +5,8 @@ use e2sm::kpm::v1::{
     RanFunctionDefinition, ReportPeriod, Row,
 };
 
+use ferric::e2ap::{CauseProtocol, CauseRicRequest};
+
 use super::Bench;
 use crate::kpm::*;
 
@@ -29,7 +31,7 @@ fn rows(bench: &Bench, sent: usize) -> Vec<Row> {
 }
 
 #[test]
-fn the_definition_is_v1s() {
+fn definition_is_of_v1() {
     let function = bench(&[1]).function.definition();
     let detected = e2sm::kpm::Detection::from_ran_function(&function.oid, function.revision.0, &function.definition);
     assert_eq!(detected.unwrap().revision, Revision::V1_00);
@@ -40,7 +42,7 @@ fn the_definition_is_v1s() {
 }
 
 #[test]
-fn containers_tell_what_was_counted() {
+fn containers_contain_counters() {
     let mut bench = bench(&[1, 2, 3]);
     let (du, cu_cp, cu_up) = (style(1), style(3), style(5));
     let admission = bench.subscribe(0, 1, &every(ReportPeriod::Ms40), &[&du, &cu_cp, &cu_up]).unwrap();
@@ -52,7 +54,7 @@ fn containers_tell_what_was_counted() {
         let IndicationHeader::Format1(header) = IndicationHeader::decode(&sent.header).unwrap();
         assert!(header.nr_cgi.is_some() && header.plmn_identity.is_some());
     }
-    // the source has no resource blocks to tell of
+    // the source has no measurements of resource blocks
     assert_eq!(rows(&bench, 3), []);
     let ues = rows(&bench, 4);
     assert_eq!((ues.len(), ues[0].counter, ues[0].value), (1, Counter::ActiveUes, 3));
@@ -69,17 +71,17 @@ fn containers_tell_what_was_counted() {
 }
 
 #[test]
-fn nobody_is_nothing_to_tell() {
+fn empty_container_is_not_sent() {
     let mut bench = bench(&[]);
     let (cu_cp, cu_up) = (style(3), style(5));
     bench.subscribe(0, 1, &every(ReportPeriod::Ms40), &[&cu_cp, &cu_up]).unwrap();
     bench.run_until(50);
-    assert_eq!(bench.sent.len(), 1, "volumes of no slice cannot be told");
+    assert_eq!(bench.sent.len(), 1, "a container of volumes needs a slice");
     assert_eq!(rows(&bench, 0), []);
 }
 
 #[test]
-fn what_cannot_be_is_refused_with_its_cause() {
+fn invalid_requests_are_refused_with_cause() {
     let mut bench = bench(&[1]);
     let syntax = Cause::Protocol(CauseProtocol::TransferSyntaxError);
     let request = Cause::RicRequest;

@@ -32,7 +32,7 @@ fn refused(result: Result<Option<Vec<u8>>, ControlFailure>, cause: CauseRicReque
 }
 
 #[test]
-fn what_is_offered_is_what_is_implemented() {
+fn definition_lists_supported_actions() {
     for revision in Revision::ALL {
         let bench = Bench::new(revision);
         let function = bench.function.definition();
@@ -46,7 +46,7 @@ fn what_is_offered_is_what_is_implemented() {
         let names: Vec<_> = actions.iter().map(|action| action.ric_control_action_name.0.as_str()).collect();
         assert_eq!(names, ["Slice-level PRB quota", "DRX parameter configuration"]);
         let call_process = controls.iter().map(|style| style.ric_call_process_id_format_type.is_some());
-        assert_eq!(call_process.collect::<Vec<_>>(), [false, true, false, false, true], "of what is asked");
+        assert_eq!(call_process.collect::<Vec<_>>(), [false, true, false, false, true], "actions of inserts");
 
         let reports = definition.report.unwrap().report_style_list;
         let styles: Vec<_> = reports.iter().map(|style| style.ric_report_style_type.0).collect();
@@ -89,7 +89,7 @@ impl RcSource for Bare {
 }
 
 #[test]
-fn nothing_is_offered_for_others() {
+fn definition_without_support_is_empty() {
     for revision in Revision::ALL {
         let config = RcConfig { revision, ..RcConfig::default() };
         let function = RcFunction::new(Rc::new(RefCell::new(Bare)), config);
@@ -101,15 +101,15 @@ fn nothing_is_offered_for_others() {
 }
 
 #[test]
-fn carried_out_in_every_revision() {
+fn control_is_executed_in_every_revision() {
     for revision in Revision::ALL {
         let mut bench = Bench::new(revision);
         let origin = Origin::Control(FIRST);
         let outcome = bench.control(FIRST, &Control::of_ue(name(2), drx())).unwrap();
         assert_eq!(bench.done(), [(origin, Some(Ue(2)), drx())]);
-        // nothing to tell: v01.03 is told nothing, later revisions an empty outcome
+        // without parameters, v01.03 has no outcome and later revisions an empty one
         assert_eq!(outcome.is_none(), revision == Revision::V1_03);
-        // shares of a cell are nobody's, whatever UE xApps name
+        // quotas of a cell do not apply to UEs, even if the control names one
         bench.control(FIRST, &Control::of_ue(name(77), quota())).unwrap();
         assert_eq!(bench.done(), [(origin, None, quota())]);
         let outcome = bench.control(FIRST, &Control::of_ue(name(1), release())).unwrap();
@@ -128,7 +128,7 @@ fn carried_out_in_every_revision() {
 }
 
 #[test]
-fn refused_with_the_cause_and_why() {
+fn refused_control_has_cause_and_reason() {
     let revision = Revision::V3_00;
     let mut bench = Bench::new(revision);
     let mapping = e2sm::rc::QosFlowMapping { drb_id: 1, flows: vec![e2sm::rc::MappedFlow { qfi: 1, direction: None }] };
@@ -176,13 +176,13 @@ fn refused_with_the_cause_and_why() {
 }
 
 #[test]
-fn several_actions_are_checked_as_a_whole() {
+fn multiple_actions_are_checked_as_a_whole() {
     let revision = Revision::V1_03;
     let mut bench = Bench::new(revision);
     let several =
         |actions| Control { target: ControlTarget::Nobody, decision: None, actions: ControlActions::Several(actions) };
     refused(bench.control(FIRST, &several(vec![quota(), drx()])), ControlMessageInvalid);
-    assert!(bench.done().is_empty(), "an action about a UE, and nobody is named: nothing is done");
+    assert!(bench.done().is_empty(), "an action that requires a UE is not executed without one");
     bench.control(FIRST, &several(vec![quota(), quota()])).unwrap();
     assert_eq!(bench.done().len(), 2);
     bench.source.borrow_mut().is_full = true;
@@ -191,7 +191,7 @@ fn several_actions_are_checked_as_a_whole() {
 }
 
 #[test]
-fn groups_and_partial_names() {
+fn groups_and_partial_ue_ids_select_ues() {
     let revision = Revision::V5_00;
     let mut bench = Bench::new(revision);
     let group = |id, value| Control {
@@ -225,7 +225,7 @@ fn groups_and_partial_names() {
 
 /// Message format 3: UEs that pass a filter are treated otherwise; all of it is checked before anything is done.
 #[test]
-fn filters_tell_ues_apart() {
+fn filters_select_actions_of_ues() {
     let revision = Revision::V5_00;
     let mut bench = Bench::new(revision);
     let cycle = |cycle: i64| RanParameterItem {
@@ -267,7 +267,7 @@ fn filters_tell_ues_apart() {
     let origin = Origin::Control(FIRST);
     assert_eq!(bench.done(), [(origin, Some(Ue(1)), drx(9)), (origin, Some(Ue(2)), drx(3))]);
     for (control, cause) in [
-        // UE 1 is not told its cycle; what nobody knows filters nothing; a share of the cell is nobody's
+        // the cycle of UE 1 is missing; an unsupported parameter cannot filter; a quota of the cell does not apply to UEs
         (filtered(ControlAction::DRX, RSRP, 3, vec![]), ControlMessageInvalid),
         (filtered(ControlAction::DRX, RSRP, 99, vec![cycle(9)]), ControlMessageInvalid),
         (filtered(ControlAction::DRX, RanParameterId(99), 3, vec![cycle(9)]), ControlMessageInvalid),
@@ -279,9 +279,9 @@ fn filters_tell_ues_apart() {
     }
 }
 
-/// The outcome of measurement reporting has a format of its own; what was done before a refusal is told.
+/// Measurement reporting has its own outcome format; a refusal states how many UEs were changed before.
 #[test]
-fn outcomes_by_style_and_after_some() {
+fn outcome_states_style_and_progress() {
     let revision = Revision::V5_00;
     let mut bench = Bench::new(revision);
     let delete = ControlAction::Other(OtherAction { id: DELETE_REPORTING, parameters: Vec::new() });
@@ -326,15 +326,15 @@ fn outcomes_by_style_and_after_some() {
     let filtered = Control { actions: ControlActions::Filtered(of_each), ..group.clone() };
     for control in [group, filtered] {
         let failure = bench.control(FIRST, &control).unwrap_err();
-        let reason = "60 % of 40 % are wanted; done for 1 UEs before".to_owned();
+        let reason = "60 % of 40 % are wanted; executed for 1 UEs before".to_owned();
         assert_eq!(told(failure.outcome.as_ref(), revision), [(REFUSAL_REASON.0, reason)]);
         assert_eq!(bench.done().len(), 1);
     }
 }
 
-/// Message format 4: parameters of a UE are told as they are.
+/// Message format 4: the current parameters of a UE are returned.
 #[test]
-fn parameters_are_told() {
+fn requested_parameters_are_returned() {
     let revision = Revision::V5_00;
     let mut bench = Bench::new(revision);
     let tell = |ue, parameters| Control {
@@ -346,13 +346,13 @@ fn parameters_are_told() {
     assert_eq!(told(outcome.as_ref(), revision), [(1, "ValueInt(-102)".to_owned()), (2, "ValueInt(0)".to_owned())]);
     assert_eq!(bench.done(), []);
     let outcome = refused(bench.control(FIRST, &tell(2, vec![RSRP, RanParameterId(9)])), ControlMessageInvalid);
-    assert_eq!(told(outcome.as_ref(), revision), [(9, "is not known here".to_owned())]);
+    assert_eq!(told(outcome.as_ref(), revision), [(9, "the parameter is not supported".to_owned())]);
     refused(bench.control(GUEST, &tell(1, vec![RSRP])), ControlFailedToExecute);
 }
 
 /// Octets that make no sense are refused, whatever they are.
 #[test]
-fn garbage() {
+fn invalid_octets_are_refused() {
     let mut state = 0x9E37_79B9_7F4A_7C15_u64;
     let mut octets = |most: u64| -> Vec<u8> {
         let mut next = || {

@@ -45,7 +45,7 @@ fn name(ue: u64) -> UeId<'static> {
     UeId::GnbDu(UeIdGnbDu { gnb_cu_ue_f1ap_id: GnbCuUeF1apId(ue as u32), ran_ueid: None, cell_rnti: None })
 }
 
-/// A base station that does what it is told, and writes it down.
+/// A base station that executes and records all actions.
 #[derive(Default)]
 struct Station {
     done: Vec<(Origin, Option<Ue>, ControlAction)>,
@@ -327,7 +327,7 @@ impl Bench {
     }
 
     fn report(&mut self) {
-        assert!(self.function.next_report().is_some_and(|at| at <= self.now), "it is asked for");
+        assert!(self.function.next_report().is_some_and(|at| at <= self.now), "a report must be due");
         let mut reports = FunctionContext::new(&mut self.views, &mut self.recorder);
         self.function.report(self.now, &mut reports);
     }

@@ -12,7 +12,7 @@ fn then(kind: RicSubsequentActionType, time_to_wait: RicTimeToWait) -> Option<Ri
     Some(RicSubsequentAction { kind, time_to_wait })
 }
 
-/// A bench whose first controller is asked about handovers.
+/// A bench whose first controller has subscribed to inserts for handovers.
 fn asking(revision: Revision) -> (Bench, RequestKey) {
     let mut bench = Bench::new(revision);
     let key = bench.subscribe(FIRST, RicActionType::Insert, &Plan::insert_handover(None)).unwrap();
@@ -30,7 +30,7 @@ fn answer(
 }
 
 #[test]
-fn a_handover_waits_for_its_answer() {
+fn handover_is_suspended_until_the_answer() {
     for revision in Revision::ALL {
         for (number, control, verdict) in [
             (1, Control::answer(name(1), ControlAction::HANDOVER, Decision::Accept), "goes on"),
@@ -44,7 +44,11 @@ fn a_handover_waits_for_its_answer() {
         ] {
             let (mut bench, key) = asking(revision);
             bench.happen(handover(number, 1));
-            assert_eq!((bench.resumed(), bench.function.held()), (vec![], 1), "it waits");
+            assert_eq!(
+                (bench.resumed(), bench.function.pending_procedures()),
+                (vec![], 1),
+                "the procedure is suspended"
+            );
             let sent = bench.sent();
             let [insert] = &sent[..] else { panic!("{sent:?}") };
             assert_eq!(insert.key, key);
@@ -61,9 +65,9 @@ fn a_handover_waits_for_its_answer() {
     }
 }
 
-/// The same in FlatBuffers: subscriptions, inserts, call process ids, answers, reports and outcomes.
+/// The same in FlatBuffers: subscriptions, inserts, call process IDs, answers, reports and outcomes.
 #[test]
-fn a_handover_waits_in_flatbuffers() {
+fn handover_is_suspended_in_flatbuffers() {
     use e2sm::rc::{ControlOutcome, Detection, IndicationMessage, rrc_states};
     let arena = e2sm::Arena::new();
     for revision in Revision::ALL {
@@ -96,7 +100,7 @@ fn a_handover_waits_in_flatbuffers() {
 
 /// Several questions at a time (style 255), of which the procedure puts one.
 #[test]
-fn a_handover_among_several_questions() {
+fn handover_is_one_of_multiple_insert_indications() {
     let indication = e2sm::rc::RicInsertIndicationId(1);
     let target = RanParameterId(1);
     for revision in Revision::ALL {
@@ -138,7 +142,7 @@ fn a_handover_among_several_questions() {
 }
 
 #[test]
-fn an_answer_that_is_none_leaves_it_waiting() {
+fn invalid_answer_leaves_procedure_suspended() {
     let (mut bench, _) = asking(Revision::V3_00);
     bench.happen(handover(1, 1));
     let sent = bench.sent();
@@ -153,12 +157,12 @@ fn an_answer_that_is_none_leaves_it_waiting() {
         let failure = answer(&mut bench, of, control, &sent[0]).unwrap_err();
         assert_eq!(failure.cause, Cause::RicRequest(cause));
     }
-    assert_eq!((bench.resumed(), bench.function.held()), (vec![], 1));
+    assert_eq!((bench.resumed(), bench.function.pending_procedures()), (vec![], 1));
     answer(&mut bench, FIRST, &accept, &sent[0]).unwrap();
 }
 
 #[test]
-fn nobody_waits_for_ever() {
+fn time_to_wait_expires() {
     for (subsequent, wait_ms, verdict) in [
         (None, 100, "goes on"),
         (then(RicSubsequentActionType::Continue, RicTimeToWait::W20ms), 20, "goes on"),
@@ -177,7 +181,7 @@ fn nobody_waits_for_ever() {
             bench.report();
         }
         assert_eq!(bench.resumed(), [(ProcedureId(1), verdict.to_owned())]);
-        // the answer comes too late
+        // the answer is too late
         let sent = bench.sent();
         let accept = Control::answer(name(1), ControlAction::HANDOVER, Decision::Accept);
         let late = answer(&mut bench, FIRST, &accept, &sent[0]).unwrap_err();
@@ -186,7 +190,7 @@ fn nobody_waits_for_ever() {
 }
 
 #[test]
-fn who_is_not_there_is_not_waited_for() {
+fn unsubscribe_resumes_procedures() {
     let (mut bench, key) = asking(Revision::V3_00);
     bench.happen(handover(1, 1));
     bench.function.unsubscribe(key);
@@ -197,22 +201,25 @@ fn who_is_not_there_is_not_waited_for() {
     let (mut bench, _) = asking(Revision::V3_00);
     bench.recorder.is_gone = true;
     bench.happen(handover(1, 1));
-    assert_eq!((bench.resumed(), bench.function.held()), (vec![(ProcedureId(1), "goes on".to_owned())], 0));
+    assert_eq!(
+        (bench.resumed(), bench.function.pending_procedures()),
+        (vec![(ProcedureId(1), "goes on".to_owned())], 0)
+    );
 }
 
 #[test]
-fn so_many_wait_and_others_go_on() {
+fn full_table_lets_procedures_continue() {
     let (mut bench, _) = asking(Revision::V3_00);
     for number in 1..=3 {
         bench.happen(handover(number, 1));
     }
     assert_eq!(bench.resumed(), [(ProcedureId(3), "goes on".to_owned())]);
-    assert_eq!((bench.function.held(), bench.function.unasked()), (2, 1));
+    assert_eq!((bench.function.pending_procedures(), bench.function.skipped_inserts()), (2, 1));
 }
 
-/// A controller is asked about the UEs that it sees, and that it named.
+/// A controller gets inserts for the visible UEs that its subscription selects.
 #[test]
-fn who_is_asked_about_whom() {
+fn insert_goes_to_the_subscription_that_selects_the_ue() {
     let mut bench = Bench::new(Revision::V3_00);
     bench.subscribe(GUEST, RicActionType::Insert, &Plan::insert_handover(None)).unwrap();
     bench.subscribe(FIRST, RicActionType::Insert, &Plan::insert_handover(Some(name(1)))).unwrap();
@@ -240,7 +247,7 @@ fn below(dbm: i64) -> RanParameterTesting<'static> {
 }
 
 #[test]
-fn a_policy_decides_without_asking() {
+fn policy_decides_before_inserts() {
     let decision = || ControlAction::Other(OtherAction { id: ControlAction::HANDOVER, parameters: Vec::new() });
     let rules = [
         // UE 2 has -102 dBm
@@ -254,9 +261,9 @@ fn a_policy_decides_without_asking() {
         bench.happen(handover(1, 1));
         bench.happen(handover(2, 2));
         let verdicts = [(ProcedureId(1), "ends".to_owned()), (ProcedureId(2), "to true".to_owned())];
-        assert_eq!((bench.resumed(), bench.sent().len()), (verdicts.to_vec(), 0), "nobody is asked");
+        assert_eq!((bench.resumed(), bench.sent().len()), (verdicts.to_vec(), 0), "no insert is sent");
 
-        // without a rule that holds, the controller is asked as before
+        // if no rule holds, the controller gets an insert
         bench.function.unsubscribe(key);
         bench.subscribe(FIRST, RicActionType::Policy, &Plan::policy(HANDOVER_PREPARATION, 3, &rules[..1])).unwrap();
         bench.happen(handover(3, 1));
@@ -265,7 +272,7 @@ fn a_policy_decides_without_asking() {
 }
 
 #[test]
-fn what_cannot_be_done_is_refused() {
+fn unsupported_subscriptions_are_refused() {
     let mut bench = Bench::new(Revision::V3_00);
     let mut refused = |kind, plan: &Plan, cause| {
         assert_eq!(bench.subscribe(FIRST, kind, plan), Err(Cause::RicRequest(cause)));

@@ -23,7 +23,7 @@ fn message(sent: &Sent, revision: Revision) -> IndicationMessageFormats<'static>
     IndicationMessage::decode_owned(&sent.message, revision).unwrap().formats
 }
 
-/// The condition that a report says was met.
+/// The condition that a report states as met.
 fn condition(sent: &Sent, revision: Revision) -> Option<u16> {
     match IndicationHeader::decode_owned(&sent.header, revision).unwrap().formats {
         IndicationHeaderFormats::Format1(header) => header.ric_event_trigger_condition_id.map(|id| id.0),
@@ -32,7 +32,7 @@ fn condition(sent: &Sent, revision: Revision) -> Option<u16> {
 }
 
 #[test]
-fn rrc_states_of_ues_that_are_seen() {
+fn rrc_states_of_visible_ues_are_reported() {
     for revision in Revision::ALL {
         let mut bench = Bench::new(revision);
         let plan = Plan::report_rrc_states(&[RrcState::RrcIdle, RrcState::RrcInactive]);
@@ -51,7 +51,7 @@ fn rrc_states_of_ues_that_are_seen() {
 }
 
 #[test]
-fn copies_of_messages() {
+fn rrc_messages_are_reported() {
     let setup = RrcMessageId { rrc_type: RrcType::Nr(RrcClassNr::UlCcch), message_id: 0 };
     let other = RrcMessageId { rrc_type: RrcType::Nr(RrcClassNr::UlDcch), message_id: 0 };
     let revision = Revision::V1_03;
@@ -80,7 +80,7 @@ fn copies_of_messages() {
 }
 
 #[test]
-fn copies_of_messages_between_nodes() {
+fn interface_messages_are_reported() {
     let revision = Revision::V3_00;
     let guami = |region| Guami {
         plmn_identity: NETWORK,
@@ -107,7 +107,7 @@ fn copies_of_messages_between_nodes() {
         bench.happen(copy(ng(2), release));
         let sent = bench.sent();
         assert_eq!(sent.iter().filter(|sent| sent.key.controller == FIRST).count(), told, "{wanted:?}");
-        assert_eq!(sent.len(), told, "it is about a UE that the guest does not see");
+        assert_eq!(sent.len(), told, "the guest does not see the UE");
         for sent in sent {
             let IndicationMessageFormats::Format1(format) = message(&sent, revision) else { panic!("format 1") };
             let ids: Vec<_> = format.reported_list.iter().map(|item| item.ran_parameter_id.0).collect();
@@ -124,7 +124,7 @@ fn told_of(sent: &Sent, revision: Revision) -> Vec<(UeId<'static>, Vec<u32>)> {
 }
 
 #[test]
-fn ues_that_come_to_meet_conditions() {
+fn ues_that_start_to_meet_conditions_are_reported() {
     for revision in Revision::ALL {
         let mut bench = Bench::new(revision);
         let wanted = [ue_information::CURRENT_RRC_STATE, RSRP];
@@ -148,12 +148,12 @@ fn ues_that_come_to_meet_conditions() {
         let all: Vec<_> = sent.iter().map(|sent| (sent.key.controller, told_of(sent, revision).len())).collect();
         assert_eq!(all, [(FIRST, 2), (GUEST, 1)], "again, each the UEs that it sees");
         bench.function.unsubscribe(key);
-        assert!(bench.function.next_report().is_some(), "the guest goes on");
+        assert!(bench.function.next_report().is_some(), "the guest remains subscribed");
     }
 }
 
 #[test]
-fn ues_whose_context_changes() {
+fn ue_context_changes_are_reported() {
     let revision = Revision::V3_00;
     let mut bench = Bench::new(revision);
     let plan = Plan::report_ue_context(procedures::test(SLICE, Comparison::Equal, 2), &[SLICE]);
@@ -174,7 +174,7 @@ fn ues_whose_context_changes() {
     let rsrp = procedures::test(RSRP, Comparison::Equal, 2);
     refused(&Plan::report_ue_context(rsrp, &[SLICE]), EventTriggerNotSupported);
     refused(&Plan::report_ue_context(slice.clone(), &[RanParameterId(77)]), ActionNotSupported);
-    // of names nobody is told; and there is an end to what is looked at
+    // UE IDs are not reported; the number of tests is limited
     let trigger = |trigger_type: TriggerTypeChoice<'static>, count: u16| {
         let item = |id| EventTriggerFormat4Item {
             ric_event_trigger_condition_id: RicEventTriggerConditionId(id),
@@ -202,7 +202,7 @@ fn ues_whose_context_changes() {
 }
 
 #[test]
-fn changes_of_cells() {
+fn cell_changes_are_reported() {
     let revision = Revision::V5_00;
     let mut bench = Bench::new(revision);
     let table = [node_information::NEIGHBOUR_RELATION_TABLE];
@@ -219,7 +219,7 @@ fn changes_of_cells() {
 }
 
 #[test]
-fn outcomes_of_procedures() {
+fn procedure_outcomes_are_reported() {
     let revision = Revision::V3_00;
     let mut bench = Bench::new(revision);
     let wanted = [call_process_outcome::CURRENT_UE_ID, call_process_outcome::CURRENT_RRC_STATE];
@@ -234,7 +234,7 @@ fn outcomes_of_procedures() {
 }
 
 #[test]
-fn on_demand_is_told_at_once_and_once() {
+fn on_demand_report_is_sent_once() {
     let revision = Revision::V1_03;
     let mut bench = Bench::new(revision);
     let plan = Plan::report_on_demand(&[RanParameterId(3)]);
@@ -248,7 +248,7 @@ fn on_demand_is_told_at_once_and_once() {
 }
 
 #[test]
-fn what_cannot_be_reported_is_refused() {
+fn unsupported_reports_are_refused() {
     let mut bench = Bench::new(Revision::V3_00);
     let plan = Plan::report_call_process(HANDOVER_PREPARATION, &[call_process_outcome::OLD_UE_ID]);
     let refused = bench.subscribe(FIRST, RicActionType::Report, &plan);
@@ -276,7 +276,7 @@ fn query(style: i64, parameter: u32, ues: Option<AssociatedUeInfo<'static>>, rev
 }
 
 #[test]
-fn queries_are_answered() {
+fn queries_return_current_state() {
     for revision in [Revision::V3_00, Revision::V5_00] {
         let mut bench = Bench::new(revision);
         let mut ask = |of, (header, definition): (Vec<u8>, Vec<u8>)| {
@@ -306,7 +306,7 @@ fn queries_are_answered() {
 }
 
 #[test]
-fn queries_by_some_names() {
+fn queries_select_ues_by_partial_ue_id() {
     let revision = Revision::V5_00;
     let mut bench = Bench::new(revision);
     let names = PartialUeId { gnb_cu_ue_f1ap_id: Some(GnbCuUeF1apId(2)), ..PartialUeId::default() };
