@@ -1,4 +1,4 @@
-//! Who may connect over TLS and what each may do, against a real server.
+//! Access rules by TLS certificate, against a real server.
 #![cfg(feature = "tls")]
 
 mod common;
@@ -7,10 +7,10 @@ use std::net::{TcpListener, TcpStream};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use common::function::{Reporter, impatient, work_until};
+use common::function::{Reporter, impatient, poll_agents_until};
 use common::peer::{FUNCTION, OID, Peer, VERSION, decoded, node_id, report_spec, setup_request};
 use common::scene::{Ric, free_ports};
-use common::session::{name_of, turn_until};
+use common::session::{node_id_of, poll_until};
 use common::{PATIENCE, eventually};
 use e2ap::e42::{self, E42ControlRequest, E42Pdu, E42SetupRequest, E42SubscriptionRequest, E42Version, XappId};
 use e2ap::{Cause, CauseMisc, Pdu, RanFunctionId, RanFunctionRevision, RicActionType};
@@ -29,7 +29,7 @@ fn issue(authority: &Authority, name: &str, adapt: impl FnOnce(&mut CertificateP
     Tls::load(&TlsFiles { ca: files.ca, certificate: files.certificate, key: files.key }).unwrap()
 }
 
-/// A RIC behind TLS, and the CA that it believes.
+/// A RIC with TLS, and its CA.
 struct Secured {
     authority: Authority,
     ric: Ric,
@@ -64,7 +64,7 @@ impl Secured {
     }
 }
 
-/// A node driven by hand.
+/// A node driven by the test.
 struct Node {
     link: Link,
     poll: Poll,
@@ -83,7 +83,7 @@ impl Node {
         self.link.send(StreamId(0), &[&setup_request(number, VERSION)], Class::Keep).unwrap();
     }
 
-    /// What comes next; fails once the RIC has closed.
+    /// Returns the next PDU; an error once the RIC has closed.
     fn receive(&mut self) -> Result<Pdu<'static>, Error> {
         self.receive_bytes().map(|pdu| decoded(&pdu))
     }
@@ -92,7 +92,7 @@ impl Node {
         let deadline = Instant::now() + PATIENCE;
         let mut got = None;
         while got.is_none() {
-            assert!(Instant::now() < deadline, "nothing comes");
+            assert!(Instant::now() < deadline, "no PDU arrives");
             self.link.flush()?;
             let interest = if self.link.wants_write() { Interest::READ_WRITE } else { Interest::READ };
             self.poll.modify(&self.link, 0, interest).unwrap();
@@ -139,12 +139,12 @@ fn for_nodes(entries: &[(&str, Selection<String>)]) -> Rights {
 }
 
 #[test]
-fn a_node_may_be_what_its_certificate_says_and_nothing_else() {
+fn node_may_use_only_the_ids_of_its_rule() {
     let scene = secured(for_nodes(&[("gnb1.example", some([&id(1), &id(2)])), ("any.example", Selection::All)]));
     let mut node = scene.node("gnb1.example");
     node.set_up(3);
     node.is_refused();
-    // It is not closed for this: it may try again as itself, on the same association.
+    // the connection stays open: the node may set up as itself, on the same association
     node.set_up(1);
     node.is_accepted();
     node.set_up(2);
@@ -154,24 +154,24 @@ fn a_node_may_be_what_its_certificate_says_and_nothing_else() {
     let mut any = scene.node("any.example");
     any.set_up(77);
     any.is_accepted();
-    // A certificate of our CA, but in no entry.
+    // a certificate of the CA without a rule
     scene.node("stranger.example").is_closed();
 }
 
 #[test]
-fn where_there_are_rights_a_node_without_a_certificate_is_turned_away() {
+fn node_without_certificate_is_rejected_if_there_are_rules() {
     let plain: Address = "tcp://127.0.0.1:0".parse().unwrap();
     let rights = for_nodes(&[("gnb1.example", Selection::All)]);
     let scene = secured_with(rights, |config| config.e2.push(plain.clone().into()));
     let mut peer = Peer::connect(&scene.ric.e2[1]);
     peer.send(&setup_request(1, VERSION));
     assert!(peer.expect_closed().is_empty());
-    // Nor is somebody served who speaks no TLS where it is asked for.
+    // a peer without TLS is not served either
     let Address::Tls { port, .. } = scene.ric.e2[0] else { unreachable!() };
     let mut peer = Peer::of(TcpStream::connect(("127.0.0.1", port)).unwrap());
     peer.send(&setup_request(1, VERSION));
     while peer.stream.peek(&mut [0]).is_ok_and(|octets| octets > 0) {
-        // the alert that says so
+        // the alert with the reason
         std::io::Read::read(&mut peer.stream, &mut [0; 64]).unwrap();
     }
     let mut node = scene.node("gnb1.example");
@@ -180,8 +180,8 @@ fn where_there_are_rights_a_node_without_a_certificate_is_turned_away() {
 }
 
 #[test]
-fn a_node_is_taken_over_by_the_same_certificate_only() {
-    // There are no rights; a certificate is enough for this.
+fn node_is_taken_over_only_by_the_same_identity() {
+    // without rules, certificates alone count
     let plain: Address = "tcp://127.0.0.1:0".parse().unwrap();
     let scene = secured_with(Rights::default(), |config| config.e2.push(plain.into()));
     let mut holder = scene.node("gnb1.example");
@@ -193,21 +193,21 @@ fn a_node_is_taken_over_by_the_same_certificate_only() {
     let mut nobody = Peer::connect(&scene.ric.e2[1]);
     nobody.send(&setup_request(1, VERSION));
     assert!(matches!(nobody.receive_pdu(), Pdu::E2SetupFailure(_)));
-    // The thief may be somebody else.
+    // the second node has another identity
     thief.set_up(2);
     thief.is_accepted();
-    // Another certificate for the same name, as after a renewal, is the same.
+    // another certificate with the same name, as after a renewal, has the same identity
     let mut same = scene.node("gnb1.example");
     same.set_up(1);
     same.is_accepted();
     holder.is_closed();
-    // Whom nobody vouched for is taken over by anybody, as without TLS.
+    // a node without an identity may be taken over by any peer, as without TLS
     let mut plain = Peer::connect(&scene.ric.e2[1]);
     plain.set_up(9);
     let mut secure = scene.node("gnb9.example");
     secure.set_up(9);
     secure.is_accepted();
-    // nor does anybody speak for it who only names it: as another of its associations
+    // a peer that only names the node cannot join as another of its associations
     let mut other = Peer::connect(&scene.ric.e2[1]);
     other.send_pdu(e2ap::E2NodeConfigurationUpdate {
         transaction_id: Some(e2ap::TransactionId(1)),
@@ -240,9 +240,9 @@ fn for_xapps(entries: Vec<(&str, XappRights)>) -> Rights {
     Rights { nodes: None, xapps: Some(entries.into_iter().map(entry).collect()) }
 }
 
-/// What becomes of a subscription that the node, if it is asked, answers.
+/// The result of a subscription, which the node answers if the request reaches it.
 fn outcome(xapp: &mut Xapp) -> Result<SubscriptionId, SubscribeError> {
-    turn_until(xapp, |event| match event {
+    poll_until(xapp, |event| match event {
         XappEvent::Request(RequestEvent::Subscribed { subscription, .. }) => Some(Ok(subscription)),
         XappEvent::Request(RequestEvent::SubscriptionFailed { error: failure, .. }) => Some(Err(failure)),
         _ => None,
@@ -250,7 +250,7 @@ fn outcome(xapp: &mut Xapp) -> Result<SubscriptionId, SubscribeError> {
 }
 
 #[test]
-fn an_xapp_may_read_and_control_what_it_was_given() {
+fn xapp_may_read_and_control_only_what_its_rule_grants() {
     let by_oid: Selection<FunctionName> = [FunctionName::Oid(OID.into())].into_iter().collect();
     let by_id: Selection<FunctionName> = [FunctionName::Id(FUNCTION)].into_iter().collect();
     let other_function: Selection<FunctionName> = [FunctionName::Id(RanFunctionId(99))].into_iter().collect();
@@ -282,20 +282,20 @@ fn an_xapp_may_read_and_control_what_it_was_given() {
         let mut xapp = scene.xapp(name).unwrap();
         for (at, node) in nodes.iter_mut().enumerate() {
             let number = at as u32 + 1;
-            // one that it is not told of it may guess: they are counted
+            // it may guess the id of a function that was not announced
             let is_seen = may_read[at] || may_control[at];
-            let named = if is_seen { name_of(&mut xapp, number) } else { NodeId(number) };
+            let named = if is_seen { node_id_of(&mut xapp, number) } else { NodeId(number) };
             xapp.commands().subscribe(named, FUNCTION, report_spec(name.as_bytes()));
             if may_read[at] {
                 xapp.poll(Some(Duration::ZERO), |_, _| ()).unwrap();
                 node.admit();
                 let subscription = outcome(&mut xapp).unwrap();
-                // Nor does it come to act by a change of what it only reads.
+                // nor can a modification add an INSERT to what it may only read
                 let mut action = report_spec(b"").actions.remove(0);
                 action.kind = RicActionType::Policy;
                 let add = vec![AddedAction { action, execution_order: 0 }];
                 xapp.commands().modify(subscription, SubscriptionChange { add, ..SubscriptionChange::default() });
-                let changed = turn_until(&mut xapp, |event| match event {
+                let changed = poll_until(&mut xapp, |event| match event {
                     XappEvent::Request(RequestEvent::Modified { outcome: result, .. }) => Some(result),
                     _ => None,
                 });
@@ -304,16 +304,16 @@ fn an_xapp_may_read_and_control_what_it_was_given() {
             } else {
                 assert_eq!(outcome(&mut xapp), refused, "{name} {number}");
             }
-            // A query reads, too.
+            // a query reads, too
             xapp.commands().query(named, FUNCTION, b"header", b"definition");
-            let asked = turn_until(&mut xapp, |event| match event {
+            let asked = poll_until(&mut xapp, |event| match event {
                 XappEvent::Request(RequestEvent::Queried { outcome: result, .. }) => Some(result),
                 _ => None,
             });
-            // These nodes speak a version without queries.
+            // these nodes use a version without queries
             let code = if may_read[at] { RefusalCode::NotInVersion } else { RefusalCode::NotAllowed };
             assert_eq!(asked, QueryOutcome::Misuse(code), "{name} {number}");
-            // What has the node act is more than reading.
+            // INSERT and POLICY need more than `read`
             let mut policy = report_spec(name.as_bytes());
             policy.actions[0].kind = RicActionType::Policy;
             xapp.commands().subscribe(named, FUNCTION, policy);
@@ -329,7 +329,7 @@ fn an_xapp_may_read_and_control_what_it_was_given() {
                 xapp.poll(Some(Duration::ZERO), |_, _| ()).unwrap();
                 assert!(matches!(node.receive_pdu(), Pdu::RicControlRequest(_)), "{name} {number}");
             } else {
-                let result = turn_until(&mut xapp, |event| match event {
+                let result = poll_until(&mut xapp, |event| match event {
                     XappEvent::Request(RequestEvent::Controlled { outcome: result, .. }) => Some(result),
                     _ => None,
                 });
@@ -339,7 +339,7 @@ fn an_xapp_may_read_and_control_what_it_was_given() {
         let told: Vec<_> = xapp.nodes().map(|node| node.id.0).collect();
         let seen: Vec<_> = [1, 2].into_iter().filter(|n| may_read[n - 1] || may_control[n - 1]).collect();
         assert_eq!(told, seen.iter().map(|n| *n as u32).collect::<Vec<_>>(), "{name}");
-        // What the subscriptions of this one leave behind is not the next one's.
+        // what remains of this xApp's subscriptions does not belong to the next one
         drop(xapp);
         for (at, node) in nodes.iter_mut().enumerate() {
             for _ in 0..u32::from(may_read[at]) + u32::from(may_read[at] && may_control[at]) {
@@ -353,9 +353,10 @@ fn an_xapp_may_read_and_control_what_it_was_given() {
     }
 }
 
-/// What a node offers may come and go; an xApp is told of a node while it may do something with it, and of no more than that.
+/// Functions of a node may be added and removed. An xApp sees a node while it has rights for one of its functions, and
+/// only those functions.
 #[test]
-fn an_xapp_is_told_of_what_it_may_do_something_with() {
+fn xapp_sees_only_functions_that_it_has_rights_for() {
     let only: Selection<FunctionName> = [FunctionName::Id(FUNCTION)].into_iter().collect();
     let reader = XappRights { read: vec![grant(Selection::All, only)], control: vec![] };
     let all = XappRights { read: vec![grant(Selection::All, Selection::All)], control: vec![] };
@@ -382,7 +383,7 @@ fn an_xapp_is_told_of_what_it_may_do_something_with() {
     };
     let functions = |node: &ferric::e2::xapp::NodeInfo| node.functions.iter().map(|f| f.id.0).collect::<Vec<_>>();
     let news = |xapp: &mut Xapp| {
-        turn_until(xapp, |event| match event {
+        poll_until(xapp, |event| match event {
             XappEvent::NodeUp(node) => Some(("up", functions(node))),
             XappEvent::NodeChanged(node) => Some(("changed", functions(node))),
             XappEvent::NodeLost(_) => Some(("lost", Vec::new())),
@@ -396,7 +397,7 @@ fn an_xapp_is_told_of_what_it_may_do_something_with() {
     assert_eq!((news(&mut reader), news(&mut all)), (("changed", vec![its]), ("changed", vec![its, 77])));
     update(None, Some(its));
     assert_eq!((news(&mut reader), news(&mut all)), (("lost", vec![]), ("changed", vec![77])));
-    // what comes now is told nothing of it before it is its
+    // a node without functions for the xApp is not announced
     let mut late = scene.xapp("reader.example").unwrap();
     update(Some(its), Some(77));
     assert_eq!((news(&mut reader), news(&mut late)), (("up", vec![its]), ("up", vec![its])));
@@ -407,7 +408,7 @@ fn an_xapp_is_told_of_what_it_may_do_something_with() {
     }
 }
 
-/// An xApp over E42, driven by hand, with a certificate or without.
+/// An xApp over E42 driven by the test, with a certificate or without.
 fn e42_says(peer: &mut Node, pdu: &E42Pdu<'_>) -> Result<Vec<u8>, Error> {
     let mut bytes = Vec::new();
     pdu.encode(E42Version::V2, &mut bytes).unwrap();
@@ -415,10 +416,10 @@ fn e42_says(peer: &mut Node, pdu: &E42Pdu<'_>) -> Result<Vec<u8>, Error> {
     peer.receive_bytes()
 }
 
-/// Nodes, with their functions.
+/// Nodes with their functions.
 type Told = Vec<(String, Vec<u16>)>;
 
-/// Sets up: its number, and the nodes that it is told of.
+/// Sets up. Returns the xApp id and the announced nodes.
 fn e42_comes(peer: &mut Node) -> Result<(XappId, Told), Error> {
     let answer = e42_says(peer, &E42Pdu::SetupRequest(E42SetupRequest { ran_functions: e42_functions() }))?;
     let gather = per::Gather::new();
@@ -456,7 +457,7 @@ fn e42_subscribes(xapp_id: XappId, node: u32, kind: RicActionType) -> E42Pdu<'st
 }
 
 #[test]
-fn flexrics_xapps_have_rights_too() {
+fn access_rules_apply_to_e42_xapps() {
     let reads = |node: u32| XappRights { read: vec![grant(some([&id(node)]), Selection::All)], control: vec![] };
     let rights = for_xapps(vec![("e42.example", reads(1)), ("idle.example", XappRights::default())]);
     let free = || TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
@@ -477,7 +478,7 @@ fn flexrics_xapps_have_rights_too() {
         node.set_up(number);
         node
     });
-    // with a certificate, and without one
+    // with a certificate, and without
     for (at, certificate) in [Some("e42.example"), None].into_iter().enumerate() {
         let mut xapp = match certificate {
             Some(name) => Node::connect(&e42.addresses[0].0, scene.tls(name)),
@@ -515,12 +516,12 @@ fn flexrics_xapps_have_rights_too() {
         nodes[at].admit();
         assert!(matches!(xapp.receive().unwrap(), Pdu::RicSubscriptionResponse(_)));
     }
-    // one that has rights to nothing is told of nothing; one that nobody knows is turned away
+    // an xApp with empty rights gets no nodes; an unknown one is rejected
     let mut idle = Node::connect(&e42.addresses[0].0, scene.tls("idle.example"));
     assert_eq!(e42_comes(&mut idle).unwrap().1, []);
     let mut stranger = Node::connect(&e42.addresses[0].0, scene.tls("stranger.example"));
     assert!(e42_comes(&mut stranger).is_err());
-    eventually("the log has it", || scene.ric.log.text().contains("no access rule for the peer's certificate"));
+    eventually("a log line", || scene.ric.log.text().contains("no access rule for the peer's certificate"));
 }
 
 #[test]
@@ -530,12 +531,12 @@ fn agents_and_xapps_work_over_tls() {
     config.link.tls = Some(scene.tls("gnb1.example"));
     let mut agents = AgentLoop::new(config).unwrap();
     agents.add(node_id(1), scene.ric.e2[0].clone().into(), vec![Box::new(Reporter::new(Duration::from_millis(1)))]);
-    work_until(&mut agents, "the setup", |agents| agents.up() == 1);
+    poll_agents_until(&mut agents, "the setup", |agents| agents.up() == 1);
     let mut xapp = scene.xapp("x.example").unwrap();
-    let node = name_of(&mut xapp, 1);
+    let node = node_id_of(&mut xapp, 1);
     xapp.commands().subscribe(node, FUNCTION, report_spec(b""));
     let mut reports = 0;
-    work_until(&mut agents, "100 reports", |_| {
+    poll_agents_until(&mut agents, "100 reports", |_| {
         xapp.poll(Some(Duration::ZERO), |event, _| reports += u32::from(matches!(event, XappEvent::Indication(_))))
             .unwrap();
         reports >= 100
@@ -544,7 +545,7 @@ fn agents_and_xapps_work_over_tls() {
 }
 
 #[test]
-fn what_is_wrong_with_a_certificate_reaches_the_xapp() {
+fn certificate_problem_is_reported_to_the_xapp() {
     let scene = secured(Rights::default());
     let config = |tls| {
         let mut config = XappConfig::default();
@@ -565,7 +566,7 @@ fn what_is_wrong_with_a_certificate_reaches_the_xapp() {
 }
 
 #[test]
-fn handshakes_that_are_never_finished_end() {
+fn slow_handshake_is_closed() {
     let scene = secured_with(Rights::default(), |config| config.controller.setup_timeout = Duration::from_millis(200));
     for address in [&scene.ric.e2[0], &scene.ric.xapp] {
         let Address::Tls { port, .. } = *address else { unreachable!() };
@@ -573,7 +574,7 @@ fn handshakes_that_are_never_finished_end() {
             let mut peer = Peer::of(TcpStream::connect(("127.0.0.1", port)).unwrap());
             peer.write(octets);
             let begun = Instant::now();
-            // An alert may tell that it is closed.
+            // an alert may precede the close
             let mut alert = Vec::new();
             std::io::Read::read_to_end(&mut peer.stream, &mut alert).unwrap();
             assert!(alert.len() < 10);
@@ -583,7 +584,7 @@ fn handshakes_that_are_never_finished_end() {
 }
 
 #[test]
-fn an_agent_gives_up_a_ric_that_never_shakes_hands() {
+fn agent_reconnects_when_the_handshake_never_completes() {
     let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let authority = Authority::new();
     let mut config = AgentLoopConfig { setup_timeout: Duration::from_millis(100), ..impatient() };
@@ -593,13 +594,13 @@ fn an_agent_gives_up_a_ric_that_never_shakes_hands() {
     agents.add(node_id(1), address, vec![Box::new(Reporter::new(Duration::from_secs(1)))]);
     silent.set_nonblocking(true).unwrap();
     let mut held = Vec::new();
-    // It comes back, again and again.
-    work_until(&mut agents, "three attempts", |_| {
+    // it reconnects several times
+    poll_agents_until(&mut agents, "three attempts", |_| {
         held.extend(silent.accept().map(|(stream, _)| stream));
         held.len() >= 3
     });
-    // What it gave up it has closed.
+    // the connections that it gave up are closed
     use std::io::Read;
     held[0].set_read_timeout(Some(PATIENCE)).unwrap();
-    eventually("the end", || matches!(held[0].read(&mut [0; 4096]), Ok(0)));
+    eventually("the close", || matches!(held[0].read(&mut [0; 4096]), Ok(0)));
 }

@@ -1,15 +1,15 @@
-//! Subscriptions with several actions, from an app through a real server to a node's function: in their order, changed by
-//! the app, and changed by the node as far as the app agrees.
+//! Subscriptions with several actions, from an app through a real server to a node's function: executed in order,
+//! changed by the app, and changed by the node as far as the app agrees.
 
 mod common;
 
 use std::sync::mpsc::{Receiver, Sender, channel};
 
 use common::PATIENCE;
-use common::function::{impatient, work_until};
+use common::function::{impatient, poll_agents_until};
 use common::peer::{FUNCTION, OID, node_id};
 use common::scene::{Ric, free_ports};
-use common::session::{name_of, session, turn_until};
+use common::session::{node_id_of, poll_until, session};
 use e2ap::{
     Cause, CauseMisc, CauseRicRequest, RanFunctionId, RanFunctionRevision, RicActionId, RicActionType, RicTimeToWait,
     Version,
@@ -28,10 +28,10 @@ use ferric::xapp::{Xapp, XappEvent};
 const NO_ROOM: Cause = Cause::RicRequest(CauseRicRequest::FunctionResourceLimit);
 const NEEDED: Cause = Cause::Misc(CauseMisc::OmIntervention);
 
-/// Takes every action but 9 and carries them out in their order at each control `go`; at a control `less` it wants to lose
-/// the actions 1 and 2.
+/// Admits every action but 9 and executes them in order upon the control `go`; upon the control `less` it requires the
+/// removal of the actions 1 and 2.
 struct Steps {
-    /// Actions with their places.
+    /// The actions with their execution order.
     steps: Vec<(RicActionId, u8)>,
     key: Option<RequestKey>,
     answers: Sender<ChangeAnswer>,
@@ -56,7 +56,7 @@ impl RanFunction for Steps {
         self.key = Some(RequestKey { controller, id: request.request_id });
         let (taken, refused): (Vec<_>, Vec<_>) =
             request.actions.iter().map(|action| action.id).partition(|id| id.0 != 9);
-        // they come in their order
+        // actions arrive in execution order
         self.steps = (10..).step_by(10).zip(&taken).map(|(place, id)| (*id, place)).collect();
         Ok(Admission { admitted: taken, not_admitted: refused.into_iter().map(|id| (id, NO_ROOM)).collect() })
     }
@@ -111,7 +111,7 @@ impl RanFunction for Steps {
     }
 }
 
-/// A node in a thread, which ends with what stops it.
+/// A node in a thread, which ends with its stop handle.
 struct Node {
     answers: Receiver<ChangeAnswer>,
     stop: ferric::StopHandle,
@@ -128,7 +128,7 @@ impl Node {
             let config = NodeConfig { version: Some(Version::V3_01), ..NodeConfig::new(node_id(1)) };
             let node = agents.add_node(config, vec![Box::new(steps)]);
             agents.add_controller(node, endpoint);
-            work_until(&mut agents, "the setup", |agents| agents.up() == 1);
+            poll_agents_until(&mut agents, "the setup", |agents| agents.up() == 1);
             ready.send(agents.stop_handle()).unwrap();
             agents.run().unwrap();
         });
@@ -136,7 +136,7 @@ impl Node {
     }
 
     fn answer(&self) -> ChangeAnswer {
-        self.answers.recv_timeout(PATIENCE).expect("the function is answered")
+        self.answers.recv_timeout(PATIENCE).expect("an answer to the function")
     }
 }
 
@@ -150,7 +150,7 @@ impl Drop for Node {
     }
 }
 
-/// The RIC knows the node for one that speaks v03.01.
+/// The RIC expects the node to use v03.01.
 fn config() -> ferric::server::ServerConfig {
     let mut config = free_ports();
     config.controller.node_versions.insert(node_id(1).to_string(), Version::V3_01);
@@ -165,7 +165,7 @@ fn ids(ids: &[u8]) -> Vec<RicActionId> {
     ids.iter().copied().map(RicActionId).collect()
 }
 
-/// The actions 1, 2, 3 and 9, of which 3 is to be first and 1 second.
+/// The actions 1, 2, 3 and 9; 3 is to be executed first and 1 second.
 fn order() -> SubscriptionOrder {
     SubscriptionOrder {
         execution_order: vec![(RicActionId(1), 20), (RicActionId(3), 10)],
@@ -174,17 +174,17 @@ fn order() -> SubscriptionOrder {
     }
 }
 
-/// What the function should hear where the action 2 is refused.
+/// The answer that the function expects when the removal of action 2 is refused.
 fn but_2() -> ChangeAnswer {
     ChangeAnswer::Confirmed { modified: ids(&[3]), removed: ids(&[1]), refused: vec![(RicActionId(2), NEEDED)] }
 }
 
-/// Has the node carry its actions out: which they are, in their order.
+/// Has the node execute its actions. Returns them in order.
 fn go(xapp: &mut Xapp, actions: usize) -> Vec<u8> {
-    let node = name_of(xapp, 1);
+    let node = node_id_of(xapp, 1);
     xapp.commands().control(node, FUNCTION, b"", b"go");
     let mut done = Vec::new();
-    turn_until(xapp, |event| {
+    poll_until(xapp, |event| {
         if let XappEvent::Indication(indication) = event {
             done.push(indication.peek().unwrap().action_id.0);
         }
@@ -194,13 +194,13 @@ fn go(xapp: &mut Xapp, actions: usize) -> Vec<u8> {
 }
 
 #[test]
-fn an_xapps_actions_are_carried_out_in_their_order_and_changed_as_it_agrees() {
+fn actions_of_an_xapp_are_ordered_and_changed_with_its_consent() {
     let ric = Ric::start(config());
     let node = Node::start(&ric);
     let mut xapp = session(&ric);
-    let id = name_of(&mut xapp, 1);
+    let id = node_id_of(&mut xapp, 1);
     xapp.commands().subscribe(id, FUNCTION, order());
-    let (subscription, admitted, not_admitted) = turn_until(&mut xapp, |event| match event {
+    let (subscription, admitted, not_admitted) = poll_until(&mut xapp, |event| match event {
         XappEvent::Request(RequestEvent::Subscribed { subscription, admitted, not_admitted, .. }) => {
             Some((subscription, admitted, not_admitted))
         }
@@ -209,9 +209,9 @@ fn an_xapps_actions_are_carried_out_in_their_order_and_changed_as_it_agrees() {
     assert_eq!((admitted, not_admitted), (ids(&[1, 2, 3]), vec![(RicActionId(9), NO_ROOM)]));
     assert_eq!(go(&mut xapp, 3), [3, 1, 2]);
 
-    // the node wants to lose two of them; one of those it may
+    // the node requires the removal of two actions; the xApp agrees to one
     xapp.commands().control(id, FUNCTION, b"", b"less");
-    let asked = turn_until(&mut xapp, |event| match event {
+    let asked = poll_until(&mut xapp, |event| match event {
         XappEvent::Request(RequestEvent::ChangeRequired { subscription: of, remove, modify }) if of == subscription => {
             Some((remove, modify))
         }
@@ -220,14 +220,14 @@ fn an_xapps_actions_are_carried_out_in_their_order_and_changed_as_it_agrees() {
     let removals = vec![(RicActionId(1), NO_ROOM), (RicActionId(2), NO_ROOM)];
     assert_eq!(asked, (removals, vec![(RicActionId(3), RicTimeToWait::W2s)]));
     xapp.commands().answer_change(subscription, &[(RicActionId(2), NEEDED)]);
-    let changed = turn_until(&mut xapp, |event| match event {
+    let changed = poll_until(&mut xapp, |event| match event {
         XappEvent::Request(RequestEvent::SubscriptionChanged { removed, modified, .. }) => Some((removed, modified)),
         _ => None,
     });
     assert_eq!(changed, (vec![(RicActionId(1), NO_ROOM)], vec![(RicActionId(3), RicTimeToWait::W2s)]));
     assert_eq!(node.answer(), but_2());
 
-    // what the xApp wants otherwise
+    // the xApp modifies the subscription
     let moved = ActionChange { id: RicActionId(3), definition: None, execution_order: Some(99), subsequent: None };
     let change = SubscriptionChange {
         modify: vec![moved],
@@ -237,7 +237,7 @@ fn an_xapps_actions_are_carried_out_in_their_order_and_changed_as_it_agrees() {
     };
     let modify = |xapp: &mut Xapp, change: SubscriptionChange| {
         xapp.commands().modify(subscription, change);
-        turn_until(xapp, |event| match event {
+        poll_until(xapp, |event| match event {
             XappEvent::Request(RequestEvent::Modified { outcome: result, .. }) => Some(result),
             _ => None,
         })
@@ -250,12 +250,12 @@ fn an_xapps_actions_are_carried_out_in_their_order_and_changed_as_it_agrees() {
     assert_eq!(modify(&mut xapp, change), ModifyOutcome::Done(done));
     assert_eq!(go(&mut xapp, 3), [4, 2, 3]);
     xapp.commands().unsubscribe(subscription);
-    turn_until(&mut xapp, |event| {
+    poll_until(&mut xapp, |event| {
         matches!(event, XappEvent::Request(RequestEvent::SubscriptionEnded { .. })).then_some(())
     });
 }
 
-/// Subscribes where it can, and refuses to lose the action 2.
+/// Subscribes at each node, and refuses the removal of action 2.
 struct Chooser(Sender<String>);
 
 impl Iapp for Chooser {
@@ -292,7 +292,7 @@ impl Iapp for Chooser {
 }
 
 #[test]
-fn so_are_an_iapps() {
+fn actions_of_an_iapp_are_ordered_and_changed_with_its_consent() {
     let (sender, said) = channel();
     let ric = Ric::with_iapps(config(), || vec![Box::new(Chooser(sender))]);
     let node = Node::start(&ric);

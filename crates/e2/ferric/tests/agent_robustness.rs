@@ -1,16 +1,16 @@
-//! What has taken down E2 agents in public, a case for each class: one of a node's controllers misbehaves, and the reports to
-//! the other one must go on, each once and in order.
+//! Known attacks on E2 agents, one test for each class: one of a node's controllers misbehaves, and the reports to the
+//! other must continue, each once and in order.
 
 mod common;
 
 use std::net::{Shutdown, TcpListener};
 use std::time::Duration;
 
-use common::function::{Reporter, impatient, work_until};
+use common::function::{Reporter, impatient, poll_agents_until};
 use common::noise;
 use common::peer::{FUNCTION, Peer, node_id, report_spec};
 use common::scene::{Ric, free_ports};
-use common::session::{name_of, session};
+use common::session::{node_id_of, session};
 use e2ap::{
     Cause, CauseMisc, CauseProtocol, CauseRicRequest, E2NodeComponentConfigAdditionAckItem,
     E2NodeComponentConfigurationAck, E2NodeComponentId, E2NodeComponentInterfaceNg, E2NodeComponentInterfaceType,
@@ -23,7 +23,7 @@ use ferric::agent::{AgentLoop, NodeConfig};
 use ferric::xapp::{RequestEvent, Xapp, XappEvent};
 use per::PrintableString;
 
-/// A node with a well-behaved RIC and one that is driven by hand.
+/// A node with a well-behaved RIC and one that the test drives.
 struct Scene {
     agents: AgentLoop,
     listener: TcpListener,
@@ -40,22 +40,22 @@ impl Scene {
         let reporter = Reporter::new(Duration::from_millis(1));
         let node = agents.add_node(NodeConfig::new(node_id(1)), vec![Box::new(reporter)]);
         agents.add_controller(node, ric.e2[0].clone().into());
-        work_until(&mut agents, "the setup", |agents| agents.up() == 1);
+        poll_agents_until(&mut agents, "the setup", |agents| agents.up() == 1);
         let mut witness = session(&ric);
-        let name = name_of(&mut witness, 1);
+        let name = node_id_of(&mut witness, 1);
         witness.commands().subscribe(name, FUNCTION, report_spec(b"witness"));
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         agents.add_controller(node, format!("tcp://{}", listener.local_addr().unwrap()).parse().unwrap());
         listener.set_nonblocking(true).unwrap();
         let mut scene = Scene { agents, listener, witness, next: None, _ric: ric };
-        scene.goes_on();
+        scene.check_progress();
         scene
     }
 
-    /// More reports reach the witness, none lost and none twice.
-    fn goes_on(&mut self) {
+    /// Checks that further reports reach the witness, each once.
+    fn check_progress(&mut self) {
         let (mut count, next, witness) = (0, &mut self.next, &mut self.witness);
-        work_until(&mut self.agents, "twenty more reports", |_| {
+        poll_agents_until(&mut self.agents, "twenty more reports", |_| {
             witness
                 .poll(Some(Duration::ZERO), |event, _| match event {
                     XappEvent::Indication(indication) => {
@@ -68,7 +68,7 @@ impl Scene {
                     XappEvent::NodeLost(_)
                     | XappEvent::ReportsDropped(_)
                     | XappEvent::Request(RequestEvent::SubscriptionEnded { .. }) => {
-                        panic!("the witness came to harm: {event:?}");
+                        panic!("the witness is harmed: {event:?}");
                     }
                     _ => {}
                 })
@@ -77,10 +77,10 @@ impl Scene {
         });
     }
 
-    /// The node connects to the RIC that is driven by hand.
+    /// Accepts the node's connection to the RIC that the test drives.
     fn connection(&mut self) -> Peer {
         let (mut peer, listener) = (None, &self.listener);
-        work_until(&mut self.agents, "a connection", |_| {
+        poll_agents_until(&mut self.agents, "a connection", |_| {
             peer = peer.take().or_else(|| {
                 let (stream, _) = listener.accept().ok()?;
                 stream.set_nonblocking(false).unwrap();
@@ -91,33 +91,33 @@ impl Scene {
         peer.unwrap()
     }
 
-    /// What the node says next.
+    /// Returns the node's next PDU.
     fn said(&mut self, peer: &mut Peer) -> Pdu<'static> {
         peer.stream.set_nonblocking(true).unwrap();
-        work_until(&mut self.agents, "an answer", |_| peer.stream.peek(&mut [0]).is_ok());
+        poll_agents_until(&mut self.agents, "an answer", |_| peer.stream.peek(&mut [0]).is_ok());
         peer.stream.set_nonblocking(false).unwrap();
         peer.receive_pdu()
     }
 
-    /// A connection over which the setup is taken.
+    /// Accepts a connection and the setup on it.
     fn set_up(&mut self) -> Peer {
         let mut peer = self.connection();
-        let Pdu::E2SetupRequest(request) = self.said(&mut peer) else { panic!("a setup comes first") };
+        let Pdu::E2SetupRequest(request) = self.said(&mut peer) else { panic!("the first message is the setup") };
         peer.send_pdu(setup_response(request.transaction_id));
         let peer_is_up = |agents: &mut AgentLoop| agents.up() == 2;
-        work_until(&mut self.agents, "the setup", peer_is_up);
+        poll_agents_until(&mut self.agents, "the setup", peer_is_up);
         peer
     }
 
-    /// The node is well, and owes this RIC nothing.
+    /// Checks that the node is well and owes this RIC no answer.
     fn is_served(&mut self, peer: &mut Peer) {
         let cause = Cause::Misc(CauseMisc::OmIntervention);
         peer.send_pdu(ResetRequest { transaction_id: Some(TransactionId(77)), cause: Some(cause) });
         match self.said(peer) {
             Pdu::ResetResponse(response) => assert_eq!(response.transaction_id, Some(TransactionId(77))),
-            other => panic!("owed: {other:?}"),
+            other => panic!("unexpected: {other:?}"),
         }
-        self.goes_on();
+        self.check_progress();
     }
 }
 
@@ -171,7 +171,7 @@ fn control(request_id: RicRequestId, function: RanFunctionId) -> RicControlReque
 }
 
 #[test]
-fn octets_and_garbage() {
+fn octets_and_garbage_are_survived() {
     let mut scene = Scene::new();
     let mut peer = scene.set_up();
     for octet in [0, 0x20, 0x40, 0xFF] {
@@ -194,24 +194,24 @@ fn octets_and_garbage() {
 }
 
 #[test]
-fn lengths_beyond_all_bounds() {
+fn excessive_lengths_are_rejected() {
     let mut scene = Scene::new();
     for length in [u32::MAX, 0] {
         let mut peer = scene.set_up();
         peer.write(&length.to_be_bytes());
-        work_until(&mut scene.agents, "the end", |agents| agents.up() == 1);
+        poll_agents_until(&mut scene.agents, "the end", |agents| agents.up() == 1);
         assert_eq!(peer.expect_closed(), []);
-        scene.goes_on();
+        scene.check_progress();
     }
-    // it comes back as ever
+    // it reconnects
     scene.set_up();
 }
 
 #[test]
-fn answers_that_nobody_waits_for() {
+fn unexpected_answers_are_ignored() {
     let mut scene = Scene::new();
     let mut peer = scene.connection();
-    let Pdu::E2SetupRequest(request) = scene.said(&mut peer) else { panic!("a setup comes first") };
+    let Pdu::E2SetupRequest(request) = scene.said(&mut peer) else { panic!("the first message is the setup") };
     let wrong_state = Some(Cause::Protocol(CauseProtocol::MessageNotCompatibleWithReceiverState));
     let wrong = |answer| matches!(answer, Pdu::ErrorIndication(ErrorIndication { cause, .. }) if cause == wrong_state);
     // of another transaction
@@ -220,19 +220,19 @@ fn answers_that_nobody_waits_for() {
     assert!(wrong(scene.said(&mut peer)));
     assert_eq!(scene.agents.up(), 1);
     peer.send_pdu(setup_response(request.transaction_id));
-    work_until(&mut scene.agents, "the setup", |agents| agents.up() == 2);
-    // again, byte for byte
+    poll_agents_until(&mut scene.agents, "the setup", |agents| agents.up() == 2);
+    // repeated octet by octet
     peer.send_pdu(setup_response(request.transaction_id));
     assert!(wrong(scene.said(&mut peer)));
     peer.send_pdu(e2ap::ResetResponse { transaction_id: Some(TransactionId(3)), criticality_diagnostics: None });
     assert!(wrong(scene.said(&mut peer)));
-    // what only a node says, and may be ignored
+    // messages that only nodes send may be ignored
     peer.send_pdu(common::peer::indication(REQUEST, RicActionId(1), b"report"));
     scene.is_served(&mut peer);
 }
 
 #[test]
-fn unknown_functions_and_requests() {
+fn unknown_functions_and_requests_are_refused() {
     let mut scene = Scene::new();
     let mut peer = scene.set_up();
     let (unknown, invalid) = (CauseRicRequest::RequestIdUnknown, CauseRicRequest::RanFunctionIdInvalid);
@@ -258,7 +258,7 @@ fn unknown_functions_and_requests() {
 }
 
 #[test]
-fn requests_that_repeat_and_contradict_themselves() {
+fn repeated_and_contradictory_requests_are_refused() {
     let mut scene = Scene::new();
     let mut peer = scene.set_up();
     let failed = |answer, expected| matches!(answer, Pdu::RicSubscriptionFailure(f) if f.cause.map(|cause| cause == Cause::RicRequest(expected)) == Some(true));
@@ -266,12 +266,12 @@ fn requests_that_repeat_and_contradict_themselves() {
     assert!(failed(scene.said(&mut peer), CauseRicRequest::DuplicateAction));
     peer.send_pdu(subscription(REQUEST, FUNCTION, &[1]));
     let mut reports = 0;
-    // its reports are on their way by now, too
+    // reports may arrive in between
     loop {
         match scene.said(&mut peer) {
             Pdu::RicSubscriptionResponse(_) => peer.send_pdu(subscription(REQUEST, FUNCTION, &[2])),
             Pdu::RicSubscriptionFailure(failure) => {
-                // v02.03 has no name for a request id that is in use
+                // v02.03 has no cause for a request id that is in use
                 assert!(matches!(failure.cause, Some(Cause::RicRequest(_))), "{failure:?}");
                 break;
             }
@@ -279,16 +279,16 @@ fn requests_that_repeat_and_contradict_themselves() {
             other => panic!("{other:?}"),
         }
     }
-    // the first one stands
+    // the first subscription stays
     while reports < 50 {
         assert!(matches!(scene.said(&mut peer), Pdu::RicIndication(_)));
         reports += 1;
     }
-    scene.goes_on();
+    scene.check_progress();
 }
 
 #[test]
-fn more_subscriptions_than_there_may_be() {
+fn number_of_subscriptions_is_limited() {
     const ASKED: u16 = 1500;
     let mut scene = Scene::new();
     let mut peer = scene.set_up();
@@ -311,15 +311,15 @@ fn more_subscriptions_than_there_may_be() {
         }
         peer
     });
-    work_until(&mut scene.agents, "all answers", |_| answers.is_finished());
+    poll_agents_until(&mut scene.agents, "all answers", |_| answers.is_finished());
     assert_eq!(answers.join().unwrap(), (1024, ASKED - 1024));
     drop(writer.join().unwrap());
-    work_until(&mut scene.agents, "the end of them", |agents| agents.up() == 1);
-    scene.goes_on();
+    poll_agents_until(&mut scene.agents, "the end of them", |agents| agents.up() == 1);
+    scene.check_progress();
 }
 
 #[test]
-fn a_reset_an_error_or_a_query_at_any_moment() {
+fn reset_error_or_query_at_any_time_is_survived() {
     let mut scene = Scene::new();
     let about_nothing = || ErrorIndication {
         transaction_id: None,
@@ -328,7 +328,7 @@ fn a_reset_an_error_or_a_query_at_any_moment() {
         cause: Some(Cause::Protocol(CauseProtocol::SemanticError)),
         criticality_diagnostics: None,
     };
-    // before the setup's answer
+    // before the answer to the setup
     let mut peer = scene.connection();
     assert!(matches!(scene.said(&mut peer), Pdu::E2SetupRequest(_)));
     peer.send_pdu(ResetRequest {
@@ -337,35 +337,35 @@ fn a_reset_an_error_or_a_query_at_any_moment() {
     });
     assert!(matches!(scene.said(&mut peer), Pdu::ErrorIndication(_)));
     peer.send_pdu(about_nothing());
-    // taken as the answer that it may be: the setup is tried again
-    let Pdu::E2SetupRequest(request) = scene.said(&mut peer) else { panic!("a setup comes again") };
+    // an error indication may be the answer: the setup is repeated
+    let Pdu::E2SetupRequest(request) = scene.said(&mut peer) else { panic!("the setup is repeated") };
     peer.send_pdu(setup_response(request.transaction_id));
-    work_until(&mut scene.agents, "the setup", |agents| agents.up() == 2);
+    poll_agents_until(&mut scene.agents, "the setup", |agents| agents.up() == 2);
     // at any time after it
     for _ in 0..50 {
         peer.send_pdu(about_nothing());
         peer.send_pdu(RicServiceQuery { transaction_id: Some(TransactionId(5)), ran_functions_accepted: None });
     }
-    scene.goes_on();
-    // whatever was answered to the queries is valid, and comes to an end
+    scene.check_progress();
+    // queries have valid answers, and end
     peer.send_pdu(ResetRequest {
         transaction_id: Some(TransactionId(7)),
         cause: Some(Cause::Misc(CauseMisc::Unspecified)),
     });
     while !matches!(scene.said(&mut peer), Pdu::ResetResponse(_)) {}
-    scene.goes_on();
+    scene.check_progress();
 }
 
 #[test]
-fn a_controller_that_takes_and_says_nothing() {
+fn silent_controller_harms_no_other() {
     let mut scene = Scene::new();
     // accepted, and never answered; then closed for writing; then refused with a time to wait
     let silent = scene.connection();
-    scene.goes_on();
+    scene.check_progress();
     let _ = silent.stream.shutdown(Shutdown::Write);
     drop(silent);
     let mut peer = scene.connection();
-    let Pdu::E2SetupRequest(request) = scene.said(&mut peer) else { panic!("a setup comes first") };
+    let Pdu::E2SetupRequest(request) = scene.said(&mut peer) else { panic!("the first message is the setup") };
     peer.send_pdu(E2SetupFailure {
         transaction_id: request.transaction_id,
         cause: Some(Cause::Misc(CauseMisc::ControlProcessingOverload)),
@@ -375,17 +375,17 @@ fn a_controller_that_takes_and_says_nothing() {
     });
     let again = scene.said(&mut peer);
     assert!(matches!(again, Pdu::E2SetupRequest(_)), "{again:?}");
-    scene.goes_on();
+    scene.check_progress();
 }
 
 #[test]
-fn a_controller_that_does_not_read() {
+fn non_reading_controller_harms_no_other() {
     let mut scene = Scene::new();
     let mut peer = scene.set_up();
     peer.send_pdu(subscription(REQUEST, FUNCTION, &[1]));
-    // a minute of reports would not fit, were they kept: the witness's go on all the while
+    // a minute of reports would not fit if they were all queued: the witness's continue meanwhile
     for _ in 0..20 {
-        scene.goes_on();
+        scene.check_progress();
     }
     assert_eq!(scene.agents.up(), 2);
 }

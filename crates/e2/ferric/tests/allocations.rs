@@ -1,4 +1,4 @@
-//! What the server allocates, counted on its own threads.
+//! The memory and allocations of the server, counted on its threads.
 
 mod common;
 
@@ -8,7 +8,7 @@ use std::time::Duration;
 use common::eventually;
 use common::peer::{FUNCTION, VERSION, framed, indication_of, report_spec, setup_request};
 use common::scene::{Ric, free_ports};
-use common::session::{name_of, session, subscribe, turn_until};
+use common::session::{node_id_of, poll_until, session, subscribe};
 use ferric::server::ServerConfig;
 use ferric::xapp::XappEvent;
 use testkit::ProcessCountingAllocator;
@@ -16,11 +16,11 @@ use testkit::ProcessCountingAllocator;
 #[global_allocator]
 static ALLOCATOR: ProcessCountingAllocator = ProcessCountingAllocator;
 
-// One test, since there is one count.
+// a single test, since the counts are those of the process
 #[test]
-fn the_servers_memory() {
+fn server_memory_is_bounded_and_steady_state_does_not_allocate() {
     ProcessCountingAllocator::exclude_this_thread();
-    // one loop; by the first of two loops to an xApp on each; from one of two workers to both
+    // one loop; from the first of two loops to an xApp on each; from one of two workers to both
     for (loops, xapps) in [(2, 2), (3, 2), (1, 1)] {
         reports_in_steady_state(loops, xapps);
     }
@@ -35,12 +35,12 @@ fn reports_in_steady_state(loops: usize, xapps: usize) {
     let mut xapps: Vec<_> = (0..xapps).map(|_| session(&ric)).collect();
     let (_, request_id, action) = subscribe(&mut xapps[0], &mut node, 1);
     for xapp in &mut xapps[1..] {
-        let name = name_of(xapp, 1);
+        let name = node_id_of(xapp, 1);
         xapp.commands().subscribe(name, FUNCTION, report_spec(b"trigger"));
-        turn_until(xapp, |event| matches!(event, XappEvent::Request(RequestEvent::Subscribed { .. })).then_some(()));
+        poll_until(xapp, |event| matches!(event, XappEvent::Request(RequestEvent::Subscribed { .. })).then_some(()));
     }
 
-    // sizes and bursts uneven so that reads end in the middle of PDUs
+    // uneven sizes and bursts, so that reads end in the middle of PDUs
     let bursts: Vec<Vec<u8>> = (0..7)
         .map(|at| (0..10 + at).flat_map(|i| framed(&indication_of(request_id, action, 300 + 700 * i % 4300))).collect())
         .collect();
@@ -64,14 +64,14 @@ fn reports_in_steady_state(loops: usize, xapps: usize) {
         });
     }
     let allocations = ProcessCountingAllocator::count() - warm;
-    assert!(warm > before, "the setup allocates: it is counted");
+    assert!(warm > before, "the setup allocates, and is counted");
     assert_eq!(allocations, 0, "{loops} loops: {allocations} allocations for {} indications", sent * 4 / 5);
     println!("{loops} loops: {sent} indications, no allocation in the last {}", sent * 4 / 5);
 }
 
 fn announcements() {
     let ric = Ric::start(ServerConfig { loops: 1, ..free_ports() });
-    // what peers announce costs nothing
+    // announced lengths must not cost memory
     let before = ProcessCountingAllocator::held_octets();
     let mut liars: Vec<_> = (0..50).map(|_| ric.node()).collect();
     for liar in &mut liars {
@@ -79,7 +79,7 @@ fn announcements() {
     }
     let mut last = ric.node();
     last.send(&setup_request(2, VERSION));
-    last.receive(); // the others were read before, since they are accepted in order
+    last.receive(); // connections are accepted in order, so that the others were read before
     let each = (ProcessCountingAllocator::held_octets() - before) / 51;
     println!("{each} octets for a connection that announced 1 MiB");
     assert!(each < 4096, "{each}");

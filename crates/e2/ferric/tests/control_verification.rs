@@ -1,4 +1,4 @@
-//! Controls whose effect is looked for: what the node acknowledges is not yet what it does.
+//! Verification of controls: an acknowledgement is not yet an effect.
 
 mod common;
 
@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use common::peer::{FUNCTION, Peer};
 use common::scene::{Ric, free_ports};
-use common::session::{name_of, session, subscribe, turn_until};
+use common::session::{node_id_of, poll_until, session, subscribe};
 use e2ap::{Cause, CauseRicRequest, Pdu, RicControlAcknowledge, RicControlFailure, RicRequestId};
 use ferric::e2::{SubscriptionId, Ticket};
 use ferric::xapp::{MAX_VERIFICATIONS, RequestEvent, TooManyVerifications, Verdict, Verification, Xapp, XappEvent};
@@ -29,9 +29,9 @@ impl Scene {
         Scene { xapp, peer, subscription, request: (request_id, action), _ric: ric }
     }
 
-    /// Asks the node to set its value, and to see it reported.
+    /// Sends a control that sets the node's value, to be verified by reports.
     fn set(&mut self, value: u8, within: Duration) -> Result<Ticket, TooManyVerifications> {
-        let node = name_of(&mut self.xapp, 1);
+        let node = node_id_of(&mut self.xapp, 1);
         let verify = Verification::by_reports(self.subscription, within, move |indication| {
             indication.peek().is_some_and(|peeked| peeked.message == [value])
         });
@@ -40,9 +40,9 @@ impl Scene {
         ticket
     }
 
-    /// The node takes the control, or does not.
+    /// Answers the control with an acknowledgement or a failure.
     fn answer(&mut self, takes: bool) {
-        let Pdu::RicControlRequest(request) = self.peer.receive_pdu() else { panic!("a control") };
+        let Pdu::RicControlRequest(request) = self.peer.receive_pdu() else { panic!("expected a control") };
         let (request_id, ran_function_id) = (request.request_id, FUNCTION);
         if takes {
             let (call_process_id, status, outcome) = (None, None, None);
@@ -64,13 +64,13 @@ impl Scene {
     }
 
     fn controlled(&mut self) {
-        turn_until(&mut self.xapp, |event| {
+        poll_until(&mut self.xapp, |event| {
             matches!(event, XappEvent::Request(RequestEvent::Controlled { .. })).then_some(())
         });
     }
 
     fn verdict(&mut self) -> (Ticket, Verdict) {
-        turn_until(&mut self.xapp, |event| match event {
+        poll_until(&mut self.xapp, |event| match event {
             XappEvent::Verified { ticket, verdict } => Some((ticket, verdict)),
             _ => None,
         })
@@ -81,10 +81,10 @@ const SOON: Duration = Duration::from_millis(100);
 const LATE: Duration = Duration::from_secs(60);
 
 #[test]
-fn an_effect_that_shows_is_confirmed() {
+fn visible_effect_is_confirmed() {
     let mut scene = Scene::new();
     let ticket = scene.set(7, LATE).unwrap();
-    // what is reported before the acknowledgement shows nothing
+    // a report before the acknowledgement confirms nothing
     scene.report(7);
     scene.answer(true);
     scene.controlled();
@@ -93,7 +93,7 @@ fn an_effect_that_shows_is_confirmed() {
     let (told, verdict) = scene.verdict();
     assert_eq!(told, ticket);
     assert!(matches!(verdict, Verdict::Confirmed { after } if after < LATE), "{verdict:?}");
-    // it is over: the next one is told for itself
+    // the first is over: the next has its own verdict
     let next = scene.set(8, LATE).unwrap();
     scene.answer(true);
     scene.controlled();
@@ -103,7 +103,7 @@ fn an_effect_that_shows_is_confirmed() {
 }
 
 #[test]
-fn an_acknowledged_control_that_changes_nothing_is_told() {
+fn acknowledged_control_without_effect_is_reported() {
     let mut scene = Scene::new();
     let ticket = scene.set(7, SOON).unwrap();
     scene.answer(true);
@@ -118,7 +118,7 @@ fn an_acknowledged_control_that_changes_nothing_is_told() {
 }
 
 #[test]
-fn a_control_that_fails_is_not_verified() {
+fn failed_control_is_not_verified() {
     let mut scene = Scene::new();
     scene.set(7, SOON).unwrap();
     scene.answer(false);
@@ -127,11 +127,11 @@ fn a_control_that_fails_is_not_verified() {
     scene.answer(true);
     scene.report(7);
     scene.report(8);
-    assert_eq!(scene.verdict().0, second, "nothing is said of the first");
+    assert_eq!(scene.verdict().0, second, "no verdict for the first");
 }
 
 #[test]
-fn no_more_than_there_may_be() {
+fn number_of_verifications_is_limited() {
     let mut scene = Scene::new();
     for _ in 0..MAX_VERIFICATIONS {
         scene.set(1, LATE).unwrap();

@@ -1,4 +1,4 @@
-//! FlexRIC's xApps before a real server, and what is bad about some of them.
+//! FlexRIC's xApps with a real server, and misbehaving ones.
 
 mod common;
 
@@ -15,7 +15,7 @@ use per::{Gather, PrintableString};
 
 const VERSION: E42Version = E42Version::V2;
 
-/// A server for FlexRIC's xApps and where they connect.
+/// A server for FlexRIC's xApps, and its E42 address.
 fn start(change: impl FnOnce(&mut ServerConfig)) -> (Ric, ferric::link::Address) {
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("e42+tcp://{}", taken.local_addr().unwrap());
@@ -43,7 +43,7 @@ fn setup() -> E42Pdu<'static> {
     E42Pdu::SetupRequest(E42SetupRequest { ran_functions: vec![function].into() })
 }
 
-/// Sets up; the xApp's number and the nodes that it is told of.
+/// Sets up. Returns the xApp id and the announced nodes.
 fn come(peer: &mut Peer) -> (XappId, usize) {
     say(peer, &setup());
     let answer = peer.receive();
@@ -72,7 +72,7 @@ fn subscribe(xapp_id: XappId, node: u32, request_id: RicRequestId) -> E42Pdu<'st
 }
 
 #[test]
-fn reports_reach_an_xapp_under_its_own_names() {
+fn reports_reach_an_xapp_under_its_own_request_ids() {
     let (ric, address) = start(|_| ());
     let mut node = ric.node();
     node.set_up(1);
@@ -92,7 +92,7 @@ fn reports_reach_an_xapp_under_its_own_names() {
             other => panic!("{other:?}"),
         }
     }
-    // its end is the end of its subscription
+    // the end of its session ends its subscription
     drop(xapp);
     assert!(matches!(node.receive_pdu(), Pdu::RicSubscriptionDeleteRequest(delete) if delete.request_id == asked));
     let counters = ric.stop();
@@ -100,11 +100,11 @@ fn reports_reach_an_xapp_under_its_own_names() {
 }
 
 #[test]
-fn bad_xapps_are_turned_away_and_others_go_on() {
+fn misbehaving_xapps_are_rejected_without_harm_to_others() {
     let (ric, address) = start(|config| config.controller.setup_timeout = std::time::Duration::from_millis(200));
     let mut good = Peer::connect(&address);
     let (id, _) = come(&mut good);
-    // silent, garbage, a message of another version, a request before the setup
+    // silent; garbage; a message of another version; a request before the setup
     let mut silent = Peer::connect(&address);
     let mut garbage = Peer::connect(&address);
     garbage.send(b"this is no E42");
@@ -117,7 +117,7 @@ fn bad_xapps_are_turned_away_and_others_go_on() {
     for peer in [&mut silent, &mut garbage, &mut older, &mut hasty] {
         assert!(peer.expect_closed().is_empty());
     }
-    // the good one is still served, and a node that comes now can be subscribed to
+    // the well-behaved xApp is still served, and can subscribe to a new node
     let mut node = ric.node();
     node.set_up(1);
     say(&mut good, &subscribe(id, 1, RicRequestId { requestor: 9, instance: 0 }));
@@ -126,7 +126,7 @@ fn bad_xapps_are_turned_away_and_others_go_on() {
 }
 
 #[test]
-fn an_xapp_that_does_not_read_loses_its_reports_and_slows_nobody() {
+fn non_reading_xapp_loses_reports_without_harm_to_others() {
     let (ric, address) = start(|config| {
         config.link.outbox_octets = 64 * 1024;
         config.link.max_pdu_octets = 32 * 1024;
@@ -151,20 +151,20 @@ fn an_xapp_that_does_not_read_loses_its_reports_and_slows_nobody() {
 }
 
 #[test]
-fn where_xapps_have_rights_by_certificate_none_comes_without() {
+fn xapp_without_certificate_is_rejected_if_there_are_rules() {
     let (ric, address) = start(|config| config.rights.xapps = Some(Vec::new()));
     let mut xapp = Peer::connect(&address);
     say(&mut xapp, &setup());
     assert!(xapp.expect_closed().is_empty());
-    eventually("the log has it", || ric.log.text().contains("e42_rights"));
+    eventually("a log line", || ric.log.text().contains("e42_rights"));
 }
 
 #[test]
-fn an_address_that_is_taken_is_an_error() {
+fn address_in_use_is_an_error() {
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("tcp://{}", taken.local_addr().unwrap());
     let e42 = E42Config { addresses: vec![url.parse().unwrap()], ..E42Config::default() };
-    let error = Server::bind(ServerConfig { e42: Some(e42), ..free_ports() }).err().expect("it is taken");
+    let error = Server::bind(ServerConfig { e42: Some(e42), ..free_ports() }).err().expect("the address is in use");
     assert!(error.to_string().contains(&url), "{error}");
     eventually("the other ports are free again", || Server::bind(free_ports()).is_ok());
 }

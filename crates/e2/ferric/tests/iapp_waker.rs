@@ -1,4 +1,4 @@
-//! Internal apps that other threads wake.
+//! iApps that other threads wake.
 
 mod common;
 
@@ -12,7 +12,7 @@ use e2ap::{Pdu, Version};
 use ferric::e2::Indication;
 use ferric::server::{Iapp, IappContext, IappEvent, Server};
 
-/// Controls every node with what it is given, one thing each time that it is woken.
+/// Sends a control to every node for each payload that it is given.
 struct Relay {
     wanted: Receiver<&'static [u8]>,
     woken: SyncSender<usize>,
@@ -46,7 +46,7 @@ fn server() -> (Server, SyncSender<&'static [u8]>, Receiver<usize>) {
 }
 
 #[test]
-fn an_app_that_is_woken_speaks_to_nodes_at_once() {
+fn woken_iapp_sends_controls_at_once() {
     let (mut server, wants, wakes) = server();
     let (waker, stop) = (server.iapp_waker().unwrap(), server.stop_handle());
     let e2 = server.e2_addresses().next().unwrap().clone();
@@ -63,14 +63,14 @@ fn an_app_that_is_woken_speaks_to_nodes_at_once() {
     }
     stop.stop();
     running.join().unwrap();
-    waker.wake(); // nobody is there any more
+    waker.wake(); // the server is gone
 }
 
 #[test]
-fn calls_between_two_turns_are_one_and_none_is_lost() {
+fn wakes_between_iterations_are_combined_and_none_is_lost() {
     let (mut server, _wants, wakes) = server();
     let waker = server.iapp_waker().unwrap();
-    // before the first turn
+    // before the first iteration
     (0..10).for_each(|_| waker.wake());
     eventually("the first wake-up", || {
         server.poll(Some(Duration::ZERO)).unwrap();

@@ -1,4 +1,4 @@
-//! Procedures from end to end: an app, a real server, and a node driven by hand.
+//! Procedures from end to end: an app, a real server, and a node driven by the test.
 
 mod common;
 
@@ -6,14 +6,14 @@ use std::time::Duration;
 
 use common::peer::{FUNCTION, Peer, encoded, indication, node_id, report_spec};
 use common::scene::{Ric, free_ports};
-use common::session::{name_of, session, turn_until};
+use common::session::{node_id_of, poll_until, session};
 use e2ap::{Pdu, RanFunctionIdItem, RanFunctionRevision, RicActionType, RicIndicationType, TransactionId, Version};
 use ferric::e2::{ModifyOutcome, QueryOutcome};
 use ferric::e2::{SubscriptionChange, SubscriptionEnd};
 use ferric::server::ServerConfig;
 use ferric::xapp::{RequestEvent, Xapp, XappEvent};
 
-/// A RIC that knows the gNB 1 for one that speaks v03.01.
+/// A RIC that expects the gNB 1 to use v03.01.
 fn start() -> Ric {
     let mut config = free_ports();
     config.controller.node_versions.insert(node_id(1).to_string(), Version::V3_01);
@@ -40,11 +40,11 @@ fn sent(xapp: &mut Xapp) {
 }
 
 #[test]
-fn an_insert_reaches_its_xapp_and_the_control_that_answers_it_its_process() {
+fn insert_and_its_answer_carry_the_call_process_id() {
     let ric = start();
     let mut node = node(&ric);
     let mut xapp = session(&ric);
-    let id = name_of(&mut xapp, 1);
+    let id = node_id_of(&mut xapp, 1);
     let mut spec = report_spec(b"insert");
     spec.actions[0].kind = RicActionType::Insert;
     xapp.commands().subscribe(id, FUNCTION, spec);
@@ -57,7 +57,7 @@ fn an_insert_reaches_its_xapp_and_the_control_that_answers_it_its_process() {
     let deadline = std::time::Instant::now() + common::PATIENCE;
     let mut answered = false;
     while !answered {
-        assert!(std::time::Instant::now() < deadline, "the insert never came");
+        assert!(std::time::Instant::now() < deadline, "the insert does not arrive");
         xapp.poll(Some(Duration::from_millis(50)), |event, ric| {
             if let XappEvent::Indication(indication) = event {
                 let peeked = indication.peek().unwrap();
@@ -79,11 +79,11 @@ fn an_insert_reaches_its_xapp_and_the_control_that_answers_it_its_process() {
 }
 
 #[test]
-fn a_query_and_a_change_go_to_the_node_and_back() {
+fn query_and_modification_round_trip() {
     let ric = start();
     let mut node = node(&ric);
     let mut xapp = session(&ric);
-    let id = name_of(&mut xapp, 1);
+    let id = node_id_of(&mut xapp, 1);
     assert_eq!(xapp.nodes().next().unwrap().version, Version::V3_01);
     let ticket = xapp.commands().query(id, FUNCTION, b"head", b"what?");
     sent(&mut xapp);
@@ -96,7 +96,7 @@ fn a_query_and_a_change_go_to_the_node_and_back() {
         }
         other => panic!("{other:?}"),
     }
-    let queried = turn_until(&mut xapp, |event| match event {
+    let queried = poll_until(&mut xapp, |event| match event {
         XappEvent::Request(RequestEvent::Queried { ticket, outcome: result }) => Some((ticket, result)),
         _ => None,
     });
@@ -105,7 +105,7 @@ fn a_query_and_a_change_go_to_the_node_and_back() {
     xapp.commands().subscribe(id, FUNCTION, report_spec(b"first"));
     sent(&mut xapp);
     let (request_id, _) = node.admit();
-    let subscription = turn_until(&mut xapp, |event| match event {
+    let subscription = poll_until(&mut xapp, |event| match event {
         XappEvent::Request(RequestEvent::Subscribed { subscription, .. }) => Some(subscription),
         _ => None,
     });
@@ -131,7 +131,7 @@ fn a_query_and_a_change_go_to_the_node_and_back() {
         }
         other => panic!("{other:?}"),
     }
-    let modified = turn_until(&mut xapp, |event| match event {
+    let modified = poll_until(&mut xapp, |event| match event {
         XappEvent::Request(RequestEvent::Modified { subscription, outcome: result, .. }) => {
             Some((subscription, result))
         }
@@ -141,11 +141,11 @@ fn a_query_and_a_change_go_to_the_node_and_back() {
 }
 
 #[test]
-fn a_function_that_goes_takes_its_subscriptions_with_it() {
+fn removed_function_ends_its_subscriptions() {
     let ric = start();
     let mut node = node(&ric);
     let mut xapp = session(&ric);
-    let id = name_of(&mut xapp, 1);
+    let id = node_id_of(&mut xapp, 1);
     xapp.commands().subscribe(id, FUNCTION, report_spec(b"trigger"));
     sent(&mut xapp);
     node.admit();
@@ -159,7 +159,7 @@ fn a_function_that_goes_takes_its_subscriptions_with_it() {
     send(&mut node, update);
     assert!(matches!(receive(&mut node), Pdu::RicServiceUpdateAcknowledge(_)));
     let mut end = None;
-    let functions = turn_until(&mut xapp, |event| match event {
+    let functions = poll_until(&mut xapp, |event| match event {
         XappEvent::Request(RequestEvent::SubscriptionEnded { end: why, .. }) => {
             end = Some(why);
             None

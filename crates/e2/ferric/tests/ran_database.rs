@@ -1,11 +1,11 @@
-//! The parts of a base station as the nodes that they are: an internal app is told when it is whole, and knows each UE as one.
+//! The parts of a base station as separate nodes: an iApp learns when it is complete, and each UE has one entry.
 
 mod common;
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use common::function::{Reporter, impatient, work_until};
+use common::function::{Reporter, impatient, poll_agents_until};
 use common::scene::{Ric, free_ports};
 use e2ap::{
     E2NodeComponentConfigAdditionItem, E2NodeComponentConfiguration, E2NodeComponentId, E2NodeComponentInterfaceE1,
@@ -41,7 +41,7 @@ fn gnb(du: Option<i64>, cu_up: Option<i64>) -> GlobalE2NodeId {
     GlobalE2NodeId::Gnb(id)
 }
 
-/// Writes down what happens; learns of UE 1 from each part that comes.
+/// Records events; learns UE 1 from each part.
 #[derive(Default)]
 struct Watcher {
     said: Arc<Mutex<Vec<String>>>,
@@ -91,7 +91,7 @@ impl Iapp for Watcher {
 }
 
 #[test]
-fn parts_make_a_whole() {
+fn parts_form_a_base_station() {
     let watcher = Watcher::default();
     let said = watcher.said.clone();
     let ric = Ric::with_iapps(free_ports(), move || vec![Box::new(watcher)]);
@@ -101,11 +101,11 @@ fn parts_make_a_whole() {
         let node = agents.add_node(config, vec![Box::new(Reporter::new(Duration::from_millis(1)))]);
         let controller = agents.add_controller(node, ric.e2[0].clone().into());
         let expected = agents.up() + 1;
-        work_until(agents, "the setup", |agents| agents.up() == expected);
+        poll_agents_until(agents, "the setup", |agents| agents.up() == expected);
         (node, controller)
     };
     let told = |agents: &mut AgentLoop, expected: &[&str]| {
-        work_until(agents, &format!("{expected:?}"), |_| said.lock().unwrap().len() >= expected.len());
+        poll_agents_until(agents, &format!("{expected:?}"), |_| said.lock().unwrap().len() >= expected.len());
         assert_eq!(said.lock().unwrap().drain(..).collect::<Vec<_>>(), expected);
     };
     add(&mut agents, gnb(Some(5), None), vec![f1(5)]);
@@ -114,26 +114,27 @@ fn parts_make_a_whole() {
     told(&mut agents, &["CuUp(6) came"]);
     let (cu, controller) = add(&mut agents, gnb(None, None), vec![f1(5), e1(6)]);
     let joined = format!("gnb-00101-e00 is complete, [{:?}]", Joining::Joined);
-    // what the app learned at the CU-CP's coming joins what the DU and the CU-UP told, before it is told that all is there
+    // what the app learned from the CU-CP is joined with the DU and the CU-UP before the base station is reported as
+    // complete
     let mut news = Vec::new();
-    work_until(&mut agents, "the whole", |_| {
+    poll_agents_until(&mut agents, "the whole", |_| {
         news.append(&mut said.lock().unwrap());
         news.len() >= 3
     });
     assert_eq!(news[0], "Control came");
     assert!(news.contains(&"two UEs are one".to_owned()) && news.contains(&joined), "{news:?}");
 
-    // the CU-CP tells of another DU, which is not there, and takes that back
+    // the CU-CP announces another DU, which does not exist, and withdraws it
     agents.update_components(cu, vec![f1(5), f1(7), e1(6)]).unwrap();
     told(&mut agents, &["the DU 7, which an F1 or W1 leads to missing"]);
     agents.update_components(cu, vec![f1(5), e1(6)]).unwrap();
     told(&mut agents, &[&joined]);
 
-    // it leaves in order
+    // removed by E2 Removal
     assert!(agents.remove_controller(controller));
     told(&mut agents, &["the CU-CP missing"]);
     drop(agents);
-    work_until(&mut AgentLoop::new(impatient()).unwrap(), "the end", |_| {
+    poll_agents_until(&mut AgentLoop::new(impatient()).unwrap(), "the end", |_| {
         said.lock().unwrap().iter().any(|s| s == "lost")
     });
     assert!(ric.log.text().contains("base station is complete"));

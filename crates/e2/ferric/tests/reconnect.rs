@@ -1,4 +1,4 @@
-//! xApps that outlive their RIC: what they had comes back under its old name, and nothing is left waiting.
+//! xApps that outlive their RIC: subscriptions are resumed under their ids, and no command is left without a result.
 
 mod common;
 
@@ -15,7 +15,7 @@ use ferric::link::Address;
 use ferric::server::ServerConfig;
 use ferric::xapp::{Commands, Reconnect, RequestEvent, Xapp, XappConfig, XappEvent};
 
-/// A node that reports each millisecond, a RIC that comes and goes, and an xApp.
+/// A node that reports each millisecond, a RIC that can be restarted, and an xApp.
 struct Scene {
     e2: Address,
     xapp_at: Address,
@@ -40,12 +40,12 @@ impl Scene {
         self.ric = Some(start(&self.e2, &self.xapp_at));
     }
 
-    /// Works until `wanted` finds what it looks for.
+    /// Polls until `wanted` finds its event.
     fn until<T>(&mut self, what: &str, mut wanted: impl FnMut(XappEvent<'_>, &mut Commands<'_>) -> Option<T>) -> T {
         let deadline = Instant::now() + PATIENCE;
         let mut found = None;
         while found.is_none() {
-            assert!(Instant::now() < deadline, "it never came: {what}");
+            assert!(Instant::now() < deadline, "{what} does not arrive");
             self.agents.poll(Some(Duration::from_millis(1))).unwrap();
             self.xapp
                 .poll(Some(Duration::ZERO), |event, commands| {
@@ -92,7 +92,7 @@ fn start(e2: &Address, xapp: &Address) -> Ric {
 }
 
 #[test]
-fn what_stood_stands_again() {
+fn subscriptions_are_resumed_under_their_ids() {
     let mut scene = Scene::new();
     let (first, second) = (scene.subscribe(b"first"), scene.subscribe(b"second"));
     scene.reports_of(first);
@@ -114,7 +114,7 @@ fn what_stood_stands_again() {
             }
             _ => None,
         });
-        // the RIC may have told of the node's loss before its own end
+        // the RIC may have reported the node's loss before its own end
         assert!(lost <= 1 && scene.xapp.nodes().count() == 0);
         suspended.sort_unstable();
         suspended.dedup();
@@ -132,7 +132,7 @@ fn what_stood_stands_again() {
         scene.reports_of(first);
         scene.reports_of(second);
     }
-    // a new one beside them, and one that is left
+    // a new subscription besides, and one that the xApp leaves
     let third = scene.subscribe(b"third");
     assert!(third != first && third != second);
     scene.reports_of(third);
@@ -146,13 +146,13 @@ fn what_stood_stands_again() {
 }
 
 #[test]
-fn nothing_is_left_waiting() {
+fn every_command_gets_a_result() {
     let mut scene = Scene::new();
     let (stays, left) = (scene.subscribe(b"stays"), scene.subscribe(b"left"));
     let node = scene.node();
     scene.ric = None;
     scene.until("the loss", |event, _| matches!(event, XappEvent::Disconnected { .. }).then_some(()));
-    // asked of nobody
+    // commands without a RIC
     let mut commands = scene.xapp.commands();
     let (control, subscribe) =
         (commands.control(node, FUNCTION, b"", b""), commands.subscribe(node, FUNCTION, report_spec(b"never")));
@@ -186,7 +186,7 @@ fn nothing_is_left_waiting() {
 }
 
 #[test]
-fn who_subscribes_whenever_a_node_comes_has_it_once() {
+fn subscribing_on_each_node_up_does_not_duplicate() {
     let mut scene = Scene::new();
     let stays = scene.subscribe(b"every node");
     scene.ric = None;
@@ -198,7 +198,7 @@ fn who_subscribes_whenever_a_node_comes_has_it_once() {
             None
         }
         XappEvent::Request(RequestEvent::Subscribed { subscription, .. }) => Some(subscription),
-        XappEvent::Request(RequestEvent::SubscriptionResumed { .. }) => panic!("it was asked for by the xApp itself"),
+        XappEvent::Request(RequestEvent::SubscriptionResumed { .. }) => panic!("the xApp itself has subscribed"),
         _ => None,
     });
     assert_eq!(again, stays);
@@ -206,13 +206,13 @@ fn who_subscribes_whenever_a_node_comes_has_it_once() {
 }
 
 #[test]
-fn without_it_a_lost_ric_ends_the_session() {
+fn without_reconnect_a_lost_ric_ends_the_session() {
     let mut scene = Scene::new();
     let mut xapp =
         Xapp::connect(&scene.xapp_at, "plain", XappConfig { reconnect: None, ..XappConfig::default() }).unwrap();
     scene.ric = None;
     let deadline = Instant::now() + PATIENCE;
     while xapp.poll(Some(Duration::from_millis(10)), |_, _| ()).is_ok() {
-        assert!(Instant::now() < deadline, "it never ends");
+        assert!(Instant::now() < deadline, "the session does not end");
     }
 }

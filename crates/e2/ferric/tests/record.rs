@@ -1,4 +1,4 @@
-//! Recordings, read by something that shares no code with what wrote them, and by tshark where it is installed.
+//! Recordings, read by code that is independent of the writer, and by tshark where it is installed.
 
 mod common;
 
@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use common::function::{Reporter, impatient, work_until};
+use common::function::{Reporter, impatient, poll_agents_until};
 use common::peer::{VERSION, encoded, indication_of, setup_request};
 use common::scene::{Ric, free_ports};
 use common::session::session;
@@ -18,7 +18,7 @@ use ferric::link::{Address, Class, Config, Link, Listener, StreamId};
 use ferric::record::{Content, Message, Protocol, Recorder, RecorderConfig, Recording};
 use per::Gather;
 
-/// A path that is removed, with what was renamed from it.
+/// A path that is removed in the end, with the renamed file.
 struct File(PathBuf);
 
 impl File {
@@ -37,7 +37,7 @@ impl Drop for File {
     }
 }
 
-/// A packet as [`packets`] finds it.
+/// A packet as [`packets`] returns it.
 #[derive(Debug)]
 struct Packet {
     interface: (u16, String),
@@ -46,7 +46,7 @@ struct Packet {
     octets: Vec<u8>,
 }
 
-/// Packets and the last statistics' count of dropped messages, by the format's draft and nothing else.
+/// Returns the packets, and the last count of dropped messages in the statistics, from the format's definition.
 fn packets(path: &Path) -> (Vec<Packet>, u64) {
     let file = std::fs::read(path).unwrap();
     let word = |at: usize| u32::from_le_bytes(file[at..at + 4].try_into().unwrap());
@@ -74,7 +74,7 @@ fn packets(path: &Path) -> (Vec<Packet>, u64) {
                 let captured = word(at + 20) as usize;
                 let options = at + 28 + captured.next_multiple_of(4);
                 let seconds = ((u64::from(word(at + 12)) << 32) + u64::from(word(at + 16))) / 1_000_000_000;
-                assert!(seconds > 1_600_000_000, "a time of these days");
+                assert!(seconds > 1_600_000_000, "a current time");
                 found.push(Packet {
                     interface: interfaces[word(at + 8) as usize].clone(),
                     flags: u32::from_le_bytes(option(options, 2).try_into().unwrap()),
@@ -90,7 +90,7 @@ fn packets(path: &Path) -> (Vec<Packet>, u64) {
     (found, dropped)
 }
 
-/// CRC-32C, a bit at a time.
+/// CRC-32C, bit by bit.
 fn crc32c(octets: impl Iterator<Item = u8>) -> u32 {
     let mut crc = !0u32;
     for octet in octets {
@@ -102,7 +102,8 @@ fn crc32c(octets: impl Iterator<Item = u8>) -> u32 {
     !crc
 }
 
-/// An IPv4 packet's source port, destination port, TSN, payload protocol and payload; `None` for a SHUTDOWN.
+/// Returns an IPv4 packet's source port, destination port, TSN, payload protocol identifier and payload; `None` for a
+/// SHUTDOWN.
 fn data(packet: &[u8]) -> Option<(u16, u16, u32, u32, &[u8])> {
     let word = |at: usize| u32::from_be_bytes(packet[at..at + 4].try_into().unwrap());
     let half = |at: usize| u16::from_be_bytes(packet[at..at + 2].try_into().unwrap());
@@ -120,7 +121,7 @@ fn recorded(path: &Path) -> Vec<Message> {
     Recording::new(std::fs::File::open(path).unwrap()).map(Result::unwrap).collect()
 }
 
-/// A setup request of a distributed unit.
+/// The setup request of a DU.
 fn setup_of_du(number: u32) -> Vec<u8> {
     let gather = Gather::new();
     let request = setup_request(number, VERSION);
@@ -131,7 +132,7 @@ fn setup_of_du(number: u32) -> Vec<u8> {
 }
 
 #[test]
-fn a_dialogue_is_what_both_ends_said() {
+fn recording_contains_both_directions() {
     let (e2, xapps) = (File::new(), File::new());
     let recorders = [&e2, &xapps].map(|file| Recorder::create(RecorderConfig::new(&file.0)).unwrap());
     let mut config = free_ports();
@@ -148,7 +149,7 @@ fn a_dialogue_is_what_both_ends_said() {
     // longer than a packet
     let report = indication_of(RicRequestId { requestor: 1, instance: 1 }, RicActionId(1), 40_000);
     node.send(&report);
-    node.send(&setup); // once more, so that the report has been read when the answer comes
+    node.send(&setup); // repeated, so that the report has been read when the answer arrives
     while received.len() == taken.len() || !received.ends_with(&taken) {
         received.extend(node.receive());
     }
@@ -175,9 +176,9 @@ fn a_dialogue_is_what_both_ends_said() {
     assert_eq!(data(&found.last().unwrap().octets), None);
     assert_eq!(to_ric, [&setup[..], &report, &setup].concat());
     assert_eq!(to_node, received);
-    assert!(next[0] > 4, "what is long goes in pieces");
+    assert!(next[0] > 4, "a long message is fragmented");
 
-    // our own reader puts it together again
+    // our reader reassembles it
     let messages: Vec<_> = recorded(&e2.0).into_iter().map(|message| message.content).collect();
     let sent_by_node: Vec<_> = messages
         .iter()
@@ -189,7 +190,7 @@ fn a_dialogue_is_what_both_ends_said() {
     assert_eq!(sent_by_node, [&setup[..], &report, &setup]);
     assert_eq!(messages.last(), Some(&Content::End { association: 0 }));
 
-    // xApps' messages are nobody's but ours
+    // the RIC-xApp protocol is recorded as bare messages
     let (found, _) = packets(&xapps.0);
     assert!(!found.is_empty());
     assert!(found.iter().all(|packet| packet.interface == (147, "xapp-tcp".into())));
@@ -198,9 +199,9 @@ fn a_dialogue_is_what_both_ends_said() {
     dissect(&e2.0, &report);
 }
 
-/// What tshark makes of a recording: E2AP, whole, with checksums that hold.
+/// tshark dissects E2AP in a recording, reassembled and with valid checksums.
 fn dissect(path: &Path, report: &[u8]) {
-    // 4.0 finds E2AP by port only; later ones by the payload protocol too
+    // 4.0 finds E2AP by port only; later versions also by the payload protocol identifier
     let run = |fields: &[&str]| {
         let mut tshark = Command::new("tshark");
         tshark.args(["-n", "-o", "sctp.checksum:CRC-32C", "-d", "sctp.port==36421,e2ap", "-T", "fields"]);
@@ -224,10 +225,10 @@ fn dissect(path: &Path, report: &[u8]) {
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     let pieces = report.len().div_ceil(16 * 1024);
     let together = text.lines().any(|line| line.trim_end().split(',').count() == pieces);
-    assert!(together, "the long report is put together of {pieces} pieces: {text}");
+    assert!(together, "the long report is reassembled from {pieces} fragments: {text}");
 }
 
-/// A link whose sent messages are recorded, and whoever reads nothing of them.
+/// A link whose sent messages are recorded, and a listener that reads nothing.
 fn recorded_link(recorder: &Recorder, url: &str) -> (Link, Listener) {
     let listener = Listener::bind(&url.parse().unwrap(), &Config::default()).unwrap();
     let config = Config { tap: Some(recorder.tap(Protocol::E2)), ..Config::default() };
@@ -239,7 +240,7 @@ fn send(link: &mut Link, pdu: &[u8]) {
 }
 
 #[test]
-fn every_link_has_its_interface_and_its_addresses() {
+fn each_link_has_an_interface_and_addresses() {
     let file = File::new();
     let recorder = Recorder::create(RecorderConfig::new(&file.0)).unwrap();
     let path = Address::Unix(common::socket_path("recorded")).to_string();
@@ -255,16 +256,16 @@ fn every_link_has_its_interface_and_its_addresses() {
     for (number, message) in recorded(&file.0).into_iter().enumerate() {
         let Content::Sctp { association, source, destination, ppid, stream, pdu } = message.content else { continue };
         assert_eq!((association, ppid, stream), (number / 2, 70, StreamId(3)));
-        assert_eq!(destination.port(), 36421, "who is connected to is the RIC");
+        assert_eq!(destination.port(), 36421, "the listening end is the RIC");
         assert!(source.ip().is_loopback() && source.port() != 0 && destination.ip().is_loopback());
         said.push(String::from_utf8(pdu).unwrap());
     }
     assert_eq!(said, ["tcp://127.0.0.1:0", "tcp://[::1]:0", &path, "memory:recorded"]);
 }
 
-/// What Wireshark cannot read is not given out as what it can, and both ends know it.
+/// Other encodings are not recorded as SCTP, which Wireshark would misread. Both ends know their encoding.
 #[test]
-fn another_encoding_has_an_interface_of_its_own() {
+fn other_encoding_has_a_separate_interface() {
     let files = [File::new(), File::new()];
     let recorders = files.each_ref().map(|file| Recorder::create(RecorderConfig::new(&file.0)).unwrap());
     let mut config = free_ports();
@@ -276,12 +277,12 @@ fn another_encoding_has_an_interface_of_its_own() {
     config.link.tap = Some(recorders[1].tap(Protocol::E2));
     let mut agent = AgentLoop::new(config).unwrap();
     let codecs = [Codec::Per, Codec::FLAT];
-    // nodes of their own: one that came twice would take over from itself
+    // different nodes: a repeated setup would take over
     for ((codec, to), number) in codecs.iter().zip(&ric.e2).zip(7..) {
         let id = GlobalE2NodeId::gnb(PlmnIdentity::from_codes(1, 1, 2), GnbId::new(number, 22));
         agent.add(id, Endpoint::new(to.clone(), *codec), vec![Box::new(Reporter::new(Duration::from_secs(60)))]);
     }
-    work_until(&mut agent, "both are up", |agent| agent.up() == codecs.len());
+    poll_agents_until(&mut agent, "both are up", |agent| agent.up() == codecs.len());
     drop(agent);
     drop(ric);
     drop(recorders);
@@ -296,7 +297,7 @@ fn another_encoding_has_an_interface_of_its_own() {
 }
 
 #[test]
-fn a_full_file_goes_by_another_name() {
+fn full_file_is_renamed() {
     let file = File::new();
     let recorder = Recorder::create(RecorderConfig { limit_octets: 1000, ..RecorderConfig::new(&file.0) }).unwrap();
     let (mut link, _listener) = recorded_link(&recorder, "memory:rotated");
@@ -317,13 +318,13 @@ fn a_full_file_goes_by_another_name() {
         other => panic!("{other:?}"),
     };
     assert_eq!(last(&newest), Some(17));
-    assert_eq!(last(&older), Some(first - 1), "nothing is lost between the files");
+    assert_eq!(last(&older), Some(first - 1), "no message is missing between the files");
     assert!(packets(&file.0).0[0].comment.contains("link 1 continues in this file: with memory:rotated"));
-    assert!(std::fs::metadata(file.older()).unwrap().len() < 1400, "not much longer than its limit");
+    assert!(std::fs::metadata(file.older()).unwrap().len() < 1400, "about as long as its limit");
 }
 
 #[test]
-fn what_finds_no_room_is_counted() {
+fn dropped_messages_are_counted() {
     let file = File::new();
     let recorder = Recorder::create(RecorderConfig { queue_octets: 50, ..RecorderConfig::new(&file.0) }).unwrap();
     let (mut link, _listener) = recorded_link(&recorder, "memory:dropped");
@@ -340,7 +341,7 @@ fn what_finds_no_room_is_counted() {
 }
 
 #[test]
-fn files_that_are_no_recordings_are_told_with_the_place() {
+fn invalid_files_are_reported_with_their_offset() {
     let told = |octets: &[u8]| {
         let messages: Vec<_> = Recording::new(octets).collect();
         messages.last().map(|last| last.as_ref().map_or_else(ToString::to_string, |_| "read".into()))
@@ -371,7 +372,7 @@ fn files_that_are_no_recordings_are_told_with_the_place() {
             assert_eq!(told, Some(expected));
         }
     }
-    // any octet may be another
+    // any octet may change
     for at in 0..whole.len() {
         for change in [0x01, 0x80, 0xFF] {
             let mut damaged = whole.clone();

@@ -1,4 +1,4 @@
-//! The whole path with E2 over kernel SCTP. Where the host's kernel has none, crate link's runner brings one:
+//! E2 over kernel SCTP from end to end. The runner of crate link provides SCTP where the host's kernel has none:
 //!
 //! `CARGO_TARGET_X86_64_UNKNOWN_LINUX_GNU_RUNNER=$PWD/crates/base/link/kernel-sctp/run cargo test -p ferric --test sctp`
 
@@ -8,10 +8,10 @@ use ferric::e2::RequestEvent;
 use std::io::Write;
 use std::time::Duration;
 
-use common::function::{Reporter, impatient, work_until};
+use common::function::{Reporter, impatient, poll_agents_until};
 use common::peer::{FUNCTION, node_id, report_spec};
 use common::scene::{Ric, free_ports};
-use common::session::{name_of, session};
+use common::session::{node_id_of, session};
 use ferric::agent::AgentLoop;
 use ferric::e2::ControlOutcome;
 use ferric::link::{self, Listener};
@@ -19,13 +19,13 @@ use ferric::server::ServerConfig;
 use ferric::xapp::XappEvent;
 use per::Gather;
 
-/// Whether SCTP can be tested here. The runner promises it: then its lack is a failure.
+/// Returns whether SCTP can be tested here. The runner guarantees it, so that its absence is a failure then.
 fn has_sctp() -> bool {
     let required = std::env::var_os("FERRIC_SCTP").is_some_and(|value| value == "required");
     match Listener::bind(&"sctp://127.0.0.1:0".parse().unwrap(), &link::Config::default()) {
         Ok(_) => true,
         Err(error @ link::Error::SctpUnsupported) if !required => {
-            // Written past the test harness, which hides what passing tests print.
+            // written directly, since the test harness hides the output of passing tests
             let _ =
                 writeln!(std::io::stderr(), "\nSCTP not tested here: {error}; see crates/base/link/kernel-sctp/run");
             false
@@ -35,7 +35,7 @@ fn has_sctp() -> bool {
 }
 
 #[test]
-fn from_an_agent_over_sctp_to_an_xapp_and_back() {
+fn agent_server_and_xapp_work_over_sctp() {
     if !has_sctp() {
         return;
     }
@@ -45,13 +45,13 @@ fn from_an_agent_over_sctp_to_an_xapp_and_back() {
         let reporter = Reporter::new(Duration::from_millis(2)).with_octets(octets);
         let log = reporter.log.clone();
         agents.add(node_id(1), ric.e2[0].clone().into(), vec![Box::new(reporter)]);
-        work_until(&mut agents, "the setup", |agents| agents.up() == 1);
+        poll_agents_until(&mut agents, "the setup", |agents| agents.up() == 1);
         let mut xapp = session(&ric);
-        let node = name_of(&mut xapp, 1);
+        let node = node_id_of(&mut xapp, 1);
         xapp.commands().subscribe(node, FUNCTION, report_spec(b""));
         xapp.commands().control(node, FUNCTION, b"", b"echo");
         let (mut next, mut echoed) = (0, false);
-        work_until(&mut agents, "50 reports and the answer", |_| {
+        poll_agents_until(&mut agents, "50 reports and the answer", |_| {
             xapp.poll(Some(Duration::ZERO), |event, _| match event {
                 XappEvent::Indication(indication) => {
                     let gather = Gather::new();
@@ -70,6 +70,6 @@ fn from_an_agent_over_sctp_to_an_xapp_and_back() {
             next >= 50 && echoed
         });
         drop(ric);
-        work_until(&mut agents, "the loss", |agents| agents.up() == 0 && log.unsubscribed() == 1);
+        poll_agents_until(&mut agents, "the loss", |agents| agents.up() == 0 && log.unsubscribed() == 1);
     }
 }

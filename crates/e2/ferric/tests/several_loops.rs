@@ -1,4 +1,4 @@
-//! Several event loops: the tests of whole systems once more, and those of what only several loops have.
+//! Several event loops: the tests of whole systems again, and tests that need several loops.
 
 mod common;
 mod suites;
@@ -8,10 +8,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use common::function::{Reporter, impatient, work_until};
+use common::function::{Reporter, impatient, poll_agents_until};
 use common::peer::{FUNCTION, Peer, VERSION, encoded, framed, indication, node_id, report_spec, setup_request};
 use common::scene::{Ric, Scene, free_ports};
-use common::session::{name_of, plain, session, subscribe, turn_until};
+use common::session::{node_id_of, plain, poll_until, session, subscribe};
 use common::{PATIENCE, eventually, eventually_some};
 use e2ap::{RicActionType, RicIndicationType};
 use ferric::agent::AgentLoop;
@@ -43,13 +43,13 @@ fn every_report_reaches_every_xapp_once_and_in_order() {
         let mut xapps: Vec<_> = (0..XAPPS).map(|_| session(&ric)).collect();
         let mut ids = Vec::new();
         for (number, node) in (0..NODES).zip(&mut nodes) {
-            // the first one asks the node, the others share
+            // the first xApp causes a subscription at the node, the others share it
             let (subscription, request_id, action) = subscribe(&mut xapps[0], node, number);
             ids.push((subscription, request_id, action));
             for xapp in &mut xapps[1..] {
-                let name = name_of(xapp, number);
+                let name = node_id_of(xapp, number);
                 xapp.commands().subscribe(name, FUNCTION, report_spec(b"trigger"));
-                turn_until(xapp, |event| {
+                poll_until(xapp, |event| {
                     matches!(event, XappEvent::Request(RequestEvent::Subscribed { .. })).then_some(())
                 });
             }
@@ -65,7 +65,7 @@ fn every_report_reaches_every_xapp_once_and_in_order() {
                         xapp.poll(Some(Duration::from_millis(100)), |event, _| match event {
                             XappEvent::Indication(indication) => {
                                 let next = next.entry(indication.subscription).or_default();
-                                assert_eq!(number_of(&indication), *next, "each once, in order");
+                                assert_eq!(number_of(&indication), *next, "each once and in order");
                                 *next += 1;
                             }
                             other => panic!("{other:?}"),
@@ -88,10 +88,10 @@ fn every_report_reaches_every_xapp_once_and_in_order() {
     }
 }
 
-/// What an xApp of the storm goes through: subscribes, takes some reports, leaves, again and again.
+/// An xApp of the storm: subscribes, receives some reports and unsubscribes, repeatedly.
 fn restless(mut xapp: Xapp, nodes: u32, seed: u64, ended: &AtomicBool) -> u64 {
-    let names: Vec<_> = (1..=nodes).map(|number| name_of(&mut xapp, number)).collect();
-    // reports since it was told that the subscription stands, and the number of the next one
+    let names: Vec<_> = (1..=nodes).map(|number| node_id_of(&mut xapp, number)).collect();
+    // the number of reports since the subscription was set up, and the number of the next one
     let mut standing: BTreeMap<SubscriptionId, (u64, Option<u64>)> = BTreeMap::new();
     let (mut random, mut rounds, mut asked, mut leaving) = (seed, 0_u64, 0_u32, Vec::new());
     let mut last = None;
@@ -109,11 +109,11 @@ fn restless(mut xapp: Xapp, nodes: u32, seed: u64, ended: &AtomicBool) -> u64 {
         xapp.poll(Some(Duration::from_millis(100)), |event, ric| match event {
             XappEvent::Request(RequestEvent::Subscribed { subscription, .. }) => {
                 asked -= 1;
-                assert_eq!(standing.insert(subscription, (0, None)), None, "told twice");
+                assert_eq!(standing.insert(subscription, (0, None)), None, "announced twice");
             }
             XappEvent::Indication(indication) => {
                 let (count, next) =
-                    standing.get_mut(&indication.subscription).expect("only while it stands, as it was told");
+                    standing.get_mut(&indication.subscription).expect("reports only while the subscription exists");
                 let number = number_of(&indication);
                 assert!(next.is_none_or(|next| next == number), "expected {next:?}, got {number}");
                 (*count, *next) = (*count + 1, Some(number + 1));
@@ -124,7 +124,7 @@ fn restless(mut xapp: Xapp, nodes: u32, seed: u64, ended: &AtomicBool) -> u64 {
             }
             XappEvent::Request(RequestEvent::SubscriptionEnded { subscription, .. }) => {
                 last = standing.remove(&subscription);
-                assert!(last.is_some(), "it stood");
+                assert!(last.is_some(), "the subscription existed");
                 rounds += 1;
             }
             XappEvent::NodeUp(_) => {}
@@ -136,7 +136,7 @@ fn restless(mut xapp: Xapp, nodes: u32, seed: u64, ended: &AtomicBool) -> u64 {
 }
 
 #[test]
-fn a_storm_of_subscriptions_loses_doubles_and_misplaces_nothing() {
+fn subscription_storm_keeps_reports_complete_and_ordered() {
     const NODES: u32 = 3;
     const XAPPS: u64 = 4;
     for affinity_links in [0, 16] {
@@ -149,7 +149,7 @@ fn a_storm_of_subscriptions_loses_doubles_and_misplaces_nothing() {
                 let reporter = Reporter::new(Duration::from_micros(300));
                 agents.add(node_id(number), e2.clone().into(), vec![Box::new(reporter)]);
             }
-            work_until(&mut agents, "the setups", |agents| agents.up() == NODES as usize);
+            poll_agents_until(&mut agents, "the setups", |agents| agents.up() == NODES as usize);
             started.send(agents.stop_handle()).unwrap();
             agents.run().unwrap();
             agents.dropped_reports()
@@ -162,9 +162,9 @@ fn a_storm_of_subscriptions_loses_doubles_and_misplaces_nothing() {
                 std::thread::spawn(move || restless(xapp, NODES, seed, &ended))
             })
             .collect();
-        std::thread::sleep(Duration::from_millis(700)); // how long the storm lasts
+        std::thread::sleep(Duration::from_millis(700)); // the duration of the storm
         ended.store(true, Ordering::Release);
-        let rounds: Vec<_> = xapps.into_iter().map(|xapp| xapp.join().expect("all was in order")).collect();
+        let rounds: Vec<_> = xapps.into_iter().map(|xapp| xapp.join().expect("all reports in order")).collect();
         assert!(rounds.iter().all(|rounds| *rounds > 20), "{rounds:?} subscriptions each");
         stop.stop();
         assert_eq!(ran.join().unwrap(), 0);
@@ -172,7 +172,7 @@ fn a_storm_of_subscriptions_loses_doubles_and_misplaces_nothing() {
     }
 }
 
-/// Inserts go by the loop with the controller; what follows them on the same association must not overtake them.
+/// Inserts go through the main loop; reports that follow them on the same association must not overtake them.
 #[test]
 fn reports_do_not_overtake_inserts() {
     let ric = Ric::start(free_ports());
@@ -180,11 +180,11 @@ fn reports_do_not_overtake_inserts() {
     let mut xapp = session(&ric);
     let mut spec = report_spec(b"both");
     spec.actions[0].kind = RicActionType::Insert;
-    let name = name_of(&mut xapp, 1);
+    let name = node_id_of(&mut xapp, 1);
     xapp.commands().subscribe(name, FUNCTION, spec);
     xapp.poll(Some(Duration::ZERO), |_, _| ()).unwrap();
     let (request_id, action) = node.admit();
-    turn_until(&mut xapp, |event| matches!(event, XappEvent::Request(RequestEvent::Subscribed { .. })).then_some(()));
+    poll_until(&mut xapp, |event| matches!(event, XappEvent::Request(RequestEvent::Subscribed { .. })).then_some(()));
     const SENT: u64 = 5000;
     let sink = std::thread::spawn(move || {
         let mut next = 0;
@@ -210,10 +210,9 @@ fn reports_do_not_overtake_inserts() {
     sink.join().unwrap();
 }
 
-/// The loop with the controller rests, by the will of the program around it. Reports go on; what needs the controller
-/// waits, all of it.
+/// The main loop is not polled for a while. Reports continue; everything that needs the controller waits.
 #[test]
-fn workers_go_on_while_the_first_loop_rests() {
+fn workers_continue_while_the_main_loop_rests() {
     let mut server = Server::bind(free_ports()).unwrap();
     let (e2, xapp) = (server.e2_addresses().next().unwrap().clone(), server.xapp_address().unwrap().clone());
     let resting = Arc::new(AtomicBool::new(false));
@@ -223,7 +222,7 @@ fn workers_go_on_while_the_first_loop_rests() {
         move || {
             while !stop.is_stopped() {
                 if resting.load(Ordering::Acquire) {
-                    std::thread::sleep(Duration::from_millis(1)); // the other work of the program
+                    std::thread::sleep(Duration::from_millis(1)); // other work of the program
                 } else {
                     server.poll(Some(Duration::from_millis(5))).unwrap();
                 }
@@ -242,10 +241,10 @@ fn workers_go_on_while_the_first_loop_rests() {
     let mut ids = Vec::new();
     for (number, node) in (1..).zip(&mut nodes) {
         ids.push(subscribe(&mut xapps[last], node, number));
-        // another one on another loop, so that inserts cannot stay on one
-        let name = name_of(&mut xapps[1], number);
+        // another xApp on another loop, so that inserts must cross loops
+        let name = node_id_of(&mut xapps[1], number);
         xapps[1].commands().subscribe(name, FUNCTION, report_spec(b"trigger"));
-        turn_until(&mut xapps[1], |event| {
+        poll_until(&mut xapps[1], |event| {
             matches!(event, XappEvent::Request(RequestEvent::Subscribed { .. })).then_some(())
         });
     }
@@ -257,11 +256,11 @@ fn workers_go_on_while_the_first_loop_rests() {
     while direct.is_none() {
         assert!(placed.elapsed() < PATIENCE, "no node is on a worker");
         resting.store(true, Ordering::Release);
-        std::thread::sleep(Duration::from_millis(20)); // the turn that it is in
+        std::thread::sleep(Duration::from_millis(20)); // until its current iteration is over
         for (at, (node, (_, request_id, action))) in nodes.iter_mut().zip(&ids).enumerate() {
             node.report(*request_id, *action, &(at as u64).to_be_bytes());
         }
-        // those that come while the first loop rests came by workers alone
+        // reports that arrive while the main loop rests came through workers alone
         let waited = Instant::now();
         while direct.is_none() && waited.elapsed() < Duration::from_millis(200) {
             xapps[last]
@@ -273,11 +272,11 @@ fn workers_go_on_while_the_first_loop_rests() {
                 .unwrap();
         }
         resting.store(false, Ordering::Release);
-        std::thread::sleep(Duration::from_millis(20)); // what waits for it is done
+        std::thread::sleep(Duration::from_millis(20)); // until it has processed what was waiting
         xapps[last].poll(Some(Duration::ZERO), |_, _| ()).unwrap();
     }
 
-    // far more inserts than the ring and what waits beside it hold: the node is made to wait, and nothing is lost
+    // far more inserts than the ring and the stash hold: the node must wait, and nothing is lost
     const INSERTS: u64 = 3000;
     let at = direct.unwrap();
     let (subscription, request_id, action) = ids[at];
@@ -299,7 +298,7 @@ fn workers_go_on_while_the_first_loop_rests() {
     });
     let mut before = 0;
     loop {
-        std::thread::sleep(Duration::from_millis(100)); // until nothing more is taken
+        std::thread::sleep(Duration::from_millis(100)); // until nothing more is accepted
         let now = written.load(Ordering::Acquire);
         if now == before {
             break;
@@ -331,7 +330,7 @@ fn workers_go_on_while_the_first_loop_rests() {
     reads.join().unwrap(); // its session ends with the server
 }
 
-/// Fails as soon as it sees a PDU on a worker.
+/// Panics as soon as it sees a PDU on a worker.
 struct Faulty;
 
 impl Onlooker for Faulty {
@@ -343,12 +342,12 @@ impl Onlooker for Faulty {
 impl Watch for Faulty {
     fn pdu(&self, _direction: Direction, _stream: StreamId, _parts: &[&[u8]]) {
         let thread = std::thread::current();
-        assert!(!thread.name().is_some_and(|name| name.starts_with("loop-")), "a fault of our own");
+        assert!(!thread.name().is_some_and(|name| name.starts_with("loop-")), "an intentional panic");
     }
 }
 
 #[test]
-fn a_worker_that_panics_ends_the_server_with_its_reason() {
+fn worker_panic_ends_the_server() {
     let mut config = free_ports();
     config.xapp_tap = Some(Tap::new(Arc::new(Faulty)));
     let mut server = Server::bind(config).unwrap();
@@ -369,7 +368,7 @@ fn a_worker_that_panics_ends_the_server_with_its_reason() {
 }
 
 #[test]
-fn the_end_of_the_server_is_the_end_of_all_loops() {
+fn server_end_stops_all_loops() {
     let threads = || {
         let tasks = std::fs::read_dir("/proc/self/task").unwrap();
         let name = |task: std::fs::DirEntry| std::fs::read_to_string(task.path().join("comm")).ok();
@@ -391,9 +390,9 @@ fn node_once_there_is_room(ric: &Ric, number: u32) -> Peer {
 }
 
 #[test]
-fn peers_on_workers_count_and_are_cleared_away() {
+fn peers_on_workers_count_towards_limits_and_are_removed() {
     let scene = Scene::with(|config| config.max_connections = 8);
-    // the witness has two connections; what the last round left goes one by one
+    // the witness has two connections; those of the previous round are removed one by one
     for round in 0..5 {
         let mut nodes: Vec<_> =
             (0..3).map(|number| node_once_there_is_room(&scene.ric, 100 * round + number)).collect();

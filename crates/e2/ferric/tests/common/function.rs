@@ -14,13 +14,13 @@ use ferric::e2::{ControlRequest, Function, SubscriptionRequest, Time};
 use super::eventually;
 use super::peer::{FUNCTION, OID};
 
-/// What a function went through.
+/// The calls of a function.
 #[derive(Debug, Default)]
 pub struct Log {
     pub subscribed: AtomicU64,
     pub unsubscribed: AtomicU64,
     pub reported: AtomicU64,
-    /// Controllers that were removed, added up.
+    /// The number of removed controllers.
     pub removed: AtomicU64,
 }
 
@@ -39,8 +39,8 @@ impl Log {
     }
 }
 
-/// Reports its count to all subscriptions every period; acknowledges a control by its message, or fails where that is
-/// `fail`, or reports at once where that is `report`.
+/// Reports a counter to all subscriptions every period. Acknowledges a control with its message; fails for `fail`;
+/// reports at once for `report`.
 pub struct Reporter {
     period: Duration,
     octets: usize,
@@ -54,7 +54,7 @@ impl Reporter {
         Reporter { period, octets: 8, log: Arc::default(), subscriptions: Vec::new(), next: None }
     }
 
-    /// Its messages have so many octets, from 8 on.
+    /// Sets the length of its messages, from 8 octets on.
     pub fn with_octets(self, octets: usize) -> Reporter {
         Reporter { octets, ..self }
     }
@@ -129,12 +129,15 @@ impl RanFunction for Reporter {
     }
 
     fn controller_removed(&mut self, controller: ControllerId) {
-        assert!(self.subscriptions.iter().all(|(key, _)| key.controller != controller), "told after they have ended");
+        assert!(
+            self.subscriptions.iter().all(|(key, _)| key.controller != controller),
+            "subscriptions end before the removal"
+        );
         self.log.removed.fetch_add(1, Ordering::AcqRel);
     }
 }
 
-/// Agents that lose no time.
+/// A configuration with short delays.
 pub fn impatient() -> AgentLoopConfig {
     AgentLoopConfig {
         retry_first: Duration::from_millis(20),
@@ -143,8 +146,8 @@ pub fn impatient() -> AgentLoopConfig {
     }
 }
 
-/// Lets the loop work until `condition` holds.
-pub fn work_until(agents: &mut AgentLoop, what: &str, mut condition: impl FnMut(&mut AgentLoop) -> bool) {
+/// Polls the loop until `condition` holds.
+pub fn poll_agents_until(agents: &mut AgentLoop, what: &str, mut condition: impl FnMut(&mut AgentLoop) -> bool) {
     eventually(what, || {
         agents.poll(Some(Duration::from_millis(5))).unwrap();
         condition(agents)

@@ -1,4 +1,5 @@
-//! What the tests of whole systems share: a server in a thread, peers driven by hand, and witnesses that nobody else is harmed.
+//! Support for the tests of whole systems: a server in a thread, peers driven by the test, and witnesses that must not
+//! be harmed.
 #![allow(dead_code, reason = "each test takes what it needs")]
 
 pub mod function;
@@ -11,7 +12,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
-/// Nothing here takes a tenth of this, unless it never comes.
+/// The limit for all waits: ten times longer than any takes.
 pub const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Returns the number of event loops of a server. `several_loops.rs` runs the suites with three. `access_rights.rs` always
@@ -25,32 +26,32 @@ pub fn eventually(what: &str, mut condition: impl FnMut() -> bool) {
     eventually_some(what, || condition().then_some(()));
 }
 
-/// Waits until there is something.
+/// Waits until `find` returns a value.
 pub fn eventually_some<T>(what: &str, mut find: impl FnMut() -> Option<T>) -> T {
     let deadline = Instant::now() + PATIENCE;
     loop {
         if let Some(found) = find() {
             return found;
         }
-        assert!(Instant::now() < deadline, "it never came: {what}");
-        std::thread::sleep(Duration::from_millis(1)); // lets others run; what is waited for is the condition
+        assert!(Instant::now() < deadline, "{what} does not arrive");
+        std::thread::sleep(Duration::from_millis(1)); // lets other threads run; the condition decides
     }
 }
 
-/// A name that no other test has.
+/// Returns a name that no other test uses.
 pub fn unique(what: &str) -> String {
     static NEXT: AtomicU32 = AtomicU32::new(0);
-    // this module may be there more than once in a program
+    // this module may be part of several suites of a program
     let module = module_path!().replace("::", "-");
     format!("{module}-{what}-{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed))
 }
 
-/// A path for a Unix socket.
+/// Returns a path for a Unix socket.
 pub fn socket_path(what: &str) -> PathBuf {
     std::env::temp_dir().join(unique(what))
 }
 
-/// Numbers that look like chance, the same in every run.
+/// Returns pseudo-random octets, the same in every run.
 pub fn noise(seed: u64, octets: usize) -> Vec<u8> {
     let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
     let mut next = || {

@@ -1,4 +1,4 @@
-//! A connection driven by hand: frames as they are on the wire, from plain sockets that know nothing of the library.
+//! A connection driven by the test: frames on plain sockets, independent of the library.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::TcpStream;
@@ -41,12 +41,12 @@ impl Peer {
         Peer { stream, sn: 0 }
     }
 
-    /// The same connection, for another thread to read.
+    /// Returns the same connection, for another thread to read.
     pub fn another(&self) -> Peer {
         Peer { stream: self.stream.try_clone().unwrap(), sn: 0 }
     }
 
-    /// Writes octets as they are. A peer that has closed is no failure: see [`Peer::expect_closed`].
+    /// Writes octets without a frame. Does not fail when the peer has closed: see [`Peer::expect_closed`].
     pub fn write(&mut self, octets: &[u8]) {
         let _ = self.stream.write_all(octets);
     }
@@ -60,7 +60,7 @@ impl Peer {
         self.send(&encoded(pdu, VERSION));
     }
 
-    /// The next frame; `None` where the server has closed.
+    /// Returns the next frame; `None` if the server has closed.
     pub fn try_receive(&mut self) -> Option<Vec<u8>> {
         let mut length = [0; 4];
         if !self.read(&mut length) {
@@ -75,12 +75,12 @@ impl Peer {
         self.try_receive().expect("a frame, not the end")
     }
 
-    /// The next PDU, which must be a valid one.
+    /// Returns the next PDU, which must be valid.
     pub fn receive_pdu(&mut self) -> Pdu<'static> {
         decoded(&self.receive())
     }
 
-    /// What an xApp is told next.
+    /// Returns the next message to an xApp.
     pub fn receive_message<T>(&mut self, take: impl FnOnce(RicMessage<'_>) -> T) -> T {
         take(RicMessage::decode(&self.receive()).unwrap())
     }
@@ -91,7 +91,7 @@ impl Peer {
         self.send(&bytes);
     }
 
-    /// Fills `buffer`; false at the end of the stream.
+    /// Fills `buffer`. Returns `false` at the end of the stream.
     fn read(&mut self, buffer: &mut [u8]) -> bool {
         let mut filled = 0;
         while filled < buffer.len() {
@@ -102,18 +102,18 @@ impl Peer {
                 Err(error) if matches!(error.kind(), ErrorKind::ConnectionReset | ErrorKind::BrokenPipe) => {
                     return false;
                 }
-                Err(error) => panic!("nothing comes: {error}"),
+                Err(error) => panic!("no octets arrive: {error}"),
             }
         }
         true
     }
 
-    /// The server closes, after whatever it still has to say: all of which is valid E2AP.
+    /// Waits until the server closes. Everything that it sends before must be valid E2AP.
     pub fn expect_closed(&mut self) -> Vec<Pdu<'static>> {
         std::iter::from_fn(|| self.try_receive()).map(|frame| decoded(&frame)).collect()
     }
 
-    /// How long the server takes to close while one octet after the other of `octets` is written.
+    /// Returns the time until the server closes, while `octets` are written one by one.
     pub fn drip(&mut self, octets: &[u8]) -> Duration {
         let begun = Instant::now();
         self.stream.set_read_timeout(Some(Duration::from_millis(5))).unwrap();
@@ -126,7 +126,7 @@ impl Peer {
             if written.is_err() || closed {
                 break;
             }
-            assert!(begun.elapsed() < PATIENCE, "the server waits for ever");
+            assert!(begun.elapsed() < PATIENCE, "the server does not close");
         }
         begun.elapsed()
     }
@@ -136,7 +136,7 @@ impl Peer {
         self.set_up_with(number, b"definition");
     }
 
-    /// Sets up as the gNB of that number, whose function has so much to tell.
+    /// Sets up as the gNB of that number, with a function definition of so many octets.
     pub fn set_up_with(&mut self, number: u32, definition: &[u8]) {
         self.send(&setup_request_with(number, VERSION, definition));
         match self.receive_pdu() {
@@ -177,12 +177,12 @@ impl Peer {
         self.send_pdu(report);
     }
 
-    /// The server is well and owes this node nothing: the answer to a reset is the next thing that comes.
+    /// Checks that the server is well and owes this node no answer: the next message is the answer to a reset.
     pub fn is_served(&mut self) {
         self.send_pdu(reset_request());
         match self.receive_pdu() {
             Pdu::ResetResponse(response) => assert_eq!(response.transaction_id, Some(TransactionId(9))),
-            other => panic!("owed: {other:?}"),
+            other => panic!("unexpected: {other:?}"),
         }
     }
 }
@@ -199,7 +199,7 @@ pub fn encoded<'a>(pdu: impl Into<Pdu<'a>>, version: Version) -> Vec<u8> {
     bytes
 }
 
-/// A PDU that came.
+/// A PDU that was received.
 pub fn decoded(bytes: &[u8]) -> Pdu<'static> {
     let gather = Gather::new();
     e2ap::decode(bytes, VERSION, &gather).unwrap().pdu.into_owned()
@@ -261,7 +261,7 @@ pub fn indication(request_id: RicRequestId, action_id: RicActionId, message: &[u
     }
 }
 
-/// An indication whose PDU has exactly `octets` octets.
+/// Returns an indication whose PDU has exactly `octets` octets.
 pub fn indication_of(request_id: RicRequestId, action_id: RicActionId, octets: usize) -> Vec<u8> {
     let mut message = octets;
     for _ in 0..8 {

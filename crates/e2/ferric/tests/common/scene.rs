@@ -1,4 +1,4 @@
-//! A server in a thread of its own.
+//! A server in a thread.
 
 use std::io::{self, Write};
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
@@ -11,7 +11,7 @@ use ferric::server::{Counters, Iapp, Server, ServerConfig};
 use super::peer::Peer;
 use super::witness::Witness;
 
-/// What a server logged.
+/// The log of a server.
 #[derive(Clone, Default)]
 pub struct ServerLog(Arc<Mutex<Vec<u8>>>);
 
@@ -45,7 +45,7 @@ pub struct Ric {
 pub fn free_ports() -> ServerConfig {
     let any_port: Address = "tcp://127.0.0.1:0".parse().unwrap();
     let e2 = vec![any_port.clone().into()];
-    // with several loops, indications cross
+    // with several loops, indications cross loops
     ServerConfig { e2, xapp: Some(any_port), loops: super::loops(), affinity_links: 0, ..ServerConfig::default() }
 }
 
@@ -77,17 +77,17 @@ impl Ric {
         Ric { log, e2, xapp, stop, thread: Some(thread.unwrap()) }
     }
 
-    /// A connection as a node.
+    /// Connects as a node.
     pub fn node(&self) -> Peer {
         Peer::connect(&self.e2[0])
     }
 
-    /// A connection as an xApp.
+    /// Connects as an xApp.
     pub fn xapp(&self) -> Peer {
         Peer::connect(&self.xapp)
     }
 
-    /// Ends the server; fails where it failed.
+    /// Stops the server; fails if it failed.
     pub fn stop(mut self) -> Counters {
         self.end()
     }
@@ -108,7 +108,7 @@ impl Drop for Ric {
     }
 }
 
-/// A server with a well-behaved node and xApp, who must notice nothing of what else happens.
+/// A server with a well-behaved node and xApp, which must not be harmed.
 pub struct Scene {
     witness: Option<Witness>,
     pub ric: Ric,
@@ -127,14 +127,14 @@ impl Scene {
         Scene { witness, ric }
     }
 
-    /// The node and the xApp are still served.
-    pub fn is_unharmed(&self) {
-        self.witness.as_ref().unwrap().goes_on();
+    /// Checks that the node and the xApp are still served.
+    pub fn check_witness(&self) {
+        self.witness.as_ref().unwrap().check_progress();
     }
 
-    /// The case is over: nothing was lost, and the server is well.
+    /// Ends the test: nothing was lost, and the server is well.
     pub fn end(mut self) -> Counters {
-        self.is_unharmed();
+        self.check_witness();
         self.witness.take().unwrap().end();
         self.ric.end()
     }

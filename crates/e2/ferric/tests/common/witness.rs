@@ -1,4 +1,4 @@
-//! A well-behaved node and xApp: numbered reports go from the one to the other all the while.
+//! A well-behaved node and xApp that exchange numbered reports throughout a test.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -21,7 +21,7 @@ struct Shared {
     received: AtomicU64,
 }
 
-/// A node that nobody else pretends to be.
+/// A node id that no other peer uses.
 pub const WITNESS_NODE: u32 = 0x00F0_0D00;
 
 pub struct Witness {
@@ -45,7 +45,7 @@ impl Witness {
                 while !stop.is_stopped() {
                     let turned = xapp.poll(None, |event, ric| match event {
                         XappEvent::NodeUp(up) if up.global_id == super::peer::node_id(WITNESS_NODE) => {
-                            assert!(node.replace(up.id).is_none(), "the node came twice");
+                            assert!(node.replace(up.id).is_none(), "the node is announced twice");
                             ric.subscribe(up.id, FUNCTION, report_spec(b"witness"));
                         }
                         XappEvent::Indication(indication) => {
@@ -87,12 +87,12 @@ impl Witness {
             })
         };
         let witness = Witness { shared, node, xapp, stop };
-        witness.goes_on();
+        witness.check_progress();
         witness
     }
 
-    /// Reports that are sent from now on arrive.
-    pub fn goes_on(&self) {
+    /// Checks that reports still arrive.
+    pub fn check_progress(&self) {
         let sent = self.shared.sent.load(Ordering::Acquire);
         eventually("reports of the well-behaved node", || {
             assert!(!self.node.is_finished() && !self.xapp.is_finished(), "the witness failed");
@@ -100,7 +100,7 @@ impl Witness {
         });
     }
 
-    /// All that was sent has arrived, in order.
+    /// Checks that all reports have arrived, in order.
     pub fn end(self) {
         self.shared.ended.store(true, Ordering::Release);
         let node = self.node.join();

@@ -1,4 +1,4 @@
-//! Agents in their event loop: what a base station may rely on, whatever its RIC does.
+//! The event loop of agents: guarantees for a base station, whatever its RIC does.
 
 use ferric::e2::RequestEvent;
 use std::io::{ErrorKind, Read, Write};
@@ -8,10 +8,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use crate::common::function::{Log, Reporter, impatient, work_until};
+use crate::common::function::{Log, Reporter, impatient, poll_agents_until};
 use crate::common::peer::{FUNCTION, Peer, node_id, report_spec};
 use crate::common::scene::{Ric, free_ports};
-use crate::common::session::{name_of, session};
+use crate::common::session::{node_id_of, session};
 use crate::common::{PATIENCE, eventually, socket_path, unique};
 use e2ap::{
     E2NodeComponentConfigAdditionAckItem, E2NodeComponentConfigurationAck, E2SetupResponse, GlobalRicId, Pdu,
@@ -24,7 +24,7 @@ use ferric::server::ServerConfig;
 use ferric::xapp::XappEvent;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-/// Agents of one node each, with a reporter, towards `rics`.
+/// Agents of one node each, with a reporter, for `rics`.
 fn agents(config: AgentLoopConfig, rics: &[Address], reporter: impl Fn() -> Reporter) -> (AgentLoop, Vec<Arc<Log>>) {
     let mut agents = AgentLoop::new(config).unwrap();
     let mut logs = Vec::new();
@@ -40,12 +40,12 @@ fn every(ms: u64) -> impl Fn() -> Reporter {
     move || Reporter::new(Duration::from_millis(ms))
 }
 
-/// A server that awaits nodes at `address`.
+/// A server that listens for nodes at `address`.
 fn ric_at(address: &Address) -> Ric {
     Ric::start(ServerConfig { e2: vec![address.clone().into()], ..free_ports() })
 }
 
-/// A RIC driven by hand.
+/// A RIC driven by the test.
 struct Controller {
     listener: TcpListener,
     address: Address,
@@ -70,10 +70,10 @@ impl Controller {
         }
     }
 
-    /// Takes the setup of an agent that comes, and answers it.
+    /// Accepts an agent's connection, and answers its setup.
     fn set_up(&self, agents: &mut AgentLoop) -> Peer {
         let mut peer = None;
-        work_until(agents, "a connection", |_| {
+        poll_agents_until(agents, "a connection", |_| {
             peer = peer.take().or_else(|| self.try_accept());
             peer.is_some()
         });
@@ -103,7 +103,7 @@ fn answer_setup(peer: &mut Peer, agents: &mut AgentLoop) {
         component_config_update_ack_v1: None,
         component_config_addition_ack: Some(acknowledged.collect()),
     });
-    work_until(agents, "the setup", |agents| agents.up() == 1);
+    poll_agents_until(agents, "the setup", |agents| agents.up() == 1);
 }
 
 fn subscription_request() -> RicSubscriptionRequest<'static> {
@@ -137,12 +137,12 @@ fn agent_moves_to_another_thread_with_its_functions() {
     agents.add(node_id(1), ric.e2[0].clone().into(), vec![Box::new(every(1)())]);
     let stop = agents.stop_handle();
     let thread = std::thread::spawn(move || agents.run());
-    name_of(&mut session(&ric), 1);
+    node_id_of(&mut session(&ric), 1);
     stop.stop();
     thread.join().unwrap().unwrap();
 }
 
-/// The host waits with poll(2) for the agent and for a descriptor of its own, and never within the agent.
+/// The host waits with poll(2) for the agent and a descriptor of its own, and never within the agent.
 #[test]
 fn host_loop_polls_the_agent_descriptor() {
     let ric = Ric::start(free_ports());
@@ -179,7 +179,7 @@ fn host_loop_polls_the_agent_descriptor() {
 }
 
 #[test]
-fn every_link_carries_an_agent() {
+fn agent_works_over_every_link() {
     let addresses: [Address; 4] = [
         "tcp://127.0.0.1:0".parse().unwrap(),
         Address::Unix(socket_path("agent")),
@@ -189,12 +189,12 @@ fn every_link_carries_an_agent() {
     for address in addresses {
         let ric = ric_at(&address);
         let (mut agents, logs) = agents(impatient(), &ric.e2, every(1));
-        work_until(&mut agents, "the setup", |agents| agents.up() == 1);
+        poll_agents_until(&mut agents, "the setup", |agents| agents.up() == 1);
         let mut xapp = session(&ric);
-        let node = name_of(&mut xapp, 1);
+        let node = node_id_of(&mut xapp, 1);
         xapp.commands().subscribe(node, FUNCTION, report_spec(b""));
         let mut next = 0;
-        work_until(&mut agents, "100 reports", |_| {
+        poll_agents_until(&mut agents, "100 reports", |_| {
             xapp.poll(Some(Duration::ZERO), |event, _| {
                 if let XappEvent::Indication(indication) = event {
                     let message = indication.peek().unwrap().message;
@@ -211,24 +211,24 @@ fn every_link_carries_an_agent() {
 }
 
 #[test]
-fn the_loss_of_the_ric_is_lived_through() {
+fn agent_reconnects_after_loss_of_the_ric() {
     let address = Address::Unix(socket_path("loss"));
     let (mut agents, logs) = agents(impatient(), std::slice::from_ref(&address), every(1));
     for round in 1..=3 {
         let ric = ric_at(&address);
-        work_until(&mut agents, "the setup", |agents| agents.up() == 1);
+        poll_agents_until(&mut agents, "the setup", |agents| agents.up() == 1);
         let mut xapp = session(&ric);
-        let node = name_of(&mut xapp, 1);
+        let node = node_id_of(&mut xapp, 1);
         xapp.commands().subscribe(node, FUNCTION, report_spec(b""));
         xapp.poll(Some(Duration::ZERO), |_, _| ()).unwrap();
-        work_until(&mut agents, "the subscription", |_| logs[0].subscribed() == round);
+        poll_agents_until(&mut agents, "the subscription", |_| logs[0].subscribed() == round);
         drop(ric);
-        work_until(&mut agents, "the loss", |agents| agents.up() == 0 && logs[0].unsubscribed() == round);
+        poll_agents_until(&mut agents, "the loss", |agents| agents.up() == 0 && logs[0].unsubscribed() == round);
     }
 }
 
 #[test]
-fn an_agent_that_runs_by_itself_finds_a_ric_that_comes_later() {
+fn running_agent_connects_once_the_ric_listens() {
     let address = Address::Unix(socket_path("later"));
     let (sender, receiver) = std::sync::mpsc::channel();
     let thread = std::thread::spawn({
@@ -241,13 +241,13 @@ fn an_agent_that_runs_by_itself_finds_a_ric_that_comes_later() {
     });
     let stop = receiver.recv().unwrap();
     let ric = ric_at(&address);
-    name_of(&mut session(&ric), 1);
+    node_id_of(&mut session(&ric), 1);
     stop.stop();
     thread.join().unwrap();
 }
 
 #[test]
-fn nobody_there_is_tried_again_after_a_pause() {
+fn absent_ric_is_retried_after_a_delay() {
     let nobody = {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         format!("tcp://{}", listener.local_addr().unwrap()).parse().unwrap()
@@ -256,7 +256,7 @@ fn nobody_there_is_tried_again_after_a_pause() {
         let (mut agents, _) = agents(impatient(), &[address], every(1));
         let begun = Instant::now();
         for _ in 0..4 {
-            // the pause ends the wait, not the patience
+            // the delay ends the wait, not the timeout
             agents.poll(Some(PATIENCE)).unwrap();
             assert!(begun.elapsed() < PATIENCE / 2);
             assert_eq!(agents.up(), 0);
@@ -265,7 +265,7 @@ fn nobody_there_is_tried_again_after_a_pause() {
 }
 
 #[test]
-fn a_ric_that_stops_reading_costs_its_oldest_reports_and_no_more_memory() {
+fn slow_ric_loses_oldest_reports_within_bounded_memory() {
     let controller = Controller::new();
     let config = AgentLoopConfig {
         link: link::Config {
@@ -279,8 +279,8 @@ fn a_ric_that_stops_reading_costs_its_oldest_reports_and_no_more_memory() {
     let (mut agents, logs) = agents(config, std::slice::from_ref(&controller.address), reporter);
     let mut peer = controller.set_up(&mut agents);
     peer.send_pdu(subscription_request());
-    // more than all kernels' buffers of a loopback connection hold
-    work_until(&mut agents, "reports", |agents| {
+    // more than the kernel's buffers of a loopback connection hold
+    poll_agents_until(&mut agents, "reports", |agents| {
         for _ in 0..100 {
             agents.poll(Some(Duration::ZERO)).unwrap();
         }
@@ -288,7 +288,7 @@ fn a_ric_that_stops_reading_costs_its_oldest_reports_and_no_more_memory() {
     });
     let (sent, dropped) = (logs[0].reported(), agents.dropped_reports());
 
-    // it reads again, while the agent goes on: the newest come, and all that does not was counted
+    // it reads again while the agent continues: the newest reports arrive, and the others were counted
     assert!(matches!(peer.receive_pdu(), Pdu::RicSubscriptionResponse(_)));
     let mut got = Vec::new();
     let reader = std::thread::spawn(move || {
@@ -302,7 +302,7 @@ fn a_ric_that_stops_reading_costs_its_oldest_reports_and_no_more_memory() {
         }
         (got, peer)
     });
-    work_until(&mut agents, "the end", |_| reader.is_finished());
+    poll_agents_until(&mut agents, "the end", |_| reader.is_finished());
     let (got, _peer) = reader.join().unwrap();
     assert!(got.is_sorted());
     let lost = got.last().unwrap() + 1 - got.len() as u64;
@@ -310,7 +310,7 @@ fn a_ric_that_stops_reading_costs_its_oldest_reports_and_no_more_memory() {
 }
 
 #[test]
-fn a_ric_that_stops_reading_its_answers_is_given_up() {
+fn ric_that_does_not_read_answers_is_disconnected() {
     let controller = Controller::new();
     let config = AgentLoopConfig {
         link: link::Config { outbox_octets: 64 * 1024, send_buffer_octets: Some(16 * 1024), ..link::Config::default() },
@@ -338,22 +338,22 @@ fn a_ric_that_stops_reading_its_answers_is_given_up() {
             peer
         }
     });
-    work_until(&mut agents, "the agent gives up", |agents| agents.up() == 0);
+    poll_agents_until(&mut agents, "the agent gives up", |agents| agents.up() == 0);
     enough.store(true, Ordering::Release);
-    // and comes back
+    // it reconnects
     controller.set_up(&mut agents);
     drop(asker.join().unwrap());
 }
 
 #[test]
-fn the_hosts_own_loop_is_never_blocked() {
+fn poll_never_blocks_the_host() {
     let silent = Controller::new();
     let ric = Ric::start(free_ports());
     let nobody = Address::Unix(socket_path("nobody"));
-    // one that answers nothing, one that is there, one that is not
+    // a RIC that does not answer, one that works, and one that does not exist
     let rics = [silent.address.clone(), ric.e2[0].clone(), nobody];
     let (mut agents, _) = agents(impatient(), &rics, every(10));
-    work_until(&mut agents, "the setup", |agents| agents.up() == 1);
+    poll_agents_until(&mut agents, "the setup", |agents| agents.up() == 1);
     let begun = Instant::now();
     let mut slowest = Duration::ZERO;
     for _ in 0..2000 {
@@ -362,23 +362,23 @@ fn the_hosts_own_loop_is_never_blocked() {
         slowest = slowest.max(turn.elapsed());
     }
     println!("2000 turns in {:?}, the slowest {slowest:?}", begun.elapsed());
-    // the next deadline is milliseconds away all the while: a turn that waited for it would take seconds in sum
+    // the next deadline is always milliseconds away: if `poll` waited for it, the sum would be seconds
     assert!(begun.elapsed() < Duration::from_secs(2));
     drop(silent);
 }
 
 #[test]
-fn agents_of_one_loop_do_not_depend_on_each_other() {
+fn agents_of_one_loop_are_independent() {
     let (first, second) = (Ric::start(free_ports()), Ric::start(free_ports()));
     let rics = [first.e2[0].clone(), second.e2[0].clone()];
     let (mut agents, logs) = agents(impatient(), &rics, every(1));
-    work_until(&mut agents, "both setups", |agents| agents.up() == 2);
+    poll_agents_until(&mut agents, "both setups", |agents| agents.up() == 2);
     let mut xapp = session(&second);
-    let node = name_of(&mut xapp, 2);
+    let node = node_id_of(&mut xapp, 2);
     xapp.commands().subscribe(node, FUNCTION, report_spec(b""));
     drop(first);
     let mut got = 0;
-    work_until(&mut agents, "reports to the RIC that is left", |agents| {
+    poll_agents_until(&mut agents, "reports to the RIC that is left", |agents| {
         xapp.poll(Some(Duration::ZERO), |event, _| got += u32::from(matches!(event, XappEvent::Indication(_))))
             .unwrap();
         agents.up() == 1 && got > 50
@@ -387,7 +387,7 @@ fn agents_of_one_loop_do_not_depend_on_each_other() {
 }
 
 #[test]
-fn agents_of_every_version_meet_one_server() {
+fn agents_of_every_version_work_with_one_server() {
     let ric = Ric::start(free_ports());
     let versions = [Version::V1_01, Version::V2_03, Version::V3_01];
     let mut loops = Vec::new();
@@ -405,7 +405,7 @@ fn agents_of_every_version_meet_one_server() {
     });
     let nodes: Vec<_> = xapp.nodes().map(|node| (node.id, node.global_id, node.version)).collect();
     for (id, global_id, version) in nodes {
-        // the setups of v2 and v3 are alike
+        // the setups of v2 and v3 are identical
         assert_eq!(version, if global_id == node_id(101) { Version::V1_01 } else { Version::V2_03 });
         let mut ric = xapp.commands();
         ric.subscribe(id, FUNCTION, report_spec(b""));

@@ -1,12 +1,12 @@
-//! E2 Connection Update over real sockets: a node opens other associations with its RIC, goes on over them when the first is
-//! lost, and gives them up; what cannot be had is told.
+//! E2 Connection Update over real sockets: a node sets up additional associations with its RIC, continues over them
+//! when the first is lost, and reports those that fail.
 
 use std::net::{IpAddr, Ipv4Addr, TcpListener};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
 
 use crate::common::eventually;
-use crate::common::function::{Reporter, impatient, work_until};
+use crate::common::function::{Reporter, impatient, poll_agents_until};
 use crate::common::peer::{FUNCTION, node_id, report_spec};
 use crate::common::scene::{Ric, free_ports};
 use crate::common::session::session;
@@ -19,7 +19,7 @@ use ferric::xapp::XappEvent;
 
 const UNAVAILABLE: Cause = Cause::Transport(CauseTransport::TransportResourceUnavailable);
 
-/// What the RIC is to ask for; what it hears.
+/// Requests to the iApp, and its events.
 enum News {
     Up,
     Lost,
@@ -27,7 +27,7 @@ enum News {
     Report,
 }
 
-/// Asks for what it is told to, subscribes, and tells what comes.
+/// Sends the requested updates, subscribes, and forwards events.
 struct Operator {
     orders: Receiver<ConnectionUpdate>,
     news: Sender<News>,
@@ -59,7 +59,7 @@ impl Iapp for Operator {
     }
 }
 
-/// A proxy before a port of the RIC, which can cut what goes through it.
+/// A proxy in front of a port of the RIC, which can cut connections.
 struct Proxy {
     port: u16,
     cut: Sender<()>,
@@ -73,7 +73,7 @@ impl Proxy {
         std::thread::spawn(move || {
             let mut streams = Vec::new();
             listener.set_nonblocking(true).unwrap();
-            // until the test ends, or cuts it: then nobody listens any more
+            // until the test ends or cuts it; then it stops listening
             while let Err(std::sync::mpsc::TryRecvError::Empty) = is_cut.try_recv() {
                 if let Ok((from, _)) = listener.accept() {
                     from.set_nonblocking(false).unwrap();
@@ -118,7 +118,7 @@ struct Scene {
 }
 
 impl Scene {
-    /// A node that connects to `port` once there is a RIC, which listens on two.
+    /// A node that connects to `port`, with a RIC that listens on two ports.
     fn new(version: Version, through: impl FnOnce(&Ric) -> u16) -> Scene {
         let (orders, ordered) = channel();
         let (tell, news) = channel();
@@ -129,7 +129,7 @@ impl Scene {
         let mut agents =
             AgentLoop::new(AgentLoopConfig { version, setup_timeout: Duration::from_secs(1), ..impatient() }).unwrap();
         let (node, _) = agents.add(node_id(1), first.into(), vec![Box::new(Reporter::new(Duration::from_millis(2)))]);
-        work_until(&mut agents, "the setup", |agents| agents.up() == 1);
+        poll_agents_until(&mut agents, "the setup", |agents| agents.up() == 1);
         let mut scene = Scene { ric, orders, news, agents, node };
         scene.hear("the node", |news| matches!(news, News::Up).then_some(()));
         scene.reports();
@@ -139,7 +139,7 @@ impl Scene {
     fn hear<T>(&mut self, what: &str, mut wanted: impl FnMut(News) -> Option<T>) -> T {
         let mut found = None;
         let Scene { agents, news, .. } = self;
-        work_until(agents, what, |_| {
+        poll_agents_until(agents, what, |_| {
             while let Ok(news) = news.try_recv() {
                 found = found.take().or_else(|| wanted(news));
             }
@@ -148,7 +148,7 @@ impl Scene {
         found.unwrap()
     }
 
-    /// Reports come that were not on their way before.
+    /// Checks that new reports arrive.
     fn reports(&mut self) {
         let mut count = 0;
         self.hear("reports", |news| match news {
@@ -170,7 +170,7 @@ impl Scene {
         })
     }
 
-    /// Where the other associations lead.
+    /// Returns the ports of the additional associations.
     fn more(&self) -> Vec<u16> {
         let controller = self.agents.controllers(self.node).next().unwrap();
         assert!(controller.ric_id.is_some());
@@ -186,7 +186,7 @@ fn done(set_up: &[u16], failed: &[u16]) -> ConnectionOutcome {
 }
 
 #[test]
-fn a_node_has_several_associations_and_outlives_the_loss_of_the_first() {
+fn node_with_several_associations_survives_loss_of_the_first() {
     let mut proxy = None;
     let mut scene = Scene::new(Version::V2_03, |ric| proxy.insert(Proxy::before(port(&ric.e2[0]))).port);
     let ports = [port(&scene.ric.e2[0]), port(&scene.ric.e2[1])];
@@ -195,14 +195,14 @@ fn a_node_has_several_associations_and_outlives_the_loss_of_the_first() {
         add: ports.iter().copied().map(item).collect(),
         ..ConnectionUpdate::default()
     };
-    // two that can be had, and one that cannot
+    // two that can be set up, and one that cannot
     assert_eq!(scene.ask(add(&[ports[1], nobody])), done(&[ports[1]], &[nobody]));
     assert_eq!(scene.ask(add(&[ports[0]])), done(&[ports[0]], &[]));
     assert_eq!(scene.more(), [ports[1], ports[0]]);
     assert!(scene.ric.log.text().contains("has another association, the number 3"));
     scene.reports();
 
-    // one is given up; what is used otherwise is known, or not
+    // one is removed; of two modifications one is of a known association
     let update = ConnectionUpdate {
         remove: vec![tnl(ports[0])],
         modify: vec![item(ports[1]), item(nobody)],
@@ -211,20 +211,20 @@ fn a_node_has_several_associations_and_outlives_the_loss_of_the_first() {
     assert_eq!(scene.ask(update), done(&[ports[1]], &[nobody]));
     assert_eq!(scene.more(), [ports[1]]);
 
-    // the first is cut: the node stays up, its subscription stands, reports go on
+    // the first is cut: the node stays up, its subscription stays, reports continue
     proxy.unwrap().cut.send(()).unwrap();
     let Scene { agents, node, .. } = &mut scene;
-    work_until(agents, "the other takes its place", |agents| {
+    poll_agents_until(agents, "the other takes its place", |agents| {
         agents.controllers(*node).next().is_some_and(|controller| controller.additional.is_empty())
     });
     scene.reports();
     assert_eq!(scene.agents.up(), 1);
-    eventually("the log has it", || scene.ric.log.text().contains("it goes on over another; 1 left"));
-    // and can be asked for others again; the only one stays
+    eventually("a log line", || scene.ric.log.text().contains("it goes on over another; 1 left"));
+    // further associations can be requested; the only one is not removed
     let update = ConnectionUpdate { remove: vec![tnl(ports[1])], ..ConnectionUpdate::default() };
     assert_eq!(scene.ask(update), done(&[], &[]));
     scene.reports();
-    // with another one there, it goes
+    // with another one, it is removed
     let update = ConnectionUpdate { remove: vec![tnl(ports[1])], ..add(&[ports[0]]) };
     assert_eq!(scene.ask(update), done(&[ports[0]], &[]));
     assert!(scene.more().is_empty());
@@ -232,15 +232,15 @@ fn a_node_has_several_associations_and_outlives_the_loss_of_the_first() {
     assert_eq!(scene.ric.log.text().matches("node is up").count(), 1, "setup is not repeated");
 }
 
-/// With several event loops the node lives on its xApp's, and its other associations do not.
+/// With several event loops the node moves to its xApp's loop, and its other associations do not.
 #[test]
-fn an_xapps_reports_go_on_too() {
+fn reports_to_an_xapp_continue_after_loss_of_the_first() {
     let mut proxy = None;
     let mut scene = Scene::new(Version::V2_03, |ric| proxy.insert(Proxy::before(port(&ric.e2[0]))).port);
     let mut xapp = session(&scene.ric);
     let mut reports = |scene: &mut Scene| {
         let mut count = 0;
-        work_until(&mut scene.agents, "reports for the xApp", |_| {
+        poll_agents_until(&mut scene.agents, "reports for the xApp", |_| {
             xapp.poll(Some(Duration::ZERO), |event, ric| match event {
                 XappEvent::NodeUp(node) => drop(ric.subscribe(node.id, FUNCTION, report_spec(b"its own"))),
                 XappEvent::Indication(_) => count += 1,
@@ -259,7 +259,7 @@ fn an_xapps_reports_go_on_too() {
     assert_eq!(scene.ask(update.clone()), done(&[other], &[]));
     reports(&mut scene);
     proxy.unwrap().cut.send(()).unwrap();
-    eventually("the log has it", || {
+    eventually("a log line", || {
         scene.agents.poll(Some(Duration::ZERO)).unwrap();
         scene.ric.log.text().contains("it goes on over another; 1 left")
     });
@@ -279,7 +279,7 @@ fn v1_names_no_node_and_has_one_association() {
 }
 
 #[test]
-fn an_association_that_nobody_answers_is_told_as_failed_in_time() {
+fn unanswered_association_is_reported_as_failed() {
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
     let other = silent.local_addr().unwrap().port();
     let mut scene = Scene::new(Version::V2_03, |ric| port(&ric.e2[0]));

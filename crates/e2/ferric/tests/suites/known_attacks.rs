@@ -1,24 +1,24 @@
-//! What has taken down RICs in public, a case for each class: what the peer gets, what the log says, and that all others go
-//! on. What more there is against a class stands in `misbehaving_nodes.rs`, `misbehaving_xapps.rs` and in the machines' scenarios.
+//! Known attacks on RICs, one test for each class: the answer to the peer, the log line, and the service for all
+//! others. Variants are in `misbehaving_nodes.rs`, `misbehaving_xapps.rs` and the scenarios of the machines.
 //!
 //! | class | case |
 //! |---|---|
 //! | single-octet PDU | [`single_octet_pdus`] |
 //! | garbage | [`garbage`] |
 //! | oversized PDU | [`oversized_pdus`] |
-//! | byte-perfect repeated setup | [`a_byte_perfect_repeated_setup`] |
+//! | byte-perfect repeated setup | [`identical_repeated_setup`] |
 //! | connect and close | [`connect_and_close`] |
-//! | unknown RAN function, request id, transaction; response without request | [`unknown_names_of_everything`] |
-//! | Reset, Error Indication, Service Update at any moment | [`resets_errors_and_updates_at_any_moment`] |
-//! | list lengths that lie | [`list_lengths_that_lie`] |
-//! | deep nesting | [`deep_nesting_in_what_is_only_carried`] |
+//! | unknown RAN function, request id, transaction; response without request | [`unknown_ids`] |
+//! | Reset, Error Indication, Service Update at any moment | [`resets_errors_and_updates_at_any_time`] |
+//! | wrong list lengths | [`wrong_list_lengths`] |
+//! | deep nesting | [`deep_nesting_in_opaque_octets`] |
 //! | integer extremes | [`integer_extremes`] |
 //! | duplicate IEs | [`duplicate_ies`] |
-//! | an xApp id of another | [`what_is_another_xapps_is_out_of_reach`] |
-//! | subscription flood from one xApp | [`a_flood_of_subscriptions`] |
-//! | reconnect storm of 1,000 nodes | [`a_storm_of_a_thousand_nodes_that_come_back`] |
-//! | slow reader | [`a_slow_reader`] |
-//! | half-open association | [`a_half_open_association`] |
+//! | an xApp id of another | [`subscription_of_another_xapp_is_out_of_reach`] |
+//! | subscription flood from one xApp | [`subscription_flood`] |
+//! | reconnect storm of 1,000 nodes | [`reconnect_storm_of_a_thousand_nodes`] |
+//! | slow reader | [`slow_reader`] |
+//! | half-open association | [`half_open_association`] |
 //! | two nodes with one id | [`two_nodes_with_one_id`] |
 //! | clock jumps | `e2/tests/clock.rs`, where the clock is the test's |
 
@@ -29,7 +29,7 @@ use crate::common::peer::{
     FUNCTION, Peer, VERSION, encoded, framed, indication, node_id, report_spec, reset_request, setup_request,
 };
 use crate::common::scene::Scene;
-use crate::common::session::{name_of, session, subscribe, turn_until};
+use crate::common::session::{node_id_of, poll_until, session, subscribe};
 use crate::common::{eventually, noise};
 use e2ap::{
     Cause, CauseProtocol, CauseRicRequest, ErrorIndication, Kind, Pdu, ProcedureCode, RanFunctionId, RicActionAdmitted,
@@ -39,7 +39,7 @@ use ferric::e2::{ControlOutcome, RefusalCode, RequestEvent, SubscribeError};
 use ferric::e2::{SubscriptionEnd, SubscriptionId};
 use ferric::xapp::XappEvent;
 
-/// The peer is told of its error; the cause of it.
+/// Returns the cause with which the peer is answered.
 fn cause(peer: &mut Peer) -> Option<Cause> {
     match peer.receive_pdu() {
         Pdu::ErrorIndication(ErrorIndication { cause, .. }) => cause,
@@ -47,7 +47,7 @@ fn cause(peer: &mut Peer) -> Option<Cause> {
     }
 }
 
-/// A line of the log has all the parts.
+/// Waits for a log line with all `parts`.
 fn logged(scene: &Scene, parts: &[&str]) {
     eventually(&format!("a line with {parts:?}"), || {
         scene.ric.log.text().lines().any(|line| parts.iter().all(|part| line.contains(part)))
@@ -66,7 +66,7 @@ fn single_octet_pdus() {
             }
             other => panic!("{octet}: {other:?}"),
         }
-        peer.set_up(1); // it may start over
+        peer.set_up(1); // it may start anew
         peer.is_served();
     }
     logged(&scene, &["WARN"]);
@@ -82,7 +82,7 @@ fn garbage() {
     for seed in 0..200 {
         peer.send(&noise(seed, 20));
     }
-    // answered ten times a second at most, and closed for none of it
+    // answered ten times a second at most, and not closed for it
     peer.send_pdu(reset_request());
     loop {
         match peer.receive_pdu() {
@@ -111,7 +111,7 @@ fn oversized_pdus() {
 }
 
 #[test]
-fn a_byte_perfect_repeated_setup() {
+fn identical_repeated_setup() {
     let scene = Scene::new();
     let setup = setup_request(4, VERSION);
     let mut peer = scene.ric.node();
@@ -137,7 +137,7 @@ fn connect_and_close() {
 }
 
 #[test]
-fn unknown_names_of_everything() {
+fn unknown_ids() {
     let scene = Scene::new();
     let mut xapp = session(&scene.ric);
     let mut peer = scene.ric.node();
@@ -170,7 +170,7 @@ fn unknown_names_of_everything() {
     assert_eq!(cause(&mut peer), unknown);
     logged(&scene, &["WARN", "gnb-00101-5", "RicSubscriptionResponse"]);
 
-    // a transaction that is not under way
+    // a transaction that does not exist
     let mut peer = scene.ric.node();
     peer.set_up(55);
     peer.send_pdu(e2ap::ResetResponse { transaction_id: Some(TransactionId(200)), criticality_diagnostics: None });
@@ -181,7 +181,7 @@ fn unknown_names_of_everything() {
 }
 
 #[test]
-fn resets_errors_and_updates_at_any_moment() {
+fn resets_errors_and_updates_at_any_time() {
     let scene = Scene::new();
     let about_nothing = || ErrorIndication {
         transaction_id: None,
@@ -207,15 +207,15 @@ fn resets_errors_and_updates_at_any_moment() {
     logged(&scene, &["WARN", "ResetRequest"]);
     peer.set_up(6);
 
-    // while a subscription waits for its answer, and while it stands
+    // while a subscription waits for its answer, and while it exists
     for admitted in [false, true] {
         let mut xapp = session(&scene.ric);
-        let node = name_of(&mut xapp, 6);
+        let node = node_id_of(&mut xapp, 6);
         xapp.commands().subscribe(node, FUNCTION, report_spec(b"trigger"));
         xapp.poll(Some(Duration::ZERO), |_, _| ()).unwrap();
         if admitted {
             peer.admit();
-            turn_until(&mut xapp, |event| {
+            poll_until(&mut xapp, |event| {
                 matches!(event, XappEvent::Request(RequestEvent::Subscribed { .. })).then_some(())
             });
         } else {
@@ -223,7 +223,7 @@ fn resets_errors_and_updates_at_any_moment() {
         }
         peer.send_pdu(about_nothing());
         peer.is_served(); // by a reset
-        let told = turn_until(&mut xapp, |event| match event {
+        let told = poll_until(&mut xapp, |event| match event {
             XappEvent::Request(RequestEvent::SubscriptionFailed { error: failure, .. }) => Some(Err(failure)),
             XappEvent::Request(RequestEvent::SubscriptionEnded { end, .. }) => Some(Ok(end)),
             _ => None,
@@ -231,7 +231,7 @@ fn resets_errors_and_updates_at_any_moment() {
         let expected = if admitted { Ok(SubscriptionEnd::Reset) } else { Err(SubscribeError::NodeLost) };
         assert_eq!(told, expected);
     }
-    // a service update that changes nothing
+    // a service update without changes
     peer.send_pdu(update(2));
     match peer.receive_pdu() {
         Pdu::RicServiceUpdateAcknowledge(answer) => assert_eq!(answer.transaction_id, Some(TransactionId(2))),
@@ -245,10 +245,10 @@ fn resets_errors_and_updates_at_any_moment() {
 }
 
 #[test]
-fn list_lengths_that_lie() {
+fn wrong_list_lengths() {
     let scene = Scene::new();
     let setup = setup_request(7, VERSION);
-    // the count of IEs: behind the outermost length (three octets of head, one or two of length, the extension bit)
+    // the number of IEs follows the outermost length (three octets of header, one or two of length, the extension bit)
     let long = usize::from(setup[3] >= 0x80);
     let count_at = 5 + long;
     assert_eq!(setup[count_at - 1..=count_at + 1], [0, 0, 4], "the count of IEs");
@@ -261,7 +261,7 @@ fn list_lengths_that_lie() {
         assert!(is_refusal(&answer), "{answer:02x?}");
         peer.set_up(7);
     }
-    // every octet of it, made as large as it goes: counts and lengths are among them
+    // each octet at its maximum: lengths and counts are among them
     for at in 0..setup.len() {
         let mut lie = setup.clone();
         lie[at] = 0xFF;
@@ -274,7 +274,7 @@ fn list_lengths_that_lie() {
     scene.end();
 }
 
-/// A setup failure or an error indication, in whichever version the setup seemed to be.
+/// Returns a setup failure or an error indication, in the version that the setup indicates.
 fn is_refusal(answer: &[u8]) -> bool {
     let answer = peek::outline(answer).map(|answer| (answer.kind, answer.procedure_code));
     let setup_failure = (Kind::Unsuccessful, ProcedureCode::E2_SETUP);
@@ -282,16 +282,16 @@ fn is_refusal(answer: &[u8]) -> bool {
 }
 
 #[test]
-fn deep_nesting_in_what_is_only_carried() {
+fn deep_nesting_in_opaque_octets() {
     let scene = Scene::new();
     let mut xapp = session(&scene.ric);
     let mut peer = scene.ric.node();
     peer.set_up(8);
     let (_, request_id, action) = subscribe(&mut xapp, &mut peer, 8);
-    // whatever a service model would make of it: the RIC does not look
+    // the RIC does not interpret the octets of a service model
     let nested = [0x80, 0x01].repeat(5000);
     peer.report(request_id, action, &nested);
-    turn_until(&mut xapp, |event| match event {
+    poll_until(&mut xapp, |event| match event {
         XappEvent::Indication(indication) => {
             assert_eq!(indication.peek().unwrap().message, nested);
             Some(())
@@ -304,7 +304,7 @@ fn deep_nesting_in_what_is_only_carried() {
 #[test]
 fn integer_extremes() {
     let scene = Scene::new();
-    // a transaction id beyond 255, which the extension allows
+    // a transaction id above 255, which the extension permits
     for transaction in [0, 255, 256, 65_535, u32::MAX >> 1] {
         let mut request = decoded_setup(9);
         request.transaction_id = Some(TransactionId(transaction));
@@ -315,7 +315,7 @@ fn integer_extremes() {
             other => panic!("{other:?}"),
         }
     }
-    // ids at their ends
+    // ids at their limits
     let mut peer = scene.ric.node();
     peer.set_up(9);
     let unknown = Some(Cause::RicRequest(CauseRicRequest::RequestIdUnknown));
@@ -330,7 +330,7 @@ fn integer_extremes() {
     scene.end();
 }
 
-/// The setup request, to be changed.
+/// Returns the setup request, to be modified.
 fn decoded_setup(number: u32) -> e2ap::E2SetupRequest<'static> {
     match crate::common::peer::decoded(&setup_request(number, VERSION)) {
         Pdu::E2SetupRequest(request) => request,
@@ -358,33 +358,33 @@ fn duplicate_ies() {
 }
 
 #[test]
-fn what_is_another_xapps_is_out_of_reach() {
+fn subscription_of_another_xapp_is_out_of_reach() {
     let scene = Scene::new();
     let (mut owner, mut thief) = (session(&scene.ric), session(&scene.ric));
     let mut peer = scene.ric.node();
     peer.set_up(11);
     let (subscription, request_id, action) = subscribe(&mut owner, &mut peer, 11);
-    name_of(&mut thief, 11);
+    node_id_of(&mut thief, 11);
     for id in [subscription, SubscriptionId(u32::MAX), SubscriptionId(0)] {
         thief.commands().unsubscribe(id);
     }
     thief.poll(Some(Duration::ZERO), |_, _| ()).unwrap();
-    // the owner's stands
+    // the owner's subscription stays
     peer.report(request_id, action, b"still there");
-    turn_until(&mut owner, |event| matches!(event, XappEvent::Indication(_)).then_some(()));
+    poll_until(&mut owner, |event| matches!(event, XappEvent::Indication(_)).then_some(()));
     logged(&scene, &["WARN", "an xApp may only leave a subscription of its own"]);
     peer.is_served();
     scene.end();
 }
 
 #[test]
-fn a_flood_of_subscriptions() {
+fn subscription_flood() {
     const ASKED: u32 = 3000;
     let scene = Scene::with(|config| config.controller.max_requests_per_consumer = 1000);
     let mut peer = scene.ric.node();
     peer.set_up(12);
     let mut xapp = session(&scene.ric);
-    let node = name_of(&mut xapp, 12);
+    let node = node_id_of(&mut xapp, 12);
     for trigger in 0..ASKED {
         xapp.commands().subscribe(node, FUNCTION, report_spec(&trigger.to_be_bytes()));
     }
@@ -406,7 +406,7 @@ fn a_flood_of_subscriptions() {
         })
         .unwrap();
     }
-    reader.join().expect("what is within its quota is asked for");
+    reader.join().expect("requests within its quota");
     assert_eq!(asked, 0, "the node has answered none");
     // another xApp has its own quota
     let mut second = session(&scene.ric);
@@ -416,7 +416,7 @@ fn a_flood_of_subscriptions() {
 }
 
 #[test]
-fn a_storm_of_a_thousand_nodes_that_come_back() {
+fn reconnect_storm_of_a_thousand_nodes() {
     let scene = Scene::new();
     let storm = || -> Vec<Peer> {
         let mut peers: Vec<_> = (0..1000).map(|_| scene.ric.node()).collect();
@@ -429,34 +429,34 @@ fn a_storm_of_a_thousand_nodes_that_come_back() {
         peers
     };
     let first = storm();
-    // they come back before the RIC knows that they are gone
+    // they reconnect before the RIC has noticed the loss
     let again = storm();
     drop(first);
     let mut xapp = session(&scene.ric);
     for number in [1000, 1500, 1999] {
-        name_of(&mut xapp, number);
+        node_id_of(&mut xapp, number);
     }
-    scene.is_unharmed();
+    scene.check_witness();
     drop(again);
     logged(&scene, &["disconnected", "the node came back on another association"]);
     scene.end();
 }
 
 #[test]
-fn a_slow_reader() {
+fn slow_reader() {
     let scene = Scene::with(|config| config.link.outbox_octets = 64 * 1024);
     let mut xapp = session(&scene.ric);
     let mut peer = scene.ric.node();
     peer.set_up(13);
     let (_, request_id, action) = subscribe(&mut xapp, &mut peer, 13);
-    // the xApp reads nothing while this comes
+    // the xApp reads nothing meanwhile
     let message = vec![0x5E; 10_000];
     for _ in 0..3000 {
         peer.report(request_id, action, &message);
     }
     peer.is_served();
-    scene.is_unharmed();
-    let dropped = turn_until(&mut xapp, |event| match event {
+    scene.check_witness();
+    let dropped = poll_until(&mut xapp, |event| match event {
         XappEvent::ReportsDropped(reports) => Some(reports),
         _ => None,
     });
@@ -466,30 +466,30 @@ fn a_slow_reader() {
 }
 
 #[test]
-fn a_half_open_association() {
+fn half_open_association() {
     let scene = Scene::with(|config| config.controller.subscription_timeout = Duration::from_millis(200));
     let mut xapp = session(&scene.ric);
     let mut peer = scene.ric.node();
     peer.set_up(14);
-    let node = name_of(&mut xapp, 14);
-    // the node's host is gone without a word: nothing is answered
+    let node = node_id_of(&mut xapp, 14);
+    // the node's host is gone without a close: nothing is answered
     xapp.commands().subscribe(node, FUNCTION, report_spec(b"trigger"));
     xapp.commands().control(node, FUNCTION, b"header", b"message");
-    let failure = turn_until(&mut xapp, |event| match event {
+    let failure = poll_until(&mut xapp, |event| match event {
         XappEvent::Request(RequestEvent::SubscriptionFailed { error: failure, .. }) => Some(failure),
         XappEvent::Request(RequestEvent::Controlled { outcome: ControlOutcome::Acknowledged(_), .. }) => {
-            panic!("nobody did it")
+            panic!("unexpected event")
         }
         _ => None,
     });
     assert_eq!(failure, SubscribeError::TimedOut);
     logged(&scene, &["WARN", "gnb-00101-e"]);
-    // it comes back on another association, and is served there
+    // it reconnects on another association, and is served there
     let mut back = scene.ric.node();
     back.set_up(14);
     back.is_served();
     peer.expect_closed();
-    // one that has closed its sending side only is gone, too
+    // a node that has only closed its sending side is lost, too
     let writing = framed(&encoded(reset_request(), VERSION));
     back.write(&writing);
     back.stream.shutdown(Shutdown::Write).unwrap();
@@ -504,11 +504,11 @@ fn two_nodes_with_one_id() {
     let mut xapp = session(&scene.ric);
     let mut first = scene.ric.node();
     first.set_up(15);
-    let before = name_of(&mut xapp, 15);
+    let before = node_id_of(&mut xapp, 15);
     let mut second = scene.ric.node();
     second.set_up(15);
     assert_eq!(first.expect_closed(), [], "the newer one is served");
-    let after = turn_until(&mut xapp, |event| match event {
+    let after = poll_until(&mut xapp, |event| match event {
         XappEvent::NodeUp(node) if node.global_id == node_id(15) => Some(node.id),
         _ => None,
     });

@@ -1,4 +1,4 @@
-//! Nodes that misbehave, against a real server over real sockets, while a well-behaved node and xApp must notice nothing.
+//! Misbehaving nodes with a real server over real sockets, while a well-behaved node and xApp must not be harmed.
 
 use std::net::Shutdown;
 use std::sync::mpsc;
@@ -8,7 +8,7 @@ use crate::common::peer::{
     FUNCTION, Peer, VERSION, framed, indication, indication_of, node_id, reset_request, setup_request,
 };
 use crate::common::scene::Scene;
-use crate::common::session::{name_of, session, subscribe, turn_until};
+use crate::common::session::{node_id_of, poll_until, session, subscribe};
 use crate::common::{PATIENCE, eventually, noise};
 use e2ap::{
     Cause, CauseProtocol, CauseRicRequest, ErrorIndication, Kind, Pdu, ProcedureCode, RanFunctionId, RicActionId,
@@ -27,10 +27,10 @@ fn error_indication(pdu: Pdu<'static>) -> ErrorIndication<'static> {
     }
 }
 
-// What is no E2AP at all.
+// octets that are not E2AP
 
 #[test]
-fn garbage_before_the_setup() {
+fn garbage_before_setup_is_answered() {
     let scene = Scene::new();
     for seed in 0..20 {
         let mut peer = scene.ric.node();
@@ -47,7 +47,7 @@ fn garbage_before_the_setup() {
 }
 
 #[test]
-fn octets_without_any_framing() {
+fn unframed_octets_close_the_connection() {
     let scene = Scene::new();
     for octets in [b"GET / HTTP/1.1\r\nHost: ric\r\n\r\n".to_vec(), vec![0xFF; 20], noise(3, 20)] {
         let mut peer = scene.ric.node();
@@ -59,7 +59,7 @@ fn octets_without_any_framing() {
 }
 
 #[test]
-fn connections_that_say_nothing() {
+fn silent_connections_harm_nobody() {
     let scene = Scene::new();
     for _ in 0..100 {
         drop(scene.ric.node());
@@ -69,17 +69,17 @@ fn connections_that_say_nothing() {
 }
 
 #[test]
-fn one_octet_at_a_time_until_the_patience_ends() {
+fn slow_setup_is_closed() {
     let scene = Scene::with(|config| config.controller.setup_timeout = Duration::from_millis(200));
     let mut peer = scene.ric.node();
-    // the announced PDU never ends
+    // the announced PDU is never complete
     let took = peer.drip(&framed(&vec![0; 100_000])[..1000]);
     assert!(took >= Duration::from_millis(150), "{took:?}");
     scene.end();
 }
 
 #[test]
-fn silence_until_the_patience_ends() {
+fn silent_connection_is_closed() {
     let scene = Scene::with(|config| config.controller.setup_timeout = Duration::from_millis(200));
     assert_eq!(scene.ric.node().expect_closed(), []);
     assert_eq!(scene.ric.xapp().try_receive(), None, "an xApp must say hello in time, too");
@@ -87,7 +87,7 @@ fn silence_until_the_patience_ends() {
 }
 
 #[test]
-fn lengths_that_no_pdu_has() {
+fn invalid_lengths_close_the_connection() {
     let scene = Scene::with(|config| config.link.max_pdu_octets = 100_000);
     for length in [u32::MAX, 0, 100_001, 1 << 31] {
         let mut peer = scene.ric.node();
@@ -95,7 +95,7 @@ fn lengths_that_no_pdu_has() {
         peer.write(&length.to_be_bytes());
         assert_eq!(peer.expect_closed(), [], "{length}");
     }
-    // what is just short enough is only garbage
+    // one that is just short enough is garbage
     let mut peer = scene.ric.node();
     peer.set_up(1);
     peer.send(&vec![0xFF; 100_000]);
@@ -105,7 +105,7 @@ fn lengths_that_no_pdu_has() {
 }
 
 #[test]
-fn half_a_frame_and_the_end() {
+fn truncated_frame_is_survived() {
     let scene = Scene::new();
     let setup = framed(&setup_request(2, VERSION));
     for octets in [1, 3, 4, 5, setup.len() / 2, setup.len() - 1] {
@@ -118,7 +118,7 @@ fn half_a_frame_and_the_end() {
 }
 
 #[test]
-fn a_flood_of_garbage_is_answered_within_bounds() {
+fn answers_to_a_flood_of_garbage_are_limited() {
     let scene = Scene::new();
     let mut peer = scene.ric.node();
     peer.set_up(3);
@@ -138,7 +138,7 @@ fn a_flood_of_garbage_is_answered_within_bounds() {
     for seed in 0..20_000 {
         peer.send(&noise(seed, 40));
     }
-    scene.is_unharmed();
+    scene.check_witness();
     peer.send_pdu(reset_request());
     let count: u128 = receiver.recv_timeout(PATIENCE).expect("the server still answers");
     answers.join().unwrap();
@@ -147,10 +147,10 @@ fn a_flood_of_garbage_is_answered_within_bounds() {
     scene.end();
 }
 
-// E2AP that is out of place.
+// E2AP at the wrong time
 
 #[test]
-fn a_setup_without_what_it_must_have_is_refused() {
+fn setup_without_mandatory_ies_is_refused() {
     let scene = Scene::new();
     let mut peer = scene.ric.node();
     // only IE 49, the transaction id: 5
@@ -163,12 +163,12 @@ fn a_setup_without_what_it_must_have_is_refused() {
         }
         other => panic!("{other:?}"),
     }
-    peer.set_up(4); // it is forgiven
+    peer.set_up(4); // it may set up then
     scene.end();
 }
 
 #[test]
-fn a_setup_that_is_cut_off_anywhere_is_answered() {
+fn truncated_setup_is_answered() {
     let scene = Scene::new();
     let setup = setup_request(5, VERSION);
     for octets in (1..setup.len()).step_by(7) {
@@ -184,17 +184,17 @@ fn a_setup_that_is_cut_off_anywhere_is_answered() {
 }
 
 #[test]
-fn a_second_setup_starts_the_node_anew() {
+fn duplicate_setup_restarts_node() {
     let scene = Scene::new();
     let mut xapp = session(&scene.ric);
     let mut peer = scene.ric.node();
     peer.set_up(6);
     let (subscription, ..) = subscribe(&mut xapp, &mut peer, 6);
     for number in [6, 7] {
-        let before = name_of(&mut xapp, 6);
+        let before = node_id_of(&mut xapp, 6);
         peer.set_up(number); // as itself, then as another
         let mut news = Vec::new();
-        turn_until(&mut xapp, |event| match event {
+        poll_until(&mut xapp, |event| match event {
             XappEvent::NodeLost(node) => {
                 assert_eq!(node.id, before);
                 news.push("lost");
@@ -214,14 +214,14 @@ fn a_second_setup_starts_the_node_anew() {
         });
         assert_eq!(news, ["suspended", "lost"]);
         if number == 6 {
-            peer.admit(); // it is asked again by itself
-            let resumed = turn_until(&mut xapp, |event| match event {
+            peer.admit(); // the subscription is resumed
+            let resumed = poll_until(&mut xapp, |event| match event {
                 XappEvent::Request(RequestEvent::SubscriptionResumed { subscription, node, .. }) => {
                     Some((subscription, node))
                 }
                 _ => None,
             });
-            assert_eq!(resumed, (subscription, name_of(&mut xapp, 6)));
+            assert_eq!(resumed, (subscription, node_id_of(&mut xapp, 6)));
         }
     }
     peer.is_served();
@@ -229,7 +229,7 @@ fn a_second_setup_starts_the_node_anew() {
 }
 
 #[test]
-fn a_node_that_comes_back_takes_over_from_its_older_self() {
+fn reconnecting_node_takes_over() {
     let scene = Scene::new();
     let mut older = scene.ric.node();
     older.set_up(8);
@@ -241,7 +241,7 @@ fn a_node_that_comes_back_takes_over_from_its_older_self() {
 }
 
 #[test]
-fn what_nobody_asked_for_is_answered() {
+fn unexpected_responses_are_answered() {
     let scene = Scene::new();
     let mut peer = scene.ric.node();
     peer.set_up(9);
@@ -270,7 +270,7 @@ fn what_nobody_asked_for_is_answered() {
 }
 
 #[test]
-fn an_indication_of_another_function_or_node_goes_nowhere() {
+fn indication_of_another_function_or_node_is_not_delivered() {
     let scene = Scene::new();
     let mut xapp = session(&scene.ric);
     let (mut peer, mut thief) = (scene.ric.node(), scene.ric.node());
@@ -284,7 +284,7 @@ fn an_indication_of_another_function_or_node_goes_nowhere() {
     thief.report(request_id, action, b"stolen");
     error_indication(thief.receive_pdu());
     peer.report(request_id, action, b"true");
-    let message = turn_until(&mut xapp, |event| match event {
+    let message = poll_until(&mut xapp, |event| match event {
         XappEvent::Indication(indication) => Some(indication.peek().unwrap().message.to_vec()),
         _ => None,
     });
@@ -293,14 +293,14 @@ fn an_indication_of_another_function_or_node_goes_nowhere() {
 }
 
 #[test]
-fn an_indication_of_a_subscription_that_was_deleted_is_nobodys_fault() {
+fn indication_of_a_deleted_subscription_is_ignored() {
     let scene = Scene::new();
     let mut xapp = session(&scene.ric);
     let mut peer = scene.ric.node();
     peer.set_up(12);
     let (subscription, request_id, action) = subscribe(&mut xapp, &mut peer, 12);
     xapp.commands().unsubscribe(subscription);
-    turn_until(&mut xapp, |event| match event {
+    poll_until(&mut xapp, |event| match event {
         XappEvent::Request(RequestEvent::SubscriptionEnded { end, .. }) => {
             assert_eq!(end, SubscriptionEnd::Deleted);
             Some(())
@@ -321,14 +321,14 @@ fn an_indication_of_a_subscription_that_was_deleted_is_nobodys_fault() {
 }
 
 #[test]
-fn a_reset_ends_the_nodes_subscriptions_and_only_those() {
+fn reset_ends_only_the_nodes_subscriptions() {
     let scene = Scene::new();
     let mut xapp = session(&scene.ric);
     let mut peer = scene.ric.node();
     peer.set_up(13);
     let (subscription, ..) = subscribe(&mut xapp, &mut peer, 13);
     peer.is_served(); // by a reset
-    turn_until(&mut xapp, |event| match event {
+    poll_until(&mut xapp, |event| match event {
         XappEvent::Request(RequestEvent::SubscriptionEnded { subscription: ended, end }) => {
             assert_eq!((ended, end), (subscription, SubscriptionEnd::Reset));
             Some(())
@@ -358,7 +358,7 @@ fn error_indications_are_never_answered() {
     for instance in 0..50 {
         peer.send_pdu(about(Some(RicRequestId { requestor: 1021, instance })));
     }
-    // one that cannot be read is not answered either
+    // nor is an unreadable one answered
     peer.send(&[0x00, 0x02, 0x40, 0x03, 0, 0, 1]);
     peer.is_served();
     scene.end();
@@ -401,10 +401,10 @@ fn updates_and_removals_are_answered() {
     scene.end();
 }
 
-// What is long, or much.
+// long and many messages
 
 #[test]
-fn the_longest_pdu_passes_and_harms_nobody() {
+fn longest_pdu_is_forwarded() {
     let scene = Scene::new();
     let mut xapp = session(&scene.ric);
     let mut peer = scene.ric.node();
@@ -413,7 +413,7 @@ fn the_longest_pdu_passes_and_harms_nobody() {
     for octets in [200_000, (1 << 20) - 1, 1 << 20] {
         let sent = indication_of(request_id, action, octets);
         peer.send(&sent);
-        turn_until(&mut xapp, |event| match event {
+        poll_until(&mut xapp, |event| match event {
             XappEvent::Indication(indication) => {
                 assert_eq!(indication.pdu.len(), octets);
                 assert!(indication.pdu == sent, "the node's very bytes");
@@ -432,12 +432,12 @@ fn the_longest_pdu_passes_and_harms_nobody() {
 }
 
 #[test]
-fn a_control_that_the_nodes_link_does_not_carry_is_refused_and_harms_nobody() {
+fn control_beyond_the_links_limit_is_refused() {
     let scene = Scene::with(|config| config.link.max_pdu_octets = 4096);
     let mut xapp = session(&scene.ric);
     let mut peer = scene.ric.node();
     peer.set_up(17);
-    let node = name_of(&mut xapp, 17);
+    let node = node_id_of(&mut xapp, 17);
     for octets in [3000, 4000, 8000] {
         let ticket = xapp.commands().control(node, FUNCTION, b"header", &vec![1; octets]);
         if octets == 3000 {
@@ -445,7 +445,7 @@ fn a_control_that_the_nodes_link_does_not_carry_is_refused_and_harms_nobody() {
             assert!(matches!(peer.receive_pdu(), Pdu::RicControlRequest(_)));
             continue;
         }
-        let result = turn_until(&mut xapp, |event| match event {
+        let result = poll_until(&mut xapp, |event| match event {
             XappEvent::Request(RequestEvent::Controlled { ticket: t, outcome: result }) if t == ticket => Some(result),
             _ => None,
         });
@@ -456,7 +456,7 @@ fn a_control_that_the_nodes_link_does_not_carry_is_refused_and_harms_nobody() {
 }
 
 #[test]
-fn a_storm_of_nodes_that_come_and_go() {
+fn connect_and_close_storm_is_survived() {
     let scene = Scene::new();
     let mut xapp = session(&scene.ric);
     for _ in 0..3 {
@@ -467,7 +467,7 @@ fn a_storm_of_nodes_that_come_and_go() {
         for node in nodes.iter_mut().skip(100) {
             assert!(matches!(node.receive_pdu(), Pdu::E2SetupResponse(_)));
         }
-        // half of them do not even wait for the answer
+        // half of them do not wait for the answer
     }
     eventually("all of them are gone", || {
         xapp.poll(Some(Duration::from_millis(10)), |_, _| ()).unwrap();
@@ -477,7 +477,7 @@ fn a_storm_of_nodes_that_come_and_go() {
 }
 
 #[test]
-fn more_connections_than_there_may_be() {
+fn number_of_connections_is_limited() {
     let scene = Scene::with(|config| config.max_connections = 6); // the witness has two
     let mut first: Vec<Peer> = (0..3).map(|_| scene.ric.node()).collect();
     for (number, peer) in first.iter_mut().enumerate() {

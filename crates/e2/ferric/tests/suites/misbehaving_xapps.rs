@@ -1,4 +1,4 @@
-//! xApps that misbehave, against a real server over real sockets, while a well-behaved node and xApp must notice nothing.
+//! Misbehaving xApps with a real server over real sockets, while a well-behaved node and xApp must not be harmed.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use crate::common::peer::{FUNCTION, framed, indication, indication_of, node_id, report_spec};
 use crate::common::scene::Scene;
-use crate::common::session::{name_of, plain, session, subscribe, turn_until};
+use crate::common::session::{node_id_of, plain, poll_until, session, subscribe};
 use crate::common::witness::WITNESS_NODE;
 use crate::common::{PATIENCE, eventually, noise};
 use e2ap::Pdu;
@@ -18,7 +18,7 @@ use ferric::e2::{NodeId, SubscriptionEnd, SubscriptionId, Ticket};
 use ferric::link::{Address, Class, Config, Events, Interest, Link, Poll, Scratch, State, StreamId};
 use ferric::xapp::{RequestEvent, Xapp, XappEvent};
 
-/// An xApp with small buffers, driven by hand: it reads when it is told to.
+/// An xApp with small buffers, which reads only when the test does.
 struct SlowXapp {
     link: Link,
     poll: Poll,
@@ -47,7 +47,7 @@ impl SlowXapp {
         }
     }
 
-    /// Reads one round. Fails once the server has closed.
+    /// Reads once. Fails after the server has closed.
     fn read(&mut self, handle: &mut impl FnMut(RicMessage<'_>)) -> Result<(), ferric::link::Error> {
         let mut events = Events::new();
         self.poll.wait(&mut events, Some(PATIENCE)).unwrap();
@@ -74,7 +74,7 @@ impl SlowXapp {
 }
 
 #[test]
-fn an_xapp_that_stops_reading_loses_its_own_oldest_reports_and_is_told() {
+fn slow_xapp_loses_its_oldest_reports_and_is_informed() {
     const REPORTS: u64 = 1500;
     const OUTBOX_OCTETS: usize = 256 * 1024;
     let scene = Scene::with(|config| {
@@ -94,11 +94,11 @@ fn an_xapp_that_stops_reading_loses_its_own_oldest_reports_and_is_told() {
     let (request_id, action) = node.admit();
     slow.read_until(|message| matches!(message, RicMessage::Request(RequestEvent::Subscribed { .. })).then_some(()));
 
-    // a second one takes the same reports, and reads
+    // a second xApp shares the reports, and reads
     let mut brisk = Xapp::connect(&scene.ric.xapp, "brisk", plain()).unwrap();
-    let name = name_of(&mut brisk, 40);
+    let name = node_id_of(&mut brisk, 40);
     brisk.commands().subscribe(name, FUNCTION, report_spec(b""));
-    turn_until(&mut brisk, |event| matches!(event, XappEvent::Request(RequestEvent::Subscribed { .. })).then_some(()));
+    poll_until(&mut brisk, |event| matches!(event, XappEvent::Request(RequestEvent::Subscribed { .. })).then_some(()));
     let received = Arc::new(AtomicU64::new(0));
     let brisk = std::thread::spawn({
         let received = received.clone();
@@ -124,13 +124,13 @@ fn an_xapp_that_stops_reading_loses_its_own_oldest_reports_and_is_told() {
     for number in 0..REPORTS {
         message[..8].copy_from_slice(&number.to_be_bytes());
         node.report(request_id, action, &message);
-        // no faster than the brisk one reads
+        // no faster than the reading xApp
         eventually("a report", || received.load(Ordering::Acquire) + 40 > number);
     }
     brisk.join().unwrap();
-    node.is_served(); // all of them went through the server; and the subscription is reset
+    node.is_served(); // all of them have passed the server; the subscription is reset
 
-    // what waited for the slow one: the oldest that were written already, then the newest
+    // the slow xApp's messages: the oldest that were already written, then the newest
     let mut numbers: Vec<u64> = Vec::new();
     let (mut told, mut ended) = (0, false);
     while !(ended && told > 0) {
@@ -148,7 +148,7 @@ fn an_xapp_that_stops_reading_loses_its_own_oldest_reports_and_is_told() {
     assert!(numbers.is_sorted());
     assert_eq!(numbers.len() as u64 + told, REPORTS, "what is not there was counted");
     assert!(told > REPORTS / 2, "{told} dropped: the outbox was never full");
-    // everything from the outbox's oldest to the newest is there
+    // everything from the oldest in the outbox to the newest
     let kept = numbers.iter().rev().zip((0..REPORTS).rev()).take_while(|(got, sent)| *got == sent).count();
     assert!(kept > OUTBOX_OCTETS / 4100 * 3 / 4, "only {kept} of the newest");
     assert_eq!(numbers.first(), Some(&0), "those on their way arrive");
@@ -158,7 +158,7 @@ fn an_xapp_that_stops_reading_loses_its_own_oldest_reports_and_is_told() {
 }
 
 #[test]
-fn an_xapp_that_is_told_of_its_loss_needs_no_further_report_for_that() {
+fn slow_xapp_is_informed_without_further_reports() {
     // the outbox is smaller than the kernel's buffers: it empties at once
     let scene = Scene::with(|config| config.link.outbox_octets = 32 * 1024);
     let mut node = scene.ric.node();
@@ -192,7 +192,7 @@ fn an_xapp_that_is_told_of_its_loss_needs_no_further_report_for_that() {
 }
 
 #[test]
-fn an_xapp_that_does_not_read_its_acknowledgements_is_disconnected() {
+fn xapp_that_does_not_read_acknowledgements_is_disconnected() {
     let scene = Scene::with(|config| {
         config.link.outbox_octets = 256 * 1024;
         config.link.send_buffer_octets = Some(16 * 1024);
@@ -241,7 +241,7 @@ fn an_xapp_that_does_not_read_its_acknowledgements_is_disconnected() {
 }
 
 #[test]
-fn an_xapp_that_does_not_read_its_inserts_is_disconnected_and_loses_none_before() {
+fn xapp_that_does_not_read_inserts_is_disconnected() {
     let scene = Scene::with(|config| {
         config.link.outbox_octets = 256 * 1024;
         config.link.send_buffer_octets = Some(16 * 1024);
@@ -263,7 +263,7 @@ fn an_xapp_that_does_not_read_its_inserts_is_disconnected_and_loses_none_before(
         insert.call_process_id = Some(number.to_be_bytes().to_vec().into());
         node.send_pdu(insert);
     }
-    // its subscription goes with it
+    // its subscription ends with it
     match node.receive_pdu() {
         Pdu::RicSubscriptionDeleteRequest(request) => assert_eq!(request.request_id, request_id),
         other => panic!("{other:?}"),
@@ -287,7 +287,7 @@ fn an_xapp_that_does_not_read_its_inserts_is_disconnected_and_loses_none_before(
 }
 
 #[test]
-fn an_xapp_that_speaks_no_such_protocol_is_turned_away() {
+fn xapp_with_another_protocol_is_rejected() {
     let scene = Scene::new();
     let hello = {
         let mut bytes = Vec::new();
@@ -336,7 +336,7 @@ fn an_xapp_that_speaks_no_such_protocol_is_turned_away() {
 }
 
 #[test]
-fn an_xapp_can_only_leave_what_is_its_own() {
+fn xapp_can_only_leave_its_own_subscriptions() {
     let scene = Scene::new();
     let (mut owner, mut other) = (session(&scene.ric), scene.ric.xapp());
     let mut node = scene.ric.node();
@@ -362,12 +362,12 @@ fn an_xapp_can_only_leave_what_is_its_own() {
         });
     }
     node.report(request_id, action, b"still there");
-    turn_until(&mut owner, |event| matches!(event, XappEvent::Indication(_)).then_some(()));
+    poll_until(&mut owner, |event| matches!(event, XappEvent::Indication(_)).then_some(()));
     scene.end();
 }
 
 #[test]
-fn every_truncation_of_every_xapp_message_is_survived() {
+fn truncated_xapp_messages_are_survived() {
     let scene = Scene::new();
     let messages = [
         XappMessage::Hello { lowest: PROTOCOL_VERSION, highest: PROTOCOL_VERSION, name: "x".into() },
@@ -393,20 +393,20 @@ fn every_truncation_of_every_xapp_message_is_survived() {
 }
 
 #[test]
-fn nodes_with_more_to_tell_than_a_link_keeps_waiting_are_told_all_the_same() {
+fn announcements_beyond_the_outbox_arrive_eventually() {
     const NODES: u32 = 40;
     let scene = Scene::with(|config| {
         config.link.outbox_octets = 128 * 1024;
         config.link.send_buffer_octets = Some(8192);
     });
-    // one comes before the nodes, one after them; neither reads until they are there
+    // one connects before the nodes, one after them; neither reads before all are up
     let mut early = SlowXapp::connect(&scene.ric.xapp);
     let mut nodes: Vec<_> = (0..NODES).map(|_| scene.ric.node()).collect();
     for (node, number) in nodes.iter_mut().zip(1000..) {
         node.set_up_with(number, &[0xDE; 30_000]);
     }
     let mut late = SlowXapp::connect(&scene.ric.xapp);
-    // half of them go
+    // half of them leave
     nodes.truncate(NODES as usize / 2);
     let stay: BTreeSet<_> = (1000..1000 + NODES / 2).chain([WITNESS_NODE]).map(|n| node_id(n).to_string()).collect();
 
@@ -430,13 +430,13 @@ fn nodes_with_more_to_tell_than_a_link_keeps_waiting_are_told_all_the_same() {
 }
 
 #[test]
-fn a_long_piece_of_news_waits_until_all_of_it_fits() {
+fn long_announcement_waits_for_room() {
     let scene = Scene::with(|config| {
         config.link.outbox_octets = 128 * 1024;
         config.link.send_buffer_octets = Some(8192);
     });
     let mut xapp = SlowXapp::connect(&scene.ric.xapp);
-    // most of the first one waits; it and the second are more than the outbox
+    // most of the first one waits; both together exceed the outbox
     let mut nodes = [scene.ric.node(), scene.ric.node()];
     nodes[0].set_up_with(1000, &[0xDE; 40_000]);
     nodes[1].set_up_with(1001, &[0xDE; 120_000]);
@@ -446,7 +446,7 @@ fn a_long_piece_of_news_waits_until_all_of_it_fits() {
 }
 
 #[test]
-fn an_xapp_that_reads_all_that_waits_at_once_is_told_of_the_rest() {
+fn announcements_continue_after_a_complete_read() {
     const NODES: usize = 100;
     let scene = Scene::with(|config| config.link.outbox_octets = 128 * 1024);
     let mut xapp = scene.ric.xapp();
@@ -468,7 +468,7 @@ fn an_xapp_that_reads_all_that_waits_at_once_is_told_of_the_rest() {
             }
         });
         if there.len().is_multiple_of(10) {
-            std::thread::sleep(Duration::from_millis(20)); // lets all that has room come
+            std::thread::sleep(Duration::from_millis(20)); // until everything is sent for which there is room
         }
     }
     scene.end();

@@ -1,18 +1,18 @@
-//! A node with several controllers: each has its own subscriptions, and what becomes of one is no affair of the others.
+//! A node with several controllers: each has its own subscriptions, and a failure of one does not affect the others.
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::common::function::{Log, Reporter, impatient, work_until};
+use crate::common::function::{Log, Reporter, impatient, poll_agents_until};
 use crate::common::peer::{FUNCTION, node_id, report_spec};
 use crate::common::scene::{Ric, free_ports};
-use crate::common::session::{name_of, session};
+use crate::common::session::{node_id_of, session};
 use ferric::agent::{AgentLoop, ControllerId, NodeConfig, NodeHandle, Ue};
 use ferric::e2::{ControllerConfig, SubscriptionId};
 use ferric::server::ServerConfig;
 use ferric::xapp::{RequestEvent, Xapp, XappEvent};
 
-/// A node with a reporter, and as many RICs.
+/// A node with a reporter, and several RICs.
 struct Scene {
     agents: AgentLoop,
     node: NodeHandle,
@@ -33,7 +33,7 @@ impl Scene {
         scene
     }
 
-    /// Adds a RIC, and waits until it has taken the setup.
+    /// Adds a RIC, and waits until it has accepted the setup.
     fn add(&mut self, number: u32) -> usize {
         let plmn = e2ap::PlmnIdentity::from_codes(1, 1, 2);
         let controller =
@@ -42,17 +42,17 @@ impl Scene {
         let id = self.agents.add_controller(self.node, ric.e2[0].clone().into());
         self.rics.push((ric, id));
         let expected = self.rics.len();
-        work_until(&mut self.agents, "the setup", |agents| agents.up() == expected);
+        poll_agents_until(&mut self.agents, "the setup", |agents| agents.up() == expected);
         expected - 1
     }
 
-    /// A session with a RIC, subscribed to the reporter.
+    /// Opens a session with a RIC, subscribed to the reporter.
     fn subscribe(&mut self, ric: usize) -> (Xapp, SubscriptionId) {
         let mut xapp = session(&self.rics[ric].0);
-        let node = name_of(&mut xapp, 1);
+        let node = node_id_of(&mut xapp, 1);
         xapp.commands().subscribe(node, FUNCTION, report_spec(b""));
         let mut subscription = None;
-        work_until(&mut self.agents, "the subscription", |_| {
+        poll_agents_until(&mut self.agents, "the subscription", |_| {
             xapp.poll(Some(Duration::ZERO), |event, _| {
                 if let XappEvent::Request(RequestEvent::Subscribed { subscription: id, .. }) = event {
                     subscription = Some(id);
@@ -64,10 +64,10 @@ impl Scene {
         (xapp, subscription.unwrap())
     }
 
-    /// The session gets more indications.
-    fn goes_on(&mut self, xapp: &mut Xapp) {
+    /// Checks that the session gets new indications.
+    fn check_progress(&mut self, xapp: &mut Xapp) {
         let mut count = 0;
-        work_until(&mut self.agents, "ten more reports", |_| {
+        poll_agents_until(&mut self.agents, "ten more reports", |_| {
             xapp.poll(Some(Duration::ZERO), |event, _| {
                 if let XappEvent::Indication(_) = event {
                     count += 1;
@@ -80,13 +80,13 @@ impl Scene {
 }
 
 #[test]
-fn each_has_its_own_subscriptions() {
+fn controllers_have_separate_subscriptions() {
     let mut scene = Scene::new(3);
     let mut sessions: Vec<_> = (0..3).map(|ric| scene.subscribe(ric).0).collect();
-    // all RICs give out the same request ids
+    // all RICs assign the same request ids
     assert_eq!((scene.log.subscribed(), scene.log.unsubscribed()), (3, 0));
     for xapp in &mut sessions {
-        scene.goes_on(xapp);
+        scene.check_progress(xapp);
     }
     let told: Vec<_> = scene.agents.controllers(scene.node).map(|c| (c.id, c.ric_id.unwrap().ric_id.value)).collect();
     let expected: Vec<_> = scene.rics.iter().map(|(_, id)| *id).zip(0..).collect();
@@ -94,48 +94,48 @@ fn each_has_its_own_subscriptions() {
 }
 
 #[test]
-fn one_that_is_lost_or_removed_harms_no_other() {
+fn loss_or_removal_of_a_controller_harms_no_other() {
     let mut scene = Scene::new(2);
     let (mut stays, _) = scene.subscribe(0);
     let (_leaves, _) = scene.subscribe(1);
 
-    // lost: its subscriptions end, what was set stays, it is tried again
+    // lost: its subscriptions end, its configuration stays, and the node reconnects
     let (ric, lost) = scene.rics.remove(1);
     drop(ric);
     let log = scene.log.clone();
-    work_until(&mut scene.agents, "the loss", |agents| agents.up() == 1 && log.unsubscribed() == 1);
+    poll_agents_until(&mut scene.agents, "the loss", |agents| agents.up() == 1 && log.unsubscribed() == 1);
     assert_eq!(log.removed(), 0);
-    scene.goes_on(&mut stays);
+    scene.check_progress(&mut stays);
 
-    // removed: it is forgotten
+    // removed: its configuration is forgotten
     assert!(scene.agents.remove_controller(lost));
     assert!(!scene.agents.remove_controller(lost), "once");
     assert_eq!((log.removed(), log.unsubscribed()), (1, 1));
-    scene.goes_on(&mut stays);
+    scene.check_progress(&mut stays);
 
-    // another one takes no one's name
+    // a new controller does not get a previous id
     let at = scene.add(7);
     assert!(scene.rics[at].1 > lost);
     let (mut comes, _) = scene.subscribe(at);
-    scene.goes_on(&mut comes);
-    scene.goes_on(&mut stays);
+    scene.check_progress(&mut comes);
+    scene.check_progress(&mut stays);
 
-    // removed while it is there: it leaves in order, and its RIC sees the node leave
+    // removed while connected: by E2 Removal, which its RIC sees
     let id = scene.rics[at].1;
     assert!(scene.agents.remove_controller(id));
     assert!(!scene.agents.remove_controller(id), "it is going already");
-    work_until(&mut scene.agents, "the removal", |_| (log.removed(), log.unsubscribed()) == (2, 2));
+    poll_agents_until(&mut scene.agents, "the removal", |_| (log.removed(), log.unsubscribed()) == (2, 2));
     let mut gone = false;
-    work_until(&mut scene.agents, "the node's leaving", |_| {
+    poll_agents_until(&mut scene.agents, "the node's leaving", |_| {
         comes.poll(Some(Duration::ZERO), |event, _| gone |= matches!(event, XappEvent::NodeLost(_))).unwrap();
         gone
     });
-    scene.goes_on(&mut stays);
+    scene.check_progress(&mut stays);
     assert_eq!(scene.agents.controllers(scene.node).count(), 1);
 }
 
 #[test]
-fn the_first_sees_all_until_it_is_removed() {
+fn first_controller_sees_all_until_it_is_removed() {
     let mut scene = Scene::new(2);
     let (first, guest) = (scene.rics[0].1, scene.rics[1].1);
     let views = scene.agents.views_mut(scene.node);
@@ -144,7 +144,7 @@ fn the_first_sees_all_until_it_is_removed() {
 
     assert!(scene.agents.remove_controller(first));
     let node = scene.node;
-    work_until(&mut scene.agents, "the removal", |agents| agents.controllers(node).count() == 1);
+    poll_agents_until(&mut scene.agents, "the removal", |agents| agents.controllers(node).count() == 1);
     let views = scene.agents.views(scene.node);
     assert_eq!((views.first(), views.sees(guest, Ue(1))), (None, false), "nobody is promoted");
     assert!(!scene.agents.set_first(scene.node, first), "it is not there");

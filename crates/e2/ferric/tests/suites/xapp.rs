@@ -1,11 +1,11 @@
-//! xApps and their RIC: sessions, shared subscriptions, controls, nodes that come and go.
+//! xApps and their RIC: sessions, shared subscriptions, controls, and nodes that are lost and return.
 
 use std::sync::mpsc;
 use std::time::Duration;
 
 use crate::common::peer::{FUNCTION, Peer, indication_of, node_id, report_spec};
 use crate::common::scene::{Ric, free_ports};
-use crate::common::session::{name_of, session, subscribe, turn_until};
+use crate::common::session::{node_id_of, poll_until, session, subscribe};
 use crate::common::{eventually, unique};
 use e2ap::{Cause, CauseRicRequest, Pdu, RanFunctionId, RicActionId, RicActionType, RicRequestId};
 use ferric::Error;
@@ -25,23 +25,23 @@ fn node(ric: &Ric, number: u32) -> Peer {
     node
 }
 
-/// The next indication's bytes.
+/// Returns the octets of the next indication.
 fn indication(xapp: &mut Xapp) -> Vec<u8> {
-    turn_until(xapp, |event| match event {
+    poll_until(xapp, |event| match event {
         XappEvent::Indication(indication) => Some(indication.pdu.to_vec()),
         _ => None,
     })
 }
 
 fn ended(xapp: &mut Xapp) -> (SubscriptionId, SubscriptionEnd) {
-    turn_until(xapp, |event| match event {
+    poll_until(xapp, |event| match event {
         XappEvent::Request(RequestEvent::SubscriptionEnded { subscription, end }) => Some((subscription, end)),
         _ => None,
     })
 }
 
 fn controlled(xapp: &mut Xapp, wanted: ferric::e2::Ticket) -> ControlOutcome {
-    turn_until(xapp, |event| match event {
+    poll_until(xapp, |event| match event {
         XappEvent::Request(RequestEvent::Controlled { ticket, outcome: result }) => {
             assert_eq!(ticket, wanted);
             Some(result)
@@ -50,13 +50,13 @@ fn controlled(xapp: &mut Xapp, wanted: ferric::e2::Ticket) -> ControlOutcome {
     })
 }
 
-/// Sends what was commanded; nothing comes of it yet.
+/// Sends the commands, without an event yet.
 fn send(xapp: &mut Xapp) {
     xapp.poll(Some(Duration::ZERO), |event, _| assert!(matches!(event, XappEvent::NodeUp(_)), "{event:?}")).unwrap();
 }
 
 #[test]
-fn a_session_in_no_common_version_is_refused() {
+fn session_without_common_version_is_refused() {
     let ric = start();
     for (lowest, highest) in [(PROTOCOL_VERSION + 1, 9), (1, PROTOCOL_VERSION - 1)] {
         let mut peer = ric.xapp();
@@ -64,13 +64,13 @@ fn a_session_in_no_common_version_is_refused() {
         peer.receive_message(|message| assert_eq!(message, RicMessage::Refused(RefusalCode::Version)));
         assert_eq!(peer.try_receive(), None);
     }
-    // one that speaks more than one is welcome
+    // an xApp that supports several versions is accepted
     let mut peer = ric.xapp();
     peer.send_message(&XappMessage::Hello { lowest: 0, highest: 9, name: "newer".into() });
     peer.receive_message(|message| assert!(matches!(message, RicMessage::Welcome { version: PROTOCOL_VERSION, .. })));
 }
 
-/// A RIC's side that a test writes by hand.
+/// The RIC's side of a session, written by the test.
 fn fake_ric(act: impl FnOnce(Peer) + Send + 'static) -> (ferric::link::Address, std::thread::JoinHandle<()>) {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let address = format!("tcp://{}", listener.local_addr().unwrap()).parse().unwrap();
@@ -78,7 +78,7 @@ fn fake_ric(act: impl FnOnce(Peer) + Send + 'static) -> (ferric::link::Address, 
 }
 
 #[test]
-fn a_session_that_does_not_come_to_be_says_why() {
+fn failed_session_reports_its_reason() {
     let short = || XappConfig { connect_timeout: Duration::from_millis(200), ..XappConfig::default() };
     let connect = |address| Xapp::connect(&address, "test", short()).err().unwrap();
 
@@ -97,7 +97,7 @@ fn a_session_that_does_not_come_to_be_says_why() {
 
     let (address, ric) = fake_ric(|mut peer| {
         peer.receive();
-        assert_eq!(peer.try_receive(), None); // says nothing until the xApp is gone
+        assert_eq!(peer.try_receive(), None); // sends nothing until the xApp is gone
     });
     assert!(matches!(connect(address), Error::NoAnswer));
     ric.join().unwrap();
@@ -110,11 +110,11 @@ fn a_session_that_does_not_come_to_be_says_why() {
 }
 
 #[test]
-fn a_ric_that_is_gone_ends_the_session() {
+fn loss_of_the_ric_ends_the_session() {
     let ric = start();
     let _node = node(&ric, 1);
     let mut xapp = session(&ric);
-    name_of(&mut xapp, 1);
+    node_id_of(&mut xapp, 1);
     drop(ric);
     let mut result = Ok(());
     eventually("the end", || {
@@ -125,14 +125,14 @@ fn a_ric_that_is_gone_ends_the_session() {
 }
 
 #[test]
-fn two_xapps_share_a_subscription_and_its_very_bytes() {
+fn two_xapps_share_a_subscription_and_its_pdus() {
     let ric = start();
     let mut node = node(&ric, 1);
     let (mut first, mut second) = (session(&ric), session(&ric));
     let (subscription, request_id, action) = subscribe(&mut first, &mut node, 1);
-    let id = name_of(&mut second, 1);
+    let id = node_id_of(&mut second, 1);
     second.commands().subscribe(id, FUNCTION, report_spec(b"trigger"));
-    let shared = turn_until(&mut second, |event| match event {
+    let shared = poll_until(&mut second, |event| match event {
         XappEvent::Request(RequestEvent::Subscribed { subscription, admitted, .. }) => {
             assert_eq!(admitted, [action]);
             Some(subscription)
@@ -145,20 +145,20 @@ fn two_xapps_share_a_subscription_and_its_very_bytes() {
         node.send(&sent);
         assert!(indication(&mut first) == sent && indication(&mut second) == sent);
     }
-    // the one leaves, the other stays
+    // one unsubscribes, the other stays
     first.commands().unsubscribe(subscription);
     assert_eq!(ended(&mut first), (subscription, SubscriptionEnd::Deleted));
     let sent = indication_of(request_id, action, 100);
     node.send(&sent);
     assert_eq!(indication(&mut second), sent);
     // another trigger is another subscription
-    let id = name_of(&mut first, 1);
+    let id = node_id_of(&mut first, 1);
     first.commands().subscribe(id, FUNCTION, report_spec(b"other"));
     send(&mut first);
-    let request = node.receive_subscription(); // the first thing that the node hears of all this
+    let request = node.receive_subscription(); // the first message to the node since
     assert_ne!(request.request_id, request_id);
     assert_eq!(request.details.event_trigger_definition.to_cow(), &b"other"[..]);
-    // the last one leaves by closing its session
+    // the last one ends its subscription by closing its session
     drop(second);
     match node.receive_pdu() {
         Pdu::RicSubscriptionDeleteRequest(request) => assert_eq!(request.request_id, request_id),
@@ -167,7 +167,7 @@ fn two_xapps_share_a_subscription_and_its_very_bytes() {
 }
 
 #[test]
-fn what_is_not_only_reports_is_not_shared() {
+fn subscriptions_with_inserts_are_not_shared() {
     let ric = start();
     let mut node = node(&ric, 1);
     let (mut first, mut second) = (session(&ric), session(&ric));
@@ -175,7 +175,7 @@ fn what_is_not_only_reports_is_not_shared() {
     spec.actions[0].kind = RicActionType::Insert;
     let mut ids = Vec::new();
     for xapp in [&mut first, &mut second] {
-        let id = name_of(xapp, 1);
+        let id = node_id_of(xapp, 1);
         xapp.commands().subscribe(id, FUNCTION, spec.clone());
         send(xapp);
         ids.push(node.admit().0);
@@ -184,7 +184,7 @@ fn what_is_not_only_reports_is_not_shared() {
 }
 
 #[test]
-fn subscriptions_that_come_to_nothing_say_why() {
+fn failed_subscriptions_report_their_reason() {
     let timeouts = ControllerConfig {
         subscription_timeout: Duration::from_millis(100),
         delete_timeout: Duration::from_millis(100),
@@ -193,9 +193,9 @@ fn subscriptions_that_come_to_nothing_say_why() {
     let ric = Ric::start(ServerConfig { controller: timeouts, ..free_ports() });
     let mut node = node(&ric, 1);
     let mut xapp = session(&ric);
-    let id = name_of(&mut xapp, 1);
+    let id = node_id_of(&mut xapp, 1);
     let failure = |xapp: &mut Xapp| {
-        turn_until(xapp, |event| match event {
+        poll_until(xapp, |event| match event {
             XappEvent::Request(RequestEvent::SubscriptionFailed { error: failure, .. }) => Some(failure),
             _ => None,
         })
@@ -225,7 +225,7 @@ fn subscriptions_that_come_to_nothing_say_why() {
     });
     assert_eq!(failure(&mut xapp), SubscribeError::Refused { cause, actions: vec![] });
 
-    // the node says nothing: it is asked to forget what it may have set up
+    // the node does not answer: it is asked to delete what it may have set up
     xapp.commands().subscribe(id, FUNCTION, report_spec(b"silence"));
     assert_eq!(failure(&mut xapp), SubscribeError::TimedOut);
     let request = node.receive_subscription();
@@ -234,7 +234,7 @@ fn subscriptions_that_come_to_nothing_say_why() {
         other => panic!("{other:?}"),
     }
 
-    // the node goes
+    // the node is lost
     xapp.commands().subscribe(id, FUNCTION, report_spec(b"loss"));
     send(&mut xapp);
     node.receive_subscription();
@@ -243,12 +243,12 @@ fn subscriptions_that_come_to_nothing_say_why() {
 }
 
 #[test]
-fn every_end_of_a_control() {
+fn controls_report_every_outcome() {
     let timeouts = ControllerConfig { control_timeout: Duration::from_millis(100), ..ControllerConfig::default() };
     let ric = Ric::start(ServerConfig { controller: timeouts, ..free_ports() });
     let mut node = node(&ric, 1);
     let mut xapp = session(&ric);
-    let id = name_of(&mut xapp, 1);
+    let id = node_id_of(&mut xapp, 1);
     let ask = |xapp: &mut Xapp, node: &mut Peer| {
         let ticket = xapp.commands().control(id, FUNCTION, b"header", b"message");
         send(xapp);
@@ -287,7 +287,7 @@ fn every_end_of_a_control() {
 
     let (ticket, request_id) = ask(&mut xapp, &mut node);
     assert_eq!(controlled(&mut xapp, ticket), ControlOutcome::TimedOut);
-    node.send_pdu(acknowledge(request_id, None)); // late: nobody's
+    node.send_pdu(acknowledge(request_id, None)); // late: it has no receiver
 
     let ticket = xapp.commands().control(NodeId(9999), FUNCTION, b"", b"");
     assert_eq!(controlled(&mut xapp, ticket), ControlOutcome::Misuse(RefusalCode::UnknownNode));
@@ -298,22 +298,22 @@ fn every_end_of_a_control() {
 }
 
 #[test]
-fn nodes_come_and_go_before_an_xapps_eyes() {
+fn xapp_follows_loss_and_return_of_nodes() {
     let ric = start();
     let mut early = node(&ric, 1);
     let mut xapp = session(&ric);
-    let id = name_of(&mut xapp, 1);
+    let id = node_id_of(&mut xapp, 1);
     let info = xapp.nodes().next().unwrap().clone();
     assert_eq!((info.id, info.global_id), (id, node_id(1)));
     assert_eq!(info.functions[0].id, FUNCTION);
     assert_eq!(info.functions[0].definition, b"definition");
     let (subscription, ..) = subscribe(&mut xapp, &mut early, 1);
     let late = node(&ric, 2);
-    name_of(&mut xapp, 2);
+    node_id_of(&mut xapp, 2);
     assert_eq!(xapp.nodes().count(), 2);
     drop(early);
     let mut waits = None;
-    turn_until(&mut xapp, |event| match event {
+    poll_until(&mut xapp, |event| match event {
         XappEvent::Request(RequestEvent::SubscriptionSuspended(subscription)) => {
             waits = Some(subscription);
             None
@@ -326,10 +326,10 @@ fn nodes_come_and_go_before_an_xapps_eyes() {
     });
     assert_eq!(waits, Some(subscription));
     assert_eq!(xapp.nodes().count(), 1);
-    // it is asked again by itself, under the same names
+    // it is resumed under the same ids
     let mut back = node(&ric, 1);
     let (request_id, action) = back.admit();
-    let resumed = turn_until(&mut xapp, |event| match event {
+    let resumed = poll_until(&mut xapp, |event| match event {
         XappEvent::Request(RequestEvent::SubscriptionResumed { subscription, .. }) => Some(subscription),
         _ => None,
     });
@@ -343,7 +343,7 @@ fn nodes_come_and_go_before_an_xapps_eyes() {
     });
 }
 
-/// An internal app that subscribes to every node and passes on what it sees.
+/// An iApp that subscribes to every node and forwards its events.
 struct Watcher(mpsc::Sender<String>);
 
 impl Iapp for Watcher {
@@ -375,15 +375,15 @@ impl Iapp for Watcher {
 }
 
 #[test]
-fn an_internal_app_sees_what_an_external_one_shares_with_it() {
+fn iapp_and_xapp_share_a_subscription() {
     let (sender, news) = mpsc::channel();
     let ric = Ric::with_iapps(free_ports(), move || vec![Box::new(Watcher(sender)) as Box<dyn Iapp>]);
     let mut first = node(&ric, 1);
     let (request_id, action): (_, RicActionId) = first.admit();
     let mut xapp = session(&ric);
-    let id = name_of(&mut xapp, 1);
+    let id = node_id_of(&mut xapp, 1);
     xapp.commands().subscribe(id, FUNCTION, report_spec(b"trigger"));
-    let subscription = turn_until(&mut xapp, |event| match event {
+    let subscription = poll_until(&mut xapp, |event| match event {
         XappEvent::Request(RequestEvent::Subscribed { subscription, .. }) => Some(subscription),
         _ => None,
     });
@@ -412,11 +412,11 @@ fn an_internal_app_sees_what_an_external_one_shares_with_it() {
 
 /// A node may send its first report right behind its answer: both in one read of the RIC's.
 #[test]
-fn a_subscription_is_told_before_its_first_report() {
+fn subscription_is_reported_before_its_first_indication() {
     let ric = start();
     let mut node = node(&ric, 1);
     let mut xapp = session(&ric);
-    let id = name_of(&mut xapp, 1);
+    let id = node_id_of(&mut xapp, 1);
     for _ in 0..20 {
         xapp.commands().subscribe(id, FUNCTION, report_spec(b"trigger"));
         send(&mut xapp);
