@@ -1,4 +1,4 @@
-//! Each example does what it says.
+//! Each example works as described.
 
 use std::collections::BTreeMap;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
@@ -48,12 +48,12 @@ mod xapp;
 
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Threads that end with it.
+/// Threads that are stopped when this is dropped.
 #[derive(Default)]
 struct Running(Vec<(StopHandle, JoinHandle<()>)>);
 
 impl Running {
-    /// Runs what `start` makes, on a thread of its own.
+    /// Runs the result of `start` in a thread.
     fn spawn<T>(
         &mut self,
         start: impl FnOnce() -> (T, StopHandle) + Send + 'static,
@@ -68,12 +68,12 @@ impl Running {
         self.0.push((receiver.recv_timeout(PATIENCE).unwrap(), thread));
     }
 
-    /// A RIC on free ports, with an internal app; where nodes and xApps find it.
+    /// Starts a RIC on free ports with an iApp. Returns its addresses for nodes and xApps.
     fn ric(&mut self, app: Option<Box<dyn Iapp>>) -> (Address, Address) {
         self.ric_in(Codec::Per, app)
     }
 
-    /// The same, where nodes speak another encoding.
+    /// The same, with another encoding for nodes.
     fn ric_in(&mut self, codec: Codec, app: Option<Box<dyn Iapp>>) -> (Address, Address) {
         let any = || Address::Tcp { host: "127.0.0.1".into(), port: 0 };
         let e2 = vec![Endpoint::new(any(), codec)];
@@ -118,12 +118,12 @@ impl Drop for Running {
 fn next<T>(receiver: &Receiver<T>) -> T {
     match receiver.recv_timeout(PATIENCE) {
         Ok(value) => value,
-        Err(RecvTimeoutError::Timeout) => panic!("nothing came"),
-        Err(RecvTimeoutError::Disconnected) => panic!("whoever should tell is gone"),
+        Err(RecvTimeoutError::Timeout) => panic!("no message arrives"),
+        Err(RecvTimeoutError::Disconnected) => panic!("the sender is gone"),
     }
 }
 
-/// Subscribes to the thermometer and passes on what it says.
+/// Subscribes to the thermometer and forwards its reports.
 struct Reader(mpsc::Sender<Vec<u8>>);
 
 impl Iapp for Reader {
@@ -143,7 +143,7 @@ impl Iapp for Reader {
 
     fn on_indication(&mut self, indication: &Indication<'_>, _ric: &mut IappContext<'_>) {
         let (_, message) = indication.payload.unwrap();
-        let _ = self.0.send(message.to_vec()); // the test may have heard enough
+        let _ = self.0.send(message.to_vec()); // the test may have ended
     }
 }
 
@@ -173,7 +173,7 @@ fn a_thermometer_reports() {
     }
 }
 
-/// An iApp reads what a node writes in it, an xApp too; one that does not know it says so, and has the bytes.
+/// An iApp and an xApp decode a node's custom encoding; an xApp that does not know it still gets the PDU.
 #[test]
 fn an_encoding_of_ones_own_goes_all_the_way() {
     let (sender, receiver) = mpsc::channel();
@@ -206,7 +206,7 @@ fn an_encoding_of_ones_own_goes_all_the_way() {
                     XappEvent::Indication(indication) => {
                         let gather = per::Gather::new();
                         assert_eq!(indication.decode(&gather).is_ok(), !encodings.is_empty());
-                        assert!(indication.pdu.len() > 40, "the node's very bytes");
+                        assert!(indication.pdu.len() > 40, "the node's PDU");
                         read = Some(indication.peek().map(|peeked| peeked.message.to_vec()));
                     }
                     _ => {}
@@ -239,11 +239,11 @@ fn a_damaged_octet_is_noticed() {
 #[test]
 fn an_iapp_counts_each_nodes_indications() {
     let (sender, receiver) = mpsc::channel();
-    let tell = move |node: NodeId, count: u64| {
-        let _ = sender.send((node, count)); // the test may have heard enough
+    let on_count = move |node: NodeId, count: u64| {
+        let _ = sender.send((node, count)); // the test may have ended
     };
     let mut running = Running::default();
-    let (ric, _) = running.ric(Some(Box::new(iapp::Counter { counts: BTreeMap::new(), tell })));
+    let (ric, _) = running.ric(Some(Box::new(iapp::Counter { counts: BTreeMap::new(), on_count })));
     running.ran(ric, 3, 4);
     let mut counts = BTreeMap::new();
     while counts.len() < 3 || counts.values().any(|count| *count < 3) {
@@ -291,7 +291,7 @@ fn an_xapp_reads_three_layers() {
     let mut running = Running::default();
     let (ric, xapp_address) = running.ric(None);
     running.ran(ric, 1, 4);
-    // until all four UEs were told of, and all three layers have spoken of one that has traffic
+    // until all four UEs have lines, and one with traffic has values of all three layers
     let (begun, mut lines, mut whole) = (Instant::now(), Vec::new(), false);
     statistics::run(&xapp_address, 5, |line| {
         whole |= !line.contains("cqi 0 ") && !line.contains("pdcp 0 octets down, 0 up");
@@ -316,13 +316,13 @@ fn an_xapp_slices_a_cell_and_is_told_what_cannot_be() {
     })
     .unwrap();
     assert_eq!(lines.iter().filter(|line| *line == "done: ").count(), 2, "slices, and their UEs: {lines:?}");
-    let told = |name: &str| lines.iter().rfind(|line| line.contains(name)).unwrap_or_else(|| panic!("{lines:?}"));
-    assert!(told("others").contains("reserved: 0.7"), "{lines:?}");
-    assert!(told("in-time").contains("reserved: 0.3"), "{lines:?}");
-    let ues = |name| told(name).split(' ').nth_back(1).unwrap().parse::<usize>().unwrap();
+    let line_of = |name: &str| lines.iter().rfind(|line| line.contains(name)).unwrap_or_else(|| panic!("{lines:?}"));
+    assert!(line_of("others").contains("reserved: 0.7"), "{lines:?}");
+    assert!(line_of("in-time").contains("reserved: 0.3"), "{lines:?}");
+    let ues = |name| line_of(name).split(' ').nth_back(1).unwrap().parse::<usize>().unwrap();
     assert_eq!(ues("others") + ues("in-time"), 4, "{lines:?}");
 
-    // one slice of one and a half cells leaves less than nothing for the other
+    // a slice of one and a half cells leaves a negative share for the other
     let mut refused = String::new();
     slices::run(&xapp_address, 1.5, |line| {
         refused = line;
@@ -343,9 +343,9 @@ fn an_xapp_holds_an_interfaces_messages() {
         !lines.iter().any(|line| line.starts_with("answered"))
     })
     .unwrap();
-    // a message of NGAP's procedure 37, behind the length of the octets
+    // a message of NGAP procedure 37, after the length of the octets
     assert!(lines[0].starts_with("held: [00, 2") && lines[0].contains(", 00, 25, 40, "), "{}", lines[0]);
-    // others may be held meanwhile
+    // other messages may be held meanwhile
     assert!(lines.iter().any(|line| line.starts_with("answered: Acknowledged(Some(")), "{lines:?}");
 }
 
@@ -370,6 +370,6 @@ fn an_xapp_sets_a_quota_and_sees_it() {
     .unwrap();
     let after = after.unwrap();
     assert!(before.iter().any(|share| *share > 30.0), "{before:?}");
-    // the first report is partly of before
+    // the first report covers some time before the quota
     assert!(after[1..].iter().all(|share| *share <= 10.0) && after.iter().any(|share| *share > 0.0), "{after:?}");
 }

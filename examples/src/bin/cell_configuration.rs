@@ -1,5 +1,4 @@
-//! An external app that bounds what a slice may have of each cell, and prints the policies of the cells whenever they
-//! change.
+//! An xApp that limits the share of a slice in each cell, and prints the policies of the cells whenever they change.
 //!
 //! `cargo run -p ferric-examples --bin cell_configuration -- tcp://127.0.0.1:36423`, with `ferric ric` and `ferric ran`
 //! running
@@ -21,10 +20,10 @@ use ferric::link::Address;
 use ferric::xapp::{RequestEvent, Xapp, XappEvent};
 
 const POLICY: &str = "O-RRMPolicyRatio";
-/// Report and control style 2: of cells.
+/// The report and control style for cells.
 const CELLS: i64 = 2;
 
-/// Every cell's policies, now and whenever one changes.
+/// The policies of every cell, now and after each change.
 fn policies() -> Result<SubscriptionSpec, Box<dyn Error>> {
     let structures = vec![StructureForEventTrigger { name: POLICY.into(), attributes: None }];
     let cells = vec![CellForEventTrigger { cell_global_id: None, structures }];
@@ -42,7 +41,7 @@ fn policies() -> Result<SubscriptionSpec, Box<dyn Error>> {
     })
 }
 
-/// A header and a message that give a slice at most that share of the downlink's blocks, in each cell.
+/// Returns header and message of a control that limits a slice to this share of the downlink PRBs in each cell.
 fn bound(ccc: &FunctionInfo, sst: u8, max_percent: u8) -> Result<(Vec<u8>, Vec<u8>), Box<dyn Error>> {
     let member = RrmPolicyMember { plmn_id: None, snssai: Some(SNssai { sst: Sst([sst]), sd: None }) };
     let policy = RanConfigurationStructure::RrmPolicyRatio(RrmPolicyRatio {
@@ -51,7 +50,7 @@ fn bound(ccc: &FunctionInfo, sst: u8, max_percent: u8) -> Result<(Vec<u8>, Vec<u
         rrm_policy_max_ratio: Some(max_percent),
         ..RrmPolicyRatio::default()
     });
-    // no old values: the policy of these members, or a new one
+    // without old values, the control applies to these members' policy, or adds one
     let structure = StructureControlled { old_values: policy.only(|_| false), new_values: policy };
     let definition = RanFunctionDefinition::decode(&ccc.definition)?;
     let cells = definition
@@ -66,7 +65,7 @@ fn bound(ccc: &FunctionInfo, sst: u8, max_percent: u8) -> Result<(Vec<u8>, Vec<u
     Ok((header, body))
 }
 
-/// Hands a line for each outcome and report to `print`, until that has enough.
+/// Passes a line for each outcome and report to `print`, until it returns `false`.
 pub fn run(
     ric: &Address,
     sst: u8,
@@ -93,14 +92,14 @@ pub fn run(
             }) => {
                 wanted &= match ControlOutcome::decode(&outcome) {
                     Ok(outcome) => print(format!("set: {:?}", outcome.format)),
-                    Err(error) => print(format!("an outcome cannot be read: {error}")),
+                    Err(error) => print(format!("cannot decode an outcome: {error}")),
                 };
             }
             XappEvent::Indication(indication) => {
                 let Some(indication) = indication.peek() else { return };
                 wanted &= match IndicationMessage::decode(indication.message) {
                     Ok(message) => print(format!("now: {:?}", message.format)),
-                    Err(error) => print(format!("a report cannot be read: {error}")),
+                    Err(error) => print(format!("cannot decode a report: {error}")),
                 };
             }
             other => eprintln!("{other:?}"),

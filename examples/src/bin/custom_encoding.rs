@@ -1,6 +1,6 @@
-//! An encoding of one's own for E2AP: PER behind its length and a CRC-32, and a RIC whose nodes speak it.
+//! A custom encoding of E2AP, PER after a length and a CRC-32, and a RIC for nodes that use it.
 //!
-//! `cargo run -p ferric-examples --bin custom_encoding -- tcp://127.0.0.1:36421`. A node says the same to its agent:
+//! `cargo run -p ferric-examples --bin custom_encoding -- tcp://127.0.0.1:36421`. A node uses it with
 //! `agents.add(node, Endpoint::new(address, CHECKED), functions)`, and an xApp that reads its indications has
 //! `XappConfig { encodings: vec![CHECKED], .. }`.
 
@@ -9,7 +9,7 @@ use ferric::e2ap::{Codec, Decoded, Encoding, Error, Pdu, RicIndication, Version,
 use ferric::server::{Server, ServerConfig};
 use per::{ErrorKind, Gather};
 
-/// What links are told.
+/// The encoding for endpoints and configurations.
 pub const CHECKED: Codec = Codec::Other(&Checked);
 
 /// Four octets of length, four of CRC-32 (ISO-HDLC, as in Ethernet), then aligned PER.
@@ -30,7 +30,7 @@ impl Encoding for Checked {
         seal(out, |out| pdu.encode(version, out))
     }
 
-    // The rest could be left out: an indication would be decoded to be routed, and copied to be written.
+    // the other methods are optional: without them an indication is decoded to be routed, and copied to be written
 
     fn encode_indication(
         &self,
@@ -50,14 +50,14 @@ impl Encoding for Checked {
     }
 }
 
-/// What is behind the length and the checksum, if both are right.
+/// Returns what follows the length and the checksum, if both are correct.
 fn open(pdu: &[u8]) -> Option<&[u8]> {
     let (length, rest) = pdu.split_first_chunk()?;
     let (sum, per) = rest.split_first_chunk()?;
     (u32::from_be_bytes(*length) as usize == per.len() && u32::from_be_bytes(*sum) == crc32(per)).then_some(per)
 }
 
-/// Puts length and checksum before what `write` appends. After an error `out` is as it was.
+/// Puts length and checksum before what `write` appends. After an error, `out` is unchanged.
 fn seal(out: &mut Vec<u8>, write: impl FnOnce(&mut Vec<u8>) -> Result<(), per::Error>) -> Result<(), per::Error> {
     let start = out.len();
     out.extend([0; 8]);

@@ -1,6 +1,6 @@
-//! A controller with an internal app: it asks every node's KPM function how busy its cell is, and counts the answers.
+//! A RIC with an iApp that subscribes to the PRB usage of each node's KPM function, and counts the indications.
 //!
-//! `cargo run -p ferric-examples --bin iapp`, which is a RIC of its own, then `ferric ran`
+//! `cargo run -p ferric-examples --bin iapp`, which is a complete RIC, then `ferric ran`
 
 use std::collections::BTreeMap;
 
@@ -9,12 +9,12 @@ use ferric::e2::{Action, Indication, Node, NodeId, SubscriptionSpec};
 use ferric::e2ap::{RanFunctionId, RicActionId, RicActionType};
 use ferric::server::{Iapp, IappContext, IappEvent, Server, ServerConfig};
 
-/// Counts indications per node, and tells of each.
+/// Counts indications per node.
 pub struct Counter<F> {
-    /// How many came of each node.
+    /// The number of indications of each node.
     pub counts: BTreeMap<NodeId, u64>,
-    /// Is told of each.
-    pub tell: F,
+    /// Called for each indication with the node's count.
+    pub on_count: F,
 }
 
 impl<F: FnMut(NodeId, u64) + Send> Iapp for Counter<F> {
@@ -26,18 +26,18 @@ impl<F: FnMut(NodeId, u64) + Send> Iapp for Counter<F> {
         if let IappEvent::NodeUp(node) = event
             && let Some(spec) = prb_use(node)
         {
-            let _ = ric.subscribe(node.id, RanFunctionId(2), spec); // what becomes of it comes as an event
+            let _ = ric.subscribe(node.id, RanFunctionId(2), spec); // the result is an event
         }
     }
 
     fn on_indication(&mut self, indication: &Indication<'_>, _ric: &mut IappContext<'_>) {
         let count = self.counts.entry(indication.node).or_default();
         *count += 1;
-        (self.tell)(indication.node, *count);
+        (self.on_count)(indication.node, *count);
     }
 }
 
-/// The use of resource blocks, ten times a second, where the node has a KPM function of v03.00 that offers it.
+/// The PRB usage, ten times a second, if the node has a KPM function of v03.00 that offers it.
 fn prb_use(node: &Node) -> Option<SubscriptionSpec> {
     let (kpm, revision) = (node.function(RanFunctionId(2))?, Revision::V3_00);
     let offered = RanFunctionDefinition::decode_owned(&kpm.definition, revision).ok()?;
@@ -54,7 +54,7 @@ fn prb_use(node: &Node) -> Option<SubscriptionSpec> {
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut server = Server::bind(ServerConfig::default())?;
-    let tell = |node: NodeId, count| println!("node {}: {count} indications", node.0);
-    server.add_iapp(Box::new(Counter { counts: BTreeMap::new(), tell }));
+    let on_count = |node: NodeId, count| println!("node {}: {count} indications", node.0);
+    server.add_iapp(Box::new(Counter { counts: BTreeMap::new(), on_count }));
     Ok(server.run()?)
 }

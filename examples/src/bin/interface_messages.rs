@@ -1,5 +1,5 @@
-//! An external app that holds each node's reports of UEs that come to rest or wake (NGAP's RRC INACTIVE TRANSITION
-//! REPORT), prints them, and lets them go on.
+//! An xApp that has each node hold its reports of inactive UEs (NGAP's RRC INACTIVE TRANSITION REPORT), prints them,
+//! and lets them continue.
 //!
 //! `cargo run -p ferric-examples --bin interface_messages -- tcp://127.0.0.1:36423`, with `ferric ric` and `ferric ran`
 //! running
@@ -25,13 +25,13 @@ use ferric::xapp::{RequestEvent, Xapp, XappEvent};
 /// TS 38.413 9.4.7.
 const RRC_INACTIVE_TRANSITION_REPORT: u8 = 37;
 
-/// The node's NG, which goes by the gNB's name.
+/// The node's NG interface, identified by the gNB's name.
 fn ng(node: &NodeInfo) -> Option<NiIdentifier> {
     let GlobalE2NodeId::Gnb(gnb) = &node.global_id else { return None };
     Some(NiIdentifier::GlobalNgRanId(GlobalNgRanNodeId::Gnb(gnb.global_gnb_id)))
 }
 
-/// Each such report of the node is held for 200 ms at most.
+/// Each such report of the node is held for at most 200 ms.
 fn held_reports(interface_id: NiIdentifier) -> Result<SubscriptionSpec, Box<dyn Error>> {
     let trigger = EventTriggerDefinition::Format1(EventTriggerDefinitionFormat1 {
         interface_type: NiType::Ng,
@@ -51,7 +51,7 @@ fn held_reports(interface_id: NiIdentifier) -> Result<SubscriptionSpec, Box<dyn 
     Ok(SubscriptionSpec { event_trigger, actions: vec![Action { id, kind, definition: None, subsequent }] })
 }
 
-/// A control that lets a message go on as it is.
+/// A control that lets a message continue unchanged.
 fn go_on(header: &[u8], message: &[u8]) -> Result<(Vec<u8>, Vec<u8>), Box<dyn Error>> {
     let IndicationHeader::Format1(held) = IndicationHeader::decode(header)?;
     let IndicationMessage::Format1(message) = IndicationMessage::decode(message)?;
@@ -67,7 +67,7 @@ fn go_on(header: &[u8], message: &[u8]) -> Result<(Vec<u8>, Vec<u8>), Box<dyn Er
     Ok((header_bytes, message_bytes))
 }
 
-/// Hands a line for each message and each answer to `print`, until that has enough.
+/// Passes a line for each message and answer to `print`, until it returns `false`.
 pub fn run(ric: &Address, mut print: impl FnMut(String) -> bool) -> Result<(), Box<dyn Error>> {
     let mut xapp = Xapp::connect(ric, "interfaces", Default::default())?;
     let mut functions: HashMap<NodeId, RanFunctionId> = HashMap::new();
@@ -90,7 +90,7 @@ pub fn run(ric: &Address, mut print: impl FnMut(String) -> bool) -> Result<(), B
                 wanted &= print(format!("held: {:02x?}", held.message));
                 match go_on(held.header, held.message) {
                     Ok((header, message)) => drop(ric.answer_insert(node, *function, process, &header, &message)),
-                    Err(error) => eprintln!("a message cannot be read: {error}"),
+                    Err(error) => eprintln!("cannot decode a message: {error}"),
                 }
             }
             XappEvent::Request(RequestEvent::Controlled { outcome: result, .. }) => {

@@ -1,4 +1,4 @@
-//! An external app that gives a slice a quota of the resource blocks by E2SM-RC, and sees in E2SM-KPM what comes of it.
+//! An xApp that sets the PRB quota of a slice with E2SM-RC, and observes the effect with E2SM-KPM.
 //!
 //! `cargo run -p ferric-examples --bin prb_quota -- tcp://127.0.0.1:36423`, with `ferric ric` and `ferric ran` running
 
@@ -14,10 +14,10 @@ use ferric::e2ap::{RicActionId, RicActionType};
 use ferric::link::Address;
 use ferric::xapp::{RequestEvent, Xapp, XappEvent};
 
-/// The network that the emulated base stations are of.
+/// The PLMN of the emulated base stations.
 const NETWORK: PlmnIdentity = PlmnIdentity::from_codes(1, 1, 2);
 
-/// The share of the downlink's blocks that a slice uses, of the whole cell.
+/// The share of the cell's downlink PRBs that a slice uses.
 fn share_of(slice: SNssai, period_ms: u32, kpm: &FunctionInfo) -> Result<SubscriptionSpec, Box<dyn Error>> {
     let revision = kpm::Detection::from_ran_function(&kpm.oid, kpm.revision.0, &kpm.definition)?.revision;
     let offered = kpm::RanFunctionDefinition::decode_owned(&kpm.definition, revision)?;
@@ -35,14 +35,15 @@ fn share_of(slice: SNssai, period_ms: u32, kpm: &FunctionInfo) -> Result<Subscri
     Ok(SubscriptionSpec { event_trigger, actions })
 }
 
-/// Slice-level PRB quota: at least and at most so many percent.
+/// The slice-level PRB quota: minimum and maximum in percent.
 fn quota(slice: SNssai, (min, max): (u8, u8), rc: &FunctionInfo) -> Result<(Vec<u8>, Vec<u8>), Box<dyn Error>> {
     let revision = rc::Detection::from_ran_function(&rc.oid, rc.revision.0, &rc.definition)?.revision;
     let quota = SlicePrbQuota::of_slice(NETWORK, slice, min, max);
     Ok(Control::of_cell(ControlAction::SlicePrbQuota(quota)).encode(revision)?)
 }
 
-/// Hands a line for each report and answer to `print`, until that has enough; the quota is set after the first reports.
+/// Passes a line for each report and answer to `print`, until it returns `false`. The quota is set after the first
+/// reports.
 pub fn run(
     ric: &Address,
     period_ms: u32,
@@ -66,7 +67,7 @@ pub fn run(
             XappEvent::Indication(indication) => {
                 let node = indication.node;
                 let Some(indication) = indication.peek() else { return };
-                // all revisions write reports of a cell alike
+                // the format of cell reports is the same in all revisions
                 let message = IndicationMessage::decode_owned(indication.message, kpm::Revision::V3_00);
                 for share in message.iter().flat_map(|m| m.rows(None)).filter_map(|row| row.value.number()) {
                     reports += 1;
@@ -77,7 +78,9 @@ pub fn run(
             XappEvent::Request(RequestEvent::Controlled { outcome: ControlOutcome::Acknowledged(_), .. }) => {
                 wanted &= print(format!("the slice gets {} to {} %", percent.0, percent.1));
             }
-            XappEvent::Request(RequestEvent::Controlled { outcome: result, .. }) => eprintln!("no quota: {result:?}"),
+            XappEvent::Request(RequestEvent::Controlled { outcome: result, .. }) => {
+                eprintln!("quota refused: {result:?}")
+            }
             other => eprintln!("{other:?}"),
         })?;
         let node = node_to_set.and_then(|id| xapp.nodes().find(|node| node.id == id));

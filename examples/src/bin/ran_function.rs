@@ -1,6 +1,7 @@
-//! A RAN function of one's own: a thermometer that reports as often as a subscription asks, on a gNB's agent.
+//! A custom RAN function in a gNB's agent: a thermometer that reports with the period of the subscription.
 //!
-//! `cargo run -p ferric-examples --bin ran_function -- tcp://127.0.0.1:36421`, with `ferric ric` running, whose log tells of it
+//! `cargo run -p ferric-examples --bin ran_function -- tcp://127.0.0.1:36421`, with `ferric ric` running, which logs
+//! the node
 
 use std::time::Duration;
 
@@ -8,7 +9,7 @@ use ferric::agent::{Admission, AgentLoop, ControllerId, FunctionContext, RanFunc
 use ferric::e2::{Function, SubscriptionRequest, Time};
 use ferric::e2ap::*;
 
-/// Its event trigger is the period in milliseconds, four octets; its indication message is the temperature, one octet.
+/// The event trigger is the period in milliseconds, four octets; the indication message is the temperature, one octet.
 #[derive(Default)]
 pub struct Thermometer {
     subscriptions: Vec<(RequestKey, RicActionId, Duration, Time)>,
@@ -20,7 +21,7 @@ impl RanFunction for Thermometer {
     }
 
     fn definition(&self) -> Function {
-        let oid = "1.3.6.1.4.1.32473.1.99".into(); // an arc for examples: take one of your own
+        let oid = "1.3.6.1.4.1.32473.1.99".into(); // an arc for examples: use your own
         Function { id: self.id(), revision: RanFunctionRevision(1), oid, definition: b"Thermometer".to_vec() }
     }
 
@@ -51,7 +52,7 @@ impl RanFunction for Thermometer {
 
     fn report(&mut self, now: Time, reports: &mut FunctionContext<'_>) {
         for (key, action, period, due) in self.subscriptions.iter_mut().filter(|(.., due)| *due <= now) {
-            let _ = reports.report(*key, *action, &[], &[21]); // a subscription that ends now is none of our worries
+            let _ = reports.report(*key, *action, &[], &[21]); // fails for a subscription that has just ended
             *due = now + *period;
         }
     }

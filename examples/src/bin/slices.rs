@@ -1,9 +1,9 @@
-//! An external app that divides each cell's downlink between two slices, moves the UEs of one service into theirs, and
-//! prints what the cells say of it.
+//! An xApp that divides each cell's downlink into two slices, assigns the UEs of one service to theirs, and prints the
+//! slices' state.
 //!
 //! `cargo run -p ferric-examples --bin slices -- tcp://127.0.0.1:36423`, with `ferric ric` and `ferric ran` running
 //!
-//! Which UE belongs where it learns from RRC notifications: by the S-NSSAI that the UE asked for (FlexRIC paper, 6.1.2).
+//! It learns the service of a UE from RRC notifications: the S-NSSAI that the UE requested (FlexRIC paper, 6.1.2).
 
 use std::collections::HashMap;
 use std::error::Error;
@@ -20,7 +20,7 @@ use ferric::link::Address;
 use ferric::xapp::{RequestEvent, Xapp, XappEvent};
 use per::PrintableString;
 
-/// The slice service type of what must be in time (TS 23.501 5.15.2.2), the slice that it gets, and all others'.
+/// The slice service type of the urgent service (TS 23.501 5.15.2.2), its slice, and the slice of all other UEs.
 const URLLC: u8 = 2;
 const IN_TIME: u32 = 1;
 const OTHERS: u32 = 0;
@@ -35,18 +35,18 @@ fn nvs(id: u32, label: &'static str, reserved: f32) -> Slice<'static> {
     Slice { id, label, ue_scheduler, parameters: Parameters::Nvs(NvsParameters::Capacity(Share { reserved })) }
 }
 
-/// Two slices of the downlink by NVS, each with a share of it.
+/// Two downlink slices with NVS, each with a share.
 fn two_slices(in_time: f32) -> ControlMessage<'static> {
     let slices = vec![nvs(OTHERS, "others", 1.0 - in_time), nvs(IN_TIME, "in-time", in_time)];
     let dl = DirectionSlices { scheduler: PrintableString::literal("NVS"), slices: slices.into() };
     ControlMessage::AddOrModify(SliceConfiguration { dl, ..SliceConfiguration::default() })
 }
 
-/// The UEs of notifications, each in its slice.
+/// The UEs of notifications, each with its slice.
 fn by_service(message: &rrc::IndicationMessage<'_>) -> ControlMessage<'static> {
-    let slices_of = |told: &rrc::Notification<'_>| {
-        let is_urgent = told.s_nssais.iter().any(|s_nssai| s_nssai.sst.0 == [URLLC]);
-        UeSlices { dl_id: if is_urgent { IN_TIME } else { OTHERS }, ul_id: slice::NO_SLICE, rnti: told.rnti.0 }
+    let slices_of = |notification: &rrc::Notification<'_>| {
+        let is_urgent = notification.s_nssais.iter().any(|s_nssai| s_nssai.sst.0 == [URLLC]);
+        UeSlices { dl_id: if is_urgent { IN_TIME } else { OTHERS }, ul_id: slice::NO_SLICE, rnti: notification.rnti.0 }
     };
     ControlMessage::Associate(message.notifications.iter().map(slices_of).collect())
 }
@@ -58,14 +58,14 @@ fn octets(message: &ControlMessage<'_>, wire: Wire) -> Result<(Vec<u8>, Vec<u8>)
     Ok((header, body))
 }
 
-/// A node's functions of the two models.
+/// The functions of a node for the two models.
 #[derive(Clone, Copy)]
 struct Functions {
     slice: (RanFunctionId, Wire),
     rrc: RanFunctionId,
 }
 
-/// Hands a line for each outcome and report to `print`, until that has enough.
+/// Passes a line for each outcome and report to `print`, until it returns `false`.
 pub fn run(ric: &Address, in_time: f32, mut print: impl FnMut(String) -> bool) -> Result<(), Box<dyn Error>> {
     let mut xapp = Xapp::connect(ric, "slices", Default::default())?;
     let mut nodes: HashMap<NodeId, Functions> = HashMap::new();
@@ -99,20 +99,20 @@ pub fn run(ric: &Address, in_time: f32, mut print: impl FnMut(String) -> bool) -
                     e2::ControlOutcome::Failed { cause, outcome } => (format!("refused ({cause})"), outcome),
                     other => (format!("{other:?}"), None),
                 };
-                // in which form an outcome is, its node's functions tell; this app speaks with one kind of node
+                // the encoding of an outcome follows from the node's functions; this app expects one kind of node
                 let wire = nodes.values().next().map_or(Wire::Plain, |functions| functions.slice.1);
-                let said = outcome.and_then(|octets| ControlOutcome::decode_owned(&octets, wire).ok());
-                let said = said.map_or(String::new(), |said| said.diagnostic.to_string());
-                wanted &= print(format!("{what}: {said}"));
+                let outcome = outcome.and_then(|octets| ControlOutcome::decode_owned(&octets, wire).ok());
+                let diagnostic = outcome.map_or(String::new(), |outcome| outcome.diagnostic.to_string());
+                wanted &= print(format!("{what}: {diagnostic}"));
             }
             XappEvent::Indication(indication) => {
                 let (Some(functions), Some(peeked)) = (nodes.get(&indication.node), indication.peek()) else { return };
                 let (slice, wire) = functions.slice;
                 if peeked.ran_function_id == functions.rrc {
-                    let told = rrc::IndicationMessage::decode_owned(peeked.message, Wire::Per);
-                    match told.and_then(|told| octets(&by_service(&told), wire)) {
+                    let message = rrc::IndicationMessage::decode_owned(peeked.message, Wire::Per);
+                    match message.and_then(|message| octets(&by_service(&message), wire)) {
                         Ok((header, message)) => drop(ric.control(indication.node, slice, &header, &message)),
-                        Err(error) => eprintln!("notifications cannot be read: {error}"),
+                        Err(error) => eprintln!("cannot decode notifications: {error}"),
                     }
                     return;
                 }
@@ -124,12 +124,12 @@ pub fn run(ric: &Address, in_time: f32, mut print: impl FnMut(String) -> bool) -
                                 print(format!("slice {} {}: {:?}, {ues} UEs", slice.id, slice.label, slice.parameters));
                         }
                     }
-                    Err(error) => eprintln!("slices cannot be read: {error}"),
+                    Err(error) => eprintln!("cannot decode slices: {error}"),
                 }
             }
             XappEvent::NodeLost(node) => drop(nodes.remove(&node.id)),
             XappEvent::Request(RequestEvent::SubscriptionFailed { error: failure, .. }) => {
-                eprintln!("not subscribed: {failure:?}")
+                eprintln!("subscription failed: {failure:?}")
             }
             _ => {}
         })?;

@@ -1,5 +1,5 @@
-//! An external app that reads MAC, RLC and PDCP statistics every few milliseconds, in whichever wire form a node has them, and
-//! prints a line for each UE: what it sends, what waits, how good its channel is.
+//! An xApp that reads MAC, RLC and PDCP statistics every few milliseconds, in the encoding of each node, and prints a
+//! line for each UE: its traffic, its queue and its channel quality.
 //!
 //! `cargo run -p ferric-examples --bin statistics -- tcp://127.0.0.1:36423 10`, with `ferric ric` and `ferric ran` running
 
@@ -15,7 +15,7 @@ use ferric::xapp::{RequestEvent, Xapp, XappEvent};
 
 const MODELS: [Model; 3] = [mac::MODEL, rlc::MODEL, pdcp::MODEL];
 
-/// What is known of a UE, each layer's last word.
+/// The latest statistics of a UE, by layer.
 #[derive(Clone, Copy, Default)]
 struct Known {
     mac: mac::UeStats,
@@ -23,7 +23,7 @@ struct Known {
     pdcp: pdcp::BearerStats,
 }
 
-/// Everything that there is, by the period.
+/// All statistics, with this period.
 fn every(period_ms: u32, wire: Wire) -> Result<SubscriptionSpec, e2sm::Error> {
     let mut event_trigger = Vec::new();
     EventTriggerDefinition { period_ms }.encode(wire, &mut event_trigger)?;
@@ -31,7 +31,7 @@ fn every(period_ms: u32, wire: Wire) -> Result<SubscriptionSpec, e2sm::Error> {
     Ok(SubscriptionSpec { event_trigger, actions: vec![Action { id, kind, definition: None, subsequent: None }] })
 }
 
-/// Hands a line to `print` for each UE of a node, with each of its PDCP reports, until that has enough.
+/// Passes a line for each UE of a node to `print`, with each of its PDCP reports, until it returns `false`.
 pub fn run(ric: &Address, period_ms: u32, mut print: impl FnMut(String) -> bool) -> Result<(), Box<dyn Error>> {
     let mut xapp = Xapp::connect(ric, "statistics", Default::default())?;
     let mut known: HashMap<NodeId, HashMap<u32, Known>> = HashMap::new();
@@ -42,7 +42,7 @@ pub fn run(ric: &Address, period_ms: u32, mut print: impl FnMut(String) -> bool)
         xapp.poll(None, |event, ric| match event {
             XappEvent::NodeUp(node) => {
                 for function in &node.functions {
-                    // the object identifier tells the model and its wire form
+                    // the object identifier determines the model and its encoding
                     let Some((model, wire)) = detect(&function.oid) else { continue };
                     if !MODELS.iter().any(|known| known.function_id == model) {
                         continue;
@@ -67,11 +67,11 @@ pub fn run(ric: &Address, period_ms: u32, mut print: impl FnMut(String) -> bool)
                         }
                     }
                     Ok(()) => {}
-                    Err(error) => eprintln!("a report cannot be read: {error}"),
+                    Err(error) => eprintln!("cannot decode a report: {error}"),
                 }
             }
             XappEvent::Request(RequestEvent::SubscriptionFailed { error: failure, .. }) => {
-                eprintln!("not subscribed: {failure:?}")
+                eprintln!("subscription failed: {failure:?}")
             }
             _ => {}
         })?;
@@ -79,7 +79,7 @@ pub fn run(ric: &Address, period_ms: u32, mut print: impl FnMut(String) -> bool)
     Ok(())
 }
 
-/// Reads a report into what is known.
+/// Adds a report to the statistics.
 fn read(
     model: u16,
     wire: Wire,

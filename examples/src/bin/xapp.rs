@@ -1,4 +1,4 @@
-//! An external app that prints the throughput and channel quality of every UE of every node.
+//! An xApp that prints the throughput and channel quality of every UE of every node.
 //!
 //! `cargo run -p ferric-examples --bin xapp -- tcp://127.0.0.1:36423`, with `ferric ric` and `ferric ran` running
 
@@ -16,7 +16,7 @@ use ferric::xapp::{Xapp, XappEvent};
 
 const KPM: RanFunctionId = RanFunctionId(2);
 
-/// Two KPIs of every UE, by the report style that the node has for it.
+/// Two KPIs of every UE, in a report style that the node offers.
 fn kpis_of_every_ue(node: &NodeInfo, period_ms: u32) -> Result<SubscriptionSpec, Box<dyn Error>> {
     let kpm = node.functions.iter().find(|function| function.id == KPM).ok_or("the node has no KPM function")?;
     let revision = Detection::from_ran_function(&kpm.oid, kpm.revision.0, &kpm.definition)?.revision;
@@ -35,7 +35,7 @@ fn kpis_of_every_ue(node: &NodeInfo, period_ms: u32) -> Result<SubscriptionSpec,
     })
 }
 
-/// Hands a line for each value to `print`, until that has enough.
+/// Passes a line for each value to `print`, until it returns `false`.
 pub fn run(ric: &Address, period_ms: u32, mut print: impl FnMut(String) -> bool) -> Result<(), Box<dyn Error>> {
     let mut xapp = Xapp::connect(ric, "kpis", Default::default())?;
     let mut wanted = true;
@@ -47,7 +47,7 @@ pub fn run(ric: &Address, period_ms: u32, mut print: impl FnMut(String) -> bool)
             },
             XappEvent::Indication(indication) => {
                 let Some(indication) = indication.peek() else { return };
-                // all revisions write reports on UEs alike
+                // the format of UE reports is the same in all revisions
                 let Ok(message) = IndicationMessage::decode_owned(indication.message, Revision::V3_00) else { return };
                 for row in message.rows(None) {
                     let (Some(ue), Some(MeasurementType::MeasName(name))) = (row.ue, row.measurement) else { continue };

@@ -190,9 +190,9 @@ fn node_is_taken_over_only_by_the_same_identity() {
     let mut thief = scene.node("gnb2.example");
     thief.set_up(1);
     thief.is_refused();
-    let mut nobody = Peer::connect(&scene.ric.e2[1]);
-    nobody.send(&setup_request(1, VERSION));
-    assert!(matches!(nobody.receive_pdu(), Pdu::E2SetupFailure(_)));
+    let mut anonymous = Peer::connect(&scene.ric.e2[1]);
+    anonymous.send(&setup_request(1, VERSION));
+    assert!(matches!(anonymous.receive_pdu(), Pdu::E2SetupFailure(_)));
     // the second node has another identity
     thief.set_up(2);
     thief.is_accepted();
@@ -336,9 +336,9 @@ fn xapp_may_read_and_control_only_what_its_rule_grants() {
                 assert_eq!(result, ControlOutcome::Misuse(RefusalCode::NotAllowed), "{name} {number}");
             }
         }
-        let told: Vec<_> = xapp.nodes().map(|node| node.id.0).collect();
+        let visible: Vec<_> = xapp.nodes().map(|node| node.id.0).collect();
         let seen: Vec<_> = [1, 2].into_iter().filter(|n| may_read[n - 1] || may_control[n - 1]).collect();
-        assert_eq!(told, seen.iter().map(|n| *n as u32).collect::<Vec<_>>(), "{name}");
+        assert_eq!(visible, seen.iter().map(|n| *n as u32).collect::<Vec<_>>(), "{name}");
         // what remains of this xApp's subscriptions does not belong to the next one
         drop(xapp);
         for (at, node) in nodes.iter_mut().enumerate() {
@@ -382,7 +382,7 @@ fn xapp_sees_only_functions_that_it_has_rights_for() {
         assert!(matches!(node.receive_pdu(), Pdu::RicServiceUpdateAcknowledge(_)));
     };
     let functions = |node: &ferric::e2::xapp::NodeInfo| node.functions.iter().map(|f| f.id.0).collect::<Vec<_>>();
-    let news = |xapp: &mut Xapp| {
+    let next_change = |xapp: &mut Xapp| {
         poll_until(xapp, |event| match event {
             XappEvent::NodeUp(node) => Some(("up", functions(node))),
             XappEvent::NodeChanged(node) => Some(("changed", functions(node))),
@@ -392,19 +392,19 @@ fn xapp_sees_only_functions_that_it_has_rights_for() {
     };
     let (mut reader, mut all) = (scene.xapp("reader.example").unwrap(), scene.xapp("all.example").unwrap());
     let its = FUNCTION.0;
-    assert_eq!((news(&mut reader), news(&mut all)), (("up", vec![its]), ("up", vec![its])));
+    assert_eq!((next_change(&mut reader), next_change(&mut all)), (("up", vec![its]), ("up", vec![its])));
     update(Some(77), None);
-    assert_eq!((news(&mut reader), news(&mut all)), (("changed", vec![its]), ("changed", vec![its, 77])));
+    assert_eq!((next_change(&mut reader), next_change(&mut all)), (("changed", vec![its]), ("changed", vec![its, 77])));
     update(None, Some(its));
-    assert_eq!((news(&mut reader), news(&mut all)), (("lost", vec![]), ("changed", vec![77])));
+    assert_eq!((next_change(&mut reader), next_change(&mut all)), (("lost", vec![]), ("changed", vec![77])));
     // a node without functions for the xApp is not announced
     let mut late = scene.xapp("reader.example").unwrap();
     update(Some(its), Some(77));
-    assert_eq!((news(&mut reader), news(&mut late)), (("up", vec![its]), ("up", vec![its])));
-    assert_eq!(news(&mut all), ("changed", vec![its]));
+    assert_eq!((next_change(&mut reader), next_change(&mut late)), (("up", vec![its]), ("up", vec![its])));
+    assert_eq!(next_change(&mut all), ("changed", vec![its]));
     drop(node);
     for xapp in [&mut reader, &mut late, &mut all] {
-        assert_eq!(news(xapp), ("lost", vec![]));
+        assert_eq!(next_change(xapp), ("lost", vec![]));
     }
 }
 
@@ -436,7 +436,7 @@ fn e42_comes(peer: &mut Node) -> Result<(XappId, Told), Error> {
 fn e42_functions() -> e2ap::Items<'static, e2ap::RanFunctionItem<'static>> {
     let oid = Some(per::PrintableString::literal("1.2.3"));
     let revision = RanFunctionRevision(1);
-    vec![e2ap::RanFunctionItem { id: FUNCTION, definition: b"what they tell".into(), revision, oid }].into()
+    vec![e2ap::RanFunctionItem { id: FUNCTION, definition: b"definition".into(), revision, oid }].into()
 }
 
 fn e42_subscribes(xapp_id: XappId, node: u32, kind: RicActionType) -> E42Pdu<'static> {
@@ -484,9 +484,9 @@ fn access_rules_apply_to_e42_xapps() {
             Some(name) => Node::connect(&e42.addresses[0].0, scene.tls(name)),
             None => Node::connect(&e42.addresses[1].0, scene.tls("unused.example")),
         };
-        let (xapp_id, told) = e42_comes(&mut xapp).unwrap();
+        let (xapp_id, visible) = e42_comes(&mut xapp).unwrap();
         let (own, other) = (at as u32 + 1, 2 - at as u32);
-        assert_eq!(told, [(id(own), vec![FUNCTION.0])]);
+        assert_eq!(visible, [(id(own), vec![FUNCTION.0])]);
         let refused = |answer: Vec<u8>| match decoded(&answer) {
             Pdu::RicSubscriptionFailure(failure) => failure.cause,
             other => panic!("{other:?}"),
@@ -531,7 +531,7 @@ fn agents_and_xapps_work_over_tls() {
     config.link.tls = Some(scene.tls("gnb1.example"));
     let mut agents = AgentLoop::new(config).unwrap();
     agents.add(node_id(1), scene.ric.e2[0].clone().into(), vec![Box::new(Reporter::new(Duration::from_millis(1)))]);
-    poll_agents_until(&mut agents, "the setup", |agents| agents.up() == 1);
+    poll_agents_until(&mut agents, "the setup", |agents| agents.connected_controllers() == 1);
     let mut xapp = scene.xapp("x.example").unwrap();
     let node = node_id_of(&mut xapp, 1);
     xapp.commands().subscribe(node, FUNCTION, report_spec(b""));

@@ -128,7 +128,7 @@ impl Node {
             let config = NodeConfig { version: Some(Version::V3_01), ..NodeConfig::new(node_id(1)) };
             let node = agents.add_node(config, vec![Box::new(steps)]);
             agents.add_controller(node, endpoint);
-            poll_agents_until(&mut agents, "the setup", |agents| agents.up() == 1);
+            poll_agents_until(&mut agents, "the setup", |agents| agents.connected_controllers() == 1);
             ready.send(agents.stop_handle()).unwrap();
             agents.run().unwrap();
         });
@@ -293,12 +293,12 @@ impl Iapp for Chooser {
 
 #[test]
 fn actions_of_an_iapp_are_ordered_and_changed_with_its_consent() {
-    let (sender, said) = channel();
+    let (sender, events) = channel();
     let ric = Ric::with_iapps(config(), || vec![Box::new(Chooser(sender))]);
     let node = Node::start(&ric);
     assert_eq!(node.answer(), but_2());
-    let said: Vec<_> = (0..5).map(|_| said.recv_timeout(PATIENCE).unwrap()).collect();
-    assert_eq!(said[0], format!("subscribed {:?}", ids(&[1, 2, 3])));
-    assert_eq!(said[1..4], ["action 3", "action 1", "action 2"]);
-    assert_eq!(said[4], format!("lost {:?}", [(RicActionId(1), NO_ROOM)]));
+    let events: Vec<_> = (0..5).map(|_| events.recv_timeout(PATIENCE).unwrap()).collect();
+    assert_eq!(events[0], format!("subscribed {:?}", ids(&[1, 2, 3])));
+    assert_eq!(events[1..4], ["action 3", "action 1", "action 2"]);
+    assert_eq!(events[4], format!("lost {:?}", [(RicActionId(1), NO_ROOM)]));
 }

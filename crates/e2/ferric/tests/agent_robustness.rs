@@ -40,7 +40,7 @@ impl Scene {
         let reporter = Reporter::new(Duration::from_millis(1));
         let node = agents.add_node(NodeConfig::new(node_id(1)), vec![Box::new(reporter)]);
         agents.add_controller(node, ric.e2[0].clone().into());
-        poll_agents_until(&mut agents, "the setup", |agents| agents.up() == 1);
+        poll_agents_until(&mut agents, "the setup", |agents| agents.connected_controllers() == 1);
         let mut witness = session(&ric);
         let name = node_id_of(&mut witness, 1);
         witness.commands().subscribe(name, FUNCTION, report_spec(b"witness"));
@@ -92,7 +92,7 @@ impl Scene {
     }
 
     /// Returns the node's next PDU.
-    fn said(&mut self, peer: &mut Peer) -> Pdu<'static> {
+    fn next_pdu(&mut self, peer: &mut Peer) -> Pdu<'static> {
         peer.stream.set_nonblocking(true).unwrap();
         poll_agents_until(&mut self.agents, "an answer", |_| peer.stream.peek(&mut [0]).is_ok());
         peer.stream.set_nonblocking(false).unwrap();
@@ -102,9 +102,9 @@ impl Scene {
     /// Accepts a connection and the setup on it.
     fn set_up(&mut self) -> Peer {
         let mut peer = self.connection();
-        let Pdu::E2SetupRequest(request) = self.said(&mut peer) else { panic!("the first message is the setup") };
+        let Pdu::E2SetupRequest(request) = self.next_pdu(&mut peer) else { panic!("the first message is the setup") };
         peer.send_pdu(setup_response(request.transaction_id));
-        let peer_is_up = |agents: &mut AgentLoop| agents.up() == 2;
+        let peer_is_up = |agents: &mut AgentLoop| agents.connected_controllers() == 2;
         poll_agents_until(&mut self.agents, "the setup", peer_is_up);
         peer
     }
@@ -113,7 +113,7 @@ impl Scene {
     fn is_served(&mut self, peer: &mut Peer) {
         let cause = Cause::Misc(CauseMisc::OmIntervention);
         peer.send_pdu(ResetRequest { transaction_id: Some(TransactionId(77)), cause: Some(cause) });
-        match self.said(peer) {
+        match self.next_pdu(peer) {
             Pdu::ResetResponse(response) => assert_eq!(response.transaction_id, Some(TransactionId(77))),
             other => panic!("unexpected: {other:?}"),
         }
@@ -176,7 +176,7 @@ fn octets_and_garbage_are_survived() {
     let mut peer = scene.set_up();
     for octet in [0, 0x20, 0x40, 0xFF] {
         peer.send(&[octet]);
-        assert!(matches!(scene.said(&mut peer), Pdu::ErrorIndication(_)), "{octet}");
+        assert!(matches!(scene.next_pdu(&mut peer), Pdu::ErrorIndication(_)), "{octet}");
     }
     for seed in 0..100 {
         peer.send(&noise(seed, 40));
@@ -186,7 +186,7 @@ fn octets_and_garbage_are_survived() {
         transaction_id: Some(TransactionId(1)),
         cause: Some(Cause::Misc(CauseMisc::Unspecified)),
     });
-    while !matches!(scene.said(&mut peer), Pdu::ResetResponse(_)) {
+    while !matches!(scene.next_pdu(&mut peer), Pdu::ResetResponse(_)) {
         answers += 1;
     }
     assert!(answers <= 20, "{answers} answers in a second");
@@ -199,7 +199,7 @@ fn excessive_lengths_are_rejected() {
     for length in [u32::MAX, 0] {
         let mut peer = scene.set_up();
         peer.write(&length.to_be_bytes());
-        poll_agents_until(&mut scene.agents, "the end", |agents| agents.up() == 1);
+        poll_agents_until(&mut scene.agents, "the end", |agents| agents.connected_controllers() == 1);
         assert_eq!(peer.expect_closed(), []);
         scene.check_progress();
     }
@@ -211,21 +211,21 @@ fn excessive_lengths_are_rejected() {
 fn unexpected_answers_are_ignored() {
     let mut scene = Scene::new();
     let mut peer = scene.connection();
-    let Pdu::E2SetupRequest(request) = scene.said(&mut peer) else { panic!("the first message is the setup") };
+    let Pdu::E2SetupRequest(request) = scene.next_pdu(&mut peer) else { panic!("the first message is the setup") };
     let wrong_state = Some(Cause::Protocol(CauseProtocol::MessageNotCompatibleWithReceiverState));
     let wrong = |answer| matches!(answer, Pdu::ErrorIndication(ErrorIndication { cause, .. }) if cause == wrong_state);
     // of another transaction
     let other = request.transaction_id.map(|id| TransactionId(id.0 ^ 0x55));
     peer.send_pdu(setup_response(other));
-    assert!(wrong(scene.said(&mut peer)));
-    assert_eq!(scene.agents.up(), 1);
+    assert!(wrong(scene.next_pdu(&mut peer)));
+    assert_eq!(scene.agents.connected_controllers(), 1);
     peer.send_pdu(setup_response(request.transaction_id));
-    poll_agents_until(&mut scene.agents, "the setup", |agents| agents.up() == 2);
+    poll_agents_until(&mut scene.agents, "the setup", |agents| agents.connected_controllers() == 2);
     // repeated octet by octet
     peer.send_pdu(setup_response(request.transaction_id));
-    assert!(wrong(scene.said(&mut peer)));
+    assert!(wrong(scene.next_pdu(&mut peer)));
     peer.send_pdu(e2ap::ResetResponse { transaction_id: Some(TransactionId(3)), criticality_diagnostics: None });
-    assert!(wrong(scene.said(&mut peer)));
+    assert!(wrong(scene.next_pdu(&mut peer)));
     // messages that only nodes send may be ignored
     peer.send_pdu(common::peer::indication(REQUEST, RicActionId(1), b"report"));
     scene.is_served(&mut peer);
@@ -238,18 +238,18 @@ fn unknown_functions_and_requests_are_refused() {
     let (unknown, invalid) = (CauseRicRequest::RequestIdUnknown, CauseRicRequest::RanFunctionIdInvalid);
     let nowhere = RanFunctionId(4095);
     peer.send_pdu(subscription(REQUEST, nowhere, &[1]));
-    match scene.said(&mut peer) {
+    match scene.next_pdu(&mut peer) {
         Pdu::RicSubscriptionFailure(failure) => assert_eq!(failure.cause, Some(Cause::RicRequest(invalid))),
         other => panic!("{other:?}"),
     }
     peer.send_pdu(control(REQUEST, nowhere));
-    match scene.said(&mut peer) {
+    match scene.next_pdu(&mut peer) {
         Pdu::RicControlFailure(failure) => assert_eq!(failure.cause, Some(Cause::RicRequest(invalid))),
         other => panic!("{other:?}"),
     }
     for (ran_function_id, cause) in [(nowhere, invalid), (FUNCTION, unknown)] {
         peer.send_pdu(RicSubscriptionDeleteRequest { request_id: REQUEST, ran_function_id });
-        match scene.said(&mut peer) {
+        match scene.next_pdu(&mut peer) {
             Pdu::RicSubscriptionDeleteFailure(failure) => assert_eq!(failure.cause, Some(Cause::RicRequest(cause))),
             other => panic!("{other:?}"),
         }
@@ -263,12 +263,12 @@ fn repeated_and_contradictory_requests_are_refused() {
     let mut peer = scene.set_up();
     let failed = |answer, expected| matches!(answer, Pdu::RicSubscriptionFailure(f) if f.cause.map(|cause| cause == Cause::RicRequest(expected)) == Some(true));
     peer.send_pdu(subscription(REQUEST, FUNCTION, &[1, 1]));
-    assert!(failed(scene.said(&mut peer), CauseRicRequest::DuplicateAction));
+    assert!(failed(scene.next_pdu(&mut peer), CauseRicRequest::DuplicateAction));
     peer.send_pdu(subscription(REQUEST, FUNCTION, &[1]));
     let mut reports = 0;
     // reports may arrive in between
     loop {
-        match scene.said(&mut peer) {
+        match scene.next_pdu(&mut peer) {
             Pdu::RicSubscriptionResponse(_) => peer.send_pdu(subscription(REQUEST, FUNCTION, &[2])),
             Pdu::RicSubscriptionFailure(failure) => {
                 // v02.03 has no cause for a request id that is in use
@@ -281,7 +281,7 @@ fn repeated_and_contradictory_requests_are_refused() {
     }
     // the first subscription stays
     while reports < 50 {
-        assert!(matches!(scene.said(&mut peer), Pdu::RicIndication(_)));
+        assert!(matches!(scene.next_pdu(&mut peer), Pdu::RicIndication(_)));
         reports += 1;
     }
     scene.check_progress();
@@ -314,7 +314,7 @@ fn number_of_subscriptions_is_limited() {
     poll_agents_until(&mut scene.agents, "all answers", |_| answers.is_finished());
     assert_eq!(answers.join().unwrap(), (1024, ASKED - 1024));
     drop(writer.join().unwrap());
-    poll_agents_until(&mut scene.agents, "the end of them", |agents| agents.up() == 1);
+    poll_agents_until(&mut scene.agents, "the end of them", |agents| agents.connected_controllers() == 1);
     scene.check_progress();
 }
 
@@ -330,17 +330,17 @@ fn reset_error_or_query_at_any_time_is_survived() {
     };
     // before the answer to the setup
     let mut peer = scene.connection();
-    assert!(matches!(scene.said(&mut peer), Pdu::E2SetupRequest(_)));
+    assert!(matches!(scene.next_pdu(&mut peer), Pdu::E2SetupRequest(_)));
     peer.send_pdu(ResetRequest {
         transaction_id: Some(TransactionId(1)),
         cause: Some(Cause::Misc(CauseMisc::Unspecified)),
     });
-    assert!(matches!(scene.said(&mut peer), Pdu::ErrorIndication(_)));
+    assert!(matches!(scene.next_pdu(&mut peer), Pdu::ErrorIndication(_)));
     peer.send_pdu(about_nothing());
     // an error indication may be the answer: the setup is repeated
-    let Pdu::E2SetupRequest(request) = scene.said(&mut peer) else { panic!("the setup is repeated") };
+    let Pdu::E2SetupRequest(request) = scene.next_pdu(&mut peer) else { panic!("the setup is repeated") };
     peer.send_pdu(setup_response(request.transaction_id));
-    poll_agents_until(&mut scene.agents, "the setup", |agents| agents.up() == 2);
+    poll_agents_until(&mut scene.agents, "the setup", |agents| agents.connected_controllers() == 2);
     // at any time after it
     for _ in 0..50 {
         peer.send_pdu(about_nothing());
@@ -352,7 +352,7 @@ fn reset_error_or_query_at_any_time_is_survived() {
         transaction_id: Some(TransactionId(7)),
         cause: Some(Cause::Misc(CauseMisc::Unspecified)),
     });
-    while !matches!(scene.said(&mut peer), Pdu::ResetResponse(_)) {}
+    while !matches!(scene.next_pdu(&mut peer), Pdu::ResetResponse(_)) {}
     scene.check_progress();
 }
 
@@ -365,7 +365,7 @@ fn silent_controller_harms_no_other() {
     let _ = silent.stream.shutdown(Shutdown::Write);
     drop(silent);
     let mut peer = scene.connection();
-    let Pdu::E2SetupRequest(request) = scene.said(&mut peer) else { panic!("the first message is the setup") };
+    let Pdu::E2SetupRequest(request) = scene.next_pdu(&mut peer) else { panic!("the first message is the setup") };
     peer.send_pdu(E2SetupFailure {
         transaction_id: request.transaction_id,
         cause: Some(Cause::Misc(CauseMisc::ControlProcessingOverload)),
@@ -373,7 +373,7 @@ fn silent_controller_harms_no_other() {
         criticality_diagnostics: None,
         tnl_information: None,
     });
-    let again = scene.said(&mut peer);
+    let again = scene.next_pdu(&mut peer);
     assert!(matches!(again, Pdu::E2SetupRequest(_)), "{again:?}");
     scene.check_progress();
 }
@@ -387,5 +387,5 @@ fn non_reading_controller_harms_no_other() {
     for _ in 0..20 {
         scene.check_progress();
     }
-    assert_eq!(scene.agents.up(), 2);
+    assert_eq!(scene.agents.connected_controllers(), 2);
 }

@@ -90,8 +90,8 @@ fn visible_effect_is_confirmed() {
     scene.controlled();
     scene.report(3);
     scene.report(7);
-    let (told, verdict) = scene.verdict();
-    assert_eq!(told, ticket);
+    let (verified, verdict) = scene.verdict();
+    assert_eq!(verified, ticket);
     assert!(matches!(verdict, Verdict::Confirmed { after } if after < LATE), "{verdict:?}");
     // the first is over: the next has its own verdict
     let next = scene.set(8, LATE).unwrap();

@@ -36,7 +36,7 @@ fn say(peer: &mut Peer, pdu: &E42Pdu<'_>) {
 fn setup() -> E42Pdu<'static> {
     let function = RanFunctionItem {
         id: FUNCTION,
-        definition: b"what FlexRIC's xApps tell".into(),
+        definition: b"a definition".into(),
         revision: RanFunctionRevision(1),
         oid: Some(PrintableString::literal("1.3.6.1.4.1.32473.1.7")),
     };

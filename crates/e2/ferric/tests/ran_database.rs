@@ -44,7 +44,7 @@ fn gnb(du: Option<i64>, cu_up: Option<i64>) -> GlobalE2NodeId {
 /// Records events; learns UE 1 from each part.
 #[derive(Default)]
 struct Watcher {
-    said: Arc<Mutex<Vec<String>>>,
+    events: Arc<Mutex<Vec<String>>>,
 }
 
 impl Watcher {
@@ -64,25 +64,25 @@ impl Iapp for Watcher {
     }
 
     fn on_event(&mut self, event: &IappEvent<'_>, ric: &mut Commands<'_>) {
-        let mut said = self.said.lock().unwrap();
+        let mut events = self.events.lock().unwrap();
         match event {
             IappEvent::Ran(RanEvent::NodeCame { node, station }) => {
                 let (_, part) = ric.ran().station(*station).unwrap().nodes().find(|(id, _)| id == node).unwrap();
-                said.push(format!("{part:?} came"));
+                events.push(format!("{part:?} came"));
                 Watcher::learn(*node, part, ric);
             }
             IappEvent::Ran(RanEvent::Complete(station)) => {
                 let station = ric.ran().station(*station).unwrap();
                 let ues: Vec<_> = ric.ran().ues_of(station.id()).map(|ue| ric.ran().joining(ue)).collect();
-                said.push(format!("{} is complete, {ues:?}", station.key()));
+                events.push(format!("{} is complete, {ues:?}", station.key()));
             }
             IappEvent::Ran(RanEvent::Incomplete(station)) => {
                 let missing: Vec<_> =
                     ric.ran().station(*station).unwrap().missing().map(|part| part.to_string()).collect();
-                said.push(format!("{} missing", missing.join(", ")));
+                events.push(format!("{} missing", missing.join(", ")));
             }
-            IappEvent::Ran(RanEvent::UesJoined { .. }) => said.push("two UEs are one".into()),
-            IappEvent::Ran(RanEvent::StationLost(_)) => said.push("lost".into()),
+            IappEvent::Ran(RanEvent::UesJoined { .. }) => events.push("two UEs are one".into()),
+            IappEvent::Ran(RanEvent::StationLost(_)) => events.push("lost".into()),
             _ => {}
         }
     }
@@ -93,49 +93,49 @@ impl Iapp for Watcher {
 #[test]
 fn parts_form_a_base_station() {
     let watcher = Watcher::default();
-    let said = watcher.said.clone();
+    let events = watcher.events.clone();
     let ric = Ric::with_iapps(free_ports(), move || vec![Box::new(watcher)]);
     let mut agents = AgentLoop::new(impatient()).unwrap();
     let add = |agents: &mut AgentLoop, id, components: Vec<Component>| -> (NodeHandle, ControllerId) {
         let config = NodeConfig { components, ..NodeConfig::new(id) };
         let node = agents.add_node(config, vec![Box::new(Reporter::new(Duration::from_millis(1)))]);
         let controller = agents.add_controller(node, ric.e2[0].clone().into());
-        let expected = agents.up() + 1;
-        poll_agents_until(agents, "the setup", |agents| agents.up() == expected);
+        let expected = agents.connected_controllers() + 1;
+        poll_agents_until(agents, "the setup", |agents| agents.connected_controllers() == expected);
         (node, controller)
     };
     let told = |agents: &mut AgentLoop, expected: &[&str]| {
-        poll_agents_until(agents, &format!("{expected:?}"), |_| said.lock().unwrap().len() >= expected.len());
-        assert_eq!(said.lock().unwrap().drain(..).collect::<Vec<_>>(), expected);
+        poll_agents_until(agents, &format!("{expected:?}"), |_| events.lock().unwrap().len() >= expected.len());
+        assert_eq!(events.lock().unwrap().drain(..).collect::<Vec<_>>(), expected);
     };
     add(&mut agents, gnb(Some(5), None), vec![f1(5)]);
-    told(&mut agents, &["Du(5) came"]);
+    expect_events(&mut agents, &["Du(5) came"]);
     add(&mut agents, gnb(None, Some(6)), vec![e1(6)]);
-    told(&mut agents, &["CuUp(6) came"]);
+    expect_events(&mut agents, &["CuUp(6) came"]);
     let (cu, controller) = add(&mut agents, gnb(None, None), vec![f1(5), e1(6)]);
     let joined = format!("gnb-00101-e00 is complete, [{:?}]", Joining::Joined);
     // what the app learned from the CU-CP is joined with the DU and the CU-UP before the base station is reported as
     // complete
-    let mut news = Vec::new();
+    let mut received = Vec::new();
     poll_agents_until(&mut agents, "the whole", |_| {
-        news.append(&mut said.lock().unwrap());
-        news.len() >= 3
+        received.append(&mut events.lock().unwrap());
+        received.len() >= 3
     });
-    assert_eq!(news[0], "Control came");
-    assert!(news.contains(&"two UEs are one".to_owned()) && news.contains(&joined), "{news:?}");
+    assert_eq!(received[0], "Control came");
+    assert!(received.contains(&"two UEs are one".to_owned()) && received.contains(&joined), "{received:?}");
 
     // the CU-CP announces another DU, which does not exist, and withdraws it
     agents.update_components(cu, vec![f1(5), f1(7), e1(6)]).unwrap();
-    told(&mut agents, &["the DU 7, which an F1 or W1 leads to missing"]);
+    expect_events(&mut agents, &["the DU 7, which an F1 or W1 leads to missing"]);
     agents.update_components(cu, vec![f1(5), e1(6)]).unwrap();
-    told(&mut agents, &[&joined]);
+    expect_events(&mut agents, &[&joined]);
 
     // removed by E2 Removal
     assert!(agents.remove_controller(controller));
-    told(&mut agents, &["the CU-CP missing"]);
+    expect_events(&mut agents, &["the CU-CP missing"]);
     drop(agents);
     poll_agents_until(&mut AgentLoop::new(impatient()).unwrap(), "the end", |_| {
-        said.lock().unwrap().iter().any(|s| s == "lost")
+        events.lock().unwrap().iter().any(|s| s == "lost")
     });
     assert!(ric.log.text().contains("base station is complete"));
 }

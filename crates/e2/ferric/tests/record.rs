@@ -252,15 +252,15 @@ fn each_link_has_an_interface_and_addresses() {
     let (found, _) = packets(&file.0);
     let names: Vec<_> = found.iter().filter(|p| p.comment.contains("begins")).map(|p| p.interface.1.as_str()).collect();
     assert_eq!(names, ["e2-tcp-per", "e2-tcp-per", "e2-unix-per", "e2-memory-per"]);
-    let mut said = Vec::new();
+    let mut messages = Vec::new();
     for (number, message) in recorded(&file.0).into_iter().enumerate() {
         let Content::Sctp { association, source, destination, ppid, stream, pdu } = message.content else { continue };
         assert_eq!((association, ppid, stream), (number / 2, 70, StreamId(3)));
         assert_eq!(destination.port(), 36421, "the listening end is the RIC");
         assert!(source.ip().is_loopback() && source.port() != 0 && destination.ip().is_loopback());
-        said.push(String::from_utf8(pdu).unwrap());
+        messages.push(String::from_utf8(pdu).unwrap());
     }
-    assert_eq!(said, ["tcp://127.0.0.1:0", "tcp://[::1]:0", &path, "memory:recorded"]);
+    assert_eq!(messages, ["tcp://127.0.0.1:0", "tcp://[::1]:0", &path, "memory:recorded"]);
 }
 
 /// Other encodings are not recorded as SCTP, which Wireshark would misread. Both ends know their encoding.
@@ -342,13 +342,13 @@ fn dropped_messages_are_counted() {
 
 #[test]
 fn invalid_files_are_reported_with_their_offset() {
-    let told = |octets: &[u8]| {
+    let error_of = |octets: &[u8]| {
         let messages: Vec<_> = Recording::new(octets).collect();
         messages.last().map(|last| last.as_ref().map_or_else(ToString::to_string, |_| "read".into()))
     };
-    assert_eq!(told(b"").unwrap(), "at octet 0: the file is empty");
-    assert_eq!(told(b"GIF89a, say").unwrap(), "at octet 0: this is not a pcapng file");
-    assert!(told(&[0xD4, 0xC3, 0xB2, 0xA1, 2, 0, 4, 0]).unwrap().contains("editcap -F pcapng"));
+    assert_eq!(error_of(b"").unwrap(), "at octet 0: the file is empty");
+    assert_eq!(error_of(b"GIF89a, say").unwrap(), "at octet 0: this is not a pcapng file");
+    assert!(error_of(&[0xD4, 0xC3, 0xB2, 0xA1, 2, 0, 4, 0]).unwrap().contains("editcap -F pcapng"));
 
     let file = File::new();
     let recorder = Recorder::create(RecorderConfig::new(&file.0)).unwrap();
@@ -363,13 +363,13 @@ fn invalid_files_are_reported_with_their_offset() {
     .collect();
     assert!(ends.len() > 3);
     for end in 1..whole.len() {
-        let told = told(&whole[..end]);
+        let result = result(&whole[..end]);
         if ends.contains(&end) {
-            assert!(told.is_none_or(|told| told == "read"), "blocks are whole at {end}");
+            assert!(result.is_none_or(|result| result == "read"), "blocks are whole at {end}");
         } else if end >= 4 {
             let begin = ends.iter().rev().find(|begin| **begin < end).unwrap();
             let expected = format!("at octet {end}: the file ends within the block that begins at octet {begin}");
-            assert_eq!(told, Some(expected));
+            assert_eq!(result, Some(expected));
         }
     }
     // any octet may change

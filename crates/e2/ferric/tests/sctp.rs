@@ -45,7 +45,7 @@ fn agent_server_and_xapp_work_over_sctp() {
         let reporter = Reporter::new(Duration::from_millis(2)).with_octets(octets);
         let log = reporter.log.clone();
         agents.add(node_id(1), ric.e2[0].clone().into(), vec![Box::new(reporter)]);
-        poll_agents_until(&mut agents, "the setup", |agents| agents.up() == 1);
+        poll_agents_until(&mut agents, "the setup", |agents| agents.connected_controllers() == 1);
         let mut xapp = session(&ric);
         let node = node_id_of(&mut xapp, 1);
         xapp.commands().subscribe(node, FUNCTION, report_spec(b""));
@@ -70,6 +70,8 @@ fn agent_server_and_xapp_work_over_sctp() {
             next >= 50 && echoed
         });
         drop(ric);
-        poll_agents_until(&mut agents, "the loss", |agents| agents.up() == 0 && log.unsubscribed() == 1);
+        poll_agents_until(&mut agents, "the loss", |agents| {
+            agents.connected_controllers() == 0 && log.unsubscribed() == 1
+        });
     }
 }

@@ -149,7 +149,7 @@ fn subscription_storm_keeps_reports_complete_and_ordered() {
                 let reporter = Reporter::new(Duration::from_micros(300));
                 agents.add(node_id(number), e2.clone().into(), vec![Box::new(reporter)]);
             }
-            poll_agents_until(&mut agents, "the setups", |agents| agents.up() == NODES as usize);
+            poll_agents_until(&mut agents, "the setups", |agents| agents.connected_controllers() == NODES as usize);
             started.send(agents.stop_handle()).unwrap();
             agents.run().unwrap();
             agents.dropped_reports()

@@ -314,7 +314,7 @@ fn guest_sees_its_ues_on_the_du() {
         }
     }
     let mut scene = Scene { agents, servers, cu: (cu_node, cu), du: (du_node, du) };
-    scene.run("all setups", |agents| agents.up() == 4);
+    scene.run("all setups", |agents| agents.connected_controllers() == 4);
 
     // 1 to 5, for a UE of the guest's among two of the owner's
     scene.attach(20, HOME);

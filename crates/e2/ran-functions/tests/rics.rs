@@ -227,7 +227,7 @@ fn reconnected_ric_subscribes_again() {
             turns > 20
         }
     });
-    assert_eq!(agents.up(), 0);
+    assert_eq!(agents.connected_controllers(), 0);
     let (mut server, heard) = ric(&address, 5);
     run(&mut agents, &mut [&mut server], || heard.lock().unwrap().reports >= 3);
     assert_eq!(heard.lock().unwrap().nodes, 1);

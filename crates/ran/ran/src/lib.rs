@@ -185,7 +185,7 @@ impl Ran {
     /// The number of E2 associations that are set up: nodes times RICs when all are. A split gNB is three nodes.
     #[must_use]
     pub fn up(&self) -> usize {
-        self.agents.up()
+        self.agents.connected_controllers()
     }
 
     /// The model.

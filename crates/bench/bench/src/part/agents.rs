@@ -134,7 +134,7 @@ impl Agents {
         });
         while !stop.is_stopped() {
             agents.poll(Some(Duration::from_millis(50)))?;
-            up.store(agents.up() as u64, Relaxed);
+            up.store(agents.connected_controllers() as u64, Relaxed);
             dropped.store(agents.dropped_reports(), Relaxed);
         }
         Ok(())

@@ -352,13 +352,13 @@ impl<F: RanFunction + ?Sized> AgentLoop<F> {
     fn update(
         &mut self,
         node: NodeHandle,
-        mut tell: impl FnMut(&mut Agent) -> Result<(), AgentMisuse>,
+        mut apply: impl FnMut(&mut Agent) -> Result<(), AgentMisuse>,
     ) -> Result<(), AgentMisuse> {
         let mut result = Ok(());
         for at in 0..self.nodes[node.0].controllers.len() {
             let id = self.nodes[node.0].controllers[at];
             if let Some(connection) = self.connections.get_mut(id) {
-                result = result.and(tell(&mut connection.machine));
+                result = result.and(apply(&mut connection.machine));
             }
             self.mark_dirty(id);
         }
@@ -411,7 +411,7 @@ impl<F: RanFunction + ?Sized> AgentLoop<F> {
 
     /// Returns the number of controllers, of all nodes together, with an E2 Setup in effect.
     #[must_use]
-    pub fn up(&self) -> usize {
+    pub fn connected_controllers(&self) -> usize {
         self.connections.iter().filter(|m| m.machine.is_up()).count()
     }
 

@@ -92,8 +92,8 @@ impl Apps {
             Event::NodeUp(id) | Event::NodeChanged(id) if !self.iapps.is_empty() => controller.node(id).cloned(),
             _ => None,
         };
-        if let Some(told) = IappEvent::of(&event, node.as_ref()) {
-            self.notify_iapps(now, controller, event.consumer(), &told);
+        if let Some(iapp_event) = IappEvent::of(&event, node.as_ref()) {
+            self.notify_iapps(now, controller, event.consumer(), &iapp_event);
         }
     }
 

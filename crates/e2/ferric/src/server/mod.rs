@@ -381,7 +381,7 @@ impl Server {
         let Server { inboxes, nodes, apps, controller, counters, .. } = self;
         for inbox in inboxes {
             inbox.read(|event_loop, record, head, payload| {
-                apps.workers.heard(event_loop, record);
+                apps.workers.note_record(event_loop, record);
                 match head {
                     RecordHeader::Received(assoc) if apps.workers.loop_of(assoc) == 0 => {} // closed in the meantime
                     RecordHeader::Received(assoc) if peers::kind(assoc.0) == KIND_NODE => {

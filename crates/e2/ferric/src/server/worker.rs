@@ -222,8 +222,8 @@ impl Worker {
         if written || self.relay.up.has_progress() {
             return Some(Duration::ZERO);
         }
-        let told = self.relay.across.iter_mut().flatten().all(SendQueue::report_missed);
-        if told { None } else { Some(RETRY_INTERVAL) }
+        let all_reported = self.relay.across.iter_mut().flatten().all(SendQueue::report_missed);
+        if all_reported { None } else { Some(RETRY_INTERVAL) }
     }
 
     /// Executes the records of the main loop.

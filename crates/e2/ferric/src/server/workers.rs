@@ -49,7 +49,7 @@ struct WorkerHandle {
     ended: Arc<AtomicBool>,
     /// The number of records that were read from the worker, and for each other worker the number that this one was
     /// ordered after.
-    heard: u64,
+    last_record: u64,
     behind: Vec<u64>,
     thread: Option<JoinHandle<Result<(), Error>>>,
 }
@@ -211,7 +211,7 @@ impl Workers {
                 nodes: 0,
                 xapps: 0,
                 ended,
-                heard: 0,
+                last_record: 0,
                 behind: vec![0; config.loops],
                 thread: Some(thread),
             });
@@ -298,19 +298,19 @@ impl Workers {
     }
 
     /// Notes a worker's record: what is written to workers from now on is ordered after it.
-    pub fn heard(&mut self, event_loop: usize, record: u64) {
-        self.handles[event_loop - 1].heard = record;
+    pub fn note_record(&mut self, event_loop: usize, record: u64) {
+        self.handles[event_loop - 1].last_record = record;
     }
 
     /// Returns a worker to write to. The record is read after everything that other workers wrote to it before their
     /// last record that was read here.
     fn handle_mut(&mut self, event_loop: usize) -> &mut WorkerHandle {
         for other in 1..=self.handles.len() {
-            let heard = self.handles[other - 1].heard;
+            let last_record = self.handles[other - 1].last_record;
             let worker = &mut self.handles[event_loop - 1];
-            if other != event_loop && worker.behind[other] != heard {
-                worker.behind[other] = heard;
-                worker.write(RecordHeader::OrderAfter(other as u64, heard), &[]);
+            if other != event_loop && worker.behind[other] != last_record {
+                worker.behind[other] = last_record;
+                worker.write(RecordHeader::OrderAfter(other as u64, last_record), &[]);
             }
         }
         &mut self.handles[event_loop - 1]
@@ -424,8 +424,8 @@ impl Workers {
         if inboxes.iter().any(|inbox| inbox.reader.has_records()) {
             return Some(Duration::ZERO);
         }
-        let told = self.handles.iter_mut().all(|worker| worker.down.report_missed());
-        if told { None } else { Some(RETRY_INTERVAL) }
+        let all_reported = self.handles.iter_mut().all(|worker| worker.down.report_missed());
+        if all_reported { None } else { Some(RETRY_INTERVAL) }
     }
 
     /// Ends the sleep.

@@ -142,7 +142,7 @@ impl Xapp {
                     return;
                 }
             };
-            let news = match event {
+            let xapp_event = match event {
                 RicMessage::Welcome { ric_id, .. } => {
                     return handle(SessionEvent::Welcome(ric_id), &mut Commands(requests));
                 }
@@ -202,7 +202,7 @@ impl Xapp {
                     return;
                 }
             };
-            handle(SessionEvent::Event(news), &mut Commands(requests));
+            handle(SessionEvent::Event(xapp_event), &mut Commands(requests));
         });
         match failed {
             Some(error) => Err(error),

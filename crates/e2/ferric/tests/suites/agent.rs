@@ -103,7 +103,7 @@ fn answer_setup(peer: &mut Peer, agents: &mut AgentLoop) {
         component_config_update_ack_v1: None,
         component_config_addition_ack: Some(acknowledged.collect()),
     });
-    poll_agents_until(agents, "the setup", |agents| agents.up() == 1);
+    poll_agents_until(agents, "the setup", |agents| agents.connected_controllers() == 1);
 }
 
 fn subscription_request() -> RicSubscriptionRequest<'static> {
@@ -189,7 +189,7 @@ fn agent_works_over_every_link() {
     for address in addresses {
         let ric = ric_at(&address);
         let (mut agents, logs) = agents(impatient(), &ric.e2, every(1));
-        poll_agents_until(&mut agents, "the setup", |agents| agents.up() == 1);
+        poll_agents_until(&mut agents, "the setup", |agents| agents.connected_controllers() == 1);
         let mut xapp = session(&ric);
         let node = node_id_of(&mut xapp, 1);
         xapp.commands().subscribe(node, FUNCTION, report_spec(b""));
@@ -216,14 +216,16 @@ fn agent_reconnects_after_loss_of_the_ric() {
     let (mut agents, logs) = agents(impatient(), std::slice::from_ref(&address), every(1));
     for round in 1..=3 {
         let ric = ric_at(&address);
-        poll_agents_until(&mut agents, "the setup", |agents| agents.up() == 1);
+        poll_agents_until(&mut agents, "the setup", |agents| agents.connected_controllers() == 1);
         let mut xapp = session(&ric);
         let node = node_id_of(&mut xapp, 1);
         xapp.commands().subscribe(node, FUNCTION, report_spec(b""));
         xapp.poll(Some(Duration::ZERO), |_, _| ()).unwrap();
         poll_agents_until(&mut agents, "the subscription", |_| logs[0].subscribed() == round);
         drop(ric);
-        poll_agents_until(&mut agents, "the loss", |agents| agents.up() == 0 && logs[0].unsubscribed() == round);
+        poll_agents_until(&mut agents, "the loss", |agents| {
+            agents.connected_controllers() == 0 && logs[0].unsubscribed() == round
+        });
     }
 }
 
@@ -248,18 +250,18 @@ fn running_agent_connects_once_the_ric_listens() {
 
 #[test]
 fn absent_ric_is_retried_after_a_delay() {
-    let nobody = {
+    let absent = {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         format!("tcp://{}", listener.local_addr().unwrap()).parse().unwrap()
     };
-    for address in [nobody, Address::Unix(socket_path("nobody")), Address::Memory(unique("nobody"))] {
+    for address in [absent, Address::Unix(socket_path("nobody")), Address::Memory(unique("nobody"))] {
         let (mut agents, _) = agents(impatient(), &[address], every(1));
         let begun = Instant::now();
         for _ in 0..4 {
             // the delay ends the wait, not the timeout
             agents.poll(Some(PATIENCE)).unwrap();
             assert!(begun.elapsed() < PATIENCE / 2);
-            assert_eq!(agents.up(), 0);
+            assert_eq!(agents.connected_controllers(), 0);
         }
     }
 }
@@ -338,7 +340,7 @@ fn ric_that_does_not_read_answers_is_disconnected() {
             peer
         }
     });
-    poll_agents_until(&mut agents, "the agent gives up", |agents| agents.up() == 0);
+    poll_agents_until(&mut agents, "the agent gives up", |agents| agents.connected_controllers() == 0);
     enough.store(true, Ordering::Release);
     // it reconnects
     controller.set_up(&mut agents);
@@ -349,11 +351,11 @@ fn ric_that_does_not_read_answers_is_disconnected() {
 fn poll_never_blocks_the_host() {
     let silent = Controller::new();
     let ric = Ric::start(free_ports());
-    let nobody = Address::Unix(socket_path("nobody"));
+    let absent = Address::Unix(socket_path("nobody"));
     // a RIC that does not answer, one that works, and one that does not exist
-    let rics = [silent.address.clone(), ric.e2[0].clone(), nobody];
+    let rics = [silent.address.clone(), ric.e2[0].clone(), absent];
     let (mut agents, _) = agents(impatient(), &rics, every(10));
-    poll_agents_until(&mut agents, "the setup", |agents| agents.up() == 1);
+    poll_agents_until(&mut agents, "the setup", |agents| agents.connected_controllers() == 1);
     let begun = Instant::now();
     let mut slowest = Duration::ZERO;
     for _ in 0..2000 {
@@ -372,7 +374,7 @@ fn agents_of_one_loop_are_independent() {
     let (first, second) = (Ric::start(free_ports()), Ric::start(free_ports()));
     let rics = [first.e2[0].clone(), second.e2[0].clone()];
     let (mut agents, logs) = agents(impatient(), &rics, every(1));
-    poll_agents_until(&mut agents, "both setups", |agents| agents.up() == 2);
+    poll_agents_until(&mut agents, "both setups", |agents| agents.connected_controllers() == 2);
     let mut xapp = session(&second);
     let node = node_id_of(&mut xapp, 2);
     xapp.commands().subscribe(node, FUNCTION, report_spec(b""));
@@ -381,7 +383,7 @@ fn agents_of_one_loop_are_independent() {
     poll_agents_until(&mut agents, "reports to the RIC that is left", |agents| {
         xapp.poll(Some(Duration::ZERO), |event, _| got += u32::from(matches!(event, XappEvent::Indication(_))))
             .unwrap();
-        agents.up() == 1 && got > 50
+        agents.connected_controllers() == 1 && got > 50
     });
     assert_eq!((logs[0].subscribed(), logs[1].subscribed()), (0, 1));
 }

@@ -20,7 +20,7 @@ use ferric::xapp::XappEvent;
 const UNAVAILABLE: Cause = Cause::Transport(CauseTransport::TransportResourceUnavailable);
 
 /// Requests to the iApp, and its events.
-enum News {
+enum Notification {
     Up,
     Lost,
     Outcome(ConnectionOutcome),
@@ -30,7 +30,7 @@ enum News {
 /// Sends the requested updates, subscribes, and forwards events.
 struct Operator {
     orders: Receiver<ConnectionUpdate>,
-    news: Sender<News>,
+    notifications: Sender<Notification>,
 }
 
 impl Iapp for Operator {
@@ -42,16 +42,18 @@ impl Iapp for Operator {
         let _ = match event {
             IappEvent::NodeUp(node) => {
                 ric.subscribe(node.id, FUNCTION, report_spec(b"t")).unwrap();
-                self.news.send(News::Up)
+                self.notifications.send(Notification::Up)
             }
-            IappEvent::NodeLost(_) => self.news.send(News::Lost),
-            IappEvent::ConnectionUpdated { outcome, .. } => self.news.send(News::Outcome((*outcome).clone())),
+            IappEvent::NodeLost(_) => self.notifications.send(Notification::Lost),
+            IappEvent::ConnectionUpdated { outcome, .. } => {
+                self.notifications.send(Notification::Outcome((*outcome).clone()))
+            }
             _ => Ok(()),
         };
     }
 
     fn on_indication(&mut self, _: &Indication<'_>, ric: &mut RicHandle<'_>) {
-        let _ = self.news.send(News::Report);
+        let _ = self.notifications.send(Notification::Report);
         let node = ric.nodes().next().map(|node| node.id);
         if let (Some(node), Ok(update)) = (node, self.orders.try_recv()) {
             ric.connection_update(node, &update).unwrap();
@@ -112,7 +114,7 @@ fn port(address: &Address) -> u16 {
 struct Scene {
     ric: Ric,
     orders: Sender<ConnectionUpdate>,
-    news: Receiver<News>,
+    notifications: Receiver<Notification>,
     agents: AgentLoop,
     node: NodeHandle,
 }
@@ -121,27 +123,28 @@ impl Scene {
     /// A node that connects to `port`, with a RIC that listens on two ports.
     fn new(version: Version, through: impl FnOnce(&Ric) -> u16) -> Scene {
         let (orders, ordered) = channel();
-        let (tell, news) = channel();
+        let (notifier, notifications) = channel();
         let any: Address = "tcp://127.0.0.1:0".parse().unwrap();
         let config = ServerConfig { e2: vec![any.clone().into(), any.into()], ..free_ports() };
-        let ric = Ric::with_iapps(config, move || vec![Box::new(Operator { orders: ordered, news: tell })]);
+        let ric =
+            Ric::with_iapps(config, move || vec![Box::new(Operator { orders: ordered, notifications: notifier })]);
         let first = Address::Tcp { host: "127.0.0.1".into(), port: through(&ric) };
         let mut agents =
             AgentLoop::new(AgentLoopConfig { version, setup_timeout: Duration::from_secs(1), ..impatient() }).unwrap();
         let (node, _) = agents.add(node_id(1), first.into(), vec![Box::new(Reporter::new(Duration::from_millis(2)))]);
-        poll_agents_until(&mut agents, "the setup", |agents| agents.up() == 1);
-        let mut scene = Scene { ric, orders, news, agents, node };
-        scene.hear("the node", |news| matches!(news, News::Up).then_some(()));
+        poll_agents_until(&mut agents, "the setup", |agents| agents.connected_controllers() == 1);
+        let mut scene = Scene { ric, orders, notifications, agents, node };
+        scene.wait_for("the node", |notifications| matches!(notifications, Notification::Up).then_some(()));
         scene.reports();
         scene
     }
 
-    fn hear<T>(&mut self, what: &str, mut wanted: impl FnMut(News) -> Option<T>) -> T {
+    fn wait_for<T>(&mut self, what: &str, mut wanted: impl FnMut(Notification) -> Option<T>) -> T {
         let mut found = None;
-        let Scene { agents, news, .. } = self;
+        let Scene { agents, notifications, .. } = self;
         poll_agents_until(agents, what, |_| {
-            while let Ok(news) = news.try_recv() {
-                found = found.take().or_else(|| wanted(news));
+            while let Ok(notifications) = notifications.try_recv() {
+                found = found.take().or_else(|| wanted(notifications));
             }
             found.is_some()
         });
@@ -151,9 +154,9 @@ impl Scene {
     /// Checks that new reports arrive.
     fn reports(&mut self) {
         let mut count = 0;
-        self.hear("reports", |news| match news {
-            News::Lost => panic!("the node is lost"),
-            News::Report => {
+        self.wait_for("reports", |notifications| match notifications {
+            Notification::Lost => panic!("the node is lost"),
+            Notification::Report => {
                 count += 1;
                 (count > 20).then_some(())
             }
@@ -163,9 +166,9 @@ impl Scene {
 
     fn ask(&mut self, update: ConnectionUpdate) -> ConnectionOutcome {
         self.orders.send(update).unwrap();
-        self.hear("what becomes of it", |news| match news {
-            News::Outcome(outcome) => Some(outcome),
-            News::Lost => panic!("the node is lost"),
+        self.wait_for("the outcome", |notifications| match notifications {
+            Notification::Outcome(outcome) => Some(outcome),
+            Notification::Lost => panic!("the node is lost"),
             _ => None,
         })
     }
@@ -190,13 +193,13 @@ fn node_with_several_associations_survives_loss_of_the_first() {
     let mut proxy = None;
     let mut scene = Scene::new(Version::V2_03, |ric| proxy.insert(Proxy::before(port(&ric.e2[0]))).port);
     let ports = [port(&scene.ric.e2[0]), port(&scene.ric.e2[1])];
-    let nobody = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let unused = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     let add = |ports: &[u16]| ConnectionUpdate {
         add: ports.iter().copied().map(item).collect(),
         ..ConnectionUpdate::default()
     };
     // two that can be set up, and one that cannot
-    assert_eq!(scene.ask(add(&[ports[1], nobody])), done(&[ports[1]], &[nobody]));
+    assert_eq!(scene.ask(add(&[ports[1], unused])), done(&[ports[1]], &[unused]));
     assert_eq!(scene.ask(add(&[ports[0]])), done(&[ports[0]], &[]));
     assert_eq!(scene.more(), [ports[1], ports[0]]);
     assert!(scene.ric.log.text().contains("has another association, the number 3"));
@@ -205,10 +208,10 @@ fn node_with_several_associations_survives_loss_of_the_first() {
     // one is removed; of two modifications one is of a known association
     let update = ConnectionUpdate {
         remove: vec![tnl(ports[0])],
-        modify: vec![item(ports[1]), item(nobody)],
+        modify: vec![item(ports[1]), item(unused)],
         ..ConnectionUpdate::default()
     };
-    assert_eq!(scene.ask(update), done(&[ports[1]], &[nobody]));
+    assert_eq!(scene.ask(update), done(&[ports[1]], &[unused]));
     assert_eq!(scene.more(), [ports[1]]);
 
     // the first is cut: the node stays up, its subscription stays, reports continue
@@ -218,7 +221,7 @@ fn node_with_several_associations_survives_loss_of_the_first() {
         agents.controllers(*node).next().is_some_and(|controller| controller.additional.is_empty())
     });
     scene.reports();
-    assert_eq!(scene.agents.up(), 1);
+    assert_eq!(scene.agents.connected_controllers(), 1);
     eventually("a log line", || scene.ric.log.text().contains("it goes on over another; 1 left"));
     // further associations can be requested; the only one is not removed
     let update = ConnectionUpdate { remove: vec![tnl(ports[1])], ..ConnectionUpdate::default() };

@@ -145,9 +145,9 @@ fn unknown_ids() {
     let (_, request_id, _) = subscribe(&mut xapp, &mut peer, 5);
     let unknown = Some(Cause::RicRequest(CauseRicRequest::RequestIdUnknown));
 
-    let nobody = RicRequestId { requestor: 77, instance: 77 };
+    let unassigned = RicRequestId { requestor: 77, instance: 77 };
     let other = RanFunctionId(4000);
-    for (request_id, ran_function_id) in [(nobody, FUNCTION), (request_id, other), (nobody, other)] {
+    for (request_id, ran_function_id) in [(unassigned, FUNCTION), (request_id, other), (unassigned, other)] {
         peer.send_pdu(RicSubscriptionResponse {
             request_id,
             ran_function_id,
@@ -223,13 +223,13 @@ fn resets_errors_and_updates_at_any_time() {
         }
         peer.send_pdu(about_nothing());
         peer.is_served(); // by a reset
-        let told = poll_until(&mut xapp, |event| match event {
+        let end = poll_until(&mut xapp, |event| match event {
             XappEvent::Request(RequestEvent::SubscriptionFailed { error: failure, .. }) => Some(Err(failure)),
             XappEvent::Request(RequestEvent::SubscriptionEnded { end, .. }) => Some(Ok(end)),
             _ => None,
         });
         let expected = if admitted { Ok(SubscriptionEnd::Reset) } else { Err(SubscribeError::NodeLost) };
-        assert_eq!(told, expected);
+        assert_eq!(end, expected);
     }
     // a service update without changes
     peer.send_pdu(update(2));

@@ -193,16 +193,16 @@ fn duplicate_setup_restarts_node() {
     for number in [6, 7] {
         let before = node_id_of(&mut xapp, 6);
         peer.set_up(number); // as itself, then as another
-        let mut news = Vec::new();
+        let mut events = Vec::new();
         poll_until(&mut xapp, |event| match event {
             XappEvent::NodeLost(node) => {
                 assert_eq!(node.id, before);
-                news.push("lost");
+                events.push("lost");
                 None
             }
             XappEvent::Request(RequestEvent::SubscriptionSuspended(suspended)) => {
                 assert_eq!(suspended, subscription);
-                news.push("suspended");
+                events.push("suspended");
                 None
             }
             XappEvent::NodeUp(node) => {
@@ -212,7 +212,7 @@ fn duplicate_setup_restarts_node() {
             }
             _ => None,
         });
-        assert_eq!(news, ["suspended", "lost"]);
+        assert_eq!(events, ["suspended", "lost"]);
         if number == 6 {
             peer.admit(); // the subscription is resumed
             let resumed = poll_until(&mut xapp, |event| match event {
@@ -245,25 +245,25 @@ fn unexpected_responses_are_answered() {
     let scene = Scene::new();
     let mut peer = scene.ric.node();
     peer.set_up(9);
-    let nobody = RicRequestId { requestor: 4000, instance: 1 };
+    let unassigned = RicRequestId { requestor: 4000, instance: 1 };
 
     peer.send_pdu(RicSubscriptionResponse {
-        request_id: nobody,
+        request_id: unassigned,
         ran_function_id: FUNCTION,
         actions_admitted: vec![e2ap::RicActionAdmitted { id: RicActionId(1) }].into(),
         actions_not_admitted: None,
     });
     let answer = error_indication(peer.receive_pdu());
-    assert_eq!(answer.request_id, Some(nobody));
+    assert_eq!(answer.request_id, Some(unassigned));
     assert_eq!(answer.cause, Some(Cause::RicRequest(CauseRicRequest::RequestIdUnknown)));
 
     peer.send_pdu(e2ap::ResetResponse { transaction_id: Some(TransactionId(3)), criticality_diagnostics: None });
     let answer = error_indication(peer.receive_pdu());
     assert_eq!(answer.cause, Some(Cause::Protocol(CauseProtocol::MessageNotCompatibleWithReceiverState)));
 
-    peer.send_pdu(indication(nobody, RicActionId(1), b"report"));
+    peer.send_pdu(indication(unassigned, RicActionId(1), b"report"));
     let answer = error_indication(peer.receive_pdu());
-    assert_eq!(answer.request_id, Some(nobody));
+    assert_eq!(answer.request_id, Some(unassigned));
     assert_eq!(answer.cause, Some(Cause::RicRequest(CauseRicRequest::RequestIdUnknown)));
     peer.is_served();
     scene.end();

@@ -132,29 +132,29 @@ fn slow_xapp_loses_its_oldest_reports_and_is_informed() {
 
     // the slow xApp's messages: the oldest that were already written, then the newest
     let mut numbers: Vec<u64> = Vec::new();
-    let (mut told, mut ended) = (0, false);
-    while !(ended && told > 0) {
+    let (mut dropped_count, mut ended) = (0, false);
+    while !(ended && dropped_count > 0) {
         slow.read(&mut |message| match message {
             RicMessage::Envelope(envelope) => {
                 let message = e2ap::peek::indication(envelope.pdu).unwrap().message;
                 numbers.push(u64::from_be_bytes(*message.first_chunk().unwrap()));
             }
-            RicMessage::Dropped { reports } => told = reports,
+            RicMessage::Dropped { reports } => dropped_count = reports,
             RicMessage::Request(RequestEvent::SubscriptionEnded { end: SubscriptionEnd::Reset, .. }) => ended = true,
             other => panic!("{other:?}"),
         })
         .unwrap();
     }
     assert!(numbers.is_sorted());
-    assert_eq!(numbers.len() as u64 + told, REPORTS, "what is not there was counted");
-    assert!(told > REPORTS / 2, "{told} dropped: the outbox was never full");
+    assert_eq!(numbers.len() as u64 + dropped_count, REPORTS, "missing reports are counted");
+    assert!(dropped_count > REPORTS / 2, "{dropped_count} dropped: the outbox was never full");
     // everything from the oldest in the outbox to the newest
     let kept = numbers.iter().rev().zip((0..REPORTS).rev()).take_while(|(got, sent)| *got == sent).count();
     assert!(kept > OUTBOX_OCTETS / 4100 * 3 / 4, "only {kept} of the newest");
     assert_eq!(numbers.first(), Some(&0), "those on their way arrive");
     assert_eq!(numbers.last(), Some(&(REPORTS - 1)), "the newest are kept");
     let counters = scene.end();
-    assert_eq!(counters.dropped_reports, told);
+    assert_eq!(counters.dropped_reports, dropped_count);
 }
 
 #[test]
@@ -179,7 +179,7 @@ fn slow_xapp_is_informed_without_further_reports() {
     for _ in 0..20 {
         node.stream.write_all(&burst).unwrap();
     }
-    let told = slow.read_until(|message| match message {
+    let dropped_count = slow.read_until(|message| match message {
         RicMessage::Dropped { reports } => Some(reports),
         RicMessage::Envelope(_) => {
             got += 1;
@@ -187,7 +187,7 @@ fn slow_xapp_is_informed_without_further_reports() {
         }
         other => panic!("{other:?}"),
     });
-    assert!(told > 0 && got > 0 && told + got <= 4000, "{told} dropped, {got} received");
+    assert!(dropped_count > 0 && got > 0 && dropped_count + got <= 4000, "{dropped_count} dropped, {got} received");
     scene.end();
 }
 
@@ -309,7 +309,7 @@ fn xapp_with_another_protocol_is_rejected() {
         ("garbage", &[&noise(1, 100)]),
         ("no hello", &[&subscribe]),
         ("two hellos", &[&hello, &hello]),
-        ("what only a RIC says", &[&hello, &dropped]),
+        ("a message of a RIC", &[&hello, &dropped]),
         ("garbage after the hello", &[&hello, &noise(2, 50)]),
         ("a message that is cut off", &[&hello, &subscribe[..subscribe.len() - 1]]),
         ("a message that goes on", &[&hello, &[&subscribe[..], &[0]].concat()]),
@@ -411,20 +411,23 @@ fn announcements_beyond_the_outbox_arrive_eventually() {
     let stay: BTreeSet<_> = (1000..1000 + NODES / 2).chain([WITNESS_NODE]).map(|n| node_id(n).to_string()).collect();
 
     for xapp in [&mut early, &mut late] {
-        let (mut there, mut told) = (BTreeMap::new(), 0);
+        let (mut there, mut announced) = (BTreeMap::new(), 0);
         while there.len() != stay.len() || !there.values().all(|name| stay.contains(name)) {
             xapp.read(&mut |message| match message {
                 RicMessage::NodeUp(node) => {
-                    told += 1;
-                    assert_eq!(there.insert(node.id, node.global_id.to_string()), None, "told twice");
+                    announced += 1;
+                    assert_eq!(there.insert(node.id, node.global_id.to_string()), None, "announced twice");
                 }
                 RicMessage::NodeLost(node) => drop(there.remove(&node)),
                 RicMessage::Welcome { .. } => {}
                 other => panic!("{other:?}"),
             })
-            .expect("how much there is to tell is no fault of its own");
+            .expect("the xApp is not disconnected for the number of announcements");
         }
-        assert!(told < NODES, "what goes before there is room to tell of it is not mentioned: {told}");
+        assert!(
+            announced < NODES,
+            "a node that leaves before there is room to announce it is not announced: {announced}"
+        );
     }
     scene.end();
 }
@@ -464,7 +467,7 @@ fn announcements_continue_after_a_complete_read() {
     while there.len() < NODES + 1 {
         xapp.receive_message(|message| {
             if let RicMessage::NodeUp(node) = message {
-                assert!(there.insert(node.id), "told twice");
+                assert!(there.insert(node.id), "announced twice");
             }
         });
         if there.len().is_multiple_of(10) {

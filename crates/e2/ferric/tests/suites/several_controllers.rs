@@ -42,7 +42,7 @@ impl Scene {
         let id = self.agents.add_controller(self.node, ric.e2[0].clone().into());
         self.rics.push((ric, id));
         let expected = self.rics.len();
-        poll_agents_until(&mut self.agents, "the setup", |agents| agents.up() == expected);
+        poll_agents_until(&mut self.agents, "the setup", |agents| agents.connected_controllers() == expected);
         expected - 1
     }
 
@@ -88,9 +88,10 @@ fn controllers_have_separate_subscriptions() {
     for xapp in &mut sessions {
         scene.check_progress(xapp);
     }
-    let told: Vec<_> = scene.agents.controllers(scene.node).map(|c| (c.id, c.ric_id.unwrap().ric_id.value)).collect();
+    let connected: Vec<_> =
+        scene.agents.controllers(scene.node).map(|c| (c.id, c.ric_id.unwrap().ric_id.value)).collect();
     let expected: Vec<_> = scene.rics.iter().map(|(_, id)| *id).zip(0..).collect();
-    assert_eq!(told, expected);
+    assert_eq!(connected, expected);
 }
 
 #[test]
@@ -103,7 +104,9 @@ fn loss_or_removal_of_a_controller_harms_no_other() {
     let (ric, lost) = scene.rics.remove(1);
     drop(ric);
     let log = scene.log.clone();
-    poll_agents_until(&mut scene.agents, "the loss", |agents| agents.up() == 1 && log.unsubscribed() == 1);
+    poll_agents_until(&mut scene.agents, "the loss", |agents| {
+        agents.connected_controllers() == 1 && log.unsubscribed() == 1
+    });
     assert_eq!(log.removed(), 0);
     scene.check_progress(&mut stays);
 

@@ -102,8 +102,8 @@ fn failed_session_reports_its_reason() {
     assert!(matches!(connect(address), Error::NoAnswer));
     ric.join().unwrap();
 
-    let nobody = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-    let address: ferric::link::Address = format!("tcp://{nobody}").parse().unwrap();
+    let unused = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let address: ferric::link::Address = format!("tcp://{unused}").parse().unwrap();
     let error = connect(address.clone());
     assert!(error.to_string().contains(&address.to_string()), "{error}");
     assert!(matches!(connect(ferric::link::Address::Memory(unique("nobody"))), Error::Link(_)));
@@ -352,7 +352,7 @@ impl Iapp for Watcher {
     }
 
     fn on_event(&mut self, event: &IappEvent<'_>, ric: &mut Commands<'_>) {
-        let news = match event {
+        let events = match event {
             IappEvent::NodeUp(node) => {
                 ric.subscribe(node.id, FUNCTION, report_spec(b"trigger")).unwrap();
                 format!("up {}", node.global_id)
@@ -364,7 +364,7 @@ impl Iapp for Watcher {
             IappEvent::Request(event) => format!("{event:?}"),
             other => format!("{other:?}"),
         };
-        self.0.send(news).unwrap();
+        self.0.send(events).unwrap();
     }
 
     fn on_indication(&mut self, indication: &Indication<'_>, ric: &mut Commands<'_>) {
@@ -376,7 +376,7 @@ impl Iapp for Watcher {
 
 #[test]
 fn iapp_and_xapp_share_a_subscription() {
-    let (sender, news) = mpsc::channel();
+    let (sender, events) = mpsc::channel();
     let ric = Ric::with_iapps(free_ports(), move || vec![Box::new(Watcher(sender)) as Box<dyn Iapp>]);
     let mut first = node(&ric, 1);
     let (request_id, action): (_, RicActionId) = first.admit();
@@ -393,7 +393,7 @@ fn iapp_and_xapp_share_a_subscription() {
     ended(&mut xapp);
     first.report(request_id, action, b"to one");
     drop(first);
-    let next = || news.recv_timeout(crate::common::PATIENCE).unwrap();
+    let next = || events.recv_timeout(crate::common::PATIENCE).unwrap();
     assert_eq!(next(), format!("up {}", node_id(1)));
     assert_eq!(next(), "subscribed");
     assert_eq!((next(), next()), ("to both".into(), "to one".into()));

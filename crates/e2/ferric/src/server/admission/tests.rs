@@ -29,7 +29,7 @@ fn server(authority: &Authority) -> Server {
 /// Connects so that a write of the server completes the handshake, then sends `pdu`. Returns what the server sends
 /// before it closes.
 fn messages_before_close(server: &mut Server, authority: &Authority, address: &Address, pdu: &[u8]) -> Vec<Vec<u8>> {
-    let tls = endpoint::issue_certificate(authority, &["nobody.example"]);
+    let tls = endpoint::issue_certificate(authority, &["unknown.example"]);
     let mut client = Link::connect(address, &Config { tls: Some(tls), ..Config::default() }).unwrap();
     let poll = Poll::new().unwrap();
     poll.add(&client, 0, Interest::READ_WRITE).unwrap();
@@ -54,17 +54,17 @@ fn messages_before_close(server: &mut Server, authority: &Authority, address: &A
         }
     }
     client.send(StreamId(0), &[pdu], Class::Keep).unwrap();
-    let mut heard = Vec::new();
+    let mut received = Vec::new();
     let deadline = Instant::now() + Duration::from_secs(60);
     loop {
         if let Err(error) = client.flush().map(drop).and_then(|()| {
-            client.receive(&mut Scratch::new(), 1 << 16, &mut |_, pdu| heard.push(pdu.to_vec())).map(drop)
+            client.receive(&mut Scratch::new(), 1 << 16, &mut |_, pdu| received.push(pdu.to_vec())).map(drop)
         }) {
             assert!(matches!(error, link::Error::Closed | link::Error::Lost(_)), "{error:?}");
-            return heard;
+            return received;
         }
         server.poll(Some(Duration::from_millis(1))).unwrap();
-        assert!(heard.len() < 2 && Instant::now() < deadline, "the connection stays open: {heard:?}");
+        assert!(received.len() < 2 && Instant::now() < deadline, "the connection stays open: {received:?}");
     }
 }
 
@@ -82,11 +82,11 @@ fn unauthorized_xapp_is_rejected_when_a_write_completes_the_handshake() {
     let mut server = server(&authority);
     let address = server.xapp_address().unwrap().clone();
     let mut hello = Vec::new();
-    XappMessage::Hello { lowest: PROTOCOL_VERSION, highest: PROTOCOL_VERSION, name: "nobody".into() }
+    XappMessage::Hello { lowest: PROTOCOL_VERSION, highest: PROTOCOL_VERSION, name: "unknown".into() }
         .encode(&mut hello);
-    let heard = messages_before_close(&mut server, &authority, &address, &hello);
-    let heard: Vec<_> = heard.iter().map(|pdu| RicMessage::decode(pdu).unwrap()).collect();
-    assert_eq!(heard, [RicMessage::Refused(RefusalCode::NotAllowed)]);
+    let received = messages_before_close(&mut server, &authority, &address, &hello);
+    let received: Vec<_> = received.iter().map(|pdu| RicMessage::decode(pdu).unwrap()).collect();
+    assert_eq!(received, [RicMessage::Refused(RefusalCode::NotAllowed)]);
 }
 
 #[test]
