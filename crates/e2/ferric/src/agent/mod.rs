@@ -40,6 +40,7 @@
 //! at most 30 s.
 
 mod associations;
+mod config;
 mod function;
 mod node;
 mod poll;
@@ -50,7 +51,7 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
 use std::time::Duration;
 
 use e2::{Agent, AgentConfig, AgentMisuse, AssocId, CloseReason, Time};
-use e2ap::{E2NodeComponentConfigAdditionItem, GlobalE2NodeId, GlobalRicId, RanFunctionId, Version};
+use e2ap::{E2NodeComponentConfigAdditionItem, GlobalE2NodeId, GlobalRicId, RanFunctionId};
 use link::{Address, Events, Poll, Scratch};
 use tracing::info;
 
@@ -60,40 +61,11 @@ use crate::{Endpoint, Error, StopHandle};
 use node::{ConnectionTable, ControllerConnection, Node};
 use schedule::{DeadlineOwner, Schedule};
 
+pub use config::{AgentLoopConfig, NodeConfig};
 pub use function::{
     Admission, ChangeAnswer, ControlFailure, FunctionContext, FunctionTransport, RanFunction, RequestKey,
 };
-pub use node::NodeConfig;
 pub use views::{ControllerId, MAX_EXPOSED_UES, TooManyUes, Ue, Views};
-
-/// The configuration of an agent's event loop.
-#[derive(Clone, Debug)]
-pub struct AgentLoopConfig {
-    /// The version of E2AP of nodes whose configuration names none. Default: v02.03.
-    pub version: Version,
-    /// The delay before the first reconnection. It doubles with each failure. Default: 1 s.
-    pub retry_first: Duration,
-    /// The longest delay before a reconnection. Default: 30 s.
-    pub retry_last: Duration,
-    /// The time within which a link must be established, and again the time within which the controller must answer
-    /// the E2 Setup. Default: 5 s.
-    pub setup_timeout: Duration,
-    /// The configuration of the links. `sctp_ppid` is replaced by the identifier for the node's type:
-    /// [`link::Ppid::E2_DU`] for a DU, [`link::Ppid::E2_UP`] for a CU-UP, [`link::Ppid::E2_CP`] for all others.
-    pub link: link::Config,
-}
-
-impl Default for AgentLoopConfig {
-    fn default() -> Self {
-        AgentLoopConfig {
-            version: Version::V2_03,
-            retry_first: Duration::from_secs(1),
-            retry_last: Duration::from_secs(30),
-            setup_timeout: Duration::from_secs(5),
-            link: link::Config::default(),
-        }
-    }
-}
 
 /// Identifies a node within its event loop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

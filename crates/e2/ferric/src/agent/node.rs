@@ -1,10 +1,7 @@
 //! A node with its RAN functions and its connections to controllers.
 
 use e2::{Agent, AgentEvent, AssocId, ModificationRequest, Time};
-use e2ap::{
-    Cause, CauseRicRequest, Codec, E2NodeComponentConfigAdditionItem, GlobalE2NodeId, GlobalRicId, ProcedureCode,
-    RanFunctionId, Version,
-};
+use e2ap::{Cause, CauseRicRequest, Codec, GlobalRicId, ProcedureCode, RanFunctionId};
 use link::Address;
 use tracing::{debug, info, warn};
 
@@ -12,27 +9,8 @@ use super::associations::{Association, AssociationUpdate};
 use super::function::{
     Admission, ChangeAnswer, ControlFailure, ControllerLinks, FunctionContext, RanFunction, RequestKey,
 };
-use super::{ControllerId, Views};
+use super::{ControllerId, NodeConfig, Views};
 use crate::peers::Peers;
-
-/// The configuration of a node.
-#[derive(Clone, Debug)]
-pub struct NodeConfig {
-    /// Its global id.
-    pub id: GlobalE2NodeId,
-    /// Its components: its interfaces and the setup messages that were exchanged on them. Default: none.
-    pub components: Vec<E2NodeComponentConfigAdditionItem<'static>>,
-    /// The version of E2AP. Default: [`AgentLoopConfig::version`](super::AgentLoopConfig::version).
-    pub version: Option<Version>,
-}
-
-impl NodeConfig {
-    /// Creates the configuration of a node without components.
-    #[must_use]
-    pub fn new(id: GlobalE2NodeId) -> Self {
-        NodeConfig { id, components: Vec::new(), version: None }
-    }
-}
 
 pub(super) struct Node<F: ?Sized> {
     pub config: NodeConfig,

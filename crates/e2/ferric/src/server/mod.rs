@@ -37,6 +37,7 @@ mod workers;
 mod xapp_links;
 
 use std::collections::VecDeque;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use e2::topology::RanDatabase;
@@ -84,6 +85,28 @@ pub struct Counters {
     pub deliveries: u64,
     /// Reports that were dropped because an xApp read too slowly.
     pub dropped_reports: u64,
+}
+
+/// The counters of a worker, shared with the main loop.
+#[derive(Default)]
+struct SharedCounters {
+    indications: AtomicU64,
+    deliveries: AtomicU64,
+    dropped_reports: AtomicU64,
+}
+
+impl SharedCounters {
+    fn set(&self, counters: &Counters) {
+        self.indications.store(counters.indications, Ordering::Release);
+        self.deliveries.store(counters.deliveries, Ordering::Release);
+        self.dropped_reports.store(counters.dropped_reports, Ordering::Release);
+    }
+
+    fn add_to(&self, counters: &mut Counters) {
+        counters.indications += self.indications.load(Ordering::Acquire);
+        counters.deliveries += self.deliveries.load(Ordering::Acquire);
+        counters.dropped_reports += self.dropped_reports.load(Ordering::Acquire);
+    }
 }
 
 /// A near-RT RIC with its event loop.

@@ -19,7 +19,7 @@
 
 use std::io;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use e2::xapp::{Envelope, Taking};
@@ -34,33 +34,11 @@ use super::routes::{Route, RouteReader};
 use super::send_queue::{SendQueue, WorkerOutbox};
 use super::subscribers::SubscriberTable;
 use super::xapp_links::XappLinks;
-use super::{BUDGET_OCTETS, Counters, KIND_NODE, KIND_XAPP, reason};
+use super::{BUDGET_OCTETS, Counters, KIND_NODE, KIND_XAPP, SharedCounters, reason};
 use crate::peers::{self, Peers};
 
 /// The delay before another attempt to report missed reports to a loop whose ring is full.
 pub(super) const RETRY_INTERVAL: Duration = Duration::from_millis(10);
-
-/// The counters of a worker, shared with the main loop.
-#[derive(Default)]
-pub(super) struct SharedCounters {
-    indications: AtomicU64,
-    deliveries: AtomicU64,
-    dropped_reports: AtomicU64,
-}
-
-impl SharedCounters {
-    fn set(&self, counters: &Counters) {
-        self.indications.store(counters.indications, Ordering::Release);
-        self.deliveries.store(counters.deliveries, Ordering::Release);
-        self.dropped_reports.store(counters.dropped_reports, Ordering::Release);
-    }
-
-    pub fn add_to(&self, counters: &mut Counters) {
-        counters.indications += self.indications.load(Ordering::Acquire);
-        counters.deliveries += self.deliveries.load(Ordering::Acquire);
-        counters.dropped_reports += self.dropped_reports.load(Ordering::Acquire);
-    }
-}
 
 /// What connects a worker to the other loops.
 pub(super) struct WorkerConnections {

@@ -14,8 +14,8 @@ use super::log_limiter::LogLimiter;
 use super::ring::{Doorbell, Moved, Reader, Record, RecordHeader, ring};
 use super::routes::{RouteReader, RouteWriter};
 use super::send_queue::{Progress, SendQueue, WorkerOutbox};
-use super::worker::{RETRY_INTERVAL, SharedCounters, Worker, WorkerConnections};
-use super::{BUDGET_OCTETS, Counters, KIND_BELL, KIND_NODE, KIND_XAPP, ServerConfig};
+use super::worker::{RETRY_INTERVAL, Worker, WorkerConnections};
+use super::{BUDGET_OCTETS, Counters, KIND_BELL, KIND_NODE, KIND_XAPP, ServerConfig, SharedCounters};
 use crate::Error;
 use crate::peers;
 
