@@ -282,7 +282,7 @@ fn other_encoding_has_a_separate_interface() {
         let id = GlobalE2NodeId::gnb(PlmnIdentity::from_codes(1, 1, 2), GnbId::new(number, 22));
         agent.add(id, Endpoint::new(to.clone(), *codec), vec![Box::new(Reporter::new(Duration::from_secs(60)))]);
     }
-    poll_agents_until(&mut agent, "both are up", |agent| agent.up() == codecs.len());
+    poll_agents_until(&mut agent, "both are up", |agent| agent.connected_controllers() == codecs.len());
     drop(agent);
     drop(ric);
     drop(recorders);
@@ -363,7 +363,7 @@ fn invalid_files_are_reported_with_their_offset() {
     .collect();
     assert!(ends.len() > 3);
     for end in 1..whole.len() {
-        let result = result(&whole[..end]);
+        let result = error_of(&whole[..end]);
         if ends.contains(&end) {
             assert!(result.is_none_or(|result| result == "read"), "blocks are whole at {end}");
         } else if end >= 4 {

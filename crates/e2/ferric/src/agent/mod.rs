@@ -48,7 +48,6 @@ mod schedule;
 mod views;
 
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
-use std::time::Duration;
 
 use e2::{Agent, AgentConfig, AgentMisuse, AssocId, CloseReason, Time};
 use e2ap::{E2NodeComponentConfigAdditionItem, GlobalE2NodeId, GlobalRicId, RanFunctionId};
