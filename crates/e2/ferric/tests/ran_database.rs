@@ -104,7 +104,7 @@ fn parts_form_a_base_station() {
         poll_agents_until(agents, "the setup", |agents| agents.connected_controllers() == expected);
         (node, controller)
     };
-    let told = |agents: &mut AgentLoop, expected: &[&str]| {
+    let expect_events = |agents: &mut AgentLoop, expected: &[&str]| {
         poll_agents_until(agents, &format!("{expected:?}"), |_| events.lock().unwrap().len() >= expected.len());
         assert_eq!(events.lock().unwrap().drain(..).collect::<Vec<_>>(), expected);
     };
