@@ -363,7 +363,7 @@ fn worker_panic_ends_the_server() {
         .collect();
     eventually("the end of the server", || thread.is_finished());
     let panic = thread.join().expect_err("it fails as the worker did");
-    assert!(panic.downcast_ref::<&str>().is_some_and(|reason| reason.contains("a fault of our own")));
+    assert!(panic.downcast_ref::<&str>().is_some_and(|reason| reason.contains("an intentional panic")));
     drop(xapps);
 }
 
